@@ -1,0 +1,57 @@
+// InitEpochs: which of a process's process groups a store connection belongs to.
+//
+// torch uses the same keys, all under "/default_pg/", for every init_process_group() of a
+// process: a second one in the same store would meet the first one's addresses. So the keys of
+// the k-th init are kept in a space of their own. A process is known by its address and the
+// process id it sends with PING; its k-th connection that announces itself as one of
+// init_process_group() (ADD "init/") and then uses such a key is its k-th init.
+//
+// That is sound only while processes come and go together. So each epoch takes exactly as many
+// processes as the round has ranks, and a process leaves one only when it is full: an init is
+// over for one rank only when all ranks took part. Whatever does not fit (two processes that
+// look like one because they have the same id in different containers behind one address, a
+// group of fewer ranks, a child process that replaces a rank) ends the separation for the
+// rest of the round: all later connections share the newest epoch, as they would share one space
+// in torch's own server.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+struct StoreProcess {
+  std::string address;
+  std::uint32_t pid = 0;
+  auto operator<=>(const StoreProcess&) const = default;
+};
+
+class InitEpochs {
+ public:
+  /// `world_size` 0: not known, so nothing is kept apart.
+  explicit InitEpochs(std::size_t world_size = 0) : world_size_{world_size} {}
+
+  bool separate() const { return world_size_ > 0; }
+  bool sharing() const { return sharing_; }
+
+  /// A connection of init_process_group() uses its first key: the epoch it is in.
+  std::uint32_t enter(const StoreProcess& process);
+
+  /// The epoch of any other connection of `process`.
+  std::uint32_t current(const StoreProcess& process) const;
+
+ private:
+  std::uint32_t newest() const { return static_cast<std::uint32_t>(members_.size()); }
+  bool full(std::uint32_t epoch) const { return members_[epoch - 1] >= world_size_; }
+
+  std::size_t world_size_;
+  bool sharing_ = false;
+  std::vector<std::size_t> members_ = {0};        // of epochs 1, 2, ...
+  std::map<StoreProcess, std::uint32_t> epochs_;  // the latest of each process
+};
+
+}  // namespace ddprun

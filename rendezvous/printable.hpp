@@ -1,0 +1,25 @@
+// printable(): bytes from a peer, made safe and short enough for a log line.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace ddprun {
+
+/// 'text' in quotes; what is not printable ASCII becomes \xNN, what is long is cut.
+inline std::string printable(std::string_view bytes) {
+  constexpr std::size_t kShown = 64;
+  std::string text = "'";
+  for (const char c : bytes.substr(0, kShown)) {
+    const auto byte = static_cast<unsigned char>(c);
+    char escaped[5];
+    std::snprintf(escaped, sizeof escaped, "\\x%02x", byte);
+    const bool plain = byte >= 0x20 && byte < 0x7f;
+    text += plain ? std::string(1, c) : std::string(escaped);
+  }
+  text += bytes.size() > kShown ? "…'" : "'";
+  return text;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,75 @@
+// StoreInbox: what has arrived on a connection and is not yet dealt with.
+//
+// It is small while idle and grows only as bytes really arrive, so a peer that announces much
+// and sends little costs little.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace ddprun {
+
+class StoreInbox {
+ public:
+  static constexpr std::size_t kSmall = 1024;
+
+  std::string_view unread() const { return {bytes_.get() + begin_, end_ - begin_}; }
+  std::size_t capacity() const { return capacity_; }
+
+  /// Room for the next bytes, when `missing` are known to be on their way.
+  std::span<char> room(std::size_t missing) {
+    if (begin_ == end_) begin_ = end_ = 0;
+    const std::size_t held = end_ - begin_;
+    const std::size_t wanted = std::clamp(missing, kRoomMin, std::max(kChunk, held));
+    if (capacity_ - end_ < wanted) make_room(std::max(held + wanted, kSmall));
+    return {bytes_.get() + end_, capacity_ - end_};
+  }
+  void arrived(std::size_t bytes) { end_ += bytes; }
+  void consume(std::size_t bytes) { begin_ += bytes; }
+
+  /// Gives back what a big request has needed.
+  void shrink() {
+    if (begin_ == end_ && capacity_ > kKept) *this = {};
+  }
+
+  StoreInbox() = default;
+  StoreInbox(StoreInbox&& other) noexcept { *this = std::move(other); }
+  StoreInbox& operator=(StoreInbox&& other) noexcept {
+    bytes_ = std::move(other.bytes_);
+    capacity_ = std::exchange(other.capacity_, 0);
+    begin_ = std::exchange(other.begin_, 0);
+    end_ = std::exchange(other.end_, 0);
+    return *this;
+  }
+
+ private:
+  static constexpr std::size_t kRoomMin = 512;
+  static constexpr std::size_t kChunk = std::size_t{64} << 10;
+  static constexpr std::size_t kKept = std::size_t{4} << 10;
+
+  // Moves what is held to the front, into a bigger block where it is needed.
+  void make_room(std::size_t size) {
+    const std::string_view held = unread();
+    if (size <= capacity_) {
+      std::memmove(bytes_.get(), held.data(), held.size());
+    } else {
+      auto bigger = std::make_unique_for_overwrite<char[]>(size);
+      if (!held.empty()) std::memcpy(bigger.get(), held.data(), held.size());
+      bytes_ = std::move(bigger);
+      capacity_ = size;
+    }
+    end_ = held.size();
+    begin_ = 0;
+  }
+
+  std::unique_ptr<char[]> bytes_;
+  std::size_t capacity_ = 0;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+}  // namespace ddprun
