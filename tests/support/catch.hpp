@@ -1,9 +1,24 @@
-// The one include for Catch2, whose header is named differently in v2 (Debian 12) and v3.
+// The one include for Catch2, whose header and matchers are named differently in v2 (Debian 12) and
+// v3.
 #pragma once
+
+#include <string>
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
-using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 #endif
+
+namespace ddprun {
+
+/// CHECK_THAT(text, contains("part")).
+inline auto contains(const std::string& part) {
+#if __has_include(<catch2/catch_all.hpp>)
+  return Catch::Matchers::ContainsSubstring(part);
+#else
+  return Catch::Matchers::Contains(part);
+#endif
+}
+
+}  // namespace ddprun

@@ -1,0 +1,246 @@
+#include "agent/agent.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+#include <filesystem>
+#include <random>
+#include <utility>
+
+#include "agent/error_file.hpp"
+#include "agent/process_tree.hpp"
+#include "rendezvous/client.hpp"
+#include "rendezvous/match.hpp"
+#include "rendezvous/report_failure.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using asio::as_tuple;
+using asio::use_awaitable;
+
+NodeId fresh_node_id() {
+  std::random_device entropy;
+  std::string id;
+  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", entropy());
+  return id;
+}
+
+/// `nohup` and shells' background jobs start programs with signals ignored, and mean it.
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+std::int64_t unix_time_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
+             Consoles consoles)
+    : executor_{executor},
+      spec_{std::move(spec)},
+      node_{std::move(node)},
+      consoles_{consoles},
+      machine_{{spec_.workers, spec_.shutdown_timeout}},
+      signals_{executor},
+      alarm_{executor, TimePoint::max()},
+      beat_{executor},
+      ended_{executor, TimePoint::max()} {
+  for (const int signal : spec_.stop_signals)
+    if (!is_ignored(signal)) signals_.add(signal);
+}
+
+asio::awaitable<AgentEnd> Agent::run() {
+  adopt_orphans();
+  co_spawn(executor_, watch_signals(), report_failure("waiting for signals"));
+  co_spawn(executor_, ring_alarm(), report_failure("the agent's clock"));
+  auto channel = co_await connect(spec_.coordinator, spec_.rules.join_timeout);
+  if (channel)
+    connected(std::move(*channel));
+  else
+    step(CoordinatorLost{channel.error().message});
+  while (!end_) co_await ended_.async_wait(as_tuple(use_awaitable));
+  signals_.cancel();
+  alarm_.cancel();
+  beat_.cancel();
+  if (coordinator_) coordinator_->close_when_sent();
+  co_return *end_;
+}
+
+void Agent::connected(std::shared_ptr<Channel> channel) {
+  coordinator_ = std::move(channel);
+  coordinator_->send(encode(AgentMessage{Join{.run_id = spec_.run_id,
+                                              .node = fresh_node_id(),
+                                              .host = spec_.host,
+                                              .workers = spec_.workers,
+                                              .role = spec_.role,
+                                              .options = spec_.rules.options}}));
+  co_spawn(executor_, receive_orders(), report_failure("talking to the coordinator"));
+}
+
+asio::awaitable<void> Agent::receive_orders() {
+  while (!end_) {
+    const Result<std::string> line = co_await coordinator_->receive();
+    const auto message =
+        line ? decode_coordinator_message(*line) : Result<CoordinatorMessage>{line.error()};
+    if (!message) co_return step(CoordinatorLost{message.error().message});
+    order_received(*message);
+    step(Ordered{*message});
+  }
+}
+
+/// What an order means beside what GroupMachine decides: heartbeats begin, and users are told.
+void Agent::order_received(const CoordinatorMessage& message) {
+  if (std::holds_alternative<Joined>(message))
+    co_spawn(executor_, beat(), report_failure("the agent's heartbeat"));
+  else if (const auto* start = std::get_if<StartRound>(&message))
+    announce(*start);
+  else if (const auto* stop = std::get_if<StopRound>(&message))
+    spdlog::warn("{}: stopping all workers", stop->reason);
+}
+
+void Agent::announce(const StartRound& round) {
+  if (round.attempt > round_.attempt)
+    spdlog::warn("restart {} of {}: starting {} workers again", round.attempt,
+                 spec_.rules.restarts_max, round.world_size);
+  spdlog::info("round {}: ranks {} to {} of {} on this node, store at {}:{}", round.round,
+               round.first_rank, round.first_rank + spec_.workers - 1, round.world_size,
+               round.master_addr, round.master_port);
+}
+
+asio::awaitable<void> Agent::beat() {
+  while (!end_) {
+    beat_.expires_after(spec_.rules.heartbeat_timeout / 5);
+    const auto [cancelled] = co_await beat_.async_wait(as_tuple(use_awaitable));
+    if (cancelled) co_return;
+    coordinator_->send(encode(AgentMessage{Beat{}}));
+  }
+}
+
+asio::awaitable<void> Agent::watch_signals() {
+  while (!end_) {
+    const auto [error, signal] = co_await signals_.async_wait(as_tuple(use_awaitable));
+    if (error) co_return;
+    spdlog::warn("{} received: stopping the workers of this node", signal_name(signal));
+    step(StopSignal{signal});
+  }
+}
+
+asio::awaitable<void> Agent::ring_alarm() {
+  while (!end_) {
+    co_await alarm_.async_wait(as_tuple(use_awaitable));
+    if (Clock::now() >= alarm_.expiry()) step(Alarm{});
+  }
+}
+
+void Agent::step(const GroupEvent& event) {
+  for (const GroupAction& action : machine_.step(event, Clock::now())) perform(action);
+  const TimePoint due = machine_.next_alarm().value_or(TimePoint::max());
+  if (due != alarm_.expiry()) alarm_.expires_at(due);
+}
+
+void Agent::perform(const GroupAction& action) {
+  match(
+      action,  //
+      [&](const StartWorkers& a) { start_workers(a.round); },
+      [&](const SignalWorkers& a) {
+        for (const auto& worker : workers_)
+          if (!worker->ended) worker->process.signal_group(a.signal);
+      },
+      [&](const SweepTree&) {
+        co_spawn(executor_, sweep_tree(), report_failure("cleaning up after workers"));
+      },
+      [&](const Tell& a) {
+        if (coordinator_) coordinator_->send(encode(a.message));
+      },
+      [&](const Warn& a) { spdlog::warn("{}", a.text); },
+      [&](const Exit& a) {
+        end_ = a.end;
+        ended_.cancel();
+      });
+}
+
+void Agent::start_workers(const StartRound& round) {
+  round_ = round;
+  const std::vector<Command> commands = plan_workers(spec_, round, node_);
+  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
+    start_worker(local_rank, commands[local_rank]);
+}
+
+void Agent::start_worker(int local_rank, const Command& command) {
+  const auto error_path = error_file(node_, round_, local_rank);
+  std::error_code not_made;  // then the worker says so itself, if it has something to record
+  if (!error_path.empty()) std::filesystem::create_directories(error_path.parent_path(), not_made);
+
+  auto out = LogPump::open(executor_, consoles_.out);
+  auto err = LogPump::open(executor_, consoles_.err);
+  if (!out || !err) return cannot_start(local_rank, out ? err.error() : out.error());
+  auto process =
+      ChildProcess::spawn(executor_, command, {(*out)->worker_end(), (*err)->worker_end()});
+  if (!process) return cannot_start(local_rank, process.error());
+  (*out)->start();
+  (*err)->start();
+  workers_.push_back(
+      std::make_shared<Worker>(Worker{local_rank, std::move(*process), *out, *err, false}));
+  co_spawn(executor_, watch(workers_.back()), report_failure("watching a worker"));
+}
+
+/// Told as a shell tells it: 127 for a program that is not there, 126 for one that does not start.
+/// Posted: the machine takes one event at a time, and this one arises within its actions.
+void Agent::cannot_start(int local_rank, const Error& error) {
+  const ExitStatus status{.code = error.kind == Error::Kind::kNotFound ? 127 : 126};
+  asio::post(executor_, [this, local_rank, status, lines = std::vector{error.message}] {
+    report_exit(local_rank, 0, status, lines);
+  });
+}
+
+asio::awaitable<void> Agent::watch(std::shared_ptr<Worker> worker) {
+  const ExitStatus status = co_await worker->process.wait();
+  worker->ended = true;
+  worker->out->drain();
+  worker->err->drain();
+  auto last_lines = worker->err->tail().lines();
+  if (last_lines.empty()) last_lines = worker->out->tail().lines();
+  report_exit(worker->local_rank, worker->process.pid(), status, std::move(last_lines));
+}
+
+void Agent::report_exit(int local_rank, std::int64_t pid, ExitStatus status,
+                        std::vector<std::string> last_lines) {
+  WorkerFailure how{.host = spec_.host,
+                    .group_rank = round_.group_rank,
+                    .rank = round_.first_rank + local_rank,
+                    .local_rank = local_rank,
+                    .pid = pid,
+                    .status = status,
+                    .time_unix_ms = unix_time_ms(),
+                    .last_lines = std::move(last_lines)};
+  const auto path = error_file(node_, round_, local_rank);
+  if (const auto recorded = read_error_file(path)) {
+    how.message = recorded->message;
+    how.error_file = path.string();
+  }
+  step(WorkerExited{how});
+}
+
+asio::awaitable<void> Agent::sweep_tree() {
+  for (const auto& worker : workers_) worker->process.release();
+  if (const int left = co_await kill_descendants(kKillTimeout))
+    spdlog::warn("{} processes of the job could not be killed within {} s", left,
+                 kKillTimeout.count() / 1000);
+  for (const auto& worker : workers_) {
+    worker->out->close();
+    worker->err->close();
+  }
+  workers_.clear();
+  step(TreeGone{});
+}
+
+}  // namespace ddprun

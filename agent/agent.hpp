@@ -1,0 +1,76 @@
+// The agent's shell: joins the job, owns this node's workers and their output, and performs what
+// GroupMachine decides.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "agent/child_process.hpp"
+#include "agent/console.hpp"
+#include "agent/group_machine.hpp"
+#include "agent/launch_spec.hpp"
+#include "agent/log_pump.hpp"
+#include "agent/worker_plan.hpp"
+
+namespace ddprun {
+
+/// ddprun's own streams, which workers' output goes to.
+struct Consoles {
+  Console& out;
+  Console& err;
+};
+
+class Agent {
+ public:
+  Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node, Consoles consoles);
+
+  /// From joining the job to its end; nothing of this node's workers is alive afterwards.
+  asio::awaitable<AgentEnd> run();
+
+ private:
+  struct Worker {
+    int local_rank;
+    ChildProcess process;
+    std::shared_ptr<LogPump> out;
+    std::shared_ptr<LogPump> err;
+    bool ended = false;
+  };
+
+  void connected(std::shared_ptr<Channel> channel);
+  asio::awaitable<void> receive_orders();
+  asio::awaitable<void> beat();
+  asio::awaitable<void> watch_signals();
+  asio::awaitable<void> ring_alarm();
+  asio::awaitable<void> watch(std::shared_ptr<Worker> worker);
+  asio::awaitable<void> sweep_tree();
+
+  void step(const GroupEvent& event);
+  void perform(const GroupAction& action);
+  void start_workers(const StartRound& round);
+  void start_worker(int local_rank, const Command& command);
+  void cannot_start(int local_rank, const Error& error);
+  void report_exit(int local_rank, std::int64_t pid, ExitStatus status,
+                   std::vector<std::string> last_lines);
+  void announce(const StartRound& round);
+  void order_received(const CoordinatorMessage& message);
+
+  asio::any_io_executor executor_;
+  LaunchSpec spec_;
+  NodeFacts node_;
+  Consoles consoles_;
+  GroupMachine machine_;
+  std::shared_ptr<Channel> coordinator_;
+  StartRound round_;
+  std::vector<std::shared_ptr<Worker>> workers_;
+  asio::signal_set signals_;
+  asio::steady_timer alarm_;
+  asio::steady_timer beat_;
+  asio::steady_timer ended_;  // cancelled when end_ is known
+  std::optional<AgentEnd> end_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,178 @@
+#include "agent/child_process.hpp"
+
+#include <linux/sched.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace ddprun {
+
+namespace {
+
+/// The child's stack until it executes the program. It runs a handful of system calls on it; the
+/// room is for the kernel's signal frames on machines with wide vector registers.
+constexpr std::size_t kStackBytes = 64 * 1024;
+
+/// What the child needs, laid out by the parent: the child shares the parent's memory until execve
+/// and must not allocate.
+struct ChildPlan {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  ChildOutput output;
+  pid_t parent;
+  sigset_t no_signals;
+  int failed_errno;  // written by the child, read by the parent
+};
+
+/// Handlers belong to the parent's program; SIG_IGN is the user's wish (nohup), except for SIGPIPE,
+/// which the agent itself ignores.
+void reset_signal_handlers() {
+  struct sigaction action {};
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (sigaction(signal, nullptr, &action) != 0) continue;
+    const bool ignored = action.sa_handler == SIG_IGN && signal != SIGPIPE;
+    if (action.sa_handler == SIG_DFL || ignored) continue;
+    action = {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+/// Runs in the child, on its own stack in the parent's memory, while the parent is suspended.
+/// Never instrumented: a sanitizer would keep notes on a stack that is never left.
+__attribute__((no_sanitize("address", "undefined"))) int become_worker(void* argument) {
+  auto& plan = *static_cast<ChildPlan*>(argument);
+  setsid();
+  reset_signal_handlers();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != plan.parent) _exit(127);  // the agent died before the line above
+  if (plan.output.out >= 0) dup2(plan.output.out, STDOUT_FILENO);
+  if (plan.output.err >= 0) dup2(plan.output.err, STDERR_FILENO);
+  close_range(STDERR_FILENO + 1, ~0U, 0);
+  sigprocmask(SIG_SETMASK, &plan.no_signals, nullptr);
+  execve(plan.program, plan.arguments, plan.environment);
+  plan.failed_errno = errno;
+  _exit(127);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  out.reserve(strings.size() + 1);
+  for (const std::string& s : strings) out.push_back(const_cast<char*>(s.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+Error start_error(const std::string& program, int error_number) {
+  const auto kind = error_number == ENOENT                             ? Error::Kind::kNotFound
+                    : error_number == EAGAIN || error_number == ENOMEM ? Error::Kind::kUnavailable
+                                                                       : Error::Kind::kDenied;
+  return {kind, "cannot start '" + program + "': " + std::strerror(error_number)};
+}
+
+/// A stack for become_worker, unmapped when the parent goes on.
+class ChildStack {
+ public:
+  ChildStack()
+      : base_{mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)} {}
+  ~ChildStack() {
+    if (ok()) munmap(base_, kStackBytes);
+  }
+  ChildStack(const ChildStack&) = delete;
+  ChildStack& operator=(const ChildStack&) = delete;
+  bool ok() const { return base_ != MAP_FAILED; }
+  void* top() const { return static_cast<char*>(base_) + kStackBytes; }
+
+ private:
+  void* base_;
+};
+
+struct Started {
+  pid_t pid = -1;
+  int pidfd = -1;
+  int error_number = 0;
+};
+
+/// clone(2) as posix_spawn(3) does it, and with a pidfd.
+Started clone_and_execute(ChildPlan& plan) {
+  const ChildStack stack;
+  Started started;
+  if (!stack.ok()) return {-1, -1, errno};
+  // No handler of ours may run in the child, which has our memory.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  started.pid = clone(become_worker, stack.top(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
+                      &plan, &started.pidfd);
+  if (started.pid < 0) started.error_number = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+ExitStatus exit_status(const siginfo_t& info) {
+  if (info.si_code == CLD_EXITED) return {.code = info.si_status};
+  return {.signal = info.si_status, .core_dumped = info.si_code == CLD_DUMPED};
+}
+
+}  // namespace
+
+Result<ChildProcess> ChildProcess::spawn(const asio::any_io_executor& executor,
+                                         const Command& command, ChildOutput output) {
+  const std::vector<char*> arguments = pointers(command.arguments);
+  const std::vector<char*> environment = pointers(command.environment);
+  ChildPlan plan{
+      command.program.c_str(), arguments.data(), environment.data(), output, getpid(), {}, 0};
+  sigemptyset(&plan.no_signals);
+  const Started started = clone_and_execute(plan);
+  if (started.pid < 0) return start_error(command.program, started.error_number);
+  ChildProcess child{started.pid, asio::posix::stream_descriptor{executor, started.pidfd}};
+  if (plan.failed_errno == 0) return child;
+  waitid(P_PID, static_cast<id_t>(child.pid_), nullptr, WEXITED);  // it is on its way out
+  child.pid_ = -1;
+  return start_error(command.program, plan.failed_errno);
+}
+
+ChildProcess::ChildProcess(pid_t pid, asio::posix::stream_descriptor pidfd)
+    : pid_{pid}, pidfd_{std::move(pidfd)} {}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_{std::exchange(other.pid_, -1)}, pidfd_{std::move(other.pidfd_)} {}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ > 0) release();
+}
+
+asio::awaitable<ExitStatus> ChildProcess::wait() {
+  co_await pidfd_.async_wait(asio::posix::stream_descriptor::wait_read,
+                             asio::as_tuple(asio::use_awaitable));
+  siginfo_t info{};
+  waitid(static_cast<idtype_t>(P_PIDFD), pidfd_.native_handle(), &info, WEXITED | WNOWAIT);
+  co_return exit_status(info);
+}
+
+void ChildProcess::signal_group(int signal) const {
+  // A process that is still on its way to setsid() has no group yet: then it alone is meant.
+  if (kill(-pid_, signal) != 0) kill(pid_, signal);
+}
+
+void ChildProcess::release() {
+  signal_group(SIGKILL);
+  waitid(P_PID, static_cast<id_t>(pid_), nullptr, WEXITED | WNOHANG);
+  pidfd_.close();
+  pid_ = -1;
+}
+
+}  // namespace ddprun

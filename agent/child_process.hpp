@@ -1,0 +1,55 @@
+// One worker process: started without copying the agent's memory, waited for through its pidfd.
+//
+// The process leads its own session and group. When it ends it is not reaped at once: the zombie
+// keeps its process group's number from being given to somebody else until release().
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include "agent/worker_plan.hpp"
+#include "rendezvous/channel.hpp"
+#include "rendezvous/failure.hpp"
+
+namespace ddprun {
+
+/// The write ends that become a worker's standard output and error; -1: shared with the agent.
+struct ChildOutput {
+  int out = -1;
+  int err = -1;
+};
+
+class ChildProcess {
+ public:
+  /// Starts `command`. The child dies with the agent (PR_SET_PDEATHSIG), has all signals unblocked
+  /// and at their default unless the agent was started with them ignored, and no other open files
+  /// than 0, 1 and 2. Errors: kNotFound, kDenied or kUnavailable, naming the program.
+  static Result<ChildProcess> spawn(const asio::any_io_executor& executor, const Command& command,
+                                    ChildOutput output);
+
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&&) = delete;
+  /// Kills the whole process group if it was not released.
+  ~ChildProcess();
+
+  pid_t pid() const { return pid_; }
+
+  /// Resolves when the process has ended.
+  asio::awaitable<ExitStatus> wait();
+
+  /// To every process of its group. Harmless after the end.
+  void signal_group(int signal) const;
+
+  /// Kills what is left of its group, and reaps the process if it has ended.
+  void release();
+
+ private:
+  ChildProcess(pid_t pid, asio::posix::stream_descriptor pidfd);
+
+  pid_t pid_;
+  asio::posix::stream_descriptor pidfd_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,123 @@
+#include "agent/group_machine.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "rendezvous/match.hpp"
+
+namespace ddprun {
+
+std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint now) {
+  if (state_ == State::kExited) return {};
+  match(
+      event,  //
+      [&](const Ordered& e) { obey(e.message, now); },
+      [&](const WorkerExited& e) { exited(e.how); }, [&](const TreeGone&) { after_sweep(); },
+      [&](const CoordinatorLost& e) {
+        exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, e.reason}, SIGTERM, now);
+      },
+      [&](const StopSignal& e) { request_stop(e.signal, now); },  //
+      [&](const Alarm&) { alarm(now); });
+  return std::exchange(actions_, {});
+}
+
+void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
+  match(
+      order,  //
+      [](const Joined&) {}, [](const Beat&) {}, [&](const StartRound& m) { start(m); },
+      [&](const StopRound& m) {
+        if (m.round == round_ && state_ == State::kRunning) stop(SIGTERM, now);
+      },
+      [&](const EndJob& m) {
+        exit_with({AgentEnd::Why::kJobEnded, m, 0, ""}, SIGTERM, now);
+      },
+      [&](const Refused& m) {
+        exit_with({AgentEnd::Why::kRefused, {}, 0, m.reason}, SIGTERM, now);
+      });
+}
+
+void GroupMachine::start(const StartRound& order) {
+  if (state_ != State::kIdle || end_) return;
+  state_ = State::kRunning;
+  round_ = order.round;
+  alive_ = rules_.workers;
+  failure_told_ = false;
+  actions_.push_back(StartWorkers{order});
+}
+
+void GroupMachine::exited(const WorkerFailure& how) {
+  --alive_;
+  if (state_ == State::kStopping && alive_ == 0) return sweep();
+  if (state_ != State::kRunning) return;
+  if (!how.status.ok() && !failure_told_) {
+    failure_told_ = true;
+    actions_.push_back(Tell{WorkerFailed{round_, how}});
+  } else if (alive_ == 0 && !failure_told_) {
+    actions_.push_back(Tell{WorkersFinished{round_}});
+  }
+}
+
+void GroupMachine::request_stop(int signal, TimePoint now) {
+  if (stop_requests_ > 0 && now - last_request_ < kOneRequest) return;
+  last_request_ = now;
+  switch (++stop_requests_) {
+    case 1:
+      return exit_with({AgentEnd::Why::kStopSignal, {}, signal, ""}, signal, now);
+    case 2:
+      if (alarm_ && !killed_) alarm_ = std::min(*alarm_, now + kShortGrace);
+      return;
+    default:
+      if (alarm_ && !killed_) alarm(now);
+  }
+}
+
+void GroupMachine::exit_with(AgentEnd end, int signal, TimePoint now) {
+  if (!end_) end_ = std::move(end);  // the first reason is the one that users want to know
+  if (state_ == State::kRunning) stop(signal, now);
+  if (state_ == State::kIdle) after_sweep();
+}
+
+void GroupMachine::stop(int signal, TimePoint now) {
+  state_ = State::kStopping;
+  if (alive_ == 0) return sweep();
+  actions_.push_back(SignalWorkers{signal});
+  alarm_ = now + rules_.shutdown_timeout;
+}
+
+void GroupMachine::sweep() {
+  state_ = State::kSweeping;
+  alarm_.reset();
+  killed_ = false;
+  actions_.push_back(SweepTree{});
+}
+
+void GroupMachine::after_sweep() {
+  state_ = State::kIdle;
+  if (!end_) {
+    actions_.push_back(Tell{WorkersStopped{round_}});
+    return;
+  }
+  state_ = State::kExited;
+  alarm_.reset();
+  if (end_->why == AgentEnd::Why::kStopSignal)
+    actions_.push_back(Tell{Leave{"stopped by " + signal_name(end_->signal)}});
+  actions_.push_back(Exit{*end_});
+}
+
+void GroupMachine::alarm(TimePoint now) {
+  if (state_ != State::kStopping) return;
+  if (!killed_) {
+    killed_ = true;
+    actions_.push_back(SignalWorkers{SIGKILL});
+    alarm_ = now + kKillTimeout;
+    return;
+  }
+  actions_.push_back(Warn{std::to_string(alive_) + " workers are still there " +
+                          std::to_string(kKillTimeout.count() / 1000) +
+                          " s after SIGKILL: the kernel cannot end them (a hung file system or "
+                          "driver)"});
+  sweep();
+}
+
+}  // namespace ddprun

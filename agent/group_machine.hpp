@@ -1,0 +1,92 @@
+// GroupMachine decides what this node's agent does: starts, stops and kills its workers as the
+// coordinator orders, reports how they end, and ends the agent.
+//
+// It is passive, like RoundMachine: events and their time in, actions out. It knows workers by
+// number only; processes, pipes and the connection belong to the Agent.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rendezvous/round_machine.hpp"
+
+namespace ddprun {
+
+/// Why the agent ends.
+struct AgentEnd {
+  enum class Why { kJobEnded, kStopSignal, kRefused, kCoordinatorLost };
+  Why why = Why::kJobEnded;
+  EndJob job;           // kJobEnded
+  int signal = 0;       // kStopSignal: the first one that came
+  std::string message;  // kRefused, kCoordinatorLost
+};
+
+struct GroupRules {
+  int workers = 1;
+  std::chrono::milliseconds shutdown_timeout{30'000};  // from the first signal to SIGKILL
+};
+
+/// A second stop signal this soon after the first is the same request: Slurm sends SIGTERM twice.
+inline constexpr std::chrono::milliseconds kOneRequest{300};
+/// What a second stop signal leaves of the grace.
+inline constexpr std::chrono::milliseconds kShortGrace{3'000};
+/// How long a process may take to vanish after SIGKILL before it is given up with a warning.
+inline constexpr std::chrono::milliseconds kKillTimeout{10'000};
+
+// clang-format off
+struct Ordered { CoordinatorMessage message; };
+struct WorkerExited { WorkerFailure how; };  // status may be a success; its output has been read
+struct TreeGone {};                          // the answer to SweepTree
+struct CoordinatorLost { std::string reason; };
+struct StopSignal { int signal; };
+struct Alarm {};                             // next_alarm() has come
+using GroupEvent = std::variant<Ordered, WorkerExited, TreeGone, CoordinatorLost, StopSignal, Alarm>;
+
+struct StartWorkers { StartRound round; };
+struct SignalWorkers { int signal; };   // the process group of every worker that still runs
+struct SweepTree {};                    // kill and reap all that workers left behind, then TreeGone
+struct Tell { AgentMessage message; };  // the coordinator
+struct Warn { std::string text; };
+struct Exit { AgentEnd end; };
+using GroupAction = std::variant<StartWorkers, SignalWorkers, SweepTree, Tell, Warn, Exit>;
+// clang-format on
+
+class GroupMachine {
+ public:
+  explicit GroupMachine(GroupRules rules) : rules_{rules} {}
+
+  std::vector<GroupAction> step(const GroupEvent& event, TimePoint now);
+
+  /// When an Alarm is due; nullopt: nothing to wait for.
+  std::optional<TimePoint> next_alarm() const { return alarm_; }
+
+ private:
+  enum class State { kIdle, kRunning, kStopping, kSweeping, kExited };
+
+  void obey(const CoordinatorMessage& order, TimePoint now);
+  void start(const StartRound& order);
+  void exited(const WorkerFailure& how);
+  void request_stop(int signal, TimePoint now);
+  void stop(int signal, TimePoint now);
+  void sweep();
+  void after_sweep();
+  void alarm(TimePoint now);
+  void exit_with(AgentEnd end, int signal, TimePoint now);
+
+  GroupRules rules_;
+  State state_ = State::kIdle;
+  int round_ = 0;
+  int alive_ = 0;
+  bool failure_told_ = false;
+  std::optional<AgentEnd> end_;  // set: exit once nothing of the round is alive
+  std::optional<TimePoint> alarm_;
+  bool killed_ = false;  // SIGKILL is out, the alarm means giving up
+  int stop_requests_ = 0;
+  TimePoint last_request_;
+  std::vector<GroupAction> actions_;
+};
+
+}  // namespace ddprun

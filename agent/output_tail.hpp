@@ -1,0 +1,27 @@
+// OutputTail: the last lines of a stream, in bounded memory, for the failure report. Pure.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ddprun {
+
+class OutputTail {
+ public:
+  static constexpr std::size_t kLinesMax = 20;
+  static constexpr std::size_t kLineBytesMax = 1000;  // the rest of a longer line is dropped
+
+  void append(std::string_view bytes);
+
+  /// Oldest first, the unfinished one last, control characters replaced by '?'. What a carriage
+  /// return has overwritten (a progress bar) is left out, as on a terminal.
+  std::vector<std::string> lines() const;
+
+ private:
+  std::deque<std::string> finished_;
+  std::string current_;
+};
+
+}  // namespace ddprun

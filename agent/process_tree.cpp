@@ -1,0 +1,71 @@
+#include "agent/process_tree.hpp"
+
+extern "C" {  // glibc 2.36 forgot it
+#include <sys/pidfd.h>
+}
+#include <sys/prctl.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+
+/// The children of this process, which has one thread that starts processes: its main thread.
+std::vector<pid_t> children() {
+  std::ifstream list{"/proc/self/task/" + std::to_string(getpid()) + "/children"};
+  std::vector<pid_t> pids;
+  for (pid_t pid = 0; list >> pid;) pids.push_back(pid);
+  return pids;
+}
+
+/// Reaps every child that has ended; false when there are no children left at all.
+bool reap_ended() {
+  pid_t pid = 0;
+  do pid = waitpid(-1, nullptr, WNOHANG);
+  while (pid > 0 || (pid < 0 && errno == EINTR));
+  return pid == 0;
+}
+
+/// Resolves when the child has ended, or at `deadline`.
+asio::awaitable<void> ended(pid_t child, asio::steady_timer& deadline) {
+  const int pidfd = pidfd_open(child, 0);
+  if (pidfd < 0) co_return;
+  asio::posix::stream_descriptor descriptor{deadline.get_executor(), pidfd};
+  co_await (descriptor.async_wait(descriptor.wait_read, asio::as_tuple(asio::use_awaitable)) ||
+            deadline.async_wait(asio::as_tuple(asio::use_awaitable)));
+}
+
+}  // namespace
+
+void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience) {
+  asio::steady_timer deadline{co_await asio::this_coro::executor, patience};
+  // Every pass kills one generation; its children become ours when it is reaped.
+  while (reap_ended()) {
+    const std::vector<pid_t> left = children();
+    if (deadline.expiry() <= asio::steady_timer::clock_type::now())
+      co_return static_cast<int>(left.size());
+    for (const pid_t pid : left) kill(pid, SIGKILL);
+    if (!left.empty()) co_await ended(left.front(), deadline);
+  }
+  co_return 0;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,19 @@
+// What workers leave behind: processes that outlived their worker, also those that moved to a
+// session of their own. The agent is a subreaper, so they all become its children in the end.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+
+#include "rendezvous/channel.hpp"
+
+namespace ddprun {
+
+/// Makes this process the parent of every orphan below it (PR_SET_CHILD_SUBREAPER, prctl(2)).
+void adopt_orphans();
+
+/// Kills and reaps all children of this process, and theirs, until none is left or `patience` has
+/// passed; returns how many were left. Call it when no child is wanted any more.
+asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience);
+
+}  // namespace ddprun

@@ -1,0 +1,67 @@
+#include "rendezvous/client.hpp"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace ddprun {
+
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+using asio::as_tuple;
+using asio::use_awaitable;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+constexpr auto kFirstPause = 10ms;
+constexpr auto kLongestPause = 1s;
+
+/// One attempt. An address is used as it is; a name is resolved, and its addresses tried in turn.
+asio::awaitable<boost::system::error_code> try_connect(tcp::socket& socket,
+                                                       const Endpoint& coordinator) {
+  boost::system::error_code not_numeric;
+  const auto address = asio::ip::make_address(coordinator.host, not_numeric);
+  if (!not_numeric) {
+    const auto [error] =
+        co_await socket.async_connect({address, coordinator.port}, as_tuple(use_awaitable));
+    co_return error;
+  }
+  tcp::resolver resolver{socket.get_executor()};
+  const auto [unresolved, addresses] = co_await resolver.async_resolve(
+      coordinator.host, std::to_string(coordinator.port), as_tuple(use_awaitable));
+  if (unresolved) co_return unresolved;
+  const auto [error, used] =
+      co_await asio::async_connect(socket, addresses, as_tuple(use_awaitable));
+  co_return error;
+}
+
+}  // namespace
+
+asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator,
+                                                          std::chrono::milliseconds patience) {
+  const auto executor = co_await asio::this_coro::executor;
+  asio::steady_timer deadline{executor, patience};
+  std::string reason = "no answer";
+  for (std::chrono::milliseconds pause = kFirstPause;;
+       pause = std::min<std::chrono::milliseconds>(pause * 2, kLongestPause)) {
+    tcp::socket socket{executor};
+    const auto first =
+        co_await (try_connect(socket, coordinator) || deadline.async_wait(as_tuple(use_awaitable)));
+    if (first.index() == 0 && !std::get<0>(first))
+      co_return std::make_shared<Channel>(std::move(socket));
+    if (first.index() == 0) reason = std::get<0>(first).message();
+    if (deadline.expiry() <= asio::steady_timer::clock_type::now() + pause)
+      co_return Error{Error::Kind::kTimeout, "cannot reach the coordinator at " + coordinator.host +
+                                                 " port " + std::to_string(coordinator.port) +
+                                                 ": " + reason};
+    asio::steady_timer timer{executor, pause};
+    co_await timer.async_wait(as_tuple(use_awaitable));
+  }
+}
+
+}  // namespace ddprun

@@ -1,0 +1,248 @@
+#include "rendezvous/round_machine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "rendezvous/match.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// How often silence is looked for; a fraction of the timeout, so that eviction is late by no more.
+std::chrono::milliseconds check_interval(const RoundRules& rules) {
+  return std::max(rules.heartbeat_timeout / 10, std::chrono::milliseconds{1});
+}
+
+}  // namespace
+
+RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
+    : rules_{std::move(rules)}, gathering_since_{now}, last_step_{now} {}
+
+std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint now) {
+  forgive_after_own_sleep(now);
+  match(
+      event,  //
+      [&](const FromNode& e) { receive(e.node, e.message, now); },
+      [&](const NodeLost& e) { lose(e.node, e.reason); },  //
+      [&](const Tick&) { evict_silent(now); });
+  advance(now);
+  return std::exchange(actions_, {});
+}
+
+std::optional<TimePoint> RoundMachine::next_tick() const {
+  if (state_ == State::kEnded) return std::nullopt;
+  std::optional<TimePoint> due;
+  const auto consider = [&](TimePoint t) { due = due ? std::min(*due, t) : t; };
+  if (!nodes_.empty()) consider(last_step_ + check_interval(rules_));
+  if (state_ == State::kGathering) {
+    consider(gathering_since_ + rules_.join_timeout);
+    if (last_call_ends_) consider(*last_call_ends_);
+  }
+  return due;
+}
+
+void RoundMachine::receive(const NodeId& id, const AgentMessage& message, TimePoint now) {
+  if (const auto* join = std::get_if<Join>(&message)) return admit(*join, now);
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) return;  // evicted, its last words were on the way
+  Node& node = found->second;
+  node.last_heard = now;
+  match(
+      message,             //
+      [](const Join&) {},  // above
+      [&](const Beat&) { send(id, Beat{}); }, [&](const WorkerFailed& m) { fail(node, m); },
+      [&](const WorkersFinished& m) { finish(node, m); },
+      [&](const WorkersStopped& m) { stopped(node, m); },
+      [&](const Leave& m) { lose(id, m.reason); });
+}
+
+void RoundMachine::admit(const Join& join, TimePoint now) {
+  const auto refuse = [&](std::string reason) {
+    send(join.node, Refused{reason});
+    actions_.push_back(DropNode{join.node, std::move(reason)});
+  };
+  if (join.protocol != kProtocolVersion)
+    return refuse("this job speaks protocol version " + std::to_string(kProtocolVersion) +
+                  ", the agent on " + join.host + " version " + std::to_string(join.protocol) +
+                  ": use the same ddprun on all nodes");
+  if (state_ == State::kEnded) return refuse("the job has already ended");
+  if (join.options != rules_.options)
+    return refuse("options differ between the nodes: '" + rules_.options +
+                  "' at the coordinator, '" + join.options + "' on " + join.host);
+  nodes_[join.node] = Node{join, Phase::kReady, -1, arrivals_++, now};
+  send(join.node, Joined{rules_.heartbeat_timeout.count()});
+  if (state_ == State::kRunning && members() < rules_.nodes_max)
+    begin_stop("node " + join.host + " joined");
+}
+
+void RoundMachine::fail(Node& node, const WorkerFailed& report) {
+  // Only the first failure of a running round counts; the rest are consequences.
+  if (state_ != State::kRunning || report.round != round_ || node.phase != Phase::kRunning) return;
+  if (attempt_ >= rules_.restarts_max)
+    verdict_ = EndJob{EndJob::Outcome::kFailed, attempt_, "", report.failure};
+  else
+    ++attempt_;
+  begin_stop("rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status));
+}
+
+void RoundMachine::finish(Node& node, const WorkersFinished& report) {
+  if (report.round == round_ && node.phase == Phase::kRunning) node.phase = Phase::kFinished;
+}
+
+void RoundMachine::stopped(Node& node, const WorkersStopped& report) {
+  if (report.round == round_ && node.phase == Phase::kStopping) node.phase = Phase::kReady;
+}
+
+void RoundMachine::lose(const NodeId& id, const std::string& reason) {
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) return;
+  const Phase phase = found->second.phase;
+  last_loss_ = "node " + found->second.join.host + " lost: " + reason;
+  nodes_.erase(found);
+  actions_.push_back(DropNode{id, reason});
+  if (state_ == State::kRunning && phase == Phase::kRunning) begin_stop(last_loss_);
+}
+
+void RoundMachine::evict_silent(TimePoint now) {
+  std::vector<NodeId> silent;
+  for (const auto& [id, node] : nodes_)
+    if (now - node.last_heard > rules_.heartbeat_timeout) silent.push_back(id);
+  for (const NodeId& id : silent)
+    lose(id, "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms");
+}
+
+// A coordinator that was itself stopped (Ctrl-Z, a frozen machine) has heard nobody meanwhile.
+void RoundMachine::forgive_after_own_sleep(TimePoint now) {
+  if (now - last_step_ > rules_.heartbeat_timeout / 2)
+    for (auto& [id, node] : nodes_) node.last_heard = now;
+  last_step_ = now;
+}
+
+void RoundMachine::advance(TimePoint now) {
+  if (state_ == State::kStopping && count(Phase::kStopping) == 0) {
+    if (verdict_) return end(*verdict_);
+    gather(now);
+  }
+  if (state_ == State::kRunning && count(Phase::kRunning) == 0)
+    return end({EndJob::Outcome::kFinished, attempt_, "", {}});
+  if (state_ != State::kGathering) return;
+  if (ready_to_seal(now)) return seal();
+  if (now >= gathering_since_ + rules_.join_timeout) end(timed_out());
+}
+
+void RoundMachine::begin_stop(const std::string& reason) {
+  state_ = State::kStopping;
+  for (auto& [id, node] : nodes_) {
+    if (node.phase != Phase::kRunning && node.phase != Phase::kFinished) continue;
+    node.phase = Phase::kStopping;
+    send(id, StopRound{round_, reason});
+  }
+}
+
+void RoundMachine::gather(TimePoint now) {
+  state_ = State::kGathering;
+  gathering_since_ = now;
+  last_call_ends_.reset();
+}
+
+bool RoundMachine::ready_to_seal(TimePoint now) {
+  const int ready = count(Phase::kReady);
+  if (ready < rules_.nodes_min) {
+    last_call_ends_.reset();
+    return false;
+  }
+  if (ready >= rules_.nodes_max || round_ > 0) return true;  // nobody waits after a failure
+  if (!last_call_ends_) last_call_ends_ = now + rules_.last_call_timeout;
+  return now >= *last_call_ends_;
+}
+
+void RoundMachine::seal() {
+  const std::vector<NodeId> ranked = order_by_rank(choose_members());
+  StartRound start{.round = ++round_,
+                   .attempt = attempt_,
+                   .group_world_size = static_cast<int>(ranked.size()),
+                   .world_size = 0,
+                   .master_addr = rules_.master_addr,
+                   .master_port = rules_.master_port};
+  std::map<std::string, int> role_sizes;
+  for (const NodeId& id : ranked) {
+    start.world_size += nodes_[id].join.workers;
+    role_sizes[nodes_[id].join.role] += nodes_[id].join.workers;
+  }
+  actions_.push_back(OpenStore{start.world_size});
+  std::map<std::string, int> role_ranks;
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    Node& node = nodes_[ranked[i]];
+    node.phase = Phase::kRunning;
+    node.group_rank = start.group_rank = static_cast<int>(i);
+    start.first_role_rank = role_ranks[node.join.role];
+    start.role_world_size = role_sizes[node.join.role];
+    send(ranked[i], start);
+    start.first_rank += node.join.workers;
+    role_ranks[node.join.role] += node.join.workers;
+  }
+  state_ = State::kRunning;
+}
+
+void RoundMachine::end(EndJob verdict) {
+  state_ = State::kEnded;
+  for (const auto& [id, node] : nodes_) send(id, verdict);
+}
+
+/// At most MAX of the ready nodes: those of the round before, then by arrival.
+std::vector<NodeId> RoundMachine::choose_members() const {
+  std::vector<NodeId> ready;
+  for (const auto& [id, node] : nodes_)
+    if (node.phase == Phase::kReady) ready.push_back(id);
+  std::ranges::sort(ready, {}, [&](const NodeId& id) {
+    const Node& node = nodes_.at(id);
+    return std::pair{node.group_rank < 0, node.arrival};
+  });
+  ready.resize(std::min<std::size_t>(ready.size(), rules_.nodes_max));
+  return ready;
+}
+
+/// Every rank goes to the node that asked for it, else to the one that had it, else to a newcomer.
+std::vector<NodeId> RoundMachine::order_by_rank(const std::vector<NodeId>& members) const {
+  std::vector<NodeId> ranked(members.size());
+  std::vector<NodeId> unplaced = members;
+  const auto place = [&](auto wanted_rank) {
+    std::erase_if(unplaced, [&](const NodeId& id) {
+      const int rank = wanted_rank(nodes_.at(id));
+      if (rank < 0 || rank >= static_cast<int>(ranked.size()) || !ranked[rank].empty())
+        return false;
+      ranked[rank] = id;
+      return true;
+    });
+  };
+  place([](const Node& node) { return node.join.node_rank; });
+  place([](const Node& node) { return node.group_rank; });
+  for (NodeId& slot : ranked) {
+    if (!slot.empty()) continue;
+    slot = unplaced.front();
+    unplaced.erase(unplaced.begin());
+  }
+  return ranked;
+}
+
+int RoundMachine::count(Phase phase) const {
+  return static_cast<int>(
+      std::ranges::count(nodes_, phase, [](const auto& entry) { return entry.second.phase; }));
+}
+
+int RoundMachine::members() const { return count(Phase::kRunning) + count(Phase::kFinished); }
+
+EndJob RoundMachine::timed_out() const {
+  std::string message = "waited " + std::to_string(rules_.join_timeout.count() / 1000) +
+                        " s for nodes: " + std::to_string(count(Phase::kReady)) + " there, " +
+                        std::to_string(rules_.nodes_min) + " needed";
+  if (!last_loss_.empty()) message += " (" + last_loss_ + ")";
+  return {EndJob::Outcome::kTimedOut, attempt_, std::move(message), {}};
+}
+
+void RoundMachine::send(const NodeId& node, CoordinatorMessage message) {
+  actions_.push_back(SendTo{node, std::move(message)});
+}
+
+}  // namespace ddprun

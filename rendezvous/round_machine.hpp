@@ -1,0 +1,107 @@
+// RoundMachine decides for one job which nodes form a round, when it is sealed, when it has to stop
+// and how the job ends.
+//
+// It is passive: no socket, no thread, no clock. The server hands it each event with the time it
+// happened and performs the actions it returns, so a test can replay a day in a microsecond.
+// The rules are written down in PROTOCOL.md, section "Rounds".
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rendezvous/messages.hpp"
+
+namespace ddprun {
+
+using Clock = std::chrono::steady_clock;
+using TimePoint = Clock::time_point;
+
+/// What the job was started with. Times default to torchrun's.
+struct RoundRules {
+  int nodes_min = 1;
+  int nodes_max = 1;
+  int restarts_max = 0;  // one budget for the job; lost and joining nodes do not spend it
+  std::chrono::milliseconds last_call_timeout{30'000};  // for more than MIN, first round only
+  std::chrono::milliseconds join_timeout{600'000};      // below MIN
+  std::chrono::milliseconds heartbeat_timeout{5'000};   // silence after which a node is lost
+  std::string options;                                  // digest that every Join must carry
+  std::string master_addr;                              // where workers find the store
+  int master_port = 0;
+};
+
+// clang-format off
+struct FromNode { NodeId node; AgentMessage message; };
+struct NodeLost { NodeId node; std::string reason; };
+struct Tick {};
+using RoundEvent = std::variant<FromNode, NodeLost, Tick>;
+
+struct SendTo { NodeId node; CoordinatorMessage message; };
+struct DropNode { NodeId node; std::string reason; };  // close its connection, it is forgotten
+struct OpenStore { int world_size; };  // an empty one; what was connected to the last is cut off
+using RoundAction = std::variant<SendTo, DropNode, OpenStore>;
+// clang-format on
+
+class RoundMachine {
+ public:
+  RoundMachine(RoundRules rules, TimePoint now);
+
+  std::vector<RoundAction> step(const RoundEvent& event, TimePoint now);
+
+  /// When a Tick is due; nullopt while only messages can change anything.
+  std::optional<TimePoint> next_tick() const;
+
+  bool ended() const { return state_ == State::kEnded; }
+
+ private:
+  enum class State { kGathering, kRunning, kStopping, kEnded };
+  enum class Phase { kReady, kRunning, kFinished, kStopping };
+  struct Node {
+    Join join;
+    Phase phase = Phase::kReady;
+    int group_rank = -1;  // in the last round it was part of
+    int arrival = 0;
+    TimePoint last_heard;
+  };
+
+  void receive(const NodeId& id, const AgentMessage& message, TimePoint now);
+  void admit(const Join& join, TimePoint now);
+  void fail(Node& node, const WorkerFailed& report);
+  void finish(Node& node, const WorkersFinished& report);
+  void stopped(Node& node, const WorkersStopped& report);
+  void lose(const NodeId& id, const std::string& reason);
+  void evict_silent(TimePoint now);
+  void forgive_after_own_sleep(TimePoint now);
+
+  void advance(TimePoint now);
+  void begin_stop(const std::string& reason);
+  void gather(TimePoint now);
+  bool ready_to_seal(TimePoint now);
+  void seal();
+  void end(EndJob verdict);
+
+  std::vector<NodeId> choose_members() const;
+  std::vector<NodeId> order_by_rank(const std::vector<NodeId>& members) const;
+  int count(Phase phase) const;
+  int members() const;
+  EndJob timed_out() const;
+  void send(const NodeId& node, CoordinatorMessage message);
+
+  RoundRules rules_;
+  State state_ = State::kGathering;
+  int round_ = 0;
+  int attempt_ = 0;
+  int arrivals_ = 0;
+  std::map<NodeId, Node> nodes_;
+  std::optional<EndJob> verdict_;  // decided, once every node has stopped
+  std::string last_loss_;          // why the job may be short of nodes
+  TimePoint gathering_since_;
+  std::optional<TimePoint> last_call_ends_;
+  TimePoint last_step_;
+  std::vector<RoundAction> actions_;
+};
+
+}  // namespace ddprun

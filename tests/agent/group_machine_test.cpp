@@ -1,0 +1,253 @@
+#include "agent/group_machine.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Two workers; the fixture gives orders, lets workers exit and remembers what the machine wanted.
+class GroupFixture {
+ protected:
+  void ordered(const CoordinatorMessage& message) { step(Ordered{message}); }
+  void starts_round(int round) { ordered(StartRound{.round = round}); }
+  void exits(ExitStatus status, int rank = 0) {
+    step(WorkerExited{WorkerFailure{.rank = rank, .status = status}});
+  }
+  void gets(int signal) { step(StopSignal{signal}); }
+  void tree_is_gone() { step(TreeGone{}); }
+  void loses_coordinator() { step(CoordinatorLost{"connection closed"}); }
+  void passes(std::chrono::milliseconds time) {
+    const auto end = now_ + time;
+    while (machine_.next_alarm() && *machine_.next_alarm() <= end) {
+      now_ = *machine_.next_alarm();
+      step(Alarm{});
+    }
+    now_ = end;
+  }
+
+  /// Takes the actions of one kind out of those that piled up.
+  template <typename Action>
+  std::vector<Action> took() {
+    std::vector<Action> taken;
+    std::erase_if(actions_, [&](const GroupAction& action) {
+      const auto* found = std::get_if<Action>(&action);
+      if (found) taken.push_back(*found);
+      return found != nullptr;
+    });
+    return taken;
+  }
+  template <typename Message>
+  std::vector<Message> told() {
+    std::vector<Message> messages;
+    std::erase_if(actions_, [&](const GroupAction& action) {
+      const auto* tell = std::get_if<Tell>(&action);
+      const auto* found = tell ? std::get_if<Message>(&tell->message) : nullptr;
+      if (found) messages.push_back(*found);
+      return found != nullptr;
+    });
+    return messages;
+  }
+  std::vector<int> signals() {
+    std::vector<int> out;
+    for (const SignalWorkers& s : took<SignalWorkers>()) out.push_back(s.signal);
+    return out;
+  }
+  bool sweeps() { return !took<SweepTree>().empty(); }
+
+ private:
+  void step(const GroupEvent& event) {
+    for (const GroupAction& action : machine_.step(event, now_)) actions_.push_back(action);
+  }
+  GroupMachine machine_{{.workers = 2, .shutdown_timeout = 30s}};
+  TimePoint now_{};
+  std::vector<GroupAction> actions_;
+};
+
+constexpr ExitStatus kOk{};
+constexpr ExitStatus kCrash{.signal = SIGSEGV};
+constexpr ExitStatus kTerminated{.signal = SIGTERM};
+using Signals = std::vector<int>;
+
+TEST_CASE_METHOD(GroupFixture, "workers that all exit 0 are reported finished, once") {
+  starts_round(1);
+  CHECK(took<StartWorkers>().size() == 1);
+  exits(kOk);
+  CHECK(told<WorkersFinished>().empty());
+  exits(kOk);
+  CHECK(told<WorkersFinished>().size() == 1);
+}
+
+TEST_CASE_METHOD(GroupFixture, "the first failure is told at once; nobody is stopped unasked") {
+  starts_round(1);
+  exits(kCrash, 1);
+  exits(kTerminated, 0);
+  const auto failed = told<WorkerFailed>();
+  REQUIRE(failed.size() == 1);
+  CHECK(failed[0].failure.rank == 1);
+  CHECK(failed[0].round == 1);
+  CHECK(signals().empty());
+}
+
+TEST_CASE_METHOD(GroupFixture, "a round is stopped by SIGTERM, and reported once nothing is left") {
+  starts_round(1);
+  exits(kCrash);
+  ordered(StopRound{1, "rank 0 failed"});
+  CHECK(signals() == Signals{SIGTERM});
+  CHECK_FALSE(sweeps());
+  exits(kTerminated);
+  CHECK(sweeps());
+  CHECK(told<WorkersStopped>().empty());
+  tree_is_gone();
+  CHECK(told<WorkersStopped>().size() == 1);
+}
+
+TEST_CASE_METHOD(GroupFixture, "workers that ignore SIGTERM are killed when the grace is over") {
+  starts_round(1);
+  ordered(StopRound{1, "why"});
+  passes(29'999ms);
+  CHECK(signals() == Signals{SIGTERM});
+  passes(1ms);
+  CHECK(signals() == Signals{SIGKILL});
+}
+
+TEST_CASE_METHOD(GroupFixture, "nothing waits for the grace when no worker is left") {
+  starts_round(1);
+  exits(kOk);
+  exits(kCrash);
+  ordered(StopRound{1, "why"});
+  CHECK(signals().empty());
+  CHECK(sweeps());
+}
+
+TEST_CASE_METHOD(GroupFixture, "the next round starts after the last one is gone") {
+  starts_round(1);
+  exits(kCrash);
+  exits(kOk);
+  ordered(StopRound{1, "why"});
+  tree_is_gone();
+  took<StartWorkers>();
+  starts_round(2);
+  CHECK(took<StartWorkers>().at(0).round.round == 2);
+  exits(kOk);
+  exits(kOk);
+  CHECK(told<WorkersFinished>().at(0).round == 2);
+}
+
+TEST_CASE_METHOD(GroupFixture, "an order to stop an earlier round is ignored") {
+  starts_round(2);
+  ordered(StopRound{1, "late"});
+  CHECK(signals().empty());
+}
+
+TEST_CASE_METHOD(GroupFixture, "the end of the job is carried out with nothing left behind") {
+  starts_round(1);
+  exits(kOk);
+  exits(kOk);
+  ordered(EndJob{EndJob::Outcome::kFinished, 0, "", {}});
+  CHECK(sweeps());
+  CHECK(took<Exit>().empty());
+  tree_is_gone();
+  const auto exit = took<Exit>();
+  REQUIRE(exit.size() == 1);
+  CHECK(exit[0].end.why == AgentEnd::Why::kJobEnded);
+}
+
+TEST_CASE_METHOD(GroupFixture, "a stop signal is handed to the workers, then the node leaves") {
+  starts_round(1);
+  gets(SIGINT);
+  CHECK(signals() == Signals{SIGINT});
+  exits(kTerminated);
+  exits(kTerminated);
+  tree_is_gone();
+  CHECK(told<Leave>().at(0).reason == "stopped by SIGINT");
+  CHECK(took<Exit>().at(0).end.signal == SIGINT);
+  CHECK(told<WorkersFinished>().empty());
+}
+
+TEST_CASE_METHOD(GroupFixture, "a stop signal before the first round ends the agent at once") {
+  gets(SIGTERM);
+  CHECK(took<Exit>().at(0).end.why == AgentEnd::Why::kStopSignal);
+}
+
+TEST_CASE_METHOD(GroupFixture, "two SIGTERMs within a moment are one") {
+  starts_round(1);
+  gets(SIGTERM);
+  passes(1ms);
+  gets(SIGTERM);
+  passes(29'998ms);
+  CHECK(signals() == Signals{SIGTERM});
+}
+
+TEST_CASE_METHOD(GroupFixture, "a second Ctrl-C shortens the grace, a third one kills") {
+  starts_round(1);
+  gets(SIGINT);
+  passes(1s);
+  SECTION("second") {
+    gets(SIGINT);
+    passes(kShortGrace - 1ms);
+    CHECK(signals() == Signals{SIGINT});
+    passes(1ms);
+    CHECK(signals() == Signals{SIGKILL});
+  }
+  SECTION("third") {
+    gets(SIGINT);
+    passes(1s);
+    gets(SIGINT);
+    CHECK(signals() == Signals{SIGINT, SIGKILL});
+  }
+}
+
+TEST_CASE_METHOD(GroupFixture, "Ctrl-C while a failed round is being stopped ends the agent") {
+  starts_round(1);
+  ordered(StopRound{1, "why"});
+  gets(SIGINT);
+  exits(kTerminated);
+  exits(kTerminated);
+  tree_is_gone();
+  CHECK(told<WorkersStopped>().empty());
+  CHECK(took<Exit>().at(0).end.signal == SIGINT);
+}
+
+TEST_CASE_METHOD(GroupFixture, "an agent that lost its coordinator stops its workers") {
+  starts_round(1);
+  loses_coordinator();
+  CHECK(signals() == Signals{SIGTERM});
+  exits(kTerminated);
+  exits(kTerminated);
+  tree_is_gone();
+  CHECK(took<Exit>().at(0).end.message == "connection closed");
+}
+
+TEST_CASE_METHOD(GroupFixture, "the verdict of the job outlives the loss of the coordinator") {
+  starts_round(1);
+  exits(kOk);
+  exits(kOk);
+  ordered(EndJob{EndJob::Outcome::kFinished, 0, "", {}});
+  loses_coordinator();
+  tree_is_gone();
+  CHECK(took<Exit>().at(0).end.why == AgentEnd::Why::kJobEnded);
+}
+
+TEST_CASE_METHOD(GroupFixture,
+                 "a worker that even SIGKILL does not end is given up with a warning") {
+  starts_round(1);
+  exits(kOk);
+  ordered(StopRound{1, "why"});
+  passes(30s + kKillTimeout);
+  CHECK_THAT(took<Warn>().at(0).text, contains("1 workers are still there"));
+  CHECK(sweeps());
+}
+
+TEST_CASE_METHOD(GroupFixture, "a node that is refused ends without having started anything") {
+  ordered(Refused{"options differ"});
+  CHECK(took<StartWorkers>().empty());
+  CHECK(took<Exit>().at(0).end.message == "options differ");
+}
+
+}  // namespace
+}  // namespace ddprun

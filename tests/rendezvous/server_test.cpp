@@ -1,0 +1,182 @@
+#include "rendezvous/server.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include "rendezvous/client.hpp"
+#include "rendezvous/report_failure.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+using asio::ip::tcp;
+
+// A coordinator on a free port of this machine, and coroutines that play its peers.
+struct ServerFixture {
+  void serve(RoundRules rules) {
+    rules.master_addr = "127.0.0.1";
+    auto server = Server::listen(io_.get_executor(), rules, asio::ip::address_v4::loopback(), 0);
+    REQUIRE(server.has_value());
+    server_ = std::move(*server);
+    server_->start();
+  }
+
+  /// Runs `peer` to its end, then takes the server down.
+  void play(asio::awaitable<void> peer) {
+    bool done = false;
+    co_spawn(io_, std::move(peer), [&](const std::exception_ptr& failure) {
+      done = true;
+      server_->close();
+      if (failure) std::rethrow_exception(failure);
+    });
+    io_.run_for(30s);
+    REQUIRE(done);
+  }
+
+  asio::awaitable<std::shared_ptr<Channel>> agent() {
+    const Endpoint coordinator{"127.0.0.1", server_->port()};
+    auto channel = co_await connect(coordinator, 10s);
+    REQUIRE(channel.has_value());
+    co_return *channel;
+  }
+  static void say(Channel& channel, const AgentMessage& message) { channel.send(encode(message)); }
+
+  /// The next message of that kind; others are passed over. nullopt: the connection was closed.
+  template <typename Message>
+  static asio::awaitable<std::optional<Message>> hear(Channel& channel) {
+    for (;;) {
+      const auto line = co_await channel.receive();
+      if (!line) co_return std::nullopt;
+      const auto message = decode_coordinator_message(*line);
+      REQUIRE(message.has_value());
+      if (const auto* found = std::get_if<Message>(&*message)) co_return *found;
+    }
+  }
+
+  /// What a peer gets that sends these bytes: everything until the server closes the connection.
+  asio::awaitable<std::string> answer_to(std::string bytes) {
+    tcp::socket socket{io_};
+    co_await socket.async_connect({asio::ip::address_v4::loopback(), server_->port()},
+                                  asio::use_awaitable);
+    co_await asio::async_write(socket, asio::buffer(bytes), asio::use_awaitable);
+    std::string answer;
+    co_await asio::async_read(socket, asio::dynamic_buffer(answer),
+                              asio::as_tuple(asio::use_awaitable));
+    co_return answer;
+  }
+
+  asio::io_context io_;
+  std::unique_ptr<Server> server_;
+};
+
+// In the coroutines below every co_await stands in a statement of its own and takes no temporaries
+// that own memory: g++ 12 destroys those twice.
+Join join(const NodeId& node, int workers = 1) {
+  return Join{.node = node, .host = node, .workers = workers};
+}
+
+TEST_CASE_METHOD(ServerFixture, "an agent that joins over the wire gets its round and its end") {
+  serve({});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto agent = co_await f.agent();
+    say(*agent, join("a", 2));
+    const auto joined = co_await hear<Joined>(*agent);
+    CHECK(joined->heartbeat_timeout_ms == 5000);
+    const auto round = co_await hear<StartRound>(*agent);
+    CHECK(round->world_size == 2);
+    CHECK(round->master_port == f.server_->port());
+    say(*agent, Beat{});
+    const auto beat = co_await hear<Beat>(*agent);
+    CHECK(beat.has_value());
+    say(*agent, WorkersFinished{round->round});
+    const auto end = co_await hear<EndJob>(*agent);
+    CHECK(end->outcome == EndJob::Outcome::kFinished);
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a closed connection is a lost node, and the others go on") {
+  serve({.nodes_min = 1, .nodes_max = 2, .last_call_timeout = 0ms});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto a = co_await f.agent();
+    say(*a, join("a"));
+    co_await hear<StartRound>(*a);
+    const auto b = co_await f.agent();
+    say(*b, join("b"));
+    const auto joined = co_await hear<StopRound>(*a);
+    CHECK(joined->reason == "node b joined");
+    say(*a, WorkersStopped{joined->round});
+    const auto both = co_await hear<StartRound>(*a);
+    CHECK(both->group_world_size == 2);
+    co_await hear<StartRound>(*b);
+    b->close();
+    const auto lost = co_await hear<StopRound>(*a);
+    CHECK_THAT(lost->reason, contains("node b lost"));
+    say(*a, WorkersStopped{lost->round});
+    const auto alone = co_await hear<StartRound>(*a);
+    CHECK(alone->group_world_size == 1);
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "strangers on the port are cut off and cost nobody anything") {
+  serve({});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    std::vector<std::string> strangers{"SSH-2.0-stranger\r\n", "{\"type\":\"beat\"}\n",
+                                       "{nonsense\n", "{" + std::string(kLineBytesMax, ' ')};
+    for (const std::string& bytes : strangers) {
+      const std::string answer = co_await f.answer_to(bytes);
+      CHECK(answer.empty());
+    }
+    const auto agent = co_await f.agent();
+    say(*agent, join("a"));
+    const auto round = co_await hear<StartRound>(*agent);
+    CHECK(round.has_value());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a second agent with the same id does not disturb the first") {
+  serve({});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto first = co_await f.agent();
+    say(*first, join("a"));
+    co_await hear<StartRound>(*first);
+    const auto second = co_await f.agent();
+    say(*second, join("a"));
+    const auto joined = co_await hear<Joined>(*second);
+    CHECK_FALSE(joined.has_value());
+    say(*first, Beat{});
+    const auto beat = co_await hear<Beat>(*first);
+    CHECK(beat.has_value());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a port that is taken is an error that names it") {
+  serve({});
+  const auto second =
+      Server::listen(io_.get_executor(), {}, asio::ip::address_v4::loopback(), server_->port());
+  REQUIRE(second.has_error());
+  CHECK_THAT(second.error().message, contains("127.0.0.1 port " + std::to_string(server_->port())));
+  CHECK_THAT(second.error().message, contains("in use"));
+}
+
+TEST_CASE("a coordinator that is not there is given up after the patience, with the reason") {
+  asio::io_context io;
+  std::optional<Result<std::shared_ptr<Channel>>> channel;
+  co_spawn(io, connect({"127.0.0.1", 1}, 50ms),
+           [&](const std::exception_ptr& failure, Result<std::shared_ptr<Channel>> result) {
+             if (failure) std::rethrow_exception(failure);
+             channel = std::move(result);
+           });
+  io.run_for(30s);
+  REQUIRE(channel.has_value());
+  REQUIRE(channel->has_error());
+  CHECK_THAT(channel->error().message, contains("127.0.0.1 port 1: Connection refused"));
+}
+
+}  // namespace
+}  // namespace ddprun

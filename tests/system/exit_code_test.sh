@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# ddprun exits as the first worker that failed did, and says which that was.
+. "$(dirname "$0")/lib.sh"
+
+run 0 --standalone --nproc-per-node 4 --no-python true
+[ ! -s "$scratch/err" ] || fail "a job that went well is silent"
+
+run 3 --standalone --nproc-per-node 2 --no-python \
+  sh -c '[ "$RANK" = 0 ] || { echo last words >&2; exit 3; }; exec sleep 1000'
+says err "rank 1 (local rank 1 on host $(uname -n), pid "
+says err "exited with code 3"
+says err "| last words"
+
+run 139 --standalone --nproc-per-node 2 --no-python \
+  sh -c '[ "$RANK" = 1 ] || kill -SEGV $$; exec sleep 1000'
+says err "rank 0"
+says err "was killed by SIGSEGV (signal 11"
+
+# Bad input is told before anything starts.
+run 2 --bogus train.py
+says err "there is no option '--bogus'"
+run 2
+says err "script to run is missing"
+run 127 nothing.py
+says err "there is no script 'nothing.py'"
+run 127 --no-python nothing
+says err "there is no program 'nothing' in PATH"
+touch "$scratch/data"
+run 126 --no-python "$scratch/data"
+says err "is not executable"
+printf '#!/nonexistent/interpreter\n' >"$scratch/broken"
+chmod +x "$scratch/broken"
+run 127 --no-python "$scratch/broken"
+says err "cannot start '$scratch/broken'"
+nothing_left
