@@ -5,7 +5,8 @@
 // https://docs.pytorch.org/docs/stable/elastic/run.html).
 #pragma once
 
-#include <cstdint>
+#include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -32,5 +33,39 @@ inline constexpr char kSignalsToHandle[] = "TORCHELASTIC_SIGNALS_TO_HANDLE";
 inline constexpr char kNcclAsyncErrorHandling[] = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
 inline constexpr char kOmpNumThreads[] = "OMP_NUM_THREADS";
 }  // namespace env
+
+/// A variable of the environment that is missing or makes no sense; what() names it, its value and
+/// what was expected.
+class EnvironmentError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A variable's value; nullopt when it is not set.
+using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
+
+/// This worker's place in the job.
+struct WorkerEnv {
+  int rank = 0;
+  int local_rank = 0;  // also the number of this worker's GPU
+  int world_size = 1;
+  int local_world_size = 1;
+  int group_rank = 0;  // of the node
+  int group_world_size = 1;
+  std::string role_name = "default";
+  int role_rank = 0;
+  int role_world_size = 1;
+  std::string master_addr;
+  int master_port = 0;
+  int restart_count = 0;
+  int max_restarts = 0;
+  std::string run_id;            // "" when no launcher has set it
+  bool use_agent_store = false;  // the launcher serves the store; else rank 0 does
+
+  /// RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT must be set, as init_method="env://" demands
+  /// (https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization).
+  /// The rest defaults to a job on one node. Errors: EnvironmentError.
+  static WorkerEnv from_environment();
+  static WorkerEnv from(const EnvironmentLookup& lookup);
+};
 
 }  // namespace ddprun::sdk

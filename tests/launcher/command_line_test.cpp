@@ -2,13 +2,13 @@
 
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "launcher/exit_code.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {
 namespace {
@@ -20,9 +20,6 @@ using Words = std::vector<std::string>;
 class CommandLineFixture {
  protected:
   CommandLineFixture() {
-    std::string path = (fs::temp_directory_path() / "ddprun_test_XXXXXX").string();
-    REQUIRE(mkdtemp(path.data()) != nullptr);
-    dir_ = path;
     write("train.py", 0644);
     fs::create_directories(dir_ / "venv/bin");
     write("python3", 0755);
@@ -30,7 +27,6 @@ class CommandLineFixture {
     write("other", 0755);
     environment_["PATH"] = dir_.string();
   }
-  ~CommandLineFixture() { fs::remove_all(dir_); }
 
   void write(const std::string& name, mode_t mode) {
     std::ofstream{dir_ / name} << "#!/bin/sh\n";
@@ -54,7 +50,8 @@ class CommandLineFixture {
   }
   std::string script() const { return (dir_ / "train.py").string(); }
 
-  fs::path dir_;
+  ScratchFolder folder_;
+  fs::path dir_ = folder_.path();
   std::map<std::string, std::string> environment_;
 };
 

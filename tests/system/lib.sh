@@ -80,3 +80,21 @@ all_dead() {
 nothing_left() {
   [ -z "$(ls -A "$TMPDIR")" ] || fail "left in the temporary directory: $(ls -A "$TMPDIR")"
 }
+
+# wait_for_line REGEX: until what start() started has written such a line.
+wait_for_line() {
+  timeout 120 grep -qE -m 1 -- "$1" < <(tail -n +1 -f --pid="$pid" "$scratch/out" 2>/dev/null) ||
+    fail "no line like '$1'"
+}
+
+# worker_pid RANK: the worker of that rank.
+worker_pid() {
+  local child
+  for child in $(pgrep -P "$pid"); do
+    if tr '\0' '\n' <"/proc/$child/environ" | grep -qx "RANK=$1"; then
+      echo "$child"
+      return
+    fi
+  done
+  fail "there is no worker of rank $1"
+}

@@ -12,8 +12,7 @@ SH
 start --standalone --nproc-per-node 3 --max-restarts 2 --no-python sh "$scratch/worker.sh"
 for attempt in 0 1; do
   wait_ready 3
-  victim=$(pgrep -P "$pid" | tail -n 1)
-  kill -KILL "$victim"
+  kill -KILL "$(worker_pid $((attempt + 1)))"
 done
 ends 0
 for attempt in 0 1 2; do

@@ -1,0 +1,94 @@
+// What the SDK does is what Python does: asked of the PyTorch that LibTorch comes from.
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/scratch_folder.hpp"
+#include "worker_sdk/distributed_sampler.hpp"
+#include "worker_sdk/safetensors.hpp"
+
+namespace ddprun::sdk {
+namespace {
+
+/// What the Python program prints, which must end well.
+std::string python(const std::string& program) {
+  const std::string command = std::string{DDPRUN_PYTHON} + " -c '" + program + "'";
+  FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string output;
+  std::array<char, 4096> buffer{};
+  for (std::size_t n = 0; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    output.append(buffer.data(), n);
+  REQUIRE(pclose(pipe) == 0);
+  return output;
+}
+
+TEST_CASE("the sampler gives the indices that PyTorch's gives") {
+  const std::string expected = python(R"(
+from torch.utils.data.distributed import DistributedSampler
+for size in (1, 7, 100, 1437):
+    for replicas in (1, 2, 3, 8):
+        for shuffle in (False, True):
+            for drop_last in (False, True):
+                for epoch in (0, 5):
+                    for rank in range(replicas):
+                        sampler = DistributedSampler(range(size), replicas, rank, shuffle=shuffle,
+                                                     seed=42, drop_last=drop_last)
+                        sampler.set_epoch(epoch)
+                        print(*sampler)
+)");
+  std::ostringstream ours;
+  for (const int size : {1, 7, 100, 1437})
+    for (const int replicas : {1, 2, 3, 8})
+      for (const bool shuffle : {false, true})
+        for (const bool drop_last : {false, true})
+          for (const int epoch : {0, 5})
+            for (int rank = 0; rank < replicas; ++rank) {
+              DistributedSampler sampler{
+                  size, replicas, rank, {.shuffle = shuffle, .seed = 42, .drop_last = drop_last}};
+              sampler.set_epoch(epoch);
+              const char* separator = "";
+              for (const auto index : sampler.indices()) {
+                ours << separator << index;
+                separator = " ";
+              }
+              ours << '\n';
+            }
+  CHECK(ours.str() == expected);
+}
+
+TEST_CASE("Python's safetensors reads what we write, and we read what it writes") {
+  const ScratchFolder folder;
+  const auto from_here = folder / "cpp.safetensors";
+  const auto from_python = folder / "python.safetensors";
+  save_safetensors(from_here, {{{"weight", torch::arange(6, torch::kFloat32).reshape({2, 3})},
+                                {"step", torch::tensor(7, torch::kInt64)},
+                                {"half", torch::ones({3}, torch::kBFloat16)}},
+                               {{"epoch", "5"}}});
+  const std::string seen = python(R"(
+import torch, safetensors
+from safetensors.torch import load_file, save_file
+tensors = load_file(")" + from_here.string() +
+                                  R"(")
+with safetensors.safe_open(")" + from_here.string() +
+                                  R"(", "pt") as file:
+    print(file.metadata())
+print(sorted(tensors), tensors["weight"].tolist(), tensors["step"].item(), tensors["half"].dtype)
+save_file(tensors, ")" + from_python.string() +
+                                  R"(", metadata={"by": "python"})
+)");
+  CHECK_THAT(seen, contains("{'epoch': '5'}"));
+  CHECK_THAT(seen, contains("['half', 'step', 'weight'] [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] 7 "
+                            "torch.bfloat16"));
+  const SafeTensors back = load_safetensors(from_python);
+  CHECK(back.metadata.at("by") == "python");
+  CHECK(torch::equal(back.tensors.at("weight"), torch::arange(6, torch::kFloat32).reshape({2, 3})));
+  CHECK(back.tensors.at("half").scalar_type() == torch::kBFloat16);
+}
+
+}  // namespace
+}  // namespace ddprun::sdk

@@ -1,0 +1,31 @@
+// The UCI handwritten digits: 1,797 images of 8 by 8 pixels
+// (https://archive.ics.uci.edu/dataset/80). The file is the one that scikit-learn ships,
+// sklearn/datasets/data/digits.csv.gz.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <filesystem>
+
+namespace ddprun::sdk {
+
+struct LabelledImages {
+  torch::Tensor images;  // [N, 64] float32, 0 to 1
+  torch::Tensor labels;  // [N] int64, 0 to 9
+
+  std::int64_t size() const { return labels.size(0); }
+  LabelledImages select(const torch::Tensor& indices) const {
+    return {images.index_select(0, indices), labels.index_select(0, indices)};
+  }
+};
+
+struct Digits {
+  LabelledImages train;  // four of five
+  LabelledImages test;   // every fifth image
+};
+
+/// Reads a comma-separated file, gzipped or plain: 64 pixels from 0 to 16 and the digit a line.
+/// Errors: std::runtime_error, naming file and line.
+Digits load_digits(const std::filesystem::path& path);
+
+}  // namespace ddprun::sdk
