@@ -6,7 +6,6 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
-#include <functional>
 #include <memory>
 #include <string_view>
 

@@ -2,6 +2,7 @@
 
 #include <boost/container/small_vector.hpp>
 #include <utility>
+#include <vector>
 
 #include "rendezvous/match.hpp"
 #include "rendezvous/printable.hpp"

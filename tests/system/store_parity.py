@@ -1,0 +1,136 @@
+"""Does our store answer as torch's own server does?
+
+    python store_parity.py COMMAND...      e.g.  python store_parity.py build/dev/ddprun_store_main 0
+
+needs torch. COMMAND starts a server and prints `listening on HOST:PORT`. The same random sequence
+of operations, by several clients, is sent to both servers through torch's own client; every reply
+and the type of every exception must agree.
+
+Differences that are wanted, and so not compared:
+  * the order of list_keys(), which neither server defines;
+  * the texts of exceptions, which name ports;
+  * whether compare_set() wakes those who wait for a key it did not create: torch's libuv server does,
+    and their next get() is then empty; ours wakes them when the key exists.
+"""
+
+import os
+import random
+import sys
+import threading
+from datetime import timedelta
+
+os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+import torch.distributed as dist  # noqa: E402
+
+from store_server_process import serving  # noqa: E402
+
+OPERATIONS = 10_000
+CLIENTS = 4
+SEED = 20_251_121
+KEYS = ["", "a", "b", "c", "n", "m", "q", "a/b", "über", "k" * 8190, "with space", "x\0y"]
+VALUES = ["", "0", "5", " 12abc", "-3", "text", "é\0z", "9223372036854775807", "v" * 5000]
+SHORT = timedelta(milliseconds=2)
+LONG = timedelta(seconds=30)
+
+
+class Clients:
+    """The clients of one server; one whose connection was closed connects again."""
+
+    def __init__(self, port):
+        self.port = port
+        self.stores = [self.connect() for _ in range(CLIENTS)]
+
+    def connect(self):
+        return dist.TCPStore("127.0.0.1", self.port, None, False, LONG)
+
+    def reply(self, who, operation):
+        try:
+            return operation(self, self.stores[who])
+        except Exception as error:  # its type is the reply
+            if isinstance(error, dist.DistNetworkError):
+                self.stores[who] = self.connect()
+            return type(error).__name__
+
+    def meet(self, waiter, key, value):
+        """One client gets a key that another one sets."""
+        got = []
+        thread = threading.Thread(target=lambda: got.append(waiter.get(key)))
+        thread.start()
+        self.stores[0].set(key, value)
+        thread.join()
+        return got[0]
+
+
+def get(store, keys, act):
+    """Acts on keys that may be missing; only for those it must not wait long."""
+    store.set_timeout(LONG if store.check(keys) else SHORT)
+    try:
+        return act()
+    finally:
+        store.set_timeout(LONG)
+
+
+def done(store, unanswered):
+    """The server answers nothing to these, and only what it answers after them shows their end."""
+    return store.num_keys()
+
+
+def random_operation(rng, number):
+    key, other = rng.choice(KEYS), rng.choice(KEYS)
+    value, expected = rng.choice(VALUES), rng.choice(VALUES)
+    amount = rng.choice([0, 1, -1, 7, 2**63 - 1, -(2**63)])
+    meeting = f"meet/{number}"
+    # fmt: off
+    choices = {
+        "set": (12, lambda c, s: done(s, s.set(key, value))),
+        "get": (8, lambda c, s: get(s, [key], lambda: s.get(key))),
+        "add": (10, lambda c, s: s.add(key, amount)),
+        "append": (4, lambda c, s: done(s, s.append(key, value[:10]))),
+        "check": (8, lambda c, s: s.check([key, other])),
+        "check nothing": (1, lambda c, s: s.check([])),
+        "wait": (2, lambda c, s: s.wait([key, other], LONG if s.check([key, other]) else SHORT)),
+        "wait nothing": (1, lambda c, s: s.wait([], LONG)),
+        "compare_set": (10, lambda c, s: s.compare_set(key, expected, value)),
+        "compare_set hit": (4, lambda c, s: s.check([key]) and s.compare_set(key, s.get(key).decode(), value)),
+        "delete": (8, lambda c, s: s.delete_key(key)),
+        "count": (4, lambda c, s: s.num_keys()),
+        "list": (2, lambda c, s: sorted(s.list_keys())),
+        "multi_set": (4, lambda c, s: done(s, s.multi_set([key, other], [value, expected]))),
+        "multi_get": (4, lambda c, s: get(s, [key, other], lambda: s.multi_get([key, other, key]))),
+        "push": (6, lambda c, s: done(s, s.queue_push(key, value))),
+        "pop": (6, lambda c, s: s.queue_pop(key, False)),
+        "length": (4, lambda c, s: s.queue_len(key)),
+        "meet": (1, lambda c, s: c.meet(c.stores[1], meeting, value)),
+        "too long a key": (0.1, lambda c, s: s.set("k" * 9000, value) or s.num_keys()),
+        "too long a value": (0.02, lambda c, s: s.set(key, "v" * ((8 << 20) + 1)) or s.num_keys()),
+        "longest value": (0.02, lambda c, s: (s.set("long", "v" * (8 << 20)), s.get("long"), s.delete_key("long"))[1:]),
+    }
+    # fmt: on
+    name = rng.choices(list(choices), [weight for weight, _ in choices.values()])[0]
+    return name, (key, other, value, expected, amount), choices[name][1]
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    torchs_server = dist.TCPStore("127.0.0.1", 0, None, True, LONG, wait_for_workers=False)
+    rng = random.Random(SEED)
+    with serving(*sys.argv[1:]) as port:
+        theirs, ours = Clients(torchs_server.port), Clients(port)
+        seen = {}
+        for number in range(OPERATIONS):
+            who = rng.randrange(CLIENTS)
+            name, arguments, operation = random_operation(rng, number)
+            expected, reply = theirs.reply(who, operation), ours.reply(who, operation)
+            kind = expected if isinstance(expected, str) else "answered"
+            seen[name, kind] = seen.get((name, kind), 0) + 1
+            if expected != reply:
+                print(f"operation {number} of client {who}: {name} {arguments!r:.300}")
+                sys.exit(f"  torch's server: {expected!r:.200}\n  ours:           {reply!r:.200}")
+    for (name, kind), count in sorted(seen.items()):
+        print(f"{count:6} {name}: {kind}")
+    print(f"{OPERATIONS} operations by {CLIENTS} clients (seed {SEED}): all replies agree")
+
+
+if __name__ == "__main__":
+    main()
