@@ -23,7 +23,10 @@ Environment parse(const std::vector<std::string>& environment) {
 
 std::string names(const std::vector<int>& signals) {
   std::string out;
-  for (const int signal : signals) out += (out.empty() ? "" : ",") + signal_name(signal);
+  for (const int signal : signals) {
+    if (!out.empty()) out += ',';
+    out += signal_name(signal);
+  }
   return out;
 }
 

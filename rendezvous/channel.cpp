@@ -27,7 +27,7 @@ Channel::Channel(asio::ip::tcp::socket socket, std::string already_read)
   socket_.set_option(asio::ip::tcp::no_delay{true}, gone);
 }
 
-void Channel::send(std::string line) {
+void Channel::send(std::string_view line) {
   if (!socket_.is_open() || closing_) return;
   outbox_ += line;
   if (outbox_.size() > kOutboxBytesMax) return close();

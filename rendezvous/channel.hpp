@@ -8,6 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "rendezvous/result.hpp"
 
@@ -24,7 +25,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   /// Queues a line (with its newline); lines leave in order. A peer that lets kOutboxBytesMax pile
   /// up is not reading: the connection is closed.
-  void send(std::string line);
+  void send(std::string_view line);
 
   /// The next line without its newline. Errors: kUnavailable when the peer is gone or close() was
   /// called, kInvalid for a line longer than kLineBytesMax.

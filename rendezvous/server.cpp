@@ -32,8 +32,8 @@ RoundRules with_port(RoundRules rules, std::uint16_t port) {
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::listen(asio::any_io_executor executor, RoundRules rules,
-                                               const asio::ip::address& address,
+Result<std::unique_ptr<Server>> Server::listen(const asio::any_io_executor& executor,
+                                               RoundRules rules, const asio::ip::address& address,
                                                std::uint16_t port) {
   tcp::acceptor acceptor{executor};
   const tcp::endpoint endpoint{address, port};

@@ -20,8 +20,8 @@ class Server {
  public:
   /// Listens on `address`:`port` (0: any free one, see port()). `rules.master_port` 0 becomes the
   /// port that was bound. Errors: kUnavailable, naming the address.
-  static Result<std::unique_ptr<Server>> listen(asio::any_io_executor executor, RoundRules rules,
-                                                const asio::ip::address& address,
+  static Result<std::unique_ptr<Server>> listen(const asio::any_io_executor& executor,
+                                                RoundRules rules, const asio::ip::address& address,
                                                 std::uint16_t port);
   /// Starts to accept; runs until close().
   void start();

@@ -80,7 +80,7 @@ Result<void> StoreSession::account_for_buffers() {
   const std::size_t held = inbox_.capacity() + output_.capacity();
   const std::size_t charge = held > kBuffersFree ? held - kBuffersFree : 0;
   if (charge == charged_) return {};
-  const auto charged = state_.store.budget().change(charged_, charge);
+  auto charged = state_.store.budget().change(charged_, charge);
   if (charged) charged_ = charge;
   return charged;
 }

@@ -157,9 +157,11 @@ TEST_CASE_METHOD(StoreFixture, "a request in many small pieces takes linear time
   auto& session = client();
   std::string bytes = request(0x0b, {i64(131'072)});
   for (int i = 0; i < 131'072; ++i) bytes += text("/" + std::to_string(i)) + text("v");
+  bool accepted = true;  // one check at the end: 40,000 of Catch2's would take longer than the rest
   for (std::size_t at = 0; at < bytes.size(); at += 64) {
-    REQUIRE(session.received(std::string_view{bytes}.substr(at, 64)).has_value());
+    accepted = accepted && session.received(std::string_view{bytes}.substr(at, 64)).has_value();
   }
+  CHECK(accepted);
   CHECK(answer(session, count_keys()) == i64(131'072));
 }
 
