@@ -27,9 +27,20 @@ struct Options {
 
 constexpr char kUsageLine[] = "ddprun [OPTIONS] SCRIPT [ARGUMENTS of the script...]";
 
+/// One spelling of every option, one blank line between groups.
 struct HelpFormatter : CLI::Formatter {
   std::string make_usage(const CLI::App*, std::string) const override {
-    return std::string{"Usage: "} + kUsageLine + "\n";
+    return std::string{"\nUsage: "} + kUsageLine + "\n\n";
+  }
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    std::string out = group + ":\n";
+    for (const CLI::Option* option : options) out += make_option(option, is_positional);
+    return out;
+  }
+  std::string make_option_name(const CLI::Option* option, bool) const override {
+    const auto& shorts = option->get_snames();
+    return (shorts.empty() ? "" : "-" + shorts.front() + ",") + "--" + option->get_lnames().front();
   }
 };
 

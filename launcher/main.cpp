@@ -29,7 +29,8 @@ int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_
                      Console& out, Console& err) {
   auto parsed = parse_command_line(arguments, environment);
   if (!parsed) {
-    spdlog::error("{} (ddprun --help lists the options)", parsed.error().message);
+    const bool usage = parsed.error().kind == Error::Kind::kInvalid;
+    spdlog::error("{}{}", parsed.error().message, usage ? " (see ddprun --help)" : "");
     return exit_code(parsed.error());
   }
   return match(
