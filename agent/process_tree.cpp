@@ -26,6 +26,8 @@ namespace {
 
 using namespace asio::experimental::awaitable_operators;
 
+constexpr std::chrono::milliseconds kListDelay{1};
+
 /// The children of this process, which has one thread that starts processes: its main thread.
 std::vector<pid_t> children() {
   std::ifstream list{"/proc/self/task/" + std::to_string(getpid()) + "/children"};
@@ -63,7 +65,13 @@ asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience) {
     if (deadline.expiry() <= asio::steady_timer::clock_type::now())
       co_return static_cast<int>(left.size());
     for (const pid_t pid : left) kill(pid, SIGKILL);
-    if (!left.empty()) co_await ended(left.front(), deadline);
+    if (!left.empty()) {
+      co_await ended(left.front(), deadline);
+    } else {
+      // The kernel's list may miss a child that is just changing its parent: look again.
+      asio::steady_timer moment{deadline.get_executor(), kListDelay};
+      co_await moment.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
   }
   co_return 0;
 }
