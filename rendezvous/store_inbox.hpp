@@ -26,7 +26,8 @@ class StoreInbox {
     if (begin_ == end_) begin_ = end_ = 0;
     const std::size_t held = end_ - begin_;
     const std::size_t wanted = std::clamp(missing, kRoomMin, std::max(kChunk, held));
-    if (capacity_ - end_ < wanted) make_room(std::max(held + wanted, kSmall));
+    // Twice what is held, so that a long request in small pieces is copied a few times only.
+    if (capacity_ - end_ < wanted) make_room(std::max({held + wanted, 2 * held, kSmall}));
     return {bytes_.get() + end_, capacity_ - end_};
   }
   void arrived(std::size_t bytes) { end_ += bytes; }
