@@ -91,7 +91,7 @@ wait_for_line() {
 worker_pid() {
   local child
   for child in $(pgrep -P "$pid"); do
-    if tr '\0' '\n' <"/proc/$child/environ" | grep -qx "RANK=$1"; then
+    if grep -qzx "RANK=$1" "/proc/$child/environ"; then
       echo "$child"
       return
     fi
