@@ -1,5 +1,7 @@
 #include "agent/worker_plan.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <map>
 
@@ -57,7 +59,7 @@ Environment node_environment(const LaunchSpec& spec, const StartRound& round,
 std::vector<std::string> flatten(const Environment& environment) {
   std::vector<std::string> flat;
   flat.reserve(environment.size());
-  for (const auto& [name, value] : environment) flat.push_back(name + "=" + value);
+  for (const auto& [name, value] : environment) flat.push_back(fmt::format("{}={}", name, value));
   return flat;
 }
 

@@ -5,6 +5,7 @@
 """
 
 import argparse
+import gc
 import os
 import time
 from pathlib import Path
@@ -119,6 +120,10 @@ def main():
     dist.barrier()
     if dist.get_rank() == 0:
         print(f"final test accuracy {100 * accuracy(model, test, device):.1f} %")
+    # A cycle of references keeps DDP alive past this function, and with it the group, whose threads
+    # would then meet an interpreter that is shutting down and abort it.
+    del ddp
+    gc.collect()
     dist.destroy_process_group()
 
 
