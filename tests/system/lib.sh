@@ -39,6 +39,7 @@ run() {
 
 # start ARGUMENTS...: runs ddprun in the background; its pid is in $pid.
 start() {
+  : >"$scratch/out" # now, not when the background job comes to it: nobody may read an old one
   "$DDPRUN" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null &
   pid=$!
 }
