@@ -70,9 +70,4 @@ void Channel::close() {
   socket_.close(ignored);
 }
 
-asio::ip::address Channel::local_address() const {
-  boost::system::error_code ignored;
-  return socket_.local_endpoint(ignored).address();
-}
-
 }  // namespace ddprun

@@ -37,7 +37,6 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   /// The peer's address and port in numbers: names are never looked up.
   const std::string& peer() const { return peer_; }
-  asio::ip::address local_address() const;
 
  private:
   void write_next();

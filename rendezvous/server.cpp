@@ -104,7 +104,9 @@ asio::awaitable<void> Server::serve_agent(std::shared_ptr<Channel> channel) {
     if (!message) {
       spdlog::info("agent at {} is gone: {}", channel->peer(), message.error().message);
       channel->close();
-      if (!node.empty() && agents_[node] == channel) step(NodeLost{node, message.error().message});
+      const auto agent = agents_.find(node);  // gone already when the node left or was dropped
+      if (agent != agents_.end() && agent->second == channel)
+        step(NodeLost{node, message.error().message});
       co_return;
     }
     if (const auto* join = std::get_if<Join>(&*message)) {

@@ -155,6 +155,23 @@ TEST_CASE_METHOD(ServerFixture, "a second agent with the same id does not distur
   }(*this));
 }
 
+TEST_CASE_METHOD(ServerFixture, "an agent that left is forgotten when its connection closes") {
+  serve({});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto first = co_await f.agent();
+    say(*first, join("a"));
+    co_await hear<StartRound>(*first);
+    const Leave leave{"stopped by SIGTERM"};
+    say(*first, leave);
+    const auto closed = co_await hear<EndJob>(*first);
+    CHECK_FALSE(closed.has_value());
+    const auto second = co_await f.agent();
+    say(*second, join("b"));
+    const auto round = co_await hear<StartRound>(*second);
+    CHECK(round->round == 2);
+  }(*this));  // and the server closes all connections that it knows
+}
+
 TEST_CASE_METHOD(ServerFixture, "a port that is taken is an error that names it") {
   serve({});
   const auto second =
