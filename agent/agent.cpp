@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -36,6 +38,14 @@ bool is_ignored(int signal) {
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+/// Signals that programs and schedulers send each other, and that would end ddprun if it left them
+/// alone; and the news that the terminal has another size.
+constexpr std::array kPassedOn{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+                               SIGUSR2, SIGALRM, SIGXCPU, SIGWINCH};
+
+/// Of a traceback, which travels to the coordinator in one message.
+constexpr std::size_t kTracebackBytesMax = 16 * 1024;
+
 std::int64_t unix_time_ms() {
   using namespace std::chrono;
   return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
@@ -51,16 +61,21 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       consoles_{consoles},
       machine_{{spec_.workers, spec_.shutdown_timeout}},
       signals_{executor},
+      passed_on_{executor},
       alarm_{executor, TimePoint::max()},
       beat_{executor},
       ended_{executor, TimePoint::max()} {
   for (const int signal : spec_.stop_signals)
     if (!is_ignored(signal)) signals_.add(signal);
+  for (const int signal : kPassedOn)
+    if (!is_ignored(signal) && std::ranges::count(spec_.stop_signals, signal) == 0)
+      passed_on_.add(signal);
 }
 
 asio::awaitable<AgentEnd> Agent::run() {
   adopt_orphans();
   co_spawn(executor_, watch_signals(), report_failure("waiting for signals"));
+  co_spawn(executor_, pass_on_signals(), report_failure("handing on signals"));
   co_spawn(executor_, ring_alarm(), report_failure("the agent's clock"));
   auto channel = co_await connect(spec_.coordinator, spec_.rules.join_timeout);
   if (channel)
@@ -69,6 +84,7 @@ asio::awaitable<AgentEnd> Agent::run() {
     step(CoordinatorLost{channel.error().message});
   while (!end_) co_await ended_.async_wait(as_tuple(use_awaitable));
   signals_.cancel();
+  passed_on_.cancel();
   alarm_.cancel();
   beat_.cancel();
   if (coordinator_) coordinator_->close_when_sent();
@@ -134,6 +150,22 @@ asio::awaitable<void> Agent::watch_signals() {
   }
 }
 
+asio::awaitable<void> Agent::pass_on_signals() {
+  while (!end_) {
+    const auto [error, signal] = co_await passed_on_.async_wait(as_tuple(use_awaitable));
+    if (error) co_return;
+    if (signal == SIGWINCH) {
+      for (const auto& worker : workers_) {
+        worker->out->resize();
+        worker->err->resize();
+      }
+    } else {
+      spdlog::info("{} received: handed on to the workers", signal_name(signal));
+    }
+    step(PassOn{signal});
+  }
+}
+
 asio::awaitable<void> Agent::ring_alarm() {
   while (!end_) {
     co_await alarm_.async_wait(as_tuple(use_awaitable));
@@ -151,10 +183,7 @@ void Agent::perform(const GroupAction& action) {
   match(
       action,  //
       [&](const StartWorkers& a) { start_workers(a.round); },
-      [&](const SignalWorkers& a) {
-        for (const auto& worker : workers_)
-          if (!worker->ended) worker->process.signal_group(a.signal);
-      },
+      [&](const SignalWorkers& a) { signal_workers(a); },
       [&](const SweepTree&) {
         co_spawn(executor_, sweep_tree(), report_failure("cleaning up after workers"));
       },
@@ -168,20 +197,38 @@ void Agent::perform(const GroupAction& action) {
       });
 }
 
+void Agent::signal_workers(const SignalWorkers& order) {
+  stopping_ = stopping_ || order.to_stop;
+  for (const auto& worker : workers_)
+    if (!worker->ended) worker->process.signal_group(order.signal);
+}
+
 void Agent::start_workers(const StartRound& round) {
   round_ = round;
+  outcome_ = {};
+  stopping_ = false;
+  oom_before_ = read_oom_counters();
+  make_directories();
   const std::vector<Command> commands = plan_workers(spec_, round, node_);
   for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
     start_worker(local_rank, commands[local_rank]);
 }
 
-void Agent::start_worker(int local_rank, const Command& command) {
-  const auto error_path = error_file(node_, round_, local_rank);
-  std::error_code not_made;  // then the worker says so itself, if it has something to record
-  if (!error_path.empty()) std::filesystem::create_directories(error_path.parent_path(), not_made);
+/// For error files and logs. Where one cannot be made, opening the file says so.
+void Agent::make_directories() {
+  const auto directory = attempt_directory(node_, round_);
+  if (directory.empty()) return;
+  std::error_code not_made;
+  std::filesystem::create_directory(directory, not_made);
+  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
+    std::filesystem::create_directory(directory / std::to_string(local_rank), not_made);
+}
 
-  auto out = LogPump::open(executor_, consoles_.out);
-  auto err = LogPump::open(executor_, consoles_.err);
+void Agent::start_worker(int local_rank, const Command& command) {
+  OutputPlan plan =
+      plan_output(spec_, round_, attempt_directory(node_, round_), node_.terminals, local_rank);
+  auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out));
+  auto err = LogPump::open(executor_, consoles_.err, std::move(plan.err));
   if (!out || !err) return cannot_start(local_rank, out ? err.error() : out.error());
   auto process =
       ChildProcess::spawn(executor_, command, {(*out)->worker_end(), (*err)->worker_end()});
@@ -207,8 +254,9 @@ asio::awaitable<void> Agent::watch(std::shared_ptr<Worker> worker) {
   worker->ended = true;
   worker->out->drain();
   worker->err->drain();
-  auto last_lines = worker->err->tail().lines();
-  if (last_lines.empty()) last_lines = worker->out->tail().lines();
+  std::vector<std::string> last_lines;
+  if (!status.ok()) last_lines = worker->err->last_lines();
+  if (!status.ok() && last_lines.empty()) last_lines = worker->out->last_lines();
   report_exit(worker->local_rank, worker->process.pid(), status, std::move(last_lines));
 }
 
@@ -222,17 +270,31 @@ void Agent::report_exit(int local_rank, std::int64_t pid, ExitStatus status,
                     .status = status,
                     .time_unix_ms = unix_time_ms(),
                     .last_lines = std::move(last_lines)};
-  const auto path = error_file(node_, round_, local_rank);
-  if (const auto recorded = read_error_file(path)) {
-    how.message = recorded->message;
-    how.error_file = path.string();
+  if (stopping_) {
+    outcome_.stopped.push_back(how.rank);
+  } else if (!status.ok()) {
+    add_evidence(how);
+    outcome_.failures.push_back(how);
   }
   step(WorkerExited{how});
 }
 
+/// What the worker wrote down before it failed, and what the kernel did.
+void Agent::add_evidence(WorkerFailure& how) const {
+  if (how.status.signal == SIGKILL) how.evidence = oom_evidence(oom_before_, read_oom_counters());
+  const auto path = error_file(node_, round_, how.local_rank);
+  auto recorded = path.empty() ? std::nullopt : read_error_file(path);
+  if (!recorded) return;
+  how.error_file = path.string();
+  how.message = std::move(recorded->message);
+  how.traceback = std::move(recorded->traceback);
+  if (how.traceback.size() > kTracebackBytesMax)
+    how.traceback.erase(0, how.traceback.size() - kTracebackBytesMax);
+}
+
 asio::awaitable<void> Agent::sweep_tree() {
   for (const auto& worker : workers_) worker->process.release();
-  if (const int left = co_await kill_descendants(kKillTimeout))
+  if (const int left = co_await kill_descendants(kKillTimeout, node_.guardian))
     spdlog::warn("{} processes of the job could not be killed within {} s", left,
                  kKillTimeout.count() / 1000);
   for (const auto& worker : workers_) {

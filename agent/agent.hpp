@@ -14,6 +14,7 @@
 #include "agent/group_machine.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/log_pump.hpp"
+#include "agent/oom.hpp"
 #include "agent/worker_plan.hpp"
 
 namespace ddprun {
@@ -24,12 +25,20 @@ struct Consoles {
   Console& err;
 };
 
+/// How this node's workers ended in the last round, beside the failure that ended it.
+struct RoundOutcome {
+  std::vector<WorkerFailure> failures;  // of workers that failed by themselves, in their order
+  std::vector<int> stopped;             // global ranks that ended after ddprun had told them to
+};
+
 class Agent {
  public:
   Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node, Consoles consoles);
 
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
   asio::awaitable<AgentEnd> run();
+
+  const RoundOutcome& outcome() const { return outcome_; }
 
  private:
   struct Worker {
@@ -44,6 +53,7 @@ class Agent {
   asio::awaitable<void> receive_orders();
   asio::awaitable<void> beat();
   asio::awaitable<void> watch_signals();
+  asio::awaitable<void> pass_on_signals();
   asio::awaitable<void> ring_alarm();
   asio::awaitable<void> watch(std::shared_ptr<Worker> worker);
   asio::awaitable<void> sweep_tree();
@@ -52,9 +62,12 @@ class Agent {
   void perform(const GroupAction& action);
   void start_workers(const StartRound& round);
   void start_worker(int local_rank, const Command& command);
+  void signal_workers(const SignalWorkers& order);
+  void make_directories();
   void cannot_start(int local_rank, const Error& error);
   void report_exit(int local_rank, std::int64_t pid, ExitStatus status,
                    std::vector<std::string> last_lines);
+  void add_evidence(WorkerFailure& how) const;
   void announce(const StartRound& round);
   void order_received(const CoordinatorMessage& message);
 
@@ -66,7 +79,11 @@ class Agent {
   std::shared_ptr<Channel> coordinator_;
   StartRound round_;
   std::vector<std::shared_ptr<Worker>> workers_;
+  RoundOutcome outcome_;
+  bool stopping_ = false;  // workers of this round have been told to stop
+  OomCounters oom_before_;
   asio::signal_set signals_;
+  asio::signal_set passed_on_;
   asio::steady_timer alarm_;
   asio::steady_timer beat_;
   asio::steady_timer ended_;  // cancelled when end_ is known

@@ -1,9 +1,13 @@
 #include "agent/child_process.hpp"
 
+#include <linux/mempolicy.h>
 #include <linux/sched.h>
 #include <sched.h>
+#include <spdlog/spdlog.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "agent/file_limit.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -23,6 +29,22 @@ namespace {
 /// The child's stack until it executes the program. It runs a handful of system calls on it; the
 /// room is for the kernel's signal frames on machines with wide vector registers.
 constexpr std::size_t kStackBytes = 64 * 1024;
+
+/// Bits by number, as the kernel takes them.
+using CpuMask = std::vector<unsigned long>;
+using NodeMask = std::vector<unsigned long>;
+
+std::vector<unsigned long> bits(const std::vector<int>& numbers) {
+  constexpr int kBits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> mask;
+  for (const int number : numbers) {
+    if (const auto words = static_cast<std::size_t>(number / kBits + 1); mask.size() < words)
+      mask.resize(words);
+    mask[number / kBits] |= 1UL << (number % kBits);
+  }
+  if (!mask.empty()) mask.push_back(0);  // set_mempolicy(2) reads one bit less than it is told
+  return mask;
+}
 
 /// What the child needs, laid out by the parent: the child shares the parent's memory until execve
 /// and must not allocate.
@@ -33,8 +55,27 @@ struct ChildPlan {
   ChildOutput output;
   pid_t parent;
   sigset_t no_signals;
-  int failed_errno;  // written by the child, read by the parent
+  CpuMask cpus;
+  NodeMask memory_nodes;
+  const rlimit* file_limit;
+  int failed_errno = 0;  // these two are written by the child, read by the parent
+  int memory_errno = 0;
 };
+
+/// May the worker run on those CPUs at all? Its memory's place is a wish.
+__attribute__((no_sanitize("address", "undefined"))) bool take_place(ChildPlan& plan) {
+  if (!plan.cpus.empty() &&
+      sched_setaffinity(0, plan.cpus.size() * sizeof(plan.cpus[0]),
+                        reinterpret_cast<const cpu_set_t*>(plan.cpus.data())) != 0)
+    return false;
+  if (plan.memory_nodes.empty()) return true;
+  const unsigned long bits = plan.memory_nodes.size() * 8 * sizeof(plan.memory_nodes[0]);
+  // Kernels before 5.15 know no preference for several nodes, only a strict binding.
+  if (syscall(SYS_set_mempolicy, MPOL_PREFERRED_MANY, plan.memory_nodes.data(), bits) != 0 &&
+      syscall(SYS_set_mempolicy, MPOL_BIND, plan.memory_nodes.data(), bits) != 0)
+    plan.memory_errno = errno;
+  return true;
+}
 
 /// Handlers belong to the parent's program; SIG_IGN is the user's wish (nohup), except for SIGPIPE,
 /// which the agent itself ignores.
@@ -61,6 +102,11 @@ __attribute__((no_sanitize("address", "undefined"))) int become_worker(void* arg
   if (plan.output.out >= 0) dup2(plan.output.out, STDOUT_FILENO);
   if (plan.output.err >= 0) dup2(plan.output.err, STDERR_FILENO);
   close_range(STDERR_FILENO + 1, ~0U, 0);
+  if (!take_place(plan)) {
+    plan.failed_errno = errno;
+    _exit(127);
+  }
+  if (plan.file_limit != nullptr) setrlimit(RLIMIT_NOFILE, plan.file_limit);
   sigprocmask(SIG_SETMASK, &plan.no_signals, nullptr);
   execve(plan.program, plan.arguments, plan.environment);
   plan.failed_errno = errno;
@@ -133,12 +179,22 @@ Result<ChildProcess> ChildProcess::spawn(const asio::any_io_executor& executor,
                                          const Command& command, ChildOutput output) {
   const std::vector<char*> arguments = pointers(command.arguments);
   const std::vector<char*> environment = pointers(command.environment);
-  ChildPlan plan{
-      command.program.c_str(), arguments.data(), environment.data(), output, getpid(), {}, 0};
+  ChildPlan plan{.program = command.program.c_str(),
+                 .arguments = arguments.data(),
+                 .environment = environment.data(),
+                 .output = output,
+                 .parent = getpid(),
+                 .no_signals = {},
+                 .cpus = bits(command.placement.cpus),
+                 .memory_nodes = bits(command.placement.memory_nodes),
+                 .file_limit = original_file_limit()};
   sigemptyset(&plan.no_signals);
   const Started started = clone_and_execute(plan);
   if (started.pid < 0) return start_error(command.program, started.error_number);
   ChildProcess child{started.pid, asio::posix::stream_descriptor{executor, started.pidfd}};
+  if (plan.memory_errno != 0)
+    spdlog::warn("cannot place the memory of pid {} near its CPUs: {}", started.pid,
+                 std::strerror(plan.memory_errno));
   if (plan.failed_errno == 0) return child;
   waitid(P_PID, static_cast<id_t>(child.pid_), nullptr, WEXITED);  // it is on its way out
   child.pid_ = -1;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <string>
 
+#include "agent/output_plan.hpp"
 #include "rendezvous/report_failure.hpp"
 
 namespace ddprun {
@@ -53,11 +54,30 @@ Console::Console(const asio::any_io_executor& executor, int fd)
 
 void Console::write(std::string_view bytes) {
   if (reader_gone_ || bytes.empty()) return;
+  last_byte_ = bytes.back();
+  open_line_of_ = nullptr;
   queue_ += bytes;
   if (writing_) return;
   if (write_some()) return;
   writing_ = true;
   co_spawn(descriptor_.get_executor(), write_queue(), report_failure("writing output"));
+}
+
+void Console::write_message(std::string_view line) {
+  if (last_byte_ != '\n') write("\n");
+  write(line);
+}
+
+void Console::write_lines(const void* source, std::string_view prefix, std::string_view text) {
+  if (text.empty()) return;
+  if (open_line_of_ != source && last_byte_ != '\n') write("\n");
+  const bool line_start = open_line_of_ != source || last_byte_ == '\r';
+  write(with_prefix(text, prefix, line_start));
+  open_line_of_ = text.back() == '\n' ? nullptr : source;
+}
+
+void Console::end_line(const void* source) {
+  if (open_line_of_ == source && source != nullptr) write("\n");
 }
 
 /// Writes what the reader takes; true when nothing is left to write.

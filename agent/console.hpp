@@ -21,7 +21,18 @@ class Console {
 
   Console(const asio::any_io_executor& executor, int fd);
 
+  /// Bytes as they are.
   void write(std::string_view bytes);
+
+  /// A line of ddprun's own, ended: begins a new one where something unfinished stands.
+  void write_message(std::string_view line);
+
+  /// Lines of `source`, each behind `prefix`. Where the line of somebody else is unfinished it is
+  /// ended first, so that no line holds the words of two.
+  void write_lines(const void* source, std::string_view prefix, std::string_view text);
+
+  /// Ends the unfinished line of `source`, if that is the last that was written.
+  void end_line(const void* source);
 
   /// Resolves when less than kQueueBytesMax is queued.
   asio::awaitable<void> room();
@@ -38,6 +49,9 @@ class Console {
   bool pollable_ = false;  // a pipe, terminal or socket, not a file
   asio::posix::stream_descriptor descriptor_;
   std::string queue_;
+  char last_byte_ = '\n';
+  const void* open_line_of_ =
+      nullptr;  // who wrote the unfinished line at the end, by write_lines()
   bool writing_ = false;
   bool reader_gone_ = false;
   asio::steady_timer progress_;  // its waiters are woken by every write

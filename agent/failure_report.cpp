@@ -1,10 +1,23 @@
 #include "agent/failure_report.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <ctime>
 #include <sstream>
 
 namespace ddprun {
 
 namespace {
+
+constexpr std::size_t kBlockWidthMax = 60;  // torchrun's
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in{text};
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
 
 std::string quote(const std::vector<std::string>& lines) {
   std::string out;
@@ -12,11 +25,57 @@ std::string quote(const std::vector<std::string>& lines) {
   return out;
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in{text};
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
+std::string local_time(std::int64_t unix_ms) {
+  const std::time_t seconds = unix_ms / 1000;
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}_{:02}:{:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+/// What torchrun says of the reason: the recorded traceback, the signal, or how to record one.
+std::string reason(const WorkerFailure& failure) {
+  if (!failure.traceback.empty() || !failure.message.empty()) {
+    std::string text;
+    for (const std::string& line :
+         split(failure.traceback.empty() ? failure.message : failure.traceback))
+      text += (text.empty() ? "" : "\n  ") + line;
+    return text;
+  }
+  if (failure.status.signal != 0)
+    return fmt::format("Signal {} ({}) received by PID {}", failure.status.signal,
+                       signal_name(failure.status.signal), failure.pid);
+  return "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
+}
+
+std::string block_entry(int index, const WorkerFailure& failure) {
+  const int code = failure.status.signal != 0 ? -failure.status.signal : failure.status.code;
+  return fmt::format(
+      "[{}]:\n"
+      "  time      : {}\n"
+      "  host      : {}\n"
+      "  rank      : {} (local_rank: {})\n"
+      "  exitcode  : {} (pid: {})\n"
+      "  error_file: {}\n"
+      "  traceback : {}\n",
+      index, local_time(failure.time_unix_ms), failure.host, failure.rank, failure.local_rank, code,
+      failure.pid, failure.error_file.empty() ? "<N/A>" : failure.error_file, reason(failure));
+}
+
+std::string block(const FailedJob& job) {
+  const std::string root = block_entry(0, job.first);
+  std::string others;
+  for (std::size_t i = 0; i < job.others.size(); ++i)
+    others += block_entry(static_cast<int>(i) + 1, job.others[i]);
+  if (others.empty()) others = "  <NO_OTHER_FAILURES>\n";
+  std::size_t width = job.title.size() + std::string_view{" FAILED"}.size();
+  for (const std::string& line : split(root + others)) width = std::max(width, line.size());
+  width = std::min(width, kBlockWidthMax);
+  const std::string border(width, '=');
+  const std::string section(width, '-');
+  return fmt::format(
+      "{0}\n{1} FAILED\n{2}\nFailures:\n{3}{2}\nRoot Cause (first observed failure):\n{4}{0}\n",
+      border, job.title, section, others, root);
 }
 
 }  // namespace
@@ -27,16 +86,35 @@ std::string summarize(const WorkerFailure& failure) {
          std::to_string(failure.pid) + ") " + describe(failure.status);
 }
 
-std::string failure_report(const WorkerFailure& failure, int attempts) {
-  std::string out = "ddprun: the job failed: " + summarize(failure) + "\n";
-  if (attempts > 1) out += "  in attempt " + std::to_string(attempts) + ", the last one allowed\n";
-  if (!failure.message.empty()) out += "  it recorded:\n" + quote(split(failure.message));
-  if (!failure.error_file.empty()) out += "  error file: " + failure.error_file + "\n";
-  if (failure.last_lines.empty())
+std::string ranges(std::vector<int> numbers) {
+  std::ranges::sort(numbers);
+  std::string out;
+  for (std::size_t first = 0; first < numbers.size();) {
+    std::size_t last = first;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    out += (out.empty() ? "" : ", ") + std::to_string(numbers[first]);
+    if (last > first) out += "-" + std::to_string(numbers[last]);
+    first = last + 1;
+  }
+  return out;
+}
+
+std::string failure_report(const FailedJob& job) {
+  const WorkerFailure& first = job.first;
+  std::string out = "ddprun: the job failed: " + summarize(first) + "\n";
+  if (!first.evidence.empty()) out += "  " + first.evidence + "\n";
+  if (job.attempts > 1)
+    out += "  in attempt " + std::to_string(job.attempts) + ", the last one allowed\n";
+  if (!first.message.empty()) out += "  it recorded:\n" + quote(split(first.message));
+  if (first.last_lines.empty())
     out += "  it wrote nothing to its output\n";
   else
-    out += "  its last lines:\n" + quote(failure.last_lines);
-  return out;
+    out += "  its last lines:\n" + quote(first.last_lines);
+  for (const WorkerFailure& other : job.others) out += "  meanwhile " + summarize(other) + "\n";
+  if (!job.stopped.empty())
+    out += fmt::format("  stopped by ddprun because of it: rank{} {}\n",
+                       job.stopped.size() == 1 ? "" : "s", ranges(job.stopped));
+  return out + block(job);
 }
 
 }  // namespace ddprun

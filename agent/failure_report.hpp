@@ -2,16 +2,30 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "rendezvous/messages.hpp"
 
 namespace ddprun {
 
+/// What the report is made of.
+struct FailedJob {
+  std::string title;                  // the script or program
+  WorkerFailure first;                // of the whole job
+  int attempts = 1;                   // how often the job was run in all
+  std::vector<WorkerFailure> others;  // of this node, that failed by themselves meanwhile
+  std::vector<int> stopped;           // global ranks of this node that ddprun stopped because of it
+};
+
 /// "rank 1 (local rank 1 on host a, pid 4711) was killed by SIGKILL (signal 9)".
 std::string summarize(const WorkerFailure& failure);
 
-/// Several lines, the last one ended: what failed, where, its exception and its last lines.
-/// `attempts`: how often the job was run in all.
-std::string failure_report(const WorkerFailure& failure, int attempts);
+/// "0, 2-5" from numbers in any order.
+std::string ranges(std::vector<int> numbers);
+
+/// Several lines, the last one ended: what failed, where, its exception and its last lines; then
+/// the block that torchrun ends with, which programs that read logs look for ("Root Cause (first
+/// observed failure)", https://docs.pytorch.org/docs/stable/elastic/errors.html).
+std::string failure_report(const FailedJob& job);
 
 }  // namespace ddprun

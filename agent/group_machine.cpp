@@ -17,7 +17,11 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
       [&](const CoordinatorLost& e) {
         exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, e.reason}, SIGTERM, now);
       },
-      [&](const StopSignal& e) { request_stop(e.signal, now); },  //
+      [&](const StopSignal& e) { request_stop(e.signal, now); },
+      [&](const PassOn& e) {
+        if (state_ == State::kRunning || state_ == State::kStopping)
+          actions_.push_back(SignalWorkers{e.signal, false});
+      },
       [&](const Alarm&) { alarm(now); });
   return std::exchange(actions_, {});
 }
@@ -82,6 +86,7 @@ void GroupMachine::stop(int signal, TimePoint now) {
   state_ = State::kStopping;
   if (alive_ == 0) return sweep();
   actions_.push_back(SignalWorkers{signal});
+  actions_.push_back(SignalWorkers{SIGCONT});  // a worker that is suspended gets its chance, too
   alarm_ = now + rules_.shutdown_timeout;
 }
 

@@ -42,11 +42,13 @@ struct WorkerExited { WorkerFailure how; };  // status may be a success; its out
 struct TreeGone {};                          // the answer to SweepTree
 struct CoordinatorLost { std::string reason; };
 struct StopSignal { int signal; };
+struct PassOn { int signal; };               // meant for the workers, not for ddprun
 struct Alarm {};                             // next_alarm() has come
-using GroupEvent = std::variant<Ordered, WorkerExited, TreeGone, CoordinatorLost, StopSignal, Alarm>;
+using GroupEvent = std::variant<Ordered, WorkerExited, TreeGone, CoordinatorLost, StopSignal, PassOn,
+                                Alarm>;
 
 struct StartWorkers { StartRound round; };
-struct SignalWorkers { int signal; };   // the process group of every worker that still runs
+struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
 struct SweepTree {};                    // kill and reap all that workers left behind, then TreeGone
 struct Tell { AgentMessage message; };  // the coordinator
 struct Warn { std::string text; };

@@ -3,24 +3,56 @@
 
 #include <chrono>
 #include <csignal>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "agent/placement.hpp"
 #include "rendezvous/client.hpp"
 #include "rendezvous/round_machine.hpp"
 
 namespace ddprun {
 
+/// Which of a worker's two streams something is said about.
+struct Streams {
+  bool out = false;
+  bool err = false;
+  bool operator==(const Streams&) const = default;
+};
+
+/// Where the workers' output goes besides the terminal.
+struct LogSpec {
+  std::string directory;           // "": a fresh one in the temporary directory
+  bool no_files = false;           // --log-dir /dev/null: none at all, error files included
+  std::vector<Streams> redirects;  // to files only, by local rank
+  std::vector<Streams> tee;        // to files, and with a prefix to the terminal
+  std::optional<std::set<int>> shown_ranks;  // local ranks that the terminal shows; nullopt: all
+  std::vector<std::string>
+      out_filters;  // a tee'd line with one of them goes to the filtered file too
+  std::vector<std::string> err_filters;
+  std::string prefix_template = "[${role_name}${local_rank}]:";
+};
+
+/// Whether workers write to a pseudo-terminal.
+enum class Pty { kAsOurs, kAlways, kNever };  // kAsOurs: where ddprun's own stream is a terminal
+
 struct LaunchSpec {
+  std::string title;                   // the script or program as the user named it
   std::string program;                 // path of the executable of every worker
   std::vector<std::string> arguments;  // argv, from argv[0] on
   int workers = 1;                     // of this node
 
   RoundRules rules;
-  Endpoint coordinator;         // port 0: this node hosts it on any free port
+  Endpoint coordinator;         // where this node hosts it; port 0: any free one
   std::string run_id = "none";  // "": a fresh one
   std::string role = "default";
   std::string host;  // this node's name in messages
+
+  bool virtual_local_rank = false;
+  std::optional<NumaBinding> numa_binding;
+  LogSpec logs;
+  Pty pty = Pty::kAsOurs;
 
   std::chrono::milliseconds shutdown_timeout{30'000};               // from SIGTERM to SIGKILL
   std::vector<int> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};  // those that ddprun obeys

@@ -9,8 +9,10 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
+#include "agent/terminal.hpp"
 #include "rendezvous/report_failure.hpp"
 
 namespace ddprun {
@@ -21,25 +23,58 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kReadBytes = 64 * 1024;  // what a pipe holds
 constexpr auto kPromptDelay = 100ms;  // an unfinished line is shown when no more comes for so long
+/// Of a file that the worker wrote by itself, for the failure report.
+constexpr std::streamoff kTailBytes =
+    static_cast<std::streamoff>(OutputTail::kLinesMax * OutputTail::kLineBytesMax);
+
+Error refused(const std::string& what) {
+  return {Error::Kind::kUnavailable, "cannot open " + what + ": " + std::strerror(errno)};
+}
 
 }  // namespace
 
 Result<std::shared_ptr<LogPump>> LogPump::open(const asio::any_io_executor& executor,
-                                               Console& console) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    return Error{Error::Kind::kUnavailable,
-                 std::string{"cannot make a pipe for a worker's output: "} + std::strerror(errno)};
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);  // the worker's end stays blocking
-  return std::shared_ptr<LogPump>{new LogPump{executor, console, ends[0], ends[1]}};
+                                               Console& console, StreamPlan plan) {
+  std::shared_ptr<LogPump> pump{new LogPump{executor, console, std::move(plan)}};
+  if (const Result<void> connected = pump->connect(); !connected) return connected.error();
+  return pump;
 }
 
-LogPump::LogPump(const asio::any_io_executor& executor, Console& console, int read_end,
-                 int worker_end)
-    : pipe_{executor, read_end},
-      worker_end_{worker_end},
-      console_{console},
+LogPump::LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan)
+    : console_{console},
+      plan_{std::move(plan)},
+      source_{executor},
       idle_{executor, asio::steady_timer::time_point::max()} {}
+
+Result<void> LogPump::connect() {
+  if (!plan_.file.empty()) {
+    auto file = LogFile::open(plan_.file);
+    if (!file) return file.error();
+    file_.emplace(std::move(*file));
+  }
+  if (!plan_.filters.empty()) {
+    auto filtered = LogFile::open(plan_.filtered_file);
+    if (!filtered) return filtered.error();
+    filtered_.emplace(std::move(*filtered));
+  }
+  if (plan_.direct()) {
+    worker_end_ = file_ ? file_->release() : ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    return worker_end_ >= 0 ? Result<void>{} : refused("/dev/null");
+  }
+  if (plan_.terminal) {
+    const auto terminal = open_terminal();
+    if (!terminal) return terminal.error();
+    source_.assign(terminal->ours);
+    worker_end_ = terminal->workers;
+    return {};
+  }
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return refused("a pipe for a worker's output");
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);  // the worker's end stays blocking
+  source_.assign(ends[0]);
+  worker_end_ = ends[1];
+  return {};
+}
 
 LogPump::~LogPump() {
   if (worker_end_ >= 0) ::close(worker_end_);
@@ -47,53 +82,83 @@ LogPump::~LogPump() {
 
 void LogPump::start() {
   ::close(std::exchange(worker_end_, -1));
-  co_spawn(pipe_.get_executor(), pump(), report_failure("reading a worker's output"));
-  co_spawn(pipe_.get_executor(), pass_on_when_idle(), report_failure("passing on output"));
+  if (!source_.is_open()) return;
+  co_spawn(source_.get_executor(), pump(), report_failure("reading a worker's output"));
+  co_spawn(source_.get_executor(), pass_on_when_idle(), report_failure("passing on output"));
 }
 
 asio::awaitable<void> LogPump::pump() {
   const auto self = shared_from_this();
   for (;;) {
-    co_await console_.room();
-    if (!pipe_.is_open()) co_return;
-    const auto [error] = co_await pipe_.async_wait(asio::posix::stream_descriptor::wait_read,
-                                                   asio::as_tuple(asio::use_awaitable));
+    if (plan_.shown) co_await console_.room();
+    if (!source_.is_open()) co_return;
+    const auto [error] = co_await source_.async_wait(asio::posix::stream_descriptor::wait_read,
+                                                     asio::as_tuple(asio::use_awaitable));
     if (error || read_some() == ReadResult::kEnd) co_return close();
   }
 }
 
 asio::awaitable<void> LogPump::pass_on_when_idle() {
   const auto self = shared_from_this();
-  while (pipe_.is_open()) {
+  while (source_.is_open()) {
     const auto [moved] = co_await idle_.async_wait(asio::as_tuple(asio::use_awaitable));
-    if (moved || !pipe_.is_open()) continue;
-    console_.write(lines_.take_rest());
+    if (moved || !source_.is_open()) continue;
+    pass_on(lines_.take_rest());
     idle_.expires_at(asio::steady_timer::time_point::max());
   }
 }
 
+void LogPump::pass_on(const std::string& text) {
+  if (plan_.prefix.empty())
+    console_.write(text);
+  else
+    console_.write_lines(this, plan_.prefix, text);
+  if (filtered_) filtered_->write(matching_lines(text, plan_.prefix, plan_.filters));
+}
+
 LogPump::ReadResult LogPump::read_some() {
   static std::array<char, kReadBytes> buffer;  // one event loop thread, used up before it returns
-  const ssize_t n = ::read(pipe_.native_handle(), buffer.data(), buffer.size());
+  const ssize_t n = ::read(source_.native_handle(), buffer.data(), buffer.size());
   if (n == 0) return ReadResult::kEnd;
   if (n < 0) return errno == EAGAIN || errno == EINTR ? ReadResult::kNothingNow : ReadResult::kEnd;
   const std::string_view bytes{buffer.data(), static_cast<std::size_t>(n)};
   tail_.append(bytes);
-  console_.write(lines_.feed(bytes));
+  if (file_) file_->write(bytes);
+  if (!plan_.shown) return ReadResult::kData;
+  pass_on(lines_.feed(bytes));
   if (!lines_.empty()) idle_.expires_after(kPromptDelay);
   return ReadResult::kData;
 }
 
 void LogPump::drain() {
-  while (pipe_.is_open() && read_some() == ReadResult::kData) continue;
-  console_.write(lines_.take_rest());
+  while (source_.is_open() && read_some() == ReadResult::kData) continue;
+  if (!plan_.shown) return;
+  pass_on(lines_.take_rest());
+  console_.end_line(this);
 }
 
 void LogPump::close() {
-  if (!pipe_.is_open()) return;
+  if (!source_.is_open()) return;
   drain();
-  pipe_.close();
+  source_.close();
   idle_.cancel();
+}
+
+void LogPump::resize() {
+  if (plan_.terminal && source_.is_open()) copy_window_size(source_.native_handle());
+}
+
+std::vector<std::string> LogPump::last_lines() const {
+  if (!plan_.direct() || plan_.file.empty()) return tail_.lines();
+  std::ifstream file{plan_.file, std::ios::binary | std::ios::ate};
+  if (!file) return {};
+  const std::streamoff size = file.tellg();
+  file.seekg(std::max<std::streamoff>(0, size - kTailBytes));
+  OutputTail tail;
+  std::array<char, 4096> buffer{};
+  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0)
+    tail.append({buffer.data(), static_cast<std::size_t>(file.gcount())});
+  return tail.lines();
 }
 
 }  // namespace ddprun

@@ -1,22 +1,29 @@
-// LogPump: one stream of one worker, from its pipe to ddprun's own output, and the tail of it.
+// LogPump: one stream of one worker, from the worker to where its StreamPlan wants it, and the tail
+// of it for the failure report.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "agent/console.hpp"
 #include "agent/line_buffer.hpp"
+#include "agent/log_file.hpp"
+#include "agent/output_plan.hpp"
 #include "agent/output_tail.hpp"
 
 namespace ddprun {
 
 class LogPump : public std::enable_shared_from_this<LogPump> {
  public:
-  /// `console` must outlive the pump. Errors: kUnavailable, when no pipe can be made.
+  /// `console` must outlive the pump; the directories of the plan's files must be there. Errors:
+  /// kUnavailable, when the system refuses a pipe, a terminal or a file.
   static Result<std::shared_ptr<LogPump>> open(const asio::any_io_executor& executor,
-                                               Console& console);
+                                               Console& console, StreamPlan plan);
 
   /// The end that the worker writes to; closed by start().
   int worker_end() const { return worker_end_; }
@@ -31,21 +38,30 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   /// Drains and closes: nobody has the worker's end any more, or nobody shall be heard any more.
   void close();
 
-  const OutputTail& tail() const { return tail_; }
+  /// ddprun's own terminal has changed its size.
+  void resize();
+
+  /// The last lines that the worker wrote.
+  std::vector<std::string> last_lines() const;
 
   ~LogPump();
 
  private:
-  LogPump(const asio::any_io_executor& executor, Console& console, int read_end, int worker_end);
+  LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan);
 
+  Result<void> connect();
   asio::awaitable<void> pump();
   asio::awaitable<void> pass_on_when_idle();
+  void pass_on(const std::string& text);
   enum class ReadResult { kData, kNothingNow, kEnd };
   ReadResult read_some();
 
-  asio::posix::stream_descriptor pipe_;
-  int worker_end_;
   Console& console_;
+  StreamPlan plan_;
+  asio::posix::stream_descriptor source_;  // not open when the worker writes to the file itself
+  int worker_end_ = -1;
+  std::optional<LogFile> file_;
+  std::optional<LogFile> filtered_;
   LineBuffer lines_;
   OutputTail tail_;
   asio::steady_timer idle_;

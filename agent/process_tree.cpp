@@ -29,10 +29,11 @@ using namespace asio::experimental::awaitable_operators;
 constexpr std::chrono::milliseconds kListDelay{1};
 
 /// The children of this process, which has one thread that starts processes: its main thread.
-std::vector<pid_t> children() {
+std::vector<pid_t> children(pid_t spared) {
   std::ifstream list{"/proc/self/task/" + std::to_string(getpid()) + "/children"};
   std::vector<pid_t> pids;
-  for (pid_t pid = 0; list >> pid;) pids.push_back(pid);
+  for (pid_t pid = 0; list >> pid;)
+    if (pid != spared) pids.push_back(pid);
   return pids;
 }
 
@@ -57,11 +58,11 @@ asio::awaitable<void> ended(pid_t child, asio::steady_timer& deadline) {
 
 void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
-asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience) {
+asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience, pid_t spared) {
   asio::steady_timer deadline{co_await asio::this_coro::executor, patience};
   // Every pass kills one generation; its children become ours when it is reaped.
   while (reap_ended()) {
-    const std::vector<pid_t> left = children();
+    const std::vector<pid_t> left = children(spared);
     if (deadline.expiry() <= asio::steady_timer::clock_type::now())
       co_return static_cast<int>(left.size());
     for (const pid_t pid : left) kill(pid, SIGKILL);

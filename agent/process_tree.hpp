@@ -2,6 +2,8 @@
 // session of their own. The agent is a subreaper, so they all become its children in the end.
 #pragma once
 
+#include <sys/types.h>
+
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 
@@ -13,7 +15,8 @@ namespace ddprun {
 void adopt_orphans();
 
 /// Kills and reaps all children of this process, and theirs, until none is left or `patience` has
-/// passed; returns how many were left. Call it when no child is wanted any more.
-asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience);
+/// passed; returns how many were left. `spared` (a child that waitpid(-1) does not see) stays. Call
+/// it when no other child is wanted any more.
+asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience, pid_t spared);
 
 }  // namespace ddprun

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 
 #include "worker_sdk/worker_env.hpp"
 
@@ -12,6 +13,9 @@ namespace ddprun {
 namespace {
 
 namespace env = sdk::env;
+
+constexpr char kVisibleDevices[] = "CUDA_VISIBLE_DEVICES";
+
 using Environment = std::map<std::string, std::string>;
 
 Environment parse(const std::vector<std::string>& environment) {
@@ -50,9 +54,12 @@ Environment node_environment(const LaunchSpec& spec, const StartRound& round,
   out[env::kSignalsToHandle] = names(spec.stop_signals);
   out[env::kUseAgentStore] = "True";  // torch compares with exactly this text
   out.try_emplace(env::kNcclAsyncErrorHandling, "1");
-  if (spec.workers > 1)
-    out.try_emplace(env::kOmpNumThreads,
-                    std::to_string(std::max(1, node.usable_cpus / spec.workers)));
+  if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))
+    out.try_emplace(env::kOmpNumThreads, std::to_string(*threads));
+  if (!node.mark.empty()) {
+    std::string& marks = out[kMarkVariable];
+    marks += (marks.empty() ? "" : ":") + node.mark;
+  }
   return out;
 }
 
@@ -72,25 +79,46 @@ std::string with_local_rank(std::string argument, int local_rank) {
   return argument;
 }
 
+/// With --virtual-local-rank a worker sees one GPU: its own of those that ddprun sees.
+std::string own_device(const Environment& environment, int local_rank) {
+  const auto visible = environment.find(kVisibleDevices);
+  if (visible == environment.end()) return std::to_string(local_rank);
+  std::istringstream devices{visible->second};
+  std::string device;
+  for (int i = 0; i <= local_rank; ++i) std::getline(devices, device, ',');
+  return device;
+}
+
 }  // namespace
 
+std::filesystem::path attempt_directory(const NodeFacts& node, const StartRound& round) {
+  if (node.run_directory.empty()) return {};
+  return node.run_directory / ("attempt_" + std::to_string(round.round - 1));
+}
+
+std::optional<int> threads_per_worker(int workers, int usable_cpus) {
+  if (workers == 1) return std::nullopt;
+  return std::max(1, usable_cpus / workers);
+}
+
 std::filesystem::path error_file(const NodeFacts& node, const StartRound& round, int local_rank) {
-  if (node.error_directory.empty()) return {};
-  // Counted by rounds, not by failures, so that nothing of an earlier round is overwritten.
-  return node.error_directory / ("attempt_" + std::to_string(round.round - 1)) /
-         std::to_string(local_rank) / "error.json";
+  const auto directory = attempt_directory(node, round);
+  return directory.empty() ? directory : directory / std::to_string(local_rank) / "error.json";
 }
 
 std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& round,
                                   const NodeFacts& node) {
   Environment environment = node_environment(spec, round, node);
+  const Environment ours = environment;
   std::vector<Command> commands;
   for (int local_rank = 0; local_rank < spec.workers; ++local_rank) {
     environment[env::kRank] = std::to_string(round.first_rank + local_rank);
-    environment[env::kLocalRank] = std::to_string(local_rank);
+    environment[env::kLocalRank] = std::to_string(spec.virtual_local_rank ? 0 : local_rank);
+    if (spec.virtual_local_rank) environment[kVisibleDevices] = own_device(ours, local_rank);
     environment[env::kRoleRank] = std::to_string(round.first_role_rank + local_rank);
     environment[env::kErrorFile] = error_file(node, round, local_rank).string();
-    Command command{spec.program, spec.arguments, flatten(environment)};
+    Command command{spec.program, spec.arguments, flatten(environment), {}};
+    if (!node.placements.empty()) command.placement = node.placements[local_rank];
     // argv[0] is the program itself, which torchrun does not substitute in either.
     for (std::size_t i = 1; i < command.arguments.size(); ++i)
       command.arguments[i] = with_local_rank(std::move(command.arguments[i]), local_rank);

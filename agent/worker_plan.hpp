@@ -1,7 +1,10 @@
 // worker_plan: which commands, with which environment, make up this node's part of a round. Pure.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,18 +17,35 @@ struct Command {
   std::string program;                   // a path: PATH is not searched
   std::vector<std::string> arguments;    // argv
   std::vector<std::string> environment;  // "NAME=value", all of it
+  Placement placement;                   // empty lists: wherever the system likes
 };
 
 /// What the plan needs to know of the machine.
 struct NodeFacts {
   std::vector<std::string> environment;  // the agent's own, "NAME=value"
   int usable_cpus = 1;
-  std::filesystem::path error_directory;  // "" when there is none
+  std::filesystem::path run_directory;  // of logs and error files; "" when there is none
+  Streams terminals;                    // which of the agent's own streams are terminals
+  std::vector<Placement> placements;    // by local rank, when workers are bound to CPUs
+  std::string mark;     // what every process of this node's workers carries; "" none
+  pid_t guardian = -1;  // a child of the agent that is no worker; see guardian.hpp
 };
 
+/// The variable with the marks of all agents above a worker, separated by ':': whoever has it
+/// belongs to their jobs, wherever it has moved to.
+inline constexpr char kMarkVariable[] = "DDPRUN_JOB";
+
+/// The directory of a round's files, "" without a run directory. Counted by rounds, not by
+/// failures, so that nothing of an earlier round is overwritten.
+std::filesystem::path attempt_directory(const NodeFacts& node, const StartRound& round);
+
 /// Where a worker records the exception that ended it; its parent directory must be created.
-/// "" without an error directory.
+/// "" without a run directory.
 std::filesystem::path error_file(const NodeFacts& node, const StartRound& round, int local_rank);
+
+/// OMP_NUM_THREADS of each of `workers` whose user has not chosen one; nullopt: left to the
+/// libraries.
+std::optional<int> threads_per_worker(int workers, int usable_cpus);
 
 /// The commands of this node in `round`, by local rank. The environment is torchrun's: see
 /// worker_sdk/worker_env.hpp.

@@ -1,191 +1,272 @@
 #include "launcher/command_line.hpp"
 
-#include <CLI/CLI.hpp>
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <limits>
-#include <memory>
+#include <utility>
+
+#include "launcher/arguments.hpp"
+#include "launcher/gpus.hpp"
+#include "launcher/man_page.hpp"
+#include "launcher/options.hpp"
+#include "launcher/shell_completion.hpp"
+#include "launcher/values.hpp"
 
 namespace ddprun {
 
 namespace {
 
-/// The options as the user gave them, with their defaults.
-struct Options {
-  std::string nnodes = "1";
-  std::string nproc_per_node = "1";
-  std::string max_restarts = "0";
-  std::string rdzv_id = "none";
-  std::string role = "default";
-  std::string shutdown_timeout = "30";
-  bool standalone = false;
-  bool module = false;
-  bool no_python = false;
-  bool version = false;
-};
-
-constexpr char kUsageLine[] = "ddprun [OPTIONS] SCRIPT [ARGUMENTS of the script...]";
-
-/// One spelling of every option, one blank line between groups.
-struct HelpFormatter : CLI::Formatter {
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return std::string{"\nUsage: "} + kUsageLine + "\n\n";
-  }
-  std::string make_group(std::string group, bool is_positional,
-                         std::vector<const CLI::Option*> options) const override {
-    std::string out = group + ":\n";
-    for (const CLI::Option* option : options) out += make_option(option, is_positional);
-    return out;
-  }
-  std::string make_option_name(const CLI::Option* option, bool) const override {
-    const auto& shorts = option->get_snames();
-    return (shorts.empty() ? "" : "-" + shorts.front() + ",") + "--" + option->get_lnames().front();
-  }
-};
-
-constexpr char kExamples[] =
-    "Examples:\n"
-    "  ddprun --standalone --nproc-per-node 2 train.py --epochs 10\n"
-    "  ddprun --standalone --nproc-per-node 2 --max-restarts 3 -m my.training\n"
-    "  ddprun --standalone --nproc-per-node 2 --no-python ./train_digits\n"
-    "\n"
-    "Everything after SCRIPT belongs to the script. Every option is also spelled with\n"
-    "underscores (--nproc_per_node), as torchrun's are.";
-
-void add_options(CLI::App& app, Options& options) {
-  const auto value = [&](const char* names, std::string& target, const char* kind, const char* help,
-                         const char* group) {
-    app.add_option(names, target, help)->type_name(kind)->capture_default_str()->group(group);
-  };
-  value("--nproc-per-node,--nproc_per_node", options.nproc_per_node, "N", "workers on this node",
-        "Size");
-  value("--nnodes", options.nnodes, "N", "nodes; this version runs jobs on one", "Size");
-  app.add_flag("--standalone", options.standalone,
-               "one node that needs nobody else: own free port, own run id")
-      ->group("Size");
-  app.add_flag("-m,--module", options.module, "SCRIPT is a Python module, as in python -m")
-      ->group("Program");
-  app.add_flag("--no-python,--no_python", options.no_python, "SCRIPT is any program")
-      ->group("Program");
-  value("--max-restarts,--max_restarts", options.max_restarts, "N",
-        "restarts of all workers after a failure", "Failure");
-  value("--shutdown-timeout,--shutdown_timeout", options.shutdown_timeout, "SECONDS",
-        "from SIGTERM to SIGKILL when workers are stopped", "Failure");
-  value("--rdzv-id,--rdzv_id", options.rdzv_id, "ID", "name of the job (TORCHELASTIC_RUN_ID)",
-        "Job");
-  value("--role", options.role, "NAME", "role of the workers (ROLE_NAME)", "Job");
-  app.set_help_flag("-h,--help", "print this help")->group("Help");
-  app.add_flag("--version", options.version, "print the version")->group("Help");
-}
+constexpr int kPortMax = 65'535;
+constexpr int kC10dPort = 29'400;  // torchrun's
 
 Error usage(std::string message) { return {Error::Kind::kInvalid, std::move(message)}; }
 
-Result<int> parse_integer(const std::string& option, const std::string& text, int least, int most) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most)
-    return value;
-  std::string expected = "a whole number from " + std::to_string(least);
-  if (most < std::numeric_limits<int>::max()) expected += " to " + std::to_string(most);
-  return usage(option + " '" + text + "': expected " + expected +
-               (most == std::numeric_limits<int>::max() ? " up" : ""));
-}
+/// Builds the Launch; every step reads its settings and fills in its part.
+class Interpreter {
+ public:
+  Interpreter(const Arguments& arguments, const Surroundings& surroundings)
+      : arguments_{arguments}, settings_{arguments.settings}, surroundings_{surroundings} {}
 
-Result<std::chrono::milliseconds> parse_seconds(const std::string& option,
-                                                const std::string& text) {
-  constexpr double kSecondsMax = 30.0 * 86'400;
-  double seconds = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc{} || end != text.data() + text.size() || !(seconds >= 0) ||
-      seconds > kSecondsMax)
-    return usage(option + " '" + text + "': expected seconds, from 0 to 2592000 (30 days)");
-  return std::chrono::milliseconds{static_cast<std::int64_t>(seconds * 1000)};
-}
-
-/// The words after the options: script and its arguments.
-Result<std::vector<std::string>> script_words(const CLI::App& app) {
-  std::vector<std::string> words = app.remaining();
-  if (!words.empty() && words.front() == "--") {
-    words.erase(words.begin());
-  } else if (!words.empty() && words.front().starts_with("-") && words.front() != "-") {
-    return usage("there is no option '" + words.front() + "'");
+  Result<Launch> interpret() {
+    for (const auto step : {&Interpreter::size, &Interpreter::failure, &Interpreter::meeting_place,
+                            &Interpreter::output, &Interpreter::workers, &Interpreter::ignored,
+                            &Interpreter::program})
+      if (const Result<void> done = (this->*step)(); !done) return done.error();
+    launch_.dry_run = settings_.on("dry-run");
+    return std::move(launch_);
   }
-  if (words.empty()) return usage(std::string{"the script to run is missing: "} + kUsageLine);
-  return words;
-}
 
-Result<void> choose_program(LaunchSpec& spec, const Options& options,
-                            std::vector<std::string> words, const EnvironmentLookup& environment) {
-  if (options.no_python) {
-    auto program = find_program(words.front(), environment);
-    if (!program) return program.error();
-    spec.program = *program;
-    spec.arguments = std::move(words);
+ private:
+  Result<void> size() {
+    const auto count = worker_count();
+    if (!count) return count.error();
+    spec_.workers = *count;
+    const auto nodes = parse_nodes(settings_["nnodes"]);
+    if (!nodes) return nodes.error();
+    if (nodes->max > 1)
+      return unexpected(settings_["nnodes"], "this version runs jobs on one node, expected 1");
+    spec_.rules.nodes_min = nodes->min;
+    spec_.rules.nodes_max = nodes->max;
     return {};
   }
-  if (!options.module && !std::filesystem::exists(words.front()))
-    return Error{Error::Kind::kNotFound, "there is no script '" + words.front() + "'"};
-  auto python = find_python(environment);
-  if (!python) return python.error();
-  spec.program = *python;
-  spec.arguments = {*python, "-u"};
-  if (options.module) spec.arguments.push_back("-m");
-  spec.arguments.insert(spec.arguments.end(), words.begin(), words.end());
-  return {};
-}
 
-Result<CommandLine> to_spec(const Options& options, const CLI::App& app,
-                            const EnvironmentLookup& environment) {
-  if (options.version) return CommandLine{JustPrint{"ddprun " DDPRUN_VERSION "\n"}};
-  if (options.module && options.no_python)
-    return usage("-m and --no-python exclude each other: a module is run by Python");
-  if (options.nnodes != "1" && options.nnodes != "1:1")
-    return usage("--nnodes '" + options.nnodes +
-                 "': this version runs jobs on one node, expected 1");
-  const auto workers =
-      parse_integer("--nproc-per-node", options.nproc_per_node, 1, kWorkersPerNodeMax);
-  if (!workers) return workers.error();
-  const auto restarts =
-      parse_integer("--max-restarts", options.max_restarts, 0, std::numeric_limits<int>::max());
-  if (!restarts) return restarts.error();
-  const auto shutdown = parse_seconds("--shutdown-timeout", options.shutdown_timeout);
-  if (!shutdown) return shutdown.error();
-  auto words = script_words(app);
-  if (!words) return words.error();
+  Result<int> worker_count() {
+    const Setting& setting = settings_["nproc-per-node"];
+    if (setting.text == "cpu") return surroundings_.cpus();
+    if (setting.text == "gpu" || setting.text == "auto") {
+      const int gpus = surroundings_.gpus();
+      if (gpus > 0) return gpus;
+      if (setting.text == "auto") return surroundings_.cpus();
+      return unexpected(setting,
+                        "no GPU is visible here (see nvidia-smi and CUDA_VISIBLE_DEVICES); give a "
+                        "number, or cpu");
+    }
+    auto count = parse_integer(setting, 1, kWorkersPerNodeMax);
+    if (!count)
+      return unexpected(setting,
+                        fmt::format("expected a whole number from 1 to {}, auto, gpu or cpu",
+                                    kWorkersPerNodeMax));
+    return count;
+  }
 
-  LaunchSpec spec;
-  spec.workers = *workers;
-  spec.rules.restarts_max = *restarts;
-  spec.shutdown_timeout = *shutdown;
-  spec.run_id = options.standalone ? "" : options.rdzv_id;
-  spec.role = options.role;
-  const auto chosen = choose_program(spec, options, std::move(*words), environment);
-  if (!chosen) return chosen.error();
-  return CommandLine{std::move(spec)};
-}
+  Result<void> failure() {
+    const auto restarts = parse_integer(settings_["max-restarts"], 0);
+    if (!restarts) return restarts.error();
+    const auto shutdown = parse_seconds(settings_["shutdown-timeout"]);
+    if (!shutdown) return shutdown.error();
+    auto signals = parse_signals(settings_["signals-to-handle"]);
+    if (!signals) return signals.error();
+    spec_.rules.restarts_max = *restarts;
+    spec_.shutdown_timeout = *shutdown;
+    spec_.stop_signals = std::move(*signals);
+    return {};
+  }
+
+  Result<void> meeting_place() {
+    const auto times = parse_rdzv_conf(settings_["rdzv-conf"]);
+    if (!times) return times.error();
+    spec_.rules.join_timeout = times->join.value_or(spec_.rules.join_timeout);
+    spec_.rules.last_call_timeout = times->last_call.value_or(spec_.rules.last_call_timeout);
+    spec_.rules.heartbeat_timeout = times->heartbeat.value_or(spec_.rules.heartbeat_timeout);
+    spec_.run_id = settings_["rdzv-id"].text;
+    const std::string& backend = settings_["rdzv-backend"].text;
+    if (settings_.on("standalone")) return meet_alone();
+    if (backend == "static") return meet_static();
+    if (backend == "c10d") return meet_c10d();
+    return unexpected(settings_["rdzv-backend"],
+                      "etcd is not there in this version, expected static or c10d");
+  }
+
+  Result<void> meet_alone() {
+    no_effect(
+        {"rdzv-id", "rdzv-backend", "rdzv-endpoint", "node-rank", "master-addr", "master-port"},
+        "with --standalone");
+    spec_.run_id.clear();
+    return {};
+  }
+
+  Result<void> meet_static() {
+    const auto rank = parse_integer(settings_["node-rank"], 0, spec_.rules.nodes_max - 1);
+    if (!rank) return rank.error();
+    const auto port = parse_integer(settings_["master-port"], 0, kPortMax);
+    if (!port) return port.error();
+    const Setting& address = settings_["master-addr"];
+    if (settings_["rdzv-endpoint"].given && !settings_["rdzv-endpoint"].text.empty()) {
+      no_effect({"master-addr", "master-port"}, "beside --rdzv-endpoint");
+      auto endpoint = parse_endpoint(settings_["rdzv-endpoint"], *port);
+      if (!endpoint) return endpoint.error();
+      spec_.coordinator = std::move(*endpoint);
+    } else {
+      if (address.text.empty()) return unexpected(address, "expected a host name or an address");
+      // Nobody else has to know the port of a job on one node: any free one cannot be taken.
+      const bool any = !settings_["master-port"].given && spec_.rules.nodes_max == 1;
+      spec_.coordinator = {address.text, static_cast<std::uint16_t>(any ? 0 : *port)};
+    }
+    spec_.rules.master_addr = spec_.coordinator.host;
+    return {};
+  }
+
+  Result<void> meet_c10d() {
+    no_effect({"node-rank", "master-addr", "master-port"}, "with --rdzv-backend c10d");
+    if (const Setting& setting = settings_["rdzv-endpoint"]; !setting.text.empty())
+      if (const auto endpoint = parse_endpoint(setting, kC10dPort); !endpoint)
+        return endpoint.error();
+    // On one node nobody else comes to the endpoint: a free port cannot be another job's.
+    spec_.coordinator.host = settings_["local-addr"].text;
+    spec_.rules.master_addr = spec_.coordinator.host;
+    return {};
+  }
+
+  Result<void> output() {
+    LogSpec& logs = spec_.logs;
+    auto redirects = parse_streams(settings_["redirects"], spec_.workers);
+    if (!redirects) return redirects.error();
+    auto tee = parse_streams(settings_["tee"], spec_.workers);
+    if (!tee) return tee.error();
+    auto shown = parse_ranks(settings_["local-ranks-filter"]);
+    if (!shown) return shown.error();
+    logs.directory = settings_["log-dir"].text;
+    logs.no_files = logs.directory == "/dev/null";
+    logs.redirects = std::move(*redirects);
+    logs.tee = std::move(*tee);
+    logs.shown_ranks = std::move(*shown);
+    logs.out_filters = parse_texts(settings_["duplicate-stdout-filters"]);
+    logs.err_filters = parse_texts(settings_["duplicate-stderr-filters"]);
+    const auto prefix = surroundings_.environment("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE");
+    if (prefix && !prefix->empty()) logs.prefix_template = *prefix;
+    if (std::ranges::none_of(logs.tee, &Streams::out))
+      no_effect({"duplicate-stdout-filters"}, "without --tee of stdout");
+    if (std::ranges::none_of(logs.tee, &Streams::err))
+      no_effect({"duplicate-stderr-filters"}, "without --tee of stderr");
+    return {};
+  }
+
+  Result<void> workers() {
+    if (settings_.on("pty") && settings_.on("no-pty"))
+      return usage("--pty and --no-pty exclude each other");
+    if (settings_.on("pty")) spec_.pty = Pty::kAlways;
+    if (settings_.on("no-pty")) spec_.pty = Pty::kNever;
+    spec_.role = settings_["role"].text;
+    const std::string& binding = settings_["numa-binding"].text;
+    if (binding == "node") spec_.numa_binding = NumaBinding::kNode;
+    if (binding == "socket") spec_.numa_binding = NumaBinding::kSocket;
+    if (binding == "exclusive") spec_.numa_binding = NumaBinding::kExclusive;
+    if (binding == "core-complex") spec_.numa_binding = NumaBinding::kCoreComplex;
+    spec_.virtual_local_rank = settings_.on("virtual-local-rank");
+    return spec_.virtual_local_rank ? enough_devices() : Result<void>{};
+  }
+
+  /// With --virtual-local-rank every worker needs an entry of its own.
+  Result<void> enough_devices() {
+    const auto list = surroundings_.environment("CUDA_VISIBLE_DEVICES");
+    if (!list) return {};
+    const auto devices = std::ranges::count(*list, ',') + (list->empty() ? 0 : 1);
+    if (devices >= spec_.workers) return {};
+    return usage(
+        fmt::format("--virtual-local-rank gives each of the {} workers one GPU, and "
+                    "CUDA_VISIBLE_DEVICES '{}' names {}",
+                    spec_.workers, *list, devices));
+  }
+
+  Result<void> ignored() {
+    if (const auto interval = parse_seconds(settings_["monitor-interval"], true); !interval)
+      return interval.error();
+    for (const Option& option : options())
+      if (option.group == OptionGroup::kIgnored) no_effect({option.name}, std::string{option.help});
+    return {};
+  }
+
+  Result<void> program() {
+    const bool script = settings_.on("run-path");
+    if (script) no_effect({"module", "no-python"}, "with --run-path");
+    const bool module = settings_.on("module") && !script;
+    const bool any_program = settings_.on("no-python") && !script;
+    if (module && any_program)
+      return usage("-m and --no-python exclude each other: a module is run by Python");
+    if (arguments_.launch && any_program && !settings_.on("use-env"))
+      return usage(
+          "`ddprun launch --no-python` also needs --use-env: there is no script that takes "
+          "--local-rank");
+    if (arguments_.script.empty())
+      return usage(std::string{"the script to run is missing: "} + kUsageLine);
+    std::vector<std::string> words = arguments_.script;
+    spec_.title = words.front();
+    if (arguments_.launch && !settings_.on("use-env"))
+      words.insert(words.begin() + 1, "--local-rank=${local_rank}");
+    return any_program ? run_program(std::move(words)) : run_python(std::move(words), module);
+  }
+
+  Result<void> run_program(std::vector<std::string> words) {
+    auto program = find_program(words.front(), surroundings_.environment);
+    if (!program) return program.error();
+    spec_.program = std::move(*program);
+    spec_.arguments = std::move(words);
+    return {};
+  }
+
+  Result<void> run_python(std::vector<std::string> words, bool module) {
+    if (!module && !std::filesystem::exists(words.front()))
+      return Error{Error::Kind::kNotFound, "there is no script '" + words.front() + "'"};
+    auto python = find_python(surroundings_.environment);
+    if (!python) return python.error();
+    spec_.program = *python;
+    spec_.arguments = {std::move(*python), "-u"};
+    if (module) spec_.arguments.push_back("-m");
+    std::ranges::move(words, std::back_inserter(spec_.arguments));
+    return {};
+  }
+
+  /// Warns of those options that the command line sets; a variable may be meant for other jobs.
+  void no_effect(std::initializer_list<std::string_view> names, const std::string& why) {
+    for (const std::string_view name : names)
+      if (const Setting& setting = settings_[name];
+          setting.given && setting.source.starts_with('-'))
+        launch_.warnings.push_back(setting.source + " has no effect: " + why);
+  }
+
+  const Arguments& arguments_;
+  const Settings& settings_;
+  const Surroundings& surroundings_;
+  Launch launch_;
+  LaunchSpec& spec_ = launch_.spec;
+};
 
 }  // namespace
 
 Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments,
-                                       const EnvironmentLookup& environment) {
-  CLI::App app{
-      "Runs a distributed training on every node: starts its workers, watches them, and\n"
-      "restarts them when one fails.",
-      "ddprun"};
-  Options options;
-  add_options(app, options);
-  app.prefix_command();  // from the first word that is no option on, all belongs to the script
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.footer(kExamples);
-  try {
-    app.parse(std::vector<std::string>{arguments.rbegin(), arguments.rend()});
-  } catch (const CLI::CallForHelp&) {
-    return CommandLine{JustPrint{app.help()}};
-  } catch (const CLI::ParseError& e) {
-    return usage(e.what());
-  }
-  return to_spec(options, app, environment);
+                                       const Surroundings& surroundings) {
+  const auto parsed = parse_arguments(arguments, surroundings.environment);
+  if (!parsed) return parsed.error();
+  const Settings& settings = parsed->settings;
+  if (settings.on("help")) return CommandLine{JustPrint{help_text()}};
+  if (settings.on("version")) return CommandLine{JustPrint{"ddprun " DDPRUN_VERSION "\n"}};
+  if (settings.on("man")) return CommandLine{JustPrint{man_page()}};
+  if (settings["completion"].given)
+    return CommandLine{JustPrint{shell_completion(settings["completion"].text)}};
+  auto launch = Interpreter{*parsed, surroundings}.interpret();
+  if (!launch) return launch.error();
+  return CommandLine{std::move(*launch)};
 }
 
 }  // namespace ddprun

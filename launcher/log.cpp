@@ -21,7 +21,7 @@ class ConsoleSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex>
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
-    console_.write({line.data(), line.size()});
+    console_.write_message({line.data(), line.size()});
   }
   void flush_() override {}
 

@@ -10,8 +10,11 @@
 #include <exception>
 
 #include "agent/console.hpp"
+#include "agent/usable_cpus.hpp"
 #include "launcher/command_line.hpp"
+#include "launcher/dry_run.hpp"
 #include "launcher/exit_code.hpp"
+#include "launcher/gpus.hpp"
 #include "launcher/log.hpp"
 #include "launcher/run.hpp"
 #include "rendezvous/match.hpp"
@@ -25,21 +28,36 @@ std::optional<std::string> environment(const std::string& name) {
   return value ? std::optional<std::string>{value} : std::nullopt;
 }
 
+int complain(const Error& error) {
+  const bool usage = error.kind == Error::Kind::kInvalid;
+  spdlog::error("{}{}", error.message, usage ? " (see ddprun --help)" : "");
+  return exit_code(error);
+}
+
+int launch(Launch&& job, boost::asio::io_context& io, Console& out, Console& err) {
+  for (const std::string& warning : job.warnings) spdlog::warn("{}", warning);
+  if (job.dry_run) {
+    const auto node = node_facts(job.spec);
+    if (!node) return complain(node.error());
+    out.write(dry_run(job.spec, *node));
+    return 0;
+  }
+  const auto code = run(io, std::move(job.spec), environment, out, err);
+  return code ? *code : complain(code.error());
+}
+
 int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_context& io,
                      Console& out, Console& err) {
-  auto parsed = parse_command_line(arguments, environment);
-  if (!parsed) {
-    const bool usage = parsed.error().kind == Error::Kind::kInvalid;
-    spdlog::error("{}{}", parsed.error().message, usage ? " (see ddprun --help)" : "");
-    return exit_code(parsed.error());
-  }
+  auto parsed = parse_command_line(
+      arguments, {environment, usable_cpus, [] { return visible_gpus(environment); }});
+  if (!parsed) return complain(parsed.error());
   return match(
       std::move(*parsed),
       [&](JustPrint&& print) {
         out.write(print.text);
         return 0;
       },
-      [&](LaunchSpec&& spec) { return run(io, std::move(spec), environment, out, err); });
+      [&](Launch&& job) { return launch(std::move(job), io, out, err); });
 }
 
 }  // namespace

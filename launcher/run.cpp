@@ -3,17 +3,24 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "agent/agent.hpp"
+#include "agent/cpu_topology.hpp"
 #include "agent/failure_report.hpp"
+#include "agent/file_limit.hpp"
+#include "agent/guardian.hpp"
 #include "agent/usable_cpus.hpp"
-#include "launcher/error_directory.hpp"
 #include "launcher/exit_code.hpp"
+#include "launcher/resolve.hpp"
+#include "launcher/run_directory.hpp"
 #include "rendezvous/report_failure.hpp"
 #include "rendezvous/server.hpp"
 
@@ -26,7 +33,7 @@ using namespace std::chrono_literals;
 /// What is left to say on open connections once the job is over takes no longer.
 constexpr auto kGoodbyeTimeout = 2s;
 
-std::string fresh_run_id() {
+std::string fresh_id() {
   std::ifstream uuid{"/proc/sys/kernel/random/uuid"};
   std::string id;
   std::getline(uuid, id);
@@ -46,10 +53,19 @@ std::vector<std::string> own_environment() {
   return entries;
 }
 
-void report(const AgentEnd& end, Console& err) {
+/// The first failure is the job's; the others are this node's, without that one.
+FailedJob failed_job(const EndJob& job, const std::string& title, const RoundOutcome& outcome) {
+  FailedJob failed{title, *job.failure, job.restarts + 1, {}, outcome.stopped};
+  for (const WorkerFailure& other : outcome.failures)
+    if (other.rank != job.failure->rank) failed.others.push_back(other);
+  return failed;
+}
+
+void report(const AgentEnd& end, const std::string& title, const RoundOutcome& outcome,
+            Console& err) {
   switch (end.why) {
     case AgentEnd::Why::kJobEnded:
-      if (end.job.failure) err.write(failure_report(*end.job.failure, end.job.restarts + 1));
+      if (end.job.failure) err.write_message(failure_report(failed_job(end.job, title, outcome)));
       if (end.job.outcome == EndJob::Outcome::kTimedOut) spdlog::error("{}", end.job.message);
       return;
     case AgentEnd::Why::kStopSignal:
@@ -64,37 +80,99 @@ void report(const AgentEnd& end, Console& err) {
   }
 }
 
-/// One machine: nothing listens on a network.
+bool wants_log_files(const LogSpec& logs) {
+  const auto any = [](const Streams& streams) { return streams.out || streams.err; };
+  return std::ranges::any_of(logs.redirects, any) || std::ranges::any_of(logs.tee, any);
+}
+
+/// In --log-dir, which the user looks into; else in the temporary directory, where nothing stays
+/// that nobody has asked for.
+Result<RunDirectory> make_run_directory(const LaunchSpec& spec,
+                                        const EnvironmentLookup& environment) {
+  const bool wanted = !spec.logs.directory.empty();
+  const std::string temporary = environment("TMPDIR").value_or("");
+  auto directory = wanted ? RunDirectory::make(spec.logs.directory, spec.run_id)
+                          : RunDirectory::make(temporary.empty() ? "/tmp" : temporary, "ddprun");
+  if (!directory)
+    return Error{directory.error().kind, (wanted ? "--log-dir: " : "for error files (TMPDIR): ") +
+                                             directory.error().message};
+  if (wanted || wants_log_files(spec.logs)) directory->keep();
+  if (!wanted && wants_log_files(spec.logs))
+    spdlog::warn("log files are in {} (--log-dir chooses another place)",
+                 directory->path().string());
+  return directory;
+}
+
+/// One machine: nothing listens on a network, unless the user names an address of it.
 Result<std::unique_ptr<Server>> host_coordinator(asio::io_context& io, LaunchSpec& spec) {
-  const auto address = asio::ip::address_v4::loopback();
-  spec.rules.master_addr = address.to_string();
-  auto server = Server::listen(io.get_executor(), spec.rules, address, spec.coordinator.port);
-  if (!server) return server;
+  if (spec.coordinator.host.empty()) spec.coordinator.host = "127.0.0.1";
+  const auto address = resolve(io, spec.coordinator.host);
+  if (!address) return address.error();
+  if (spec.rules.master_addr.empty()) spec.rules.master_addr = spec.coordinator.host;
+  auto server = Server::listen(io.get_executor(), spec.rules, *address, spec.coordinator.port);
+  if (!server)
+    return Error{
+        server.error().kind,
+        server.error().message + (spec.coordinator.port != 0
+                                      ? "; choose another port, or name none for any free one"
+                                      : "; is it an address of this machine?")};
   (*server)->start();
-  spec.coordinator = {address.to_string(), (*server)->port()};
+  spec.coordinator = {address->to_string(), (*server)->port()};
   return server;
+}
+
+/// A launcher above us (a ddprun that runs a ddprun) finds the first failure's record where it
+/// looks.
+void hand_up_error_file(const WorkerFailure& failure, const EnvironmentLookup& environment) {
+  const auto wanted = environment("TORCHELASTIC_ERROR_FILE");
+  if (!wanted || wanted->empty() || failure.error_file.empty()) return;
+  std::error_code ignored;  // it is that launcher's loss, and no failure of the job
+  std::filesystem::copy_file(failure.error_file, *wanted,
+                             std::filesystem::copy_options::overwrite_existing, ignored);
 }
 
 }  // namespace
 
-int run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& environment, Console& out,
-        Console& err) {
-  auto errors = ErrorDirectory::make(environment("TMPDIR").value_or("/tmp"));
-  if (!errors) {
-    spdlog::error("{}", errors.error().message);
-    return exit_code(errors.error());
-  }
+Result<NodeFacts> node_facts(const LaunchSpec& spec) {
+  NodeFacts node{.environment = own_environment(), .usable_cpus = usable_cpus()};
+  node.terminals = {isatty(STDOUT_FILENO) == 1, isatty(STDERR_FILENO) == 1};
+  if (!spec.numa_binding) return node;
+  const auto topology = read_topology("/sys", allowed_cpus());
+  if (!topology) return topology.error();
+  auto placements =
+      place_workers(*spec.numa_binding, *topology,
+                    nodes_of_workers(*topology, gpu_numa_nodes("/sys", "/proc"), spec.workers));
+  if (!placements)
+    return Error{placements.error().kind, "--numa-binding: " + placements.error().message};
+  node.placements = std::move(*placements);
+  return node;
+}
+
+Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& environment,
+                Console& out, Console& err) {
+  auto node = node_facts(spec);
+  if (!node) return node.error();
+  raise_file_limit();
+  node->mark = fresh_id();
+  const Guardian guardian{node->mark};
+  node->guardian = guardian.pid();
   spec.host = host_name();
-  if (spec.run_id.empty()) spec.run_id = fresh_run_id();
-  auto server = host_coordinator(io, spec);
-  if (!server) {
-    spdlog::error("{}", server.error().message);
-    return exit_code(server.error());
+  if (spec.run_id.empty()) spec.run_id = fresh_id();
+  std::optional<RunDirectory> directory;
+  if (!spec.logs.no_files) {
+    auto made = make_run_directory(spec, environment);
+    if (!made) return made.error();
+    directory.emplace(std::move(*made));
+    node->run_directory = directory->path();
   }
-  Agent agent{io.get_executor(),
-              std::move(spec),
-              {own_environment(), usable_cpus(), errors->path()},
-              {out, err}};
+  auto server = host_coordinator(io, spec);
+  if (!server) return server.error();
+  if (const auto threads = threads_per_worker(spec.workers, node->usable_cpus);
+      threads && !environment("OMP_NUM_THREADS"))
+    spdlog::info("OMP_NUM_THREADS={} for each of {} workers ({} usable CPUs)", *threads,
+                 spec.workers, node->usable_cpus);
+  const std::string title = spec.title;
+  Agent agent{io.get_executor(), std::move(spec), std::move(*node), {out, err}};
   AgentEnd end;
   co_spawn(io, agent.run(), [&](const std::exception_ptr& failure, AgentEnd how) {
     report_failure("the agent")(failure);
@@ -103,8 +181,9 @@ int run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& environm
   });
   while (!(*server)->closed()) io.run_one();
   io.run_for(kGoodbyeTimeout);
-  report(end, err);
-  if (end.job.failure && !end.job.failure->error_file.empty()) errors->keep();
+  report(end, title, agent.outcome(), err);
+  if (end.job.failure) hand_up_error_file(*end.job.failure, environment);
+  if (directory && end.job.failure && !end.job.failure->error_file.empty()) directory->keep();
   return exit_code(end);
 }
 

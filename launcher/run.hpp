@@ -2,14 +2,18 @@
 #pragma once
 
 #include "agent/console.hpp"
-#include "agent/launch_spec.hpp"
+#include "agent/worker_plan.hpp"
 #include "launcher/find_program.hpp"
 
 namespace ddprun {
 
-/// Hosts the coordinator where the spec says so, runs the agent, and reports how the job ended.
-/// Returns the exit code; see exit_code.hpp.
-int run(boost::asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& environment,
-        Console& out, Console& err);
+/// What this machine is and has, for a run of `spec`. Errors: kInvalid, when --numa-binding asks
+/// for more than there is.
+Result<NodeFacts> node_facts(const LaunchSpec& spec);
+
+/// Hosts the coordinator, runs the agent, and reports how the job ended. Returns the exit code (see
+/// exit_code.hpp), or an Error when the job could not begin.
+Result<int> run(boost::asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& environment,
+                Console& out, Console& err);
 
 }  // namespace ddprun

@@ -12,7 +12,8 @@ using nlohmann::json;
 // A missing field is an error: both ends of a connection speak the same protocol version.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExitStatus, code, signal, core_dumped)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerFailure, host, group_rank, rank, local_rank, pid, status,
-                                   time_unix_ms, message, error_file, last_lines)
+                                   time_unix_ms, evidence, message, traceback, error_file,
+                                   last_lines)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Join, protocol, run_id, node, host, workers, role, node_rank,
                                    options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerFailed, round, failure)

@@ -19,6 +19,8 @@ class GroupFixture {
     step(WorkerExited{WorkerFailure{.rank = rank, .status = status}});
   }
   void gets(int signal) { step(StopSignal{signal}); }
+  void passes_on(int signal) { step(PassOn{signal}); }
+  bool waits() const { return machine_.next_alarm().has_value(); }
   void tree_is_gone() { step(TreeGone{}); }
   void loses_coordinator() { step(CoordinatorLost{"connection closed"}); }
   void passes(std::chrono::milliseconds time) {
@@ -97,7 +99,7 @@ TEST_CASE_METHOD(GroupFixture, "a round is stopped by SIGTERM, and reported once
   starts_round(1);
   exits(kCrash);
   ordered(StopRound{1, "rank 0 failed"});
-  CHECK(signals() == Signals{SIGTERM});
+  CHECK(signals() == Signals{SIGTERM, SIGCONT});
   CHECK_FALSE(sweeps());
   exits(kTerminated);
   CHECK(sweeps());
@@ -110,7 +112,7 @@ TEST_CASE_METHOD(GroupFixture, "workers that ignore SIGTERM are killed when the 
   starts_round(1);
   ordered(StopRound{1, "why"});
   passes(29'999ms);
-  CHECK(signals() == Signals{SIGTERM});
+  CHECK(signals() == Signals{SIGTERM, SIGCONT});
   passes(1ms);
   CHECK(signals() == Signals{SIGKILL});
 }
@@ -160,7 +162,7 @@ TEST_CASE_METHOD(GroupFixture, "the end of the job is carried out with nothing l
 TEST_CASE_METHOD(GroupFixture, "a stop signal is handed to the workers, then the node leaves") {
   starts_round(1);
   gets(SIGINT);
-  CHECK(signals() == Signals{SIGINT});
+  CHECK(signals() == Signals{SIGINT, SIGCONT});
   exits(kTerminated);
   exits(kTerminated);
   tree_is_gone();
@@ -174,13 +176,26 @@ TEST_CASE_METHOD(GroupFixture, "a stop signal before the first round ends the ag
   CHECK(took<Exit>().at(0).end.why == AgentEnd::Why::kStopSignal);
 }
 
+TEST_CASE_METHOD(GroupFixture,
+                 "a signal that is not for ddprun goes to the workers, and stops nothing") {
+  passes_on(SIGUSR1);
+  CHECK(signals().empty());
+  starts_round(1);
+  passes_on(SIGUSR1);
+  const auto sent = took<SignalWorkers>();
+  REQUIRE(sent.size() == 1);
+  CHECK(sent[0].signal == SIGUSR1);
+  CHECK_FALSE(sent[0].to_stop);
+  CHECK_FALSE(waits());
+}
+
 TEST_CASE_METHOD(GroupFixture, "two SIGTERMs within a moment are one") {
   starts_round(1);
   gets(SIGTERM);
   passes(1ms);
   gets(SIGTERM);
   passes(29'998ms);
-  CHECK(signals() == Signals{SIGTERM});
+  CHECK(signals() == Signals{SIGTERM, SIGCONT});
 }
 
 TEST_CASE_METHOD(GroupFixture, "a second Ctrl-C shortens the grace, a third one kills") {
@@ -190,7 +205,7 @@ TEST_CASE_METHOD(GroupFixture, "a second Ctrl-C shortens the grace, a third one 
   SECTION("second") {
     gets(SIGINT);
     passes(kShortGrace - 1ms);
-    CHECK(signals() == Signals{SIGINT});
+    CHECK(signals() == Signals{SIGINT, SIGCONT});
     passes(1ms);
     CHECK(signals() == Signals{SIGKILL});
   }
@@ -198,7 +213,7 @@ TEST_CASE_METHOD(GroupFixture, "a second Ctrl-C shortens the grace, a third one 
     gets(SIGINT);
     passes(1s);
     gets(SIGINT);
-    CHECK(signals() == Signals{SIGINT, SIGKILL});
+    CHECK(signals() == Signals{SIGINT, SIGCONT, SIGKILL});
   }
 }
 
@@ -216,7 +231,7 @@ TEST_CASE_METHOD(GroupFixture, "Ctrl-C while a failed round is being stopped end
 TEST_CASE_METHOD(GroupFixture, "an agent that lost its coordinator stops its workers") {
   starts_round(1);
   loses_coordinator();
-  CHECK(signals() == Signals{SIGTERM});
+  CHECK(signals() == Signals{SIGTERM, SIGCONT});
   exits(kTerminated);
   exits(kTerminated);
   tree_is_gone();

@@ -1,9 +1,15 @@
+#include <cstdlib>
+#include <fstream>
+
 #include "agent/error_file.hpp"
 #include "agent/failure_report.hpp"
 #include "agent/line_buffer.hpp"
+#include "agent/oom.hpp"
+#include "agent/output_plan.hpp"
 #include "agent/output_tail.hpp"
 #include "agent/usable_cpus.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {
 namespace {
@@ -86,31 +92,129 @@ TEST_CASE("an error file that is cut off or something else is no error file") {
   CHECK_FALSE(read_error_file("/nonexistent/error.json").has_value());
 }
 
-TEST_CASE("the failure report names rank, node, end and last lines") {
-  const WorkerFailure failure{.host = "h1",
-                              .rank = 5,
-                              .local_rank = 1,
-                              .pid = 4711,
-                              .status = {.signal = 9},
-                              .message = "ValueError: no\nmore",
-                              .error_file = "/tmp/error.json",
-                              .last_lines = {"first", "second"}};
-  CHECK(failure_report(failure, 3) ==
+TEST_CASE("the failure report names rank, node, end and last lines, then torchrun's root cause") {
+  setenv("TZ", "UTC", 1);
+  const WorkerFailure first{.host = "h1",
+                            .rank = 5,
+                            .local_rank = 1,
+                            .pid = 4711,
+                            .status = {.signal = 9},
+                            .time_unix_ms = 1'000'000'000'000,
+                            .evidence = "out of memory: somehow",
+                            .message = "ValueError: no",
+                            .traceback = "Traceback:\n  line\nValueError: no",
+                            .error_file = "/tmp/error.json",
+                            .last_lines = {"first", "second"}};
+  const WorkerFailure other{
+      .host = "h1", .rank = 6, .local_rank = 2, .pid = 4712, .status = {.code = 3}};
+  CHECK(failure_report({"train.py", first, 3, {other}, {9, 4, 7, 8}}) ==
         "ddprun: the job failed: rank 5 (local rank 1 on host h1, pid 4711) was killed by SIGKILL "
         "(signal 9)\n"
+        "  out of memory: somehow\n"
         "  in attempt 3, the last one allowed\n"
         "  it recorded:\n"
         "    | ValueError: no\n"
-        "    | more\n"
-        "  error file: /tmp/error.json\n"
         "  its last lines:\n"
         "    | first\n"
-        "    | second\n");
+        "    | second\n"
+        "  meanwhile rank 6 (local rank 2 on host h1, pid 4712) exited with code 3\n"
+        "  stopped by ddprun because of it: ranks 4, 7-9\n"
+        "============================================================\n"
+        "train.py FAILED\n"
+        "------------------------------------------------------------\n"
+        "Failures:\n"
+        "[1]:\n"
+        "  time      : 1970-01-01_00:00:00\n"
+        "  host      : h1\n"
+        "  rank      : 6 (local_rank: 2)\n"
+        "  exitcode  : 3 (pid: 4712)\n"
+        "  error_file: <N/A>\n"
+        "  traceback : To enable traceback see: "
+        "https://pytorch.org/docs/stable/elastic/errors.html\n"
+        "------------------------------------------------------------\n"
+        "Root Cause (first observed failure):\n"
+        "[0]:\n"
+        "  time      : 2001-09-09_01:46:40\n"
+        "  host      : h1\n"
+        "  rank      : 5 (local_rank: 1)\n"
+        "  exitcode  : -9 (pid: 4711)\n"
+        "  error_file: /tmp/error.json\n"
+        "  traceback : Traceback:\n"
+        "    line\n"
+        "  ValueError: no\n"
+        "============================================================\n");
 }
 
 TEST_CASE("the failure report says when there is nothing to quote") {
-  const WorkerFailure failure{.host = "h", .pid = 1, .status = {.code = 3}};
-  CHECK_THAT(failure_report(failure, 1), contains("it wrote nothing to its output"));
+  const WorkerFailure failure{.host = "h", .pid = 1, .status = {.signal = 11}};
+  const std::string report = failure_report({"train", failure, 1, {}, {0}});
+  CHECK_THAT(report, contains("it wrote nothing to its output"));
+  CHECK_THAT(report, contains("stopped by ddprun because of it: rank 0\n"));
+  CHECK_THAT(report, contains("<NO_OTHER_FAILURES>"));
+  CHECK_THAT(report, contains("traceback : Signal 11 (SIGSEGV) received by PID 1\n"));
+}
+
+TEST_CASE("the kernel's OOM killer shows in the counters of the cgroup or of the machine") {
+  ScratchFolder folder;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    std::filesystem::create_directories((folder.path() / name).parent_path());
+    std::ofstream{folder.path() / name} << text;
+  };
+  const auto read = [&] {
+    return read_oom_counters(folder.path() / "proc", folder.path() / "cgroup");
+  };
+  CHECK(read().cgroup == -1);
+  write("proc/vmstat", "nr_free_pages 5\noom_kill 7\n");
+  write("proc/self/cgroup", "4:cpu:/x\n0::/job/step\n");
+  write("cgroup/job/step/memory.events", "low 0\noom 2\noom_kill 1\n");
+  const OomCounters before = read();
+  CHECK(before.cgroup == 1);
+  CHECK(before.system == 7);
+  CHECK(oom_evidence(before, read()).empty());
+  write("proc/vmstat", "oom_kill 8\n");
+  CHECK_THAT(oom_evidence(before, read()), contains("probably out of memory"));
+  write("cgroup/job/step/memory.events", "oom_kill 3\n");
+  CHECK_THAT(oom_evidence(before, read()), contains("killed 2 process"));
+  write("proc/self/cgroup", "4:memory:/v1\n0::/\n");
+  write("cgroup/memory/v1/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
+  CHECK(read().cgroup == 4);
+}
+
+TEST_CASE("a prefix comes before every line, and a progress bar's redrawing") {
+  CHECK(with_prefix("a\nb\n", "p:", true) == "p:a\np:b\n");
+  CHECK(with_prefix("rest\nb", "p:", false) == "rest\np:b");
+  CHECK(with_prefix("10%\r20%\r", "p:", true) == "p:10%\rp:20%\r");
+  CHECK(with_prefix("dos\r\nline\r\n", "p:", true) == "p:dos\r\np:line\r\n");
+  CHECK(with_prefix("", "p:", true).empty());
+}
+
+TEST_CASE("a carriage return waits for the newline that may follow it") {
+  LineBuffer lines;
+  CHECK(lines.feed("dos\r").empty());
+  CHECK(lines.feed("\nx") == "dos\r\n");
+  CHECK(lines.feed("\ry") == "x\r");
+  LineBuffer bare;
+  CHECK(bare.feed("\r").empty());
+  CHECK(bare.feed("\r").empty());
+  CHECK(bare.take_rest() == "\r\r");
+}
+
+TEST_CASE("the prefix template knows role, rank and local rank, and leaves the rest alone") {
+  CHECK(line_prefix("[${role_name}${local_rank}]:", "trainer", 12, 3) == "[trainer3]:");
+  CHECK(line_prefix("$rank/$local_rank $$ ${other} $other $ ${rank", "r", 12, 3) ==
+        "12/3 $ ${other} $other $ ${rank");
+}
+
+TEST_CASE("filters pick whole lines") {
+  CHECK(matching_lines("one apple\ntwo\nbad apple", "p:", {"apple", "zoo"}) ==
+        "p:one apple\np:bad apple\n");
+  CHECK(matching_lines("", "p:", {"a"}).empty());
+}
+
+TEST_CASE("ranks are told in ranges") {
+  CHECK(ranges({3}) == "3");
+  CHECK(ranges({5, 1, 2, 3, 7}) == "1-3, 5, 7");
+  CHECK(ranges({}).empty());
 }
 
 TEST_CASE("a cgroup's quota counts in whole CPUs") {

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "agent/output_plan.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -102,6 +103,70 @@ TEST_CASE("error files of different rounds are different files") {
   const NodeFacts node{{}, 1, "/tmp/e"};
   CHECK(error_file(node, kSecondNode, 0) != error_file(node, next, 0));
   CHECK(error_file({{}, 1, ""}, kSecondNode, 0).empty());
+}
+
+TEST_CASE(
+    "with virtual local ranks every worker has rank 0 and one GPU of those that ddprun sees") {
+  LaunchSpec spec = four_workers();
+  spec.virtual_local_rank = true;
+  const auto unset = plan_workers(spec, kSecondNode, {});
+  CHECK(environment_of(unset[2])["LOCAL_RANK"] == "0");
+  CHECK(environment_of(unset[2])["RANK"] == "6");
+  CHECK(environment_of(unset[2])["CUDA_VISIBLE_DEVICES"] == "2");
+  const auto listed =
+      plan_workers(spec, kSecondNode, {.environment = {"CUDA_VISIBLE_DEVICES=7,5,3,1"}});
+  CHECK(environment_of(listed[2])["CUDA_VISIBLE_DEVICES"] == "3");
+}
+
+TEST_CASE("workers carry the marks of all agents above them") {
+  const auto first = plan_workers(four_workers(), kSecondNode, {.mark = "inner"});
+  CHECK(environment_of(first[0])["DDPRUN_JOB"] == "inner");
+  const auto nested = plan_workers(four_workers(), kSecondNode,
+                                   {.environment = {"DDPRUN_JOB=outer"}, .mark = "inner"});
+  CHECK(environment_of(nested[0])["DDPRUN_JOB"] == "outer:inner");
+}
+
+TEST_CASE("output goes to the terminal, to files or to both, as the user wants for each rank") {
+  LaunchSpec spec = four_workers();
+  spec.logs.redirects = {{true, false}, {}, {}, {}};
+  spec.logs.tee = {{}, {true, true}, {true, false}, {}};
+  spec.logs.shown_ranks = {0, 1};
+  spec.logs.out_filters = {"loss"};
+  const auto plan = [&](int local_rank) {
+    return plan_output(spec, kSecondNode, "/logs/attempt_2", {true, false}, local_rank);
+  };
+  CHECK(plan(0).out.direct());
+  CHECK(plan(0).out.file == "/logs/attempt_2/0/stdout.log");
+  CHECK(plan(0).err.shown);
+  CHECK(plan(0).err.file.empty());
+  CHECK(plan(1).out.shown);
+  CHECK(plan(1).out.prefix == "[trainer1]:");
+  CHECK(plan(1).out.file == "/logs/attempt_2/1/stdout.log");
+  CHECK(plan(1).out.filtered_file == "/logs/attempt_2/filtered_stdout.log");
+  CHECK(plan(1).out.filters == std::vector<std::string>{"loss"});
+  CHECK(plan(1).err.filters.empty());
+  CHECK(plan(2).out.direct());
+  CHECK(plan(2).out.filters.empty());
+  CHECK_FALSE(plan(3).out.shown);
+  CHECK(plan(3).out.file.empty());
+  spec.logs.no_files = true;
+  CHECK(plan(1).out.file.empty());
+  CHECK(plan(1).out.prefix.empty());
+}
+
+TEST_CASE(
+    "workers see a terminal where ddprun does, unless their output is teed or somebody says so") {
+  LaunchSpec spec = four_workers();
+  const auto plan = [&] { return plan_output(spec, kSecondNode, "/logs", {true, false}, 0); };
+  CHECK(plan().out.terminal);
+  CHECK_FALSE(plan().err.terminal);
+  spec.pty = Pty::kAlways;
+  CHECK(plan().err.terminal);
+  spec.pty = Pty::kNever;
+  CHECK_FALSE(plan().out.terminal);
+  spec.pty = Pty::kAsOurs;
+  spec.logs.tee.assign(4, {true, true});
+  CHECK_FALSE(plan().out.terminal);
 }
 
 }  // namespace

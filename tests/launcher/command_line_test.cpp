@@ -6,7 +6,13 @@
 #include <fstream>
 #include <map>
 
+#include "launcher/arguments.hpp"
+#include "launcher/dry_run.hpp"
 #include "launcher/exit_code.hpp"
+#include "launcher/gpus.hpp"
+#include "launcher/man_page.hpp"
+#include "launcher/options.hpp"
+#include "launcher/shell_completion.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -33,16 +39,19 @@ class CommandLineFixture {
     chmod((dir_ / name).c_str(), mode);
   }
   Result<CommandLine> parse(const Words& words) {
-    return parse_command_line(words, [this](const std::string& name) {
+    const auto environment = [this](const std::string& name) {
       const auto found = environment_.find(name);
       return found == environment_.end() ? std::nullopt : std::optional{found->second};
-    });
+    };
+    return parse_command_line(words, {environment, [] { return 6; }, [this] { return gpus_; }});
   }
-  LaunchSpec spec(const Words& words) {
+  Launch launch(const Words& words) {
     const auto parsed = parse(words);
     if (!parsed) FAIL(parsed.error().message);
-    return std::get<LaunchSpec>(*parsed);
+    return std::get<Launch>(*parsed);
   }
+  LaunchSpec spec(const Words& words) { return launch(words).spec; }
+  Words warnings(const Words& words) { return launch(words).warnings; }
   std::string error(const Words& words) {
     const auto parsed = parse(words);
     REQUIRE(parsed.has_error());
@@ -53,6 +62,7 @@ class CommandLineFixture {
   ScratchFolder folder_;
   fs::path dir_ = folder_.path();
   std::map<std::string, std::string> environment_;
+  int gpus_ = 0;
 };
 
 TEST_CASE_METHOD(CommandLineFixture, "a script is run by python -u with all that follows it") {
@@ -109,9 +119,8 @@ TEST_CASE_METHOD(CommandLineFixture,
 
 TEST_CASE_METHOD(CommandLineFixture, "bad values are named with the option and what is accepted") {
   CHECK(error({"--nproc-per-node", "two", script()}) ==
-        "--nproc-per-node 'two': expected a whole number from 1 to 65536");
-  CHECK(error({"--nproc-per-node", "0", script()}) ==
-        "--nproc-per-node '0': expected a whole number from 1 to 65536");
+        "--nproc-per-node 'two': expected a whole number from 1 to 65536, auto, gpu or cpu");
+  CHECK_THAT(error({"--nproc-per-node", "0", script()}), contains("--nproc-per-node '0'"));
   CHECK(error({"--max-restarts=-1", script()}) ==
         "--max-restarts '-1': expected a whole number from 0 up");
   CHECK_THAT(error({"--shutdown-timeout", "nan", script()}), contains("expected seconds"));
@@ -145,6 +154,186 @@ TEST_CASE_METHOD(CommandLineFixture, "help and version are printed, whatever els
   const auto version = parse({"--version"});
   REQUIRE(version.has_value());
   CHECK_THAT(std::get<JustPrint>(*version).text, contains("ddprun 0."));
+}
+
+TEST_CASE_METHOD(CommandLineFixture, "an option may be cut short as long as it is unique") {
+  CHECK(spec({"--nproc=3", script()}).workers == 3);
+  CHECK(spec({"--standal", "--max-r=2", script()}).rules.restarts_max == 2);
+  CHECK_THAT(error({"--n=3", script()}),
+             contains("more than one option: --nproc-per-node, --nnodes, --no-python,"));
+  // Unique among torchrun's options, which our own --no-pty does not change.
+  CHECK(spec({"--no-p", "other"}).program == (dir_ / "other").string());
+}
+
+TEST_CASE_METHOD(CommandLineFixture, "short options take their value behind them in any form") {
+  for (const Words& words : {Words{"-r", "1"}, Words{"-r1"}, Words{"-r=1"}, Words{"--redirects=1"}})
+    CHECK(spec({words.front(), words.back() == words.front() ? "-t=0" : words.back(), script()})
+              .logs.redirects.front() == Streams{true, false});
+}
+
+TEST_CASE_METHOD(CommandLineFixture,
+                 "the last of a repeated option counts, and a value may be empty") {
+  CHECK(spec({"--role", "a", "--role=b", script()}).role == "b");
+  CHECK(spec({"--rdzv-id=", script()}).run_id.empty());
+  CHECK(spec({"--rdzv-id", "", script()}).run_id.empty());
+  CHECK(spec({"--rdzv-endpoint", "[::1]", script()}).coordinator.host == "::1");
+}
+
+TEST_CASE_METHOD(CommandLineFixture,
+                 "PET_ variables are defaults, which the command line overrides") {
+  environment_["PET_NPROC_PER_NODE"] = "4";
+  environment_["PET_STANDALONE"] = "1";
+  environment_["PET_ROLE"] = "";
+  CHECK(spec({script()}).workers == 4);
+  CHECK(spec({script()}).run_id.empty());
+  CHECK(spec({script()}).role == "default");
+  CHECK(spec({"--nproc-per-node=2", script()}).workers == 2);
+  environment_["PET_NPROC_PER_NODE"] = "many";
+  CHECK_THAT(error({script()}), contains("PET_NPROC_PER_NODE 'many': expected"));
+  environment_["PET_STANDALONE"] = "perhaps";
+  CHECK(error({"--nproc-per-node=2", script()}) == "PET_STANDALONE 'perhaps': expected 1 or 0");
+  CHECK(parse({"--help"}).has_value());
+}
+
+TEST_CASE_METHOD(CommandLineFixture, "workers are counted by GPUs or by usable CPUs") {
+  CHECK(spec({"--nproc-per-node", "cpu", script()}).workers == 6);
+  CHECK(spec({"--nproc-per-node", "auto", script()}).workers == 6);
+  CHECK_THAT(error({"--nproc-per-node", "gpu", script()}), contains("no GPU is visible"));
+  gpus_ = 3;
+  CHECK(spec({"--nproc-per-node", "auto", script()}).workers == 3);
+  CHECK(spec({"--nproc-per-node", "gpu", script()}).workers == 3);
+}
+
+TEST_CASE_METHOD(CommandLineFixture,
+                 "launch hands the local rank to the script, as its first argument") {
+  const Words arguments = spec({"launch", script(), "-x"}).arguments;
+  CHECK(Words(arguments.begin() + 2, arguments.end()) ==
+        Words{script(), "--local-rank=${local_rank}", "-x"});
+  CHECK(spec({"launch", "--use-env", script(), "-x"}).arguments.back() == "-x");
+  CHECK(spec({"launch", "--use-env", script()}).arguments.back() == script());
+  CHECK(spec({"--use-env", script()}).arguments.back() == script());
+  CHECK_THAT(error({"launch", "--no-python", "other"}), contains("--use-env"));
+}
+
+TEST_CASE_METHOD(CommandLineFixture,
+                 "a static job meets where it is told, one that is not told anywhere") {
+  CHECK(spec({script()}).coordinator.port == 0);
+  const LaunchSpec told = spec({"--master-addr", "localhost", "--master-port", "1234", script()});
+  CHECK(told.coordinator.port == 1234);
+  CHECK(told.rules.master_addr == "localhost");
+  const LaunchSpec endpoint = spec({"--rdzv-endpoint=[::1]:77", script()});
+  CHECK(endpoint.rules.master_addr == "::1");
+  CHECK(endpoint.coordinator.port == 77);
+  CHECK(spec({"--rdzv-backend=c10d", "--rdzv-endpoint=somewhere", script()}).coordinator.port == 0);
+}
+
+TEST_CASE_METHOD(CommandLineFixture, "the rendezvous configuration sets the times, and knows its keys") {
+  const LaunchSpec s = spec({"--rdzv-conf",
+                             "join_timeout=20,last_call_timeout=1.5,keep_alive_interval=2,"
+                             "keep_alive_max_attempt=4,is_host=yes,read_timeout=9",
+                             script()});
+  CHECK(s.rules.join_timeout == std::chrono::seconds{20});
+  CHECK(s.rules.last_call_timeout == std::chrono::milliseconds{1500});
+  CHECK(s.rules.heartbeat_timeout == std::chrono::seconds{8});
+  CHECK_THAT(error({"--rdzv-conf=abc", script()}), contains("expected KEY=VALUE"));
+  CHECK_THAT(error({"--rdzv-conf==3", script()}), contains("expected KEY=VALUE"));
+  CHECK_THAT(error({"--rdzv-conf=timout=3", script()}), contains("there is no key 'timout'"));
+  CHECK_THAT(error({"--rdzv-conf=join_timeout=x", script()}),
+             contains("'join_timeout': expected seconds"));
+  CHECK_THAT(error({"--rdzv-conf=join_timeout=0", script()}), contains("more than 0"));
+  CHECK_THAT(error({"--rdzv-conf=is_host=maybe", script()}), contains("expected true or false"));
+}
+
+TEST_CASE_METHOD(CommandLineFixture, "streams are chosen for all workers or by local rank") {
+  const LaunchSpec s = spec({"--nproc=12", "-r", "3", "-t", "0:1,11:2", script()});
+  CHECK(s.logs.redirects == std::vector<Streams>(12, Streams{true, true}));
+  CHECK(s.logs.tee[0] == Streams{true, false});
+  CHECK(s.logs.tee[11] == Streams{false, true});
+  CHECK(s.logs.tee[5] == Streams{});
+  CHECK_THAT(error({"-r", "4", script()}), contains("--redirects '4': expected 0 (none)"));
+  CHECK_THAT(error({"-t", "1:7", script()}), contains("--tee '1:7'"));
+  CHECK(spec({"--duplicate-stdout-filters=a,,b,c", "-t1", script()}).logs.out_filters ==
+        Words{"a,b", "c"});
+  CHECK_THAT(error({"--local-ranks-filter=a", script()}), contains("expected local ranks"));
+}
+
+TEST_CASE_METHOD(CommandLineFixture,
+                 "every other bad value of torchrun's options is one sentence, too") {
+  CHECK_THAT(error({"--nnodes=a", script()}), contains("--nnodes 'a': expected"));
+  CHECK_THAT(error({"--nnodes=1:2:3", script()}), contains("MIN:MAX"));
+  CHECK_THAT(error({"--nnodes=0", script()}), contains("at least 1"));
+  CHECK_THAT(error({"--nnodes=2:1", script()}), contains("MIN not above MAX"));
+  CHECK_THAT(error({"--rdzv-backend=zoo", script()}), contains("expected one of static c10d"));
+  CHECK_THAT(error({"--rdzv-backend=etcd", script()}), contains("etcd"));
+  CHECK_THAT(error({"--rdzv-endpoint=a:70000", script()}), contains("port from 0 to 65535"));
+  CHECK_THAT(error({"--master-port=70000", script()}), contains("--master-port '70000'"));
+  CHECK_THAT(error({"--node-rank=1", script()}), contains("--node-rank '1'"));
+  CHECK_THAT(error({"--monitor-interval=0", script()}), contains("more than 0"));
+  CHECK_THAT(error({"--start-method=thread", script()}), contains("spawn fork forkserver"));
+  CHECK_THAT(error({"--signals-to-handle=SIGFOO", script()}), contains("no signal 'SIGFOO'"));
+  CHECK_THAT(error({"--signals-to-handle=SIGKILL", script()}), contains("cannot be handled"));
+  CHECK_THAT(error({"--numa-binding=near", script()}),
+             contains("node socket exclusive core-complex"));
+  CHECK_THAT(error({"--standalone=1", script()}), contains("--standalone takes no value"));
+  CHECK_THAT(error({"-x", script()}), contains("there is no option '-x'"));
+  environment_["CUDA_VISIBLE_DEVICES"] = "3";
+  CHECK_THAT(error({"--virtual-local-rank", "--nproc=2", script()}), contains("names 1"));
+}
+
+TEST_CASE_METHOD(CommandLineFixture,
+                 "options that have no effect are named, unless a variable sets them") {
+  CHECK(warnings({script()}).empty());
+  CHECK(warnings({"--standalone", "--rdzv-id=x", script()}) ==
+        Words{"--rdzv-id has no effect: with --standalone"});
+  CHECK_THAT(warnings({"--monitor-interval=1", script()}).front(), contains("--monitor-interval"));
+  CHECK_THAT(warnings({"--run-path", "-m", script()}).front(), contains("--module has no effect"));
+  CHECK_THAT(warnings({"--duplicate-stdout-filters=x", script()}).front(), contains("--tee"));
+  environment_["PET_MONITOR_INTERVAL"] = "1";
+  CHECK(warnings({script()}).empty());
+}
+
+TEST_CASE("every option is in the help, the man page and the completions") {
+  for (const Option& option : options()) {
+    CHECK_THAT(help_text(), contains(option.spelling()));
+    std::string in_roff;
+    for (const char c : option.spelling()) in_roff += c == '-' ? "\\-" : std::string{c};
+    CHECK_THAT(man_page(), contains(in_roff));
+    for (const char* shell : {"bash", "zsh"})
+      CHECK_THAT(shell_completion(shell), contains(option.spelling()));
+    CHECK_THAT(shell_completion("fish"), contains("-l " + std::string{option.name}));
+  }
+}
+
+TEST_CASE("a list of visible devices ends where CUDA ends it") {
+  CHECK(visible_devices("0,2", 4) == Words{"0", "2"});
+  CHECK(visible_devices("0,-1,2", 4) == Words{"0"});
+  CHECK(visible_devices("0,9,2", 4) == Words{"0"});
+  CHECK(visible_devices("", 4).empty());
+  CHECK(visible_devices("1,1", 4).empty());
+  CHECK(visible_devices("GPU-8932f937,MIG-b1", 1) == Words{"GPU-8932f937", "MIG-b1"});
+}
+
+TEST_CASE("GPUs are counted by their device files, or by the nodes that have SIMDs") {
+  ScratchFolder folder;
+  fs::create_directories(folder.path() / "dev");
+  for (const char* name : {"nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm", "null"})
+    std::ofstream{folder.path() / "dev" / name};
+  CHECK(count_gpus(folder.path() / "dev", folder.path()) == 2);
+  const fs::path nodes = folder.path() / "sys/class/kfd/kfd/topology/nodes";
+  for (const char* node : {"0", "1"}) fs::create_directories(nodes / node);
+  std::ofstream{nodes / "0/properties"} << "cpu_cores_count 64\nsimd_count 0\n";
+  std::ofstream{nodes / "1/properties"} << "cpu_cores_count 0\nsimd_count 440\n";
+  CHECK(count_gpus(folder.path() / "no", folder.path() / "sys") == 1);
+}
+
+TEST_CASE("a dry run shows commands that a shell can run") {
+  LaunchSpec spec{
+      .program = "/usr/bin/echo", .arguments = {"echo", "it's", "${local_rank}"}, .workers = 2};
+  const std::string text = dry_run(spec, {.environment = {"HOME=/root"}});
+  CHECK_THAT(text, contains("# rank 1\nenv GROUP_RANK=0"));
+  CHECK_THAT(text, contains("MASTER_PORT='<any free port>'"));
+  CHECK_THAT(text, contains(" /usr/bin/echo 'it'\\''s' 1\n"));
+  CHECK(text.find("HOME") == std::string::npos);
 }
 
 TEST_CASE("the exit code tells how the job ended") {

@@ -30,5 +30,5 @@ main()
 PY
 run 1 --standalone --nproc-per-node 2 "$scratch/recorded.py"
 says err "| ValueError: no such batch"
-error_file=$(sed -n 's/^  error file: //p' "$scratch/err")
+error_file=$(sed -n 's/^  error_file: //p' "$scratch/err")
 grep -q "no such batch" "$error_file" || fail "the error file '$error_file' is not there any more"

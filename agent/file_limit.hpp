@@ -1,0 +1,15 @@
+// The limit of open files: the agent needs three for each worker, and most users' limit is 1024.
+#pragma once
+
+#include <sys/resource.h>
+
+namespace ddprun {
+
+/// Raises this process's limit as far as the system allows (RLIMIT_NOFILE, getrlimit(2)).
+void raise_file_limit();
+
+/// The limit before raise_file_limit(), which workers start with, as programs that use select(2)
+/// break above 1024; nullptr when it was not raised.
+const rlimit* original_file_limit();
+
+}  // namespace ddprun

@@ -1,0 +1,34 @@
+// Guardian: a small process that cleans up if ddprun is killed in a way that lets it do nothing any
+// more (SIGKILL). Workers die with ddprun anyway (PR_SET_PDEATHSIG); what they had put into
+// sessions of their own would live on.
+//
+// It sleeps on a pipe until ddprun dismisses it, or is gone. Then it kills every process that
+// carries the job's mark in its environment (worker_plan.hpp, kMarkVariable), whoever its parent is
+// by now.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace ddprun {
+
+class Guardian {
+ public:
+  /// Start it early: it is a copy of this process. Where the system refuses, pid() is -1 and nobody
+  /// is guarded.
+  explicit Guardian(const std::string& mark);
+  Guardian(const Guardian&) = delete;
+  Guardian& operator=(const Guardian&) = delete;
+  /// Dismisses it and waits for its end.
+  ~Guardian();
+
+  /// It is a child of this process, and none of waitpid(-1).
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+  int pipe_ = -1;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,34 @@
+// LogFile: a file that a worker's output is appended to.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "rendezvous/result.hpp"
+
+namespace ddprun {
+
+class LogFile {
+ public:
+  /// Creates the file, or goes on at its end: what is there is never erased. Errors: kUnavailable.
+  static Result<LogFile> open(const std::filesystem::path& path);
+
+  LogFile(LogFile&& other) noexcept;
+  LogFile& operator=(LogFile&&) = delete;
+  ~LogFile();
+
+  /// A full disk is said once, and does not stop the worker.
+  void write(std::string_view bytes);
+
+  /// The descriptor, which is the caller's from now on.
+  int release();
+
+ private:
+  LogFile(std::filesystem::path path, int fd) : path_{std::move(path)}, fd_{fd} {}
+
+  std::filesystem::path path_;
+  int fd_;
+  bool failed_ = false;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,127 @@
+#include "agent/output_plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace ddprun {
+
+namespace {
+
+/// The name that a '$' at `at` introduces, and where it ends.
+struct Placeholder {
+  std::string_view name;
+  std::size_t end;
+};
+
+std::optional<Placeholder> placeholder(std::string_view text, std::size_t at) {
+  const auto is_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  const bool braced = at + 1 < text.size() && text[at + 1] == '{';
+  const std::size_t begin = at + (braced ? 2 : 1);
+  std::size_t end = begin;
+  while (end < text.size() && is_name(text[end])) ++end;
+  if (end == begin || (braced && (end == text.size() || text[end] != '}'))) return std::nullopt;
+  return Placeholder{text.substr(begin, end - begin), end + (braced ? 1 : 0)};
+}
+
+StreamPlan plan_stream(const LaunchSpec& spec, bool terminal, bool redirected, bool teed,
+                       int local_rank) {
+  StreamPlan plan;
+  const auto& shown = spec.logs.shown_ranks;
+  plan.shown = (!redirected || teed) && (!shown || shown->contains(local_rank));
+  const bool as_ours = spec.pty == Pty::kAsOurs && terminal && plan.shown && !teed;
+  plan.terminal = spec.pty == Pty::kAlways || as_ours;
+  return plan;
+}
+
+}  // namespace
+
+OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round,
+                       const std::filesystem::path& attempt_directory, Streams terminals,
+                       int local_rank) {
+  const LogSpec& logs = spec.logs;
+  const auto at = [&](const std::vector<Streams>& by_rank) {
+    return logs.no_files || by_rank.empty() ? Streams{} : by_rank[local_rank];
+  };
+  const Streams redirected = at(logs.redirects);
+  const Streams teed = at(logs.tee);
+  OutputPlan plan{plan_stream(spec, terminals.out, redirected.out, teed.out, local_rank),
+                  plan_stream(spec, terminals.err, redirected.err, teed.err, local_rank)};
+  const auto directory = attempt_directory / std::to_string(local_rank);
+  if (redirected.out || teed.out) plan.out.file = directory / "stdout.log";
+  if (redirected.err || teed.err) plan.err.file = directory / "stderr.log";
+  const std::string prefix =
+      line_prefix(logs.prefix_template, spec.role, round.first_rank + local_rank, local_rank);
+  if (teed.out && plan.out.shown) {
+    plan.out.prefix = prefix;
+    plan.out.filters = logs.out_filters;
+    plan.out.filtered_file = attempt_directory / "filtered_stdout.log";
+  }
+  if (teed.err && plan.err.shown) {
+    plan.err.prefix = prefix;
+    plan.err.filters = logs.err_filters;
+    plan.err.filtered_file = attempt_directory / "filtered_stderr.log";
+  }
+  return plan;
+}
+
+std::string line_prefix(const std::string& text, const std::string& role, int rank,
+                        int local_rank) {
+  const std::array<std::pair<std::string_view, std::string>, 3> values{
+      {{"role_name", role},
+       {"rank", std::to_string(rank)},
+       {"local_rank", std::to_string(local_rank)}}};
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text.compare(at, 2, "$$") == 0) {
+      out += '$';
+      at += 2;
+      continue;
+    }
+    const auto found = text[at] == '$' ? placeholder(text, at) : std::nullopt;
+    const auto* value =
+        found ? std::ranges::find(values, found->name, [](auto& v) { return v.first; })
+              : values.end();
+    if (value == values.end()) {
+      out += text[at++];
+      continue;
+    }
+    out += value->second;
+    at = found->end;
+  }
+  return out;
+}
+
+std::string with_prefix(std::string_view text, std::string_view prefix, bool line_start) {
+  std::string out;
+  out.reserve(text.size() + prefix.size());
+  while (!text.empty()) {
+    if (line_start) out += prefix;
+    std::size_t end = text.find_first_of("\r\n");
+    if (end != std::string_view::npos && text.compare(end, 2, "\r\n") == 0) ++end;
+    const std::string_view line = text.substr(0, end == std::string_view::npos ? end : end + 1);
+    out += line;
+    text.remove_prefix(line.size());
+    line_start = true;
+  }
+  return out;
+}
+
+std::string matching_lines(std::string_view text, std::string_view prefix,
+                           const std::vector<std::string>& filters) {
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const bool matches = std::ranges::any_of(filters, [&](const std::string& filter) {
+      return line.find(filter) != std::string_view::npos;
+    });
+    if (matches) out.append(prefix).append(line).append("\n");
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return out;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,51 @@
+// output_plan: where each stream of a worker goes. Pure.
+//
+// Files and prefix are torchrun's
+// (https://docs.pytorch.org/docs/stable/elastic/multiprocessing.html): attempt_<n>/<local
+// rank>/stdout.log and stderr.log, attempt_<n>/filtered_stdout.log.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "agent/launch_spec.hpp"
+
+namespace ddprun {
+
+/// One stream of one worker.
+struct StreamPlan {
+  bool shown = true;                    // on ddprun's own stream
+  std::string prefix;                   // before every line that is shown; "": bytes as they come
+  std::filesystem::path file;           // gets every byte; "": none
+  std::filesystem::path filtered_file;  // gets the lines that contain one of `filters`
+  std::vector<std::string> filters;
+  bool terminal = false;  // the worker sees a terminal
+
+  /// Nobody has to look at the bytes: the worker writes to the file, or to nowhere, by itself.
+  bool direct() const { return !shown && !terminal; }
+};
+
+struct OutputPlan {
+  StreamPlan out;
+  StreamPlan err;
+};
+
+/// `attempt_directory`: of this round. `terminals`: which of ddprun's own streams are terminals.
+OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round,
+                       const std::filesystem::path& attempt_directory, Streams terminals,
+                       int local_rank);
+
+/// What the template makes of a worker: $name and ${name} for role_name, rank and local_rank; other
+/// names stay as they are, and $$ is a $ (Python's string.Template, safe_substitute).
+std::string line_prefix(const std::string& text, const std::string& role, int rank, int local_rank);
+
+/// `text` with `prefix` before each of its lines; a carriage return begins the line anew.
+/// `line_start`: whether its first byte begins a line.
+std::string with_prefix(std::string_view text, std::string_view prefix, bool line_start);
+
+/// The lines of `text` that contain one of `filters`, each behind `prefix` and ended.
+std::string matching_lines(std::string_view text, std::string_view prefix,
+                           const std::vector<std::string>& filters);
+
+}  // namespace ddprun

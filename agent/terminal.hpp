@@ -1,0 +1,21 @@
+// A pseudo-terminal for a worker's output, so that programs behave as they do for a person: one
+// line at a time, in colour, with progress bars. See pty(7).
+#pragma once
+
+#include "rendezvous/result.hpp"
+
+namespace ddprun {
+
+struct Terminal {
+  int ours = -1;     // reads what is written to it; does not block
+  int workers = -1;  // what the worker writes to
+};
+
+/// Passes every byte on unchanged, and has the size of ddprun's own terminal if there is one.
+/// Errors: kUnavailable.
+Result<Terminal> open_terminal();
+
+/// Gives the terminal behind `ours` the size that ddprun's own terminal has now.
+void copy_window_size(int ours);
+
+}  // namespace ddprun

@@ -1,0 +1,102 @@
+#include "launcher/options.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace ddprun {
+
+namespace {
+
+using enum OptionGroup;
+
+// clang-format off
+constexpr Option kOptions[] = {
+    {"nproc-per-node", 0, "N", "1", kSize, "workers on this node: a number, auto, gpu or cpu"},
+    {"nnodes", 0, "N|MIN:MAX", "1:1", kSize, "nodes; this version runs jobs on one"},
+    {"standalone", 0, "", "", kSize, "one node that needs nobody else: own free port, own run id"},
+
+    {"module", 'm', "", "", kProgram, "SCRIPT is a Python module, as in python -m"},
+    {"no-python", 0, "", "", kProgram, "SCRIPT is any program"},
+    {"run-path", 0, "", "", kProgram, "SCRIPT is a Python script, whatever -m and --no-python say"},
+    {"use-env", 0, "", "", kProgram, "with `ddprun launch`: do not give --local-rank to the script", "", "", false},
+
+    {"rdzv-id", 0, "ID", "none", kNodes, "name of the job (TORCHELASTIC_RUN_ID); \"\": a fresh one"},
+    {"rdzv-backend", 0, "NAME", "static", kNodes, "static: ranks by --node-rank; c10d: as nodes come", "static c10d etcd etcd-v2"},
+    {"rdzv-endpoint", 0, "HOST[:PORT]", "", kNodes, "where the nodes meet; port 0: any free one"},
+    {"rdzv-conf", 0, "K=V,...", "", kNodes, "times: join_timeout, last_call_timeout, ..."},
+    {"node-rank", 0, "N", "0", kNodes, "this node's rank (static)"},
+    {"master-addr", 0, "HOST", "127.0.0.1", kNodes, "address of the first node (static)"},
+    {"master-port", 0, "PORT", "29500", kNodes, "its port (static); not given on one node: a free one"},
+    {"local-addr", 0, "HOST", "", kNodes, "the address under which this node is reached"},
+
+    {"role", 0, "NAME", "default", kWorkers, "role of the workers (ROLE_NAME)"},
+    {"numa-binding", 0, "KIND", "", kWorkers, "bind each worker to CPUs and memory near its GPU", "node socket exclusive core-complex"},
+    {"virtual-local-rank", 0, "", "", kWorkers, "every worker has LOCAL_RANK 0 and sees one GPU"},
+    {"pty", 0, "", "", kWorkers, "workers write to a terminal even where ddprun does not", "", "", true, true},
+    {"no-pty", 0, "", "", kWorkers, "workers never write to a terminal", "", "", true, true},
+
+    {"log-dir", 0, "DIR", "", kOutput, "files go to DIR/<run id>_<random>/attempt_<n>/<local rank>/"},
+    {"redirects", 'r', "STREAMS", "0", kOutput, "to files: 0 none, 1 stdout, 2 stderr, 3 both; 0:3,1:2 by local rank"},
+    {"tee", 't', "STREAMS", "0", kOutput, "to files, and with a prefix to the terminal"},
+    {"local-ranks-filter", 0, "RANKS", "", kOutput, "only these local ranks are shown on the terminal"},
+    {"duplicate-stdout-filters", 0, "TEXTS", "", kOutput, "tee'd lines with one of these also go to filtered_stdout.log"},
+    {"duplicate-stderr-filters", 0, "TEXTS", "", kOutput, "the same for stderr"},
+
+    {"max-restarts", 0, "N", "0", kFailure, "restarts of all workers after a failure"},
+    {"shutdown-timeout", 0, "SECONDS", "30", kFailure, "from SIGTERM to SIGKILL when workers are stopped", "", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"},
+    {"signals-to-handle", 0, "NAMES", "SIGTERM,SIGINT,SIGHUP,SIGQUIT", kFailure, "signals that stop the job; others are handed on"},
+
+    {"monitor-interval", 0, "SECONDS", "0.1", kIgnored, "the end of a worker is noticed at once"},
+    {"start-method", 0, "NAME", "spawn", kIgnored, "workers are programs", "spawn fork forkserver"},
+    {"event-log-handler", 0, "NAME", "null", kIgnored, "LOGLEVEL=INFO tells what happens"},
+    {"logs-specs", 0, "NAME", "default", kIgnored, "a Python plug-in"},
+
+    {"dry-run", 0, "", "", kHelp, "print environment and command of every worker, start nothing", "", "", false, true},
+    {"completion", 0, "SHELL", "", kHelp, "print the completion script for bash, zsh or fish", "bash zsh fish", "", false, true},
+    {"man", 0, "", "", kHelp, "print the man page: ddprun --man | man -l -", "", "", false, true},
+    {"version", 0, "", "", kHelp, "print the version", "", "", false, true},
+    {"help", 'h', "", "", kHelp, "print this help", "", "", false},
+};
+// clang-format on
+
+}  // namespace
+
+std::string Option::variable() const {
+  if (!from_environment) return "";
+  std::string variable = "PET_";
+  for (const char c : name)
+    variable += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return variable;
+}
+
+std::span<const Option> options() { return kOptions; }
+
+std::string_view title(OptionGroup group) {
+  switch (group) {
+    case kSize:
+      return "Size";
+    case kProgram:
+      return "Program";
+    case kNodes:
+      return "Nodes";
+    case kWorkers:
+      return "Workers";
+    case kOutput:
+      return "Output";
+    case kFailure:
+      return "Failure";
+    case kHelp:
+      return "Help";
+    case kIgnored:
+      return "Accepted as torchrun's, without effect";
+  }
+  return "";
+}
+
+std::string with_dashes(std::string_view name) {
+  std::string dashes{name};
+  std::ranges::replace(dashes, '_', '-');
+  return dashes;
+}
+
+}  // namespace ddprun

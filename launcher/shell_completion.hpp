@@ -1,0 +1,13 @@
+// Completion of ddprun's command line by shells, made from the table of options.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ddprun {
+
+/// The script for `shell`: bash (https://www.gnu.org/software/bash/manual, "Programmable
+/// Completion"), zsh (zshcompsys(1)) or fish (complete(1)).
+std::string shell_completion(std::string_view shell);
+
+}  // namespace ddprun
