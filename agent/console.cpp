@@ -10,6 +10,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
+#include <csignal>
 #include <string>
 
 #include "agent/output_plan.hpp"
@@ -116,9 +117,11 @@ asio::awaitable<void> Console::room() {
 }
 
 void Console::flush_blocking() {
+  sigset_t none;
+  sigemptyset(&none);
   while (!queue_.empty() && !write_some()) {
     pollfd wait{fd_, POLLOUT, 0};
-    poll(&wait, 1, -1);
+    if (ppoll(&wait, 1, nullptr, &none) < 0 && errno == EINTR) return;
   }
 }
 

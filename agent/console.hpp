@@ -38,7 +38,7 @@ class Console {
   asio::awaitable<void> room();
 
   /// Writes what is still queued, however long the reader takes: for the end of the program, when
-  /// nothing is left to supervise and signals have their default effect again.
+  /// nothing is left to supervise. A signal that has a handler ends it.
   void flush_blocking();
 
  private:

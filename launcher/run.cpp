@@ -21,6 +21,7 @@
 #include "launcher/exit_code.hpp"
 #include "launcher/resolve.hpp"
 #include "launcher/run_directory.hpp"
+#include "launcher/signal_hold.hpp"
 #include "rendezvous/report_failure.hpp"
 #include "rendezvous/server.hpp"
 
@@ -153,6 +154,7 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
   auto node = node_facts(spec);
   if (!node) return node.error();
   raise_file_limit();
+  SignalHold signals{spec.stop_signals};
   node->mark = fresh_id();
   const Guardian guardian{node->mark};
   node->guardian = guardian.pid();
@@ -172,16 +174,22 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
     spdlog::info("OMP_NUM_THREADS={} for each of {} workers ({} usable CPUs)", *threads,
                  spec.workers, node->usable_cpus);
   const std::string title = spec.title;
-  Agent agent{io.get_executor(), std::move(spec), std::move(*node), {out, err}};
+  auto agent = std::make_optional<Agent>(io.get_executor(), std::move(spec), std::move(*node),
+                                         Consoles{out, err});
+  signals.release();
   AgentEnd end;
-  co_spawn(io, agent.run(), [&](const std::exception_ptr& failure, AgentEnd how) {
+  co_spawn(io, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
     report_failure("the agent")(failure);
     end = std::move(how);
     (*server)->close();
   });
   while (!(*server)->closed()) io.run_one();
   io.run_for(kGoodbyeTimeout);
-  report(end, title, agent.outcome(), err);
+  const RoundOutcome outcome = agent->outcome();
+  signals.hold();
+  agent.reset();  // and its handlers with it
+  signals.only_interrupt();
+  report(end, title, outcome, err);
   if (end.job.failure) hand_up_error_file(*end.job.failure, environment);
   if (directory && end.job.failure && !end.job.failure->error_file.empty()) directory->keep();
   return exit_code(end);

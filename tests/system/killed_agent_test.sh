@@ -1,11 +1,40 @@
 #!/usr/bin/env bash
-# No worker survives ddprun, however it ends.
+# No worker survives ddprun, however it ends; nor does what a worker had put into a session of its own.
 . "$(dirname "$0")/lib.sh"
 
+worker='trap "" TERM INT HUP; exec 9>"$alive"
+  setsid sh -c "trap \"\" TERM INT HUP; echo here >\"\$ready\"; sleep 1000" &
+  (setsid sleep 1000 &)
+  echo here >"$ready"; sleep 1000'
+
 watch_lives
-start --standalone --nproc-per-node 4 --no-python \
-  sh -c 'trap "" TERM INT HUP; exec 9>"$alive"; echo here >"$ready"; exec sleep 1000'
+start --nproc-per-node 4 --no-python sh -c "$worker"
+wait_ready 8
+kill -KILL "$pid"
+ends 137
+all_dead
+
+# A job within a job goes with it.
+watch_lives
+start --nproc-per-node 2 --no-python "$DDPRUN" --no-python sh -c "$worker"
 wait_ready 4
 kill -KILL "$pid"
 ends 137
+all_dead
+
+# Another job of the same user does not.
+export go=$scratch/go
+mkfifo "$go"
+watch_lives
+"$DDPRUN" --no-python sh -c 'exec 9>"$alive"; echo here >"$ready"; read -r word <"$go"; echo "$word"' \
+  >"$scratch/other" &
+other=$!
+wait_ready 1
+start --no-python sh -c 'echo here >"$ready"; exec sleep 1000'
+wait_ready 1
+kill -KILL "$pid"
+ends 137
+echo "still here" >"$go"
+wait "$other" || fail "the other job was killed"
+[ "$(cat "$scratch/other")" = "still here" ] || fail "the other job was disturbed"
 all_dead

@@ -10,6 +10,7 @@ export TMPDIR=$scratch/tmp # what ddprun leaves behind shows here
 mkdir "$TMPDIR"
 
 clean_up() {
+  [ "$BASHPID" = $$ ] || return 0 # a child that a signal met before it became ddprun
   jobs -p | xargs -r kill -KILL -- 2>/dev/null || true
   rm -rf "$scratch"
 }

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Signals that are not requests to stop are handed on; those that are may come at any time.
+. "$(dirname "$0")/lib.sh"
+
+cat >"$scratch/worker.sh" <<'SH'
+exec 9>"$alive"
+for signal in USR1 USR2 WINCH HUP TERM; do
+  trap "echo rank \$RANK got $signal; echo $signal >\"\$ready\"" "$signal"
+done
+trap 'exit 0' INT
+echo here >"$ready"
+while :; do sleep 1000 & wait; done
+SH
+
+watch_lives
+start --nproc-per-node 2 --signals-to-handle INT,SIGQUIT --no-python sh "$scratch/worker.sh"
+wait_ready 2
+for signal in USR1 USR2 WINCH HUP TERM; do
+  kill -s "$signal" "$pid"
+  wait_ready 2
+done
+kill -s INT "$pid"
+ends 130
+all_dead
+for signal in USR1 USR2 WINCH HUP TERM; do
+  for rank in 0 1; do says out "rank $rank got $signal"; done
+done
+
+# A signal may be one of those that stop.
+watch_lives
+start --signals-to-handle SIGUSR1 --no-python sh -c 'exec 9>"$alive"; echo here >"$ready"; exec sleep 1000'
+wait_ready 1
+kill -s USR1 "$pid"
+ends 138
+all_dead
+
+# A suspended worker is stopped, too, and may still end in order.
+watch_lives
+start --no-python sh -c 'exec 9>"$alive"; trap "echo in order; exit 0" TERM; echo here >"$ready"; kill -STOP $$; while :; do sleep 1000 & wait; done'
+wait_ready 1
+kill -s TERM "$pid"
+ends 143
+all_dead
+says out "in order"
+
+# At whatever moment a signal comes (the pauses only spread them over a run's life): its exit code,
+# no process of the job, no file.
+export TEST_MARK=$scratch
+no_process_left() {
+  local environ
+  for environ in /proc/[0-9]*/environ; do
+    if grep -qzxF "TEST_MARK=$scratch" "$environ" 2>/dev/null && grep -qz '^DDPRUN_JOB=' "$environ" 2>/dev/null; then
+      fail "after SIG$1: $(tr '\0' ' ' <"${environ%environ}cmdline") is alive"
+    fi
+  done
+}
+for i in $(seq 0 39); do
+  for signal in TERM INT QUIT HUP; do
+    start --nproc-per-node 2 --no-python sh -c 'setsid sleep 1000 & exec sleep 1000'
+    sleep "0.00$((i / 4))$((i % 4 * 25))"
+    kill -s "$signal" "$pid"
+    ends $((128 + $(kill -l "$signal")))
+    no_process_left "$signal"
+    nothing_left
+  done
+done
+
+# While a job fails: it is its failure's exit code or the signal's, whichever ddprun knew first.
+for i in $(seq 0 9); do
+  start --nproc-per-node 2 --no-python sh -c '[ $RANK = 0 ] || exit 3; setsid sleep 1000 & exec sleep 1000'
+  sleep "0.00$i"
+  kill -s TERM "$pid" 2>/dev/null || true
+  code=0
+  wait "$pid" || code=$?
+  [ "$code" = 3 ] || [ "$code" = 143 ] || fail "exit code $code, expected 3 or 143"
+  no_process_left TERM
+  nothing_left
+done
+
+# Output that nobody takes does not keep ddprun from ending when it is told to.
+mkfifo "$scratch/unread"
+exec 6<>"$scratch/unread"
+: >"$scratch/err"
+"$DDPRUN" --no-python sh -c 'head -c 500000 /dev/zero; exit 4' >"$scratch/unread" 2>"$scratch/err" &
+pid=$!
+timeout 60 grep -q -m 1 'Root Cause' < <(tail -n +1 -f --pid="$pid" "$scratch/err") || fail "there is no report"
+kill -s TERM "$pid"
+ends 4
+nothing_left
