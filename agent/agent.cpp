@@ -43,6 +43,9 @@ bool is_ignored(int signal) {
 constexpr std::array kPassedOn{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
                                SIGUSR2, SIGALRM, SIGXCPU, SIGWINCH};
 
+/// More would only wait for each other in the kernel.
+constexpr int kSpawnThreadsMax = 16;
+
 /// Of a traceback, which travels to the coordinator in one message.
 constexpr std::size_t kTracebackBytesMax = 16 * 1024;
 
@@ -59,6 +62,7 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       spec_{std::move(spec)},
       node_{std::move(node)},
       consoles_{consoles},
+      pool_{std::min({spec_.workers, node_.usable_cpus, kSpawnThreadsMax})},
       machine_{{spec_.workers, spec_.shutdown_timeout}},
       signals_{executor},
       passed_on_{executor},
@@ -209,9 +213,26 @@ void Agent::start_workers(const StartRound& round) {
   stopping_ = false;
   oom_before_ = read_oom_counters();
   make_directories();
-  const std::vector<Command> commands = plan_workers(spec_, round, node_);
-  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
-    start_worker(local_rank, commands[local_rank]);
+  std::vector<Command> commands = plan_workers(spec_, round_, node_);
+  std::vector<NewWorker> fresh;
+  std::vector<NewChild> children;
+  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank) {
+    auto worker = open_output(local_rank);
+    if (!worker) {
+      cannot_start(local_rank, worker.error());
+      continue;
+    }
+    children.push_back(
+        {std::move(commands[local_rank]), {worker->out->worker_end(), worker->err->worker_end()}});
+    fresh.push_back(std::move(*worker));
+  }
+  auto processes = ChildProcess::spawn(executor_, pool_, children);
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    if (processes[i])
+      take_on(std::move(fresh[i]), std::move(*processes[i]));
+    else
+      cannot_start(fresh[i].local_rank, processes[i].error());
+  }
 }
 
 /// For error files and logs. Where one cannot be made, opening the file says so.
@@ -224,19 +245,21 @@ void Agent::make_directories() {
     std::filesystem::create_directory(directory / std::to_string(local_rank), not_made);
 }
 
-void Agent::start_worker(int local_rank, const Command& command) {
+Result<Agent::NewWorker> Agent::open_output(int local_rank) {
   OutputPlan plan =
       plan_output(spec_, round_, attempt_directory(node_, round_), node_.terminals, local_rank);
   auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out));
+  if (!out) return out.error();
   auto err = LogPump::open(executor_, consoles_.err, std::move(plan.err));
-  if (!out || !err) return cannot_start(local_rank, out ? err.error() : out.error());
-  auto process =
-      ChildProcess::spawn(executor_, command, {(*out)->worker_end(), (*err)->worker_end()});
-  if (!process) return cannot_start(local_rank, process.error());
-  (*out)->start();
-  (*err)->start();
-  workers_.push_back(
-      std::make_shared<Worker>(Worker{local_rank, std::move(*process), *out, *err, false}));
+  if (!err) return err.error();
+  return NewWorker{local_rank, std::move(*out), std::move(*err)};
+}
+
+void Agent::take_on(NewWorker worker, ChildProcess process) {
+  worker.out->start();
+  worker.err->start();
+  workers_.push_back(std::make_shared<Worker>(
+      Worker{worker.local_rank, std::move(process), worker.out, worker.err, false}));
   co_spawn(executor_, watch(workers_.back()), report_failure("watching a worker"));
 }
 

@@ -49,6 +49,13 @@ class Agent {
     bool ended = false;
   };
 
+  /// One that has its streams and no process yet.
+  struct NewWorker {
+    int local_rank;
+    std::shared_ptr<LogPump> out;
+    std::shared_ptr<LogPump> err;
+  };
+
   void connected(std::shared_ptr<Channel> channel);
   asio::awaitable<void> receive_orders();
   asio::awaitable<void> beat();
@@ -61,7 +68,8 @@ class Agent {
   void step(const GroupEvent& event);
   void perform(const GroupAction& action);
   void start_workers(const StartRound& round);
-  void start_worker(int local_rank, const Command& command);
+  Result<NewWorker> open_output(int local_rank);
+  void take_on(NewWorker worker, ChildProcess process);
   void signal_workers(const SignalWorkers& order);
   void make_directories();
   void cannot_start(int local_rank, const Error& error);
@@ -75,6 +83,7 @@ class Agent {
   LaunchSpec spec_;
   NodeFacts node_;
   Consoles consoles_;
+  SpawnPool pool_;
   GroupMachine machine_;
   std::shared_ptr<Channel> coordinator_;
   StartRound round_;

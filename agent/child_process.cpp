@@ -24,7 +24,16 @@
 
 namespace ddprun {
 
+struct ChildProcess::Started {
+  pid_t pid = -1;
+  int pidfd = -1;
+  int error_number = 0;  // why the program does not run
+  int memory_errno = 0;  // why its memory is not where it was wished
+};
+
 namespace {
+
+using Started = ChildProcess::Started;
 
 /// The child's stack until it executes the program. It runs a handful of system calls on it; the
 /// room is for the kernel's signal frames on machines with wide vector registers.
@@ -146,37 +155,26 @@ class ChildStack {
   void* base_;
 };
 
-struct Started {
-  pid_t pid = -1;
-  int pidfd = -1;
-  int error_number = 0;
-};
-
 /// clone(2) as posix_spawn(3) does it, and with a pidfd.
-Started clone_and_execute(ChildPlan& plan) {
+void clone_and_execute(ChildPlan& plan, Started& started) {
   const ChildStack stack;
-  Started started;
-  if (!stack.ok()) return {-1, -1, errno};
+  if (!stack.ok()) {
+    started.error_number = errno;
+    return;
+  }
   // No handler of ours may run in the child, which has our memory.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   started.pid = clone(become_worker, stack.top(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
                       &plan, &started.pidfd);
-  if (started.pid < 0) started.error_number = errno;
+  started.error_number = started.pid < 0 ? errno : plan.failed_errno;
+  started.memory_errno = plan.memory_errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return started;
 }
 
-ExitStatus exit_status(const siginfo_t& info) {
-  if (info.si_code == CLD_EXITED) return {.code = info.si_status};
-  return {.signal = info.si_status, .core_dumped = info.si_code == CLD_DUMPED};
-}
-
-}  // namespace
-
-Result<ChildProcess> ChildProcess::spawn(const asio::any_io_executor& executor,
-                                         const Command& command, ChildOutput output) {
+/// On any thread: it touches nothing but its arguments.
+Started start(const Command& command, ChildOutput output) {
   const std::vector<char*> arguments = pointers(command.arguments);
   const std::vector<char*> environment = pointers(command.environment);
   ChildPlan plan{.program = command.program.c_str(),
@@ -189,16 +187,43 @@ Result<ChildProcess> ChildProcess::spawn(const asio::any_io_executor& executor,
                  .memory_nodes = bits(command.placement.memory_nodes),
                  .file_limit = original_file_limit()};
   sigemptyset(&plan.no_signals);
-  const Started started = clone_and_execute(plan);
-  if (started.pid < 0) return start_error(command.program, started.error_number);
+  Started started;
+  clone_and_execute(plan, started);
+  return started;
+}
+
+ExitStatus exit_status(const siginfo_t& info) {
+  if (info.si_code == CLD_EXITED) return {.code = info.si_status};
+  return {.signal = info.si_status, .core_dumped = info.si_code == CLD_DUMPED};
+}
+
+}  // namespace
+
+std::vector<Result<ChildProcess>> ChildProcess::spawn(const asio::any_io_executor& executor,
+                                                      SpawnPool& pool,
+                                                      const std::vector<NewChild>& children) {
+  std::vector<Started> started(children.size());
+  pool.for_each(static_cast<int>(children.size()),
+                [&](int i) { started[i] = start(children[i].command, children[i].output); });
+  std::vector<Result<ChildProcess>> processes;
+  processes.reserve(children.size());
+  for (std::size_t i = 0; i < children.size(); ++i)
+    processes.push_back(adopt(executor, children[i].command.program, started[i]));
+  return processes;
+}
+
+/// What became of a start: the process, or why its program does not run.
+Result<ChildProcess> ChildProcess::adopt(const asio::any_io_executor& executor,
+                                         const std::string& program, const Started& started) {
+  if (started.pid < 0) return start_error(program, started.error_number);
   ChildProcess child{started.pid, asio::posix::stream_descriptor{executor, started.pidfd}};
-  if (plan.memory_errno != 0)
+  if (started.memory_errno != 0)
     spdlog::warn("cannot place the memory of pid {} near its CPUs: {}", started.pid,
-                 std::strerror(plan.memory_errno));
-  if (plan.failed_errno == 0) return child;
+                 std::strerror(started.memory_errno));
+  if (started.error_number == 0) return child;
   waitid(P_PID, static_cast<id_t>(child.pid_), nullptr, WEXITED);  // it is on its way out
   child.pid_ = -1;
-  return start_error(command.program, plan.failed_errno);
+  return start_error(program, started.error_number);
 }
 
 ChildProcess::ChildProcess(pid_t pid, asio::posix::stream_descriptor pidfd)

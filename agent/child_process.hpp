@@ -8,7 +8,9 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <vector>
 
+#include "agent/spawn_pool.hpp"
 #include "agent/worker_plan.hpp"
 #include "rendezvous/channel.hpp"
 #include "rendezvous/failure.hpp"
@@ -21,13 +23,22 @@ struct ChildOutput {
   int err = -1;
 };
 
+struct NewChild {
+  Command command;
+  ChildOutput output;
+};
+
 class ChildProcess {
  public:
-  /// Starts `command`. The child dies with the agent (PR_SET_PDEATHSIG), has all signals unblocked
-  /// and at their default unless the agent was started with them ignored, and no other open files
-  /// than 0, 1 and 2. Errors: kNotFound, kDenied or kUnavailable, naming the program.
-  static Result<ChildProcess> spawn(const asio::any_io_executor& executor, const Command& command,
-                                    ChildOutput output);
+  struct Started;  // by a thread of the pool
+
+  /// Starts all of `children` at once. Each dies with the agent (PR_SET_PDEATHSIG), has all signals
+  /// unblocked and at their default unless the agent was started with them ignored, and no other
+  /// open files than 0, 1 and 2. `pool` must outlive them. Errors, for each by itself: kNotFound,
+  /// kDenied or kUnavailable, naming the program.
+  static std::vector<Result<ChildProcess>> spawn(const asio::any_io_executor& executor,
+                                                 SpawnPool& pool,
+                                                 const std::vector<NewChild>& children);
 
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;
@@ -46,6 +57,8 @@ class ChildProcess {
   void release();
 
  private:
+  static Result<ChildProcess> adopt(const asio::any_io_executor& executor,
+                                    const std::string& program, const Started& started);
   ChildProcess(pid_t pid, asio::posix::stream_descriptor pidfd);
 
   pid_t pid_;

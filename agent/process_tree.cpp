@@ -16,6 +16,7 @@ extern "C" {  // glibc 2.36 forgot it
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -28,12 +29,15 @@ using namespace asio::experimental::awaitable_operators;
 
 constexpr std::chrono::milliseconds kListDelay{1};
 
-/// The children of this process, which has one thread that starts processes: its main thread.
+/// The children of this process: the kernel lists them by the thread that started or adopted them.
 std::vector<pid_t> children(pid_t spared) {
-  std::ifstream list{"/proc/self/task/" + std::to_string(getpid()) + "/children"};
   std::vector<pid_t> pids;
-  for (pid_t pid = 0; list >> pid;)
-    if (pid != spared) pids.push_back(pid);
+  std::error_code unreadable;
+  for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task", unreadable}) {
+    std::ifstream list{thread.path() / "children"};
+    for (pid_t pid = 0; list >> pid;)
+      if (pid != spared) pids.push_back(pid);
+  }
   return pids;
 }
 
