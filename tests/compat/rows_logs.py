@@ -37,7 +37,11 @@ ROWS = [
         "--duplicate-stdout-filters=apple,orange", "--duplicate-stderr-filters=apple", TALK),
     row("a comma in --duplicate-stdout-filters", *JOB, LOGS, "-t", "3",
         "--duplicate_stdout_filters=pear,, green,größe", TALK),
-    row("filters without -t", *JOB, LOGS, "-r", "3", "--duplicate-stdout-filters=apple", TALK),
+    row("filters without -t", *JOB, LOGS, "-r", "3", "--duplicate-stdout-filters=apple", TALK,
+        differs="no file that stays empty", instead={
+            "log files": [f"job_{{random}}/attempt_0/{rank}/{name}.log" for rank in (0, 1)
+                          for name in ("stderr", "stdout")],
+            "log: job_{random}/attempt_0/filtered_stdout.log": "nothing"}),
     row("filters with --local-ranks-filter", *JOB, LOGS, "-t", "3", "--local-ranks-filter=0",
         "--duplicate-stdout-filters=apple", TALK),
     row("the null device as --log-dir", *JOB, "--log-dir=/dev/null", TALK),

@@ -94,7 +94,7 @@ FAILURES = [
     ends_with(137, "death by SIGKILL", ALONE, TWO, FAIL, "SIGKILL", "0", "1"),
     ends_with(134, "death by SIGABRT", ALONE, TWO, FAIL, "SIGABRT", "1", "1"),
     ends_with(3, "failure under --run-path", ALONE, "--run-path", FAIL, "3", "0", "1",
-              ignore=OF_A_NEW_PROCESS),
+              ignore=OF_A_NEW_PROCESS, environment={"PYTHONPATH": "{programs}"}),
     row("rank 0 ends while the others go on", ALONE, TWO, "{programs}/early.py"),
     row("an exception recorded by torch", ALONE, "{programs}/record.py", code=1,
         reports="the disk is full", keeps=r"error\.json"),
