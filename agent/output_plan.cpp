@@ -2,30 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
+
+#include "agent/template_text.hpp"
 
 namespace ddprun {
 
 namespace {
-
-/// The name that a '$' at `at` introduces, and where it ends.
-struct Placeholder {
-  std::string_view name;
-  std::size_t end;
-};
-
-std::optional<Placeholder> placeholder(std::string_view text, std::size_t at) {
-  const auto is_name = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  const bool braced = at + 1 < text.size() && text[at + 1] == '{';
-  const std::size_t begin = at + (braced ? 2 : 1);
-  std::size_t end = begin;
-  while (end < text.size() && is_name(text[end])) ++end;
-  if (end == begin || (braced && (end == text.size() || text[end] != '}'))) return std::nullopt;
-  return Placeholder{text.substr(begin, end - begin), end + (braced ? 1 : 0)};
-}
 
 StreamPlan plan_stream(const LaunchSpec& spec, bool terminal, bool redirected, bool teed,
                        int local_rank) {
@@ -70,29 +53,9 @@ OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round,
 
 std::string line_prefix(const std::string& text, const std::string& role, int rank,
                         int local_rank) {
-  const std::array<std::pair<std::string_view, std::string>, 3> values{
-      {{"role_name", role},
-       {"rank", std::to_string(rank)},
-       {"local_rank", std::to_string(local_rank)}}};
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    if (text.compare(at, 2, "$$") == 0) {
-      out += '$';
-      at += 2;
-      continue;
-    }
-    const auto found = text[at] == '$' ? placeholder(text, at) : std::nullopt;
-    const auto* value =
-        found ? std::ranges::find(values, found->name, [](auto& v) { return v.first; })
-              : values.end();
-    if (value == values.end()) {
-      out += text[at++];
-      continue;
-    }
-    out += value->second;
-    at = found->end;
-  }
-  return out;
+  return substitute(text, std::array{TemplateValue{"role_name", role},
+                                     TemplateValue{"rank", std::to_string(rank)},
+                                     TemplateValue{"local_rank", std::to_string(local_rank)}});
 }
 
 std::string with_prefix(std::string_view text, std::string_view prefix, bool line_start) {

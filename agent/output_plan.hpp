@@ -36,8 +36,8 @@ OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round,
                        const std::filesystem::path& attempt_directory, Streams terminals,
                        int local_rank);
 
-/// What the template makes of a worker: $name and ${name} for role_name, rank and local_rank; other
-/// names stay as they are, and $$ is a $ (Python's string.Template, safe_substitute).
+/// What the template (template_text.hpp) makes of a worker; it may name role_name, rank,
+/// local_rank.
 std::string line_prefix(const std::string& text, const std::string& role, int rank, int local_rank);
 
 /// `text` with `prefix` before each of its lines; a carriage return begins the line anew.

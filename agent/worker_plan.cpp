@@ -3,9 +3,11 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <sstream>
 
+#include "agent/template_text.hpp"
 #include "worker_sdk/worker_env.hpp"
 
 namespace ddprun {
@@ -70,15 +72,6 @@ std::vector<std::string> flatten(const Environment& environment) {
   return flat;
 }
 
-std::string with_local_rank(std::string argument, int local_rank) {
-  static constexpr std::string_view kPlaceholder = "${local_rank}";
-  const std::string value = std::to_string(local_rank);
-  for (std::size_t at = 0; (at = argument.find(kPlaceholder, at)) != std::string::npos;
-       at += value.size())
-    argument.replace(at, kPlaceholder.size(), value);
-  return argument;
-}
-
 /// With --virtual-local-rank a worker sees one GPU: its own of those that ddprun sees.
 std::string own_device(const Environment& environment, int local_rank) {
   const auto visible = environment.find(kVisibleDevices);
@@ -120,8 +113,9 @@ std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& roun
     Command command{spec.program, spec.arguments, flatten(environment), {}};
     if (!node.placements.empty()) command.placement = node.placements[local_rank];
     // argv[0] is the program itself, which torchrun does not substitute in either.
+    const std::array values{TemplateValue{"local_rank", std::to_string(local_rank)}};
     for (std::size_t i = 1; i < command.arguments.size(); ++i)
-      command.arguments[i] = with_local_rank(std::move(command.arguments[i]), local_rank);
+      command.arguments[i] = substitute(command.arguments[i], values);
     commands.push_back(std::move(command));
   }
   return commands;

@@ -48,7 +48,7 @@ constexpr Option kOptions[] = {
 
     {"monitor-interval", 0, "SECONDS", "0.1", kIgnored, "the end of a worker is noticed at once"},
     {"start-method", 0, "NAME", "spawn", kIgnored, "workers are programs", "spawn fork forkserver"},
-    {"event-log-handler", 0, "NAME", "null", kIgnored, "LOGLEVEL=INFO tells what happens"},
+    {"event-log-handler", 0, "NAME", "null", kIgnored, "LOGLEVEL=INFO tells what happens", "null console dynamic_rendezvous"},
     {"logs-specs", 0, "NAME", "default", kIgnored, "a Python plug-in"},
 
     {"dry-run", 0, "", "", kHelp, "print environment and command of every worker, start nothing", "", "", false, true},
