@@ -6,6 +6,8 @@
 #include <ctime>
 #include <sstream>
 
+#include "agent/cpu_topology.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -86,19 +88,6 @@ std::string summarize(const WorkerFailure& failure) {
          std::to_string(failure.pid) + ") " + describe(failure.status);
 }
 
-std::string ranges(std::vector<int> numbers) {
-  std::ranges::sort(numbers);
-  std::string out;
-  for (std::size_t first = 0; first < numbers.size();) {
-    std::size_t last = first;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    out += (out.empty() ? "" : ", ") + std::to_string(numbers[first]);
-    if (last > first) out += "-" + std::to_string(numbers[last]);
-    first = last + 1;
-  }
-  return out;
-}
-
 std::string failure_report(const FailedJob& job) {
   const WorkerFailure& first = job.first;
   std::string out = "ddprun: the job failed: " + summarize(first) + "\n";
@@ -111,9 +100,11 @@ std::string failure_report(const FailedJob& job) {
   else
     out += "  its last lines:\n" + quote(first.last_lines);
   for (const WorkerFailure& other : job.others) out += "  meanwhile " + summarize(other) + "\n";
-  if (!job.stopped.empty())
+  std::vector<int> stopped = job.stopped;
+  std::ranges::sort(stopped);
+  if (!stopped.empty())
     out += fmt::format("  stopped by ddprun because of it: rank{} {}\n",
-                       job.stopped.size() == 1 ? "" : "s", ranges(job.stopped));
+                       stopped.size() == 1 ? "" : "s", format_number_list(stopped));
   return out + block(job);
 }
 

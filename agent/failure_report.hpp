@@ -20,9 +20,6 @@ struct FailedJob {
 /// "rank 1 (local rank 1 on host a, pid 4711) was killed by SIGKILL (signal 9)".
 std::string summarize(const WorkerFailure& failure);
 
-/// "0, 2-5" from numbers in any order.
-std::string ranges(std::vector<int> numbers);
-
 /// Several lines, the last one ended: what failed, where, its exception and its last lines; then
 /// the block that torchrun ends with, which programs that read logs look for ("Root Cause (first
 /// observed failure)", https://docs.pytorch.org/docs/stable/elastic/errors.html).

@@ -1,25 +1,15 @@
 #include "agent/usable_cpus.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <string>
-#include <vector>
+
+#include "agent/cpu_topology.hpp"
 
 namespace ddprun {
 
 namespace {
-
-constexpr std::size_t kCpusMax = 8192;  // the kernel's own limit (CONFIG_NR_CPUS)
-
-int affinity_cpus() {
-  std::vector<cpu_set_t> mask(kCpusMax / CPU_SETSIZE);
-  const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
-  if (sched_getaffinity(0, bytes, mask.data()) != 0) return 1;
-  return std::max(1, CPU_COUNT_S(bytes, mask.data()));
-}
 
 std::optional<int> quota_of_own_cgroup() {
   std::ifstream membership{"/proc/self/cgroup"};
@@ -50,7 +40,7 @@ std::optional<int> cpu_quota(std::string_view cpu_max) {
 }
 
 int usable_cpus() {
-  const int cpus = affinity_cpus();
+  const int cpus = std::max(1, static_cast<int>(allowed_cpus().size()));
   return std::min(cpus, quota_of_own_cgroup().value_or(cpus));
 }
 

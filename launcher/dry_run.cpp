@@ -55,9 +55,9 @@ std::string dry_run(LaunchSpec spec, NodeFacts node) {
     const Command& command = commands[local_rank];
     out += fmt::format("# rank {}", local_rank);
     if (!command.placement.cpus.empty())
-      out +=
-          fmt::format(", CPUs {}, memory of NUMA node {}", format_cpu_list(command.placement.cpus),
-                      format_cpu_list(command.placement.memory_nodes));
+      out += fmt::format(", CPUs {}, memory of NUMA node {}",
+                         format_number_list(command.placement.cpus),
+                         format_number_list(command.placement.memory_nodes));
     out += "\nenv";
     for (const std::string& entry : command.environment) {
       if (ours.contains(entry)) continue;

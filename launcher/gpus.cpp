@@ -54,13 +54,18 @@ std::vector<std::string> visible_devices(const std::string& list, int present) {
   for (std::string entry; std::getline(in, entry, ',');) {
     std::erase(entry, ' ');
     const bool by_name = entry.starts_with("GPU-") || entry.starts_with("MIG-");
-    int index = -1;
-    if (is_number(entry)) std::from_chars(entry.data(), entry.data() + entry.size(), index);
-    if (!by_name && (index < 0 || index >= present)) break;
+    if (!by_name && device_index(entry).value_or(present) >= present) break;
     if (std::ranges::find(visible, entry) != visible.end()) return {};  // as CUDA: no device at all
     visible.push_back(std::move(entry));
   }
   return visible;
+}
+
+std::optional<int> device_index(const std::string& entry) {
+  int index = 0;
+  if (!is_number(entry)) return std::nullopt;
+  const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), index);
+  return error == std::errc{} ? std::optional{index} : std::nullopt;
 }
 
 int visible_gpus(const EnvironmentLookup& environment) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ int count_gpus(const std::filesystem::path& dev = "/dev",
 /// of `present`, as CUDA reads it
 /// (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables).
 std::vector<std::string> visible_devices(const std::string& list, int present);
+
+/// The number in such an entry; nullopt where it is a name.
+std::optional<int> device_index(const std::string& entry);
 
 /// The GPUs of this machine that CUDA_VISIBLE_DEVICES (for AMD's also HIP_VISIBLE_DEVICES and
 /// ROCR_VISIBLE_DEVICES) leaves.

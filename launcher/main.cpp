@@ -37,7 +37,7 @@ int complain(const Error& error) {
 int launch(Launch&& job, boost::asio::io_context& io, Console& out, Console& err) {
   for (const std::string& warning : job.warnings) spdlog::warn("{}", warning);
   if (job.dry_run) {
-    const auto node = node_facts(job.spec);
+    const auto node = node_facts(job.spec, environment);
     if (!node) return complain(node.error());
     out.write(dry_run(job.spec, *node));
     return 0;

