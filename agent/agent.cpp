@@ -63,12 +63,13 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       node_{std::move(node)},
       consoles_{consoles},
       pool_{std::min({spec_.workers, node_.usable_cpus, kSpawnThreadsMax})},
-      machine_{{spec_.workers, spec_.shutdown_timeout}},
+      machine_{
+          {spec_.workers, spec_.shutdown_timeout, spec_.rules.heartbeat_timeout, spec_.rejoin}},
       signals_{executor},
       passed_on_{executor},
       alarm_{executor, TimePoint::max()},
       beat_{executor},
-      ended_{executor, TimePoint::max()} {
+      wake_{executor, TimePoint::max()} {
   for (const int signal : spec_.stop_signals)
     if (!is_ignored(signal)) signals_.add(signal);
   for (const int signal : kPassedOn)
@@ -81,12 +82,8 @@ asio::awaitable<AgentEnd> Agent::run() {
   co_spawn(executor_, watch_signals(), report_failure("waiting for signals"));
   co_spawn(executor_, pass_on_signals(), report_failure("handing on signals"));
   co_spawn(executor_, ring_alarm(), report_failure("the agent's clock"));
-  auto channel = co_await connect(spec_.coordinator, spec_.rules.join_timeout);
-  if (channel)
-    connected(std::move(*channel));
-  else
-    step(CoordinatorLost{channel.error().message});
-  while (!end_) co_await ended_.async_wait(as_tuple(use_awaitable));
+  co_spawn(executor_, stay_connected(), report_failure("talking to the coordinator"));
+  while (!end_) co_await wake_.async_wait(as_tuple(use_awaitable));
   signals_.cancel();
   passed_on_.cancel();
   alarm_.cancel();
@@ -95,20 +92,36 @@ asio::awaitable<AgentEnd> Agent::run() {
   co_return *end_;
 }
 
-void Agent::connected(std::shared_ptr<Channel> channel) {
+/// From one connection to the next, for as long as the machine wants one.
+asio::awaitable<void> Agent::stay_connected() {
+  const Patience first{spec_.rules.join_timeout, spec_.rules.join_timeout};
+  const Patience later{spec_.rules.join_timeout, spec_.rules.heartbeat_timeout};
+  for (Patience patience = first; !end_; patience = later) {
+    auto channel = co_await connect(spec_.coordinator, patience);
+    if (!channel) co_return step(CoordinatorUnreachable{channel.error().message});
+    join(std::move(*channel));
+    co_await receive_orders();
+    while (!rejoin_ && !end_) co_await wake_.async_wait(as_tuple(use_awaitable));
+    rejoin_ = false;
+  }
+}
+
+void Agent::join(std::shared_ptr<Channel> channel) {
   coordinator_ = std::move(channel);
+  step(Connected{});
   coordinator_->send(encode(AgentMessage{Join{.run_id = spec_.run_id,
                                               .node = fresh_node_id(),
                                               .host = spec_.host,
                                               .workers = spec_.workers,
                                               .role = spec_.role,
+                                              .node_rank = spec_.node_rank,
                                               .options = spec_.rules.options}}));
-  co_spawn(executor_, receive_orders(), report_failure("talking to the coordinator"));
 }
 
 asio::awaitable<void> Agent::receive_orders() {
+  const auto channel = coordinator_;
   while (!end_) {
-    const Result<std::string> line = co_await coordinator_->receive();
+    const Result<std::string> line = co_await channel->receive();
     const auto message =
         line ? decode_coordinator_message(*line) : Result<CoordinatorMessage>{line.error()};
     if (!message) co_return step(CoordinatorLost{message.error().message});
@@ -120,7 +133,7 @@ asio::awaitable<void> Agent::receive_orders() {
 /// What an order means beside what GroupMachine decides: heartbeats begin, and users are told.
 void Agent::order_received(const CoordinatorMessage& message) {
   if (std::holds_alternative<Joined>(message))
-    co_spawn(executor_, beat(), report_failure("the agent's heartbeat"));
+    co_spawn(executor_, beat(coordinator_), report_failure("the agent's heartbeat"));
   else if (const auto* start = std::get_if<StartRound>(&message))
     announce(*start);
   else if (const auto* stop = std::get_if<StopRound>(&message))
@@ -136,12 +149,12 @@ void Agent::announce(const StartRound& round) {
                round.master_addr, round.master_port);
 }
 
-asio::awaitable<void> Agent::beat() {
-  while (!end_) {
+asio::awaitable<void> Agent::beat(std::shared_ptr<Channel> channel) {
+  while (!end_ && channel == coordinator_) {
     beat_.expires_after(spec_.rules.heartbeat_timeout / 5);
     const auto [cancelled] = co_await beat_.async_wait(as_tuple(use_awaitable));
     if (cancelled) co_return;
-    coordinator_->send(encode(AgentMessage{Beat{}}));
+    channel->send(encode(AgentMessage{Beat{}}));
   }
 }
 
@@ -194,10 +207,15 @@ void Agent::perform(const GroupAction& action) {
       [&](const Tell& a) {
         if (coordinator_) coordinator_->send(encode(a.message));
       },
+      [&](const Disconnect&) { coordinator_->close(); },
+      [&](const Rejoin&) {
+        rejoin_ = true;
+        wake_.cancel();
+      },
       [&](const Warn& a) { spdlog::warn("{}", a.text); },
       [&](const Exit& a) {
         end_ = a.end;
-        ended_.cancel();
+        wake_.cancel();
       });
 }
 

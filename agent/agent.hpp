@@ -56,9 +56,10 @@ class Agent {
     std::shared_ptr<LogPump> err;
   };
 
-  void connected(std::shared_ptr<Channel> channel);
+  asio::awaitable<void> stay_connected();
+  void join(std::shared_ptr<Channel> channel);
   asio::awaitable<void> receive_orders();
-  asio::awaitable<void> beat();
+  asio::awaitable<void> beat(std::shared_ptr<Channel> channel);
   asio::awaitable<void> watch_signals();
   asio::awaitable<void> pass_on_signals();
   asio::awaitable<void> ring_alarm();
@@ -95,7 +96,8 @@ class Agent {
   asio::signal_set passed_on_;
   asio::steady_timer alarm_;
   asio::steady_timer beat_;
-  asio::steady_timer ended_;  // cancelled when end_ is known
+  asio::steady_timer wake_;  // cancelled when end_ or rejoin_ is set
+  bool rejoin_ = false;
   std::optional<AgentEnd> end_;
 };
 

@@ -12,9 +12,17 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
   if (state_ == State::kExited) return {};
   match(
       event,  //
-      [&](const Ordered& e) { obey(e.message, now); },
+      [&](const Ordered& e) {
+        last_heard_ = now;
+        obey(e.message, now);
+      },
       [&](const WorkerExited& e) { exited(e.how); }, [&](const TreeGone&) { after_sweep(); },
-      [&](const CoordinatorLost& e) {
+      [&](const Connected&) {
+        connected_ = true;
+        last_heard_ = now;
+      },
+      [&](const CoordinatorLost& e) { lose_coordinator(e.reason, now); },
+      [&](const CoordinatorUnreachable& e) {
         exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, e.reason}, SIGTERM, now);
       },
       [&](const StopSignal& e) { request_stop(e.signal, now); },
@@ -29,7 +37,10 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
 void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
   match(
       order,  //
-      [](const Joined&) {}, [](const Beat&) {}, [&](const StartRound& m) { start(m); },
+      [&](const Joined& m) {
+        rules_.heartbeat_timeout = std::chrono::milliseconds{m.heartbeat_timeout_ms};
+      },
+      [](const Beat&) {}, [&](const StartRound& m) { start(m); },
       [&](const StopRound& m) {
         if (m.round == round_ && state_ == State::kRunning) stop(SIGTERM, now);
       },
@@ -42,7 +53,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
 }
 
 void GroupMachine::start(const StartRound& order) {
-  if (state_ != State::kIdle || end_) return;
+  if (state_ != State::kIdle || end_ || rejoining_) return;
   state_ = State::kRunning;
   round_ = order.round;
   alive_ = rules_.workers;
@@ -56,9 +67,9 @@ void GroupMachine::exited(const WorkerFailure& how) {
   if (state_ != State::kRunning) return;
   if (!how.status.ok() && !failure_told_) {
     failure_told_ = true;
-    actions_.push_back(Tell{WorkerFailed{round_, how}});
+    tell(WorkerFailed{round_, how});
   } else if (alive_ == 0 && !failure_told_) {
-    actions_.push_back(Tell{WorkersFinished{round_}});
+    tell(WorkersFinished{round_});
   }
 }
 
@@ -72,7 +83,7 @@ void GroupMachine::request_stop(int signal, TimePoint now) {
       if (alarm_ && !killed_) alarm_ = std::min(*alarm_, now + kShortGrace);
       return;
     default:
-      if (alarm_ && !killed_) alarm(now);
+      if (alarm_ && !killed_) end_grace(now);
   }
 }
 
@@ -99,18 +110,62 @@ void GroupMachine::sweep() {
 
 void GroupMachine::after_sweep() {
   state_ = State::kIdle;
-  if (!end_) {
-    actions_.push_back(Tell{WorkersStopped{round_}});
-    return;
-  }
-  state_ = State::kExited;
   alarm_.reset();
-  if (end_->why == AgentEnd::Why::kStopSignal)
-    actions_.push_back(Tell{Leave{"stopped by " + signal_name(end_->signal)}});
-  actions_.push_back(Exit{*end_});
+  if (end_) {
+    state_ = State::kExited;
+    if (end_->why == AgentEnd::Why::kStopSignal)
+      tell(Leave{"stopped by " + signal_name(end_->signal)});
+    actions_.push_back(Exit{*end_});
+  } else if (rejoining_) {
+    rejoining_ = false;
+    actions_.push_back(Rejoin{});
+  } else {
+    tell(WorkersStopped{round_});
+  }
+}
+
+/// Whoever is cut off stops its workers: the others go on without this node, with its ranks.
+void GroupMachine::lose_coordinator(const std::string& reason, TimePoint now) {
+  if (!connected_) return;
+  connected_ = false;
+  if (end_) return;
+  if (!rules_.rejoin)
+    return exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, reason}, SIGTERM, now);
+  actions_.push_back(Warn{"lost the coordinator (" + reason +
+                          "): stopping the workers of this node, then joining again"});
+  rejoining_ = true;
+  if (state_ == State::kRunning) stop(SIGTERM, now);
+  if (state_ == State::kIdle) after_sweep();
+}
+
+void GroupMachine::tell(AgentMessage message) {
+  if (connected_) actions_.push_back(Tell{std::move(message)});
+}
+
+std::optional<TimePoint> GroupMachine::silence_ends() const {
+  if (!connected_) return std::nullopt;
+  return last_heard_ + rules_.heartbeat_timeout;
+}
+
+std::optional<TimePoint> GroupMachine::next_alarm() const {
+  if (state_ == State::kExited) return std::nullopt;
+  const auto silence = silence_ends();
+  return alarm_ && silence ? std::min(*alarm_, *silence) : alarm_ ? alarm_ : silence;
 }
 
 void GroupMachine::alarm(TimePoint now) {
+  if (alarm_ && now >= *alarm_) end_grace(now);
+  const auto silence = silence_ends();
+  if (!silence || now < *silence) return;
+  if (now - *silence > rules_.heartbeat_timeout / 2) {
+    last_heard_ = now;  // this process slept itself (Ctrl-Z, a frozen machine), and heard nobody
+    return;
+  }
+  actions_.push_back(Disconnect{});
+  lose_coordinator("silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms", now);
+}
+
+void GroupMachine::end_grace(TimePoint now) {
   if (state_ != State::kStopping) return;
   if (!killed_) {
     killed_ = true;

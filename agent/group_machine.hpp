@@ -27,6 +27,9 @@ struct AgentEnd {
 struct GroupRules {
   int workers = 1;
   std::chrono::milliseconds shutdown_timeout{30'000};  // from the first signal to SIGKILL
+  std::chrono::milliseconds heartbeat_timeout{
+      5'000};           // silence after which the coordinator is lost
+  bool rejoin = false;  // it may come back: join again, rather than end
 };
 
 /// A second stop signal this soon after the first is the same request: Slurm sends SIGTERM twice.
@@ -40,20 +43,25 @@ inline constexpr std::chrono::milliseconds kKillTimeout{10'000};
 struct Ordered { CoordinatorMessage message; };
 struct WorkerExited { WorkerFailure how; };  // status may be a success; its output has been read
 struct TreeGone {};                          // the answer to SweepTree
-struct CoordinatorLost { std::string reason; };
+struct Connected {};                         // a connection to the coordinator is there
+struct CoordinatorLost { std::string reason; };         // that connection has ended
+struct CoordinatorUnreachable { std::string reason; };  // and there will be no other
 struct StopSignal { int signal; };
 struct PassOn { int signal; };               // meant for the workers, not for ddprun
 struct Alarm {};                             // next_alarm() has come
-using GroupEvent = std::variant<Ordered, WorkerExited, TreeGone, CoordinatorLost, StopSignal, PassOn,
-                                Alarm>;
+using GroupEvent = std::variant<Ordered, WorkerExited, TreeGone, Connected, CoordinatorLost,
+                                CoordinatorUnreachable, StopSignal, PassOn, Alarm>;
 
 struct StartWorkers { StartRound round; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
 struct SweepTree {};                    // kill and reap all that workers left behind, then TreeGone
 struct Tell { AgentMessage message; };  // the coordinator
+struct Disconnect {};                   // it is silent: end the connection
+struct Rejoin {};                       // connect and join anew, as a fresh node
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
-using GroupAction = std::variant<StartWorkers, SignalWorkers, SweepTree, Tell, Warn, Exit>;
+using GroupAction = std::variant<StartWorkers, SignalWorkers, SweepTree, Tell, Disconnect, Rejoin,
+                                 Warn, Exit>;
 // clang-format on
 
 class GroupMachine {
@@ -63,7 +71,7 @@ class GroupMachine {
   std::vector<GroupAction> step(const GroupEvent& event, TimePoint now);
 
   /// When an Alarm is due; nullopt: nothing to wait for.
-  std::optional<TimePoint> next_alarm() const { return alarm_; }
+  std::optional<TimePoint> next_alarm() const;
 
  private:
   enum class State { kIdle, kRunning, kStopping, kSweeping, kExited };
@@ -75,7 +83,11 @@ class GroupMachine {
   void stop(int signal, TimePoint now);
   void sweep();
   void after_sweep();
+  void lose_coordinator(const std::string& reason, TimePoint now);
+  void tell(AgentMessage message);
   void alarm(TimePoint now);
+  void end_grace(TimePoint now);
+  std::optional<TimePoint> silence_ends() const;
   void exit_with(AgentEnd end, int signal, TimePoint now);
 
   GroupRules rules_;
@@ -84,8 +96,11 @@ class GroupMachine {
   int alive_ = 0;
   bool failure_told_ = false;
   std::optional<AgentEnd> end_;  // set: exit once nothing of the round is alive
-  std::optional<TimePoint> alarm_;
-  bool killed_ = false;  // SIGKILL is out, the alarm means giving up
+  bool connected_ = false;
+  bool rejoining_ = false;          // once nothing of the round is alive
+  TimePoint last_heard_;            // the coordinator
+  std::optional<TimePoint> alarm_;  // the end of the workers' grace
+  bool killed_ = false;             // SIGKILL is out, the alarm means giving up
   int stop_requests_ = 0;
   TimePoint last_request_;
   std::vector<GroupAction> actions_;

@@ -45,6 +45,8 @@ struct LaunchSpec {
 
   RoundRules rules;
   Endpoint coordinator;         // where this node hosts it; port 0: any free one
+  bool rejoin = false;          // a lost coordinator may come back
+  int node_rank = -1;           // the wanted group rank; -1: any
   std::string run_id = "none";  // "": a fresh one
   std::string role = "default";
   std::string host;  // this node's name in messages

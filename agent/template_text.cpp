@@ -28,22 +28,24 @@ std::optional<Placeholder> placeholder(std::string_view text, std::size_t at) {
 }  // namespace
 
 std::string substitute(std::string_view text, std::span<const TemplateValue> values) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    if (text.substr(at, 2) == "$$") {
-      out += '$';
-      at += 2;
-      continue;
-    }
-    const auto found = text[at] == '$' ? placeholder(text, at) : std::nullopt;
+  const auto value_at = [&](std::size_t at) {
+    const auto found = at < text.size() && text[at] == '$' ? placeholder(text, at) : std::nullopt;
     const auto value =
         found ? std::ranges::find(values, found->name, &TemplateValue::first) : values.end();
-    if (value == values.end()) {
+    return std::pair{value, found ? found->end : at};
+  };
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '$' && value_at(at + 1).first != values.end()) {
+      const std::size_t end = value_at(at + 1).second;
+      out += text.substr(at + 1, end - at - 1);
+      at = end;
+    } else if (const auto [value, end] = value_at(at); value != values.end()) {
+      out += value->second;
+      at = end;
+    } else {
       out += text[at++];
-      continue;
     }
-    out += value->second;
-    at = found->end;
   }
   return out;
 }

@@ -42,20 +42,23 @@ asio::awaitable<boost::system::error_code> try_connect(tcp::socket& socket,
 
 }  // namespace
 
-asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator,
-                                                          std::chrono::milliseconds patience) {
+asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience) {
+  using Time = asio::steady_timer::clock_type;
   const auto executor = co_await asio::this_coro::executor;
-  asio::steady_timer deadline{executor, patience};
+  asio::steady_timer deadline{executor, patience.any};
+  auto refused_until = Time::now() + patience.refused;
   std::string reason = "no answer";
   for (std::chrono::milliseconds pause = kFirstPause;;
        pause = std::min<std::chrono::milliseconds>(pause * 2, kLongestPause)) {
     tcp::socket socket{executor};
     const auto first =
         co_await (try_connect(socket, coordinator) || deadline.async_wait(as_tuple(use_awaitable)));
-    if (first.index() == 0 && !std::get<0>(first))
-      co_return std::make_shared<Channel>(std::move(socket));
-    if (first.index() == 0) reason = std::get<0>(first).message();
-    if (deadline.expiry() <= asio::steady_timer::clock_type::now() + pause)
+    const bool answered = first.index() == 0;
+    if (answered && !std::get<0>(first)) co_return std::make_shared<Channel>(std::move(socket));
+    if (answered) reason = std::get<0>(first).message();
+    const bool refused = answered && std::get<0>(first) == asio::error::connection_refused;
+    if (!refused) refused_until = Time::now() + patience.refused;
+    if (std::min(deadline.expiry(), refused_until) <= Time::now() + pause)
       co_return Error{Error::Kind::kTimeout, "cannot reach the coordinator at " + coordinator.host +
                                                  " port " + std::to_string(coordinator.port) +
                                                  ": " + reason};

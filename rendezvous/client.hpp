@@ -15,9 +15,14 @@ struct Endpoint {
   std::uint16_t port = 0;
 };
 
-/// Connects to the coordinator, trying again with growing pauses until `patience` has passed.
-/// Errors: kTimeout, naming the endpoint and the last reason.
-asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator,
-                                                          std::chrono::milliseconds patience);
+/// How long to go on trying.
+struct Patience {
+  std::chrono::milliseconds any;      // whatever the reason
+  std::chrono::milliseconds refused;  // while the host is there and nobody listens
+};
+
+/// Connects to the coordinator, trying again with growing pauses. Errors: kTimeout, naming the
+/// endpoint and the last reason.
+asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience);
 
 }  // namespace ddprun

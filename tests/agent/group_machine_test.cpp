@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 // Two workers; the fixture gives orders, lets workers exit and remembers what the machine wanted.
 class GroupFixture {
  protected:
+  GroupFixture() { step(Connected{}); }
   void ordered(const CoordinatorMessage& message) { step(Ordered{message}); }
   void starts_round(int round) { ordered(StartRound{.round = round}); }
   void exits(ExitStatus status, int rank = 0) {
@@ -20,7 +21,7 @@ class GroupFixture {
   }
   void gets(int signal) { step(StopSignal{signal}); }
   void passes_on(int signal) { step(PassOn{signal}); }
-  bool waits() const { return machine_.next_alarm().has_value(); }
+  bool waits() const { return *machine_.next_alarm() < now_ + 1h; }
   void tree_is_gone() { step(TreeGone{}); }
   void loses_coordinator() { step(CoordinatorLost{"connection closed"}); }
   void passes(std::chrono::milliseconds time) {
@@ -65,7 +66,7 @@ class GroupFixture {
   void step(const GroupEvent& event) {
     for (const GroupAction& action : machine_.step(event, now_)) actions_.push_back(action);
   }
-  GroupMachine machine_{{.workers = 2, .shutdown_timeout = 30s}};
+  GroupMachine machine_{{.workers = 2, .shutdown_timeout = 30s, .heartbeat_timeout = 24h}};
   TimePoint now_{};
   std::vector<GroupAction> actions_;
 };
@@ -262,6 +263,81 @@ TEST_CASE_METHOD(GroupFixture, "a node that is refused ends without having start
   ordered(Refused{"options differ"});
   CHECK(took<StartWorkers>().empty());
   CHECK(took<Exit>().at(0).end.message == "options differ");
+}
+
+
+// An agent that may join again, with a coordinator that answers within 5 s.
+class RejoinFixture {
+ protected:
+  RejoinFixture() {
+    step(Connected{});
+    step(Ordered{Joined{5000}});
+    step(Ordered{StartRound{.round = 1}});
+    actions_.clear();
+  }
+  void step(const GroupEvent& event) {
+    for (GroupAction& action : machine_.step(event, now_)) actions_.push_back(std::move(action));
+  }
+  template <typename Action>
+  int took() {
+    return static_cast<int>(std::erase_if(
+        actions_, [](const GroupAction& action) { return std::holds_alternative<Action>(action); }));
+  }
+  void workers_end() {
+    for (int rank : {0, 1}) step(WorkerExited{WorkerFailure{.rank = rank, .status = kTerminated}});
+    step(TreeGone{});
+  }
+
+  GroupMachine machine_{{.workers = 2, .rejoin = true}};
+  TimePoint now_{};
+  std::vector<GroupAction> actions_;
+};
+
+TEST_CASE_METHOD(RejoinFixture, "a lost coordinator is joined again once the workers are gone") {
+  step(CoordinatorLost{"connection reset"});
+  CHECK(took<SignalWorkers>() == 2);
+  CHECK(took<Rejoin>() == 0);
+  workers_end();
+  CHECK(took<Rejoin>() == 1);
+  CHECK(took<Tell>() == 0);
+  step(Connected{});
+  step(Ordered{StartRound{.round = 5}});
+  CHECK(took<StartWorkers>() == 1);
+}
+
+TEST_CASE_METHOD(RejoinFixture, "a coordinator that is silent for too long is lost") {
+  now_ += 4s;
+  step(Ordered{Beat{}});
+  CHECK(*machine_.next_alarm() == now_ + 5s);
+  now_ += 5s;
+  step(Alarm{});
+  CHECK(took<Disconnect>() == 1);
+  CHECK(took<SignalWorkers>() == 2);
+  step(CoordinatorLost{"closed by us"});
+  workers_end();
+  CHECK(took<Rejoin>() == 1);
+}
+
+TEST_CASE_METHOD(RejoinFixture, "an agent that slept itself does not blame the coordinator") {
+  now_ += 60s;
+  step(Alarm{});
+  CHECK(took<Disconnect>() == 0);
+  CHECK(*machine_.next_alarm() == now_ + 5s);
+}
+
+TEST_CASE_METHOD(RejoinFixture, "a coordinator that cannot be reached again ends the agent") {
+  step(CoordinatorLost{"connection reset"});
+  workers_end();
+  step(CoordinatorUnreachable{"connection refused"});
+  CHECK(took<Exit>() == 1);
+}
+
+TEST_CASE_METHOD(RejoinFixture, "a job that has ended is not joined again") {
+  step(Ordered{EndJob{}});
+  step(CoordinatorLost{"closed"});
+  workers_end();
+  CHECK(took<Rejoin>() == 0);
+  CHECK(took<Exit>() == 1);
 }
 
 }  // namespace

@@ -201,8 +201,8 @@ TEST_CASE("a carriage return waits for the newline that may follow it") {
 
 TEST_CASE("the prefix template knows role, rank and local rank, and leaves the rest alone") {
   CHECK(line_prefix("[${role_name}${local_rank}]:", "trainer", 12, 3) == "[trainer3]:");
-  CHECK(line_prefix("$rank/$local_rank $$ ${other} $other $ ${rank", "r", 12, 3) ==
-        "12/3 $ ${other} $other $ ${rank");
+  CHECK(line_prefix("$rank/$local_rank $$ ${other} $other $ ${rank $${rank}", "r", 12, 3) ==
+        "12/3 $$ ${other} $other $ ${rank ${rank}");
 }
 
 TEST_CASE("filters pick whole lines") {

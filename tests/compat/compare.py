@@ -19,11 +19,11 @@ def mistakes(row, torchrun, ddprun):
         found.append("torchrun itself: no worker did anything")
     different = differences(row, seen_of(row, torchrun), seen_of(row, ddprun))
     found += different
-    if different and not row.refused:
+    if different and not row.one_line:
         found += [f"  ddprun: {line}" for line in ddprun.stderr[-SHOWN:]]
     found += leftovers(row, ddprun)
-    if row.refused:
-        found += refusal(row, ddprun.stderr)
+    if row.one_line:
+        found += only_line(row, ddprun.stderr)
     if row.reports:
         found += [f"{row.reports!r} is not in the standard error of {name}"
                   for name, run in [("torchrun", torchrun), ("ddprun", ddprun)]
@@ -105,11 +105,11 @@ def leftovers(row, run):
             if left.startswith("process ") or not re.fullmatch(allowed, name)]
 
 
-def refusal(row, stderr):
+def only_line(row, stderr):
     if len(stderr) != 1:
         return [f"{len(stderr)} lines on ddprun's standard error instead of one:"] + [
             f"  {line}" for line in stderr[:SHOWN]]
-    return [] if row.refused in stderr[0] else [f"{row.refused!r} is not in {stderr[0]!r}"]
+    return [] if row.one_line in stderr[0] else [f"{row.one_line!r} is not in {stderr[0]!r}"]
 
 
 def options_of(lines):

@@ -41,7 +41,7 @@ struct ServerFixture {
 
   asio::awaitable<std::shared_ptr<Channel>> agent() {
     const Endpoint coordinator{"127.0.0.1", server_->port()};
-    auto channel = co_await connect(coordinator, 10s);
+    auto channel = co_await connect(coordinator, {10s, 10s});
     REQUIRE(channel.has_value());
     co_return *channel;
   }
@@ -184,7 +184,7 @@ TEST_CASE_METHOD(ServerFixture, "a port that is taken is an error that names it"
 TEST_CASE("a coordinator that is not there is given up after the patience, with the reason") {
   asio::io_context io;
   std::optional<Result<std::shared_ptr<Channel>>> channel;
-  co_spawn(io, connect({"127.0.0.1", 1}, 50ms),
+  co_spawn(io, connect({"127.0.0.1", 1}, {50ms, 50ms}),
            [&](const std::exception_ptr& failure, Result<std::shared_ptr<Channel>> result) {
              if (failure) std::rethrow_exception(failure);
              channel = std::move(result);
