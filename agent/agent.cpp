@@ -6,6 +6,7 @@
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 #include <filesystem>
@@ -22,6 +23,7 @@ namespace ddprun {
 
 namespace {
 
+using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 
@@ -83,7 +85,7 @@ asio::awaitable<AgentEnd> Agent::run() {
   co_spawn(executor_, pass_on_signals(), report_failure("handing on signals"));
   co_spawn(executor_, ring_alarm(), report_failure("the agent's clock"));
   co_spawn(executor_, stay_connected(), report_failure("talking to the coordinator"));
-  while (!end_) co_await wake_.async_wait(as_tuple(use_awaitable));
+  co_await ended();
   signals_.cancel();
   passed_on_.cancel();
   alarm_.cancel();
@@ -92,12 +94,18 @@ asio::awaitable<AgentEnd> Agent::run() {
   co_return *end_;
 }
 
+asio::awaitable<void> Agent::ended() {
+  while (!end_) co_await wake_.async_wait(as_tuple(use_awaitable));
+}
+
 /// From one connection to the next, for as long as the machine wants one.
 asio::awaitable<void> Agent::stay_connected() {
   const Patience first{spec_.rules.join_timeout, spec_.rules.join_timeout};
   const Patience later{spec_.rules.join_timeout, spec_.rules.heartbeat_timeout};
   for (Patience patience = first; !end_; patience = later) {
-    auto channel = co_await connect(spec_.coordinator, patience);
+    auto first_of = co_await (connect(spec_.coordinator, patience) || ended());
+    if (first_of.index() == 1) co_return;
+    auto channel = std::get<0>(std::move(first_of));
     if (!channel) co_return step(CoordinatorUnreachable{channel.error().message});
     join(std::move(*channel));
     co_await receive_orders();

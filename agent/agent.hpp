@@ -56,6 +56,7 @@ class Agent {
     std::shared_ptr<LogPump> err;
   };
 
+  asio::awaitable<void> ended();
   asio::awaitable<void> stay_connected();
   void join(std::shared_ptr<Channel> channel);
   asio::awaitable<void> receive_orders();

@@ -43,6 +43,8 @@ start() {
   : >"$scratch/out" # now, not when the background job comes to it: nobody may read an old one
   "$DDPRUN" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null &
   pid=$!
+  # Until then it is a copy of this shell, which answers signals in its own way.
+  while [ "/proc/$pid/exe" -ef "/proc/$$/exe" ]; do :; done
 }
 
 # ends CODE: waits for what start() started.

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# What users see before they run anything: help, man page, completion, dry run.
+. "$(dirname "$0")/lib.sh"
+
+run 0 --help
+says out "Usage: ddprun [OPTIONS] SCRIPT"
+says out "Examples:"
+run 0 --version
+run 0 --man
+says out ".SH EXIT STATUS"
+if command -v man >/dev/null && command -v groff >/dev/null; then
+  man --warnings -l "$scratch/out" >"$scratch/page" 2>"$scratch/err" || fail "man does not read the man page"
+  [ ! -s "$scratch/err" ] || fail "man complains about the man page"
+fi
+
+# complete WORDS...: what bash offers for the last of them.
+complete() {
+  bash --norc -c '
+    eval "$("$0" --completion bash)"
+    compopt() { :; }
+    COMP_WORDS=(ddprun "$@") COMP_CWORD=$#
+    _ddprun
+    printf "%s\n" "${COMPREPLY[@]}"' "$DDPRUN" "$@"
+}
+[ "$(complete --nproc-p)" = --nproc-per-node ] || fail "bash completes --nproc-p to $(complete --nproc-p)"
+[ "$(complete --nproc_per_node g)" = gpu ] || fail "bash offers no gpu"
+[ "$(complete --rdzv-backend c)" = c10d ] || fail "bash offers no c10d"
+[ -z "$(complete train.py --nproc-p)" ] || fail "bash completes the script's own arguments"
+[ "$(complete launch --use)" = --use-env ] || fail "bash does not complete after launch"
+for shell in zsh fish; do
+  run 0 --completion "$shell"
+  cp "$scratch/out" "$scratch/completion"
+  ! command -v "$shell" >/dev/null || "$shell" -n "$scratch/completion" || fail "$shell does not read its completion"
+done
+
+# A dry run prints commands that do what a run does.
+run 0 --nproc-per-node 2 --dry-run --no-python sh -c 'echo "it is $RANK of $WORLD_SIZE, ${0}"' "a  b"
+cp "$scratch/out" "$scratch/commands"
+sh "$scratch/commands" >"$scratch/out"
+says out "it is 0 of 2, a  b"
+says out "it is 1 of 2, a  b"
+nothing_left
+
+# What is without effect is said, and runs.
+run 0 --standalone --monitor-interval 1 --rdzv-id x --logs-specs mine --no-python true
+says err "--monitor-interval has no effect"
+says err "--rdzv-id has no effect: with --standalone"
+says err "--logs-specs has no effect"
