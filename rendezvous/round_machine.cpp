@@ -25,7 +25,8 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
       event,  //
       [&](const FromNode& e) { receive(e.node, e.message, now); },
       [&](const NodeLost& e) { lose(e.node, e.reason); },  //
-      [&](const Tick&) { evict_silent(now); });
+      [](const Tick&) {});
+  evict_silent(now);  // on every step: while many nodes beat, no Tick comes between them
   advance(now);
   return std::exchange(actions_, {});
 }

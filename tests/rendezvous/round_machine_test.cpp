@@ -267,6 +267,17 @@ TEST_CASE_METHOD(RoundFixture, "a node that is silent for the heartbeat timeout 
   CHECK(order<Beat>("a").has_value());  // beats are answered
 }
 
+TEST_CASE_METHOD(RoundFixture, "silence is noticed among any number of nodes that beat") {
+  job({.nodes_min = 2, .nodes_max = 2, .heartbeat_timeout = 5s});
+  joins("a");
+  joins("b");
+  for (int beats = 0; beats < 60; ++beats) {  // oftener than ticks
+    passes(100ms);
+    says("a", Beat{});
+  }
+  CHECK(dropped("b"));
+}
+
 TEST_CASE_METHOD(RoundFixture, "a coordinator that slept itself gives everybody another chance") {
   job({.heartbeat_timeout = 5s});
   joins("a");
