@@ -175,6 +175,17 @@ TEST_CASE_METHOD(RoundFixture, "the last call ends, and the round is sealed with
   CHECK(start("a").group_world_size == 2);
 }
 
+TEST_CASE_METHOD(RoundFixture, "a last call that outlasts the join timeout is waited for") {
+  job({.nodes_min = 2, .nodes_max = 3, .join_timeout = 60s, .heartbeat_timeout = 1000s});
+  joins("a");
+  passes(50s);
+  joins("b");
+  passes(29s);
+  CHECK_FALSE(machine_->ended());
+  passes(1s);
+  CHECK(start("a").group_world_size == 2);
+}
+
 TEST_CASE_METHOD(RoundFixture, "ranks follow the nodes' worker counts") {
   job({.nodes_min = 3, .nodes_max = 3});
   joins("a", 4);
