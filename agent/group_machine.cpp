@@ -13,6 +13,7 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
   match(
       event,  //
       [&](const Ordered& e) {
+        if (!connected_) return;  // read from a connection that has been given up meanwhile
         last_heard_ = now;
         obey(e.message, now);
       },

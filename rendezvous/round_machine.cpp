@@ -25,7 +25,8 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
       event,  //
       [&](const FromNode& e) { receive(e.node, e.message, now); },
       [&](const NodeLost& e) { lose(e.node, e.reason); },  //
-      [&](const Tick&) { evict_silent(now); });
+      [](const Tick&) {});
+  evict_silent(now);  // on every step: while many nodes beat, no Tick comes between them
   advance(now);
   return std::exchange(actions_, {});
 }
@@ -35,10 +36,8 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   std::optional<TimePoint> due;
   const auto consider = [&](TimePoint t) { due = due ? std::min(*due, t) : t; };
   if (!nodes_.empty()) consider(last_step_ + check_interval(rules_));
-  if (state_ == State::kGathering) {
-    consider(gathering_since_ + rules_.join_timeout);
-    if (last_call_ends_) consider(*last_call_ends_);
-  }
+  if (state_ == State::kGathering)
+    consider(last_call_ends_.value_or(gathering_since_ + rules_.join_timeout));
   return due;
 }
 
@@ -128,7 +127,8 @@ void RoundMachine::advance(TimePoint now) {
     return end({EndJob::Outcome::kFinished, attempt_, "", {}});
   if (state_ != State::kGathering) return;
   if (ready_to_seal(now)) return seal();
-  if (now >= gathering_since_ + rules_.join_timeout) end(timed_out());
+  const bool below_min = !last_call_ends_;
+  if (below_min && now >= gathering_since_ + rules_.join_timeout) end(timed_out());
 }
 
 void RoundMachine::begin_stop(const std::string& reason) {

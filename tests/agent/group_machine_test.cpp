@@ -265,7 +265,6 @@ TEST_CASE_METHOD(GroupFixture, "a node that is refused ends without having start
   CHECK(took<Exit>().at(0).end.message == "options differ");
 }
 
-
 // An agent that may join again, with a coordinator that answers within 5 s.
 class RejoinFixture {
  protected:
@@ -280,8 +279,9 @@ class RejoinFixture {
   }
   template <typename Action>
   int took() {
-    return static_cast<int>(std::erase_if(
-        actions_, [](const GroupAction& action) { return std::holds_alternative<Action>(action); }));
+    return static_cast<int>(std::erase_if(actions_, [](const GroupAction& action) {
+      return std::holds_alternative<Action>(action);
+    }));
   }
   void workers_end() {
     for (int rank : {0, 1}) step(WorkerExited{WorkerFailure{.rank = rank, .status = kTerminated}});
@@ -323,6 +323,17 @@ TEST_CASE_METHOD(RejoinFixture, "an agent that slept itself does not blame the c
   step(Alarm{});
   CHECK(took<Disconnect>() == 0);
   CHECK(*machine_.next_alarm() == now_ + 5s);
+}
+
+TEST_CASE_METHOD(RejoinFixture, "what still arrives of a connection that was given up is ignored") {
+  step(Ordered{StopRound{1, "why"}});
+  workers_end();
+  now_ += 5s;
+  step(Alarm{});
+  CHECK(took<Disconnect>() == 1);
+  CHECK(took<Rejoin>() == 1);
+  step(Ordered{StartRound{.round = 2}});
+  CHECK(took<StartWorkers>() == 0);
 }
 
 TEST_CASE_METHOD(RejoinFixture, "a coordinator that cannot be reached again ends the agent") {

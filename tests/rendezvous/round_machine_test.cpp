@@ -175,6 +175,17 @@ TEST_CASE_METHOD(RoundFixture, "the last call ends, and the round is sealed with
   CHECK(start("a").group_world_size == 2);
 }
 
+TEST_CASE_METHOD(RoundFixture, "a last call that outlasts the join timeout is waited for") {
+  job({.nodes_min = 2, .nodes_max = 3, .join_timeout = 60s, .heartbeat_timeout = 1000s});
+  joins("a");
+  passes(50s);
+  joins("b");
+  passes(29s);
+  CHECK_FALSE(machine_->ended());
+  passes(1s);
+  CHECK(start("a").group_world_size == 2);
+}
+
 TEST_CASE_METHOD(RoundFixture, "ranks follow the nodes' worker counts") {
   job({.nodes_min = 3, .nodes_max = 3});
   joins("a", 4);
@@ -265,6 +276,17 @@ TEST_CASE_METHOD(RoundFixture, "a node that is silent for the heartbeat timeout 
   CHECK(dropped("b"));
   CHECK_FALSE(dropped("a"));
   CHECK(order<Beat>("a").has_value());  // beats are answered
+}
+
+TEST_CASE_METHOD(RoundFixture, "silence is noticed among any number of nodes that beat") {
+  job({.nodes_min = 2, .nodes_max = 2, .heartbeat_timeout = 5s});
+  joins("a");
+  joins("b");
+  for (int beats = 0; beats < 60; ++beats) {  // oftener than ticks
+    passes(100ms);
+    says("a", Beat{});
+  }
+  CHECK(dropped("b"));
 }
 
 TEST_CASE_METHOD(RoundFixture, "a coordinator that slept itself gives everybody another chance") {

@@ -1,0 +1,144 @@
+#include "tests/simulation/agent_shell.hpp"
+
+#include <csignal>
+#include <string>
+#include <utility>
+
+#include "rendezvous/match.hpp"
+#include "tests/simulation/invariants.hpp"
+
+namespace ddprun::simulation {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr milliseconds kTimerLateMax{5};
+constexpr milliseconds kConnectPause{1'000};
+
+GroupRules rules_of(World& world) {
+  GroupRules rules = world.plan.group;
+  rules.workers = world.random.number(1, rules.workers);
+  return rules;
+}
+
+}  // namespace
+
+AgentShell::AgentShell(World& world, Invariants& invariants, int host)
+    : world_{world},
+      invariants_{invariants},
+      host_{host},
+      rules_{rules_of(world)},
+      machine_{rules_} {}
+
+void AgentShell::connect() {
+  connecting_ = true;
+  connect_until_ = world_.time.now() + world_.plan.rounds.join_timeout;
+  world_.time.after(world_.random.time(1ms, 20ms), [this] { try_connect(); });
+}
+
+void AgentShell::try_connect() {
+  if (frozen_) return when_awake([this] { try_connect(); });
+  if (gone()) return;
+  if (world_.time.now() >= connect_until_) {
+    connecting_ = false;
+    return step(CoordinatorUnreachable{"no answer"});
+  }
+  if (!world_.network.can_connect(host_))
+    return world_.time.after(kConnectPause, [this] { try_connect(); });
+  connecting_ = false;
+  receiving_ = true;
+  link_ = world_.network.connect(host_);
+  last_heard_ = world_.time.now();
+  id_ = "n" + std::to_string(host_) + "." + std::to_string(++joins_);
+  step(Connected{});
+  invariants_.joins(*this);
+  const Join join{.node = id_, .host = "host" + std::to_string(host_), .workers = rules_.workers};
+  world_.network.send(link_, Side::kAgent, AgentMessage{join});
+}
+
+void AgentShell::receive(LinkId link, const Parcel& parcel) {
+  if (frozen_) return held_.push_back([this, link, parcel] { receive(link, parcel); });
+  if (gone() || link != link_ || !receiving_) return;
+  if (std::holds_alternative<HangUp>(parcel)) return hung_up();
+  const auto& message = std::get<CoordinatorMessage>(parcel);
+  last_heard_ = world_.time.now();
+  if (std::holds_alternative<Joined>(message)) beat_later(link);
+  step(Ordered{message});
+}
+
+void AgentShell::hung_up() {
+  if (!receiving_ || gone()) return;
+  receiving_ = false;
+  world_.network.close(link_, Side::kAgent);
+  step(CoordinatorLost{"connection closed"});
+  if (std::exchange(rejoin_, false)) connect();
+}
+
+void AgentShell::beat_later(LinkId link) {
+  world_.time.after(rules_.heartbeat_timeout / 5, [this, link] { beat(link); });
+}
+
+void AgentShell::beat(LinkId link) {
+  if (frozen_) return when_awake([this, link] { beat(link); });
+  if (gone() || link != link_) return;
+  world_.network.send(link, Side::kAgent, AgentMessage{Beat{}});
+  beat_later(link);
+}
+
+void AgentShell::step(const GroupEvent& event) {
+  for (const GroupAction& action : machine_.step(event, world_.time.now())) perform(action);
+  ring();
+}
+
+void AgentShell::perform(const GroupAction& action) {
+  match(
+      action,  //
+      [&](const StartWorkers& a) { start_workers(a.round); },
+      [&](const SignalWorkers& a) { signal_workers(a.signal); },
+      [&](const SweepTree&) {
+        const TimePoint give_up = world_.time.now() + kKillTimeout;
+        for (auto& [serial, worker] : alive_) report_exit(worker);
+        world_.time.after(world_.random.time(0ms, 100ms), [this, give_up] { sweep(give_up); });
+      },
+      [&](const Tell& a) { world_.network.send(link_, Side::kAgent, a.message); },
+      [&](const Disconnect&) {
+        world_.network.close(link_, Side::kAgent);
+        world_.time.after(0ms, [this] { when_awake([this] { hung_up(); }); });
+      },
+      [&](const Rejoin&) {
+        rejoin_ = busy();
+        if (!rejoin_) connect();
+      },
+      [](const Warn&) {},
+      [&](const Exit& a) {
+        end_ = a.end;
+        invariants_.exits(*this);
+        if (receiving_) world_.network.close(link_, Side::kAgent);
+      });
+}
+
+/// Rings when the alarm is due; otherwise sees to it that it will be looked at again by then.
+void AgentShell::ring() {
+  if (gone() || frozen_) return;
+  const auto due = machine_.next_alarm();
+  if (due && world_.time.now() >= *due) {
+    for (const GroupAction& action : machine_.step(Alarm{}, world_.time.now())) perform(action);
+    return ring();
+  }
+  if (!due || *due >= alarm_set_for_) return;
+  alarm_set_for_ = *due;
+  world_.time.at(*due + world_.random.time(0ms, kTimerLateMax), [this] {
+    alarm_set_for_ = TimePoint::max();
+    ring();
+  });
+}
+
+void AgentShell::when_awake(Timeline::Task task) {
+  if (frozen_)
+    held_.push_back(std::move(task));
+  else
+    task();
+}
+
+}  // namespace ddprun::simulation

@@ -1,0 +1,99 @@
+// AgentShell: what agent/agent.cpp does around a GroupMachine, with fake processes on fake time.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "tests/simulation/world.hpp"
+
+namespace ddprun::simulation {
+
+class Invariants;
+
+struct FakeWorker {
+  int round;
+  int local_rank;
+  bool ignores_term;
+  bool stuck;  // in the kernel: stays for a while after SIGKILL
+  TimePoint ends;
+  ExitStatus how;
+  bool reported = false;
+};
+
+class AgentShell {
+ public:
+  AgentShell(World& world, Invariants& invariants, int host);
+  AgentShell(const AgentShell&) = delete;
+
+  void start() { connect(); }
+  void receive(LinkId link, const Parcel& parcel);
+
+  // What may happen to it.
+  void kill();       // its workers die with it
+  void power_off();  // and nobody is told
+  void freeze();
+  void thaw();
+  void stop_signal(int signal);
+  void worker_exits(ExitStatus how);  // the first that still runs
+
+  const NodeId& id() const { return id_; }  // of its last join
+  int host() const { return host_; }
+  int workers() const { return rules_.workers; }
+  LinkId link() const { return link_; }
+  bool gone() const { return dead_ || end_.has_value(); }
+  bool frozen() const { return frozen_; }
+  bool told_to_stop() const { return told_to_stop_; }
+  int round() const { return round_.round; }
+  int finished_in_round() const { return finished_; }   // workers that exited with 0
+  int round_alive() const;                              // of workers that are alive; 0: none are
+  TimePoint last_heard() const { return last_heard_; }  // the coordinator
+  bool was_stuck() const { return was_stuck_; }         // workers that even SIGKILL did not end
+
+ private:
+  void connect();
+  void try_connect();
+  void hung_up();
+  void beat_later(LinkId link);
+  void beat(LinkId link);
+  void step(const GroupEvent& event);
+  void perform(const GroupAction& action);
+  void ring();
+  void when_awake(Timeline::Task task);
+
+  void start_workers(const StartRound& round);
+  void signal_workers(int signal);
+  void end_at(int serial, TimePoint when, ExitStatus how);
+  void end_worker(int serial);
+  void report_exit(FakeWorker& worker);
+  void sweep(TimePoint give_up);
+  bool busy() const { return connecting_ || receiving_; }
+
+  World& world_;
+  Invariants& invariants_;
+  int host_;
+  GroupRules rules_;
+  GroupMachine machine_;
+  NodeId id_;
+  int joins_ = 0;
+  LinkId link_ = -1;
+  bool connecting_ = false;
+  bool receiving_ = false;
+  bool rejoin_ = false;
+  TimePoint connect_until_;
+  StartRound round_{.round = 0};
+  int finished_ = 0;
+  std::map<int, FakeWorker> alive_;  // by serial number
+  int spawned_ = 0;
+  TimePoint last_heard_;
+  TimePoint alarm_set_for_ = TimePoint::max();
+  bool frozen_ = false;
+  std::vector<Timeline::Task> held_;  // what happened while it was frozen
+  bool told_to_stop_ = false;
+  bool was_stuck_ = false;
+  bool dead_ = false;
+  std::optional<AgentEnd> end_;
+};
+
+}  // namespace ddprun::simulation

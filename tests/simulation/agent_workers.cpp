@@ -1,0 +1,140 @@
+// The part of AgentShell that stands for processes, and for what happens to an agent itself.
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "tests/simulation/agent_shell.hpp"
+#include "tests/simulation/invariants.hpp"
+
+namespace ddprun::simulation {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr milliseconds kStartApartMax{1'000};  // workers of a round do not end at the same time
+constexpr milliseconds kTermMax{1'500};        // how long a worker takes to heed SIGTERM
+constexpr milliseconds kKillMax{50};
+constexpr milliseconds kStuckMax{25'000};
+
+}  // namespace
+
+void AgentShell::start_workers(const StartRound& round) {
+  invariants_.starts_workers(*this, round);
+  round_ = round;
+  finished_ = 0;
+  for (int rank = 0; rank < rules_.workers; ++rank) {
+    const bool ignores = world_.random.chance(world_.plan.ignores_term_percent);
+    const bool stuck = ignores && world_.random.chance(world_.plan.stuck_percent);
+    alive_[++spawned_] = {round.round, rank, ignores, stuck, TimePoint::max(), {}, false};
+    const auto length = world_.run_time(round.round) + world_.random.time(0ms, kStartApartMax);
+    if (world_.random.chance(world_.plan.failure_percent))
+      end_at(spawned_, world_.time.now() + world_.random.time(0ms, length), {.code = 1});
+    else
+      end_at(spawned_, world_.time.now() + length, {});
+  }
+}
+
+void AgentShell::signal_workers(int signal) {
+  const TimePoint now = world_.time.now();
+  for (const auto& [serial, worker] : alive_) {
+    if (signal == SIGKILL && worker.stuck)
+      end_at(serial, now + world_.random.time(0ms, kStuckMax), {.signal = SIGKILL});
+    else if (signal == SIGKILL)
+      end_at(serial, now + world_.random.time(0ms, kKillMax), {.signal = SIGKILL});
+    else if (signal != SIGCONT && !worker.ignores_term)
+      end_at(serial, now + world_.random.time(0ms, kTermMax), {.signal = signal});
+    else if (signal != SIGCONT)
+      end_at(serial, TimePoint::max(), {});  // it cleans up, and does not come to an end
+  }
+}
+
+/// The first end that comes is its end.
+void AgentShell::end_at(int serial, TimePoint when, ExitStatus how) {
+  FakeWorker& worker = alive_.at(serial);
+  if (when == TimePoint::max()) worker.ends = when;
+  if (when >= worker.ends) return;
+  worker.ends = when;
+  worker.how = how;
+  world_.time.at(when, [this, serial] { end_worker(serial); });
+}
+
+void AgentShell::end_worker(int serial) {
+  const auto found = alive_.find(serial);
+  if (found == alive_.end() || found->second.ends > world_.time.now()) return;
+  FakeWorker worker = found->second;
+  alive_.erase(found);
+  if (worker.how.ok() && worker.round == round_.round) ++finished_;
+  report_exit(worker);
+}
+
+/// Posted, as the shell does: the machine takes one event at a time.
+void AgentShell::report_exit(FakeWorker& worker) {
+  if (std::exchange(worker.reported, true)) return;
+  const WorkerFailure how{.host = "host" + std::to_string(host_),
+                          .group_rank = round_.group_rank,
+                          .rank = round_.first_rank + worker.local_rank,
+                          .local_rank = worker.local_rank,
+                          .status = worker.how};
+  world_.time.after(0ms, [this, how] {
+    when_awake([this, how] {
+      if (!gone()) step(WorkerExited{how});
+    });
+  });
+}
+
+/// Kills what is left, and gives up in the end.
+void AgentShell::sweep(TimePoint give_up) {
+  if (dead_) return;
+  if (frozen_) return when_awake([this, give_up] { sweep(give_up); });
+  const bool given_up = world_.time.now() >= give_up;
+  if (!alive_.empty() && !given_up)
+    return world_.time.after(100ms, [this, give_up] { sweep(give_up); });
+  if (!alive_.empty()) was_stuck_ = true;
+  alive_.clear();
+  step(TreeGone{});
+}
+
+void AgentShell::kill() {
+  if (gone()) return;
+  dead_ = true;
+  alive_.clear();
+  if (receiving_) world_.network.close(link_, Side::kAgent);
+}
+
+void AgentShell::power_off() {
+  world_.network.cut(host_, true, true);
+  if (receiving_) world_.network.break_link(link_, std::nullopt, std::nullopt);
+  dead_ = true;
+  alive_.clear();
+}
+
+void AgentShell::freeze() { frozen_ = true; }
+
+/// What is due and what came meanwhile is seen in any order.
+void AgentShell::thaw() {
+  if (!frozen_) return;
+  frozen_ = false;
+  last_heard_ = world_.time.now();
+  if (world_.random.chance(50)) ring();
+  for (const Timeline::Task& task : std::exchange(held_, {})) task();
+  ring();
+}
+
+void AgentShell::stop_signal(int signal) {
+  if (gone()) return;
+  told_to_stop_ = true;
+  when_awake([this, signal] {
+    if (!gone()) step(StopSignal{signal});
+  });
+}
+
+void AgentShell::worker_exits(ExitStatus how) {
+  const auto running = std::ranges::find_if(
+      alive_, [&](const auto& entry) { return entry.second.ends > world_.time.now(); });
+  if (running != alive_.end()) end_at(running->first, world_.time.now(), how);
+}
+
+int AgentShell::round_alive() const { return alive_.empty() ? 0 : alive_.begin()->second.round; }
+
+}  // namespace ddprun::simulation

@@ -1,0 +1,42 @@
+// Cluster: one coordinator and its agents on a fake network, from a seed to the end of the job.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/agent_shell.hpp"
+#include "tests/simulation/coordinator_shell.hpp"
+#include "tests/simulation/invariants.hpp"
+#include "tests/simulation/world.hpp"
+
+namespace ddprun::simulation {
+
+class Cluster {
+ public:
+  Cluster(std::uint64_t seed, std::size_t trace_lines_max);
+  Cluster(const Cluster&) = delete;
+
+  struct Outcome {
+    std::optional<std::string> broken;  // the invariant
+    std::chrono::milliseconds simulated{};
+    int rounds = 0;
+    int faults = 0;
+    std::deque<std::string> trace;
+  };
+  static Outcome run(std::uint64_t seed, std::size_t trace_lines_max);
+
+  void add_agent();
+
+  World world;
+  Invariants invariants;
+  CoordinatorShell coordinator;
+  std::vector<std::unique_ptr<AgentShell>> agents;
+
+ private:
+  void deliver(LinkId link, Side to, const Parcel& parcel);
+  bool over() const;
+};
+
+}  // namespace ddprun::simulation

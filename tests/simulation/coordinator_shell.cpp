@@ -1,0 +1,81 @@
+#include "tests/simulation/coordinator_shell.hpp"
+
+#include <utility>
+
+#include "rendezvous/match.hpp"
+#include "tests/simulation/invariants.hpp"
+
+namespace ddprun::simulation {
+
+namespace {
+
+constexpr milliseconds kTimerLateMax{5};
+
+}  // namespace
+
+void CoordinatorShell::receive(LinkId link, const Parcel& parcel) {
+  if (frozen_) return held_.push_back([this, link, parcel] { receive(link, parcel); });
+  if (std::holds_alternative<HangUp>(parcel)) return hung_up(link);
+  const auto& message = std::get<AgentMessage>(parcel);
+  if (const auto* join = std::get_if<Join>(&message)) {
+    nodes_[link] = join->node;
+    agents_[join->node] = link;
+  }
+  step(FromNode{nodes_[link], message});
+}
+
+void CoordinatorShell::hung_up(LinkId link) {
+  world_.network.close(link, Side::kCoordinator);
+  const NodeId node = nodes_[link];
+  const auto agent = agents_.find(node);  // gone already when the node left or was dropped
+  if (agent != agents_.end() && agent->second == link) step(NodeLost{node, "connection closed"});
+}
+
+void CoordinatorShell::step(const RoundEvent& event) {
+  const std::vector<RoundAction> actions = machine_.step(event, world_.time.now());
+  invariants_.coordinator_did(event, actions);
+  for (const RoundAction& action : actions) perform(action);
+  tick();
+}
+
+void CoordinatorShell::perform(const RoundAction& action) {
+  match(
+      action,
+      [&](const SendTo& a) {
+        const auto agent = agents_.find(a.node);
+        if (agent != agents_.end())
+          world_.network.send(agent->second, Side::kCoordinator, a.message);
+      },
+      [&](const DropNode& a) {
+        const auto agent = agents_.find(a.node);
+        if (agent == agents_.end()) return;
+        world_.network.finish(agent->second, Side::kCoordinator);
+        agents_.erase(agent);
+      },
+      [](const OpenStore&) {});
+}
+
+/// Ticks when it is due; otherwise sees to it that it will be looked at again by then.
+void CoordinatorShell::tick() {
+  if (frozen_) return;
+  const auto due = machine_.next_tick();
+  if (due && world_.time.now() >= *due) return step(Tick{});
+  if (!due || *due >= tick_set_for_) return;
+  tick_set_for_ = *due;
+  world_.time.at(*due + world_.random.time(milliseconds{0}, kTimerLateMax), [this] {
+    tick_set_for_ = TimePoint::max();
+    tick();
+  });
+}
+
+/// What is due and what came meanwhile is seen in any order.
+void CoordinatorShell::thaw() {
+  if (!frozen_) return;
+  frozen_ = false;
+  awake_since_ = world_.time.now();
+  if (world_.random.chance(50)) tick();
+  for (const Timeline::Task& task : std::exchange(held_, {})) task();
+  tick();
+}
+
+}  // namespace ddprun::simulation

@@ -1,0 +1,49 @@
+// CoordinatorShell: what rendezvous/server.cpp does around a RoundMachine.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "rendezvous/round_machine.hpp"
+#include "tests/simulation/world.hpp"
+
+namespace ddprun::simulation {
+
+class Invariants;
+
+class CoordinatorShell {
+ public:
+  CoordinatorShell(World& world, Invariants& invariants)
+      : world_{world}, invariants_{invariants}, machine_{world.plan.rounds, world.time.now()} {
+    tick();
+  }
+  CoordinatorShell(const CoordinatorShell&) = delete;
+
+  void receive(LinkId link, const Parcel& parcel);
+
+  // What may happen to it.
+  void freeze() { frozen_ = true; }
+  void thaw();
+
+  bool frozen() const { return frozen_; }
+  TimePoint awake_since() const { return awake_since_; }
+  bool job_ended() const { return machine_.ended(); }
+
+ private:
+  void hung_up(LinkId link);
+  void step(const RoundEvent& event);
+  void perform(const RoundAction& action);
+  void tick();
+
+  World& world_;
+  Invariants& invariants_;
+  RoundMachine machine_;
+  std::map<LinkId, NodeId> nodes_;   // who is at the other end, from its Join on
+  std::map<NodeId, LinkId> agents_;  // that were not dropped
+  TimePoint tick_set_for_ = TimePoint::max();
+  bool frozen_ = false;
+  TimePoint awake_since_;
+  std::vector<Timeline::Task> held_;  // what came while it was frozen
+};
+
+}  // namespace ddprun::simulation

@@ -1,0 +1,147 @@
+#include "tests/simulation/faults.hpp"
+
+#include <csignal>
+#include <string>
+
+namespace ddprun::simulation {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kAgentsMax = 10;
+constexpr milliseconds kSecondSignalMax{2'000};
+
+}  // namespace
+
+Faults::Faults(Cluster& cluster) : cluster_{cluster}, world_{cluster.world} {
+  pause_max_ = world_.random.time(1s, 40s);
+  calm_at_ = world_.time.now() + world_.random.time(20s, 300s);
+  world_.time.after(world_.random.time(0ms, pause_max_), [this] { strike(); });
+}
+
+void Faults::strike() {
+  if (world_.time.now() >= calm_at_) return calm_down();
+  world_.time.after(world_.random.time(0ms, pause_max_), [this] { strike(); });
+  ++count_;
+  AgentShell& agent =
+      *cluster_.agents[world_.random.number(0, static_cast<int>(cluster_.agents.size()) - 1)];
+  const int kind = world_.random.number(0, 99);
+  if (kind < 15 && cluster_.agents.size() < kAgentsMax) {
+    cluster_.add_agent();
+    note("starts", *cluster_.agents.back());
+  } else if (kind < 20) {
+    freeze_coordinator();
+  } else if (agent.gone()) {
+    --count_;
+  } else if (kind < 50) {
+    hit_node(agent);
+  } else if (kind < 80) {
+    hit_network(agent);
+  } else {
+    hit_workers(agent);
+  }
+}
+
+void Faults::hit_node(AgentShell& agent) {
+  const int kind = world_.random.number(0, 99);
+  if (kind < 20) {
+    note("is killed", agent);
+    agent.kill();
+  } else if (kind < 30) {
+    note("loses its power", agent);
+    agent.power_off();
+  } else if (kind < 85) {
+    freeze(agent);
+  } else {
+    note("gets SIGTERM", agent);
+    agent.stop_signal(SIGTERM);
+    if (world_.random.chance(50))
+      world_.time.after(world_.random.time(0ms, kSecondSignalMax),
+                        [&agent] { agent.stop_signal(SIGTERM); });
+  }
+}
+
+void Faults::freeze(AgentShell& agent) {
+  if (agent.frozen()) return;
+  note("freezes", agent);
+  agent.freeze();
+  world_.time.after(a_while(), [this, &agent] {
+    if (agent.frozen()) note("thaws", agent);
+    agent.thaw();
+  });
+}
+
+void Faults::freeze_coordinator() {
+  if (cluster_.coordinator.frozen()) return;
+  world_.trace.note(world_.time.now(), [] { return "* the coordinator freezes"; });
+  cluster_.coordinator.freeze();
+  world_.time.after(a_while(), [this] {
+    world_.trace.note(world_.time.now(), [] { return "* the coordinator thaws"; });
+    cluster_.coordinator.thaw();
+  });
+}
+
+void Faults::hit_network(AgentShell& agent) {
+  const int kind = world_.random.number(0, 99);
+  if (kind < 30) {
+    break_link(agent);
+  } else if (kind < 80) {
+    cut(agent);
+  } else {
+    note("has a slow link", agent);
+    world_.network.slow_down(agent.host(), world_.random.time(50ms, 1500ms));
+  }
+}
+
+void Faults::break_link(AgentShell& agent) {
+  if (agent.link() < 0) return;
+  note("has a connection that breaks", agent);
+  world_.network.break_link(agent.link(), when_learned(), when_learned());
+}
+
+void Faults::cut(AgentShell& agent) {
+  note("is cut off", agent);
+  const int kind = world_.random.number(0, 3);  // one way, the other way, both
+  world_.network.cut(agent.host(), kind != 1, kind != 0);
+  world_.time.after(a_while(), [this, &agent] {
+    if (agent.gone()) return;
+    note("is no longer cut off", agent);
+    world_.network.heal(agent.host());
+  });
+}
+
+void Faults::hit_workers(AgentShell& agent) {
+  const bool fails = world_.random.chance(70);
+  note(fails ? "has a worker that fails" : "has a worker that exits with 0", agent);
+  agent.worker_exits({.code = fails ? 1 : 0});
+}
+
+/// What lost its power stays away: its cable is the only one that is not healed.
+void Faults::calm_down() {
+  world_.trace.note(world_.time.now(), [] { return "* no more faults"; });
+  for (const auto& agent : cluster_.agents) {
+    agent->thaw();
+    world_.network.slow_down(agent->host(), Network::kDelayMax);
+    if (!agent->gone()) world_.network.heal(agent->host());
+  }
+  cluster_.coordinator.thaw();
+  cluster_.invariants.calm_begins();
+}
+
+void Faults::note(const char* what, const AgentShell& agent) {
+  world_.trace.note(world_.time.now(),
+                    [&] { return "* host" + std::to_string(agent.host()) + " " + what; });
+}
+
+std::optional<milliseconds> Faults::when_learned() {
+  if (world_.random.chance(30)) return std::nullopt;
+  return world_.random.time(0ms, a_while());
+}
+
+/// Shorter or longer than the timeout that notices it.
+milliseconds Faults::a_while() {
+  return world_.random.time(100ms, 3 * world_.plan.rounds.heartbeat_timeout);
+}
+
+}  // namespace ddprun::simulation

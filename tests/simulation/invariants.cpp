@@ -1,0 +1,167 @@
+#include "tests/simulation/invariants.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <variant>
+
+#include "tests/simulation/cluster.hpp"
+
+namespace ddprun::simulation {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+template <typename Message>
+const Message* sent_as(const RoundAction& action) {
+  const auto* send = std::get_if<SendTo>(&action);
+  return send ? std::get_if<Message>(&send->message) : nullptr;
+}
+
+std::string round_name(int round) { return "round " + std::to_string(round); }
+
+}  // namespace
+
+void Invariants::joins(const AgentShell& agent) {
+  require(agent.round_alive() == 0, [&] {
+    return "joined with live workers: " + agent.id() + " has some of " +
+           round_name(agent.round_alive());
+  });
+}
+
+void Invariants::exits(const AgentShell& agent) {
+  require(agent.round_alive() == 0, [&] {
+    return "nothing left behind: " + agent.id() + " exits while workers of " +
+           round_name(agent.round_alive()) + " are alive";
+  });
+}
+
+void Invariants::starts_workers(const AgentShell& agent, const StartRound& round) {
+  require(agent.round_alive() == 0, [&] {
+    return "one round on a node: " + agent.id() + " starts " + round_name(round.round) +
+           " while workers of " + round_name(agent.round_alive()) + " are alive";
+  });
+  const auto counted = counted_.find(agent.id());
+  if (counted == counted_.end()) return;  // dropped, and does not know it yet
+  require(!verdict_.has_value(), [&] {
+    return "the end is the end: " + agent.id() + " starts " + round_name(round.round) +
+           " after the verdict";
+  });
+}
+
+void Invariants::coordinator_did(const RoundEvent& event, const std::vector<RoundAction>& actions) {
+  heard(event);
+  const bool fails = is_first_failure(event);
+  std::vector<StartRound> sealed;
+  bool stops = false;
+  for (const RoundAction& action : actions) {
+    if (const auto* drop = std::get_if<DropNode>(&action)) counted_.erase(drop->node);
+    if (const auto* send = std::get_if<SendTo>(&action)) sent(*send, sealed);
+    stops = stops || sent_as<StopRound>(action) != nullptr;
+  }
+  if (stops) stopping_ = true;
+  if (stops && fails) ++failures_;
+  if (!sealed.empty()) check_sealed(sealed);
+}
+
+void Invariants::heard(const RoundEvent& event) {
+  const auto* from = std::get_if<FromNode>(&event);
+  const auto node = from ? counted_.find(from->node) : counted_.end();
+  if (node != counted_.end()) node->second.heard = world_.time.now();
+}
+
+/// Of a round that runs, on a node that takes part in it.
+bool Invariants::is_first_failure(const RoundEvent& event) const {
+  const auto* from = std::get_if<FromNode>(&event);
+  const auto* failed = from ? std::get_if<WorkerFailed>(&from->message) : nullptr;
+  const auto node = failed ? counted_.find(from->node) : counted_.end();
+  return node != counted_.end() && node->second.round == round_ && failed->round == round_ &&
+         !stopping_;
+}
+
+void Invariants::sent(const SendTo& action, std::vector<StartRound>& sealed) {
+  if (std::holds_alternative<Joined>(action.message))
+    counted_[action.node] = {0, world_.time.now()};
+  if (const auto* verdict = std::get_if<EndJob>(&action.message)) check_verdict(*verdict);
+  const auto* start = std::get_if<StartRound>(&action.message);
+  if (!start) return;
+  require(!verdict_.has_value(), [&] {
+    return "the end is the end: " + round_name(start->round) + " is sealed after it";
+  });
+  require(counted_.contains(action.node), [&] { return action.node + " is no node of the job"; });
+  if (sealed.empty()) check_nobody_left(start->round);
+  counted_[action.node].round = start->round;
+  sealed.push_back(*start);
+}
+
+void Invariants::check_sealed(const std::vector<StartRound>& sealed) {
+  const StartRound& first = sealed.front();
+  const auto& rules = world_.plan.rounds;
+  const int size = static_cast<int>(sealed.size());
+  require(first.round > round_, [&] {
+    return "rounds only grow: " + round_name(first.round) + " follows " + round_name(round_);
+  });
+  require(rules.nodes_min <= size && size <= rules.nodes_max, [&] {
+    return "MIN:MAX: " + round_name(first.round) + " has " + std::to_string(size) + " nodes";
+  });
+  require(failures_ <= rules.restarts_max && first.attempt == failures_, [&] {
+    return "restart budget: " + round_name(first.round) + " is attempt " +
+           std::to_string(first.attempt) + " after " + std::to_string(failures_) + " failures of " +
+           std::to_string(rules.restarts_max) + " allowed";
+  });
+  std::vector<StartRound> ranked = sealed;
+  std::ranges::sort(ranked, {}, &StartRound::group_rank);
+  for (int rank = 0; rank < size; ++rank)
+    require(ranked[rank].group_rank == rank && ranked[rank].group_world_size == size &&
+                ranked[rank].round == first.round && ranked[rank].attempt == first.attempt &&
+                ranked[rank].world_size == first.world_size &&
+                (rank == 0 ? ranked[rank].first_rank == 0
+                           : ranked[rank].first_rank > ranked[rank - 1].first_rank),
+            [&] { return "ranks without gaps: not in " + round_name(first.round); });
+  round_ = first.round;
+  world_size_ = first.world_size;
+  stopping_ = false;
+}
+
+void Invariants::check_nobody_left(int next_round) {
+  for (const auto& [id, counted] : counted_) {
+    const AgentShell* left = agent(id);
+    require(!left || left->round_alive() == 0, [&] {
+      return "one round at a time: " + round_name(next_round) + " starts while workers of " +
+             round_name(left->round_alive()) + " are alive on " + id;
+    });
+  }
+}
+
+void Invariants::check_verdict(const EndJob& verdict) {
+  const auto& rules = world_.plan.rounds;
+  require(!verdict_ || *verdict_ == verdict, [] { return "one verdict: there are two"; });
+  verdict_ = verdict;
+  int finished = 0;
+  for (const auto& agent : cluster_.agents)
+    if (agent->round() == round_) finished += agent->finished_in_round();
+  if (verdict.outcome == EndJob::Outcome::kFinished)
+    require(finished == world_size_, [&] {
+      return "finished means all: " + std::to_string(finished) + " of " +
+             std::to_string(world_size_) + " workers of " + round_name(round_) +
+             " have exited with 0";
+    });
+  if (verdict.outcome == EndJob::Outcome::kFailed)
+    require(failures_ == rules.restarts_max + 1, [&] {
+      return "restart budget: given up after " + std::to_string(failures_) + " failures, " +
+             std::to_string(rules.restarts_max) + " restarts allowed";
+    });
+  if (verdict.outcome == EndJob::Outcome::kTimedOut)
+    require(static_cast<int>(counted_.size()) < rules.nodes_min, [&] {
+      return "timed out for a reason: " + std::to_string(counted_.size()) + " nodes are there, " +
+             std::to_string(rules.nodes_min) + " needed";
+    });
+}
+
+const AgentShell* Invariants::agent(const NodeId& node) const {
+  const auto found =
+      std::ranges::find_if(cluster_.agents, [&](const auto& a) { return a->id() == node; });
+  return found == cluster_.agents.end() ? nullptr : found->get();
+}
+
+}  // namespace ddprun::simulation

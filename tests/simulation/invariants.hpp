@@ -1,0 +1,79 @@
+// Invariants: what must hold at every moment of a simulated run, whatever happens. They see what
+// coordinator and agents do from outside, and know nothing of what the machines remember.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/world.hpp"
+
+namespace ddprun::simulation {
+
+class Cluster;
+class AgentShell;
+
+class Invariants {
+ public:
+  Invariants(World& world, Cluster& cluster) : world_{world}, cluster_{cluster} {}
+
+  // What the shells tell, when it happens.
+  void joins(const AgentShell& agent);
+  void starts_workers(const AgentShell& agent, const StartRound& round);
+  void exits(const AgentShell& agent);
+  void coordinator_did(const RoundEvent& event, const std::vector<RoundAction>& actions);
+
+  /// Whatever follows from time alone; after every event.
+  void check();
+
+  /// Faults are over: from now on the job has to make progress.
+  void calm_begins();
+  /// Nobody may wait longer than until then.
+  std::optional<TimePoint> deadline() const { return deadline_; }
+  void check_end();
+
+  /// The first that was broken.
+  const std::optional<std::string>& broken() const { return broken_; }
+  int rounds() const { return round_; }
+
+ private:
+  struct Counted {  // a node that joined and was not dropped
+    int round = 0;  // the last it is a member of
+    TimePoint heard;
+  };
+
+  template <typename Text>
+  void require(bool holds, Text text) {
+    if (!holds && !broken_) broken_ = text();
+  }
+  void heard(const RoundEvent& event);
+  bool is_first_failure(const RoundEvent& event) const;
+  void sent(const SendTo& action, std::vector<StartRound>& sealed);
+  void check_sealed(const std::vector<StartRound>& sealed);
+  void check_nobody_left(int next_round);
+  void check_verdict(const EndJob& verdict);
+  void check_cut_off(const AgentShell& agent);
+  void check_one_live_round();
+  void check_silent_evicted();
+  void check_progress();
+  bool round_runs() const;
+  const AgentShell* agent(const NodeId& node) const;
+  milliseconds stop_max() const;
+  milliseconds pause_max() const;
+
+  World& world_;
+  Cluster& cluster_;
+  std::map<NodeId, Counted> counted_;
+  int round_ = 0;
+  int world_size_ = 0;
+  bool stopping_ = false;
+  int failures_ = 0;  // that ended a round
+  std::optional<EndJob> verdict_;
+  std::optional<TimePoint> calm_since_;
+  std::optional<TimePoint> deadline_;
+  TimePoint last_fine_;
+  std::optional<std::string> broken_;
+};
+
+}  // namespace ddprun::simulation

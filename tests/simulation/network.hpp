@@ -1,0 +1,83 @@
+// Network: the connections between agents and the coordinator as TCP gives them. What arrives does
+// so in order and late by chance; a cable that is cut holds everything back until it is healed; a
+// connection that breaks loses what is under way, and each side learns of it later, or never.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "rendezvous/messages.hpp"
+#include "tests/simulation/random.hpp"
+#include "tests/simulation/timeline.hpp"
+
+namespace ddprun::simulation {
+
+using LinkId = int;
+enum class Side { kAgent, kCoordinator };
+struct HangUp {};  // the connection has ended
+using Parcel = std::variant<AgentMessage, CoordinatorMessage, HangUp>;
+
+class Network {
+ public:
+  static constexpr milliseconds kDelayMax{5};  // of a link that is not slow
+
+  using Deliver = std::function<void(LinkId, Side to, const Parcel&)>;
+
+  Network(Timeline& time, Random& random) : time_{time}, random_{random} {}
+  void on_arrival(Deliver deliver) { deliver_ = std::move(deliver); }
+
+  /// A connection of the agent on `host`, when can_connect().
+  LinkId connect(int host);
+  bool can_connect(int host);
+  int host_of(LinkId link) const { return links_[link].host; }
+
+  void send(LinkId link, Side from, Parcel parcel);
+  /// All that was sent arrives, and then the end; what the other side still sends arrives, too.
+  void finish(LinkId link, Side from);
+  /// The same, and nothing is received any more.
+  void close(LinkId link, Side from);
+
+  /// What was under way is lost. A side without a time never learns.
+  void break_link(LinkId link, std::optional<milliseconds> agent_learns,
+                  std::optional<milliseconds> coordinator_learns);
+  void cut(int host, bool to_agent, bool to_coordinator);
+  void heal(int host);
+  void slow_down(int host, milliseconds delay_max) { cable(host).delay_max = delay_max; }
+
+ private:
+  struct Sent {
+    TimePoint due;
+    Parcel parcel;
+  };
+  struct Stream {  // towards one side
+    std::deque<Sent> under_way;
+    TimePoint last_due;
+    bool finished = false;  // nothing can be sent after a HangUp
+    bool deaf = false;      // the receiver has closed its end
+  };
+  struct Link {
+    int host;
+    bool broken = false;
+    std::array<Stream, 2> towards{};
+  };
+  struct Cable {
+    std::array<bool, 2> cut{};  // towards the agent, towards the coordinator
+    milliseconds delay_max = kDelayMax;
+  };
+  Stream& stream(LinkId link, Side to) { return links_[link].towards[static_cast<int>(to)]; }
+  Cable& cable(int host);
+  void enqueue(LinkId link, Side to, milliseconds delay, Parcel parcel);
+  void arrive(LinkId link, Side to);
+
+  Timeline& time_;
+  Random& random_;
+  Deliver deliver_;
+  std::deque<Link> links_;
+  std::deque<Cable> cables_;  // one for every host
+};
+
+}  // namespace ddprun::simulation

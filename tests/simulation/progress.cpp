@@ -1,0 +1,117 @@
+// The invariants that follow from time alone: who must have stopped, been given up or gone on.
+#include <algorithm>
+#include <chrono>
+
+#include "tests/simulation/cluster.hpp"
+#include "tests/simulation/invariants.hpp"
+
+namespace ddprun::simulation {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// For timers that are late, and for messages under way.
+constexpr milliseconds kSlack{200};
+
+std::string in_seconds(Clock::duration time) {
+  return std::to_string(std::chrono::duration_cast<milliseconds>(time).count() / 1000) + " s";
+}
+
+}  // namespace
+
+void Invariants::check() {
+  check_one_live_round();
+  check_silent_evicted();
+  for (const auto& agent : cluster_.agents) check_cut_off(*agent);
+  if (calm_since_) check_progress();
+}
+
+void Invariants::check_one_live_round() {
+  int live = 0;
+  for (const auto& agent : cluster_.agents) {
+    const int round = agent->round_alive();
+    if (round == 0 || round == live || !counted_.contains(agent->id())) continue;
+    require(live == 0, [&] {
+      return "one round at a time: workers of rounds " + std::to_string(live) + " and " +
+             std::to_string(round) + " are alive together";
+    });
+    live = round;
+  }
+}
+
+void Invariants::check_silent_evicted() {
+  if (verdict_ || cluster_.coordinator.frozen()) return;
+  const auto timeout = world_.plan.rounds.heartbeat_timeout;
+  const TimePoint awake_since = cluster_.coordinator.awake_since();
+  for (const auto& [id, counted] : counted_) {
+    const auto silence = world_.time.now() - std::max(counted.heard, awake_since);
+    require(silence <= timeout + timeout / 10 + kSlack, [&] {
+      return "silence is noticed: nothing was heard of " + id + " for " + in_seconds(silence) +
+             ", and it is not lost";
+    });
+  }
+}
+
+void Invariants::check_cut_off(const AgentShell& agent) {
+  if (agent.gone() || agent.frozen() || agent.round_alive() == 0) return;
+  const auto silence = world_.time.now() - agent.last_heard();
+  require(silence <= world_.plan.group.heartbeat_timeout + stop_max() + kSlack, [&] {
+    return "who is cut off stops: " + agent.id() + " has heard nothing for " + in_seconds(silence) +
+           ", and workers of " + std::to_string(agent.round_alive()) + " are alive";
+  });
+}
+
+void Invariants::calm_begins() {
+  const int stops = world_.plan.rounds.restarts_max + 2 + static_cast<int>(cluster_.agents.size());
+  calm_since_ = last_fine_ = world_.time.now();
+  deadline_ = world_.time.now() + stops * (world_.plan.run_max + pause_max()) +
+              world_.plan.rounds.join_timeout;
+}
+
+void Invariants::check_progress() {
+  const TimePoint now = world_.time.now();
+  const auto able = std::ranges::count_if(
+      cluster_.agents, [](const auto& agent) { return !agent->gone() && !agent->told_to_stop(); });
+  if (verdict_ || able < world_.plan.rounds.nodes_min || round_runs()) last_fine_ = now;
+  require(now - last_fine_ <= pause_max(), [&] {
+    return "progress: " + std::to_string(able) + " nodes are there, " +
+           std::to_string(world_.plan.rounds.nodes_min) + " needed, and no round has run for " +
+           in_seconds(now - last_fine_);
+  });
+}
+
+/// In fact, and not only in the eyes of the coordinator.
+bool Invariants::round_runs() const {
+  int members = 0;
+  for (const auto& [id, counted] : counted_) {
+    if (counted.round != round_ || round_ == 0) continue;
+    const AgentShell* member = agent(id);
+    if (!member || member->gone() || member->round() != round_) return false;
+    ++members;
+  }
+  return members > 0 && !stopping_;
+}
+
+void Invariants::check_end() {
+  for (const auto& agent : cluster_.agents)
+    require(agent->gone(), [&] {
+      return "nobody waits for ever: " + agent->id() + " has not ended, long after faults did";
+    });
+  require(cluster_.coordinator.job_ended(),
+          [] { return "nobody waits for ever: the job has not ended, long after faults did"; });
+}
+
+/// From the order to stop to the end of the last worker.
+milliseconds Invariants::stop_max() const {
+  const milliseconds stuck = world_.plan.stuck_percent > 0 ? 2 * kKillTimeout : 0ms;
+  return world_.plan.group.shutdown_timeout + stuck + kSlack;
+}
+
+/// Silence is noticed, workers are stopped, nodes join again, and for that the others are stopped.
+milliseconds Invariants::pause_max() const {
+  const auto& rules = world_.plan.rounds;
+  return 3 * rules.heartbeat_timeout + 2 * stop_max() + rules.last_call_timeout + 5s;
+}
+
+}  // namespace ddprun::simulation
