@@ -34,6 +34,13 @@ struct LogSpec {
   std::string prefix_template = "[${role_name}${local_rank}]:";
 };
 
+/// Which node runs the coordinator.
+enum class Hosting {
+  kHere,
+  kElsewhere,
+  kAtEndpoint,  // the one whose address the endpoint is; of several agents there, the first
+};
+
 /// Whether workers write to a pseudo-terminal.
 enum class Pty { kAsOurs, kAlways, kNever };  // kAsOurs: where ddprun's own stream is a terminal
 
@@ -44,7 +51,8 @@ struct LaunchSpec {
   int workers = 1;                     // of this node
 
   RoundRules rules;
-  Endpoint coordinator;         // where this node hosts it; port 0: any free one
+  Endpoint coordinator;         // "": loopback; port 0: any free one
+  Hosting hosting = Hosting::kHere;
   bool rejoin = false;          // a lost coordinator may come back
   int node_rank = -1;           // the wanted group rank; -1: any
   std::string run_id = "none";  // "": a fresh one

@@ -39,20 +39,19 @@ class Interpreter {
 
  private:
   Result<void> size() {
+    const auto nodes = parse_nodes(settings_["nnodes"]);
+    if (!nodes) return nodes.error();
+    spec_.rules.nodes_min = nodes->min;
+    spec_.rules.nodes_max = nodes->max;
     const auto count = worker_count();
     if (!count) return count.error();
     spec_.workers = *count;
-    const auto nodes = parse_nodes(settings_["nnodes"]);
-    if (!nodes) return nodes.error();
-    if (nodes->max > 1)
-      return unexpected(settings_["nnodes"], "this version runs jobs on one node, expected 1");
-    spec_.rules.nodes_min = nodes->min;
-    spec_.rules.nodes_max = nodes->max;
     return {};
   }
 
   Result<int> worker_count() {
     const Setting& setting = settings_["nproc-per-node"];
+    if (setting.text.find(',') != std::string::npos) return worker_count_of_node(setting);
     if (setting.text == "cpu") return surroundings_.cpus();
     if (setting.text == "gpu" || setting.text == "auto") {
       const int gpus = surroundings_.gpus();
@@ -68,6 +67,20 @@ class Interpreter {
                         fmt::format("expected a whole number from 1 to {}, auto, gpu or cpu",
                                     kWorkersPerNodeMax));
     return count;
+  }
+
+  /// "4,4,2": by node rank.
+  Result<int> worker_count_of_node(const Setting& setting) {
+    const auto counts = parse_counts(setting, kWorkersPerNodeMax);
+    if (!counts) return counts.error();
+    if (static_cast<int>(counts->size()) != spec_.rules.nodes_max)
+      return unexpected(setting, fmt::format("expected one number for each of {} nodes (--nnodes)",
+                                             spec_.rules.nodes_max));
+    if (!settings_["node-rank"].given && counts->size() > 1)
+      return unexpected(setting, "which of them is this node's? --node-rank says so");
+    const auto rank = parse_integer(settings_["node-rank"], 0, spec_.rules.nodes_max - 1);
+    if (!rank) return rank.error();
+    return (*counts)[*rank];
   }
 
   Result<void> failure() {
@@ -90,18 +103,34 @@ class Interpreter {
     spec_.rules.last_call_timeout = times->last_call.value_or(spec_.rules.last_call_timeout);
     spec_.rules.heartbeat_timeout = times->heartbeat.value_or(spec_.rules.heartbeat_timeout);
     spec_.run_id = settings_["rdzv-id"].text;
-    const std::string& backend = settings_["rdzv-backend"].text;
     if (settings_.on("standalone")) return meet_alone();
-    if (backend == "static") return meet_static();
-    if (backend == "c10d") return meet_c10d();
-    return unexpected(settings_["rdzv-backend"],
-                      "etcd is not there in this version, expected static or c10d");
+    if (spec_.run_id.empty() && several_nodes())
+      return unexpected(settings_["rdzv-id"], "the nodes of a job need a name in common");
+    const std::string& backend = settings_["rdzv-backend"].text;
+    const auto met = backend == "static" ? meet_static()
+                     : backend == "c10d" ? meet_c10d()
+                                         : unexpected(settings_["rdzv-backend"],
+                                                      "etcd is not there in this version, expected "
+                                                      "static or c10d");
+    if (!met || !several_nodes()) return met;
+    if (spec_.coordinator.port == 0)
+      return unexpected(settings_["rdzv-endpoint"],
+                        "all nodes have to know the port, expected HOST:PORT");
+    if (times->is_host) spec_.hosting = *times->is_host ? Hosting::kHere : Hosting::kElsewhere;
+    spec_.rejoin = spec_.hosting != Hosting::kHere;
+    spec_.rules.options =
+        fmt::format("--nnodes={};--max-restarts={};--rdzv-id={}", settings_["nnodes"].text,
+                    spec_.rules.restarts_max, spec_.run_id);
+    return {};
   }
+
+  bool several_nodes() const { return spec_.rules.nodes_max > 1; }
 
   Result<void> meet_alone() {
     no_effect(
         {"rdzv-id", "rdzv-backend", "rdzv-endpoint", "node-rank", "master-addr", "master-port"},
         "with --standalone");
+    if (several_nodes()) return unexpected(settings_["nnodes"], "--standalone is for one node");
     spec_.run_id.clear();
     return {};
   }
@@ -120,20 +149,29 @@ class Interpreter {
     } else {
       if (address.text.empty()) return unexpected(address, "expected a host name or an address");
       // Nobody else has to know the port of a job on one node: any free one cannot be taken.
-      const bool any = !settings_["master-port"].given && spec_.rules.nodes_max == 1;
+      const bool any = !settings_["master-port"].given && !several_nodes();
       spec_.coordinator = {address.text, static_cast<std::uint16_t>(any ? 0 : *port)};
     }
     spec_.rules.master_addr = spec_.coordinator.host;
+    spec_.rules.nodes_min = spec_.rules.nodes_max;  // static knows no MIN, as in torchrun
+    if (several_nodes()) spec_.node_rank = *rank;
+    spec_.hosting = *rank == 0 ? Hosting::kHere : Hosting::kElsewhere;
     return {};
   }
 
   Result<void> meet_c10d() {
     no_effect({"node-rank", "master-addr", "master-port"}, "with --rdzv-backend c10d");
-    if (const Setting& setting = settings_["rdzv-endpoint"]; !setting.text.empty())
-      if (const auto endpoint = parse_endpoint(setting, kC10dPort); !endpoint)
-        return endpoint.error();
+    const Setting& setting = settings_["rdzv-endpoint"];
+    if (setting.text.empty() && several_nodes())
+      return usage("--rdzv-backend c10d needs --rdzv-endpoint HOST[:PORT], the same on all nodes");
+    if (!setting.text.empty()) {
+      auto endpoint = parse_endpoint(setting, kC10dPort);
+      if (!endpoint) return endpoint.error();
+      if (several_nodes()) spec_.coordinator = std::move(*endpoint);
+    }
+    spec_.hosting = several_nodes() ? Hosting::kAtEndpoint : Hosting::kHere;
     // On one node nobody else comes to the endpoint: a free port cannot be another job's.
-    spec_.coordinator.host = settings_["local-addr"].text;
+    if (!several_nodes()) spec_.coordinator.host = settings_["local-addr"].text;
     spec_.rules.master_addr = spec_.coordinator.host;
     return {};
   }

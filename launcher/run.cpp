@@ -116,13 +116,38 @@ std::vector<int> visible_gpu_nodes(const EnvironmentLookup& environment) {
   return visible;
 }
 
-/// One machine: nothing listens on a network, unless the user names an address of it.
+/// Where the coordinator listens: at the address that the user named, on one machine at loopback. A
+/// name may mean another address here than elsewhere (127.0.1.1): then at all.
+asio::ip::address listening_address(const LaunchSpec& spec, const asio::ip::address& resolved) {
+  boost::system::error_code is_name;
+  asio::ip::make_address(spec.coordinator.host, is_name);
+  if (spec.rules.nodes_max == 1 || !is_name || spec.coordinator.host == "localhost")
+    return resolved;
+  if (resolved.is_v4()) return asio::ip::address_v4::any();
+  return asio::ip::address_v6::any();
+}
+
+/// Of which nothing has to be free: any port there.
+bool is_own_address(asio::io_context& io, const asio::ip::address& address) {
+  boost::system::error_code error;
+  asio::ip::tcp::acceptor probe{io};
+  probe.open(asio::ip::tcp::endpoint{address, 0}.protocol(), error);
+  if (!error) probe.bind({address, 0}, error);
+  return !error;
+}
+
+/// The coordinator, if this node is the one to run it; nullptr when it runs elsewhere.
 Result<std::unique_ptr<Server>> host_coordinator(asio::io_context& io, LaunchSpec& spec) {
+  if (spec.hosting == Hosting::kElsewhere) return std::unique_ptr<Server>{};
   if (spec.coordinator.host.empty()) spec.coordinator.host = "127.0.0.1";
   const auto address = resolve(io, spec.coordinator.host);
   if (!address) return address.error();
+  const bool guessed = spec.hosting == Hosting::kAtEndpoint;
+  if (guessed && !is_own_address(io, *address)) return std::unique_ptr<Server>{};
   if (spec.rules.master_addr.empty()) spec.rules.master_addr = spec.coordinator.host;
-  auto server = Server::listen(io.get_executor(), spec.rules, *address, spec.coordinator.port);
+  auto server = Server::listen(io.get_executor(), spec.rules, listening_address(spec, *address),
+                               spec.coordinator.port);
+  if (!server && guessed) return std::unique_ptr<Server>{};  // another agent here was faster
   if (!server)
     return Error{
         server.error().kind,
@@ -131,8 +156,16 @@ Result<std::unique_ptr<Server>> host_coordinator(asio::io_context& io, LaunchSpe
                                       : "; is it an address of this machine?")};
   (*server)->start();
   spec.coordinator = {address->to_string(), (*server)->port()};
+  spec.rejoin = false;  // what runs in this process is not lost without it
   return server;
 }
+
+void say_where(const LaunchSpec& spec, bool here) {
+  spdlog::info("coordinator: {} port {}, {}", spec.coordinator.host, spec.coordinator.port,
+               here ? "on this node" : "on another node");
+}
+
+bool has_error_file(const WorkerFailure& failure) { return !failure.error_file.empty(); }
 
 /// A launcher above us (a ddprun that runs a ddprun) finds the first failure's record where it
 /// looks.
@@ -181,6 +214,7 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
   }
   auto server = host_coordinator(io, spec);
   if (!server) return server.error();
+  say_where(spec, *server != nullptr);
   if (const auto threads = threads_per_worker(spec.workers, node->usable_cpus);
       threads && !environment("OMP_NUM_THREADS"))
     spdlog::info("OMP_NUM_THREADS={} for each of {} workers ({} usable CPUs)", *threads,
@@ -189,13 +223,14 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
   auto agent = std::make_optional<Agent>(io.get_executor(), std::move(spec), std::move(*node),
                                          Consoles{out, err});
   signals.release();
-  AgentEnd end;
+  std::optional<AgentEnd> ended;
   co_spawn(io, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
     report_failure("the agent")(failure);
-    end = std::move(how);
-    (*server)->close();
+    ended = std::move(how);
+    if (*server) (*server)->close();
   });
-  while (!(*server)->closed()) io.run_one();
+  while (!ended) io.run_one();
+  const AgentEnd end = std::move(*ended);
   io.run_for(kGoodbyeTimeout);
   const RoundOutcome outcome = agent->outcome();
   signals.hold();
@@ -203,7 +238,7 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
   signals.only_interrupt();
   report(end, title, outcome, err);
   if (end.job.failure) hand_up_error_file(*end.job.failure, environment);
-  if (directory && end.job.failure && !end.job.failure->error_file.empty()) directory->keep();
+  if (directory && std::ranges::any_of(outcome.failures, has_error_file)) directory->keep();
   return exit_code(end);
 }
 

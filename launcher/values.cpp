@@ -246,6 +246,17 @@ Result<std::vector<Streams>> parse_streams(const Setting& setting, int workers) 
   return by_rank;
 }
 
+Result<std::vector<int>> parse_counts(const Setting& setting, int most) {
+  std::vector<int> counts;
+  for (const std::string& text : split(setting.text, ',')) {
+    const auto count = number<int>(text);
+    if (!count || *count < 1 || *count > most)
+      return unexpected(setting, fmt::format("expected numbers from 1 to {}, as in 4,4,2", most));
+    counts.push_back(*count);
+  }
+  return counts;
+}
+
 Result<std::optional<std::set<int>>> parse_ranks(const Setting& setting) {
   if (setting.text.empty()) return std::optional<std::set<int>>{};
   std::set<int> ranks;

@@ -39,6 +39,9 @@ Result<std::vector<int>> parse_signals(const Setting& setting);
 /// For each of `workers`: 0 none, 1 stdout, 2 stderr, 3 both; "3" or by local rank "0:3,12:1".
 Result<std::vector<Streams>> parse_streams(const Setting& setting, int workers);
 
+/// "4,4,2": numbers from 1 to `most`.
+Result<std::vector<int>> parse_counts(const Setting& setting, int most);
+
 /// "0,2,11"; nullopt when the option is not set.
 Result<std::optional<std::set<int>>> parse_ranks(const Setting& setting);
 

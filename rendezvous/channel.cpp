@@ -23,7 +23,9 @@ std::string text(const asio::ip::tcp::endpoint& endpoint) {
 Channel::Channel(asio::ip::tcp::socket socket, std::string already_read)
     : socket_{std::move(socket)}, inbox_{std::move(already_read)} {
   boost::system::error_code gone;  // noticed by the first read
-  peer_ = text(socket_.remote_endpoint(gone));
+  const auto remote = socket_.remote_endpoint(gone);
+  peer_ = text(remote);
+  address_ = remote.address();
   socket_.set_option(asio::ip::tcp::no_delay{true}, gone);
 }
 

@@ -37,12 +37,14 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   /// The peer's address and port in numbers: names are never looked up.
   const std::string& peer() const { return peer_; }
+  const asio::ip::address& address() const { return address_; }
 
  private:
   void write_next();
 
   asio::ip::tcp::socket socket_;
   std::string peer_;
+  asio::ip::address address_;
   std::string inbox_;
   std::string outbox_;   // queued
   std::string sending_;  // being written

@@ -1,9 +1,11 @@
 #include "rendezvous/round_machine.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "rendezvous/match.hpp"
+#include "rendezvous/natural_order.hpp"
 
 namespace ddprun {
 
@@ -12,6 +14,23 @@ namespace {
 /// How often silence is looked for; a fraction of the timeout, so that eviction is late by no more.
 std::chrono::milliseconds check_interval(const RoundRules& rules) {
   return std::max(rules.heartbeat_timeout / 10, std::chrono::milliseconds{1});
+}
+
+std::vector<std::string> split_options(const std::string& options) {
+  std::vector<std::string> parts;
+  std::istringstream in{options};
+  for (std::string part; std::getline(in, part, ';');) parts.push_back(part);
+  return parts;
+}
+
+/// Of two texts like "--nnodes=2;--max-restarts=3" the first option that differs.
+std::string option_difference(const std::string& here, const std::string& there,
+                              const std::string& host) {
+  const std::vector<std::string> ours = split_options(here);
+  const std::vector<std::string> theirs = split_options(there);
+  const auto [our, their] = std::ranges::mismatch(ours, theirs);
+  return "options differ between the nodes: '" + (our == ours.end() ? here : *our) +
+         "' at the coordinator, '" + (their == theirs.end() ? there : *their) + "' on " + host;
 }
 
 }  // namespace
@@ -67,8 +86,11 @@ void RoundMachine::admit(const Join& join, TimePoint now) {
                   ": use the same ddprun on all nodes");
   if (state_ == State::kEnded) return refuse("the job has already ended");
   if (join.options != rules_.options)
-    return refuse("options differ between the nodes: '" + rules_.options +
-                  "' at the coordinator, '" + join.options + "' on " + join.host);
+    return refuse(option_difference(rules_.options, join.options, join.host));
+  for (const auto& [id, other] : nodes_)
+    if (join.node_rank >= 0 && other.join.node_rank == join.node_rank)
+      return refuse("node rank " + std::to_string(join.node_rank) + " is " + other.join.host +
+                    "'s already, " + join.host + " asks for it, too (--node-rank)");
   nodes_[join.node] = Node{join, Phase::kReady, -1, arrivals_++, now};
   send(join.node, Joined{rules_.heartbeat_timeout.count()});
   if (state_ == State::kRunning && members() < rules_.nodes_max)
@@ -203,7 +225,8 @@ std::vector<NodeId> RoundMachine::choose_members() const {
   return ready;
 }
 
-/// Every rank goes to the node that asked for it, else to the one that had it, else to a newcomer.
+/// Every rank goes to the node that asked for it, else to the one that had it, else to a newcomer
+/// in the order of host names, then of arrival.
 std::vector<NodeId> RoundMachine::order_by_rank(const std::vector<NodeId>& members) const {
   std::vector<NodeId> ranked(members.size());
   std::vector<NodeId> unplaced = members;
@@ -218,6 +241,9 @@ std::vector<NodeId> RoundMachine::order_by_rank(const std::vector<NodeId>& membe
   };
   place([](const Node& node) { return node.join.node_rank; });
   place([](const Node& node) { return node.group_rank; });
+  std::ranges::stable_sort(unplaced, [&](const NodeId& a, const NodeId& b) {
+    return naturally_before(nodes_.at(a).join.host, nodes_.at(b).join.host);
+  });
   for (NodeId& slot : ranked) {
     if (!slot.empty()) continue;
     slot = unplaced.front();

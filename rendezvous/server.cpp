@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -92,8 +93,23 @@ asio::awaitable<void> Server::serve(tcp::socket socket) {
   const auto [error, size] = std::get<0>(first);
   if (error) co_return;
   std::string head{bytes.data(), size};
-  if (head[0] != kAgentFirstByte) co_return store_.adopt(std::move(socket), head);
+  if (head[0] != kAgentFirstByte) {
+    if (is_of_a_node(socket)) store_.adopt(std::move(socket), head);
+    co_return;
+  }
   co_await serve_agent(std::make_shared<Channel>(std::move(socket), std::move(head)));
+}
+
+/// Whoever comes to the store comes from where an agent of the job has come from.
+bool Server::is_of_a_node(const tcp::socket& socket) const {
+  boost::system::error_code gone;
+  const auto remote = socket.remote_endpoint(gone).address();
+  if (gone) return false;
+  const bool known = std::ranges::any_of(
+      agents_, [&](const auto& agent) { return agent.second->address() == remote; });
+  if (known || remote == socket.local_endpoint(gone).address()) return true;
+  spdlog::warn("refused a store client from {}: no node of the job is there", remote.to_string());
+  return false;
 }
 
 asio::awaitable<void> Server::serve_agent(std::shared_ptr<Channel> channel) {

@@ -35,6 +35,7 @@ class Server {
 
   asio::awaitable<void> accept_loop();
   asio::awaitable<void> serve(asio::ip::tcp::socket socket);
+  bool is_of_a_node(const asio::ip::tcp::socket& socket) const;
   asio::awaitable<void> serve_agent(std::shared_ptr<Channel> channel);
   asio::awaitable<void> tick_when_due();
   void step(const RoundEvent& event);

@@ -124,7 +124,6 @@ TEST_CASE_METHOD(CommandLineFixture, "bad values are named with the option and w
   CHECK(error({"--max-restarts=-1", script()}) ==
         "--max-restarts '-1': expected a whole number from 0 up");
   CHECK_THAT(error({"--shutdown-timeout", "nan", script()}), contains("expected seconds"));
-  CHECK_THAT(error({"--nnodes", "2", script()}), contains("--nnodes '2'"));
   CHECK_THAT(error({"-m", "--no-python", "x"}), contains("exclude each other"));
 }
 
@@ -227,7 +226,55 @@ TEST_CASE_METHOD(CommandLineFixture,
   CHECK(spec({"--rdzv-backend=c10d", "--rdzv-endpoint=somewhere", script()}).coordinator.port == 0);
 }
 
-TEST_CASE_METHOD(CommandLineFixture, "the rendezvous configuration sets the times, and knows its keys") {
+TEST_CASE_METHOD(CommandLineFixture, "a static job of several nodes meets at its first node") {
+  const Words where{"--nnodes=3", "--master-addr=10.0.0.1", "--rdzv-id=job"};
+  const auto node = [&](const char* rank) {
+    Words words = where;
+    words.insert(words.end(), {"--node-rank", rank, script()});
+    return spec(words);
+  };
+  CHECK(node("0").hosting == Hosting::kHere);
+  CHECK(node("0").coordinator.port == 29500);
+  CHECK(node("2").hosting == Hosting::kElsewhere);
+  CHECK(node("2").node_rank == 2);
+  CHECK(node("2").rejoin);
+  CHECK(node("1").rules.options == "--nnodes=3;--max-restarts=0;--rdzv-id=job");
+  CHECK_THAT(error({"--nnodes=3", "--node-rank=3", script()}), contains("from 0 to 2"));
+}
+
+TEST_CASE_METHOD(CommandLineFixture, "a c10d job of several nodes meets at its endpoint") {
+  const LaunchSpec s =
+      spec({"--nnodes=1:4", "--rdzv-backend=c10d", "--rdzv-endpoint=node7", script()});
+  CHECK(s.hosting == Hosting::kAtEndpoint);
+  CHECK(s.coordinator.host == "node7");
+  CHECK(s.coordinator.port == 29400);
+  CHECK(s.rules.nodes_min == 1);
+  CHECK(s.node_rank == -1);
+  const auto hosting = [&](const char* is_host) {
+    return spec({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=a:1", "--rdzv-conf",
+                 std::string{"is_host="} + is_host, script()})
+        .hosting;
+  };
+  CHECK(hosting("true") == Hosting::kHere);
+  CHECK(hosting("false") == Hosting::kElsewhere);
+  CHECK_THAT(error({"--nnodes=2", "--rdzv-backend=c10d", script()}), contains("--rdzv-endpoint"));
+  CHECK_THAT(error({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=a:0", script()}),
+             contains("know the port"));
+  CHECK_THAT(error({"--nnodes=2", "--rdzv-id=", script()}), contains("name in common"));
+  CHECK_THAT(error({"--nnodes=2", "--standalone", script()}), contains("for one node"));
+}
+
+TEST_CASE_METHOD(CommandLineFixture, "workers may be counted for each node by its rank") {
+  CHECK(spec({"--nnodes=3", "--nproc-per-node=4,4,2", "--node-rank=2", script()}).workers == 2);
+  CHECK_THAT(error({"--nnodes=2", "--nproc-per-node=4,4,2", "--node-rank=1", script()}),
+             contains("one number for each of 2 nodes"));
+  CHECK_THAT(error({"--nnodes=2", "--nproc-per-node=4,4", script()}), contains("--node-rank"));
+  CHECK_THAT(error({"--nnodes=2", "--nproc-per-node=4,x", "--node-rank=1", script()}),
+             contains("as in 4,4,2"));
+}
+
+TEST_CASE_METHOD(CommandLineFixture,
+                 "the rendezvous configuration sets the times, and knows its keys") {
   const LaunchSpec s = spec({"--rdzv-conf",
                              "join_timeout=20,last_call_timeout=1.5,keep_alive_interval=2,"
                              "keep_alive_max_attempt=4,is_host=yes,read_timeout=9",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rendezvous/natural_order.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -325,6 +326,45 @@ TEST_CASE_METHOD(RoundFixture, "a node that leaves after its workers finished di
   CHECK_FALSE(order<StopRound>("b").has_value());
   says("b", WorkersFinished{1});
   CHECK(order<EndJob>("b")->outcome == EndJob::Outcome::kFinished);
+}
+
+TEST_CASE_METHOD(RoundFixture, "newcomers get their ranks in the order of their hosts' names") {
+  job({.nodes_min = 3, .nodes_max = 3});
+  for (const char* node : {"node10", "node9", "node1"}) joins(node);
+  CHECK(start("node1").group_rank == 0);
+  CHECK(start("node9").group_rank == 1);
+  CHECK(start("node10").group_rank == 2);
+}
+
+TEST_CASE_METHOD(RoundFixture, "an option that differs is named with both values") {
+  job({.nodes_min = 2, .nodes_max = 2, .options = "--nnodes=2;--max-restarts=3"});
+  says("b", Join{.node = "b", .host = "h2", .options = "--nnodes=2;--max-restarts=1"});
+  const auto refused = order<Refused>("b");
+  REQUIRE(refused.has_value());
+  CHECK(refused->reason ==
+        "options differ between the nodes: '--max-restarts=3' at the coordinator, "
+        "'--max-restarts=1' on h2");
+}
+
+TEST_CASE_METHOD(RoundFixture, "a node rank belongs to one node, until that is lost") {
+  job({.nodes_min = 3, .nodes_max = 3});
+  joins("a", 1, 1);
+  joins("b", 1, 1);
+  REQUIRE(order<Refused>("b").has_value());
+  CHECK(dropped("b"));
+  is_lost("a");
+  joins("c", 1, 1);
+  CHECK_FALSE(order<Refused>("c").has_value());
+}
+
+TEST_CASE("host names are ordered as people read them") {
+  CHECK(naturally_before("n2", "n10"));
+  CHECK_FALSE(naturally_before("n10", "n2"));
+  CHECK(naturally_before("a9-ib1", "a10-ib0"));
+  CHECK(naturally_before("a007", "a8"));
+  CHECK(naturally_before("10.0.0.9", "10.0.0.10"));
+  CHECK(naturally_before("n", "n1"));
+  CHECK_FALSE(naturally_before("n1", "n1"));
 }
 
 }  // namespace
