@@ -82,6 +82,7 @@ class AgentShell {
   bool receiving_ = false;
   bool rejoin_ = false;
   TimePoint connect_until_;
+  TimePoint refused_until_;
   StartRound round_{.round = 0};
   int finished_ = 0;
   std::map<int, FakeWorker> alive_;  // by serial number

@@ -15,6 +15,7 @@ constexpr milliseconds kTimerLateMax{5};
 
 void CoordinatorShell::receive(LinkId link, const Parcel& parcel) {
   if (frozen_) return held_.push_back([this, link, parcel] { receive(link, parcel); });
+  if (gone_) return;
   if (std::holds_alternative<HangUp>(parcel)) return hung_up(link);
   const auto& message = std::get<AgentMessage>(parcel);
   if (const auto* join = std::get_if<Join>(&message)) {
@@ -57,7 +58,7 @@ void CoordinatorShell::perform(const RoundAction& action) {
 
 /// Ticks when it is due; otherwise sees to it that it will be looked at again by then.
 void CoordinatorShell::tick() {
-  if (frozen_) return;
+  if (frozen_ || gone_) return;
   const auto due = machine_.next_tick();
   if (due && world_.time.now() >= *due) return step(Tick{});
   if (!due || *due >= tick_set_for_) return;
@@ -76,6 +77,14 @@ void CoordinatorShell::thaw() {
   if (world_.random.chance(50)) tick();
   for (const Timeline::Task& task : std::exchange(held_, {})) task();
   tick();
+}
+
+void CoordinatorShell::end() {
+  gone_ = true;
+  frozen_ = false;
+  held_.clear();
+  world_.network.refuse();
+  for (const auto& [link, node] : nodes_) world_.network.close(link, Side::kCoordinator);
 }
 
 }  // namespace ddprun::simulation

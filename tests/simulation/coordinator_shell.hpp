@@ -24,7 +24,9 @@ class CoordinatorShell {
   // What may happen to it.
   void freeze() { frozen_ = true; }
   void thaw();
+  void end();  // its process; whoever is connected learns of it
 
+  bool gone() const { return gone_; }
   bool frozen() const { return frozen_; }
   TimePoint awake_since() const { return awake_since_; }
   bool job_ended() const { return machine_.ended(); }
@@ -42,6 +44,7 @@ class CoordinatorShell {
   std::map<NodeId, LinkId> agents_;  // that were not dropped
   TimePoint tick_set_for_ = TimePoint::max();
   bool frozen_ = false;
+  bool gone_ = false;
   TimePoint awake_since_;
   std::vector<Timeline::Task> held_;  // what came while it was frozen
 };

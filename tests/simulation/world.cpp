@@ -18,6 +18,7 @@ JobPlan draw_plan(Random& random) {
   plan.group.heartbeat_timeout = plan.rounds.heartbeat_timeout;
   plan.group.rejoin = random.chance(80);
   plan.run_max = random.time(10s, 240s);
+  plan.ranks_wanted = random.chance(20);
   plan.failure_percent = random.chance(50) ? 0 : random.number(1, 15);
   plan.ignores_term_percent = random.chance(50) ? 0 : random.number(1, 30);
   plan.stuck_percent = random.chance(80) ? 0 : random.number(1, 30);
