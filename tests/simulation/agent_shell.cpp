@@ -93,7 +93,7 @@ void AgentShell::beat(LinkId link) {
 
 void AgentShell::step(const GroupEvent& event) {
   for (const GroupAction& action : machine_.step(event, world_.time.now())) perform(action);
-  ring();
+  arm();
 }
 
 void AgentShell::perform(const GroupAction& action) {
@@ -123,14 +123,20 @@ void AgentShell::perform(const GroupAction& action) {
       });
 }
 
-/// Rings when the alarm is due; otherwise sees to it that it will be looked at again by then.
+/// When the alarm is due.
 void AgentShell::ring() {
   if (gone() || frozen_) return;
   const auto due = machine_.next_alarm();
   if (due && world_.time.now() >= *due) {
     for (const GroupAction& action : machine_.step(Alarm{}, world_.time.now())) perform(action);
-    return ring();
+    invariants_.rang("agent", machine_.next_alarm());
   }
+  arm();
+}
+
+/// Sees to it that the alarm is looked at when it is due; an earlier look does for a later alarm.
+void AgentShell::arm() {
+  const auto due = machine_.next_alarm();
   if (!due || *due >= alarm_set_for_) return;
   alarm_set_for_ = *due;
   world_.time.at(*due + world_.random.time(0ms, kTimerLateMax), [this] {

@@ -60,6 +60,7 @@ class AgentShell {
   void step(const GroupEvent& event);
   void perform(const GroupAction& action);
   void ring();
+  void arm();
   void when_awake(Timeline::Task task);
 
   void start_workers(const StartRound& round);

@@ -36,7 +36,7 @@ void CoordinatorShell::step(const RoundEvent& event) {
   const std::vector<RoundAction> actions = machine_.step(event, world_.time.now());
   invariants_.coordinator_did(event, actions);
   for (const RoundAction& action : actions) perform(action);
-  tick();
+  arm();
 }
 
 void CoordinatorShell::perform(const RoundAction& action) {
@@ -56,11 +56,19 @@ void CoordinatorShell::perform(const RoundAction& action) {
       [](const OpenStore&) {});
 }
 
-/// Ticks when it is due; otherwise sees to it that it will be looked at again by then.
 void CoordinatorShell::tick() {
   if (frozen_ || gone_) return;
   const auto due = machine_.next_tick();
-  if (due && world_.time.now() >= *due) return step(Tick{});
+  if (due && world_.time.now() >= *due) {
+    step(Tick{});
+    invariants_.rang("coordinator", machine_.next_tick());
+  }
+  arm();
+}
+
+/// Sees to it that the clock is looked at when a Tick is due; an earlier look does for a later one.
+void CoordinatorShell::arm() {
+  const auto due = machine_.next_tick();
   if (!due || *due >= tick_set_for_) return;
   tick_set_for_ = *due;
   world_.time.at(*due + world_.random.time(milliseconds{0}, kTimerLateMax), [this] {

@@ -15,7 +15,7 @@ class CoordinatorShell {
  public:
   CoordinatorShell(World& world, Invariants& invariants)
       : world_{world}, invariants_{invariants}, machine_{world.plan.rounds, world.time.now()} {
-    tick();
+    arm();
   }
   CoordinatorShell(const CoordinatorShell&) = delete;
 
@@ -36,6 +36,7 @@ class CoordinatorShell {
   void step(const RoundEvent& event);
   void perform(const RoundAction& action);
   void tick();
+  void arm();
 
   World& world_;
   Invariants& invariants_;
