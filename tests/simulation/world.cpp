@@ -10,8 +10,8 @@ JobPlan draw_plan(Random& random) {
   plan.rounds.nodes_min = random.number(1, plan.nodes);
   plan.rounds.nodes_max = random.number(plan.rounds.nodes_min, plan.nodes);
   plan.rounds.restarts_max = random.number(0, 5);
-  plan.rounds.last_call_timeout = random.time(0s, 15s);
-  plan.rounds.join_timeout = random.time(20s, 60s);
+  plan.rounds.last_call_timeout = random.time(0s, 20s);
+  plan.rounds.join_timeout = random.time(10s, 60s);
   plan.rounds.heartbeat_timeout = random.time(2s, 8s);
   plan.group.workers = random.number(1, 3);
   plan.group.shutdown_timeout = random.time(1s, 10s);
