@@ -34,18 +34,20 @@ AgentShell::AgentShell(World& world, Invariants& invariants, int host)
 void AgentShell::connect() {
   connecting_ = true;
   connect_until_ = world_.time.now() + world_.plan.rounds.join_timeout;
+  refused_until_ = joins_ == 0 ? connect_until_ : world_.time.now() + rules_.heartbeat_timeout;
   world_.time.after(world_.random.time(1ms, 20ms), [this] { try_connect(); });
 }
 
 void AgentShell::try_connect() {
   if (frozen_) return when_awake([this] { try_connect(); });
   if (gone()) return;
-  if (world_.time.now() >= connect_until_) {
+  const bool reachable = world_.network.can_connect(host_);
+  const bool refused = reachable && world_.network.refuses();
+  if (world_.time.now() >= (refused ? refused_until_ : connect_until_)) {
     connecting_ = false;
     return step(CoordinatorUnreachable{"no answer"});
   }
-  if (!world_.network.can_connect(host_))
-    return world_.time.after(kConnectPause, [this] { try_connect(); });
+  if (!reachable || refused) return world_.time.after(kConnectPause, [this] { try_connect(); });
   connecting_ = false;
   receiving_ = true;
   link_ = world_.network.connect(host_);
@@ -53,7 +55,10 @@ void AgentShell::try_connect() {
   id_ = "n" + std::to_string(host_) + "." + std::to_string(++joins_);
   step(Connected{});
   invariants_.joins(*this);
-  const Join join{.node = id_, .host = "host" + std::to_string(host_), .workers = rules_.workers};
+  const Join join{.node = id_,
+                  .host = "host" + std::to_string(host_),
+                  .workers = rules_.workers,
+                  .node_rank = world_.plan.ranks_wanted ? host_ : -1};
   world_.network.send(link_, Side::kAgent, AgentMessage{join});
 }
 
@@ -88,7 +93,7 @@ void AgentShell::beat(LinkId link) {
 
 void AgentShell::step(const GroupEvent& event) {
   for (const GroupAction& action : machine_.step(event, world_.time.now())) perform(action);
-  ring();
+  arm();
 }
 
 void AgentShell::perform(const GroupAction& action) {
@@ -118,14 +123,20 @@ void AgentShell::perform(const GroupAction& action) {
       });
 }
 
-/// Rings when the alarm is due; otherwise sees to it that it will be looked at again by then.
+/// When the alarm is due.
 void AgentShell::ring() {
   if (gone() || frozen_) return;
   const auto due = machine_.next_alarm();
   if (due && world_.time.now() >= *due) {
     for (const GroupAction& action : machine_.step(Alarm{}, world_.time.now())) perform(action);
-    return ring();
+    invariants_.rang("agent", machine_.next_alarm());
   }
+  arm();
+}
+
+/// Sees to it that the alarm is looked at when it is due; an earlier look does for a later alarm.
+void AgentShell::arm() {
+  const auto due = machine_.next_alarm();
   if (!due || *due >= alarm_set_for_) return;
   alarm_set_for_ = *due;
   world_.time.at(*due + world_.random.time(0ms, kTimerLateMax), [this] {

@@ -60,6 +60,7 @@ class AgentShell {
   void step(const GroupEvent& event);
   void perform(const GroupAction& action);
   void ring();
+  void arm();
   void when_awake(Timeline::Task task);
 
   void start_workers(const StartRound& round);
@@ -82,6 +83,7 @@ class AgentShell {
   bool receiving_ = false;
   bool rejoin_ = false;
   TimePoint connect_until_;
+  TimePoint refused_until_;
   StartRound round_{.round = 0};
   int finished_ = 0;
   std::map<int, FakeWorker> alive_;  // by serial number

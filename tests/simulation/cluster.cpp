@@ -54,7 +54,7 @@ void Cluster::deliver(LinkId link, Side to, const Parcel& parcel) {
 }
 
 bool Cluster::over() const {
-  return coordinator.job_ended() &&
+  return (coordinator.job_ended() || coordinator.gone()) &&
          std::ranges::all_of(agents, [](const auto& agent) { return agent->gone(); });
 }
 

@@ -15,6 +15,7 @@ constexpr milliseconds kTimerLateMax{5};
 
 void CoordinatorShell::receive(LinkId link, const Parcel& parcel) {
   if (frozen_) return held_.push_back([this, link, parcel] { receive(link, parcel); });
+  if (gone_) return;
   if (std::holds_alternative<HangUp>(parcel)) return hung_up(link);
   const auto& message = std::get<AgentMessage>(parcel);
   if (const auto* join = std::get_if<Join>(&message)) {
@@ -35,7 +36,7 @@ void CoordinatorShell::step(const RoundEvent& event) {
   const std::vector<RoundAction> actions = machine_.step(event, world_.time.now());
   invariants_.coordinator_did(event, actions);
   for (const RoundAction& action : actions) perform(action);
-  tick();
+  arm();
 }
 
 void CoordinatorShell::perform(const RoundAction& action) {
@@ -55,11 +56,19 @@ void CoordinatorShell::perform(const RoundAction& action) {
       [](const OpenStore&) {});
 }
 
-/// Ticks when it is due; otherwise sees to it that it will be looked at again by then.
 void CoordinatorShell::tick() {
-  if (frozen_) return;
+  if (frozen_ || gone_) return;
   const auto due = machine_.next_tick();
-  if (due && world_.time.now() >= *due) return step(Tick{});
+  if (due && world_.time.now() >= *due) {
+    step(Tick{});
+    invariants_.rang("coordinator", machine_.next_tick());
+  }
+  arm();
+}
+
+/// Sees to it that the clock is looked at when a Tick is due; an earlier look does for a later one.
+void CoordinatorShell::arm() {
+  const auto due = machine_.next_tick();
   if (!due || *due >= tick_set_for_) return;
   tick_set_for_ = *due;
   world_.time.at(*due + world_.random.time(milliseconds{0}, kTimerLateMax), [this] {
@@ -76,6 +85,14 @@ void CoordinatorShell::thaw() {
   if (world_.random.chance(50)) tick();
   for (const Timeline::Task& task : std::exchange(held_, {})) task();
   tick();
+}
+
+void CoordinatorShell::end() {
+  gone_ = true;
+  frozen_ = false;
+  held_.clear();
+  world_.network.refuse();
+  for (const auto& [link, node] : nodes_) world_.network.close(link, Side::kCoordinator);
 }
 
 }  // namespace ddprun::simulation

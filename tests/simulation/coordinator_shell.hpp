@@ -15,7 +15,7 @@ class CoordinatorShell {
  public:
   CoordinatorShell(World& world, Invariants& invariants)
       : world_{world}, invariants_{invariants}, machine_{world.plan.rounds, world.time.now()} {
-    tick();
+    arm();
   }
   CoordinatorShell(const CoordinatorShell&) = delete;
 
@@ -24,7 +24,9 @@ class CoordinatorShell {
   // What may happen to it.
   void freeze() { frozen_ = true; }
   void thaw();
+  void end();  // its process; whoever is connected learns of it
 
+  bool gone() const { return gone_; }
   bool frozen() const { return frozen_; }
   TimePoint awake_since() const { return awake_since_; }
   bool job_ended() const { return machine_.ended(); }
@@ -34,6 +36,7 @@ class CoordinatorShell {
   void step(const RoundEvent& event);
   void perform(const RoundAction& action);
   void tick();
+  void arm();
 
   World& world_;
   Invariants& invariants_;
@@ -42,6 +45,7 @@ class CoordinatorShell {
   std::map<NodeId, LinkId> agents_;  // that were not dropped
   TimePoint tick_set_for_ = TimePoint::max();
   bool frozen_ = false;
+  bool gone_ = false;
   TimePoint awake_since_;
   std::vector<Timeline::Task> held_;  // what came while it was frozen
 };

@@ -31,7 +31,7 @@ void Faults::strike() {
     cluster_.add_agent();
     note("starts", *cluster_.agents.back());
   } else if (kind < 20) {
-    freeze_coordinator();
+    hit_coordinator();
   } else if (agent.gone()) {
     --count_;
   } else if (kind < 50) {
@@ -72,8 +72,12 @@ void Faults::freeze(AgentShell& agent) {
   });
 }
 
-void Faults::freeze_coordinator() {
-  if (cluster_.coordinator.frozen()) return;
+void Faults::hit_coordinator() {
+  if (cluster_.coordinator.frozen() || cluster_.coordinator.gone()) return;
+  if (world_.random.chance(10)) {
+    world_.trace.note(world_.time.now(), [] { return "* the coordinator ends"; });
+    return cluster_.coordinator.end();
+  }
   world_.trace.note(world_.time.now(), [] { return "* the coordinator freezes"; });
   cluster_.coordinator.freeze();
   world_.time.after(a_while(), [this] {

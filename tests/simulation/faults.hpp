@@ -19,7 +19,7 @@ class Faults {
   void hit_network(AgentShell& agent);
   void hit_workers(AgentShell& agent);
   void freeze(AgentShell& agent);
-  void freeze_coordinator();
+  void hit_coordinator();
   void break_link(AgentShell& agent);
   void cut(AgentShell& agent);
   void note(const char* what, const AgentShell& agent);

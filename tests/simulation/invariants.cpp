@@ -49,6 +49,11 @@ void Invariants::starts_workers(const AgentShell& agent, const StartRound& round
   });
 }
 
+void Invariants::rang(const char* timer, std::optional<TimePoint> next) {
+  require(!next || *next > world_.time.now(),
+          [&] { return "timers do not spin: that of the " + std::string{timer} + " does"; });
+}
+
 void Invariants::coordinator_did(const RoundEvent& event, const std::vector<RoundAction>& actions) {
   heard(event);
   const bool fails = is_first_failure(event);
@@ -62,6 +67,7 @@ void Invariants::coordinator_did(const RoundEvent& event, const std::vector<Roun
   if (stops) stopping_ = true;
   if (stops && fails) ++failures_;
   if (!sealed.empty()) check_sealed(sealed);
+  check_nobody_kept_waiting();
 }
 
 void Invariants::heard(const RoundEvent& event) {
@@ -119,8 +125,21 @@ void Invariants::check_sealed(const std::vector<StartRound>& sealed) {
                            : ranked[rank].first_rank > ranked[rank - 1].first_rank),
             [&] { return "ranks without gaps: not in " + round_name(first.round); });
   round_ = first.round;
+  round_nodes_ = size;
   world_size_ = first.world_size;
   stopping_ = false;
+}
+
+/// Whoever joins a round that is not full gets a new one. A round without members has ended, though
+/// there was nobody left to be told.
+void Invariants::check_nobody_kept_waiting() {
+  if (stopping_ || verdict_ || round_nodes_ == world_.plan.rounds.nodes_max) return;
+  const auto members = std::ranges::count_if(
+      counted_, [&](const auto& entry) { return entry.second.round == round_; });
+  require(round_ == 0 || members == 0 || members == std::ssize(counted_), [&] {
+    return "nobody waits beside a round with free places: " + round_name(round_) + " has " +
+           std::to_string(members) + " nodes, and there are " + std::to_string(counted_.size());
+  });
 }
 
 void Invariants::check_nobody_left(int next_round) {

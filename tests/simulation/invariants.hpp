@@ -24,6 +24,9 @@ class Invariants {
   void exits(const AgentShell& agent);
   void coordinator_did(const RoundEvent& event, const std::vector<RoundAction>& actions);
 
+  /// A timer that is still due after its event would spin.
+  void rang(const char* timer, std::optional<TimePoint> next);
+
   /// Whatever follows from time alone; after every event.
   void check();
 
@@ -51,6 +54,7 @@ class Invariants {
   bool is_first_failure(const RoundEvent& event) const;
   void sent(const SendTo& action, std::vector<StartRound>& sealed);
   void check_sealed(const std::vector<StartRound>& sealed);
+  void check_nobody_kept_waiting();
   void check_nobody_left(int next_round);
   void check_verdict(const EndJob& verdict);
   void check_cut_off(const AgentShell& agent);
@@ -66,6 +70,7 @@ class Invariants {
   Cluster& cluster_;
   std::map<NodeId, Counted> counted_;
   int round_ = 0;
+  int round_nodes_ = 0;
   int world_size_ = 0;
   bool stopping_ = false;
   int failures_ = 0;  // that ended a round

@@ -33,6 +33,7 @@ class Network {
   /// A connection of the agent on `host`, when can_connect().
   LinkId connect(int host);
   bool can_connect(int host);
+  bool refuses() const { return refuses_; }
   int host_of(LinkId link) const { return links_[link].host; }
 
   void send(LinkId link, Side from, Parcel parcel);
@@ -46,6 +47,7 @@ class Network {
                   std::optional<milliseconds> coordinator_learns);
   void cut(int host, bool to_agent, bool to_coordinator);
   void heal(int host);
+  void refuse() { refuses_ = true; }  // nobody listens any more
   void slow_down(int host, milliseconds delay_max) { cable(host).delay_max = delay_max; }
 
  private:
@@ -76,6 +78,7 @@ class Network {
   Timeline& time_;
   Random& random_;
   Deliver deliver_;
+  bool refuses_ = false;
   std::deque<Link> links_;
   std::deque<Cable> cables_;  // one for every host
 };

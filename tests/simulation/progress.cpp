@@ -41,7 +41,7 @@ void Invariants::check_one_live_round() {
 }
 
 void Invariants::check_silent_evicted() {
-  if (verdict_ || cluster_.coordinator.frozen()) return;
+  if (verdict_ || cluster_.coordinator.frozen() || cluster_.coordinator.gone()) return;
   const auto timeout = world_.plan.rounds.heartbeat_timeout;
   const TimePoint awake_since = cluster_.coordinator.awake_since();
   for (const auto& [id, counted] : counted_) {
@@ -73,7 +73,8 @@ void Invariants::check_progress() {
   const TimePoint now = world_.time.now();
   const auto able = std::ranges::count_if(
       cluster_.agents, [](const auto& agent) { return !agent->gone() && !agent->told_to_stop(); });
-  if (verdict_ || able < world_.plan.rounds.nodes_min || round_runs()) last_fine_ = now;
+  const bool over = verdict_ || cluster_.coordinator.gone();
+  if (over || able < world_.plan.rounds.nodes_min || round_runs()) last_fine_ = now;
   require(now - last_fine_ <= pause_max(), [&] {
     return "progress: " + std::to_string(able) + " nodes are there, " +
            std::to_string(world_.plan.rounds.nodes_min) + " needed, and no round has run for " +
@@ -98,7 +99,7 @@ void Invariants::check_end() {
     require(agent->gone(), [&] {
       return "nobody waits for ever: " + agent->id() + " has not ended, long after faults did";
     });
-  require(cluster_.coordinator.job_ended(),
+  require(cluster_.coordinator.job_ended() || cluster_.coordinator.gone(),
           [] { return "nobody waits for ever: the job has not ended, long after faults did"; });
 }
 

@@ -10,14 +10,15 @@ JobPlan draw_plan(Random& random) {
   plan.rounds.nodes_min = random.number(1, plan.nodes);
   plan.rounds.nodes_max = random.number(plan.rounds.nodes_min, plan.nodes);
   plan.rounds.restarts_max = random.number(0, 5);
-  plan.rounds.last_call_timeout = random.time(0s, 15s);
-  plan.rounds.join_timeout = random.time(20s, 60s);
+  plan.rounds.last_call_timeout = random.time(0s, 20s);
+  plan.rounds.join_timeout = random.time(10s, 60s);
   plan.rounds.heartbeat_timeout = random.time(2s, 8s);
   plan.group.workers = random.number(1, 3);
   plan.group.shutdown_timeout = random.time(1s, 10s);
   plan.group.heartbeat_timeout = plan.rounds.heartbeat_timeout;
   plan.group.rejoin = random.chance(80);
   plan.run_max = random.time(10s, 240s);
+  plan.ranks_wanted = random.chance(20);
   plan.failure_percent = random.chance(50) ? 0 : random.number(1, 15);
   plan.ignores_term_percent = random.chance(50) ? 0 : random.number(1, 30);
   plan.stuck_percent = random.chance(80) ? 0 : random.number(1, 30);

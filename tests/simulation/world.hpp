@@ -38,7 +38,8 @@ struct JobPlan {
   GroupRules group;  // workers: the most on one node
   int nodes = 2;     // at first
   milliseconds run_max{};
-  int failure_percent = 0;  // of the workers of a round
+  bool ranks_wanted = false;  // every node asks for its own
+  int failure_percent = 0;    // of the workers of a round
   int ignores_term_percent = 0;
   int stuck_percent = 0;  // of those: stay for a while after SIGKILL, too
 };
