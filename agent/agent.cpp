@@ -255,7 +255,7 @@ void Agent::start_workers(const StartRound& round) {
   auto processes = ChildProcess::spawn(executor_, pool_, children);
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     if (processes[i])
-      take_on(std::move(fresh[i]), std::move(*processes[i]));
+      take_on(fresh[i], std::move(*processes[i]));
     else
       cannot_start(fresh[i].local_rank, processes[i].error());
   }
@@ -281,7 +281,7 @@ Result<Agent::NewWorker> Agent::open_output(int local_rank) {
   return NewWorker{local_rank, std::move(*out), std::move(*err)};
 }
 
-void Agent::take_on(NewWorker worker, ChildProcess process) {
+void Agent::take_on(const NewWorker& worker, ChildProcess process) {
   worker.out->start();
   worker.err->start();
   workers_.push_back(std::make_shared<Worker>(

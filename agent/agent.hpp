@@ -71,7 +71,7 @@ class Agent {
   void perform(const GroupAction& action);
   void start_workers(const StartRound& round);
   Result<NewWorker> open_output(int local_rank);
-  void take_on(NewWorker worker, ChildProcess process);
+  void take_on(const NewWorker& worker, ChildProcess process);
   void signal_workers(const SignalWorkers& order);
   void make_directories();
   void cannot_start(int local_rank, const Error& error);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -44,12 +45,12 @@ using CpuMask = std::vector<unsigned long>;
 using NodeMask = std::vector<unsigned long>;
 
 std::vector<unsigned long> bits(const std::vector<int>& numbers) {
-  constexpr int kBits = 8 * sizeof(unsigned long);
+  constexpr std::size_t kBits = 8 * sizeof(unsigned long);
   std::vector<unsigned long> mask;
   for (const int number : numbers) {
-    if (const auto words = static_cast<std::size_t>(number / kBits + 1); mask.size() < words)
-      mask.resize(words);
-    mask[number / kBits] |= 1UL << (number % kBits);
+    const auto bit = static_cast<std::size_t>(number);
+    mask.resize(std::max(mask.size(), bit / kBits + 1));
+    mask[bit / kBits] |= 1UL << (bit % kBits);
   }
   if (!mask.empty()) mask.push_back(0);  // set_mempolicy(2) reads one bit less than it is told
   return mask;

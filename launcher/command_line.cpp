@@ -107,11 +107,11 @@ class Interpreter {
     if (spec_.run_id.empty() && several_nodes())
       return unexpected(settings_["rdzv-id"], "the nodes of a job need a name in common");
     const std::string& backend = settings_["rdzv-backend"].text;
-    const auto met = backend == "static" ? meet_static()
-                     : backend == "c10d" ? meet_c10d()
-                                         : unexpected(settings_["rdzv-backend"],
-                                                      "etcd is not there in this version, expected "
-                                                      "static or c10d");
+    auto met = backend == "static" ? meet_static()
+               : backend == "c10d" ? meet_c10d()
+                                   : unexpected(settings_["rdzv-backend"],
+                                                "etcd is not there in this version, expected "
+                                                "static or c10d");
     if (!met || !several_nodes()) return met;
     if (spec_.coordinator.port == 0)
       return unexpected(settings_["rdzv-endpoint"],

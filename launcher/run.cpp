@@ -107,7 +107,7 @@ Result<RunDirectory> make_run_directory(const LaunchSpec& spec,
 
 /// The NUMA nodes of the GPUs in the order in which workers see them.
 std::vector<int> visible_gpu_nodes(const EnvironmentLookup& environment) {
-  const std::vector<int> nodes = gpu_numa_nodes("/sys", "/proc");
+  std::vector<int> nodes = gpu_numa_nodes("/sys", "/proc");
   const auto list = environment("CUDA_VISIBLE_DEVICES");
   if (!list) return nodes;
   std::vector<int> visible;

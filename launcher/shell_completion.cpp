@@ -29,9 +29,9 @@ std::string bash_completion() {
   std::string all, with_value, cases;
   for (const Option& option : options()) {
     const std::string name = option.spelling();
-    all += name + " ";
+    all.append(name).append(" ");
     if (option.is_flag()) continue;
-    with_value += (with_value.empty() ? "" : "|") + name;
+    with_value.append(with_value.empty() ? "" : "|").append(name);
     if (option.letter) with_value += std::string{"|-"} + option.letter;
     if (takes_file(option))
       cases += fmt::format("    {}) compopt -o dirnames; return ;;\n", name);
@@ -79,9 +79,9 @@ std::string zsh_completion() {
       const std::string message = quoted(option.value, ":[]\\");
       std::string action;
       if (takes_file(option)) action = "_files -/";
-      if (!option.choices.empty()) action = "(" + std::string{option.choices} + ")";
+      if (!option.choices.empty()) action = fmt::format("({})", option.choices);
       if (option.name == "nproc-per-node") action = "(auto gpu cpu)";
-      argument = ":" + message + ":" + action;
+      argument = fmt::format(":{}:{}", message, action);
     }
     specs += fmt::format("  '{}[{}]{}' \\\n", option.spelling(), help, argument);
     if (option.letter) specs += fmt::format("  '-{}[{}]{}' \\\n", option.letter, help, argument);

@@ -154,11 +154,12 @@ Result<std::map<std::string, std::string>> conf_entries(const Setting& setting) 
     if (key == kConfKeys.end()) {
       std::string known;
       for (const ConfKey& other : kConfKeys)
-        known += (known.empty() ? "" : ", ") + std::string{other.name};
-      return unexpected(setting, "there is no key '" + name + "', expected one of " + known);
+        known.append(known.empty() ? "" : ", ").append(other.name);
+      return unexpected(setting,
+                        fmt::format("there is no key '{}', expected one of {}", name, known));
     }
     if (const auto wrong = mismatch(key->kind, value))
-      return unexpected(setting, "value '" + value + "' of '" + name + "': " + *wrong);
+      return unexpected(setting, fmt::format("value '{}' of '{}': {}", value, name, *wrong));
     entries[name] = value;
   }
   return entries;

@@ -80,6 +80,9 @@ all_dead() {
   timeout 60 tail --pid="$lives" -f /dev/null || fail "a worker is still alive"
 }
 
+# memory_counts: what ddprun takes is its own, not an address sanitizer's.
+memory_counts() { ! grep -qa __asan_init "$DDPRUN"; }
+
 # nothing_left: ddprun has removed its temporary files.
 nothing_left() {
   [ -z "$(ls -A "$TMPDIR")" ] || fail "left in the temporary directory: $(ls -A "$TMPDIR")"

@@ -24,7 +24,7 @@ if [ "$cores" -ge 2 ] && [ "$(nproc)" -ge 2 ]; then
   run 0 --nproc-per-node 2 --numa-binding exclusive --no-python sh "$scratch/worker.sh"
   first=$(sed -n 's/^rank 0 cpus \([^ ]*\) .*/\1/p' "$scratch/out")
   second=$(sed -n 's/^rank 1 cpus \([^ ]*\) .*/\1/p' "$scratch/out")
-  [ -n "$first" ] && [ "$first" != "$second" ] || fail "both workers have CPUs $first"
+  [ "${first:-none}" != "${second:-none}" ] || fail "both workers have CPUs $first"
   run 0 --nproc-per-node 2 --numa-binding exclusive --dry-run --no-python true
   says out "# rank 0, CPUs $first,"
 fi
