@@ -51,7 +51,7 @@ struct LaunchSpec {
   int workers = 1;                     // of this node
 
   RoundRules rules;
-  Endpoint coordinator;         // "": loopback; port 0: any free one
+  Endpoint coordinator;  // "": loopback; port 0: any free one
   Hosting hosting = Hosting::kHere;
   bool rejoin = false;          // a lost coordinator may come back
   int node_rank = -1;           // the wanted group rank; -1: any

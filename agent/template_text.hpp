@@ -1,6 +1,7 @@
 // $name and ${name} in a text, as Python's string.Template.safe_substitute() replaces them, which
 // torchrun uses (https://docs.python.org/3/library/string.html#template-strings); except that $$,
-// which means something to shells, stays as it is where it does not keep a name from being replaced.
+// which means something to shells, stays as it is where it does not keep a name from being
+// replaced.
 #pragma once
 
 #include <span>
