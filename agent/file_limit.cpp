@@ -1,10 +1,14 @@
 #include "agent/file_limit.hpp"
 
 #include <optional>
+#include <string>
 
 namespace ddprun {
 
 namespace {
+
+constexpr rlim_t kFilesPerWorker = 3;  // its two streams and its pidfd
+constexpr rlim_t kOwnFiles = 32;       // of the agent, the coordinator and starting threads
 
 std::optional<rlimit>& original() {
   static std::optional<rlimit> limit;
@@ -13,12 +17,18 @@ std::optional<rlimit>& original() {
 
 }  // namespace
 
-void raise_file_limit() {
+Result<void> raise_file_limit(int workers) {
   rlimit limit{};
-  if (original() || getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
-    return;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
   const rlimit raised{limit.rlim_max, limit.rlim_max};
-  if (setrlimit(RLIMIT_NOFILE, &raised) == 0) original() = limit;
+  if (limit.rlim_cur != limit.rlim_max && setrlimit(RLIMIT_NOFILE, &raised) == 0)
+    original() = limit;
+  const rlim_t needed = kFilesPerWorker * static_cast<rlim_t>(workers) + kOwnFiles;
+  if (limit.rlim_max >= needed) return {};
+  return Error{Error::Kind::kUnavailable, std::to_string(workers) + " workers need about " +
+                                              std::to_string(needed) +
+                                              " open files, and the system allows " +
+                                              std::to_string(limit.rlim_max) + " (ulimit -Hn)"};
 }
 
 const rlimit* original_file_limit() { return original() ? &*original() : nullptr; }

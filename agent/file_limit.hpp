@@ -3,10 +3,13 @@
 
 #include <sys/resource.h>
 
+#include "rendezvous/result.hpp"
+
 namespace ddprun {
 
-/// Raises this process's limit as far as the system allows (RLIMIT_NOFILE, getrlimit(2)).
-void raise_file_limit();
+/// Raises this process's limit as far as the system allows (RLIMIT_NOFILE, getrlimit(2)). Errors:
+/// kUnavailable, when that is not enough for so many workers.
+Result<void> raise_file_limit(int workers);
 
 /// The limit before raise_file_limit(), which workers start with, as programs that use select(2)
 /// break above 1024; nullptr when it was not raised.

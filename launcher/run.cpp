@@ -198,7 +198,7 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
                 Console& out, Console& err) {
   auto node = node_facts(spec, environment);
   if (!node) return node.error();
-  raise_file_limit();
+  if (const auto raised = raise_file_limit(spec.workers); !raised) return raised.error();
   SignalHold signals{spec.stop_signals};
   node->mark = fresh_id();
   const Guardian guardian{node->mark};

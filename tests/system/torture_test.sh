@@ -62,7 +62,18 @@ late=$(tail -n 1 "$scratch/memory" | tr -dc 0-9)
 no_process_left "200 restarts"
 nothing_left
 
+# Too many workers for the files that a process may open are said before any is started.
+code=0
+(
+  ulimit -n 60
+  exec "$DDPRUN" --nproc-per-node 64 --no-python touch "$scratch/started"
+) >"$scratch/out" 2>"$scratch/err" || code=$?
+[ "$code" = 71 ] || fail "exit code $code, expected 71"
+says err "64 workers need about 224 open files, and the system allows 60"
+[ ! -e "$scratch/started" ] || fail "a worker was started"
+
 # 1,000 workers on one node start, and end at a signal.
+[ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 3100 ] || exit 0
 watch_lives
 start --nproc-per-node 1000 --no-python sh -c 'exec 9>"$alive"; echo >"$ready"; exec sleep 1000'
 wait_ready 1000
