@@ -15,10 +15,13 @@ nodes=$scratch/nodes
 mkdir "$nodes"
 
 leave_no_host() {
-  local host
+  local host left
   [ "$BASHPID" = $$ ] || return 0
   for host in "${!keepers[@]}"; do
-    processes_on "$host" | xargs -r kill -KILL 2>/dev/null || true
+    # Again and again: what was just being started is found the next time.
+    while left=$(processes_on "$host") && [ -n "$left" ]; do
+      xargs kill -KILL <<<"$left" 2>/dev/null || true
+    done
     kill -KILL "${keepers[$host]}"
   done
   clean_up
@@ -143,10 +146,10 @@ freeze() {
   until [ "$found" = "$stopped" ]; do # what was just being started is found the second time
     stopped=$found
     found=$(processes_on "$1")
-    xargs kill -STOP <<<"$found"
+    xargs kill -STOP <<<"$found" || true # one may be gone again
   done
 }
-thaw() { processes_on "$1" | xargs kill -CONT; }
+thaw() { processes_on "$1" | xargs kill -CONT 2>/dev/null || true; }
 
 # --- ddprun on a host.
 
