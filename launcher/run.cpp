@@ -127,6 +127,10 @@ asio::ip::address listening_address(const LaunchSpec& spec, const asio::ip::addr
   return asio::ip::address_v6::any();
 }
 
+bool is_own_name(const std::string& host) {
+  return host == host_name() || host.substr(0, host.find('.')) == host_name();
+}
+
 /// Of which nothing has to be free: any port there.
 bool is_own_address(asio::io_context& io, const asio::ip::address& address) {
   boost::system::error_code error;
@@ -140,9 +144,13 @@ bool is_own_address(asio::io_context& io, const asio::ip::address& address) {
 Result<std::unique_ptr<Server>> host_coordinator(asio::io_context& io, LaunchSpec& spec) {
   if (spec.hosting == Hosting::kElsewhere) return std::unique_ptr<Server>{};
   if (spec.coordinator.host.empty()) spec.coordinator.host = "127.0.0.1";
-  const auto address = resolve(io, spec.coordinator.host);
-  if (!address) return address.error();
   const bool guessed = spec.hosting == Hosting::kAtEndpoint;
+  auto address = resolve(io, spec.coordinator.host);
+  // A name server may not know a node yet that has just started; the node itself knows its name.
+  if (!address && guessed && is_own_name(spec.coordinator.host))
+    address = asio::ip::address{asio::ip::address_v4::loopback()};
+  if (!address && guessed) return std::unique_ptr<Server>{};
+  if (!address) return address.error();
   if (guessed && !is_own_address(io, *address)) return std::unique_ptr<Server>{};
   if (spec.rules.master_addr.empty()) spec.rules.master_addr = spec.coordinator.host;
   auto server = Server::listen(io.get_executor(), spec.rules, listening_address(spec, *address),

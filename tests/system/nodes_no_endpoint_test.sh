@@ -7,7 +7,7 @@ need_hosts 2
 start_on h1 unknown --nnodes 2 --rdzv-backend c10d --rdzv-endpoint nowhere:29400 --rdzv-id job \
   --rdzv-conf join_timeout=1 --no-python true
 node unknown ends 69
-node unknown says err "'nowhere'"
+node unknown says err "cannot reach the coordinator at nowhere port 29400"
 start_on h1 unknown --nnodes 2 --node-rank 1 --master-addr nowhere \
   --rdzv-conf join_timeout=1 --no-python true
 node unknown ends 69

@@ -7,7 +7,8 @@ import sys
 
 
 def say(text, stream=None):
-    print(f"says: rank {os.environ['RANK']} {text}", file=stream or sys.stdout)
+    # One write, not print()'s two: under torchrun nothing else keeps workers' lines apart.
+    (stream or sys.stdout).write(f"says: rank {os.environ['RANK']} {text}\n")
 
 
 def open_files():
