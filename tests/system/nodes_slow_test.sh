@@ -13,7 +13,7 @@ done
 wait_for_world h1 h2 h3
 kill -KILL "$(pid_on h3)"
 wait_for_world h1 h2 h3
-sleep 3 # longer than the silence that is allowed
+sleep 3 # longer than the silence that is allowed: this one behaviour is about time
 let_go
 for host in h1 h2 h3; do
   node "$host" ends 0
