@@ -15,7 +15,7 @@ nodes=$scratch/nodes
 mkdir "$nodes"
 
 leave_no_host() {
-  local host left
+  local host left scratch=${nodes%/*} # within node() it is another
   [ "$BASHPID" = $$ ] || return 0
   for host in "${!keepers[@]}"; do
     # Again and again: what was just being started is found the next time.
