@@ -117,13 +117,13 @@ asio::awaitable<void> Agent::stay_connected() {
 void Agent::join(std::shared_ptr<Channel> channel) {
   coordinator_ = std::move(channel);
   step(Connected{});
-  coordinator_->send(encode(AgentMessage{Join{.run_id = spec_.run_id,
+  coordinator_->send(encode(AgentMessage{Join{.run_id = spec_.rules.run_id,
                                               .node = fresh_node_id(),
                                               .host = spec_.host,
                                               .workers = spec_.workers,
                                               .role = spec_.role,
                                               .node_rank = spec_.node_rank,
-                                              .options = spec_.rules.options}}));
+                                              .terms = terms_of(spec_.rules)}}));
 }
 
 asio::awaitable<void> Agent::receive_orders() {
@@ -140,10 +140,15 @@ asio::awaitable<void> Agent::receive_orders() {
 
 /// What an order means beside what GroupMachine decides: heartbeats begin, and users are told.
 void Agent::order_received(const CoordinatorMessage& message) {
-  if (std::holds_alternative<Joined>(message))
-    co_spawn(executor_, beat(coordinator_), report_failure("the agent's heartbeat"));
+  if (const auto* joined = std::get_if<Joined>(&message))
+    co_spawn(executor_,
+             beat(coordinator_, std::chrono::milliseconds{joined->heartbeat_timeout_ms} / 5),
+             report_failure("the agent's heartbeat"));
   else if (const auto* start = std::get_if<StartRound>(&message))
     announce(*start);
+  else if (const auto* spare = std::get_if<Spare>(&message))
+    spdlog::warn("round {} has its {} nodes: this one waits as a spare", spare->round,
+                 spare->nodes);
   else if (const auto* stop = std::get_if<StopRound>(&message))
     spdlog::warn("{}: stopping all workers", stop->reason);
 }
@@ -157,9 +162,10 @@ void Agent::announce(const StartRound& round) {
                round.master_addr, round.master_port);
 }
 
-asio::awaitable<void> Agent::beat(std::shared_ptr<Channel> channel) {
+asio::awaitable<void> Agent::beat(std::shared_ptr<Channel> channel,
+                                  std::chrono::milliseconds interval) {
   while (!end_ && channel == coordinator_) {
-    beat_.expires_after(spec_.rules.heartbeat_timeout / 5);
+    beat_.expires_after(interval);
     const auto [cancelled] = co_await beat_.async_wait(as_tuple(use_awaitable));
     if (cancelled) co_return;
     channel->send(encode(AgentMessage{Beat{}}));
@@ -235,6 +241,7 @@ void Agent::signal_workers(const SignalWorkers& order) {
 
 void Agent::start_workers(const StartRound& round) {
   round_ = round;
+  if (round_.master_addr.empty()) round_.master_addr = spec_.coordinator.host;
   outcome_ = {};
   stopping_ = false;
   oom_before_ = read_oom_counters();

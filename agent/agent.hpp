@@ -60,7 +60,7 @@ class Agent {
   asio::awaitable<void> stay_connected();
   void join(std::shared_ptr<Channel> channel);
   asio::awaitable<void> receive_orders();
-  asio::awaitable<void> beat(std::shared_ptr<Channel> channel);
+  asio::awaitable<void> beat(std::shared_ptr<Channel> channel, std::chrono::milliseconds interval);
   asio::awaitable<void> watch_signals();
   asio::awaitable<void> pass_on_signals();
   asio::awaitable<void> ring_alarm();

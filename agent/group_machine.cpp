@@ -41,7 +41,10 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [&](const Joined& m) {
         rules_.heartbeat_timeout = std::chrono::milliseconds{m.heartbeat_timeout_ms};
       },
-      [](const Beat&) {}, [&](const StartRound& m) { start(m); },
+      [](const Beat&) {},         //
+      [](const Spare&) {},        // waits, as before
+      [](const Coordinator&) {},  // nobody has asked
+      [&](const StartRound& m) { start(m); },
       [&](const StopRound& m) {
         if (m.round == round_ && state_ == State::kRunning) stop(SIGTERM, now);
       },

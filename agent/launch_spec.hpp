@@ -55,7 +55,6 @@ struct LaunchSpec {
   Hosting hosting = Hosting::kHere;
   bool rejoin = false;          // a lost coordinator may come back
   int node_rank = -1;           // the wanted group rank; -1: any
-  std::string run_id = "none";  // "": a fresh one
   std::string role = "default";
   std::string host;  // this node's name in messages
 

@@ -52,7 +52,7 @@ Environment node_environment(const LaunchSpec& spec, const StartRound& round,
   out[env::kMasterPort] = std::to_string(round.master_port);
   out[env::kRestartCount] = std::to_string(round.attempt);
   out[env::kMaxRestarts] = std::to_string(spec.rules.restarts_max);
-  out[env::kRunId] = spec.run_id;
+  out[env::kRunId] = spec.rules.run_id;
   out[env::kSignalsToHandle] = names(spec.stop_signals);
   out[env::kUseAgentStore] = "True";  // torch compares with exactly this text
   out.try_emplace(env::kNcclAsyncErrorHandling, "1");

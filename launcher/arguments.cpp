@@ -110,6 +110,7 @@ constexpr char kExamples[] =
     "  ddprun --nproc-per-node 2 --no-python ./train_digits\n"
     "  ddprun --nproc-per-node 4 --dry-run train.py     # what would be started\n"
     "  ddprun launch --nproc-per-node 2 train.py        # gives --local-rank=N to train.py\n"
+    "  ddprun server --port 29400                       # a meeting place for many jobs\n"
     "\n"
     "Everything after SCRIPT belongs to the script. An option may be spelled with\n"
     "underscores and cut short (--nproc 2); PET_NPROC_PER_NODE=2 in the environment is its\n"

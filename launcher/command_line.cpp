@@ -17,7 +17,6 @@ namespace ddprun {
 
 namespace {
 
-constexpr int kPortMax = 65'535;
 constexpr int kC10dPort = 29'400;  // torchrun's
 
 Error usage(std::string message) { return {Error::Kind::kInvalid, std::move(message)}; }
@@ -102,9 +101,9 @@ class Interpreter {
     spec_.rules.join_timeout = times->join.value_or(spec_.rules.join_timeout);
     spec_.rules.last_call_timeout = times->last_call.value_or(spec_.rules.last_call_timeout);
     spec_.rules.heartbeat_timeout = times->heartbeat.value_or(spec_.rules.heartbeat_timeout);
-    spec_.run_id = settings_["rdzv-id"].text;
+    spec_.rules.run_id = settings_["rdzv-id"].text;
     if (settings_.on("standalone")) return meet_alone();
-    if (spec_.run_id.empty() && several_nodes())
+    if (spec_.rules.run_id.empty() && several_nodes())
       return unexpected(settings_["rdzv-id"], "the nodes of a job need a name in common");
     const std::string& backend = settings_["rdzv-backend"].text;
     auto met = backend == "static" ? meet_static()
@@ -118,9 +117,6 @@ class Interpreter {
                         "all nodes have to know the port, expected HOST:PORT");
     if (times->is_host) spec_.hosting = *times->is_host ? Hosting::kHere : Hosting::kElsewhere;
     spec_.rejoin = spec_.hosting != Hosting::kHere;
-    spec_.rules.options =
-        fmt::format("--nnodes={};--max-restarts={};--rdzv-id={}", settings_["nnodes"].text,
-                    spec_.rules.restarts_max, spec_.run_id);
     return {};
   }
 
@@ -131,7 +127,7 @@ class Interpreter {
         {"rdzv-id", "rdzv-backend", "rdzv-endpoint", "node-rank", "master-addr", "master-port"},
         "with --standalone");
     if (several_nodes()) return unexpected(settings_["nnodes"], "--standalone is for one node");
-    spec_.run_id.clear();
+    spec_.rules.run_id.clear();
     return {};
   }
 

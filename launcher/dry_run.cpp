@@ -45,7 +45,7 @@ std::string shell_word(const std::string& text) {
 }
 
 std::string dry_run(LaunchSpec spec, NodeFacts node) {
-  if (spec.run_id.empty()) spec.run_id = kFreshId;
+  if (spec.rules.run_id.empty()) spec.rules.run_id = kFreshId;
   if (!spec.logs.no_files) node.run_directory = kRunDirectory;
   if (spec.rules.master_addr.empty()) spec.rules.master_addr = "127.0.0.1";
   const std::set<std::string> ours{node.environment.begin(), node.environment.end()};

@@ -17,6 +17,7 @@
 #include "launcher/gpus.hpp"
 #include "launcher/log.hpp"
 #include "launcher/run.hpp"
+#include "launcher/subcommands.hpp"
 #include "rendezvous/match.hpp"
 
 namespace {
@@ -46,8 +47,16 @@ int launch(Launch&& job, boost::asio::io_context& io, Console& out, Console& err
   return code ? *code : complain(code.error());
 }
 
+int run_subcommand(const Subcommand& command, const std::vector<std::string>& words,
+                   const Stage& stage) {
+  const auto code = command.run({words.begin() + 1, words.end()}, stage);
+  return code ? *code : complain(code.error());
+}
+
 int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_context& io,
                      Console& out, Console& err) {
+  if (const Subcommand* command = find_subcommand(arguments))
+    return run_subcommand(*command, arguments, {io, out});
   auto parsed = parse_command_line(
       arguments, {environment, usable_cpus, [] { return visible_gpus(environment); }});
   if (!parsed) return complain(parsed.error());

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "launcher/options.hpp"
+#include "launcher/subcommands.hpp"
 
 namespace ddprun {
 
@@ -142,6 +143,10 @@ std::string man_page() {
     group = &option.group;
     page += option_entry(option);
   }
+  page += ".SH COMMANDS\n";
+  for (const Subcommand& command : subcommands())
+    page += fmt::format(".TP\n.B ddprun {}\n{}; see its \\-\\-help.\n", command.name,
+                        escaped(command.help));
   return page + kTail;
 }
 

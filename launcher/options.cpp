@@ -12,7 +12,7 @@ using enum OptionGroup;
 // clang-format off
 constexpr Option kOptions[] = {
     {"nproc-per-node", 0, "N", "1", kSize, "workers on this node: a number, auto, gpu or cpu"},
-    {"nnodes", 0, "N|MIN:MAX", "1:1", kSize, "nodes; this version runs jobs on one"},
+    {"nnodes", 0, "N|MIN:MAX", "1:1", kSize, "nodes: a number, or MIN:MAX for a job that goes on with fewer"},
     {"standalone", 0, "", "", kSize, "one node that needs nobody else: own free port, own run id"},
 
     {"module", 'm', "", "", kProgram, "SCRIPT is a Python module, as in python -m"},

@@ -20,7 +20,7 @@
 #include "agent/usable_cpus.hpp"
 #include "launcher/exit_code.hpp"
 #include "launcher/gpus.hpp"
-#include "launcher/resolve.hpp"
+#include "launcher/host_coordinator.hpp"
 #include "launcher/run_directory.hpp"
 #include "launcher/signal_hold.hpp"
 #include "rendezvous/report_failure.hpp"
@@ -40,13 +40,6 @@ std::string fresh_id() {
   std::string id;
   std::getline(uuid, id);
   return id;
-}
-
-std::string host_name() {
-  std::string name(256, '\0');
-  gethostname(name.data(), name.size() - 1);
-  name.resize(name.find('\0'));
-  return name;
 }
 
 std::vector<std::string> own_environment() {
@@ -93,7 +86,7 @@ Result<RunDirectory> make_run_directory(const LaunchSpec& spec,
                                         const EnvironmentLookup& environment) {
   const bool wanted = !spec.logs.directory.empty();
   const std::string temporary = environment("TMPDIR").value_or("");
-  auto directory = wanted ? RunDirectory::make(spec.logs.directory, spec.run_id)
+  auto directory = wanted ? RunDirectory::make(spec.logs.directory, spec.rules.run_id)
                           : RunDirectory::make(temporary.empty() ? "/tmp" : temporary, "ddprun");
   if (!directory)
     return Error{directory.error().kind, (wanted ? "--log-dir: " : "for error files (TMPDIR): ") +
@@ -114,58 +107,6 @@ std::vector<int> visible_gpu_nodes(const EnvironmentLookup& environment) {
   for (const std::string& device : visible_devices(*list, static_cast<int>(nodes.size())))
     if (const auto index = device_index(device)) visible.push_back(nodes[*index]);
   return visible;
-}
-
-/// Where the coordinator listens: at the address that the user named, on one machine at loopback. A
-/// name may mean another address here than elsewhere (127.0.1.1): then at all.
-asio::ip::address listening_address(const LaunchSpec& spec, const asio::ip::address& resolved) {
-  boost::system::error_code is_name;
-  asio::ip::make_address(spec.coordinator.host, is_name);
-  if (spec.rules.nodes_max == 1 || !is_name || spec.coordinator.host == "localhost")
-    return resolved;
-  if (resolved.is_v4()) return asio::ip::address_v4::any();
-  return asio::ip::address_v6::any();
-}
-
-bool is_own_name(const std::string& host) {
-  return host == host_name() || host.substr(0, host.find('.')) == host_name();
-}
-
-/// Of which nothing has to be free: any port there.
-bool is_own_address(asio::io_context& io, const asio::ip::address& address) {
-  boost::system::error_code error;
-  asio::ip::tcp::acceptor probe{io};
-  probe.open(asio::ip::tcp::endpoint{address, 0}.protocol(), error);
-  if (!error) probe.bind({address, 0}, error);
-  return !error;
-}
-
-/// The coordinator, if this node is the one to run it; nullptr when it runs elsewhere.
-Result<std::unique_ptr<Server>> host_coordinator(asio::io_context& io, LaunchSpec& spec) {
-  if (spec.hosting == Hosting::kElsewhere) return std::unique_ptr<Server>{};
-  if (spec.coordinator.host.empty()) spec.coordinator.host = "127.0.0.1";
-  const bool guessed = spec.hosting == Hosting::kAtEndpoint;
-  auto address = resolve(io, spec.coordinator.host);
-  // A name server may not know a node yet that has just started; the node itself knows its name.
-  if (!address && guessed && is_own_name(spec.coordinator.host))
-    address = asio::ip::address{asio::ip::address_v4::loopback()};
-  if (!address && guessed) return std::unique_ptr<Server>{};
-  if (!address) return address.error();
-  if (guessed && !is_own_address(io, *address)) return std::unique_ptr<Server>{};
-  if (spec.rules.master_addr.empty()) spec.rules.master_addr = spec.coordinator.host;
-  auto server = Server::listen(io.get_executor(), spec.rules, listening_address(spec, *address),
-                               spec.coordinator.port);
-  if (!server && guessed) return std::unique_ptr<Server>{};  // another agent here was faster
-  if (!server)
-    return Error{
-        server.error().kind,
-        server.error().message + (spec.coordinator.port != 0
-                                      ? "; choose another port, or name none for any free one"
-                                      : "; is it an address of this machine?")};
-  (*server)->start();
-  spec.coordinator = {address->to_string(), (*server)->port()};
-  spec.rejoin = false;  // what runs in this process is not lost without it
-  return server;
 }
 
 void say_where(const LaunchSpec& spec, bool here) {
@@ -212,7 +153,7 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
   const Guardian guardian{node->mark};
   node->guardian = guardian.pid();
   spec.host = host_name();
-  if (spec.run_id.empty()) spec.run_id = fresh_id();
+  if (spec.rules.run_id.empty()) spec.rules.run_id = fresh_id();
   std::optional<RunDirectory> directory;
   if (!spec.logs.no_files) {
     auto made = make_run_directory(spec, environment);

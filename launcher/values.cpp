@@ -19,7 +19,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr double kSecondsMax = 30.0 * 86'400;
-constexpr int kPortMax = 65'535;
 
 template <typename Number>
 std::optional<Number> number(std::string_view text) {

@@ -14,6 +14,8 @@
 
 namespace ddprun {
 
+inline constexpr int kPortMax = 65'535;
+
 /// The error of a setting whose text is not as `expected`.
 Error unexpected(const Setting& setting, const std::string& expected);
 

@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kFirstPause = 10ms;
 constexpr auto kLongestPause = 1s;
+constexpr auto kIntroductionTimeout = 2s;
 
 /// One attempt. An address is used as it is; a name is resolved, and its addresses tried in turn.
 asio::awaitable<boost::system::error_code> try_connect(tcp::socket& socket,
@@ -65,6 +66,20 @@ asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, 
     asio::steady_timer timer{executor, pause};
     co_await timer.async_wait(as_tuple(use_awaitable));
   }
+}
+
+asio::awaitable<std::optional<Coordinator>> who_is_at(Endpoint endpoint) {
+  asio::steady_timer deadline{co_await asio::this_coro::executor, kIntroductionTimeout};
+  const Patience patience{kIntroductionTimeout, 0s};
+  const auto channel = co_await connect(std::move(endpoint), patience);
+  if (!channel) co_return std::nullopt;
+  (*channel)->send(encode(AgentMessage{WhoIsThere{}}));
+  auto first = co_await ((*channel)->receive() || deadline.async_wait(as_tuple(use_awaitable)));
+  (*channel)->close();
+  if (first.index() == 1 || !std::get<0>(first)) co_return std::nullopt;
+  const auto answer = decode_coordinator_message(*std::get<0>(first));
+  if (!answer || !std::holds_alternative<Coordinator>(*answer)) co_return std::nullopt;
+  co_return std::get<Coordinator>(*answer);
 }
 
 }  // namespace ddprun

@@ -4,9 +4,11 @@
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "rendezvous/channel.hpp"
+#include "rendezvous/messages.hpp"
 
 namespace ddprun {
 
@@ -24,5 +26,9 @@ struct Patience {
 /// Connects to the coordinator, trying again with growing pauses. Errors: kTimeout, naming the
 /// endpoint and the last reason.
 asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience);
+
+/// Whose coordinator listens there; nullopt when it is no coordinator, or does not say so within
+/// 2 s.
+asio::awaitable<std::optional<Coordinator>> who_is_at(Endpoint endpoint);
 
 }  // namespace ddprun

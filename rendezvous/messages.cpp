@@ -1,5 +1,6 @@
 #include "rendezvous/messages.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "rendezvous/match.hpp"
@@ -14,13 +15,17 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExitStatus, code, signal, core_dumped)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerFailure, host, group_rank, rank, local_rank, pid, status,
                                    time_unix_ms, evidence, message, traceback, error_file,
                                    last_lines)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobTerms, nodes_min, nodes_max, restarts_max,
+                                   last_call_timeout_ms, join_timeout_ms, heartbeat_timeout_ms)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Join, protocol, run_id, node, host, workers, role, node_rank,
-                                   options)
+                                   terms)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerFailed, round, failure)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersFinished, round)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersStopped, round)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Leave, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Joined, heartbeat_timeout_ms)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Spare, round, nodes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Coordinator, jobs, pid, host)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Refused, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StartRound, round, attempt, group_rank, group_world_size,
                                    first_rank, world_size, first_role_rank, role_world_size,
@@ -32,6 +37,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(EndJob::Outcome, {{EndJob::Outcome::kFinished, "fin
 
 static void to_json(json& out, const Beat&) { out = json::object(); }
 static void from_json(const json&, Beat&) {}
+static void to_json(json& out, const WhoIsThere&) { out = json::object(); }
+static void from_json(const json&, WhoIsThere&) {}
 
 static void to_json(json& out, const EndJob& end) {
   out = {{"outcome", end.outcome}, {"restarts", end.restarts}, {"message", end.message}};
@@ -49,12 +56,15 @@ namespace {
 // clang-format off
 constexpr const char* type_of(const Join&) { return "join"; }
 constexpr const char* type_of(const Beat&) { return "beat"; }
+constexpr const char* type_of(const WhoIsThere&) { return "who_is_there"; }
 constexpr const char* type_of(const WorkerFailed&) { return "worker_failed"; }
 constexpr const char* type_of(const WorkersFinished&) { return "workers_finished"; }
 constexpr const char* type_of(const WorkersStopped&) { return "workers_stopped"; }
 constexpr const char* type_of(const Leave&) { return "leave"; }
 constexpr const char* type_of(const Joined&) { return "joined"; }
 constexpr const char* type_of(const Refused&) { return "refused"; }
+constexpr const char* type_of(const Spare&) { return "spare"; }
+constexpr const char* type_of(const Coordinator&) { return "coordinator"; }
 constexpr const char* type_of(const StartRound&) { return "start_round"; }
 constexpr const char* type_of(const StopRound&) { return "stop_round"; }
 constexpr const char* type_of(const EndJob&) { return "end_job"; }
@@ -87,13 +97,28 @@ Result<Variant> decode_line(std::string_view line) try {
   return Error{Error::Kind::kInvalid, std::string{"malformed message: "} + e.what()};
 }
 
+Result<void> check(const JobTerms& terms) {
+  const bool nodes = terms.nodes_min >= 1 && terms.nodes_max >= terms.nodes_min;
+  const bool times = terms.last_call_timeout_ms >= 0 && terms.join_timeout_ms >= 0 &&
+                     terms.heartbeat_timeout_ms >= 1;
+  const auto longest =
+      std::max({terms.last_call_timeout_ms, terms.join_timeout_ms, terms.heartbeat_timeout_ms});
+  if (!nodes || !times || longest > kTimeoutMsMax || terms.restarts_max < 0)
+    return Error{Error::Kind::kInvalid,
+                 "the terms of the job make no sense: " + json(terms).dump()};
+  return {};
+}
+
 Result<void> check(const Join& join) {
   if (join.node.empty() || join.node.size() > 64)
     return Error{Error::Kind::kInvalid, "a node id has 1 to 64 characters"};
+  if (join.run_id.size() > kRunIdBytesMax)
+    return Error{Error::Kind::kInvalid,
+                 "a run id has at most " + std::to_string(kRunIdBytesMax) + " bytes"};
   if (join.workers < 1 || join.workers > kWorkersPerNodeMax)
     return Error{Error::Kind::kInvalid, "a node has 1 to " + std::to_string(kWorkersPerNodeMax) +
                                             " workers, not " + std::to_string(join.workers)};
-  return {};
+  return check(join.terms);
 }
 
 }  // namespace

@@ -21,12 +21,25 @@ using NodeId = std::string;  // fresh for every agent process, 1..64 characters
 inline constexpr int kProtocolVersion = 1;
 inline constexpr std::size_t kLineBytesMax = 256 * 1024;
 inline constexpr int kWorkersPerNodeMax = 65'536;
+inline constexpr std::size_t kRunIdBytesMax = 1024;
+inline constexpr std::int64_t kTimeoutMsMax = 10LL * 365 * 24 * 3600 * 1000;  // ten years
 
 /// The first byte of every agent's connection; a TCPStore client's is 0x00, HTTP's a letter.
 inline constexpr char kAgentFirstByte = '{';
 
 // --- agent to coordinator ---
 
+/// What the job was started with; the coordinator goes by what its first node says. Numbers of
+/// nodes and restarts must be the same on all nodes.
+struct JobTerms {
+  int nodes_min = 1;
+  int nodes_max = 1;
+  int restarts_max = 0;
+  std::int64_t last_call_timeout_ms = 30'000;
+  std::int64_t join_timeout_ms = 600'000;
+  std::int64_t heartbeat_timeout_ms = 5'000;
+  bool operator==(const JobTerms&) const = default;
+};
 struct Join {
   int protocol = kProtocolVersion;
   std::string run_id;
@@ -34,12 +47,16 @@ struct Join {
   std::string host;
   int workers = 1;
   std::string role = "default";
-  int node_rank = -1;   // the wanted group rank; -1: any
-  std::string options;  // digest of the options that must agree on all nodes
+  int node_rank = -1;  // the wanted group rank; -1: any
+  JobTerms terms;
   bool operator==(const Join&) const = default;
 };
 struct Beat {
   bool operator==(const Beat&) const = default;
+};
+/// Asked instead of joining by whoever wants to know whose port this is.
+struct WhoIsThere {
+  bool operator==(const WhoIsThere&) const = default;
 };
 /// A worker failed; the others of this node still run. Sent once a round.
 struct WorkerFailed {
@@ -62,7 +79,8 @@ struct Leave {
   std::string reason;
   bool operator==(const Leave&) const = default;
 };
-using AgentMessage = std::variant<Join, Beat, WorkerFailed, WorkersFinished, WorkersStopped, Leave>;
+using AgentMessage =
+    std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished, WorkersStopped, Leave>;
 
 // --- coordinator to agent ---
 
@@ -74,6 +92,19 @@ struct Refused {
   std::string reason;
   bool operator==(const Refused&) const = default;
 };
+/// The round has its MAX nodes without this one, which waits for a place.
+struct Spare {
+  int round = 0;
+  int nodes = 0;
+  bool operator==(const Spare&) const = default;
+};
+/// The answer to WhoIsThere.
+struct Coordinator {
+  std::string jobs;  // "job 'a'", or "3 jobs"
+  std::int64_t pid = 0;
+  std::string host;
+  bool operator==(const Coordinator&) const = default;
+};
 /// This node's part in a sealed round.
 struct StartRound {
   int round = 0;    // grows by one with every membership
@@ -84,7 +115,7 @@ struct StartRound {
   int world_size = 1;
   int first_role_rank = 0;
   int role_world_size = 1;
-  std::string master_addr;
+  std::string master_addr;  // "": where this node reaches the coordinator
   int master_port = 0;
   bool operator==(const StartRound&) const = default;
 };
@@ -102,7 +133,8 @@ struct EndJob {
   std::optional<WorkerFailure> failure;  // kFailed: the first one of the last attempt
   bool operator==(const EndJob&) const = default;
 };
-using CoordinatorMessage = std::variant<Joined, Refused, Beat, StartRound, StopRound, EndJob>;
+using CoordinatorMessage =
+    std::variant<Joined, Refused, Spare, Coordinator, Beat, StartRound, StopRound, EndJob>;
 
 /// One line, with its newline, that decode_* reads back. Bytes that are not UTF-8 are replaced.
 std::string encode(const AgentMessage& message);

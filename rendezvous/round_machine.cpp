@@ -1,7 +1,6 @@
 #include "rendezvous/round_machine.hpp"
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
 #include "rendezvous/match.hpp"
@@ -16,24 +15,45 @@ std::chrono::milliseconds check_interval(const RoundRules& rules) {
   return std::max(rules.heartbeat_timeout / 10, std::chrono::milliseconds{1});
 }
 
-std::vector<std::string> split_options(const std::string& options) {
-  std::vector<std::string> parts;
-  std::istringstream in{options};
-  for (std::string part; std::getline(in, part, ';');) parts.push_back(part);
-  return parts;
+/// As on a command line; what must agree on all nodes.
+std::vector<std::string> spelled(const std::string& run_id, const JobTerms& terms) {
+  const std::string min = std::to_string(terms.nodes_min);
+  const std::string max = std::to_string(terms.nodes_max);
+  return {"--rdzv-id=" + run_id, "--nnodes=" + (min == max ? max : min + ":" + max),
+          "--max-restarts=" + std::to_string(terms.restarts_max)};
 }
 
-/// Of two texts like "--nnodes=2;--max-restarts=3" the first option that differs.
-std::string option_difference(const std::string& here, const std::string& there,
-                              const std::string& host) {
-  const std::vector<std::string> ours = split_options(here);
-  const std::vector<std::string> theirs = split_options(there);
+/// The first option that differs; nullopt when all agree.
+std::optional<std::string> difference(const RoundRules& rules, const Join& join) {
+  const auto ours = spelled(rules.run_id, terms_of(rules));
+  const auto theirs = spelled(join.run_id, join.terms);
   const auto [our, their] = std::ranges::mismatch(ours, theirs);
-  return "options differ between the nodes: '" + (our == ours.end() ? here : *our) +
-         "' at the coordinator, '" + (their == theirs.end() ? there : *their) + "' on " + host;
+  if (our == ours.end()) return std::nullopt;
+  return "options differ between the nodes: '" + *our + "' at the coordinator, '" + *their +
+         "' on " + join.host;
 }
 
 }  // namespace
+
+JobTerms terms_of(const RoundRules& rules) {
+  return {rules.nodes_min,
+          rules.nodes_max,
+          rules.restarts_max,
+          rules.last_call_timeout.count(),
+          rules.join_timeout.count(),
+          rules.heartbeat_timeout.count()};
+}
+
+RoundRules rules_of(const Join& join) {
+  using Milliseconds = std::chrono::milliseconds;
+  return {.run_id = join.run_id,
+          .nodes_min = join.terms.nodes_min,
+          .nodes_max = join.terms.nodes_max,
+          .restarts_max = join.terms.restarts_max,
+          .last_call_timeout = Milliseconds{join.terms.last_call_timeout_ms},
+          .join_timeout = Milliseconds{join.terms.join_timeout_ms},
+          .heartbeat_timeout = Milliseconds{join.terms.heartbeat_timeout_ms}};
+}
 
 RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
     : rules_{std::move(rules)}, gathering_since_{now}, last_step_{now} {}
@@ -67,9 +87,10 @@ void RoundMachine::receive(const NodeId& id, const AgentMessage& message, TimePo
   Node& node = found->second;
   node.last_heard = now;
   match(
-      message,             //
-      [](const Join&) {},  // above
-      [&](const Beat&) { send(id, Beat{}); }, [&](const WorkerFailed& m) { fail(node, m); },
+      message,                                                           //
+      [](const Join&) {},                                                // above
+      [&](const Beat&) { send(id, Beat{}); }, [](const WhoIsThere&) {},  // the server answers it
+      [&](const WorkerFailed& m) { fail(node, m); },
       [&](const WorkersFinished& m) { finish(node, m); },
       [&](const WorkersStopped& m) { stopped(node, m); },
       [&](const Leave& m) { lose(id, m.reason); });
@@ -85,16 +106,18 @@ void RoundMachine::admit(const Join& join, TimePoint now) {
                   ", the agent on " + join.host + " version " + std::to_string(join.protocol) +
                   ": use the same ddprun on all nodes");
   if (state_ == State::kEnded) return refuse("the job has already ended");
-  if (join.options != rules_.options)
-    return refuse(option_difference(rules_.options, join.options, join.host));
+  if (const auto differs = difference(rules_, join)) return refuse(*differs);
   for (const auto& [id, other] : nodes_)
     if (join.node_rank >= 0 && other.join.node_rank == join.node_rank)
       return refuse("node rank " + std::to_string(join.node_rank) + " is " + other.join.host +
                     "'s already, " + join.host + " asks for it, too (--node-rank)");
   nodes_[join.node] = Node{join, Phase::kReady, -1, arrivals_++, now};
   send(join.node, Joined{rules_.heartbeat_timeout.count()});
-  if (state_ == State::kRunning && members() < rules_.nodes_max)
+  if (state_ != State::kRunning) return;
+  if (members() < rules_.nodes_max)
     begin_stop("node " + join.host + " joined");
+  else
+    send(join.node, Spare{round_, members()});
 }
 
 void RoundMachine::fail(Node& node, const WorkerFailed& report) {
@@ -204,6 +227,8 @@ void RoundMachine::seal() {
     start.first_rank += node.join.workers;
     role_ranks[node.join.role] += node.join.workers;
   }
+  for (const auto& [id, node] : nodes_)
+    if (node.phase == Phase::kReady) send(id, Spare{round_, start.group_world_size});
   state_ = State::kRunning;
 }
 

@@ -22,16 +22,20 @@ using TimePoint = Clock::time_point;
 
 /// What the job was started with. Times default to torchrun's.
 struct RoundRules {
+  std::string run_id;  // name of the job; "" on the command line: a fresh one
   int nodes_min = 1;
   int nodes_max = 1;
   int restarts_max = 0;  // one budget for the job; lost and joining nodes do not spend it
   std::chrono::milliseconds last_call_timeout{30'000};  // for more than MIN, first round only
   std::chrono::milliseconds join_timeout{600'000};      // below MIN
   std::chrono::milliseconds heartbeat_timeout{5'000};   // silence after which a node is lost
-  std::string options;                                  // digest that every Join must carry
-  std::string master_addr;                              // where workers find the store
+  std::string master_addr;  // where workers find the store; "": where their node reaches us
   int master_port = 0;
 };
+
+/// What of it every node says when it joins, and back.
+JobTerms terms_of(const RoundRules& rules);
+RoundRules rules_of(const Join& join);
 
 // clang-format off
 struct FromNode { NodeId node; AgentMessage message; };
@@ -51,10 +55,15 @@ class RoundMachine {
 
   std::vector<RoundAction> step(const RoundEvent& event, TimePoint now);
 
+  /// The store's port, where that is known only after the rules.
+  void serve_store_at(int port) { rules_.master_port = port; }
+
   /// When a Tick is due; nullopt while only messages can change anything.
   std::optional<TimePoint> next_tick() const;
 
   bool ended() const { return state_ == State::kEnded; }
+  bool has_nodes() const { return !nodes_.empty(); }
+  const RoundRules& rules() const { return rules_; }
 
  private:
   enum class State { kGathering, kRunning, kStopping, kEnded };

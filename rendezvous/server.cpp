@@ -1,16 +1,18 @@
 #include "rendezvous/server.hpp"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/ip/host_name.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-#include "rendezvous/match.hpp"
+#include "rendezvous/accept.hpp"
 #include "rendezvous/report_failure.hpp"
 
 namespace ddprun {
@@ -23,64 +25,47 @@ using asio::use_awaitable;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-constexpr auto kFirstByteTimeout = 10s;    // a peer that connects and says nothing is dropped
-constexpr auto kAcceptRetryDelay = 100ms;  // out of file descriptors: others may close some
-
-RoundRules with_port(RoundRules rules, std::uint16_t port) {
-  if (rules.master_port == 0) rules.master_port = port;
-  return rules;
-}
+constexpr auto kFirstByteTimeout = 10s;  // a peer that connects and says nothing is dropped
 
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::listen(const asio::any_io_executor& executor,
-                                               RoundRules rules, const asio::ip::address& address,
+                                               const asio::ip::address& address,
                                                std::uint16_t port) {
-  tcp::acceptor acceptor{executor};
-  const tcp::endpoint endpoint{address, port};
-  boost::system::error_code error;
-  acceptor.open(endpoint.protocol(), error);
-  if (!error) acceptor.set_option(tcp::acceptor::reuse_address{true}, error);
-  if (!error) acceptor.bind(endpoint, error);
-  if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
-  if (error)
-    return Error{Error::Kind::kUnavailable, "cannot listen on " + address.to_string() + " port " +
-                                                std::to_string(port) + ": " + error.message()};
-  return std::unique_ptr<Server>{new Server{std::move(acceptor), std::move(rules)}};
+  auto acceptor = listen_on(executor, {address, port});
+  if (!acceptor) return acceptor.error();
+  return std::unique_ptr<Server>{new Server{std::move(*acceptor)}};
 }
 
-Server::Server(tcp::acceptor acceptor, RoundRules rules)
-    : acceptor_{std::move(acceptor)},
-      port_{acceptor_.local_endpoint().port()},
-      machine_{with_port(std::move(rules), port_), Clock::now()},
-      store_{acceptor_.get_executor()},
-      tick_{acceptor_.get_executor()} {}
+Result<std::unique_ptr<Server>> Server::listen(const asio::any_io_executor& executor,
+                                               RoundRules rules, const asio::ip::address& address,
+                                               std::uint16_t port) {
+  auto server = listen(executor, address, port);
+  if (!server) return server;
+  if (rules.master_port == 0) rules.master_port = (*server)->port();
+  (*server)->only_ = std::make_shared<Job>(executor, std::move(rules));
+  return server;
+}
+
+Server::Server(tcp::acceptor acceptor)
+    : acceptor_{std::move(acceptor)}, port_{acceptor_.local_endpoint().port()} {}
 
 void Server::start() {
-  tick_.expires_at(TimePoint::max());
-  co_spawn(acceptor_.get_executor(), accept_loop(), report_failure("accepting connections"));
-  co_spawn(acceptor_.get_executor(), tick_when_due(), report_failure("the coordinator's clock"));
+  if (only_) only_->start();
+  co_spawn(acceptor_.get_executor(), accept_peers(), report_failure("accepting connections"));
 }
 
 void Server::close() {
   boost::system::error_code ignored;
   acceptor_.close(ignored);
-  tick_.cancel();
-  for (const auto& [id, channel] : agents_) channel->close_when_sent();
-  store_.close();
+  if (only_) only_->close();
+  for (const auto& [run_id, job] : std::exchange(jobs_, {})) job->close();
 }
 
-asio::awaitable<void> Server::accept_loop() {
-  while (acceptor_.is_open()) {
-    auto [error, socket] = co_await acceptor_.async_accept(as_tuple(use_awaitable));
-    if (!error) {
-      co_spawn(acceptor_.get_executor(), serve(std::move(socket)), report_failure("a peer"));
-    } else if (acceptor_.is_open()) {
-      spdlog::warn("cannot accept a connection: {}", error.message());
-      asio::steady_timer pause{acceptor_.get_executor(), kAcceptRetryDelay};
-      co_await pause.async_wait(as_tuple(use_awaitable));
-    }
-  }
+asio::awaitable<void> Server::accept_peers() {
+  co_await accept_all(acceptor_, [this](tcp::socket socket) {
+    co_spawn(acceptor_.get_executor(), serve(std::move(socket)), report_failure("a peer"));
+  });
 }
 
 asio::awaitable<void> Server::serve(tcp::socket socket) {
@@ -94,76 +79,68 @@ asio::awaitable<void> Server::serve(tcp::socket socket) {
   if (error) co_return;
   std::string head{bytes.data(), size};
   if (head[0] != kAgentFirstByte) {
-    if (is_of_a_node(socket)) store_.adopt(std::move(socket), head);
+    if (only_) only_->serve_store(std::move(socket), head);
     co_return;
   }
   co_await serve_agent(std::make_shared<Channel>(std::move(socket), std::move(head)));
 }
 
-/// Whoever comes to the store comes from where an agent of the job has come from.
-bool Server::is_of_a_node(const tcp::socket& socket) const {
-  boost::system::error_code gone;
-  const auto remote = socket.remote_endpoint(gone).address();
-  if (gone) return false;
-  const bool known = std::ranges::any_of(
-      agents_, [&](const auto& agent) { return agent.second->address() == remote; });
-  if (known || remote == socket.local_endpoint(gone).address()) return true;
-  spdlog::warn("refused a store client from {}: no node of the job is there", remote.to_string());
-  return false;
-}
-
+/// Its first message says which job it belongs to.
 asio::awaitable<void> Server::serve_agent(std::shared_ptr<Channel> channel) {
-  NodeId node;  // known from its first message on, which must be Join
-  for (;;) {
-    const Result<std::string> line = co_await channel->receive();
-    const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
-    if (!message) {
-      spdlog::info("agent at {} is gone: {}", channel->peer(), message.error().message);
-      channel->close();
-      const auto agent = agents_.find(node);  // gone already when the node left or was dropped
-      if (agent != agents_.end() && agent->second == channel)
-        step(NodeLost{node, message.error().message});
-      co_return;
-    }
-    if (const auto* join = std::get_if<Join>(&*message)) {
-      if (!node.empty() || agents_.contains(join->node)) co_return channel->close();
-      node = join->node;
-      agents_[node] = channel;
-    }
-    if (node.empty()) co_return channel->close();
-    step(FromNode{node, *message});
+  const Result<std::string> line = co_await channel->receive();
+  const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
+  if (!message) {
+    spdlog::info("{} is no agent: {}", channel->peer(), message.error().message);
+    co_return channel->close();
   }
-}
-
-asio::awaitable<void> Server::tick_when_due() {
-  while (acceptor_.is_open()) {
-    co_await tick_.async_wait(as_tuple(use_awaitable));
-    if (!acceptor_.is_open()) co_return;
-    if (Clock::now() >= tick_.expiry()) step(Tick{});
-    // Otherwise step() has moved the time: wait again.
+  if (std::holds_alternative<WhoIsThere>(*message)) {
+    channel->send(encode(CoordinatorMessage{introduction()}));
+    co_return channel->close_when_sent();
   }
+  const auto* join = std::get_if<Join>(&*message);
+  if (join == nullptr) co_return channel->close();
+  const auto job = job_of(*join);
+  if (!job) {
+    channel->send(encode(CoordinatorMessage{Refused{job.error().message}}));
+    co_return channel->close_when_sent();
+  }
+  co_await (*job)->serve(channel, *join);
 }
 
-void Server::step(const RoundEvent& event) {
-  for (const RoundAction& action : machine_.step(event, Clock::now())) perform(action);
-  const TimePoint due = machine_.next_tick().value_or(TimePoint::max());
-  if (due != tick_.expiry()) tick_.expires_at(due);
+Result<std::shared_ptr<Job>> Server::job_of(const Join& join) {
+  if (only_) return only_;
+  const auto found = jobs_.find(join.run_id);
+  if (found == jobs_.end()) return new_job(join);
+  // All its nodes are gone, and somebody starts a job of that name with other options: a new one.
+  const auto job = found->second;
+  if (job->has_nodes() || terms_of(job->rules()) == join.terms) return job;
+  job->close();
+  return new_job(join);
 }
 
-void Server::perform(const RoundAction& action) {
-  match(
-      action,
-      [&](const SendTo& a) {
-        const auto agent = agents_.find(a.node);
-        if (agent != agents_.end()) agent->second->send(encode(a.message));
-      },
-      [&](const DropNode& a) {
-        const auto agent = agents_.find(a.node);
-        if (agent == agents_.end()) return;
-        agent->second->close_when_sent();
-        agents_.erase(agent);
-      },
-      [&](const OpenStore& a) { store_.begin_round(a.world_size); });
+Result<std::shared_ptr<Job>> Server::new_job(const Join& join) {
+  if (jobs_.size() >= kJobsMax)
+    return Error{Error::Kind::kUnavailable,
+                 "this server hosts " + std::to_string(kJobsMax) + " jobs already"};
+  const auto job =
+      std::make_shared<Job>(acceptor_.get_executor(), rules_of(join), [this, run_id = join.run_id] {
+        spdlog::info("job '{}' has ended", run_id);
+        jobs_.erase(run_id);
+      });
+  const auto opened = job->open_store(acceptor_.local_endpoint().address());
+  if (!opened)
+    return Error{opened.error().kind, "no port for the store: " + opened.error().message};
+  job->start();
+  spdlog::info("job '{}' begins", join.run_id);
+  return jobs_[join.run_id] = job;
+}
+
+Coordinator Server::introduction() const {
+  boost::system::error_code unnamed;
+  const std::string host = asio::ip::host_name(unnamed);
+  const std::string jobs =
+      only_ ? "job '" + only_->rules().run_id + "'" : std::to_string(jobs_.size()) + " jobs";
+  return {jobs, getpid(), host};
 }
 
 }  // namespace ddprun

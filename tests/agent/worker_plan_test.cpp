@@ -13,7 +13,7 @@ LaunchSpec four_workers() {
   spec.program = "/usr/bin/python3";
   spec.arguments = {"python3", "-u", "train.py"};
   spec.workers = 4;
-  spec.run_id = "job7";
+  spec.rules.run_id = "job7";
   spec.role = "trainer";
   spec.rules.restarts_max = 3;
   return spec;

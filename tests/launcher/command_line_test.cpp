@@ -112,9 +112,9 @@ TEST_CASE_METHOD(CommandLineFixture, "without any Python the message says how to
 
 TEST_CASE_METHOD(CommandLineFixture,
                  "a standalone job has a run id of its own, another one torchrun's") {
-  CHECK(spec({"--standalone", "--rdzv-id", "mine", script()}).run_id.empty());
-  CHECK(spec({"--rdzv-id", "mine", script()}).run_id == "mine");
-  CHECK(spec({script()}).run_id == "none");
+  CHECK(spec({"--standalone", "--rdzv-id", "mine", script()}).rules.run_id.empty());
+  CHECK(spec({"--rdzv-id", "mine", script()}).rules.run_id == "mine");
+  CHECK(spec({script()}).rules.run_id == "none");
 }
 
 TEST_CASE_METHOD(CommandLineFixture, "bad values are named with the option and what is accepted") {
@@ -173,8 +173,8 @@ TEST_CASE_METHOD(CommandLineFixture, "short options take their value behind them
 TEST_CASE_METHOD(CommandLineFixture,
                  "the last of a repeated option counts, and a value may be empty") {
   CHECK(spec({"--role", "a", "--role=b", script()}).role == "b");
-  CHECK(spec({"--rdzv-id=", script()}).run_id.empty());
-  CHECK(spec({"--rdzv-id", "", script()}).run_id.empty());
+  CHECK(spec({"--rdzv-id=", script()}).rules.run_id.empty());
+  CHECK(spec({"--rdzv-id", "", script()}).rules.run_id.empty());
   CHECK(spec({"--rdzv-endpoint", "[::1]", script()}).coordinator.host == "::1");
 }
 
@@ -184,7 +184,7 @@ TEST_CASE_METHOD(CommandLineFixture,
   environment_["PET_STANDALONE"] = "1";
   environment_["PET_ROLE"] = "";
   CHECK(spec({script()}).workers == 4);
-  CHECK(spec({script()}).run_id.empty());
+  CHECK(spec({script()}).rules.run_id.empty());
   CHECK(spec({script()}).role == "default");
   CHECK(spec({"--nproc-per-node=2", script()}).workers == 2);
   environment_["PET_NPROC_PER_NODE"] = "many";
@@ -238,7 +238,7 @@ TEST_CASE_METHOD(CommandLineFixture, "a static job of several nodes meets at its
   CHECK(node("2").hosting == Hosting::kElsewhere);
   CHECK(node("2").node_rank == 2);
   CHECK(node("2").rejoin);
-  CHECK(node("1").rules.options == "--nnodes=3;--max-restarts=0;--rdzv-id=job");
+  CHECK(node("1").rules.run_id == "job");
   CHECK_THAT(error({"--nnodes=3", "--node-rank=3", script()}), contains("from 0 to 2"));
 }
 

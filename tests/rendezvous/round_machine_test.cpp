@@ -18,7 +18,11 @@ class RoundFixture {
     machine_.emplace(rules, now_);
   }
   void joins(const NodeId& node, int workers = 1, int node_rank = -1) {
-    says(node, Join{.node = node, .host = node, .workers = workers, .node_rank = node_rank});
+    says(node, Join{.node = node,
+                    .host = node,
+                    .workers = workers,
+                    .node_rank = node_rank,
+                    .terms = terms_of(rules_)});
   }
   void says(const NodeId& node, const AgentMessage& message) { step(FromNode{node, message}); }
   void fails(const NodeId& node, int round, int rank = 0) {
@@ -300,13 +304,13 @@ TEST_CASE_METHOD(RoundFixture, "a coordinator that slept itself gives everybody 
 }
 
 TEST_CASE_METHOD(RoundFixture, "a node that cannot take part is told why") {
-  job({.options = "max-restarts=1"});
-  says("old", Join{.protocol = 99, .node = "old", .host = "h1", .options = "max-restarts=1"});
-  says("odd", Join{.node = "odd", .host = "h2", .options = "max-restarts=2"});
+  job({.run_id = "mine"});
+  says("old", Join{.protocol = 99, .run_id = "mine", .node = "old", .host = "h1"});
+  says("odd", Join{.run_id = "other", .node = "odd", .host = "h2"});
   CHECK(dropped("old"));
   CHECK_THAT(order<Refused>("old")->reason, contains("version 99"));
   CHECK(dropped("odd"));
-  CHECK_THAT(order<Refused>("odd")->reason, contains("'max-restarts=2' on h2"));
+  CHECK_THAT(order<Refused>("odd")->reason, contains("'--rdzv-id=other' on h2"));
 }
 
 TEST_CASE_METHOD(RoundFixture, "a node that comes after the end is refused") {
@@ -337,8 +341,8 @@ TEST_CASE_METHOD(RoundFixture, "newcomers get their ranks in the order of their 
 }
 
 TEST_CASE_METHOD(RoundFixture, "an option that differs is named with both values") {
-  job({.nodes_min = 2, .nodes_max = 2, .options = "--nnodes=2;--max-restarts=3"});
-  says("b", Join{.node = "b", .host = "h2", .options = "--nnodes=2;--max-restarts=1"});
+  job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 3});
+  says("b", Join{.node = "b", .host = "h2", .terms = {2, 2, 1}});
   const auto refused = order<Refused>("b");
   REQUIRE(refused.has_value());
   CHECK(refused->reason ==

@@ -1,5 +1,7 @@
 #include "rendezvous/server.hpp"
 
+#include <unistd.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -19,8 +21,16 @@ using asio::ip::tcp;
 
 // A coordinator on a free port of this machine, and coroutines that play its peers.
 struct ServerFixture {
+  void serve_many() {
+    auto server = Server::listen(io_.get_executor(), asio::ip::address_v4::loopback(), 0);
+    REQUIRE(server.has_value());
+    server_ = std::move(*server);
+    server_->start();
+  }
+
   void serve(RoundRules rules) {
     rules.master_addr = "127.0.0.1";
+    rules_ = rules;
     auto server = Server::listen(io_.get_executor(), rules, asio::ip::address_v4::loopback(), 0);
     REQUIRE(server.has_value());
     server_ = std::move(*server);
@@ -47,6 +57,18 @@ struct ServerFixture {
   }
   static void say(Channel& channel, const AgentMessage& message) { channel.send(encode(message)); }
 
+  Join join(const NodeId& node, int workers = 1) const {
+    return Join{.run_id = rules_.run_id,
+                .node = node,
+                .host = node,
+                .workers = workers,
+                .terms = terms_of(rules_)};
+  }
+
+  Join join_job(const std::string& run_id) {
+    return Join{.run_id = run_id, .node = "node" + std::to_string(++joined_), .host = "h"};
+  }
+
   /// The next message of that kind; others are passed over. nullopt: the connection was closed.
   template <typename Message>
   static asio::awaitable<std::optional<Message>> hear(Channel& channel) {
@@ -72,20 +94,18 @@ struct ServerFixture {
   }
 
   asio::io_context io_;
+  RoundRules rules_;
+  int joined_ = 0;
   std::unique_ptr<Server> server_;
 };
 
 // In the coroutines below every co_await stands in a statement of its own and takes no temporaries
 // that own memory: g++ 12 destroys those twice.
-Join join(const NodeId& node, int workers = 1) {
-  return Join{.node = node, .host = node, .workers = workers};
-}
-
 TEST_CASE_METHOD(ServerFixture, "an agent that joins over the wire gets its round and its end") {
   serve({});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto agent = co_await f.agent();
-    say(*agent, join("a", 2));
+    say(*agent, f.join("a", 2));
     const auto joined = co_await hear<Joined>(*agent);
     CHECK(joined->heartbeat_timeout_ms == 5000);
     const auto round = co_await hear<StartRound>(*agent);
@@ -104,10 +124,10 @@ TEST_CASE_METHOD(ServerFixture, "a closed connection is a lost node, and the oth
   serve({.nodes_min = 1, .nodes_max = 2, .last_call_timeout = 0ms});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto a = co_await f.agent();
-    say(*a, join("a"));
+    say(*a, f.join("a"));
     co_await hear<StartRound>(*a);
     const auto b = co_await f.agent();
-    say(*b, join("b"));
+    say(*b, f.join("b"));
     const auto joined = co_await hear<StopRound>(*a);
     CHECK(joined->reason == "node b joined");
     say(*a, WorkersStopped{joined->round});
@@ -133,7 +153,7 @@ TEST_CASE_METHOD(ServerFixture, "strangers on the port are cut off and cost nobo
       CHECK(answer.empty());
     }
     const auto agent = co_await f.agent();
-    say(*agent, join("a"));
+    say(*agent, f.join("a"));
     const auto round = co_await hear<StartRound>(*agent);
     CHECK(round.has_value());
   }(*this));
@@ -143,10 +163,10 @@ TEST_CASE_METHOD(ServerFixture, "a second agent with the same id does not distur
   serve({});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto first = co_await f.agent();
-    say(*first, join("a"));
+    say(*first, f.join("a"));
     co_await hear<StartRound>(*first);
     const auto second = co_await f.agent();
-    say(*second, join("a"));
+    say(*second, f.join("a"));
     const auto joined = co_await hear<Joined>(*second);
     CHECK_FALSE(joined.has_value());
     say(*first, Beat{});
@@ -159,17 +179,75 @@ TEST_CASE_METHOD(ServerFixture, "an agent that left is forgotten when its connec
   serve({});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto first = co_await f.agent();
-    say(*first, join("a"));
+    say(*first, f.join("a"));
     co_await hear<StartRound>(*first);
     const Leave leave{"stopped by SIGTERM"};
     say(*first, leave);
     const auto closed = co_await hear<EndJob>(*first);
     CHECK_FALSE(closed.has_value());
     const auto second = co_await f.agent();
-    say(*second, join("b"));
+    say(*second, f.join("b"));
     const auto round = co_await hear<StartRound>(*second);
     CHECK(round->round == 2);
   }(*this));  // and the server closes all connections that it knows
+}
+
+TEST_CASE_METHOD(ServerFixture, "a server for many keeps jobs apart by their run id") {
+  serve_many();
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto a = co_await f.agent();
+    say(*a, f.join_job("a"));
+    const auto round_of_a = co_await hear<StartRound>(*a);
+    const auto b = co_await f.agent();
+    say(*b, f.join_job("b"));
+    const auto round_of_b = co_await hear<StartRound>(*b);
+    CHECK(round_of_b->group_world_size == 1);
+    CHECK(round_of_a->master_port != round_of_b->master_port);
+    CHECK(round_of_a->master_addr.empty());
+    say(*a, WorkersFinished{round_of_a->round});
+    const auto end = co_await hear<EndJob>(*a);
+    CHECK(end->outcome == EndJob::Outcome::kFinished);
+    // The name is free again although the old job's agent has not gone yet.
+    const auto next = co_await f.agent();
+    say(*next, f.join_job("a"));
+    const auto round = co_await hear<StartRound>(*next);
+    CHECK(round->round == 1);
+    say(*b, Beat{});
+    const auto beat = co_await hear<Beat>(*b);
+    CHECK(beat.has_value());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a job whose nodes have all gone gives way to one of other terms") {
+  serve_many();
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto first = co_await f.agent();
+    say(*first, f.join_job("a"));
+    co_await hear<StartRound>(*first);
+    const auto other = co_await f.agent();
+    Join odd = f.join_job("a");
+    odd.terms.restarts_max = 5;
+    say(*other, odd);
+    const auto refused = co_await hear<Refused>(*other);
+    CHECK_THAT(refused->reason, contains("'--max-restarts=5'"));
+    say(*first, Leave{"enough"});
+    co_await hear<EndJob>(*first);
+    const auto again = co_await f.agent();
+    say(*again, odd);
+    const auto round = co_await hear<StartRound>(*again);
+    CHECK(round->round == 1);
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a coordinator says whose it is to whoever asks") {
+  serve({.run_id = "mine"});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto stranger = co_await f.agent();
+    say(*stranger, WhoIsThere{});
+    const auto answer = co_await hear<Coordinator>(*stranger);
+    CHECK(answer->jobs == "job 'mine'");
+    CHECK(answer->pid == getpid());
+  }(*this));
 }
 
 TEST_CASE_METHOD(ServerFixture, "a port that is taken is an error that names it") {

@@ -58,7 +58,8 @@ void AgentShell::try_connect() {
   const Join join{.node = id_,
                   .host = "host" + std::to_string(host_),
                   .workers = rules_.workers,
-                  .node_rank = world_.plan.ranks_wanted ? host_ : -1};
+                  .node_rank = world_.plan.ranks_wanted ? host_ : -1,
+                  .terms = terms_of(world_.plan.rounds)};
   world_.network.send(link_, Side::kAgent, AgentMessage{join});
 }
 

@@ -11,7 +11,7 @@ join() {
 for host in h1 h2 h3; do join "$host"; done
 wait_for_world h1 h2 h3
 join h4
-has_joined h4
+node h4 wait_for_message "round 1 has its 3 nodes: this one waits as a spare"
 kill -KILL "${agents[h2]}"
 wait_for_world h1 h3 h4
 [ "${worker_hosts[*]}" = "h1 h4 h3" ] || fail "ranks are on ${worker_hosts[*]}: h4 has not those of h2"

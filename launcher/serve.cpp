@@ -1,0 +1,136 @@
+#include "launcher/serve.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "launcher/host_coordinator.hpp"
+#include "launcher/resolve.hpp"
+#include "launcher/values.hpp"
+#include "rendezvous/server.hpp"
+
+namespace ddprun {
+
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::uint16_t kServerPort = 29'400;  // of torchrun's c10d rendezvous
+
+std::string endpoint_text(const asio::ip::address& address, std::uint16_t port) {
+  const std::string host = address.to_string();
+  return (address.is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+/// "::" takes IPv4 too where the kernel knows IPv6.
+asio::ip::address all_addresses(asio::io_context& io) {
+  boost::system::error_code unknown;
+  asio::ip::tcp::acceptor probe{io};
+  probe.open(asio::ip::tcp::v6(), unknown);
+  if (!unknown) probe.bind({asio::ip::address_v6::any(), 0}, unknown);
+  if (unknown) return asio::ip::address_v4::any();
+  return asio::ip::address_v6::any();
+}
+
+/// Written beside it first: whoever finds the file finds the number in it.
+Result<void> write_port_file(const std::string& path, std::uint16_t port) {
+  const std::string unfinished = path + ".tmp";
+  std::ofstream file{unfinished};
+  file << port << std::endl;
+  std::error_code error;
+  if (!file)
+    error = {errno, std::generic_category()};
+  else
+    std::filesystem::rename(unfinished, path, error);
+  if (!error) return {};
+  return Error{Error::Kind::kUnavailable,
+               "--port-file: cannot write '" + path + "': " + error.message()};
+}
+
+}  // namespace
+
+Result<std::variant<ListenOptions, JustPrint>> parse_listen_options(
+    const std::string& name, const std::string& about, std::uint16_t port,
+    const std::vector<std::string>& words) {
+  ListenOptions options;
+  std::string port_text = std::to_string(port);
+  CLI::App app{about, "ddprun " + name};
+  app.add_option("--host", options.host, "address or name to listen at; not given: all addresses")
+      ->type_name("HOST");
+  app.add_option("--port", port_text, "0: any free one")->type_name("PORT")->capture_default_str();
+  app.add_option("--port-file", options.port_file, "write the port there once it listens")
+      ->type_name("FILE");
+  try {
+    app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
+  } catch (const CLI::CallForHelp&) {
+    return std::variant<ListenOptions, JustPrint>{JustPrint{app.help()}};
+  } catch (const CLI::ParseError& e) {
+    return Error{Error::Kind::kInvalid, "ddprun " + name + ": " + e.what()};
+  }
+  const auto number = parse_integer({port_text, "--port"}, 0, kPortMax);
+  if (!number) return number.error();
+  options.port = static_cast<std::uint16_t>(*number);
+  return std::variant<ListenOptions, JustPrint>{std::move(options)};
+}
+
+Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage,
+                                const BeginToListen& begin) {
+  auto address = options.host.empty() ? Result<asio::ip::address>{all_addresses(stage.io)}
+                                      : resolve(stage.io, options.host);
+  if (!address) return address.error();
+  const auto port = begin(*address, options.port);
+  if (!port)
+    return Error{port.error().kind,
+                 port.error().message + whose_port(stage.io, *address, options.port)};
+  asio::signal_set signals{stage.io, SIGTERM, SIGINT, SIGHUP};
+  bool stopped = false;
+  signals.async_wait([&](boost::system::error_code, int signal) {
+    spdlog::info("{} received", strsignal(signal));
+    stopped = true;
+  });
+  if (!options.port_file.empty())
+    if (const auto written = write_port_file(options.port_file, *port); !written)
+      return written.error();
+  stage.out.write("listening on " + endpoint_text(*address, *port) + "\n");
+  stage.io.restart();
+  while (!stopped) stage.io.run_one();
+  std::error_code ignored;
+  if (!options.port_file.empty()) std::filesystem::remove(options.port_file, ignored);
+  return 0;
+}
+
+Result<int> run_server(const std::vector<std::string>& words, const Stage& stage) {
+  const auto options = parse_listen_options(
+      "server",
+      "Hosts the rendezvous of any number of jobs, by their run id, and outlives them: their "
+      "nodes\n"
+      "name it with --rdzv-backend c10d --rdzv-endpoint HOST:PORT --rdzv-id ID.",
+      kServerPort, words);
+  if (!options) return options.error();
+  if (const auto* print = std::get_if<JustPrint>(&*options)) {
+    stage.out.write(print->text);
+    return 0;
+  }
+  std::unique_ptr<Server> server;
+  const auto begin = [&](const asio::ip::address& address,
+                         std::uint16_t port) -> Result<std::uint16_t> {
+    auto listening = Server::listen(stage.io.get_executor(), address, port);
+    if (!listening) return listening.error();
+    server = std::move(*listening);
+    server->start();
+    return server->port();
+  };
+  const auto code = serve_until_stopped(std::get<ListenOptions>(*options), stage, begin);
+  if (!code) return code;
+  server->close();
+  stage.io.run_for(std::chrono::seconds{2});  // the last words to connected agents
+  return code;
+}
+
+}  // namespace ddprun

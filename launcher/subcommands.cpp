@@ -1,0 +1,25 @@
+#include "launcher/subcommands.hpp"
+
+#include <algorithm>
+
+#include "launcher/serve.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr Subcommand kSubcommands[] = {
+    {"server", "the meeting place of any number of jobs, which outlives them", run_server},
+};
+
+}  // namespace
+
+std::span<const Subcommand> subcommands() { return kSubcommands; }
+
+const Subcommand* find_subcommand(const std::vector<std::string>& words) {
+  if (words.empty()) return nullptr;
+  const auto* const found = std::ranges::find(kSubcommands, words.front(), &Subcommand::name);
+  return found == std::end(kSubcommands) ? nullptr : found;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,150 @@
+#include "rendezvous/job.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "rendezvous/accept.hpp"
+#include "rendezvous/match.hpp"
+#include "rendezvous/report_failure.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using asio::as_tuple;
+using asio::use_awaitable;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+/// How long agents may take to hear the verdict and go, before their connections are closed.
+constexpr auto kGoodbyeTimeout = 60s;
+
+}  // namespace
+
+Job::Job(const asio::any_io_executor& executor, RoundRules rules, std::function<void()> ended)
+    : machine_{std::move(rules), Clock::now()},
+      store_{executor},
+      store_acceptor_{executor},
+      tick_{executor},
+      ended_{std::move(ended)} {}
+
+void Job::start() {
+  tick_.expires_at(TimePoint::max());
+  co_spawn(tick_.get_executor(), tick_when_due(), report_failure("a job's clock"));
+}
+
+Result<void> Job::open_store(const asio::ip::address& address) {
+  auto acceptor = listen_on(tick_.get_executor(), {address, 0});
+  if (!acceptor) return acceptor.error();
+  store_acceptor_ = std::move(*acceptor);
+  machine_.serve_store_at(store_acceptor_.local_endpoint().port());
+  co_spawn(tick_.get_executor(), accept_store_clients(), report_failure("a job's store"));
+  return {};
+}
+
+void Job::close() {
+  if (std::exchange(closed_, true)) return;
+  boost::system::error_code ignored;
+  store_acceptor_.close(ignored);
+  tick_.cancel();
+  for (const auto& [id, channel] : agents_) channel->close_when_sent();
+  store_.close();
+  say_ended();
+}
+
+asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
+  const auto self = shared_from_this();
+  const NodeId node = join.node;
+  if (closed_ || agents_.contains(node)) co_return channel->close();
+  agents_[node] = channel;
+  step(FromNode{node, std::move(join)});
+  for (;;) {
+    const Result<std::string> line = co_await channel->receive();
+    const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
+    const bool again = message && std::holds_alternative<Join>(*message);
+    if (!message || again) {
+      const std::string reason = again ? "it joined twice" : message.error().message;
+      spdlog::info("agent at {} is gone: {}", channel->peer(), reason);
+      channel->close();
+      const auto agent = agents_.find(node);  // gone already when the node left or was dropped
+      if (agent != agents_.end() && agent->second == channel) step(NodeLost{node, reason});
+      break;
+    }
+    step(FromNode{node, *message});
+  }
+  if (machine_.ended() && agents_.empty()) close();
+}
+
+void Job::serve_store(tcp::socket socket, std::string_view head) {
+  if (!closed_ && is_of_a_node(socket)) store_.adopt(std::move(socket), head);
+}
+
+asio::awaitable<void> Job::accept_store_clients() {
+  const auto self = shared_from_this();
+  co_await accept_all(store_acceptor_,
+                      [this](tcp::socket socket) { serve_store(std::move(socket), ""); });
+}
+
+/// Whoever comes to the store comes from where an agent of the job has come from.
+bool Job::is_of_a_node(const tcp::socket& socket) const {
+  boost::system::error_code gone;
+  const auto remote = socket.remote_endpoint(gone).address();
+  if (gone) return false;
+  const bool known = std::ranges::any_of(
+      agents_, [&](const auto& agent) { return agent.second->address() == remote; });
+  if (known || remote == socket.local_endpoint(gone).address()) return true;
+  spdlog::warn("refused a store client from {}: no node of the job is there", remote.to_string());
+  return false;
+}
+
+asio::awaitable<void> Job::tick_when_due() {
+  const auto self = shared_from_this();
+  while (!closed_) {
+    co_await tick_.async_wait(as_tuple(use_awaitable));
+    if (closed_) co_return;
+    if (Clock::now() < tick_.expiry()) continue;  // step() has moved the time
+    if (machine_.ended()) co_return close();
+    step(Tick{});
+  }
+}
+
+void Job::step(const RoundEvent& event) {
+  const bool had_ended = machine_.ended();
+  for (const RoundAction& action : machine_.step(event, Clock::now())) perform(action);
+  if (machine_.ended() && !had_ended) {
+    tick_.expires_after(kGoodbyeTimeout);
+    return say_ended();
+  }
+  if (machine_.ended()) return;
+  const TimePoint due = machine_.next_tick().value_or(TimePoint::max());
+  if (due != tick_.expiry()) tick_.expires_at(due);
+}
+
+void Job::perform(const RoundAction& action) {
+  match(
+      action,
+      [&](const SendTo& a) {
+        const auto agent = agents_.find(a.node);
+        if (agent != agents_.end()) agent->second->send(encode(a.message));
+      },
+      [&](const DropNode& a) {
+        const auto agent = agents_.find(a.node);
+        if (agent == agents_.end()) return;
+        agent->second->close_when_sent();
+        agents_.erase(agent);
+      },
+      [&](const OpenStore& a) { store_.begin_round(a.world_size); });
+}
+
+void Job::say_ended() {
+  if (const auto ended = std::exchange(ended_, {})) ended();
+}
+
+}  // namespace ddprun

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Who finds the port of a coordinator taken learns whose it is.
+. "$(dirname "$0")/lib.sh"
+
+start --nnodes 2 --rdzv-id first --master-port 29577 --no-python true
+for ((i = 0; i < 600; i++)); do
+  if timeout 1 bash -c ': <>/dev/tcp/127.0.0.1/29577' 2>/dev/null; then break; fi
+  sleep 0.1
+done
+first=$pid
+run 71 --nnodes 2 --rdzv-id second --master-port 29577 --no-python true
+says err "cannot listen on 127.0.0.1 port 29577: Address already in use: it is the coordinator of"
+says err "job 'first', ddprun with process id $first on "
+kill -TERM "$first"
+ends 143
+
+start server --host 127.0.0.1 --port 29577
+wait_for_line "listening on 127.0.0.1:29577"
+run 71 server --host 127.0.0.1 --port 29577
+says err "it is the coordinator of 0 jobs, ddprun with process id $pid on "
+kill -TERM "$pid"
+ends 0
+
+run 0 server --help
+says out "Usage: ddprun server"
+run 2 server --port 65536
+says err "--port '65536'"
