@@ -126,7 +126,7 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
     server->start();
     return server->port();
   };
-  const auto code = serve_until_stopped(std::get<ListenOptions>(*options), stage, begin);
+  auto code = serve_until_stopped(std::get<ListenOptions>(*options), stage, begin);
   if (!code) return code;
   server->close();
   stage.io.run_for(std::chrono::seconds{2});  // the last words to connected agents
