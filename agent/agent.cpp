@@ -146,6 +146,8 @@ void Agent::order_received(const CoordinatorMessage& message) {
              report_failure("the agent's heartbeat"));
   else if (const auto* start = std::get_if<StartRound>(&message))
     announce(*start);
+  else if (const auto* waiting = std::get_if<Waiting>(&message))
+    tell_of_wait(*waiting);
   else if (const auto* spare = std::get_if<Spare>(&message))
     spdlog::warn("round {} has its {} nodes: this one waits as a spare", spare->round,
                  spare->nodes);
@@ -153,7 +155,12 @@ void Agent::order_received(const CoordinatorMessage& message) {
     spdlog::warn("{}: stopping all workers", stop->reason);
 }
 
+void Agent::tell_of_wait(const Waiting& waiting) {
+  if (const auto note = wait_note_.next(waiting, Clock::now())) spdlog::warn("{}", *note);
+}
+
 void Agent::announce(const StartRound& round) {
+  wait_note_ = {};
   if (round.attempt > round_.attempt)
     spdlog::warn("restart {} of {}: starting {} workers again", round.attempt,
                  spec_.rules.restarts_max, round.world_size);

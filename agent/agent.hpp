@@ -15,6 +15,7 @@
 #include "agent/launch_spec.hpp"
 #include "agent/log_pump.hpp"
 #include "agent/oom.hpp"
+#include "agent/wait_note.hpp"
 #include "agent/worker_plan.hpp"
 
 namespace ddprun {
@@ -78,6 +79,7 @@ class Agent {
   void report_exit(int local_rank, std::int64_t pid, ExitStatus status,
                    std::vector<std::string> last_lines);
   void add_evidence(WorkerFailure& how) const;
+  void tell_of_wait(const Waiting& waiting);
   void announce(const StartRound& round);
   void order_received(const CoordinatorMessage& message);
 
@@ -89,6 +91,7 @@ class Agent {
   GroupMachine machine_;
   std::shared_ptr<Channel> coordinator_;
   StartRound round_;
+  WaitNote wait_note_;
   std::vector<std::shared_ptr<Worker>> workers_;
   RoundOutcome outcome_;
   bool stopping_ = false;  // workers of this round have been told to stop

@@ -42,6 +42,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
         rules_.heartbeat_timeout = std::chrono::milliseconds{m.heartbeat_timeout_ms};
       },
       [](const Beat&) {},         //
+      [](const Waiting&) {},      //
       [](const Spare&) {},        // waits, as before
       [](const Coordinator&) {},  // nobody has asked
       [&](const StartRound& m) { start(m); },

@@ -53,8 +53,8 @@ struct LaunchSpec {
   RoundRules rules;
   Endpoint coordinator;  // "": loopback; port 0: any free one
   Hosting hosting = Hosting::kHere;
-  bool rejoin = false;          // a lost coordinator may come back
-  int node_rank = -1;           // the wanted group rank; -1: any
+  bool rejoin = false;  // a lost coordinator may come back
+  int node_rank = -1;   // the wanted group rank; -1: any
   std::string role = "default";
   std::string host;  // this node's name in messages
 

@@ -24,6 +24,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersFinished, round)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersStopped, round)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Leave, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Joined, heartbeat_timeout_ms)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Waiting, nodes, nodes_min, nodes_max, left_ms)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Spare, round, nodes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Coordinator, jobs, pid, host)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Refused, reason)
@@ -63,6 +64,7 @@ constexpr const char* type_of(const WorkersStopped&) { return "workers_stopped";
 constexpr const char* type_of(const Leave&) { return "leave"; }
 constexpr const char* type_of(const Joined&) { return "joined"; }
 constexpr const char* type_of(const Refused&) { return "refused"; }
+constexpr const char* type_of(const Waiting&) { return "waiting"; }
 constexpr const char* type_of(const Spare&) { return "spare"; }
 constexpr const char* type_of(const Coordinator&) { return "coordinator"; }
 constexpr const char* type_of(const StartRound&) { return "start_round"; }

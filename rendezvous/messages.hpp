@@ -92,6 +92,14 @@ struct Refused {
   std::string reason;
   bool operator==(const Refused&) const = default;
 };
+/// The answer to a beat while no round runs.
+struct Waiting {
+  int nodes = 0;  // that are there and ready
+  int nodes_min = 1;
+  int nodes_max = 1;
+  std::int64_t left_ms = 0;  // below MIN: until the job gives up; else until it starts
+  bool operator==(const Waiting&) const = default;
+};
 /// The round has its MAX nodes without this one, which waits for a place.
 struct Spare {
   int round = 0;
@@ -134,7 +142,7 @@ struct EndJob {
   bool operator==(const EndJob&) const = default;
 };
 using CoordinatorMessage =
-    std::variant<Joined, Refused, Spare, Coordinator, Beat, StartRound, StopRound, EndJob>;
+    std::variant<Joined, Refused, Waiting, Spare, Coordinator, Beat, StartRound, StopRound, EndJob>;
 
 /// One line, with its newline, that decode_* reads back. Bytes that are not UTF-8 are replaced.
 std::string encode(const AgentMessage& message);

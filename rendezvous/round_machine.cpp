@@ -87,13 +87,21 @@ void RoundMachine::receive(const NodeId& id, const AgentMessage& message, TimePo
   Node& node = found->second;
   node.last_heard = now;
   match(
-      message,                                                           //
-      [](const Join&) {},                                                // above
-      [&](const Beat&) { send(id, Beat{}); }, [](const WhoIsThere&) {},  // the server answers it
+      message,             //
+      [](const Join&) {},  // above
+      [&](const Beat&) { answer_beat(id, now); },
+      [](const WhoIsThere&) {},  // the server answers it
       [&](const WorkerFailed& m) { fail(node, m); },
       [&](const WorkersFinished& m) { finish(node, m); },
       [&](const WorkersStopped& m) { stopped(node, m); },
       [&](const Leave& m) { lose(id, m.reason); });
+}
+
+void RoundMachine::answer_beat(const NodeId& id, TimePoint now) {
+  if (state_ != State::kGathering) return send(id, Beat{});
+  const auto ends = last_call_ends_.value_or(gathering_since_ + rules_.join_timeout);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(ends - now);
+  send(id, Waiting{count(Phase::kReady), rules_.nodes_min, rules_.nodes_max, left.count()});
 }
 
 void RoundMachine::admit(const Join& join, TimePoint now) {

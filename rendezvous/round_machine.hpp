@@ -77,6 +77,7 @@ class RoundMachine {
   };
 
   void receive(const NodeId& id, const AgentMessage& message, TimePoint now);
+  void answer_beat(const NodeId& id, TimePoint now);
   void admit(const Join& join, TimePoint now);
   void fail(Node& node, const WorkerFailed& report);
   void finish(Node& node, const WorkersFinished& report);

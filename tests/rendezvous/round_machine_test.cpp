@@ -350,6 +350,26 @@ TEST_CASE_METHOD(RoundFixture, "an option that differs is named with both values
         "'--max-restarts=1' on h2");
 }
 
+TEST_CASE_METHOD(RoundFixture, "a beat is answered with what the job waits for") {
+  job({.nodes_min = 2,
+       .nodes_max = 3,
+       .last_call_timeout = 10s,
+       .join_timeout = 60s,
+       .heartbeat_timeout = 100s});
+  joins("a");
+  passes(5s);
+  says("a", Beat{});
+  CHECK(order<Waiting>("a") == Waiting{1, 2, 3, 55'000});
+  joins("b");
+  passes(4s);
+  says("a", Beat{});
+  CHECK(order<Waiting>("a") == Waiting{2, 2, 3, 6'000});
+  joins("c");
+  says("a", Beat{});
+  CHECK_FALSE(order<Waiting>("a").has_value());
+  CHECK(order<Beat>("a").has_value());
+}
+
 TEST_CASE_METHOD(RoundFixture, "a node rank belongs to one node, until that is lost") {
   job({.nodes_min = 3, .nodes_max = 3});
   joins("a", 1, 1);
