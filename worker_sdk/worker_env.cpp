@@ -49,12 +49,12 @@ class Reader {
 
 }  // namespace
 
-WorkerEnv WorkerEnv::from_environment() {
-  return from([](const std::string& name) {
-    const char* value = std::getenv(name.c_str());
-    return value ? std::optional<std::string>{value} : std::nullopt;
-  });
+std::optional<std::string> environment_lookup(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>{value} : std::nullopt;
 }
+
+WorkerEnv WorkerEnv::from_environment() { return from(environment_lookup); }
 
 WorkerEnv WorkerEnv::from(const EnvironmentLookup& lookup) {
   const Reader read{lookup};

@@ -43,6 +43,9 @@ class EnvironmentError : public std::runtime_error {
 /// A variable's value; nullopt when it is not set.
 using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
 
+/// The variables of this process.
+std::optional<std::string> environment_lookup(const std::string& name);
+
 /// This worker's place in the job.
 struct WorkerEnv {
   int rank = 0;

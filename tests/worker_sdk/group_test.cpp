@@ -77,7 +77,9 @@ TEST_CASE("all_reduce, broadcast and barrier do what their names say") {
 
 TEST_CASE("an unknown backend and NCCL without a GPU are refused with a sentence") {
   CHECK_THROWS_WITH(init_process_group({.backend = "mpi"}, group().env()),
-                    contains("backend 'mpi': expected nccl, gloo"));
+                    contains("has no ProcessGroupMPI"));
+  CHECK_THROWS_WITH(init_process_group({.backend = "nickel"}, group().env()),
+                    contains("backend 'nickel': expected nccl, gloo"));
   if (torch::cuda::device_count() == 0)
     CHECK_THROWS_WITH(init_process_group({.backend = "nccl"}, group().env()),
                       contains("needs a GPU for every worker"));
