@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "worker_sdk/collective_checks.hpp"
-#include "worker_sdk/init_method.hpp"
 #include "worker_sdk/process_group_state.hpp"
 
 namespace ddprun::sdk {

@@ -1,3 +1,5 @@
+#include "worker_sdk/group_store.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,8 +10,6 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <tuple>
-
-#include "worker_sdk/init_method.hpp"
 
 namespace ddprun::sdk {
 
@@ -75,6 +75,21 @@ StorePtr connect_or_explain(const InitMethod& method, const WorkerEnv& env,
       ": " + e.what_without_backtrace()};
 }
 
+/// After everybody has come. A store that a launcher serves for weeks must not fill up, and rank 0,
+/// which may serve the store itself and end next, goes last.
+void leave(c10d::Store& store, const std::string& key, int rank, int size,
+           std::chrono::milliseconds timeout) try {
+  store.deleteKey(key + "/" + std::to_string(rank));
+  if (rank != 0) {
+    if (store.add(key + "/left", 1) == size - 1) store.set(key + "/done", std::string{"here"});
+    return;
+  }
+  if (size > 1) store.wait({key + "/done"}, timeout);
+  for (const char* name : {"/count", "/all", "/left", "/done"}) store.deleteKey(key + name);
+} catch (const c10::Error&) {
+  return;  // somebody has died since: the meeting took place all the same
+}
+
 }  // namespace
 
 StorePtr open_store(const InitMethod& method, const WorkerEnv& env,
@@ -107,10 +122,7 @@ std::vector<int> await_all(c10d::Store& store, const std::string& key, int rank,
       if (!store.check({key_of_rank(i)})) missing.push_back(i);
     if (!missing.empty() || !store.check({key + "/all"})) return missing;
   }
-  // A store that a launcher serves for weeks must not fill up.
-  store.deleteKey(key_of_rank(rank));
-  if (store.add(key + "/left", 1) == size)
-    for (const char* name : {"/count", "/all", "/left"}) store.deleteKey(key + name);
+  leave(store, key, rank, size, timeout);
   return {};
 }
 

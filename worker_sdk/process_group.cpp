@@ -10,7 +10,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <utility>
 
-#include "worker_sdk/init_method.hpp"
+#include "worker_sdk/group_store.hpp"
 #include "worker_sdk/process_group_state.hpp"
 
 namespace ddprun::sdk {

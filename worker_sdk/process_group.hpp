@@ -211,6 +211,9 @@ class ProcessGroup {
   /// Several messages at once, which cannot block one another. With NCCL it is one Work for all.
   std::vector<Work> batch_isend_irecv(const std::vector<P2POp>& operations) const;
 
+  /// For messages of other operations that are made of these.
+  Operation operation(std::string name, Tensors tensors = {}) const;
+
   /// For what this class does not cover.
   const c10::intrusive_ptr<c10d::ProcessGroup>& c10d_group() const;
   /// A corner of the workers' key-value store for this group of the program's own keys.
@@ -221,8 +224,6 @@ class ProcessGroup {
   friend ProcessGroup init_process_group(const ProcessGroupOptions& options,
                                          const InitMethod& method, const WorkerEnv& env);
   explicit ProcessGroup(std::shared_ptr<const State> state) : state_{std::move(state)} {}
-
-  Operation operation(std::string name, Tensors tensors) const;
 
   std::shared_ptr<const State> state_;
 };

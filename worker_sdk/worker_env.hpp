@@ -66,7 +66,9 @@ struct WorkerEnv {
 
   /// RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT must be set, as init_method="env://" demands
   /// (https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization).
-  /// The rest defaults to a job on one node. Errors: EnvironmentError.
+  /// Under mpirun or mpiexec, rank and sizes are taken from the variables of Open MPI
+  /// (OMPI_COMM_WORLD_RANK...) or of MPICH and Intel MPI (PMI_RANK...) when RANK and WORLD_SIZE are
+  /// not set. The rest defaults to a job on one node. Errors: EnvironmentError.
   static WorkerEnv from_environment();
   static WorkerEnv from(const EnvironmentLookup& lookup);
 };
