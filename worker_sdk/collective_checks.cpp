@@ -11,6 +11,8 @@ std::string dtype_name(const torch::Tensor& tensor) {
   return c10::getDtypeNames(tensor.scalar_type()).first;
 }
 
+std::string shape_text(torch::IntArrayRef sizes) { return c10::str(sizes); }
+
 bool is_bitwise(const ReduceOp& op) {
   return op.op_ == ReduceOp::BAND || op.op_ == ReduceOp::BOR || op.op_ == ReduceOp::BXOR;
 }
@@ -75,7 +77,7 @@ void CollectiveChecks::is_whole_of(const torch::Tensor& whole, const std::string
   in_a_row.front() *= operation_.size;
   if (whole.sizes() != stacked && whole.sizes() != in_a_row)
     operation_.refuse(whole_name + " has the shape " + c10::str(whole.sizes()) + ", expected " +
-                      c10::str(in_a_row) + " or " + c10::str(stacked) + " for " + part_name +
+                      shape_text(in_a_row) + " or " + shape_text(stacked) + " for " + part_name +
                       " of the shape " + c10::str(part.sizes()));
 }
 
@@ -93,7 +95,7 @@ void CollectiveChecks::splits(const torch::Tensor& tensor, const std::vector<std
   const bool negative = *std::ranges::min_element(splits) < 0;
   if (static_cast<int>(splits.size()) != operation_.size || negative ||
       std::accumulate(splits.begin(), splits.end(), std::int64_t{0}) != rows)
-    operation_.refuse("the splits of " + name + " are " + c10::str(splits) + ", expected " +
+    operation_.refuse("the splits of " + name + " are " + shape_text(splits) + ", expected " +
                       std::to_string(operation_.size) + " numbers that make " +
                       std::to_string(rows) + " rows together");
 }

@@ -48,6 +48,9 @@ class Reduction {
   bool multiplies_;
 };
 
+/// Gloo takes a whole that is cut in its first dimension only; NCCL does not look at the shape.
+torch::Tensor in_one_row(const torch::Tensor& tensor) { return tensor.detach().view({-1}); }
+
 Tensors like_for_each_rank(const torch::Tensor& tensor, int size) {
   Tensors all;
   for (int i = 0; i < size; ++i) all.push_back(torch::empty_like(tensor));
@@ -126,8 +129,8 @@ Work ProcessGroup::all_gather_into_tensor_async(const torch::Tensor& output,
                                                 const torch::Tensor& input) const {
   Operation call = operation("all_gather_into_tensor", {output, input});
   CollectiveChecks{call, device()}.is_whole_of(output, "output", input, "input");
-  torch::Tensor to = output;
-  torch::Tensor from = input;
+  torch::Tensor to = in_one_row(output);
+  torch::Tensor from = in_one_row(input);
   auto work = call.start([&] { return c10d_group()->_allgather_base(to, from); });
   return {std::move(call), std::move(work)};
 }
@@ -205,8 +208,8 @@ Work ProcessGroup::reduce_scatter_tensor_async(const torch::Tensor& output,
   check.is_whole_of(input, "input", output, "output");
   check.reduction(output, op, device().is_cuda());
   const Reduction reduction{op, size(), device().is_cuda()};
-  torch::Tensor to = output;
-  torch::Tensor from = reduction.before(input);
+  torch::Tensor to = in_one_row(output);
+  torch::Tensor from = in_one_row(reduction.before(input));
   c10d::ReduceScatterOptions options;
   options.reduceOp = reduction.backend_op();
   auto work = call.start([&] { return c10d_group()->_reduce_scatter_base(to, from, options); });

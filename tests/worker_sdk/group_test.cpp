@@ -8,20 +8,15 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "tests/worker_sdk/group_fixture.hpp"
 #include "worker_sdk/checkpointer.hpp"
 #include "worker_sdk/distributed_data_parallel.hpp"
-#include "worker_sdk/process_group.hpp"
 #include "worker_sdk/safetensors.hpp"
 
 namespace ddprun::sdk {
 namespace {
 
 namespace fs = std::filesystem;
-
-const ProcessGroup& group() {
-  static const ProcessGroup all = init_process_group({.backend = "gloo"});
-  return all;
-}
 
 struct Network : torch::nn::Module {
   explicit Network(std::uint64_t seed) {
