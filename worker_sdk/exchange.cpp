@@ -28,6 +28,17 @@ void copy_parts(const torch::Tensor& whole, const Tensors& parts) {
     parts[i].detach().copy_(pieces[i].view(parts[i].sizes()));
 }
 
+void check_message(const Operation& call, torch::Device device, const torch::Tensor& tensor,
+                   int peer) {
+  const CollectiveChecks check{call, device};
+  check.tensor(tensor, "the tensor");
+  if (peer != kAnySource || call.name == "send") {
+    check.peer(peer);
+  } else if (device.is_cuda()) {
+    call.refuse("NCCL receives from a rank that is given only; gloo also from any");
+  }
+}
+
 }  // namespace
 
 Work ProcessGroup::all_to_all_async(const Tensors& outputs, const Tensors& inputs) const {
@@ -95,9 +106,7 @@ void ProcessGroup::monitored_barrier(Milliseconds timeout) const {
 
 Work ProcessGroup::isend(const torch::Tensor& tensor, int peer, int tag) const {
   Operation call = operation("send", {tensor});
-  const CollectiveChecks check{call, device()};
-  check.tensor(tensor, "the tensor");
-  check.peer(peer);
+  check_message(call, device(), tensor, peer);
   Tensors tensors{tensor};
   auto work = call.start([&] { return c10d_group()->send(tensors, peer, tag); });
   return {std::move(call), std::move(work)};
@@ -105,11 +114,7 @@ Work ProcessGroup::isend(const torch::Tensor& tensor, int peer, int tag) const {
 
 Work ProcessGroup::irecv(const torch::Tensor& tensor, int peer, int tag) const {
   Operation call = operation("recv", {tensor});
-  const CollectiveChecks check{call, device()};
-  check.tensor(tensor, "the tensor");
-  if (peer != kAnySource) check.peer(peer);
-  if (peer == kAnySource && device().is_cuda())
-    call.refuse("NCCL receives from a rank that is given only; gloo also from any");
+  check_message(call, device(), tensor, peer);
   Tensors tensors{tensor};
   auto work = call.start([&] {
     return peer == kAnySource ? c10d_group()->recvAnysource(tensors, tag)
@@ -125,15 +130,17 @@ int ProcessGroup::recv(const torch::Tensor& tensor, int peer, int tag) const {
 }
 
 std::vector<Work> ProcessGroup::batch_isend_irecv(const std::vector<P2POp>& operations) const {
-  std::vector<Work> works;
+  Operation call = operation("batch_isend_irecv");
+  for (const P2POp& one : operations) call.tensors.push_back(one.tensor);
+  // All of them before the first, or NCCL would wait for the rest of the batch for ever.
+  for (const P2POp& one : operations) check_message(call, device(), one.tensor, one.peer);
   const bool together = device().is_cuda() && !operations.empty();
   if (together) c10d_group()->startCoalescing(torch::kCUDA);
+  std::vector<Work> works;
   for (const P2POp& one : operations)
     works.push_back(one.kind == P2POp::Kind::kSend ? isend(one.tensor, one.peer, one.tag)
                                                    : irecv(one.tensor, one.peer, one.tag));
   if (!together) return works;
-  Operation call = operation("batch_isend_irecv", {});
-  for (const P2POp& one : operations) call.tensors.push_back(one.tensor);
   auto work = call.start([&] { return c10d_group()->endCoalescing(torch::kCUDA); });
   return {Work{std::move(call), std::move(work)}};
 }

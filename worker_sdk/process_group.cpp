@@ -180,7 +180,13 @@ ProcessGroup init_process_group(const ProcessGroupOptions& options) {
 }
 
 ProcessGroup init_process_group(const ProcessGroupOptions& options, const WorkerEnv& env) {
-  return init_process_group(options, parse_init_method(options.init_method), env);
+  const InitMethod method = parse_init_method(options.init_method);
+  if (method.kind == InitMethod::Kind::kTcp || method.rank || method.world_size || options.rank ||
+      options.world_size)
+    throw std::invalid_argument{
+        "init_process_group: the worker's place is given twice, by the options and by the "
+        "WorkerEnv; leave out one of them"};
+  return init_process_group(options, method, env);
 }
 
 }  // namespace ddprun::sdk

@@ -235,7 +235,7 @@ class ProcessGroup {
 /// ranks.
 ProcessGroup init_process_group(const ProcessGroupOptions& options = {});
 
-/// The same for a worker whose place is known already.
+/// The same for a worker whose place is known already; so `options` do not say it again.
 ProcessGroup init_process_group(const ProcessGroupOptions& options, const WorkerEnv& env);
 
 }  // namespace ddprun::sdk

@@ -119,6 +119,7 @@ void tell(int pipe, const std::string& message) {
 
 /// Never returns: what the parent's main() has yet to do is not the child's business.
 [[noreturn]] void run_child(const std::function<void(int)>& function, int rank, int pipe) {
+  std::signal(SIGTERM, SIG_DFL);  // the parent's handler would speak for the parent
   int code = EXIT_FAILURE;
   try {
     function(rank);

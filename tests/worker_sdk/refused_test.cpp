@@ -100,6 +100,19 @@ TEST_CASE_METHOD(AloneFixture, "a sub-group of nobody, of strangers or of twins 
   CHECK_THAT(error([&] { group_.new_group({0, 0}); }), contains("rank 0 is given twice"));
 }
 
+TEST_CASE_METHOD(AloneFixture, "a place that is given twice is refused") {
+  CHECK_THAT(error([&] { init_process_group({.backend = "gloo", .rank = 0}, group_.env()); }),
+             contains("the worker's place is given twice"));
+}
+
+TEST_CASE_METHOD(AloneFixture, "a batch with a message that cannot be is refused as a whole") {
+  CHECK_THAT(error([&] {
+               group_.batch_isend_irecv({{P2POp::Kind::kSend, torch::ones({1}), 0}});
+             }),
+             contains("batch_isend_irecv on group \"default\" (rank 0 of 1), float32 [1]: peer is "
+                      "this rank itself"));
+}
+
 TEST_CASE("an init_method is taken apart") {
   using Kind = InitMethod::Kind;
   CHECK(parse_init_method("").kind == Kind::kEnv);
