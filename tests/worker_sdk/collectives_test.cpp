@@ -221,6 +221,14 @@ TEST_CASE("tensors without elements, scalars and those of one element are no exc
   CHECK(torch::equal(gathered, torch::arange(group().size()).to(torch::kFloat64)));
 }
 
+TEST_CASE("a dtype that the backend lacks is an error that names it, and harms nobody") {
+  CHECK_THROWS_WITH(group().all_reduce(torch::zeros({2}, torch::kInt16)),
+                    contains("all_reduce on group \"default\"") && contains("int16 [2]: "));
+  const torch::Tensor sum = torch::tensor(1);
+  group().all_reduce(sum);
+  CHECK(sum.item<int>() == group().size());
+}
+
 TEST_CASE("parameters that are trained can be reduced and broadcast") {
   torch::nn::Linear layer{2, 2};
   group().broadcast(layer->weight);

@@ -64,6 +64,16 @@ TEST_CASE("groups that share ranks can be used at the same time") {
   CHECK(in_b[0].item<int>() == 1);
 }
 
+TEST_CASE(
+    "all can meet again in the launcher's store, which still has the keys of the first time") {
+  for (int i = 0; i < 3; ++i) {
+    const ProcessGroup again = init_process_group({.backend = "gloo"});
+    const torch::Tensor sum = torch::tensor(1);
+    again.all_reduce(sum);
+    CHECK(sum.item<int>() == group().size());
+  }
+}
+
 TEST_CASE("messages go round a ring: send and recv") {
   if (group().size() == 1) return;
   const torch::Tensor token = torch::zeros({1}, torch::kInt64);
