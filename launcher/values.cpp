@@ -60,22 +60,6 @@ std::optional<int> signal_number(std::string name) {
   return std::nullopt;
 }
 
-/// The host and the port, if there is one, of "host:port" and "[::1]:port".
-std::optional<std::pair<std::string, std::string>> host_and_port(const std::string& text) {
-  if (text.starts_with('[')) {
-    const std::size_t close = text.find(']');
-    if (close == std::string::npos) return std::nullopt;
-    const std::string rest = text.substr(close + 1);
-    if (!rest.empty() && (rest[0] != ':' || rest.size() == 1)) return std::nullopt;
-    return {{text.substr(1, close - 1), rest.empty() ? "" : rest.substr(1)}};
-  }
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) return {{text, ""}};
-  if (text.find(':', colon + 1) != std::string::npos) return {{text, ""}};  // bare IPv6
-  if (colon + 1 == text.size()) return std::nullopt;
-  return {{text.substr(0, colon), text.substr(colon + 1)}};
-}
-
 // --- --rdzv-conf ---
 
 enum class ConfKind { kSeconds, kPositiveSeconds, kCount, kSwitch, kText };
@@ -165,6 +149,21 @@ Result<std::map<std::string, std::string>> conf_entries(const Setting& setting) 
 }
 
 }  // namespace
+
+std::optional<std::pair<std::string, std::string>> host_and_port(const std::string& text) {
+  if (text.starts_with('[')) {
+    const std::size_t close = text.find(']');
+    if (close == std::string::npos) return std::nullopt;
+    const std::string rest = text.substr(close + 1);
+    if (!rest.empty() && (rest[0] != ':' || rest.size() == 1)) return std::nullopt;
+    return {{text.substr(1, close - 1), rest.empty() ? "" : rest.substr(1)}};
+  }
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return {{text, ""}};
+  if (text.find(':', colon + 1) != std::string::npos) return {{text, ""}};  // bare IPv6
+  if (colon + 1 == text.size()) return std::nullopt;
+  return {{text.substr(0, colon), text.substr(colon + 1)}};
+}
 
 Error unexpected(const Setting& setting, const std::string& expected) {
   return {Error::Kind::kInvalid, setting.source + " '" + setting.text + "': " + expected};

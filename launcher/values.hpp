@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/launch_spec.hpp"
@@ -15,6 +16,9 @@
 namespace ddprun {
 
 inline constexpr int kPortMax = 65'535;
+
+/// The host and the port, "" if there is none, of "host:port" and "[::1]:port".
+std::optional<std::pair<std::string, std::string>> host_and_port(const std::string& text);
 
 /// The error of a setting whose text is not as `expected`.
 Error unexpected(const Setting& setting, const std::string& expected);
