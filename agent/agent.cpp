@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "agent/error_file.hpp"
+#include "agent/job_signals.hpp"
 #include "agent/process_tree.hpp"
 #include "rendezvous/client.hpp"
 #include "rendezvous/match.hpp"
@@ -33,17 +33,6 @@ NodeId fresh_node_id() {
   for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", entropy());
   return id;
 }
-
-/// `nohup` and shells' background jobs start programs with signals ignored, and mean it.
-bool is_ignored(int signal) {
-  struct sigaction action {};
-  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
-/// Signals that programs and schedulers send each other, and that would end ddprun if it left them
-/// alone; and the news that the terminal has another size.
-constexpr std::array kPassedOn{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
-                               SIGUSR2, SIGALRM, SIGXCPU, SIGWINCH};
 
 /// More would only wait for each other in the kernel.
 constexpr int kSpawnThreadsMax = 16;

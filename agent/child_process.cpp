@@ -62,7 +62,7 @@ struct ChildPlan {
   const char* program;
   char* const* arguments;
   char* const* environment;
-  ChildOutput output;
+  ChildStreams streams;
   pid_t parent;
   sigset_t no_signals;
   CpuMask cpus;
@@ -109,8 +109,9 @@ __attribute__((no_sanitize("address", "undefined"))) int become_worker(void* arg
   reset_signal_handlers();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != plan.parent) _exit(127);  // the agent died before the line above
-  if (plan.output.out >= 0) dup2(plan.output.out, STDOUT_FILENO);
-  if (plan.output.err >= 0) dup2(plan.output.err, STDERR_FILENO);
+  if (plan.streams.in >= 0) dup2(plan.streams.in, STDIN_FILENO);
+  if (plan.streams.out >= 0) dup2(plan.streams.out, STDOUT_FILENO);
+  if (plan.streams.err >= 0) dup2(plan.streams.err, STDERR_FILENO);
   close_range(STDERR_FILENO + 1, ~0U, 0);
   if (!take_place(plan)) {
     plan.failed_errno = errno;
@@ -175,13 +176,13 @@ void clone_and_execute(ChildPlan& plan, Started& started) {
 }
 
 /// On any thread: it touches nothing but its arguments.
-Started start(const Command& command, ChildOutput output) {
+Started start(const Command& command, ChildStreams streams) {
   const std::vector<char*> arguments = pointers(command.arguments);
   const std::vector<char*> environment = pointers(command.environment);
   ChildPlan plan{.program = command.program.c_str(),
                  .arguments = arguments.data(),
                  .environment = environment.data(),
-                 .output = output,
+                 .streams = streams,
                  .parent = getpid(),
                  .no_signals = {},
                  .cpus = bits(command.placement.cpus),
@@ -205,7 +206,7 @@ std::vector<Result<ChildProcess>> ChildProcess::spawn(const asio::any_io_executo
                                                       const std::vector<NewChild>& children) {
   std::vector<Started> started(children.size());
   pool.for_each(static_cast<int>(children.size()),
-                [&](int i) { started[i] = start(children[i].command, children[i].output); });
+                [&](int i) { started[i] = start(children[i].command, children[i].streams); });
   std::vector<Result<ChildProcess>> processes;
   processes.reserve(children.size());
   for (std::size_t i = 0; i < children.size(); ++i)

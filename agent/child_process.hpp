@@ -17,15 +17,16 @@
 
 namespace ddprun {
 
-/// The write ends that become a worker's standard output and error; -1: shared with the agent.
-struct ChildOutput {
+/// What becomes a child's standard output, error and input; -1: shared with the agent.
+struct ChildStreams {
   int out = -1;
   int err = -1;
+  int in = -1;
 };
 
 struct NewChild {
   Command command;
-  ChildOutput output;
+  ChildStreams streams;
 };
 
 class ChildProcess {

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <string>
+#include <utility>
 
 #include "agent/output_plan.hpp"
 #include "rendezvous/report_failure.hpp"
@@ -53,10 +54,25 @@ Console::Console(const asio::any_io_executor& executor, int fd)
   pollable_ = true;
 }
 
+Console::Console(Console& wire, Framing framing)
+    : wire_{&wire},
+      framing_{std::move(framing)},
+      fd_{-1},
+      descriptor_{wire.descriptor_.get_executor()},
+      progress_{wire.descriptor_.get_executor()} {}
+
 void Console::write(std::string_view bytes) {
-  if (reader_gone_ || bytes.empty()) return;
+  if (bytes.empty()) return;
   last_byte_ = bytes.back();
   open_line_of_ = nullptr;
+  if (wire_)
+    wire_->enqueue(framing_(bytes, false));
+  else
+    enqueue(bytes);
+}
+
+void Console::enqueue(std::string_view bytes) {
+  if (reader_gone_) return;
   queue_ += bytes;
   if (writing_) return;
   if (write_some()) return;
@@ -66,7 +82,10 @@ void Console::write(std::string_view bytes) {
 
 void Console::write_message(std::string_view line) {
   if (last_byte_ != '\n') write("\n");
-  write(line);
+  if (wire_)
+    wire_->enqueue(framing_(line, true));
+  else
+    write(line);
 }
 
 void Console::write_lines(const void* source, std::string_view prefix, std::string_view text) {
@@ -112,11 +131,13 @@ asio::awaitable<void> Console::write_queue() {
 }
 
 asio::awaitable<void> Console::room() {
+  if (wire_) co_return co_await wire_->room();
   while (queue_.size() >= kQueueBytesMax && writing_)
     co_await progress_.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
 void Console::flush_blocking() {
+  if (wire_) return wire_->flush_blocking();
   sigset_t none;
   sigemptyset(&none);
   while (!queue_.empty() && !write_some()) {

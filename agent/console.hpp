@@ -8,6 +8,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,13 @@ class Console {
  public:
   static constexpr std::size_t kQueueBytesMax = 1024 * 1024;
 
+  /// What is written, as it leaves over another console; `message`: ddprun's own words.
+  using Framing = std::function<std::string(std::string_view bytes, bool message)>;
+
   Console(const asio::any_io_executor& executor, int fd);
+
+  /// Shares `wire`, which must outlive it, with others.
+  Console(Console& wire, Framing framing);
 
   /// Bytes as they are.
   void write(std::string_view bytes);
@@ -42,9 +49,12 @@ class Console {
   void flush_blocking();
 
  private:
+  void enqueue(std::string_view bytes);
   asio::awaitable<void> write_queue();
   bool write_some();
 
+  Console* wire_ = nullptr;  // nullptr: to the descriptor
+  Framing framing_;
   int fd_;
   bool pollable_ = false;  // a pipe, terminal or socket, not a file
   asio::posix::stream_descriptor descriptor_;

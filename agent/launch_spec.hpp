@@ -56,7 +56,8 @@ struct LaunchSpec {
   bool rejoin = false;  // a lost coordinator may come back
   int node_rank = -1;   // the wanted group rank; -1: any
   std::string role = "default";
-  std::string host;  // this node's name in messages
+  std::string host;           // this node's name in messages
+  bool tells_verdict = true;  // false: another node's ddprun tells the user how the job failed
 
   bool virtual_local_rank = false;
   std::optional<NumaBinding> numa_binding;

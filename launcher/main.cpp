@@ -56,7 +56,7 @@ int run_subcommand(const Subcommand& command, const std::vector<std::string>& wo
 int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_context& io,
                      Console& out, Console& err) {
   if (const Subcommand* command = find_subcommand(arguments))
-    return run_subcommand(*command, arguments, {io, out});
+    return run_subcommand(*command, arguments, {io, out, err});
   auto parsed = parse_command_line(
       arguments, {environment, usable_cpus, [] { return visible_gpus(environment); }});
   if (!parsed) return complain(parsed.error());

@@ -144,9 +144,11 @@ std::string man_page() {
     page += option_entry(option);
   }
   page += ".SH COMMANDS\n";
-  for (const Subcommand& command : subcommands())
+  for (const Subcommand& command : subcommands()) {
+    if (command.help.empty()) continue;
     page += fmt::format(".TP\n.B ddprun {}\n{}; see its \\-\\-help.\n", command.name,
                         escaped(command.help));
+  }
   return page + kTail;
 }
 

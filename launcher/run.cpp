@@ -7,7 +7,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "agent/guardian.hpp"
 #include "agent/usable_cpus.hpp"
 #include "launcher/exit_code.hpp"
+#include "launcher/fresh_id.hpp"
 #include "launcher/gpus.hpp"
 #include "launcher/host_coordinator.hpp"
 #include "launcher/run_directory.hpp"
@@ -34,13 +34,6 @@ using namespace std::chrono_literals;
 
 /// What is left to say on open connections once the job is over takes no longer.
 constexpr auto kGoodbyeTimeout = 2s;
-
-std::string fresh_id() {
-  std::ifstream uuid{"/proc/sys/kernel/random/uuid"};
-  std::string id;
-  std::getline(uuid, id);
-  return id;
-}
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> entries;
@@ -144,7 +137,7 @@ Result<NodeFacts> node_facts(const LaunchSpec& spec, const EnvironmentLookup& en
 }
 
 Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& environment,
-                Console& out, Console& err) {
+                Console& out, Console& err, const RunEvents& events) {
   auto node = node_facts(spec, environment);
   if (!node) return node.error();
   if (const auto raised = raise_file_limit(spec.workers); !raised) return raised.error();
@@ -164,11 +157,13 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
   auto server = host_coordinator(io, spec);
   if (!server) return server.error();
   say_where(spec, *server != nullptr);
+  if (*server) events.listening({spec.rules.master_addr, spec.coordinator.port});
   if (const auto threads = threads_per_worker(spec.workers, node->usable_cpus);
       threads && !environment("OMP_NUM_THREADS"))
     spdlog::info("OMP_NUM_THREADS={} for each of {} workers ({} usable CPUs)", *threads,
                  spec.workers, node->usable_cpus);
   const std::string title = spec.title;
+  const bool tells_verdict = spec.tells_verdict;
   auto agent = std::make_optional<Agent>(io.get_executor(), std::move(spec), std::move(*node),
                                          Consoles{out, err});
   signals.release();
@@ -180,12 +175,13 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
   });
   while (!ended) io.run_one();
   const AgentEnd end = std::move(*ended);
+  events.ended(end);
   io.run_for(kGoodbyeTimeout);
   const RoundOutcome outcome = agent->outcome();
   signals.hold();
   agent.reset();  // and its handlers with it
   signals.only_interrupt();
-  report(end, title, outcome, err);
+  if (tells_verdict || end.why != AgentEnd::Why::kJobEnded) report(end, title, outcome, err);
   if (end.job.failure) hand_up_error_file(*end.job.failure, environment);
   if (directory && std::ranges::any_of(outcome.failures, has_error_file)) directory->keep();
   return exit_code(end);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "launcher/host_agent.hpp"
 #include "launcher/serve.hpp"
 
 namespace ddprun {
@@ -9,6 +10,7 @@ namespace ddprun {
 namespace {
 
 constexpr Subcommand kSubcommands[] = {
+    {"agent", "", run_host_agent},
     {"server", "the meeting place of any number of jobs, which outlives them", run_server},
 };
 

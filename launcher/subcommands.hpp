@@ -17,11 +17,12 @@ namespace ddprun {
 struct Stage {
   boost::asio::io_context& io;
   Console& out;
+  Console& err;
 };
 
 struct Subcommand {
   std::string_view name;  // the first word of the command line
-  std::string_view help;
+  std::string_view help;  // "": one that no user types
   /// `words`: those behind the name. Returns the exit code, or an Error for the user.
   Result<int> (*run)(const std::vector<std::string>& words, const Stage& stage);
 };

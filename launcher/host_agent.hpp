@@ -1,0 +1,17 @@
+// `ddprun agent`: what the launcher of a job on several hosts starts by ssh on each of them.
+//
+// Its standard input and output are the conversation of host_messages.hpp. It runs this node's part
+// of the job as if it had been started there with the job's command line, and stops it as soon as
+// its input ends: that is how it learns that the launcher, or the connection to it, is gone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/subcommands.hpp"
+
+namespace ddprun {
+
+Result<int> run_host_agent(const std::vector<std::string>& words, const Stage& stage);
+
+}  // namespace ddprun
