@@ -110,6 +110,7 @@ constexpr char kExamples[] =
     "  ddprun --nproc-per-node 2 --no-python ./train_digits\n"
     "  ddprun --nproc-per-node 4 --dry-run train.py     # what would be started\n"
     "  ddprun launch --nproc-per-node 2 train.py        # gives --local-rank=N to train.py\n"
+    "  ddprun --hosts h1,h2:8 -x TOKEN train.py         # on other machines, over ssh\n"
     "  ddprun server --port 29400                       # a meeting place for many jobs\n"
     "\n"
     "Everything after SCRIPT belongs to the script. An option may be spelled with\n"
@@ -228,7 +229,8 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words,
   for (const Option& option : options()) {
     Setting setting{
         option.is_flag() ? (flags[option.name] ? "1" : "0") : targets.values[option.name],
-        option.spelling(), app->count(option.spelling()) > 0};
+        option.spelling(), app->count(option.spelling()) > 0,
+        app->get_option(option.spelling())->results()};
     if (!setting.given && !only_prints)
       if (auto variable = from_environment(option, environment)) setting = std::move(*variable);
     auto accepted = effective(option, std::move(setting));

@@ -15,8 +15,9 @@ namespace ddprun {
 /// The value of one option.
 struct Setting {
   std::string text;
-  std::string source;  // "--nnodes" or "PET_NNODES", for messages
-  bool given = false;  // false: the default
+  std::string source;                 // "--nnodes" or "PET_NNODES", for messages
+  bool given = false;                 // false: the default
+  std::vector<std::string> all = {};  // every value, of an option that is given more than once
 };
 
 class Settings {

@@ -32,6 +32,7 @@ class Interpreter {
                             &Interpreter::output, &Interpreter::workers, &Interpreter::ignored,
                             &Interpreter::program})
       if (const Result<void> done = (this->*step)(); !done) return done.error();
+    no_effect({"export", "ssh-cmd", "remote-path", "remote-dir"}, "without --hosts or --hostfile");
     launch_.dry_run = settings_.on("dry-run");
     return std::move(launch_);
   }
@@ -298,6 +299,11 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
   if (settings.on("man")) return CommandLine{JustPrint{man_page()}};
   if (settings["completion"].given)
     return CommandLine{JustPrint{shell_completion(settings["completion"].text)}};
+  if (names_hosts(settings)) {
+    auto job = hosts_job(*parsed, surroundings.environment);
+    if (!job) return job.error();
+    return CommandLine{std::move(*job)};
+  }
   auto launch = Interpreter{*parsed, surroundings}.interpret();
   if (!launch) return launch.error();
   return CommandLine{std::move(*launch)};

@@ -8,6 +8,7 @@
 
 #include "agent/launch_spec.hpp"
 #include "launcher/find_program.hpp"
+#include "launcher/hosts_job.hpp"
 
 namespace ddprun {
 
@@ -23,7 +24,7 @@ struct Launch {
   std::vector<std::string> warnings;  // options that have no effect here
 };
 
-using CommandLine = std::variant<Launch, JustPrint>;
+using CommandLine = std::variant<Launch, JustPrint, HostsJob>;
 
 /// What the command line may be about and is not in it.
 struct Surroundings {

@@ -17,6 +17,7 @@
 #include "launcher/gpus.hpp"
 #include "launcher/log.hpp"
 #include "launcher/run.hpp"
+#include "launcher/run_on_hosts.hpp"
 #include "launcher/subcommands.hpp"
 #include "rendezvous/match.hpp"
 
@@ -47,6 +48,16 @@ int launch(Launch&& job, boost::asio::io_context& io, Console& out, Console& err
   return code ? *code : complain(code.error());
 }
 
+int launch(HostsJob&& job, boost::asio::io_context& io, Console& out, Console& err) {
+  for (const std::string& warning : job.warnings) spdlog::warn("{}", warning);
+  if (job.dry_run) {
+    out.write(dry_run(job));
+    return 0;
+  }
+  const auto code = run_on_hosts(io, std::move(job), environment, {out, err});
+  return code ? *code : complain(code.error());
+}
+
 int run_subcommand(const Subcommand& command, const std::vector<std::string>& words,
                    const Stage& stage) {
   const auto code = command.run({words.begin() + 1, words.end()}, stage);
@@ -66,6 +77,7 @@ int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_
         out.write(print.text);
         return 0;
       },
+      [&](HostsJob&& job) { return launch(std::move(job), io, out, err); },
       [&](Launch&& job) { return launch(std::move(job), io, out, err); });
 }
 

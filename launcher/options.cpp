@@ -29,6 +29,13 @@ constexpr Option kOptions[] = {
     {"master-port", 0, "PORT", "29500", kNodes, "its port (static); not given on one node: a free one"},
     {"local-addr", 0, "HOST", "", kNodes, "the address under which this node is reached"},
 
+    {"hosts", 0, "HOST[:N],...", "", kHosts, "run the job on these hosts, with N workers there; ssh starts it from here", "", "", true, true},
+    {"hostfile", 0, "FILE", "", kHosts, "the same from a file: `h1 slots=4` or `h1:4` for each", "", "", true, true},
+    {"export", 'x', "NAME[=VALUE]", "", kHosts, "a variable that the hosts get, too; may be given many times", "", "", false, true},
+    {"ssh-cmd", 0, "COMMAND", "ssh", kHosts, "what runs a command on a host, with its options", "", "", true, true},
+    {"remote-path", 0, "PATH", "", kHosts, "where ddprun is on the hosts; not given: where it is here", "", "", true, true},
+    {"remote-dir", 0, "DIR", "", kHosts, "where it works there; not given: in the directory that it is in here", "", "", true, true},
+
     {"role", 0, "NAME", "default", kWorkers, "role of the workers (ROLE_NAME)"},
     {"numa-binding", 0, "KIND", "", kWorkers, "bind each worker to CPUs and memory near its GPU", "node socket exclusive core-complex"},
     {"virtual-local-rank", 0, "", "", kWorkers, "every worker has LOCAL_RANK 0 and sees one GPU"},
@@ -79,6 +86,8 @@ std::string_view title(OptionGroup group) {
       return "Program";
     case kNodes:
       return "Nodes";
+    case kHosts:
+      return "Hosts over ssh";
     case kWorkers:
       return "Workers";
     case kOutput:

@@ -12,7 +12,17 @@
 namespace ddprun {
 
 /// What an option belongs to in --help.
-enum class OptionGroup { kSize, kProgram, kNodes, kWorkers, kOutput, kFailure, kHelp, kIgnored };
+enum class OptionGroup {
+  kSize,
+  kProgram,
+  kNodes,
+  kHosts,
+  kWorkers,
+  kOutput,
+  kFailure,
+  kHelp,
+  kIgnored
+};
 
 struct Option {
   std::string_view name;      // "nproc-per-node"; also spelled with underscores
