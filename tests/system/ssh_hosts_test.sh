@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# A job on hosts over ssh: its environment, its output, its exit code, its leftovers.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/hosts.sh"
+. "$(dirname "$0")/ssh_hosts.sh"
+
+need_ssh_hosts 3
+export SECRET='s3cr"et  with blanks'
+start_hosts job --hosts h1,h2:2,h3 -x SECRET -x PLAIN=1=2 --remote-dir "$scratch" --no-python sh -c '
+  echo "rank $RANK of $WORLD_SIZE, local $LOCAL_RANK of $LOCAL_WORLD_SIZE, node $GROUP_RANK"
+  echo "to err" >&2
+  echo "$SECRET|$PLAIN|$MASTER_ADDR|$PWD"
+  . "$0"' "$worker"
+wait_for_world h1 h2 h2 h3
+
+# Ranks follow the order of the hosts, and nothing secret is on any command line.
+[ "${worker_hosts[*]}" = "h1 h2 h2 h3" ] || fail "ranks are on ${worker_hosts[*]}"
+for host in me h1 h2 h3; do
+  for process in $(processes_on "$host"); do
+    ! tr '\0' ' ' <"/proc/$process/cmdline" | grep -q s3cr || fail "a command line on $host shows a secret"
+  done
+done
+let_go
+node job ends 0
+node job says out "[h1] rank 0 of 4, local 0 of 1, node 0"
+node job says out "[h2] rank 2 of 4, local 1 of 2, node 1"
+node job says out "[h3] rank 3 of 4, local 0 of 1, node 2"
+for host in h1 h2 h3; do
+  node job says out "[$host] $SECRET|1=2|10.77.0.1|$scratch"
+  node job says err "[$host] to err"
+done
+nothing_of_the_job_on h1 h2 h3
+nothing_on me
+
+# The exit code is the job's, and the failure is told once.
+start_hosts failed --hosts h1,h2 --no-python sh -c '[ $RANK = 0 ] && exec sleep 100; echo "disk is full" >&2; exit 28'
+node failed ends 28
+node failed says err "[h1] ddprun: the job failed: rank 1 (local rank 0 on host h2"
+node failed says err "| disk is full"
+[ "$(grep -c "Root Cause" "$nodes/failed/err")" = 1 ] || fail "the failure is told more than once"
+[ "$(grep -c "stopping all workers" "$nodes/failed/err")" = 1 ] || fail "the same is said by all"
+
+# So is ssh's own code for failures, when it is a worker's.
+start_hosts code --hosts h1,h2 --no-python sh -c 'exit 255'
+node code ends 255
+
+# A worker that fails is started again on all hosts.
+start_hosts again --hosts h1,h2 --max-restarts 1 --no-python sh -c \
+  'echo "attempt $TORCHELASTIC_RESTART_COUNT on $(uname -n)"; [ $TORCHELASTIC_RESTART_COUNT = 1 ] || [ $RANK = 0 ]'
+node again ends 0
+node again says out "[h1] attempt 1 on h1"
+node again says out "[h2] attempt 1 on h2"
+
+# A hostfile; and what the hosts write, byte for byte.
+printf '# ours\nh1 slots=2\nh3:1\n' >"$scratch/hostfile"
+start_hosts bytes --hostfile "$scratch/hostfile" --no-python sh -c \
+  'i=0; while [ $i -lt 20000 ]; do echo "$RANK $i"; i=$((i + 1)); done; printf "\377\n"'
+node bytes ends 0
+seq 0 19999 >"$scratch/expected"
+for rank in 0 1 2; do
+  sed -nE "s/^\[h[13]\] $rank //p" "$nodes/bytes/out" | cmp - "$scratch/expected" || fail "lines of rank $rank"
+done
+[ "$(LC_ALL=C grep -cE $'^\\[h[13]\\] \xff$' "$nodes/bytes/out")" = 3 ] || fail "bytes are lost"
+[ "$(wc -l <"$nodes/bytes/out")" = 60003 ] || fail "lines are torn"
+nothing_of_the_job_on h1 h2 h3
+nothing_left
