@@ -4,7 +4,7 @@
 # Every host has an sshd of its own, with its own key and configuration in the test's scratch folder;
 # `me` is a further host, where the user's ddprun runs.
 
-ssh_config=$scratch/ssh_config
+ssh_config=${scratch:?}/ssh_config
 
 # need_ssh_hosts N: h1 to hN with an sshd each, and `me`.
 need_ssh_hosts() {
@@ -70,17 +70,16 @@ EOF
 # start_hosts NAME ARGUMENTS...: runs ddprun on `me`, with this test's ssh.
 start_hosts() { start_on me "$1" --ssh-cmd "ssh -F $ssh_config" -x TMPDIR -x ready "${@:2}"; }
 
+command_of() { # PID: its command line; nothing of one that is gone
+  { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null || true
+}
+
 # nothing_of_the_job_on HOST...: waits until only its sshd is left there.
 nothing_of_the_job_on() {
   local host process
   for host; do
     for process in $(processes_on "$host"); do
-      # The one that listens is the only sshd that no other sshd has started.
-      if grep -qx "sshd" "/proc/$process/comm" 2>/dev/null &&
-        tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null | grep -q "listener"; then
-        continue
-      fi
-      gone "$process"
+      [[ $(command_of "$process") == "sshd: "*"[listener]"* ]] || gone "$process"
     done
   done
 }

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Hosts that are lost: the job goes on where --nnodes allows for it, and nothing is left anywhere.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/hosts.sh"
+. "$(dirname "$0")/ssh_hosts.sh"
+
+agent_on() { # HOST: the process id of its agent
+  local process
+  for process in $(processes_on "$1"); do
+    if [ "$(readlink "/proc/$process/exe")" = "$DDPRUN" ] &&
+      [[ $(command_of "$process") == *" agent " ]] &&
+      ! grep -q guardian "/proc/$process/comm"; then
+      echo "$process"
+      return
+    fi
+  done
+  fail "no agent on $1"
+}
+
+need_ssh_hosts 4
+elastic() { # NAME MIN ARGUMENTS...
+  start_hosts "$1" --hosts h1,h2,h3,h4 --nnodes "$2:4" "${@:3}" --no-python sh "$worker"
+}
+
+# One whose agent is killed, one whose connection dies, one that is switched off.
+elastic job 1
+wait_for_world h1 h2 h3 h4
+kill -KILL "$(agent_on h2)"
+wait_for_world h1 h3 h4
+node job wait_for_message "h2 is lost: its agent was killed, or the connection to it has ended"
+for process in $(processes_on h3); do
+  [[ $(command_of "$process") != "sshd: root@notty"* ]] || kill -KILL "$process"
+done
+wait_for_world h1 h4
+node job wait_for_message "h3 is lost"
+nothing_of_the_job_on h2 h3
+cut_off h4
+wait_for_world h1
+let_go
+node job ends 0
+heal h4
+nothing_of_the_job_on h1 h2 h3 h4
+nothing_on me
+
+# All hosts are needed when nothing else is said.
+start_hosts all --hosts h1,h2,h4 --no-python sh "$worker"
+wait_for_world h1 h2 h4
+kill -KILL "$(agent_on h2)"
+node all ends 75
+node all says err "h2 is lost"
+node all says err "2 of 3 hosts are left, and the job needs 3"
+nothing_of_the_job_on h1 h2 h4
+
+# Nothing goes on without the coordinator.
+elastic first 2
+wait_for_world h1 h2 h3 h4
+kill -KILL "$(agent_on h1)"
+node first ends 69
+node first says err "h1 hosted the coordinator"
+nothing_of_the_job_on h1 h2 h3 h4
+
+# Without the launcher nobody wants the job.
+elastic orphan 1
+wait_for_world h1 h2 h3 h4
+kill -KILL "${agents[orphan]}"
+node orphan ends 137
+nothing_of_the_job_on h1 h2 h3 h4
+nothing_on me
