@@ -74,6 +74,18 @@ command_of() { # PID: its command line; nothing of one that is gone
   { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null || true
 }
 
+agent_on() { # HOST: the process id of its agent
+  local process
+  for process in $(processes_on "$1"); do
+    if [[ $(command_of "$process") == "$DDPRUN agent " ]] &&
+      ! grep -q guardian "/proc/$process/comm"; then
+      echo "$process"
+      return
+    fi
+  done
+  fail "no agent on $1"
+}
+
 # nothing_of_the_job_on HOST...: waits until only its sshd is left there.
 nothing_of_the_job_on() {
   local host process

@@ -4,19 +4,6 @@
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/ssh_hosts.sh"
 
-agent_on() { # HOST: the process id of its agent
-  local process
-  for process in $(processes_on "$1"); do
-    if [ "$(readlink "/proc/$process/exe")" = "$DDPRUN" ] &&
-      [[ $(command_of "$process") == *" agent " ]] &&
-      ! grep -q guardian "/proc/$process/comm"; then
-      echo "$process"
-      return
-    fi
-  done
-  fail "no agent on $1"
-}
-
 need_ssh_hosts 4
 elastic() { # NAME MIN ARGUMENTS...
   start_hosts "$1" --hosts h1,h2,h3,h4 --nnodes "$2:4" "${@:3}" --no-python sh "$worker"
