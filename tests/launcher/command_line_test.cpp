@@ -322,7 +322,7 @@ TEST_CASE_METHOD(CommandLineFixture,
   CHECK_THAT(error({"--numa-binding=near", script()}),
              contains("node socket exclusive core-complex"));
   CHECK_THAT(error({"--standalone=1", script()}), contains("--standalone takes no value"));
-  CHECK_THAT(error({"-x", script()}), contains("there is no option '-x'"));
+  CHECK_THAT(error({"-z", script()}), contains("there is no option '-z'"));
   environment_["CUDA_VISIBLE_DEVICES"] = "3";
   CHECK_THAT(error({"--virtual-local-rank", "--nproc=2", script()}), contains("names 1"));
 }
