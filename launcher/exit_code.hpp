@@ -10,7 +10,7 @@ namespace ddprun {
 // 128 + S  that worker was killed by signal S, or ddprun was asked to stop by signal S
 enum ExitCode : int {
   kUsage = 2,                // the command line makes no sense
-  kNoCoordinator = 69,       // the coordinator cannot be reached, was lost, or refused this node
+  kNoCoordinator = 69,       // the coordinator or a host cannot be reached, was lost, or refuses
   kInternalError = 70,       // a bug in ddprun
   kSystemError = 71,         // the system refused something: a port, a directory
   kTooFewNodes = 75,         // fewer than MIN nodes until the join timeout

@@ -42,8 +42,12 @@ void HostsMachine::hear(int host, const FromHost& message, TimePoint now) {
       message,  //
       [&](const HostHello& m) { greet(host, m); },
       [&](const HostListening& m) { listening(host, m); },  //
-      [](const HostOutput&) {},                             // nothing to decide
-      [&](const HostEnded& m) { ended(host, m, now); });
+      [&](const HostOutput&) { talks(now); }, [&](const HostEnded& m) { ended(host, m, now); });
+}
+
+/// Who still has something to say is not stuck, however slowly the user's terminal takes it.
+void HostsMachine::talks(TimePoint now) {
+  if (due_) due_ = std::max(*due_, now + kStopReserve);
 }
 
 void HostsMachine::greet(int host, const HostHello& hello) {
@@ -124,14 +128,19 @@ void HostsMachine::interrupt(const Interrupt& event, TimePoint now) {
   if (first && !stopping_) return stop(event.signal, now);
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
     if (nodes_[i].phase == Phase::kRunning) actions_.push_back(PassSignal{i, event.signal});
-  // The agents kill their workers at the third.
-  if (interrupts_ >= 3) due_ = std::min(due_.value_or(now + kStopReserve), now + kStopReserve);
+  // The agents kill their workers at the third; then there is nothing left to wait for but words.
+  if (interrupts_ == 3) due_ = std::min(due_.value_or(now + kStopReserve), now + kStopReserve);
+  if (interrupts_ > 3) leave_all();
 }
 
 void HostsMachine::alarm(TimePoint now) {
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
     if (nodes_[i].due && now >= *nodes_[i].due) late(i);
   if (!due_ || now < *due_) return;
+  leave_all();
+}
+
+void HostsMachine::leave_all() {
   due_.reset();
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
     if (nodes_[i].phase != Phase::kGone)

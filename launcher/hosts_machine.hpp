@@ -83,7 +83,9 @@ class HostsMachine {
   void listening(int host, const HostListening& where);
   void ended(int host, const HostEnded& end, TimePoint now);
   void gone(const HostGone& event);
+  void talks(TimePoint now);
   void leave_idle();
+  void leave_all();
   void give_up(int host, const std::string& why);
   void interrupt(const Interrupt& event, TimePoint now);
   void alarm(TimePoint now);

@@ -111,7 +111,7 @@ it was killed by signal S, or ddprun was stopped by it.
 the command line makes no sense.
 .TP
 .B 69
-the coordinator cannot be reached, was lost, or refused this node.
+the coordinator cannot be reached, was lost, or refused this node; a host cannot be had.
 .TP
 .B 70
 a bug in ddprun.

@@ -35,6 +35,8 @@ using namespace std::chrono_literals;
 /// What is left to say on open connections once the job is over takes no longer.
 constexpr auto kGoodbyeTimeout = 2s;
 
+constexpr std::size_t kFilesPerWorker = 3;  // its two streams and its pidfd
+
 std::vector<std::string> own_environment() {
   std::vector<std::string> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
@@ -140,7 +142,11 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
                 Console& out, Console& err, const RunEvents& events) {
   auto node = node_facts(spec, environment);
   if (!node) return node.error();
-  if (const auto raised = raise_file_limit(spec.workers); !raised) return raised.error();
+  if (const auto raised =
+          raise_file_limit(fmt::format("{} workers", spec.workers),
+                           kFilesPerWorker * static_cast<std::size_t>(spec.workers));
+      !raised)
+    return raised.error();
   SignalHold signals{spec.stop_signals};
   node->mark = fresh_id();
   const Guardian guardian{node->mark};

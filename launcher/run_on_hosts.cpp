@@ -32,8 +32,7 @@ namespace {
 using asio::as_tuple;
 using asio::use_awaitable;
 
-/// Three pipes and a pidfd, where a worker of an agent has three descriptors.
-constexpr int kWorkersWorthOfFiles = 2;
+constexpr std::size_t kFilesPerHost = 4;  // three pipes and a pidfd
 /// ssh(1)'s own code for "I cannot", for an ssh that does not even start.
 constexpr int kSshFailed = 255;
 
@@ -160,6 +159,7 @@ class HostsRun {
   }
 
   void show(int host, const HostOutput& output) {
+    step(HostSaid{host, HostOutput{output.stream, ""}});  // what it says decides nothing
     const bool note = output.stream == HostOutput::Stream::kNote;
     if (note && !notes_.is_news(host, output.text)) return;
     Console& console = output.stream == HostOutput::Stream::kOut ? consoles_.out : consoles_.err;
@@ -179,6 +179,7 @@ class HostsRun {
   asio::awaitable<void> ring_alarm() {
     while (!code_) {
       co_await alarm_.async_wait(as_tuple(use_awaitable));
+      co_await room();  // nobody can be heard who may already have said what is waited for
       if (!code_ && Clock::now() >= alarm_.expiry()) step(HostsAlarm{});
     }
   }
@@ -206,8 +207,9 @@ Result<int> run_on_hosts(boost::asio::io_context& io, HostsJob job,
   if (!ssh) return Error{ssh.error().kind, "--ssh-cmd: " + ssh.error().message};
   if (job.start.run_id.empty()) job.start.run_id = fresh_id();
   if (const auto line = encode(ToHost{job.start}); !line) return line.error();
-  const int hosts = static_cast<int>(job.rules.hosts.size());
-  if (const auto raised = raise_file_limit(kWorkersWorthOfFiles * hosts); !raised)
+  const std::size_t hosts = job.rules.hosts.size();
+  if (const auto raised = raise_file_limit(fmt::format("{} hosts", hosts), kFilesPerHost * hosts);
+      !raised)
     return raised.error();
   SignalHold signals{job.stop_signals};
   auto run =

@@ -119,7 +119,7 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
     return 0;
   }
   // Each agent takes one, and a shell usually allows 1,024.
-  if (const auto raised = raise_file_limit(0); !raised) return raised.error();
+  if (const auto raised = raise_file_limit("ddprun server", 0); !raised) return raised.error();
   std::unique_ptr<Server> server;
   const auto begin = [&](const asio::ip::address& address,
                          std::uint16_t port) -> Result<std::uint16_t> {

@@ -250,6 +250,25 @@ TEST_CASE_METHOD(HostsFixture, "agents that do not end when told are left to the
   CHECK(gone(2) == "exit 143");
 }
 
+TEST_CASE_METHOD(HostsFixture, "who still has something to say is waited for") {
+  run(2);
+  ended(1, 0);
+  gone(1);
+  for (int i = 0; i < 10; ++i) {
+    CHECK(after(kStopReserve - 1s).empty());
+    step(HostSaid{1, HostOutput{}});
+  }
+  CHECK_THAT(after(kStopReserve + 30s), contains("kill h2"));
+}
+
+TEST_CASE_METHOD(HostsFixture, "the fourth interrupt waits for nobody") {
+  run(2);
+  for (int i = 0; i < 3; ++i) CHECK(step(Interrupt{SIGINT}) == "signal 2 h1, signal 2 h2");
+  CHECK_THAT(step(Interrupt{SIGINT}), contains("kill h1"));
+  gone(1);
+  CHECK(gone(2) == "exit 130");
+}
+
 TEST_CASE_METHOD(HostsFixture, "hosts that were not there in time are not needed after the end") {
   hosts(2, 1);
   step(Begin{});
