@@ -13,8 +13,8 @@ namespace ddprun {
 /// This machine's name, as gethostname(2) tells it.
 std::string host_name();
 
-/// ": it is the coordinator of job 'a', ..." of a port that is taken; "" when a stranger has it. Runs
-/// `io` meanwhile, for at most 2 s.
+/// ": it is the coordinator of job 'a', ..." of a port that is taken; "" when a stranger has it.
+/// Runs `io` meanwhile, for at most 2 s.
 std::string whose_port(boost::asio::io_context& io, const boost::asio::ip::address& address,
                        std::uint16_t port);
 
