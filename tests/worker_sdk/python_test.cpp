@@ -1,8 +1,7 @@
 // What the SDK does is what Python does: asked of the PyTorch that LibTorch comes from.
 
-#include <array>
-#include <cstdio>
-#include <memory>
+#include "tests/support/python.hpp"
+
 #include <sstream>
 #include <string>
 
@@ -13,19 +12,6 @@
 
 namespace ddprun::sdk {
 namespace {
-
-/// What the Python program prints, which must end well.
-std::string python(const std::string& program) {
-  const std::string command = std::string{DDPRUN_PYTHON} + " -c '" + program + "'";
-  FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::string output;
-  std::array<char, 4096> buffer{};
-  for (std::size_t n = 0; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    output.append(buffer.data(), n);
-  REQUIRE(pclose(pipe) == 0);
-  return output;
-}
 
 TEST_CASE("the sampler gives the indices that PyTorch's gives") {
   const std::string expected = python(R"(
