@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "launcher/checkpoint_command.hpp"
 #include "launcher/serve.hpp"
 
 namespace ddprun {
@@ -9,6 +10,7 @@ namespace ddprun {
 namespace {
 
 constexpr Subcommand kSubcommands[] = {
+    {"checkpoint", "lists and verifies the worker SDK's checkpoints", run_checkpoint},
     {"server", "the meeting place of any number of jobs, which outlives them", run_server},
 };
 

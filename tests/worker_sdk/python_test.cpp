@@ -7,6 +7,7 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "worker_sdk/data_partitioner.hpp"
 #include "worker_sdk/distributed_sampler.hpp"
 #include "worker_sdk/safetensors.hpp"
 
@@ -44,6 +45,41 @@ for size in (1, 7, 100, 1437):
               }
               ours << '\n';
             }
+  CHECK(ours.str() == expected);
+}
+
+TEST_CASE("the partitioner gives the parts of PyTorch's tutorial") {
+  const std::string expected = python(R"(
+from random import Random
+def partition(length, sizes, seed):
+    rng = Random()
+    rng.seed(seed)
+    indexes = list(range(length))
+    rng.shuffle(indexes)
+    for fraction in sizes:
+        count = int(fraction * length)
+        print(*indexes[:count])
+        indexes = indexes[count:]
+for length in (1, 2, 10, 1000, 60000):
+    for seed in (0, 1, 1234, 4294967295):
+        partition(length, [1 / 3] * 3, seed)
+partition(100, [0.7, 0.2, 0.1], 1234)
+)");
+  std::ostringstream ours;
+  const auto print = [&](const DataPartitioner& parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const char* separator = "";
+      for (const auto index : parts.use(i)) {
+        ours << separator << index;
+        separator = " ";
+      }
+      ours << '\n';
+    }
+  };
+  for (const int length : {1, 2, 10, 1000, 60000})
+    for (const std::uint32_t seed : {0U, 1U, 1234U, 4294967295U})
+      print(DataPartitioner{length, {1 / 3.0, 1 / 3.0, 1 / 3.0}, seed});
+  print(DataPartitioner{100});
   CHECK(ours.str() == expected);
 }
 
