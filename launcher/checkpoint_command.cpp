@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
@@ -36,7 +37,8 @@ std::string size(std::uint64_t bytes) {
   auto amount = static_cast<double>(bytes);
   std::size_t unit = 0;
   for (; amount >= 999.5 && unit + 1 < kUnits.size(); ++unit) amount /= 1000;
-  return fmt::format(unit == 0 || amount >= 99.5 ? "{:.0f} {}" : "{:.1f} {}", amount, kUnits[unit]);
+  const int decimals = unit == 0 || amount >= 99.5 ? 0 : 1;
+  return fmt::format("{:.{}f} {}", amount, decimals, kUnits[unit]);
 }
 
 std::string state(const CheckpointEntry& entry) {

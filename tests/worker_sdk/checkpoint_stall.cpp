@@ -39,7 +39,7 @@ class Stall {
     for (auto& parameter : network_.parameters())
       parameter.mutable_grad() = torch::ones_like(parameter);
     optimizer_.step();
-    for (auto& parameter : network_.parameters()) parameter.mutable_grad() = {};
+    optimizer_.zero_grad();
     background_.load_latest(network_, optimizer_);
     background_.wait();
   }
