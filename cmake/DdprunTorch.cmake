@@ -1,30 +1,59 @@
-# ddprun::torch: LibTorch out of the PyPI wheel in DDPRUN_TORCH_ENV.
+# ddprun::torch: LibTorch out of a PyPI wheel.
 #
 # Not the wheel's own find_package(Torch): that one insists on nvcc, and nothing here compiles device
 # code. The CUDA headers that LibTorch's headers include lie in the nvidia wheels beside it.
+#
+# This file is used by ddprun itself and, installed, by every project that builds with its SDK.
 
-file(GLOB site_packages ${DDPRUN_TORCH_ENV}/lib/python3*/site-packages)
-if(NOT EXISTS "${site_packages}/torch/lib/libtorch.so")
-  message(FATAL_ERROR
-    "There is no PyTorch in DDPRUN_TORCH_ENV=${DDPRUN_TORCH_ENV}. Run scripts/setup to install it, "
-    "set DDPRUN_TORCH_ENV to a virtual environment that has it, or build without the worker SDK: "
-    "-DDDPRUN_SDK=OFF")
-endif()
-file(GLOB nvidia_includes ${site_packages}/nvidia/*/include)
+# ddprun_find_torch(RESULT ENV): the folder of the package torch in the virtual environment ENV or,
+# when ENV is empty, in that of the Python that CMake finds. Empty when there is none.
+function(ddprun_find_torch result env)
+  set(${result} "" PARENT_SCOPE)
+  if(env)
+    file(GLOB torch ${env}/lib/python3*/site-packages/torch)
+  else()
+    find_package(Python3 COMPONENTS Interpreter QUIET)
+    if(NOT Python3_FOUND)
+      return()
+    endif()
+    # Without importing it, which takes seconds.
+    execute_process(COMMAND ${Python3_EXECUTABLE} -c
+      "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
+      OUTPUT_VARIABLE torch OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  endif()
+  if(EXISTS "${torch}/lib/libtorch.so")
+    set(${result} ${torch} PARENT_SCOPE)
+  endif()
+endfunction()
 
-add_library(ddprun_torch INTERFACE)
-add_library(ddprun::torch ALIAS ddprun_torch)
-target_include_directories(ddprun_torch SYSTEM INTERFACE
-  ${site_packages}/torch/include
-  ${site_packages}/torch/include/torch/csrc/api/include
-  ${nvidia_includes})
-target_compile_definitions(ddprun_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO USE_C10D_NCCL)
-target_link_directories(ddprun_torch INTERFACE ${site_packages}/torch/lib)
-# libstdc++ comes first: libtorch.so exports pieces of another one (std::filesystem::remove_all among
-# them, which crashes), and the first library that has a symbol wins.
-target_link_libraries(ddprun_torch INTERFACE
-  stdc++ torch torch_cpu torch_cuda c10 c10_cuda Threads::Threads)
-target_link_options(ddprun_torch INTERFACE
-  -Wl,-rpath,${site_packages}/torch/lib
-  # What LibTorch itself needs it finds by its own runpath, when it is loaded.
-  -Wl,--allow-shlib-undefined)
+# ddprun_torch_version(RESULT TORCH): such as "2.11.0+cu130".
+function(ddprun_torch_version result torch)
+  file(STRINGS ${torch}/version.py line REGEX "^__version__ = " LIMIT_COUNT 1)
+  string(REGEX REPLACE ".*'(.*)'.*" "\\1" version "${line}")
+  set(${result} ${version} PARENT_SCOPE)
+endfunction()
+
+# ddprun_add_torch(TORCH): the target ddprun::torch.
+function(ddprun_add_torch torch)
+  if(TARGET ddprun::torch)
+    return()
+  endif()
+  cmake_path(GET torch PARENT_PATH site_packages)
+  file(GLOB nvidia_includes ${site_packages}/nvidia/*/include)
+  add_library(ddprun::torch INTERFACE IMPORTED GLOBAL)
+  target_include_directories(ddprun::torch SYSTEM INTERFACE
+    ${torch}/include
+    ${torch}/include/torch/csrc/api/include
+    ${nvidia_includes})
+  target_compile_definitions(ddprun::torch INTERFACE
+    USE_DISTRIBUTED USE_C10D_GLOO USE_C10D_NCCL)
+  target_link_directories(ddprun::torch INTERFACE ${torch}/lib)
+  # libstdc++ comes first: libtorch.so exports pieces of another one (std::filesystem::remove_all
+  # among them, which crashes), and the first library that has a symbol wins.
+  target_link_libraries(ddprun::torch INTERFACE
+    stdc++ torch torch_cpu torch_cuda c10 c10_cuda Threads::Threads)
+  target_link_options(ddprun::torch INTERFACE
+    -Wl,-rpath,${torch}/lib
+    # What LibTorch itself needs it finds by its own runpath, when it is loaded.
+    -Wl,--allow-shlib-undefined)
+endfunction()

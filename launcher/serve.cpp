@@ -10,6 +10,7 @@
 #include <fstream>
 #include <utility>
 
+#include "agent/file_limit.hpp"
 #include "launcher/host_coordinator.hpp"
 #include "launcher/resolve.hpp"
 #include "launcher/values.hpp"
@@ -117,6 +118,8 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
     stage.out.write(print->text);
     return 0;
   }
+  // Each agent takes one, and a shell usually allows 1,024.
+  if (const auto raised = raise_file_limit(0); !raised) return raised.error();
   std::unique_ptr<Server> server;
   const auto begin = [&](const asio::ip::address& address,
                          std::uint16_t port) -> Result<std::uint16_t> {

@@ -10,7 +10,8 @@ namespace ddprun {
 
 namespace {
 
-/// How often silence is looked for; a fraction of the timeout, so that eviction is late by no more.
+/// How often the clock is looked at, whether somebody is silent or not: a coordinator that slept
+/// itself is known by a longer gap.
 std::chrono::milliseconds check_interval(const RoundRules& rules) {
   return std::max(rules.heartbeat_timeout / 10, std::chrono::milliseconds{1});
 }
@@ -74,7 +75,10 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   if (state_ == State::kEnded) return std::nullopt;
   std::optional<TimePoint> due;
   const auto consider = [&](TimePoint t) { due = due ? std::min(*due, t) : t; };
-  if (!nodes_.empty()) consider(last_step_ + check_interval(rules_));
+  if (!nodes_.empty()) {
+    consider(last_step_ + check_interval(rules_));
+    consider(nodes_.most_silent().last_heard() + rules_.heartbeat_timeout);
+  }
   if (state_ == State::kGathering)
     consider(last_call_ends_.value_or(gathering_since_ + rules_.join_timeout));
   return due;
@@ -82,10 +86,10 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
 
 void RoundMachine::receive(const NodeId& id, const AgentMessage& message, TimePoint now) {
   if (const auto* join = std::get_if<Join>(&message)) return admit(*join, now);
-  const auto found = nodes_.find(id);
-  if (found == nodes_.end()) return;  // evicted, its last words were on the way
-  Node& node = found->second;
-  node.last_heard = now;
+  Node* const known = nodes_.find(id);
+  if (known == nullptr) return;  // evicted, its last words were on the way
+  Node& node = *known;
+  nodes_.heard(node, now);
   match(
       message,             //
       [](const Join&) {},  // above
@@ -101,7 +105,7 @@ void RoundMachine::answer_beat(const NodeId& id, TimePoint now) {
   if (state_ != State::kGathering) return send(id, Beat{});
   const auto ends = last_call_ends_.value_or(gathering_since_ + rules_.join_timeout);
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(ends - now);
-  send(id, Waiting{count(Phase::kReady), rules_.nodes_min, rules_.nodes_max, left.count()});
+  send(id, Waiting{nodes_.count(Phase::kReady), rules_.nodes_min, rules_.nodes_max, left.count()});
 }
 
 void RoundMachine::admit(const Join& join, TimePoint now) {
@@ -115,11 +119,10 @@ void RoundMachine::admit(const Join& join, TimePoint now) {
                   ": use the same ddprun on all nodes");
   if (state_ == State::kEnded) return refuse("the job has already ended");
   if (const auto differs = difference(rules_, join)) return refuse(*differs);
-  for (const auto& [id, other] : nodes_)
-    if (join.node_rank >= 0 && other.join.node_rank == join.node_rank)
-      return refuse("node rank " + std::to_string(join.node_rank) + " is " + other.join.host +
-                    "'s already, " + join.host + " asks for it, too (--node-rank)");
-  nodes_[join.node] = Node{join, Phase::kReady, -1, arrivals_++, now};
+  if (const Node* other = nodes_.with_wanted_rank(join.node_rank))
+    return refuse("node rank " + std::to_string(join.node_rank) + " is " + other->join.host +
+                  "'s already, " + join.host + " asks for it, too (--node-rank)");
+  nodes_.add(join, arrivals_++, now);
   send(join.node, Joined{rules_.heartbeat_timeout.count()});
   if (state_ != State::kRunning) return;
   if (members() < rules_.nodes_max)
@@ -130,7 +133,8 @@ void RoundMachine::admit(const Join& join, TimePoint now) {
 
 void RoundMachine::fail(Node& node, const WorkerFailed& report) {
   // Only the first failure of a running round counts; the rest are consequences.
-  if (state_ != State::kRunning || report.round != round_ || node.phase != Phase::kRunning) return;
+  if (state_ != State::kRunning || report.round != round_ || node.phase() != Phase::kRunning)
+    return;
   if (attempt_ >= rules_.restarts_max)
     verdict_ = EndJob{EndJob::Outcome::kFailed, attempt_, "", report.failure};
   else
@@ -139,44 +143,43 @@ void RoundMachine::fail(Node& node, const WorkerFailed& report) {
 }
 
 void RoundMachine::finish(Node& node, const WorkersFinished& report) {
-  if (report.round == round_ && node.phase == Phase::kRunning) node.phase = Phase::kFinished;
+  if (report.round == round_ && node.phase() == Phase::kRunning)
+    nodes_.set_phase(node, Phase::kFinished);
 }
 
 void RoundMachine::stopped(Node& node, const WorkersStopped& report) {
-  if (report.round == round_ && node.phase == Phase::kStopping) node.phase = Phase::kReady;
+  if (report.round == round_ && node.phase() == Phase::kStopping)
+    nodes_.set_phase(node, Phase::kReady);
 }
 
 void RoundMachine::lose(const NodeId& id, const std::string& reason) {
-  const auto found = nodes_.find(id);
-  if (found == nodes_.end()) return;
-  const Phase phase = found->second.phase;
-  last_loss_ = "node " + found->second.join.host + " lost: " + reason;
-  nodes_.erase(found);
+  Node* const node = nodes_.find(id);
+  if (node == nullptr) return;
+  const Phase phase = node->phase();
+  last_loss_ = "node " + node->join.host + " lost: " + reason;
+  nodes_.remove(*node);
   actions_.push_back(DropNode{id, reason});
   if (state_ == State::kRunning && phase == Phase::kRunning) begin_stop(last_loss_);
 }
 
 void RoundMachine::evict_silent(TimePoint now) {
-  std::vector<NodeId> silent;
-  for (const auto& [id, node] : nodes_)
-    if (now - node.last_heard > rules_.heartbeat_timeout) silent.push_back(id);
-  for (const NodeId& id : silent)
-    lose(id, "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms");
+  while (!nodes_.empty() && now - nodes_.most_silent().last_heard() >= rules_.heartbeat_timeout)
+    lose(NodeId{nodes_.most_silent().id()},
+         "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms");
 }
 
 // A coordinator that was itself stopped (Ctrl-Z, a frozen machine) has heard nobody meanwhile.
 void RoundMachine::forgive_after_own_sleep(TimePoint now) {
-  if (now - last_step_ > rules_.heartbeat_timeout / 2)
-    for (auto& [id, node] : nodes_) node.last_heard = now;
+  if (now - last_step_ > rules_.heartbeat_timeout / 2) nodes_.all_heard(now);
   last_step_ = now;
 }
 
 void RoundMachine::advance(TimePoint now) {
-  if (state_ == State::kStopping && count(Phase::kStopping) == 0) {
+  if (state_ == State::kStopping && nodes_.count(Phase::kStopping) == 0) {
     if (verdict_) return end(*verdict_);
     gather(now);
   }
-  if (state_ == State::kRunning && count(Phase::kRunning) == 0)
+  if (state_ == State::kRunning && nodes_.count(Phase::kRunning) == 0)
     return end({EndJob::Outcome::kFinished, attempt_, "", {}});
   if (state_ != State::kGathering) return;
   if (ready_to_seal(now)) return seal();
@@ -186,11 +189,11 @@ void RoundMachine::advance(TimePoint now) {
 
 void RoundMachine::begin_stop(const std::string& reason) {
   state_ = State::kStopping;
-  for (auto& [id, node] : nodes_) {
-    if (node.phase != Phase::kRunning && node.phase != Phase::kFinished) continue;
-    node.phase = Phase::kStopping;
-    send(id, StopRound{round_, reason});
-  }
+  nodes_.for_each([&](Node& node) {
+    if (node.phase() != Phase::kRunning && node.phase() != Phase::kFinished) return;
+    nodes_.set_phase(node, Phase::kStopping);
+    send(node.id(), StopRound{round_, reason});
+  });
 }
 
 void RoundMachine::gather(TimePoint now) {
@@ -200,7 +203,7 @@ void RoundMachine::gather(TimePoint now) {
 }
 
 bool RoundMachine::ready_to_seal(TimePoint now) {
-  const int ready = count(Phase::kReady);
+  const int ready = nodes_.count(Phase::kReady);
   if (ready < rules_.nodes_min) {
     last_call_ends_.reset();
     return false;
@@ -211,7 +214,7 @@ bool RoundMachine::ready_to_seal(TimePoint now) {
 }
 
 void RoundMachine::seal() {
-  const std::vector<NodeId> ranked = order_by_rank(choose_members());
+  const std::vector<Node*> ranked = order_by_rank(choose_members());
   StartRound start{.round = ++round_,
                    .attempt = attempt_,
                    .group_world_size = static_cast<int>(ranked.size()),
@@ -219,40 +222,41 @@ void RoundMachine::seal() {
                    .master_addr = rules_.master_addr,
                    .master_port = rules_.master_port};
   std::map<std::string, int> role_sizes;
-  for (const NodeId& id : ranked) {
-    start.world_size += nodes_[id].join.workers;
-    role_sizes[nodes_[id].join.role] += nodes_[id].join.workers;
+  for (const Node* node : ranked) {
+    start.world_size += node->join.workers;
+    role_sizes[node->join.role] += node->join.workers;
   }
   actions_.push_back(OpenStore{start.world_size});
   std::map<std::string, int> role_ranks;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
-    Node& node = nodes_[ranked[i]];
-    node.phase = Phase::kRunning;
+    Node& node = *ranked[i];
+    nodes_.set_phase(node, Phase::kRunning);
     node.group_rank = start.group_rank = static_cast<int>(i);
     start.first_role_rank = role_ranks[node.join.role];
     start.role_world_size = role_sizes[node.join.role];
-    send(ranked[i], start);
+    send(node.id(), start);
     start.first_rank += node.join.workers;
     role_ranks[node.join.role] += node.join.workers;
   }
-  for (const auto& [id, node] : nodes_)
-    if (node.phase == Phase::kReady) send(id, Spare{round_, start.group_world_size});
+  nodes_.for_each([&](const Node& node) {
+    if (node.phase() == Phase::kReady) send(node.id(), Spare{round_, start.group_world_size});
+  });
   state_ = State::kRunning;
 }
 
 void RoundMachine::end(EndJob verdict) {
   state_ = State::kEnded;
-  for (const auto& [id, node] : nodes_) send(id, verdict);
+  nodes_.for_each([&](const Node& node) { send(node.id(), verdict); });
 }
 
 /// At most MAX of the ready nodes: those of the round before, then by arrival.
-std::vector<NodeId> RoundMachine::choose_members() const {
-  std::vector<NodeId> ready;
-  for (const auto& [id, node] : nodes_)
-    if (node.phase == Phase::kReady) ready.push_back(id);
-  std::ranges::sort(ready, {}, [&](const NodeId& id) {
-    const Node& node = nodes_.at(id);
-    return std::pair{node.group_rank < 0, node.arrival};
+std::vector<RoundMachine::Node*> RoundMachine::choose_members() {
+  std::vector<Node*> ready;
+  nodes_.for_each([&](Node& node) {
+    if (node.phase() == Phase::kReady) ready.push_back(&node);
+  });
+  std::ranges::sort(ready, {}, [](const Node* node) {
+    return std::pair{node->group_rank < 0, node->arrival};
   });
   ready.resize(std::min<std::size_t>(ready.size(), rules_.nodes_max));
   return ready;
@@ -260,42 +264,35 @@ std::vector<NodeId> RoundMachine::choose_members() const {
 
 /// Every rank goes to the node that asked for it, else to the one that had it, else to a newcomer
 /// in the order of host names, then of arrival.
-std::vector<NodeId> RoundMachine::order_by_rank(const std::vector<NodeId>& members) const {
-  std::vector<NodeId> ranked(members.size());
-  std::vector<NodeId> unplaced = members;
+std::vector<RoundMachine::Node*> RoundMachine::order_by_rank(std::vector<Node*> unplaced) {
+  std::vector<Node*> ranked(unplaced.size());
   const auto place = [&](auto wanted_rank) {
-    std::erase_if(unplaced, [&](const NodeId& id) {
-      const int rank = wanted_rank(nodes_.at(id));
-      if (rank < 0 || rank >= static_cast<int>(ranked.size()) || !ranked[rank].empty())
-        return false;
-      ranked[rank] = id;
+    std::erase_if(unplaced, [&](Node* node) {
+      const int rank = wanted_rank(*node);
+      if (rank < 0 || rank >= std::ssize(ranked) || ranked[rank] != nullptr) return false;
+      ranked[rank] = node;
       return true;
     });
   };
   place([](const Node& node) { return node.join.node_rank; });
   place([](const Node& node) { return node.group_rank; });
-  std::ranges::stable_sort(unplaced, [&](const NodeId& a, const NodeId& b) {
-    return naturally_before(nodes_.at(a).join.host, nodes_.at(b).join.host);
+  std::ranges::stable_sort(unplaced, [](const Node* a, const Node* b) {
+    return naturally_before(a->join.host, b->join.host);
   });
-  for (NodeId& slot : ranked) {
-    if (!slot.empty()) continue;
-    slot = unplaced.front();
-    unplaced.erase(unplaced.begin());
-  }
+  auto next = unplaced.begin();
+  for (Node*& slot : ranked)
+    if (slot == nullptr) slot = *next++;
   return ranked;
 }
 
-int RoundMachine::count(Phase phase) const {
-  return static_cast<int>(
-      std::ranges::count(nodes_, phase, [](const auto& entry) { return entry.second.phase; }));
+int RoundMachine::members() const {
+  return nodes_.count(Phase::kRunning) + nodes_.count(Phase::kFinished);
 }
-
-int RoundMachine::members() const { return count(Phase::kRunning) + count(Phase::kFinished); }
 
 EndJob RoundMachine::timed_out() const {
   std::string message = "waited " + std::to_string(rules_.join_timeout.count() / 1000) +
-                        " s for nodes: " + std::to_string(count(Phase::kReady)) + " there, " +
-                        std::to_string(rules_.nodes_min) + " needed";
+                        " s for nodes: " + std::to_string(nodes_.count(Phase::kReady)) +
+                        " there, " + std::to_string(rules_.nodes_min) + " needed";
   if (!last_loss_.empty()) message += " (" + last_loss_ + ")";
   return {EndJob::Outcome::kTimedOut, attempt_, std::move(message), {}};
 }

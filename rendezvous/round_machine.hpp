@@ -7,18 +7,15 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "rendezvous/messages.hpp"
+#include "rendezvous/roster.hpp"
 
 namespace ddprun {
-
-using Clock = std::chrono::steady_clock;
-using TimePoint = Clock::time_point;
 
 /// What the job was started with. Times default to torchrun's.
 struct RoundRules {
@@ -67,14 +64,8 @@ class RoundMachine {
 
  private:
   enum class State { kGathering, kRunning, kStopping, kEnded };
-  enum class Phase { kReady, kRunning, kFinished, kStopping };
-  struct Node {
-    Join join;
-    Phase phase = Phase::kReady;
-    int group_rank = -1;  // in the last round it was part of
-    int arrival = 0;
-    TimePoint last_heard;
-  };
+  using Node = Roster::Node;
+  using Phase = Roster::Phase;
 
   void receive(const NodeId& id, const AgentMessage& message, TimePoint now);
   void answer_beat(const NodeId& id, TimePoint now);
@@ -93,9 +84,8 @@ class RoundMachine {
   void seal();
   void end(EndJob verdict);
 
-  std::vector<NodeId> choose_members() const;
-  std::vector<NodeId> order_by_rank(const std::vector<NodeId>& members) const;
-  int count(Phase phase) const;
+  std::vector<Node*> choose_members();
+  static std::vector<Node*> order_by_rank(std::vector<Node*> unplaced);
   int members() const;
   EndJob timed_out() const;
   void send(const NodeId& node, CoordinatorMessage message);
@@ -105,7 +95,7 @@ class RoundMachine {
   int round_ = 0;
   int attempt_ = 0;
   int arrivals_ = 0;
-  std::map<NodeId, Node> nodes_;
+  Roster nodes_;
   std::optional<EndJob> verdict_;  // decided, once every node has stopped
   std::string last_loss_;          // why the job may be short of nodes
   TimePoint gathering_since_;

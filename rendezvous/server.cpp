@@ -27,6 +27,19 @@ using namespace std::chrono_literals;
 
 constexpr auto kFirstByteTimeout = 10s;  // a peer that connects and says nothing is dropped
 
+/// What a peer says first; "" when it says nothing. A coroutine of its own, whose buffer is gone
+/// before an agent stays for hours.
+asio::awaitable<std::string> first_bytes(tcp::socket& socket) {
+  std::array<char, 4096> bytes{};
+  asio::steady_timer deadline{socket.get_executor(), kFirstByteTimeout};
+  const auto first =
+      co_await (socket.async_read_some(asio::buffer(bytes), as_tuple(use_awaitable)) ||
+                deadline.async_wait(as_tuple(use_awaitable)));
+  if (first.index() == 1) co_return "";
+  const auto [error, size] = std::get<0>(first);
+  co_return std::string{bytes.data(), error ? 0 : size};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::listen(const asio::any_io_executor& executor,
@@ -69,15 +82,8 @@ asio::awaitable<void> Server::accept_peers() {
 }
 
 asio::awaitable<void> Server::serve(tcp::socket socket) {
-  std::array<char, 4096> bytes{};
-  asio::steady_timer deadline{socket.get_executor(), kFirstByteTimeout};
-  const auto first =
-      co_await (socket.async_read_some(asio::buffer(bytes), as_tuple(use_awaitable)) ||
-                deadline.async_wait(as_tuple(use_awaitable)));
-  if (first.index() == 1) co_return;
-  const auto [error, size] = std::get<0>(first);
-  if (error) co_return;
-  std::string head{bytes.data(), size};
+  std::string head = co_await first_bytes(socket);
+  if (head.empty()) co_return;
   if (head[0] != kAgentFirstByte) {
     if (only_) only_->serve_store(std::move(socket), head);
     co_return;

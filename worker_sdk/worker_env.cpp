@@ -47,26 +47,49 @@ class Reader {
   const EnvironmentLookup& lookup_;
 };
 
+/// The names of a worker's place.
+struct PlaceNames {
+  const char* rank;
+  const char* world_size;
+  const char* local_rank;
+  const char* local_world_size;
+};
+
+constexpr PlaceNames kLauncher{env::kRank, env::kWorldSize, env::kLocalRank, env::kLocalWorldSize};
+constexpr PlaceNames kMpi[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+};
+
+const PlaceNames& names_of_place(const EnvironmentLookup& lookup) {
+  if (lookup(env::kRank) || lookup(env::kWorldSize)) return kLauncher;
+  for (const PlaceNames& names : kMpi)
+    if (lookup(names.rank) && lookup(names.world_size)) return names;
+  return kLauncher;
+}
+
 }  // namespace
 
-WorkerEnv WorkerEnv::from_environment() {
-  return from([](const std::string& name) {
-    const char* value = std::getenv(name.c_str());
-    return value ? std::optional<std::string>{value} : std::nullopt;
-  });
+std::optional<std::string> environment_lookup(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>{value} : std::nullopt;
 }
+
+WorkerEnv WorkerEnv::from_environment() { return from(environment_lookup); }
 
 WorkerEnv WorkerEnv::from(const EnvironmentLookup& lookup) {
   const Reader read{lookup};
   WorkerEnv worker;
-  worker.world_size = read.required_integer(env::kWorldSize, 1, kNoLimit);
-  worker.rank = read.required_integer(env::kRank, 0, worker.world_size - 1);
+  const PlaceNames& names = names_of_place(lookup);
+  worker.world_size = read.required_integer(names.world_size, 1, kNoLimit);
+  worker.rank = read.required_integer(names.rank, 0, worker.world_size - 1);
   worker.master_addr = read.required(env::kMasterAddr);
   worker.master_port = read.required_integer(env::kMasterPort, 0, 65'535);
   // Without a launcher that knows of nodes, all workers are on this one.
   worker.local_world_size =
-      read.integer_or(env::kLocalWorldSize, worker.world_size, 1, worker.world_size);
-  worker.local_rank = read.integer_or(env::kLocalRank, worker.rank % worker.local_world_size, 0,
+      read.integer_or(names.local_world_size, worker.world_size, 1, worker.world_size);
+  worker.local_rank = read.integer_or(names.local_rank, worker.rank % worker.local_world_size, 0,
                                       worker.local_world_size - 1);
   worker.group_world_size = read.integer_or(env::kGroupWorldSize, 1, 1, kNoLimit);
   worker.group_rank = read.integer_or(env::kGroupRank, 0, 0, worker.group_world_size - 1);

@@ -46,6 +46,9 @@ class EnvironmentError : public std::runtime_error {
 /// A variable's value; nullopt when it is not set.
 using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
 
+/// The variables of this process.
+std::optional<std::string> environment_lookup(const std::string& name);
+
 /// This worker's place in the job.
 struct WorkerEnv {
   int rank = 0;
@@ -67,7 +70,9 @@ struct WorkerEnv {
 
   /// RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT must be set, as init_method="env://" demands
   /// (https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization).
-  /// The rest defaults to a job on one node. Errors: EnvironmentError.
+  /// Under mpirun or mpiexec, rank and sizes are taken from the variables of Open MPI
+  /// (OMPI_COMM_WORLD_RANK...) or of MPICH and Intel MPI (PMI_RANK...) when RANK and WORLD_SIZE are
+  /// not set. The rest defaults to a job on one node. Errors: EnvironmentError.
   static WorkerEnv from_environment();
   static WorkerEnv from(const EnvironmentLookup& lookup);
 };

@@ -294,6 +294,22 @@ TEST_CASE_METHOD(RoundFixture, "silence is noticed among any number of nodes tha
   CHECK(dropped("b"));
 }
 
+TEST_CASE_METHOD(RoundFixture, "a silent node is lost when the timeout ends, not later") {
+  job({.nodes_min = 2, .nodes_max = 2, .heartbeat_timeout = 5s});
+  joins("a");
+  passes(30ms);  // between two looks at the clock
+  joins("b");
+  for (int second = 0; second < 4; ++second) {
+    passes(1s);
+    says("b", Beat{});
+  }
+  passes(969ms);
+  CHECK_FALSE(dropped("a"));
+  passes(1ms);
+  CHECK(dropped("a"));
+  CHECK_FALSE(dropped("b"));
+}
+
 TEST_CASE_METHOD(RoundFixture, "a coordinator that slept itself gives everybody another chance") {
   job({.heartbeat_timeout = 5s});
   joins("a");

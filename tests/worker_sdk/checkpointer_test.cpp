@@ -12,6 +12,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/python.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "tests/worker_sdk/group_fixture.hpp"
 #include "worker_sdk/module_state.hpp"
 #include "worker_sdk/optimizer_state.hpp"
 #include "worker_sdk/safetensors.hpp"
@@ -20,11 +21,6 @@ namespace ddprun::sdk {
 namespace {
 
 namespace fs = std::filesystem;
-
-const ProcessGroup& group() {
-  static const ProcessGroup all = init_process_group({.backend = "gloo"});
-  return all;
-}
 
 struct Network : torch::nn::Module {
   explicit Network(std::uint64_t seed) {

@@ -2,16 +2,11 @@
 // the same test cases in the same order.
 
 #include "tests/support/catch.hpp"
+#include "tests/worker_sdk/group_fixture.hpp"
 #include "worker_sdk/distributed_data_parallel.hpp"
-#include "worker_sdk/process_group.hpp"
 
 namespace ddprun::sdk {
 namespace {
-
-const ProcessGroup& group() {
-  static const ProcessGroup all = init_process_group({.backend = "gloo"});
-  return all;
-}
 
 struct Network : torch::nn::Module {
   explicit Network(std::uint64_t seed) {
@@ -40,7 +35,9 @@ TEST_CASE("all_reduce, broadcast and barrier do what their names say") {
 
 TEST_CASE("an unknown backend and NCCL without a GPU are refused with a sentence") {
   CHECK_THROWS_WITH(init_process_group({.backend = "mpi"}, group().env()),
-                    contains("backend 'mpi': expected nccl, gloo"));
+                    contains("has no ProcessGroupMPI"));
+  CHECK_THROWS_WITH(init_process_group({.backend = "nickel"}, group().env()),
+                    contains("backend 'nickel': expected nccl, gloo"));
   if (torch::cuda::device_count() == 0)
     CHECK_THROWS_WITH(init_process_group({.backend = "nccl"}, group().env()),
                       contains("needs a GPU for every worker"));

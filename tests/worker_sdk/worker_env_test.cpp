@@ -72,6 +72,32 @@ TEST_CASE("four variables set by hand are enough") {
   CHECK_FALSE(worker.use_agent_store);
 }
 
+TEST_CASE("mpirun's variables are taken where the launcher's are missing") {
+  const Variables address{{"MASTER_ADDR", "node1"}, {"MASTER_PORT", "29500"}};
+  Variables open_mpi{{"OMPI_COMM_WORLD_RANK", "5"},
+                     {"OMPI_COMM_WORLD_SIZE", "8"},
+                     {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                     {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}};
+  open_mpi.insert(address.begin(), address.end());
+  const WorkerEnv worker = read(open_mpi);
+  CHECK(worker.rank == 5);
+  CHECK(worker.world_size == 8);
+  CHECK(worker.local_rank == 1);
+  CHECK(worker.local_world_size == 4);
+
+  Variables mpich{
+      {"PMI_RANK", "2"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "0"}, {"MPI_LOCALNRANKS", "2"}};
+  mpich.insert(address.begin(), address.end());
+  CHECK(read(mpich).rank == 2);
+  CHECK(read(mpich).local_rank == 0);
+
+  open_mpi["RANK"] = "0";
+  open_mpi["WORLD_SIZE"] = "1";
+  CHECK(read(open_mpi).rank == 0);
+  open_mpi.erase("RANK");
+  CHECK_THROWS_WITH(read(open_mpi), contains("RANK is not set"));
+}
+
 TEST_CASE("the agent's store is used for exactly the text that PyTorch uses it for") {
   Variables variables{
       {"RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "1"}};

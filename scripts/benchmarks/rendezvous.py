@@ -1,0 +1,257 @@
+"""How long it takes until the nodes of a job have their parts of a round: thousands of simulated agents at
+a coordinator on one core, real agents started together, and the nodes of a job of which one is killed,
+comes later, freezes or is cut off. Beside it torchrun, where it can do the same; --quick leaves it out."""
+
+import json
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from benchmarks.common import DDPRUN, PROJECT, now
+from benchmarks.hosts import Hosts, why_no_hosts
+
+STAMP = str(PROJECT / "build" / "ddprun_stamp")
+AGENTS = str(PROJECT / "build" / "ddprun_simulated_agents")
+NEEDS = (DDPRUN, STAMP, AGENTS)
+
+SWARMS = (100, 1_000, 10_000)
+SWARM_RUNS = 5
+AGENTS_TOGETHER = (8, 64, 256)
+HEARTBEAT_TIMEOUT_S = 2.0
+PATIENCE_S = 240
+PAGE_KB = os.sysconf("SC_PAGE_SIZE") // 1024
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+def milliseconds(seconds):
+    return f"{1000 * statistics.median(seconds):8.1f} ms"
+
+
+# --- Simulated agents.
+
+def alone_on(core):
+    """For preexec_fn: on one core, where root can have it before all else that runs on this machine."""
+    def settle():
+        os.sched_setaffinity(0, {core})
+        with suppress(PermissionError):
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+    return settle
+
+
+@contextmanager
+def server(folder):
+    """`ddprun server` on the first core: (process, port)."""
+    cores = sorted(os.sched_getaffinity(0))
+    port_file = Path(folder) / "port"
+    process = subprocess.Popen(
+        [DDPRUN, "server", "--host", "127.0.0.1", "--port", "0", "--port-file", str(port_file)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=alone_on(cores[0]))
+    try:
+        process.stdout.readline()  # listening on ...
+        yield process, port_file.read_text().strip()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def memory_kb(pid):
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_KB
+
+
+def cpu_s(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+
+
+def swarm(agents):
+    """One job from its start over a loss to its end: what the agents report, and the coordinator's cost."""
+    with tempfile.TemporaryDirectory() as folder, server(folder) as (coordinator, port):
+        memory, cpu = memory_kb(coordinator.pid), cpu_s(coordinator.pid)
+        last_core = sorted(os.sched_getaffinity(0))[-1]
+        with subprocess.Popen([AGENTS, "127.0.0.1", port, str(agents)], text=True, bufsize=1,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              preexec_fn=alone_on(last_core)) as process:
+            start = json.loads(process.stdout.readline())
+            cpu = cpu_s(coordinator.pid) - cpu
+            print("lose", file=process.stdin)
+            loss = json.loads(process.stdout.readline())
+            memory = memory_kb(coordinator.pid) - memory
+            print("end", file=process.stdin)
+            json.loads(process.stdout.readline())
+            process.stdin.close()
+        assert process.returncode == 0
+        return {"start": start["seconds"], "loss": loss["seconds"], "cpu": cpu,
+                "to": start["bytes_sent"] / agents, "from": start["bytes_received"] / agents,
+                "loss to": loss["bytes_sent"] / agents, "loss from": loss["bytes_received"] / agents,
+                "memory": memory / agents}
+
+
+def bench_swarms():
+    print("simulated agents at one coordinator on one core")
+    for agents in SWARMS:
+        runs = [swarm(agents) for _ in range(SWARM_RUNS)]
+        median = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+        print(f"  {agents:6,}   first connect -> last assignment {1000 * median['start']:7.1f} ms"
+              f" (coordinator's CPU {1000 * median['cpu']:.0f} ms)"
+              f"   a loss -> last assignment {1000 * median['loss']:7.1f} ms\n"
+              f"           an agent: {median['to']:.0f} B sent, {median['from']:.0f} B received at the"
+              f" start, {median['loss to']:.0f} and {median['loss from']:.0f} after the loss;"
+              f" coordinator's memory {median['memory']:.1f} KB")
+
+
+# --- Agents started together on this machine.
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def together(launcher, agents):
+    """Seconds from the first agent's start to the last worker's first instruction."""
+    endpoint = f"127.0.0.1:{free_port()}"
+    command = [launcher, "--nnodes", str(agents), "--nproc-per-node", "1", "--rdzv-backend", "c10d",
+               "--rdzv-endpoint", endpoint, "--rdzv-id", "bench", "--no-python", STAMP]
+    start = now()
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                 for _ in range(agents)]
+    times = [float(process.communicate(timeout=PATIENCE_S)[0]) for process in processes]
+    assert all(process.returncode == 0 for process in processes)
+    return max(times) - start
+
+
+def bench_together(arguments):
+    print("agents started together on this machine -> first instruction of the last worker")
+    for agents in AGENTS_TOGETHER:
+        runs = [together(DDPRUN, agents) for _ in range(arguments.runs if agents < 200 else 3)]
+        print(f"  ddprun     {agents:4} agents {milliseconds(runs)}")
+    if arguments.torchrun and not arguments.quick:
+        print(f"  torchrun   {8:4} agents {milliseconds([together(arguments.torchrun, 8)])}")
+
+
+# --- Nodes of a job.
+
+class Workers:
+    """What the workers say: a line `TIME HOST WORLD_SIZE PID` each, through one pipe."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "workers")
+        os.mkfifo(self.path)
+        reader = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        self.writer = os.open(self.path, os.O_WRONLY)  # while it is open, reading never ends
+        os.set_blocking(reader, True)
+        self.file = os.fdopen(reader)
+        # In a file, for torchrun takes a $$ among its arguments for its own.
+        script = Path(folder) / "worker.sh"
+        script.write_text(f'echo "$("{STAMP}") $(uname -n) $WORLD_SIZE $$" >"{self.path}"\n'
+                          "exec sleep 1000\n")
+        self.program = ["sh", str(script)]  # says when it starts, and works until it is stopped
+        self.processes = {}  # by host, of the last world
+
+    def world(self, hosts):
+        """Waits until one worker runs on each of these hosts, in one world: {host: time}."""
+        times = {}
+        signal.alarm(PATIENCE_S)
+        while times.keys() != set(hosts):
+            moment, host, size, process = self.file.readline().split()
+            if int(size) == len(hosts):
+                times[host] = float(moment)
+                self.processes[host] = int(process)
+        signal.alarm(0)
+        return times
+
+
+TIMES = ("--rdzv-conf", f"last_call_timeout=1,keep_alive_interval={HEARTBEAT_TIMEOUT_S / 5},"
+                        "keep_alive_max_attempt=5")
+
+
+@contextmanager
+def job(hosts, workers, *, start, launcher=(DDPRUN, *TIMES)):
+    """Agents on the first `start` hosts; yields {host: agent} and a function that starts one more."""
+    command = [*launcher, "--nnodes", "2:3", "--nproc-per-node", "1", "--max-restarts", "3",
+               "--rdzv-backend", "c10d", "--rdzv-endpoint", "h1:29400", "--rdzv-id", "bench",
+               "--no-python", *workers.program]
+    agents = {}
+
+    def run_on(host):
+        agents[host] = hosts.start(host, command)
+
+    try:
+        for host in hosts.names[:start]:
+            run_on(host)
+        workers.world(hosts.names[:start])
+        yield agents, run_on
+    finally:
+        hosts.clear()
+        for agent in agents.values():
+            agent.wait()
+
+
+def killed(hosts, workers):
+    with job(hosts, workers, start=3) as (agents, _):
+        start = now()
+        agents["h3"].kill()
+        return max(workers.world(["h1", "h2"]).values()) - start
+
+
+def joins(hosts, workers):
+    with job(hosts, workers, start=2) as (_, run_on):
+        start = now()
+        run_on("h3")
+        return max(workers.world(["h1", "h2", "h3"]).values()) - start
+
+
+def frozen(hosts, workers):
+    with job(hosts, workers, start=3):
+        start = now()
+        hosts.freeze("h3")
+        return max(workers.world(["h1", "h2"]).values()) - start - HEARTBEAT_TIMEOUT_S
+
+
+def cut_off(hosts, workers):
+    with job(hosts, workers, start=3):
+        start = now()
+        hosts.cut_off("h3")
+        try:
+            return max(workers.world(["h1", "h2"]).values()) - start - HEARTBEAT_TIMEOUT_S
+        finally:
+            hosts.heal("h3")
+
+
+def torchrun_killed(hosts, workers, torchrun):
+    """Its agents do not notice that a node is gone: here the other workers do, and crash at once."""
+    with job(hosts, workers, start=3, launcher=[torchrun]) as (agents, _):
+        start = now()
+        agents["h3"].kill()
+        for host in ("h1", "h2"):
+            os.kill(workers.processes[host], signal.SIGKILL)
+        return max(workers.world(["h1", "h2"]).values()) - start
+
+
+def bench_nodes(arguments):
+    missing = why_no_hosts()
+    if missing:
+        return print(f"nodes of a job: left out, {missing}")
+    print("nodes of a job -> first instruction of the last worker of the next round")
+    with tempfile.TemporaryDirectory() as folder, Hosts(3, folder) as hosts:
+        ways = {"killed, 3 -> 2": killed, "joins, 2 -> 3": joins,
+                f"frozen, beyond the heartbeat timeout ({HEARTBEAT_TIMEOUT_S:.0f} s)": frozen,
+                "cut off, likewise": cut_off}
+        workers = Workers(folder)
+        for name, measure in ways.items():
+            runs = [measure(hosts, workers) for _ in range(min(arguments.runs, 10))]
+            print(f"  ddprun     {name:48} {milliseconds(runs)}   (worst {1000 * max(runs):.1f})")
+        if arguments.torchrun and not arguments.quick:
+            print(f"  torchrun   {'killed, 3 -> 2; workers notice and crash':48} "
+                  f"{milliseconds([torchrun_killed(hosts, workers, arguments.torchrun)])}")
+
+
+def bench(arguments):
+    bench_swarms()
+    bench_together(arguments)
+    bench_nodes(arguments)

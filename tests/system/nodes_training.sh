@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+# A training on three nodes of which one is killed, and another comes later. A test sources this file
+# after hosts.sh.
+
+# train_through_changes WORD...: what ddprun is to run, without the training's options.
+train_through_changes() {
+  local data host
+  data=$(find "$DDPRUN_TORCH_ENV" -path '*/sklearn/datasets/data/digits.csv.gz' -print -quit)
+  [ -n "$data" ] || skip "digits.csv.gz is not in $DDPRUN_TORCH_ENV"
+  join() {
+    start_on "$1" "$1" --nnodes 2:3 --rdzv-backend c10d --rdzv-endpoint h1:29400 --rdzv-id training \
+      "${@:2}" --data "$data" --epochs 24 --checkpoint-dir "${scratch:?}/checkpoints"
+  }
+  need_hosts 4
+  for host in h1 h2 h3; do join "$host" "$@"; done
+  node h1 wait_for_line '^epoch 3/24 '
+  kill -KILL "${agents[h3]:?}"
+  node h3 ends 137
+  nothing_on h3
+  node h1 wait_for_line '^resumed at epoch '
+  node h1 wait_for_line "^epoch $(($(resumed_at) + 3))/24 "
+  join h4 "$@"
+  for host in h1 h2 h4; do node "$host" ends 0; done
+
+  node h1 says err "node h3 lost"
+  node h1 says err "node h4 joined"
+  [ "$(grep -c '^resumed at epoch [1-9]' "${nodes:?}/h1/out")" = 2 ] || fail "it did not resume twice"
+  every_epoch_once 24
+  awk -v a="$(sed -nE 's/^final test accuracy ([0-9.]+) %$/\1/p' "$nodes/h1/out")" \
+    'BEGIN { exit !(a >= 95) }' || fail "its accuracy is below 95 %"
+}
+
+resumed_at() { sed -nE 's/^resumed at epoch ([0-9]+) .*/\1/p' "$nodes/h1/out" | tail -n 1; }
+
+# every_epoch_once EPOCHS: whoever resumes goes on behind the last epoch that was reported, or behind the
+# next one when that was saved and its report came too late; none is left out and none is done again.
+every_epoch_once() {
+  awk -v epochs="$1" '
+    /^resumed at epoch / { if ($4 != done && $4 != done + 1) exit 1; done = $4 }
+    /^epoch / { split($2, part, "/"); if (part[1] != done + 1) exit 1; done = part[1] }
+    END { exit done != epochs }' "$nodes/h1/out" || fail "an epoch is missing, or was done twice"
+}

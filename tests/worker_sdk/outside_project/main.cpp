@@ -1,0 +1,18 @@
+// A program of somebody else's, built against the installed SDK.
+#include <iostream>
+
+#include "worker_sdk/objects.hpp"
+#include "worker_sdk/process_group.hpp"
+
+int main() try {
+  using namespace ddprun::sdk;
+  const ProcessGroup group = init_process_group({.backend = "gloo"});
+  const torch::Tensor sum = torch::tensor(group.rank() + 1);
+  group.all_reduce(sum);
+  const auto ranks = all_gather_object(group, {{"rank", group.rank()}});
+  if (group.rank() == 0)
+    std::cout << "the sum is " << sum.item<int>() << ", from " << nlohmann::json(ranks) << std::endl;
+} catch (const std::exception& e) {
+  std::cerr << e.what() << std::endl;
+  return 1;
+}
