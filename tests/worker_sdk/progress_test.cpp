@@ -112,8 +112,9 @@ const ProgressReading kReading{.title = "epoch 3",
 
 TEST_CASE("a bar shows how much is done and what is left") {
   CHECK(render_bar(kReading, 110) ==
-        "epoch 3  42% |################-----------------------| 420/1000 0:12 elapsed, 0:16 left, "
-        "35/s, loss 0.31, ac");
+        "epoch 3  42% |############-----------------| 420/1000 0:12 elapsed, 0:16 left, 35/s, loss "
+        "0.31, accuracy 97.25");
+  CHECK(render_bar(kReading, 30) == "epoch 3  42% 420/1000 0:12 ela");  // no room for the bar
 }
 
 TEST_CASE("a line tells the same in words") {
