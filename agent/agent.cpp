@@ -242,6 +242,7 @@ void Agent::start_workers(const StartRound& round) {
   stopping_ = false;
   oom_before_ = read_oom_counters();
   make_directories();
+  make_heartbeat_board();
   std::vector<Command> commands = plan_workers(spec_, round_, node_);
   std::vector<NewWorker> fresh;
   std::vector<NewChild> children;
@@ -272,6 +273,16 @@ void Agent::make_directories() {
   std::filesystem::create_directory(directory, not_made);
   for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
     std::filesystem::create_directory(directory / std::to_string(local_rank), not_made);
+}
+
+/// A fresh one for every round: nothing of the last one's workers is in it.
+void Agent::make_heartbeat_board() {
+  heartbeats_.reset();
+  node_.heartbeats.clear();
+  auto board = HeartbeatBoard::create(spec_.workers);
+  if (!board) return spdlog::warn("{}", board.error().message);
+  heartbeats_ = std::move(*board);
+  node_.heartbeats = heartbeats_->path();
 }
 
 Result<Agent::NewWorker> Agent::open_output(int local_rank) {
@@ -333,6 +344,8 @@ void Agent::report_exit(int local_rank, std::int64_t pid, ExitStatus status,
 
 /// What the worker wrote down before it failed, and what the kernel did.
 void Agent::add_evidence(WorkerFailure& how) const {
+  const auto heartbeat = heartbeats_ ? heartbeats_->read(how.local_rank) : std::nullopt;
+  if (heartbeat) how.last_heartbeat = describe(*heartbeat, sdk::monotonic_ns());
   if (how.status.signal == SIGKILL) how.evidence = oom_evidence(oom_before_, read_oom_counters());
   const auto path = error_file(node_, round_, how.local_rank);
   auto recorded = path.empty() ? std::nullopt : read_error_file(path);

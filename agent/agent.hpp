@@ -12,6 +12,7 @@
 #include "agent/child_process.hpp"
 #include "agent/console.hpp"
 #include "agent/group_machine.hpp"
+#include "agent/heartbeat_board.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/log_pump.hpp"
 #include "agent/oom.hpp"
@@ -75,6 +76,7 @@ class Agent {
   void take_on(const NewWorker& worker, ChildProcess process);
   void signal_workers(const SignalWorkers& order);
   void make_directories();
+  void make_heartbeat_board();
   void cannot_start(int local_rank, const Error& error);
   void report_exit(int local_rank, std::int64_t pid, ExitStatus status,
                    std::vector<std::string> last_lines);
@@ -96,6 +98,7 @@ class Agent {
   RoundOutcome outcome_;
   bool stopping_ = false;  // workers of this round have been told to stop
   OomCounters oom_before_;
+  std::optional<HeartbeatBoard> heartbeats_;  // of this round's workers
   asio::signal_set signals_;
   asio::signal_set passed_on_;
   asio::steady_timer alarm_;

@@ -92,6 +92,7 @@ std::string failure_report(const FailedJob& job) {
   const WorkerFailure& first = job.first;
   std::string out = "ddprun: the job failed: " + summarize(first) + "\n";
   if (!first.evidence.empty()) out += "  " + first.evidence + "\n";
+  if (!first.last_heartbeat.empty()) out += "  last heartbeat: " + first.last_heartbeat + "\n";
   if (job.attempts > 1)
     out += "  in attempt " + std::to_string(job.attempts) + ", the last one allowed\n";
   if (!first.message.empty()) out += "  it recorded:\n" + quote(split(first.message));

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "agent/template_text.hpp"
+#include "worker_sdk/heartbeat_slot.hpp"
 #include "worker_sdk/worker_env.hpp"
 
 namespace ddprun {
@@ -54,6 +55,7 @@ Environment node_environment(const LaunchSpec& spec, const StartRound& round,
   out[env::kMaxRestarts] = std::to_string(spec.rules.restarts_max);
   out[env::kRunId] = spec.rules.run_id;
   out[env::kSignalsToHandle] = names(spec.stop_signals);
+  out[env::kRound] = std::to_string(round.round);
   out[env::kUseAgentStore] = "True";  // torch compares with exactly this text
   out.try_emplace(env::kNcclAsyncErrorHandling, "1");
   if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))
@@ -110,6 +112,11 @@ std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& roun
     if (spec.virtual_local_rank) environment[kVisibleDevices] = own_device(ours, local_rank);
     environment[env::kRoleRank] = std::to_string(round.first_role_rank + local_rank);
     environment[env::kErrorFile] = error_file(node, round, local_rank).string();
+    if (node.heartbeats.empty())
+      environment.erase(env::kHeartbeat);  // that of an agent above this one
+    else
+      environment[env::kHeartbeat] =
+          sdk::to_string({node.heartbeats, static_cast<std::size_t>(local_rank)});
     Command command{spec.program, spec.arguments, flatten(environment), {}};
     if (!node.placements.empty()) command.placement = node.placements[local_rank];
     // argv[0] is the program itself, which torchrun does not substitute in either.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "launcher/checkpoint_command.hpp"
 #include "launcher/host_agent.hpp"
 #include "launcher/serve.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr Subcommand kSubcommands[] = {
     {"agent", "", run_host_agent},
+    {"checkpoint", "lists and verifies the worker SDK's checkpoints", run_checkpoint},
     {"server", "the meeting place of any number of jobs, which outlives them", run_server},
 };
 

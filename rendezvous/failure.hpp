@@ -34,10 +34,11 @@ struct WorkerFailure {
   std::int64_t pid = 0;
   ExitStatus status;
   std::int64_t time_unix_ms = 0;
-  std::string evidence;                 // what else is known of its end: out of memory
-  std::string message;                  // the exception the worker recorded, "" when it did not
-  std::string traceback;                // of that exception
-  std::string error_file;               // where it recorded that, "" when it did not
+  std::string evidence;        // what else is known of its end: out of memory
+  std::string message;         // the exception the worker recorded, "" when it did not
+  std::string traceback;       // of that exception
+  std::string error_file;      // where it recorded that, "" when it did not
+  std::string last_heartbeat;  // "step 120, loss 0.31, 0.4 s before"; "" when there was none
   std::vector<std::string> last_lines;  // of its output, oldest first; bytes made printable
   bool operator==(const WorkerFailure&) const = default;
 };

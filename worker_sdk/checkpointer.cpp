@@ -1,16 +1,13 @@
 #include "worker_sdk/checkpointer.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <cstdio>
+#include <chrono>
 #include <iostream>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
-#include "worker_sdk/atomic_file.hpp"
+#include "worker_sdk/module_state.hpp"
 #include "worker_sdk/optimizer_state.hpp"
-#include "worker_sdk/safetensors.hpp"
+#include "worker_sdk/rng_state.hpp"
 
 namespace ddprun::sdk {
 
@@ -18,132 +15,130 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "checkpoint-";
-constexpr std::string_view kSuffix = ".safetensors";
-constexpr std::string_view kOptimizerPrefix = "optimizer/";
-constexpr char kStep[] = "step";
 constexpr std::int64_t kNone = -1;
+/// Beside the tensors that prepare_staging() can foresee: step counts, generators' states.
+constexpr std::size_t kStagingSlackBytes = 4 * 1024 * 1024;
 
-std::optional<std::int64_t> parse_step(const std::string& file_name) {
-  std::string_view name = file_name;
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
-  name.remove_prefix(kPrefix.size());
-  name.remove_suffix(kSuffix.size());
-  std::int64_t step = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
-  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
-  return step;
+std::int64_t unix_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-/// Parameters and buffers, by the names of state_dict().
-std::map<std::string, torch::Tensor> module_state(const torch::nn::Module& module) {
-  std::map<std::string, torch::Tensor> state;
-  for (const auto& item : module.named_parameters()) state[item.key()] = item.value();
-  for (const auto& item : module.named_buffers()) state[item.key()] = item.value();
-  return state;
-}
-
-void copy_into(std::map<std::string, torch::Tensor> module,
-               const std::map<std::string, torch::Tensor>& saved) {
-  torch::NoGradGuard no_grad;
-  for (auto& [name, tensor] : module) {
-    const auto found = saved.find(name);
-    if (found == saved.end())
-      throw std::runtime_error{"the checkpoint has no tensor '" + name + "', which the model has"};
-    if (found->second.sizes() != tensor.sizes())
-      throw std::runtime_error{"tensor '" + name + "' has the shape " +
-                               c10::str(found->second.sizes()) + " in the checkpoint, " +
-                               c10::str(tensor.sizes()) + " in the model"};
-    tensor.copy_(found->second);
-  }
-  if (saved.size() != module.size())
-    throw std::runtime_error{"the checkpoint has tensors that the model lacks"};
+CheckpointManifest make_manifest(const Progress& progress, const WorkerEnv& env) {
+  return {.step = progress.step,
+          .epoch = progress.epoch,
+          .world_size = env.world_size,
+          .run_id = env.run_id,
+          .attempt = env.restart_count,
+          .created_unix_ms = unix_ms(),
+          .sampler = progress.sampler,
+          .metadata = progress.metadata,
+          .files = {}};
 }
 
 }  // namespace
 
-Checkpointer::Checkpointer(fs::path folder, const ProcessGroup& group, int keep)
-    : folder_{std::move(folder)}, group_{group}, keep_{keep} {
-  if (keep < 1) throw std::invalid_argument{"Checkpointer: keep at least one checkpoint"};
+Checkpointer::Checkpointer(fs::path folder, const ProcessGroup& group, CheckpointerOptions options)
+    : folder_{std::move(folder)}, group_{group}, options_{std::move(options)} {
   fs::create_directories(folder_);
-  if (group_.rank() == 0) remove_unfinished();
+  if (group_.rank() != 0) return;
+  publisher_.emplace(folder_, CheckpointFence::claim(folder_, group_.env()),
+                     PublisherOptions{.retention = {options_.keep, options_.keep_every},
+                                      .durability = options_.durability,
+                                      .hook = options_.hook});
+  publisher_->remove_unfinished();
+}
+
+Checkpointer::~Checkpointer() {
+  try {
+    wait();
+  } catch (const std::exception& e) {
+    std::cerr << "warning: the last checkpoint was not saved: " << e.what() << std::endl;
+  }
 }
 
 void Checkpointer::save(const torch::nn::Module& module, const torch::optim::Optimizer& optimizer,
                         const Progress& progress) {
-  if (group_.rank() != 0) return;
-  SafeTensors contents{module_state(module), progress.metadata};
-  for (const auto& [name, tensor] : optimizer_state(optimizer))
-    contents.tensors[std::string{kOptimizerPrefix} + name] = tensor;
-  contents.metadata[kStep] = std::to_string(progress.step);
-  save_safetensors(path_of(progress.step), contents);
-  remove_old();
+  SafeTensors of_optimizer;
+  if (group_.rank() == 0)
+    of_optimizer = {optimizer_state(optimizer), {{kParamGroups, optimizer_options(optimizer)}}};
+  save(state_dict(module), of_optimizer, progress);
+}
+
+void Checkpointer::save(const std::map<std::string, torch::Tensor>& model,
+                        const SafeTensors& optimizer, const Progress& progress) {
+  wait();
+  const auto generators = gather_rng_states(group_);
+  if (!publisher_) return;
+  CheckpointSnapshot snapshot;
+  snapshot.add(kModelFile, {model, {{"format", "pt"}}});
+  snapshot.add(kOptimizerFile, optimizer);
+  snapshot.add(kRngFile, {generators, {}});
+  CheckpointManifest manifest = make_manifest(progress, group_.env());
+  if (!options_.asynchronous) return publisher_->publish(std::move(manifest), snapshot.files());
+  snapshot.copy_to(staging_);
+  pending_ = std::async(std::launch::async, [this, manifest = std::move(manifest),
+                                             taken = std::move(snapshot)]() mutable {
+    publisher_->publish(std::move(manifest), taken.files());
+  });
+}
+
+void Checkpointer::wait() {
+  if (pending_.valid()) pending_.get();
 }
 
 std::optional<Progress> Checkpointer::load_latest(torch::nn::Module& module,
                                                   torch::optim::Optimizer& optimizer) {
-  const std::int64_t chosen = group_.rank() == 0 ? newest_complete() : kNone;
+  wait();
+  const std::int64_t chosen = publisher_ ? newest_complete() : kNone;
   torch::Tensor step = torch::full({1}, chosen, torch::kInt64).to(group_.device());
   group_.broadcast(step);
-  if (step.item<std::int64_t>() == kNone) return std::nullopt;
-
-  SafeTensors contents = load_safetensors(path_of(step.item<std::int64_t>()));
-  std::map<std::string, torch::Tensor> optimizer_part;
-  for (auto it = contents.tensors.begin(); it != contents.tensors.end();) {
-    if (!it->first.starts_with(kOptimizerPrefix)) {
-      ++it;
-      continue;
-    }
-    optimizer_part[it->first.substr(kOptimizerPrefix.size())] = it->second;
-    it = contents.tensors.erase(it);
-  }
-  copy_into(module_state(module), contents.tensors);
-  restore_optimizer_state(optimizer, optimizer_part);
-  contents.metadata.erase(kStep);
-  return Progress{step.item<std::int64_t>(), std::move(contents.metadata)};
+  std::optional<Progress> progress;
+  if (step.item<std::int64_t>() != kNone)
+    progress = load(step.item<std::int64_t>(), module, optimizer);
+  prepare_staging(module, optimizer);
+  return progress;
 }
 
-fs::path Checkpointer::path_of(std::int64_t step) const {
-  std::string digits = std::to_string(step);
-  digits.insert(0, 12 - std::min<std::size_t>(digits.size(), 12), '0');
-  return folder_ / (std::string{kPrefix} + digits + std::string{kSuffix});
+Progress Checkpointer::load(std::int64_t step, torch::nn::Module& module,
+                            torch::optim::Optimizer& optimizer) {
+  const fs::path path = path_of(step);
+  const auto entry = inspect_checkpoint(path);
+  if (entry.state != CheckpointState::kComplete)
+    throw std::runtime_error{"rank 0 has chosen the checkpoint '" + path.string() +
+                             "', which is not complete here: " + entry.reason +
+                             "; do all nodes see the same folder?"};
+  load_state_dict(module, load_safetensors(path / kModelFile).tensors);
+  const SafeTensors saved = load_safetensors(path / kOptimizerFile);
+  restore_optimizer_state(optimizer, saved.tensors);
+  if (const auto options = saved.metadata.find(kParamGroups); options != saved.metadata.end())
+    restore_optimizer_options(optimizer, options->second);
+  restore_rng_state(group_, load_safetensors(path / kRngFile).tensors);
+  return {step, entry.manifest->epoch, entry.manifest->sampler, entry.manifest->metadata};
 }
 
-/// Newest first.
-std::vector<std::int64_t> Checkpointer::steps() const {
-  std::vector<std::int64_t> found;
-  for (const auto& entry : fs::directory_iterator{folder_})
-    if (const auto step = parse_step(entry.path().filename().string())) found.push_back(*step);
-  std::ranges::sort(found, std::greater{});
-  return found;
-}
+fs::path Checkpointer::path_of(std::int64_t step) const { return folder_ / checkpoint_name(step); }
 
-std::int64_t Checkpointer::newest_complete() const {
-  for (const std::int64_t step : steps()) {
-    try {
-      load_safetensors(path_of(step));
-      return step;
-    } catch (const std::runtime_error& e) {
-      std::cerr << "warning: passing over a damaged checkpoint: " << e.what() << std::endl;
-    }
+std::int64_t Checkpointer::newest_complete() {
+  for (const CheckpointEntry& found : list_checkpoints(folder_)) {
+    const CheckpointEntry entry = verify_checkpoint(found.path);
+    if (entry.state == CheckpointState::kComplete) return entry.step;
+    std::cerr << "warning: passing over the " << to_string(entry.state) << " checkpoint '"
+              << entry.path.string() << "': " << entry.reason << std::endl;
+    publisher_->distrust(entry.step);
   }
   return kNone;
 }
 
-void Checkpointer::remove_old() const {
-  const auto all = steps();
-  for (std::size_t i = static_cast<std::size_t>(keep_); i < all.size(); ++i)
-    fs::remove(path_of(all[i]));
-}
-
-/// What a worker that was killed while it wrote has left.
-void Checkpointer::remove_unfinished() const {
-  for (const auto& entry : fs::directory_iterator{folder_}) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("." + std::string{kPrefix}) &&
-        name.ends_with(AtomicFile::kTemporarySuffix))
-      fs::remove(entry.path());
-  }
+/// The first save is as fast as the others when its memory is there already.
+void Checkpointer::prepare_staging(const torch::nn::Module& module,
+                                   const torch::optim::Optimizer& optimizer) {
+  if (!publisher_ || !options_.asynchronous) return;
+  std::size_t bytes = expected_state_bytes(optimizer) + kStagingSlackBytes;
+  for (const auto& [name, tensor] : state_dict(module)) bytes += tensor.nbytes();
+  const bool pinned = group_.device().is_cuda();
+  pending_ =
+      std::async(std::launch::async, [this, bytes, pinned] { staging_.reserve(bytes, pinned); });
 }
 
 }  // namespace ddprun::sdk

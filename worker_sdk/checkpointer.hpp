@@ -1,58 +1,101 @@
 // Checkpointer: the state of a training, on disk, so that a restart goes on where the last one was.
 //
-// One file a checkpoint, `checkpoint-000000000042.safetensors`: parameters and buffers under the
-// names of Python's state_dict(), the optimizer's state under "optimizer/", progress and whatever
-// the program adds as the file's metadata. A file with that name is complete: see AtomicFile.
+// A checkpoint is a folder, `checkpoint-000000000042`:
+//
+//     model.safetensors      parameters and buffers under the names of Python's state_dict()
+//     optimizer.safetensors  the optimizer's state; see optimizer_state.hpp
+//     rng.safetensors        the states of all ranks' random number generators
+//     manifest.json          step, epoch, world size, position in the epoch, and a SHA-256 of
+//                            every file; see checkpoint_manifest.hpp
+//
+// It is there completely or not at all, whenever a worker is killed or the machine stops, and only
+// the newest attempt of a job can add one (checkpoint_fence.hpp). What PyTorch has for the purpose:
+// https://docs.pytorch.org/tutorials/recipes/distributed_async_checkpoint_recipe.html
 #pragma once
 
 #include <torch/torch.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "worker_sdk/checkpoint_publisher.hpp"
+#include "worker_sdk/checkpoint_snapshot.hpp"
 #include "worker_sdk/process_group.hpp"
+#include "worker_sdk/sampler_state.hpp"
+#include "worker_sdk/staging_buffer.hpp"
 
 namespace ddprun::sdk {
 
-/// Where a training stands. `step` orders checkpoints: it must grow.
+/// Where a training stands.
 struct Progress {
-  std::int64_t step = 0;
-  std::map<std::string, std::string> metadata;  // the program's own: epoch, arguments...
+  std::int64_t step = 0;                        // 0 or more; orders checkpoints, so it must grow
+  std::int64_t epoch = 0;                       // the program's own count
+  std::optional<SamplerState> sampler;          // DistributedSampler::state_after()
+  std::map<std::string, std::string> metadata;  // the program's own, UTF-8: arguments...
+};
+
+struct CheckpointerOptions {
+  int keep = 3;                 // the newest so many, at least 1
+  std::int64_t keep_every = 0;  // and all whose step is a multiple of it, for good; 0: none
+  /// save() returns when the state is copied in memory, and a thread writes it. It costs rank 0 as
+  /// much memory as the state has.
+  bool asynchronous = true;
+  Durability durability = Durability::kFsync;
+  StageHook hook;  // for tests
 };
 
 class Checkpointer {
  public:
-  /// Keeps the newest `keep` checkpoints in `folder`, which all ranks see and which is made if it
-  /// is not there. Errors: std::invalid_argument for `keep` < 1, std::filesystem::filesystem_error.
-  Checkpointer(std::filesystem::path folder, const ProcessGroup& group, int keep = 3);
+  /// In `folder`, which all ranks see and which is made if it is not there. Rank 0 claims it for
+  /// this attempt. `group` must outlive this. Errors: std::invalid_argument for options that make
+  /// no sense, std::filesystem::filesystem_error, FencedOffError.
+  Checkpointer(std::filesystem::path folder, const ProcessGroup& group,
+               CheckpointerOptions options = {});
 
-  /// Rank 0 writes, the others do nothing; when it returns there, the checkpoint is durable. Called
-  /// on all ranks. Errors on rank 0: std::runtime_error when it cannot be written (a full disk);
-  /// the older ones are untouched then.
+  /// Waits for what is being written; an error of that is printed.
+  ~Checkpointer();
+  Checkpointer(const Checkpointer&) = delete;
+  Checkpointer& operator=(const Checkpointer&) = delete;
+
+  /// Called on all ranks; rank 0 saves. If the checkpoint before is still being written, it waits
+  /// for it. The optimizer is SGD, Adam or AdamW. Errors on rank 0: std::runtime_error when a
+  /// checkpoint cannot be written (a full disk), FencedOffError; asynchronously, at the next call
+  /// of save() or wait(). What was there stays.
   void save(const torch::nn::Module& module, const torch::optim::Optimizer& optimizer,
             const Progress& progress);
 
-  /// All ranks load the newest complete checkpoint, which rank 0 chooses: a damaged one is passed
-  /// over with a warning. nullopt when there is none. Called on all ranks. Errors:
+  /// The same for an optimizer whose state the program collects by itself.
+  void save(const std::map<std::string, torch::Tensor>& model, const SafeTensors& optimizer,
+            const Progress& progress);
+
+  /// Returns when the last saved checkpoint is on disk. Errors as in save().
+  void wait();
+
+  /// All ranks load the newest complete checkpoint, which rank 0 chooses, with the optimizer's
+  /// learning rate and other options and the generators of random numbers; a damaged or incomplete
+  /// one is passed over with a warning. nullopt when there is none. Called on all ranks. Errors:
   /// std::runtime_error when names or shapes do not fit `module` and `optimizer`.
   std::optional<Progress> load_latest(torch::nn::Module& module,
                                       torch::optim::Optimizer& optimizer);
 
+  /// The folder of a step's checkpoint, whether it is there or not.
   std::filesystem::path path_of(std::int64_t step) const;
 
  private:
-  std::vector<std::int64_t> steps() const;
-  std::int64_t newest_complete() const;
-  void remove_old() const;
-  void remove_unfinished() const;
+  std::int64_t newest_complete();
+  Progress load(std::int64_t step, torch::nn::Module& module, torch::optim::Optimizer& optimizer);
+  void prepare_staging(const torch::nn::Module& module, const torch::optim::Optimizer& optimizer);
 
   std::filesystem::path folder_;
   const ProcessGroup& group_;
-  int keep_;
+  CheckpointerOptions options_;
+  std::optional<CheckpointPublisher> publisher_;  // rank 0 has one
+  StagingBuffer staging_;
+  std::future<void> pending_;  // last: its thread uses the members above
 };
 
 }  // namespace ddprun::sdk

@@ -1,15 +1,13 @@
 #include "worker_sdk/digits.hpp"
 
-#include <zlib.h>
-
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "worker_sdk/gzip_file.hpp"
 
 namespace ddprun::sdk {
 
@@ -41,18 +39,12 @@ Line parse_line(const char* text, const std::string& where) {
 }
 
 std::vector<Line> read_lines(const std::filesystem::path& path) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file{gzopen(path.c_str(), "rb"), gzclose};
-  if (!file)
-    throw std::runtime_error{"cannot open '" + path.string() + "': " + std::strerror(errno)};
+  GzipFile file{path};
   std::vector<Line> lines;
   std::array<char, kLineBytesMax> text{};
-  while (gzgets(file.get(), text.data(), static_cast<int>(text.size())) != nullptr)
+  while (file.read_line(text.data(), static_cast<int>(text.size())))
     lines.push_back(
         parse_line(text.data(), path.string() + ":" + std::to_string(lines.size() + 1)));
-  int error = Z_OK;
-  const char* reason = gzerror(file.get(), &error);
-  if (error != Z_OK && error != Z_STREAM_END)
-    throw std::runtime_error{"cannot read '" + path.string() + "': " + reason};
   if (lines.empty()) throw std::runtime_error{"'" + path.string() + "' is empty"};
   return lines;
 }

@@ -7,20 +7,12 @@
 
 #include <filesystem>
 
+#include "worker_sdk/labelled_images.hpp"
+
 namespace ddprun::sdk {
 
-struct LabelledImages {
-  torch::Tensor images;  // [N, 64] float32, 0 to 1
-  torch::Tensor labels;  // [N] int64, 0 to 9
-
-  std::int64_t size() const { return labels.size(0); }
-  LabelledImages select(const torch::Tensor& indices) const {
-    return {images.index_select(0, indices), labels.index_select(0, indices)};
-  }
-};
-
 struct Digits {
-  LabelledImages train;  // four of five
+  LabelledImages train;  // four of five; images [N, 64]
   LabelledImages test;   // every fifth image
 };
 

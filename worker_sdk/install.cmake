@@ -5,7 +5,9 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ddprun)
 
 set_target_properties(ddprun_sdk PROPERTIES EXPORT_NAME sdk)
 set_target_properties(ddprun_worker_env PROPERTIES EXPORT_NAME worker_env)
-install(TARGETS ddprun_sdk ddprun_worker_env EXPORT ddprunTargets COMPONENT sdk
+set_target_properties(ddprun_progress PROPERTIES EXPORT_NAME progress)
+set_target_properties(ddprun_checkpoint_files PROPERTIES EXPORT_NAME checkpoint_files)
+install(TARGETS ddprun_sdk ddprun_worker_env ddprun_progress ddprun_checkpoint_files EXPORT ddprunTargets COMPONENT sdk
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT sdk
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ddprun COMPONENT sdk)
 install(EXPORT ddprunTargets NAMESPACE ddprun:: DESTINATION ${package_dir} COMPONENT sdk)

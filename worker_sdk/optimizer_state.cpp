@@ -61,6 +61,11 @@ void visit_any(OptimizerParamState& state, Visit visit) {
   if (auto* adamw = dynamic_cast<AdamWParamState*>(&state)) return visit_fields(*adamw, visit);
 }
 
+[[noreturn]] void refuse(const std::string& what) {
+  throw std::invalid_argument{
+      "the saved optimizer state is of another optimizer, or of other parameters: it has " + what};
+}
+
 }  // namespace
 
 State optimizer_state(const torch::optim::Optimizer& optimizer) {
@@ -79,22 +84,40 @@ State optimizer_state(const torch::optim::Optimizer& optimizer) {
 
 void restore_optimizer_state(torch::optim::Optimizer& optimizer, const State& state) {
   const auto all = parameters(optimizer);
+  std::vector<std::unique_ptr<OptimizerParamState>> restored(all.size());
   std::size_t used = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    auto restored = empty_state(optimizer);
+    auto fields = empty_state(optimizer);
     const std::size_t used_before = used;
-    visit_any(*restored, [&](const char* field, torch::Tensor& tensor) {
+    visit_any(*fields, [&](const char* field, torch::Tensor& tensor) {
       const auto found = state.find(std::to_string(i) + "/" + field);
       if (found == state.end()) return;
       const bool is_step = field == std::string{"step"};
-      tensor = is_step ? found->second : found->second.to(all[i].device()).clone();
+      if (!is_step && found->second.sizes() != all[i].sizes())
+        refuse("'" + found->first + "' of another shape");
+      tensor = is_step ? found->second
+                       : found->second.to(all[i].device(), /*non_blocking=*/false,
+                                          /*copy=*/true);
       ++used;
     });
-    if (used > used_before) optimizer.state()[all[i].unsafeGetTensorImpl()] = std::move(restored);
+    if (used > used_before) restored[i] = std::move(fields);
   }
-  if (used != state.size())
-    throw std::invalid_argument{
-        "the saved optimizer state is of another optimizer, or of other parameters"};
+  if (used != state.size()) refuse("a field that this one lacks");
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (restored[i]) optimizer.state()[all[i].unsafeGetTensorImpl()] = std::move(restored[i]);
+}
+
+std::size_t expected_state_bytes(const torch::optim::Optimizer& optimizer) {
+  std::size_t bytes = 0;
+  for (const auto& group : optimizer.param_groups()) {
+    const auto* sgd = dynamic_cast<const torch::optim::SGDOptions*>(&group.options());
+    const auto* adam = dynamic_cast<const torch::optim::AdamOptions*>(&group.options());
+    const auto* adamw = dynamic_cast<const torch::optim::AdamWOptions*>(&group.options());
+    const bool max_too = (adam != nullptr && adam->amsgrad()) || (adamw && adamw->amsgrad());
+    const std::size_t copies = sgd ? (sgd->momentum() != 0 ? 1 : 0) : (max_too ? 3 : 2);
+    for (const torch::Tensor& parameter : group.params()) bytes += copies * parameter.nbytes();
+  }
+  return bytes;
 }
 
 }  // namespace ddprun::sdk

@@ -42,6 +42,7 @@ std::string dtype_name(const std::string& tensor, torch::ScalarType type) {
   return std::string{found->name};
 }
 
+/// Without its length.
 std::string make_header(const SafeTensors& contents) {
   json header = json::object();
   if (!contents.metadata.empty()) header[kMetadata] = contents.metadata;
@@ -158,11 +159,15 @@ class Reader {
 
 }  // namespace
 
-void save_safetensors(const std::filesystem::path& path, const SafeTensors& contents) {
+std::string safetensors_header(const SafeTensors& contents) {
   const std::string header = make_header(contents);
   const std::uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header;
+}
+
+void save_safetensors(const std::filesystem::path& path, const SafeTensors& contents) {
+  const std::string header = safetensors_header(contents);
   AtomicFile file{path};
-  file.write(&length, sizeof length);
   file.write(header.data(), header.size());
   for (const auto& [name, tensor] : contents.tensors) {
     const torch::Tensor plain = tensor.detach().to(torch::kCPU).contiguous();

@@ -18,6 +18,11 @@ struct SafeTensors {
   std::map<std::string, std::string> metadata;  // the header's "__metadata__"
 };
 
+/// The first bytes of the file: the header and its length. After them come the tensors' bytes in
+/// the map's order, each contiguous. Errors: std::invalid_argument for a dtype that the format
+/// lacks.
+std::string safetensors_header(const SafeTensors& contents);
+
 /// Writes atomically (AtomicFile). Tensors on any device, of any strides; dtypes float64, float32,
 /// float16, bfloat16, int64, int32, int16, int8, uint8 and bool. Errors: std::invalid_argument for
 /// another dtype, std::runtime_error when the file cannot be written.

@@ -99,6 +99,7 @@ WorkerEnv WorkerEnv::from(const EnvironmentLookup& lookup) {
   worker.role_rank = read.integer_or(env::kRoleRank, worker.rank, 0, worker.role_world_size - 1);
   worker.restart_count = read.integer_or(env::kRestartCount, 0, 0, kNoLimit);
   worker.max_restarts = read.integer_or(env::kMaxRestarts, 0, 0, kNoLimit);
+  worker.round = read.integer_or(env::kRound, 0, 0, kNoLimit);
   worker.run_id = read.text(env::kRunId, "");
   // PyTorch compares with exactly this text.
   worker.use_agent_store = read.text(env::kUseAgentStore, "") == "True";

@@ -2,7 +2,8 @@
 // writes and the SDK reads, and WorkerEnv, the values read back. Needs no LibTorch.
 //
 // The names and meanings are those of torchrun ("Environment Variables" in
-// https://docs.pytorch.org/docs/stable/elastic/run.html).
+// https://docs.pytorch.org/docs/stable/elastic/run.html). DDPRUN_ROUND and DDPRUN_HEARTBEAT are
+// ddprun's own: the number of the round, and where heartbeats go (heartbeat_slot.hpp).
 #pragma once
 
 #include <functional>
@@ -30,6 +31,8 @@ inline constexpr char kRunId[] = "TORCHELASTIC_RUN_ID";
 inline constexpr char kUseAgentStore[] = "TORCHELASTIC_USE_AGENT_STORE";
 inline constexpr char kErrorFile[] = "TORCHELASTIC_ERROR_FILE";
 inline constexpr char kSignalsToHandle[] = "TORCHELASTIC_SIGNALS_TO_HANDLE";
+inline constexpr char kRound[] = "DDPRUN_ROUND";
+inline constexpr char kHeartbeat[] = "DDPRUN_HEARTBEAT";
 inline constexpr char kNcclAsyncErrorHandling[] = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
 inline constexpr char kOmpNumThreads[] = "OMP_NUM_THREADS";
 }  // namespace env
@@ -61,6 +64,7 @@ struct WorkerEnv {
   int master_port = 0;
   int restart_count = 0;
   int max_restarts = 0;
+  int round = 0;                 // grows with every membership of a job; 0: no ddprun has told it
   std::string run_id;            // "" when no launcher has set it
   bool use_agent_store = false;  // the launcher serves the store; else rank 0 does
 

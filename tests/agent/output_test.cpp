@@ -104,6 +104,7 @@ TEST_CASE("the failure report names rank, node, end and last lines, then torchru
                             .message = "ValueError: no",
                             .traceback = "Traceback:\n  line\nValueError: no",
                             .error_file = "/tmp/error.json",
+                            .last_heartbeat = "step 120, loss 0.31, 0.4 s before",
                             .last_lines = {"first", "second"}};
   const WorkerFailure other{
       .host = "h1", .rank = 6, .local_rank = 2, .pid = 4712, .status = {.code = 3}};
@@ -111,6 +112,7 @@ TEST_CASE("the failure report names rank, node, end and last lines, then torchru
         "ddprun: the job failed: rank 5 (local rank 1 on host h1, pid 4711) was killed by SIGKILL "
         "(signal 9)\n"
         "  out of memory: somehow\n"
+        "  last heartbeat: step 120, loss 0.31, 0.4 s before\n"
         "  in attempt 3, the last one allowed\n"
         "  it recorded:\n"
         "    | ValueError: no\n"

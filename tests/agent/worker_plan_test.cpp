@@ -39,6 +39,15 @@ std::map<std::string, std::string> environment_of(const Command& command) {
   return out;
 }
 
+TEST_CASE("every worker is told where its own heartbeats go, and not those of an agent above") {
+  const auto commands = plan_workers(four_workers(), kSecondNode, {.heartbeats = "/proc/7/fd/3"});
+  CHECK(environment_of(commands[0])["DDPRUN_HEARTBEAT"] == "/proc/7/fd/3:0");
+  CHECK(environment_of(commands[3])["DDPRUN_HEARTBEAT"] == "/proc/7/fd/3:3");
+  const auto without = plan_workers(four_workers(), kSecondNode,
+                                    {.environment = {"DDPRUN_HEARTBEAT=/proc/1/fd/3:0"}});
+  CHECK_FALSE(environment_of(without[0]).contains("DDPRUN_HEARTBEAT"));
+}
+
 TEST_CASE("every worker gets torchrun's variables") {
   const auto commands = plan_workers(four_workers(), kSecondNode, {{"HOME=/root"}, 8, "/tmp/e"});
   REQUIRE(commands.size() == 4);
@@ -56,6 +65,7 @@ TEST_CASE("every worker gets torchrun's variables") {
             {"ROLE_WORLD_SIZE", "8"},
             {"MASTER_ADDR", "10.0.0.1"},
             {"MASTER_PORT", "4000"},
+            {"DDPRUN_ROUND", "3"},
             {"TORCHELASTIC_RESTART_COUNT", "2"},
             {"TORCHELASTIC_MAX_RESTARTS", "3"},
             {"TORCHELASTIC_RUN_ID", "job7"},

@@ -14,6 +14,7 @@ const WorkerFailure kFailure{.host = "h1",
                              .time_unix_ms = 1'700'000'000'123,
                              .message = "ValueError: x",
                              .error_file = "/tmp/error.json",
+                             .last_heartbeat = "step 120, 0.4 s before",
                              .last_lines = {"one", "two"}};
 
 template <typename Message>

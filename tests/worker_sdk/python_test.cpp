@@ -1,31 +1,18 @@
 // What the SDK does is what Python does: asked of the PyTorch that LibTorch comes from.
 
-#include <array>
-#include <cstdio>
-#include <memory>
+#include "tests/support/python.hpp"
+
 #include <sstream>
 #include <string>
 
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "worker_sdk/data_partitioner.hpp"
 #include "worker_sdk/distributed_sampler.hpp"
 #include "worker_sdk/safetensors.hpp"
 
 namespace ddprun::sdk {
 namespace {
-
-/// What the Python program prints, which must end well.
-std::string python(const std::string& program) {
-  const std::string command = std::string{DDPRUN_PYTHON} + " -c '" + program + "'";
-  FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::string output;
-  std::array<char, 4096> buffer{};
-  for (std::size_t n = 0; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    output.append(buffer.data(), n);
-  REQUIRE(pclose(pipe) == 0);
-  return output;
-}
 
 TEST_CASE("the sampler gives the indices that PyTorch's gives") {
   const std::string expected = python(R"(
@@ -58,6 +45,41 @@ for size in (1, 7, 100, 1437):
               }
               ours << '\n';
             }
+  CHECK(ours.str() == expected);
+}
+
+TEST_CASE("the partitioner gives the parts of PyTorch's tutorial") {
+  const std::string expected = python(R"(
+from random import Random
+def partition(length, sizes, seed):
+    rng = Random()
+    rng.seed(seed)
+    indexes = list(range(length))
+    rng.shuffle(indexes)
+    for fraction in sizes:
+        count = int(fraction * length)
+        print(*indexes[:count])
+        indexes = indexes[count:]
+for length in (1, 2, 10, 1000, 60000):
+    for seed in (0, 1, 1234, 4294967295):
+        partition(length, [1 / 3] * 3, seed)
+partition(100, [0.7, 0.2, 0.1], 1234)
+)");
+  std::ostringstream ours;
+  const auto print = [&](const DataPartitioner& parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const char* separator = "";
+      for (const auto index : parts.use(i)) {
+        ours << separator << index;
+        separator = " ";
+      }
+      ours << '\n';
+    }
+  };
+  for (const int length : {1, 2, 10, 1000, 60000})
+    for (const std::uint32_t seed : {0U, 1U, 1234U, 4294967295U})
+      print(DataPartitioner{length, {1 / 3.0, 1 / 3.0, 1 / 3.0}, seed});
+  print(DataPartitioner{100});
   CHECK(ours.str() == expected);
 }
 

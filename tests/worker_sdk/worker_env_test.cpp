@@ -41,6 +41,7 @@ TEST_CASE("a worker of ddprun finds its place in the job") {
                                  {"MASTER_ADDR", "10.0.0.1"},
                                  {"MASTER_PORT", "4000"},
                                  {"TORCHELASTIC_RESTART_COUNT", "2"},
+                                 {"DDPRUN_ROUND", "5"},
                                  {"TORCHELASTIC_MAX_RESTARTS", "3"},
                                  {"TORCHELASTIC_RUN_ID", "job7"},
                                  {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
@@ -57,6 +58,7 @@ TEST_CASE("a worker of ddprun finds its place in the job") {
   CHECK(worker.master_port == 4000);
   CHECK(worker.restart_count == 2);
   CHECK(worker.max_restarts == 3);
+  CHECK(worker.round == 5);
   CHECK(worker.run_id == "job7");
   CHECK(worker.use_agent_store);
 }

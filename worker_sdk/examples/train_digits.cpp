@@ -74,7 +74,7 @@ class Training {
     const auto start = Clock::now();
     for (; epoch < arguments_.epochs; ++epoch) {
       const EpochResult result = train_epoch(epoch);
-      checkpointer_.save(*network_, optimizer_, {epoch + 1, {}});
+      checkpointer_.save(*network_, optimizer_, {.step = epoch + 1, .epoch = epoch + 1});
       report(epoch + 1, epoch + 1 - first, result, Clock::now() - start);
     }
     group_.barrier();

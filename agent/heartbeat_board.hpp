@@ -1,0 +1,41 @@
+// HeartbeatBoard: the memory in which this node's workers tell how far they are; see
+// worker_sdk/heartbeat_slot.hpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "rendezvous/result.hpp"
+#include "worker_sdk/heartbeat_slot.hpp"
+
+namespace ddprun {
+
+class HeartbeatBoard {
+ public:
+  /// Of empty slots, for a round's workers. Errors: kUnavailable.
+  static Result<HeartbeatBoard> create(int workers);
+
+  HeartbeatBoard(HeartbeatBoard&& other) noexcept;
+  HeartbeatBoard& operator=(HeartbeatBoard&& other) noexcept;
+  ~HeartbeatBoard();
+
+  /// The path by which this machine's processes of the same user reach it while this process lives.
+  std::string path() const;
+
+  /// The last heartbeat of a worker; nullopt when there was none.
+  std::optional<sdk::HeartbeatReading> read(int local_rank) const;
+
+ private:
+  HeartbeatBoard(int fd, sdk::HeartbeatSlot* slots, int workers);
+
+  int fd_;
+  sdk::HeartbeatSlot* slots_;
+  int workers_;
+};
+
+/// "step 120, loss 0.31, 1,234 samples/s, 0.4 s before": what a heartbeat told, and how long before
+/// `now_ns` of CLOCK_MONOTONIC. Pure.
+std::string describe(const sdk::HeartbeatReading& reading, std::int64_t now_ns);
+
+}  // namespace ddprun

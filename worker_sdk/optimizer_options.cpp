@@ -1,0 +1,104 @@
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <vector>
+
+#include "worker_sdk/optimizer_state.hpp"
+
+namespace ddprun::sdk {
+
+namespace {
+
+using nlohmann::json;
+using torch::optim::AdamOptions;
+using torch::optim::AdamWOptions;
+using torch::optim::OptimizerOptions;
+using torch::optim::SGDOptions;
+
+// The names are those of the groups in Python's state_dict().
+
+json to_json(const SGDOptions& options) {
+  return {{"lr", options.lr()},
+          {"momentum", options.momentum()},
+          {"dampening", options.dampening()},
+          {"weight_decay", options.weight_decay()},
+          {"nesterov", options.nesterov()}};
+}
+
+SGDOptions sgd_from(const json& in) {
+  return SGDOptions{in.at("lr").get<double>()}
+      .momentum(in.at("momentum"))
+      .dampening(in.at("dampening"))
+      .weight_decay(in.at("weight_decay"))
+      .nesterov(in.at("nesterov"));
+}
+
+template <typename AnyAdamOptions>
+json adam_to_json(const AnyAdamOptions& options) {
+  return {{"lr", options.lr()},
+          {"betas", {std::get<0>(options.betas()), std::get<1>(options.betas())}},
+          {"eps", options.eps()},
+          {"weight_decay", options.weight_decay()},
+          {"amsgrad", options.amsgrad()}};
+}
+
+template <typename AnyAdamOptions>
+AnyAdamOptions adam_from(const json& in) {
+  return AnyAdamOptions{in.at("lr").get<double>()}
+      .betas({in.at("betas").at(0), in.at("betas").at(1)})
+      .eps(in.at("eps"))
+      .weight_decay(in.at("weight_decay"))
+      .amsgrad(in.at("amsgrad"));
+}
+
+json options_of(const OptimizerOptions& options) {
+  if (const auto* sgd = dynamic_cast<const SGDOptions*>(&options)) return to_json(*sgd);
+  if (const auto* adam = dynamic_cast<const AdamOptions*>(&options)) return adam_to_json(*adam);
+  if (const auto* adamw = dynamic_cast<const AdamWOptions*>(&options)) return adam_to_json(*adamw);
+  throw std::invalid_argument{"checkpoints hold the state of SGD, Adam and AdamW only"};
+}
+
+/// As the group's present options are, with the saved values.
+std::unique_ptr<OptimizerOptions> options_from(const json& in, const OptimizerOptions& present) {
+  if (dynamic_cast<const SGDOptions*>(&present)) return std::make_unique<SGDOptions>(sgd_from(in));
+  if (dynamic_cast<const AdamOptions*>(&present))
+    return std::make_unique<AdamOptions>(adam_from<AdamOptions>(in));
+  return std::make_unique<AdamWOptions>(adam_from<AdamWOptions>(in));
+}
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw std::invalid_argument{"the saved options are of another optimizer: " + why};
+}
+
+}  // namespace
+
+std::string optimizer_options(const torch::optim::Optimizer& optimizer) {
+  json groups = json::array();
+  std::size_t number = 0;
+  for (const auto& group : optimizer.param_groups()) {
+    groups.push_back(options_of(group.options()));
+    groups.back()["params"] = json::array();
+    for (std::size_t i = 0; i < group.params().size(); ++i)
+      groups.back()["params"].push_back(number++);
+  }
+  return groups.dump();
+}
+
+void restore_optimizer_options(torch::optim::Optimizer& optimizer, const std::string& options) try {
+  const json saved = json::parse(options);
+  const json present = json::parse(optimizer_options(optimizer));
+  if (saved.size() != present.size())
+    refuse("it has " + std::to_string(saved.size()) + " groups of parameters, this one has " +
+           std::to_string(present.size()));
+  std::vector<std::unique_ptr<OptimizerOptions>> restored;
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    if (saved[i].at("params") != present[i].at("params"))
+      refuse("its group " + std::to_string(i) + " has other parameters");
+    restored.push_back(options_from(saved[i], optimizer.param_groups()[i].options()));
+  }
+  for (std::size_t i = 0; i < restored.size(); ++i)
+    optimizer.param_groups()[i].set_options(std::move(restored[i]));
+} catch (const json::exception& e) {
+  refuse(e.what());
+}
+
+}  // namespace ddprun::sdk
