@@ -10,6 +10,7 @@ namespace {
 
 constexpr Subcommand kSubcommands[] = {
     {"server", "the meeting place of any number of jobs, which outlives them", run_server},
+    {"store", "the store of torch.distributed (TCPStore) alone", run_store},
 };
 
 }  // namespace
