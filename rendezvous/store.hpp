@@ -80,6 +80,7 @@ class Store {
   void clear();  // all keys, queues and waits
 
   StoreBudget& budget() { return budget_; }
+  const StoreBudget& budget() const { return budget_; }
 
  private:
   Result<void> written(const StoreKey& key, const Result<StoreTable::Outcome>& outcome);

@@ -41,6 +41,9 @@ class StoreServer {
   void begin_round(std::size_t world_size = 0);
 
   std::size_t connections() const { return connections_.size(); }
+
+  /// Of the memory that StoreLimits grants.
+  std::size_t bytes_used() const { return state_.store.budget().bytes_used(); }
   void close();
 
  private:
