@@ -112,6 +112,12 @@ void StoreSession::leave() {
   state_.store.cancel_wait(id_);
   state_.store.budget().release(std::exchange(charged_, 0));
   waiting_ = false;
+  if (space_ != 0) state_.epochs.release(std::exchange(space_, 0));
+  erase_abandoned_spaces();
+}
+
+void StoreSession::erase_abandoned_spaces() {
+  for (const std::uint32_t space : state_.epochs.take_abandoned()) state_.store.erase_space(space);
 }
 
 Result<void> StoreSession::perform(const StoreRequest& request) {
@@ -259,6 +265,8 @@ StoreKey StoreSession::place(std::string_view name) {
 std::uint32_t StoreSession::own_space() {
   if (space_ == 0) {
     space_ = announced_init_ ? state_.epochs.enter(process_) : state_.epochs.current(process_);
+    state_.epochs.use(space_);
+    erase_abandoned_spaces();
   }
   return space_;
 }

@@ -84,6 +84,7 @@ class StoreSession {
 
   StoreKey place(std::string_view name);
   std::uint32_t own_space();
+  void erase_abandoned_spaces();
   std::uint32_t seen_space() const;
 
   const ClientId id_;
