@@ -87,6 +87,8 @@ Result<std::variant<ListenOptions, JustPrint>> parse_listen_options(
 
 Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage,
                                 const BeginToListen& begin) {
+  // Each agent or client takes a file, and a shell usually allows 1,024.
+  if (const auto raised = raise_file_limit(0); !raised) return raised.error();
   auto address = options.host.empty() ? Result<asio::ip::address>{all_addresses(stage.io)}
                                       : resolve(stage.io, options.host);
   if (!address) return address.error();
@@ -123,8 +125,6 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
     stage.out.write(print->text);
     return 0;
   }
-  // Each agent takes one, and a shell usually allows 1,024.
-  if (const auto raised = raise_file_limit(0); !raised) return raised.error();
   std::unique_ptr<Server> server;
   const auto begin = [&](const asio::ip::address& address,
                          std::uint16_t port) -> Result<std::uint16_t> {
@@ -152,7 +152,6 @@ Result<int> run_store(const std::vector<std::string>& words, const Stage& stage)
     stage.out.write(print->text);
     return 0;
   }
-  if (const auto raised = raise_file_limit(0); !raised) return raised.error();
   StoreServer store{stage.io.get_executor()};
   asio::ip::tcp::acceptor acceptor{stage.io};
   const auto begin = [&](const asio::ip::address& address,
