@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -80,6 +81,8 @@ int connect_to(std::uint16_t port) {
     fail("connect");
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const timeval patience{10, 0};  // a server that stands still is a result, too
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::string hello;
   ddprun::write_byte(hello, 0x00);
   ddprun::write_u32(hello, ddprun::kStoreMagic);
