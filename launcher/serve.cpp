@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstring>
@@ -14,7 +15,10 @@
 #include "launcher/host_coordinator.hpp"
 #include "launcher/resolve.hpp"
 #include "launcher/values.hpp"
+#include "rendezvous/accept.hpp"
+#include "rendezvous/report_failure.hpp"
 #include "rendezvous/server.hpp"
+#include "rendezvous/store_server.hpp"
 
 namespace ddprun {
 
@@ -23,6 +27,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::uint16_t kServerPort = 29'400;  // of torchrun's c10d rendezvous
+constexpr std::uint16_t kStorePort = 29'500;   // what MASTER_PORT is by convention
 
 std::string endpoint_text(const asio::ip::address& address, std::uint16_t port) {
   const std::string host = address.to_string();
@@ -82,6 +87,8 @@ Result<std::variant<ListenOptions, JustPrint>> parse_listen_options(
 
 Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage,
                                 const BeginToListen& begin) {
+  // Each agent or client takes a file, and a shell usually allows 1,024.
+  if (const auto raised = raise_file_limit("ddprun", 0); !raised) return raised.error();
   auto address = options.host.empty() ? Result<asio::ip::address>{all_addresses(stage.io)}
                                       : resolve(stage.io, options.host);
   if (!address) return address.error();
@@ -118,8 +125,6 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
     stage.out.write(print->text);
     return 0;
   }
-  // Each agent takes one, and a shell usually allows 1,024.
-  if (const auto raised = raise_file_limit("ddprun server", 0); !raised) return raised.error();
   std::unique_ptr<Server> server;
   const auto begin = [&](const asio::ip::address& address,
                          std::uint16_t port) -> Result<std::uint16_t> {
@@ -133,6 +138,36 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
   if (!code) return code;
   server->close();
   stage.io.run_for(std::chrono::seconds{2});  // the last words to connected agents
+  return code;
+}
+
+Result<int> run_store(const std::vector<std::string>& words, const Stage& stage) {
+  const auto options = parse_listen_options(
+      "store",
+      "Serves the key-value store of torch.distributed, as torch's TCPStore does, to whoever "
+      "comes.",
+      kStorePort, words);
+  if (!options) return options.error();
+  if (const auto* print = std::get_if<JustPrint>(&*options)) {
+    stage.out.write(print->text);
+    return 0;
+  }
+  StoreServer store{stage.io.get_executor()};
+  asio::ip::tcp::acceptor acceptor{stage.io};
+  const auto begin = [&](const asio::ip::address& address,
+                         std::uint16_t port) -> Result<std::uint16_t> {
+    auto listening = listen_on(stage.io.get_executor(), {address, port});
+    if (!listening) return listening.error();
+    acceptor = std::move(*listening);
+    auto clients = accept_all(
+        acceptor, [&](asio::ip::tcp::socket socket) { store.adopt(std::move(socket), ""); });
+    co_spawn(stage.io, std::move(clients), report_failure("the store"));
+    return acceptor.local_endpoint().port();
+  };
+  auto code = serve_until_stopped(std::get<ListenOptions>(*options), stage, begin);
+  acceptor.close();
+  store.close();
+  stage.io.poll();  // what waits for clients ends
   return code;
 }
 

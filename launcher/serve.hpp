@@ -34,4 +34,7 @@ Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage
 /// `ddprun server`: the coordinator of any job that comes.
 Result<int> run_server(const std::vector<std::string>& words, const Stage& stage);
 
+/// `ddprun store`: the worker store alone.
+Result<int> run_store(const std::vector<std::string>& words, const Stage& stage);
+
 }  // namespace ddprun

@@ -14,6 +14,7 @@ constexpr Subcommand kSubcommands[] = {
     {"agent", "", run_host_agent},
     {"checkpoint", "lists and verifies the worker SDK's checkpoints", run_checkpoint},
     {"server", "the meeting place of any number of jobs, which outlives them", run_server},
+    {"store", "the store of torch.distributed (TCPStore) alone", run_store},
 };
 
 }  // namespace

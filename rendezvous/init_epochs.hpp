@@ -13,6 +13,9 @@
 // group of fewer ranks, a child process that replaces a rank) ends the separation for the
 // rest of the round: all later connections share the newest epoch, as they would share one space
 // in torch's own server.
+//
+// Once every process has gone on from an epoch and no connection serves it, nobody can reach its
+// keys any more, and they may be erased.
 #pragma once
 
 #include <compare>
@@ -20,6 +23,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ddprun {
@@ -44,7 +48,16 @@ class InitEpochs {
   /// The epoch of any other connection of `process`.
   std::uint32_t current(const StoreProcess& process) const;
 
+  /// A connection serves `epoch`, and no longer does.
+  void use(std::uint32_t epoch) { ++users_[epoch]; }
+  void release(std::uint32_t epoch);
+
+  /// Epochs that nobody can reach any more, each once.
+  std::vector<std::uint32_t> take_abandoned() { return std::exchange(abandoned_, {}); }
+
  private:
+  void move(std::map<StoreProcess, std::uint32_t>::iterator process, std::uint32_t epoch);
+
   std::uint32_t newest() const { return static_cast<std::uint32_t>(members_.size()); }
   bool full(std::uint32_t epoch) const { return members_[epoch - 1] >= world_size_; }
 
@@ -52,6 +65,8 @@ class InitEpochs {
   bool sharing_ = false;
   std::vector<std::size_t> members_ = {0};        // of epochs 1, 2, ...
   std::map<StoreProcess, std::uint32_t> epochs_;  // the latest of each process
+  std::map<std::uint32_t, std::size_t> users_;    // of each epoch: processes and connections
+  std::vector<std::uint32_t> abandoned_;
 };
 
 }  // namespace ddprun

@@ -151,12 +151,23 @@ Result<bool> Store::barrier(ClientId client, const StoreKey& key, std::int64_t w
   return false;
 }
 
+void Store::release(const StoreKey& key, const std::deque<std::string>& queue) {
+  for (const std::string& value : queue) budget_.release(queued_cost(key, value));
+}
+
+void Store::erase_space(std::uint32_t space) {
+  table_.erase_space(space);
+  std::erase_if(queues_, [&](const auto& queue) {
+    const StoreKey key = queue.first.key();
+    if (key.space == space) release(key, queue.second);
+    return key.space == space;
+  });
+}
+
 void Store::clear() {
   table_.clear();
   waits_.clear();
-  for (const auto& [owned, values] : queues_) {
-    for (const std::string& value : values) budget_.release(queued_cost(owned.key(), value));
-  }
+  for (const auto& [owned, queue] : queues_) release(owned.key(), queue);
   queues_.clear();
   ready_.clear();
 }

@@ -77,13 +77,18 @@ class Store {
   std::vector<ClientId> take_ready() { return std::exchange(ready_, {}); }
   bool has_ready() const { return !ready_.empty(); }
 
+  /// All keys and queues of a space that nobody uses any more.
+  void erase_space(std::uint32_t space);
+
   void clear();  // all keys, queues and waits
 
   StoreBudget& budget() { return budget_; }
+  const StoreBudget& budget() const { return budget_; }
 
  private:
   Result<void> written(const StoreKey& key, const Result<StoreTable::Outcome>& outcome);
   bool exists(const StoreKey& key) const;
+  void release(const StoreKey& key, const std::deque<std::string>& queue);
 
   StoreBudget budget_;
   StoreTable table_;

@@ -1,56 +1,58 @@
 // StoreConnection: the socket of one store client, and its session.
 //
-// It reads, lets the session answer, and writes: in the common case one recv and one send for a
-// request. Who else must be woken, and what is logged, is the server's (StoreServer).
-// Handlers keep the connection alive; once it is closed they do nothing.
+// It never waits: StoreServer tells it what the socket is ready for, lets it read() and then
+// flush(), and closes it when gone(). In the common case that is one recv and one send for a
+// request.
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
-#include <memory>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "rendezvous/store_session.hpp"
 
 namespace ddprun {
 
-class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
+class StoreConnection {
  public:
-  /// What a connection needs of its server; nothing here is called after close().
-  struct Owner {
-    virtual void served(StoreConnection& connection) = 0;  // requests have been performed
-    virtual void failed(StoreConnection& connection, const Error& reason) = 0;  // misbehaved
-    virtual void gone(StoreConnection& connection) = 0;  // the peer has closed, or broke off
+  /// `socket` is the connection's to close.
+  StoreConnection(int socket, std::string address, ClientId id, StoreState& state);
+  StoreConnection(const StoreConnection&) = delete;
+  StoreConnection& operator=(const StoreConnection&) = delete;
+  ~StoreConnection();
 
-   protected:
-    ~Owner() = default;
-  };
+  /// What epoll has told of the socket.
+  void notice(std::uint32_t events);
 
-  StoreConnection(boost::asio::ip::tcp::socket socket, std::string address, ClientId id,
-                  StoreState& state, Owner& owner);
+  /// Serves what there is to be read, up to one buffer full. `scratch` is a place for it while it
+  /// is looked at. An error means that the client misbehaved.
+  Result<void> read(std::span<char> scratch);
+  Result<void> received(std::string_view bytes) { return session_.received(bytes); }
 
-  void start(std::string_view already_read);
+  /// Sends what the socket takes of the replies.
+  void flush();
 
-  /// Somebody else has written what this client may have waited for.
-  void wake();
+  /// The peer has closed the connection, or broke it off.
+  bool gone() const { return gone_; }
 
-  /// Idempotent.
-  void close();
+  /// There is more to read or to send, of which epoll will not tell again.
+  bool unfinished() const;
 
+  StoreSession& session() { return session_; }
   const StoreSession& session() const { return session_; }
+  int socket() const { return socket_; }
+
+  bool queued = false;   // StoreServer's marks: it has a turn coming,
+  bool touched = false;  // and what it has to say has not been sent yet
 
  private:
-  void read();
-  void after(const Result<void>& served);
-  void flush();
-  void flush_when_writable();
-  void go_on_later();
-
-  boost::asio::ip::tcp::socket socket_;
+  const int socket_;
   StoreSession session_;
-  Owner& owner_;
-  bool closed_ = false;
-  bool reading_ = false;
-  bool writing_ = false;
+  bool readable_ = false;
+  bool writable_ = true;
+  bool hung_up_ = false;  // the peer sends no more, but what it sent may not have been read
+  bool gone_ = false;
 };
 
 }  // namespace ddprun

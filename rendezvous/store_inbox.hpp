@@ -1,7 +1,7 @@
 // StoreInbox: what has arrived on a connection and is not yet dealt with.
 //
-// It is small while idle and grows only as bytes really arrive, so a peer that announces much
-// and sends little costs little.
+// It takes no memory while nothing is left over, and grows only as bytes really arrive, so a peer
+// that announces much and sends little costs little.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,6 @@ class StoreInbox {
 
   /// Room for the next bytes, when `missing` are known to be on their way.
   std::span<char> room(std::size_t missing) {
-    if (begin_ == end_) begin_ = end_ = 0;
     const std::size_t held = end_ - begin_;
     const std::size_t wanted = std::clamp(missing, kRoomMin, std::max(kChunk, held));
     // Twice what is held, so that a long request in small pieces is copied a few times only.
@@ -31,11 +30,19 @@ class StoreInbox {
     return {bytes_.get() + end_, capacity_ - end_};
   }
   void arrived(std::size_t bytes) { end_ += bytes; }
-  void consume(std::size_t bytes) { begin_ += bytes; }
+  void append(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const std::span<char> free = room(bytes.size());
+      const std::size_t taken = bytes.copy(free.data(), free.size());
+      arrived(taken);
+      bytes.remove_prefix(taken);
+    }
+  }
 
-  /// Gives back what a big request has needed.
-  void shrink() {
-    if (begin_ == end_ && capacity_ > kKept) *this = {};
+  /// Gives its memory back when nothing is left.
+  void consume(std::size_t bytes) {
+    begin_ += bytes;
+    if (begin_ == end_) *this = {};
   }
 
   StoreInbox() = default;
@@ -51,7 +58,6 @@ class StoreInbox {
  private:
   static constexpr std::size_t kRoomMin = 512;
   static constexpr std::size_t kChunk = std::size_t{64} << 10;
-  static constexpr std::size_t kKept = std::size_t{4} << 10;
 
   // Moves what is held to the front, into a bigger block where it is needed.
   void make_room(std::size_t size) {

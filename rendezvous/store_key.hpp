@@ -3,9 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
+
+#include "rendezvous/sip_hash.hpp"
 
 namespace ddprun {
 
@@ -21,7 +22,8 @@ struct StoreKey {
 struct StoreKeyHash {
   using is_transparent = void;
   std::size_t operator()(const StoreKey& key) const {
-    return std::hash<std::string_view>{}(key.name) + std::size_t{key.space} * 0x9E3779B97F4A7C15U;
+    static const SipKey secret = SipKey::random();
+    return SipHash<1, 3>{secret}(key.name) + std::size_t{key.space} * 0x9E3779B97F4A7C15U;
   }
   template <typename Holder>
   std::size_t operator()(const Holder& holder) const {

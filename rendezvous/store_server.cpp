@@ -2,8 +2,11 @@
 
 #include <spdlog/spdlog.h>
 
+#include <array>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
 #include <utility>
-#include <vector>
 
 namespace ddprun {
 
@@ -11,6 +14,9 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 namespace {
+
+constexpr std::size_t kEventsPerTurn = 256;
+constexpr std::size_t kScratchBytes = std::size_t{16} << 10;
 
 std::string numeric_address(const tcp::socket& socket) {
   boost::system::error_code error;
@@ -25,19 +31,26 @@ std::string numeric_address(const tcp::socket& socket) {
 }  // namespace
 
 StoreServer::StoreServer(const asio::any_io_executor& executor, StoreLimits limits)
-    : state_{limits}, timer_{executor} {}
-
-StoreServer::~StoreServer() { close(); }
+    : state_{limits}, timer_{executor}, poll_{executor} {}
 
 void StoreServer::adopt(tcp::socket socket, std::string_view already_read) {
-  std::string address = numeric_address(socket);
+  const std::string address = numeric_address(socket);
+  boost::system::error_code error;
+  const int descriptor = socket.release(error);
+  if (error) return spdlog::debug("store: {} is gone already: {}", address, error.message());
   const ClientId id = ++last_id_;
-  Owner& owner = *this;
-  const auto connection =
-      std::make_shared<StoreConnection>(std::move(socket), std::move(address), id, state_, owner);
-  connections_.emplace(id, connection);
-  connection->start(already_read);
-  if (!connection->session().validated() && connections_.contains(id)) expect_validate(id);
+  auto& connection =
+      *connections_.emplace(id, std::make_unique<StoreConnection>(descriptor, address, id, state_))
+           .first->second;
+  if (!poll_.watch(descriptor, id)) {
+    spdlog::warn("store: cannot serve {}: {}", address, std::strerror(errno));
+    return close_connection(id);
+  }
+  served(connection, connection.received(already_read));
+  flush_touched();
+  const StoreConnection* const still = find(id);
+  if (still != nullptr && !still->session().validated()) expect_validate(id);
+  expect_turn();
 }
 
 void StoreServer::begin_round(std::size_t world_size) {
@@ -47,43 +60,102 @@ void StoreServer::begin_round(std::size_t world_size) {
 }
 
 void StoreServer::close() {
-  for (const auto& [id, connection] : connections_) connection->close();
-  connections_.clear();
+  while (!connections_.empty()) close_connection(connections_.begin()->first);
+  queue_.clear();
+  touched_.clear();
   newcomers_.clear();
   timer_.cancel();
 }
 
-void StoreServer::served(StoreConnection&) {
-  Store& store = state_.store;
-  while (store.has_ready()) {  // waking one may close it, which wakes nobody
-    for (const ClientId id : store.take_ready()) {
-      const auto found = connections_.find(id);
-      if (found == connections_.end()) continue;
-      const auto connection = found->second;
-      connection->wake();
+StoreConnection* StoreServer::find(ClientId id) const {
+  const auto found = connections_.find(id);
+  return found == connections_.end() ? nullptr : found->second.get();
+}
+
+void StoreServer::take_turn() {
+  std::array<epoll_event, kEventsPerTurn> events;
+  for (const epoll_event& event : poll_.take(events)) {
+    if (StoreConnection* connection = find(event.data.u64)) {
+      connection->notice(event.events);
+      give_turn(*connection);
     }
+  }
+  std::array<char, kScratchBytes> scratch;
+  for (const ClientId id : std::exchange(queue_, {})) {
+    if (StoreConnection* connection = find(id)) {
+      connection->queued = false;
+      served(*connection, connection->read(scratch));
+    }
+  }
+  flush_touched();
+  expect_turn();
+}
+
+void StoreServer::give_turn(StoreConnection& connection) {
+  if (!std::exchange(connection.queued, true)) queue_.push_back(connection.session().id());
+}
+
+// There is nothing to expect without connections: the event loop may end then.
+void StoreServer::expect_turn() {
+  if (turn_expected_ || connections_.empty()) return;
+  turn_expected_ = true;
+  auto turn = [this, alive = std::weak_ptr{alive_}](const boost::system::error_code& = {}) {
+    if (alive.expired()) return;
+    turn_expected_ = false;
+    take_turn();
+  };
+  if (queue_.empty()) {
+    poll_.async_wait(std::move(turn));
+  } else {
+    asio::post(timer_.get_executor(), std::move(turn));
   }
 }
 
-void StoreServer::failed(StoreConnection& connection, const Error& reason) {
-  log_refusal(connection, reason.message);
-  close_connection(connection.session().id());
+void StoreServer::served(StoreConnection& connection, const Result<void>& result) {
+  touch(connection);
+  if (!result) {
+    log_refusal(connection, result.error().message);
+    close_connection(connection.session().id());
+  } else if (connection.gone()) {
+    spdlog::debug("store: {} has disconnected", connection.session().address());
+    close_connection(connection.session().id());
+  }
+  if (!state_.store.has_ready()) return;
+  for (const ClientId id : state_.store.take_ready()) {
+    StoreConnection* const woken = find(id);
+    if (woken == nullptr) continue;
+    woken->session().settle();
+    touch(*woken);
+  }
 }
 
-void StoreServer::gone(StoreConnection& connection) {
-  spdlog::debug("store: {} has disconnected", connection.session().address());
-  close_connection(connection.session().id());
+void StoreServer::touch(StoreConnection& connection) {
+  if (!std::exchange(connection.touched, true)) touched_.push_back(connection.session().id());
+}
+
+void StoreServer::flush_touched() {
+  for (const ClientId id : std::exchange(touched_, {})) {
+    StoreConnection* const connection = find(id);
+    if (connection == nullptr) continue;
+    connection->touched = false;
+    connection->flush();
+    if (connection->gone()) {
+      close_connection(id);
+    } else if (connection->unfinished()) {
+      give_turn(*connection);
+    }
+  }
 }
 
 void StoreServer::close_connection(ClientId id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
-  const auto connection = std::move(found->second);
+  poll_.forget(found->second->socket());
   connections_.erase(found);
-  connection->close();
+  if (connections_.empty()) poll_.cancel();
 }
 
-void StoreServer::log_refusal(const StoreConnection& connection, std::string_view reason) {
+void StoreServer::log_refusal(StoreConnection& connection, std::string_view reason) {
   const auto left_out = log_gate_.pass(std::chrono::steady_clock::now());
   if (!left_out) return;
   if (*left_out > 0) spdlog::info("store: closed {} more connections that misbehaved", *left_out);

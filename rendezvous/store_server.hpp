@@ -2,6 +2,8 @@
 //
 // The shell around Store: it owns the connections, wakes those whose wait has ended, closes those
 // that misbehave or never begin, with one line in the log, and empties everything between rounds.
+// It works in turns: all sockets that have become ready are read and their requests served, and
+// then all replies are sent. Between two turns others of the event loop have theirs.
 // One thread runs all of it: the one of the executor. Listening and telling protocols apart are
 // the caller's.
 #pragma once
@@ -9,27 +11,27 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 #include "rendezvous/log_gate.hpp"
 #include "rendezvous/store_connection.hpp"
 #include "rendezvous/store_limits.hpp"
+#include "rendezvous/store_poll.hpp"
 #include "rendezvous/store_session.hpp"
 
 namespace ddprun {
 
-class StoreServer final : private StoreConnection::Owner {
-  using Owner = StoreConnection::Owner;
-
+class StoreServer {
  public:
   explicit StoreServer(const boost::asio::any_io_executor& executor, StoreLimits limits = {});
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
-  ~StoreServer();
 
   /// Serves `socket` from now on. `already_read` are the bytes the caller took from it.
   void adopt(boost::asio::ip::tcp::socket socket, std::string_view already_read);
@@ -39,6 +41,9 @@ class StoreServer final : private StoreConnection::Owner {
   void begin_round(std::size_t world_size = 0);
 
   std::size_t connections() const { return connections_.size(); }
+
+  /// Of the memory that StoreLimits grants.
+  std::size_t bytes_used() const { return state_.store.budget().bytes_used(); }
   void close();
 
  private:
@@ -48,25 +53,32 @@ class StoreServer final : private StoreConnection::Owner {
     TimePoint deadline;
   };
 
-  void served(StoreConnection& connection) override;
-  void failed(StoreConnection& connection, const Error& reason) override;
-  void gone(StoreConnection& connection) override;
+  StoreConnection* find(ClientId id) const;
+  void take_turn();
+  void expect_turn();
+  void give_turn(StoreConnection& connection);
+  void served(StoreConnection& connection, const Result<void>& result);
+  void touch(StoreConnection& connection);
+  void flush_touched();
+  void close_connection(ClientId id);
 
   void expect_validate(ClientId id);
   void drop_silent_newcomers();
   void watch_newcomers();
-  void close_connection(ClientId id);
-  void log_refusal(const StoreConnection& connection, std::string_view reason);
+  void log_refusal(StoreConnection& connection, std::string_view reason);
 
   StoreState state_;
   boost::asio::steady_timer timer_;
-  std::unordered_map<ClientId, std::shared_ptr<StoreConnection>> connections_;
+  StorePoll poll_;
+  boost::unordered_flat_map<ClientId, std::unique_ptr<StoreConnection>> connections_;
+  std::vector<ClientId> queue_;     // who has a turn coming; some may be gone
+  std::vector<ClientId> touched_;   // who may have something to send; some may be gone
   std::deque<Newcomer> newcomers_;  // in the order of their deadlines; some have validated since
   ClientId last_id_ = 0;
+  bool turn_expected_ = false;
   bool timer_runs_ = false;
   LogGate log_gate_;
-  std::shared_ptr<const bool> alive_ =
-      std::make_shared<const bool>(true);  // for the timer's handler
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // for handlers
 };
 
 }  // namespace ddprun

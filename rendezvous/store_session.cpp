@@ -48,18 +48,27 @@ Result<void> StoreSession::received(std::size_t bytes) {
 }
 
 Result<void> StoreSession::received(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const std::span<char> free = inbox_.room(bytes.size());
-    const std::size_t taken = bytes.copy(free.data(), free.size());
-    inbox_.arrived(taken);
-    bytes.remove_prefix(taken);
+  if (request_begun()) {
+    inbox_.append(bytes);
+    return proceed();
   }
-  return proceed();
+  const auto served = serve(bytes);
+  if (!served) return served.error();
+  inbox_.append(bytes.substr(*served));
+  return account_for_buffers();
 }
 
 Result<void> StoreSession::proceed() {
+  const auto served = serve(inbox_.unread());
+  if (!served) return served.error();
+  inbox_.consume(*served);
+  return account_for_buffers();
+}
+
+// How many of `bytes`, which begin with a request, were whole requests that it has performed.
+Result<std::size_t> StoreSession::serve(std::string_view bytes) {
+  std::size_t served = 0;
   while (!(paused_ = must_drain())) {
-    const std::string_view bytes = inbox_.unread();
     if (!validated_ && !bytes.empty() && bytes.front() != kStoreFirstByte) {
       return Error{Error::Kind::kInvalid,
                    "does not speak the store's protocol; it began with " + printable(bytes)};
@@ -68,15 +77,15 @@ Result<void> StoreSession::proceed() {
     if (progress == RequestScanner::Progress::kInvalid) return scanner_.error();
     if (progress == RequestScanner::Progress::kMore) break;
     if (const auto done = perform(scanner_.request(bytes)); !done) return done.error();
-    inbox_.consume(scanner_.size());
+    served += scanner_.size();
+    bytes.remove_prefix(scanner_.size());
     scanner_.restart();
     settle();
   }
-  return account_for_buffers();
+  return served;
 }
 
 Result<void> StoreSession::account_for_buffers() {
-  inbox_.shrink();
   const std::size_t held = inbox_.capacity() + output_.capacity();
   const std::size_t charge = held > kBuffersFree ? held - kBuffersFree : 0;
   if (charge == charged_) return {};
@@ -103,6 +112,12 @@ void StoreSession::leave() {
   state_.store.cancel_wait(id_);
   state_.store.budget().release(std::exchange(charged_, 0));
   waiting_ = false;
+  if (space_ != 0) state_.epochs.release(std::exchange(space_, 0));
+  erase_abandoned_spaces();
+}
+
+void StoreSession::erase_abandoned_spaces() {
+  for (const std::uint32_t space : state_.epochs.take_abandoned()) state_.store.erase_space(space);
 }
 
 Result<void> StoreSession::perform(const StoreRequest& request) {
@@ -250,6 +265,8 @@ StoreKey StoreSession::place(std::string_view name) {
 std::uint32_t StoreSession::own_space() {
   if (space_ == 0) {
     space_ = announced_init_ ? state_.epochs.enter(process_) : state_.epochs.current(process_);
+    state_.epochs.use(space_);
+    erase_abandoned_spaces();
   }
   return space_;
 }

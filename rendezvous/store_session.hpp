@@ -1,9 +1,9 @@
 // StoreSession: one client of the worker store: bytes in, bytes out, given the Store.
 //
-// It is passive: no socket, no clock. The server reads into room(), tells received(), and sends
-// output(). An error means that the connection must be closed, and says why in a sentence.
-// After any call the Store may hold clients whose wait has ended (Store::take_ready); the server
-// calls settle() of each.
+// It is passive: no socket, no clock. It is told what was received(), and its output() is sent.
+// An error means that the connection must be closed, and says why in a sentence. After any call the
+// Store may hold clients whose wait has ended (Store::take_ready); the server calls settle() of
+// each.
 //
 // Pipelined requests are answered in order. A WAIT is answered when it ends, and requests behind it
 // are served meanwhile. A second WAIT that cannot be answered at once takes the first one's place.
@@ -38,11 +38,14 @@ class StoreSession {
  public:
   StoreSession(ClientId id, std::string address, StoreState& state);
 
+  /// What follows. Whole requests are served where they are; only the rest is copied.
+  Result<void> received(std::string_view bytes);
+
+  /// Part of a request is there: the next bytes are better read into room() right away, and then
+  /// told by their number.
+  bool request_begun() const { return !inbox_.unread().empty(); }
   std::span<char> room() { return inbox_.room(scanner_.missing()); }
   Result<void> received(std::size_t bytes);
-
-  /// Bytes that somebody else has read from the connection.
-  Result<void> received(std::string_view bytes);
 
   std::string_view output() const { return std::string_view{output_}.substr(sent_); }
   void sent(std::size_t bytes);
@@ -66,6 +69,7 @@ class StoreSession {
   bool validated() const { return validated_; }
 
  private:
+  Result<std::size_t> serve(std::string_view bytes);
   Result<void> perform(const StoreRequest& request);
   Result<void> account_for_buffers();
 
@@ -80,6 +84,7 @@ class StoreSession {
 
   StoreKey place(std::string_view name);
   std::uint32_t own_space();
+  void erase_abandoned_spaces();
   std::uint32_t seen_space() const;
 
   const ClientId id_;

@@ -122,6 +122,15 @@ bool StoreTable::erase(const StoreKey& key) {
   return true;
 }
 
+void StoreTable::erase_space(std::uint32_t space) {
+  boost::unordered::erase_if(pairs_, [&](const StoredPair& pair) {
+    const bool chosen = pair.key().space == space;
+    if (chosen) budget_.release(pair.cost());
+    return chosen;
+  });
+  sizes_.erase(space);
+}
+
 void StoreTable::clear() {
   for (const StoredPair& pair : pairs_) budget_.release(pair.cost());
   pairs_ = {};

@@ -63,6 +63,7 @@ class StoreTable {
   Result<Outcome> put(const StoreKey& key, std::string_view value);
   Result<Outcome> append(const StoreKey& key, std::string_view value);
   bool erase(const StoreKey& key);
+  void erase_space(std::uint32_t space);
   void clear();
 
   /// How many keys a client of `space` sees: those of space 0 and its own.

@@ -142,3 +142,30 @@ TEST_CASE("without a world size all inits share their keys") {
   auto& again = fixture.client(1);
   CHECK(fixture.answer(again, add("init/", 1) + get(kAddress0)) == i64(2) + text("old"));
 }
+
+TEST_CASE("the keys of an epoch are erased when all ranks have gone on and closed it") {
+  Ranks ranks;
+  auto& first = ranks.init(101);
+  auto& second = ranks.init(102);
+  ranks.answer(first, set(kAddress0, "old") + queue_push(kAddress0, "old"));
+  ranks.answer(second, get(kAddress0));
+  const std::size_t before = ranks.state.store.budget().bytes_used();
+  auto& first_again = ranks.init(101);
+  auto& second_again = ranks.init(102);
+  ranks.answer(first_again, get(kAddress0));
+  ranks.answer(second_again, get(kAddress0));
+  CHECK(ranks.answer(second, get(kAddress0)) == text("old"));  // somebody keeps the old store
+  first.leave();
+  CHECK(ranks.state.store.budget().bytes_used() >= before);
+  second.leave();
+  CHECK(ranks.state.store.budget().bytes_used() < before);
+  CHECK(ranks.answer(first_again, get(kAddress0) + queue_length(kAddress0)) == text("") + i64(0));
+}
+
+TEST_CASE("the keys of the newest epoch stay, whoever closes its connections") {
+  Ranks ranks;
+  auto& first = ranks.init(101);
+  ranks.answer(first, set(kAddress0, "new"));
+  first.leave();
+  CHECK(ranks.answer(ranks.init(102), get(kAddress0)) == text("new"));
+}

@@ -1,5 +1,6 @@
 #include "rendezvous/store_session.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "tests/rendezvous/store_fixture.hpp"
@@ -76,6 +77,29 @@ TEST_CASE_METHOD(StoreFixture, "a wait is answered when another client writes th
   CHECK(read(waiter).empty());
   answer(writer, append("/b", ""));
   CHECK(read(waiter) == kStop);
+}
+
+TEST_CASE_METHOD(StoreFixture, "10,000 waiters for one key are woken by its one write") {
+  constexpr std::size_t kWaiters = 10'000;
+  auto& writer = client();
+  bool silent = true;  // one check at the end: 10,000 of Catch2's would take longer than the rest
+  for (std::size_t i = 0; i < kWaiters; ++i) {
+    StoreSession& waiter = stranger();
+    silent = silent && waiter.received(validate() + wait_for({"/go"})).has_value() &&
+             waiter.output().empty();
+  }
+  CHECK(silent);
+  REQUIRE(writer.received(set("/go", "")).has_value());
+  const std::vector<ClientId> ready = state.store.take_ready();
+  CHECK(ready.size() == kWaiters);
+  CHECK(std::is_sorted(ready.begin(), ready.end()));  // the oldest first
+  bool woken = true;
+  for (const ClientId id : ready) {
+    sessions[id - 1]->settle();
+    woken = woken && sessions[id - 1]->output() == kStop;
+  }
+  CHECK(woken);
+  CHECK_FALSE(state.store.has_ready());
 }
 
 TEST_CASE_METHOD(StoreFixture, "a cancel is always answered, once") {

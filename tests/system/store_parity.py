@@ -1,6 +1,6 @@
 """Does our store answer as torch's own server does?
 
-    python store_parity.py COMMAND...      e.g.  python store_parity.py build/dev/ddprun_store_main 0
+    python store_parity.py COMMAND...      e.g.  python store_parity.py build/ddprun store --port 0
 
 needs torch. COMMAND starts a server and prints `listening on HOST:PORT`. The same random sequence
 of operations, by several clients, is sent to both servers through torch's own client; every reply
@@ -70,6 +70,19 @@ def get(store, keys, act):
         store.set_timeout(LONG)
 
 
+def pop_and_wait(store, key):
+    """Waits for an element; a plain key of that name ends the wait as well."""
+    store.set_timeout(LONG if store.check([key]) else SHORT)
+    try:
+        return store.queue_pop(key, True)
+    finally:
+        store.set_timeout(LONG)
+
+
+def has_barrier(store):
+    return hasattr(store, "barrier")  # torch 2.12 and later
+
+
 def done(store, unanswered):
     """The server answers nothing to these, and only what it answers after them shows their end."""
     return store.num_keys()
@@ -99,7 +112,10 @@ def random_operation(rng, number):
         "multi_get": (4, lambda c, s: get(s, [key, other], lambda: s.multi_get([key, other, key]))),
         "push": (6, lambda c, s: done(s, s.queue_push(key, value))),
         "pop": (6, lambda c, s: s.queue_pop(key, False)),
+        "pop and wait": (1, lambda c, s: pop_and_wait(s, key)),
         "length": (4, lambda c, s: s.queue_len(key)),
+        "barrier of one": (1, lambda c, s: has_barrier(s) and s.barrier(f"barrier/{number}", 1)),
+        "barrier too few": (1, lambda c, s: has_barrier(s) and s.barrier(f"barrier/{number}", 2, SHORT)),
         "meet": (1, lambda c, s: c.meet(c.stores[1], meeting, value)),
         "too long a key": (0.1, lambda c, s: s.set("k" * 9000, value) or s.num_keys()),
         "too long a value": (0.02, lambda c, s: s.set(key, "v" * ((8 << 20) + 1)) or s.num_keys()),

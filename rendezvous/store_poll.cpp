@@ -1,0 +1,31 @@
+#include "rendezvous/store_poll.hpp"
+
+namespace ddprun {
+
+bool StorePoll::watch(int socket, std::uint64_t tag) {
+  if (!set_.is_open()) {
+    const int set = ::epoll_create1(EPOLL_CLOEXEC);
+    if (set < 0) return false;
+    set_.assign(set);
+  }
+  epoll_event event{EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, {.u64 = tag}};
+  return ::epoll_ctl(set_.native_handle(), EPOLL_CTL_ADD, socket, &event) == 0;
+}
+
+void StorePoll::forget(int socket) {
+  if (set_.is_open()) ::epoll_ctl(set_.native_handle(), EPOLL_CTL_DEL, socket, nullptr);
+}
+
+std::span<const epoll_event> StorePoll::take(std::span<epoll_event> events) {
+  if (!set_.is_open()) return {};
+  const int count =
+      ::epoll_wait(set_.native_handle(), events.data(), static_cast<int>(events.size()), 0);
+  return events.first(count > 0 ? static_cast<std::size_t>(count) : 0);
+}
+
+void StorePoll::cancel() {
+  boost::system::error_code ignored;  // nothing to cancel
+  if (set_.is_open()) set_.cancel(ignored);
+}
+
+}  // namespace ddprun
