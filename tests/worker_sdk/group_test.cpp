@@ -10,7 +10,6 @@
 #include "tests/support/scratch_folder.hpp"
 #include "tests/worker_sdk/group_fixture.hpp"
 #include "worker_sdk/checkpointer.hpp"
-#include "worker_sdk/distributed_data_parallel.hpp"
 #include "worker_sdk/safetensors.hpp"
 
 namespace ddprun::sdk {
@@ -78,65 +77,6 @@ TEST_CASE("an unknown backend and NCCL without a GPU are refused with a sentence
   if (torch::cuda::device_count() == 0)
     CHECK_THROWS_WITH(init_process_group({.backend = "nccl"}, group().env()),
                       contains("needs a GPU for every worker"));
-}
-
-TEST_CASE("DDP starts everybody with the weights and buffers of rank 0") {
-  auto network = std::make_shared<Network>(group().rank());
-  network->norm->running_mean.fill_(group().rank() + 1.0);
-  const DistributedDataParallel<Network> ddp{network, group()};
-  const Network of_rank_0{0};
-  const auto mine = network->named_parameters();
-  for (const auto& expected : of_rank_0.named_parameters())
-    CHECK(torch::equal(mine[expected.key()], expected.value()));
-  CHECK(torch::equal(network->norm->running_mean, torch::ones({8})));
-}
-
-TEST_CASE("DDP gives every rank the gradients of the whole batch") {
-  auto network = std::make_shared<Network>(7);
-  network->eval();  // batch statistics would differ between a part and the whole
-  DistributedDataParallel<Network> ddp{network, group()};
-  Network alone{7};
-  alone.eval();
-  for (int step = 0; step < 3; ++step) {  // the buckets are rebuilt after the first
-    torch::manual_seed(step);
-    const torch::Tensor batch = torch::randn({2 * group().size(), 4});
-    ddp.zero_grad();
-    ddp.forward(batch.narrow(0, 2 * group().rank(), 2)).pow(2).mean().backward();
-    alone.zero_grad();
-    alone.forward(batch).pow(2).mean().backward();
-    const auto grads = network->named_parameters();
-    for (const auto& parameter : alone.named_parameters()) {
-      INFO(parameter.key());
-      CHECK(torch::allclose(grads[parameter.key()].grad(), parameter.value().grad(), 1e-5, 1e-7));
-    }
-  }
-}
-
-TEST_CASE("small buckets reduce the same gradients") {
-  auto network = std::make_shared<Network>(7);
-  DistributedDataParallel<Network> ddp{network, group(), {.bucket_cap_mb = 1e-5}};
-  for (int step = 0; step < 2; ++step) {
-    ddp.zero_grad();
-    ddp.forward(torch::full({2, 4}, group().rank() + 1.0)).sum().backward();
-  }
-  torch::Tensor grad = network->second->bias.grad();
-  CHECK(torch::allclose(grad, torch::full({2}, 2.0)));
-}
-
-TEST_CASE("zero_grad of DDP leaves no gradient, where the optimizer's would throw") {
-  auto network = std::make_shared<Network>(7);
-  DistributedDataParallel<Network> ddp{network, group()};
-  ddp.forward(torch::ones({2, 4})).sum().backward();
-  CHECK(network->first->weight.grad().defined());
-  ddp.zero_grad();
-  CHECK_FALSE(network->first->weight.grad().defined());
-}
-
-TEST_CASE("a module that has nothing to train is refused") {
-  auto network = std::make_shared<Network>(7);
-  for (auto& parameter : network->parameters()) parameter.requires_grad_(false);
-  CHECK_THROWS_WITH((DistributedDataParallel<Network>{network, group()}),
-                    contains("no parameter that needs a gradient"));
 }
 
 TEMPLATE_TEST_CASE("a checkpoint brings back module and optimizer, so that training goes on alike",
