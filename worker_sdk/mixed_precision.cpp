@@ -53,14 +53,18 @@ Autocast::Autocast(torch::DeviceType device, torch::ScalarType dtype, bool enabl
   if (dtype != torch::kFloat16 && dtype != torch::kBFloat16)
     throw std::invalid_argument{std::string{"Autocast: dtype "} + c10::toString(dtype) +
                                 ", expected Half or BFloat16"};
+  // The cached copies of weights do not know their dtype: inside another dtype's scope they would
+  // be taken for ours.
+  if (dtype != dtype_before_) at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(device, enabled);
   at::autocast::set_autocast_dtype(device, dtype);
   at::autocast::increment_nesting();
 }
 
 Autocast::~Autocast() {
+  const bool other_dtype = at::autocast::get_autocast_dtype(device_) != dtype_before_;
   // The copies of weights in low precision are of this forward pass.
-  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  if (at::autocast::decrement_nesting() == 0 || other_dtype) at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(device_, enabled_before_);
   at::autocast::set_autocast_dtype(device_, dtype_before_);
 }
