@@ -7,8 +7,8 @@
 #include <string>
 #include <tuple>
 
+#include "worker_sdk/gather_tensors.hpp"
 #include "worker_sdk/optimizer_state.hpp"
-#include "worker_sdk/tensor_parcel.hpp"
 
 namespace ddprun::sdk {
 
@@ -128,9 +128,9 @@ void ZeroRedundancyOptimizer::drop_others_state() {
 
 void ZeroRedundancyOptimizer::consolidate(int to) {
   drop_others_state();
-  if (group_.rank() != to) return send_tensors(optimizer_state(optimizer_), group_, to);
-  for (int rank = 0; rank < group_.size(); ++rank)
-    if (rank != to) restore_optimizer_state(optimizer_, receive_tensors(group_, rank));
+  const NamedTensors own = optimizer_state(optimizer_);
+  for (const NamedTensors& other : gather_tensors(own, group_, to))
+    restore_optimizer_state(optimizer_, other);
 }
 
 }  // namespace ddprun::sdk

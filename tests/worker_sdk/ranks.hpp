@@ -2,15 +2,9 @@
 // the same order.
 #pragma once
 
-#include "worker_sdk/process_group.hpp"
+#include "tests/worker_sdk/group_fixture.hpp"
 
 namespace ddprun::sdk {
-
-/// All of this run's ranks; made once, for all test cases.
-inline const ProcessGroup& group() {
-  static const ProcessGroup all = init_process_group({.backend = "gloo"});
-  return all;
-}
 
 /// This rank's part of a batch that all ranks have made from the same seed.
 inline torch::Tensor my_part(const torch::Tensor& batch) {
