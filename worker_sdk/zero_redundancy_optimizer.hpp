@@ -54,6 +54,7 @@ class ZeroRedundancyOptimizer {
   /// the rank that has least so far.
   const std::vector<int>& owners() const { return owners_; }
 
+  /// The optimizer's own: learning rates are there, and GradScaler looks for gradients.
   std::vector<torch::optim::OptimizerParamGroup>& param_groups() {
     return optimizer_.param_groups();
   }

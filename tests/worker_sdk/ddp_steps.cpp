@@ -27,11 +27,12 @@ struct Arguments {
   std::string optimizer = "sgd";
   std::string backend;
   std::string autocast = "none";
+  std::string device;  // the group's, if not given
   int steps = 20;
   int warm_up = 5;  // steps whose times are not told
 };
 
-/// Sizes of the layers, from the pixels to the ten classes: 50,826, 2,635,786 and 21,020,682
+/// Sizes of the layers, from the pixels to the ten classes: 50,826, 2,634,762 and 21,020,682
 /// parameters.
 const std::map<std::string, std::vector<std::int64_t>> kModels = {
     {"small", {64, 256, 128, 10}},
@@ -64,14 +65,15 @@ struct Batch {
 };
 
 /// This rank's part of each step's batch.
-std::vector<Batch> make_batches(std::int64_t pixels, int steps, const ProcessGroup& group) {
+std::vector<Batch> make_batches(std::int64_t pixels, int steps, const ProcessGroup& group,
+                                torch::Device device) {
   std::vector<Batch> batches;
   for (int step = 0; step < steps; ++step) {
     torch::manual_seed(1000 + step);
     const auto images = torch::randn({kRows * group.size(), pixels});
     const auto labels = torch::randint(10, {kRows * group.size()}, torch::kInt64);
-    batches.push_back({images.narrow(0, kRows * group.rank(), kRows).to(group.device()),
-                       labels.narrow(0, kRows * group.rank(), kRows).to(group.device())});
+    batches.push_back({images.narrow(0, kRows * group.rank(), kRows).to(device),
+                       labels.narrow(0, kRows * group.rank(), kRows).to(device)});
   }
   return batches;
 }
@@ -81,15 +83,15 @@ struct Results {
   std::vector<double> step_ms;
 };
 
-Results train(const Arguments& arguments, const ProcessGroup& group) {
+Results train(const Arguments& arguments, const ProcessGroup& group, torch::Device device) {
   const auto& sizes = kModels.at(arguments.model);
   auto model = make_model(sizes);
-  model->to(group.device());
+  model->to(device);
   DistributedDataParallel<SequentialImpl> ddp{model, group};
   const auto optimizer = make_optimizer(arguments.optimizer, model->parameters());
   const bool half = arguments.autocast == "float16";
   GradScaler scaler{{.init_scale = 1024, .enabled = half}};
-  const auto batches = make_batches(sizes.front(), arguments.steps, group);
+  const auto batches = make_batches(sizes.front(), arguments.steps, group, device);
   group.barrier();
   Results results;
   for (const Batch& batch : batches) {
@@ -97,14 +99,14 @@ Results train(const Arguments& arguments, const ProcessGroup& group) {
     ddp.zero_grad();
     torch::Tensor loss;
     {
-      const Autocast autocast{group.device().type(), half ? torch::kFloat16 : torch::kBFloat16,
+      const Autocast autocast{device.type(), half ? torch::kFloat16 : torch::kBFloat16,
                               arguments.autocast != "none"};
       loss = torch::nn::functional::cross_entropy(ddp.forward(batch.images), batch.labels);
     }
     scaler.scale(loss).backward();
     scaler.step(*optimizer);
     scaler.update();
-    if (group.device().is_cuda()) torch::cuda::synchronize(group.device().index());
+    if (device.is_cuda()) torch::cuda::synchronize(device.index());
     results.step_ms.push_back(
         std::chrono::duration<double, std::milli>{Clock::now() - start}.count());
     results.losses.push_back(loss.detach().to(torch::kFloat64));
@@ -112,8 +114,9 @@ Results train(const Arguments& arguments, const ProcessGroup& group) {
   return results;
 }
 
-void report(const Arguments& arguments, const ProcessGroup& group, Results results) {
-  torch::Tensor losses = torch::stack(results.losses);
+void report(const Arguments& arguments, const ProcessGroup& group, torch::Device device,
+            Results results) {
+  torch::Tensor losses = torch::stack(results.losses).to(group.device());
   group.all_reduce(losses);
   if (group.rank() != 0) return;
   losses = losses.cpu() / group.size();
@@ -121,8 +124,8 @@ void report(const Arguments& arguments, const ProcessGroup& group, Results resul
   results.step_ms.erase(results.step_ms.begin(), results.step_ms.begin() + arguments.warm_up);
   std::cout << nlohmann::json{{"losses", std::vector<double>(values, values + losses.numel())},
                               {"step_ms", results.step_ms},
-                              {"device", group.device().str()},
-                              {"backend", group.c10d_group()->getBackendName()}}
+                              {"device", device.str()},
+                              {"backend", group.backend()}}
             << std::endl;
 }
 
@@ -134,6 +137,7 @@ int main(int argc, char** argv) try {
   app.add_option("--model", arguments.model)->check(CLI::IsMember(kModels));
   app.add_option("--optimizer", arguments.optimizer)->check(CLI::IsMember({"sgd", "adam"}));
   app.add_option("--backend", arguments.backend)->check(CLI::IsMember({"gloo", "nccl"}));
+  app.add_option("--device", arguments.device, "cuda:0 or the like; the backend's if not given");
   app.add_option("--autocast", arguments.autocast)
       ->check(CLI::IsMember({"none", "bfloat16", "float16"}));
   app.add_option("--steps", arguments.steps)->check(CLI::PositiveNumber);
@@ -143,7 +147,9 @@ int main(int argc, char** argv) try {
 
   torch::set_num_threads(1);
   const ProcessGroup group = init_process_group({.backend = arguments.backend});
-  report(arguments, group, train(arguments, group));
+  const torch::Device device =
+      arguments.device.empty() ? group.device() : torch::Device{arguments.device};
+  report(arguments, group, device, train(arguments, group, device));
   return 0;
 } catch (const std::exception& error) {
   std::cerr << "ddp_steps: " << error.what() << std::endl;

@@ -24,6 +24,7 @@ def parse_arguments():
     parser.add_argument("--model", choices=MODELS, default="small")
     parser.add_argument("--optimizer", choices=["sgd", "adam"], default="sgd")
     parser.add_argument("--backend", choices=["gloo", "nccl"])
+    parser.add_argument("--device", help="cuda:0 or the like; the backend's if not given")
     parser.add_argument("--autocast", choices=["none", "bfloat16", "float16"], default="none")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warm-up", type=int, default=5)
@@ -86,12 +87,13 @@ def main():
     arguments = parse_arguments()
     torch.set_num_threads(1)
     backend = arguments.backend or ("nccl" if torch.cuda.is_available() else "gloo")
-    device = torch.device("cpu")
-    if backend == "nccl":
-        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    of_backend = f"cuda:{os.environ['LOCAL_RANK']}" if backend == "nccl" else "cpu"
+    device = torch.device(arguments.device or of_backend)
+    if device.type == "cuda":
         torch.cuda.set_device(device)
     dist.init_process_group(backend)
     losses, step_ms = train(arguments, device)
+    losses = losses.to(of_backend)
     dist.all_reduce(losses)
     if dist.get_rank() == 0:
         print(json.dumps({"losses": (losses.cpu() / dist.get_world_size()).tolist(),
