@@ -2,7 +2,9 @@
 // backward pass still runs.
 //
 // The same algorithm as torch.nn.parallel.DistributedDataParallel, and the same code where it
-// counts (c10d::Reducer): https://docs.pytorch.org/docs/stable/notes/ddp.html
+// counts (c10d::Reducer): https://docs.pytorch.org/docs/stable/notes/ddp.html. Options and words
+// are those of
+// https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
 #pragma once
 
 #include <torch/torch.h>
@@ -11,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "worker_sdk/output_tensors.hpp"
 #include "worker_sdk/process_group.hpp"
 
 namespace c10d {
@@ -20,9 +23,17 @@ class Reducer;
 namespace ddprun::sdk {
 
 struct DdpOptions {
-  double bucket_cap_mb = 25;            // gradients are reduced in buckets of this many MiB
-  bool find_unused_parameters = false;  // some parameters get no gradient in some steps
-  bool broadcast_buffers = true;        // rank 0's buffers (running means...) before every forward
+  /// Gradients are reduced in buckets of this many MiB; the first one has 1 MiB at most, so that
+  /// communication begins early. Errors: std::invalid_argument where it is not above 0.
+  double bucket_cap_mb = 25;
+  /// Some parameters get no gradient in some steps: the graph is searched for them in every
+  /// forward(). A parameter that no rank used keeps the gradient that it had.
+  bool find_unused_parameters = false;
+  /// Rank 0's buffers (running means, for one) before every forward().
+  bool broadcast_buffers = true;
+  /// The same parameters are used, equally often, in every step: unused ones are found in the first
+  /// step alone, and a parameter may be used several times in a checkpointed graph.
+  bool static_graph = false;
 };
 
 /// What does not depend on the module's type.
@@ -34,23 +45,58 @@ class DdpCore {
   DdpCore& operator=(const DdpCore&) = delete;
 
   void before_forward();
-  void after_forward(const std::vector<torch::Tensor>& outputs);
+  /// May put other tensors of the same values in the outputs' places.
+  void after_forward(const TensorRefs& outputs);
+  void reduce_in_next_backward();
   void zero_grad();
 
- private:
-  void broadcast_from_rank_0(std::vector<torch::Tensor> tensors);
+  void set_sync_gradients(bool sync) { sync_gradients_ = sync; }
+  bool sync_gradients() const { return sync_gradients_; }
 
-  const ProcessGroup& group_;
+ private:
+  struct Sink;
+  struct FirstStep;
+
+  std::shared_ptr<c10d::Reducer> make_reducer(const torch::nn::Module& module) const;
+  void broadcast_from_rank_0(std::vector<torch::Tensor> tensors) const;
+
+  ProcessGroup group_;
   DdpOptions options_;
   std::vector<torch::Tensor> parameters_;  // those that need gradients
   std::vector<torch::Tensor> buffers_;
   std::shared_ptr<c10d::Reducer> reducer_;
+  c10::intrusive_ptr<FirstStep> first_step_;
+  bool sync_gradients_ = true;
+  bool sync_buffers_ = true;  // not after a forward() whose gradients were not reduced
 };
 
-/// Wraps `module`, which is on group.device() already and has the same parameters, in the same
-/// order, on all ranks. Construction copies rank 0's parameters and buffers to everybody. Forward
-/// and backward must be called equally often on all ranks. `group` must outlive it. Errors:
-/// c10::Error when the ranks' parameters differ in number, shape or dtype.
+/// While it lives, backward() of what forward() returned adds to the gradients of this rank alone.
+/// It must not outlive its DistributedDataParallel.
+class [[nodiscard]] NoSync {
+ public:
+  explicit NoSync(DdpCore& core) : core_{core}, before_{core.sync_gradients()} {
+    core_.set_sync_gradients(false);
+  }
+  ~NoSync() { core_.set_sync_gradients(before_); }
+  NoSync(const NoSync&) = delete;
+  NoSync& operator=(const NoSync&) = delete;
+
+ private:
+  DdpCore& core_;
+  bool before_;
+};
+
+/// Wraps `module`, which is on group.device() already (or on several devices of this worker: model
+/// parallelism) and has the same parameters, in the same order, on all ranks. Construction compares
+/// the ranks' parameters and copies rank 0's parameters and buffers to everybody. All ranks
+/// construct their instances in the same order, and call forward and backward equally often.
+/// Parameters of every floating dtype; sparse gradients
+/// (torch::nn::Embedding with sparse(true)) are reduced as such.
+///
+/// Errors: std::invalid_argument, on all ranks alike, when their parameters differ in number, name,
+/// shape, dtype or strides (what() names the first such parameter and the ranks), and when there
+/// is none that needs a gradient. c10::Error from forward() when some parameter got no gradient in
+/// the step before and find_unused_parameters is not set.
 template <typename Module>
 class DistributedDataParallel {
  public:
@@ -58,21 +104,34 @@ class DistributedDataParallel {
                           const DdpOptions& options = {})
       : module_{std::move(module)}, core_{*module_, group, options} {}
 
-  /// The module's forward(), which returns one tensor. The backward() that follows leaves in every
-  /// parameter's grad() the mean over all ranks.
+  /// The module's forward(): it returns a tensor, or a tuple, pair, vector or array of such. The
+  /// backward() that follows leaves in every parameter's grad() the mean over all ranks. Buffers
+  /// are broadcast as Python's DDP does it, under torch::NoGradGuard too: one rank that evaluates
+  /// alone calls module().forward().
   template <typename... Inputs>
-  torch::Tensor forward(Inputs&&... inputs) {
+  auto forward(Inputs&&... inputs) {
     core_.before_forward();
-    torch::Tensor output = module_->forward(std::forward<Inputs>(inputs)...);
-    core_.after_forward({output});
+    auto output = module_->forward(std::forward<Inputs>(inputs)...);
+    core_.after_forward(output_tensors(output));
     return output;
   }
+
+  /// For gradient accumulation: `{ const auto guard = ddp.no_sync(); forward and backward... }`,
+  /// then the last forward() and backward() outside reduce the sum. forward() must be inside, too.
+  /// (DistributedDataParallel.no_sync in the page above.)
+  NoSync no_sync() { return NoSync{core_}; }
+
+  /// For schedules with several forward passes before the backward passes (Pipeline): forward() is
+  /// called inside no_sync() always, and this before the last backward(), which reduces the sum.
+  /// Errors: std::logic_error with find_unused_parameters or static_graph.
+  void reduce_in_next_backward() { core_.reduce_in_next_backward(); }
 
   /// Call it in place of Optimizer::zero_grad(): gradients are views of the buckets that are
   /// reduced, which the optimizer cannot detach, so they are set to undefined.
   void zero_grad() { core_.zero_grad(); }
 
   Module& module() { return *module_; }
+  const Module& module() const { return *module_; }
 
  private:
   std::shared_ptr<Module> module_;

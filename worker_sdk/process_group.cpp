@@ -53,10 +53,12 @@ void add_nccl(Group& group, const StorePtr& store, Milliseconds timeout) {
 }
 
 void add_gloo(Group& group, const StorePtr& store, Milliseconds timeout) {
-  group.setBackend(torch::kCPU, Group::GLOO,
-                   c10::make_intrusive<c10d::ProcessGroupGloo>(
-                       with_prefix("cpu", store), group.getRank(), group.getSize(),
-                       c10d::ProcessGroupGloo::Options::create_default(timeout)));
+  const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(
+      with_prefix("cpu", store), group.getRank(), group.getSize(),
+      c10d::ProcessGroupGloo::Options::create_default(timeout));
+  group.setBackend(torch::kCPU, Group::GLOO, gloo);
+  // DDP then reduces gradients on a GPU, too, that several workers share: NCCL refuses these.
+  if (torch::cuda::is_available()) group.setBackend(torch::kCUDA, Group::GLOO, gloo);
   group.setDefaultBackend(Group::GLOO);
 }
 

@@ -1,0 +1,39 @@
+// Step 3: DistributedDataParallel averages the gradients, while the backward pass still runs, and
+// gives everybody the weights of rank 0.
+
+#include "worker_sdk/distributed_data_parallel.hpp"
+#include "worker_sdk/examples/toy.hpp"
+#include "worker_sdk/spawn.hpp"
+
+namespace {
+
+using namespace ddprun::sdk;
+
+void train(int rank) {
+  torch::set_num_threads(1);
+  const ProcessGroup group = init_process_group();
+  const toy::Batch data = toy::make_data();
+  auto model = std::make_shared<toy::Model>();
+  model->to(group.device());
+  DistributedDataParallel<toy::Model> ddp{model, group};
+  torch::optim::SGD optimizer{model->parameters(), toy::kLearningRate};
+  DistributedSampler sampler{toy::kRows, group.size(), group.rank()};
+
+  for (int epoch = 0; epoch < toy::kEpochs; ++epoch) {
+    sampler.set_epoch(epoch);
+    torch::Tensor loss_sum = torch::zeros({1}, group.device());
+    for (const toy::Batch& batch : toy::batches(data, sampler, group.size(), group.device())) {
+      ddp.zero_grad();
+      const auto loss = toy::loss_of(ddp.forward(batch.inputs), batch.targets);
+      loss.backward();
+      optimizer.step();
+      loss_sum += loss.detach();
+    }
+    group.all_reduce(loss_sum);
+    if (rank == 0) toy::report(epoch, loss_sum.item<double>() / group.size());
+  }
+}
+
+}  // namespace
+
+int main() { ddprun::sdk::spawn(train, toy::kWorkers); }

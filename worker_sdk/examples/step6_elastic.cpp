@@ -1,0 +1,26 @@
+// Step 6: ddprun starts the workers, and starts them again when one fails:
+//
+//     ddprun --standalone --nproc-per-node 2 --max-restarts 3 --no-python step6_elastic FOLDER
+//
+// The program is that of step 4 without spawn(): ddprun has set the environment. With a number
+// behind FOLDER, the last worker fails before that epoch, in the first attempt.
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "worker_sdk/examples/elastic_training.hpp"
+
+int main(int argc, char** argv) {
+  if (argc != 2 && argc != 3) {
+    std::cerr << "usage: step6_elastic FOLDER [EPOCH]" << std::endl;
+    return 2;
+  }
+  torch::set_num_threads(1);
+  const auto group = ddprun::sdk::init_process_group();
+  const int failing_epoch = argc == 3 ? std::stoi(argv[2]) : 0;
+  toy::train_with_checkpoints(group, argv[1], toy::kEpochs, [&](int epoch) {
+    const bool fails = group.env().restart_count == 0 && group.rank() == group.size() - 1;
+    if (fails && epoch + 1 == failing_epoch) std::abort();
+  });
+}
