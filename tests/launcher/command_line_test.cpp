@@ -377,7 +377,7 @@ TEST_CASE("a dry run shows commands that a shell can run") {
   LaunchSpec spec{
       .program = "/usr/bin/echo", .arguments = {"echo", "it's", "${local_rank}"}, .workers = 2};
   const std::string text = dry_run(spec, {.environment = {"HOME=/root"}});
-  CHECK_THAT(text, contains("# rank 1\nenv GROUP_RANK=0"));
+  CHECK_THAT(text, contains("# rank 1\nenv DDPRUN_ROUND=1 GROUP_RANK=0"));
   CHECK_THAT(text, contains("MASTER_PORT='<any free port>'"));
   CHECK_THAT(text, contains(" /usr/bin/echo 'it'\\''s' 1\n"));
   CHECK(text.find("HOME") == std::string::npos);
