@@ -11,7 +11,8 @@ int main() try {
   group.all_reduce(sum);
   const auto ranks = all_gather_object(group, {{"rank", group.rank()}});
   if (group.rank() == 0)
-    std::cout << "the sum is " << sum.item<int>() << ", from " << nlohmann::json(ranks) << std::endl;
+    std::cout << "the sum is " << sum.item<int>() << ", from " << nlohmann::json(ranks)
+              << std::endl;
 } catch (const std::exception& e) {
   std::cerr << e.what() << std::endl;
   return 1;
