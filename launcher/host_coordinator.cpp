@@ -31,15 +31,6 @@ bool is_own_name(const std::string& host) {
   return host == host_name() || host.substr(0, host.find('.')) == host_name();
 }
 
-/// Of which nothing has to be free: any port there.
-bool is_own_address(asio::io_context& io, const asio::ip::address& address) {
-  boost::system::error_code error;
-  asio::ip::tcp::acceptor probe{io};
-  probe.open(asio::ip::tcp::endpoint{address, 0}.protocol(), error);
-  if (!error) probe.bind({address, 0}, error);
-  return !error;
-}
-
 /// What to do where one cannot listen.
 std::string advice(asio::io_context& io, const asio::ip::address& address, std::uint16_t port) {
   if (port == 0) return "; is it an address of this machine?";
@@ -53,6 +44,14 @@ std::string host_name() {
   gethostname(name.data(), name.size() - 1);
   name.resize(name.find('\0'));
   return name;
+}
+
+bool is_own_address(asio::io_context& io, const asio::ip::address& address) {
+  boost::system::error_code error;
+  asio::ip::tcp::acceptor probe{io};
+  probe.open(asio::ip::tcp::endpoint{address, 0}.protocol(), error);
+  if (!error) probe.bind({address, 0}, error);
+  return !error;
 }
 
 std::string whose_port(asio::io_context& io, const asio::ip::address& address, std::uint16_t port) {

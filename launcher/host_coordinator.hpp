@@ -13,6 +13,9 @@ namespace ddprun {
 /// This machine's name, as gethostname(2) tells it.
 std::string host_name();
 
+/// Whether one can listen at `address` here, at some port: none has to be free.
+bool is_own_address(boost::asio::io_context& io, const boost::asio::ip::address& address);
+
 /// ": it is the coordinator of job 'a', ..." of a port that is taken; "" when a stranger has it.
 /// Runs `io` meanwhile, for at most 2 s.
 std::string whose_port(boost::asio::io_context& io, const boost::asio::ip::address& address,

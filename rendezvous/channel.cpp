@@ -6,25 +6,16 @@
 #include <boost/asio/write.hpp>
 #include <utility>
 
+#include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/messages.hpp"
 
 namespace ddprun {
-
-namespace {
-
-std::string text(const asio::ip::tcp::endpoint& endpoint) {
-  const std::string host = endpoint.address().to_string();
-  const std::string port = std::to_string(endpoint.port());
-  return endpoint.address().is_v6() ? "[" + host + "]:" + port : host + ":" + port;
-}
-
-}  // namespace
 
 Channel::Channel(asio::ip::tcp::socket socket, std::string already_read)
     : socket_{std::move(socket)}, inbox_{std::move(already_read)} {
   boost::system::error_code gone;  // noticed by the first read
   const auto remote = socket_.remote_endpoint(gone);
-  peer_ = text(remote);
+  peer_ = endpoint_text(remote);
   address_ = remote.address();
   socket_.set_option(asio::ip::tcp::no_delay{true}, gone);
 }
