@@ -110,9 +110,11 @@ int lock(const fs::path& folder, std::chrono::milliseconds patience) {
   return fd;
 }
 
+/// A job that is run again begins at the first round: what claimed the folder before this process
+/// was there is no rival. Within one millisecond the claim counts, which is the safe side.
 bool is_later(const Claim& theirs, const Claim& mine) {
   return theirs.run_id == mine.run_id && theirs.generation > mine.generation &&
-         theirs.time_unix_ms > kStartedUnixMs;
+         theirs.time_unix_ms >= kStartedUnixMs;
 }
 
 }  // namespace
