@@ -35,6 +35,8 @@ struct Option {
   std::string_view also;     // another variable with its default, after PET_
   bool from_environment = true;
   bool own = false;  // not one of torchrun's
+  std::string_view
+      bare;  // what it means without a value; "": it needs one, which may be a word of its own
 
   bool is_flag() const { return value.empty(); }
   /// "--nproc-per-node"
