@@ -163,7 +163,7 @@ def threads_left():
 
 def children_left():
     with open("/proc/self/task/%d/children" % os.getpid()) as children:
-        return children.read().split()
+        return [int(pid) for pid in children.read().split()]
 
 
 def why_not_fork(files_before):
@@ -239,6 +239,9 @@ class Config:
         why = why.encode(errors="replace").decode()
         send(agent, event="left out", module=module, why=why)
         self.raw["left_out"].append(module)
+        for child in children_left():
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
         os.closerange(PROGRAM + 1, max(open_files()) + 1)
         python = self.arguments[0]
         os.execv(python, [python, "-u", "-c", self.raw["boot"], json.dumps(self.raw)])
@@ -271,6 +274,11 @@ def import_all(config, agent):
 # --- Forking.
 
 
+def call_itself(name):
+    with open("/proc/self/comm", "w") as comm:
+        comm.write(name)
+
+
 class Worker:
     """What a forked process needs to become a worker."""
 
@@ -289,8 +297,7 @@ class Worker:
                 os.close(file)
         os.environ.update({decode(key): decode(value)
                            for key, value in self.order["environment"].items()})
-        with open("/proc/self/comm", "w") as comm:
-            comm.write(name)
+        call_itself(name)
         self.take_place()
         self.wait_until_adopted()
         draw_fresh_numbers()
@@ -367,6 +374,7 @@ def serve(agent, agent_pid):
             os.close(let_go)
             os.close(counted)
             end_with(nursery)
+            call_itself("dpr-midwife")
             return deliver(agent, agent_pid, go, count)
         os.close(go)
         os.close(count)
@@ -403,12 +411,8 @@ def fresh_main():
     return main
 
 
-def absolute(script):
-    return os.path.join(os.getcwd(), script[2:] if script.startswith("./") else script)
-
-
 def run_script(script, main):
-    path = absolute(script)
+    path = os.path.join(os.getcwd(), script)
     try:
         with io.open_code(path) as file:
             text = file.read()
@@ -424,9 +428,10 @@ def run_script(script, main):
 
 def run_program(config, arguments):
     words = [decode(word) for word in arguments]
-    show_as(words)
     if hasattr(sys, "orig_argv"):
+        words[0] = sys.orig_argv[0]  # the interpreter itself, where the program only starts it
         sys.orig_argv[:] = words
+    show_as(words)
     sys.argv[:] = words[2:]
     if config.is_module:
         del sys.argv[1]
@@ -467,8 +472,7 @@ def begin():
     agent = socket.socket(fileno=SOCKET)
     with open("/proc/self/comm") as comm:
         name = comm.read().strip()
-    with open("/proc/self/comm", "w") as comm:
-        comm.write("dpr-nursery")  # `killall python3` is not meant for it
+    call_itself("dpr-nursery")  # `killall python3` is not meant for it
     show_as(["ddprun-nursery:", *config.arguments])
     began = time.monotonic()
     files_before = set(open_files()) - {SOCKET, PROGRAM}
