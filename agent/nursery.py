@@ -30,6 +30,8 @@ import warnings
 SOCKET, PROGRAM = 3, 4  # files
 PACKET_BYTES_MAX = 256 * 1024
 FILES_READ_MAX = 1000  # of the script's own, when its imports are looked for
+# What a training imports without saying so: the first optimizer does, and takes as long as torch.
+IMPORTED_LATER = {"torch": "torch._dynamo"}
 PR_SET_PDEATHSIG = 1
 MPOL_BIND, MPOL_PREFERRED_MANY = 2, 5
 HARMLESS_FILES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
@@ -257,7 +259,8 @@ def import_all(config, agent):
     WatchedEnvironment.names = frozenset(config.raw["per_worker"])
     os.environ.__class__ = WatchedEnvironment
     imported = []
-    for module, names in config.modules().items():
+    wanted = list(config.modules().items())
+    for module, names in wanted:  # it grows
         if not importlib.util.find_spec(module.partition(".")[0]):
             send(agent, event="left out", module=module, why="there is no such module")
             continue
@@ -267,6 +270,11 @@ def import_all(config, agent):
         if why:
             config.leave_out(agent, module, why)
         imported.append(module)
+        for of, later in IMPORTED_LATER.items():
+            package = getattr(sys.modules.get(of), "__path__", None)
+            known = (later, []) in wanted or later in config.raw["left_out"]
+            if package and not known and importlib.util.find_spec(later):
+                wanted.append((later, []))
     os.environ.__class__ = environment_class
     return imported
 
