@@ -67,8 +67,8 @@ def restarts(launcher, deaths, torchrun):
 def node_killed(options, torchrun):
     """Seconds from the death of one of three nodes to the step of the others; None without hosts."""
     script = ["bash", str(HERE / "warm_nodes.sh"), DDPRUN, STEP, *options]
-    done = subprocess.run(script, env=environment(torchrun), stdout=subprocess.PIPE, text=True,
-                          timeout=TIMEOUT_S)
+    done = subprocess.run(script, env=environment(torchrun), stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, timeout=TIMEOUT_S)
     if done.returncode != 0:
         print("  " + done.stdout.strip().splitlines()[-1])
         return None
