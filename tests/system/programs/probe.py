@@ -34,8 +34,9 @@ def look():
     yield "is main", main.look is look
     yield "pickle", pickle.loads(pickle.dumps(of_main))()
     yield "environment", {k: v for k, v in os.environ.items()
-                          if k not in ("MASTER_PORT", "DDPRUN_JOB", "TORCHELASTIC_ERROR_FILE",
+                          if k not in ("MASTER_PORT", "DDPRUN_JOB", "DDPRUN_HEARTBEAT", "TORCHELASTIC_ERROR_FILE",
                                        "TORCHELASTIC_RUN_ID", "_")}
+    yield "of the agent", [bool(os.environ.get(k)) for k in ("DDPRUN_JOB", "DDPRUN_HEARTBEAT")]
     yield "handlers", {s.name: str(signal.getsignal(s)) for s in signal.Signals}
     yield "blocked", [int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, [])]
     yield "files", sorted(int(f) for f in os.listdir("/proc/self/fd"))[:-1]
