@@ -70,6 +70,10 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
 
 asio::awaitable<AgentEnd> Agent::run() {
   adopt_orphans();
+  if (spec_.warm) {
+    nursery_ = std::make_unique<Nursery>(executor_, pool_, plan_nursery(spec_, node_));
+    nursery_->begin();
+  }
   co_spawn(executor_, watch_signals(), report_failure("waiting for signals"));
   co_spawn(executor_, pass_on_signals(), report_failure("handing on signals"));
   co_spawn(executor_, ring_alarm(), report_failure("the agent's clock"));
@@ -80,7 +84,22 @@ asio::awaitable<AgentEnd> Agent::run() {
   alarm_.cancel();
   beat_.cancel();
   if (coordinator_) coordinator_->close_when_sent();
+  co_await end_nursery();
   co_return *end_;
+}
+
+/// Nothing of it may be left when ddprun ends, either.
+asio::awaitable<void> Agent::end_nursery() {
+  if (!nursery_) co_return;
+  nursery_->end();
+  co_await kill_descendants(kKillTimeout, [this] { return no_workers(); });
+}
+
+/// The children that stay when workers go.
+std::vector<pid_t> Agent::no_workers() const {
+  std::vector<pid_t> pids{node_.guardian};
+  if (nursery_) pids.push_back(nursery_->pid());
+  return pids;
 }
 
 asio::awaitable<void> Agent::ended() {
@@ -231,6 +250,7 @@ void Agent::perform(const GroupAction& action) {
 
 void Agent::signal_workers(const SignalWorkers& order) {
   stopping_ = stopping_ || order.to_stop;
+  if (nursery_) nursery_->look_again();
   for (const auto& worker : workers_)
     if (!worker->ended) worker->process.signal_group(order.signal);
 }
@@ -256,7 +276,30 @@ void Agent::start_workers(const StartRound& round) {
         {std::move(commands[local_rank]), {worker->out->worker_end(), worker->err->worker_end()}});
     fresh.push_back(std::move(*worker));
   }
+  ++starts_;
+  if (nursery_) {
+    co_spawn(executor_, start_warm(std::move(fresh), std::move(children)),
+             report_failure("starting workers"));
+    return;
+  }
   auto processes = ChildProcess::spawn(executor_, pool_, children);
+  take_on_all(fresh, processes);
+}
+
+/// Meanwhile they may be told to stop, or be given up.
+asio::awaitable<void> Agent::start_warm(std::vector<NewWorker> fresh,
+                                        std::vector<NewChild> children) {
+  const int start = starts_;
+  const auto unwanted = [this, start] { return stopping_ || start != starts_; };
+  auto processes = co_await nursery_->spawn(std::move(children), unwanted);
+  if (start != starts_) co_return;
+  take_on_all(fresh, processes);
+  if (!stopping_) co_return;
+  for (const auto& worker : workers_) worker->process.signal_group(SIGKILL);
+}
+
+void Agent::take_on_all(const std::vector<NewWorker>& fresh,
+                        std::vector<Result<ChildProcess>>& processes) {
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     if (processes[i])
       take_on(fresh[i], std::move(*processes[i]));
@@ -358,8 +401,9 @@ void Agent::add_evidence(WorkerFailure& how) const {
 }
 
 asio::awaitable<void> Agent::sweep_tree() {
+  ++starts_;
   for (const auto& worker : workers_) worker->process.release();
-  if (const int left = co_await kill_descendants(kKillTimeout, node_.guardian))
+  if (const int left = co_await kill_descendants(kKillTimeout, [this] { return no_workers(); }))
     spdlog::warn("{} processes of the job could not be killed within {} s", left,
                  kKillTimeout.count() / 1000);
   for (const auto& worker : workers_) {

@@ -15,6 +15,7 @@
 #include "agent/heartbeat_board.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/log_pump.hpp"
+#include "agent/nursery.hpp"
 #include "agent/oom.hpp"
 #include "agent/wait_note.hpp"
 #include "agent/worker_plan.hpp"
@@ -73,6 +74,11 @@ class Agent {
   void perform(const GroupAction& action);
   void start_workers(const StartRound& round);
   Result<NewWorker> open_output(int local_rank);
+  asio::awaitable<void> start_warm(std::vector<NewWorker> fresh, std::vector<NewChild> children);
+  void take_on_all(const std::vector<NewWorker>& fresh,
+                   std::vector<Result<ChildProcess>>& processes);
+  asio::awaitable<void> end_nursery();
+  std::vector<pid_t> no_workers() const;
   void take_on(const NewWorker& worker, ChildProcess process);
   void signal_workers(const SignalWorkers& order);
   void make_directories();
@@ -90,6 +96,7 @@ class Agent {
   NodeFacts node_;
   Consoles consoles_;
   SpawnPool pool_;
+  std::unique_ptr<Nursery> nursery_;  // null: workers start the ordinary way
   GroupMachine machine_;
   std::shared_ptr<Channel> coordinator_;
   StartRound round_;
@@ -97,6 +104,7 @@ class Agent {
   std::vector<std::shared_ptr<Worker>> workers_;
   RoundOutcome outcome_;
   bool stopping_ = false;  // workers of this round have been told to stop
+  int starts_ = 0;         // of workers, and ends: whoever waits sees that it is about others now
   OomCounters oom_before_;
   std::optional<HeartbeatBoard> heartbeats_;  // of this round's workers
   asio::signal_set signals_;

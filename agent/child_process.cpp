@@ -1,5 +1,9 @@
 #include "agent/child_process.hpp"
 
+extern "C" {  // glibc 2.36 forgot it
+#include <sys/pidfd.h>
+}
+#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -63,6 +67,7 @@ struct ChildPlan {
   char* const* arguments;
   char* const* environment;
   ChildStreams streams;
+  std::vector<int> files;
   pid_t parent;
   sigset_t no_signals;
   CpuMask cpus;
@@ -101,6 +106,16 @@ void reset_signal_handlers() {
   }
 }
 
+/// Of the parent's files the child keeps those it is meant to have, from 3 on. They are lifted
+/// above these numbers first, as one may have the number of another.
+__attribute__((no_sanitize("address", "undefined"))) void take_files(ChildPlan& plan) {
+  const int first = STDERR_FILENO + 1;
+  const int count = static_cast<int>(plan.files.size());
+  for (int i = 0; i < count; ++i) plan.files[i] = fcntl(plan.files[i], F_DUPFD, first + count);
+  for (int i = 0; i < count; ++i) dup2(plan.files[i], first + i);
+  close_range(static_cast<unsigned>(first + count), ~0U, 0);
+}
+
 /// Runs in the child, on its own stack in the parent's memory, while the parent is suspended.
 /// Never instrumented: a sanitizer would keep notes on a stack that is never left.
 __attribute__((no_sanitize("address", "undefined"))) int become_worker(void* argument) {
@@ -112,7 +127,7 @@ __attribute__((no_sanitize("address", "undefined"))) int become_worker(void* arg
   if (plan.streams.in >= 0) dup2(plan.streams.in, STDIN_FILENO);
   if (plan.streams.out >= 0) dup2(plan.streams.out, STDOUT_FILENO);
   if (plan.streams.err >= 0) dup2(plan.streams.err, STDERR_FILENO);
-  close_range(STDERR_FILENO + 1, ~0U, 0);
+  take_files(plan);
   if (!take_place(plan)) {
     plan.failed_errno = errno;
     _exit(127);
@@ -176,13 +191,15 @@ void clone_and_execute(ChildPlan& plan, Started& started) {
 }
 
 /// On any thread: it touches nothing but its arguments.
-Started start(const Command& command, ChildStreams streams) {
+Started start(const NewChild& child) {
+  const Command& command = child.command;
   const std::vector<char*> arguments = pointers(command.arguments);
   const std::vector<char*> environment = pointers(command.environment);
   ChildPlan plan{.program = command.program.c_str(),
                  .arguments = arguments.data(),
                  .environment = environment.data(),
-                 .streams = streams,
+                 .streams = child.streams,
+                 .files = child.files,
                  .parent = getpid(),
                  .no_signals = {},
                  .cpus = bits(command.placement.cpus),
@@ -205,8 +222,7 @@ std::vector<Result<ChildProcess>> ChildProcess::spawn(const asio::any_io_executo
                                                       SpawnPool& pool,
                                                       const std::vector<NewChild>& children) {
   std::vector<Started> started(children.size());
-  pool.for_each(static_cast<int>(children.size()),
-                [&](int i) { started[i] = start(children[i].command, children[i].streams); });
+  pool.for_each(static_cast<int>(children.size()), [&](int i) { started[i] = start(children[i]); });
   std::vector<Result<ChildProcess>> processes;
   processes.reserve(children.size());
   for (std::size_t i = 0; i < children.size(); ++i)
@@ -226,6 +242,17 @@ Result<ChildProcess> ChildProcess::adopt(const asio::any_io_executor& executor,
   waitid(P_PID, static_cast<id_t>(child.pid_), nullptr, WEXITED);  // it is on its way out
   child.pid_ = -1;
   return start_error(program, started.error_number);
+}
+
+Result<ChildProcess> ChildProcess::adopt_forked(const asio::any_io_executor& executor, pid_t pid) {
+  siginfo_t ended{};
+  const int pidfd = pid > 0 ? pidfd_open(pid, 0) : -1;
+  if (pidfd >= 0 && waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd), &ended,
+                           WEXITED | WNOHANG | WNOWAIT) == 0)
+    return ChildProcess{pid, asio::posix::stream_descriptor{executor, pidfd}};
+  if (pidfd >= 0) ::close(pidfd);
+  return Error{Error::Kind::kUnavailable,
+               "process " + std::to_string(pid) + " was not forked for this one"};
 }
 
 ChildProcess::ChildProcess(pid_t pid, asio::posix::stream_descriptor pidfd)

@@ -26,7 +26,8 @@ struct ChildStreams {
 
 struct NewChild {
   Command command;
-  ChildStreams streams;
+  ChildStreams streams = {};
+  std::vector<int> files = {};  // become 3, 4, ...
 };
 
 class ChildProcess {
@@ -35,11 +36,15 @@ class ChildProcess {
 
   /// Starts all of `children` at once. Each dies with the agent (PR_SET_PDEATHSIG), has all signals
   /// unblocked and at their default unless the agent was started with them ignored, and no other
-  /// open files than 0, 1 and 2. `pool` must outlive them. Errors, for each by itself: kNotFound,
-  /// kDenied or kUnavailable, naming the program.
+  /// open files than 0, 1, 2 and its `files`. `pool` must outlive them. Errors, for each by itself:
+  /// kNotFound, kDenied or kUnavailable, naming the program.
   static std::vector<Result<ChildProcess>> spawn(const asio::any_io_executor& executor,
                                                  SpawnPool& pool,
                                                  const std::vector<NewChild>& children);
+
+  /// Takes on a process that somebody else started as a worker and that has become a child of this
+  /// one, an orphan. Errors: kUnavailable.
+  static Result<ChildProcess> adopt_forked(const asio::any_io_executor& executor, pid_t pid);
 
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;

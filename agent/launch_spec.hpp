@@ -44,6 +44,11 @@ enum class Hosting {
 /// Whether workers write to a pseudo-terminal.
 enum class Pty { kAsOurs, kAlways, kNever };  // kAsOurs: where ddprun's own stream is a terminal
 
+/// Workers are forked from a process that has made their imports; see nursery.hpp.
+struct WarmStart {
+  std::vector<std::string> modules;  // none: those that the script imports
+};
+
 struct LaunchSpec {
   std::string title;                   // the script or program as the user named it
   std::string program;                 // path of the executable of every worker
@@ -60,6 +65,7 @@ struct LaunchSpec {
   bool tells_verdict = true;  // false: another node's ddprun tells the user how the job failed
 
   bool virtual_local_rank = false;
+  std::optional<WarmStart> warm;
   std::optional<NumaBinding> numa_binding;
   LogSpec logs;
   Pty pty = Pty::kAsOurs;

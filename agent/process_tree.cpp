@@ -8,6 +8,7 @@ extern "C" {  // glibc 2.36 forgot it
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -30,23 +31,26 @@ using namespace asio::experimental::awaitable_operators;
 constexpr std::chrono::milliseconds kListDelay{1};
 
 /// The children of this process: the kernel lists them by the thread that started or adopted them.
-std::vector<pid_t> children(pid_t spared) {
+std::vector<pid_t> children(const std::vector<pid_t>& spared) {
   std::vector<pid_t> pids;
   std::error_code unreadable;
   for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task", unreadable}) {
     std::ifstream list{thread.path() / "children"};
     for (pid_t pid = 0; list >> pid;)
-      if (pid != spared) pids.push_back(pid);
+      if (std::ranges::count(spared, pid) == 0) pids.push_back(pid);
   }
   return pids;
 }
 
-/// Reaps every child that has ended; false when there are no children left at all.
-bool reap_ended() {
-  pid_t pid = 0;
-  do pid = waitpid(-1, nullptr, WNOHANG);
-  while (pid > 0 || (pid < 0 && errno == EINTR));
-  return pid == 0;
+/// Reaps those that have ended.
+void reap(const std::vector<pid_t>& pids) {
+  for (const pid_t pid : pids) waitpid(pid, nullptr, WNOHANG);
+}
+
+/// There are no children at all, but for those that are hidden from wait (the guardian).
+bool is_childless() {
+  siginfo_t ended{};
+  return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
 }
 
 /// Resolves when the child has ended, or at `deadline`.
@@ -62,21 +66,27 @@ asio::awaitable<void> ended(pid_t child, asio::steady_timer& deadline) {
 
 void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
-asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience, pid_t spared) {
+asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience,
+                                      std::function<std::vector<pid_t>()> spared) {
   asio::steady_timer deadline{co_await asio::this_coro::executor, patience};
-  // Every pass kills one generation; its children become ours when it is reaped.
-  while (reap_ended()) {
-    const std::vector<pid_t> left = children(spared);
+  // Every pass kills one generation; its children become ours when it has ended. The kernel's list
+  // may miss a child that is just changing its parent: where somebody is spared, so that there is
+  // no asking whether any child is left, nobody has to be on it twice.
+  for (int empty_lists = 0; empty_lists < 2 && !is_childless();) {
+    reap(children(spared()));
+    const std::vector<pid_t> left = children(spared());
     if (deadline.expiry() <= asio::steady_timer::clock_type::now())
       co_return static_cast<int>(left.size());
     for (const pid_t pid : left) kill(pid, SIGKILL);
     if (!left.empty()) {
+      empty_lists = 0;
       co_await ended(left.front(), deadline);
-    } else {
-      // The kernel's list may miss a child that is just changing its parent: look again.
-      asio::steady_timer moment{deadline.get_executor(), kListDelay};
-      co_await moment.async_wait(asio::as_tuple(asio::use_awaitable));
+      continue;
     }
+    ++empty_lists;
+    if (is_childless()) break;
+    asio::steady_timer moment{deadline.get_executor(), kListDelay};
+    co_await moment.async_wait(asio::as_tuple(asio::use_awaitable));
   }
   co_return 0;
 }

@@ -6,6 +6,8 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
+#include <functional>
+#include <vector>
 
 #include "rendezvous/channel.hpp"
 
@@ -15,8 +17,10 @@ namespace ddprun {
 void adopt_orphans();
 
 /// Kills and reaps all children of this process, and theirs, until none is left or `patience` has
-/// passed; returns how many were left. `spared` (a child that waitpid(-1) does not see) stays. Call
-/// it when no other child is wanted any more.
-asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience, pid_t spared);
+/// passed; returns how many were left. Those that `spared` names stay, and must
+/// not leave others behind meanwhile. Call it
+/// when no other child is wanted any more.
+asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience,
+                                      std::function<std::vector<pid_t>()> spared);
 
 }  // namespace ddprun

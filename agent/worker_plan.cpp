@@ -39,10 +39,23 @@ std::string names(const std::vector<int>& signals) {
   return out;
 }
 
-/// What is the same for all workers of this node. Values the user has set for the libraries win.
-Environment node_environment(const LaunchSpec& spec, const StartRound& round,
-                             const NodeFacts& node) {
+/// What is the same for all workers of this node in every round. Values the user has set for the
+/// libraries win.
+Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   Environment out = parse(node.environment);
+  out.erase(env::kHeartbeat);  // that of an agent above this one
+  out.try_emplace(env::kNcclAsyncErrorHandling, "1");
+  if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))
+    out.try_emplace(env::kOmpNumThreads, std::to_string(*threads));
+  if (!node.mark.empty()) {
+    std::string& marks = out[kMarkVariable];
+    marks += (marks.empty() ? "" : ":") + node.mark;
+  }
+  return out;
+}
+
+/// What is the same for all workers of this node in one round.
+void add_round(Environment& out, const LaunchSpec& spec, const StartRound& round) {
   out[env::kWorldSize] = std::to_string(round.world_size);
   out[env::kLocalWorldSize] = std::to_string(spec.workers);
   out[env::kGroupRank] = std::to_string(round.group_rank);
@@ -57,14 +70,6 @@ Environment node_environment(const LaunchSpec& spec, const StartRound& round,
   out[env::kSignalsToHandle] = names(spec.stop_signals);
   out[env::kRound] = std::to_string(round.round);
   out[env::kUseAgentStore] = "True";  // torch compares with exactly this text
-  out.try_emplace(env::kNcclAsyncErrorHandling, "1");
-  if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))
-    out.try_emplace(env::kOmpNumThreads, std::to_string(*threads));
-  if (!node.mark.empty()) {
-    std::string& marks = out[kMarkVariable];
-    marks += (marks.empty() ? "" : ":") + node.mark;
-  }
-  return out;
 }
 
 std::vector<std::string> flatten(const Environment& environment) {
@@ -84,6 +89,16 @@ std::string own_device(const Environment& environment, int local_rank) {
   return device;
 }
 
+void add_worker(Environment& out, const LaunchSpec& spec, const StartRound& round,
+                const NodeFacts& node, int local_rank) {
+  out[env::kRank] = std::to_string(round.first_rank + local_rank);
+  out[env::kLocalRank] = std::to_string(spec.virtual_local_rank ? 0 : local_rank);
+  out[env::kRoleRank] = std::to_string(round.first_role_rank + local_rank);
+  out[env::kErrorFile] = error_file(node, round, local_rank).string();
+  if (!node.heartbeats.empty())
+    out[env::kHeartbeat] = sdk::to_string({node.heartbeats, static_cast<std::size_t>(local_rank)});
+}
+
 }  // namespace
 
 std::filesystem::path attempt_directory(const NodeFacts& node, const StartRound& round) {
@@ -101,22 +116,29 @@ std::filesystem::path error_file(const NodeFacts& node, const StartRound& round,
   return directory.empty() ? directory : directory / std::to_string(local_rank) / "error.json";
 }
 
+CommonEnvironment common_environment(const LaunchSpec& spec, const NodeFacts& node) {
+  Environment common = node_environment(spec, node);
+  Environment own;
+  add_round(own, spec, {});
+  add_worker(own, spec, {}, node, 0);
+  CommonEnvironment out;
+  for (const auto& [name, value] : own) {
+    out.per_worker.push_back(name);
+    common.erase(name);  // of a launcher above this one
+  }
+  out.environment = flatten(common);
+  return out;
+}
+
 std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& round,
                                   const NodeFacts& node) {
-  Environment environment = node_environment(spec, round, node);
+  Environment environment = node_environment(spec, node);
   const Environment ours = environment;
+  add_round(environment, spec, round);
   std::vector<Command> commands;
   for (int local_rank = 0; local_rank < spec.workers; ++local_rank) {
-    environment[env::kRank] = std::to_string(round.first_rank + local_rank);
-    environment[env::kLocalRank] = std::to_string(spec.virtual_local_rank ? 0 : local_rank);
+    add_worker(environment, spec, round, node, local_rank);
     if (spec.virtual_local_rank) environment[kVisibleDevices] = own_device(ours, local_rank);
-    environment[env::kRoleRank] = std::to_string(round.first_role_rank + local_rank);
-    environment[env::kErrorFile] = error_file(node, round, local_rank).string();
-    if (node.heartbeats.empty())
-      environment.erase(env::kHeartbeat);  // that of an agent above this one
-    else
-      environment[env::kHeartbeat] =
-          sdk::to_string({node.heartbeats, static_cast<std::size_t>(local_rank)});
     Command command{spec.program, spec.arguments, flatten(environment), {}};
     if (!node.placements.empty()) command.placement = node.placements[local_rank];
     // argv[0] is the program itself, which torchrun does not substitute in either.

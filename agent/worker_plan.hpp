@@ -48,6 +48,13 @@ std::filesystem::path error_file(const NodeFacts& node, const StartRound& round,
 /// libraries.
 std::optional<int> threads_per_worker(int workers, int usable_cpus);
 
+/// What every worker of this node has in its environment, whichever its round and rank.
+struct CommonEnvironment {
+  std::vector<std::string> environment;  // "NAME=value"
+  std::vector<std::string> per_worker;   // the names that each worker has besides
+};
+CommonEnvironment common_environment(const LaunchSpec& spec, const NodeFacts& node);
+
 /// The commands of this node in `round`, by local rank. The environment is torchrun's: see
 /// worker_sdk/worker_env.hpp.
 std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& round,

@@ -85,8 +85,8 @@ Result<std::vector<std::string>> spell_out(const std::vector<std::string>& words
     spelled.push_back(spelling);
     if (option->option->is_flag()) {
       if (option->value) return usage(spelling + " takes no value, in '" + *word + "'");
-    } else if (option->value) {
-      spelled.push_back(*option->value);
+    } else if (option->value || !option->option->bare.empty()) {
+      spelled.push_back(option->value.value_or(std::string{option->option->bare}));
     } else {
       if (++word == words.end())
         return usage(spelling + " needs a value: " + std::string{option->option->value});

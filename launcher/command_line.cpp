@@ -209,7 +209,22 @@ class Interpreter {
     if (binding == "exclusive") spec_.numa_binding = NumaBinding::kExclusive;
     if (binding == "core-complex") spec_.numa_binding = NumaBinding::kCoreComplex;
     spec_.virtual_local_rank = settings_.on("virtual-local-rank");
+    if (const Result<void> warm = warm_start(); !warm) return warm.error();
     return spec_.virtual_local_rank ? enough_devices() : Result<void>{};
+  }
+
+  Result<void> warm_start() {
+    auto modules = parse_modules(settings_["warm"]);
+    if (!modules) return modules.error();
+    if (!*modules) return {};
+    if (spec_.virtual_local_rank)
+      return usage(
+          "--warm and --virtual-local-rank exclude each other: what has been imported once cannot "
+          "see another CUDA_VISIBLE_DEVICES in each worker");
+    if (settings_.on("no-python") && !settings_.on("run-path"))
+      return usage("--warm and --no-python exclude each other: only Python scripts have imports");
+    spec_.warm = WarmStart{std::move(**modules)};
+    return {};
   }
 
   /// With --virtual-local-rank every worker needs an entry of its own.

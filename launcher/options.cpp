@@ -39,6 +39,7 @@ constexpr Option kOptions[] = {
     {"role", 0, "NAME", "default", kWorkers, "role of the workers (ROLE_NAME)"},
     {"numa-binding", 0, "KIND", "", kWorkers, "bind each worker to CPUs and memory near its GPU", "node socket exclusive core-complex"},
     {"virtual-local-rank", 0, "", "", kWorkers, "every worker has LOCAL_RANK 0 and sees one GPU"},
+    {"warm", 0, "[=MODULES]", "", kWorkers, "import once, fork workers: the script's imports, or MODULES (torch,numpy)", "", "", true, true, "auto"},
     {"pty", 0, "", "", kWorkers, "workers write to a terminal even where ddprun does not", "", "", true, true},
     {"no-pty", 0, "", "", kWorkers, "workers never write to a terminal", "", "", true, true},
 

@@ -34,9 +34,12 @@ struct Option {
   std::string_view choices;  // "a b c": nothing else is accepted
   std::string_view also;     // another variable with its default, after PET_
   bool from_environment = true;
-  bool own = false;  // not one of torchrun's
+  bool own = false;       // not one of torchrun's
+  std::string_view bare;  // what it means without a value, which is never the next word
 
   bool is_flag() const { return value.empty(); }
+  /// Whether the word behind it is its value.
+  bool takes_word() const { return !is_flag() && bare.empty(); }
   /// "--nproc-per-node"
   std::string spelling() const { return "--" + std::string{name}; }
   /// "PET_NPROC_PER_NODE"; "" for an option that is only read from the command line.

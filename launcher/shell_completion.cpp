@@ -30,7 +30,7 @@ std::string bash_completion() {
   for (const Option& option : options()) {
     const std::string name = option.spelling();
     all.append(name).append(" ");
-    if (option.is_flag()) continue;
+    if (!option.takes_word()) continue;
     with_value.append(with_value.empty() ? "" : "|").append(name);
     if (option.letter) with_value += std::string{"|-"} + option.letter;
     if (takes_file(option))
@@ -75,7 +75,7 @@ std::string zsh_completion() {
   for (const Option& option : options()) {
     const std::string help = quoted(option.help, ":[]\\");
     std::string argument;
-    if (!option.is_flag()) {
+    if (option.takes_word()) {
       const std::string message = quoted(option.value, ":[]\\");
       std::string action;
       if (takes_file(option)) action = "_files -/";
@@ -95,7 +95,7 @@ std::string fish_completion() {
   for (const Option& option : options()) {
     out += fmt::format("complete -c ddprun -l {}", option.name);
     if (option.letter) out += fmt::format(" -s {}", option.letter);
-    if (!option.is_flag()) out += takes_file(option) ? " -r" : " -x";
+    if (option.takes_word()) out += takes_file(option) ? " -r" : " -x";
     if (!option.choices.empty()) out += fmt::format(" -a '{}'", option.choices);
     if (option.name == "nproc-per-node") out += " -a 'auto gpu cpu'";
     out += fmt::format(" -d '{}'\n", quoted(option.help));

@@ -285,6 +285,23 @@ std::vector<std::string> parse_texts(const Setting& setting) {
   return texts;
 }
 
+Result<std::optional<std::vector<std::string>>> parse_modules(const Setting& setting) {
+  using Modules = std::optional<std::vector<std::string>>;
+  if (!setting.given) return Modules{};
+  if (setting.text == "auto") return Modules{std::in_place};
+  std::vector<std::string> modules = parse_texts(setting);
+  const auto is_name = [](const std::string& text) {
+    const auto fits = [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_' || c == '.' || c >= 0x80;
+    };
+    return std::ranges::all_of(text, fits) && text.front() != '.' && text.back() != '.' &&
+           text.find("..") == std::string::npos;
+  };
+  if (modules.empty() || !std::ranges::all_of(modules, is_name))
+    return unexpected(setting, "expected names of Python modules, as in torch,numpy, or auto");
+  return Modules{std::move(modules)};
+}
+
 Result<RendezvousTimes> parse_rdzv_conf(const Setting& setting) {
   const auto entries = conf_entries(setting);
   if (!entries) return entries.error();

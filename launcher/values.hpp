@@ -54,6 +54,10 @@ Result<std::optional<std::set<int>>> parse_ranks(const Setting& setting);
 /// Texts between commas; ",," is a comma in a text.
 std::vector<std::string> parse_texts(const Setting& setting);
 
+/// "torch,my.package": names of Python modules; nullopt when the option is not set, none for
+/// "auto".
+Result<std::optional<std::vector<std::string>>> parse_modules(const Setting& setting);
+
 /// What --rdzv-conf says about times; keys that say something else are checked and left alone.
 struct RendezvousTimes {
   std::optional<std::chrono::milliseconds> join;       // join_timeout; of static: timeout

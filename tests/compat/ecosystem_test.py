@@ -2,9 +2,9 @@
 
     python ecosystem_test.py DDPRUN TORCHRUN [NAME...]      e.g.  ... build/ddprun torchrun lightning_fit
 
-Runs each of programs/ (or those named) with two workers under both, by the Python that runs this.
-Both must succeed or both fail, and print the same lines `RESULT ...` in any order. Exits 0, 1 if a
-program differs, or 77 if none does but one was left out because its package is missing.
+Runs each of programs/ (or those named) with two workers under torchrun, ddprun and ddprun --warm, by
+the Python that runs this. All must succeed or all fail, and print the same lines `RESULT ...` in any
+order. Exits 0, 1 if a program differs, or 77 if none does but one was left out because its package is missing.
 """
 
 import difflib
@@ -27,6 +27,7 @@ NAMES = [
     "reinit_group",
     "fsdp2_cpu",
     "dcp_checkpoint",
+    "data_loaders",
     "lightning_fit",
     "accelerate_train",
 ]
@@ -59,7 +60,7 @@ def kill_all(scratch):
 
 def launch(launcher, name):
     """Returns whether it succeeded, all its output, and the seconds it took."""
-    command = [launcher, "--standalone", "--nproc-per-node", "2", str(PROGRAMS / f"{name}.py")]
+    command = [*launcher, "--standalone", "--nproc-per-node", "2", str(PROGRAMS / f"{name}.py")]
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as written:
         environment = os.environ | {
@@ -110,15 +111,15 @@ def compare(name, launchers):
             print("\n".join("    " + line for line in run[1].splitlines()[-40:]), flush=True)
             return False
     lines = {launcher: results(run[1]) for launcher, run in runs.items()}
-    first, last = list(lines)[0], list(lines)[-1]
-    if lines[first] != lines[last]:
-        print(f"DIFFERS {name}: lines of {first} (-) and {last} (+):")
-        diff = difflib.unified_diff(lines[first], lines[last], n=0, lineterm="")
-        print("\n".join("    " + line for line in list(diff)[2:]), flush=True)
-        return False
+    first = next(iter(lines))
+    for other in lines:
+        if lines[first] != lines[other]:
+            print(f"DIFFERS {name}: lines of {first} (-) and {other} (+):")
+            diff = difflib.unified_diff(lines[first], lines[other], n=0, lineterm="")
+            print("\n".join("    " + line for line in list(diff)[2:]), flush=True)
+            return False
     seconds = ", ".join(f"{launcher} {run[2]:.1f} s" for launcher, run in runs.items())
-    equal = "equal lines" if first != last else "lines, not compared"
-    print(f"ok {name}: {len(lines[last])} {equal} ({seconds})", flush=True)
+    print(f"ok {name}: {len(lines[first])} equal lines ({seconds})", flush=True)
     return True
 
 
@@ -131,7 +132,9 @@ def main():
     names = sys.argv[3:] or NAMES
     if len(sys.argv) < 3 or not set(names) <= set(NAMES):
         sys.exit(f"{__doc__}\nThe programs: {' '.join(NAMES)}")
-    launchers = {"torchrun": executable(sys.argv[2]), "ddprun": executable(sys.argv[1])}
+    ddprun = executable(sys.argv[1])
+    launchers = {"torchrun": [executable(sys.argv[2])], "ddprun": [ddprun], "ddprun --warm": [ddprun, "--warm"]}
+    only_ddprun = {launcher: launchers[launcher] for launcher in ("ddprun", "ddprun --warm")}
     good = skipped = 0
     for name in names:
         package = PACKAGES.get(name)
@@ -139,7 +142,7 @@ def main():
             print(f"skipped {name}: there is no package {package}: run scripts/setup", flush=True)
             skipped += 1
         elif name in DDPRUN_ONLY:
-            good += compare(name, {"ddprun": launchers["ddprun"]})
+            good += compare(name, only_ddprun)
         else:
             good += compare(name, launchers)
     differ = len(names) - good - skipped

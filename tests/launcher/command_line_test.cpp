@@ -327,6 +327,20 @@ TEST_CASE_METHOD(CommandLineFixture,
   CHECK_THAT(error({"--virtual-local-rank", "--nproc=2", script()}), contains("names 1"));
 }
 
+TEST_CASE_METHOD(CommandLineFixture, "--warm names modules, or means the script's imports") {
+  CHECK_FALSE(spec({script()}).warm);
+  CHECK(spec({"--warm", script()}).warm->modules.empty());
+  CHECK(spec({"--warm=auto", script()}).warm->modules.empty());
+  CHECK(spec({"--warm=torch,my.package", script()}).warm->modules == Words{"torch", "my.package"});
+  for (const char* bad : {"--warm=", "--warm=a/b", "--warm=.a", "--warm=a..b", "--warm=a b"})
+    CHECK_THAT(error({bad, script()}), contains("expected names of Python modules"));
+  CHECK_THAT(error({"--warm", "--no-python", "other"}), contains("--warm and --no-python"));
+  CHECK_THAT(error({"--warm", "--virtual-local-rank", script()}),
+             contains("--warm and --virtual-local-rank"));
+  environment_["PET_WARM"] = "auto";
+  CHECK(spec({script()}).warm->modules.empty());
+}
+
 TEST_CASE_METHOD(CommandLineFixture,
                  "options that have no effect are named, unless a variable sets them") {
   CHECK(warnings({script()}).empty());

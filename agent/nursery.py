@@ -1,0 +1,499 @@
+# The nursery: one process per node that has imported modules once and forks the workers of every
+# round. Compiled into ddprun, which runs it as `python -u -c ... CONFIG` with a Unix socket
+# (SOCK_SEQPACKET, one JSON object a packet) as file 3 and this text as file 4. See nursery.hpp.
+#
+# Three generations, so that workers are the agent's children although the nursery forked them: the
+# nursery forks a *midwife* ahead of time, which forks the workers of one round and ends; its orphans
+# become children of the agent, a subreaper. Only then the nursery lets them go: from here on they die
+# with the agent (PR_SET_PDEATHSIG is about the parent a process has when it asks for it).
+import sys
+
+started_with = set(sys.modules)  # what any interpreter has before it looks for a script's imports
+
+import array
+import ast
+import ctypes
+import gc
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import pkgutil
+import runpy
+import signal
+import socket
+import time
+import types
+import warnings
+
+SOCKET, PROGRAM = 3, 4  # files
+PACKET_BYTES_MAX = 256 * 1024
+FILES_READ_MAX = 1000  # of the script's own, when its imports are looked for
+# What a training imports without saying so: the first optimizer does, and takes as long as torch.
+IMPORTED_LATER = {"torch": "torch._dynamo"}
+PR_SET_PDEATHSIG = 1
+MPOL_BIND, MPOL_PREFERRED_MANY = 2, 5
+HARMLESS_FILES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+# --- Talking to the agent. A byte is the character of that number: names of files are any bytes.
+
+
+def decode(text):
+    return os.fsdecode(text.encode("latin-1"))
+
+
+def send(agent, **message):
+    agent.send(json.dumps(message).encode())
+
+
+def receive(agent):
+    """The next message and its files; None when the agent has gone."""
+    packet, ancillary, _, _ = agent.recvmsg(PACKET_BYTES_MAX, socket.CMSG_SPACE(8))
+    files = array.array("i")
+    for _, _, data in ancillary:
+        files.frombytes(data)
+    return (json.loads(packet) if packet else None), list(files)
+
+
+# --- What the script imports, without running it.
+
+
+def find_in(folder, name):
+    """Where `import name` looks first: a module or package of the script's own folder."""
+    if folder is None or name in sys.builtin_module_names:
+        return None
+    spec = importlib.machinery.PathFinder.find_spec(name, [folder])
+    return spec if spec and spec.loader else None
+
+
+def find_without_importing(name, path):
+    """The file of module a.b.c, and of a package its __main__; its parents are not run."""
+    spec = None
+    for part in name.split("."):
+        prefix = spec.name + "." if spec else ""
+        spec = importlib.machinery.PathFinder.find_spec(prefix + part, path)
+        if not spec:
+            return None
+        path = spec.submodule_search_locations
+    if path is not None:
+        spec = importlib.machinery.PathFinder.find_spec(name + ".__main__", path)
+    return spec.origin if spec else None
+
+
+def top_level_imports(file):
+    """(module, names) for each import statement that always runs when `file` does."""
+    with open(file, "rb") as source:
+        tree = ast.parse(source.read())
+    for statement in tree.body:
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                yield alias.name, []
+        elif isinstance(statement, ast.ImportFrom) and statement.level == 0:
+            yield statement.module, [alias.name for alias in statement.names if alias.name != "*"]
+
+
+def imports_of_script(file, folder):
+    """All of them in their order, also those of the script's own modules, but not these."""
+    found = {}
+    own = [file]
+    for file in own:
+        try:
+            imports = list(top_level_imports(file))
+        except (OSError, SyntaxError, ValueError):
+            continue  # the worker itself will complain
+        for module, names in imports:
+            if not find_in(folder, module.partition(".")[0]):
+                found.setdefault(module, []).extend(names)
+                continue
+            mine = [find_without_importing(module, [folder])]
+            mine += [find_without_importing(f"{module}.{name}", [folder]) for name in names]
+            own += [m for m in mine if m and m.endswith(".py") and m not in own]
+        if len(own) > FILES_READ_MAX:
+            break
+    return found
+
+
+# --- Importing, and what forbids forking afterwards.
+
+
+class ReadsPlace(BaseException):
+    """A module wants to know its worker's place while it is imported, and nobody is a worker yet."""
+
+
+class WatchedEnvironment(type(os.environ)):
+    """Notices who asks for the variables that are the worker's own."""
+
+    names = frozenset()
+    read = ""
+
+    def __getitem__(self, name):
+        if name in WatchedEnvironment.names:
+            frame = sys._getframe(1)
+            while frame.f_globals.get("__name__") in ("os", "_collections_abc", "collections.abc"):
+                frame = frame.f_back
+            WatchedEnvironment.read = f"{frame.f_globals.get('__name__')} reads {name}"
+            raise ReadsPlace()
+        return super().__getitem__(name)
+
+
+def open_files():
+    files = {}
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            files[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+        except OSError:
+            pass  # the one that listed them
+    return files
+
+
+def threads_left():
+    """How many would not survive a fork. Fork-safe libraries (OpenBLAS) end theirs beforehand."""
+    if len(os.listdir("/proc/self/task")) == 1:
+        return 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return len(os.listdir("/proc/self/task")) - 1
+
+
+def children_left():
+    with open("/proc/self/task/%d/children" % os.getpid()) as children:
+        return [int(pid) for pid in children.read().split()]
+
+
+def why_not_fork(files_before):
+    """What an import has left that a forked worker would not have, or would share with others."""
+    if WatchedEnvironment.read:
+        return WatchedEnvironment.read + " as it is imported"
+    torch = sys.modules.get("torch")
+    if torch and torch.cuda.is_initialized():
+        return "it initialises CUDA as it is imported"
+    for number, file in open_files().items():
+        if number not in files_before and file not in HARMLESS_FILES:
+            return f"it leaves {file} open"
+    threads = threads_left()
+    if threads:
+        return f"it leaves {threads} thread{'s' * (threads > 1)} running"
+    if children_left():
+        return "it leaves a child process running"
+    return ""
+
+
+def shadowed(folder, before):
+    """A module that the worker would have found in the script's folder."""
+    for name in sorted({module.partition(".")[0] for module in set(sys.modules) - before}):
+        if find_in(folder, name):
+            return f"the script's folder has a module '{name}' of its own"
+    return ""
+
+
+def try_import(module, names):
+    """"" or why it failed."""
+    try:
+        __import__(module, fromlist=names)
+    except ReadsPlace:
+        pass  # why_not_fork() tells
+    except BaseException as error:
+        return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return ""
+
+
+class Config:
+    def __init__(self, text):
+        self.raw = json.loads(text)
+        self.arguments = [decode(word) for word in self.raw["arguments"]]
+        self.is_module = self.arguments[2] == "-m"
+        self.script = self.arguments[3 if self.is_module else 2]
+        self.folder = self.find_folder()
+
+    def find_folder(self):
+        """What sys.path begins with in the worker; None for nothing."""
+        if getattr(sys.flags, "safe_path", False) or sys.flags.isolated:
+            return None
+        if self.is_module:
+            return os.getcwd()
+        if pkgutil.get_importer(self.script) and not os.path.isfile(self.script):
+            return self.script
+        return os.path.dirname(os.path.realpath(self.script))
+
+    def modules(self):
+        if self.raw["modules"]:
+            wanted = {module: [] for module in self.raw["modules"]}
+        else:
+            wanted = imports_of_script(self.script_file() or "", self.folder)
+        return {module: names for module, names in wanted.items()
+                if module not in self.raw["left_out"]}
+
+    def script_file(self):
+        if not self.is_module:
+            return self.script
+        return find_without_importing(self.script, [self.folder or "."] + sys.path)
+
+    def leave_out(self, agent, module, why):
+        """What has been imported cannot be undone: starts over without it."""
+        why = why.encode(errors="replace").decode()
+        send(agent, event="left out", module=module, why=why)
+        self.raw["left_out"].append(module)
+        for child in children_left():
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        os.closerange(PROGRAM + 1, max(open_files()) + 1)
+        python = self.arguments[0]
+        os.execv(python, [python, "-u", "-c", self.raw["boot"], json.dumps(self.raw)])
+
+
+def import_all(config, agent):
+    """Imports what is wanted, or what is left of it."""
+    why = shadowed(config.folder, started_with)
+    if why:
+        send(agent, event="refused", why=why)
+        os._exit(0)
+    environment_class = os.environ.__class__
+    WatchedEnvironment.names = frozenset(config.raw["per_worker"])
+    os.environ.__class__ = WatchedEnvironment
+    imported = []
+    wanted = list(config.modules().items())
+    for module, names in wanted:  # it grows
+        if not importlib.util.find_spec(module.partition(".")[0]):
+            send(agent, event="left out", module=module, why="there is no such module")
+            continue
+        modules_before, files_before = set(sys.modules), open_files()
+        why = try_import(module, names) or why_not_fork(files_before)
+        why = why or shadowed(config.folder, modules_before)
+        if why:
+            config.leave_out(agent, module, why)
+        imported.append(module)
+        for of, later in IMPORTED_LATER.items():
+            package = getattr(sys.modules.get(of), "__path__", None)
+            known = (later, []) in wanted or later in config.raw["left_out"]
+            if package and not known and importlib.util.find_spec(later):
+                wanted.append((later, []))
+    os.environ.__class__ = environment_class
+    return imported
+
+
+# --- Forking.
+
+
+def call_itself(name):
+    with open("/proc/self/comm", "w") as comm:
+        comm.write(name)
+
+
+class Worker:
+    """What a forked process needs to become a worker."""
+
+    def __init__(self, order, files, go, agent_pid):
+        self.order = order
+        self.files = files
+        self.go = go
+        self.agent_pid = agent_pid
+
+    def settle(self, kept_files, name):
+        os.setsid()
+        for file, standard in zip(self.files, (1, 2)):
+            os.dup2(file, standard)
+        for file in open_files():
+            if file not in kept_files and file != self.go:
+                os.close(file)
+        os.environ.update({decode(key): decode(value)
+                           for key, value in self.order["environment"].items()})
+        call_itself(name)
+        self.take_place()
+        self.wait_until_adopted()
+        draw_fresh_numbers()
+
+    def take_place(self):
+        """May it run on those CPUs at all? Its memory's place is a wish."""
+        cpus, nodes = self.order["cpus"], self.order["memory_nodes"]
+        try:
+            if cpus:
+                os.sched_setaffinity(0, cpus)
+        except OSError as error:
+            os.write(2, f"ddprun: cannot run on CPUs {cpus}: {error.strerror}\n".encode())
+            os._exit(126)
+        if not nodes:
+            return
+        bits = 8 * ctypes.sizeof(ctypes.c_ulong)
+        mask = (ctypes.c_ulong * (max(nodes) // bits + 2))()
+        for node in nodes:
+            mask[node // bits] |= 1 << node % bits
+        for mode in (MPOL_PREFERRED_MANY, MPOL_BIND):  # kernels before 5.15 know the second only
+            if libc.syscall(ctypes.c_long(self.order["set_mempolicy"]), ctypes.c_long(mode), mask,
+                            ctypes.c_ulong(8 * ctypes.sizeof(mask))) == 0:
+                return
+
+    def wait_until_adopted(self):
+        if not os.read(self.go, 1):
+            os._exit(127)  # the nursery has died meanwhile
+        os.close(self.go)
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != self.agent_pid:
+            os._exit(127)
+
+
+def draw_fresh_numbers():
+    """What every process of its own draws as it imports these; `random` does it after a fork."""
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()
+    if "torch" in sys.modules:
+        sys.modules["torch"].default_generator.seed()
+    if "multiprocessing.process" in sys.modules:
+        sys.modules["multiprocessing.process"].current_process().authkey = os.urandom(32)
+
+
+def end_with(parent):
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(127)
+
+
+def deliver(agent, agent_pid, go, count):
+    """The midwife: forks one round's workers, each of which returns from here."""
+    while True:
+        order, files = receive(agent)
+        if order is None:
+            os._exit(1)
+        pid = os.fork()
+        if pid == 0:
+            return Worker(order, files, go, agent_pid)
+        for file in files:
+            os.close(file)
+        os.write(count, b"1")
+        send(agent, event="forked", worker=order["worker"], pid=pid)
+        if order["last"]:
+            os._exit(0)
+
+
+def serve(agent, agent_pid):
+    """Round after round; returns in the workers."""
+    nursery = os.getpid()
+    while True:
+        (go, let_go), (counted, count) = os.pipe(), os.pipe()
+        midwife = os.fork()
+        if midwife == 0:
+            os.close(let_go)
+            os.close(counted)
+            end_with(nursery)
+            call_itself("dpr-midwife")
+            return deliver(agent, agent_pid, go, count)
+        os.close(go)
+        os.close(count)
+        if os.waitpid(midwife, 0)[1] != 0:
+            os._exit(1)  # the workers it has forked end, too: nobody lets them go
+        workers = b"".join(iter(lambda: os.read(counted, 4096), b""))
+        os.write(let_go, workers)  # a byte for each; they are the agent's children now
+        os.close(let_go)
+        os.close(counted)
+        send(agent, event="let go")
+
+
+# --- Being the worker: as `python -u SCRIPT` and `python -u -m MODULE` do it.
+
+
+def show_as(arguments):
+    """What ps shows: this process was started with another command line. See setproctitle(3)."""
+    with open("/proc/self/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    begin, end = int(fields[45]), int(fields[46])
+    text = b" ".join(os.fsencode(word) for word in arguments)
+    if begin and len(text) + 2 <= end - begin:
+        ctypes.memset(begin, 0, end - begin)
+        ctypes.memmove(begin, text, len(text))
+        ctypes.memset(end - 1, 1, 1)  # tells the kernel that it is no list of words any more
+
+
+def fresh_main():
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__builtins__=sys.modules["builtins"], __package__=None, __spec__=None)
+    if sys.version_info < (3, 14):
+        main.__annotations__ = {}
+    sys.modules["__main__"] = main
+    return main
+
+
+def run_script(script, main):
+    path = os.path.join(os.getcwd(), script)
+    try:
+        with io.open_code(path) as file:
+            text = file.read()
+    except OSError as error:
+        sys.stderr.write(f"{sys.executable}: can't open file '{path}': [Errno {error.errno}] {error.strerror}\n")
+        raise SystemExit(2)
+    compiled = text.startswith(importlib.util.MAGIC_NUMBER)
+    loader = importlib.machinery.SourcelessFileLoader if compiled else importlib.machinery.SourceFileLoader
+    main.__dict__.update(__file__=path, __cached__=None, __loader__=loader("__main__", path))
+    code = pkgutil.read_code(io.BytesIO(text)) if compiled else compile(text, path, "exec", dont_inherit=True)
+    exec(code, main.__dict__)
+
+
+def run_program(config, arguments):
+    words = [decode(word) for word in arguments]
+    if hasattr(sys, "orig_argv"):
+        words[0] = sys.orig_argv[0]  # the interpreter itself, where the program only starts it
+        sys.orig_argv[:] = words
+    show_as(words)
+    sys.argv[:] = words[2:]
+    if config.is_module:
+        del sys.argv[1]
+    if config.folder is not None:
+        sys.path.insert(0, config.folder)
+    main = fresh_main()
+    try:
+        if config.is_module:
+            runpy._run_module_as_main(config.script)
+        elif config.folder == config.script:
+            runpy._run_module_as_main("__main__", False)
+        else:
+            run_script(config.script, main)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        give_up(error)
+
+
+def give_up(error):
+    """As the interpreter ends with an exception, but without a word of this file."""
+    traceback = error.__traceback__
+    while traceback and traceback.tb_frame.f_globals is globals():
+        traceback = traceback.tb_next
+    sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+    if not isinstance(error, KeyboardInterrupt):
+        raise SystemExit(1)
+    sys.excepthook = lambda *_: None
+    raise error  # for the interpreter to end by SIGINT
+
+
+def begin():
+    """Returns in a worker, which runs from here with as few of our frames below it as can be."""
+    if sys.path and sys.path[0] == "":
+        del sys.path[0]  # of -c
+    agent_pid = os.getppid()
+    config = Config(sys.argv[1])
+    agent = socket.socket(fileno=SOCKET)
+    with open("/proc/self/comm") as comm:
+        name = comm.read().strip()
+    call_itself("dpr-nursery")  # `killall python3` is not meant for it
+    show_as(["ddprun-nursery:", *config.arguments])
+    began = time.monotonic()
+    files_before = set(open_files()) - {SOCKET, PROGRAM}
+    imported = import_all(config, agent)
+    kept_files = (files_before | set(open_files())) - {SOCKET, PROGRAM}
+    send(agent, event="ready", modules=imported, seconds=time.monotonic() - began)
+    gc.collect()
+    gc.freeze()  # whatever a worker's garbage collector does not touch stays shared
+    worker = serve(agent, agent_pid)
+    agent.detach()  # settle() closes it
+    worker.settle(kept_files, name)
+
+    return config, worker.order["arguments"]
+
+
+run_program(*begin())

@@ -1,0 +1,38 @@
+// What the agent and the nursery (nursery.py) tell each other: one JSON object a packet. Pure.
+//
+// JSON is Unicode, and file names are bytes: a byte is the character of that number.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "agent/child_process.hpp"
+#include "agent/launch_spec.hpp"
+#include "agent/worker_plan.hpp"
+
+namespace ddprun {
+
+// clang-format off
+struct LeftOut { std::string module; std::string why; };  // to be imported by every worker
+struct NurseryRefuses { std::string why; };               // and ends
+struct NurseryReady { std::vector<std::string> modules; double seconds; };
+struct Forked { std::size_t worker; pid_t pid; };  // waits to be let go
+struct LetGo {};  // all workers of the round have been: they are this process's children
+using NurseryEvent = std::variant<LeftOut, NurseryRefuses, NurseryReady, Forked, LetGo>;
+// clang-format on
+
+/// Errors: kInvalid.
+Result<NurseryEvent> decode_nursery_event(std::string_view packet);
+
+/// The command of this node's nursery: the interpreter of the workers with its options, and the
+/// environment of the workers as far as it is the same for all of every round.
+Command plan_nursery(const LaunchSpec& spec, const NodeFacts& node);
+
+/// The order to fork worker number `index` of a round, which is to become `worker`. `nursery`: the
+/// command that plan_nursery() made.
+std::string encode_order(const Command& worker, std::size_t index, bool last,
+                         const Command& nursery);
+
+}  // namespace ddprun

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Whoever of agent, nursery, midwife and workers is killed, in whatever order: the job goes on or ends,
+# and nobody is left over.
+. "$(dirname "$0")/lib.sh"
+
+[ -n "$(command -v python3)" ] || skip "there is no python3"
+python3 -c 'import ctypes, sys; sys.exit(sys.version_info < (3, 9))' || skip "python3 is too old"
+unset PYTHON_EXEC VIRTUAL_ENV
+mkdir "$scratch/lib"
+export PYTHONPATH=$scratch/lib PYTHONDONTWRITEBYTECODE=1
+echo 'importer = open("/proc/self/comm").read().strip()' >"$scratch/lib/good.py"
+
+# Every worker has a helper in a session of its own. All of them keep $alive open.
+cat >"$scratch/train.py" <<'PY'
+import good
+import os, subprocess, sys
+alive = os.open(os.environ["alive"], os.O_WRONLY)
+subprocess.Popen(["sleep", "1000"], start_new_session=True, pass_fds=[alive])
+with open(os.environ["ready"], "w") as ready:
+    ready.write(f"{os.environ['RANK']} {os.getpid()} {good.importer}\n")
+if os.environ["TORCHELASTIC_RESTART_COUNT"] == os.environ.get("last_attempt"):
+    sys.exit(0)
+os.read(os.open(os.environ["never"], os.O_RDWR), 1)
+PY
+export never=$scratch/never
+mkfifo "$never"
+
+declare -a worker_pids importers
+wait_for_workers() { # N
+  local i rank
+  for ((i = 0; i < $1; i++)); do
+    read -r -t 60 -u 7 rank pid_of importer || fail "worker $i of $1 did not start"
+    worker_pids[rank]=$pid_of importers[rank]=$importer
+  done
+}
+forked() { # by the nursery, all of them
+  [ "$(printf '%s\n' "${importers[@]}" | sort -u)" = "$1" ] || fail "imported by ${importers[*]}"
+}
+# ready_nursery: sets $mother and $midwife. One that has its midwife has made its imports.
+ready_nursery() {
+  local i
+  for ((i = 0; i < 300; i++)); do
+    if mother=$(pgrep -P "$pid" -x dpr-nursery) && midwife=$(pgrep -P "$mother" -x dpr-midwife); then
+      return
+    fi
+    sleep 0.1
+  done
+  fail "there is no nursery"
+}
+gone() {
+  timeout 60 tail -s 0.02 --pid="$1" -f /dev/null || fail "process $1 is still alive"
+}
+
+# A worker: all are forked again.
+watch_lives
+exec 8>"$alive" # between two attempts nobody else has it open
+last_attempt=3 start --warm --nproc-per-node 2 --max-restarts 9 "$scratch/train.py"
+wait_for_workers 2
+forked dpr-nursery
+kill -KILL "${worker_pids[1]}"
+wait_for_workers 2
+forked dpr-nursery
+
+# The nursery: its workers stay, and another one is there for the next attempt.
+ready_nursery
+first=$mother
+kill -KILL "$first"
+gone "$first"
+ready_nursery
+[ "$first" != "$mother" ] || fail "the nursery has survived"
+for worker in "${worker_pids[@]}"; do [ -e "/proc/$worker" ] || fail "a worker has died with it"; done
+kill -KILL "${worker_pids[0]}"
+wait_for_workers 2
+forked dpr-nursery
+says err "--warm: the nursery was killed by SIGKILL (signal 9): starting another"
+
+# A midwife takes the nursery with it, which is the same. With the workers at the same time: whether
+# they are forked or not, they start.
+ready_nursery
+kill -KILL "$midwife" "${worker_pids[@]}"
+wait_for_workers 2
+ends 0
+exec 8>&-
+all_dead
+says err "--warm: the nursery exited with code 1: starting another"
+
+# The agent: everybody goes, with the nursery alive or dead, and with a worker dead or alive.
+for victims in "agent" "nursery agent" "agent nursery" "worker agent" "nursery worker agent" "midwife agent"; do
+  watch_lives
+  while read -r -t 0 -u 7; do read -r -u 7 _; done # of workers that were started again
+  start --warm --nproc-per-node 2 --max-restarts 9 "$scratch/train.py"
+  wait_for_workers 2
+  ready_nursery
+  for victim in $victims; do
+    case $victim in
+      agent) kill -KILL "$pid" ;;
+      nursery) kill -KILL "$mother" 2>/dev/null || true ;;
+      midwife) kill -KILL "$midwife" ;;
+      worker) kill -KILL "${worker_pids[0]}" ;;
+    esac
+  done
+  ends 137
+  all_dead
+  gone "$mother"
+  gone "$midwife"
+  [ -z "$(pgrep -f "ddprun-nursery: .*$scratch")" ] || fail "a nursery is left after $victims"
+done
+
+# A stopped job leaves nothing, either.
+watch_lives
+start --warm --nproc-per-node 2 "$scratch/train.py"
+wait_for_workers 2
+ready_nursery
+kill -TERM "$pid"
+ends 143
+[ ! -e "/proc/$mother" ] || fail "the nursery has outlived ddprun"
+[ ! -e "/proc/$midwife" ] || fail "the midwife has outlived ddprun"
+all_dead
