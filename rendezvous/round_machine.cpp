@@ -97,7 +97,7 @@ void RoundMachine::receive(const NodeId& id, const AgentMessage& message, TimePo
       [](const WhoIsThere&) {},  // the server answers it
       [&](const WorkerFailed& m) { fail(node, m); },
       [&](const WorkersFinished& m) { finish(node, m); },
-      [&](const WorkersStopped& m) { stopped(node, m); },
+      [&](const WorkersStopped& m) { stopped(node, m); }, [&](const Preempt& m) { preempt(m); },
       [&](const Leave& m) { lose(id, m.reason); });
 }
 
@@ -152,6 +152,13 @@ void RoundMachine::stopped(Node& node, const WorkersStopped& report) {
     nodes_.set_phase(node, Phase::kReady);
 }
 
+/// Every node is told by its scheduler; the first word of it is enough.
+void RoundMachine::preempt(const Preempt& report) {
+  if (verdict_ || state_ == State::kEnded) return;
+  verdict_ = EndJob{EndJob::Outcome::kPreempted, attempt_, report.reason, {}};
+  if (state_ == State::kRunning) begin_stop(report.reason, report.checkpoint_ms);
+}
+
 void RoundMachine::lose(const NodeId& id, const std::string& reason) {
   Node* const node = nodes_.find(id);
   if (node == nullptr) return;
@@ -179,6 +186,7 @@ void RoundMachine::advance(TimePoint now) {
     if (verdict_) return end(*verdict_);
     gather(now);
   }
+  if (state_ == State::kGathering && verdict_) return end(*verdict_);
   if (state_ == State::kRunning && nodes_.count(Phase::kRunning) == 0)
     return end({EndJob::Outcome::kFinished, attempt_, "", {}});
   if (state_ != State::kGathering) return;
@@ -187,12 +195,12 @@ void RoundMachine::advance(TimePoint now) {
   if (below_min && now >= gathering_since_ + rules_.join_timeout) end(timed_out());
 }
 
-void RoundMachine::begin_stop(const std::string& reason) {
+void RoundMachine::begin_stop(const std::string& reason, std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
   nodes_.for_each([&](Node& node) {
     if (node.phase() != Phase::kRunning && node.phase() != Phase::kFinished) return;
     nodes_.set_phase(node, Phase::kStopping);
-    send(node.id(), StopRound{round_, reason});
+    send(node.id(), StopRound{round_, reason, checkpoint_ms});
   });
 }
 
