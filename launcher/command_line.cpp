@@ -345,6 +345,7 @@ Result<CommandLine> interpret_in(const SlurmAllocation& allocation, const Argume
   if (*start) {  // what is wrong with the command line is said here, once
     place.nodes = (*start)->nodes;
     place.first_host = "localhost";
+    place.port = kC10dPort;
   }
   auto launch = interpret_at(place, arguments, surroundings);
   if (!launch) return launch.error();

@@ -1,12 +1,21 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # scratch and keepers are those of lib.sh and hosts.sh
 # A real Slurm on the hosts of hosts.sh: slurmd on each, slurmctld and munged on one more, ctl, where
 # users sit. A test sources this file after lib.sh and hosts.sh.
 #
 # Debian's programs look for their files in fixed directories. On a host these are covered by
 # directories of the test's own, so that it needs no configuration outside and disturbs no other Slurm.
 slurm=$scratch/slurm
-seconds_left=560 # Slurm's clocks tick in seconds and minutes
+export seconds_left=560 # Slurm's clocks tick in seconds and minutes
 unset SLURM_CONF
+
+fail() {
+  local file
+  for file in "$slurm"/out/*; do
+    [ ! -s "$file" ] || { echo "--- output of job ${file##*/}" && tail -n 60 "$file"; }
+  done
+  echo "FAILED: $*"
+  exit 1
+}
 
 # need_slurm N: nodes h1 to hN, each with 72 CPUs and 4 GPUs, which are made up.
 need_slurm() {
@@ -125,10 +134,7 @@ job_ends() { # JOB STATE: it does, in that state
 job_says() { grep -qE -- "$2" "$slurm/out/$1" || job_failed "$1" "it does not say '$2'"; }
 job_says_not() { ! grep -qE -- "$2" "$slurm/out/$1" || job_failed "$1" "it says '$2'"; }
 wait_until_job_says() { until_true "job $1 says '$2'" grep -qE -- "$2" "$slurm/out/$1"; }
-job_failed() {
-  tail -n 60 "$slurm/out/$1"
-  fail "job $1: $2"
-}
+job_failed() { fail "job $1: $2"; }
 
 # no_process_of TEXT: none whose command line has it is left on any node.
 no_process_of() {
