@@ -1,6 +1,7 @@
 #include "rendezvous/round_machine.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "rendezvous/match.hpp"
@@ -32,6 +33,14 @@ std::optional<std::string> difference(const RoundRules& rules, const Join& join)
   if (our == ours.end()) return std::nullopt;
   return "options differ between the nodes: '" + *our + "' at the coordinator, '" + *their +
          "' on " + join.host;
+}
+
+/// Schedulers send their warning to every process, and a worker that does not handle it may die of
+/// it before its agent has told of the warning.
+bool is_schedulers_doing(const EndJob& verdict) {
+  if (!verdict.failure) return false;
+  const int signal = verdict.failure->status.signal;
+  return signal == SIGTERM || signal == SIGUSR1 || signal == SIGUSR2;
 }
 
 }  // namespace
@@ -154,7 +163,7 @@ void RoundMachine::stopped(Node& node, const WorkersStopped& report) {
 
 /// Every node is told by its scheduler; the first word of it is enough.
 void RoundMachine::preempt(const Preempt& report) {
-  if (verdict_ || state_ == State::kEnded) return;
+  if (state_ == State::kEnded || (verdict_ && !is_schedulers_doing(*verdict_))) return;
   verdict_ = EndJob{EndJob::Outcome::kPreempted, attempt_, report.reason, {}};
   if (state_ == State::kRunning) begin_stop(report.reason, report.checkpoint_ms);
 }

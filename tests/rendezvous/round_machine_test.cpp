@@ -1,6 +1,7 @@
 #include "rendezvous/round_machine.hpp"
 
 #include <algorithm>
+#include <csignal>
 
 #include "rendezvous/natural_order.hpp"
 #include "tests/support/catch.hpp"
@@ -449,6 +450,16 @@ TEST_CASE_METHOD(RoundFixture, "a job that has failed stays failed when its end 
   says("a", Preempt{"SIGUSR1", 60'000});
   says("a", WorkersStopped{1});
   CHECK(order<EndJob>("a")->outcome == EndJob::Outcome::kFailed);
+}
+
+TEST_CASE_METHOD(RoundFixture,
+                 "a worker that dies of the warning itself is no failure of the job") {
+  job({.nodes_min = 1, .nodes_max = 1});
+  joins("a");
+  says("a", WorkerFailed{1, WorkerFailure{.status = {.signal = SIGUSR1}}});
+  says("a", Preempt{"SIGUSR1", 60'000});
+  says("a", WorkersStopped{1});
+  CHECK(order<EndJob>("a")->outcome == EndJob::Outcome::kPreempted);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ done
 # Signals that srun would not hand on.
 cat >"$slurm/polite.sh" <<'SH'
 trap 'echo "$RANK was asked"; exit 0' USR1
+trap '' TERM # Slurm sends its signals to every process of a step
 echo "$(uname -n) $RANK $WORLD_SIZE $$" >"$ready"
 while :; do sleep 0.1; done
 SH
