@@ -17,5 +17,6 @@ has_learned "$job"
 job_says_not "$job" "restart 1 of"
 [ "$(field "$job" Restarts)" = 0 ] || job_failed "$job" "it was queued again"
 
-# What it left on the node that was cut off ends by itself: the agent there misses its coordinator.
+# What is left on the node ends as soon as Slurm sees it again.
+heal h3
 no_process_of train_digits

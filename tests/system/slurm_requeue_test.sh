@@ -10,8 +10,9 @@ nothing_lost() { # JOB
   local before after
   before=$(grep -B 1000 -m 1 '^resumed at' "$slurm/out/$1" | sed -nE 's|^epoch ([0-9]+)/.*|\1|p' | tail -n 1)
   after=$(sed -nE 's/^resumed at epoch ([0-9]+) .*/\1/p' "$slurm/out/$1" | head -n 1)
-  [ -n "$before" ] && [ "$((after - before))" -ge 0 ] && [ "$((after - before))" -le 1 ] ||
+  if [ -z "$before" ] || [ "$after" -lt "$before" ] || [ "$after" -gt "$((before + 1))" ]; then
     job_failed "$1" "epoch '$before' was the last one, and it resumed at '$after'"
+  fi
 }
 goes_on() { # JOB
   job_ends "$1" COMPLETED

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # tests use what is set here; slurm is of slurm.sh
 # The training of the digits, as the batch scripts of scripts/slurm run it. Sourced after slurm.sh.
 python=${DDPRUN_TORCH_ENV:-}/bin/python
 train_digits=$(dirname "$DDPRUN")/train_digits
