@@ -77,7 +77,7 @@ class Training {
       const EpochResult result = train_epoch(epoch);
       checkpointer_.save(*network_, optimizer_, {.step = epoch + 1, .epoch = epoch + 1});
       report(epoch + 1, epoch + 1 - first, result, Clock::now() - start);
-      if (told_to_end()) return;
+      if (told_to_end()) return checkpointer_.wait();
     }
     group_.barrier();
     if (group_.rank() != 0) return;
@@ -124,7 +124,7 @@ class Training {
     return {loss_sum / steps, images / took.count()};
   }
 
-  /// The scheduler wants the node, and the checkpoint is written; all ranks answer the same.
+  /// The scheduler wants the node; all ranks answer the same.
   bool told_to_end() {
     auto asked = torch::tensor({request_.requested() ? 1 : 0}, group_.device());
     group_.all_reduce(asked, c10d::ReduceOp{c10d::ReduceOp::MAX});
