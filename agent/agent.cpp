@@ -54,17 +54,24 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       node_{std::move(node)},
       consoles_{consoles},
       pool_{std::min({spec_.workers, node_.usable_cpus, kSpawnThreadsMax})},
-      machine_{
-          {spec_.workers, spec_.shutdown_timeout, spec_.rules.heartbeat_timeout, spec_.rejoin}},
+      machine_{{spec_.workers, spec_.shutdown_timeout, spec_.rules.heartbeat_timeout, spec_.rejoin,
+                spec_.preempt_timeout, spec_.checkpoint_signal}},
       signals_{executor},
+      preemption_{executor},
       passed_on_{executor},
       alarm_{executor, TimePoint::max()},
       beat_{executor},
       wake_{executor, TimePoint::max()} {
+  const auto is_of = [](const std::vector<int>& signals, int signal) {
+    return std::ranges::count(signals, signal) > 0;
+  };
+  for (const int signal : spec_.preempt_signals)
+    if (!is_ignored(signal)) preemption_.add(signal);
   for (const int signal : spec_.stop_signals)
-    if (!is_ignored(signal)) signals_.add(signal);
+    if (!is_ignored(signal) && !is_of(spec_.preempt_signals, signal)) signals_.add(signal);
   for (const int signal : kPassedOn)
-    if (!is_ignored(signal) && std::ranges::count(spec_.stop_signals, signal) == 0)
+    if (!is_ignored(signal) && !is_of(spec_.stop_signals, signal) &&
+        !is_of(spec_.preempt_signals, signal))
       passed_on_.add(signal);
 }
 
@@ -75,11 +82,13 @@ asio::awaitable<AgentEnd> Agent::run() {
     nursery_->begin();
   }
   co_spawn(executor_, watch_signals(), report_failure("waiting for signals"));
+  co_spawn(executor_, watch_preemption(), report_failure("waiting for the scheduler's signals"));
   co_spawn(executor_, pass_on_signals(), report_failure("handing on signals"));
   co_spawn(executor_, ring_alarm(), report_failure("the agent's clock"));
   co_spawn(executor_, stay_connected(), report_failure("talking to the coordinator"));
   co_await ended();
   signals_.cancel();
+  preemption_.cancel();
   passed_on_.cancel();
   alarm_.cancel();
   beat_.cancel();
@@ -160,7 +169,10 @@ void Agent::order_received(const CoordinatorMessage& message) {
     spdlog::warn("round {} has its {} nodes: this one waits as a spare", spare->round,
                  spare->nodes);
   else if (const auto* stop = std::get_if<StopRound>(&message))
-    spdlog::warn("{}: stopping all workers", stop->reason);
+    spdlog::warn("{}: {}", stop->reason,
+                 stop->checkpoint_ms > 0 ? fmt::format("workers have {} s for a checkpoint",
+                                                       (stop->checkpoint_ms + 999) / 1000)
+                                         : "stopping all workers");
 }
 
 void Agent::tell_of_wait(const Waiting& waiting) {
@@ -193,6 +205,15 @@ asio::awaitable<void> Agent::watch_signals() {
     if (error) co_return;
     spdlog::warn("{} received: stopping the workers of this node", signal_name(signal));
     step(StopSignal{signal});
+  }
+}
+
+asio::awaitable<void> Agent::watch_preemption() {
+  while (!end_) {
+    const auto [error, signal] = co_await preemption_.async_wait(as_tuple(use_awaitable));
+    if (error) co_return;
+    spdlog::info("{} received: the scheduler announces the end", signal_name(signal));
+    step(EndAnnounced{signal});
   }
 }
 
@@ -230,6 +251,11 @@ void Agent::perform(const GroupAction& action) {
       action,  //
       [&](const StartWorkers& a) { start_workers(a.round); },
       [&](const SignalWorkers& a) { signal_workers(a); },
+      [&](const AskForCheckpoint& a) {
+        stopping_ = true;
+        for (const auto& worker : workers_)
+          if (!worker->ended) worker->process.signal(a.signal);
+      },
       [&](const SweepTree&) {
         co_spawn(executor_, sweep_tree(), report_failure("cleaning up after workers"));
       },

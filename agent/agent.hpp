@@ -65,6 +65,7 @@ class Agent {
   asio::awaitable<void> receive_orders();
   asio::awaitable<void> beat(std::shared_ptr<Channel> channel, std::chrono::milliseconds interval);
   asio::awaitable<void> watch_signals();
+  asio::awaitable<void> watch_preemption();
   asio::awaitable<void> pass_on_signals();
   asio::awaitable<void> ring_alarm();
   asio::awaitable<void> watch(std::shared_ptr<Worker> worker);
@@ -108,6 +109,7 @@ class Agent {
   OomCounters oom_before_;
   std::optional<HeartbeatBoard> heartbeats_;  // of this round's workers
   asio::signal_set signals_;
+  asio::signal_set preemption_;
   asio::signal_set passed_on_;
   asio::steady_timer alarm_;
   asio::steady_timer beat_;

@@ -273,6 +273,8 @@ asio::awaitable<ExitStatus> ChildProcess::wait() {
   co_return exit_status(info);
 }
 
+void ChildProcess::signal(int number) const { kill(pid_, number); }
+
 void ChildProcess::signal_group(int signal) const {
   // A process that is still on its way to setsid() has no group yet: then it alone is meant.
   if (kill(-pid_, signal) != 0) kill(pid_, signal);

@@ -56,6 +56,9 @@ class ChildProcess {
   /// Resolves when the process has ended.
   asio::awaitable<ExitStatus> wait();
 
+  /// To this process alone.
+  void signal(int number) const;
+
   /// To every process of its group. Harmless after the end.
   void signal_group(int signal) const;
 

@@ -27,6 +27,7 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
         exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, e.reason}, SIGTERM, now);
       },
       [&](const StopSignal& e) { request_stop(e.signal, now); },
+      [&](const EndAnnounced& e) { announce_end(e.signal, now); },
       [&](const PassOn& e) {
         if (state_ == State::kRunning || state_ == State::kStopping)
           actions_.push_back(SignalWorkers{e.signal, false});
@@ -47,7 +48,11 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [](const Coordinator&) {},  // nobody has asked
       [&](const StartRound& m) { start(m); },
       [&](const StopRound& m) {
-        if (m.round == round_ && state_ == State::kRunning) stop(SIGTERM, now);
+        if (m.round != round_ || state_ != State::kRunning) return;
+        if (m.checkpoint_ms > 0)
+          stop_after_checkpoint(std::chrono::milliseconds{m.checkpoint_ms}, now);
+        else
+          stop(SIGTERM, now);
       },
       [&](const EndJob& m) {
         exit_with({AgentEnd::Why::kJobEnded, m, 0, ""}, SIGTERM, now);
@@ -92,14 +97,40 @@ void GroupMachine::request_stop(int signal, TimePoint now) {
   }
 }
 
+/// The whole job has to end, so that it can go on later: the coordinator tells all nodes.
+void GroupMachine::announce_end(int signal, TimePoint now) {
+  const std::string reason = signal_name(signal) + " announces the end of this run";
+  if (!connected_)  // there is nobody yet, or nobody any more, to end it together with
+    return exit_with(
+        {AgentEnd::Why::kJobEnded, {EndJob::Outcome::kPreempted, 0, reason, {}}, 0, ""}, SIGTERM,
+        now);
+  const bool again = announced_ && now - *announced_ >= kOneAnnouncement;
+  if (again && signal == SIGTERM) return request_stop(signal, now);
+  if (announced_) return;
+  announced_ = now;
+  const auto time = signal == SIGTERM ? std::min(rules_.preempt_timeout, kCheckpointAfterSigterm)
+                                      : rules_.preempt_timeout;
+  tell(Preempt{reason, time.count()});
+}
+
+/// Workers may end by themselves once they have written it, with whatever code.
+void GroupMachine::stop_after_checkpoint(std::chrono::milliseconds time, TimePoint now) {
+  state_ = State::kStopping;
+  if (alive_ == 0) return sweep();
+  asked_ = true;
+  actions_.push_back(AskForCheckpoint{rules_.checkpoint_signal});
+  alarm_ = now + time;
+}
+
 void GroupMachine::exit_with(AgentEnd end, int signal, TimePoint now) {
   if (!end_) end_ = std::move(end);  // the first reason is the one that users want to know
-  if (state_ == State::kRunning) stop(signal, now);
+  if (state_ == State::kRunning || asked_) stop(signal, now);
   if (state_ == State::kIdle) after_sweep();
 }
 
 void GroupMachine::stop(int signal, TimePoint now) {
   state_ = State::kStopping;
+  asked_ = false;
   if (alive_ == 0) return sweep();
   actions_.push_back(SignalWorkers{signal});
   actions_.push_back(SignalWorkers{SIGCONT});  // a worker that is suspended gets its chance, too
@@ -108,6 +139,7 @@ void GroupMachine::stop(int signal, TimePoint now) {
 
 void GroupMachine::sweep() {
   state_ = State::kSweeping;
+  asked_ = false;
   alarm_.reset();
   killed_ = false;
   actions_.push_back(SweepTree{});
@@ -172,6 +204,11 @@ void GroupMachine::alarm(TimePoint now) {
 
 void GroupMachine::end_grace(TimePoint now) {
   if (state_ != State::kStopping) return;
+  if (asked_) {
+    actions_.push_back(Warn{"no checkpoint within the time that was left for it: stopping " +
+                            std::to_string(alive_) + " workers"});
+    return stop(SIGTERM, now);
+  }
   if (!killed_) {
     killed_ = true;
     actions_.push_back(SignalWorkers{SIGKILL});

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <optional>
 #include <string>
 #include <variant>
@@ -30,12 +31,20 @@ struct GroupRules {
   std::chrono::milliseconds heartbeat_timeout{
       5'000};           // silence after which the coordinator is lost
   bool rejoin = false;  // it may come back: join again, rather than end
+  std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
+  int checkpoint_signal = SIGUSR1;                    // asks a worker for one
 };
 
 /// A second stop signal this soon after the first is the same request: Slurm sends SIGTERM twice.
 inline constexpr std::chrono::milliseconds kOneRequest{300};
 /// What a second stop signal leaves of the grace.
 inline constexpr std::chrono::milliseconds kShortGrace{3'000};
+/// What a checkpoint may take after SIGTERM, which schedulers send before they kill: in Slurm
+/// KillWait later, usually 30 s (https://slurm.schedmd.com/slurm.conf.html).
+inline constexpr std::chrono::milliseconds kCheckpointAfterSigterm{20'000};
+/// More announcements of the end in this time are the same one: Slurm's steps and its batch script
+/// each get theirs.
+inline constexpr std::chrono::milliseconds kOneAnnouncement{5'000};
 /// How long a process may take to vanish after SIGKILL before it is given up with a warning.
 inline constexpr std::chrono::milliseconds kKillTimeout{10'000};
 
@@ -47,20 +56,23 @@ struct Connected {};                         // a connection to the coordinator 
 struct CoordinatorLost { std::string reason; };         // that connection has ended
 struct CoordinatorUnreachable { std::string reason; };  // and there will be no other
 struct StopSignal { int signal; };
+struct EndAnnounced { int signal; };         // by the scheduler: time for a checkpoint
 struct PassOn { int signal; };               // meant for the workers, not for ddprun
 struct Alarm {};                             // next_alarm() has come
 using GroupEvent = std::variant<Ordered, WorkerExited, TreeGone, Connected, CoordinatorLost,
-                                CoordinatorUnreachable, StopSignal, PassOn, Alarm>;
+                                CoordinatorUnreachable, StopSignal, EndAnnounced, PassOn,
+                                Alarm>;
 
 struct StartWorkers { StartRound round; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
+struct AskForCheckpoint { int signal; };                    // those themselves, not their children
 struct SweepTree {};                    // kill and reap all that workers left behind, then TreeGone
 struct Tell { AgentMessage message; };  // the coordinator
 struct Disconnect {};                   // it is silent: end the connection
 struct Rejoin {};                       // connect and join anew, as a fresh node
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
-using GroupAction = std::variant<StartWorkers, SignalWorkers, SweepTree, Tell, Disconnect, Rejoin,
+using GroupAction = std::variant<StartWorkers, SignalWorkers, AskForCheckpoint, SweepTree, Tell, Disconnect, Rejoin,
                                  Warn, Exit>;
 // clang-format on
 
@@ -80,6 +92,8 @@ class GroupMachine {
   void start(const StartRound& order);
   void exited(const WorkerFailure& how);
   void request_stop(int signal, TimePoint now);
+  void announce_end(int signal, TimePoint now);
+  void stop_after_checkpoint(std::chrono::milliseconds time, TimePoint now);
   void stop(int signal, TimePoint now);
   void sweep();
   void after_sweep();
@@ -97,10 +111,12 @@ class GroupMachine {
   bool failure_told_ = false;
   std::optional<AgentEnd> end_;  // set: exit once nothing of the round is alive
   bool connected_ = false;
-  bool rejoining_ = false;          // once nothing of the round is alive
-  TimePoint last_heard_;            // the coordinator
-  std::optional<TimePoint> alarm_;  // the end of the workers' grace
-  bool killed_ = false;             // SIGKILL is out, the alarm means giving up
+  bool rejoining_ = false;              // once nothing of the round is alive
+  TimePoint last_heard_;                // the coordinator
+  std::optional<TimePoint> alarm_;      // the end of the workers' grace
+  bool killed_ = false;                 // SIGKILL is out, the alarm means giving up
+  bool asked_ = false;                  // for a checkpoint, the alarm means stopping
+  std::optional<TimePoint> announced_;  // when the scheduler first announced the end
   int stop_requests_ = 0;
   TimePoint last_request_;
   std::vector<GroupAction> actions_;

@@ -70,7 +70,10 @@ struct LaunchSpec {
   LogSpec logs;
   Pty pty = Pty::kAsOurs;
 
-  std::chrono::milliseconds shutdown_timeout{30'000};               // from SIGTERM to SIGKILL
+  std::chrono::milliseconds shutdown_timeout{30'000};  // from SIGTERM to SIGKILL
+  std::vector<int> preempt_signals;                    // those that ask for a checkpoint first
+  std::chrono::milliseconds preempt_timeout{60'000};   // for that checkpoint
+  int checkpoint_signal = SIGUSR1;                     // to the workers
   std::vector<int> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};  // those that ddprun obeys
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "launcher/arguments.hpp"
+#include "launcher/cluster_env.hpp"
 #include "launcher/gpus.hpp"
 #include "launcher/man_page.hpp"
 #include "launcher/options.hpp"
@@ -24,13 +25,18 @@ Error usage(std::string message) { return {Error::Kind::kInvalid, std::move(mess
 /// Builds the Launch; every step reads its settings and fills in its part.
 class Interpreter {
  public:
-  Interpreter(const Arguments& arguments, const Surroundings& surroundings)
-      : arguments_{arguments}, settings_{arguments.settings}, surroundings_{surroundings} {}
+  /// `meeting`: how nodes meet when a scheduler tells it.
+  Interpreter(const Arguments& arguments, const Surroundings& surroundings,
+              std::optional<ClusterMeeting> meeting)
+      : arguments_{arguments},
+        settings_{arguments.settings},
+        surroundings_{surroundings},
+        meeting_{std::move(meeting)} {}
 
   Result<Launch> interpret() {
-    for (const auto step : {&Interpreter::size, &Interpreter::failure, &Interpreter::meeting_place,
-                            &Interpreter::output, &Interpreter::workers, &Interpreter::ignored,
-                            &Interpreter::program})
+    for (const auto step : {&Interpreter::size, &Interpreter::failure, &Interpreter::preemption,
+                            &Interpreter::meeting_place, &Interpreter::output,
+                            &Interpreter::workers, &Interpreter::ignored, &Interpreter::program})
       if (const Result<void> done = (this->*step)(); !done) return done.error();
     no_effect({"export", "ssh-cmd", "remote-path", "remote-dir"}, "without --hosts or --hostfile");
     launch_.dry_run = settings_.on("dry-run");
@@ -93,6 +99,23 @@ class Interpreter {
     spec_.rules.restarts_max = *restarts;
     spec_.shutdown_timeout = *shutdown;
     spec_.stop_signals = std::move(*signals);
+    return {};
+  }
+
+  Result<void> preemption() {
+    if (const Setting& names = settings_["preempt-signal"]; !names.text.empty()) {
+      auto signals = parse_signals(names);
+      if (!signals) return signals.error();
+      spec_.preempt_signals = std::move(*signals);
+    }
+    const auto timeout = parse_seconds(settings_["preempt-timeout"], true);
+    if (!timeout) return timeout.error();
+    const auto signal = parse_signals(settings_["checkpoint-signal"]);
+    if (!signal) return signal.error();
+    if (signal->size() != 1)
+      return unexpected(settings_["checkpoint-signal"], "expected one signal");
+    spec_.preempt_timeout = *timeout;
+    spec_.checkpoint_signal = signal->front();
     return {};
   }
 
@@ -170,7 +193,15 @@ class Interpreter {
     // On one node nobody else comes to the endpoint: a free port cannot be another job's.
     if (!several_nodes()) spec_.coordinator.host = settings_["local-addr"].text;
     spec_.rules.master_addr = spec_.coordinator.host;
+    if (meeting_) meet_in_cluster();
     return {};
+  }
+
+  /// All have been started together: who hosts needs no guess, and ranks follow the nodes' order.
+  void meet_in_cluster() {
+    spec_.node_rank = meeting_->place.node_rank;
+    if (!meeting_->place.first_host_is_rank_0) return;
+    spec_.hosting = meeting_->hosts_coordinator ? Hosting::kHere : Hosting::kElsewhere;
   }
 
   Result<void> output() {
@@ -298,9 +329,65 @@ class Interpreter {
   const Arguments& arguments_;
   const Settings& settings_;
   const Surroundings& surroundings_;
+  const std::optional<ClusterMeeting> meeting_;
   Launch launch_;
   LaunchSpec& spec_ = launch_.spec;
 };
+
+/// As one of those that a scheduler has started.
+Result<Launch> interpret_at(const ClusterPlace& place, Arguments arguments,
+                            const Surroundings& surroundings) {
+  auto meeting = take_from_cluster(place, arguments.settings);
+  if (!meeting) return meeting.error();
+  auto launch = Interpreter{arguments, surroundings, std::move(*meeting)}.interpret();
+  if (launch) launch->cluster = describe(place);
+  return launch;
+}
+
+/// What the scheduler grants of what is there.
+Surroundings granted(const Surroundings& all) {
+  return {all.environment, [all] { return granted_cpus(all.environment, all.cpus()); },
+          [all] { return granted_gpus(all.environment, all.gpus()); }};
+}
+
+/// In the batch script: on all nodes of the allocation, or on this one alone.
+Result<CommandLine> interpret_in(const SlurmAllocation& allocation, const Arguments& arguments,
+                                 const std::vector<std::string>& words,
+                                 const Surroundings& surroundings) {
+  auto start = slurm_start(allocation, arguments.settings, words);
+  if (!start) return start.error();
+  ClusterPlace place = batch_place(allocation);
+  if (*start) {  // what is wrong with the command line is said here, once
+    place.nodes = (*start)->nodes;
+    place.first_host = "localhost";
+    place.port = kC10dPort;
+  }
+  auto launch = interpret_at(place, arguments, surroundings);
+  if (!launch) return launch.error();
+  if (!*start) return CommandLine{std::move(*launch)};
+  (*start)->dry_run = launch->dry_run;
+  return CommandLine{std::move(**start)};
+}
+
+Result<CommandLine> interpret(const Arguments& arguments, const std::vector<std::string>& words,
+                              const Surroundings& surroundings) {
+  const Surroundings ours =
+      arguments.settings.on("no-slurm") ? surroundings : granted(surroundings);
+  if (!arguments.settings.on("no-slurm")) {
+    const auto place = cluster_place(surroundings.environment);
+    if (!place) return place.error();
+    const auto allocation = slurm_allocation(surroundings.environment);
+    if (allocation) return interpret_in(*allocation, arguments, words, ours);
+    if (*place) {
+      auto launch = interpret_at(**place, arguments, ours);
+      if (!launch) return launch.error();
+      return CommandLine{std::move(*launch)};
+    }
+  }
+  auto launch = Interpreter{arguments, ours, std::nullopt}.interpret();
+  if (!launch) return launch.error();
+  return CommandLine{std::move(*launch)};
+}
 
 }  // namespace
 
@@ -319,9 +406,7 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
     if (!job) return job.error();
     return CommandLine{std::move(*job)};
   }
-  auto launch = Interpreter{*parsed, surroundings}.interpret();
-  if (!launch) return launch.error();
-  return CommandLine{std::move(*launch)};
+  return interpret(*parsed, arguments, surroundings);
 }
 
 }  // namespace ddprun

@@ -9,6 +9,7 @@
 #include "agent/launch_spec.hpp"
 #include "launcher/find_program.hpp"
 #include "launcher/hosts_job.hpp"
+#include "launcher/slurm_step.hpp"
 
 namespace ddprun {
 
@@ -22,9 +23,10 @@ struct Launch {
   LaunchSpec spec;
   bool dry_run = false;               // only say what would be started
   std::vector<std::string> warnings;  // options that have no effect here
+  std::string cluster;                // what was taken from a scheduler, in a line; "": nothing
 };
 
-using CommandLine = std::variant<Launch, JustPrint, HostsJob>;
+using CommandLine = std::variant<Launch, JustPrint, HostsJob, SlurmStart>;
 
 /// What the command line may be about and is not in it.
 struct Surroundings {

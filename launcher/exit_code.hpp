@@ -14,6 +14,7 @@ enum ExitCode : int {
   kInternalError = 70,       // a bug in ddprun
   kSystemError = 71,         // the system refused something: a port, a directory
   kTooFewNodes = 75,         // fewer than MIN nodes until the join timeout
+  kPreempted = 85,           // the end was announced, with time for a checkpoint: run it again
   kProgramNotStarted = 126,  // the program is there and cannot be executed
   kProgramNotFound = 127,    // there is no such program
 };
@@ -26,6 +27,8 @@ inline int exit_code(const EndJob& job) {
       return job.failure ? job.failure->status.shell_code() : kInternalError;
     case EndJob::Outcome::kTimedOut:
       return kTooFewNodes;
+    case EndJob::Outcome::kPreempted:
+      return kPreempted;
   }
   return kInternalError;
 }

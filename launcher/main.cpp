@@ -38,6 +38,9 @@ int complain(const Error& error) {
 
 int launch(Launch&& job, boost::asio::io_context& io, Console& out, Console& err) {
   for (const std::string& warning : job.warnings) spdlog::warn("{}", warning);
+  if (!job.cluster.empty())  // all nodes take the same: one says so
+    spdlog::log(job.spec.node_rank > 0 ? spdlog::level::info : spdlog::level::warn, "{}",
+                job.cluster);
   if (job.dry_run) {
     const auto node = node_facts(job.spec, environment);
     if (!node) return complain(node.error());
@@ -55,6 +58,15 @@ int launch(HostsJob&& job, boost::asio::io_context& io, Console& out, Console& e
     return 0;
   }
   const auto code = run_on_hosts(io, std::move(job), environment, {out, err});
+  return code ? *code : complain(code.error());
+}
+
+int launch(SlurmStart&& step, boost::asio::io_context& io, Console& out) {
+  if (step.dry_run) {
+    out.write(dry_run(step));
+    return 0;
+  }
+  const auto code = run_slurm_step(io, step, environment);
   return code ? *code : complain(code.error());
 }
 
@@ -78,6 +90,7 @@ int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_
         return 0;
       },
       [&](HostsJob&& job) { return launch(std::move(job), io, out, err); },
+      [&](SlurmStart&& step) { return launch(std::move(step), io, out); },
       [&](Launch&& job) { return launch(std::move(job), io, out, err); });
 }
 

@@ -122,6 +122,9 @@ the system refused something: a port, a directory.
 .B 75
 too few nodes until the join timeout.
 .TP
+.B 85
+the scheduler announced the end and workers had time for a checkpoint: run the job again.
+.TP
 .BR 126 ", " 127
 the program cannot be executed; there is no such program.
 .SH EXAMPLES

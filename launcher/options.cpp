@@ -28,6 +28,7 @@ constexpr Option kOptions[] = {
     {"master-addr", 0, "HOST", "127.0.0.1", kNodes, "address of the first node (static)"},
     {"master-port", 0, "PORT", "29500", kNodes, "its port (static); not given on one node: a free one"},
     {"local-addr", 0, "HOST", "", kNodes, "the address under which this node is reached"},
+    {"no-slurm", 0, "", "", kNodes, "take nothing from Slurm, Open MPI or MPICH", "", "", true, true},
 
     {"hosts", 0, "HOST[:N],...", "", kHosts, "run the job on these hosts, with N workers there; ssh starts it from here", "", "", true, true},
     {"hostfile", 0, "FILE", "", kHosts, "the same from a file: `h1 slots=4` or `h1:4` for each", "", "", true, true},
@@ -53,6 +54,10 @@ constexpr Option kOptions[] = {
     {"max-restarts", 0, "N", "0", kFailure, "restarts of all workers after a failure"},
     {"shutdown-timeout", 0, "SECONDS", "30", kFailure, "from SIGTERM to SIGKILL when workers are stopped", "", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"},
     {"signals-to-handle", 0, "NAMES", "SIGTERM,SIGINT,SIGHUP,SIGQUIT", kFailure, "signals that stop the job; others are handed on"},
+
+    {"preempt-signal", 0, "NAMES", "", kFailure, "signals that announce the end of this node: workers are asked for a checkpoint, the job ends with code 85; in Slurm SIGUSR1,SIGTERM", "", "", true, true},
+    {"preempt-timeout", 0, "SECONDS", "60", kFailure, "for that checkpoint, before workers are stopped; after SIGTERM at most 20", "", "", true, true},
+    {"checkpoint-signal", 0, "NAME", "SIGUSR1", kFailure, "the signal that asks a worker for it", "", "", true, true},
 
     {"monitor-interval", 0, "SECONDS", "0.1", kIgnored, "the end of a worker is noticed at once"},
     {"start-method", 0, "NAME", "spawn", kIgnored, "workers are programs", "spawn fork forkserver"},

@@ -57,6 +57,9 @@ void report(const AgentEnd& end, const std::string& title, const RoundOutcome& o
     case AgentEnd::Why::kJobEnded:
       if (end.job.failure) err.write_message(failure_report(failed_job(end.job, title, outcome)));
       if (end.job.outcome == EndJob::Outcome::kTimedOut) spdlog::error("{}", end.job.message);
+      if (end.job.outcome == EndJob::Outcome::kPreempted)
+        spdlog::warn("{}: the job has ended to go on later (exit code {})", end.job.message,
+                     static_cast<int>(kPreempted));
       return;
     case AgentEnd::Why::kStopSignal:
       spdlog::warn("stopped by {}; no worker of this node is left", signal_name(end.signal));
@@ -147,7 +150,9 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
                            kFilesPerWorker * static_cast<std::size_t>(spec.workers));
       !raised)
     return raised.error();
-  SignalHold signals{spec.stop_signals};
+  std::vector<int> held = spec.stop_signals;
+  std::ranges::copy(spec.preempt_signals, std::back_inserter(held));
+  SignalHold signals{held};
   node->mark = fresh_id();
   const Guardian guardian{node->mark};
   node->guardian = guardian.pid();

@@ -22,6 +22,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Join, protocol, run_id, node, host, workers, 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerFailed, round, failure)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersFinished, round)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersStopped, round)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Preempt, reason, checkpoint_ms)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Leave, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Joined, heartbeat_timeout_ms)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Waiting, nodes, nodes_min, nodes_max, left_ms)
@@ -31,10 +32,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Refused, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StartRound, round, attempt, group_rank, group_world_size,
                                    first_rank, world_size, first_role_rank, role_world_size,
                                    master_addr, master_port)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StopRound, round, reason)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StopRound, round, reason, checkpoint_ms)
 NLOHMANN_JSON_SERIALIZE_ENUM(EndJob::Outcome, {{EndJob::Outcome::kFinished, "finished"},
                                                {EndJob::Outcome::kFailed, "failed"},
-                                               {EndJob::Outcome::kTimedOut, "timed_out"}})
+                                               {EndJob::Outcome::kTimedOut, "timed_out"},
+                                               {EndJob::Outcome::kPreempted, "preempted"}})
 
 static void to_json(json& out, const Beat&) { out = json::object(); }
 static void from_json(const json&, Beat&) {}
@@ -61,6 +63,7 @@ constexpr const char* type_of(const WhoIsThere&) { return "who_is_there"; }
 constexpr const char* type_of(const WorkerFailed&) { return "worker_failed"; }
 constexpr const char* type_of(const WorkersFinished&) { return "workers_finished"; }
 constexpr const char* type_of(const WorkersStopped&) { return "workers_stopped"; }
+constexpr const char* type_of(const Preempt&) { return "preempt"; }
 constexpr const char* type_of(const Leave&) { return "leave"; }
 constexpr const char* type_of(const Joined&) { return "joined"; }
 constexpr const char* type_of(const Refused&) { return "refused"; }
@@ -111,6 +114,12 @@ Result<void> check(const JobTerms& terms) {
   return {};
 }
 
+Result<void> check(const Preempt& preempt) {
+  if (preempt.checkpoint_ms >= 1 && preempt.checkpoint_ms <= kTimeoutMsMax) return {};
+  return Error{Error::Kind::kInvalid, "a checkpoint may take from 1 ms to ten years, not " +
+                                          std::to_string(preempt.checkpoint_ms) + " ms"};
+}
+
 Result<void> check(const Join& join) {
   if (join.node.empty() || join.node.size() > 64)
     return Error{Error::Kind::kInvalid, "a node id has 1 to 64 characters"};
@@ -133,6 +142,10 @@ Result<AgentMessage> decode_agent_message(std::string_view line) {
   if (!message) return message;
   if (const auto* join = std::get_if<Join>(&*message)) {
     const auto checked = check(*join);
+    if (!checked) return checked.error();
+  }
+  if (const auto* preempt = std::get_if<Preempt>(&*message)) {
+    const auto checked = check(*preempt);
     if (!checked) return checked.error();
   }
   return message;

@@ -74,13 +74,19 @@ struct WorkersStopped {
   int round = 0;
   bool operator==(const WorkersStopped&) const = default;
 };
+/// The scheduler has announced the end of this node: the job is to write a checkpoint and end.
+struct Preempt {
+  std::string reason;
+  std::int64_t checkpoint_ms = 0;  // that the workers have for it
+  bool operator==(const Preempt&) const = default;
+};
 /// The node goes away in order, its workers have been stopped.
 struct Leave {
   std::string reason;
   bool operator==(const Leave&) const = default;
 };
-using AgentMessage =
-    std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished, WorkersStopped, Leave>;
+using AgentMessage = std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished,
+                                  WorkersStopped, Preempt, Leave>;
 
 // --- coordinator to agent ---
 
@@ -130,14 +136,15 @@ struct StartRound {
 struct StopRound {
   int round = 0;
   std::string reason;
+  std::int64_t checkpoint_ms = 0;  // above 0: ask for a checkpoint first, and leave them that long
   bool operator==(const StopRound&) const = default;
 };
 /// The job is over: what to say and how to exit.
 struct EndJob {
-  enum class Outcome { kFinished, kFailed, kTimedOut };
+  enum class Outcome { kFinished, kFailed, kTimedOut, kPreempted };
   Outcome outcome = Outcome::kFinished;
-  int restarts = 0;                      // failure restarts that were made
-  std::string message;                   // kTimedOut: how many were there, how many needed
+  int restarts = 0;     // failure restarts that were made
+  std::string message;  // kTimedOut: how many were there, how many needed; kPreempted: why
   std::optional<WorkerFailure> failure;  // kFailed: the first one of the last attempt
   bool operator==(const EndJob&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "rendezvous/round_machine.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "rendezvous/match.hpp"
@@ -32,6 +33,14 @@ std::optional<std::string> difference(const RoundRules& rules, const Join& join)
   if (our == ours.end()) return std::nullopt;
   return "options differ between the nodes: '" + *our + "' at the coordinator, '" + *their +
          "' on " + join.host;
+}
+
+/// Schedulers send their warning to every process, and a worker that does not handle it may die of
+/// it before its agent has told of the warning.
+bool is_schedulers_doing(const EndJob& verdict) {
+  if (!verdict.failure) return false;
+  const int signal = verdict.failure->status.signal;
+  return signal == SIGTERM || signal == SIGUSR1 || signal == SIGUSR2;
 }
 
 }  // namespace
@@ -97,7 +106,7 @@ void RoundMachine::receive(const NodeId& id, const AgentMessage& message, TimePo
       [](const WhoIsThere&) {},  // the server answers it
       [&](const WorkerFailed& m) { fail(node, m); },
       [&](const WorkersFinished& m) { finish(node, m); },
-      [&](const WorkersStopped& m) { stopped(node, m); },
+      [&](const WorkersStopped& m) { stopped(node, m); }, [&](const Preempt& m) { preempt(m); },
       [&](const Leave& m) { lose(id, m.reason); });
 }
 
@@ -152,6 +161,13 @@ void RoundMachine::stopped(Node& node, const WorkersStopped& report) {
     nodes_.set_phase(node, Phase::kReady);
 }
 
+/// Every node is told by its scheduler; the first word of it is enough.
+void RoundMachine::preempt(const Preempt& report) {
+  if (state_ == State::kEnded || (verdict_ && !is_schedulers_doing(*verdict_))) return;
+  verdict_ = EndJob{EndJob::Outcome::kPreempted, attempt_, report.reason, {}};
+  if (state_ == State::kRunning) begin_stop(report.reason, report.checkpoint_ms);
+}
+
 void RoundMachine::lose(const NodeId& id, const std::string& reason) {
   Node* const node = nodes_.find(id);
   if (node == nullptr) return;
@@ -179,6 +195,7 @@ void RoundMachine::advance(TimePoint now) {
     if (verdict_) return end(*verdict_);
     gather(now);
   }
+  if (state_ == State::kGathering && verdict_) return end(*verdict_);
   if (state_ == State::kRunning && nodes_.count(Phase::kRunning) == 0)
     return end({EndJob::Outcome::kFinished, attempt_, "", {}});
   if (state_ != State::kGathering) return;
@@ -187,12 +204,12 @@ void RoundMachine::advance(TimePoint now) {
   if (below_min && now >= gathering_since_ + rules_.join_timeout) end(timed_out());
 }
 
-void RoundMachine::begin_stop(const std::string& reason) {
+void RoundMachine::begin_stop(const std::string& reason, std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
   nodes_.for_each([&](Node& node) {
     if (node.phase() != Phase::kRunning && node.phase() != Phase::kFinished) return;
     nodes_.set_phase(node, Phase::kStopping);
-    send(node.id(), StopRound{round_, reason});
+    send(node.id(), StopRound{round_, reason, checkpoint_ms});
   });
 }
 

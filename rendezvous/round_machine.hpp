@@ -73,12 +73,13 @@ class RoundMachine {
   void fail(Node& node, const WorkerFailed& report);
   void finish(Node& node, const WorkersFinished& report);
   void stopped(Node& node, const WorkersStopped& report);
+  void preempt(const Preempt& report);
   void lose(const NodeId& id, const std::string& reason);
   void evict_silent(TimePoint now);
   void forgive_after_own_sleep(TimePoint now);
 
   void advance(TimePoint now);
-  void begin_stop(const std::string& reason);
+  void begin_stop(const std::string& reason, std::int64_t checkpoint_ms = 0);
   void gather(TimePoint now);
   bool ready_to_seal(TimePoint now);
   void seal();

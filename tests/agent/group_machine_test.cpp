@@ -20,6 +20,7 @@ class GroupFixture {
     step(WorkerExited{WorkerFailure{.rank = rank, .status = status}});
   }
   void gets(int signal) { step(StopSignal{signal}); }
+  void is_announced(int signal) { step(EndAnnounced{signal}); }
   void passes_on(int signal) { step(PassOn{signal}); }
   bool waits() const { return *machine_.next_alarm() < now_ + 1h; }
   void tree_is_gone() { step(TreeGone{}); }
@@ -349,6 +350,55 @@ TEST_CASE_METHOD(RejoinFixture, "a job that has ended is not joined again") {
   workers_end();
   CHECK(took<Rejoin>() == 0);
   CHECK(took<Exit>() == 1);
+}
+
+TEST_CASE_METHOD(GroupFixture, "an announced end is told to the coordinator, once") {
+  starts_round(1);
+  is_announced(SIGUSR1);
+  is_announced(SIGTERM);
+  const auto told_of = told<Preempt>();
+  REQUIRE(told_of.size() == 1);
+  CHECK(told_of[0].checkpoint_ms == 60'000);
+  CHECK(signals().empty());
+}
+
+TEST_CASE_METHOD(GroupFixture, "after SIGTERM there is less time for a checkpoint") {
+  starts_round(1);
+  is_announced(SIGTERM);
+  CHECK(told<Preempt>().at(0).checkpoint_ms == 20'000);
+}
+
+TEST_CASE_METHOD(GroupFixture, "workers that were asked for a checkpoint end by themselves") {
+  starts_round(1);
+  ordered(StopRound{1, "SIGUSR1", 60'000});
+  CHECK(took<AskForCheckpoint>().at(0).signal == SIGUSR1);
+  CHECK(signals().empty());
+  exits(kOk);
+  exits(kCrash);
+  CHECK(sweeps());
+  tree_is_gone();
+  CHECK(told<WorkersStopped>().size() == 1);
+  CHECK(told<WorkerFailed>().empty());
+}
+
+TEST_CASE_METHOD(GroupFixture, "those that write no checkpoint in time are stopped, then killed") {
+  starts_round(1);
+  ordered(StopRound{1, "SIGUSR1", 60'000});
+  passes(59'999ms);
+  CHECK(signals().empty());
+  passes(1ms);
+  CHECK(signals() == Signals{SIGTERM, SIGCONT});
+  passes(30s);
+  CHECK(signals() == Signals{SIGKILL});
+}
+
+TEST_CASE_METHOD(GroupFixture, "a SIGTERM after the time for a checkpoint stops the workers") {
+  starts_round(1);
+  is_announced(SIGUSR1);
+  ordered(StopRound{1, "SIGUSR1", 60'000});
+  passes(30s);
+  is_announced(SIGTERM);
+  CHECK(signals() == Signals{SIGTERM, SIGCONT});
 }
 
 }  // namespace

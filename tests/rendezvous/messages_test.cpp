@@ -66,6 +66,8 @@ TEST_CASE("every message of the coordinator arrives as it was sent") {
   CHECK(back_through_the_wire(Refused{"no"}) == CoordinatorMessage{Refused{"no"}});
   CHECK(back_through_the_wire(start) == CoordinatorMessage{start});
   CHECK(back_through_the_wire(StopRound{2, "why"}) == CoordinatorMessage{StopRound{2, "why"}});
+  CHECK(back_through_the_wire(StopRound{2, "why", 9}) ==
+        CoordinatorMessage{StopRound{2, "why", 9}});
   CHECK(back_through_the_wire(failed) == CoordinatorMessage{failed});
   CHECK(back_through_the_wire(finished) == CoordinatorMessage{finished});
 }

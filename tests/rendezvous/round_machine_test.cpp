@@ -1,6 +1,7 @@
 #include "rendezvous/round_machine.hpp"
 
 #include <algorithm>
+#include <csignal>
 
 #include "rendezvous/natural_order.hpp"
 #include "tests/support/catch.hpp"
@@ -405,6 +406,60 @@ TEST_CASE("host names are ordered as people read them") {
   CHECK(naturally_before("10.0.0.9", "10.0.0.10"));
   CHECK(naturally_before("n", "n1"));
   CHECK_FALSE(naturally_before("n1", "n1"));
+}
+
+TEST_CASE_METHOD(RoundFixture,
+                 "an announced end asks all nodes for a checkpoint, then ends the job") {
+  job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 3});
+  joins("a");
+  joins("b");
+  says("b", Preempt{"SIGUSR1", 60'000});
+  says("a", Preempt{"SIGUSR1", 60'000});
+  for (const char* node : {"a", "b"}) CHECK(order<StopRound>(node)->checkpoint_ms == 60'000);
+  fails("a", 1);  // a worker may go as it likes
+  says("a", WorkersStopped{1});
+  CHECK_FALSE(order<EndJob>("a").has_value());
+  says("b", WorkersStopped{1});
+  for (const char* node : {"a", "b"}) {
+    const auto end = order<EndJob>(node);
+    REQUIRE(end.has_value());
+    CHECK(end->outcome == EndJob::Outcome::kPreempted);
+    CHECK(end->message == "SIGUSR1");
+  }
+}
+
+TEST_CASE_METHOD(RoundFixture, "an announced end ends a job that is restarting, or still gathers") {
+  job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 1});
+  joins("a");
+  joins("b");
+  fails("a", 1);
+  says("a", Preempt{"SIGUSR1", 60'000});
+  says("a", WorkersStopped{1});
+  says("b", WorkersStopped{1});
+  CHECK(order<EndJob>("b")->outcome == EndJob::Outcome::kPreempted);
+  job({.nodes_min = 2, .nodes_max = 2});
+  joins("a");
+  says("a", Preempt{"SIGUSR1", 60'000});
+  CHECK(order<EndJob>("a")->outcome == EndJob::Outcome::kPreempted);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a job that has failed stays failed when its end is announced") {
+  job({.nodes_min = 1, .nodes_max = 1});
+  joins("a");
+  fails("a", 1);
+  says("a", Preempt{"SIGUSR1", 60'000});
+  says("a", WorkersStopped{1});
+  CHECK(order<EndJob>("a")->outcome == EndJob::Outcome::kFailed);
+}
+
+TEST_CASE_METHOD(RoundFixture,
+                 "a worker that dies of the warning itself is no failure of the job") {
+  job({.nodes_min = 1, .nodes_max = 1});
+  joins("a");
+  says("a", WorkerFailed{1, WorkerFailure{.status = {.signal = SIGUSR1}}});
+  says("a", Preempt{"SIGUSR1", 60'000});
+  says("a", WorkersStopped{1});
+  CHECK(order<EndJob>("a")->outcome == EndJob::Outcome::kPreempted);
 }
 
 }  // namespace

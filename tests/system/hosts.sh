@@ -69,8 +69,8 @@ watch_the_clock() {
   trap 'fail "this takes too long"' TERM
   mkfifo "$scratch/never"
   # shellcheck disable=SC2016
-  setpriv --pdeathsig KILL bash -c 'read -r -t 160 _ <>"$1"; kill -TERM "$2"' \
-    bash "$scratch/never" $$ &
+  setpriv --pdeathsig KILL bash -c 'read -r -t "$3" _ <>"$1"; kill -TERM "$2"' \
+    bash "$scratch/never" $$ "${seconds_left:-160}" &
   disown $!
 }
 

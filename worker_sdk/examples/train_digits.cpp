@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include "worker_sdk/checkpoint_request.hpp"
 #include "worker_sdk/checkpointer.hpp"
 #include "worker_sdk/digits.hpp"
 #include "worker_sdk/distributed_data_parallel.hpp"
@@ -76,6 +77,7 @@ class Training {
       const EpochResult result = train_epoch(epoch);
       checkpointer_.save(*network_, optimizer_, {.step = epoch + 1, .epoch = epoch + 1});
       report(epoch + 1, epoch + 1 - first, result, Clock::now() - start);
+      if (told_to_end()) return checkpointer_.wait();
     }
     group_.barrier();
     if (group_.rank() != 0) return;
@@ -122,6 +124,13 @@ class Training {
     return {loss_sum / steps, images / took.count()};
   }
 
+  /// The scheduler wants the node; all ranks answer the same.
+  bool told_to_end() {
+    auto asked = torch::tensor({request_.requested() ? 1 : 0}, group_.device());
+    group_.all_reduce(asked, c10d::ReduceOp{c10d::ReduceOp::MAX});
+    return asked.item<int>() != 0;
+  }
+
   double test_accuracy() {
     torch::NoGradGuard no_grad;
     const auto guess = network_->forward(data_.test.images.to(group_.device())).argmax(1).cpu();
@@ -147,6 +156,7 @@ class Training {
 
   const Arguments& arguments_;
   const ProcessGroup& group_;
+  CheckpointRequest request_;
   Digits data_;
   std::shared_ptr<Network> network_;
   DistributedDataParallel<Network> ddp_;

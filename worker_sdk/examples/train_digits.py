@@ -7,6 +7,7 @@
 import argparse
 import gc
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -70,6 +71,20 @@ def resume(folder, model, optimizer, device):
     return state["epoch"]
 
 
+class CheckpointRequest:
+    """ddprun sends SIGUSR1 when the scheduler is about to end the job."""
+
+    def __init__(self):
+        self.came = False
+        signal.signal(signal.SIGUSR1, lambda *_: setattr(self, "came", True))
+
+    def agreed(self, device):
+        """Whether any rank was asked; all ranks answer the same."""
+        asked = torch.tensor(int(self.came), device=device)
+        dist.all_reduce(asked, dist.ReduceOp.MAX)
+        return bool(asked)
+
+
 @torch.no_grad()
 def accuracy(model, test, device):
     images, labels = test
@@ -78,6 +93,7 @@ def accuracy(model, test, device):
 
 def main():
     arguments = parse_arguments()
+    request = CheckpointRequest()
     torch.set_num_threads(1)
     on_gpu = torch.cuda.is_available()
     dist.init_process_group("nccl" if on_gpu else "gloo")
@@ -94,6 +110,7 @@ def main():
 
     arguments.checkpoint_dir.mkdir(parents=True, exist_ok=True)
     first = resume(arguments.checkpoint_dir, model, optimizer, device)
+    told_to_end = False
     start = time.monotonic()
     for epoch in range(first, arguments.epochs):
         epoch_start = time.monotonic()
@@ -115,10 +132,14 @@ def main():
             print(
                 f"epoch {done}/{arguments.epochs} loss {numpy.mean(losses):.4f} "
                 f"accuracy {100 * accuracy(model, test, device):.1f} % "
-                f"{speed:.0f} images/s {left // 60}:{left % 60:02d} left"
+                f"{speed:.0f} images/s {left // 60}:{left % 60:02d} left",
+                flush=True,
             )
+        told_to_end = request.agreed(device)
+        if told_to_end:  # the checkpoint is written
+            break
     dist.barrier()
-    if dist.get_rank() == 0:
+    if dist.get_rank() == 0 and not told_to_end:
         print(f"final test accuracy {100 * accuracy(model, test, device):.1f} %")
     # A cycle of references keeps DDP alive past this function, and with it the group, whose threads
     # would then meet an interpreter that is shutting down and abort it.

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# `srun ddprun PROGRAM` needs no other option: nodes, ranks, endpoint and run id are Slurm's.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/hosts.sh"
+. "$(dirname "$0")/slurm.sh"
+
+# shellcheck disable=SC2016
+say='echo "$(uname -n) is rank $RANK of $WORLD_SIZE in $TORCHELASTIC_RUN_ID, store at $MASTER_ADDR"'
+
+need_slurm 4
+submit --nodes=4 --wrap="srun '$DDPRUN' --nproc-per-node 2 --no-python sh -c '$say'"
+job_ends "$job" COMPLETED
+for i in 1 2 3 4; do
+  job_says "$job" "^h$i is rank $((2 * i - 2)) of 8 in $job.0, store at h1"
+  job_says "$job" "^h$i is rank $((2 * i - 1)) of 8 in $job.0"
+done
+job_says "$job" "Slurm job $job: node 0 of 4, coordinator at h1:[0-9]+, run id $job.0"
+job_says_not "$job" "node 1 of 4"
+
+# As many workers as Slurm grants GPUs.
+submit --nodes=1 --gpus-per-node=3 \
+  --wrap="srun '$DDPRUN' --nproc-per-node gpu --no-python sh -c '$say'"
+job_ends "$job" COMPLETED
+job_says "$job" "^h[1-4] is rank 2 of 3 in $job.0"
+
+# Several ddprun on a node are told which option to change.
+submit --nodes=1 --ntasks-per-node=4 --wrap="srun '$DDPRUN' --no-python true"
+job_ends "$job" FAILED
+[ "$(field "$job" ExitCode)" = 2:0 ] || job_failed "$job" "its exit code is $(field "$job" ExitCode)"
+job_says "$job" "srun has started 4 ddprun on this node.*--ntasks-per-node=1"
+
+# Two jobs on the same nodes, and two steps of one job, do not meet.
+for _ in 1 2; do
+  submit --nodes=4 --overcommit --wrap="srun '$DDPRUN' --no-python sh '$worker'"
+done
+first=$((job - 1))
+for _ in 1 2 3 4 5 6 7 8; do
+  read -r -t 60 -u 7 _ rank size pid || fail "not all workers of two jobs run"
+  [ "$size" = 4 ] || fail "a world of $size"
+  kill -USR1 "$pid"
+done
+job_ends "$first" COMPLETED
+job_ends "$job" COMPLETED
