@@ -41,6 +41,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       order,  //
       [&](const Joined& m) {
         rules_.heartbeat_timeout = std::chrono::milliseconds{m.heartbeat_timeout_ms};
+        if (announced_) tell_of_end(now);  // the last connection may have taken it along
       },
       [](const Beat&) {},         //
       [](const Waiting&) {},      //
@@ -104,13 +105,19 @@ void GroupMachine::announce_end(int signal, TimePoint now) {
     return exit_with(
         {AgentEnd::Why::kJobEnded, {EndJob::Outcome::kPreempted, 0, reason, {}}, 0, ""}, SIGTERM,
         now);
-  const bool again = announced_ && now - *announced_ >= kOneAnnouncement;
+  const bool again = announced_ && now - announced_->came >= kOneAnnouncement;
   if (again && signal == SIGTERM) return request_stop(signal, now);
   if (announced_) return;
-  announced_ = now;
   const auto time = signal == SIGTERM ? std::min(rules_.preempt_timeout, kCheckpointAfterSigterm)
                                       : rules_.preempt_timeout;
-  tell(Preempt{reason, time.count()});
+  announced_ = {now, now + time, reason};
+  tell_of_end(now);
+}
+
+void GroupMachine::tell_of_end(TimePoint now) {
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::duration_cast<milliseconds>(announced_->ends - now);
+  tell(Preempt{announced_->reason, std::max(left, milliseconds{1}).count()});
 }
 
 /// Workers may end by themselves once they have written it, with whatever code.

@@ -93,6 +93,7 @@ class GroupMachine {
   void exited(const WorkerFailure& how);
   void request_stop(int signal, TimePoint now);
   void announce_end(int signal, TimePoint now);
+  void tell_of_end(TimePoint now);
   void stop_after_checkpoint(std::chrono::milliseconds time, TimePoint now);
   void stop(int signal, TimePoint now);
   void sweep();
@@ -111,12 +112,17 @@ class GroupMachine {
   bool failure_told_ = false;
   std::optional<AgentEnd> end_;  // set: exit once nothing of the round is alive
   bool connected_ = false;
-  bool rejoining_ = false;              // once nothing of the round is alive
-  TimePoint last_heard_;                // the coordinator
-  std::optional<TimePoint> alarm_;      // the end of the workers' grace
-  bool killed_ = false;                 // SIGKILL is out, the alarm means giving up
-  bool asked_ = false;                  // for a checkpoint, the alarm means stopping
-  std::optional<TimePoint> announced_;  // when the scheduler first announced the end
+  bool rejoining_ = false;          // once nothing of the round is alive
+  TimePoint last_heard_;            // the coordinator
+  std::optional<TimePoint> alarm_;  // the end of the workers' grace
+  bool killed_ = false;             // SIGKILL is out, the alarm means giving up
+  bool asked_ = false;              // for a checkpoint, the alarm means stopping
+  struct Announcement {
+    TimePoint came;
+    TimePoint ends;  // the time for a checkpoint
+    std::string reason;
+  };
+  std::optional<Announcement> announced_;  // the first one of the scheduler's
   int stop_requests_ = 0;
   TimePoint last_request_;
   std::vector<GroupAction> actions_;

@@ -362,6 +362,15 @@ TEST_CASE_METHOD(GroupFixture, "an announced end is told to the coordinator, onc
   CHECK(signals().empty());
 }
 
+TEST_CASE_METHOD(GroupFixture, "an announcement that a lost connection took along is told again") {
+  starts_round(1);
+  is_announced(SIGUSR1);
+  CHECK(told<Preempt>().size() == 1);
+  passes(20s);
+  ordered(Joined{5000});
+  CHECK(told<Preempt>().at(0).checkpoint_ms == 40'000);
+}
+
 TEST_CASE_METHOD(GroupFixture, "after SIGTERM there is less time for a checkpoint") {
   starts_round(1);
   is_announced(SIGTERM);

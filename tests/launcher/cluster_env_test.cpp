@@ -116,7 +116,7 @@ TEST_CASE_METHOD(ClusterFixture, "an option given by hand wins over Slurm") {
              contains("--nnodes '4': Slurm job 12 has started ddprun on 3"));
 }
 
-TEST_CASE_METHOD(ClusterFixture, "--no-slurm and --standalone leave Slurm's nodes alone") {
+TEST_CASE_METHOD(ClusterFixture, "with --no-slurm or --standalone, Slurm's nodes are left alone") {
   in(kSlurmTask);
   CHECK(spec({"--no-slurm"}).rules.nodes_max == 1);
   CHECK(spec({"--no-slurm"}).rules.run_id == "none");

@@ -327,7 +327,8 @@ TEST_CASE_METHOD(CommandLineFixture,
   CHECK_THAT(error({"--virtual-local-rank", "--nproc=2", script()}), contains("names 1"));
 }
 
-TEST_CASE_METHOD(CommandLineFixture, "--warm names modules, or means the script's imports") {
+TEST_CASE_METHOD(CommandLineFixture,
+                 "modules for --warm are named, or those that the script imports") {
   CHECK_FALSE(spec({script()}).warm);
   CHECK(spec({"--warm", script()}).warm->modules.empty());
   CHECK(spec({"--warm=auto", script()}).warm->modules.empty());

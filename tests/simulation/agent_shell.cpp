@@ -102,7 +102,7 @@ void AgentShell::perform(const GroupAction& action) {
       action,  //
       [&](const StartWorkers& a) { start_workers(a.round); },
       [&](const SignalWorkers& a) { signal_workers(a.signal); },
-      [&](const AskForCheckpoint& a) { signal_workers(a.signal); },
+      [&](const AskForCheckpoint&) { ask_for_checkpoint(); },
       [&](const SweepTree&) {
         const TimePoint give_up = world_.time.now() + kKillTimeout;
         for (auto& [serial, worker] : alive_) report_exit(worker);

@@ -36,6 +36,7 @@ class AgentShell {
   void freeze();
   void thaw();
   void stop_signal(int signal);
+  void announce_end(int signal);
   void worker_exits(ExitStatus how);  // the first that still runs
 
   const NodeId& id() const { return id_; }  // of its last join
@@ -45,6 +46,7 @@ class AgentShell {
   bool gone() const { return dead_ || end_.has_value(); }
   bool frozen() const { return frozen_; }
   bool told_to_stop() const { return told_to_stop_; }
+  bool end_announced() const { return end_announced_; }
   int round() const { return round_.round; }
   int finished_in_round() const { return finished_; }   // workers that exited with 0
   int round_alive() const;                              // of workers that are alive; 0: none are
@@ -65,6 +67,7 @@ class AgentShell {
 
   void start_workers(const StartRound& round);
   void signal_workers(int signal);
+  void ask_for_checkpoint();
   void end_at(int serial, TimePoint when, ExitStatus how);
   void end_worker(int serial);
   void report_exit(FakeWorker& worker);
@@ -93,6 +96,7 @@ class AgentShell {
   bool frozen_ = false;
   std::vector<Timeline::Task> held_;  // what happened while it was frozen
   bool told_to_stop_ = false;
+  bool end_announced_ = false;
   bool was_stuck_ = false;
   bool dead_ = false;
   std::optional<AgentEnd> end_;

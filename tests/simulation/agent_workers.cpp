@@ -49,6 +49,14 @@ void AgentShell::signal_workers(int signal) {
   }
 }
 
+/// Some write it and exit, with whatever code, in time or not; others go on.
+void AgentShell::ask_for_checkpoint() {
+  for (const auto& [serial, worker] : alive_)
+    if (world_.random.chance(70))
+      end_at(serial, world_.time.now() + world_.random.time(0ms, 2 * rules_.preempt_timeout),
+             {.code = world_.random.number(0, 1)});
+}
+
 /// The first end that comes is its end.
 void AgentShell::end_at(int serial, TimePoint when, ExitStatus how) {
   FakeWorker& worker = alive_.at(serial);
@@ -126,6 +134,14 @@ void AgentShell::stop_signal(int signal) {
   told_to_stop_ = true;
   when_awake([this, signal] {
     if (!gone()) step(StopSignal{signal});
+  });
+}
+
+void AgentShell::announce_end(int signal) {
+  if (gone()) return;
+  end_announced_ = true;
+  when_awake([this, signal] {
+    if (!gone()) step(EndAnnounced{signal});
   });
 }
 

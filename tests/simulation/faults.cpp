@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kAgentsMax = 10;
 constexpr milliseconds kSecondSignalMax{2'000};
+constexpr milliseconds kAnnouncementsApartMax{1'000};
 
 }  // namespace
 
@@ -27,7 +28,9 @@ void Faults::strike() {
   AgentShell& agent =
       *cluster_.agents[world_.random.number(0, static_cast<int>(cluster_.agents.size()) - 1)];
   const int kind = world_.random.number(0, 99);
-  if (kind < 15 && cluster_.agents.size() < kAgentsMax) {
+  if (kind < 1) {
+    announce_end();
+  } else if (kind < 15 && cluster_.agents.size() < kAgentsMax) {
     cluster_.add_agent();
     note("starts", *cluster_.agents.back());
   } else if (kind < 20) {
@@ -60,6 +63,17 @@ void Faults::hit_node(AgentShell& agent) {
       world_.time.after(world_.random.time(0ms, kSecondSignalMax),
                         [&agent] { agent.stop_signal(SIGTERM); });
   }
+}
+
+/// As schedulers do: to all nodes of the job, or to those that somebody else shall have.
+void Faults::announce_end() {
+  world_.trace.note(world_.time.now(), [] { return "* the scheduler announces the end"; });
+  const int percent = world_.random.chance(50) ? 100 : world_.random.number(10, 90);
+  const int signal = world_.random.chance(50) ? SIGTERM : SIGUSR1;
+  for (const auto& agent : cluster_.agents)
+    if (world_.random.chance(percent))
+      world_.time.after(world_.random.time(0ms, kAnnouncementsApartMax),
+                        [&agent = *agent, signal] { agent.announce_end(signal); });
 }
 
 void Faults::freeze(AgentShell& agent) {

@@ -17,6 +17,7 @@ class Faults {
   void calm_down();
   void hit_node(AgentShell& agent);
   void hit_network(AgentShell& agent);
+  void announce_end();
   void hit_workers(AgentShell& agent);
   void freeze(AgentShell& agent);
   void hit_coordinator();

@@ -73,7 +73,9 @@ void Invariants::coordinator_did(const RoundEvent& event, const std::vector<Roun
 void Invariants::heard(const RoundEvent& event) {
   const auto* from = std::get_if<FromNode>(&event);
   const auto node = from ? counted_.find(from->node) : counted_.end();
-  if (node != counted_.end()) node->second.heard = world_.time.now();
+  if (node == counted_.end()) return;
+  node->second.heard = world_.time.now();
+  end_announced_ = end_announced_ || std::holds_alternative<Preempt>(from->message);
 }
 
 /// Of a round that runs, on a node that takes part in it.
@@ -93,6 +95,9 @@ void Invariants::sent(const SendTo& action, std::vector<StartRound>& sealed) {
   if (!start) return;
   require(!verdict_.has_value(), [&] {
     return "the end is the end: " + round_name(start->round) + " is sealed after it";
+  });
+  require(!end_announced_, [&] {
+    return "an announced end is the end: " + round_name(start->round) + " is sealed after it";
   });
   require(counted_.contains(action.node), [&] { return action.node + " is no node of the job"; });
   if (sealed.empty()) check_nobody_left(start->round);
@@ -170,6 +175,9 @@ void Invariants::check_verdict(const EndJob& verdict) {
       return "restart budget: given up after " + std::to_string(failures_) + " failures, " +
              std::to_string(rules.restarts_max) + " restarts allowed";
     });
+  if (verdict.outcome == EndJob::Outcome::kPreempted)
+    require(end_announced_,
+            [] { return "preempted for a reason: no node was told that the end comes"; });
   if (verdict.outcome == EndJob::Outcome::kTimedOut)
     require(static_cast<int>(counted_.size()) < rules.nodes_min, [&] {
       return "timed out for a reason: " + std::to_string(counted_.size()) + " nodes are there, " +

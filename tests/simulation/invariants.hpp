@@ -73,7 +73,8 @@ class Invariants {
   int round_nodes_ = 0;
   int world_size_ = 0;
   bool stopping_ = false;
-  int failures_ = 0;  // that ended a round
+  bool end_announced_ = false;  // by a node of the job, to the coordinator
+  int failures_ = 0;            // that ended a round
   std::optional<EndJob> verdict_;
   std::optional<TimePoint> calm_since_;
   std::optional<TimePoint> deadline_;

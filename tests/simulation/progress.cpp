@@ -74,6 +74,12 @@ void Invariants::check_progress() {
   const auto able = std::ranges::count_if(
       cluster_.agents, [](const auto& agent) { return !agent->gone() && !agent->told_to_stop(); });
   const bool over = verdict_ || cluster_.coordinator.gone();
+  const bool announced = std::ranges::any_of(
+      cluster_.agents, [](const auto& a) { return !a->gone() && a->end_announced(); });
+  require(!announced || over || now - *calm_since_ <= pause_max(), [&] {
+    return "an announced end is the end: a node has known of it for " +
+           in_seconds(now - *calm_since_) + ", and the job goes on";
+  });
   if (over || able < world_.plan.rounds.nodes_min || round_runs()) last_fine_ = now;
   require(now - last_fine_ <= pause_max(), [&] {
     return "progress: " + std::to_string(able) + " nodes are there, " +
@@ -106,7 +112,8 @@ void Invariants::check_end() {
 /// From the order to stop to the end of the last worker.
 milliseconds Invariants::stop_max() const {
   const milliseconds stuck = world_.plan.stuck_percent > 0 ? 2 * kKillTimeout : 0ms;
-  return world_.plan.group.shutdown_timeout + stuck + kSlack;
+  const milliseconds checkpoint = end_announced_ ? world_.plan.group.preempt_timeout : 0ms;
+  return checkpoint + world_.plan.group.shutdown_timeout + stuck + kSlack;
 }
 
 /// Silence is noticed, workers are stopped, nodes join again, and for that the others are stopped.

@@ -15,6 +15,7 @@ JobPlan draw_plan(Random& random) {
   plan.rounds.heartbeat_timeout = random.time(2s, 8s);
   plan.group.workers = random.number(1, 3);
   plan.group.shutdown_timeout = random.time(1s, 10s);
+  plan.group.preempt_timeout = random.time(1s, 20s);
   plan.group.heartbeat_timeout = plan.rounds.heartbeat_timeout;
   plan.group.rejoin = random.chance(80);
   plan.run_max = random.time(10s, 240s);
