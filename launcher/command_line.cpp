@@ -174,7 +174,10 @@ class Interpreter {
     }
     spec_.rules.master_addr = spec_.coordinator.host;
     spec_.rules.nodes_min = spec_.rules.nodes_max;  // static knows no MIN, as in torchrun
-    if (several_nodes()) spec_.node_rank = *rank;
+    if (several_nodes()) {
+      spec_.node_rank = *rank;
+      local_address_has_no_effect();
+    }
     spec_.hosting = *rank == 0 ? Hosting::kHere : Hosting::kElsewhere;
     return {};
   }
@@ -192,9 +195,14 @@ class Interpreter {
     spec_.hosting = several_nodes() ? Hosting::kAtEndpoint : Hosting::kHere;
     // On one node nobody else comes to the endpoint: a free port cannot be another job's.
     if (!several_nodes()) spec_.coordinator.host = settings_["local-addr"].text;
+    if (several_nodes()) local_address_has_no_effect();
     spec_.rules.master_addr = spec_.coordinator.host;
     if (meeting_) meet_in_cluster();
     return {};
+  }
+
+  void local_address_has_no_effect() {
+    no_effect({"local-addr"}, "several nodes meet at the coordinator's address");
   }
 
   /// All have been started together: who hosts needs no guess, and ranks follow the nodes' order.

@@ -350,6 +350,11 @@ TEST_CASE_METHOD(CommandLineFixture,
   CHECK_THAT(warnings({"--monitor-interval=1", script()}).front(), contains("--monitor-interval"));
   CHECK_THAT(warnings({"--run-path", "-m", script()}).front(), contains("--module has no effect"));
   CHECK_THAT(warnings({"--duplicate-stdout-filters=x", script()}).front(), contains("--tee"));
+  for (const char* backend : {"static", "c10d"})
+    CHECK(warnings({"--nnodes=2", "--rdzv-endpoint=h:1", std::string{"--rdzv-backend="} + backend,
+                    "--local-addr=10.0.0.1", script()}) ==
+          Words{"--local-addr has no effect: several nodes meet at the coordinator's "
+                "address"});
   environment_["PET_MONITOR_INTERVAL"] = "1";
   CHECK(warnings({script()}).empty());
 }
