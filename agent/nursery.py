@@ -186,6 +186,12 @@ def why_not_fork(files_before):
     return ""
 
 
+def left_by_import(files_before):
+    """The same, without what garbage alone holds."""
+    why = why_not_fork(files_before)
+    return why_not_fork(files_before) if why and gc.collect() else why
+
+
 def shadowed(folder, before):
     """A module that the worker would have found in the script's folder."""
     for name in sorted({module.partition(".")[0] for module in set(sys.modules) - before}):
@@ -265,7 +271,7 @@ def import_all(config, agent):
             send(agent, event="left out", module=module, why="there is no such module")
             continue
         modules_before, files_before = set(sys.modules), open_files()
-        why = try_import(module, names) or why_not_fork(files_before)
+        why = try_import(module, names) or left_by_import(files_before)
         why = why or shadowed(config.folder, modules_before)
         if why:
             config.leave_out(agent, module, why)
@@ -484,11 +490,14 @@ def begin():
     show_as(["ddprun-nursery:", *config.arguments])
     began = time.monotonic()
     files_before = set(open_files()) - {SOCKET, PROGRAM}
+    thresholds = gc.get_threshold()
+    gc.set_threshold(0)  # there is little garbage, and looking for it takes a tenth of the time
     imported = import_all(config, agent)
     kept_files = (files_before | set(open_files())) - {SOCKET, PROGRAM}
     send(agent, event="ready", modules=imported, seconds=time.monotonic() - began)
-    gc.collect()
     gc.freeze()  # whatever a worker's garbage collector does not touch stays shared
+    if gc.get_threshold()[0] == 0:  # no module has set its own
+        gc.set_threshold(*thresholds)
     worker = serve(agent, agent_pid)
     agent.detach()  # settle() closes it
     worker.settle(kept_files, name)

@@ -18,7 +18,7 @@ STEP = str(HERE / "first_step.py")
 NEEDS = (DDPRUN,)
 RESTARTS = 20
 ROUNDS = 3  # of everything, taking turns
-TIMEOUT_S = 300
+TIMEOUT_S = 60
 
 
 def python(torchrun):
@@ -36,13 +36,17 @@ def lines(text, what):
 
 
 def run(launcher, workers, deaths, torchrun):
-    """When it began, and what the workers wrote."""
+    """When it began, and what the workers wrote; torchrun may get stuck on the way."""
     command = [*launcher, "--standalone", "--nproc-per-node", str(workers), "--max-restarts",
                str(deaths), STEP, str(deaths)]
     begin = now()
-    output = subprocess.run(command, env=environment(torchrun), stdout=subprocess.PIPE,
-                            stderr=subprocess.DEVNULL, timeout=TIMEOUT_S, text=True).stdout
-    return begin, output
+    with subprocess.Popen(command, env=environment(torchrun), stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as job:
+        try:
+            return begin, job.communicate(timeout=TIMEOUT_S)[0]
+        except subprocess.TimeoutExpired:
+            job.terminate()
+            return begin, job.communicate()[0]
 
 
 def first_step(launcher, workers, torchrun):
