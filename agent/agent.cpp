@@ -169,21 +169,26 @@ void Agent::order_received(const CoordinatorMessage& message) {
     spdlog::warn("round {} has its {} nodes: this one waits as a spare", spare->round,
                  spare->nodes);
   else if (const auto* stop = std::get_if<StopRound>(&message))
-    spdlog::warn("{}: {}", stop->reason,
-                 stop->checkpoint_ms > 0 ? fmt::format("workers have {} s for a checkpoint",
-                                                       (stop->checkpoint_ms + 999) / 1000)
-                                         : "stopping all workers");
+    tell_of_job(stop->reason + (stop->checkpoint_ms > 0
+                                    ? fmt::format(": workers have {} s for a checkpoint",
+                                                  (stop->checkpoint_ms + 999) / 1000)
+                                    : ": stopping all workers"));
+}
+
+/// What every node could tell.
+void Agent::tell_of_job(const std::string& news) const {
+  spdlog::log(spec_.tells_job ? spdlog::level::warn : spdlog::level::info, "{}", news);
 }
 
 void Agent::tell_of_wait(const Waiting& waiting) {
-  if (const auto note = wait_note_.next(waiting, Clock::now())) spdlog::warn("{}", *note);
+  if (const auto note = wait_note_.next(waiting, Clock::now())) tell_of_job(*note);
 }
 
 void Agent::announce(const StartRound& round) {
   wait_note_ = {};
   if (round.attempt > round_.attempt)
-    spdlog::warn("restart {} of {}: starting {} workers again", round.attempt,
-                 spec_.rules.restarts_max, round.world_size);
+    tell_of_job(fmt::format("restart {} of {}: starting {} workers again", round.attempt,
+                            spec_.rules.restarts_max, round.world_size));
   spdlog::info("round {}: ranks {} to {} of {} on this node, store at {}:{}", round.round,
                round.first_rank, round.first_rank + spec_.workers - 1, round.world_size,
                round.master_addr, round.master_port);

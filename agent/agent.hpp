@@ -90,6 +90,7 @@ class Agent {
   void add_evidence(WorkerFailure& how) const;
   void tell_of_wait(const Waiting& waiting);
   void announce(const StartRound& round);
+  void tell_of_job(const std::string& news) const;
   void order_received(const CoordinatorMessage& message);
 
   asio::any_io_executor executor_;

@@ -61,8 +61,9 @@ struct LaunchSpec {
   bool rejoin = false;  // a lost coordinator may come back
   int node_rank = -1;   // the wanted group rank; -1: any
   std::string role = "default";
-  std::string host;           // this node's name in messages
-  bool tells_verdict = true;  // false: another node's ddprun tells the user how the job failed
+  std::string host;       // this node's name in messages
+  bool tells_job = true;  // false: another node's ddprun tells the user what concerns all nodes
+  bool shares_output = false;  // with all nodes: only the coordinator's tells what concerns all
 
   bool virtual_local_rank = false;
   std::optional<WarmStart> warm;

@@ -208,6 +208,7 @@ class Interpreter {
   /// All have been started together: who hosts needs no guess, and ranks follow the nodes' order.
   void meet_in_cluster() {
     spec_.node_rank = meeting_->place.node_rank;
+    spec_.shares_output = true;
     if (!meeting_->place.first_host_is_rank_0) return;
     spec_.hosting = meeting_->hosts_coordinator ? Hosting::kHere : Hosting::kElsewhere;
   }

@@ -87,7 +87,7 @@ void take_place(const HostStart& start, LaunchSpec& spec) {
     spec.coordinator.host = start.nodes_max == 1 ? "127.0.0.1" : address_of_login();
   spec.rules.master_addr = spec.coordinator.host;
   spec.rejoin = !start.leads;
-  spec.tells_verdict = start.leads;
+  spec.tells_job = start.leads;
 }
 
 class HostAgent {

@@ -24,6 +24,7 @@ enum class OptionGroup {
   kIgnored
 };
 
+// In the order in which the table is read. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct Option {
   std::string_view name;      // "nproc-per-node"; also spelled with underscores
   char letter = 0;            // of the short form, 0: none

@@ -174,7 +174,8 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
     spdlog::info("OMP_NUM_THREADS={} for each of {} workers ({} usable CPUs)", *threads,
                  spec.workers, node->usable_cpus);
   const std::string title = spec.title;
-  const bool tells_verdict = spec.tells_verdict;
+  if (spec.shares_output) spec.tells_job = *server != nullptr;
+  const bool tells_job = spec.tells_job;
   auto agent = std::make_optional<Agent>(io.get_executor(), std::move(spec), std::move(*node),
                                          Consoles{out, err});
   signals.release();
@@ -192,7 +193,7 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
   signals.hold();
   agent.reset();  // and its handlers with it
   signals.only_interrupt();
-  if (tells_verdict || end.why != AgentEnd::Why::kJobEnded) report(end, title, outcome, err);
+  if (tells_job || end.why != AgentEnd::Why::kJobEnded) report(end, title, outcome, err);
   if (end.job.failure) hand_up_error_file(*end.job.failure, environment);
   if (directory && std::ranges::any_of(outcome.failures, has_error_file)) directory->keep();
   return exit_code(end);

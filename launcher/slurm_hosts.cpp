@@ -80,7 +80,7 @@ Result<Names> expand_name(std::string_view name) {
   Names names;
   for (const std::string& digits : *numbers)
     for (const std::string& tail : *tails)
-      names.push_back(std::string{name.substr(0, open)} + digits + tail);
+      names.push_back(fmt::format("{}{}{}", name.substr(0, open), digits, tail));
   return names;
 }
 
