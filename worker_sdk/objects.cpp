@@ -1,7 +1,6 @@
 #include "worker_sdk/objects.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace ddprun::sdk {
@@ -25,7 +24,7 @@ Json decode(const Operation& operation, const torch::Tensor& bytes, std::int64_t
 torch::Tensor padded(const ProcessGroup& group, const std::vector<std::uint8_t>& bytes,
                      std::int64_t length) {
   torch::Tensor tensor = torch::zeros({length}, torch::kUInt8);
-  std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
+  std::ranges::copy(bytes, tensor.mutable_data_ptr<std::uint8_t>());
   return tensor.to(group.device());
 }
 
