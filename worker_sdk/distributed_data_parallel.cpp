@@ -98,8 +98,8 @@ DdpCore::DdpCore(torch::nn::Module& module, const ProcessGroup& group, const Ddp
   if (parameters_.empty())
     throw std::invalid_argument{
         "DistributedDataParallel: the module has no parameter that needs a gradient"};
-  broadcast_from_rank_0(module.parameters());
-  broadcast_from_rank_0(buffers_);
+  broadcast_from(0, module.parameters());
+  broadcast_from(0, buffers_);
   reducer_ = make_reducer(module);
   first_step_ = c10::make_intrusive<FirstStep>();
   if (!options_.static_graph) return;
@@ -128,12 +128,17 @@ std::shared_ptr<c10d::Reducer> DdpCore::make_reducer(const torch::nn::Module& mo
 }
 
 void DdpCore::before_forward() {
-  if (torch::GradMode::is_enabled()) {
-    if (sync_gradients_) reducer_->prepare_for_forward();
-    // After the first backward pass the buckets follow the order in which gradients really came.
-    reducer_->rebuild_buckets();
-  }
-  if (options_.broadcast_buffers && sync_buffers_) broadcast_from_rank_0(buffers_);
+  const bool trains = torch::GradMode::is_enabled();
+  if (trains && sync_gradients_) reducer_->prepare_for_forward();
+  if (join_) announce_forward();
+  // After the first backward pass the buckets follow the order in which gradients really came.
+  if (trains) reducer_->rebuild_buckets();
+  if (broadcasts_buffers()) broadcast_from(join_ ? greatest_rank(true) : 0, buffers_);
+  if (join_) announce_backward();
+}
+
+bool DdpCore::broadcasts_buffers() const {
+  return options_.broadcast_buffers && sync_buffers_ && !buffers_.empty();
 }
 
 void DdpCore::after_forward(const TensorRefs& outputs) {
@@ -158,6 +163,10 @@ void DdpCore::reduce_in_next_backward() {
     throw std::logic_error{
         "DistributedDataParallel: reduce_in_next_backward() needs a step in which all parameters "
         "are used: neither find_unused_parameters nor static_graph"};
+  if (join_)
+    throw std::logic_error{
+        "DistributedDataParallel: reduce_in_next_backward() within join(): the ranks that have "
+        "returned cannot know of it"};
   sync_buffers_ = true;
   reducer_->prepare_for_forward();
   reducer_->prepare_for_backward({});
@@ -167,11 +176,11 @@ void DdpCore::zero_grad() {
   for (torch::Tensor& parameter : parameters_) parameter.mutable_grad() = torch::Tensor{};
 }
 
-void DdpCore::broadcast_from_rank_0(std::vector<torch::Tensor> tensors) const {
+void DdpCore::broadcast_from(int root, std::vector<torch::Tensor> tensors) const {
   if (tensors.empty()) return;
   torch::NoGradGuard no_grad;
   for (torch::Tensor& tensor : tensors) tensor = tensor.detach();
-  c10d::broadcast_coalesced(group_.c10d_group(), tensors, kBroadcastBucketBytes, 0);
+  c10d::broadcast_coalesced(group_.c10d_group(), tensors, kBroadcastBucketBytes, root);
 }
 
 }  // namespace ddprun::sdk

@@ -9,7 +9,9 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,6 +38,14 @@ struct DdpOptions {
   bool static_graph = false;
 };
 
+struct JoinOptions {
+  /// Gradients are divided by the number of all ranks, so that every sample weighs the same,
+  /// however many ranks still have some; else by the number of ranks that have.
+  bool divide_by_initial_world_size = true;
+  /// Nobody goes on when one rank has run out: all throw std::runtime_error in their next step.
+  bool throw_on_early_termination = false;
+};
+
 /// What does not depend on the module's type.
 class DdpCore {
  public:
@@ -49,6 +59,7 @@ class DdpCore {
   void after_forward(const TensorRefs& outputs);
   void reduce_in_next_backward();
   void zero_grad();
+  void join(const std::function<void()>& train, const JoinOptions& options);
 
   void set_sync_gradients(bool sync) { sync_gradients_ = sync; }
   bool sync_gradients() const { return sync_gradients_; }
@@ -58,7 +69,15 @@ class DdpCore {
   struct FirstStep;
 
   std::shared_ptr<c10d::Reducer> make_reducer(const torch::nn::Module& module) const;
-  void broadcast_from_rank_0(std::vector<torch::Tensor> tensors) const;
+  void broadcast_from(int root, std::vector<torch::Tensor> tensors) const;
+  bool broadcasts_buffers() const;
+
+  void announce_forward();
+  void announce_backward() const;
+  void shadow_step();
+  void share_final_model(bool has_shadowed) const;
+  double sum_over_ranks(double value) const;
+  int greatest_rank(bool candidate) const;
 
   ProcessGroup group_;
   DdpOptions options_;
@@ -67,7 +86,8 @@ class DdpCore {
   std::shared_ptr<c10d::Reducer> reducer_;
   c10::intrusive_ptr<FirstStep> first_step_;
   bool sync_gradients_ = true;
-  bool sync_buffers_ = true;  // not after a forward() whose gradients were not reduced
+  std::optional<JoinOptions> join_;  // while join() trains
+  bool sync_buffers_ = true;         // not after a forward() whose gradients were not reduced
 };
 
 /// While it lives, backward() of what forward() returned adds to the gradients of this rank alone.
@@ -125,6 +145,19 @@ class DistributedDataParallel {
   /// called inside no_sync() always, and this before the last backward(), which reduces the sum.
   /// Errors: std::logic_error with find_unused_parameters or static_graph.
   void reduce_in_next_backward() { core_.reduce_in_next_backward(); }
+
+  /// Calls `train`, in which the ranks may take different numbers of steps: a rank whose `train`
+  /// has returned takes part in the others' reductions, with zeros, until all have returned; then
+  /// all get the model of the rank that had the most (of several, the one with the highest number).
+  /// On all ranks, which otherwise do nothing together meanwhile (each loads its own data, nobody
+  /// saves a checkpoint in there). Buffers are those of the highest rank that still trains. As in
+  /// Python (DistributedDataParallel.join in the page above). Errors: std::logic_error with
+  /// static_graph, within another join(), and for a forward() under torch::NoGradGuard in `train`:
+  /// evaluate with module().forward(); what `train` throws, and then the others wait in vain.
+  template <typename Train>
+  void join(Train&& train, const JoinOptions& options = {}) {
+    core_.join(std::function<void()>{std::ref(train)}, options);
+  }
 
   /// Call it in place of Optimizer::zero_grad(): gradients are views of the buckets that are
   /// reduced, which the optimizer cannot detach, so they are set to undefined.

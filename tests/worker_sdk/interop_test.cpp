@@ -7,7 +7,11 @@
 #include <numeric>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/scratch_folder.hpp"
+#include "worker_sdk/distributed_data_parallel.hpp"
+#include "worker_sdk/module_state.hpp"
 #include "worker_sdk/process_group.hpp"
+#include "worker_sdk/safetensors.hpp"
 #include "worker_sdk/spawn.hpp"
 
 namespace ddprun::sdk {
@@ -50,6 +54,58 @@ if rank < 2:
         assert t.item() == 41, t
 dist.barrier(group=rest)
 )";
+
+/// Of the job whose rank r has 3 + 2 r batches; arguments: folder, divide_by_initial_world_size.
+constexpr char kPythonJoin[] = R"(
+import sys
+import torch
+import torch.distributed as dist
+from safetensors.torch import save_file
+from torch import nn
+
+folder, divide = sys.argv[1], sys.argv[2] == "1"
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+torch.manual_seed(1)
+network = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 2))
+ddp = nn.parallel.DistributedDataParallel(network)
+optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+with ddp.join(divide_by_initial_world_size=divide):
+    for step in range(3 + 2 * rank):
+        torch.manual_seed(1000 * rank + step)
+        optimizer.zero_grad()
+        ddp(torch.randn(6, 4)).pow(2).mean().backward()
+        optimizer.step()
+save_file(network.state_dict(), f"{folder}/python-{sys.argv[2]}-{rank}")
+)";
+
+/// The same in C++.
+void join_in_cpp(const std::string& folder, bool divide) {
+  torch::set_num_threads(1);
+  const ProcessGroup group = init_process_group({.backend = "gloo"});
+  torch::manual_seed(1);
+  using torch::nn::SequentialImpl;
+  auto network = std::make_shared<SequentialImpl>();
+  network->push_back(torch::nn::Linear(4, 8));  // in this order they draw their weights
+  network->push_back(torch::nn::BatchNorm1d(8));
+  network->push_back(torch::nn::Tanh());
+  network->push_back(torch::nn::Linear(8, 2));
+  DistributedDataParallel<SequentialImpl> ddp{network, group};
+  torch::optim::SGD optimizer{network->parameters(), 0.1};
+  ddp.join(
+      [&] {
+        for (int step = 0; step < 3 + 2 * group.rank(); ++step) {
+          torch::manual_seed(1000 * group.rank() + step);
+          ddp.zero_grad();
+          ddp.forward(torch::randn({6, 4})).pow(2).mean().backward();
+          optimizer.step();
+        }
+      },
+      {.divide_by_initial_world_size = divide});
+  save_safetensors(folder + "/cpp-" + (divide ? "1" : "0") + "-" + std::to_string(group.rank()),
+                   {state_dict(*network), {}});
+}
 
 void require(bool condition, const std::string& what) {
   if (!condition) throw std::runtime_error{"not so: " + what};
@@ -105,6 +161,33 @@ TEST_CASE("C++ and Python workers understand one another, whoever serves the sto
     return;
   }
   for (const int python : {0, 1}) CHECK_NOTHROW(spawn([&](int rank) { work(rank, python); }, 4));
+}
+
+TEST_CASE("join() leaves the model that Python's leaves, where ranks have 3 and 5 batches") {
+  if (std::getenv("RANK") != nullptr) return;  // it spawns its workers by itself
+  const ScratchFolder folder;
+  const std::string path = folder.path().string();
+  for (const bool divide : {true, false}) {
+    CHECK_NOTHROW(spawn([&](int) { join_in_cpp(path, divide); }, 2));
+    CHECK_NOTHROW(spawn(
+        [&](int) {
+          execl(DDPRUN_PYTHON, DDPRUN_PYTHON, "-c", kPythonJoin, path.c_str(), divide ? "1" : "0",
+                nullptr);
+          throw std::runtime_error{std::string{"cannot run "} + DDPRUN_PYTHON};
+        },
+        2));
+  }
+  for (const std::string what : {"1-0", "1-1", "0-0", "0-1"}) {
+    INFO(what);
+    const auto ours = load_safetensors(folder / ("cpp-" + what)).tensors;
+    const auto pythons = load_safetensors(folder / ("python-" + what)).tensors;
+    REQUIRE(ours.size() == pythons.size());
+    for (const auto& [name, tensor] : pythons) {
+      INFO(name);
+      CHECK(torch::allclose(ours.at(name).to(torch::kFloat64), tensor.to(torch::kFloat64), 1e-5,
+                            1e-6));
+    }
+  }
 }
 
 }  // namespace
