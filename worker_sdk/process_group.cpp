@@ -1,6 +1,7 @@
 #include "worker_sdk/process_group.hpp"
 
 #include <c10/cuda/CUDAFunctions.h>
+#include <torch/csrc/distributed/c10d/debug.h>
 
 #include <algorithm>
 #include <numeric>
@@ -8,6 +9,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupWrapper.hpp>
 #include <utility>
 
 #include "worker_sdk/group_store.hpp"
@@ -43,19 +45,38 @@ StorePtr with_prefix(const std::string& name, const StorePtr& store) {
   return c10::make_intrusive<c10d::PrefixStore>(name + "/", store);
 }
 
+c10::intrusive_ptr<c10d::ProcessGroupGloo> make_gloo(const Group& group, const StorePtr& store,
+                                                     Milliseconds timeout) {
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(
+      store, group.getRank(), group.getSize(),
+      c10d::ProcessGroupGloo::Options::create_default(timeout));
+}
+
+/// With TORCH_DISTRIBUTED_DEBUG=DETAIL, all ranks compare what they are about to do before they do
+/// it, as in Python
+/// (https://docs.pytorch.org/docs/stable/distributed.html#torch-distributed-debug).
+c10::intrusive_ptr<c10d::Backend> checked(const c10::intrusive_ptr<c10d::Backend>& backend,
+                                          const Group& group, const StorePtr& store,
+                                          Milliseconds timeout) {
+  if (c10d::debug_level() != c10d::DebugLevel::Detail) return backend;
+  const auto own =
+      c10::make_intrusive<c10d::PrefixStore>("pg_wrapper:" + group.getGroupName(), store);
+  return c10::make_intrusive<c10d::ProcessGroupWrapper>(backend, make_gloo(group, own, timeout));
+}
+
 void add_nccl(Group& group, const StorePtr& store, Milliseconds timeout) {
   auto options = c10d::ProcessGroupNCCL::Options::create();
   options->timeout = timeout;
-  group.setBackend(torch::kCUDA, Group::NCCL,
-                   c10::make_intrusive<c10d::ProcessGroupNCCL>(
-                       with_prefix("cuda", store), group.getRank(), group.getSize(), options));
+  const StorePtr own = with_prefix("cuda", store);
+  const auto nccl =
+      c10::make_intrusive<c10d::ProcessGroupNCCL>(own, group.getRank(), group.getSize(), options);
+  group.setBackend(torch::kCUDA, Group::NCCL, checked(nccl, group, own, timeout));
   group.setDefaultBackend(Group::NCCL);
 }
 
 void add_gloo(Group& group, const StorePtr& store, Milliseconds timeout) {
-  const auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(
-      with_prefix("cpu", store), group.getRank(), group.getSize(),
-      c10d::ProcessGroupGloo::Options::create_default(timeout));
+  const StorePtr own = with_prefix("cpu", store);
+  const auto gloo = checked(make_gloo(group, own, timeout), group, own, timeout);
   group.setBackend(torch::kCPU, Group::GLOO, gloo);
   // DDP then reduces gradients on a GPU, too, that several workers share: NCCL refuses these.
   if (torch::cuda::is_available()) group.setBackend(torch::kCUDA, Group::GLOO, gloo);
