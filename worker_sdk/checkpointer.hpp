@@ -62,9 +62,9 @@ class Checkpointer {
   Checkpointer& operator=(const Checkpointer&) = delete;
 
   /// Called on all ranks; rank 0 saves. If the checkpoint before is still being written, it waits
-  /// for it. The optimizer is SGD, Adam or AdamW. Errors on rank 0: std::runtime_error when a
-  /// checkpoint cannot be written (a full disk), FencedOffError; asynchronously, at the next call
-  /// of save() or wait(). What was there stays.
+  /// for it. The optimizer is one that optimizer_state() knows. Errors on rank 0:
+  /// std::runtime_error when a checkpoint cannot be written (a full disk), FencedOffError;
+  /// asynchronously, at the next call of save() or wait(). What was there stays.
   void save(const torch::nn::Module& module, const torch::optim::Optimizer& optimizer,
             const Progress& progress);
 

@@ -9,9 +9,11 @@ namespace ddprun::sdk {
 namespace {
 
 using nlohmann::json;
+using torch::optim::AdagradOptions;
 using torch::optim::AdamOptions;
 using torch::optim::AdamWOptions;
 using torch::optim::OptimizerOptions;
+using torch::optim::RMSpropOptions;
 using torch::optim::SGDOptions;
 
 // The names are those of the groups in Python's state_dict().
@@ -30,6 +32,40 @@ SGDOptions sgd_from(const json& in) {
       .dampening(in.at("dampening"))
       .weight_decay(in.at("weight_decay"))
       .nesterov(in.at("nesterov"));
+}
+
+json to_json(const RMSpropOptions& options) {
+  return {{"lr", options.lr()},
+          {"alpha", options.alpha()},
+          {"eps", options.eps()},
+          {"weight_decay", options.weight_decay()},
+          {"momentum", options.momentum()},
+          {"centered", options.centered()}};
+}
+
+RMSpropOptions rmsprop_from(const json& in) {
+  return RMSpropOptions{in.at("lr").get<double>()}
+      .alpha(in.at("alpha"))
+      .eps(in.at("eps"))
+      .weight_decay(in.at("weight_decay"))
+      .momentum(in.at("momentum"))
+      .centered(in.at("centered"));
+}
+
+json to_json(const AdagradOptions& options) {
+  return {{"lr", options.lr()},
+          {"lr_decay", options.lr_decay()},
+          {"weight_decay", options.weight_decay()},
+          {"initial_accumulator_value", options.initial_accumulator_value()},
+          {"eps", options.eps()}};
+}
+
+AdagradOptions adagrad_from(const json& in) {
+  return AdagradOptions{in.at("lr").get<double>()}
+      .lr_decay(in.at("lr_decay"))
+      .weight_decay(in.at("weight_decay"))
+      .initial_accumulator_value(in.at("initial_accumulator_value"))
+      .eps(in.at("eps"));
 }
 
 template <typename AnyAdamOptions>
@@ -54,7 +90,10 @@ json options_of(const OptimizerOptions& options) {
   if (const auto* sgd = dynamic_cast<const SGDOptions*>(&options)) return to_json(*sgd);
   if (const auto* adam = dynamic_cast<const AdamOptions*>(&options)) return adam_to_json(*adam);
   if (const auto* adamw = dynamic_cast<const AdamWOptions*>(&options)) return adam_to_json(*adamw);
-  throw std::invalid_argument{"checkpoints hold the state of SGD, Adam and AdamW only"};
+  if (const auto* rms = dynamic_cast<const RMSpropOptions*>(&options)) return to_json(*rms);
+  if (const auto* ada = dynamic_cast<const AdagradOptions*>(&options)) return to_json(*ada);
+  throw std::invalid_argument{
+      "checkpoints hold the state of SGD, Adam, AdamW, RMSprop and Adagrad only"};
 }
 
 /// As the group's present options are, with the saved values.
@@ -62,6 +101,10 @@ std::unique_ptr<OptimizerOptions> options_from(const json& in, const OptimizerOp
   if (dynamic_cast<const SGDOptions*>(&present)) return std::make_unique<SGDOptions>(sgd_from(in));
   if (dynamic_cast<const AdamOptions*>(&present))
     return std::make_unique<AdamOptions>(adam_from<AdamOptions>(in));
+  if (dynamic_cast<const RMSpropOptions*>(&present))
+    return std::make_unique<RMSpropOptions>(rmsprop_from(in));
+  if (dynamic_cast<const AdagradOptions*>(&present))
+    return std::make_unique<AdagradOptions>(adagrad_from(in));
   return std::make_unique<AdamWOptions>(adam_from<AdamWOptions>(in));
 }
 

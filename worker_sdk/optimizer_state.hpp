@@ -16,9 +16,9 @@ namespace ddprun::sdk {
 /// The name under which a safetensors file's metadata have optimizer_options().
 inline constexpr char kParamGroups[] = "param_groups";
 
-/// SGD, Adam and AdamW. Names are "PARAMETER/FIELD" with the number of the parameter over all
-/// groups and the field's name in PyTorch ("3/exp_avg"); a parameter that was never updated has
-/// none. Errors: std::invalid_argument for another optimizer.
+/// SGD, Adam, AdamW, RMSprop and Adagrad. Names are "PARAMETER/FIELD" with the number of the
+/// parameter over all groups and the field's name in PyTorch ("3/exp_avg"); a parameter that was
+/// never updated has none. Errors: std::invalid_argument for another optimizer.
 std::map<std::string, torch::Tensor> optimizer_state(const torch::optim::Optimizer& optimizer);
 
 /// Puts back what optimizer_state() returned for an optimizer of the same kind over the same

@@ -87,12 +87,17 @@ auto options_for() {
     return torch::optim::SGDOptions{0.05}.momentum(0.9);
   else if constexpr (std::is_same_v<Optimizer, torch::optim::Adam>)
     return torch::optim::AdamOptions{0.05}.amsgrad(true);
+  else if constexpr (std::is_same_v<Optimizer, torch::optim::RMSprop>)
+    return torch::optim::RMSpropOptions{0.05}.momentum(0.9).centered(true);
+  else if constexpr (std::is_same_v<Optimizer, torch::optim::Adagrad>)
+    return torch::optim::AdagradOptions{0.05}.lr_decay(0.1);
   else
     return torch::optim::AdamWOptions{0.05};
 }
 
 TEMPLATE_TEST_CASE("a checkpoint brings back module and optimizer, so that training goes on alike",
-                   "", torch::optim::SGD, torch::optim::Adam, torch::optim::AdamW) {
+                   "", torch::optim::SGD, torch::optim::Adam, torch::optim::AdamW,
+                   torch::optim::RMSprop, torch::optim::Adagrad) {
   for (const bool asynchronous : {false, true}) {
     const SharedFolder folder;
     const CheckpointerOptions options{.asynchronous = asynchronous};

@@ -2,6 +2,8 @@
 
 #include "tests/support/python.hpp"
 
+#include <array>
+#include <cstdio>
 #include <sstream>
 #include <string>
 
@@ -9,6 +11,7 @@
 #include "tests/support/scratch_folder.hpp"
 #include "worker_sdk/data_partitioner.hpp"
 #include "worker_sdk/distributed_sampler.hpp"
+#include "worker_sdk/optimizer_state.hpp"
 #include "worker_sdk/safetensors.hpp"
 
 namespace ddprun::sdk {
@@ -110,6 +113,55 @@ save_file(tensors, ")" + from_python.string() +
   CHECK(back.metadata.at("by") == "python");
   CHECK(torch::equal(back.tensors.at("weight"), torch::arange(6, torch::kFloat32).reshape({2, 3})));
   CHECK(back.tensors.at("half").scalar_type() == torch::kBFloat16);
+}
+
+/// What an optimizer has learned in two steps, as the Python program below prints it.
+template <typename Optimizer, typename Options>
+std::string state_after_two_steps(const Options& options) {
+  torch::Tensor parameter = torch::arange(4, torch::kFloat32).requires_grad_();
+  Optimizer optimizer{std::vector<torch::Tensor>{parameter}, options};
+  for (int step = 0; step < 2; ++step) {
+    parameter.mutable_grad() = parameter.detach() + 1;
+    optimizer.step();
+  }
+  std::string text;
+  for (const auto& [name, tensor] : optimizer_state(optimizer)) {
+    text += name;
+    const torch::Tensor values = tensor.to(torch::kFloat64).flatten();
+    for (std::int64_t i = 0; i < values.numel(); ++i) {
+      std::array<char, 32> number{};
+      std::snprintf(number.data(), number.size(), " %.4f", values[i].item<double>());
+      text += number.data();
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+TEST_CASE("the states of optimizers have the names and values of Python's") {
+  const std::string expected = python(R"(
+import torch
+for make in (lambda p: torch.optim.SGD(p, 0.1, momentum=0.9),
+             lambda p: torch.optim.Adam(p, 0.1, amsgrad=True),
+             lambda p: torch.optim.AdamW(p, 0.1),
+             lambda p: torch.optim.RMSprop(p, 0.1, momentum=0.9, centered=True),
+             lambda p: torch.optim.Adagrad(p, 0.1, lr_decay=0.5)):
+    parameter = torch.nn.Parameter(torch.arange(4.0))
+    optimizer = make([parameter])
+    for _ in range(2):
+        parameter.grad = parameter.detach() + 1
+        optimizer.step()
+    for name, value in sorted(optimizer.state_dict()["state"][0].items()):
+        values = torch.as_tensor(value).double().flatten().tolist()
+        print(f"0/{name}", *(f"{one:.4f}" for one in values))
+)");
+  using namespace torch::optim;
+  CHECK(state_after_two_steps<SGD>(SGDOptions{0.1}.momentum(0.9)) +
+            state_after_two_steps<Adam>(AdamOptions{0.1}.amsgrad(true)) +
+            state_after_two_steps<AdamW>(AdamWOptions{0.1}) +
+            state_after_two_steps<RMSprop>(RMSpropOptions{0.1}.momentum(0.9).centered(true)) +
+            state_after_two_steps<Adagrad>(AdagradOptions{0.1}.lr_decay(0.5)) ==
+        expected);
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ std::unique_ptr<torch::optim::AdamW> make_optimizer(SequentialImpl& network) {
 }
 template <>
 std::unique_ptr<torch::optim::RMSprop> make_optimizer(SequentialImpl& network) {
-  return std::make_unique<torch::optim::RMSprop>(network.parameters(), 0.05);
+  return std::make_unique<torch::optim::RMSprop>(
+      network.parameters(), torch::optim::RMSpropOptions(0.05).momentum(0.9).centered(true));
 }
 template <>
 std::unique_ptr<torch::optim::Adagrad> make_optimizer(SequentialImpl& network) {
@@ -111,7 +112,8 @@ TEST_CASE("shares are about equal: the biggest parameter first, to whoever has l
 }
 
 TEMPLATE_TEST_CASE("consolidated, the state is that of the whole optimizer, until the next step",
-                   "", torch::optim::SGD, torch::optim::Adam, torch::optim::AdamW) {
+                   "", torch::optim::SGD, torch::optim::Adam, torch::optim::AdamW,
+                   torch::optim::RMSprop, torch::optim::Adagrad) {
   const int to = GENERATE(0, 1);
   if (to >= group().size()) return;
   Pair<TestType> pair;
