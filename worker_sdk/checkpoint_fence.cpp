@@ -133,7 +133,8 @@ CheckpointFence CheckpointFence::claim(const fs::path& folder, const WorkerEnv& 
   const auto before = read_claim(folder);
   if (before && is_later(*before, mine))
     throw FencedOffError{name_of(mine) + " comes too late to claim '" + folder.string() +
-                         "': " + name_of(*before) + " of the same run is at work there"};
+                         "': " + name_of(*before) +
+                         " of the same run is at work there. End this process: that one goes on"};
   if (!before || before->token != mine.token) write_claim(folder, mine);
   return {folder, mine.token, patience};
 }
@@ -148,7 +149,12 @@ CheckpointFence::Entered CheckpointFence::enter() const {
   if (newest && newest->token == token_) return entered;
   throw FencedOffError{
       "this worker may not change '" + folder_.string() + "' any more: " +
-      (newest ? name_of(*newest) + " has claimed it" : "its claim there has been removed")};
+      (newest ? name_of(*newest) +
+                    " has claimed it. End this process: that one goes on. If both are to live, "
+                    "they are two jobs: give each a folder of its own"
+              : std::string{"its claim, the file '"} + kFenceFile +
+                    "' there, has been removed. Start the job again, which claims the folder anew, "
+                    "and leave that file alone")};
 }
 
 CheckpointFence::Entered::Entered(Entered&& other) noexcept

@@ -18,7 +18,7 @@
 namespace ddprun::sdk {
 
 /// A newer attempt has claimed the folder: this process is a straggler, and has nothing to do any
-/// more. what() names both.
+/// more. what() names both, and says what to do.
 class FencedOffError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

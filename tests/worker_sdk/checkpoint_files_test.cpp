@@ -255,7 +255,8 @@ TEST_CASE_METHOD(CheckpointFixture, "a straggler of an older attempt cannot publ
   publish(current, 6);
   const std::string before = contents(path_of(6) / kManifestFile);
   CHECK_THROWS_AS(publish(straggler, 6), FencedOffError);
-  CHECK_THROWS_WITH(publish(straggler, 7), contains("attempt 2") && contains("has claimed it"));
+  CHECK_THROWS_WITH(publish(straggler, 7), contains("attempt 2") && contains("has claimed it") &&
+                                               contains("End this process: that one goes on"));
   CHECK_THROWS_AS(straggler.remove_unfinished(), FencedOffError);
   CHECK(contents(path_of(6) / kManifestFile) == before);
   CHECK(complete() == Steps{6, 5});
@@ -266,7 +267,8 @@ TEST_CASE_METHOD(CheckpointFixture, "a straggler of an older attempt cannot publ
 
 TEST_CASE_METHOD(CheckpointFixture, "a straggler that comes late cannot claim the folder either") {
   publisher({}, attempt(2));
-  CHECK_THROWS_WITH(publisher({}, attempt(1)), contains("comes too late to claim"));
+  CHECK_THROWS_WITH(publisher({}, attempt(1)),
+                    contains("comes too late to claim") && contains("End this process"));
   publisher({}, attempt(1, "another job"));  // which the newest claim is for
   publisher({}, attempt(0, "another job's rerun"));
 }
@@ -289,6 +291,13 @@ TEST_CASE_METHOD(CheckpointFixture, "rounds order claims where ddprun tells them
   auto current = publisher({}, env);
   CHECK_THROWS_AS(publish(straggler, 1), FencedOffError);
   publish(current, 1);
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "whose claim somebody has removed is told to start again") {
+  auto to = publisher();
+  fs::remove(folder_ / ".fence");
+  CHECK_THROWS_WITH(publish(to, 1),
+                    contains("'.fence' there, has been removed. Start the job again"));
 }
 
 TEST_CASE_METHOD(CheckpointFixture, "a claim that makes no sense is replaced") {
