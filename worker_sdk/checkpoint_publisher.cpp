@@ -4,6 +4,7 @@
 #include <stdio.h>  // renameat2: <cstdio> need not have it
 
 #include <cerrno>
+#include <future>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -79,13 +80,19 @@ void CheckpointPublisher::write(const fs::path& unfinished, CheckpointManifest& 
   if (!fs::create_directory(unfinished, error) && error)
     throw std::runtime_error{"cannot create '" + unfinished.string() + "': " + error.message()};
   tell("after making the folder");
-  manifest.files.clear();
+  // At once: the kernel lets one thread only write to a file.
+  const auto hook = [this](const std::string& stage) { tell(stage); };
+  std::vector<std::future<CheckpointFile>> writing;
+  writing.reserve(files.size());
   for (const FileToWrite& file : files)
-    manifest.files.push_back(
-        write_hashed_file(unfinished / file.name, file.pieces, options_.durability, options_.hook));
+    writing.push_back(std::async(std::launch::async, [&] {
+      return write_hashed_file(unfinished / file.name, file.pieces, options_.durability, hook);
+    }));
+  manifest.files.clear();
+  for (auto& one : writing) manifest.files.push_back(one.get());
   const std::string text = encode(manifest);
   write_hashed_file(unfinished / kManifestFile, {std::as_bytes(std::span{text})},
-                    options_.durability, options_.hook);
+                    options_.durability, hook);
   if (options_.durability == Durability::kFsync) sync_folder(unfinished);
   tell("after fsync of the unfinished folder");
 }
@@ -121,7 +128,9 @@ void CheckpointPublisher::remove_unfinished() const {
 }
 
 void CheckpointPublisher::tell(const std::string& stage) const {
-  if (options_.hook) options_.hook(stage);
+  if (!options_.hook) return;
+  const std::lock_guard one_at_a_time{*hook_mutex_};
+  options_.hook(stage);
 }
 
 }  // namespace ddprun::sdk

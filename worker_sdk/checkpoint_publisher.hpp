@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,11 +32,12 @@ class CheckpointPublisher {
   CheckpointPublisher(std::filesystem::path folder, CheckpointFence fence,
                       PublisherOptions options);
 
-  /// Writes a folder under a temporary name, makes it durable, gives it its name, and removes what
-  /// is outdated then. `manifest.files` is filled in. A checkpoint of the same step is replaced: at
-  /// one stroke where the file system can exchange two names (renameat2(2); NFS cannot), else with
-  /// a moment in which neither is there. Errors: std::runtime_error, naming file and reason;
-  /// FencedOffError. Either way nothing that was there is lost.
+  /// Writes a folder under a temporary name, all files at once, makes it durable, gives it its
+  /// name, and removes what is outdated then. `manifest.files` is filled in. A checkpoint of the
+  /// same step is replaced: at one stroke where the file system can exchange two names
+  /// (renameat2(2); NFS cannot), else with a moment in which neither is there. Errors:
+  /// std::runtime_error, naming file and reason; FencedOffError. Either way nothing that was there
+  /// is lost.
   void publish(CheckpointManifest manifest, const std::vector<FileToWrite>& files);
 
   /// Takes away what killed workers have left half-written. Errors: FencedOffError,
@@ -55,6 +58,7 @@ class CheckpointPublisher {
   CheckpointFence fence_;
   PublisherOptions options_;
   std::set<std::int64_t> damaged_;
+  std::unique_ptr<std::mutex> hook_mutex_ = std::make_unique<std::mutex>();  // moves
 };
 
 }  // namespace ddprun::sdk

@@ -17,7 +17,7 @@ namespace ddprun::sdk {
 using Pieces = std::vector<std::span<const std::byte>>;
 
 /// Told before and after every step that changes the disk, with the step's name ("before fsync
-/// model.safetensors"). Tests kill the process there; else it is empty.
+/// model.safetensors"), by one thread at a time. Tests kill the process there; else it is empty.
 using StageHook = std::function<void(const std::string& stage)>;
 
 /// When a file is to survive a power failure, and not the process alone.
