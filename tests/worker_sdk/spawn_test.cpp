@@ -216,6 +216,24 @@ TEST_CASE("a peer that has died is an error of the operation, at once") {
   with_dead_peer("all_gather", [](const auto& group) { group.all_gather(torch::ones({3})); });
 }
 
+TEST_CASE("a group whose peer has died can be left at once, also when nobody has noticed") {
+  const ScratchFolder folder;
+  const std::string left = (folder / "left").string();
+  const std::string text = spawn_error(
+      [&](int rank) {
+        std::signal(SIGTERM, SIG_IGN);
+        {
+          const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
+          group.barrier();
+          if (rank == 1) raise(SIGKILL);
+        }
+        std::ofstream{left} << "in order";
+      },
+      2);
+  CHECK_THAT(text, contains("rank 1 was killed by signal 9"));
+  CHECK(std::filesystem::exists(left));  // or spawn() had killed it after kPatience
+}
+
 TEST_CASE("a peer that does not come is an error of the operation after the timeout") {
   spawn(
       [](int rank) {
