@@ -17,9 +17,11 @@ class Reader {
   std::string required(const std::string& name) const {
     const auto value = lookup_(name);
     if (!value || value->empty())
-      throw EnvironmentError{name +
-                             " is not set: start this program with ddprun (or torchrun), or set "
-                             "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT yourself"};
+      throw EnvironmentError{
+          name +
+          " is not set: start this program with ddprun (or torchrun), or set "
+          "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT yourself (mpirun tells the "
+          "first two: mpirun -x MASTER_ADDR=HOST -x MASTER_PORT=PORT)"};
     return *value;
   }
   int required_integer(const std::string& name, int least, int most) const {
