@@ -26,7 +26,8 @@ class Heartbeat {
   Heartbeat& operator=(const Heartbeat&) = delete;
 
   /// Call it after every step. `samples`: those of this step on this rank, from which samples/s
-  /// follow, over the last second or more. A few hundred nanoseconds at most.
+  /// follow, over the last second or more. It reads a clock and writes to memory; README.md has the
+  /// time.
   void beat(std::int64_t step, std::int64_t samples = 0, double loss = kNoLoss);
 
   /// Does anybody listen?

@@ -2,7 +2,7 @@
 (gradient_as_bucket_view=True): 2 workers over Gloo under ddprun, one thread each, the same network,
 batches of 16 rows a worker, SGD with momentum and Adam. Three sizes: 50,826 parameters, where the
 overhead of calls rules, 2,634,762 and 21,020,682. Both take turns; a run's figure is the median of
-its steps. The losses are compared, too."""
+its steps. The losses are compared, too. Before it, what a call of Heartbeat::beat() costs."""
 
 import json
 import os
@@ -13,7 +13,8 @@ import sys
 from benchmarks.common import DDPRUN, PROJECT
 
 DDP_STEPS = str(PROJECT / "build" / "ddp_steps")
-NEEDS = (DDPRUN, DDP_STEPS)
+HEARTBEAT_COST = str(PROJECT / "build" / "heartbeat_cost")
+NEEDS = (DDPRUN, DDP_STEPS, HEARTBEAT_COST)
 WORKERS = 2
 STEPS = {"small": 500, "medium": 100, "large": 25}  # about as long a run each
 WARM_UP = 5
@@ -41,12 +42,21 @@ def compare(ways, model, optimizer, python, rounds):
     return {name: statistics.median(values) for name, values in times.items()}, worst
 
 
+def show_heartbeat_cost():
+    command = [DDPRUN, "--standalone", "--nproc-per-node", "1", "--no-python", HEARTBEAT_COST]
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    cost = json.loads(run.stdout)
+    print(f"Heartbeat::beat(): {cost['median_ns']:.0f} ns a call, the median of 11 rounds of a million; "
+          f"the slowest round {cost['greatest_ns']:.0f} ns", flush=True)
+
+
 def bench(arguments):
     if not arguments.torchrun:
         sys.exit("bench: there is no PyTorch to compare with: run scripts/setup first")
     python = str(PROJECT / arguments.torchrun).removesuffix("torchrun") + "python"
     ways = {"C++ SDK": ["--no-python", DDP_STEPS],
             "Python": [str(PROJECT / "tests" / "worker_sdk" / "ddp_steps.py")]}
+    show_heartbeat_cost()
     rounds = max(3, arguments.runs // 5)
     for optimizer in ("sgd", "adam"):
         for model in STEPS:

@@ -9,6 +9,7 @@
 #include "worker_sdk/checkpointer.hpp"
 #include "worker_sdk/distributed_data_parallel.hpp"
 #include "worker_sdk/examples/toy.hpp"
+#include "worker_sdk/heartbeat.hpp"
 
 namespace toy {
 
@@ -24,11 +25,13 @@ inline void train_with_checkpoints(
   torch::optim::SGD optimizer{model->parameters(), kLearningRate};
   DistributedSampler sampler{kRows, group.size(), group.rank()};
   Checkpointer checkpointer{folder, group};
+  Heartbeat heartbeat;  // when a worker fails, ddprun says how far it had come
 
   const auto progress = checkpointer.load_latest(*model, optimizer);  // on all ranks
   const int first = progress ? static_cast<int>(progress->step) : 0;
   if (first > 0 && group.rank() == 0) std::printf("goes on after epoch %d\n", first);
 
+  std::int64_t step = first * (kRows / kBatchRows);
   for (int epoch = first; epoch < epochs; ++epoch) {
     before_epoch(epoch);
     sampler.set_epoch(epoch);
@@ -39,6 +42,7 @@ inline void train_with_checkpoints(
       loss.backward();
       optimizer.step();
       loss_sum += loss.detach();
+      heartbeat.beat(++step, batch.inputs.size(0), loss.item<double>());
     }
     Progress done;
     done.step = epoch + 1;

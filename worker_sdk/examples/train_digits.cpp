@@ -7,6 +7,7 @@
 // the same weights, bit by bit, as if nothing had happened. train_digits.py is the same in Python.
 
 #include <torch/torch.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -21,7 +22,9 @@
 #include "worker_sdk/digits.hpp"
 #include "worker_sdk/distributed_data_parallel.hpp"
 #include "worker_sdk/distributed_sampler.hpp"
+#include "worker_sdk/heartbeat.hpp"
 #include "worker_sdk/process_group.hpp"
+#include "worker_sdk/progress_bar.hpp"
 #include "worker_sdk/safetensors.hpp"
 
 namespace {
@@ -107,21 +110,30 @@ class Training {
     const auto start = Clock::now();
     sampler_.set_epoch(epoch);
     const auto order = torch::tensor(sampler_.indices(), torch::kInt64);
+    const auto batches = order.split(arguments_.batch_size);
+    const auto total = static_cast<std::int64_t>(batches.size());
+    // Elsewhere the line after each epoch is enough.
+    ProgressBar bar{"epoch " + std::to_string(epoch + 1),
+                    total,
+                    {.shown = group_.rank() == 0 && isatty(STDOUT_FILENO) == 1}};
     double loss_sum = 0;
-    int steps = 0;
-    for (const torch::Tensor& batch : order.split(arguments_.batch_size)) {
+    std::int64_t steps = 0;
+    for (const torch::Tensor& batch : batches) {
       const LabelledImages images = data_.train.select(batch);
       ddp_.zero_grad();
       auto loss = torch::nn::functional::cross_entropy(
           ddp_.forward(images.images.to(group_.device())), images.labels.to(group_.device()));
       loss.backward();
       optimizer_.step();
-      loss_sum += loss.item<double>();
-      ++steps;
+      const double value = loss.item<double>();
+      loss_sum += value;
+      bar.update(++steps, {{"loss", value}});
+      heartbeat_.beat(epoch * total + steps, batch.size(0), value);
     }
+    bar.finish();
     const std::chrono::duration<double> took = Clock::now() - start;
     const auto images = static_cast<double>(order.size(0) * group_.size());
-    return {loss_sum / steps, images / took.count()};
+    return {loss_sum / static_cast<double>(steps), images / took.count()};
   }
 
   /// The scheduler wants the node; all ranks answer the same.
@@ -157,6 +169,7 @@ class Training {
   const Arguments& arguments_;
   const ProcessGroup& group_;
   CheckpointRequest request_;
+  Heartbeat heartbeat_;
   Digits data_;
   std::shared_ptr<Network> network_;
   DistributedDataParallel<Network> ddp_;
