@@ -44,6 +44,7 @@ struct TunnelFixture {
       node->agent->close();
       node->coordinator->close();
     }
+    store.close();
     context.restart();
     context.run_for(10s);
   }
@@ -64,11 +65,14 @@ struct TunnelFixture {
     return client;
   }
 
-  /// Big ones, too: what the other side does not take waits.
-  void send(tcp::socket& client, std::string bytes) {
+  /// Big ones, too: what the other side does not take waits. True, once it has all been taken.
+  std::shared_ptr<bool> send(tcp::socket& client, std::string bytes) {
     const auto kept = std::make_shared<std::string>(std::move(bytes));
-    asio::async_write(client, asio::buffer(*kept),
-                      [kept](boost::system::error_code, std::size_t) {});
+    const auto taken = std::make_shared<bool>(false);
+    asio::async_write(
+        client, asio::buffer(*kept),
+        [kept, taken](boost::system::error_code error, std::size_t) { *taken = !error; });
+    return taken;
   }
 
   std::string receive(tcp::socket& client, std::size_t size) {
@@ -220,7 +224,9 @@ TEST_CASE_METHOD(TunnelFixture, "what a worker sends before it goes is not lost"
   auto last_words = worker(node());
   auto other = worker(node());
   send(other, wait_for({"/end"}));
-  send(last_words, set("/big", std::string(2 * kMegabyte, 'x')) + set("/end", ""));
+  const auto sent =
+      send(last_words, set("/big", std::string(2 * kMegabyte, 'x')) + set("/end", ""));
+  run_until([&] { return *sent; });
   last_words.shutdown(tcp::socket::shutdown_send);
   CHECK(receive(other, 1) == kStop);
   CHECK(closed(last_words));
