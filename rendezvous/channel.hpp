@@ -7,7 +7,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,8 +84,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   std::string inbox_;              // the beginning of a line or a frame
   std::size_t line_searched_ = 0;  // of that line, for its end
-  std::deque<std::string> lines_;
-  std::optional<Error> broken_;  // nothing that follows makes sense
+  std::list<std::string> lines_;   // mostly none: takes no memory then
+  std::optional<Error> broken_;    // nothing that follows makes sense
 
   std::string outbox_;   // lines queued
   std::string sending_;  // being written; empty: nothing is

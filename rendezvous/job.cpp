@@ -5,7 +5,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <optional>
 #include <utility>
 
 #include "rendezvous/accept.hpp"
@@ -64,9 +63,9 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
   if (closed_ || agents_.contains(node)) co_return channel->close();
   agents_[node] = channel;
   ++agents_at_[channel->address()];
-  std::optional<TunnelExit> tunnel;
+  std::unique_ptr<TunnelExit> tunnel;
   if (rules().store == StoreAt::kLocal)
-    tunnel.emplace(channel, store_, [&](std::uint32_t round) {
+    tunnel = std::make_unique<TunnelExit>(channel, store_, [&](std::uint32_t round) {
       return static_cast<int>(round) == round_ && is_agent(node, channel);
     });
   step(FromNode{node, std::move(join)});
