@@ -149,17 +149,17 @@ def show_meeting(runs):
     for _ in range(runs + 1):  # the first warms the caches
         for store, rows in results.items():
             rows.append(meet(store))
-    for phase, what in (("connect", "all have connected"), ("barrier", "last wait of a barrier"),
+    for phase, what in (("connect", "all have connected"), ("barriers", "last wait of 20 barriers"),
                         ("addresses", "last wait of addresses")):
         for store, rows in results.items():
             times = [times[phase] for times, _ in rows[1:]]
             others = [times[phase] for times, _ in results["leader"][1:]]
             ratio = statistics.median(times) / statistics.median(others)
-            print(f"  {what:22} {store:7} {statistics.median(times):8.1f} ms"
+            print(f"  {what:25} {store:7} {statistics.median(times):8.1f} ms"
                   + (f"   {ratio:.2f} x leader" if store == "local" else ""), flush=True)
     for store, rows in results.items():
         counts = sorted({connections for _, connections in rows})
-        print(f"  {'to the coordinator':22} {store:7} {', '.join(map(str, counts))} connections")
+        print(f"  {'to the coordinator':25} {store:7} {', '.join(map(str, counts))} connections")
 
 
 def measure(arguments):

@@ -7,7 +7,7 @@
 // microseconds of CLOCK_MONOTONIC:
 //
 //   connect BEGIN END    connection, VALIDATE and PING
-//   barrier BEGIN END    ADD, and a WAIT for what the last one sets
+//   barriers BEGIN END   20 times: ADD, and a WAIT for what the last one sets
 //   addresses BEGIN END  a SET of one's own, and WAIT and GET of everybody's, one after the other
 //
 // and, where COORDINATOR_PORT is set, at rank 0 how many connections this machine has to it:
@@ -25,6 +25,7 @@ using namespace ddprun::load;
 
 namespace {
 
+constexpr int kBarriers = 20;
 constexpr std::size_t kAddressBytes = 170;  // what Gloo sets
 
 struct Worker {
@@ -159,7 +160,9 @@ int main(int argc, char** argv) {
   std::optional<Node> node;
   measure("connect", [&] { node.emplace(port, rank, nodes, to_number<std::size_t>(argv[1])); });
   node->barrier("/all/connected");
-  measure("barrier", [&] { node->barrier("/barrier"); });
+  measure("barriers", [&] {
+    for (int i = 0; i < kBarriers; ++i) node->barrier("/barrier/" + std::to_string(i));
+  });
   node->barrier("/all/met");
   measure("addresses", [&] { node->exchange_addresses(); });
   node->barrier("/all/known");
