@@ -92,6 +92,7 @@ asio::awaitable<AgentEnd> Agent::run() {
   passed_on_.cancel();
   alarm_.cancel();
   beat_.cancel();
+  leave_store();
   if (coordinator_) coordinator_->close_when_sent();
   co_await end_nursery();
   co_return *end_;
@@ -133,6 +134,8 @@ asio::awaitable<void> Agent::stay_connected() {
 
 void Agent::join(std::shared_ptr<Channel> channel) {
   coordinator_ = std::move(channel);
+  if (spec_.rules.store == StoreAt::kLocal)
+    store_ = std::make_shared<TunnelEntrance>(executor_, coordinator_);
   step(Connected{});
   coordinator_->send(encode(AgentMessage{Join{.run_id = spec_.rules.run_id,
                                               .node = fresh_node_id(),
@@ -149,7 +152,10 @@ asio::awaitable<void> Agent::receive_orders() {
     const Result<std::string> line = co_await channel->receive();
     const auto message =
         line ? decode_coordinator_message(*line) : Result<CoordinatorMessage>{line.error()};
-    if (!message) co_return step(CoordinatorLost{message.error().message});
+    if (!message) {
+      leave_store();
+      co_return step(CoordinatorLost{message.error().message});
+    }
     order_received(*message);
     step(Ordered{*message});
   }
@@ -189,9 +195,8 @@ void Agent::announce(const StartRound& round) {
   if (round.attempt > round_.attempt)
     tell_of_job(fmt::format("restart {} of {}: starting {} workers again", round.attempt,
                             spec_.rules.restarts_max, round.world_size));
-  spdlog::info("round {}: ranks {} to {} of {} on this node, store at {}:{}", round.round,
-               round.first_rank, round.first_rank + spec_.workers - 1, round.world_size,
-               round.master_addr, round.master_port);
+  spdlog::info("round {}: ranks {} to {} of {} on this node", round.round, round.first_rank,
+               round.first_rank + spec_.workers - 1, round.world_size);
 }
 
 asio::awaitable<void> Agent::beat(std::shared_ptr<Channel> channel,
@@ -288,7 +293,7 @@ void Agent::signal_workers(const SignalWorkers& order) {
 
 void Agent::start_workers(const StartRound& round) {
   round_ = round;
-  if (round_.master_addr.empty()) round_.master_addr = spec_.coordinator.host;
+  const auto store = open_store();
   outcome_ = {};
   stopping_ = false;
   oom_before_ = read_oom_counters();
@@ -298,7 +303,7 @@ void Agent::start_workers(const StartRound& round) {
   std::vector<NewWorker> fresh;
   std::vector<NewChild> children;
   for (int local_rank = 0; local_rank < spec_.workers; ++local_rank) {
-    auto worker = open_output(local_rank);
+    auto worker = store ? open_output(local_rank) : Result<NewWorker>{store.error()};
     if (!worker) {
       cannot_start(local_rank, worker.error());
       continue;
@@ -315,6 +320,23 @@ void Agent::start_workers(const StartRound& round) {
   }
   auto processes = ChildProcess::spawn(executor_, pool_, children);
   take_on_all(fresh, processes);
+}
+
+/// Where the workers of this round meet the others.
+Result<void> Agent::open_store() {
+  if (store_) {
+    const auto port = store_->open(round_.round);
+    if (!port) return port.error();
+    round_.master_addr = "127.0.0.1";
+    round_.master_port = *port;
+  }
+  if (round_.master_addr.empty()) round_.master_addr = spec_.coordinator.host;
+  spdlog::info("the store is at {} port {}", round_.master_addr, round_.master_port);
+  return {};
+}
+
+void Agent::leave_store() {
+  if (store_) store_->close();
 }
 
 /// Meanwhile they may be told to stop, or be given up.
@@ -442,6 +464,7 @@ asio::awaitable<void> Agent::sweep_tree() {
     worker->err->close();
   }
   workers_.clear();
+  leave_store();
   step(TreeGone{});
 }
 

@@ -19,6 +19,7 @@
 #include "agent/oom.hpp"
 #include "agent/wait_note.hpp"
 #include "agent/worker_plan.hpp"
+#include "rendezvous/tunnel_entrance.hpp"
 
 namespace ddprun {
 
@@ -74,6 +75,8 @@ class Agent {
   void step(const GroupEvent& event);
   void perform(const GroupAction& action);
   void start_workers(const StartRound& round);
+  Result<void> open_store();
+  void leave_store();
   Result<NewWorker> open_output(int local_rank);
   asio::awaitable<void> start_warm(std::vector<NewWorker> fresh, std::vector<NewChild> children);
   void take_on_all(const std::vector<NewWorker>& fresh,
@@ -101,6 +104,7 @@ class Agent {
   std::unique_ptr<Nursery> nursery_;  // null: workers start the ordinary way
   GroupMachine machine_;
   std::shared_ptr<Channel> coordinator_;
+  std::shared_ptr<TunnelEntrance> store_;  // null: workers go to the coordinator's themselves
   StartRound round_;
   WaitNote wait_note_;
   std::vector<std::shared_ptr<Worker>> workers_;

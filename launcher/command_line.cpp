@@ -126,6 +126,7 @@ class Interpreter {
     spec_.rules.last_call_timeout = times->last_call.value_or(spec_.rules.last_call_timeout);
     spec_.rules.heartbeat_timeout = times->heartbeat.value_or(spec_.rules.heartbeat_timeout);
     spec_.rules.run_id = settings_["rdzv-id"].text;
+    if (settings_["store"].text == "local") spec_.rules.store = StoreAt::kLocal;
     if (settings_.on("standalone")) return meet_alone();
     if (spec_.rules.run_id.empty() && several_nodes())
       return unexpected(settings_["rdzv-id"], "the nodes of a job need a name in common");

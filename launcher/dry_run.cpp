@@ -19,11 +19,12 @@ constexpr char kFreshId[] = "<fresh id>";
 
 /// The only round that can be foreseen: the first, with this node alone.
 StartRound first_round(const LaunchSpec& spec) {
+  const bool local = spec.rules.store == StoreAt::kLocal;
   return {.round = 1,
           .world_size = spec.workers,
           .role_world_size = spec.workers,
-          .master_addr = spec.rules.master_addr,
-          .master_port = spec.coordinator.port};
+          .master_addr = local ? "127.0.0.1" : spec.rules.master_addr,
+          .master_port = local ? 0 : spec.coordinator.port};
 }
 
 std::string assignment(const std::string& entry) {

@@ -191,7 +191,8 @@ class HostsInterpreter {
       case OptionGroup::kFailure:
         return true;
       default:
-        return option.name == "rdzv-conf" || option.name == "nproc-per-node";
+        return option.name == "rdzv-conf" || option.name == "nproc-per-node" ||
+               option.name == "store";
     }
   }
 

@@ -28,6 +28,7 @@ constexpr Option kOptions[] = {
     {"master-addr", 0, "HOST", "127.0.0.1", kNodes, "address of the first node (static)"},
     {"master-port", 0, "PORT", "29500", kNodes, "its port (static); not given on one node: a free one"},
     {"local-addr", 0, "HOST", "", kNodes, "the address at which workers meet (one node, c10d)"},
+    {"store", 0, "WHERE", "leader", kNodes, "where workers reach their store: leader, at the coordinator; local, at 127.0.0.1 through their own agent", "leader local", "", true, true},
     {"no-slurm", 0, "", "", kNodes, "take nothing from Slurm, Open MPI or MPICH", "", "", true, true},
 
     {"hosts", 0, "HOST[:N],...", "", kHosts, "run the job on these hosts, with N workers there; ssh starts it from here", "", "", true, true},

@@ -35,7 +35,14 @@ using namespace std::chrono_literals;
 /// What is left to say on open connections once the job is over takes no longer.
 constexpr auto kGoodbyeTimeout = 2s;
 
-constexpr std::size_t kFilesPerWorker = 3;  // its two streams and its pidfd
+constexpr std::size_t kFilesPerWorker = 3;       // its two streams and its pidfd
+constexpr std::size_t kStoreFilesPerWorker = 4;  // its connections, with --store local
+
+std::size_t files_for_workers(const LaunchSpec& spec) {
+  const bool local = spec.rules.store == StoreAt::kLocal;
+  return (kFilesPerWorker + (local ? kStoreFilesPerWorker : 0)) *
+         static_cast<std::size_t>(spec.workers);
+}
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> entries;
@@ -146,8 +153,7 @@ Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& 
   auto node = node_facts(spec, environment);
   if (!node) return node.error();
   if (const auto raised =
-          raise_file_limit(fmt::format("{} workers", spec.workers),
-                           kFilesPerWorker * static_cast<std::size_t>(spec.workers));
+          raise_file_limit(fmt::format("{} workers", spec.workers), files_for_workers(spec));
       !raised)
     return raised.error();
   std::vector<int> held = spec.stop_signals;

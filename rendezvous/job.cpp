@@ -2,7 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -11,6 +10,7 @@
 #include "rendezvous/accept.hpp"
 #include "rendezvous/match.hpp"
 #include "rendezvous/report_failure.hpp"
+#include "rendezvous/tunnel_exit.hpp"
 
 namespace ddprun {
 
@@ -62,6 +62,12 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
   const NodeId node = join.node;
   if (closed_ || agents_.contains(node)) co_return channel->close();
   agents_[node] = channel;
+  ++agents_at_[channel->address()];
+  std::unique_ptr<TunnelExit> tunnel;
+  if (rules().store == StoreAt::kLocal)
+    tunnel = std::make_unique<TunnelExit>(channel, store_, [&](std::uint32_t round) {
+      return static_cast<int>(round) == round_ && is_agent(node, channel);
+    });
   step(FromNode{node, std::move(join)});
   for (;;) {
     const Result<std::string> line = co_await channel->receive();
@@ -71,8 +77,7 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
       const std::string reason = again ? "it joined twice" : message.error().message;
       spdlog::info("agent at {} is gone: {}", channel->peer(), reason);
       channel->close();
-      const auto agent = agents_.find(node);  // gone already when the node left or was dropped
-      if (agent != agents_.end() && agent->second == channel) step(NodeLost{node, reason});
+      if (is_agent(node, channel)) step(NodeLost{node, reason});  // else it left, or was dropped
       break;
     }
     step(FromNode{node, *message});
@@ -81,7 +86,7 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
 }
 
 void Job::serve_store(tcp::socket socket, std::string_view head) {
-  if (!closed_ && is_of_a_node(socket)) store_.adopt(std::move(socket), head);
+  if (!closed_ && may_enter(socket)) store_.adopt(std::move(socket), head);
 }
 
 asio::awaitable<void> Job::accept_store_clients() {
@@ -90,15 +95,30 @@ asio::awaitable<void> Job::accept_store_clients() {
                       [this](tcp::socket socket) { serve_store(std::move(socket), ""); });
 }
 
+bool Job::is_agent(const NodeId& node, const std::shared_ptr<Channel>& channel) const {
+  const auto agent = agents_.find(node);
+  return agent != agents_.end() && agent->second == channel;
+}
+
+void Job::drop(const NodeId& node) {
+  const auto agent = agents_.find(node);
+  if (agent == agents_.end()) return;
+  const auto channel = std::move(agent->second);
+  agents_.erase(agent);
+  if (--agents_at_[channel->address()] == 0) agents_at_.erase(channel->address());
+  channel->close_when_sent();
+}
+
 /// Whoever comes to the store comes from where an agent of the job has come from.
-bool Job::is_of_a_node(const tcp::socket& socket) const {
+bool Job::may_enter(const tcp::socket& socket) const {
   boost::system::error_code gone;
   const auto remote = socket.remote_endpoint(gone).address();
   if (gone) return false;
-  const bool known = std::ranges::any_of(
-      agents_, [&](const auto& agent) { return agent.second->address() == remote; });
-  if (known || remote == socket.local_endpoint(gone).address()) return true;
-  spdlog::warn("refused a store client from {}: no node of the job is there", remote.to_string());
+  const bool direct = rules().store == StoreAt::kLeader;
+  const bool known = agents_at_.contains(remote) || remote == socket.local_endpoint(gone).address();
+  if (direct && known) return true;
+  spdlog::warn("refused a store client from {}: {}", remote.to_string(),
+               direct ? "no node of the job is there" : "with --store local, agents bring them");
   return false;
 }
 
@@ -132,13 +152,11 @@ void Job::perform(const RoundAction& action) {
         const auto agent = agents_.find(a.node);
         if (agent != agents_.end()) agent->second->send(encode(a.message));
       },
-      [&](const DropNode& a) {
-        const auto agent = agents_.find(a.node);
-        if (agent == agents_.end()) return;
-        agent->second->close_when_sent();
-        agents_.erase(agent);
-      },
-      [&](const OpenStore& a) { store_.begin_round(a.world_size); });
+      [&](const DropNode& a) { drop(a.node); },
+      [&](const OpenStore& a) {
+        round_ = a.round;
+        store_.begin_round(a.world_size);
+      });
 }
 
 void Job::say_ended() {

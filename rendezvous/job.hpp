@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <unordered_map>
 
 #include "rendezvous/channel.hpp"
 #include "rendezvous/round_machine.hpp"
@@ -34,7 +35,8 @@ class Job : public std::enable_shared_from_this<Job> {
   /// Serves an agent that has sent `join`, until it has gone.
   asio::awaitable<void> serve(std::shared_ptr<Channel> channel, Join join);
 
-  /// A client of the store, which has sent `head` already. Only nodes of the job are let in.
+  /// A client of the store, which has sent `head` already. Only those from nodes of the job are let
+  /// in, and with --store local none: their agents hand them on.
   void serve_store(asio::ip::tcp::socket socket, std::string_view head);
 
   void close();
@@ -45,7 +47,9 @@ class Job : public std::enable_shared_from_this<Job> {
  private:
   asio::awaitable<void> accept_store_clients();
   asio::awaitable<void> tick_when_due();
-  bool is_of_a_node(const asio::ip::tcp::socket& socket) const;
+  bool may_enter(const asio::ip::tcp::socket& socket) const;
+  bool is_agent(const NodeId& node, const std::shared_ptr<Channel>& channel) const;
+  void drop(const NodeId& node);
   void step(const RoundEvent& event);
   void perform(const RoundAction& action);
   void say_ended();
@@ -54,8 +58,10 @@ class Job : public std::enable_shared_from_this<Job> {
   StoreServer store_;
   asio::ip::tcp::acceptor store_acceptor_;
   std::map<NodeId, std::shared_ptr<Channel>> agents_;
+  std::unordered_map<asio::ip::address, int> agents_at_;  // how many are from there
   asio::steady_timer tick_;
   std::function<void()> ended_;
+  int round_ = 0;  // that the store is open for
   bool closed_ = false;
 };
 

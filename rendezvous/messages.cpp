@@ -15,8 +15,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExitStatus, code, signal, core_dumped)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerFailure, host, group_rank, rank, local_rank, pid, status,
                                    time_unix_ms, evidence, message, traceback, error_file,
                                    last_heartbeat, last_lines)
+NLOHMANN_JSON_SERIALIZE_ENUM(StoreAt, {{StoreAt::kLeader, "leader"}, {StoreAt::kLocal, "local"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobTerms, nodes_min, nodes_max, restarts_max,
-                                   last_call_timeout_ms, join_timeout_ms, heartbeat_timeout_ms)
+                                   last_call_timeout_ms, join_timeout_ms, heartbeat_timeout_ms,
+                                   store)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Join, protocol, run_id, node, host, workers, role, node_rank,
                                    terms)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerFailed, round, failure)

@@ -29,8 +29,12 @@ inline constexpr char kAgentFirstByte = '{';
 
 // --- agent to coordinator ---
 
+/// How workers reach the store: at the coordinator, or at their own agent, which hands on what they
+/// say over its one connection.
+enum class StoreAt { kLeader, kLocal };
+
 /// What the job was started with; the coordinator goes by what its first node says. Numbers of
-/// nodes and restarts must be the same on all nodes.
+/// nodes and restarts and the way to the store must be the same on all nodes.
 struct JobTerms {
   int nodes_min = 1;
   int nodes_max = 1;
@@ -38,6 +42,7 @@ struct JobTerms {
   std::int64_t last_call_timeout_ms = 30'000;
   std::int64_t join_timeout_ms = 600'000;
   std::int64_t heartbeat_timeout_ms = 5'000;
+  StoreAt store = StoreAt::kLeader;
   bool operator==(const JobTerms&) const = default;
 };
 struct Join {

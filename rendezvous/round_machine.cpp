@@ -22,7 +22,8 @@ std::vector<std::string> spelled(const std::string& run_id, const JobTerms& term
   const std::string min = std::to_string(terms.nodes_min);
   const std::string max = std::to_string(terms.nodes_max);
   return {"--rdzv-id=" + run_id, "--nnodes=" + (min == max ? max : min + ":" + max),
-          "--max-restarts=" + std::to_string(terms.restarts_max)};
+          "--max-restarts=" + std::to_string(terms.restarts_max),
+          terms.store == StoreAt::kLocal ? "--store=local" : "--store=leader"};
 }
 
 /// The first option that differs; nullopt when all agree.
@@ -51,7 +52,8 @@ JobTerms terms_of(const RoundRules& rules) {
           rules.restarts_max,
           rules.last_call_timeout.count(),
           rules.join_timeout.count(),
-          rules.heartbeat_timeout.count()};
+          rules.heartbeat_timeout.count(),
+          rules.store};
 }
 
 RoundRules rules_of(const Join& join) {
@@ -62,7 +64,8 @@ RoundRules rules_of(const Join& join) {
           .restarts_max = join.terms.restarts_max,
           .last_call_timeout = Milliseconds{join.terms.last_call_timeout_ms},
           .join_timeout = Milliseconds{join.terms.join_timeout_ms},
-          .heartbeat_timeout = Milliseconds{join.terms.heartbeat_timeout_ms}};
+          .heartbeat_timeout = Milliseconds{join.terms.heartbeat_timeout_ms},
+          .store = join.terms.store};
 }
 
 RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
@@ -243,7 +246,7 @@ void RoundMachine::seal() {
     start.world_size += node->join.workers;
     role_sizes[node->join.role] += node->join.workers;
   }
-  actions_.push_back(OpenStore{start.world_size});
+  actions_.push_back(OpenStore{round_, start.world_size});
   std::map<std::string, int> role_ranks;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     Node& node = *ranked[i];

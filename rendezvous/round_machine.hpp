@@ -28,6 +28,7 @@ struct RoundRules {
   std::chrono::milliseconds heartbeat_timeout{5'000};   // silence after which a node is lost
   std::string master_addr;  // where workers find the store; "": where their node reaches us
   int master_port = 0;
+  StoreAt store = StoreAt::kLeader;
 };
 
 /// What of it every node says when it joins, and back.
@@ -42,7 +43,7 @@ using RoundEvent = std::variant<FromNode, NodeLost, Tick>;
 
 struct SendTo { NodeId node; CoordinatorMessage message; };
 struct DropNode { NodeId node; std::string reason; };  // close its connection, it is forgotten
-struct OpenStore { int world_size; };  // an empty one; what was connected to the last is cut off
+struct OpenStore { int round; int world_size; };  // an empty one; what was connected to the last is cut off
 using RoundAction = std::variant<SendTo, DropNode, OpenStore>;
 // clang-format on
 

@@ -133,9 +133,11 @@ Result<std::shared_ptr<Job>> Server::new_job(const Join& join) {
         spdlog::info("job '{}' has ended", run_id);
         jobs_.erase(run_id);
       });
-  const auto opened = job->open_store(acceptor_.local_endpoint().address());
-  if (!opened)
-    return Error{opened.error().kind, "no port for the store: " + opened.error().message};
+  if (join.terms.store == StoreAt::kLeader) {
+    const auto opened = job->open_store(acceptor_.local_endpoint().address());
+    if (!opened)
+      return Error{opened.error().kind, "no port for the store: " + opened.error().message};
+  }
   job->start();
   spdlog::info("job '{}' begins", join.run_id);
   return jobs_[join.run_id] = job;

@@ -9,11 +9,15 @@ bool StorePoll::watch(int socket, std::uint64_t tag) {
     set_.assign(set);
   }
   epoll_event event{EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, {.u64 = tag}};
-  return ::epoll_ctl(set_.native_handle(), EPOLL_CTL_ADD, socket, &event) == 0;
+  if (::epoll_ctl(set_.native_handle(), EPOLL_CTL_ADD, socket, &event) != 0) return false;
+  ++watched_;
+  return true;
 }
 
 void StorePoll::forget(int socket) {
-  if (set_.is_open()) ::epoll_ctl(set_.native_handle(), EPOLL_CTL_DEL, socket, nullptr);
+  if (set_.is_open() && ::epoll_ctl(set_.native_handle(), EPOLL_CTL_DEL, socket, nullptr) == 0)
+    --watched_;
+  if (empty()) cancel();
 }
 
 std::span<const epoll_event> StorePoll::take(std::span<epoll_event> events) {

@@ -10,6 +10,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -24,8 +25,12 @@ class StorePoll {
   /// False: the system refuses, and errno says why.
   bool watch(int socket, std::uint64_t tag);
 
-  /// Before a socket is closed: a child process may still hold it, and so keep it in the set.
+  /// Before a socket is closed: a child process may still hold it, and so keep it in the set. One
+  /// that is not watched may be forgotten, too.
   void forget(int socket);
+
+  /// No socket is watched: there is nothing to wait for.
+  bool empty() const { return watched_ == 0; }
 
   /// Those of `events` that could be filled; never waits.
   std::span<const epoll_event> take(std::span<epoll_event> events);
@@ -40,6 +45,7 @@ class StorePoll {
 
  private:
   boost::asio::posix::stream_descriptor set_;
+  std::size_t watched_ = 0;
 };
 
 }  // namespace ddprun

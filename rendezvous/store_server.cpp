@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "rendezvous/store_socket.hpp"
+
 namespace ddprun {
 
 namespace asio = boost::asio;
@@ -39,17 +41,34 @@ void StoreServer::adopt(tcp::socket socket, std::string_view already_read) {
   const int descriptor = socket.release(error);
   if (error) return spdlog::debug("store: {} is gone already: {}", address, error.message());
   const ClientId id = ++last_id_;
-  auto& connection =
-      *connections_.emplace(id, std::make_unique<StoreConnection>(descriptor, address, id, state_))
-           .first->second;
-  if (!poll_.watch(descriptor, id)) {
-    spdlog::warn("store: cannot serve {}: {}", address, std::strerror(errno));
-    return close_connection(id);
-  }
-  served(connection, connection.received(already_read));
+  auto connection = std::make_unique<StoreSocket>(descriptor, poll_, id, address, state_);
+  if (!poll_.watch(descriptor, id))
+    return spdlog::warn("store: cannot serve {}: {}", address, std::strerror(errno));
+  received(*connections_.emplace(id, std::move(connection)).first->second, already_read);
   flush_touched();
   const StoreConnection* const still = find(id);
   if (still != nullptr && !still->session().validated()) expect_validate(id);
+  expect_turn();
+}
+
+StoreConnection& StoreServer::adopt(const MakeConnection& make) {
+  const ClientId id = ++last_id_;
+  StoreConnection& connection = *connections_.emplace(id, make(id, state_)).first->second;
+  expect_validate(id);
+  return connection;
+}
+
+void StoreServer::received(StoreConnection& connection, std::string_view bytes) {
+  served(connection, connection.received(bytes));
+}
+
+void StoreServer::flush() {
+  flush_touched();
+  expect_turn();
+}
+
+void StoreServer::go_on_soon(StoreConnection& connection) {
+  give_turn(connection);
   expect_turn();
 }
 
@@ -95,19 +114,21 @@ void StoreServer::give_turn(StoreConnection& connection) {
   if (!std::exchange(connection.queued, true)) queue_.push_back(connection.session().id());
 }
 
-// There is nothing to expect without connections: the event loop may end then.
+// There is nothing to expect without sockets and turns: the event loop may end then.
 void StoreServer::expect_turn() {
-  if (turn_expected_ || connections_.empty()) return;
-  turn_expected_ = true;
-  auto turn = [this, alive = std::weak_ptr{alive_}](const boost::system::error_code& = {}) {
-    if (alive.expired()) return;
-    turn_expected_ = false;
-    take_turn();
-  };
-  if (queue_.empty()) {
-    poll_.async_wait(std::move(turn));
-  } else {
-    asio::post(timer_.get_executor(), std::move(turn));
+  if (!queue_.empty()) {
+    if (std::exchange(turn_posted_, true)) return;
+    asio::post(timer_.get_executor(), [this, alive = std::weak_ptr{alive_}] {
+      if (alive.expired()) return;
+      turn_posted_ = false;
+      take_turn();
+    });
+  } else if (!poll_.empty() && !std::exchange(polling_, true)) {
+    poll_.async_wait([this, alive = std::weak_ptr{alive_}](const boost::system::error_code&) {
+      if (alive.expired()) return;
+      polling_ = false;
+      take_turn();
+    });
   }
 }
 
@@ -150,9 +171,8 @@ void StoreServer::flush_touched() {
 void StoreServer::close_connection(ClientId id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
-  poll_.forget(found->second->socket());
+  const auto connection = std::move(found->second);  // its end may be told to somebody
   connections_.erase(found);
-  if (connections_.empty()) poll_.cancel();
 }
 
 void StoreServer::log_refusal(StoreConnection& connection, std::string_view reason) {

@@ -1,4 +1,5 @@
-// StoreServer: serves torch's TCPStore clients on connections that somebody else has accepted.
+// StoreServer: serves torch's TCPStore clients on connections that somebody else has accepted, or
+// that come through an agent.
 //
 // The shell around Store: it owns the connections, wakes those whose wait has ended, closes those
 // that misbehave or never begin, with one line in the log, and empties everything between rounds.
@@ -13,6 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +37,17 @@ class StoreServer {
 
   /// Serves `socket` from now on. `already_read` are the bytes the caller took from it.
   void adopt(boost::asio::ip::tcp::socket socket, std::string_view already_read);
+
+  /// A client without a socket here: `make` has the server's id for it and what sessions share. The
+  /// caller tells what it has received(), and after some of it, perhaps of several clients, has the
+  /// server flush() its replies. Any call may close a connection: its destructor tells.
+  using MakeConnection = std::function<std::unique_ptr<StoreConnection>(ClientId, StoreState&)>;
+  StoreConnection& adopt(const MakeConnection& make);
+  void received(StoreConnection& connection, std::string_view bytes);
+  void flush();
+  /// It has become unfinished() outside of a turn.
+  void go_on_soon(StoreConnection& connection);
+  void close_connection(ClientId id);
 
   /// Closes all connections and forgets all keys: nothing of a round is seen in the next. With the
   /// number of ranks, repeated init_process_group() calls of a process get separate keys.
@@ -60,7 +73,6 @@ class StoreServer {
   void served(StoreConnection& connection, const Result<void>& result);
   void touch(StoreConnection& connection);
   void flush_touched();
-  void close_connection(ClientId id);
 
   void expect_validate(ClientId id);
   void drop_silent_newcomers();
@@ -75,7 +87,8 @@ class StoreServer {
   std::vector<ClientId> touched_;   // who may have something to send; some may be gone
   std::deque<Newcomer> newcomers_;  // in the order of their deadlines; some have validated since
   ClientId last_id_ = 0;
-  bool turn_expected_ = false;
+  bool turn_posted_ = false;
+  bool polling_ = false;
   bool timer_runs_ = false;
   LogGate log_gate_;
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // for handlers

@@ -2,8 +2,10 @@
 what each costs its server in CPU time, at 1, 16, 64 and 512 connections; how long it takes from a SET
 to the last of 1,000 clients that wait for it. Both servers run at the same time and take turns under
 the same load (ddprun_store_load); names are looked up in files alone, which needs root. With --mute-dns
-the name server does not answer, as in a cluster with a broken one."""
+the name server does not answer, as in a cluster with a broken one. Last, the workers of 8 nodes, 64 each
+(ddprun_store_meeting), meet in their job's store: with --store leader and with --store local."""
 
+import argparse
 import contextlib
 import os
 import socket
@@ -17,12 +19,15 @@ from pathlib import Path
 from benchmarks.common import DDPRUN, PROJECT
 
 LOAD = str(PROJECT / "build" / "ddprun_store_load")
+MEETING = str(PROJECT / "build" / "ddprun_store_meeting")
 TORCH_STORE = Path(__file__).with_name("torch_store.py")
-NEEDS = (DDPRUN, LOAD)
+NEEDS = (DDPRUN, LOAD, MEETING)
 CONNECTIONS = (1, 16, 64, 512)
 SECONDS = 0.5
 RUNS_MAX = 9
 WAITERS = 1000
+NODES = 8
+WORKERS = 64  # of each node
 MUTE_DNS = "127.0.0.153"
 
 # In name spaces of its own a command sees these files instead of the machine's.
@@ -38,7 +43,7 @@ exec "$@"
 def add_options(parser):
     parser.add_argument("--mute-dns", action="store_true",
                         help="store: with a name server that does not answer")
-    parser.add_argument("--inside", action="store_true", help="store: names are looked up as wanted already")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)  # see bench()
 
 
 class Server:
@@ -108,6 +113,55 @@ def wake_row(row, peer=None):
     return f"   {peer[0] / row[0]:.2f} x faster" if peer else f"p50 {row[0]:7.0f} us  p99 {row[1]:7.0f} us"
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def meet(store):
+    """By phase: ms from the first node's begin to the last node's end. And how many connections there
+    are to the coordinator."""
+    port = free_port()
+    command = [DDPRUN, "--nnodes", str(NODES), "--rdzv-backend", "c10d", "--rdzv-id", "meeting",
+               "--rdzv-endpoint", f"127.0.0.1:{port}", "--store", store, "--no-python", MEETING,
+               str(WORKERS)]
+    agents = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                               env=os.environ | {"COORDINATOR_PORT": str(port)})
+              for _ in range(NODES)]
+    spans, connections = {}, None
+    for agent in agents:
+        said = agent.communicate()[0]
+        assert agent.returncode == 0, f"an agent with --store {store} ended with {agent.returncode}"
+        for line in said.splitlines():
+            phase, *figures = line.split()
+            if phase == "connections":
+                connections = int(figures[0])
+            else:
+                spans.setdefault(phase, []).append([int(figure) for figure in figures])
+    return {phase: (max(end for _, end in span) - min(begin for begin, _ in span)) / 1000
+            for phase, span in spans.items()}, connections
+
+
+def show_meeting(runs):
+    print(f"\n{NODES} nodes of {WORKERS} workers meet")
+    results = {"leader": [], "local": []}
+    for _ in range(runs + 1):  # the first warms the caches
+        for store, rows in results.items():
+            rows.append(meet(store))
+    for phase, what in (("connect", "all have connected"), ("barriers", "last wait of 20 barriers"),
+                        ("addresses", "last wait of addresses")):
+        for store, rows in results.items():
+            times = [times[phase] for times, _ in rows[1:]]
+            others = [times[phase] for times, _ in results["leader"][1:]]
+            ratio = statistics.median(times) / statistics.median(others)
+            print(f"  {what:25} {store:7} {statistics.median(times):8.1f} ms"
+                  + (f"   {ratio:.2f} x leader" if store == "local" else ""), flush=True)
+    for store, rows in results.items():
+        counts = sorted({connections for _, connections in rows})
+        print(f"  {'to the coordinator':25} {store:7} {', '.join(map(str, counts))} connections")
+
+
 def measure(arguments):
     runs = min(arguments.runs, RUNS_MAX)
     python = str(Path(arguments.torchrun).with_name("python"))
@@ -117,6 +171,7 @@ def measure(arguments):
                 results = in_turns(servers, runs, operation, connections, SECONDS)
                 show(f"{operation}, {connections} connections", results, operation_row)
         show(f"wake {WAITERS} waiters", in_turns(servers, runs, "wake", WAITERS, 5), wake_row)
+    show_meeting(runs)
 
 
 def hear_all(silent):

@@ -327,6 +327,18 @@ TEST_CASE_METHOD(CommandLineFixture,
   CHECK_THAT(error({"--virtual-local-rank", "--nproc=2", script()}), contains("names 1"));
 }
 
+TEST_CASE_METHOD(CommandLineFixture, "workers reach their store where --store says") {
+  CHECK(spec({script()}).rules.store == StoreAt::kLeader);
+  CHECK(spec({"--store=leader", script()}).rules.store == StoreAt::kLeader);
+  CHECK(spec({"--store", "local", script()}).rules.store == StoreAt::kLocal);
+  CHECK(spec({"--standalone", "--store", "local", script()}).rules.store == StoreAt::kLocal);
+  CHECK_THAT(error({"--store", "here", script()}), contains("expected one of leader local"));
+  environment_["PET_STORE"] = "local";
+  CHECK(spec({script()}).rules.store == StoreAt::kLocal);
+  const std::string shown = dry_run(spec({"--master-port", "29500", script()}), {});
+  CHECK_THAT(shown, contains("MASTER_ADDR=127.0.0.1 MASTER_PORT='<any free port>'"));
+}
+
 TEST_CASE_METHOD(CommandLineFixture,
                  "modules for --warm are named, or those that the script imports") {
   CHECK_FALSE(spec({script()}).warm);

@@ -43,9 +43,9 @@ class HostsJobFixture {
 TEST_CASE_METHOD(HostsJobFixture, "hosts are told what concerns them, whoever has set it") {
   environment_["PET_MAX_RESTARTS"] = "2";
   CHECK(told({"--hosts", "h1,h2:8", "--nproc_per_node=4", "--tee", "3", "--standalone",
-              "--rdzv-conf", "join_timeout=9", "train.py", "--hosts", "x"}) ==
-        Words{"--nproc-per-node=4", "--rdzv-conf=join_timeout=9", "--tee=3", "--max-restarts=2",
-              "--", "train.py", "--hosts", "x"});
+              "--rdzv-conf", "join_timeout=9", "--store", "local", "train.py", "--hosts", "x"}) ==
+        Words{"--nproc-per-node=4", "--rdzv-conf=join_timeout=9", "--store=local", "--tee=3",
+              "--max-restarts=2", "--", "train.py", "--hosts", "x"});
 }
 
 TEST_CASE_METHOD(HostsJobFixture, "a host's own number of workers comes before that of all") {

@@ -169,3 +169,24 @@ TEST_CASE("the keys of the newest epoch stay, whoever closes its connections") {
   first.leave();
   CHECK(ranks.answer(ranks.init(102), get(kAddress0)) == text("new"));
 }
+
+TEST_CASE("a new process with the id of an old one does not lose its keys when that leaves") {
+  Ranks ranks;
+  auto& first = ranks.init(101);
+  auto& second = ranks.init(102);
+  ranks.answer(first, set(kAddress0, "old"));
+  ranks.answer(second, get(kAddress0));
+  auto& in_its_place = ranks.init(102);  // the old process is gone, its connection not yet
+  ranks.answer(in_its_place, set(kAddress0, "new"));
+  auto& first_again = ranks.init(101);
+  CHECK(ranks.answer(first_again, get(kAddress0)) == text("new"));
+  first.leave();
+  CHECK(ranks.answer(second, get(kAddress0)) == text("old"));
+  const std::size_t before = ranks.state.store.budget().bytes_used();
+  second.leave();  // the last of the first epoch
+  CHECK(ranks.state.store.budget().bytes_used() < before);
+  CHECK(ranks.answer(in_its_place, get(kAddress0)) == text("new"));
+  CHECK(ranks.answer(first_again, get(kAddress0)) == text("new"));
+  CHECK(ranks.answer(ranks.client(102), get(kAddress0)) == text("new"));
+  CHECK_FALSE(ranks.state.epochs.sharing());
+}

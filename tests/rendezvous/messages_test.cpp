@@ -40,7 +40,12 @@ std::string error_of(std::string_view line) {
 }
 
 TEST_CASE("every message of an agent arrives as it was sent") {
-  const Join join{.run_id = "job", .node = "n1", .host = "h1", .workers = 4, .node_rank = 2};
+  const Join join{.run_id = "job",
+                  .node = "n1",
+                  .host = "h1",
+                  .workers = 4,
+                  .node_rank = 2,
+                  .terms = {.store = StoreAt::kLocal}};
   CHECK(through_the_wire(join) == AgentMessage{join});
   CHECK(through_the_wire(Beat{}) == AgentMessage{Beat{}});
   CHECK(through_the_wire(WorkerFailed{3, kFailure}) == AgentMessage{WorkerFailed{3, kFailure}});

@@ -365,6 +365,13 @@ TEST_CASE_METHOD(RoundFixture, "an option that differs is named with both values
   CHECK(refused->reason ==
         "options differ between the nodes: '--max-restarts=3' at the coordinator, "
         "'--max-restarts=1' on h2");
+  says("c", Join{.node = "c",
+                 .host = "h3",
+                 .terms = {
+                     .nodes_min = 2, .nodes_max = 2, .restarts_max = 3, .store = StoreAt::kLocal}});
+  CHECK(order<Refused>("c")->reason ==
+        "options differ between the nodes: '--store=leader' at the coordinator, "
+        "'--store=local' on h3");
 }
 
 TEST_CASE_METHOD(RoundFixture, "a beat is answered with what the job waits for") {

@@ -4,6 +4,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -11,6 +12,7 @@
 
 #include "rendezvous/client.hpp"
 #include "rendezvous/report_failure.hpp"
+#include "rendezvous/tunnel_entrance.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -215,6 +217,29 @@ TEST_CASE_METHOD(ServerFixture, "a server for many keeps jobs apart by their run
     say(*b, Beat{});
     const auto beat = co_await hear<Beat>(*b);
     CHECK(beat.has_value());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "with --store local clients come through an agent, or not at all") {
+  serve({.store = StoreAt::kLocal});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const std::string hello{"\x00\xce\xf7\x85\x3c\x0d\x01\x02\x03\x04", 10};
+    const auto agent = co_await f.agent();
+    say(*agent, f.join("a"));
+    const auto round = co_await hear<StartRound>(*agent);
+    const auto entrance = std::make_shared<TunnelEntrance>(f.io_.get_executor(), agent);
+    const std::uint16_t port = *entrance->open(round->round);
+    co_spawn(f.io_, hear<EndJob>(*agent), asio::detached);
+    tcp::socket worker{f.io_};
+    const tcp::endpoint store{asio::ip::address_v4::loopback(), port};
+    co_await worker.async_connect(store, asio::use_awaitable);
+    co_await asio::async_write(worker, asio::buffer(hello), asio::use_awaitable);
+    std::string answer(4, ' ');
+    co_await asio::async_read(worker, asio::buffer(answer), asio::use_awaitable);
+    CHECK(answer == "\x01\x02\x03\x04");
+    const std::string refused = co_await f.answer_to(hello);
+    CHECK(refused.empty());
+    entrance->close();
   }(*this));
 }
 
