@@ -129,7 +129,7 @@ Result<void> TunnelEntrance::receive(const TunnelFrame& frame) {
       [&](const TunnelCredit& f) -> Result<void> {
         Client* const client = find(f.client);
         if (client == nullptr) return {};
-        const auto granted = client->window.granted(f.bytes);
+        auto granted = client->window.granted(f.bytes);
         if (granted) wait_for_turn(f.client, *client);
         return granted;
       },
@@ -142,7 +142,7 @@ Result<void> TunnelEntrance::receive(const TunnelFrame& frame) {
 Result<void> TunnelEntrance::deliver(TunnelClientId number, std::string_view bytes) {
   Client* const client = find(number);
   if (client == nullptr) return {};
-  if (const auto expected = client->window.received(bytes.size()); !expected) return expected;
+  if (auto expected = client->window.received(bytes.size()); !expected) return expected;
   const bool at_once = client->unread.empty() && client->socket.writable();
   const std::size_t sent = at_once ? client->socket.send(bytes) : 0;
   if (client->socket.gone()) {
