@@ -31,31 +31,6 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-/// The frames, written again, and how the bytes end.
-std::string cuts(std::string_view bytes, std::size_t piece) {
-  std::string frames;
-  std::size_t begin = 0;
-  std::size_t there = 0;
-  for (;;) {
-    const std::string_view known = bytes.substr(begin, there - begin);
-    const auto read = read_frame(known);
-    if (!read) {
-      require(!read.error().message.empty());
-      return frames + "invalid";
-    }
-    if (read->bytes > 0) {
-      require(read->bytes <= known.size());
-      write_frame(frames, read->frame);
-      begin += read->bytes;
-      require(frames == bytes.substr(0, begin));
-    } else if (there == bytes.size()) {
-      return frames + "more";
-    } else {
-      there += std::min(piece, bytes.size() - there);
-    }
-  }
-}
-
 class Coordinator {
  public:
   /// An agent's connection; what is returned is the agent's side of it.
@@ -126,7 +101,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (size == 0) return 0;
   const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
   const std::size_t piece = std::size_t{data[0]} + 1;
-  require(cuts(bytes, piece) == cuts(bytes, bytes.size() + 1));
 
   Coordinator coordinator;
   std::optional<TunnelExit> exit;
