@@ -3,10 +3,10 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 
+#include "tests/rendezvous/store_clients.hpp"
 #include "tests/rendezvous/store_fixture.hpp"
 
 namespace asio = boost::asio;
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 namespace {
 
 // A server on loopback; it runs only while a test waits for something.
-struct Fixture {
+struct Fixture : StoreClients {
   explicit Fixture(StoreLimits limits = {}) : server{context.get_executor(), limits} {}
 
   tcp::socket connect(std::string_view already_read = "") {
@@ -38,47 +38,11 @@ struct Fixture {
     asio::write(client, asio::buffer(bytes));
   }
 
-  std::string receive(tcp::socket& client, std::size_t size) {
-    std::string bytes(size, '\0');
-    bool done = false;
-    asio::async_read(client, asio::buffer(bytes),
-                     [&](boost::system::error_code error, std::size_t) {
-                       CHECK_FALSE(error);
-                       done = true;
-                     });
-    run_until([&] { return done; });
-    return bytes;
-  }
-
   std::string ask(tcp::socket& client, const std::string& bytes, std::size_t reply_size) {
     send(client, bytes);
     return receive(client, reply_size);
   }
 
-  bool closed(tcp::socket& client) {
-    bool done = false;
-    boost::system::error_code error;
-    char byte;
-    client.async_read_some(asio::buffer(&byte, 1),
-                           [&](boost::system::error_code result, std::size_t) {
-                             error = result;
-                             done = true;
-                           });
-    run_until([&] { return done; });
-    return error == asio::error::eof || error == asio::error::connection_reset;
-  }
-
-  template <typename Condition>
-  void run_until(Condition&& condition) {
-    const auto give_up = std::chrono::steady_clock::now() + 60s;
-    context.restart();
-    while (!condition()) {
-      context.run_one_for(1s);
-      REQUIRE(std::chrono::steady_clock::now() < give_up);
-    }
-  }
-
-  asio::io_context context{1};
   tcp::acceptor acceptor{context, {asio::ip::address_v4::loopback(), 0}};
   StoreServer server;
 };

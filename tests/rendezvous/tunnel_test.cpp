@@ -1,8 +1,6 @@
 // Both ends of a tunnel, with the store behind it and workers' sockets before it, on loopback.
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <memory>
@@ -11,6 +9,7 @@
 #include "rendezvous/report_failure.hpp"
 #include "rendezvous/tunnel_entrance.hpp"
 #include "rendezvous/tunnel_exit.hpp"
+#include "tests/rendezvous/store_clients.hpp"
 #include "tests/rendezvous/store_fixture.hpp"
 
 namespace ddprun {
@@ -37,7 +36,7 @@ struct Node {
   std::string coordinator_error;
 };
 
-struct TunnelFixture {
+struct TunnelFixture : StoreClients {
   ~TunnelFixture() {
     for (const auto& node : nodes) {
       node->entrance->close();
@@ -75,44 +74,9 @@ struct TunnelFixture {
     return taken;
   }
 
-  std::string receive(tcp::socket& client, std::size_t size) {
-    std::string bytes(size, '\0');
-    bool done = false;
-    asio::async_read(client, asio::buffer(bytes),
-                     [&](boost::system::error_code error, std::size_t) {
-                       CHECK_FALSE(error);
-                       done = true;
-                     });
-    run_until([&] { return done; });
-    return bytes;
-  }
-
   std::string ask(tcp::socket& client, const std::string& bytes, std::size_t reply_size) {
     send(client, bytes);
     return receive(client, reply_size);
-  }
-
-  bool closed(tcp::socket& client) {
-    bool done = false;
-    boost::system::error_code error;
-    char byte;
-    client.async_read_some(asio::buffer(&byte, 1),
-                           [&](boost::system::error_code result, std::size_t) {
-                             error = result;
-                             done = true;
-                           });
-    run_until([&] { return done; });
-    return error == asio::error::eof || error == asio::error::connection_reset;
-  }
-
-  template <typename Condition>
-  void run_until(Condition&& condition) {
-    const auto give_up = std::chrono::steady_clock::now() + 60s;
-    context.restart();
-    while (!condition()) {
-      context.run_one_for(1s);
-      REQUIRE(std::chrono::steady_clock::now() < give_up);
-    }
   }
 
   void begin_round(int number) {
@@ -121,7 +85,6 @@ struct TunnelFixture {
     for (const auto& node : nodes) node->port = *node->entrance->open(number);
   }
 
-  asio::io_context context{1};
   int round = 1;
   StoreServer store{context.get_executor()};
   std::vector<std::unique_ptr<Node>> nodes;
