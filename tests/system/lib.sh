@@ -29,6 +29,13 @@ skip() {
   exit 77
 }
 
+# need_torch: from here on workers run by the Python that has PyTorch, which is $python.
+need_torch() {
+  python=${DDPRUN_TORCH_ENV:-}/bin/python
+  [ -x "$python" ] || skip "no PyTorch: DDPRUN_TORCH_ENV names no virtual environment"
+  export PYTHON_EXEC=$python
+}
+
 # run CODE ARGUMENTS...: runs ddprun to its end, which must have that exit code. Its output is in
 # $scratch/out and $scratch/err.
 run() {

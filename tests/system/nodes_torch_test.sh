@@ -3,9 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 
-python=${DDPRUN_TORCH_ENV:-}/bin/python
-[ -x "$python" ] || skip "no PyTorch: DDPRUN_TORCH_ENV names no virtual environment"
-export PYTHON_EXEC=$python
+need_torch
 programs=$(realpath "$(dirname "$0")/programs")
 
 need_hosts 3

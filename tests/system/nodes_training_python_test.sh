@@ -4,7 +4,5 @@
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/nodes_training.sh"
 
-python=${DDPRUN_TORCH_ENV:-}/bin/python
-[ -x "$python" ] || skip "no PyTorch: DDPRUN_TORCH_ENV names no virtual environment"
-export PYTHON_EXEC=$python
+need_torch
 train_through_changes "$(realpath "$(dirname "$0")/../../worker_sdk/examples/train_digits.py")"

@@ -5,10 +5,8 @@
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/slurm.sh"
 
-python=${DDPRUN_TORCH_ENV:-}/bin/python
-[ -x "$python" ] || skip "no PyTorch: DDPRUN_TORCH_ENV names no virtual environment"
+need_torch
 PATH=$(dirname "$DDPRUN"):$(dirname "$python"):$PATH
-export PYTHON_EXEC=$python
 need_slurm 4
 cp "$(realpath "$(dirname "$0")")/programs/slurm_ddp.py" "$slurm/python_script.py"
 

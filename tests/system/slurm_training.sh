@@ -1,14 +1,12 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # tests use what is set here; slurm is of slurm.sh
 # The training of the digits, as the batch scripts of scripts/slurm run it. Sourced after slurm.sh.
-python=${DDPRUN_TORCH_ENV:-}/bin/python
+need_torch
 train_digits=$(dirname "$DDPRUN")/train_digits
-[ -x "$python" ] || skip "no PyTorch: DDPRUN_TORCH_ENV names no virtual environment"
 [ -x "$train_digits" ] || skip "built without the worker SDK: there is no train_digits"
 scripts=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../../scripts/slurm")
 train_digits_py=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../../worker_sdk/examples/train_digits.py")
 data=$(find "$DDPRUN_TORCH_ENV" -path '*/sklearn/datasets/data/digits.csv.gz' -print -quit)
 PATH=$(dirname "$DDPRUN"):$PATH
-export PYTHON_EXEC=$python
 
 # The job's last line of accuracy is a good one.
 has_learned() { # JOB

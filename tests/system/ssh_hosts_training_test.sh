@@ -5,9 +5,7 @@
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/ssh_hosts.sh"
 
-python=${DDPRUN_TORCH_ENV:-}/bin/python
-[ -x "$python" ] || skip "no PyTorch: DDPRUN_TORCH_ENV names no virtual environment"
-export PYTHON_EXEC=$python # goes to the hosts by itself
+need_torch # PYTHON_EXEC goes to the hosts by itself
 data=$(find "$DDPRUN_TORCH_ENV" -path '*/sklearn/datasets/data/digits.csv.gz' -print -quit)
 training=$(realpath "$(dirname "$0")/../../worker_sdk/examples/train_digits.py")
 

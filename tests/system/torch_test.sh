@@ -2,9 +2,7 @@
 # Unmodified PyTorch programs meet in ddprun's store, in one round after the other.
 . "$(dirname "$0")/lib.sh"
 
-python=${DDPRUN_TORCH_ENV:-}/bin/python
-[ -x "$python" ] || skip "no PyTorch: DDPRUN_TORCH_ENV names no virtual environment"
-export PYTHON_EXEC=$python
+need_torch
 programs=$(cd "$(dirname "$0")/programs" && pwd)
 
 run 0 --standalone --nproc-per-node 3 "$programs/ddp.py" 0
