@@ -9,15 +9,15 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 #include <filesystem>
-#include <random>
 #include <utility>
 
 #include "agent/error_file.hpp"
 #include "agent/job_signals.hpp"
 #include "agent/process_tree.hpp"
-#include "rendezvous/client.hpp"
-#include "rendezvous/match.hpp"
-#include "rendezvous/report_failure.hpp"
+#include "base/fresh_id.hpp"
+#include "base/match.hpp"
+#include "base/report_failure.hpp"
+#include "rendezvous/rounds/client.hpp"
 
 namespace ddprun {
 
@@ -27,23 +27,11 @@ using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 
-NodeId fresh_node_id() {
-  std::random_device entropy;
-  std::string id;
-  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", entropy());
-  return id;
-}
-
 /// More would only wait for each other in the kernel.
 constexpr int kSpawnThreadsMax = 16;
 
 /// Of a traceback, which travels to the coordinator in one message.
 constexpr std::size_t kTracebackBytesMax = 16 * 1024;
-
-std::int64_t unix_time_ms() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -138,7 +126,7 @@ void Agent::join(std::shared_ptr<Channel> channel) {
     store_ = std::make_shared<TunnelEntrance>(executor_, coordinator_);
   step(Connected{});
   coordinator_->send(encode(AgentMessage{Join{.run_id = spec_.rules.run_id,
-                                              .node = fresh_node_id(),
+                                              .node = fresh_id(),
                                               .host = spec_.host,
                                               .workers = spec_.workers,
                                               .role = spec_.role,

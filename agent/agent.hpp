@@ -19,7 +19,7 @@
 #include "agent/oom.hpp"
 #include "agent/wait_note.hpp"
 #include "agent/worker_plan.hpp"
-#include "rendezvous/tunnel_entrance.hpp"
+#include "rendezvous/tunnel/tunnel_entrance.hpp"
 
 namespace ddprun {
 

@@ -12,8 +12,8 @@
 
 #include "agent/spawn_pool.hpp"
 #include "agent/worker_plan.hpp"
-#include "rendezvous/channel.hpp"
-#include "rendezvous/failure.hpp"
+#include "base/asio.hpp"
+#include "base/failure.hpp"
 
 namespace ddprun {
 

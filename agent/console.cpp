@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "agent/output_plan.hpp"
-#include "rendezvous/report_failure.hpp"
+#include "base/report_failure.hpp"
 
 namespace ddprun {
 

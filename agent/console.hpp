@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "rendezvous/channel.hpp"
+#include "base/asio.hpp"
 
 namespace ddprun {
 

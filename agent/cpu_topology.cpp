@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -12,19 +11,13 @@
 #include <system_error>
 #include <utility>
 
+#include "base/parse_number.hpp"
+
 namespace ddprun {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-std::optional<int> whole_number(std::string_view text) {
-  int value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return value;
-}
 
 bool is_there(const fs::path& file) {
   std::error_code unknown;
@@ -51,7 +44,7 @@ Error missing(const fs::path& file) {
 Result<int> read_number(const fs::path& file) {
   const auto line = first_line(file);
   if (!line) return missing(file);
-  const auto number = whole_number(*line);
+  const auto number = parse_number<int>(*line);
   if (!number) return invalid(file, "'" + *line + "' is not a number");
   return *number;
 }
@@ -78,7 +71,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 /// The 12 of "node12"; nullopt for other names.
 std::optional<int> number_after(std::string_view prefix, std::string_view name) {
   if (!name.starts_with(prefix)) return std::nullopt;
-  return whole_number(name.substr(prefix.size()));
+  return parse_number<int>(name.substr(prefix.size()));
 }
 
 Result<std::map<int, int>> node_of_each_cpu(const fs::path& folder) {
@@ -175,8 +168,9 @@ Result<std::vector<int>> parse_cpu_list(std::string_view text) {
   while (!text.empty()) {
     const std::string_view range = text.substr(0, text.find(','));
     const std::size_t dash = range.find('-');
-    const auto first = whole_number(range.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : whole_number(range.substr(dash + 1));
+    const auto first = parse_number<int>(range.substr(0, dash));
+    const auto last =
+        dash == std::string_view::npos ? first : parse_number<int>(range.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last >= kCpusMax) return nonsense;
     cpus.resize(cpus.size() + static_cast<std::size_t>(*last - *first + 1));
     std::iota(cpus.end() - (*last - *first + 1), cpus.end(), *first);

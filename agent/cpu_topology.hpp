@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rendezvous/result.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 

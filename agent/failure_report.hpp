@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "rendezvous/messages.hpp"
+#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 

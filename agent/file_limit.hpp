@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "rendezvous/result.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 

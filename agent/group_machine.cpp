@@ -4,7 +4,7 @@
 #include <csignal>
 #include <utility>
 
-#include "rendezvous/match.hpp"
+#include "base/match.hpp"
 
 namespace ddprun {
 
@@ -43,10 +43,10 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
         rules_.heartbeat_timeout = std::chrono::milliseconds{m.heartbeat_timeout_ms};
         if (announced_) tell_of_end(now);  // the last connection may have taken it along
       },
-      [](const Beat&) {},         //
-      [](const Waiting&) {},      //
-      [](const Spare&) {},        // waits, as before
-      [](const Coordinator&) {},  // nobody has asked
+      [](const Beat&) {},          //
+      [](const Waiting&) {},       //
+      [](const Spare&) {},         // waits, as before
+      [](const Introduction&) {},  // nobody has asked
       [&](const StartRound& m) { start(m); },
       [&](const StopRound& m) {
         if (m.round != round_ || state_ != State::kRunning) return;

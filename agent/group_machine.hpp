@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "rendezvous/round_machine.hpp"
+#include "rendezvous/rounds/round_machine.hpp"
 
 namespace ddprun {
 

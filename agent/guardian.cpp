@@ -12,7 +12,6 @@ extern "C" {  // glibc 2.36 forgot it
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -21,6 +20,7 @@ extern "C" {  // glibc 2.36 forgot it
 #include <string_view>
 
 #include "agent/worker_plan.hpp"
+#include "base/parse_number.hpp"
 
 namespace ddprun {
 
@@ -60,10 +60,9 @@ bool kill_marked(const std::string& mark) {
   bool any = false;
   while (const dirent* entry = readdir(processes)) {
     const std::string_view name{entry->d_name};
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc{} || end != name.data() + name.size() || pid == getpid()) continue;
-    any = kill_if_marked(pid, mark) || any;
+    const auto pid = parse_number<pid_t>(name);
+    if (!pid || *pid == getpid()) continue;
+    any = kill_if_marked(*pid, mark) || any;
   }
   closedir(processes);
   return any;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "rendezvous/result.hpp"
+#include "base/result.hpp"
 #include "worker_sdk/heartbeat_slot.hpp"
 
 namespace ddprun {

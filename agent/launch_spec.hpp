@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "agent/placement.hpp"
-#include "rendezvous/client.hpp"
-#include "rendezvous/round_machine.hpp"
+#include "base/endpoint.hpp"
+#include "rendezvous/wire/job_terms.hpp"
 
 namespace ddprun {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "rendezvous/result.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 

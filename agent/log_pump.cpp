@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "agent/terminal.hpp"
-#include "rendezvous/report_failure.hpp"
+#include "base/report_failure.hpp"
 
 namespace ddprun {
 

@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "agent/nursery_source.hpp"
-#include "rendezvous/match.hpp"
-#include "rendezvous/report_failure.hpp"
+#include "base/match.hpp"
+#include "base/report_failure.hpp"
 
 namespace ddprun {
 

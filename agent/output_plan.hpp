@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/launch_spec.hpp"
+#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 

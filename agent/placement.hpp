@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/cpu_topology.hpp"
-#include "rendezvous/result.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 

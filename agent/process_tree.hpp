@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "rendezvous/channel.hpp"
+#include "base/asio.hpp"
 
 namespace ddprun {
 

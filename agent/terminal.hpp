@@ -2,7 +2,7 @@
 // line at a time, in colour, with progress bars. See pty(7).
 #pragma once
 
-#include "rendezvous/result.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 

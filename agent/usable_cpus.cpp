@@ -1,11 +1,11 @@
 #include "agent/usable_cpus.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <string>
 
 #include "agent/cpu_topology.hpp"
+#include "base/parse_number.hpp"
 
 namespace ddprun {
 
@@ -28,15 +28,12 @@ std::optional<int> quota_of_own_cgroup() {
 std::optional<int> cpu_quota(std::string_view cpu_max) {
   const std::size_t space = cpu_max.find(' ');
   if (space == std::string_view::npos) return std::nullopt;
-  const auto number = [](std::string_view text) {
-    long value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-  };
-  const long quota_us = number(cpu_max.substr(0, space));  // "max" reads as 0
-  const long period_us = number(cpu_max.substr(space + 1));
-  if (quota_us <= 0 || period_us <= 0) return std::nullopt;
-  return static_cast<int>(std::max(1L, quota_us / period_us));
+  std::string_view period = cpu_max.substr(space + 1);
+  if (period.ends_with('\n')) period.remove_suffix(1);
+  const auto quota_us = parse_number<long>(cpu_max.substr(0, space));  // "max" is none
+  const auto period_us = parse_number<long>(period);
+  if (!quota_us || !period_us || *quota_us <= 0 || *period_us <= 0) return std::nullopt;
+  return static_cast<int>(std::max(1L, *quota_us / *period_us));
 }
 
 int usable_cpus() {

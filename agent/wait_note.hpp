@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "rendezvous/round_machine.hpp"
+#include "rendezvous/rounds/round_machine.hpp"
 
 namespace ddprun {
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "agent/template_text.hpp"
+#include "base/failure.hpp"
 #include "worker_sdk/heartbeat_slot.hpp"
 #include "worker_sdk/worker_env.hpp"
 

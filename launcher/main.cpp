@@ -11,15 +11,15 @@
 
 #include "agent/console.hpp"
 #include "agent/usable_cpus.hpp"
-#include "launcher/command_line.hpp"
-#include "launcher/dry_run.hpp"
-#include "launcher/exit_code.hpp"
-#include "launcher/gpus.hpp"
-#include "launcher/log.hpp"
-#include "launcher/run.hpp"
-#include "launcher/run_on_hosts.hpp"
-#include "launcher/subcommands.hpp"
-#include "rendezvous/match.hpp"
+#include "base/match.hpp"
+#include "launcher/commands/command_line.hpp"
+#include "launcher/commands/subcommands.hpp"
+#include "launcher/hosts/run_on_hosts.hpp"
+#include "launcher/run/exit_code.hpp"
+#include "launcher/run/log.hpp"
+#include "launcher/run/run.hpp"
+#include "launcher/settings/dry_run.hpp"
+#include "launcher/settings/gpus.hpp"
 
 namespace {
 

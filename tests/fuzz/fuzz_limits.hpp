@@ -1,7 +1,7 @@
 // Limits small enough that a fuzzer meets them.
 #pragma once
 
-#include "rendezvous/store_limits.hpp"
+#include "rendezvous/store/store_limits.hpp"
 
 namespace ddprun {
 

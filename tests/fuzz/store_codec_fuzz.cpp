@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "rendezvous/match.hpp"
-#include "rendezvous/store_protocol.hpp"
+#include "base/match.hpp"
+#include "rendezvous/store/store_protocol.hpp"
 #include "tests/fuzz/fuzz_limits.hpp"
 
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "rendezvous/store_server.hpp"
+#include "rendezvous/store/store_server.hpp"
 #include "tests/fuzz/fuzz_limits.hpp"
 
 namespace {

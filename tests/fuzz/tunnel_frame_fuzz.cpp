@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "rendezvous/tunnel_frame.hpp"
+#include "rendezvous/wire/tunnel_frame.hpp"
 
 namespace {
 

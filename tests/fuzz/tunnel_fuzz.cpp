@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "rendezvous/tunnel_exit.hpp"
+#include "rendezvous/tunnel/tunnel_exit.hpp"
 #include "tests/fuzz/fuzz_limits.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "rendezvous/match.hpp"
+#include "base/match.hpp"
 #include "tests/simulation/invariants.hpp"
 
 namespace ddprun::simulation {

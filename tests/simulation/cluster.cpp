@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "rendezvous/match.hpp"
+#include "base/match.hpp"
 #include "tests/simulation/faults.hpp"
 
 namespace ddprun::simulation {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "rendezvous/match.hpp"
+#include "base/match.hpp"
 #include "tests/simulation/invariants.hpp"
 
 namespace ddprun::simulation {

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "rendezvous/round_machine.hpp"
+#include "rendezvous/rounds/round_machine.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace ddprun::simulation {

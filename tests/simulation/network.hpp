@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "rendezvous/messages.hpp"
+#include "rendezvous/wire/messages.hpp"
 #include "tests/simulation/random.hpp"
 #include "tests/simulation/timeline.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rendezvous/round_machine.hpp"
+#include "rendezvous/rounds/round_machine.hpp"
 
 namespace ddprun::simulation {
 

@@ -29,9 +29,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "rendezvous/client.hpp"
-#include "rendezvous/match.hpp"
-#include "rendezvous/report_failure.hpp"
+#include "base/match.hpp"
+#include "base/report_failure.hpp"
+#include "rendezvous/rounds/client.hpp"
 
 namespace ddprun {
 namespace {
@@ -144,7 +144,7 @@ class Swarm {
         [&](const Joined&) { co_spawn(io_, beat(number, channel), report_failure("a heartbeat")); },
         [](const Refused& m) { throw std::runtime_error{m.reason}; },
         [](const Spare&) { throw std::runtime_error{"there are places for all agents"}; },
-        [](const Waiting&) {}, [](const Coordinator&) {}, [](const Beat&) {},
+        [](const Waiting&) {}, [](const Introduction&) {}, [](const Beat&) {},
         [&](const StartRound& m) { started(m); },
         [&](const StopRound& m) { tell(*channel, WorkersStopped{m.round}); },
         [&](const EndJob&) {

@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include "rendezvous/store_protocol.hpp"
+#include "rendezvous/store/store_protocol.hpp"
 
 namespace ddprun::load {
 

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "rendezvous/store_server.hpp"
+#include "rendezvous/store/store_server.hpp"
 
 namespace asio = boost::asio;
 using asio::ip::tcp;

@@ -1,0 +1,46 @@
+#include "base/accept.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+namespace ddprun {
+
+using asio::as_tuple;
+using asio::use_awaitable;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+constexpr auto kRetryDelay = 100ms;  // out of file descriptors: others may close some
+
+Result<tcp::acceptor> listen_on(const asio::any_io_executor& executor,
+                                const tcp::endpoint& endpoint) {
+  tcp::acceptor acceptor{executor};
+  boost::system::error_code error;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(tcp::acceptor::reuse_address{true}, error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
+  if (!error) return acceptor;
+  return Error{Error::Kind::kUnavailable, "cannot listen on " + endpoint.address().to_string() +
+                                              " port " + std::to_string(endpoint.port()) + ": " +
+                                              error.message()};
+}
+
+asio::awaitable<void> accept_all(tcp::acceptor& acceptor, std::function<void(tcp::socket)> serve) {
+  while (acceptor.is_open()) {
+    auto [error, socket] = co_await acceptor.async_accept(as_tuple(use_awaitable));
+    if (!error) {
+      serve(std::move(socket));
+    } else if (acceptor.is_open()) {
+      spdlog::warn("cannot accept a connection: {}", error.message());
+      asio::steady_timer pause{acceptor.get_executor(), kRetryDelay};
+      co_await pause.async_wait(as_tuple(use_awaitable));
+    }
+  }
+}
+
+}  // namespace ddprun

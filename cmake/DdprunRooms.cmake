@@ -1,0 +1,47 @@
+# ddprun_room(NAME PURE ... SHELL ... USES ... PRIVATELY ...): a folder of sources as a library.
+#
+# PURE and SHELL name the room's files without their endings; x stands for x.hpp and x.cpp, or for
+# the one of them that is there. What is pure decides, and does no input or output: neither it nor
+# what it includes reaches Asio, spdlog or a header of the system for that. What is a shell acts.
+# USES names the rooms and libraries that the room's files may include, PRIVATELY those that only
+# its .cpp files may. The linker holds a room to it, and scripts/check-rooms, which reads these calls,
+# holds headers to it.
+#
+# A room whose files are all headers has nothing to compile and becomes an interface library.
+# VERIFY_INTERFACE_HEADER_SETS makes the target all_verify_interface_header_sets compile every header
+# alone.
+function(ddprun_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PURE;SHELL;USES;PRIVATELY")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "ddprun_room(${name}): '${arg_UNPARSED_ARGUMENTS}' belongs to no keyword")
+  endif()
+  set(headers "")
+  set(units "")
+  foreach(file ${arg_PURE} ${arg_SHELL})
+    set(found FALSE)
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file}.hpp)
+      list(APPEND headers ${file}.hpp)
+      set(found TRUE)
+    endif()
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file}.cpp)
+      list(APPEND units ${file}.cpp)
+      set(found TRUE)
+    endif()
+    if(NOT found)
+      message(FATAL_ERROR "ddprun_room(${name}): there is neither ${file}.hpp nor ${file}.cpp")
+    endif()
+  endforeach()
+  if(units)
+    add_library(ddprun_${name} STATIC ${units})
+    target_sources(ddprun_${name}
+      PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+    target_link_libraries(ddprun_${name} PUBLIC ${arg_USES} PRIVATE ${arg_PRIVATELY})
+  else()
+    add_library(ddprun_${name} INTERFACE)
+    target_sources(ddprun_${name}
+      INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+    target_link_libraries(ddprun_${name} INTERFACE ${arg_USES})
+  endif()
+  set_target_properties(ddprun_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  add_library(ddprun::${name} ALIAS ddprun_${name})
+endfunction()

@@ -1,0 +1,158 @@
+#include "launcher/commands/man_page.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <string_view>
+
+#include "launcher/commands/subcommands.hpp"
+#include "launcher/settings/options.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// Text as roff prints it: no hyphen becomes a dash, no line becomes a request.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n'))
+      out += "\\&", out += c;
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string option_entry(const Option& option) {
+  std::string head = option.letter ? fmt::format("\\fB\\-{}\\fR, ", option.letter) : "";
+  head += "\\fB" + escaped(option.spelling()) + "\\fR";
+  if (!option.is_flag()) head += " \\fI" + escaped(option.value) + "\\fR";
+  std::string text = escaped(option.help);
+  if (!option.choices.empty()) text += escaped(fmt::format(". One of: {}", option.choices));
+  if (!option.fallback.empty() && option.group != OptionGroup::kIgnored)
+    text += escaped(fmt::format(". Default: {}", option.fallback));
+  if (!option.variable().empty()) text += ". Variable: \\fB" + escaped(option.variable()) + "\\fR";
+  if (!option.also.empty()) text += " or \\fB" + escaped(option.also) + "\\fR";
+  return ".TP\n" + head + "\n" + text + ".\n";
+}
+
+constexpr char kHead[] = R"(.TH DDPRUN 1
+.SH NAME
+ddprun \- start, watch and restart the workers of a distributed training
+.SH SYNOPSIS
+.B ddprun
+[\fIOPTIONS\fR] \fISCRIPT\fR [\fIARGUMENTS\fR...]
+.br
+.B ddprun launch
+[\fIOPTIONS\fR] \fISCRIPT\fR [\fIARGUMENTS\fR...]
+.SH DESCRIPTION
+.B ddprun
+takes the command lines of PyTorch's
+.BR torchrun .
+It starts the workers of this node with torchrun's environment (RANK, LOCAL_RANK, WORLD_SIZE,
+MASTER_ADDR, MASTER_PORT, ...), serves the store in which they find each other, and, when one fails,
+stops all of them and starts them again, up to \fB\-\-max\-restarts\fR times.
+.PP
+A script is run by the Python of PYTHON_EXEC, else of the active virtual environment, else by python3
+or python of the PATH. \fB${local_rank}\fR in an argument becomes the worker's local rank.
+.B ddprun launch
+is the form of torch.distributed.launch: it gives the script \fB\-\-local\-rank=N\fR, unless
+\fB\-\-use\-env\fR is there.
+.PP
+An option may be spelled with underscores and cut short as long as it stays unique; its default comes
+from its variable.
+.SH OPTIONS
+)";
+
+constexpr char kTail[] = R"(.SH SIGNALS
+A signal of \fB\-\-signals\-to\-handle\fR is handed to every worker's process group, which then has
+\fB\-\-shutdown\-timeout\fR seconds until SIGKILL. A second one leaves 3 seconds, a third none. Other
+signals that programs exchange (SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH, SIGCONT, ...) are handed on. What was ignored when
+.B ddprun
+was started, as by
+.BR nohup (1),
+stays ignored.
+.SH FILES
+\fIDIR\fR/\fIrun id\fR_\fIrandom\fR/attempt_\fIn\fR/\fIlocal rank\fR/ holds stdout.log, stderr.log and
+error.json; filtered_stdout.log and filtered_stderr.log are beside the ranks. Without \fB\-\-log\-dir\fR
+and without \fB\-\-redirects\fR and \fB\-\-tee\fR nothing stays, except an error file that the report names.
+.SH ENVIRONMENT
+.TP
+.B LOGLEVEL
+DEBUG, INFO, WARNING (default) or ERROR: how much ddprun says.
+.TP
+.B PYTHON_EXEC
+the Python for scripts.
+.TP
+.B OMP_NUM_THREADS
+when not set: usable CPUs divided by the workers of this node, if there is more than one.
+.TP
+.B TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE
+what \fB\-\-tee\fR puts before a line; ${role_name}, ${rank} and ${local_rank} are replaced.
+.TP
+.B NO_COLOR
+no colours on a terminal.
+.SH EXIT STATUS
+.TP
+.B 0
+every worker exited 0.
+.TP
+.I N
+the first worker that failed exited with code N.
+.TP
+.RI 128+ S
+it was killed by signal S, or ddprun was stopped by it.
+.TP
+.B 2
+the command line makes no sense.
+.TP
+.B 69
+the coordinator cannot be reached, was lost, or refused this node; a host cannot be had.
+.TP
+.B 70
+a bug in ddprun.
+.TP
+.B 71
+the system refused something: a port, a directory.
+.TP
+.B 75
+too few nodes until the join timeout.
+.TP
+.B 85
+the scheduler announced the end and workers had time for a checkpoint: run the job again.
+.TP
+.BR 126 ", " 127
+the program cannot be executed; there is no such program.
+.SH EXAMPLES
+.nf
+ddprun \-\-nproc\-per\-node 2 train.py \-\-epochs 10
+ddprun \-\-nproc\-per\-node gpu \-\-max\-restarts 3 \-\-tee 3 \-\-log\-dir logs \-m my.training
+ddprun \-\-nproc\-per\-node 2 \-\-no\-python ./train_digits
+.fi
+)";
+
+}  // namespace
+
+std::string man_page() {
+  std::string page = kHead;
+  const OptionGroup* group = nullptr;
+  for (const Option& option : options()) {
+    if (group == nullptr || *group != option.group)
+      page += ".SS " + escaped(title(option.group)) + "\n";
+    group = &option.group;
+    page += option_entry(option);
+  }
+  page += ".SH COMMANDS\n";
+  for (const Subcommand& command : subcommands()) {
+    if (command.help.empty()) continue;
+    page += fmt::format(".TP\n.B ddprun {}\n{}; see its \\-\\-help.\n", command.name,
+                        escaped(command.help));
+  }
+  return page + kTail;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,185 @@
+#include "launcher/commands/serve.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "agent/file_limit.hpp"
+#include "base/accept.hpp"
+#include "base/endpoint_text.hpp"
+#include "base/report_failure.hpp"
+#include "launcher/commands/command_line.hpp"
+#include "launcher/run/coordinator_host.hpp"
+#include "launcher/run/resolve.hpp"
+#include "launcher/settings/values.hpp"
+#include "rendezvous/rounds/server.hpp"
+#include "rendezvous/store/store_server.hpp"
+
+namespace ddprun {
+
+namespace {
+
+struct ListenOptions {
+  std::string host;        // "": all addresses of this machine
+  std::uint16_t port = 0;  // 0: any free one
+  std::string port_file;   // where the port is written once it listens; "": nowhere
+};
+
+/// A command that listens: its own words for --help, and its usual port.
+struct Listener {
+  std::string name;
+  std::string about;
+  std::uint16_t port;
+};
+
+/// What it does with its address: begins to listen there, and returns the port.
+using BeginToListen = std::function<Result<std::uint16_t>(const asio::ip::address&, std::uint16_t)>;
+
+constexpr std::uint16_t kServerPort = 29'400;  // of torchrun's c10d rendezvous
+constexpr std::uint16_t kStorePort = 29'500;   // what MASTER_PORT is by convention
+
+/// "::" takes IPv4 too where the kernel knows IPv6.
+asio::ip::address all_addresses(asio::io_context& io) {
+  if (is_own_address(io, asio::ip::address_v6::any())) return asio::ip::address_v6::any();
+  return asio::ip::address_v4::any();
+}
+
+/// Written beside it first: whoever finds the file finds the number in it.
+Result<void> write_port_file(const std::string& path, std::uint16_t port) {
+  const std::string unfinished = path + ".tmp";
+  std::ofstream file{unfinished};
+  file << port << std::endl;
+  std::error_code error;
+  if (!file)
+    error = {errno, std::generic_category()};
+  else
+    std::filesystem::rename(unfinished, path, error);
+  if (!error) return {};
+  return Error{Error::Kind::kUnavailable,
+               "--port-file: cannot write '" + path + "': " + error.message()};
+}
+
+Result<std::variant<ListenOptions, JustPrint>> parse(const Listener& listener,
+                                                     const std::vector<std::string>& words) {
+  ListenOptions options;
+  std::string port_text = std::to_string(listener.port);
+  CLI::App app{listener.about, "ddprun " + listener.name};
+  app.add_option("--host", options.host, "address or name to listen at; not given: all addresses")
+      ->type_name("HOST");
+  app.add_option("--port", port_text, "0: any free one")->type_name("PORT")->capture_default_str();
+  app.add_option("--port-file", options.port_file, "write the port there once it listens")
+      ->type_name("FILE");
+  try {
+    app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
+  } catch (const CLI::CallForHelp&) {
+    return std::variant<ListenOptions, JustPrint>{JustPrint{app.help()}};
+  } catch (const CLI::ParseError& e) {
+    return Error{Error::Kind::kInvalid, "ddprun " + listener.name + ": " + e.what()};
+  }
+  const auto number = parse_integer({port_text, "--port"}, 0, kPortMax);
+  if (!number) return number.error();
+  options.port = static_cast<std::uint16_t>(*number);
+  return std::variant<ListenOptions, JustPrint>{std::move(options)};
+}
+
+/// Listens, says `listening on HOST:PORT` and serves until SIGTERM, SIGINT or SIGHUP. Returns 0.
+Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage,
+                                const BeginToListen& begin) {
+  // Each agent or client takes a file, and a shell usually allows 1,024.
+  if (const auto raised = raise_file_limit("ddprun", 0); !raised) return raised.error();
+  auto address = options.host.empty() ? Result<asio::ip::address>{all_addresses(stage.io)}
+                                      : resolve(stage.io, options.host);
+  if (!address) return address.error();
+  const auto port = begin(*address, options.port);
+  if (!port)
+    return Error{port.error().kind,
+                 port.error().message + whose_port(stage.io, *address, options.port)};
+  asio::signal_set signals{stage.io, SIGTERM, SIGINT, SIGHUP};
+  bool stopped = false;
+  signals.async_wait([&](boost::system::error_code, int signal) {
+    spdlog::info("{} received", strsignal(signal));
+    stopped = true;
+  });
+  if (!options.port_file.empty())
+    if (const auto written = write_port_file(options.port_file, *port); !written)
+      return written.error();
+  stage.out.write("listening on " + endpoint_text({*address, *port}) + "\n");
+  stage.io.restart();
+  while (!stopped) stage.io.run_one();
+  std::error_code ignored;
+  if (!options.port_file.empty()) std::filesystem::remove(options.port_file, ignored);
+  return 0;
+}
+
+/// --help, or all of the above.
+Result<int> run(const Listener& listener, const std::vector<std::string>& words, const Stage& stage,
+                const BeginToListen& begin) {
+  const auto options = parse(listener, words);
+  if (!options) return options.error();
+  if (const auto* print = std::get_if<JustPrint>(&*options)) {
+    stage.out.write(print->text);
+    return 0;
+  }
+  return serve_until_stopped(std::get<ListenOptions>(*options), stage, begin);
+}
+
+}  // namespace
+
+Result<int> run_server(const std::vector<std::string>& words, const Stage& stage) {
+  const Listener listener{
+      "server",
+      "Hosts the rendezvous of any number of jobs, by their run id, and outlives them: their "
+      "nodes\n"
+      "name it with --rdzv-backend c10d --rdzv-endpoint HOST:PORT --rdzv-id ID.",
+      kServerPort};
+  std::unique_ptr<Server> server;
+  auto code =
+      run(listener, words, stage,
+          [&](const asio::ip::address& address, std::uint16_t port) -> Result<std::uint16_t> {
+            auto listening = Server::listen(stage.io.get_executor(), address, port);
+            if (!listening) return listening.error();
+            server = std::move(*listening);
+            server->start();
+            return server->port();
+          });
+  if (!server) return code;
+  server->close();
+  stage.io.run_for(std::chrono::seconds{2});  // the last words to connected agents
+  return code;
+}
+
+Result<int> run_store(const std::vector<std::string>& words, const Stage& stage) {
+  const Listener listener{"store",
+                          "Serves the key-value store of torch.distributed, as torch's TCPStore "
+                          "does, to whoever comes.",
+                          kStorePort};
+  StoreServer store{stage.io.get_executor()};
+  asio::ip::tcp::acceptor acceptor{stage.io};
+  auto code = run(
+      listener, words, stage,
+      [&](const asio::ip::address& address, std::uint16_t port) -> Result<std::uint16_t> {
+        auto listening = listen_on(stage.io.get_executor(), {address, port});
+        if (!listening) return listening.error();
+        acceptor = std::move(*listening);
+        auto clients = accept_all(
+            acceptor, [&](asio::ip::tcp::socket socket) { store.adopt(std::move(socket), ""); });
+        co_spawn(stage.io, std::move(clients), report_failure("the store"));
+        return acceptor.local_endpoint().port();
+      });
+  acceptor.close();
+  store.close();
+  stage.io.poll();  // what waits for clients ends
+  return code;
+}
+
+}  // namespace ddprun

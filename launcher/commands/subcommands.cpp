@@ -1,0 +1,35 @@
+#include "launcher/commands/subcommands.hpp"
+
+#include <algorithm>
+
+#include "launcher/commands/checkpoint_command.hpp"
+#include "launcher/commands/command_line.hpp"
+#include "launcher/commands/serve.hpp"
+#include "launcher/hosts/host_agent.hpp"
+
+namespace ddprun {
+
+namespace {
+
+Result<int> run_agent(const std::vector<std::string>& words, const Stage& stage) {
+  return run_host_agent(words, stage, parse_launch);
+}
+
+constexpr Subcommand kSubcommands[] = {
+    {"agent", "", run_agent},
+    {"checkpoint", "lists and verifies the worker SDK's checkpoints", run_checkpoint},
+    {"server", "the meeting place of any number of jobs, which outlives them", run_server},
+    {"store", "the store of torch.distributed (TCPStore) alone", run_store},
+};
+
+}  // namespace
+
+std::span<const Subcommand> subcommands() { return kSubcommands; }
+
+const Subcommand* find_subcommand(const std::vector<std::string>& words) {
+  if (words.empty()) return nullptr;
+  const auto* const found = std::ranges::find(kSubcommands, words.front(), &Subcommand::name);
+  return found == std::end(kSubcommands) ? nullptr : found;
+}
+
+}  // namespace ddprun

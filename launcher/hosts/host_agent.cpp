@@ -1,0 +1,234 @@
+#include "launcher/hosts/host_agent.hpp"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "agent/usable_cpus.hpp"
+#include "base/own_process.hpp"
+#include "base/report_failure.hpp"
+#include "launcher/hosts/host_messages.hpp"
+#include "launcher/run/coordinator_host.hpp"
+#include "launcher/run/exit_code.hpp"
+#include "launcher/run/log.hpp"
+#include "launcher/run/run.hpp"
+#include "launcher/settings/gpus.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+using asio::as_tuple;
+using asio::use_awaitable;
+
+/// The launcher waits for the one who leads before it tells the others what to do.
+constexpr auto kStartTimeout = 5min;
+
+/// The settings come with the command line; what a login here sets is not the job's.
+std::optional<std::string> environment_here(const std::string& name) {
+  if (name.starts_with("PET_")) return std::nullopt;
+  const char* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>{value} : std::nullopt;
+}
+
+Console::Framing framed_as(HostOutput::Stream stream) {
+  return [stream](std::string_view bytes, bool message) {
+    return encode(
+        FromHost{HostOutput{message ? HostOutput::Stream::kNote : stream, std::string{bytes}}});
+  };
+}
+
+/// The address of this host that ssh has come to; those behind it can reach that, too, unless it is
+/// the launcher's own machine.
+std::string address_of_login() {
+  std::istringstream connection{environment_here("SSH_CONNECTION").value_or("")};
+  std::string client, client_port, address;
+  connection >> client >> client_port >> address;
+  boost::system::error_code no_address;
+  const auto parsed = asio::ip::make_address(address, no_address);
+  return no_address || parsed.is_loopback() ? host_name() : address;
+}
+
+Result<void> settle(const HostStart& start) {
+  for (const auto& [name, value] : start.environment) setenv(name.c_str(), value.c_str(), 1);
+  if (start.directory.empty() || chdir(start.directory.c_str()) == 0) return {};
+  return Error{Error::Kind::kUnavailable, "cannot work in '" + start.directory +
+                                              "' on this host: " + std::strerror(errno) +
+                                              " (--remote-dir names another directory)"};
+}
+
+/// This node's place in the job.
+void take_place(const HostStart& start, LaunchSpec& spec) {
+  spec.rules.run_id = start.run_id;
+  spec.rules.nodes_min = start.nodes_min;
+  spec.rules.nodes_max = start.nodes_max;
+  spec.node_rank = start.node_rank;
+  spec.hosting = start.leads ? Hosting::kHere : Hosting::kElsewhere;
+  spec.coordinator = {start.host, start.port};
+  if (start.leads && start.host.empty())
+    spec.coordinator.host = start.nodes_max == 1 ? "127.0.0.1" : address_of_login();
+  spec.rules.master_addr = spec.coordinator.host;
+  spec.rejoin = !start.leads;
+  spec.tells_job = start.leads;
+}
+
+class HostAgent {
+ public:
+  HostAgent(const Stage& stage, ParseLaunch parse)
+      : parse_{parse},
+        io_{stage.io},
+        wire_{stage.out},
+        out_{wire_, framed_as(HostOutput::Stream::kOut)},
+        err_{wire_, framed_as(HostOutput::Stream::kErr)},
+        control_{stage.io} {}
+
+  /// `control`: where the launcher's orders come. Errors: kInvalid, for a file or the like.
+  Result<void> listen_to(int control) {
+    boost::system::error_code error;
+    if (control < 0)
+      error = {errno, boost::system::system_category()};
+    else
+      control_.assign(control, error);
+    if (!error) return {};
+    return Error{Error::Kind::kInvalid,
+                 "ddprun agent is started by ddprun --hosts, over ssh (standard input: " +
+                     error.message() + ")"};
+  }
+
+  /// Returns the exit code; the launcher has been told it.
+  int run() {
+    set_up_log(err_, std::nullopt);
+    say(HostHello{kHostProtocol, DDPRUN_VERSION});
+    const std::optional<HostStart> start = wait_for_start();
+    if (!start) return 0;  // nothing has begun
+    const auto code = run_job(*start);
+    if (!code) spdlog::error("{}", code.error().message);
+    end_.code = code ? *code : exit_code(code.error());
+    say(end_);
+    return end_.code;
+  }
+
+ private:
+  void say(const FromHost& message) { wire_.write(encode(message)); }
+
+  /// nullopt: the launcher has gone, or has nothing to say.
+  std::optional<HostStart> wait_for_start() {
+    std::optional<HostStart> start;
+    bool heard = false;
+    co_spawn(io_, read_order(), [&](const std::exception_ptr& failure, Result<ToHost> order) {
+      report_failure("waiting for the launcher")(failure);
+      heard = true;
+      if (order && std::holds_alternative<HostStart>(*order))
+        start = std::get<HostStart>(std::move(*order));
+    });
+    const auto deadline = std::chrono::steady_clock::now() + kStartTimeout;
+    while (!heard && io_.run_one_until(deadline) > 0) continue;
+    if (!heard) control_.close();
+    while (!heard) io_.run_one();
+    io_.restart();
+    return start;
+  }
+
+  Result<int> run_job(const HostStart& start) {
+    if (const auto settled = settle(start); !settled) return settled.error();
+    set_up_log(err_, environment_here("LOGLEVEL"));
+    auto job = parse_(start.arguments, {environment_here, usable_cpus,
+                                        [] { return visible_gpus(environment_here); }});
+    if (!job) return job.error();
+    for (const std::string& warning : job->warnings) spdlog::warn("{}", warning);
+    take_place(start, job->spec);
+    const std::vector<int>& stops = job->spec.stop_signals;
+    stop_signal_ = std::ranges::count(stops, SIGTERM) > 0 ? SIGTERM : stops.front();
+    co_spawn(io_, follow_orders(), report_failure("listening to the launcher"));
+    const RunEvents events{[&](const Endpoint& at) {
+                             say(HostListening{at.host, at.port});
+                           },
+                           [&](const AgentEnd& end) {
+                             end_.began = true;
+                             end_.verdict = end.why == AgentEnd::Why::kJobEnded;
+                             control_.close();
+                           }};
+    auto code = ddprun::run(io_, std::move(job->spec), environment_here, out_, err_, events);
+    control_.close();
+    return code;
+  }
+
+  asio::awaitable<Result<ToHost>> read_order() {
+    auto buffer = asio::dynamic_buffer(inbox_, kHostLineBytesMax);
+    const auto [error, bytes] =
+        co_await asio::async_read_until(control_, buffer, '\n', as_tuple(use_awaitable));
+    if (error) co_return Error{Error::Kind::kUnavailable, error.message()};
+    auto order = decode_to_host(std::string_view{inbox_}.substr(0, bytes));
+    inbox_.erase(0, bytes);
+    co_return order;
+  }
+
+  /// Signals come here as to any process, so that they mean the same.
+  asio::awaitable<void> follow_orders() {
+    for (;;) {
+      const Result<ToHost> order = co_await read_order();
+      if (!control_.is_open()) co_return;
+      if (!order) break;
+      if (const auto* signal = std::get_if<HostSignal>(&*order);
+          signal != nullptr && signal->signal > 0 && signal->signal < NSIG)
+        kill(getpid(), signal->signal);
+    }
+    spdlog::warn("the connection to the launcher has ended");
+    kill(getpid(), stop_signal_);
+  }
+
+  ParseLaunch parse_;
+  boost::asio::io_context& io_;
+  Console& wire_;
+  Console out_;
+  Console err_;
+  asio::posix::stream_descriptor control_;
+  std::string inbox_;
+  HostEnded end_;
+  int stop_signal_ = SIGTERM;
+};
+
+/// Standard input for ourselves; workers get /dev/null in its place. -1: there is none, see errno.
+int take_standard_input() {
+  const int control = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null < 0) return -1;
+  dup2(null, STDIN_FILENO);
+  close(null);
+  return control;
+}
+
+}  // namespace
+
+Result<int> run_host_agent(const std::vector<std::string>& words, const Stage& stage,
+                           ParseLaunch parse) {
+  if (!words.empty())
+    return Error{Error::Kind::kInvalid,
+                 "ddprun agent takes no arguments: ddprun --hosts starts it"};
+  HostAgent agent{stage, parse};
+  if (const auto listening = agent.listen_to(take_standard_input()); !listening)
+    return listening.error();
+  const int code = agent.run();
+  set_up_log(stage.err, std::nullopt);  // the agent's own way there ends with it
+  return code;
+}
+
+}  // namespace ddprun

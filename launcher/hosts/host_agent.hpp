@@ -1,0 +1,26 @@
+// `ddprun agent`: what the launcher of a job on several hosts starts by ssh on each of them.
+//
+// Its standard input and output are the conversation of host_messages.hpp. It runs this node's part
+// of the job as if it had been started there with the job's command line, and stops it as soon as
+// its input ends: that is how it learns that the launcher, or the connection to it, is gone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "launcher/run/stage.hpp"
+#include "launcher/settings/launch.hpp"
+
+namespace ddprun {
+
+/// How a job's command line is read. Errors: those of the command line.
+using ParseLaunch = Result<Launch> (*)(const std::vector<std::string>& arguments,
+                                       const Surroundings& surroundings);
+
+/// Returns the job's exit code, which the launcher has been told. Errors: kInvalid, when it was not
+/// started by a launcher.
+Result<int> run_host_agent(const std::vector<std::string>& words, const Stage& stage,
+                           ParseLaunch parse);
+
+}  // namespace ddprun

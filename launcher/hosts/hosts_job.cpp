@@ -1,0 +1,254 @@
+#include "launcher/hosts/hosts_job.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "base/own_process.hpp"
+#include "launcher/settings/dry_run.hpp"
+#include "launcher/settings/options.hpp"
+#include "launcher/settings/values.hpp"
+
+namespace ddprun {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Which Python runs scripts and how much ddprun says is as the user has it here.
+constexpr const char* kAlwaysExported[] = {"PYTHON_EXEC", "VIRTUAL_ENV", "LOGLEVEL"};
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file{path};
+  std::ostringstream text;
+  if (file && !fs::is_directory(path) && text << file.rdbuf()) return text.str();
+  if (file && fs::is_empty(path)) return std::string{};
+  return Error{errno == ENOENT ? Error::Kind::kNotFound : Error::Kind::kDenied,
+               "--hostfile: cannot read '" + path +
+                   "': " + (fs::is_directory(path) ? "it is a directory" : std::strerror(errno))};
+}
+
+/// As the user sees it: a home may be mounted elsewhere and be a link everywhere.
+std::string working_directory(const EnvironmentLookup& environment) {
+  std::error_code error;
+  const std::string shown = environment("PWD").value_or("");
+  if (shown.starts_with('/') && fs::equivalent(shown, ".", error)) return shown;
+  return fs::current_path(error).string();
+}
+
+bool is_variable(const std::string& name) {
+  const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+         std::ranges::all_of(name, fits);
+}
+
+/// Builds the HostsJob; every step reads its settings and fills in its part.
+class HostsInterpreter {
+ public:
+  HostsInterpreter(const Arguments& arguments, const EnvironmentLookup& environment)
+      : arguments_{arguments}, settings_{arguments.settings}, environment_{environment} {}
+
+  Result<HostsJob> interpret() {
+    for (const auto step :
+         {&HostsInterpreter::hosts, &HostsInterpreter::size, &HostsInterpreter::values,
+          &HostsInterpreter::ways, &HostsInterpreter::exports, &HostsInterpreter::words})
+      if (const Result<void> done = (this->*step)(); !done) return done.error();
+    job_.dry_run = settings_.on("dry-run");
+    return std::move(job_);
+  }
+
+ private:
+  Result<void> hosts() {
+    const Setting& list = settings_["hosts"];
+    const Setting& file = settings_["hostfile"];
+    if (list.given && file.given) return invalid("--hosts and --hostfile exclude each other");
+    const auto text = list.given ? Result<std::string>{list.text} : read_file(file.text);
+    if (!text) return text.error();
+    auto hosts = list.given ? parse_hosts(list) : parse_hostfile(*text, file.text);
+    if (!hosts) return hosts.error();
+    job_.rules.hosts = std::move(*hosts);
+    return {};
+  }
+
+  /// All hosts are needed unless --nnodes says otherwise.
+  Result<void> size() {
+    const int hosts = static_cast<int>(job_.rules.hosts.size());
+    NodeRange nodes{hosts, hosts};
+    if (const Setting& setting = settings_["nnodes"]; setting.given) {
+      const auto range = parse_nodes(setting);
+      if (!range) return range.error();
+      if (range->max > hosts) return unexpected(setting, fmt::format("there are {} hosts", hosts));
+      nodes = *range;
+    }
+    job_.rules.nodes_min = job_.start.nodes_min = nodes.min;
+    job_.start.nodes_max = nodes.max;
+    const Setting& workers = settings_["nproc-per-node"];
+    if (workers.text.find(',') == std::string::npos) return {};
+    const auto counts = parse_counts(workers, kWorkersPerNodeMax);
+    if (!counts) return counts.error();
+    if (static_cast<int>(counts->size()) != hosts)
+      return unexpected(workers, fmt::format("expected one number for each of {} hosts", hosts));
+    for (int i = 0; i < hosts; ++i)
+      if (!job_.rules.hosts[i].slots) job_.rules.hosts[i].slots = (*counts)[i];
+    return {};
+  }
+
+  /// A mistake is told here once rather than by every host.
+  Result<void> values() {
+    const auto shutdown = parse_seconds(settings_["shutdown-timeout"]);
+    if (!shutdown) return shutdown.error();
+    auto signals = parse_signals(settings_["signals-to-handle"]);
+    if (!signals) return signals.error();
+    if (const auto restarts = parse_integer(settings_["max-restarts"], 0); !restarts)
+      return restarts.error();
+    if (const auto times = parse_rdzv_conf(settings_["rdzv-conf"]); !times) return times.error();
+    const auto port = parse_integer(settings_["master-port"], 0, kPortMax);
+    if (!port) return port.error();
+    job_.rules.shutdown_timeout = *shutdown;
+    job_.stop_signals = std::move(*signals);
+    if (settings_["master-addr"].given) job_.start.host = settings_["master-addr"].text;
+    if (settings_["master-port"].given) job_.start.port = static_cast<std::uint16_t>(*port);
+    if (settings_["rdzv-id"].given) job_.start.run_id = settings_["rdzv-id"].text;
+    for (const char* name :
+         {"standalone", "rdzv-backend", "rdzv-endpoint", "node-rank", "local-addr"})
+      if (settings_[name].given) no_effect(settings_[name], "with --hosts");
+    for (const Option& option : options())
+      if (option.group == OptionGroup::kIgnored && settings_[option.name].given)
+        no_effect(settings_[option.name], std::string{option.help});
+    return {};
+  }
+
+  /// How the hosts are reached, and what is found there.
+  Result<void> ways() {
+    Ssh& ssh = job_.rules.ssh;
+    ssh.words = words_of(settings_["ssh-cmd"].text);
+    if (ssh.words.empty()) return unexpected(settings_["ssh-cmd"], "expected a command");
+    const Setting& path = settings_["remote-path"];
+    ssh.remote_path = path.text.empty() ? own_path() : path.text;
+    const Setting& directory = settings_["remote-dir"];
+    job_.start.directory =
+        directory.text.empty() ? working_directory(environment_) : directory.text;
+    job_.rules.version = DDPRUN_VERSION;
+    return {};
+  }
+
+  Result<void> exports() {
+    auto& exported = job_.start.environment;
+    for (const char* name : kAlwaysExported)
+      if (const auto value = environment_(name)) exported[name] = *value;
+    for (const std::string& entry : settings_["export"].all) {
+      const std::size_t equals = entry.find('=');
+      const std::string name = entry.substr(0, equals);
+      if (!is_variable(name))
+        return invalid("-x '" + name +
+                       "': that is no variable's name, expected NAME or NAME=VALUE");
+      const auto value =
+          equals == std::string::npos ? environment_(name) : entry.substr(equals + 1);
+      if (value)
+        exported[name] = *value;
+      else
+        job_.warnings.push_back("-x " + name + " has no effect: it is not set here");
+    }
+    return {};
+  }
+
+  /// The command line of every host's agent, but for its number of workers.
+  Result<void> words() {
+    if (arguments_.script.empty())
+      return invalid(std::string{"the script to run is missing: "} + kUsageLine);
+    std::vector<std::string>& words = job_.start.arguments;
+    if (arguments_.launch) words.emplace_back("launch");
+    for (const Option& option : options()) {
+      const Setting& setting = settings_[option.name];
+      if (!setting.given || !is_for_hosts(option)) continue;
+      if (!option.is_flag())
+        words.push_back(option.spelling() + "=" + setting.text);
+      else if (settings_.on(option.name))
+        words.push_back(option.spelling());
+    }
+    words.emplace_back("--");
+    words.insert(words.end(), arguments_.script.begin(), arguments_.script.end());
+    return {};
+  }
+
+  static bool is_for_hosts(const Option& option) {
+    switch (option.group) {
+      case OptionGroup::kProgram:
+      case OptionGroup::kWorkers:
+      case OptionGroup::kOutput:
+      case OptionGroup::kFailure:
+        return true;
+      default:
+        return option.name == "rdzv-conf" || option.name == "nproc-per-node" ||
+               option.name == "store";
+    }
+  }
+
+  /// Of the command line; a variable may be meant for other jobs.
+  void no_effect(const Setting& setting, const std::string& why) {
+    if (setting.source.starts_with('-'))
+      job_.warnings.push_back(setting.source + " has no effect: " + why);
+  }
+
+  const Arguments& arguments_;
+  const Settings& settings_;
+  const EnvironmentLookup& environment_;
+  HostsJob job_;
+};
+
+}  // namespace
+
+bool names_hosts(const Settings& settings) {
+  return settings["hosts"].given || settings["hostfile"].given;
+}
+
+Result<HostsJob> hosts_job(const Arguments& arguments, const EnvironmentLookup& environment) {
+  return HostsInterpreter{arguments, environment}.interpret();
+}
+
+HostStart start_of(const HostsJob& job, const StartAgent& order) {
+  HostStart start = job.start;
+  start.node_rank = order.host;
+  start.leads = order.leads;
+  if (!order.leads) {
+    start.host = order.coordinator.host;
+    start.port = order.coordinator.port;
+  }
+  const auto slots = job.rules.hosts[order.host].slots;
+  if (!slots) return start;
+  // Behind a "launch", in place of what was said for all hosts.
+  auto& words = start.arguments;
+  const auto end = std::ranges::find(words, "--");
+  words.erase(
+      std::remove_if(words.begin(), end,
+                     [](const std::string& word) { return word.starts_with("--nproc-per-node="); }),
+      end);
+  words.insert(words.begin() + (words.front() == "launch" ? 1 : 0),
+               fmt::format("--nproc-per-node={}", *slots));
+  return start;
+}
+
+std::string dry_run(const HostsJob& job) {
+  std::string out;
+  for (int i = 0; i < static_cast<int>(job.rules.hosts.size()); ++i) {
+    const Host& host = job.rules.hosts[i];
+    out += fmt::format("# node {}: {}\n", i, host.label());
+    std::string line;
+    for (const std::string& word : ssh_command(job.rules.ssh, host))
+      line += (line.empty() ? "" : " ") + shell_word(word);
+    out += line + "\n#  told:";
+    for (const std::string& word : start_of(job, {i, i == 0, {}}).arguments)
+      out += " " + shell_word(word);
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace ddprun

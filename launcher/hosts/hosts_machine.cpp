@@ -1,0 +1,242 @@
+#include "launcher/hosts/hosts_machine.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/match.hpp"
+#include "launcher/run/exit_code.hpp"
+
+namespace ddprun {
+
+HostsMachine::HostsMachine(HostsRules rules)
+    : rules_{std::move(rules)}, nodes_(rules_.hosts.size()) {}
+
+std::vector<HostsAction> HostsMachine::step(const HostsEvent& event, TimePoint now) {
+  match(
+      event,  //
+      [&](const Begin&) { begun_ = true; },
+      [&](const HostSaid& e) { hear(e.host, e.message, now); },  //
+      [&](const HostGone& e) { gone(e); },
+      [&](const HostBabbles& e) {
+        give_up(e.host,
+                fmt::format("what {} sends makes no sense: {}", host(e.host).label(), e.what));
+      },
+      [&](const Interrupt& e) { interrupt(e, now); },  //
+      [&](const HostsAlarm&) { alarm(now); });
+  advance(now);
+  return std::exchange(actions_, {});
+}
+
+std::optional<TimePoint> HostsMachine::next_alarm() const {
+  std::optional<TimePoint> next = due_;
+  for (const Node& node : nodes_)
+    if (node.due) next = next ? std::min(*next, *node.due) : *node.due;
+  return next;
+}
+
+void HostsMachine::hear(int host, const FromHost& message, TimePoint now) {
+  match(
+      message,  //
+      [&](const HostHello& m) { greet(host, m); },
+      [&](const HostListening& m) { listening(host, m); },  //
+      [&](const HostOutput&) { talks(now); }, [&](const HostEnded& m) { ended(host, m, now); });
+}
+
+/// Who still has something to say is not stuck, however slowly the user's terminal takes it.
+void HostsMachine::talks(TimePoint now) {
+  if (due_) due_ = std::max(*due_, now + kStopReserve);
+}
+
+void HostsMachine::greet(int host, const HostHello& hello) {
+  Node& node = nodes_[host];
+  if (node.phase != Phase::kConnecting) return;
+  node.greeted = true;
+  if (hello.version != rules_.version || hello.protocol != kHostProtocol)
+    return give_up(host,
+                   fmt::format("{} on {} is ddprun {}, and this is {}: install the same there, "
+                               "or let --remote-path say where it is",
+                               rules_.ssh.remote_path, this->host(host).label(), hello.version,
+                               rules_.version));
+  node.phase = Phase::kReady;
+  node.due.reset();
+}
+
+void HostsMachine::listening(int host, const HostListening& where) {
+  if (host != leader_ || coordinator_) return;
+  coordinator_ = where;
+  nodes_[host].due.reset();
+}
+
+void HostsMachine::ended(int host, const HostEnded& end, TimePoint now) {
+  Node& node = nodes_[host];
+  if (node.phase != Phase::kRunning) return;
+  node.phase = Phase::kEnded;
+  node.due.reset();
+  if (end.code != 0 && first_failure_ == 0) first_failure_ = end.code;
+  if (!end.began) {
+    node.lost = true;
+  } else if (host == leader_) {
+    if (!result_) result_ = end.code;
+    // The others have been told the same, and may have workers to stop before.
+    if (!due_) due_ = now + rules_.shutdown_timeout + kStopReserve;
+    leave_idle();
+  } else if (!end.verdict) {
+    node.due = now + kLeaderDelay;
+  }
+}
+
+/// Hosts on which nothing has begun.
+void HostsMachine::leave_idle() {
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    Node& node = nodes_[i];
+    if (node.phase == Phase::kWaiting) node.phase = Phase::kGone;
+    if (node.phase != Phase::kConnecting && node.phase != Phase::kReady) continue;
+    node.due.reset();
+    actions_.push_back(KillSsh{i});
+  }
+}
+
+void HostsMachine::gone(const HostGone& event) {
+  Node& node = nodes_[event.host];
+  if (node.phase == Phase::kGone) return;
+  const bool said_so = node.phase == Phase::kEnded;
+  node.phase = Phase::kGone;
+  if (said_so) return;  // with what was to be said
+  node.due.reset();
+  const bool known = std::exchange(node.lost, true);
+  if (!known && deciding())
+    actions_.push_back(Complain{why_host_failed(host(event.host), rules_.ssh, node.greeted,
+                                                event.status, event.last_words)});
+}
+
+/// Whatever it does from now on, the job does without it.
+void HostsMachine::give_up(int host, const std::string& why) {
+  Node& node = nodes_[host];
+  node.due.reset();
+  if (node.lost || node.phase == Phase::kGone) return;
+  node.lost = true;
+  actions_.push_back(Complain{why});
+  actions_.push_back(KillSsh{host});
+}
+
+void HostsMachine::interrupt(const Interrupt& event, TimePoint now) {
+  const bool first = event.to_stop && interrupts_++ == 0;
+  if (first) signal_ = event.signal;
+  if (first && !stopping_) return stop(event.signal, now);
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
+    if (nodes_[i].phase == Phase::kRunning) actions_.push_back(PassSignal{i, event.signal});
+  // The agents kill their workers at the third; then there is nothing left to wait for but words.
+  if (interrupts_ == 3) due_ = std::min(due_.value_or(now + kStopReserve), now + kStopReserve);
+  if (interrupts_ > 3) leave_all();
+}
+
+void HostsMachine::alarm(TimePoint now) {
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
+    if (nodes_[i].due && now >= *nodes_[i].due) late(i);
+  if (!due_ || now < *due_) return;
+  leave_all();
+}
+
+void HostsMachine::leave_all() {
+  due_.reset();
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
+    if (nodes_[i].phase != Phase::kGone)
+      give_up(i, fmt::format("{} has not ended in time: it is left to itself", host(i).label()));
+}
+
+/// A host has not done in time what it was to do next.
+void HostsMachine::late(int host) {
+  Node& node = nodes_[host];
+  node.due.reset();
+  const std::string name = this->host(host).label();
+  const auto seconds = kAnswerTimeout.count() / 1000;
+  if (node.phase == Phase::kConnecting)
+    give_up(host, fmt::format("no agent has answered on {} within {} s", name, seconds));
+  else if (node.phase == Phase::kRunning)
+    give_up(host, fmt::format("{} has not said within {} s where its coordinator listens", name,
+                              seconds));
+  else  // it has ended by itself, and the leader goes on
+    node.lost = true;
+}
+
+void HostsMachine::advance(TimePoint now) {
+  if (!begun_ || finished_) return;
+  if (deciding()) connect(now);
+  if (deciding()) start(now);
+  if (deciding()) judge(now);
+  finish();
+}
+
+void HostsMachine::connect(TimePoint now) {
+  int connecting = count(Phase::kConnecting);
+  for (int i = 0; i < static_cast<int>(nodes_.size()) && connecting < kConnectingMax; ++i) {
+    if (nodes_[i].phase != Phase::kWaiting) continue;
+    nodes_[i].phase = Phase::kConnecting;
+    nodes_[i].due = now + kAnswerTimeout;
+    actions_.push_back(Connect{i});
+    ++connecting;
+  }
+}
+
+void HostsMachine::start(TimePoint now) {
+  if (!coordinator_) {
+    const auto first = std::ranges::find(nodes_, false, &Node::lost);
+    if (first == nodes_.end() || first->phase != Phase::kReady) return;
+    leader_ = static_cast<int>(first - nodes_.begin());
+    first->phase = Phase::kRunning;
+    first->due = now + kAnswerTimeout;
+    actions_.push_back(StartAgent{leader_, true, {}});
+    return;
+  }
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    if (nodes_[i].phase != Phase::kReady || nodes_[i].lost) continue;
+    nodes_[i].phase = Phase::kRunning;
+    actions_.push_back(StartAgent{i, false, *coordinator_});
+  }
+}
+
+/// Can the job still be run to its end?
+void HostsMachine::judge(TimePoint now) {
+  if (coordinator_ && nodes_[leader_].lost) {
+    result_ = kNoCoordinator;
+    actions_.push_back(Complain{fmt::format(
+        "{} hosted the coordinator: without it the job cannot go on", host(leader_).label())});
+    return stop(SIGTERM, now);
+  }
+  if (left() >= rules_.nodes_min) return;
+  result_ = first_failure_ != 0 ? first_failure_ : coordinator_ ? kTooFewNodes : kNoCoordinator;
+  actions_.push_back(
+      Complain{fmt::format("{} of {} hosts {} left, and the job needs {} (--nnodes MIN:MAX allows "
+                           "for fewer): stopping it",
+                           left(), nodes_.size(), left() == 1 ? "is" : "are", rules_.nodes_min)});
+  stop(SIGTERM, now);
+}
+
+void HostsMachine::stop(int signal, TimePoint now) {
+  stopping_ = true;
+  due_ = now + rules_.shutdown_timeout + kStopReserve;
+  leave_idle();
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
+    if (nodes_[i].phase == Phase::kRunning) actions_.push_back(PassSignal{i, signal});
+}
+
+void HostsMachine::finish() {
+  if (count(Phase::kGone) < static_cast<int>(nodes_.size())) return;
+  finished_ = true;
+  due_.reset();
+  const int stopped = signal_ != 0 ? 128 + signal_ : first_failure_;
+  actions_.push_back(Finish{result_.value_or(stopped)});
+}
+
+int HostsMachine::count(Phase phase) const {
+  return static_cast<int>(std::ranges::count(nodes_, phase, &Node::phase));
+}
+
+int HostsMachine::left() const {
+  return static_cast<int>(std::ranges::count(nodes_, false, &Node::lost));
+}
+
+}  // namespace ddprun

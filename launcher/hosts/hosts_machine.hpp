@@ -1,0 +1,119 @@
+// HostsMachine decides how the launcher starts, stops and judges the agents of a job on several
+// hosts: who is connected to when, who hosts the coordinator, what follows when one is lost, and
+// with which code it all ends.
+//
+// It is passive, like RoundMachine: events and their time in, actions out. Hosts are known by their
+// place in the list, which is their wanted node rank. The job's own fate (restarts, rounds) is its
+// coordinator's business: see rendezvous/PROTOCOL.md.
+//
+// All hosts are connected to at once, kConnectingMax at a time. The first of them that is there
+// hosts the coordinator: it is started first and says where that listens; the others are started
+// then. Its exit code is the job's.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "launcher/hosts/host_messages.hpp"
+#include "launcher/hosts/ssh_command.hpp"
+#include "rendezvous/rounds/round_machine.hpp"
+
+namespace ddprun {
+
+struct HostsRules {
+  std::vector<Host> hosts;
+  int nodes_min = 1;  // with fewer hosts the job makes no sense
+  Ssh ssh;
+  std::string version;                                 // of ddprun, which must be the same there
+  std::chrono::milliseconds shutdown_timeout{30'000};  // what an agent may take for its workers
+};
+
+inline constexpr int kConnectingMax = 64;
+/// From the start of ssh to the agent's hello; from the leader's start to its coordinator.
+inline constexpr std::chrono::milliseconds kAnswerTimeout{60'000};
+/// An agent that ends by itself may have lost a leader of whose end nothing has been heard yet.
+inline constexpr std::chrono::milliseconds kLeaderDelay{2'000};
+/// What agents may take beyond their workers' time to end.
+inline constexpr std::chrono::milliseconds kStopReserve{15'000};
+
+// clang-format off
+struct Begin {};
+struct HostSaid { int host; FromHost message; };
+struct HostGone { int host; ExitStatus status; std::vector<std::string> last_words; };  // its ssh ended
+struct HostBabbles { int host; std::string what; };  // what it sends is no conversation
+struct Interrupt { int signal; bool to_stop = true; };
+struct HostsAlarm {};  // next_alarm() has come
+using HostsEvent = std::variant<Begin, HostSaid, HostGone, HostBabbles, Interrupt, HostsAlarm>;
+
+struct Connect { int host; };
+struct StartAgent { int host; bool leads; HostListening coordinator; };
+struct PassSignal { int host; int signal; };
+struct KillSsh { int host; };  // HostGone follows, and on the host the agent stops
+struct Complain { std::string text; };
+struct Finish { int code; };
+using HostsAction = std::variant<Connect, StartAgent, PassSignal, KillSsh, Complain, Finish>;
+// clang-format on
+
+class HostsMachine {
+ public:
+  explicit HostsMachine(HostsRules rules);
+
+  std::vector<HostsAction> step(const HostsEvent& event, TimePoint now);
+
+  /// When a HostsAlarm is due; nullopt: nothing to wait for.
+  std::optional<TimePoint> next_alarm() const;
+
+  /// The one whose words are the job's; -1: none yet.
+  int leader() const { return leader_; }
+
+ private:
+  enum class Phase { kWaiting, kConnecting, kReady, kRunning, kEnded, kGone };
+  struct Node {
+    Phase phase = Phase::kWaiting;
+    bool greeted = false;
+    bool lost = false;  // the job has to do without it
+    std::optional<TimePoint> due;
+  };
+
+  void hear(int host, const FromHost& message, TimePoint now);
+  void greet(int host, const HostHello& hello);
+  void listening(int host, const HostListening& where);
+  void ended(int host, const HostEnded& end, TimePoint now);
+  void gone(const HostGone& event);
+  void talks(TimePoint now);
+  void leave_idle();
+  void leave_all();
+  void give_up(int host, const std::string& why);
+  void interrupt(const Interrupt& event, TimePoint now);
+  void alarm(TimePoint now);
+  void late(int host);
+  void advance(TimePoint now);
+  void connect(TimePoint now);
+  void start(TimePoint now);
+  void judge(TimePoint now);
+  void stop(int signal, TimePoint now);
+  void finish();
+  int count(Phase phase) const;
+  int left() const;
+  bool deciding() const { return !stopping_ && !result_; }
+  const Host& host(int index) const { return rules_.hosts[index]; }
+
+  HostsRules rules_;
+  std::vector<Node> nodes_;
+  int leader_ = -1;
+  std::optional<HostListening> coordinator_;
+  std::optional<int> result_;
+  int first_failure_ = 0;  // the code of the first agent that ended with one
+  bool begun_ = false;
+  bool stopping_ = false;
+  bool finished_ = false;
+  int interrupts_ = 0;
+  int signal_ = 0;                // the first interrupt's
+  std::optional<TimePoint> due_;  // of the whole: who is still there then is left to itself
+  std::vector<HostsAction> actions_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,228 @@
+#include "launcher/hosts/run_on_hosts.hpp"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "agent/file_limit.hpp"
+#include "agent/job_signals.hpp"
+#include "agent/usable_cpus.hpp"
+#include "base/fresh_id.hpp"
+#include "base/match.hpp"
+#include "base/report_failure.hpp"
+#include "launcher/hosts/note_filter.hpp"
+#include "launcher/hosts/ssh_link.hpp"
+#include "launcher/run/signal_hold.hpp"
+#include "launcher/settings/find_program.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using asio::as_tuple;
+using asio::use_awaitable;
+
+constexpr std::size_t kFilesPerHost = 4;  // three pipes and a pidfd
+/// ssh(1)'s own code for "I cannot", for an ssh that does not even start.
+constexpr int kSshFailed = 255;
+
+/// Carries out what HostsMachine decides.
+class HostsRun {
+ public:
+  HostsRun(const asio::any_io_executor& executor, HostsJob job, std::string ssh, Consoles consoles)
+      : executor_{executor},
+        job_{std::move(job)},
+        ssh_{std::move(ssh)},
+        consoles_{consoles},
+        pool_{std::min(static_cast<int>(job_.rules.hosts.size()), usable_cpus())},
+        machine_{job_.rules},
+        links_(job_.rules.hosts.size()),
+        stops_{executor},
+        passed_on_{executor},
+        alarm_{executor, TimePoint::max()} {
+    for (char** entry = environ; *entry != nullptr; ++entry) environment_.emplace_back(*entry);
+    const std::vector<int>& stops = job_.stop_signals;
+    for (const int signal : stops)
+      if (!is_ignored(signal)) stops_.add(signal);
+    for (const int signal : kPassedOn)
+      if (!is_ignored(signal) && signal != SIGWINCH && std::ranges::count(stops, signal) == 0)
+        passed_on_.add(signal);
+  }
+
+  void begin() {
+    co_spawn(executor_, watch(stops_, true), report_failure("waiting for signals"));
+    co_spawn(executor_, watch(passed_on_, false), report_failure("handing on signals"));
+    co_spawn(executor_, ring_alarm(), report_failure("the launcher's clock"));
+    step(Begin{});
+  }
+
+  const std::optional<int>& code() const { return code_; }
+
+ private:
+  void step(const HostsEvent& event) {
+    std::vector<int> connecting;
+    for (const HostsAction& action : machine_.step(event, Clock::now()))
+      perform(action, connecting);
+    if (!connecting.empty()) connect(connecting);
+    const TimePoint due = machine_.next_alarm().value_or(TimePoint::max());
+    if (due != alarm_.expiry()) alarm_.expires_at(due);
+  }
+
+  void perform(const HostsAction& action, std::vector<int>& connecting) {
+    match(
+        action,  //
+        [&](const Connect& a) { connecting.push_back(a.host); },
+        [&](const StartAgent& a) { send(a.host, start_of(job_, a)); },
+        [&](const PassSignal& a) { send(a.host, HostSignal{a.signal}); },
+        [&](const KillSsh& a) {
+          if (links_[a.host]) links_[a.host]->kill();
+        },
+        [&](const Complain& a) { spdlog::warn("{}", a.text); },
+        [&](const Finish& a) {
+          code_ = a.code;
+          stops_.cancel();
+          passed_on_.cancel();
+          alarm_.cancel();
+        });
+  }
+
+  void send(int host, const ToHost& message) {
+    if (const auto line = encode(message)) links_[host]->send(*line);
+  }
+
+  /// Starts the ssh of all of `hosts` at once.
+  void connect(const std::vector<int>& hosts) {
+    std::vector<NewChild> children;
+    std::vector<int> opened;
+    for (const int host : hosts) {
+      auto link = SshLink::open(executor_, listener(host));
+      if (!link) {
+        cannot_connect(host, link.error());
+        continue;
+      }
+      links_[host] = std::move(*link);
+      children.push_back(
+          {{ssh_, ssh_command(job_.rules.ssh, job_.rules.hosts[host]), environment_, {}},
+           links_[host]->ssh_ends()});
+      opened.push_back(host);
+    }
+    auto processes = ChildProcess::spawn(executor_, pool_, children);
+    for (std::size_t i = 0; i < opened.size(); ++i) {
+      if (processes[i])
+        links_[opened[i]]->start(std::move(*processes[i]));
+      else
+        cannot_connect(opened[i], processes[i].error());
+    }
+  }
+
+  /// Posted: the machine takes one event at a time, and this one arises within its actions.
+  void cannot_connect(int host, const Error& error) {
+    links_[host].reset();
+    asio::post(executor_, [this, host, words = std::vector{error.message}] {
+      step(HostGone{host, {.code = kSshFailed}, words});
+    });
+  }
+
+  SshLink::Listener listener(int host) {
+    return {[this, host](FromHost message) { hear(host, std::move(message)); },
+            [this, host](const std::string& what) {
+              step(HostBabbles{host, what});
+            },
+            [this, host](ExitStatus status, std::vector<std::string> words) {
+              spdlog::info("ssh to {} {}", job_.rules.hosts[host].label(), describe(status));
+              step(HostGone{host, status, std::move(words)});
+            },
+            [this] { return room(); }};
+  }
+
+  asio::awaitable<void> room() {
+    co_await consoles_.out.room();
+    co_await consoles_.err.room();
+  }
+
+  void hear(int host, FromHost message) {
+    if (const auto* output = std::get_if<HostOutput>(&message)) return show(host, *output);
+    if (const auto* at = std::get_if<HostListening>(&message))
+      spdlog::info("coordinator: {} port {}, on {}", at->host, at->port,
+                   job_.rules.hosts[host].label());
+    step(HostSaid{host, std::move(message)});
+  }
+
+  void show(int host, const HostOutput& output) {
+    step(HostSaid{host, HostOutput{output.stream, ""}});  // what it says decides nothing
+    const bool note = output.stream == HostOutput::Stream::kNote;
+    if (note && !notes_.is_news(host, output.text)) return;
+    Console& console = output.stream == HostOutput::Stream::kOut ? consoles_.out : consoles_.err;
+    console.write_lines(links_[host].get(), "[" + job_.rules.hosts[host].label() + "] ",
+                        output.text);
+  }
+
+  asio::awaitable<void> watch(asio::signal_set& signals, bool to_stop) {
+    while (!code_) {
+      const auto [error, signal] = co_await signals.async_wait(as_tuple(use_awaitable));
+      if (error) co_return;
+      spdlog::info("{} received: handed on to the hosts", signal_name(signal));
+      step(Interrupt{signal, to_stop});
+    }
+  }
+
+  asio::awaitable<void> ring_alarm() {
+    while (!code_) {
+      co_await alarm_.async_wait(as_tuple(use_awaitable));
+      co_await room();  // nobody can be heard who may already have said what is waited for
+      if (!code_ && Clock::now() >= alarm_.expiry()) step(HostsAlarm{});
+    }
+  }
+
+  asio::any_io_executor executor_;
+  HostsJob job_;
+  std::string ssh_;  // the program
+  Consoles consoles_;
+  std::vector<std::string> environment_;
+  SpawnPool pool_;
+  HostsMachine machine_;
+  std::vector<std::shared_ptr<SshLink>> links_;  // by host; nullptr: not yet, or not started
+  NoteFilter notes_;
+  asio::signal_set stops_;
+  asio::signal_set passed_on_;
+  asio::steady_timer alarm_;
+  std::optional<int> code_;
+};
+
+}  // namespace
+
+Result<int> run_on_hosts(boost::asio::io_context& io, HostsJob job,
+                         const EnvironmentLookup& environment, Consoles consoles) {
+  auto ssh = find_program(job.rules.ssh.words.front(), environment);
+  if (!ssh) return Error{ssh.error().kind, "--ssh-cmd: " + ssh.error().message};
+  if (job.start.run_id.empty()) job.start.run_id = fresh_id();
+  if (const auto line = encode(ToHost{job.start}); !line) return line.error();
+  const std::size_t hosts = job.rules.hosts.size();
+  if (const auto raised = raise_file_limit(fmt::format("{} hosts", hosts), kFilesPerHost * hosts);
+      !raised)
+    return raised.error();
+  SignalHold signals{job.stop_signals};
+  auto run =
+      std::make_optional<HostsRun>(io.get_executor(), std::move(job), std::move(*ssh), consoles);
+  signals.release();
+  run->begin();
+  while (!run->code()) io.run_one();
+  const int code = *run->code();
+  signals.hold();
+  run.reset();  // and its handlers with it
+  signals.only_interrupt();
+  return code;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,116 @@
+#include "launcher/hosts/ssh_command.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <string_view>
+
+#include "launcher/run/exit_code.hpp"
+#include "launcher/settings/dry_run.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr int kSshFailed = 255;  // ssh(1): "or with 255 if an error occurred"
+
+/// The first value that ssh is told counts: the user's options stand before these, the
+/// configuration's behind them.
+constexpr std::array kOptions = {
+    "BatchMode=yes",          // no question that nobody answers
+    "ConnectTimeout=10",      // seconds
+    "ServerAliveInterval=5",  // a host that is silent for 15 s is lost
+    "ServerAliveCountMax=3",
+    "ControlMaster=no",  // no process of ours stays behind for later connections
+    "LogLevel=ERROR",    // its reasons, which a configuration may have silenced
+};
+
+struct Reason {
+  std::string_view said;
+  const char* sentence;  // {0}: the host, {1}: as ssh takes it
+};
+
+/// What OpenSSH says, and what to do about it.
+constexpr std::array kReasons = {
+    Reason{"Could not resolve hostname", "no host is known by the name {0}: is it spelled right?"},
+    Reason{"Permission denied",
+           "{0} refuses the key: 'ssh {1}' has to work without a password (ssh-copy-id puts a key "
+           "there, ssh-add unlocks it; ddprun never asks)"},
+    Reason{"Host key verification failed",
+           "the host key of {0} is unknown here or has changed: 'ssh {1}' once by hand shows it"},
+    Reason{"REMOTE HOST IDENTIFICATION HAS CHANGED",
+           "the host key of {0} has changed: 'ssh {1}' by hand tells more"},
+    Reason{"Connection refused", "no ssh server listens on {0}"},
+    Reason{"timed out", "{0} does not answer"},
+    Reason{"No route to host", "there is no way to {0}"},
+    Reason{"Network is unreachable", "there is no way to {0}"},
+    Reason{"not responding", "{0} does not answer any more"},
+};
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) {
+    if (line.find_first_not_of(' ') == std::string::npos) continue;
+    out += (out.empty() ? "" : " | ") + line;
+  }
+  return out;
+}
+
+std::string with_words(const std::string& sentence, const std::string& words) {
+  return words.empty() ? sentence : fmt::format("{} ({})", sentence, words);
+}
+
+/// A leading "~/" is the login's home, which the shell there puts in its place.
+std::string remote_word(const std::string& path) {
+  return path.starts_with("~/") ? "~/" + shell_word(path.substr(2)) : shell_word(path);
+}
+
+}  // namespace
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in{text};
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+std::vector<std::string> ssh_command(const Ssh& ssh, const Host& host) {
+  std::vector<std::string> command = ssh.words;
+  const std::string& program = ssh.words.front();
+  if (program.substr(program.rfind('/') + 1) == "ssh") {
+    for (const char* option : kOptions) command.insert(command.end(), {"-o", option});
+    command.insert(command.end(), {"-T", "--"});
+  }
+  command.push_back(host.name);
+  command.push_back(remote_word(ssh.remote_path) + " agent");
+  return command;
+}
+
+std::string why_host_failed(const Host& host, const Ssh& ssh, bool greeted,
+                            const ExitStatus& status, const std::vector<std::string>& last_words) {
+  const std::string name = host.label();
+  const std::string words = joined(last_words);
+  if (!greeted && status.code == kProgramNotFound)
+    return with_words(fmt::format("ddprun is not at {} on {}: --remote-path says where it is",
+                                  ssh.remote_path, name),
+                      words);
+  if (!greeted && status.code == kProgramNotStarted)
+    return with_words(fmt::format("{} on {} cannot be executed there", ssh.remote_path, name),
+                      words);
+  if (status.code == kSshFailed)
+    for (const Reason& reason : kReasons)
+      if (words.find(reason.said) != std::string::npos)
+        return with_words(fmt::format(fmt::runtime(reason.sentence), name, host.name), words);
+  if (status.code == kSshFailed && greeted)
+    return with_words(
+        fmt::format("{} is lost: its agent was killed, or the connection to it has ended", name),
+        words);
+  if (status.code == kSshFailed)
+    return with_words(fmt::format("{} cannot reach {}", ssh.words.front(), name), words);
+  return with_words(
+      fmt::format("the agent on {} {} without a word on the job", name, describe(status)), words);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,30 @@
+// How a host is reached by ssh, and what its failures mean. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/failure.hpp"
+#include "launcher/hosts/host_list.hpp"
+
+namespace ddprun {
+
+struct Ssh {
+  std::vector<std::string> words;  // "ssh", and options that the user wants
+  std::string remote_path;         // of ddprun on the hosts
+};
+
+/// The words of --ssh-cmd, cut at blanks.
+std::vector<std::string> words_of(const std::string& text);
+
+/// The argv that starts the agent on `host`. OpenSSH is told not to ask for passwords, which nobody
+/// could answer on many hosts at once, and to notice a host that is gone; another program (that is
+/// not called ssh) gets the host and the command alone.
+std::vector<std::string> ssh_command(const Ssh& ssh, const Host& host);
+
+/// A sentence on why the agent on `host` is not there or has gone without a word. `greeted`: it had
+/// said hello. `last_words`: of ssh, and of the login there.
+std::string why_host_failed(const Host& host, const Ssh& ssh, bool greeted,
+                            const ExitStatus& status, const std::vector<std::string>& last_words);
+
+}  // namespace ddprun

@@ -1,0 +1,73 @@
+// SshLink: one ssh process and the conversation with the agent at its other end.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/child_process.hpp"
+#include "agent/output_tail.hpp"
+#include "launcher/hosts/host_messages.hpp"
+
+namespace ddprun {
+
+class SshLink : public std::enable_shared_from_this<SshLink> {
+ public:
+  /// What happens at the other end. `room` resolves when more output may be read.
+  struct Listener {
+    std::function<void(FromHost)> said;
+    std::function<void(std::string)> babbles;
+    std::function<void(ExitStatus, std::vector<std::string>)> gone;  // once, the last
+    std::function<asio::awaitable<void>()> room;
+  };
+
+  /// Errors: kUnavailable, when the system refuses pipes.
+  static Result<std::shared_ptr<SshLink>> open(const asio::any_io_executor& executor,
+                                               Listener listener);
+
+  /// The ends of the pipes that ssh gets; closed by start().
+  ChildStreams ssh_ends() const { return ssh_ends_; }
+
+  /// Begins to talk with what the process says.
+  void start(ChildProcess process);
+
+  /// Queues a line; lines leave in order.
+  void send(std::string_view line);
+
+  /// Ends the ssh process at once.
+  void kill();
+
+  ~SshLink();
+
+ private:
+  enum class ReadResult { kData, kNothingNow, kEnd };
+
+  SshLink(const asio::any_io_executor& executor, Listener listener);
+  Result<void> connect();
+  void close_ssh_ends();
+  asio::awaitable<void> read_messages();
+  asio::awaitable<void> read_words();
+  asio::awaitable<void> write_queue();
+  asio::awaitable<void> wait_for_end();
+  ReadResult read_some(asio::posix::stream_descriptor& source);
+  void drain(asio::posix::stream_descriptor& source);
+  void hear(std::string_view bytes);
+
+  Listener listener_;
+  ChildStreams ssh_ends_;
+  asio::posix::stream_descriptor to_;
+  asio::posix::stream_descriptor from_;
+  asio::posix::stream_descriptor words_;  // standard error: ssh's own, and the login's
+  std::optional<ChildProcess> process_;
+  HostReader reader_;
+  OutputTail last_words_;
+  std::string queue_;
+  bool writing_ = false;
+  bool babbled_ = false;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,48 @@
+#include "launcher/run/log.hpp"
+
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+
+namespace ddprun {
+
+namespace {
+
+/// One event loop thread logs: no lock.
+class ConsoleSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit ConsoleSink(Console& console) : console_{console} {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    console_.write_message({line.data(), line.size()});
+  }
+  void flush_() override {}
+
+  Console& console_;
+};
+
+spdlog::level::level_enum parse_level(std::string level) {
+  std::ranges::transform(level, level.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (level == "debug") return spdlog::level::debug;
+  if (level == "info") return spdlog::level::info;
+  if (level == "error" || level == "critical") return spdlog::level::err;
+  return spdlog::level::warn;
+}
+
+}  // namespace
+
+void set_up_log(Console& console, const std::optional<std::string>& level) {
+  auto logger = std::make_shared<spdlog::logger>("ddprun", std::make_shared<ConsoleSink>(console));
+  logger->set_pattern("ddprun: %v");
+  logger->set_level(parse_level(level.value_or("")));
+  spdlog::set_default_logger(std::move(logger));
+}
+
+}  // namespace ddprun

@@ -1,0 +1,16 @@
+// The address that a host's name means.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace ddprun {
+
+/// Numbers and "localhost" mean themselves; other names are looked up, which takes at most 10 s;
+/// IPv4 is preferred. Runs `io` meanwhile. Errors: kUnavailable, kTimeout.
+Result<boost::asio::ip::address> resolve(boost::asio::io_context& io, const std::string& host);
+
+}  // namespace ddprun

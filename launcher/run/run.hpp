@@ -1,0 +1,28 @@
+// One run of a job on this node, from a valid LaunchSpec to the exit code.
+#pragma once
+
+#include <functional>
+
+#include "agent/console.hpp"
+#include "agent/group_machine.hpp"
+#include "agent/worker_plan.hpp"
+#include "base/environment.hpp"
+
+namespace ddprun {
+
+/// What this machine is and has, for a run of `spec`. Errors: kInvalid, when --numa-binding asks
+/// for more than there is.
+Result<NodeFacts> node_facts(const LaunchSpec& spec, const EnvironmentLookup& environment);
+
+/// What somebody wants to know while the job runs.
+struct RunEvents {
+  std::function<void(const Endpoint& coordinator)> listening = [](const Endpoint&) {};
+  std::function<void(const AgentEnd& end)> ended = [](const AgentEnd&) {};
+};
+
+/// Hosts the coordinator, runs the agent, and reports how the job ended. Returns the exit code (see
+/// exit_code.hpp), or an Error when the job could not begin.
+Result<int> run(boost::asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& environment,
+                Console& out, Console& err, const RunEvents& events = {});
+
+}  // namespace ddprun

@@ -1,0 +1,34 @@
+#include "launcher/run/run_directory.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace ddprun {
+
+Result<RunDirectory> RunDirectory::make(const std::filesystem::path& base, std::string name) {
+  std::error_code error;
+  std::filesystem::create_directories(base, error);
+  if (!std::filesystem::is_directory(base))
+    return Error{Error::Kind::kInvalid,
+                 "cannot make the directory '" + base.string() + "': " +
+                     (error ? error.message() : std::string{"there is a file of that name"})};
+  std::ranges::replace(name, '/', '_');  // a job's name may be anything
+  std::string path = std::filesystem::absolute(base / (name + "_XXXXXX")).string();
+  if (mkdtemp(path.data()) == nullptr)
+    return Error{Error::Kind::kUnavailable,
+                 "cannot make a directory in '" + base.string() + "': " + std::strerror(errno)};
+  return RunDirectory{path};
+}
+
+RunDirectory::RunDirectory(RunDirectory&& other) noexcept
+    : path_{std::exchange(other.path_, {})}, kept_{other.kept_} {}
+
+RunDirectory::~RunDirectory() {
+  std::error_code ignored;  // a file that somebody else removed or protected
+  if (!kept_ && !path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace ddprun

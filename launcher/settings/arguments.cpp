@@ -1,0 +1,246 @@
+#include "launcher/settings/arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "launcher/settings/options.hpp"
+
+namespace ddprun {
+
+namespace {
+
+// --- Which option a word names ---
+
+std::string listed(const std::vector<const Option*>& options) {
+  std::string out;
+  for (const Option* option : options)
+    out += (out.empty() ? "" : option == options.back() ? " or " : ", ") + option->spelling();
+  return out;
+}
+
+/// The option that `name` spells or begins, as "nproc" does. torchrun's come before our own, so
+/// that whatever is unique there stays unique.
+Result<const Option*> find_option(const std::string& name) {
+  const std::string dashed = with_dashes(name);
+  for (const bool own : {false, true}) {
+    std::vector<const Option*> candidates;
+    for (const Option& option : options()) {
+      if (option.name == dashed) return &option;
+      if (option.own == own && option.name.starts_with(dashed)) candidates.push_back(&option);
+    }
+    if (candidates.size() == 1) return candidates.front();
+    if (candidates.size() > 1)
+      return invalid("'--" + name + "' is short for more than one option: " + listed(candidates));
+  }
+  return invalid("there is no option '--" + name + "'");
+}
+
+Result<const Option*> find_option(char letter) {
+  for (const Option& option : options())
+    if (option.letter == letter) return &option;
+  return invalid(std::string{"there is no option '-"} + letter + "'");
+}
+
+/// One option of the command line in its full spelling, and its value if it takes one.
+struct Named {
+  const Option* option;
+  std::optional<std::string> value;
+};
+
+Result<Named> named(const std::string& word) {
+  if (!word.starts_with("--")) {  // -m, -r 3, -r3, -r=3
+    const auto option = find_option(word[1]);
+    if (!option) return option.error();
+    if (word.size() == 2) return Named{*option, std::nullopt};
+    return Named{*option, word.substr(word[2] == '=' ? 3 : 2)};
+  }
+  const std::size_t equals = word.find('=');
+  const auto option =
+      find_option(word.substr(2, equals == std::string::npos ? equals : equals - 2));
+  if (!option) return option.error();
+  if (equals == std::string::npos) return Named{*option, std::nullopt};
+  return Named{*option, word.substr(equals + 1)};
+}
+
+/// The options in their full spelling with their values as words of their own, as CLI11 reads them;
+/// what follows them goes to `script`.
+Result<std::vector<std::string>> spell_out(const std::vector<std::string>& words,
+                                           std::vector<std::string>& script) {
+  std::vector<std::string> spelled;
+  auto word = words.begin();
+  for (; word != words.end() && word->size() > 1 && word->front() == '-'; ++word) {
+    if (*word == "--") {
+      ++word;
+      break;
+    }
+    const auto option = named(*word);
+    if (!option) return option.error();
+    const std::string spelling = option->option->spelling();
+    spelled.push_back(spelling);
+    if (option->option->is_flag()) {
+      if (option->value) return invalid(spelling + " takes no value, in '" + *word + "'");
+    } else if (option->value || !option->option->bare.empty()) {
+      spelled.push_back(option->value.value_or(std::string{option->option->bare}));
+    } else {
+      if (++word == words.end())
+        return invalid(spelling + " needs a value: " + std::string{option->option->value});
+      spelled.push_back(*word);
+    }
+  }
+  script.assign(word, words.end());
+  return spelled;
+}
+
+// --- CLI11 ---
+
+constexpr char kDescription[] =
+    "Runs a distributed training on every node: starts its workers, watches them, and\n"
+    "restarts them when one fails. Takes torchrun's command lines.";
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  ddprun --nproc-per-node 2 train.py --epochs 10\n"
+    "  ddprun --nproc-per-node gpu --max-restarts 3 --tee 3 --log-dir logs -m my.training\n"
+    "  ddprun --nproc-per-node 2 --no-python ./train_digits\n"
+    "  ddprun --nproc-per-node 4 --dry-run train.py     # what would be started\n"
+    "  ddprun launch --nproc-per-node 2 train.py        # gives --local-rank=N to train.py\n"
+    "  ddprun --hosts h1,h2:8 -x TOKEN train.py         # on other machines, over ssh\n"
+    "  ddprun server --port 29400                       # a meeting place for many jobs\n"
+    "\n"
+    "Everything after SCRIPT belongs to the script. An option may be spelled with\n"
+    "underscores and cut short (--nproc 2); PET_NPROC_PER_NODE=2 in the environment is its\n"
+    "default. Exit codes and more: ddprun --man | man -l -";
+
+/// One blank line between groups, no types, defaults where they say something.
+struct HelpFormatter : CLI::Formatter {
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return std::string{"\nUsage: "} + kUsageLine + "\n\n";
+  }
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    std::string out = group + ":\n";
+    for (const CLI::Option* option : options) out += make_option(option, is_positional);
+    return out;
+  }
+};
+
+/// Where CLI11 leaves the values.
+struct Targets {
+  std::map<std::string_view, std::string> values;
+  std::map<std::string_view, bool> flags;
+};
+
+std::unique_ptr<CLI::App> make_app(Targets& targets) {
+  auto app = std::make_unique<CLI::App>(kDescription, "ddprun");
+  app->set_help_flag();  // ours is in the table
+  app->formatter(std::make_shared<HelpFormatter>());
+  app->get_formatter()->column_width(34);
+  app->footer(kExamples);
+  for (const Option& option : options()) {
+    const std::string names =
+        (option.letter ? std::string{"-"} + option.letter + "," : "") + option.spelling();
+    const std::string group{title(option.group)};
+    const std::string help{option.help};
+    if (option.is_flag()) {
+      app->add_flag(names, targets.flags[option.name], help)->group(group);
+      continue;
+    }
+    auto& target = targets.values[option.name];
+    target = option.fallback;
+    app->add_option(names, target, help)
+        ->type_name(std::string{option.value})
+        ->take_last()
+        ->default_str(option.group == OptionGroup::kIgnored ? "" : target)
+        ->group(group);
+  }
+  return app;
+}
+
+// --- Settings ---
+
+/// A flag's text in a variable; torchrun takes 0 and 1.
+std::optional<bool> parse_switch(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const char* on : {"1", "true", "yes", "on"})
+    if (text == on) return true;
+  for (const char* off : {"0", "false", "no", "off"})
+    if (text == off) return false;
+  return std::nullopt;
+}
+
+/// The variable that sets `option`, if one does; an empty one is as good as none.
+std::optional<Setting> from_environment(const Option& option,
+                                        const EnvironmentLookup& environment) {
+  for (const std::string& variable : {option.variable(), std::string{option.also}}) {
+    if (variable.empty()) continue;
+    const auto text = environment(variable);
+    if (text && !text->empty()) return Setting{*text, variable, true};
+  }
+  return std::nullopt;
+}
+
+Result<Setting> effective(const Option& option, Setting setting) {
+  if (option.is_flag() && setting.given) {
+    const auto on = parse_switch(setting.text);
+    if (!on) return invalid(setting.source + " '" + setting.text + "': expected 1 or 0");
+    setting.text = *on ? "1" : "0";
+  }
+  if (option.choices.empty() || !setting.given) return setting;
+  const std::string all = " " + std::string{option.choices} + " ";
+  if (!setting.text.empty() && all.find(" " + setting.text + " ") != std::string::npos)
+    return setting;
+  return invalid(setting.source + " '" + setting.text + "': expected one of " +
+                 std::string{option.choices});
+}
+
+}  // namespace
+
+const Setting& Settings::operator[](std::string_view option) const {
+  const auto found = settings_.find(option);
+  if (found == settings_.end()) throw std::logic_error{"no option " + std::string{option}};
+  return found->second;
+}
+
+void Settings::set(std::string_view option, Setting setting) {
+  settings_.insert_or_assign(std::string{option}, std::move(setting));
+}
+
+Result<Arguments> parse_arguments(const std::vector<std::string>& words,
+                                  const EnvironmentLookup& environment) {
+  Arguments arguments;
+  arguments.launch = !words.empty() && words.front() == "launch";
+  const auto spelled = spell_out({words.begin() + arguments.launch, words.end()}, arguments.script);
+  if (!spelled) return spelled.error();
+  Targets targets;
+  const auto app = make_app(targets);
+  try {
+    app->parse(std::vector<std::string>{spelled->rbegin(), spelled->rend()});
+  } catch (const CLI::ParseError& e) {
+    return invalid(e.what());
+  }
+  auto& flags = targets.flags;
+  const bool only_prints = flags["help"] || flags["version"] || flags["man"];
+  for (const Option& option : options()) {
+    Setting setting{
+        option.is_flag() ? (flags[option.name] ? "1" : "0") : targets.values[option.name],
+        option.spelling(), app->count(option.spelling()) > 0,
+        app->get_option(option.spelling())->results()};
+    if (!setting.given && !only_prints)
+      if (auto variable = from_environment(option, environment)) setting = std::move(*variable);
+    auto accepted = effective(option, std::move(setting));
+    if (!accepted) return accepted.error();
+    arguments.settings.set(option.name, std::move(*accepted));
+  }
+  return arguments;
+}
+
+std::string help_text() {
+  Targets targets;
+  return make_app(targets)->help();
+}
+
+}  // namespace ddprun

@@ -1,0 +1,58 @@
+#include "launcher/settings/find_program.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sstream>
+
+namespace ddprun {
+
+namespace {
+
+constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";
+
+bool is_executable_file(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         access(path.c_str(), X_OK) == 0;
+}
+
+Result<std::string> check_path(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0)
+    return Error{Error::Kind::kNotFound, "there is no file '" + path + "'"};
+  if (S_ISDIR(status.st_mode))
+    return Error{Error::Kind::kDenied, "'" + path + "' is a directory, expected a program"};
+  if (access(path.c_str(), X_OK) != 0)
+    return Error{Error::Kind::kDenied,
+                 "'" + path + "' is not executable: chmod +x it, or name its interpreter"};
+  return path;
+}
+
+}  // namespace
+
+Result<std::string> find_program(const std::string& name, const EnvironmentLookup& environment) {
+  if (name.find('/') != std::string::npos) return check_path(name);
+  std::istringstream path{environment("PATH").value_or(kDefaultPath)};
+  for (std::string directory; std::getline(path, directory, ':');) {
+    const std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
+    if (is_executable_file(candidate)) return candidate;
+  }
+  std::string message = "there is no program '" + name + "' in PATH";
+  if (is_executable_file("./" + name)) message += "; did you mean './" + name + "'?";
+  return Error{Error::Kind::kNotFound, std::move(message)};
+}
+
+Result<std::string> find_python(const EnvironmentLookup& environment) {
+  if (const auto chosen = environment("PYTHON_EXEC"); chosen && !chosen->empty())
+    return find_program(*chosen, environment);
+  if (const auto active = environment("VIRTUAL_ENV"); active && !active->empty())
+    if (auto python = find_program(*active + "/bin/python3", environment)) return python;
+  if (auto python = find_program("python3", environment)) return python;
+  if (auto python = find_program("python", environment)) return python;
+  return Error{Error::Kind::kNotFound,
+               "there is no python3 and no python in PATH to run the script with; name one in "
+               "PYTHON_EXEC, or use --no-python for a program that is not a Python script"};
+}
+
+}  // namespace ddprun

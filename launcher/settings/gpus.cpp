@@ -1,0 +1,79 @@
+#include "launcher/settings/gpus.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <sstream>
+
+#include "base/parse_number.hpp"
+
+namespace ddprun {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_number(std::string_view text) {
+  return !text.empty() &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+int nvidia_gpus(const fs::path& dev) {
+  int count = 0;
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator{dev, unreadable}) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("nvidia") && is_number(std::string_view{name}.substr(6))) ++count;
+  }
+  return count;
+}
+
+/// CPUs are nodes of the same list, with no SIMDs
+/// (https://docs.kernel.org/gpu/amdgpu/driver-core.html).
+int amd_gpus(const fs::path& sys) {
+  int count = 0;
+  std::error_code unreadable;
+  for (const auto& node :
+       fs::directory_iterator{sys / "class/kfd/kfd/topology/nodes", unreadable}) {
+    std::ifstream properties{node.path() / "properties"};
+    for (std::string name, value; properties >> name >> value;)
+      if (name == "simd_count" && value != "0") ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+int count_gpus(const fs::path& dev, const fs::path& sys) {
+  const int nvidia = nvidia_gpus(dev);
+  return nvidia > 0 ? nvidia : amd_gpus(sys);
+}
+
+std::vector<std::string> visible_devices(const std::string& list, int present) {
+  std::vector<std::string> visible;
+  std::istringstream in{list};
+  for (std::string entry; std::getline(in, entry, ',');) {
+    std::erase(entry, ' ');
+    const bool by_name = entry.starts_with("GPU-") || entry.starts_with("MIG-");
+    if (!by_name && device_index(entry).value_or(present) >= present) break;
+    if (std::ranges::find(visible, entry) != visible.end()) return {};  // as CUDA: no device at all
+    visible.push_back(std::move(entry));
+  }
+  return visible;
+}
+
+std::optional<int> device_index(const std::string& entry) {
+  return is_number(entry) ? parse_number<int>(entry) : std::nullopt;
+}
+
+int visible_gpus(const EnvironmentLookup& environment) {
+  const int present = count_gpus();
+  int visible = present;
+  for (const char* variable :
+       {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
+    if (const auto list = environment(variable))
+      visible = std::min(visible, static_cast<int>(visible_devices(*list, present).size()));
+  return visible;
+}
+
+}  // namespace ddprun

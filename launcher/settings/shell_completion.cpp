@@ -1,0 +1,114 @@
+#include "launcher/settings/shell_completion.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include "launcher/settings/options.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// `text` within single quotes of a shell; zsh's descriptions also give ':' and brackets a meaning.
+std::string quoted(std::string_view text, std::string_view special = "") {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+      continue;
+    }
+    if (special.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+bool takes_file(const Option& option) { return option.value == "DIR"; }
+
+// bash: the options that take a value must be known, to find the word where the script begins.
+std::string bash_completion() {
+  std::string all, with_value, cases;
+  for (const Option& option : options()) {
+    const std::string name = option.spelling();
+    all.append(name).append(" ");
+    if (!option.takes_word()) continue;
+    with_value.append(with_value.empty() ? "" : "|").append(name);
+    if (option.letter) with_value += std::string{"|-"} + option.letter;
+    if (takes_file(option))
+      cases += fmt::format("    {}) compopt -o dirnames; return ;;\n", name);
+    else if (!option.choices.empty())
+      cases +=
+          fmt::format("    {}) mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$cur\"); return ;;\n",
+                      name, option.choices);
+    else if (option.name == "nproc-per-node")
+      cases += fmt::format(
+          "    {}) mapfile -t COMPREPLY < <(compgen -W 'auto gpu cpu' -- \"$cur\"); return ;;\n",
+          name);
+  }
+  return fmt::format(R"(# ddprun: completion for bash
+_ddprun() {{
+  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}} i
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case ${{COMP_WORDS[i]//_/-}} in
+      {1}) i=$((i + 1)) ;;
+      -*) ;;
+      launch) [ "$i" = 1 ] || {{ compopt -o default; return; }} ;;
+      *) compopt -o default; return ;; # the script's own arguments
+    esac
+  done
+  case ${{prev//_/-}} in
+{2}    {1}) compopt -o default; return ;;
+  esac
+  if [[ $cur == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W '{0}' -- "$cur")
+  else
+    compopt -o default
+  fi
+}}
+complete -F _ddprun ddprun
+)",
+                     all, with_value, cases);
+}
+
+std::string zsh_completion() {
+  std::string specs;
+  for (const Option& option : options()) {
+    const std::string help = quoted(option.help, ":[]\\");
+    std::string argument;
+    if (option.takes_word()) {
+      const std::string message = quoted(option.value, ":[]\\");
+      std::string action;
+      if (takes_file(option)) action = "_files -/";
+      if (!option.choices.empty()) action = fmt::format("({})", option.choices);
+      if (option.name == "nproc-per-node") action = "(auto gpu cpu)";
+      argument = fmt::format(":{}:{}", message, action);
+    }
+    specs += fmt::format("  '{}[{}]{}' \\\n", option.spelling(), help, argument);
+    if (option.letter) specs += fmt::format("  '-{}[{}]{}' \\\n", option.letter, help, argument);
+  }
+  return "#compdef ddprun\n# ddprun: completion for zsh\n_arguments -S \\\n" + specs +
+         "  '1:script:_files' \\\n  '*::argument:_default'\n";
+}
+
+std::string fish_completion() {
+  std::string out = "# ddprun: completion for fish\n";
+  for (const Option& option : options()) {
+    out += fmt::format("complete -c ddprun -l {}", option.name);
+    if (option.letter) out += fmt::format(" -s {}", option.letter);
+    if (option.takes_word()) out += takes_file(option) ? " -r" : " -x";
+    if (!option.choices.empty()) out += fmt::format(" -a '{}'", option.choices);
+    if (option.name == "nproc-per-node") out += " -a 'auto gpu cpu'";
+    out += fmt::format(" -d '{}'\n", quoted(option.help));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string shell_completion(std::string_view shell) {
+  if (shell == "zsh") return zsh_completion();
+  if (shell == "fish") return fish_completion();
+  return bash_completion();
+}
+
+}  // namespace ddprun

@@ -1,0 +1,320 @@
+#include "launcher/settings/values.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <csignal>
+#include <cstring>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "base/parse_number.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr double kSecondsMax = 30.0 * 86'400;
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::optional<milliseconds> seconds(std::string_view text) {
+  const auto value = parse_number<double>(text);
+  if (!value || !(*value >= 0) || *value > kSecondsMax) return std::nullopt;
+  return milliseconds{static_cast<std::int64_t>(*value * 1000)};
+}
+
+std::optional<Streams> streams(std::string_view text) {
+  if (text.size() != 1 || text[0] < '0' || text[0] > '3') return std::nullopt;
+  const int bits = text[0] - '0';
+  return Streams{(bits & 1) != 0, (bits & 2) != 0};
+}
+
+std::optional<int> signal_number(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+  if (name.starts_with("SIG")) name.erase(0, 3);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    const char* abbreviation = sigabbrev_np(signal);
+    if (abbreviation != nullptr && name == abbreviation) return signal;
+  }
+  return std::nullopt;
+}
+
+// --- --rdzv-conf ---
+
+enum class ConfKind { kSeconds, kPositiveSeconds, kCount, kSwitch, kText };
+
+struct ConfKey {
+  std::string_view name;
+  ConfKind kind;
+};
+
+constexpr std::array kConfKeys = {
+    ConfKey{"join_timeout", ConfKind::kPositiveSeconds},
+    ConfKey{"last_call_timeout", ConfKind::kSeconds},
+    ConfKey{"close_timeout", ConfKind::kPositiveSeconds},
+    ConfKey{"heartbeat_timeout", ConfKind::kPositiveSeconds},
+    ConfKey{"keep_alive_interval", ConfKind::kPositiveSeconds},
+    ConfKey{"keep_alive_max_attempt", ConfKind::kCount},
+    ConfKey{"is_host", ConfKind::kSwitch},
+    ConfKey{"store_type", ConfKind::kText},
+    ConfKey{"read_timeout", ConfKind::kPositiveSeconds},
+    ConfKey{"use_libuv", ConfKind::kSwitch},
+    ConfKey{"timeout", ConfKind::kPositiveSeconds},
+    ConfKey{"rank", ConfKind::kCount},
+    ConfKey{"protocol", ConfKind::kText},
+    ConfKey{"ssl_cert", ConfKind::kText},
+    ConfKey{"ssl_cert_key", ConfKind::kText},
+    ConfKey{"ca_cert", ConfKind::kText},
+    ConfKey{"cert", ConfKind::kText},
+    ConfKey{"key", ConfKind::kText},
+    ConfKey{"cacert", ConfKind::kText},
+    ConfKey{"etcd_prefix", ConfKind::kText},
+};
+
+/// torchrun's words.
+std::optional<bool> conf_switch(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const char* word : {"1", "true", "t", "yes", "y"})
+    if (text == word) return true;
+  for (const char* word : {"0", "false", "f", "no", "n"})
+    if (text == word) return false;
+  return std::nullopt;
+}
+
+/// What `value` must be for `kind`, when it is not.
+std::optional<std::string> mismatch(ConfKind kind, const std::string& value) {
+  switch (kind) {
+    case ConfKind::kSeconds:
+    case ConfKind::kPositiveSeconds: {
+      const auto time = seconds(value);
+      if (!time) return "expected seconds";
+      if (kind == ConfKind::kPositiveSeconds && time->count() == 0) return "expected more than 0 s";
+      return std::nullopt;
+    }
+    case ConfKind::kCount:
+      if (const auto count = parse_number<int>(value); count && *count >= 0) return std::nullopt;
+      return "expected a whole number from 0 up";
+    case ConfKind::kSwitch:
+      if (conf_switch(value)) return std::nullopt;
+      return "expected true or false";
+    case ConfKind::kText:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Result<std::map<std::string, std::string>> conf_entries(const Setting& setting) {
+  std::map<std::string, std::string> entries;
+  if (setting.text.empty()) return entries;
+  for (const std::string& entry : split(setting.text, ',')) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == entry.size())
+      return unexpected(setting, "expected KEY=VALUE[,KEY=VALUE...]");
+    const std::string name = entry.substr(0, equals);
+    const std::string value = entry.substr(equals + 1);
+    const auto* key = std::ranges::find(kConfKeys, name, &ConfKey::name);
+    if (key == kConfKeys.end()) {
+      std::string known;
+      for (const ConfKey& other : kConfKeys)
+        known.append(known.empty() ? "" : ", ").append(other.name);
+      return unexpected(setting,
+                        fmt::format("there is no key '{}', expected one of {}", name, known));
+    }
+    if (const auto wrong = mismatch(key->kind, value))
+      return unexpected(setting, fmt::format("value '{}' of '{}': {}", value, name, *wrong));
+    entries[name] = value;
+  }
+  return entries;
+}
+
+}  // namespace
+
+std::optional<std::pair<std::string, std::string>> host_and_port(const std::string& text) {
+  if (text.starts_with('[')) {
+    const std::size_t close = text.find(']');
+    if (close == std::string::npos) return std::nullopt;
+    const std::string rest = text.substr(close + 1);
+    if (!rest.empty() && (rest[0] != ':' || rest.size() == 1)) return std::nullopt;
+    return {{text.substr(1, close - 1), rest.empty() ? "" : rest.substr(1)}};
+  }
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return {{text, ""}};
+  if (text.find(':', colon + 1) != std::string::npos) return {{text, ""}};  // bare IPv6
+  if (colon + 1 == text.size()) return std::nullopt;
+  return {{text.substr(0, colon), text.substr(colon + 1)}};
+}
+
+Error unexpected(const Setting& setting, const std::string& expected) {
+  return {Error::Kind::kInvalid, setting.source + " '" + setting.text + "': " + expected};
+}
+
+Result<int> parse_integer(const Setting& setting, int least, int most) {
+  const auto value = parse_number<int>(setting.text);
+  if (value && *value >= least && *value <= most) return *value;
+  return unexpected(setting,
+                    most == std::numeric_limits<int>::max()
+                        ? fmt::format("expected a whole number from {} up", least)
+                        : fmt::format("expected a whole number from {} to {}", least, most));
+}
+
+Result<milliseconds> parse_seconds(const Setting& setting, bool positive) {
+  const auto time = seconds(setting.text);
+  if (!time || (positive && time->count() == 0))
+    return unexpected(setting, fmt::format("expected seconds, {} 0 and up to {} (30 days)",
+                                           positive ? "more than" : "from", kSecondsMax));
+  return *time;
+}
+
+Result<NodeRange> parse_nodes(const Setting& setting) {
+  const std::vector<std::string> parts = split(setting.text, ':');
+  const auto min = parse_number<int>(parts.front());
+  const auto max = parse_number<int>(parts.back());
+  if (parts.size() > 2 || !min || !max)
+    return unexpected(setting, "expected a number of nodes, or MIN:MAX");
+  if (*min < 1 || *max < *min)
+    return unexpected(setting, "expected at least 1 node, and MIN not above MAX");
+  return NodeRange{*min, *max};
+}
+
+Result<Endpoint> parse_endpoint(const Setting& setting, int default_port) {
+  const auto parts = host_and_port(setting.text);
+  if (!parts || parts->first.empty())
+    return unexpected(setting, "expected HOST, HOST:PORT or [IPv6]:PORT");
+  if (parts->second.empty())
+    return Endpoint{parts->first, static_cast<std::uint16_t>(default_port)};
+  const auto port = parse_number<int>(parts->second);
+  if (!port || *port < 0 || *port > kPortMax)
+    return unexpected(setting,
+                      fmt::format("expected a port from 0 to {} after the host", kPortMax));
+  return Endpoint{parts->first, static_cast<std::uint16_t>(*port)};
+}
+
+Result<std::vector<int>> parse_signals(const Setting& setting) {
+  std::vector<int> signals;
+  for (const std::string& name : split(setting.text, ',')) {
+    const auto signal = signal_number(name);
+    if (!signal)
+      return unexpected(setting,
+                        "there is no signal '" + name + "', expected names like SIGTERM,SIGINT");
+    if (*signal == SIGKILL || *signal == SIGSTOP)
+      return unexpected(setting, name + " cannot be handled by any program");
+    if (*signal == SIGCHLD || *signal == SIGPIPE || *signal == SIGSEGV || *signal == SIGBUS ||
+        *signal == SIGFPE || *signal == SIGILL)
+      return unexpected(setting, name + " is not a request to stop");
+    signals.push_back(*signal);
+  }
+  return signals;
+}
+
+Result<std::vector<Streams>> parse_streams(const Setting& setting, int workers) {
+  constexpr char kExpected[] =
+      "expected 0 (none), 1 (stdout), 2 (stderr) or 3 (both), or such values by local rank: "
+      "0:3,1:2";
+  if (const auto all = streams(setting.text)) return std::vector<Streams>(workers, *all);
+  std::vector<Streams> by_rank(workers);
+  for (const std::string& entry : split(setting.text, ',')) {
+    const std::size_t colon = entry.find(':');
+    const auto rank = parse_number<int>(std::string_view{entry}.substr(0, colon));
+    const auto value = colon == std::string::npos
+                           ? std::nullopt
+                           : streams(std::string_view{entry}.substr(colon + 1));
+    if (!rank || *rank < 0 || !value) return unexpected(setting, kExpected);
+    if (*rank < workers) by_rank[*rank] = *value;  // other nodes may have more workers
+  }
+  return by_rank;
+}
+
+Result<std::vector<int>> parse_counts(const Setting& setting, int most) {
+  std::vector<int> counts;
+  for (const std::string& text : split(setting.text, ',')) {
+    const auto count = parse_number<int>(text);
+    if (!count || *count < 1 || *count > most)
+      return unexpected(setting, fmt::format("expected numbers from 1 to {}, as in 4,4,2", most));
+    counts.push_back(*count);
+  }
+  return counts;
+}
+
+Result<std::optional<std::set<int>>> parse_ranks(const Setting& setting) {
+  if (setting.text.empty()) return std::optional<std::set<int>>{};
+  std::set<int> ranks;
+  for (const std::string& text : split(setting.text, ',')) {
+    const auto rank = parse_number<int>(text);
+    if (!rank || *rank < 0) return unexpected(setting, "expected local ranks, as in 0,1");
+    ranks.insert(*rank);
+  }
+  return std::optional{std::move(ranks)};
+}
+
+std::vector<std::string> parse_texts(const Setting& setting) {
+  std::vector<std::string> texts;
+  std::string current;
+  const std::string& text = setting.text;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != ',') {
+      current += text[i];
+    } else if (i + 1 < text.size() && text[i + 1] == ',') {
+      current += text[i++];
+    } else {
+      texts.push_back(std::exchange(current, {}));
+    }
+  }
+  texts.push_back(current);
+  std::erase(texts, "");
+  return texts;
+}
+
+Result<std::optional<std::vector<std::string>>> parse_modules(const Setting& setting) {
+  using Modules = std::optional<std::vector<std::string>>;
+  if (!setting.given) return Modules{};
+  if (setting.text == "auto") return Modules{std::in_place};
+  std::vector<std::string> modules = parse_texts(setting);
+  const auto is_name = [](const std::string& text) {
+    const auto fits = [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_' || c == '.' || c >= 0x80;
+    };
+    return std::ranges::all_of(text, fits) && text.front() != '.' && text.back() != '.' &&
+           text.find("..") == std::string::npos;
+  };
+  if (modules.empty() || !std::ranges::all_of(modules, is_name))
+    return unexpected(setting, "expected names of Python modules, as in torch,numpy, or auto");
+  return Modules{std::move(modules)};
+}
+
+Result<RendezvousTimes> parse_rdzv_conf(const Setting& setting) {
+  const auto entries = conf_entries(setting);
+  if (!entries) return entries.error();
+  const auto time = [&](const char* key) -> std::optional<milliseconds> {
+    const auto entry = entries->find(key);
+    return entry == entries->end() ? std::nullopt : seconds(entry->second);
+  };
+  RendezvousTimes times;
+  times.join = time("join_timeout");
+  if (!times.join) times.join = time("timeout");
+  times.last_call = time("last_call_timeout");
+  const auto interval = time("keep_alive_interval");
+  const auto attempts = entries->find("keep_alive_max_attempt");
+  if (interval || attempts != entries->end())
+    times.heartbeat =
+        interval.value_or(milliseconds{5'000}) *
+        (attempts == entries->end() ? 3 : std::max(1, *parse_number<int>(attempts->second)));
+  if (const auto host = entries->find("is_host"); host != entries->end())
+    times.is_host = conf_switch(host->second);
+  return times;
+}
+
+}  // namespace ddprun

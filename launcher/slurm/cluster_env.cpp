@@ -1,0 +1,230 @@
+#include "launcher/slurm/cluster_env.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "base/parse_number.hpp"
+#include "launcher/settings/values.hpp"
+#include "launcher/slurm/slurm_hosts.hpp"
+
+namespace ddprun {
+
+namespace {
+
+// Below those that Linux gives to connections (32,768 and up), above those of services.
+constexpr std::uint64_t kFirstPort = 16'384;
+constexpr std::uint64_t kPorts = 16'384;
+constexpr std::uint64_t kStepsWithOwnPort = 4;
+
+// What #SBATCH --signal is used with, and what Slurm sends before it kills (KillWait, GraceTime).
+constexpr char kSlurmPreemptSignals[] = "SIGUSR1,SIGTERM";
+
+// The ids of steps from here up are the batch script's, an interactive shell's and the like
+// (slurm.h, SLURM_MAX_NORMAL_STEP_ID).
+constexpr std::int64_t kSpecialSteps = 0xffff'0000;
+
+std::string text(const EnvironmentLookup& environment, const char* name) {
+  return environment(name).value_or("");
+}
+
+/// nullopt where it is not set, or is no number from 0 up.
+std::optional<std::int64_t> number(const EnvironmentLookup& environment, const char* name) {
+  const auto value = parse_number<std::int64_t>(text(environment, name));
+  return value && *value >= 0 ? value : std::nullopt;
+}
+
+/// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv).
+std::uint64_t hash(const std::string& words) {
+  std::uint64_t value = 14'695'981'039'346'656'037U;
+  for (const char c : words) value = (value ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
+  return value;
+}
+
+std::uint16_t port_of(std::uint64_t job) {
+  return static_cast<std::uint16_t>(kFirstPort + job % kPorts);
+}
+
+Error too_many_here(const std::string& by, std::int64_t count, const std::string& advice) {
+  return {Error::Kind::kInvalid,
+          fmt::format("{} has started {} ddprun on this node, where one starts all workers: {}, "
+                      "and --nproc-per-node says how many workers a node has",
+                      by, count, advice)};
+}
+
+bool in_slurm_step(const EnvironmentLookup& environment) {
+  const auto step = number(environment, "SLURM_STEP_ID");
+  return step && *step < kSpecialSteps && number(environment, "SLURM_NODEID") &&
+         environment("SLURM_STEP_NODELIST");
+}
+
+/// A requeued job keeps its number, and its nodes of before may still be alive behind a cut cable.
+std::string slurm_run_id(const EnvironmentLookup& environment) {
+  return fmt::format("{}.{}", text(environment, "SLURM_JOB_ID"),
+                     number(environment, "SLURM_RESTART_COUNT").value_or(0));
+}
+
+Result<std::optional<ClusterPlace>> slurm_place(const EnvironmentLookup& environment) {
+  const std::string job = text(environment, "SLURM_JOB_ID");
+  ClusterPlace place{.by = "Slurm job " + job, .slurm = true};
+  // SLURM_GTIDS: the ranks of the tasks on this node.
+  const std::string tasks = text(environment, "SLURM_GTIDS");
+  if (const auto count = std::ranges::count(tasks, ','); count > 0)
+    return too_many_here(
+        "srun", count + 1,
+        "give it --ntasks-per-node=1 (--ntasks is the number of nodes then), or write #SBATCH "
+        "--ntasks-per-node=1");
+  const auto hosts = expand_slurm_hosts(text(environment, "SLURM_STEP_NODELIST"));
+  if (!hosts) return Error{hosts.error().kind, "SLURM_STEP_NODELIST: " + hosts.error().message};
+  place.nodes = static_cast<int>(hosts->size());
+  place.node_rank = static_cast<int>(number(environment, "SLURM_NODEID").value_or(0));
+  place.first_host = hosts->front();
+  const auto step = static_cast<std::uint64_t>(*number(environment, "SLURM_STEP_ID"));
+  const auto id = static_cast<std::uint64_t>(number(environment, "SLURM_JOB_ID").value_or(0));
+  place.port = port_of(id * kStepsWithOwnPort + step % kStepsWithOwnPort);
+  place.run_id = slurm_run_id(environment);
+  return {place};
+}
+
+/// The first IPv4 address in "807600128.0;tcp://10.77.0.1,192.0.2.1:49301;tcp6://...": mpirun's.
+std::string address_in_uri(const std::string& uri) {
+  constexpr std::string_view kScheme = "tcp://";
+  const std::size_t begin = uri.find(kScheme);
+  if (begin == std::string::npos) return "";
+  const std::size_t from = begin + kScheme.size();
+  return uri.substr(from, uri.find_first_of(",:;", from) - from);
+}
+
+Result<std::optional<ClusterPlace>> open_mpi_place(const EnvironmentLookup& environment) {
+  ClusterPlace place{.by = "Open MPI"};
+  if (const auto here = number(environment, "OMPI_COMM_WORLD_LOCAL_SIZE"); here && *here > 1)
+    return too_many_here("mpirun", *here, "give it -N 1");
+  place.nodes = static_cast<int>(number(environment, "OMPI_COMM_WORLD_SIZE").value_or(1));
+  place.node_rank = static_cast<int>(number(environment, "OMPI_COMM_WORLD_RANK").value_or(0));
+  place.run_id = text(environment, "PMIX_NAMESPACE");
+  place.port = port_of(hash(place.run_id));
+  // The coordinator runs beside mpirun, the one node of which all are told.
+  place.first_host = address_in_uri(text(environment, "OMPI_MCA_orte_hnp_uri"));
+  place.first_host_is_rank_0 = false;
+  return {place};
+}
+
+Result<std::optional<ClusterPlace>> pmi_place(const EnvironmentLookup& environment) {
+  ClusterPlace place{.by = "MPI"};
+  if (const auto here = number(environment, "MPI_LOCALNRANKS"); here && *here > 1)
+    return too_many_here("mpiexec", *here, "give it -ppn 1");
+  place.nodes = static_cast<int>(number(environment, "PMI_SIZE").value_or(1));
+  place.node_rank = static_cast<int>(number(environment, "PMI_RANK").value_or(0));
+  return {place};
+}
+
+void take(Settings& settings, std::string_view option, std::string value,
+          const ClusterPlace& place) {
+  if (settings[option].given || value.empty()) return;
+  settings.set(option,
+               {std::move(value), place.by + ", in place of --" + std::string{option}, true});
+}
+
+bool any_given(const Settings& settings, std::initializer_list<std::string_view> names) {
+  return std::ranges::any_of(names, [&](std::string_view name) {
+    return settings[name].given && !settings[name].text.empty();
+  });
+}
+
+/// With more nodes than the step has, the job would wait for some that cannot come.
+Result<NodeRange> take_nodes(const ClusterPlace& place, Settings& settings, bool fixed) {
+  const bool given = settings["nnodes"].given;
+  take(settings, "nnodes", std::to_string(place.nodes), place);
+  auto nodes = parse_nodes(settings["nnodes"]);
+  if (!nodes || !given || !fixed) return nodes;
+  if (nodes->min > place.nodes)
+    return unexpected(settings["nnodes"],
+                      fmt::format("{} has started ddprun on {} of them: ask it for more nodes, or "
+                                  "say --nnodes {}",
+                                  place.by, place.nodes, place.nodes));
+  if (nodes->max > place.nodes) {
+    nodes->max = place.nodes;
+    settings.set("nnodes",
+                 {fmt::format("{}:{}", nodes->min, nodes->max), settings["nnodes"].source, true});
+  }
+  return nodes;
+}
+
+}  // namespace
+
+Result<std::optional<ClusterPlace>> cluster_place(const EnvironmentLookup& environment) {
+  // mpirun may itself run in a job step of Slurm's, which then tells about its daemons.
+  if (environment("OMPI_COMM_WORLD_SIZE")) return open_mpi_place(environment);
+  if (in_slurm_step(environment)) return slurm_place(environment);
+  if (environment("PMI_SIZE")) return pmi_place(environment);
+  return {std::nullopt};
+}
+
+std::optional<SlurmAllocation> slurm_allocation(const EnvironmentLookup& environment) {
+  const std::string job = text(environment, "SLURM_JOB_ID");
+  if (job.empty() || in_slurm_step(environment) || environment("OMPI_COMM_WORLD_SIZE") ||
+      environment("PMI_SIZE"))
+    return std::nullopt;
+  const auto nodes = number(environment, "SLURM_JOB_NUM_NODES");
+  return SlurmAllocation{job, slurm_run_id(environment), static_cast<int>(nodes.value_or(1))};
+}
+
+int granted_gpus(const EnvironmentLookup& environment, int visible) {
+  const auto granted = number(environment, "SLURM_GPUS_ON_NODE");
+  if (!granted || !environment("SLURM_JOB_ID")) return visible;
+  const auto list = environment("CUDA_VISIBLE_DEVICES");
+  const auto listed = list && !list->empty() ? std::ranges::count(*list, ',') + 1 : *granted;
+  return static_cast<int>(std::min<std::int64_t>(*granted, listed));
+}
+
+int granted_cpus(const EnvironmentLookup& environment, int usable) {
+  const auto granted = number(environment, "SLURM_CPUS_ON_NODE");
+  if (!granted || *granted == 0 || !environment("SLURM_JOB_ID")) return usable;
+  return static_cast<int>(std::min<std::int64_t>(*granted, usable));
+}
+
+Result<std::optional<ClusterMeeting>> take_from_cluster(const ClusterPlace& place,
+                                                        Settings& settings) {
+  if (place.slurm) take(settings, "preempt-signal", kSlurmPreemptSignals, place);
+  if (settings.on("standalone")) return {std::nullopt};
+  const bool meets_elsewhere = any_given(settings, {"rdzv-endpoint", "master-addr", "node-rank"});
+  const auto nodes = take_nodes(place, settings, !meets_elsewhere);
+  if (!nodes) return nodes.error();
+  take(settings, "rdzv-id", place.run_id, place);
+  if (nodes->max == 1) return {std::nullopt};
+  const bool is_static =
+      settings["rdzv-backend"].given ? settings["rdzv-backend"].text == "static" : meets_elsewhere;
+  if (is_static) {
+    take(settings, "node-rank", std::to_string(place.node_rank), place);
+    if (!any_given(settings, {"rdzv-endpoint"})) {
+      take(settings, "master-addr", place.first_host, place);
+      if (place.port != 0) take(settings, "master-port", std::to_string(place.port), place);
+    }
+    return {std::nullopt};
+  }
+  if (meets_elsewhere) return {std::nullopt};
+  if (place.first_host.empty())
+    return Error{Error::Kind::kInvalid,
+                 place.by +
+                     " does not tell where the first node is: give --rdzv-endpoint "
+                     "HOST:PORT, the same on all nodes"};
+  take(settings, "rdzv-backend", "c10d", place);
+  take(settings, "rdzv-endpoint",
+       fmt::format("{}:{}", place.first_host,
+                   settings["master-port"].given ? settings["master-port"].text
+                                                 : std::to_string(place.port)),
+       place);
+  return {ClusterMeeting{place, place.first_host_is_rank_0 && place.node_rank == 0}};
+}
+
+ClusterPlace batch_place(const SlurmAllocation& allocation) {
+  return {.by = "Slurm job " + allocation.job, .slurm = true, .run_id = allocation.run_id};
+}
+
+std::string describe(const ClusterPlace& place) {
+  if (place.nodes == 1) return fmt::format("{}: one node, run id {}", place.by, place.run_id);
+  return fmt::format("{}: node {} of {}, coordinator at {}:{}, run id {}", place.by,
+                     place.node_rank, place.nodes, place.first_host, place.port, place.run_id);
+}
+
+}  // namespace ddprun

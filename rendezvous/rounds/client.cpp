@@ -1,0 +1,85 @@
+#include "rendezvous/rounds/client.hpp"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace ddprun {
+
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+using asio::as_tuple;
+using asio::use_awaitable;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+constexpr auto kFirstPause = 10ms;
+constexpr auto kLongestPause = 1s;
+constexpr auto kIntroductionTimeout = 2s;
+
+/// One attempt. An address is used as it is; a name is resolved, and its addresses tried in turn.
+asio::awaitable<boost::system::error_code> try_connect(tcp::socket& socket,
+                                                       const Endpoint& coordinator) {
+  boost::system::error_code not_numeric;
+  const auto address = asio::ip::make_address(coordinator.host, not_numeric);
+  if (!not_numeric) {
+    const auto [error] =
+        co_await socket.async_connect({address, coordinator.port}, as_tuple(use_awaitable));
+    co_return error;
+  }
+  tcp::resolver resolver{socket.get_executor()};
+  const auto [unresolved, addresses] = co_await resolver.async_resolve(
+      coordinator.host, std::to_string(coordinator.port), as_tuple(use_awaitable));
+  if (unresolved) co_return unresolved;
+  const auto [error, used] =
+      co_await asio::async_connect(socket, addresses, as_tuple(use_awaitable));
+  co_return error;
+}
+
+}  // namespace
+
+asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience) {
+  using Time = asio::steady_timer::clock_type;
+  const auto executor = co_await asio::this_coro::executor;
+  asio::steady_timer deadline{executor, patience.any};
+  auto refused_until = Time::now() + patience.refused;
+  std::string reason = "no answer";
+  for (std::chrono::milliseconds pause = kFirstPause;;
+       pause = std::min<std::chrono::milliseconds>(pause * 2, kLongestPause)) {
+    tcp::socket socket{executor};
+    const auto first =
+        co_await (try_connect(socket, coordinator) || deadline.async_wait(as_tuple(use_awaitable)));
+    const bool answered = first.index() == 0;
+    if (answered && !std::get<0>(first)) co_return std::make_shared<Channel>(std::move(socket));
+    if (answered) reason = std::get<0>(first).message();
+    const bool refused = answered && std::get<0>(first) == asio::error::connection_refused;
+    if (!refused) refused_until = Time::now() + patience.refused;
+    if (std::min(deadline.expiry(), refused_until) <= Time::now() + pause)
+      co_return Error{Error::Kind::kTimeout, "cannot reach the coordinator at " + coordinator.host +
+                                                 " port " + std::to_string(coordinator.port) +
+                                                 ": " + reason};
+    asio::steady_timer timer{executor, pause};
+    co_await timer.async_wait(as_tuple(use_awaitable));
+  }
+}
+
+asio::awaitable<std::optional<Introduction>> who_is_at(Endpoint endpoint) {
+  asio::steady_timer deadline{co_await asio::this_coro::executor, kIntroductionTimeout};
+  const Patience patience{kIntroductionTimeout, 0s};
+  const auto channel = co_await connect(std::move(endpoint), patience);
+  if (!channel) co_return std::nullopt;
+  (*channel)->send(encode(AgentMessage{WhoIsThere{}}));
+  auto first = co_await ((*channel)->receive() || deadline.async_wait(as_tuple(use_awaitable)));
+  (*channel)->close();
+  if (first.index() == 1 || !std::get<0>(first)) co_return std::nullopt;
+  const auto answer = decode_coordinator_message(*std::get<0>(first));
+  if (!answer || !std::holds_alternative<Introduction>(*answer)) co_return std::nullopt;
+  co_return std::get<Introduction>(*answer);
+}
+
+}  // namespace ddprun

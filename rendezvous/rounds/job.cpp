@@ -1,0 +1,166 @@
+#include "rendezvous/rounds/job.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "base/accept.hpp"
+#include "base/match.hpp"
+#include "base/report_failure.hpp"
+#include "rendezvous/tunnel/tunnel_exit.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using asio::as_tuple;
+using asio::use_awaitable;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+/// How long agents may take to hear the verdict and go, before their connections are closed.
+constexpr auto kGoodbyeTimeout = 60s;
+
+}  // namespace
+
+Job::Job(const asio::any_io_executor& executor, RoundRules rules, std::function<void()> ended)
+    : machine_{std::move(rules), Clock::now()},
+      store_{executor},
+      store_acceptor_{executor},
+      tick_{executor},
+      ended_{std::move(ended)} {}
+
+void Job::start() {
+  tick_.expires_at(TimePoint::max());
+  co_spawn(tick_.get_executor(), tick_when_due(), report_failure("a job's clock"));
+}
+
+Result<void> Job::open_store(const asio::ip::address& address) {
+  auto acceptor = listen_on(tick_.get_executor(), {address, 0});
+  if (!acceptor) return acceptor.error();
+  store_acceptor_ = std::move(*acceptor);
+  machine_.serve_store_at(store_acceptor_.local_endpoint().port());
+  co_spawn(tick_.get_executor(), accept_store_clients(), report_failure("a job's store"));
+  return {};
+}
+
+void Job::close() {
+  if (std::exchange(closed_, true)) return;
+  boost::system::error_code ignored;
+  store_acceptor_.close(ignored);
+  tick_.cancel();
+  for (const auto& [id, channel] : agents_) channel->close_when_sent();
+  store_.close();
+  say_ended();
+}
+
+asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
+  const auto self = shared_from_this();
+  const NodeId node = join.node;
+  if (closed_ || agents_.contains(node)) co_return channel->close();
+  agents_[node] = channel;
+  ++agents_at_[channel->address()];
+  std::unique_ptr<TunnelExit> tunnel;
+  if (rules().store == StoreAt::kLocal)
+    tunnel = std::make_unique<TunnelExit>(channel, store_, [&](std::uint32_t round) {
+      return static_cast<int>(round) == round_ && is_agent(node, channel);
+    });
+  step(FromNode{node, std::move(join)});
+  for (;;) {
+    const Result<std::string> line = co_await channel->receive();
+    const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
+    const bool again = message && std::holds_alternative<Join>(*message);
+    if (!message || again) {
+      const std::string reason = again ? "it joined twice" : message.error().message;
+      spdlog::info("agent at {} is gone: {}", channel->peer(), reason);
+      channel->close();
+      if (is_agent(node, channel)) step(NodeLost{node, reason});  // else it left, or was dropped
+      break;
+    }
+    step(FromNode{node, *message});
+  }
+  if (machine_.ended() && agents_.empty()) close();
+}
+
+void Job::serve_store(tcp::socket socket, std::string_view head) {
+  if (!closed_ && may_enter(socket)) store_.adopt(std::move(socket), head);
+}
+
+asio::awaitable<void> Job::accept_store_clients() {
+  const auto self = shared_from_this();
+  co_await accept_all(store_acceptor_,
+                      [this](tcp::socket socket) { serve_store(std::move(socket), ""); });
+}
+
+bool Job::is_agent(const NodeId& node, const std::shared_ptr<Channel>& channel) const {
+  const auto agent = agents_.find(node);
+  return agent != agents_.end() && agent->second == channel;
+}
+
+void Job::drop(const NodeId& node) {
+  const auto agent = agents_.find(node);
+  if (agent == agents_.end()) return;
+  const auto channel = std::move(agent->second);
+  agents_.erase(agent);
+  if (--agents_at_[channel->address()] == 0) agents_at_.erase(channel->address());
+  channel->close_when_sent();
+}
+
+/// Whoever comes to the store comes from where an agent of the job has come from.
+bool Job::may_enter(const tcp::socket& socket) const {
+  boost::system::error_code gone;
+  const auto remote = socket.remote_endpoint(gone).address();
+  if (gone) return false;
+  const bool direct = rules().store == StoreAt::kLeader;
+  const bool known = agents_at_.contains(remote) || remote == socket.local_endpoint(gone).address();
+  if (direct && known) return true;
+  spdlog::warn("refused a store client from {}: {}", remote.to_string(),
+               direct ? "no node of the job is there" : "with --store local, agents bring them");
+  return false;
+}
+
+asio::awaitable<void> Job::tick_when_due() {
+  const auto self = shared_from_this();
+  while (!closed_) {
+    co_await tick_.async_wait(as_tuple(use_awaitable));
+    if (closed_) co_return;
+    if (Clock::now() < tick_.expiry()) continue;  // step() has moved the time
+    if (machine_.ended()) co_return close();
+    step(Tick{});
+  }
+}
+
+void Job::step(const RoundEvent& event) {
+  const bool had_ended = machine_.ended();
+  for (const RoundAction& action : machine_.step(event, Clock::now())) perform(action);
+  if (machine_.ended() && !had_ended) {
+    tick_.expires_after(kGoodbyeTimeout);
+    return say_ended();
+  }
+  if (machine_.ended()) return;
+  const TimePoint due = machine_.next_tick().value_or(TimePoint::max());
+  if (due != tick_.expiry()) tick_.expires_at(due);
+}
+
+void Job::perform(const RoundAction& action) {
+  match(
+      action,
+      [&](const SendTo& a) {
+        const auto agent = agents_.find(a.node);
+        if (agent != agents_.end()) agent->second->send(encode(a.message));
+      },
+      [&](const DropNode& a) { drop(a.node); },
+      [&](const OpenStore& a) {
+        round_ = a.round;
+        store_.begin_round(a.world_size);
+      });
+}
+
+void Job::say_ended() {
+  if (const auto ended = std::exchange(ended_, {})) ended();
+}
+
+}  // namespace ddprun

@@ -1,0 +1,44 @@
+// StoreBudget: how much memory the store's clients have taken, and may take, together.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace ddprun {
+
+class StoreBudget {
+ public:
+  explicit StoreBudget(std::size_t bytes_max) : bytes_max_{bytes_max} {}
+
+  Result<void> charge(std::size_t bytes) {
+    if (bytes > bytes_max_ - bytes_used_) return refusal(bytes);
+    bytes_used_ += bytes;
+    return {};
+  }
+
+  void release(std::size_t bytes) { bytes_used_ -= bytes; }
+
+  /// What was charged as `before` becomes `after`; nothing changes when it cannot.
+  Result<void> change(std::size_t before, std::size_t after) {
+    if (after > before) return charge(after - before);
+    release(before - after);
+    return {};
+  }
+
+  std::size_t bytes_used() const { return bytes_used_; }
+
+ private:
+  Error refusal(std::size_t bytes) const {
+    return {Error::Kind::kUnavailable, "the store is full: " + std::to_string(bytes_used_) +
+                                           " of " + std::to_string(bytes_max_) +
+                                           " bytes are in use, " + std::to_string(bytes) +
+                                           " more were asked for"};
+  }
+
+  std::size_t bytes_max_;
+  std::size_t bytes_used_ = 0;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,219 @@
+#include "rendezvous/store/store_server.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/asio.hpp"
+#include "rendezvous/store/store_socket.hpp"
+
+namespace ddprun {
+
+using asio::ip::tcp;
+
+namespace {
+
+constexpr std::size_t kEventsPerTurn = 256;
+constexpr std::size_t kScratchBytes = std::size_t{16} << 10;
+
+std::string numeric_address(const tcp::socket& socket) {
+  boost::system::error_code error;
+  const tcp::endpoint peer = socket.remote_endpoint(error);
+  if (error) return "an unknown address";
+  const auto address = peer.address();
+  const bool mapped = address.is_v6() && address.to_v6().is_v4_mapped();
+  return mapped ? asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string()
+                : address.to_string();
+}
+
+}  // namespace
+
+StoreServer::StoreServer(const asio::any_io_executor& executor, StoreLimits limits)
+    : state_{limits}, timer_{executor}, poll_{executor} {}
+
+void StoreServer::adopt(tcp::socket socket, std::string_view already_read) {
+  const std::string address = numeric_address(socket);
+  boost::system::error_code error;
+  const int descriptor = socket.release(error);
+  if (error) return spdlog::debug("store: {} is gone already: {}", address, error.message());
+  const ClientId id = ++last_id_;
+  auto connection = std::make_unique<StoreSocket>(descriptor, poll_, id, address, state_);
+  if (!poll_.watch(descriptor, id))
+    return spdlog::warn("store: cannot serve {}: {}", address, std::strerror(errno));
+  received(*connections_.emplace(id, std::move(connection)).first->second, already_read);
+  flush_touched();
+  const StoreConnection* const still = find(id);
+  if (still != nullptr && !still->session().validated()) expect_validate(id);
+  expect_turn();
+}
+
+StoreConnection& StoreServer::adopt(const MakeConnection& make) {
+  const ClientId id = ++last_id_;
+  StoreConnection& connection = *connections_.emplace(id, make(id, state_)).first->second;
+  expect_validate(id);
+  return connection;
+}
+
+void StoreServer::received(StoreConnection& connection, std::string_view bytes) {
+  served(connection, connection.received(bytes));
+}
+
+void StoreServer::flush() {
+  flush_touched();
+  expect_turn();
+}
+
+void StoreServer::go_on_soon(StoreConnection& connection) {
+  give_turn(connection);
+  expect_turn();
+}
+
+void StoreServer::begin_round(std::size_t world_size) {
+  close();
+  state_.store.clear();
+  state_.epochs = InitEpochs{world_size};
+}
+
+void StoreServer::close() {
+  while (!connections_.empty()) close_connection(connections_.begin()->first);
+  queue_.clear();
+  touched_.clear();
+  newcomers_.clear();
+  timer_.cancel();
+}
+
+StoreConnection* StoreServer::find(ClientId id) const {
+  const auto found = connections_.find(id);
+  return found == connections_.end() ? nullptr : found->second.get();
+}
+
+void StoreServer::take_turn() {
+  std::array<epoll_event, kEventsPerTurn> events;
+  for (const epoll_event& event : poll_.take(events)) {
+    if (StoreConnection* connection = find(event.data.u64)) {
+      connection->notice(event.events);
+      give_turn(*connection);
+    }
+  }
+  std::array<char, kScratchBytes> scratch;
+  for (const ClientId id : std::exchange(queue_, {})) {
+    if (StoreConnection* connection = find(id)) {
+      connection->queued = false;
+      served(*connection, connection->read(scratch));
+    }
+  }
+  flush_touched();
+  expect_turn();
+}
+
+void StoreServer::give_turn(StoreConnection& connection) {
+  if (!std::exchange(connection.queued, true)) queue_.push_back(connection.session().id());
+}
+
+// There is nothing to expect without sockets and turns: the event loop may end then.
+void StoreServer::expect_turn() {
+  if (!queue_.empty()) {
+    if (std::exchange(turn_posted_, true)) return;
+    asio::post(timer_.get_executor(), [this, alive = std::weak_ptr{alive_}] {
+      if (alive.expired()) return;
+      turn_posted_ = false;
+      take_turn();
+    });
+  } else if (!poll_.empty() && !std::exchange(polling_, true)) {
+    poll_.async_wait([this, alive = std::weak_ptr{alive_}](const boost::system::error_code&) {
+      if (alive.expired()) return;
+      polling_ = false;
+      take_turn();
+    });
+  }
+}
+
+void StoreServer::served(StoreConnection& connection, const Result<void>& result) {
+  touch(connection);
+  if (!result) {
+    log_refusal(connection, result.error().message);
+    close_connection(connection.session().id());
+  } else if (connection.gone()) {
+    spdlog::debug("store: {} has disconnected", connection.session().address());
+    close_connection(connection.session().id());
+  }
+  if (!state_.store.has_ready()) return;
+  for (const ClientId id : state_.store.take_ready()) {
+    StoreConnection* const woken = find(id);
+    if (woken == nullptr) continue;
+    woken->session().settle();
+    touch(*woken);
+  }
+}
+
+void StoreServer::touch(StoreConnection& connection) {
+  if (!std::exchange(connection.touched, true)) touched_.push_back(connection.session().id());
+}
+
+void StoreServer::flush_touched() {
+  for (const ClientId id : std::exchange(touched_, {})) {
+    StoreConnection* const connection = find(id);
+    if (connection == nullptr) continue;
+    connection->touched = false;
+    connection->flush();
+    if (connection->gone()) {
+      close_connection(id);
+    } else if (connection->unfinished()) {
+      give_turn(*connection);
+    }
+  }
+}
+
+void StoreServer::close_connection(ClientId id) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  const auto connection = std::move(found->second);  // its end may be told to somebody
+  connections_.erase(found);
+}
+
+void StoreServer::log_refusal(StoreConnection& connection, std::string_view reason) {
+  const auto left_out = log_gate_.pass(std::chrono::steady_clock::now());
+  if (!left_out) return;
+  if (*left_out > 0) spdlog::info("store: closed {} more connections that misbehaved", *left_out);
+  spdlog::info("store: closed the connection of {}: {}", connection.session().address(), reason);
+}
+
+void StoreServer::expect_validate(ClientId id) {
+  newcomers_.push_back({id, std::chrono::steady_clock::now() + state_.limits.validate_timeout});
+  drop_silent_newcomers();
+  watch_newcomers();
+}
+
+void StoreServer::drop_silent_newcomers() {
+  const auto now = std::chrono::steady_clock::now();
+  while (!newcomers_.empty()) {
+    const Newcomer oldest = newcomers_.front();
+    const auto found = connections_.find(oldest.id);
+    const bool settled = found == connections_.end() || found->second->session().validated();
+    const bool too_many = newcomers_.size() > state_.limits.unvalidated_max;
+    if (!settled && !too_many && oldest.deadline > now) return;
+    newcomers_.pop_front();
+    if (settled) continue;
+    log_refusal(*found->second, too_many ? "too many connections have not begun to speak"
+                                         : "it did not begin to speak in time");
+    close_connection(oldest.id);
+  }
+}
+
+void StoreServer::watch_newcomers() {
+  if (timer_runs_ || newcomers_.empty()) return;
+  timer_runs_ = true;
+  timer_.expires_at(newcomers_.front().deadline);
+  timer_.async_wait([this, alive = std::weak_ptr{alive_}](const boost::system::error_code&) {
+    if (alive.expired()) return;
+    timer_runs_ = false;
+    drop_silent_newcomers();
+    watch_newcomers();
+  });
+}
+
+}  // namespace ddprun

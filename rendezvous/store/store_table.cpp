@@ -1,0 +1,148 @@
+#include "rendezvous/store/store_table.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace ddprun {
+
+namespace {
+
+constexpr std::size_t kValueBytesMax = std::numeric_limits<std::uint32_t>::max() / 2;
+
+// What the allocator and the table add to a block: 8 and up to 15 bytes, 9 bytes at a load of
+// 7/16 to 7/8.
+constexpr std::size_t kBlockOverhead = 32;
+
+void copy(char* to, std::string_view from) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size());
+}
+
+}  // namespace
+
+StoredPair::StoredPair(const StoreKey& key, std::string_view value)
+    : block_{
+          std::make_unique_for_overwrite<char[]>(sizeof(Sizes) + key.name.size() + value.size())} {
+  const auto value_bytes = static_cast<std::uint32_t>(value.size());
+  new (block_.get())
+      Sizes{static_cast<std::uint32_t>(key.name.size()), value_bytes, value_bytes, key.space};
+  copy(block_.get() + sizeof(Sizes), key.name);
+  copy(value_begin(), value);
+}
+
+StoreKey StoredPair::key() const {
+  return {{block_.get() + sizeof(Sizes), sizes().key}, sizes().space};
+}
+
+std::string_view StoredPair::value() const { return {value_begin(), sizes().value}; }
+
+std::size_t StoredPair::cost(std::size_t key_bytes, std::size_t value_room) {
+  return sizeof(Sizes) + key_bytes + value_room + kBlockOverhead;
+}
+
+std::uint32_t StoredPair::room_for(std::size_t bytes, bool growing) const {
+  const std::size_t room = sizes().value_room;
+  const bool fits = bytes <= room;
+  const bool wasteful = !growing && room > 2 * bytes + 64;
+  if (fits && !wasteful) return sizes().value_room;
+  return static_cast<std::uint32_t>(growing ? std::max(bytes, 2 * room) : bytes);
+}
+
+void StoredPair::move_to_room(std::uint32_t room, std::uint32_t bytes_kept) const {
+  const Sizes old = sizes();
+  auto block = std::make_unique_for_overwrite<char[]>(sizeof(Sizes) + old.key + room);
+  new (block.get()) Sizes{old.key, bytes_kept, room, old.space};
+  std::memcpy(block.get() + sizeof(Sizes), block_.get() + sizeof(Sizes),
+              std::size_t{old.key} + bytes_kept);
+  block_ = std::move(block);
+}
+
+void StoredPair::assign(std::string_view value, std::uint32_t room) const {
+  if (room != sizes().value_room) move_to_room(room, 0);
+  copy(value_begin(), value);
+  const_cast<StoredPair*>(this)->sizes().value = static_cast<std::uint32_t>(value.size());
+}
+
+void StoredPair::append(std::string_view value, std::uint32_t room) const {
+  if (room != sizes().value_room) move_to_room(room, sizes().value);
+  copy(value_begin() + sizes().value, value);
+  const_cast<StoredPair*>(this)->sizes().value += static_cast<std::uint32_t>(value.size());
+}
+
+std::optional<std::string_view> StoreTable::find(const StoreKey& key) const {
+  const auto found = pairs_.find(key);
+  if (found == pairs_.end()) return std::nullopt;
+  return found->value();
+}
+
+Result<StoreTable::Outcome> StoreTable::put(const StoreKey& key, std::string_view value) {
+  const auto found = pairs_.find(key);
+  if (found == pairs_.end()) return create(key, value);
+  const auto room = charge_room(*found, value.size(), false);
+  if (!room) return room.error();
+  found->assign(value, *room);
+  return Outcome::kChanged;
+}
+
+Result<StoreTable::Outcome> StoreTable::append(const StoreKey& key, std::string_view value) {
+  const auto found = pairs_.find(key);
+  if (found == pairs_.end()) return create(key, value);
+  const auto room = charge_room(*found, found->value().size() + value.size(), true);
+  if (!room) return room.error();
+  found->append(value, *room);
+  return Outcome::kChanged;
+}
+
+Result<StoreTable::Outcome> StoreTable::create(const StoreKey& key, std::string_view value) {
+  const auto charged = budget_.charge(StoredPair::cost(key.name.size(), value.size()));
+  if (!charged) return charged.error();
+  pairs_.emplace(key, value);
+  ++sizes_[key.space];
+  return Outcome::kCreated;
+}
+
+Result<std::uint32_t> StoreTable::charge_room(const StoredPair& pair, std::size_t bytes,
+                                              bool growing) {
+  if (bytes > kValueBytesMax) {
+    return Error{Error::Kind::kInvalid, "a value would grow to " + std::to_string(bytes) +
+                                            " bytes, more than the store can hold"};
+  }
+  const std::uint32_t room = pair.room_for(bytes, growing);
+  const auto charged = budget_.change(pair.cost(), StoredPair::cost(pair.key().name.size(), room));
+  if (!charged) return charged.error();
+  return room;
+}
+
+bool StoreTable::erase(const StoreKey& key) {
+  const auto found = pairs_.find(key);
+  if (found == pairs_.end()) return false;
+  budget_.release(found->cost());
+  --sizes_[key.space];
+  pairs_.erase(found);
+  return true;
+}
+
+void StoreTable::erase_space(std::uint32_t space) {
+  boost::unordered::erase_if(pairs_, [&](const StoredPair& pair) {
+    const bool chosen = pair.key().space == space;
+    if (chosen) budget_.release(pair.cost());
+    return chosen;
+  });
+  sizes_.erase(space);
+}
+
+void StoreTable::clear() {
+  for (const StoredPair& pair : pairs_) budget_.release(pair.cost());
+  pairs_ = {};
+  sizes_.clear();
+}
+
+std::size_t StoreTable::size(std::uint32_t space) const {
+  const auto of = [&](std::uint32_t which) {
+    const auto found = sizes_.find(which);
+    return found == sizes_.end() ? 0 : found->second;
+  };
+  return of(0) + (space == 0 ? 0 : of(space));
+}
+
+}  // namespace ddprun

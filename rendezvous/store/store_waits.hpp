@@ -1,0 +1,63 @@
+// StoreWaits: who waits for which key.
+//
+// A client waits for a set of keys; each is ticked off the first time it is written, and the
+// client is ready when the last one is. Whether a key exists already is the store's to know.
+// Giving up a wait takes time in proportion to its keys, however many others wait for the same.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.hpp"
+#include "rendezvous/store/store_budget.hpp"
+#include "rendezvous/store/store_key.hpp"
+
+namespace ddprun {
+
+using ClientId = std::uint64_t;
+
+class StoreWaits {
+ public:
+  explicit StoreWaits(StoreBudget& budget) : budget_{budget} {}
+
+  /// `client` waits for all of `keys` (not empty). It gives up what it waited for before.
+  Result<void> park(ClientId client, std::span<const StoreKey> keys);
+  bool waits(ClientId client) const { return waits_.contains(client); }
+  void forget(ClientId client);
+  void clear();
+
+  /// Ticks `key` off for everyone; who has become ready is added to `ready`, the oldest first.
+  void tick_all(const StoreKey& key, std::vector<ClientId>& ready);
+
+  /// The same, but only until one client has become ready.
+  void tick_until_one(const StoreKey& key, std::vector<ClientId>& ready);
+
+ private:
+  struct Wait;
+  struct Tick;
+  using Line = boost::intrusive::list<Tick, boost::intrusive::constant_time_size<false>>;
+  using Lines = std::unordered_map<OwnedStoreKey, Line, StoreKeyHash, StoreKeyEqual>;
+  struct Tick : boost::intrusive::list_base_hook<
+                    boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    Wait* wait = nullptr;
+    Lines::value_type* line = nullptr;
+  };
+  struct Wait {
+    ClientId client;
+    std::size_t outstanding;
+    std::vector<Tick> ticks;
+    std::size_t cost;
+  };
+
+  bool tick_first(Line& line, std::vector<ClientId>& ready);
+  void end(Wait& wait);
+
+  StoreBudget& budget_;
+  Lines lines_;  // none is empty
+  std::unordered_map<ClientId, Wait> waits_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,15 @@
+#include "rendezvous/wire/job_terms.hpp"
+
+namespace ddprun {
+
+JobTerms terms_of(const RoundRules& rules) {
+  return {rules.nodes_min,
+          rules.nodes_max,
+          rules.restarts_max,
+          rules.last_call_timeout.count(),
+          rules.join_timeout.count(),
+          rules.heartbeat_timeout.count(),
+          rules.store};
+}
+
+}  // namespace ddprun

@@ -1,0 +1,289 @@
+#include "launcher/hosts/hosts_machine.hpp"
+
+#include <csignal>
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Hosts h1, h2, ... and what the machine wants of them, told as words.
+class HostsFixture {
+ protected:
+  void hosts(int n, int nodes_min = 0) {
+    HostsRules rules{.nodes_min = nodes_min == 0 ? n : nodes_min,
+                     .ssh = {{"ssh"}, "/opt/ddprun"},
+                     .version = "1.0",
+                     .shutdown_timeout = 30s};
+    for (int i = 1; i <= n; ++i) rules.hosts.push_back({"h" + std::to_string(i), {}});
+    machine_.emplace(std::move(rules));
+  }
+  std::string step(const HostsEvent& event) {
+    std::string said;
+    for (const HostsAction& action : machine_->step(event, now_))
+      said += (said.empty() ? "" : ", ") + word(action);
+    return said;
+  }
+  std::string after(std::chrono::milliseconds time) {
+    now_ += time;
+    const auto due = machine_->next_alarm();
+    return due && now_ >= *due ? step(HostsAlarm{}) : "";
+  }
+  std::string hello(int host, std::string version = "1.0") {
+    return step(HostSaid{host - 1, HostHello{kHostProtocol, std::move(version)}});
+  }
+  std::string listening(int host) {
+    return step(HostSaid{host - 1, HostListening{"10.0.0.1", 400}});
+  }
+  std::string ended(int host, int code, bool began = true, bool verdict = true) {
+    return step(HostSaid{host - 1, HostEnded{code, began, verdict}});
+  }
+  std::string gone(int host, int code = 0, std::vector<std::string> words = {}) {
+    return step(HostGone{host - 1, {.code = code}, std::move(words)});
+  }
+  /// All of them run, and h1 leads.
+  void run(int n, int nodes_min = 0) {
+    hosts(n, nodes_min);
+    step(Begin{});
+    for (int i = 1; i <= n; ++i) hello(i);
+    listening(1);
+  }
+
+ private:
+  std::string name(int host) const { return "h" + std::to_string(host + 1); }
+  std::string word(const HostsAction& action) const {
+    if (const auto* a = std::get_if<Connect>(&action)) return "connect " + name(a->host);
+    if (const auto* a = std::get_if<StartAgent>(&action))
+      return (a->leads ? "lead " : "start ") + name(a->host) +
+             (a->leads ? "" : " at " + a->coordinator.host);
+    if (const auto* a = std::get_if<PassSignal>(&action))
+      return "signal " + std::to_string(a->signal) + " " + name(a->host);
+    if (const auto* a = std::get_if<KillSsh>(&action)) return "kill " + name(a->host);
+    if (const auto* a = std::get_if<Complain>(&action)) return "'" + a->text + "'";
+    return "exit " + std::to_string(std::get<Finish>(action).code);
+  }
+
+  std::optional<HostsMachine> machine_;
+  TimePoint now_{};
+};
+
+TEST_CASE_METHOD(HostsFixture, "all hosts are connected to at once, and the first one leads") {
+  hosts(3);
+  CHECK(step(Begin{}) == "connect h1, connect h2, connect h3");
+  CHECK(hello(2).empty());
+  CHECK(hello(1) == "lead h1");
+  CHECK(listening(1) == "start h2 at 10.0.0.1");
+  CHECK(hello(3) == "start h3 at 10.0.0.1");
+}
+
+TEST_CASE_METHOD(HostsFixture, "the job's exit code is the leader's") {
+  run(2);
+  CHECK(ended(2, 3).empty());
+  CHECK(ended(1, 3).empty());
+  CHECK(gone(2, 3).empty());
+  CHECK(gone(1, 3) == "exit 3");
+  run(2);
+  ended(1, 0);
+  gone(1);
+  ended(2, 7);
+  CHECK(gone(2, 7) == "exit 0");
+}
+
+TEST_CASE_METHOD(HostsFixture, "64 hosts at a time are connected to") {
+  hosts(70);
+  const std::string first = step(Begin{});
+  CHECK_THAT(first, contains("connect h64"));
+  CHECK(first.find("connect h65") == std::string::npos);
+  CHECK(hello(5) == "connect h65");
+  CHECK(hello(1) == "connect h66, lead h1");
+  CHECK_THAT(gone(2, 255), contains("cannot reach h2"));
+}
+
+TEST_CASE_METHOD(HostsFixture, "a host that cannot be had ends a job that needs all") {
+  hosts(3);
+  step(Begin{});
+  hello(1);
+  hello(3);
+  const std::string said =
+      gone(2, 255, {"ssh: Could not resolve hostname h2: Name or service not known"});
+  CHECK_THAT(said, contains("'no host is known by the name h2"));
+  CHECK_THAT(said, contains("'2 of 3 hosts are left, and the job needs 3"));
+  CHECK_THAT(said, contains("kill h3, signal 15 h1"));
+  CHECK(gone(3).empty());
+  CHECK(ended(1, 143, true, false).empty());
+  CHECK(gone(1, 143) == "exit 69");
+}
+
+TEST_CASE_METHOD(HostsFixture, "a job that needs fewer goes on without a host") {
+  hosts(3, 2);
+  step(Begin{});
+  hello(2);
+  hello(3);
+  SECTION("that was to lead: the next one does") {
+    const std::string said = gone(1, 127);
+    CHECK_THAT(said, contains("ddprun is not at /opt/ddprun on h1: --remote-path says where"));
+    CHECK_THAT(said, contains("lead h2"));
+    CHECK(listening(2) == "start h3 at 10.0.0.1");
+    ended(2, 0);
+    ended(3, 0);
+    gone(3);
+    CHECK(gone(2) == "exit 0");
+  }
+  SECTION("that is lost in the middle") {
+    hello(1);
+    listening(1);
+    CHECK(gone(2, 255) == "'h2 is lost: its agent was killed, or the connection to it has ended'");
+    ended(1, 0);
+    ended(3, 0);
+    gone(1);
+    CHECK(gone(3) == "exit 0");
+  }
+}
+
+TEST_CASE_METHOD(HostsFixture, "with too few hosts left the job is stopped") {
+  run(3, 2);
+  gone(3, 255);
+  const std::string said = gone(2, 255);
+  CHECK_THAT(said, contains("'1 of 3 hosts is left, and the job needs 2"));
+  CHECK_THAT(said, contains("signal 15 h1"));
+  ended(1, 143, true, false);
+  CHECK(gone(1) == "exit 75");
+}
+
+TEST_CASE_METHOD(HostsFixture, "the job does not outlive the host of its coordinator") {
+  run(3, 2);
+  const std::string said = gone(1, 255);
+  CHECK_THAT(said, contains("'h1 hosted the coordinator: without it the job cannot go on'"));
+  CHECK_THAT(said, contains("signal 15 h2, signal 15 h3"));
+  gone(2);
+  CHECK(gone(3) == "exit 69");
+}
+
+TEST_CASE_METHOD(HostsFixture, "another version on a host is told, with both numbers") {
+  hosts(2, 1);
+  step(Begin{});
+  const std::string said = hello(1, "0.9");
+  CHECK_THAT(said, contains("/opt/ddprun on h1 is ddprun 0.9, and this is 1.0"));
+  CHECK_THAT(said, contains("kill h1"));
+  CHECK(hello(2) == "lead h2");
+  CHECK(gone(1, 255).empty());
+}
+
+TEST_CASE_METHOD(HostsFixture, "a host without what the job needs gives it its exit code") {
+  run(2);
+  const std::string said = ended(2, 127, false, false);
+  CHECK_THAT(said, contains("1 of 2 hosts is left"));
+  CHECK_THAT(said, contains("signal 15 h1"));
+  gone(2, 127);
+  ended(1, 143, true, false);
+  CHECK(gone(1) == "exit 127");
+}
+
+TEST_CASE_METHOD(HostsFixture, "an agent that ends alone is missed once the leader goes on") {
+  run(2);
+  CHECK(ended(2, 69, true, false).empty());
+  CHECK(gone(2, 69).empty());
+  CHECK(after(kLeaderDelay - 1ms).empty());
+  CHECK_THAT(after(1ms), contains("1 of 2 hosts is left"));
+}
+
+TEST_CASE_METHOD(HostsFixture, "an agent that knows the verdict may end long before the leader") {
+  run(2);
+  ended(2, 3);
+  gone(2, 3);
+  CHECK(after(20s).empty());
+  ended(1, 3);
+  CHECK(gone(1, 3) == "exit 3");
+}
+
+TEST_CASE_METHOD(HostsFixture, "an interrupt goes to all agents, and once more each time") {
+  run(2);
+  CHECK(step(Interrupt{SIGINT}) == "signal 2 h1, signal 2 h2");
+  CHECK(step(Interrupt{SIGINT}) == "signal 2 h1, signal 2 h2");
+  ended(2, 130, true, false);
+  gone(2);
+  CHECK(step(Interrupt{SIGINT}) == "signal 2 h1");
+  ended(1, 130, true, false);
+  CHECK(gone(1) == "exit 130");
+}
+
+TEST_CASE_METHOD(HostsFixture, "an interrupt before anything has begun leaves no host behind") {
+  hosts(66);
+  step(Begin{});
+  const std::string said = step(Interrupt{SIGTERM});
+  CHECK_THAT(said, contains("kill h64"));
+  CHECK(said.find("h65") == std::string::npos);
+  for (int i = 1; i < 64; ++i) CHECK(gone(i, 255).empty());
+  CHECK(gone(64, 255) == "exit 143");
+}
+
+TEST_CASE_METHOD(HostsFixture, "signals that do not stop the job are handed on") {
+  run(2);
+  CHECK(step(Interrupt{SIGUSR1, false}) == "signal 10 h1, signal 10 h2");
+  ended(2, 0);
+  gone(2);
+  ended(1, 0);
+  CHECK(gone(1) == "exit 0");
+}
+
+TEST_CASE_METHOD(HostsFixture, "a host that never answers is given up after a minute") {
+  hosts(2, 1);
+  step(Begin{});
+  hello(1);
+  CHECK(after(kAnswerTimeout) ==
+        "'h1 has not said within 60 s where its coordinator listens', kill h1, "
+        "'no agent has answered on h2 within 60 s', kill h2, "
+        "'0 of 2 hosts are left, and the job needs 1 (--nnodes MIN:MAX allows for fewer): stopping "
+        "it', kill h2, signal 15 h1");
+  gone(1);
+  CHECK(gone(2) == "exit 69");
+}
+
+TEST_CASE_METHOD(HostsFixture, "agents that do not end when told are left to themselves") {
+  run(2);
+  step(Interrupt{SIGTERM});
+  ended(1, 143, true, false);
+  gone(1);
+  CHECK(after(30s + kStopReserve) == "'h2 has not ended in time: it is left to itself', kill h2");
+  CHECK(gone(2) == "exit 143");
+}
+
+TEST_CASE_METHOD(HostsFixture, "who still has something to say is waited for") {
+  run(2);
+  ended(1, 0);
+  gone(1);
+  for (int i = 0; i < 10; ++i) {
+    CHECK(after(kStopReserve - 1s).empty());
+    step(HostSaid{1, HostOutput{}});
+  }
+  CHECK_THAT(after(kStopReserve + 30s), contains("kill h2"));
+}
+
+TEST_CASE_METHOD(HostsFixture, "the fourth interrupt waits for nobody") {
+  run(2);
+  for (int i = 0; i < 3; ++i) CHECK(step(Interrupt{SIGINT}) == "signal 2 h1, signal 2 h2");
+  CHECK_THAT(step(Interrupt{SIGINT}), contains("kill h1"));
+  gone(1);
+  CHECK(gone(2) == "exit 130");
+}
+
+TEST_CASE_METHOD(HostsFixture, "hosts that were not there in time are not needed after the end") {
+  hosts(2, 1);
+  step(Begin{});
+  hello(1);
+  listening(1);
+  CHECK(ended(1, 0) == "kill h2");
+  gone(1);
+  CHECK(gone(2, 255) == "exit 0");
+}
+
+TEST_CASE_METHOD(HostsFixture, "a host that sends nonsense is given up") {
+  run(2, 1);
+  CHECK(step(HostBabbles{1, "malformed"}) == "'what h2 sends makes no sense: malformed', kill h2");
+  CHECK(gone(2).empty());
+}
+
+}  // namespace
+}  // namespace ddprun

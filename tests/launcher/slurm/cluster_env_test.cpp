@@ -1,0 +1,225 @@
+#include "launcher/slurm/cluster_env.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <map>
+
+#include "launcher/commands/command_line.hpp"
+#include "launcher/run/exit_code.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace ddprun {
+namespace {
+
+using Words = std::vector<std::string>;
+using Variables = std::map<std::string, std::string>;
+
+// As a task on the third node of three found it (Slurm 22.05).
+const Variables kSlurmTask{
+    {"SLURM_JOB_ID", "12"},         {"SLURM_STEP_ID", "0"},       {"SLURM_STEP_NODELIST", "h[0-2]"},
+    {"SLURM_STEP_NUM_NODES", "3"},  {"SLURM_JOB_NUM_NODES", "3"}, {"SLURM_NODEID", "2"},
+    {"SLURM_GTIDS", "2"},           {"SLURM_CPUS_ON_NODE", "4"},  {"SLURM_GPUS_ON_NODE", "2"},
+    {"CUDA_VISIBLE_DEVICES", "0,1"}};
+const Variables kBatchScript{{"SLURM_JOB_ID", "12"},         {"SLURM_JOB_NUM_NODES", "2"},
+                             {"SLURM_NODEID", "0"},          {"SLURM_PROCID", "0"},
+                             {"SLURM_NTASKS_PER_NODE", "4"}, {"SLURM_CPUS_ON_NODE", "72"}};
+// mpirun -N 1 of Open MPI 4.1.
+const Variables kOpenMpi{
+    {"OMPI_COMM_WORLD_SIZE", "2"},
+    {"OMPI_COMM_WORLD_RANK", "1"},
+    {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"},
+    {"PMIX_NAMESPACE", "807600129"},
+    {"OMPI_MCA_orte_hnp_uri", "8076.0;tcp://10.77.0.1,192.0.2.2:49301;tcp6://[fd00::2]:5"}};
+
+class ClusterFixture {
+ protected:
+  ClusterFixture() { std::ofstream{folder_.path() / "train"}; }
+
+  void in(Variables variables) { variables_ = std::move(variables); }
+  Result<CommandLine> parse(Words options) {
+    const auto environment = [this](const std::string& name) {
+      const auto found = variables_.find(name);
+      return found == variables_.end() ? std::nullopt : std::optional{found->second};
+    };
+    options.insert(options.end(), {"--no-python", "/bin/true"});
+    return parse_command_line(options, {environment, [] { return 8; }, [] { return 0; }});
+  }
+  Launch launch(const Words& options = {}) {
+    const auto parsed = parse(options);
+    if (!parsed) FAIL(parsed.error().message);
+    REQUIRE(std::holds_alternative<Launch>(*parsed));
+    return std::get<Launch>(*parsed);
+  }
+  LaunchSpec spec(const Words& options = {}) { return launch(options).spec; }
+  SlurmStart start(const Words& options = {}) {
+    const auto parsed = parse(options);
+    if (!parsed) FAIL(parsed.error().message);
+    REQUIRE(std::holds_alternative<SlurmStart>(*parsed));
+    return std::get<SlurmStart>(*parsed);
+  }
+  std::string error(const Words& options = {}) {
+    const auto parsed = parse(options);
+    REQUIRE(parsed.has_error());
+    return parsed.error().message;
+  }
+
+  ScratchFolder folder_;
+  Variables variables_;
+};
+
+TEST_CASE_METHOD(ClusterFixture, "a Slurm step tells nodes, rank, endpoint and run id") {
+  in(kSlurmTask);
+  const LaunchSpec s = spec();
+  CHECK(s.rules.nodes_min == 3);
+  CHECK(s.rules.nodes_max == 3);
+  CHECK(s.node_rank == 2);
+  CHECK(s.coordinator.host == "h0");
+  CHECK(s.coordinator.port == 16'384 + 12 * 4);
+  CHECK(s.rules.run_id == "12.0");
+  CHECK(s.hosting == Hosting::kElsewhere);
+  CHECK(s.preempt_signals == std::vector{SIGUSR1, SIGTERM});
+  variables_["SLURM_NODEID"] = "0";
+  CHECK(spec().hosting == Hosting::kHere);
+  CHECK_THAT(launch().cluster,
+             contains("Slurm job 12: node 0 of 3, coordinator at h0:16432, run id 12.0"));
+}
+
+TEST_CASE_METHOD(ClusterFixture, "a requeued job has another run id, another step another port") {
+  in(kSlurmTask);
+  variables_["SLURM_RESTART_COUNT"] = "1";
+  CHECK(spec().rules.run_id == "12.1");
+  variables_["SLURM_STEP_ID"] = "1";
+  CHECK(spec().coordinator.port == 16'384 + 12 * 4 + 1);
+  variables_["SLURM_JOB_ID"] = "13";
+  CHECK(spec().coordinator.port == 16'384 + 13 * 4 + 1);
+}
+
+TEST_CASE_METHOD(ClusterFixture, "an option given by hand wins over Slurm") {
+  in(kSlurmTask);
+  const LaunchSpec elastic = spec({"--nnodes", "2:8", "--rdzv-id", "mine"});
+  CHECK(elastic.rules.nodes_min == 2);
+  CHECK(elastic.rules.nodes_max == 3);  // more cannot come
+  CHECK(elastic.rules.run_id == "mine");
+  const LaunchSpec by_hand =
+      spec({"--nnodes=3", "--rdzv-backend=c10d", "--rdzv-endpoint=h1:29500"});
+  CHECK(by_hand.coordinator.host == "h1");
+  CHECK(by_hand.coordinator.port == 29'500);
+  CHECK(by_hand.hosting == Hosting::kAtEndpoint);
+  CHECK(by_hand.node_rank == -1);
+  const LaunchSpec fixed = spec({"--master-addr", "h0"});
+  CHECK(fixed.node_rank == 2);
+  CHECK(fixed.coordinator.host == "h0");
+  CHECK(fixed.hosting == Hosting::kElsewhere);
+  CHECK(spec({"--preempt-signal", ""}).preempt_signals.empty());
+  CHECK_THAT(error({"--nnodes", "4"}),
+             contains("--nnodes '4': Slurm job 12 has started ddprun on 3"));
+}
+
+TEST_CASE_METHOD(ClusterFixture, "with --no-slurm or --standalone, Slurm's nodes are left alone") {
+  in(kSlurmTask);
+  CHECK(spec({"--no-slurm"}).rules.nodes_max == 1);
+  CHECK(spec({"--no-slurm"}).rules.run_id == "none");
+  CHECK(spec({"--no-slurm"}).preempt_signals.empty());
+  CHECK(spec({"--standalone"}).rules.nodes_max == 1);
+}
+
+TEST_CASE_METHOD(ClusterFixture, "auto and gpu count what Slurm grants") {
+  in(kSlurmTask);
+  CHECK(spec({"--nproc-per-node", "gpu"}).workers == 2);
+  variables_["CUDA_VISIBLE_DEVICES"] = "1";
+  CHECK(spec({"--nproc-per-node", "auto"}).workers == 1);
+  variables_.erase("SLURM_GPUS_ON_NODE");
+  CHECK(spec({"--nproc-per-node", "auto"}).workers == 4);  // SLURM_CPUS_ON_NODE
+}
+
+TEST_CASE_METHOD(ClusterFixture, "several ddprun on one node are told which option to change") {
+  in(kSlurmTask);
+  variables_["SLURM_GTIDS"] = "0,1,2,3";
+  CHECK_THAT(error(), contains("srun has started 4 ddprun on this node"));
+  CHECK_THAT(error(), contains("--ntasks-per-node=1"));
+  in(kOpenMpi);
+  variables_["OMPI_COMM_WORLD_LOCAL_SIZE"] = "2";
+  CHECK_THAT(error(), contains("mpirun has started 2 ddprun on this node"));
+  CHECK_THAT(error(), contains("-N 1"));
+}
+
+TEST_CASE_METHOD(ClusterFixture, "a batch script on several nodes starts all of them by one srun") {
+  in(kBatchScript);
+  const SlurmStart all = start({"--nnodes=2", "--nproc_per_node=4"});
+  CHECK(all.nodes == 2);
+  CHECK_FALSE(all.no_kill);
+  CHECK(start().nodes == 2);
+  const Words command = srun_command(all, "/usr/bin/ddprun", "ddprun-1");
+  CHECK(command.front() == "srun");
+  const auto own = std::ranges::find(command, "/usr/bin/ddprun");
+  CHECK(Words(own, command.end()) ==
+        Words{"/usr/bin/ddprun", "--nnodes=2", "--nproc_per_node=4", "--no-python", "/bin/true"});
+  CHECK(std::ranges::count(command, "--ntasks-per-node=1") == 1);
+}
+
+TEST_CASE_METHOD(ClusterFixture, "with MIN below MAX, or with spares, the step outlives a node") {
+  in(kBatchScript);
+  variables_["SLURM_JOB_NUM_NODES"] = "5";
+  CHECK(start({"--nnodes", "2:4"}).nodes == 5);
+  CHECK(start({"--nnodes", "2:4"}).no_kill);
+  CHECK(start({"--nnodes", "4:4"}).no_kill);
+  CHECK(start({"--nnodes", "4"}).nodes == 4);
+  CHECK_FALSE(start({"--nnodes", "4"}).no_kill);
+  CHECK_THAT(error({"--nnodes", "6"}), contains("ask sbatch for --nodes=6"));
+}
+
+TEST_CASE_METHOD(ClusterFixture, "a batch script's job on one node runs right there") {
+  in(kBatchScript);
+  CHECK(spec({"--nnodes=1"}).rules.run_id == "12.0");
+  CHECK(spec({"--standalone"}).preempt_signals == std::vector{SIGUSR1, SIGTERM});
+  CHECK(spec({"--nnodes=2", "--node-rank=1", "--master-addr=h0"}).node_rank == 1);
+  variables_["SLURM_JOB_NUM_NODES"] = "1";
+  CHECK(spec().rules.nodes_max == 1);
+}
+
+TEST_CASE_METHOD(ClusterFixture, "mistakes are found before srun is") {
+  in(kBatchScript);
+  CHECK_THAT(error({"--nproc-per-node", "x"}), contains("--nproc-per-node 'x'"));
+}
+
+TEST_CASE("sbatch's options for tasks are kept from the step") {
+  CHECK(srun_environment({"PATH=/bin", "SLURM_NTASKS_PER_NODE=4", "SLURM_JOB_ID=1",
+                          "SLURM_CPUS_PER_TASK=18", "SLURM_NTASKS=8"}) ==
+        Words{"PATH=/bin", "SLURM_JOB_ID=1"});
+}
+
+TEST_CASE("the step is found by its name") {
+  const std::string listed = "12.batch batch\n12.0 ddprun-7\n12.1 ddprun-77\n";
+  CHECK(step_named("ddprun-77", listed) == "12.1");
+  CHECK_FALSE(step_named("ddprun-8", listed).has_value());
+}
+
+TEST_CASE_METHOD(ClusterFixture, "mpirun tells nodes and ranks; they meet where mpirun runs") {
+  in(kOpenMpi);
+  const LaunchSpec s = spec();
+  CHECK(s.rules.nodes_max == 2);
+  CHECK(s.node_rank == 1);
+  CHECK(s.coordinator.host == "10.77.0.1");
+  CHECK(s.hosting == Hosting::kAtEndpoint);
+  CHECK(s.rules.run_id == "807600129");
+  CHECK(s.preempt_signals.empty());
+  variables_.erase("OMPI_MCA_orte_hnp_uri");
+  CHECK_THAT(error(), contains("Open MPI does not tell where the first node is"));
+  CHECK(spec({"--rdzv-backend=c10d", "--rdzv-endpoint=h0:29400"}).rules.nodes_max == 2);
+}
+
+TEST_CASE_METHOD(ClusterFixture, "MPICH tells nodes and ranks; the endpoint has to be given") {
+  in({{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}});
+  const LaunchSpec s = spec({"--master-addr", "h0"});
+  CHECK(s.rules.nodes_max == 2);
+  CHECK(s.node_rank == 1);
+  CHECK_THAT(error(), contains("--rdzv-endpoint"));
+}
+
+TEST_CASE("a job that was told to end has an exit code of its own") {
+  CHECK(exit_code(AgentEnd{.job = {EndJob::Outcome::kPreempted, 0, "", {}}}) == 85);
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,473 @@
+#include "rendezvous/rounds/round_machine.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+#include "rendezvous/rounds/natural_order.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Gives the tests their words: nodes do things, and the fixture remembers what was ordered.
+class RoundFixture {
+ protected:
+  void job(RoundRules rules) {
+    rules_ = rules;
+    machine_.emplace(rules, now_);
+  }
+  void joins(const NodeId& node, int workers = 1, int node_rank = -1) {
+    says(node, Join{.node = node,
+                    .host = node,
+                    .workers = workers,
+                    .node_rank = node_rank,
+                    .terms = terms_of(rules_)});
+  }
+  void says(const NodeId& node, const AgentMessage& message) { step(FromNode{node, message}); }
+  void fails(const NodeId& node, int round, int rank = 0) {
+    says(node,
+         WorkerFailed{round, WorkerFailure{.host = node, .rank = rank, .status = {.code = 1}}});
+  }
+  void is_lost(const NodeId& node) { step(NodeLost{node, "connection closed"}); }
+  void passes(std::chrono::milliseconds time) {
+    const auto end = now_ + time;
+    while (machine_->next_tick() && *machine_->next_tick() <= end) {
+      now_ = *machine_->next_tick();
+      step(Tick{});
+    }
+    now_ = end;
+  }
+
+  /// The last order of a kind that the node got since the last call for it.
+  template <typename Order>
+  std::optional<Order> order(const NodeId& node) {
+    std::optional<Order> last;
+    std::erase_if(sent_, [&](const SendTo& s) {
+      const auto* found = s.node == node ? std::get_if<Order>(&s.message) : nullptr;
+      if (found) last = *found;
+      return found != nullptr;
+    });
+    return last;
+  }
+  StartRound start(const NodeId& node) {
+    const auto found = order<StartRound>(node);
+    REQUIRE(found.has_value());
+    return *found;
+  }
+  bool dropped(const NodeId& node) const { return std::ranges::count(dropped_, node) > 0; }
+
+  std::optional<RoundMachine> machine_;
+  RoundRules rules_;
+  TimePoint now_{};
+  int stores_opened_ = 0;
+
+ private:
+  void step(const RoundEvent& event) {
+    for (const RoundAction& action : machine_->step(event, now_)) {
+      if (const auto* send = std::get_if<SendTo>(&action)) sent_.push_back(*send);
+      if (const auto* drop = std::get_if<DropNode>(&action)) dropped_.push_back(drop->node);
+      if (std::holds_alternative<OpenStore>(action)) ++stores_opened_;
+    }
+  }
+  std::vector<SendTo> sent_;
+  std::vector<NodeId> dropped_;
+};
+
+TEST_CASE_METHOD(RoundFixture, "a job of one node starts as soon as the node has joined") {
+  job({.master_addr = "127.0.0.1", .master_port = 4000});
+  joins("a", 2);
+  const StartRound round = start("a");
+  CHECK(round.round == 1);
+  CHECK(round.attempt == 0);
+  CHECK(round.first_rank == 0);
+  CHECK(round.world_size == 2);
+  CHECK(round.master_addr == "127.0.0.1");
+  CHECK(round.master_port == 4000);
+  CHECK(stores_opened_ == 1);
+}
+
+TEST_CASE_METHOD(RoundFixture, "all workers finished ends the job, and only then") {
+  job({.nodes_min = 2, .nodes_max = 2});
+  joins("a");
+  joins("b");
+  says("a", WorkersFinished{1});
+  CHECK_FALSE(order<EndJob>("a").has_value());
+  says("b", WorkersFinished{1});
+  const auto end = order<EndJob>("a");
+  REQUIRE(end.has_value());
+  CHECK(end->outcome == EndJob::Outcome::kFinished);
+  CHECK(order<EndJob>("b").has_value());
+  CHECK(machine_->ended());
+}
+
+TEST_CASE_METHOD(RoundFixture, "a failed worker stops all nodes, and then all start again") {
+  job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 1});
+  joins("a");
+  joins("b");
+  CHECK(start("a").round == 1);
+  CHECK(start("b").round == 1);
+  fails("b", 1, 1);
+  CHECK(order<StopRound>("a")->reason == "rank 1 exited with code 1");
+  CHECK(order<StopRound>("b")->round == 1);
+  says("a", WorkersStopped{1});
+  CHECK_FALSE(order<StartRound>("a").has_value());  // b's workers may still be alive
+  says("b", WorkersStopped{1});
+  const StartRound second = start("a");
+  CHECK(second.round == 2);
+  CHECK(second.attempt == 1);
+  CHECK(start("b").attempt == 1);
+  CHECK(stores_opened_ == 2);
+}
+
+TEST_CASE_METHOD(RoundFixture, "when the budget is spent the first failure is the verdict") {
+  job({.nodes_min = 2, .nodes_max = 2});
+  joins("a");
+  joins("b");
+  fails("b", 1, 1);
+  fails("a", 1, 0);  // a consequence of the first
+  CHECK_FALSE(order<EndJob>("a").has_value());
+  says("a", WorkersStopped{1});
+  says("b", WorkersStopped{1});
+  const auto end = order<EndJob>("a");
+  REQUIRE(end.has_value());
+  CHECK(end->outcome == EndJob::Outcome::kFailed);
+  CHECK(end->failure->rank == 1);
+  CHECK(order<EndJob>("b")->failure->rank == 1);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a report about an earlier round changes nothing") {
+  job({.restarts_max = 5});
+  joins("a");
+  fails("a", 1);
+  says("a", WorkersStopped{1});
+  CHECK(start("a").round == 2);
+  fails("a", 1);
+  says("a", WorkersStopped{1});
+  says("a", WorkersFinished{1});
+  CHECK_FALSE(order<StartRound>("a").has_value());
+  CHECK_FALSE(machine_->ended());
+}
+
+TEST_CASE_METHOD(RoundFixture, "a node whose workers had finished takes part in the restart") {
+  job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 1});
+  joins("a");
+  joins("b");
+  says("a", WorkersFinished{1});
+  fails("b", 1, 1);
+  CHECK(order<StopRound>("a").has_value());
+  says("a", WorkersStopped{1});
+  says("b", WorkersStopped{1});
+  CHECK(start("a").round == 2);
+}
+
+TEST_CASE_METHOD(RoundFixture,
+                 "between MIN and MAX nodes the first round waits for the last call") {
+  job({.nodes_min = 1, .nodes_max = 3});
+  joins("a");
+  passes(29s);
+  says("a", Beat{});
+  CHECK_FALSE(order<StartRound>("a").has_value());
+}
+
+TEST_CASE_METHOD(RoundFixture, "the last call ends, and the round is sealed with who is there") {
+  job({.nodes_min = 2, .nodes_max = 3, .heartbeat_timeout = 60s});
+  joins("a");
+  joins("b");
+  passes(29'999ms);
+  CHECK_FALSE(order<StartRound>("a").has_value());
+  passes(1ms);
+  CHECK(start("a").group_world_size == 2);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a last call that outlasts the join timeout is waited for") {
+  job({.nodes_min = 2, .nodes_max = 3, .join_timeout = 60s, .heartbeat_timeout = 1000s});
+  joins("a");
+  passes(50s);
+  joins("b");
+  passes(29s);
+  CHECK_FALSE(machine_->ended());
+  passes(1s);
+  CHECK(start("a").group_world_size == 2);
+}
+
+TEST_CASE_METHOD(RoundFixture, "ranks follow the nodes' worker counts") {
+  job({.nodes_min = 3, .nodes_max = 3});
+  joins("a", 4);
+  joins("b", 2);
+  joins("c", 1);
+  CHECK(start("a").first_rank == 0);
+  CHECK(start("b").first_rank == 4);
+  const StartRound last = start("c");
+  CHECK(last.first_rank == 6);
+  CHECK(last.world_size == 7);
+  CHECK(last.group_rank == 2);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a node gets the rank that it asks for") {
+  job({.nodes_min = 3, .nodes_max = 3});
+  joins("a", 1, 2);
+  joins("b");
+  joins("c", 1, 0);
+  CHECK(start("a").group_rank == 2);
+  CHECK(start("b").group_rank == 1);
+  CHECK(start("c").group_rank == 0);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a lost node costs no restart, and the others keep their ranks") {
+  job({.nodes_min = 2, .nodes_max = 3});
+  joins("a");
+  joins("b");
+  joins("c");
+  is_lost("c");
+  says("a", WorkersStopped{1});
+  says("b", WorkersStopped{1});
+  const StartRound second = start("b");
+  CHECK(second.round == 2);
+  CHECK(second.attempt == 0);
+  CHECK(second.group_rank == 1);
+  CHECK(second.group_world_size == 2);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a spare takes the place of a lost node at once") {
+  job({.nodes_min = 2, .nodes_max = 2});
+  joins("a");
+  joins("b");
+  joins("spare");
+  CHECK_FALSE(order<StopRound>("a").has_value());  // the round is full: nobody is disturbed
+  is_lost("a");
+  says("b", WorkersStopped{1});
+  CHECK(start("b").group_rank == 1);
+  CHECK(start("spare").group_rank == 0);
+}
+
+TEST_CASE_METHOD(RoundFixture,
+                 "a node that joins an unfilled round makes a new one, free of charge") {
+  job({.nodes_min = 1, .nodes_max = 2, .last_call_timeout = 0s});
+  joins("a");
+  CHECK(start("a").group_world_size == 1);
+  joins("b");
+  CHECK(order<StopRound>("a")->reason == "node b joined");
+  says("a", WorkersStopped{1});
+  CHECK(start("a").attempt == 0);
+  CHECK(start("b").group_world_size == 2);
+}
+
+TEST_CASE_METHOD(RoundFixture, "below MIN the job waits, then ends saying how many were there") {
+  job({.nodes_min = 2, .nodes_max = 2, .join_timeout = 60s, .heartbeat_timeout = 1000s});
+  joins("a");
+  joins("b");
+  is_lost("b");
+  says("a", WorkersStopped{1});
+  passes(59s);
+  CHECK_FALSE(machine_->ended());
+  passes(1s);
+  const auto end = order<EndJob>("a");
+  REQUIRE(end.has_value());
+  CHECK(end->outcome == EndJob::Outcome::kTimedOut);
+  CHECK(end->message ==
+        "waited 60 s for nodes: 1 there, 2 needed (node b lost: connection closed)");
+}
+
+TEST_CASE_METHOD(RoundFixture, "a node that is silent for the heartbeat timeout is lost") {
+  job({.nodes_min = 1, .nodes_max = 2, .last_call_timeout = 0s, .heartbeat_timeout = 5s});
+  joins("a");
+  joins("b");
+  says("a", WorkersStopped{1});
+  for (int second = 0; second < 6; ++second) {
+    passes(1s);
+    says("a", Beat{});
+  }
+  CHECK(dropped("b"));
+  CHECK_FALSE(dropped("a"));
+  CHECK(order<Beat>("a").has_value());  // beats are answered
+}
+
+TEST_CASE_METHOD(RoundFixture, "silence is noticed among any number of nodes that beat") {
+  job({.nodes_min = 2, .nodes_max = 2, .heartbeat_timeout = 5s});
+  joins("a");
+  joins("b");
+  for (int beats = 0; beats < 60; ++beats) {  // oftener than ticks
+    passes(100ms);
+    says("a", Beat{});
+  }
+  CHECK(dropped("b"));
+}
+
+TEST_CASE_METHOD(RoundFixture, "a silent node is lost when the timeout ends, not later") {
+  job({.nodes_min = 2, .nodes_max = 2, .heartbeat_timeout = 5s});
+  joins("a");
+  passes(30ms);  // between two looks at the clock
+  joins("b");
+  for (int second = 0; second < 4; ++second) {
+    passes(1s);
+    says("b", Beat{});
+  }
+  passes(969ms);
+  CHECK_FALSE(dropped("a"));
+  passes(1ms);
+  CHECK(dropped("a"));
+  CHECK_FALSE(dropped("b"));
+}
+
+TEST_CASE_METHOD(RoundFixture, "a coordinator that slept itself gives everybody another chance") {
+  job({.heartbeat_timeout = 5s});
+  joins("a");
+  now_ += 1h;  // Ctrl-Z, then fg: the first event is whatever comes first
+  says("unknown", Beat{});
+  passes(1s);
+  CHECK_FALSE(dropped("a"));
+}
+
+TEST_CASE_METHOD(RoundFixture, "a node that cannot take part is told why") {
+  job({.run_id = "mine"});
+  says("old", Join{.protocol = 99, .run_id = "mine", .node = "old", .host = "h1"});
+  says("odd", Join{.run_id = "other", .node = "odd", .host = "h2"});
+  CHECK(dropped("old"));
+  CHECK_THAT(order<Refused>("old")->reason, contains("version 99"));
+  CHECK(dropped("odd"));
+  CHECK_THAT(order<Refused>("odd")->reason, contains("'--rdzv-id=other' on h2"));
+}
+
+TEST_CASE_METHOD(RoundFixture, "a node that comes after the end is refused") {
+  job({});
+  joins("a");
+  says("a", WorkersFinished{1});
+  joins("late");
+  CHECK(order<Refused>("late")->reason == "the job has already ended");
+}
+
+TEST_CASE_METHOD(RoundFixture, "a node that leaves after its workers finished disturbs nobody") {
+  job({.nodes_min = 2, .nodes_max = 2});
+  joins("a");
+  joins("b");
+  says("a", WorkersFinished{1});
+  says("a", Leave{"stopped by SIGTERM"});
+  CHECK_FALSE(order<StopRound>("b").has_value());
+  says("b", WorkersFinished{1});
+  CHECK(order<EndJob>("b")->outcome == EndJob::Outcome::kFinished);
+}
+
+TEST_CASE_METHOD(RoundFixture, "newcomers get their ranks in the order of their hosts' names") {
+  job({.nodes_min = 3, .nodes_max = 3});
+  for (const char* node : {"node10", "node9", "node1"}) joins(node);
+  CHECK(start("node1").group_rank == 0);
+  CHECK(start("node9").group_rank == 1);
+  CHECK(start("node10").group_rank == 2);
+}
+
+TEST_CASE_METHOD(RoundFixture, "an option that differs is named with both values") {
+  job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 3});
+  says("b", Join{.node = "b", .host = "h2", .terms = {2, 2, 1}});
+  const auto refused = order<Refused>("b");
+  REQUIRE(refused.has_value());
+  CHECK(refused->reason ==
+        "options differ between the nodes: '--max-restarts=3' at the coordinator, "
+        "'--max-restarts=1' on h2");
+  says("c", Join{.node = "c",
+                 .host = "h3",
+                 .terms = {
+                     .nodes_min = 2, .nodes_max = 2, .restarts_max = 3, .store = StoreAt::kLocal}});
+  CHECK(order<Refused>("c")->reason ==
+        "options differ between the nodes: '--store=leader' at the coordinator, "
+        "'--store=local' on h3");
+}
+
+TEST_CASE_METHOD(RoundFixture, "a beat is answered with what the job waits for") {
+  job({.nodes_min = 2,
+       .nodes_max = 3,
+       .last_call_timeout = 10s,
+       .join_timeout = 60s,
+       .heartbeat_timeout = 100s});
+  joins("a");
+  passes(5s);
+  says("a", Beat{});
+  CHECK(order<Waiting>("a") == Waiting{1, 2, 3, 55'000});
+  joins("b");
+  passes(4s);
+  says("a", Beat{});
+  CHECK(order<Waiting>("a") == Waiting{2, 2, 3, 6'000});
+  joins("c");
+  says("a", Beat{});
+  CHECK_FALSE(order<Waiting>("a").has_value());
+  CHECK(order<Beat>("a").has_value());
+}
+
+TEST_CASE_METHOD(RoundFixture, "a node rank belongs to one node, until that is lost") {
+  job({.nodes_min = 3, .nodes_max = 3});
+  joins("a", 1, 1);
+  joins("b", 1, 1);
+  REQUIRE(order<Refused>("b").has_value());
+  CHECK(dropped("b"));
+  is_lost("a");
+  joins("c", 1, 1);
+  CHECK_FALSE(order<Refused>("c").has_value());
+}
+
+TEST_CASE("host names are ordered as people read them") {
+  CHECK(naturally_before("n2", "n10"));
+  CHECK_FALSE(naturally_before("n10", "n2"));
+  CHECK(naturally_before("a9-ib1", "a10-ib0"));
+  CHECK(naturally_before("a007", "a8"));
+  CHECK(naturally_before("10.0.0.9", "10.0.0.10"));
+  CHECK(naturally_before("n", "n1"));
+  CHECK_FALSE(naturally_before("n1", "n1"));
+}
+
+TEST_CASE_METHOD(RoundFixture,
+                 "an announced end asks all nodes for a checkpoint, then ends the job") {
+  job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 3});
+  joins("a");
+  joins("b");
+  says("b", Preempt{"SIGUSR1", 60'000});
+  says("a", Preempt{"SIGUSR1", 60'000});
+  for (const char* node : {"a", "b"}) CHECK(order<StopRound>(node)->checkpoint_ms == 60'000);
+  fails("a", 1);  // a worker may go as it likes
+  says("a", WorkersStopped{1});
+  CHECK_FALSE(order<EndJob>("a").has_value());
+  says("b", WorkersStopped{1});
+  for (const char* node : {"a", "b"}) {
+    const auto end = order<EndJob>(node);
+    REQUIRE(end.has_value());
+    CHECK(end->outcome == EndJob::Outcome::kPreempted);
+    CHECK(end->message == "SIGUSR1");
+  }
+}
+
+TEST_CASE_METHOD(RoundFixture, "an announced end ends a job that is restarting, or still gathers") {
+  job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 1});
+  joins("a");
+  joins("b");
+  fails("a", 1);
+  says("a", Preempt{"SIGUSR1", 60'000});
+  says("a", WorkersStopped{1});
+  says("b", WorkersStopped{1});
+  CHECK(order<EndJob>("b")->outcome == EndJob::Outcome::kPreempted);
+  job({.nodes_min = 2, .nodes_max = 2});
+  joins("a");
+  says("a", Preempt{"SIGUSR1", 60'000});
+  CHECK(order<EndJob>("a")->outcome == EndJob::Outcome::kPreempted);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a job that has failed stays failed when its end is announced") {
+  job({.nodes_min = 1, .nodes_max = 1});
+  joins("a");
+  fails("a", 1);
+  says("a", Preempt{"SIGUSR1", 60'000});
+  says("a", WorkersStopped{1});
+  CHECK(order<EndJob>("a")->outcome == EndJob::Outcome::kFailed);
+}
+
+TEST_CASE_METHOD(RoundFixture,
+                 "a worker that dies of the warning itself is no failure of the job") {
+  job({.nodes_min = 1, .nodes_max = 1});
+  joins("a");
+  says("a", WorkerFailed{1, WorkerFailure{.status = {.signal = SIGUSR1}}});
+  says("a", Preempt{"SIGUSR1", 60'000});
+  says("a", WorkersStopped{1});
+  CHECK(order<EndJob>("a")->outcome == EndJob::Outcome::kPreempted);
+}
+
+}  // namespace
+}  // namespace ddprun

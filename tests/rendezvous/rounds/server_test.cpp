@@ -1,0 +1,302 @@
+#include "rendezvous/rounds/server.hpp"
+
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include "base/report_failure.hpp"
+#include "rendezvous/rounds/client.hpp"
+#include "rendezvous/tunnel/tunnel_entrance.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+using asio::ip::tcp;
+
+// A coordinator on a free port of this machine, and coroutines that play its peers.
+struct ServerFixture {
+  void serve_many() {
+    auto server = Server::listen(io_.get_executor(), asio::ip::address_v4::loopback(), 0);
+    REQUIRE(server.has_value());
+    server_ = std::move(*server);
+    server_->start();
+  }
+
+  void serve(RoundRules rules) {
+    rules.master_addr = "127.0.0.1";
+    rules_ = rules;
+    auto server = Server::listen(io_.get_executor(), rules, asio::ip::address_v4::loopback(), 0);
+    REQUIRE(server.has_value());
+    server_ = std::move(*server);
+    server_->start();
+  }
+
+  /// Runs `peer` to its end, then takes the server down.
+  void play(asio::awaitable<void> peer) {
+    bool done = false;
+    co_spawn(io_, std::move(peer), [&](const std::exception_ptr& failure) {
+      done = true;
+      server_->close();
+      if (failure) std::rethrow_exception(failure);
+    });
+    io_.run_for(30s);
+    REQUIRE(done);
+  }
+
+  asio::awaitable<std::shared_ptr<Channel>> agent() {
+    const Endpoint coordinator{"127.0.0.1", server_->port()};
+    auto channel = co_await connect(coordinator, {10s, 10s});
+    REQUIRE(channel.has_value());
+    co_return *channel;
+  }
+  static void say(Channel& channel, const AgentMessage& message) { channel.send(encode(message)); }
+
+  Join join(const NodeId& node, int workers = 1) const {
+    return Join{.run_id = rules_.run_id,
+                .node = node,
+                .host = node,
+                .workers = workers,
+                .terms = terms_of(rules_)};
+  }
+
+  Join join_job(const std::string& run_id) {
+    return Join{.run_id = run_id, .node = "node" + std::to_string(++joined_), .host = "h"};
+  }
+
+  /// The next message of that kind; others are passed over. nullopt: the connection was closed.
+  template <typename Message>
+  static asio::awaitable<std::optional<Message>> hear(Channel& channel) {
+    for (;;) {
+      const auto line = co_await channel.receive();
+      if (!line) co_return std::nullopt;
+      const auto message = decode_coordinator_message(*line);
+      REQUIRE(message.has_value());
+      if (const auto* found = std::get_if<Message>(&*message)) co_return *found;
+    }
+  }
+
+  /// What a peer gets that sends these bytes: everything until the server closes the connection.
+  asio::awaitable<std::string> answer_to(std::string bytes) {
+    tcp::socket socket{io_};
+    co_await socket.async_connect({asio::ip::address_v4::loopback(), server_->port()},
+                                  asio::use_awaitable);
+    co_await asio::async_write(socket, asio::buffer(bytes), asio::use_awaitable);
+    std::string answer;
+    co_await asio::async_read(socket, asio::dynamic_buffer(answer),
+                              asio::as_tuple(asio::use_awaitable));
+    co_return answer;
+  }
+
+  asio::io_context io_;
+  RoundRules rules_;
+  int joined_ = 0;
+  std::unique_ptr<Server> server_;
+};
+
+// In the coroutines below every co_await stands in a statement of its own and takes no temporaries
+// that own memory: g++ 12 destroys those twice.
+TEST_CASE_METHOD(ServerFixture, "an agent that joins over the wire gets its round and its end") {
+  serve({});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto agent = co_await f.agent();
+    say(*agent, f.join("a", 2));
+    const auto joined = co_await hear<Joined>(*agent);
+    CHECK(joined->heartbeat_timeout_ms == 5000);
+    const auto round = co_await hear<StartRound>(*agent);
+    CHECK(round->world_size == 2);
+    CHECK(round->master_port == f.server_->port());
+    say(*agent, Beat{});
+    const auto beat = co_await hear<Beat>(*agent);
+    CHECK(beat.has_value());
+    say(*agent, WorkersFinished{round->round});
+    const auto end = co_await hear<EndJob>(*agent);
+    CHECK(end->outcome == EndJob::Outcome::kFinished);
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a closed connection is a lost node, and the others go on") {
+  serve({.nodes_min = 1, .nodes_max = 2, .last_call_timeout = 0ms});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto a = co_await f.agent();
+    say(*a, f.join("a"));
+    co_await hear<StartRound>(*a);
+    const auto b = co_await f.agent();
+    say(*b, f.join("b"));
+    const auto joined = co_await hear<StopRound>(*a);
+    CHECK(joined->reason == "node b joined");
+    say(*a, WorkersStopped{joined->round});
+    const auto both = co_await hear<StartRound>(*a);
+    CHECK(both->group_world_size == 2);
+    co_await hear<StartRound>(*b);
+    b->close();
+    const auto lost = co_await hear<StopRound>(*a);
+    CHECK_THAT(lost->reason, contains("node b lost"));
+    say(*a, WorkersStopped{lost->round});
+    const auto alone = co_await hear<StartRound>(*a);
+    CHECK(alone->group_world_size == 1);
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "strangers on the port are cut off and cost nobody anything") {
+  serve({});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    std::vector<std::string> strangers{"SSH-2.0-stranger\r\n", "{\"type\":\"beat\"}\n",
+                                       "{nonsense\n", "{" + std::string(kLineBytesMax, ' ')};
+    for (const std::string& bytes : strangers) {
+      const std::string answer = co_await f.answer_to(bytes);
+      CHECK(answer.empty());
+    }
+    const auto agent = co_await f.agent();
+    say(*agent, f.join("a"));
+    const auto round = co_await hear<StartRound>(*agent);
+    CHECK(round.has_value());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a second agent with the same id does not disturb the first") {
+  serve({});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto first = co_await f.agent();
+    say(*first, f.join("a"));
+    co_await hear<StartRound>(*first);
+    const auto second = co_await f.agent();
+    say(*second, f.join("a"));
+    const auto joined = co_await hear<Joined>(*second);
+    CHECK_FALSE(joined.has_value());
+    say(*first, Beat{});
+    const auto beat = co_await hear<Beat>(*first);
+    CHECK(beat.has_value());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "an agent that left is forgotten when its connection closes") {
+  serve({});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto first = co_await f.agent();
+    say(*first, f.join("a"));
+    co_await hear<StartRound>(*first);
+    const Leave leave{"stopped by SIGTERM"};
+    say(*first, leave);
+    const auto closed = co_await hear<EndJob>(*first);
+    CHECK_FALSE(closed.has_value());
+    const auto second = co_await f.agent();
+    say(*second, f.join("b"));
+    const auto round = co_await hear<StartRound>(*second);
+    CHECK(round->round == 2);
+  }(*this));  // and the server closes all connections that it knows
+}
+
+TEST_CASE_METHOD(ServerFixture, "a server for many keeps jobs apart by their run id") {
+  serve_many();
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto a = co_await f.agent();
+    say(*a, f.join_job("a"));
+    const auto round_of_a = co_await hear<StartRound>(*a);
+    const auto b = co_await f.agent();
+    say(*b, f.join_job("b"));
+    const auto round_of_b = co_await hear<StartRound>(*b);
+    CHECK(round_of_b->group_world_size == 1);
+    CHECK(round_of_a->master_port != round_of_b->master_port);
+    CHECK(round_of_a->master_addr.empty());
+    say(*a, WorkersFinished{round_of_a->round});
+    const auto end = co_await hear<EndJob>(*a);
+    CHECK(end->outcome == EndJob::Outcome::kFinished);
+    // The name is free again although the old job's agent has not gone yet.
+    const auto next = co_await f.agent();
+    say(*next, f.join_job("a"));
+    const auto round = co_await hear<StartRound>(*next);
+    CHECK(round->round == 1);
+    say(*b, Beat{});
+    const auto beat = co_await hear<Beat>(*b);
+    CHECK(beat.has_value());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "with --store local clients come through an agent, or not at all") {
+  serve({.store = StoreAt::kLocal});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const std::string hello{"\x00\xce\xf7\x85\x3c\x0d\x01\x02\x03\x04", 10};
+    const auto agent = co_await f.agent();
+    say(*agent, f.join("a"));
+    const auto round = co_await hear<StartRound>(*agent);
+    const auto entrance = std::make_shared<TunnelEntrance>(f.io_.get_executor(), agent);
+    const std::uint16_t port = *entrance->open(round->round);
+    co_spawn(f.io_, hear<EndJob>(*agent), asio::detached);
+    tcp::socket worker{f.io_};
+    const tcp::endpoint store{asio::ip::address_v4::loopback(), port};
+    co_await worker.async_connect(store, asio::use_awaitable);
+    co_await asio::async_write(worker, asio::buffer(hello), asio::use_awaitable);
+    std::string answer(4, ' ');
+    co_await asio::async_read(worker, asio::buffer(answer), asio::use_awaitable);
+    CHECK(answer == "\x01\x02\x03\x04");
+    const std::string refused = co_await f.answer_to(hello);
+    CHECK(refused.empty());
+    entrance->close();
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a job whose nodes have all gone gives way to one of other terms") {
+  serve_many();
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto first = co_await f.agent();
+    say(*first, f.join_job("a"));
+    co_await hear<StartRound>(*first);
+    const auto other = co_await f.agent();
+    Join odd = f.join_job("a");
+    odd.terms.restarts_max = 5;
+    say(*other, odd);
+    const auto refused = co_await hear<Refused>(*other);
+    CHECK_THAT(refused->reason, contains("'--max-restarts=5'"));
+    say(*first, Leave{"enough"});
+    co_await hear<EndJob>(*first);
+    const auto again = co_await f.agent();
+    say(*again, odd);
+    const auto round = co_await hear<StartRound>(*again);
+    CHECK(round->round == 1);
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a coordinator says whose it is to whoever asks") {
+  serve({.run_id = "mine"});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto stranger = co_await f.agent();
+    say(*stranger, WhoIsThere{});
+    const auto answer = co_await hear<Introduction>(*stranger);
+    CHECK(answer->jobs == "job 'mine'");
+    CHECK(answer->pid == getpid());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a port that is taken is an error that names it") {
+  serve({});
+  const auto second =
+      Server::listen(io_.get_executor(), {}, asio::ip::address_v4::loopback(), server_->port());
+  REQUIRE(second.has_error());
+  CHECK_THAT(second.error().message, contains("127.0.0.1 port " + std::to_string(server_->port())));
+  CHECK_THAT(second.error().message, contains("in use"));
+}
+
+TEST_CASE("a coordinator that is not there is given up after the patience, with the reason") {
+  asio::io_context io;
+  std::optional<Result<std::shared_ptr<Channel>>> channel;
+  co_spawn(io, connect({"127.0.0.1", 1}, {50ms, 50ms}),
+           [&](const std::exception_ptr& failure, Result<std::shared_ptr<Channel>> result) {
+             if (failure) std::rethrow_exception(failure);
+             channel = std::move(result);
+           });
+  io.run_for(30s);
+  REQUIRE(channel.has_value());
+  REQUIRE(channel->has_error());
+  CHECK_THAT(channel->error().message, contains("127.0.0.1 port 1: Connection refused"));
+}
+
+}  // namespace
+}  // namespace ddprun
