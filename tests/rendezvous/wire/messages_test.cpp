@@ -108,14 +108,5 @@ TEST_CASE("a node with an impossible number of workers or no id is refused") {
   CHECK_THAT(error_of(encode(AgentMessage{anonymous})), contains("node id"));
 }
 
-TEST_CASE("an end is described as users know it from their shell") {
-  CHECK(describe(ExitStatus{.code = 3}) == "exited with code 3");
-  CHECK(describe(ExitStatus{.signal = 9}) == "was killed by SIGKILL (signal 9)");
-  CHECK(describe(ExitStatus{.signal = 11, .core_dumped = true}) ==
-        "was killed by SIGSEGV (signal 11, core dumped)");
-  CHECK(ExitStatus{.signal = 15}.shell_code() == 143);
-  CHECK(ExitStatus{.code = 7}.shell_code() == 7);
-}
-
 }  // namespace
 }  // namespace ddprun
