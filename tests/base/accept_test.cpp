@@ -7,18 +7,17 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <chrono>
 #include <sstream>
 #include <vector>
 
 #include "base/report_failure.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/run_until.hpp"
 
 namespace ddprun {
 namespace {
 
 using asio::ip::tcp;
-using namespace std::chrono_literals;
 
 const tcp::endpoint kAnyPort{asio::ip::address_v4::loopback(), 0};
 
@@ -75,12 +74,7 @@ struct AcceptFixture {
 
   template <typename Condition>
   void run_until(const char* what, Condition&& condition) {
-    const auto give_up = std::chrono::steady_clock::now() + 30s;
-    while (!condition()) {
-      io.restart();
-      io.run_one_for(1s);
-      if (std::chrono::steady_clock::now() > give_up) FAIL("waited 30 s until " << what);
-    }
+    ddprun::run_until(io, what, condition);
   }
 
   asio::io_context io{1};

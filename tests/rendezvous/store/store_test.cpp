@@ -255,6 +255,21 @@ TEST_CASE("a full store refuses to grow and says so") {
   CHECK(store.set({"b"}, std::string(500, 'x')).has_value());
 }
 
+TEST_CASE("a budget is spent to its last byte, and no further") {
+  StoreBudget budget{100};
+  REQUIRE(budget.charge(60).has_value());
+  CHECK(budget.charge(41).has_error());
+  CHECK(budget.bytes_used() == 60);
+  CHECK(budget.change(60, 101).has_error());
+  CHECK(budget.bytes_used() == 60);
+  REQUIRE(budget.change(60, 100).has_value());
+  CHECK(budget.bytes_used() == 100);
+  CHECK(budget.charge(0).has_value());
+  CHECK(budget.charge(1).has_error());
+  REQUIRE(budget.change(100, 99).has_value());
+  CHECK(budget.charge(1).has_value());
+}
+
 TEST_CASE("what is taken out of the store is given back to its budget") {
   Store store{std::size_t{1} << 20};
   const std::vector<StoreKey> awaited = {{"x"}, {"y"}};
