@@ -507,6 +507,16 @@ TEST_CASE_METHOD(RoundFixture, "a node that comes when some have finished makes 
   CHECK(start("a").group_world_size == 3);
 }
 
+TEST_CASE_METHOD(RoundFixture, "a node whose workers have finished keeps its place in the round") {
+  job({.nodes_min = 2, .nodes_max = 2});
+  joins("a");
+  joins("b");
+  says("a", WorkersFinished{1});
+  joins("late");
+  CHECK_FALSE(order<StopRound>("b").has_value());
+  CHECK(order<Spare>("late") == Spare{1, 2});
+}
+
 TEST_CASE_METHOD(RoundFixture, "when all nodes are lost the job waits, and says so when it ends") {
   job({.join_timeout = 60s});
   joins("a");
