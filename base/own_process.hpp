@@ -1,4 +1,4 @@
-// What the system tells this process about itself and its machine.
+// Here a process asks the system about itself and its machine.
 #pragma once
 
 #include <string>

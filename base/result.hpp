@@ -9,7 +9,7 @@
 
 namespace ddprun {
 
-/// What failed. Functions outside the SDK return errors as values, and throw none.
+/// An Error says what failed. Functions outside the SDK return errors as values, and throw none.
 struct Error {
   enum class Kind {
     kInvalid,      // what we were given makes no sense: a command line, a frame, a file

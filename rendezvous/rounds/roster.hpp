@@ -17,7 +17,7 @@ namespace ddprun {
 
 class Roster {
  public:
-  /// What a node is doing, as far as its messages tell.
+  /// A node's phase says what it is doing, as far as its messages tell.
   enum class Phase {
     kReady,     // no workers, waiting for a round
     kRunning,   // its workers run

@@ -24,15 +24,15 @@ namespace ddprun {
 /// Returns the rules of a job whose first node is the one that joins.
 RoundRules rules_of(const Join& join);
 
-// What happens. A node's first message is its Join; the other messages of a node that is not in the
-// roster are passed over.
+// These events may happen. A node's first message is its Join; the other messages of a node that is
+// not in the roster are passed over.
 // clang-format off
 struct FromNode { NodeId node; AgentMessage message; };
 struct NodeLost { NodeId node; std::string reason; };  // its connection has ended
 struct Tick {};                                        // the time has come: see next_tick()
 using RoundEvent = std::variant<FromNode, NodeLost, Tick>;
 
-// What is to be done, in this order.
+// These actions are to be performed, in the order in which step() returns them.
 struct SendTo { NodeId node; CoordinatorMessage message; };
 struct DropNode { NodeId node; std::string reason; };  // send what is queued, close its connection
 struct OpenStore { int round; int world_size; };       // empty the store and close its connections

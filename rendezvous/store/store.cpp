@@ -10,7 +10,7 @@ namespace ddprun {
 
 namespace {
 
-// What an element of a queue takes besides its bytes, with its share of the queue itself.
+// An element of a queue takes so much besides its bytes, with its share of the queue itself.
 constexpr std::size_t kQueuedOverhead = 96;
 
 // Who waits at a barrier must not be woken by a write of the key that counts arrivals. So these

@@ -26,7 +26,7 @@
 
 namespace ddprun {
 
-/// What all sessions of one server share. It outlives them.
+/// All sessions of one server share this, and it outlives them.
 struct StoreState {
   explicit StoreState(const StoreLimits& store_limits)
       : limits{store_limits}, store{store_limits.memory_bytes_max} {}

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kValueBytesMax = std::numeric_limits<std::uint32_t>::max() / 2;
 
-// What the allocator (8 and up to 15 bytes) and the table (9 bytes at a load of 7/16 to 7/8) add to
+// The allocator (8 and up to 15 bytes) and the table (9 bytes at a load of 7/16 to 7/8) add this to
 // a block.
 constexpr std::size_t kBlockOverhead = 32;
 

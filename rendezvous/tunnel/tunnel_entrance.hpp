@@ -25,7 +25,7 @@
 
 namespace ddprun {
 
-/// What the workers of one node may take of the agent's memory and descriptors.
+/// Limits how much of the agent's memory and descriptors the workers of its node may take.
 struct TunnelLimits {
   std::size_t clients_max = kTunnelClientsMax;  // whoever connects beyond it is closed
   /// All workers together may leave so many bytes of replies unread. A worker that has more coming
