@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "agent/template_text.hpp"
-#include "worker_sdk/heartbeat_slot.hpp"
-#include "worker_sdk/worker_env.hpp"
+#include "ddprun/worker_env.hpp"
+#include "worker_sdk/contract/heartbeat_slot.hpp"
 
 namespace ddprun {
 

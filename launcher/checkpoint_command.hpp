@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "launcher/subcommands.hpp"
-#include "worker_sdk/checkpoint_folder.hpp"
+#include "worker_sdk/checkpoint_files/checkpoint_folder.hpp"
 
 namespace ddprun {
 

@@ -12,8 +12,8 @@
 
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
-#include "worker_sdk/checkpoint_publisher.hpp"
-#include "worker_sdk/sha256.hpp"
+#include "worker_sdk/checkpoint_files/checkpoint_publisher.hpp"
+#include "worker_sdk/checkpoint_files/sha256.hpp"
 
 namespace ddprun::sdk {
 namespace {

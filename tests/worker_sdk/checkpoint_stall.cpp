@@ -12,9 +12,9 @@
 #include <iostream>
 #include <string>
 
-#include "worker_sdk/checkpointer.hpp"
-#include "worker_sdk/module_state.hpp"
-#include "worker_sdk/optimizer_state.hpp"
+#include "ddprun/checkpointer.hpp"
+#include "ddprun/module_state.hpp"
+#include "ddprun/optimizer_state.hpp"
 
 namespace {
 

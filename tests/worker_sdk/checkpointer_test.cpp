@@ -1,7 +1,7 @@
 // Tests of checkpoints that ranks save and load together. ddprun runs this program on several
 // ranks, which all go through the same test cases in the same order.
 
-#include "worker_sdk/checkpointer.hpp"
+#include "ddprun/checkpointer.hpp"
 
 #include <sys/resource.h>
 
@@ -9,13 +9,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "ddprun/module_state.hpp"
+#include "ddprun/optimizer_state.hpp"
+#include "ddprun/safetensors.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/python.hpp"
 #include "tests/support/scratch_folder.hpp"
 #include "tests/worker_sdk/group_fixture.hpp"
-#include "worker_sdk/module_state.hpp"
-#include "worker_sdk/optimizer_state.hpp"
-#include "worker_sdk/safetensors.hpp"
 
 namespace ddprun::sdk {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker_sdk/data_loader.hpp"
+#include "ddprun/data_loader.hpp"
 
 #include <atomic>
 #include <latch>

@@ -1,4 +1,4 @@
-#include "worker_sdk/data_parallel.hpp"
+#include "ddprun/data_parallel.hpp"
 
 #include "tests/support/catch.hpp"
 

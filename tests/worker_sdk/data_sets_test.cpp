@@ -5,10 +5,10 @@
 #include <fstream>
 #include <set>
 
+#include "ddprun/data_partitioner.hpp"
+#include "ddprun/mnist.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
-#include "worker_sdk/data_partitioner.hpp"
-#include "worker_sdk/mnist.hpp"
 
 namespace ddprun::sdk {
 namespace {

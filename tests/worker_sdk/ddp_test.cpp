@@ -1,8 +1,8 @@
 // DistributedDataParallel on several ranks, against one process that sees the whole batch.
 
+#include "ddprun/distributed_data_parallel.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/worker_sdk/ranks.hpp"
-#include "worker_sdk/distributed_data_parallel.hpp"
 
 namespace ddprun::sdk {
 namespace {

@@ -1,13 +1,13 @@
 // What runs on a GPU where there is one, else on the CPU: the same cases, so that scripts/gpu-check
 // runs there what is tested everywhere.
 
+#include "ddprun/distributed_data_parallel.hpp"
+#include "ddprun/mixed_precision.hpp"
+#include "ddprun/objects.hpp"
+#include "ddprun/optimizer_state.hpp"
+#include "ddprun/pipeline.hpp"
+#include "ddprun/zero_redundancy_optimizer.hpp"
 #include "tests/support/catch.hpp"
-#include "worker_sdk/distributed_data_parallel.hpp"
-#include "worker_sdk/mixed_precision.hpp"
-#include "worker_sdk/objects.hpp"
-#include "worker_sdk/optimizer_state.hpp"
-#include "worker_sdk/pipeline.hpp"
-#include "worker_sdk/zero_redundancy_optimizer.hpp"
 
 namespace ddprun::sdk {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker_sdk/distributed_sampler.hpp"
+#include "ddprun/distributed_sampler.hpp"
 
 #include <algorithm>
 #include <set>

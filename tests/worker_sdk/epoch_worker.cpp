@@ -13,10 +13,10 @@
 #include <iostream>
 #include <string>
 
-#include "worker_sdk/checkpointer.hpp"
-#include "worker_sdk/data_loader.hpp"
-#include "worker_sdk/distributed_sampler.hpp"
-#include "worker_sdk/heartbeat.hpp"
+#include "ddprun/checkpointer.hpp"
+#include "ddprun/data_loader.hpp"
+#include "ddprun/distributed_sampler.hpp"
+#include "ddprun/heartbeat.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <iostream>
 
-#include "worker_sdk/heartbeat.hpp"
+#include "ddprun/heartbeat.hpp"
 
 int main() {
   using ddprun::sdk::monotonic_ns;

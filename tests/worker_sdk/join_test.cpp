@@ -1,9 +1,9 @@
 // DistributedDataParallel::join(): ranks with different numbers of batches, against one process
 // that knows the batches of all. Python's join() is asked in interop_test.cpp.
 
+#include "ddprun/distributed_data_parallel.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/worker_sdk/ranks.hpp"
-#include "worker_sdk/distributed_data_parallel.hpp"
 
 namespace ddprun::sdk {
 namespace {

@@ -1,11 +1,11 @@
 // Autocast and GradScaler on several ranks, and clipping between them.
 
-#include "worker_sdk/mixed_precision.hpp"
+#include "ddprun/mixed_precision.hpp"
 
+#include "ddprun/distributed_data_parallel.hpp"
+#include "ddprun/gradient_clipping.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/worker_sdk/ranks.hpp"
-#include "worker_sdk/distributed_data_parallel.hpp"
-#include "worker_sdk/gradient_clipping.hpp"
 
 namespace ddprun::sdk {
 namespace {

@@ -1,10 +1,10 @@
 // A network in as many stages as there are ranks, against the whole one in one process.
 
-#include "worker_sdk/pipeline.hpp"
+#include "ddprun/pipeline.hpp"
 
+#include "ddprun/distributed_data_parallel.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/worker_sdk/ranks.hpp"
-#include "worker_sdk/distributed_data_parallel.hpp"
 
 namespace ddprun::sdk {
 namespace {

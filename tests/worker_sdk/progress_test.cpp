@@ -10,9 +10,9 @@
 #include <memory>
 #include <thread>
 
+#include "ddprun/heartbeat.hpp"
+#include "ddprun/progress_bar.hpp"
 #include "tests/support/catch.hpp"
-#include "worker_sdk/heartbeat.hpp"
-#include "worker_sdk/progress_bar.hpp"
 
 namespace ddprun::sdk {
 namespace {

@@ -1,10 +1,10 @@
 // What is wrong with a collective's arguments is said before anything is sent. One rank is enough
 // for that: the group is of this process alone.
 
+#include "ddprun/objects.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
-#include "worker_sdk/init_method.hpp"
-#include "worker_sdk/objects.hpp"
+#include "worker_sdk/group/init_method.hpp"
 
 namespace ddprun::sdk {
 namespace {

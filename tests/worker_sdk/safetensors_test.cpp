@@ -1,4 +1,4 @@
-#include "worker_sdk/safetensors.hpp"
+#include "ddprun/safetensors.hpp"
 
 #include <cstring>
 #include <fstream>

@@ -1,7 +1,7 @@
 // Jobs whose workers this program spawns itself: how they meet, and what happens when one is
 // missing or dies. The program itself computes nothing, for it must have no threads.
 
-#include "worker_sdk/spawn.hpp"
+#include "ddprun/spawn.hpp"
 
 #include <unistd.h>
 
@@ -9,9 +9,9 @@
 #include <fstream>
 #include <thread>
 
+#include "ddprun/process_group.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
-#include "worker_sdk/process_group.hpp"
 
 namespace ddprun::sdk {
 namespace {

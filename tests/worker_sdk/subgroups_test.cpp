@@ -1,8 +1,8 @@
 // Sub-groups, messages between two ranks, and objects. ddprun runs this program on several ranks.
 
+#include "ddprun/objects.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/worker_sdk/group_fixture.hpp"
-#include "worker_sdk/objects.hpp"
 
 namespace ddprun::sdk {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker_sdk/worker_env.hpp"
+#include "ddprun/worker_env.hpp"
 
 #include <map>
 

@@ -1,13 +1,13 @@
 // The sharded optimizer against the whole one, which every rank has for itself.
 
-#include "worker_sdk/zero_redundancy_optimizer.hpp"
+#include "ddprun/zero_redundancy_optimizer.hpp"
 
 #include <numeric>
 
+#include "ddprun/distributed_data_parallel.hpp"
+#include "ddprun/optimizer_state.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/worker_sdk/ranks.hpp"
-#include "worker_sdk/distributed_data_parallel.hpp"
-#include "worker_sdk/optimizer_state.hpp"
 
 namespace ddprun::sdk {
 namespace {

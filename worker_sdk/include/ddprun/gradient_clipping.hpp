@@ -1,0 +1,23 @@
+// Clipping of gradients whose parameters are spread over ranks.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <ddprun/process_group.hpp>
+#include <vector>
+
+namespace ddprun::sdk {
+
+/// Scales the gradients of `parameters`, in place, so that their norm is `max_norm` at most, as
+/// torch::nn::utils::clip_grad_norm_ does
+/// (https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html), where each
+/// rank of `shards` holds other parameters of one model (Pipeline): the norm is that of them all.
+/// Called on all ranks of `shards`, before Optimizer::step() and after GradScaler::unscale().
+/// Returns the norm before.
+///
+/// After DDP's backward() every rank has all gradients: there LibTorch's own function is right, and
+/// so it is with a ZeroRedundancyOptimizer.
+double clip_grad_norm(const std::vector<torch::Tensor>& parameters, double max_norm,
+                      const ProcessGroup& shards);
+
+}  // namespace ddprun::sdk
