@@ -1,1 +1,1 @@
-// The one unit that the precompiled header of LibTorch comes from; it has nothing of its own.
+// Empty: the target that precompiles the headers of LibTorch must have a source.

@@ -108,7 +108,7 @@ std::unique_ptr<OptimizerOptions> options_from(const json& in, const OptimizerOp
   return std::make_unique<AdamWOptions>(adam_from<AdamWOptions>(in));
 }
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_options(const std::string& why) {
   throw std::invalid_argument{"the saved options are of another optimizer: " + why};
 }
 
@@ -130,18 +130,18 @@ void restore_optimizer_options(torch::optim::Optimizer& optimizer, const std::st
   const json saved = json::parse(options);
   const json present = json::parse(optimizer_options(optimizer));
   if (saved.size() != present.size())
-    refuse("it has " + std::to_string(saved.size()) + " groups of parameters, this one has " +
-           std::to_string(present.size()));
+    refuse_options("it has " + std::to_string(saved.size()) +
+                   " groups of parameters, this one has " + std::to_string(present.size()));
   std::vector<std::unique_ptr<OptimizerOptions>> restored;
   for (std::size_t i = 0; i < saved.size(); ++i) {
     if (saved[i].at("params") != present[i].at("params"))
-      refuse("its group " + std::to_string(i) + " has other parameters");
+      refuse_options("its group " + std::to_string(i) + " has other parameters");
     restored.push_back(options_from(saved[i], optimizer.param_groups()[i].options()));
   }
   for (std::size_t i = 0; i < restored.size(); ++i)
     optimizer.param_groups()[i].set_options(std::move(restored[i]));
 } catch (const json::exception& e) {
-  refuse(e.what());
+  refuse_options(e.what());
 }
 
 }  // namespace ddprun::sdk

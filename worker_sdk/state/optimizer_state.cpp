@@ -111,7 +111,7 @@ std::size_t copies_kept(const torch::optim::OptimizerOptions& options) {
   return 1;  // Adagrad
 }
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_state(const std::string& what) {
   throw std::invalid_argument{
       "the saved optimizer state is of another optimizer, or of other parameters: it has " + what};
 }
@@ -144,7 +144,7 @@ void restore_optimizer_state(torch::optim::Optimizer& optimizer, const State& st
       if (found == state.end()) return;
       const bool is_step = field == std::string{"step"};
       if (!is_step && found->second.sizes() != all[i].sizes())
-        refuse("'" + found->first + "' of another shape");
+        refuse_state("'" + found->first + "' of another shape");
       tensor = is_step ? found->second
                        : found->second.to(all[i].device(), /*non_blocking=*/false,
                                           /*copy=*/true);
@@ -152,7 +152,7 @@ void restore_optimizer_state(torch::optim::Optimizer& optimizer, const State& st
     });
     if (used > used_before) restored[i] = std::move(fields);
   }
-  if (used != state.size()) refuse("a field that this one lacks");
+  if (used != state.size()) refuse_state("a field that this one lacks");
   for (std::size_t i = 0; i < all.size(); ++i)
     if (restored[i]) optimizer.state()[all[i].unsafeGetTensorImpl()] = std::move(restored[i]);
 }

@@ -11,16 +11,21 @@
 
 namespace ddprun::sdk {
 
+/// The signal that ddprun sends by default (its option --checkpoint-signal).
+inline constexpr int kCheckpointSignal = SIGUSR1;
+
+/// Takes note of the signal for the whole process: all instances answer alike.
 class CheckpointRequest {
  public:
-  /// From now on `signal` (ddprun's --checkpoint-signal) does nothing but count as a request.
-  explicit CheckpointRequest(int signal = SIGUSR1) {
+  /// Installs a handler: from now on `signal` does nothing but count as a request.
+  explicit CheckpointRequest(int signal = kCheckpointSignal) {
     struct sigaction action {};
     action.sa_handler = [](int) { came_ = true; };
     action.sa_flags = SA_RESTART;
     sigaction(signal, &action, nullptr);
   }
 
+  /// True as soon as the signal has come once. It never becomes false again.
   bool requested() const { return came_; }
 
  private:

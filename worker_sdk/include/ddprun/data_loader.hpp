@@ -1,7 +1,7 @@
 // DataLoader: batches that threads fetch ahead, in an order that does not depend on the threads.
 //
-// What torch.utils.data.DataLoader does with num_workers and prefetch_factor
-// (https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading), with threads.
+// It does with threads what torch.utils.data.DataLoader does with num_workers and prefetch_factor
+// (https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading).
 #pragma once
 
 #include <torch/torch.h>
@@ -22,24 +22,26 @@
 
 namespace ddprun::sdk {
 
+/// How batches are made.
 struct LoaderOptions {
-  std::int64_t batch_size = 1;
-  int workers = 1;         // threads; 0: batches are fetched when they are asked for
-  int prefetch = 2;        // batches that each thread may be ahead of the caller, at least 1
-  bool drop_last = false;  // leave out a last batch that is smaller than the others
+  std::int64_t batch_size = 1;  // samples in a batch, at least 1
+  int workers = 1;              // threads that fetch; 0: the caller's fetches when it asks
+  int prefetch = 2;             // batches that each thread may be ahead of the caller, at least 1
+  bool drop_last = false;       // leaves out a last batch that is smaller than the others
 };
 
-/// One pass over `indices`, usually DistributedSampler::indices(). Used by one thread:
+/// Makes one pass over `indices`, usually DistributedSampler::indices(). One thread uses it:
 ///
 ///     for (const LabelledImages& batch : make_data_loader(data.train, sampler.indices(),
 ///     {.batch_size = 32})) ...
 template <typename Batch>
 class DataLoader {
  public:
-  /// Makes a batch of the samples with these indices. Every thread calls a copy of its own.
+  /// Makes a batch of the samples with these indices. Every thread calls its own copy of it.
   using Fetch = std::function<Batch(const std::vector<std::int64_t>& indices)>;
 
-  /// Errors: std::invalid_argument for options that make no sense.
+  /// Starts the threads, which begin to fetch. Errors: std::invalid_argument for options that make
+  /// no sense.
   DataLoader(std::vector<std::int64_t> indices, const Fetch& fetch, const LoaderOptions& options)
       : indices_{std::move(indices)}, options_{options}, fetch_{fetch} {
     check();
@@ -50,7 +52,7 @@ class DataLoader {
     for (int i = 0; i < options.workers; ++i) threads_.emplace_back([this, fetch] { work(fetch); });
   }
 
-  /// Waits for batches that are being fetched; those that nobody has asked for are dropped.
+  /// Waits for batches that are being fetched, and drops those that nobody has asked for.
   ~DataLoader() {
     {
       const std::lock_guard lock{mutex_};
@@ -65,8 +67,8 @@ class DataLoader {
   /// How many batches there are in all.
   std::int64_t size() const { return batches_; }
 
-  /// The next batch in order; nullopt after the last one. Errors: what fetching this batch has
-  /// thrown; the next call goes on with the batch after it.
+  /// Returns the next batch in order; nullopt after the last one. Errors: what `fetch` has thrown
+  /// for this batch; the next call goes on with the batch after it.
   std::optional<Batch> next() {
     if (delivered_ == batches_) return std::nullopt;
     if (threads_.empty()) return fetch_(indices_of(delivered_++));
@@ -121,7 +123,7 @@ class DataLoader {
     return {begin, begin + std::min<std::int64_t>(options_.batch_size, indices_.end() - begin)};
   }
 
-  /// A thread's: batches are taken in order, and only those that have a free slot.
+  /// Runs in each thread: it takes the batches in order, and only those that have a free slot.
   void work(const Fetch& fetch) {
     std::unique_lock lock{mutex_};
     for (;;) {
@@ -158,9 +160,9 @@ class DataLoader {
   std::vector<std::thread> threads_;
 };
 
-/// Of any data set of torch::data
+/// Returns a loader of any data set of torch::data
 /// (https://docs.pytorch.org/cppdocs/api/namespace_torch__data.html), mapped or not. Each thread
-/// has a copy of it, as torch::data's own loader gives it one.
+/// has its own copy of the data set, as with torch::data's own loader. Errors: those of DataLoader.
 template <typename DataSet>
 requires requires(DataSet data, std::vector<std::size_t> indices) { data.get_batch(indices); }
 auto make_data_loader(DataSet data, std::vector<std::int64_t> indices,
@@ -174,7 +176,7 @@ auto make_data_loader(DataSet data, std::vector<std::int64_t> indices,
       options};
 }
 
-/// Of images in memory.
+/// Returns a loader of images in memory, which the threads share. Errors: those of DataLoader.
 inline auto make_data_loader(const LabelledImages& data, std::vector<std::int64_t> indices,
                              const LoaderOptions& options) {
   return DataLoader<LabelledImages>{std::move(indices),

@@ -1,9 +1,9 @@
-// data_parallel(): one batch on several devices of one process.
+// data_parallel(): computes one batch on several devices of one process.
 //
-// The same as torch.nn.parallel.data_parallel
+// It is torch.nn.parallel.data_parallel
 // (https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html). LibTorch's own
-// function of that name takes GPUs only and tells little when something does not fit. As PyTorch
-// says there: DistributedDataParallel is faster, also on one machine.
+// function of that name takes GPUs only, and says little when something does not fit.
+// DistributedDataParallel is faster, also on one machine, as PyTorch says there.
 #pragma once
 
 #include <torch/nn/parallel/data_parallel.h>
@@ -15,28 +15,30 @@
 
 namespace ddprun::sdk {
 
+/// Where and how the batch is computed.
 struct DataParallelOptions {
-  /// Empty: all GPUs. A device may be given more than once.
+  /// The devices; all GPUs when it is empty. A device may be given more than once.
   std::vector<torch::Device> devices = {};
-  /// Where the result goes; else the first device.
+  /// The device of the result; the first one when it is not set.
   std::optional<torch::Device> output_device = {};
-  /// The dimension of input and output that is cut into parts: the batch.
+  /// The dimension of input and output that is cut into parts, which is that of the batch.
   std::int64_t dim = 0;
 };
 
-/// The devices of `options`. Errors: std::invalid_argument when there are none; when the module's
-/// parameters and buffers are not on the first one; when `input` has no such dimension, or is empty
-/// there.
+/// Returns the devices of `options`, or all GPUs. Errors: std::invalid_argument when there are
+/// none, when the module's parameters and buffers are not on the first one, and when `input` has no
+/// dimension `options.dim`, or is empty there.
 std::vector<torch::Device> data_parallel_devices(const torch::nn::Module& module,
                                                  const torch::Tensor& input,
                                                  const DataParallelOptions& options);
 
-/// module->forward(input), with the batch in about equal parts, one for each device (fewer when the
-/// batch is smaller), computed at the same time. backward() adds the gradients of all parts in the
-/// parameters of `module`. Changes of buffers (running means) in the copies are lost.
+/// Returns module->forward(input), computed at the same time on all devices, each of which has a
+/// copy of the module and an about equal part of the batch; a small batch does not use all of them.
+/// backward() adds the gradients of all parts in the parameters of `module`. Changes of buffers
+/// (running means) in the copies are lost.
 ///
-/// `module` is a torch::nn::Cloneable with a forward() from one tensor to one tensor, whose
-/// dimension `dim` belongs to the batch. Errors: those of data_parallel_devices(); what forward()
+/// `module` is a torch::nn::Cloneable whose forward() takes one tensor and returns one; dimension
+/// `dim` of both belongs to the batch. Errors: those of data_parallel_devices(); what forward()
 /// throws.
 template <typename Module>
 torch::Tensor data_parallel(const std::shared_ptr<Module>& module, const torch::Tensor& input,

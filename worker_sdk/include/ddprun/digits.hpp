@@ -10,13 +10,14 @@
 
 namespace ddprun::sdk {
 
+/// The images, [N, 64] float32 from 0 to 1, in the file's order.
 struct Digits {
-  LabelledImages train;  // four of five; images [N, 64]
-  LabelledImages test;   // every fifth image
+  LabelledImages train;  // four of five images
+  LabelledImages test;   // every fifth image, beginning with the first
 };
 
-/// Reads a comma-separated file, gzipped or plain: 64 pixels from 0 to 16 and the digit a line.
-/// Errors: std::runtime_error, naming file and line.
+/// Reads a comma-separated file, gzipped or plain, each line of which has 64 pixels from 0 to 16
+/// and the digit that they show. Errors: std::runtime_error, naming file and line.
 Digits load_digits(const std::filesystem::path& path);
 
 }  // namespace ddprun::sdk

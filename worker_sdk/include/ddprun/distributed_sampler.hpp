@@ -17,36 +17,40 @@
 
 namespace ddprun::sdk {
 
+/// The same on all ranks.
 struct SamplerOptions {
-  bool shuffle = true;
-  std::uint64_t seed = 0;  // the same on all ranks
-  bool drop_last = false;  // drop the tail, instead of repeating samples, to make ranks equal
+  bool shuffle = true;     // else the samples come in the order of their indices
+  std::uint64_t seed = 0;  // decides, with the epoch, how they are shuffled
+  bool drop_last = false;  // makes ranks equal by dropping the tail, not by repeating samples
 };
 
+/// Deals the samples out in turns: rank r of a world of n gets those at the places r, r + n, r + 2n
+/// and so on of the epoch's order. Used by one thread.
 class DistributedSampler {
  public:
   /// Errors: std::invalid_argument for a size that is not positive, or a rank outside the world.
   DistributedSampler(std::int64_t data_set_size, int world_size, int rank,
                      const SamplerOptions& options = {});
 
-  /// Call it before every epoch: it changes the order. Without shuffle the order is always the
-  /// same. The epoch that resume() has told is begun where it said, every other one at its
-  /// beginning.
+  /// Begins an epoch; call it before each of them. With shuffle, every epoch has another order. The
+  /// epoch that resume() was told goes on where it stood; every other one starts at its beginning.
   void set_epoch(std::int64_t epoch);
 
-  /// This rank's samples in the order of this epoch, or of what is left of it; size() of them.
+  /// The indices of this rank's samples, from 0 to the data set's size - 1, in the order of this
+  /// epoch, or of what is left of it. There are size() of them.
   std::vector<std::int64_t> indices() const;
 
-  /// The same on all ranks; after resume(), of the rest of the epoch.
+  /// How many samples each rank gets: as many as every other. After resume(), in the rest of the
+  /// epoch.
   std::int64_t size() const;
 
-  /// What to save when this rank, and so every rank, has used up the first `count` of indices():
-  /// count what training has seen, not what a loader has fetched ahead. Errors:
+  /// Returns what to save when this rank, and so every rank, has used up the first `count` of
+  /// indices(). Count what training has seen, not what a loader has fetched ahead. Errors:
   /// std::invalid_argument for a count outside 0 to size().
   SamplerState state_after(std::int64_t count) const;
 
-  /// Goes on where a sampler over the same data with the same options stood, whatever its world
-  /// size. Errors: std::invalid_argument for a state that is none of this data set.
+  /// Goes on where a sampler over the same data with the same options stood, whatever the size of
+  /// its world. Errors: std::invalid_argument for a state that is none of this data set.
   void resume(const SamplerState& state);
 
  private:

@@ -1,4 +1,4 @@
-// Clipping of gradients whose parameters are spread over ranks.
+// clip_grad_norm(): clips gradients whose parameters are spread over ranks.
 #pragma once
 
 #include <torch/torch.h>
@@ -10,13 +10,14 @@ namespace ddprun::sdk {
 
 /// Scales the gradients of `parameters`, in place, so that their norm is `max_norm` at most, as
 /// torch::nn::utils::clip_grad_norm_ does
-/// (https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html), where each
-/// rank of `shards` holds other parameters of one model (Pipeline): the norm is that of them all.
-/// Called on all ranks of `shards`, before Optimizer::step() and after GradScaler::unscale().
-/// Returns the norm before.
+/// (https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html). It is for
+/// models of which each rank of `shards` holds other parameters (Pipeline): the norm is that of
+/// them all. All ranks of `shards` call it, before Optimizer::step() and after
+/// GradScaler::unscale(). Returns the norm that the gradients had before. Errors:
+/// CommunicationError.
 ///
-/// After DDP's backward() every rank has all gradients: there LibTorch's own function is right, and
-/// so it is with a ZeroRedundancyOptimizer.
+/// After DDP's backward() every rank has all gradients, so LibTorch's own function is right there,
+/// also with a ZeroRedundancyOptimizer.
 double clip_grad_norm(const std::vector<torch::Tensor>& parameters, double max_norm,
                       const ProcessGroup& shards);
 

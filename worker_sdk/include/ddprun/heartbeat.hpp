@@ -10,27 +10,28 @@ namespace ddprun::sdk {
 
 class HeartbeatSlot;
 
-/// When the worker fails, ddprun says how far it had come: "last heartbeat: step 120, loss 0.31,
-/// 1,234 samples/s, 0.4 s before". Without ddprun, or where its memory cannot be reached (in a
-/// container of the worker's own), it does nothing. Used by one thread.
+/// Writes the worker's step, loss and speed where ddprun sees them, also after the worker was
+/// killed. When the worker fails, ddprun says how far it had come: "last heartbeat: step 120, loss
+/// 0.31, 1,234 samples/s, 0.4 s before". Without ddprun, or where its memory cannot be reached (in
+/// a container of the worker's own), it does nothing. Used by one thread.
 class Heartbeat {
  public:
   static constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
 
-  /// Finds the agent by DDPRUN_HEARTBEAT.
+  /// Finds the agent of ddprun by the variable DDPRUN_HEARTBEAT.
   Heartbeat();
-  /// `address`: that variable's value, if it is set.
+  /// Finds it at `address`, the value of that variable; nullopt when it is not set.
   explicit Heartbeat(const std::optional<std::string>& address);
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
-  /// Call it after every step. `samples`: those of this step on this rank, from which samples/s
-  /// follow, over the last second or more. It reads a clock and writes to memory; README.md has the
-  /// time.
+  /// Tells that step `step` is done; call it after every step. `samples` is how many samples this
+  /// rank has seen in it; samples per second are their mean over the last second or more. A call
+  /// reads a clock and writes to memory, and takes less than a microsecond.
   void beat(std::int64_t step, std::int64_t samples = 0, double loss = kNoLoss);
 
-  /// Does anybody listen?
+  /// True when an agent listens.
   bool connected() const { return slot_ != nullptr; }
 
  private:

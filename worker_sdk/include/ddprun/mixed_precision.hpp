@@ -2,9 +2,9 @@
 // gradients that do not vanish in it. Parameters and gradients stay float32, so DDP, checkpoints
 // and optimizers are used as ever.
 //
-// The same as torch.amp (https://docs.pytorch.org/docs/stable/amp.html), whose autocast lists of
-// operators are used, and whose examples
-// (https://docs.pytorch.org/docs/stable/notes/amp_examples.html) hold word by word.
+// It is torch.amp (https://docs.pytorch.org/docs/stable/amp.html) and uses the lists of operators
+// that LibTorch has for it. The examples of
+// https://docs.pytorch.org/docs/stable/notes/amp_examples.html hold word by word.
 #pragma once
 
 #include <torch/torch.h>
@@ -17,9 +17,9 @@
 namespace ddprun::sdk {
 
 /// While it lives, operators on this thread choose their dtype as torch.autocast has it: `dtype`
-/// for matrix products and convolutions, float32 where precision matters. Around forward() and the
-/// loss; backward() comes after it. kFloat16 or kBFloat16 on CUDA and CPU; bfloat16 needs no
-/// GradScaler. Errors: std::invalid_argument for another dtype.
+/// for matrix products and convolutions, float32 where precision matters. Put it around forward()
+/// and the loss, and call backward() after it has gone. `dtype` is kFloat16 or kBFloat16, on CUDA
+/// and CPU; bfloat16 needs no GradScaler. Errors: std::invalid_argument for another dtype.
 class [[nodiscard]] Autocast {
  public:
   explicit Autocast(torch::DeviceType device, torch::ScalarType dtype = torch::kBFloat16,
@@ -37,22 +37,22 @@ class [[nodiscard]] Autocast {
 /// Defaults and meanings are those of
 /// https://docs.pytorch.org/docs/stable/amp.html#torch.amp.GradScaler
 struct GradScalerOptions {
-  double init_scale = 65536;
-  double growth_factor = 2;     // after `growth_interval` steps without inf or NaN
-  double backoff_factor = 0.5;  // after a step with one
-  std::int64_t growth_interval = 2000;
-  bool enabled = true;  // false: scale() and unscale() do nothing, step() is the optimizer's
+  double init_scale = 65536;            // what the loss is multiplied with at first
+  double growth_factor = 2;             // of the scale after `growth_interval` good steps
+  double backoff_factor = 0.5;          // of the scale after a step with inf or NaN
+  std::int64_t growth_interval = 2000;  // steps without inf or NaN
+  bool enabled = true;  // false: scale() and unscale() do nothing, and step() always steps
   /// Set where the ranks of a group hold different parameters (Pipeline): a step that one of them
   /// must leave out is left out by all. DDP does not need it: its gradients are the same
   /// everywhere.
   std::optional<ProcessGroup> shards = {};
 };
 
-/// Multiplies the loss so that small gradients survive float16, and leaves steps out whose
+/// Multiplies the loss so that small gradients survive float16, and leaves out steps whose
 /// gradients were too big:
 ///
 ///     scaler.scale(loss).backward();
-///     scaler.unscale(optimizer);  // only where gradients are looked at, to clip them for one
+///     scaler.unscale(optimizer);  // only if you look at gradients, for example to clip them
 ///     scaler.step(optimizer);
 ///     scaler.update();
 ///
@@ -60,7 +60,7 @@ struct GradScalerOptions {
 /// scaler, with one update() for all. Not copyable: it knows its optimizers by their addresses.
 class GradScaler {
  public:
-  /// What a checkpoint needs: state() and load().
+  /// What a checkpoint holds of it; state() gives it and load() takes it.
   struct State {
     double scale;
     std::int64_t growth_tracker;  // steps without inf or NaN since the scale last changed
@@ -72,19 +72,21 @@ class GradScaler {
   GradScaler(const GradScaler&) = delete;
   GradScaler& operator=(const GradScaler&) = delete;
 
-  /// `loss` times the scale, on its device; a float16 scalar becomes float32, as 65536 would be
-  /// inf.
+  /// Returns `loss` times the scale, on its device. A float16 scalar becomes float32, because 65536
+  /// would be inf.
   torch::Tensor scale(const torch::Tensor& loss);
 
-  /// Divides the gradients by the scale, in place, and looks for inf and NaN in them. Errors:
-  /// std::logic_error the second time before update(); std::invalid_argument for float16 gradients.
+  /// Divides the optimizer's gradients by the scale, in place, and looks for inf and NaN in them.
+  /// Errors: std::logic_error when it is called twice before update(); std::invalid_argument for
+  /// float16 gradients.
   template <typename Optimizer>
   void unscale(Optimizer& optimizer) {
     unscale_gradients(&optimizer, optimizer.param_groups());
   }
 
-  /// Steps unless there was an inf or NaN; true when it did. Calls unscale() if you have not. Waits
-  /// for the device. Errors: std::logic_error the second time before update().
+  /// Calls optimizer.step() unless a gradient is inf or NaN, and returns whether it did. It calls
+  /// unscale() if you have not, and waits for the device. Errors: those of unscale();
+  /// std::logic_error when it is called twice before update().
   template <typename Optimizer>
   bool step(Optimizer& optimizer) {
     if (!may_step(&optimizer, optimizer.param_groups())) return false;
@@ -92,12 +94,17 @@ class GradScaler {
     return true;
   }
 
-  /// Grows or shrinks the scale; once a step, after all optimizers. Errors: std::logic_error when
-  /// there was no unscale() or step() since the last one.
+  /// Grows or shrinks the scale. Call it once a step, after all optimizers. Errors:
+  /// std::logic_error when nothing was unscaled since the last time.
   void update();
 
+  /// The factor that scale() multiplies with.
   double get_scale() const { return scale_; }
+
+  /// What to save.
   State state() const { return {scale_, growth_tracker_}; }
+
+  /// Goes on where a scaler stood. Errors: std::invalid_argument for a scale that is not above 0.
   void load(const State& state);
 
  private:

@@ -1,4 +1,5 @@
-// The tensors in what a module's forward() returns.
+// output_tensors(): the tensors in what a module's forward() returns. DistributedDataParallel needs
+// them; programs do not.
 #pragma once
 
 #include <torch/torch.h>
@@ -12,8 +13,9 @@ namespace ddprun::sdk {
 
 using TensorRefs = std::vector<std::reference_wrapper<torch::Tensor>>;
 
-/// A tensor; a tuple or pair, or a range (vector, array), of such, nested as deep as you like.
-/// Anything else has no tensors, and does not compile: a tensor that DDP cannot find would be lost.
+/// Appends the tensors of `output` to `found`. `output` is a tensor, or a tuple, a pair or a range
+/// (vector, array) of such, nested as deep as you like. Anything else does not compile, because a
+/// tensor that DDP cannot find would be lost.
 template <typename Output>
 void collect_tensors(Output& output, TensorRefs& found) {
   if constexpr (std::is_same_v<Output, torch::Tensor>) {
@@ -25,6 +27,7 @@ void collect_tensors(Output& output, TensorRefs& found) {
   }
 }
 
+/// Returns the tensors of `output`, in order.
 template <typename Output>
 TensorRefs output_tensors(Output& output) {
   TensorRefs found;

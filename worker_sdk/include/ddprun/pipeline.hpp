@@ -1,5 +1,5 @@
-// Pipeline: a model too big for one worker, cut into stages, one a rank. While one stage works on a
-// part of the batch, the next works on the part before it.
+// Pipeline: trains a model that is too big for one worker. Each rank has one stage of it; while a
+// stage works on a part of the batch, the next stage works on the part before.
 //
 // The schedule is GPipe's (https://arxiv.org/abs/1811.06965): all forward passes, then all backward
 // passes; torch.distributed.pipelining has it as ScheduleGPipe
@@ -15,21 +15,23 @@
 
 namespace ddprun::sdk {
 
+/// How the batch is cut.
 struct PipelineOptions {
-  /// The batch is cut into so many equal parts along its first dimension. More of them leave the
-  /// stages idle for less time: (stages - 1) / (micro_batches + stages - 1) of it.
+  /// The number of equal parts that the batch is cut into along its first dimension. Stages are
+  /// idle for (stages - 1) / (micro_batches + stages - 1) of the time, so more parts waste less.
   int micro_batches = 4;
 };
 
-/// Stage i runs on rank i of `group`: a sub-group, where several pipelines make up the job. Stages
-/// are modules whose forward() takes a tensor and returns one, of any shape and floating dtype, on
-/// group.device(); each rank has its own and its own optimizer. A stage may be a
-/// DistributedDataParallel over a group of the same stages of several pipelines, which then reduces
-/// once a step. Errors of all methods: std::invalid_argument for a batch that cannot be cut into
-/// equal parts; CommunicationError.
+/// Stage i runs on rank i of `group`, which is a sub-group where several pipelines make up the job.
+/// Stages are modules whose forward() takes a tensor and returns one, of any shape up to 8
+/// dimensions and any floating dtype, on group.device(). Each rank has its own stage and its own
+/// optimizer. A stage may be a DistributedDataParallel over a group of the same stages of several
+/// pipelines, which then reduces once a step. Errors of all methods: std::invalid_argument for a
+/// batch that cannot be cut into equal parts; CommunicationError.
 class Pipeline {
  public:
-  /// From the last stage's output and the target of one micro-batch to the mean loss over it.
+  /// Takes the last stage's output and the target of one micro-batch; returns the mean loss over
+  /// it.
   using Loss =
       std::function<torch::Tensor(const torch::Tensor& output, const torch::Tensor& target)>;
 
@@ -38,17 +40,20 @@ class Pipeline {
   Pipeline(Module& stage, const ProcessGroup& group, const PipelineOptions& options = {})
       : Pipeline{parts_of(stage), group, options} {}
 
-  /// Forward and backward over a whole batch; adds to the gradients of every stage what the whole
-  /// model would have got. `input`, [N, ...], counts on the first stage, `target`, [N, ...], and
-  /// `loss` on the last; elsewhere they may be left undefined. Returns the mean loss, a scalar
-  /// without graph, on the last stage, an undefined tensor elsewhere. Called on all ranks.
+  /// Computes forward and backward passes over a whole batch, and adds to the gradients of every
+  /// stage what the whole model would have got. All ranks call it. `input`, [N, ...], counts on the
+  /// first stage, and `target`, [N, ...], and `loss` on the last; elsewhere they may be undefined.
+  /// Returns the mean loss, a scalar without graph, on the last stage, and an undefined tensor
+  /// elsewhere.
   torch::Tensor step(const torch::Tensor& input, const torch::Tensor& target, const Loss& loss);
 
-  /// Forward alone, without gradients: the output, [N, ...], on the last stage, an undefined tensor
-  /// elsewhere. Called on all ranks.
+  /// Computes the forward pass alone, without gradients. All ranks call it. Returns the output,
+  /// [N, ...], on the last stage, and an undefined tensor elsewhere.
   torch::Tensor forward(const torch::Tensor& input);
 
+  /// True on the rank of the first stage, which reads the inputs.
   bool is_first() const { return group_.rank() == 0; }
+  /// True on the rank of the last stage, which computes the loss.
   bool is_last() const { return group_.rank() == group_.size() - 1; }
 
  private:

@@ -1,6 +1,7 @@
-// spawn(): the workers of one machine out of one program, without a launcher.
+// spawn(): runs the workers of one machine out of one program, without a launcher. Needs no
+// LibTorch.
 //
-// The same as torch.multiprocessing.spawn
+// It is torch.multiprocessing.spawn
 // (https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses), with the
 // environment of a launcher for every worker, so that init_process_group() finds the others.
 #pragma once
@@ -12,16 +13,18 @@
 
 namespace ddprun::sdk {
 
+/// How spawn() stops workers.
 struct SpawnOptions {
-  /// What the other workers have to end after SIGTERM, when one has failed; then SIGKILL.
+  /// How long the other workers have to end after SIGTERM, when one has failed; then comes SIGKILL.
   std::chrono::milliseconds shutdown_timeout{std::chrono::seconds{30}};
 };
 
-/// The first worker that failed; what() says its rank, and what it threw or how it ended.
+/// A worker has failed. what() says the rank of the first one, and what it threw or how it ended.
 class SpawnError : public std::runtime_error {
  public:
   SpawnError(int rank, const std::string& message)
       : std::runtime_error{"rank " + std::to_string(rank) + " " + message}, rank_{rank} {}
+  /// The rank of the first worker that failed.
   int rank() const { return rank_; }
 
  private:

@@ -37,43 +37,47 @@ inline constexpr char kNcclAsyncErrorHandling[] = "TORCH_NCCL_ASYNC_ERROR_HANDLI
 inline constexpr char kOmpNumThreads[] = "OMP_NUM_THREADS";
 }  // namespace env
 
-/// A variable of the environment that is missing or makes no sense; what() names it, its value and
-/// what was expected.
+/// A variable of the environment is missing or makes no sense. what() names the variable, its value
+/// and what was expected.
 class EnvironmentError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A variable's value; nullopt when it is not set.
+/// Returns the value of the variable `name`; nullopt when it is not set.
 using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// The variables of this process.
+/// Looks among the variables of this process.
 std::optional<std::string> environment_lookup(const std::string& name);
 
-/// This worker's place in the job.
+/// This worker's place in the job, as its launcher has told it.
 struct WorkerEnv {
-  int rank = 0;
-  int local_rank = 0;  // also the number of this worker's GPU
+  int rank = 0;        // among all workers of the job, from 0 to world_size - 1
+  int local_rank = 0;  // among the workers of this node; also the number of this worker's GPU
   int world_size = 1;
   int local_world_size = 1;
-  int group_rank = 0;  // of the node
-  int group_world_size = 1;
+  int group_rank = 0;        // the number of this node
+  int group_world_size = 1;  // how many nodes there are
   std::string role_name = "default";
   int role_rank = 0;
   int role_world_size = 1;
   std::string master_addr;
   int master_port = 0;
-  int restart_count = 0;
+  int restart_count = 0;  // how often the workers have been started again after a failure
   int max_restarts = 0;
-  int round = 0;                 // grows with every membership of a job; 0: no ddprun has told it
-  std::string run_id;            // "" when no launcher has set it
-  bool use_agent_store = false;  // the launcher serves the store; else rank 0 does
+  /// Grows each time that ddprun forms the job of other nodes; 0 under another launcher.
+  int round = 0;
+  std::string run_id;            // the job's name; "" when no launcher has set it
+  bool use_agent_store = false;  // true: the launcher serves the store; false: rank 0 does
 
-  /// RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT must be set, as init_method="env://" demands
+  /// Reads the environment of this process. RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT must be
+  /// set, as init_method="env://" demands
   /// (https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization).
   /// Under mpirun or mpiexec, rank and sizes are taken from the variables of Open MPI
   /// (OMPI_COMM_WORLD_RANK...) or of MPICH and Intel MPI (PMI_RANK...) when RANK and WORLD_SIZE are
   /// not set. The rest defaults to a job on one node. Errors: EnvironmentError.
   static WorkerEnv from_environment();
+
+  /// Does the same with variables that `lookup` gives. Errors: EnvironmentError.
   static WorkerEnv from(const EnvironmentLookup& lookup);
 };
 

@@ -1,7 +1,7 @@
-// ZeroRedundancyOptimizer: every rank keeps the optimizer's state of its share of the parameters
-// only, updates these, and hands them on to the others.
+// ZeroRedundancyOptimizer: spreads an optimizer's state over the ranks. Each rank keeps the state
+// of its share of the parameters, updates these, and hands them on to the others.
 //
-// The same as torch.distributed.optim.ZeroRedundancyOptimizer
+// It is torch.distributed.optim.ZeroRedundancyOptimizer
 // (https://docs.pytorch.org/docs/stable/distributed.optim.html), which is stage 1 of ZeRO
 // (https://arxiv.org/abs/1910.02054). With Adam and N ranks, a rank keeps 2/N floats for every
 // parameter in place of 2. Gradients and parameters are whole on all ranks, so clipping and DDP are
@@ -16,7 +16,7 @@
 
 namespace ddprun::sdk {
 
-/// Around an optimizer that was made for all parameters, with all its groups and options:
+/// Wraps an optimizer that was made for all parameters, with all its groups and options:
 ///
 ///     torch::optim::Adam adam{network->parameters(), 1e-3};
 ///     ZeroRedundancyOptimizer optimizer{adam, group};
@@ -33,27 +33,28 @@ namespace ddprun::sdk {
 /// not move the module to another device afterwards. The optimizer must outlive it.
 class ZeroRedundancyOptimizer {
  public:
-  /// Called on all ranks, with the same parameters everywhere, on group.device(). Errors:
+  /// All ranks call it, with the same parameters, which are on group.device(). Errors:
   /// std::invalid_argument for LBFGS, whose state is not one of single parameters, and for a
   /// parameter on another device or with strides that leave gaps.
   ZeroRedundancyOptimizer(torch::optim::Optimizer& optimizer, const ProcessGroup& group);
   ZeroRedundancyOptimizer(const ZeroRedundancyOptimizer&) = delete;
   ZeroRedundancyOptimizer& operator=(const ZeroRedundancyOptimizer&) = delete;
 
-  /// On all ranks; afterwards all have all updated parameters. Errors: what the optimizer's step()
-  /// throws; CommunicationError.
+  /// Updates the parameters and hands them on. All ranks call it, and then all have all updated
+  /// parameters. Errors: what the optimizer's step() throws; CommunicationError.
   void step();
 
-  /// Gathers the state at rank `to`, where the optimizer has all of it until the next step(). On
-  /// all ranks. Errors: std::invalid_argument for an optimizer that optimizer_state() does not
+  /// Gathers the state at rank `to`, where the optimizer has all of it until the next step(). All
+  /// ranks call it. Errors: std::invalid_argument for an optimizer that optimizer_state() does not
   /// know; CommunicationError.
   void consolidate(int to = 0);
 
-  /// Who updates each parameter, in the order of the groups: greedily, the biggest first, always to
-  /// the rank that has least so far.
+  /// The rank that updates each parameter, in the order of the groups. They were dealt out
+  /// greedily: the biggest first, always to the rank that had least so far.
   const std::vector<int>& owners() const { return owners_; }
 
-  /// The optimizer's own: learning rates are there, and GradScaler looks for gradients.
+  /// The wrapped optimizer's groups, which hold learning rates, and in which GradScaler looks for
+  /// gradients.
   std::vector<torch::optim::OptimizerParamGroup>& param_groups() {
     return optimizer_.param_groups();
   }

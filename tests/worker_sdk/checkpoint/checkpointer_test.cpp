@@ -15,7 +15,9 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/python.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "tests/worker_sdk/checkpoint_files/disk_calls.hpp"
 #include "tests/worker_sdk/group_fixture.hpp"
+#include "worker_sdk/checkpoint_files/checkpoint_folder.hpp"
 
 namespace ddprun::sdk {
 namespace {
@@ -188,6 +190,30 @@ TEST_CASE("what is saved is the state at the time of the call, not of the write"
   const auto model = load_safetensors(checkpointer.path_of(1) / kModelFile).tensors;
   load_state_dict(loaded, model);
   check_equal(loaded, before);
+}
+
+TEST_CASE("a checkpoint survives a power failure, unless the program says that it need not") {
+  for (const auto durability : {Durability::kFsync, Durability::kNone}) {
+    const SharedFolder folder;
+    Network network{1};
+    torch::optim::SGD optimizer{network.parameters(), 0.1};
+    Checkpointer checkpointer{folder.path(), group(), {.durability = durability}};
+    const DiskCalls calls{folder.path()};
+    checkpointer.save(network, optimizer, {.step = 1});
+    checkpointer.wait();
+    const bool writes = group().rank() == 0 && durability == Durability::kFsync;
+    CHECK(calls.count("fsync") == (writes ? 6 : 0));  // four files, and the folder before and after
+  }
+}
+
+TEST_CASE("what an earlier attempt left half-written is gone when the next one begins") {
+  const SharedFolder folder;
+  const fs::path leftover = folder.path() / unfinished_name(7, "1-2-3");
+  if (group().rank() == 0) fs::create_directory(leftover);
+  group().barrier();
+  const Checkpointer checkpointer{folder.path(), group()};
+  group().barrier();
+  CHECK_FALSE(fs::exists(leftover));
 }
 
 TEST_CASE("without a checkpoint there is nothing to load") {

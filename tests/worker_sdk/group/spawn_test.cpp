@@ -3,10 +3,13 @@
 
 #include "ddprun/spawn.hpp"
 
+#include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "ddprun/process_group.hpp"
@@ -17,10 +20,36 @@ namespace ddprun::sdk {
 namespace {
 
 using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 
 // Long enough for a loaded machine where all are there, short where somebody is waited for in vain.
 constexpr auto kPatience = 120s;
 constexpr auto kInVain = 2s;
+
+/// Where the workers of a test wait for one another without a group: what one of them does after
+/// it, it does when all others have done what comes before it. In memory that forks share.
+class Meeting {
+ public:
+  explicit Meeting(unsigned workers)
+      : barrier_{static_cast<pthread_barrier_t*>(mmap(nullptr, sizeof(pthread_barrier_t),
+                                                      PROT_READ | PROT_WRITE,
+                                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0))} {
+    REQUIRE(barrier_ != MAP_FAILED);
+    pthread_barrierattr_t attributes{};
+    pthread_barrierattr_init(&attributes);
+    pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    REQUIRE(pthread_barrier_init(barrier_, &attributes, workers) == 0);
+    pthread_barrierattr_destroy(&attributes);
+  }
+  ~Meeting() { munmap(barrier_, sizeof(pthread_barrier_t)); }
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+
+  void wait_for_all() const { pthread_barrier_wait(barrier_); }
+
+ private:
+  pthread_barrier_t* barrier_;
+};
 
 void require(bool condition, const std::string& what) {
   if (!condition) throw std::runtime_error{"not so: " + what};
@@ -131,9 +160,11 @@ TEST_CASE("a group can be made again when it is gone, as often as one likes") {
 
 TEST_CASE("whoever does not join in time is named") {
   const ScratchFolder folder;
+  const Meeting both{2};  // who comes does so at the same time, however busy the machine is
   spawn(
       [&](int rank) {
         if (rank == 1 || rank == 2) return;
+        both.wait_for_all();
         // In a file: that all who come find the store does not depend on who serves it.
         const std::string text = error([&] {
           init_process_group({.backend = "gloo",
@@ -174,26 +205,32 @@ TEST_CASE("a sub-group whose members do not come names them by their numbers in 
 }
 
 TEST_CASE("a monitored barrier names who does not come, on all who wait") {
+  const Meeting both{2};
   spawn(
-      [](int rank) {
+      [&](int rank) {
         const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
-        if (rank % 2 == 0)
+        if (rank % 2 == 0) {
+          both.wait_for_all();
           require_contains(error([&] { group.monitored_barrier(kInVain); }),
                            "monitored_barrier on group \"default\" (rank " + std::to_string(rank) +
-                               " of 4): ranks 1 and 3 have not come within 2000 ms");
+                               " of 4): ranks 1 and 3 have not come within " +
+                               std::to_string(milliseconds(kInVain).count()) + " ms");
+        }
         group.barrier();
       },
       4);
 }
 
-/// Rank 1 is killed; the others try `call`, which must say so long before the timeout of 120 s.
+/// Rank 1 is killed; the other tries `call`, which must say so long before the timeout of 120 s.
 void with_dead_peer(const std::string& operation,
                     const std::function<void(const ProcessGroup&)>& call) {
+  const Meeting through_barrier{2};  // before that, rank 1's death would be an error of the barrier
   const std::string text = spawn_error(
       [&](int rank) {
         std::signal(SIGTERM, SIG_IGN);  // spawn() stops the others when rank 1 has died
         const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
         group.barrier();
+        through_barrier.wait_for_all();
         if (rank == 1) raise(SIGKILL);
         const std::string said = error([&] { call(group); });
         std::ofstream{std::string{std::getenv("DDPRUN_TEST_FOLDER")} + "/" + std::to_string(rank)}
@@ -219,12 +256,14 @@ TEST_CASE("a peer that has died is an error of the operation, at once") {
 TEST_CASE("a group whose peer has died can be left at once, also when nobody has noticed") {
   const ScratchFolder folder;
   const std::string left = (folder / "left").string();
+  const Meeting through_barrier{2};
   const std::string text = spawn_error(
       [&](int rank) {
         std::signal(SIGTERM, SIG_IGN);
         {
           const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
           group.barrier();
+          through_barrier.wait_for_all();
           if (rank == 1) raise(SIGKILL);
         }
         std::ofstream{left} << "in order";
@@ -238,6 +277,7 @@ TEST_CASE("a peer that does not come is an error of the operation after the time
   spawn(
       [](int rank) {
         const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
+        group.barrier();  // both make the hasty group at the same time
         const auto in_haste = group.new_group({0, 1}, {.timeout = kInVain});
         if (rank == 0)
           require_contains(error([&] { in_haste->all_reduce(torch::ones({3})); }),
@@ -267,14 +307,17 @@ TEST_CASE("a wait can be given less time than the group") {
       2);
 }
 
-TEST_CASE("who has given up on a message can leave") {
+TEST_CASE("who has given up on a message can leave before the peer does") {
+  const Meeting rank_0_has_left{2};
   spawn(
-      [](int rank) {
-        const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
+      [&](int rank) {
+        auto group = std::optional{init_process_group({.backend = "gloo", .timeout = kPatience})};
         if (rank == 0) {
-          const Work never = group.irecv(torch::ones({3}), 1);
+          const Work never = group->irecv(torch::ones({3}), 1);
           require(!never.is_completed(), "nobody has sent");
         }
+        if (rank == 0) group.reset();
+        rank_0_has_left.wait_for_all();
       },
       2);
 }
