@@ -9,8 +9,8 @@
 
 #include "agent/template_text.hpp"
 #include "base/failure.hpp"
-#include "worker_sdk/heartbeat_slot.hpp"
-#include "worker_sdk/worker_env.hpp"
+#include "ddprun/worker_env.hpp"
+#include "worker_sdk/contract/heartbeat_slot.hpp"
 
 namespace ddprun {
 

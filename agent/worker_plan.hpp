@@ -57,7 +57,7 @@ struct CommonEnvironment {
 CommonEnvironment common_environment(const LaunchSpec& spec, const NodeFacts& node);
 
 /// The commands of this node in `round`, by local rank. The environment is torchrun's: see
-/// worker_sdk/worker_env.hpp.
+/// ddprun/worker_env.hpp.
 std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& round,
                                   const NodeFacts& node);
 

@@ -1,8 +1,7 @@
 // A program of somebody else's, built against the installed SDK.
+#include <ddprun/objects.hpp>
+#include <ddprun/process_group.hpp>
 #include <iostream>
-
-#include "worker_sdk/objects.hpp"
-#include "worker_sdk/process_group.hpp"
 
 int main() try {
   using namespace ddprun::sdk;
