@@ -95,6 +95,8 @@ finish() {
   [ "$seconds" -lt 1 ] || say "$1: done in $seconds s"
 }
 
+is_running() { kill -0 "${step_pid[$1]:-none}" 2>/dev/null; }
+
 # step NAME COMMAND...: both of it.
 step() {
   begin "$@"
