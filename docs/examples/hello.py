@@ -1,4 +1,4 @@
-"""All ranks add up what they have. Rank 1 fails in the first attempt. Stock PyTorch, nothing else."""
+"""All ranks add up what they have. Rank 1 fails in the first attempt."""
 
 import os
 
@@ -12,5 +12,6 @@ if rank == 1 and attempt == 0:
     raise RuntimeError("no luck today")
 total = torch.tensor([rank + 1])
 dist.all_reduce(total)
-print(f"attempt {attempt}, rank {rank} of {dist.get_world_size()}: the sum is {total.item()}")
+size = dist.get_world_size()
+print(f"attempt {attempt}, rank {rank} of {size}: the sum is {total.item()}")
 dist.destroy_process_group()
