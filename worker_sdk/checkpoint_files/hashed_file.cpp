@@ -26,7 +26,7 @@ class OpenFile {
  public:
   OpenFile(const fs::path& path, int flags)
       : path_{path}, fd_{open(path.c_str(), flags | O_CLOEXEC, 0644)} {
-    if (fd_ < 0) fail_with_errno(flags == O_RDONLY ? "open" : "create", path_);
+    if (fd_ < 0) fail_with_errno((flags & O_CREAT) != 0 ? "create" : "open", path_);
   }
   ~OpenFile() { close(fd_); }
   OpenFile(const OpenFile&) = delete;
