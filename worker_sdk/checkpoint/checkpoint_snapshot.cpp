@@ -11,7 +11,7 @@ std::span<const std::byte> bytes_of(const torch::Tensor& tensor) {
   return {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
 }
 
-/// Does not wait for the GPU to have copied.
+/// Copies the tensor's bytes to `to`. It does not wait for a GPU to have done so.
 void copy_bytes(std::byte* to, const torch::Tensor& tensor) {
   if (tensor.nbytes() == 0) return;
   const torch::Tensor plain = tensor.contiguous();

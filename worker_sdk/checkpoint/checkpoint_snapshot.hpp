@@ -1,4 +1,4 @@
-// CheckpointSnapshot: the bytes of a checkpoint's files, in memory.
+// CheckpointSnapshot: the bytes of a checkpoint's files, while they are in memory.
 #pragma once
 
 #include <torch/torch.h>
@@ -13,28 +13,31 @@
 
 namespace ddprun::sdk {
 
+/// Collects files, and then either copies their tensors or refers to them.
 class CheckpointSnapshot {
  public:
-  /// A safetensors file. The tensors are not copied: they must not change before copy_to() has
-  /// returned, or the files are written. Errors: std::invalid_argument for a dtype that the format
-  /// lacks.
+  /// Adds a safetensors file. The tensors are not copied, and must not change until copy_to() has
+  /// returned or, without it, the files are written. Errors: std::invalid_argument for a dtype that
+  /// the format lacks.
   void add(const std::string& name, const SafeTensors& contents);
 
-  /// Of all tensors, headers not counted.
+  /// The size of all tensors; headers do not count.
   std::size_t bytes() const { return bytes_; }
 
-  /// Copies all tensors into `buffer`; from then on they may change.
+  /// Copies all tensors into `buffer`, which must outlive this. From then on the tensors may
+  /// change.
   void copy_to(StagingBuffer& buffer);
 
-  /// What to write; valid for as long as this is. Copies what lies on a GPU, or not in one piece.
+  /// Returns what to write; it is valid while this lives. Tensors that are still on a GPU, or not
+  /// contiguous, are copied first.
   std::vector<FileToWrite> files();
 
  private:
   struct File {
     std::string name;
     std::string header;
-    std::vector<torch::Tensor> tensors;              // until they are copied,
-    std::vector<std::span<const std::byte>> copies;  // and then these
+    std::vector<torch::Tensor> tensors;              // empty after copy_to()
+    std::vector<std::span<const std::byte>> copies;  // empty before copy_to()
   };
 
   std::vector<File> files_;

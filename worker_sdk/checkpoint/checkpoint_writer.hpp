@@ -36,9 +36,9 @@ class CheckpointWriter {
   /// Returns when nothing is being written. Errors: those of what was written in the background.
   void wait();
 
-  /// The step of the newest checkpoint whose files are all as they were written; nullopt if there
-  /// is none. Each that is passed over is told on stderr, and from then on does not count among
-  /// those to keep.
+  /// Returns the step of the newest checkpoint whose files are all as they were written; nullopt if
+  /// there is none. It warns on stderr of each one that it passes over, which from then on does not
+  /// count among those to keep.
   std::optional<std::int64_t> newest_complete();
 
  private:

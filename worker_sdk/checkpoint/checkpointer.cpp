@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kNone = -1;
-/// Beside the tensors that staging_bytes() can foresee: step counts, generators' states.
+/// Room for what staging_bytes() cannot foresee: step counts and the states of generators.
 constexpr std::size_t kStagingSlackBytes = 4 * 1024 * 1024;
 
 std::int64_t unix_ms() {
@@ -37,7 +37,7 @@ CheckpointManifest make_manifest(const Progress& progress, const WorkerEnv& env)
           .files = {}};
 }
 
-/// How much memory a save will need, when every parameter has been updated once.
+/// Returns how much memory a save will need when every parameter has been updated once.
 std::size_t staging_bytes(const torch::nn::Module& module,
                           const torch::optim::Optimizer& optimizer) {
   std::size_t bytes = expected_state_bytes(optimizer) + kStagingSlackBytes;

@@ -1,5 +1,5 @@
-// StagingBuffer: the memory that a checkpoint is copied into before it is written, kept and used
-// again, for the kernel takes longer to hand out fresh pages than a copy takes.
+// StagingBuffer: the memory that a checkpoint is copied into before it is written. It is kept and
+// used again, because the kernel takes longer to hand out fresh pages than a copy takes.
 #pragma once
 
 #include <torch/torch.h>
@@ -8,6 +8,7 @@
 
 namespace ddprun::sdk {
 
+/// One piece of memory that grows when it must.
 class StagingBuffer {
  public:
   StagingBuffer() = default;
@@ -15,8 +16,8 @@ class StagingBuffer {
   StagingBuffer(const StagingBuffer&) = delete;
   StagingBuffer& operator=(const StagingBuffer&) = delete;
 
-  /// At least `bytes` of memory whose pages are there, in huge pages where the system has them
-  /// (madvise(2)). `pinned`: of the kind that GPUs copy to fastest
+  /// Returns at least `bytes` of memory whose pages are there, in huge pages where the system has
+  /// them (madvise(2)). With `pinned` it is memory that GPUs copy to fastest
   /// (https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html). What was in it is
   /// lost when it grows. Errors: std::bad_alloc, c10::Error.
   std::byte* reserve(std::size_t bytes, bool pinned);

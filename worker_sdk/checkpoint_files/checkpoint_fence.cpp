@@ -30,13 +30,13 @@ std::int64_t unix_ms() {
   return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-/// Of this process, before main().
+/// When this process started: it is set before main() runs.
 const std::int64_t kStartedUnixMs = unix_ms();
 
 struct Claim {
   std::string token;
   std::string run_id;
-  int generation = 0;  // grows from round to round of a run
+  int generation = 0;  // see generation_of()
   int attempt = 0;
   std::string host;
   std::int64_t pid = 0;
@@ -45,8 +45,8 @@ struct Claim {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Claim, token, run_id, generation, attempt, host, pid,
                                    time_unix_ms)
 
-/// Rounds grow with every membership; attempts, with every failure only, but every launcher tells
-/// them.
+/// Tells which of two claims of one run is the later one. Rounds are better than attempts, because
+/// they grow with every membership and not only with failures; but only ddprun tells rounds.
 int generation_of(const WorkerEnv& env) { return env.round > 0 ? env.round : env.restart_count; }
 
 std::string host_name() {
@@ -55,19 +55,19 @@ std::string host_name() {
   return name.c_str();
 }
 
-/// The same for all claims of one process in one round, so that it may have several. It is part of
-/// the names of temporary folders.
+/// All claims of one process in one round have the same token, so that a program may have several
+/// Checkpointers for one folder. The token is part of the names of temporary folders.
 std::string make_token(int generation) {
   static const std::string program = [] {
     std::random_device entropy;
     return std::to_string(entropy()) + "-" + std::to_string(entropy());
   }();
-  // A fork(2) of it is another process.
+  // A fork has the parent's `program`, so its process id is in the token as well.
   return program + "-" + std::to_string(getpid()) + "-" + std::to_string(generation);
 }
 
-/// nullopt when nobody has claimed the folder, or the file makes no sense: whatever it was, it is
-/// replaced.
+/// Returns nullopt when nobody has claimed the folder, and when the file makes no sense: a new
+/// claim replaces it in either case.
 std::optional<Claim> read_claim(const fs::path& folder) try {
   std::ifstream file{folder / kFenceFile};
   if (!file) return std::nullopt;
@@ -93,7 +93,7 @@ int lock(const fs::path& folder, std::chrono::milliseconds patience) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) fail_with_errno("open", path);
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  // flock(2) has no deadline of its own.
+  // flock(2) can wait without a deadline or not at all, so we poll.
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= deadline) {
@@ -110,8 +110,9 @@ int lock(const fs::path& folder, std::chrono::milliseconds patience) {
   return fd;
 }
 
-/// A job that is run again begins at the first round: what claimed the folder before this process
-/// was there is no rival. Within one millisecond the claim counts, which is the safe side.
+/// A job that is run again begins at the first round, so a claim from before this process started
+/// is no rival, whatever its generation. One from the same millisecond is taken for a rival,
+/// because it is safer to stop than to write over another attempt.
 bool is_later(const Claim& theirs, const Claim& mine) {
   return theirs.run_id == mine.run_id && theirs.generation > mine.generation &&
          theirs.time_unix_ms >= kStartedUnixMs;

@@ -1,10 +1,10 @@
-// CheckpointFence: who may change a folder of checkpoints. No LibTorch.
+// CheckpointFence: decides who may change a folder of checkpoints. Needs no LibTorch.
 //
 // A worker that was given up (its node was cut off, its process hung) may come back to life while
 // the next attempt is at work, and must not publish over it. So every attempt claims the folder: it
 // leaves a token of its own in the file `.fence`. Whoever changes the folder holds the lock
-// `.fence.lock` (flock(2)) meanwhile and looks first whether the token is still its own. The idea
-// is that of fencing tokens:
+// `.fence.lock` (flock(2)) meanwhile, and first looks whether the token is still its own. These are
+// fencing tokens:
 // https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html
 #pragma once
 
@@ -17,17 +17,18 @@
 
 namespace ddprun::sdk {
 
+/// A claim to a folder of checkpoints.
 class CheckpointFence {
  public:
-  /// Claims `folder` for this process. The newest claim is the one that counts, except over one of
-  /// a later round (or attempt, without ddprun) of the same run that was made after this process
-  /// had started: then this process is the straggler. Errors: FencedOffError;
-  /// std::runtime_error when the folder cannot be written, or somebody holds its lock for longer
-  /// than `patience`.
+  /// Claims `folder` for this process. The newest claim counts, with one exception: if a later
+  /// round of the same run (without ddprun, a later attempt) has claimed the folder since this
+  /// process started, this process is the straggler. Errors: FencedOffError for a straggler;
+  /// std::runtime_error when the folder cannot be written, or when somebody holds its lock for
+  /// longer than `patience`.
   static CheckpointFence claim(const std::filesystem::path& folder, const WorkerEnv& env,
                                std::chrono::milliseconds patience = std::chrono::seconds{60});
 
-  /// The folder's lock, held by someone whose claim is still the newest.
+  /// Holds the folder's lock while it lives. Its owner's claim is the newest one.
   class Entered {
    public:
     Entered(Entered&& other) noexcept;
@@ -40,11 +41,11 @@ class CheckpointFence {
     int lock_;
   };
 
-  /// This process's in this round: nobody else has the same.
+  /// The token of this process in this round, which nobody else has.
   const std::string& token() const { return token_; }
 
-  /// Errors: FencedOffError when a newer attempt has claimed the folder; std::runtime_error as
-  /// above.
+  /// Takes the folder's lock, under which the folder may be changed. Errors: FencedOffError when a
+  /// newer attempt has claimed the folder, or the claim was removed; std::runtime_error as above.
   Entered enter() const;
 
  private:

@@ -28,7 +28,7 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
   return number;
 }
 
-/// Says what is wrong by throwing it; inspect() catches.
+/// What is wrong with a checkpoint. The checks below throw it, and look_at() catches it.
 struct Flaw {
   CheckpointState state;
   std::string reason;

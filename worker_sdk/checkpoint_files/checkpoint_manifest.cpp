@@ -18,7 +18,7 @@ constexpr char kOwnChecksum[] = "manifest_sha256";
 
 std::string checksum(const json& manifest) {
   Sha256 sha256;
-  const std::string text = manifest.dump();  // sorted by key, so always the same
+  const std::string text = manifest.dump();  // keys are sorted: always the same text
   sha256.update(text.data(), text.size());
   return sha256.hex();
 }

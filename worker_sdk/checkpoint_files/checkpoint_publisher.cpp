@@ -15,13 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Gone when the scope ends: what was not given a name, or what a new one has replaced.
+/// Removes the folder at `path` when the scope ends: a checkpoint that could not be finished, or
+/// one that a new one has replaced.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(fs::path path) : path_{std::move(path)} {}
   ~TemporaryFolder() {
-    std::error_code left_there;  // then the next attempt removes it
-    fs::remove_all(path_, left_there);
+    std::error_code ignored;  // what cannot be removed now, the next attempt removes
+    fs::remove_all(path_, ignored);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -34,7 +35,7 @@ void move(const fs::path& from, const fs::path& to) {
   if (rename(from.c_str(), to.c_str()) != 0) fail_with_errno("rename", from);
 }
 
-/// Swaps the two names; false where the file system cannot do it at one stroke.
+/// Swaps the two names at one stroke. Returns false where the file system cannot do that.
 bool exchange(const fs::path& a, const fs::path& b) {
   if (renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) fail_with_errno("rename", a);
@@ -80,7 +81,7 @@ void CheckpointPublisher::write(const fs::path& unfinished, CheckpointManifest& 
   if (!fs::create_directory(unfinished, error) && error)
     throw std::runtime_error{"cannot create '" + unfinished.string() + "': " + error.message()};
   tell("after making the folder");
-  // At once: the kernel lets one thread only write to a file.
+  // All files at once: the kernel lets only one thread at a time write to a file.
   const auto hook = [this](const std::string& stage) { tell(stage); };
   std::vector<std::future<CheckpointFile>> writing;
   writing.reserve(files.size());
@@ -98,7 +99,8 @@ void CheckpointPublisher::write(const fs::path& unfinished, CheckpointManifest& 
 }
 
 void CheckpointPublisher::give_name(const fs::path& unfinished, const fs::path& final_path) {
-  // Afterwards the temporary name is that of the checkpoint which was replaced.
+  // After the exchange the temporary name belongs to the checkpoint that was replaced, and
+  // write()'s caller removes it.
   if (!fs::exists(final_path)) return move(unfinished, final_path);
   if (exchange(unfinished, final_path)) return;
   const TemporaryFolder replaced{unfinished.string() + "-replaced.tmp"};
@@ -106,7 +108,7 @@ void CheckpointPublisher::give_name(const fs::path& unfinished, const fs::path& 
   move(unfinished, final_path);
 }
 
-/// By a rename first, so that nobody sees half of one.
+/// Renames each of them before it is removed, so that nobody sees half of a checkpoint.
 void CheckpointPublisher::remove_outdated() const {
   auto all = list_checkpoints(folder_);
   for (CheckpointEntry& entry : all)

@@ -18,15 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Written at once: what the second-level cache can still hold while it is hashed and copied, and
-/// enough that system calls cost nothing beside it.
+/// How much is written and hashed at a time: little enough that the second-level cache holds it for
+/// both, and so much that the system calls cost nothing beside it.
 constexpr std::size_t kChunkBytes = 4 * 1024 * 1024;
 
 class OpenFile {
  public:
   OpenFile(const fs::path& path, int flags)
       : path_{path}, fd_{open(path.c_str(), flags | O_CLOEXEC, 0644)} {
-    if (fd_ < 0) fail_with_errno(flags == O_RDONLY ? "open" : "create", path_);
+    if (fd_ < 0) fail_with_errno((flags & O_CREAT) != 0 ? "create" : "open", path_);
   }
   ~OpenFile() { close(fd_); }
   OpenFile(const OpenFile&) = delete;
@@ -72,7 +72,7 @@ void for_each_chunk(const Pieces& pieces, Visit visit) {
   }
 }
 
-/// Hashes on a thread of its own, which a failed write need not wait for to the end.
+/// Hashes on another thread, which stops early when the write has failed.
 class BackgroundHash {
  public:
   explicit BackgroundHash(const Pieces& pieces)

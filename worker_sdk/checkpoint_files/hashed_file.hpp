@@ -1,5 +1,5 @@
-// A file that is written and hashed at the same time, and the directory entries that make it last.
-// No LibTorch.
+// Writes a file and hashes it at the same time, and makes files and their names durable. Needs no
+// LibTorch.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,28 @@
 
 namespace ddprun::sdk {
 
-/// Bytes somewhere in memory, which come one after the other in the file.
+/// Pieces of memory whose bytes come one after the other in the file.
 using Pieces = std::vector<std::span<const std::byte>>;
 
-/// Told before and after every step that changes the disk, with the step's name ("before fsync
-/// model.safetensors"), by one thread at a time. Tests kill the process there; else it is empty.
+/// Called before and after every step that changes the disk, with the step's name ("before fsync of
+/// model.safetensors"). Tests kill the process there; in programs it is empty.
 using StageHook = std::function<void(const std::string& stage)>;
 
-/// Makes `path`, which must not be there, out of `pieces`; a second thread hashes them meanwhile.
-/// Errors: std::runtime_error, naming the file and the system's reason (a full disk, for one).
+/// Writes `pieces` into the new file `path` while a second thread hashes them, and returns its
+/// name, size and SHA-256. Errors: std::runtime_error when the file is there already or cannot be
+/// written, naming the file and the system's reason (a full disk, for one).
 CheckpointFile write_hashed_file(const std::filesystem::path& path, const Pieces& pieces,
                                  Durability durability, const StageHook& hook = {});
 
-/// SHA-256 of the file's bytes. Errors: std::runtime_error, naming the file.
+/// Returns the SHA-256 of the file's bytes, in 64 hexadecimal digits. Errors: std::runtime_error,
+/// naming the file.
 std::string sha256_of_file(const std::filesystem::path& path);
 
-/// fsync of a folder: the names in it survive a power failure. Errors: std::runtime_error.
+/// Makes the names in a folder durable (fsync(2)): they survive a power failure when it returns.
+/// Errors: std::runtime_error, naming the folder.
 void sync_folder(const std::filesystem::path& folder);
 
-/// Throws std::runtime_error "cannot ACTION 'PATH': REASON", the reason being errno's.
+/// Throws std::runtime_error "cannot ACTION 'PATH': REASON". The reason is that of errno.
 [[noreturn]] void fail_with_errno(const std::string& action, const std::filesystem::path& path);
 
 }  // namespace ddprun::sdk

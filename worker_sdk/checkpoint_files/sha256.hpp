@@ -1,4 +1,4 @@
-// Sha256: the checksum of what a checkpoint holds, computed by OpenSSL.
+// Sha256: computes the checksum of a checkpoint's bytes, with OpenSSL.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ struct evp_md_ctx_st;
 
 namespace ddprun::sdk {
 
-/// Takes bytes piece by piece (https://docs.openssl.org/3.0/man3/EVP_DigestInit/). Errors:
-/// std::runtime_error when OpenSSL has no SHA-256 to give.
+/// Takes the bytes piece by piece (https://docs.openssl.org/3.0/man3/EVP_DigestInit/). Errors of
+/// all functions: std::runtime_error when OpenSSL cannot compute SHA-256.
 class Sha256 {
  public:
   Sha256();
@@ -18,10 +18,11 @@ class Sha256 {
   Sha256(const Sha256&) = delete;
   Sha256& operator=(const Sha256&) = delete;
 
+  /// Adds `size` bytes to those that are hashed.
   void update(const void* bytes, std::size_t size);
 
-  /// Of all bytes taken so far: 64 hexadecimal digits, as sha256sum(1) writes them. Call it once,
-  /// and nothing afterwards.
+  /// Returns the hash of all bytes so far, in 64 hexadecimal digits as sha256sum(1) writes them.
+  /// Call it once, and nothing afterwards.
   std::string hex();
 
  private:

@@ -49,7 +49,7 @@ class Reader {
   const EnvironmentLookup& lookup_;
 };
 
-/// The names of a worker's place.
+/// The variables in which one kind of launcher tells a worker its place.
 struct PlaceNames {
   const char* rank;
   const char* world_size;
@@ -88,7 +88,7 @@ WorkerEnv WorkerEnv::from(const EnvironmentLookup& lookup) {
   worker.rank = read.required_integer(names.rank, 0, worker.world_size - 1);
   worker.master_addr = read.required(env::kMasterAddr);
   worker.master_port = read.required_integer(env::kMasterPort, 0, 65'535);
-  // Without a launcher that knows of nodes, all workers are on this one.
+  // A launcher that does not know of nodes has all workers on this one.
   worker.local_world_size =
       read.integer_or(names.local_world_size, worker.world_size, 1, worker.world_size);
   worker.local_rank = read.integer_or(names.local_rank, worker.rank % worker.local_world_size, 0,
@@ -103,7 +103,7 @@ WorkerEnv WorkerEnv::from(const EnvironmentLookup& lookup) {
   worker.max_restarts = read.integer_or(env::kMaxRestarts, 0, 0, kNoLimit);
   worker.round = read.integer_or(env::kRound, 0, 0, kNoLimit);
   worker.run_id = read.text(env::kRunId, "");
-  // PyTorch compares with exactly this text.
+  // PyTorch compares the value with exactly this text, so "1" or "true" must not count here either.
   worker.use_agent_store = read.text(env::kUseAgentStore, "") == "True";
   return worker;
 }

@@ -13,12 +13,12 @@ namespace ddprun::sdk {
 
 namespace {
 
-/// Fractions that are meant to add up to 1 miss it by as much.
+/// How far fractions may miss 1 that are meant to add up to it.
 constexpr double kRounding = 1e-9;
 
 /// A seed sequence ([rand.req.seedseq]) that gives std::mt19937 the state which Python gives its
-/// Mersenne Twister: init_by_array of its authors, with the seed as the array's one number
-/// (http://www.math.sci.hiroshima-u.ac.jp/m-mat/MT/MT2002/emt19937ar.html).
+/// own Mersenne Twister. It is init_by_array() of that generator's authors for an array of one
+/// number (http://www.math.sci.hiroshima-u.ac.jp/m-mat/MT/MT2002/emt19937ar.html).
 class PythonSeed {
  public:
   using result_type = std::uint32_t;
@@ -50,7 +50,8 @@ class PythonSeed {
   result_type seed_;
 };
 
-/// As Python's: as many bits as the limit has, drawn anew until they are below it.
+/// Draws a number below `limit` as Python does: as many bits as the limit has, again and again
+/// until they are below it.
 std::uint32_t below(std::uint32_t limit, std::mt19937& random) {
   const int bits = std::bit_width(limit);
   for (;;) {

@@ -42,7 +42,7 @@ std::vector<std::int64_t> DistributedSampler::indices() const {
   std::vector<std::int64_t> mine;
   mine.reserve(size());
   const std::int64_t end = begin_.consumed + size() * world_size_;
-  // Past the end it begins again, so that all ranks have equally many.
+  // Past the end, samples from the beginning follow, so that all ranks have equally many.
   for (std::int64_t i = begin_.consumed + rank_; i < end; i += world_size_)
     mine.push_back(all[i % data_set_size_]);
   return mine;
@@ -52,8 +52,9 @@ SamplerState DistributedSampler::state_after(std::int64_t count) const {
   if (count < 0 || count > size())
     throw std::invalid_argument{"DistributedSampler: " + std::to_string(count) +
                                 " samples used up, expected 0 to " + std::to_string(size())};
-  // Ranks take turns: together they have used up the first so many, those repeated not counted. A
-  // tail that drop_last leaves out is not for a later world to find.
+  // Ranks take turns, so together they have seen the first count * world_size samples; repeated
+  // ones do not count. A finished epoch counts as a whole, or a later world would find the tail
+  // that drop_last has left out.
   const bool finished = count == size();
   const std::int64_t used = begin_.consumed + count * world_size_;
   return {begin_.epoch, finished ? data_set_size_ : std::min(used, data_set_size_)};

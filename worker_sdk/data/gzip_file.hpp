@@ -1,4 +1,4 @@
-// A file that may be gzipped or not, read with zlib (https://www.zlib.net/manual.html).
+// GzipFile: reads a file that may be gzipped or not, with zlib (https://www.zlib.net/manual.html).
 #pragma once
 
 #include <zlib.h>
@@ -9,15 +9,18 @@
 
 namespace ddprun::sdk {
 
-/// Errors of all of it: std::runtime_error, naming the file.
+/// Reads from the beginning to the end. Errors of all functions: std::runtime_error, naming the
+/// file.
 class GzipFile {
  public:
+  /// Opens the file.
   explicit GzipFile(const std::filesystem::path& path);
 
-  /// Up to `bytes` bytes, fewer only at the end.
+  /// Reads `bytes` bytes and returns how many there were, which are fewer only at the end.
   std::size_t read(void* to, std::size_t bytes);
 
-  /// A line with its newline, cut where it has size - 1 characters; false at the end.
+  /// Reads a line with its newline, or its first size - 1 characters, as a C string. Returns false
+  /// at the end of the file.
   bool read_line(char* to, int size);
 
  private:

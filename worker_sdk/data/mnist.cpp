@@ -22,7 +22,7 @@ constexpr std::int64_t kBytesMax = std::int64_t{1} << 34;
   throw std::runtime_error{"'" + path.string() + "' is no complete IDX file: " + what};
 }
 
-/// Four bytes, the most significant one first.
+/// Reads four bytes, the most significant one first.
 std::int64_t read_extent(GzipFile& file, const fs::path& path) {
   std::array<std::uint8_t, 4> bytes{};
   if (file.read(bytes.data(), bytes.size()) != bytes.size()) fail(path, "its header is cut off");
@@ -48,7 +48,7 @@ std::vector<std::int64_t> read_shape(GzipFile& file, const fs::path& path) {
   return shape;
 }
 
-/// The file as it is there, gzipped or not.
+/// Returns the path of the file, which may be gzipped or not.
 fs::path find(const fs::path& folder, const std::string& name) {
   for (const fs::path& place : {folder, folder / "MNIST" / "raw"})
     for (const char* suffix : {"", ".gz"})

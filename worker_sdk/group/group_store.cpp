@@ -15,16 +15,17 @@ namespace ddprun::sdk {
 
 namespace {
 
-// The name of torch.distributed's default group. Python's workers, and stores that outlive a group,
-// know it by it.
+// The name that torch.distributed gives its default group, under which Python's workers look for
+// keys.
 constexpr char kDefaultGroup[] = "default_pg";
 
-/// A forked child is another worker: it must not use its parent's connection.
+/// Names a store that is open. The process id is part of it because a forked child is another
+/// worker, which must not use its parent's connection.
 using StoreKey = std::tuple<pid_t, std::string, int>;
 
 struct OpenStore {
   StorePtr store;
-  int groups = 0;  // that have met there
+  int groups = 0;  // how many have met there
 };
 
 std::mutex open_stores_mutex;
@@ -49,8 +50,8 @@ StorePtr connect(const InitMethod& method, const WorkerEnv& env,
   options.port = static_cast<std::uint16_t>(env.master_port);
   options.isServer = !env.use_agent_store && env.rank == 0;
   options.numWorkers = env.world_size;
-  // A client announces itself with it, which a server in Python waits for. Our server does not wait
-  // in here, where it could not tell who is missing.
+  // A client must announce itself, because a server in Python waits for that. Our server does not
+  // wait here, because it could not say who is missing.
   options.waitWorkers = !options.isServer;
   options.timeout = timeout;
   options.multiTenant = true;
@@ -75,8 +76,9 @@ StorePtr connect_or_explain(const InitMethod& method, const WorkerEnv& env,
       ": " + e.what_without_backtrace()};
 }
 
-/// After everybody has come. A store that a launcher serves for weeks must not fill up, and rank 0,
-/// which may serve the store itself and end next, goes last.
+/// Removes the keys of a meeting to which everybody has come, because a store that a launcher
+/// serves for weeks must not fill up. Rank 0 goes last: it may serve the store itself, and end
+/// next.
 void leave(c10d::Store& store, const std::string& key, int rank, int size,
            std::chrono::milliseconds timeout) try {
   store.deleteKey(key + "/" + std::to_string(rank));
@@ -87,7 +89,7 @@ void leave(c10d::Store& store, const std::string& key, int rank, int size,
   if (size > 1) store.wait({key + "/done"}, timeout);
   for (const char* name : {"/count", "/all", "/left", "/done"}) store.deleteKey(key + name);
 } catch (const c10::Error&) {
-  return;  // somebody has died since: the meeting took place all the same
+  return;  // somebody has died since, but the meeting has taken place
 }
 
 }  // namespace
@@ -134,7 +136,7 @@ std::string list_ranks(const std::vector<int>& ranks) {
   if (ranks.size() == 1) return "rank " + std::to_string(ranks.front());
   std::string text = "ranks ";
   for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t last = i;  // of a row of neighbours
+    std::size_t last = i;  // the last one of a row of neighbours
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
     if (last < i + 2) last = i;
     const bool is_end = last + 1 == ranks.size();

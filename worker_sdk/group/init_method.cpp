@@ -92,7 +92,7 @@ WorkerEnv place_of_worker(const InitMethod& method, const EnvironmentLookup& loo
     if (name == env::kMasterPort && method.kind == Kind::kFile) return "0";
     return lookup(name);
   });
-  // The launcher serves a store at MASTER_ADDR:MASTER_PORT only.
+  // The launcher's store is at MASTER_ADDR:MASTER_PORT; workers that meet elsewhere have their own.
   const bool at_launcher = method.kind == Kind::kEnv ||
                            (method.kind == Kind::kTcp && lookup(env::kMasterAddr) == method.host &&
                             lookup(env::kMasterPort) == std::to_string(method.port));

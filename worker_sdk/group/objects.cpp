@@ -20,7 +20,7 @@ Json decode(const Operation& operation, const torch::Tensor& bytes, std::int64_t
                            ": what has arrived is no JSON value: " + e.what()};
 }
 
-/// On the group's device, filled up with zeros.
+/// Returns `bytes`, filled up with zeros to `length`, on the group's device.
 torch::Tensor padded(const ProcessGroup& group, const std::vector<std::uint8_t>& bytes,
                      std::int64_t length) {
   torch::Tensor tensor = torch::zeros({length}, torch::kUInt8);

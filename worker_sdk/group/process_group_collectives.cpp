@@ -137,7 +137,7 @@ Work ProcessGroup::all_to_all_async(const Tensors& outputs, const Tensors& input
       check.same_dtype((*list)[i], inputs.front());
     }
   }
-  // Gloo has it for one tensor only.
+  // Gloo can exchange the parts of one tensor, not a list of tensors.
   torch::Tensor from = flat(inputs);
   torch::Tensor to = torch::empty_like(flat(outputs));
   std::vector<std::int64_t> to_lengths = lengths(outputs);

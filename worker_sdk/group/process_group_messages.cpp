@@ -71,7 +71,7 @@ int ProcessGroup::recv(const torch::Tensor& tensor, int peer, int tag) const {
 std::vector<Work> ProcessGroup::batch_isend_irecv(const std::vector<P2POp>& operations) const {
   Operation call = operation("batch_isend_irecv");
   for (const P2POp& one : operations) call.tensors.push_back(one.tensor);
-  // All of them before the first, or NCCL would wait for the rest of the batch for ever.
+  // All are checked before the first begins: NCCL would wait for the rest of the batch for ever.
   for (const P2POp& one : operations) check_message(call, device(), one.tensor, one.peer);
   const bool together = device().is_cuda() && !operations.empty();
   if (together) c10d_group()->startCoalescing(torch::kCUDA);

@@ -1,5 +1,4 @@
-// The operations of ProcessGroup that compute: all_reduce, reduce and reduce_scatter. Gloo can do
-// fewer of them than NCCL; what it lacks is made up for here.
+// The operations of ProcessGroup that compute: all_reduce, reduce and reduce_scatter.
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <utility>
 
@@ -10,8 +9,8 @@ namespace ddprun::sdk {
 
 namespace {
 
-/// A reduction as the backend can do it. Gloo neither averages nor multiplies: both are done here,
-/// after and before its sum.
+/// A reduction in terms of those that the backend has. Gloo neither averages nor multiplies, so
+/// this divides after its sum, or multiplies before.
 class Reduction {
  public:
   Reduction(ReduceOp op, int size, bool nccl)
@@ -22,7 +21,7 @@ class Reduction {
 
   ReduceOp backend_op() const { return averages_ || multiplies_ ? ReduceOp{ReduceOp::SUM} : op_; }
 
-  /// What goes into the sum: `tensor`, or a new one.
+  /// Returns what goes into the sum: `tensor` itself, or a new one.
   torch::Tensor before(const torch::Tensor& tensor) const {
     if (!multiplies_) return tensor;
     const torch::NoGradGuard no_grad;

@@ -51,13 +51,13 @@ void add_gloo(Group& group, const StorePtr& store, Milliseconds timeout) {
   const StorePtr own = with_prefix("cpu", store);
   const auto gloo = checked(make_gloo(group, own, timeout), group, own, timeout);
   group.setBackend(torch::kCPU, Group::GLOO, gloo);
-  // DDP then reduces gradients on a GPU, too, that several workers share: NCCL refuses these.
+  // So DDP can also reduce gradients on a GPU that several workers share, which NCCL refuses.
   if (torch::cuda::is_available()) group.setBackend(torch::kCUDA, Group::GLOO, gloo);
   group.setDefaultBackend(Group::GLOO);
 }
 
-/// Who has not even begun to join. Python's workers do not say that they have joined, but Gloo
-/// leaves a key of every rank.
+/// Returns the ranks that have not even begun to join. Python's workers do not say that they have
+/// joined, but Gloo leaves a key of every rank, which tells as much.
 std::vector<int> missing_ranks(c10d::Store& store, int size) {
   std::vector<int> missing;
   for (int i = 0; i < size; ++i) {
@@ -103,7 +103,7 @@ ProcessGroup::State::~State() {
   try {
     group->shutdown();
   } catch (const std::exception&) {
-    return;  // a peer is gone: there is nothing left to close
+    return;  // a peer is gone, so there is nothing left to close
   }
 }
 

@@ -1,4 +1,4 @@
-// What a ProcessGroup is made of. Not for programs.
+// ProcessGroup::State: what all handles of one group share.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,15 @@ struct ProcessGroup::State {
   State& operator=(const State&) = delete;
   ~State();
 
-  /// Makes `group` of what the other members say, and returns when all ranks are there. `operation`
-  /// is what the program has called. Errors: CommunicationError, naming the missing ranks.
+  /// Connects with the other members through `store`, sets `group`, and returns when all ranks are
+  /// there. `operation` is the function that the program has called. Errors: CommunicationError,
+  /// naming the missing ranks.
   void connect(const std::string& operation);
 
   WorkerEnv env;
   torch::Device device = torch::kCPU;
   std::string name;
-  std::string path;  // the names that Python gives to groups: "0", of its sub-groups "1", "2"...
+  std::string path;  // as Python names groups: "0" is the first one, "1", "2"... its sub-groups
   int rank = 0;
   std::vector<int> global_ranks;
   Milliseconds timeout{};

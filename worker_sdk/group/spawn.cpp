@@ -31,7 +31,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Fits into a pipe that nobody reads before its writer has ended.
+// A message must fit into a pipe (64 KiB), because nobody reads it before its writer has ended.
 constexpr std::size_t kMessageBytesMax = 32 * 1024;
 
 [[noreturn]] void fail(const std::string& action) {
@@ -55,8 +55,8 @@ class Descriptor {
   int fd_;
 };
 
-/// A TCP port on loopback that nobody else is given while this lives: bound, but not listened on,
-/// so that rank 0's store can.
+/// Reserves a TCP port on loopback while it lives. The port is bound and not listened on, so that
+/// the kernel gives it to nobody else and rank 0's store can still listen there.
 class FreePort {
  public:
   FreePort() : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
@@ -113,11 +113,12 @@ void set_environment(int rank, int nprocs, int port) {
 
 void tell(int pipe, const std::string& message) {
   const std::string text = message.substr(0, kMessageBytesMax);
-  // What cannot be told shows in the exit code.
+  // If the message cannot be written, the exit code still says that this worker has failed.
   [[maybe_unused]] const ssize_t written = write(pipe, text.data(), text.size());
 }
 
-/// Never returns: what the parent's main() has yet to do is not the child's business.
+/// Runs `function` and ends the process. It never returns, so that the child does not go on with
+/// what the parent's main() has yet to do.
 [[noreturn]] void run_child(const std::function<void(int)>& function, int rank, int pipe) {
   std::signal(SIGTERM, SIG_DFL);  // the parent's handler would speak for the parent
   int code = EXIT_FAILURE;
@@ -174,7 +175,8 @@ class Children {
 
   bool any_running() const { return std::ranges::any_of(all_, &Child::running); }
 
-  /// Waits for ends until one has failed, or all are over, or it is too late.
+  /// Waits until a child has failed, which it returns, or until all have ended, or until
+  /// `deadline`.
   std::optional<SpawnError> wait(std::optional<Clock::time_point> deadline) {
     while (any_running() && (!deadline || Clock::now() < *deadline)) {
       poll_processes(deadline);

@@ -15,7 +15,7 @@ std::string describe_tensor(const torch::Tensor& tensor) {
   return c10::getDtypeNames(tensor.scalar_type()).first + " " + c10::str(tensor.sizes());
 }
 
-/// Gloo's sends and receives take no notice of their end until somebody waits for it.
+/// Gloo's sends and receives do not notice that they are done until somebody waits for them.
 bool must_be_waited_for(const c10d::Work& work) {
   return dynamic_cast<const c10d::ProcessGroupGloo::SendWork*>(&work) != nullptr ||
          dynamic_cast<const c10d::ProcessGroupGloo::RecvWork*>(&work) != nullptr;
@@ -65,7 +65,7 @@ struct Work::State {
         work{std::move(its_work)},
         finish{std::move(at_the_end)} {}
   ~State() {
-    // The thread that waits would hold us up until the group's timeout.
+    // Otherwise the thread that waits would hold us up until the group's timeout.
     if (polled.valid() && polled.wait_for(std::chrono::seconds{0}) != std::future_status::ready)
       work->abort();
   }
@@ -76,7 +76,7 @@ struct Work::State {
   c10::intrusive_ptr<c10d::Work> work;
   std::function<void()> finish;
   bool done = false;
-  std::future<void> polled;  // the wait for a send or recv that somebody asks about
+  std::future<void> polled;  // a thread's wait, for a send or recv that somebody asks about
 };
 
 Work::Work(Operation operation, c10::intrusive_ptr<c10d::Work> work, std::function<void()> finish)

@@ -58,7 +58,8 @@ void Heartbeat::beat(std::int64_t step, std::int64_t samples, double loss) {
   slot_->write({step, loss, samples_per_second_, now_ns});
 }
 
-/// Until the first window is full, over what there is of it.
+/// The rate is the mean over the last full window of time. Before there is one, it is the mean over
+/// the time so far, so that the first heartbeats have a rate, too.
 void Heartbeat::update_rate(std::int64_t now_ns, std::int64_t samples) {
   window_samples_ += samples;
   const std::int64_t took_ns = now_ns - window_begin_ns_;

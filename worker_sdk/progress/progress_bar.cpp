@@ -20,7 +20,7 @@ std::string format(const char* pattern, double value) {
   return text.data();
 }
 
-/// "1:02:03", "2:03".
+/// Returns "1:02:03", or "2:03" below an hour.
 std::string format_time(double seconds) {
   const auto whole = static_cast<std::int64_t>(seconds);
   const auto two = [](std::int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
@@ -107,7 +107,7 @@ void ProgressBar::finish(Clock::time_point now) {
 void ProgressBar::show(Clock::time_point now, bool last) {
   reading_.elapsed = now - begun_;
   next_ = now + (terminal_ ? options_.bar_interval : options_.line_interval);
-  // Erasing the line to its end takes away what a longer text has left there.
+  // \x1b[K erases the rest of the line, where a longer text may have left something.
   const std::string text =
       terminal_ ? "\r" + render_bar(reading_, columns(options_.output) - 1) + "\x1b[K"
                 : render_line(reading_);

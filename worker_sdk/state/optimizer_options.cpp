@@ -96,7 +96,7 @@ json options_of(const OptimizerOptions& options) {
       "checkpoints hold the state of SGD, Adam, AdamW, RMSprop and Adagrad only"};
 }
 
-/// As the group's present options are, with the saved values.
+/// Returns options of the same kind as `present`, with the saved values.
 std::unique_ptr<OptimizerOptions> options_from(const json& in, const OptimizerOptions& present) {
   if (dynamic_cast<const SGDOptions*>(&present)) return std::make_unique<SGDOptions>(sgd_from(in));
   if (dynamic_cast<const AdamOptions*>(&present))

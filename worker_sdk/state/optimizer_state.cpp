@@ -22,7 +22,7 @@ std::vector<torch::Tensor> parameters(const torch::optim::Optimizer& optimizer) 
   return all;
 }
 
-/// Step counts go in and out as tensors.
+/// Lets `visit` see the step count as a tensor, which it may replace.
 template <typename ParamState, typename Visit>
 void visit_step(ParamState& state, Visit visit) {
   torch::Tensor step = torch::tensor(state.step(), torch::kInt64);
@@ -30,7 +30,8 @@ void visit_step(ParamState& state, Visit visit) {
   state.step(step.item<std::int64_t>());
 }
 
-/// Visits the fields of a parameter's state as (name, tensor&), by their names in Python.
+/// Lets `visit(name, tensor&)` see, and replace, each field of a parameter's state, under its name
+/// in Python.
 template <typename Visit>
 void visit_fields(SGDParamState& state, Visit visit) {
   torch::Tensor momentum = state.momentum_buffer();
@@ -74,7 +75,8 @@ void visit_fields(AnyAdamState& state, Visit visit) {
   state.max_exp_avg_sq(max_square);
 }
 
-/// An empty state of the kind that the optimizer keeps for each parameter.
+/// Returns an empty state of the kind that the optimizer keeps for each parameter. Errors:
+/// std::invalid_argument for an optimizer that we do not know.
 std::unique_ptr<OptimizerParamState> empty_state(const torch::optim::Optimizer& optimizer) {
   if (dynamic_cast<const torch::optim::SGD*>(&optimizer)) return std::make_unique<SGDParamState>();
   if (dynamic_cast<const torch::optim::Adam*>(&optimizer))
@@ -98,7 +100,7 @@ void visit_any(OptimizerParamState& state, Visit visit) {
   if (auto* ada = dynamic_cast<AdagradParamState*>(&state)) return visit_fields(*ada, visit);
 }
 
-/// How many numbers the optimizer keeps for each number of a parameter.
+/// Returns how many numbers the optimizer keeps for each number of a parameter.
 std::size_t copies_kept(const torch::optim::OptimizerOptions& options) {
   using namespace torch::optim;
   if (const auto* sgd = dynamic_cast<const SGDOptions*>(&options))

@@ -42,7 +42,8 @@ std::string dtype_name(const std::string& tensor, torch::ScalarType type) {
   return std::string{found->name};
 }
 
-/// Without its length.
+/// Returns the header as JSON text, padded with spaces so that the tensors' bytes are aligned. The
+/// eight bytes of its length are not part of it.
 std::string make_header(const SafeTensors& contents) {
   json header = json::object();
   if (!contents.metadata.empty()) header[kMetadata] = contents.metadata;
@@ -59,7 +60,7 @@ std::string make_header(const SafeTensors& contents) {
   return text;
 }
 
-/// One file being read; its errors name it.
+/// Reads one file, and names it in errors.
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& path) : path_{path}, file_{path, std::ios::binary} {
@@ -140,7 +141,7 @@ class Reader {
     return bytes;
   }
 
-  /// The format wants the tensors to fill the rest of the file, without holes and overlaps.
+  /// The tensors must fill the rest of the file without holes and overlaps, as the format demands.
   void check_extents(std::vector<std::pair<std::uint64_t, std::uint64_t>> extents) const {
     std::ranges::sort(extents);
     std::uint64_t position = 0;

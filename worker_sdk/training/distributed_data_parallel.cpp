@@ -28,7 +28,8 @@ std::size_t first_bucket_bytes(std::size_t cap_bytes) {
   return std::min<std::size_t>(c10d::kDefaultFirstBucketBytes, cap_bytes);
 }
 
-/// Buckets by size, in the order in which gradients become ready: from the last layer to the first.
+/// Deals the parameters out into buckets by size, in the order in which gradients become ready:
+/// from the last layer to the first.
 std::vector<std::vector<std::size_t>> make_buckets(const std::vector<torch::Tensor>& parameters,
                                                    const std::vector<bool>& is_sparse,
                                                    std::size_t cap_bytes) {
@@ -38,7 +39,7 @@ std::vector<std::vector<std::size_t>> make_buckets(const std::vector<torch::Tens
   return buckets;
 }
 
-/// For each of `parameters`: is its gradient a sparse tensor?
+/// Tells for each of `parameters` whether its gradient is a sparse tensor.
 std::vector<bool> sparse_gradients(const torch::nn::Module& module,
                                    const std::vector<torch::Tensor>& parameters) {
   std::unordered_set<const void*> sparse;
@@ -56,15 +57,16 @@ std::vector<bool> sparse_gradients(const torch::nn::Module& module,
 
 }  // namespace
 
-/// Of a static graph, gradients are reduced after the whole first backward pass: only then is it
-/// known how often each parameter is used.
+/// Whether the first step of a static graph is still to come. Its gradients are reduced after the
+/// whole backward pass, because only then is it known how often each parameter is used.
 struct DdpCore::FirstStep : torch::CustomClassHolder {
   std::weak_ptr<c10d::Reducer> reducer;
   bool pending = false;
 };
 
-/// Between the module's outputs and the loss. Backward, it keeps an output without gradient
-/// without one (autograd would make zeros, and "unused" would look used).
+/// A function between the module's outputs and the loss, which passes on what it gets. In the
+/// backward pass it leaves a gradient undefined if the loss does not use that output: autograd
+/// would make zeros of it, and unused parameters would look used.
 struct DdpCore::Sink : torch::autograd::Function<Sink> {
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
                                                 const c10::intrusive_ptr<FirstStep>& first_step,
@@ -85,7 +87,7 @@ struct DdpCore::Sink : torch::autograd::Function<Sink> {
         if (const auto reducer = weak.lock()) reducer->delay_all_reduce();
       });
     }
-    gradients.insert(gradients.begin(), torch::Tensor{});  // of `first_step`
+    gradients.insert(gradients.begin(), torch::Tensor{});  // `first_step` has no gradient
     return gradients;
   }
 };
@@ -150,7 +152,7 @@ void DdpCore::after_forward(const TensorRefs& outputs) {
                                        : std::vector<torch::Tensor>{});
   if (!search && !first_step_->pending) return;
 
-  TensorRefs differentiable;  // the others must not seem to be
+  TensorRefs differentiable;  // the function would make the others so, too
   std::ranges::copy_if(outputs, std::back_inserter(differentiable),
                        [](const torch::Tensor& output) { return output.grad_fn() != nullptr; });
   const std::vector<torch::Tensor> before(differentiable.begin(), differentiable.end());

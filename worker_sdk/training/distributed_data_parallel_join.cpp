@@ -28,7 +28,7 @@ void DdpCore::join(const std::function<void()>& train, const JoinOptions& option
     DdpCore& core;
     ~Scope() {
       core.join_.reset();
-      // Or the next backward pass would divide by the number of ranks in the last step of this one.
+      // Otherwise the next backward pass would divide by the number of ranks in the last step.
       core.reducer_->set_forward_pass_work_handle({}, true);
     }
   };
@@ -46,7 +46,8 @@ void DdpCore::join(const std::function<void()>& train, const JoinOptions& option
   share_final_model(has_shadowed);
 }
 
-/// How many ranks take this step. The Reducer waits for the answer when it has to divide by it.
+/// Tells the others that this rank takes a step, and counts how many do. The Reducer waits for that
+/// number when it has to divide by it.
 void DdpCore::announce_forward() {
   if (!torch::GradMode::is_enabled())
     throw std::logic_error{
@@ -60,9 +61,10 @@ void DdpCore::announce_forward() {
     terminate_early(group_, "another rank has no inputs left");
 }
 
-/// Will the gradients of this step be reduced? The answer is for those that shadow it.
+/// Tells the ranks that shadow this step whether its gradients will be reduced.
 void DdpCore::announce_backward() const { sum_over_ranks(sync_gradients_ ? 1 : 0); }
 
+/// Takes part, with zeros, in the collectives of a step that other ranks take.
 void DdpCore::shadow_step() {
   reducer_->rebuild_buckets();
   if (broadcasts_buffers()) broadcast_from(greatest_rank(false), buffers_);
@@ -77,6 +79,7 @@ void DdpCore::shadow_step() {
   reducer_->push_rebuilt_params_for_all_indices();
 }
 
+/// Copies the model of a rank that trained longest to all. Such a rank has shadowed no step.
 void DdpCore::share_final_model(bool has_shadowed) const {
   std::vector<torch::Tensor> state = parameters_;
   if (options_.broadcast_buffers) state.insert(state.end(), buffers_.begin(), buffers_.end());
@@ -89,7 +92,8 @@ double DdpCore::sum_over_ranks(double value) const {
   return sum.item<double>();
 }
 
-/// Of those that are candidates.
+/// Returns the highest rank for which `candidate` is true. All ranks call it, and at least one is a
+/// candidate.
 int DdpCore::greatest_rank(bool candidate) const {
   const torch::Tensor rank =
       torch::full({1}, candidate ? group_.rank() : -1,

@@ -1,4 +1,5 @@
-// Named tensors of all ranks at one rank, which knows neither their names nor their shapes before.
+// gather_tensors(): collects named tensors of all ranks at one rank, which knows neither their
+// names nor their shapes before.
 #pragma once
 
 #include <torch/torch.h>
@@ -13,9 +14,9 @@ namespace ddprun::sdk {
 
 using NamedTensors = std::map<std::string, torch::Tensor>;
 
-/// On rank `root`, the tensors of all other ranks, in their order, on group.device(); on the others
-/// nothing. Called on all ranks. Names and shapes may differ from rank to rank. Errors: those of
-/// ProcessGroup.
+/// Returns on rank `root` the tensors of all other ranks, in the order of ranks, on group.device();
+/// on the others an empty list. All ranks call it. Names and shapes may differ from rank to rank.
+/// Errors: those of ProcessGroup.
 std::vector<NamedTensors> gather_tensors(const NamedTensors& tensors, const ProcessGroup& group,
                                          int root);
 

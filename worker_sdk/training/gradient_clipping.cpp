@@ -15,7 +15,7 @@ double clip_grad_norm(const std::vector<torch::Tensor>& parameters, double max_n
     sum += gradient.norm().to(sum.device(), torch::kFloat64).square();
   shards.all_reduce(sum);
   const double norm = std::sqrt(sum.item<double>());
-  const double factor = max_norm / (norm + 1e-6);  // 1e-6: as LibTorch's does it
+  const double factor = max_norm / (norm + 1e-6);  // 1e-6 as in LibTorch's own
   if (factor < 1 || std::isnan(factor))
     for (torch::Tensor& gradient : gradients) gradient.mul_(factor);
   return norm;

@@ -17,7 +17,7 @@ void require(bool holds, const std::string& option, double value, const std::str
                                 ", expected " + expected};
 }
 
-/// What one kernel can take at once.
+/// Gradients of one device and dtype, which one kernel can take together.
 using Kind = std::pair<torch::Device, torch::ScalarType>;
 struct KindLess {
   bool operator()(const Kind& a, const Kind& b) const {
@@ -53,8 +53,8 @@ Autocast::Autocast(torch::DeviceType device, torch::ScalarType dtype, bool enabl
   if (dtype != torch::kFloat16 && dtype != torch::kBFloat16)
     throw std::invalid_argument{std::string{"Autocast: dtype "} + c10::toString(dtype) +
                                 ", expected Half or BFloat16"};
-  // The cached copies of weights do not know their dtype: inside another dtype's scope they would
-  // be taken for ours.
+  // The cache of converted weights does not tell dtypes apart: copies that another dtype's scope
+  // has made would be taken for ours.
   if (dtype != dtype_before_) at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(device, enabled);
   at::autocast::set_autocast_dtype(device, dtype);
@@ -63,7 +63,7 @@ Autocast::Autocast(torch::DeviceType device, torch::ScalarType dtype, bool enabl
 
 Autocast::~Autocast() {
   const bool other_dtype = at::autocast::get_autocast_dtype(device_) != dtype_before_;
-  // The copies of weights in low precision are of this forward pass.
+  // The weights will change, so the cached copies serve this forward pass only.
   if (at::autocast::decrement_nesting() == 0 || other_dtype) at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(device_, enabled_before_);
   at::autocast::set_autocast_dtype(device_, dtype_before_);
@@ -87,11 +87,11 @@ torch::Tensor GradScaler::scale(const torch::Tensor& loss) {
 bool GradScaler::unscale_in_place(const Groups& groups) const {
   torch::NoGradGuard no_grad;
   const GradientsByKind gradients = gradients_by_kind(groups);
-  std::vector<torch::Tensor> found;  // one a device and dtype: they are waited for together
+  std::vector<torch::Tensor> found;  // one for each device and dtype, waited for together
   for (const auto& [kind, tensors] : gradients) {
     const auto options = torch::dtype(torch::kFloat32).device(kind.first);
     found.push_back(torch::zeros({}, options));
-    // 1/scale in double: its rounding to float32 is then the only one, as in Python's.
+    // 1 / scale is computed in double and rounded to float32 once, as Python's does it.
     at::_amp_foreach_non_finite_check_and_unscale_(tensors, found.back(),
                                                    torch::full({}, 1 / scale_, options));
   }

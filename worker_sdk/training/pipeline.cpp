@@ -8,7 +8,8 @@ namespace ddprun::sdk {
 
 namespace {
 
-/// What a stage tells the next one before the first part of a batch: dtype, dimensions, sizes.
+/// A stage tells the next one, before the first part of a batch, so many numbers: dtype, number of
+/// dimensions, and sizes.
 constexpr std::int64_t kShapeNumbers = 10;
 constexpr std::int64_t kDimensionsMax = kShapeNumbers - 2;
 
@@ -85,7 +86,8 @@ std::vector<torch::Tensor> Pipeline::parts(const torch::Tensor& batch, const cha
   return batch.chunk(static_cast<std::int64_t>(micro_batches_));
 }
 
-/// Asks for all parts at once: they arrive while this stage computes.
+/// Learns the shape of this batch's inputs, and then asks for all of them at once, so that they
+/// arrive while this stage computes.
 void Pipeline::receive_shape() {
   const torch::Tensor message =
       torch::zeros({kShapeNumbers}, torch::dtype(torch::kInt64).device(group_.device()));

@@ -12,7 +12,7 @@ namespace ddprun::sdk {
 
 namespace {
 
-constexpr std::size_t kFindingsShown = 8;  // of a thousand ranks, these say enough
+constexpr std::size_t kFindingsShown = 8;  // enough also for a thousand ranks
 
 std::string describe(const char* kind, const std::string& name, const torch::Tensor& tensor) {
   std::ostringstream text;
@@ -32,7 +32,7 @@ std::vector<std::string> describe(const torch::nn::Module& module) {
   return lines;
 }
 
-/// What is different here; "" when nothing is.
+/// Returns what is different on this rank; "" when nothing is.
 std::string compare(const std::vector<std::string>& own, const std::vector<std::string>& of_0) {
   const auto [mine, theirs] = std::ranges::mismatch(own, of_0);
   if (mine == own.end() && theirs == of_0.end()) return "";

@@ -1,5 +1,5 @@
-// Do all ranks have the same module? Asked before anything is reduced, where a difference would be
-// a wrong sum or a hang.
+// check_same_parameters(): makes sure that all ranks have the same module, before anything is
+// reduced. A difference would become a wrong sum or a hang.
 #pragma once
 
 #include <torch/torch.h>
@@ -9,7 +9,7 @@
 namespace ddprun::sdk {
 
 /// Compares the parameters' and buffers' names, dtypes, shapes, strides and need of gradients with
-/// rank 0's. Called on all ranks, and throws on all of them alike. Errors: std::invalid_argument;
+/// rank 0's. All ranks call it, and it throws on all of them alike. Errors: std::invalid_argument;
 /// what() names the first parameter that differs on each of the ranks.
 void check_same_parameters(const torch::nn::Module& module, const ProcessGroup& group);
 

@@ -14,7 +14,8 @@ namespace ddprun::sdk {
 
 namespace {
 
-constexpr std::int64_t kAlignment = 64;  // elements: vector instructions like parameters aligned
+constexpr std::int64_t kAlignment =
+    64;  // elements; vector instructions are faster on aligned parameters
 
 void require_shardable(const torch::Tensor& parameter, torch::Device device, std::size_t number) {
   const std::string what = "ZeroRedundancyOptimizer: parameter " + std::to_string(number);
@@ -25,7 +26,7 @@ void require_shardable(const torch::Tensor& parameter, torch::Device device, std
     throw std::invalid_argument{what + " has strides that leave gaps; make it contiguous"};
 }
 
-/// The biggest first, always to the rank that has least so far.
+/// Deals the parameters out, the biggest first, always to the rank that has least so far.
 std::vector<int> choose_owners(const std::vector<torch::Tensor>& parameters, int ranks) {
   std::vector<std::size_t> order(parameters.size());
   std::iota(order.begin(), order.end(), 0);
@@ -41,8 +42,8 @@ std::vector<int> choose_owners(const std::vector<torch::Tensor>& parameters, int
   return owners;
 }
 
-/// While it lives, the optimizer sees no gradient of the parameters that others own, and passes
-/// them over.
+/// Hides, while it lives, the gradients of the parameters that other ranks own, so that the
+/// optimizer passes these parameters over.
 class OwnGradientsOnly {
  public:
   OwnGradientsOnly(std::vector<torch::Tensor>& parameters, const std::vector<int>& owners, int rank)
@@ -78,7 +79,7 @@ ZeroRedundancyOptimizer::ZeroRedundancyOptimizer(torch::optim::Optimizer& optimi
   owners_ = choose_owners(parameters_, group.size());
   own_count_ = std::ranges::count(owners_, group.rank());
   make_shards();
-  drop_others_state();  // Adagrad's is there from the start
+  drop_others_state();  // Adagrad has all its state from the start
 }
 
 void ZeroRedundancyOptimizer::make_shards() {

@@ -2,6 +2,9 @@
 #include <ddprun/objects.hpp>
 #include <ddprun/process_group.hpp>
 #include <iostream>
+#include <stdexcept>
+
+std::int64_t samples_of_first_rank();
 
 int main() try {
   using namespace ddprun::sdk;
@@ -9,6 +12,7 @@ int main() try {
   const torch::Tensor sum = torch::tensor(group.rank() + 1);
   group.all_reduce(sum);
   const auto ranks = all_gather_object(group, {{"rank", group.rank()}});
+  if (samples_of_first_rank() != 5) throw std::runtime_error{"the sampler is not linked"};
   if (group.rank() == 0)
     std::cout << "the sum is " << sum.item<int>() << ", from " << nlohmann::json(ranks)
               << std::endl;
