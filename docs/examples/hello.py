@@ -5,11 +5,11 @@ import os
 import torch
 import torch.distributed as dist
 
-dist.init_process_group("gloo")
-rank = dist.get_rank()
+rank = int(os.environ["RANK"])
 attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
 if rank == 1 and attempt == 0:
     raise RuntimeError("no luck today")
+dist.init_process_group("gloo")
 total = torch.tensor([rank + 1])
 dist.all_reduce(total)
 size = dist.get_world_size()

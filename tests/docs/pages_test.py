@@ -10,7 +10,7 @@ from markdown import PROJECT, anchors, blocks, links, pages, prose
 
 COLUMNS_MAX = 120
 # Paths in the checkout. A page may also name files of its reader's, which are elsewhere.
-PATH = re.compile(r"(?<![\w./-])((?:scripts|tests|docs|worker_sdk/examples)/[\w./-]*\w)")
+PATH = re.compile(r"(?<![\w./-])((?:scripts|tests|docs|base|rendezvous|agent|launcher|worker_sdk)/[\w./-]*\w)")
 BUILT = re.compile(r"(?<![\w./-])build/(\w+)(?![\w./-])")
 SDK_PROGRAM = PROJECT / "worker_sdk" / "examples"
 
@@ -72,6 +72,15 @@ class PagesTest(unittest.TestCase):
         for block in shown:
             self.assertEqual(block.text, (PROJECT / block.remarks["file"]).read_text(), block)
 
+    def test_the_page_of_the_sdk_names_its_headers_and_no_others(self):
+        there = {path.stem for path in (PROJECT / "worker_sdk" / "include" / "ddprun").glob("*.hpp")}
+        page = (PROJECT / "docs" / "sdk.md").read_text()
+        table = page.split("| header |")[1].split("\n## ")[0]
+        rows = re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE)
+        listed = set(re.findall(r"`(\w+)`", " ".join(rows)))
+        self.assertEqual(listed - there, set())
+        self.assertEqual({name for name in there if name not in page}, set())
+
     def test_every_page_is_in_the_index_of_the_readme_and_of_the_site(self):
         for index in ("README.md", "docs/index.md", "mkdocs.yml"):
             text = (PROJECT / index).read_text()
@@ -84,9 +93,9 @@ class PagesTest(unittest.TestCase):
         section = man.split(".SH EXIT STATUS")[1].split(".SH")[0]
         page = (PROJECT / "docs" / "logs-and-failures.md").read_text()
         table = page.split("## Exit codes")[1].split("\n## ")[0]
-        listed = re.findall(r"\d+", "".join(re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE)))
-        heads = "".join(re.findall(r"^\.(?:B|I|RI|BR) (.*)$", section, re.MULTILINE))
-        self.assertEqual(sorted(set(listed)), sorted(set(re.findall(r"\d+", heads.replace("+ ", "+")))))
+        listed = re.findall(r"\d+", " ".join(re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE)))
+        heads = " ".join(re.findall(r"^\.(?:B|I|RI|BR) (.*)$", section, re.MULTILINE))
+        self.assertEqual(sorted(set(listed)), sorted(set(re.findall(r"\d+", heads))))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 from markdown import PROJECT
 
 DDPRUN = re.compile(r"(?:^|[\s;&|(])(?:\S*/)?ddprun(?=\s|$)")
-SECONDS_MAX = 60
+SECONDS_MAX = 120
 # What a scheduler or the caller's own settings would tell ddprun is not the reader's.
 FOREIGN = re.compile(r"^(SLURM|OMPI|PMI|PMIX|MPI|PET|TORCHELASTIC|DDPRUN)_|^(LOGLEVEL|PYTHON_EXEC)$")
 MADE_UP = Path(__file__).with_name("made_up.py")
