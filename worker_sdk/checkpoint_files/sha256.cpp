@@ -1,6 +1,9 @@
+// The functions of this one algorithm, not those for any: the latter would bring all of libcrypto,
+// and 1.4 MB of memory, into every process that links this.
+#define OPENSSL_API_COMPAT 0x10101000L
 #include "worker_sdk/checkpoint_files/sha256.hpp"
 
-#include <openssl/evp.h>
+#include <openssl/sha.h>
 
 #include <array>
 #include <stdexcept>
@@ -15,24 +18,25 @@ void check(int result) {
 
 }  // namespace
 
-Sha256::Sha256() : context_{EVP_MD_CTX_new(), EVP_MD_CTX_free} {
-  check(context_ ? EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) : 0);
-}
+struct Sha256::State {
+  SHA256_CTX context;
+};
+
+Sha256::Sha256() : state_{std::make_unique<State>()} { check(SHA256_Init(&state_->context)); }
 
 Sha256::~Sha256() = default;
 
 void Sha256::update(const void* bytes, std::size_t size) {
-  check(EVP_DigestUpdate(context_.get(), bytes, size));
+  check(SHA256_Update(&state_->context, bytes, size));
 }
 
 std::string Sha256::hex() {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  check(EVP_DigestFinal_ex(context_.get(), digest.data(), &size));
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  check(SHA256_Final(digest.data(), &state_->context));
   std::string text;
-  for (unsigned int i = 0; i < size; ++i) {
-    text += "0123456789abcdef"[digest[i] / 16];
-    text += "0123456789abcdef"[digest[i] % 16];
+  for (const unsigned char byte : digest) {
+    text += "0123456789abcdef"[byte / 16];
+    text += "0123456789abcdef"[byte % 16];
   }
   return text;
 }

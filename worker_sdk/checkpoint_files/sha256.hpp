@@ -5,11 +5,9 @@
 #include <memory>
 #include <string>
 
-struct evp_md_ctx_st;
-
 namespace ddprun::sdk {
 
-/// Takes the bytes piece by piece (https://docs.openssl.org/3.0/man3/EVP_DigestInit/). Errors of
+/// Takes the bytes piece by piece (https://docs.openssl.org/3.0/man3/SHA256_Init/). Errors of
 /// all functions: std::runtime_error when OpenSSL cannot compute SHA-256.
 class Sha256 {
  public:
@@ -26,7 +24,8 @@ class Sha256 {
   std::string hex();
 
  private:
-  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
+  struct State;  // OpenSSL's
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace ddprun::sdk
