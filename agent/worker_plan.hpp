@@ -37,9 +37,10 @@ struct NodeFacts {
 /// belongs to their jobs, wherever it has moved to.
 inline constexpr char kMarkVariable[] = "DDPRUN_JOB";
 
-/// The directory of a round's files, "" without a run directory. Counted by rounds, not by
-/// failures, so that nothing of an earlier round is overwritten.
-std::filesystem::path attempt_directory(const NodeFacts& node, const StartRound& round);
+/// The directory of a round's files, attempt_<n> in the run directory; "" without a run directory.
+/// The name is torchrun's. We count rounds in it and not failures, so that nothing of an earlier
+/// round is overwritten.
+std::filesystem::path round_directory(const NodeFacts& node, const StartRound& round);
 
 /// Where a worker records the exception that ended it; its parent directory must be created.
 /// "" without a run directory.
