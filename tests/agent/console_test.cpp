@@ -51,7 +51,7 @@ std::string read_through(Fixture& fixture, std::size_t bytes) {
 std::shared_ptr<bool> wait_for_room(EventLoop& loop, Console& console) {
   auto there = std::make_shared<bool>(false);
   const auto wait = [](Console& of, std::shared_ptr<bool> done) -> asio::awaitable<void> {
-    co_await of.room();
+    co_await of.writable();
     *done = true;
   };
   asio::co_spawn(loop.executor(), wait(console, there), [](const std::exception_ptr&) {});

@@ -17,6 +17,12 @@
 #include "tests/support/event_loop.hpp"
 #include "tests/support/pipe.hpp"
 
+/// What a failed check prints.
+template <>
+struct Catch::StringMaker<ddprun::ExitStatus> {
+  static std::string convert(const ddprun::ExitStatus& status) { return describe(status); }
+};
+
 namespace ddprun {
 
 inline Command probe(std::vector<std::string> steps, std::vector<std::string> environment = {}) {
