@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "agent/agent.hpp"
-#include "agent/cpu_topology.hpp"
 #include "agent/failure_report.hpp"
 #include "agent/file_limit.hpp"
 #include "agent/guardian.hpp"
+#include "agent/machine_topology.hpp"
 #include "agent/usable_cpus.hpp"
 #include "base/fresh_id.hpp"
 #include "base/own_process.hpp"
