@@ -42,8 +42,8 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       node_{std::move(node)},
       consoles_{consoles},
       pool_{std::min({spec_.workers, node_.usable_cpus, kSpawnThreadsMax})},
-      machine_{{spec_.workers, spec_.shutdown_timeout, spec_.rules.heartbeat_timeout, spec_.rejoin,
-                spec_.preempt_timeout, spec_.checkpoint_signal}},
+      machine_{{spec_.workers, spec_.shutdown_timeout, spec_.rules.heartbeat_timeout,
+                !node_.run.coordinator_here, spec_.preempt_timeout, spec_.checkpoint_signal}},
       signals_{executor},
       preemption_{executor},
       passed_on_{executor},
@@ -109,7 +109,7 @@ asio::awaitable<void> Agent::stay_connected() {
   const Patience first{spec_.rules.join_timeout, spec_.rules.join_timeout};
   const Patience later{spec_.rules.join_timeout, spec_.rules.heartbeat_timeout};
   for (Patience patience = first; !end_; patience = later) {
-    auto first_of = co_await (connect(spec_.coordinator, patience) || ended());
+    auto first_of = co_await (connect(node_.run.coordinator, patience) || ended());
     if (first_of.index() == 1) co_return;
     auto channel = std::get<0>(std::move(first_of));
     if (!channel) co_return step(CoordinatorUnreachable{channel.error().message});
@@ -125,13 +125,13 @@ void Agent::join(std::shared_ptr<Channel> channel) {
   if (spec_.rules.store == StoreAt::kLocal)
     store_ = std::make_shared<TunnelEntrance>(executor_, coordinator_);
   step(Connected{});
-  coordinator_->send(encode(AgentMessage{Join{.run_id = spec_.rules.run_id,
+  coordinator_->send(encode(AgentMessage{Join{.run_id = node_.run.run_id,
                                               .node = fresh_id(),
-                                              .host = spec_.host,
+                                              .host = node_.run.host,
                                               .workers = spec_.workers,
                                               .role = spec_.role,
-                                              .node_rank = spec_.node_rank,
-                                              .terms = terms_of(spec_.rules)}}));
+                                              .node_rank = spec_.meeting.node_rank,
+                                              .terms = terms_of(spec_)}}));
 }
 
 asio::awaitable<void> Agent::receive_orders() {
@@ -171,7 +171,7 @@ void Agent::order_received(const CoordinatorMessage& message) {
 
 /// What every node could tell.
 void Agent::tell_of_job(const std::string& news) const {
-  spdlog::log(spec_.tells_job ? spdlog::level::warn : spdlog::level::info, "{}", news);
+  spdlog::log(node_.run.tells_job ? spdlog::level::warn : spdlog::level::info, "{}", news);
 }
 
 void Agent::tell_of_wait(const Waiting& waiting) {
@@ -318,7 +318,7 @@ Result<void> Agent::open_store() {
     round_.master_addr = "127.0.0.1";
     round_.master_port = *port;
   }
-  if (round_.master_addr.empty()) round_.master_addr = spec_.coordinator.host;
+  if (round_.master_addr.empty()) round_.master_addr = node_.run.coordinator.host;
   spdlog::info("the store is at {} port {}", round_.master_addr, round_.master_port);
   return {};
 }
@@ -409,7 +409,7 @@ asio::awaitable<void> Agent::watch(std::shared_ptr<Worker> worker) {
 
 void Agent::report_exit(int local_rank, std::int64_t pid, ExitStatus status,
                         std::vector<std::string> last_lines) {
-  WorkerFailure how{.host = spec_.host,
+  WorkerFailure how{.host = node_.run.host,
                     .group_rank = round_.group_rank,
                     .rank = round_.first_rank + local_rank,
                     .local_rank = local_rank,

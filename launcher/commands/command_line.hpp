@@ -7,6 +7,7 @@
 
 #include "launcher/hosts/hosts_job.hpp"
 #include "launcher/settings/launch.hpp"
+#include "launcher/settings/meeting.hpp"
 #include "launcher/slurm/slurm_step.hpp"
 
 namespace ddprun {
@@ -18,8 +19,9 @@ using CommandLine = std::variant<Launch, JustPrint, HostsJob, SlurmStart>;
 Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments,
                                        const Surroundings& surroundings);
 
-/// The same for a command line that must be about a job on this node.
+/// The job of a command line that `ddprun --hosts` has sent to this host: it is about a job on this
+/// node, and `place` says how the hosts meet. Errors: as above.
 Result<Launch> parse_launch(const std::vector<std::string>& arguments,
-                            const Surroundings& surroundings);
+                            const Surroundings& surroundings, const HostPlace& place);
 
 }  // namespace ddprun

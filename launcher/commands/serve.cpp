@@ -19,7 +19,7 @@
 #include "base/endpoint_text.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/commands/command_line.hpp"
-#include "launcher/run/coordinator_host.hpp"
+#include "launcher/run/own_address.hpp"
 #include "launcher/run/resolve.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/rounds/server.hpp"

@@ -21,15 +21,13 @@
 #include <sstream>
 #include <utility>
 
-#include "agent/usable_cpus.hpp"
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/hosts/host_messages.hpp"
-#include "launcher/run/coordinator_host.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "launcher/run/log.hpp"
 #include "launcher/run/run.hpp"
-#include "launcher/settings/gpus.hpp"
+#include "launcher/settings/this_machine.hpp"
 
 namespace ddprun {
 
@@ -75,19 +73,14 @@ Result<void> settle(const HostStart& start) {
                                               " (--remote-dir names another directory)"};
 }
 
-/// This node's place in the job.
-void take_place(const HostStart& start, LaunchSpec& spec) {
-  spec.rules.run_id = start.run_id;
-  spec.rules.nodes_min = start.nodes_min;
-  spec.rules.nodes_max = start.nodes_max;
-  spec.node_rank = start.node_rank;
-  spec.hosting = start.leads ? Hosting::kHere : Hosting::kElsewhere;
-  spec.coordinator = {start.host, start.port};
-  if (start.leads && start.host.empty())
-    spec.coordinator.host = start.nodes_max == 1 ? "127.0.0.1" : address_of_login();
-  spec.rules.master_addr = spec.coordinator.host;
-  spec.rejoin = !start.leads;
-  spec.tells_job = start.leads;
+HostPlace place_of(const HostStart& start) {
+  return {.run_id = start.run_id,
+          .nodes_min = start.nodes_min,
+          .nodes_max = start.nodes_max,
+          .node_rank = start.node_rank,
+          .leads = start.leads,
+          .coordinator = {start.host, start.port},
+          .own_address = address_of_login()};
 }
 
 class HostAgent {
@@ -150,11 +143,9 @@ class HostAgent {
   Result<int> run_job(const HostStart& start) {
     if (const auto settled = settle(start); !settled) return settled.error();
     set_up_log(err_, environment_here("LOGLEVEL"));
-    auto job = parse_(start.arguments, {environment_here, usable_cpus,
-                                        [] { return visible_gpus(environment_here); }});
+    const auto job = parse_(start.arguments, this_machine(environment_here), place_of(start));
     if (!job) return job.error();
     for (const std::string& warning : job->warnings) spdlog::warn("{}", warning);
-    take_place(start, job->spec);
     const std::vector<int>& stops = job->spec.stop_signals;
     stop_signal_ = std::ranges::count(stops, SIGTERM) > 0 ? SIGTERM : stops.front();
     co_spawn(io_, follow_orders(), report_failure("listening to the launcher"));
@@ -166,7 +157,7 @@ class HostAgent {
                              end_.verdict = end.why == AgentEnd::Why::kJobEnded;
                              control_.close();
                            }};
-    auto code = ddprun::run(io_, std::move(job->spec), environment_here, out_, err_, events);
+    auto code = ddprun::run(io_, job->spec, environment_here, out_, err_, events);
     control_.close();
     return code;
   }

@@ -11,12 +11,14 @@
 #include "base/result.hpp"
 #include "launcher/run/stage.hpp"
 #include "launcher/settings/launch.hpp"
+#include "launcher/settings/meeting.hpp"
 
 namespace ddprun {
 
-/// How a job's command line is read. Errors: those of the command line.
+/// How a job's command line is read on a host of `ddprun --hosts`. Errors: those of the command
+/// line.
 using ParseLaunch = Result<Launch> (*)(const std::vector<std::string>& arguments,
-                                       const Surroundings& surroundings);
+                                       const Surroundings& surroundings, const HostPlace& place);
 
 /// Returns the job's exit code, which the launcher has been told. Errors: kInvalid, when it was not
 /// started by a launcher.

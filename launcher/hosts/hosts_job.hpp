@@ -1,9 +1,12 @@
-// A job on several hosts, as the command line describes it: what every host is told.
+// A job on several hosts, as the command line describes it: what every host is told. Pure.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "base/environment.hpp"
+#include "base/result.hpp"
 #include "launcher/hosts/hosts_machine.hpp"
 #include "launcher/settings/arguments.hpp"
 
@@ -20,9 +23,18 @@ struct HostsJob {
 /// Whether the job is one on other hosts.
 bool names_hosts(const Settings& settings);
 
-/// Reads the hostfile, if there is one. The program and most options are looked at on the hosts,
-/// where they mean something. Errors: kInvalid; kNotFound and kDenied for the hostfile.
-Result<HostsJob> hosts_job(const Arguments& arguments, const EnvironmentLookup& environment);
+/// What a job on hosts depends on besides its command line; see launching_machine.hpp.
+struct LaunchingMachine {
+  EnvironmentLookup environment;
+  std::string program;            // the path of this ddprun
+  std::string working_directory;  // as the user sees it
+  /// The text of a file. Errors: kNotFound, kDenied.
+  std::function<Result<std::string>(const std::string& path)> read_hostfile;
+};
+
+/// The program and most options are looked at on the hosts, where they mean something. Errors:
+/// kInvalid; kNotFound and kDenied for the hostfile.
+Result<HostsJob> hosts_job(const Arguments& arguments, const LaunchingMachine& machine);
 
 /// What the host of `order` is told.
 HostStart start_of(const HostsJob& job, const StartAgent& order);

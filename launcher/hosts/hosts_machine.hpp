@@ -17,9 +17,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/failure.hpp"
 #include "launcher/hosts/host_messages.hpp"
 #include "launcher/hosts/ssh_command.hpp"
-#include "rendezvous/rounds/round_machine.hpp"
 
 namespace ddprun {
 

@@ -22,7 +22,8 @@ struct RunEvents {
 
 /// Hosts the coordinator, runs the agent, and reports how the job ended. Returns the exit code (see
 /// exit_code.hpp), or an Error when the job could not begin.
-Result<int> run(boost::asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& environment,
-                Console& out, Console& err, const RunEvents& events = {});
+Result<int> run(boost::asio::io_context& io, const LaunchSpec& spec,
+                const EnvironmentLookup& environment, Console& out, Console& err,
+                const RunEvents& events = {});
 
 }  // namespace ddprun

@@ -23,8 +23,8 @@ StartRound first_round(const LaunchSpec& spec) {
   return {.round = 1,
           .world_size = spec.workers,
           .role_world_size = spec.workers,
-          .master_addr = local ? "127.0.0.1" : spec.rules.master_addr,
-          .master_port = local ? 0 : spec.coordinator.port};
+          .master_addr = local ? "127.0.0.1" : spec.meeting.coordinator.host,
+          .master_port = local ? 0 : spec.meeting.coordinator.port};
 }
 
 std::string assignment(const std::string& entry) {
@@ -45,10 +45,9 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-std::string dry_run(LaunchSpec spec, NodeFacts node) {
-  if (spec.rules.run_id.empty()) spec.rules.run_id = kFreshId;
+std::string dry_run(const LaunchSpec& spec, NodeFacts node) {
+  node.run.run_id = spec.meeting.run_id.empty() ? kFreshId : spec.meeting.run_id;
   if (!spec.logs.no_files) node.run_directory = kRunDirectory;
-  if (spec.rules.master_addr.empty()) spec.rules.master_addr = "127.0.0.1";
   const std::set<std::string> ours{node.environment.begin(), node.environment.end()};
   const std::vector<Command> commands = plan_workers(spec, first_round(spec), node);
   std::string out;

@@ -12,6 +12,6 @@ namespace ddprun {
 std::string shell_word(const std::string& text);
 
 /// One command for each worker, with those variables that it has and ddprun has not.
-std::string dry_run(LaunchSpec spec, NodeFacts node);
+std::string dry_run(const LaunchSpec& spec, NodeFacts node);
 
 }  // namespace ddprun

@@ -12,8 +12,4 @@ namespace ddprun {
 /// kNotFound, kDenied when it is there and is not an executable file.
 Result<std::string> find_program(const std::string& name, const EnvironmentLookup& environment);
 
-/// The Python that runs scripts: PYTHON_EXEC, else that of the active virtual environment, else
-/// python3, else python of the PATH.
-Result<std::string> find_python(const EnvironmentLookup& environment);
-
 }  // namespace ddprun

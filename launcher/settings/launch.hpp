@@ -7,6 +7,7 @@
 
 #include "agent/launch_spec.hpp"
 #include "base/environment.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 
@@ -23,11 +24,14 @@ struct Launch {
   std::string cluster;                // what was taken from a scheduler, in a line; "": nothing
 };
 
-/// What the command line may be about and is not in it.
+/// What the meaning of a command line depends on besides its words. Functions, so that what is not
+/// asked for is not looked up; see this_machine.hpp for the real ones.
 struct Surroundings {
   EnvironmentLookup environment;
-  std::function<int()> cpus;  // that workers may use
-  std::function<int()> gpus;  // that workers would see
+  std::function<int()> cpus;                              // how many CPUs workers may use
+  std::function<int()> gpus;                              // how many GPUs workers would see
+  std::function<bool(const std::string& path)> has_file;  // whether there is such a file
+  std::function<Result<std::string>(const std::string& name)> find_program;  // find_program.hpp
 };
 
 }  // namespace ddprun

@@ -24,19 +24,21 @@ enum class OptionGroup {
   kIgnored
 };
 
-// In the order in which the table is read. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
+// The members stand in the order in which the table is read.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct Option {
-  std::string_view name;      // "nproc-per-node"; also spelled with underscores
-  char letter = 0;            // of the short form, 0: none
-  std::string_view value;     // what --help calls it; "": a flag
-  std::string_view fallback;  // when it is given nowhere
+  std::string_view name;           // "nproc-per-node"; it may also be spelled with underscores
+  char letter = 0;                 // the letter of its short form; 0: it has none
+  std::string_view value = {};     // what --help calls its value; "": it is a flag and has none
+  std::string_view fallback = {};  // its value when it is given nowhere
   OptionGroup group = OptionGroup::kSize;
   std::string_view help;
-  std::string_view choices;  // "a b c": nothing else is accepted
-  std::string_view also;     // another variable with its default, after PET_
-  bool from_environment = true;
-  bool own = false;       // not one of torchrun's
-  std::string_view bare;  // what it means without a value, which is never the next word
+  std::string_view choices = {};  // "a b c": nothing else is accepted; "": anything is
+  std::string_view also = {};     // another variable that sets it, after its PET_ variable
+  bool from_environment = true;   // false: no variable sets it
+  bool own = false;               // true: torchrun does not have it
+  std::string_view bare = {};     // what it means without a value; then the next word is never its
+                                  // value. "": it needs one
 
   bool is_flag() const { return value.empty(); }
   /// Whether the word behind it is its value.

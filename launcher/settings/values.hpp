@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,20 @@ namespace ddprun {
 
 inline constexpr int kPortMax = 65'535;
 
+/// The parts of `text` between separators; at least one, which may be empty.
+std::vector<std::string> split(std::string_view text, char separator);
+
+/// The time that `text` is in seconds, with or without a fraction; nullopt when it is no number, is
+/// negative, or is more than 30 days.
+std::optional<std::chrono::milliseconds> seconds_of(std::string_view text);
+
 /// The host and the port, "" if there is none, of "host:port" and "[::1]:port".
 std::optional<std::pair<std::string, std::string>> host_and_port(const std::string& text);
+
+/// Warns that a setting of the command line has no effect. A variable may be meant for other jobs,
+/// so nothing is said of those.
+void warn_no_effect(std::vector<std::string>& warnings, const Setting& setting,
+                    const std::string& why);
 
 /// The error of a setting whose text is not as `expected`.
 Error unexpected(const Setting& setting, const std::string& expected);
@@ -57,14 +70,5 @@ std::vector<std::string> parse_texts(const Setting& setting);
 /// "torch,my.package": names of Python modules; nullopt when the option is not set, none for
 /// "auto".
 Result<std::optional<std::vector<std::string>>> parse_modules(const Setting& setting);
-
-/// What --rdzv-conf says about times; keys that say something else are checked and left alone.
-struct RendezvousTimes {
-  std::optional<std::chrono::milliseconds> join;       // join_timeout; of static: timeout
-  std::optional<std::chrono::milliseconds> last_call;  // last_call_timeout
-  std::optional<std::chrono::milliseconds> heartbeat;  // keep_alive_interval x _max_attempt
-  std::optional<bool> is_host;
-};
-Result<RendezvousTimes> parse_rdzv_conf(const Setting& setting);
 
 }  // namespace ddprun

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/parse_number.hpp"
-#include "launcher/settings/values.hpp"
 #include "launcher/slurm/slurm_hosts.hpp"
 
 namespace ddprun {
@@ -16,9 +15,6 @@ namespace {
 constexpr std::uint64_t kFirstPort = 16'384;
 constexpr std::uint64_t kPorts = 16'384;
 constexpr std::uint64_t kStepsWithOwnPort = 4;
-
-// What #SBATCH --signal is used with, and what Slurm sends before it kills (KillWait, GraceTime).
-constexpr char kSlurmPreemptSignals[] = "SIGUSR1,SIGTERM";
 
 // The ids of steps from here up are the batch script's, an interactive shell's and the like
 // (slurm.h, SLURM_MAX_NORMAL_STEP_ID).
@@ -118,38 +114,6 @@ Result<std::optional<ClusterPlace>> pmi_place(const EnvironmentLookup& environme
   return {place};
 }
 
-void take(Settings& settings, std::string_view option, std::string value,
-          const ClusterPlace& place) {
-  if (settings[option].given || value.empty()) return;
-  settings.set(option,
-               {std::move(value), place.by + ", in place of --" + std::string{option}, true});
-}
-
-bool any_given(const Settings& settings, std::initializer_list<std::string_view> names) {
-  return std::ranges::any_of(names, [&](std::string_view name) {
-    return settings[name].given && !settings[name].text.empty();
-  });
-}
-
-/// With more nodes than the step has, the job would wait for some that cannot come.
-Result<NodeRange> take_nodes(const ClusterPlace& place, Settings& settings, bool fixed) {
-  const bool given = settings["nnodes"].given;
-  take(settings, "nnodes", std::to_string(place.nodes), place);
-  auto nodes = parse_nodes(settings["nnodes"]);
-  if (!nodes || !given || !fixed) return nodes;
-  if (nodes->min > place.nodes)
-    return unexpected(settings["nnodes"],
-                      fmt::format("{} has started ddprun on {} of them: ask it for more nodes, or "
-                                  "say --nnodes {}",
-                                  place.by, place.nodes, place.nodes));
-  if (nodes->max > place.nodes) {
-    nodes->max = place.nodes;
-    settings.set("nnodes",
-                 {fmt::format("{}:{}", nodes->min, nodes->max), settings["nnodes"].source, true});
-  }
-  return nodes;
-}
-
 }  // namespace
 
 Result<std::optional<ClusterPlace>> cluster_place(const EnvironmentLookup& environment) {
@@ -181,40 +145,6 @@ int granted_cpus(const EnvironmentLookup& environment, int usable) {
   const auto granted = number(environment, "SLURM_CPUS_ON_NODE");
   if (!granted || *granted == 0 || !environment("SLURM_JOB_ID")) return usable;
   return static_cast<int>(std::min<std::int64_t>(*granted, usable));
-}
-
-Result<std::optional<ClusterMeeting>> take_from_cluster(const ClusterPlace& place,
-                                                        Settings& settings) {
-  if (place.slurm) take(settings, "preempt-signal", kSlurmPreemptSignals, place);
-  if (settings.on("standalone")) return {std::nullopt};
-  const bool meets_elsewhere = any_given(settings, {"rdzv-endpoint", "master-addr", "node-rank"});
-  const auto nodes = take_nodes(place, settings, !meets_elsewhere);
-  if (!nodes) return nodes.error();
-  take(settings, "rdzv-id", place.run_id, place);
-  if (nodes->max == 1) return {std::nullopt};
-  const bool is_static =
-      settings["rdzv-backend"].given ? settings["rdzv-backend"].text == "static" : meets_elsewhere;
-  if (is_static) {
-    take(settings, "node-rank", std::to_string(place.node_rank), place);
-    if (!any_given(settings, {"rdzv-endpoint"})) {
-      take(settings, "master-addr", place.first_host, place);
-      if (place.port != 0) take(settings, "master-port", std::to_string(place.port), place);
-    }
-    return {std::nullopt};
-  }
-  if (meets_elsewhere) return {std::nullopt};
-  if (place.first_host.empty())
-    return Error{Error::Kind::kInvalid,
-                 place.by +
-                     " does not tell where the first node is: give --rdzv-endpoint "
-                     "HOST:PORT, the same on all nodes"};
-  take(settings, "rdzv-backend", "c10d", place);
-  take(settings, "rdzv-endpoint",
-       fmt::format("{}:{}", place.first_host,
-                   settings["master-port"].given ? settings["master-port"].text
-                                                 : std::to_string(place.port)),
-       place);
-  return {ClusterMeeting{place, place.first_host_is_rank_0 && place.node_rank == 0}};
 }
 
 ClusterPlace batch_place(const SlurmAllocation& allocation) {

@@ -1,7 +1,7 @@
 // What schedulers tell a process by its environment: Slurm's job steps
 // (https://slurm.schedmd.com/srun.html, "OUTPUT ENVIRONMENT VARIABLES"), Open MPI's mpirun
-// (https://docs.open-mpi.org, "Environment variables") and MPICH's. From it comes what the command
-// line leaves open. Pure.
+// (https://docs.open-mpi.org, "Environment variables") and MPICH's. decide_meeting() takes from it
+// what the command line leaves open. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/environment.hpp"
-#include "launcher/settings/arguments.hpp"
-#include "launcher/settings/cluster_place.hpp"
+#include "base/result.hpp"
+#include "launcher/settings/meeting.hpp"
 
 namespace ddprun {
 
@@ -36,13 +36,6 @@ ClusterPlace batch_place(const SlurmAllocation& allocation);
 int granted_gpus(const EnvironmentLookup& environment, int visible);
 /// The same of `usable` CPUs.
 int granted_cpus(const EnvironmentLookup& environment, int usable);
-
-/// Gives those settings a value that nobody has given one. Returns how nodes meet, when that comes
-/// from the scheduler; nullopt when the command line decides it, or there is one node only. Errors:
-/// kInvalid, when the command line asks for more nodes than there are, and where the scheduler
-/// does not tell the first node.
-Result<std::optional<ClusterMeeting>> take_from_cluster(const ClusterPlace& place,
-                                                        Settings& settings);
 
 /// "Slurm job 12: node 0 of 2, coordinator at h0:16432, run id 12.0"
 std::string describe(const ClusterPlace& place);
