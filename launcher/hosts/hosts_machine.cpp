@@ -140,11 +140,17 @@ void HostsMachine::alarm(TimePoint now) {
   leave_all();
 }
 
+/// The ssh of a host whose agent has ended may still be there, held open by what the agent has left
+/// behind: it is ended, too, or there would be no end.
 void HostsMachine::leave_all() {
   due_.reset();
-  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
-    if (nodes_[i].phase != Phase::kGone)
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    if (nodes_[i].phase == Phase::kGone) continue;
+    if (nodes_[i].lost)
+      actions_.push_back(KillSsh{i});
+    else
       give_up(i, fmt::format("{} has not ended in time: it is left to itself", host(i).label()));
+  }
 }
 
 /// A host has not done in time what it was to do next.

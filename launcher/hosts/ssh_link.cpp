@@ -67,8 +67,8 @@ void SshLink::start(ChildProcess process) {
   close_ssh_ends();
   process_.emplace(std::move(process));
   const auto executor = from_.get_executor();
-  co_spawn(executor, read_messages(), report_failure("reading from a host"));
-  co_spawn(executor, read_words(), report_failure("reading what ssh says"));
+  co_spawn(executor, read_all(from_), report_failure("reading from a host"));
+  co_spawn(executor, read_all(words_), report_failure("reading what ssh says"));
   co_spawn(executor, wait_for_end(), report_failure("waiting for ssh"));
 }
 
@@ -94,22 +94,15 @@ void SshLink::kill() {
   if (process_) process_->signal_group(SIGKILL);
 }
 
-asio::awaitable<void> SshLink::read_messages() {
+/// What the agent says is read as fast as the user's terminal takes it. ssh's own words wait for
+/// nobody, because only the last of them are kept.
+asio::awaitable<void> SshLink::read_all(asio::posix::stream_descriptor& source) {
   const auto self = shared_from_this();
-  while (from_.is_open()) {
-    const auto [error] = co_await from_.async_wait(asio::posix::stream_descriptor::wait_read,
-                                                   as_tuple(use_awaitable));
-    if (error || read_some(from_) == ReadResult::kEnd) co_return;
-    co_await listener_.room();
-  }
-}
-
-asio::awaitable<void> SshLink::read_words() {
-  const auto self = shared_from_this();
-  while (words_.is_open()) {
-    const auto [error] = co_await words_.async_wait(asio::posix::stream_descriptor::wait_read,
+  while (source.is_open()) {
+    const auto [error] = co_await source.async_wait(asio::posix::stream_descriptor::wait_read,
                                                     as_tuple(use_awaitable));
-    if (error || read_some(words_) == ReadResult::kEnd) co_return;
+    if (error || read_some(source) == ReadResult::kEnd) co_return;
+    if (&source == &from_) co_await listener_.room();
   }
 }
 

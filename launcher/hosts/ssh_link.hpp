@@ -49,8 +49,7 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   SshLink(const asio::any_io_executor& executor, Listener listener);
   Result<void> connect();
   void close_ssh_ends();
-  asio::awaitable<void> read_messages();
-  asio::awaitable<void> read_words();
+  asio::awaitable<void> read_all(asio::posix::stream_descriptor& source);
   asio::awaitable<void> write_queue();
   asio::awaitable<void> wait_for_end();
   ReadResult read_some(asio::posix::stream_descriptor& source);

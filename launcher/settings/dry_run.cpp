@@ -12,12 +12,12 @@ namespace ddprun {
 
 namespace {
 
-// What only a real run knows.
+// These stand for what only a real run knows.
 constexpr char kAnyFreePort[] = "<any free port>";
 constexpr char kRunDirectory[] = "<run directory>";
 constexpr char kFreshId[] = "<fresh id>";
 
-/// The only round that can be foreseen: the first, with this node alone.
+/// Only the first round of a job can be foreseen, and only with this node alone.
 StartRound first_round(const LaunchSpec& spec) {
   const bool local = spec.rules.store == StoreAt::kLocal;
   return {.round = 1,
@@ -64,7 +64,8 @@ std::string dry_run(const LaunchSpec& spec, NodeFacts node) {
       out += " " + (entry == "MASTER_PORT=0" ? "MASTER_PORT=" + shell_word(kAnyFreePort)
                                              : assignment(entry));
     }
-    // argv[0] of a program from the PATH is its name alone; here it must be found again.
+    // argv[0] of a program from the PATH is its name alone; here the shell must find the file
+    // again.
     out += " " + shell_word(command.program);
     for (std::size_t i = 1; i < command.arguments.size(); ++i)
       out += " " + shell_word(command.arguments[i]);

@@ -16,8 +16,8 @@ namespace ddprun {
 
 namespace {
 
-// The signals that #SBATCH --signal is used with, and that Slurm sends before it kills (KillWait,
-// GraceTime).
+// These are the signals that #SBATCH --signal is usually given, and that Slurm sends before it
+// kills (KillWait, GraceTime).
 constexpr char kSlurmPreemptSignals[] = "SIGUSR1,SIGTERM";
 
 /// Builds the Launch; every step reads its settings and fills in its part.

@@ -1,4 +1,4 @@
-// The settings of a command line that is about a job become a Launch. Pure.
+// Makes a Launch of the settings of a command line that is about a job on this node. Pure.
 #pragma once
 
 #include "launcher/settings/arguments.hpp"
@@ -7,7 +7,7 @@
 
 namespace ddprun {
 
-/// `place`: who has started this ddprun, where that is not the user. Errors: kInvalid, with a
+/// `place` tells who has started this ddprun, where that is not the user. Errors: kInvalid, with a
 /// sentence that names the option, the value and what is accepted; kNotFound and kDenied for the
 /// program to run.
 Result<Launch> interpret(const Arguments& arguments, const Surroundings& surroundings,

@@ -1,4 +1,4 @@
-// What a command line can come to, as far as it is about a job on this node.
+// What a command line about a job on this node comes to, and what its meaning depends on.
 #pragma once
 
 #include <functional>
@@ -11,21 +11,21 @@
 
 namespace ddprun {
 
-/// --help, --version and the like: print this to standard output and exit 0.
+/// For --help, --version and the like, ddprun prints this to standard output and exits 0.
 struct JustPrint {
   std::string text;
 };
 
-/// A job to run.
+/// A job to run on this node.
 struct Launch {
   LaunchSpec spec;
-  bool dry_run = false;               // only say what would be started
-  std::vector<std::string> warnings;  // options that have no effect here
-  std::string cluster;                // what was taken from a scheduler, in a line; "": nothing
+  bool dry_run = false;               // true: only print what would be started
+  std::vector<std::string> warnings;  // sentences on options that have no effect
+  std::string cluster;                // a line on what a scheduler has told; "": nothing
 };
 
-/// What the meaning of a command line depends on besides its words. Functions, so that what is not
-/// asked for is not looked up; see this_machine.hpp for the real ones.
+/// What the meaning of a command line depends on besides its words. These are functions, so that
+/// nothing is looked up that is not needed. this_machine.hpp has the real ones.
 struct Surroundings {
   EnvironmentLookup environment;
   std::function<int()> cpus;                              // how many CPUs workers may use

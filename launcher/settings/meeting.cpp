@@ -17,7 +17,8 @@ std::string or_loopback(const std::string& host) { return host.empty() ? kLoopba
 
 bool has_text(const Setting& setting) { return setting.given && !setting.text.empty(); }
 
-/// Whether the user says where the nodes meet: then it is not as the scheduler has placed them.
+/// Whether the user says where the nodes meet. Then the place that the scheduler tells does not
+/// count.
 bool meets_elsewhere(const Settings& settings) {
   return has_text(settings["rdzv-endpoint"]) || has_text(settings["master-addr"]) ||
          has_text(settings["node-rank"]);

@@ -1,4 +1,4 @@
-// decide_meeting(): how this node meets the others of its job. Pure.
+// decide_meeting() decides how this node meets the others of its job. Pure.
 //
 // All that bears on it comes together here: the options of torchrun's backends static and c10d,
 // --standalone, what a scheduler tells of the nodes that it has started, and what `ddprun --hosts`
@@ -19,17 +19,17 @@
 
 namespace ddprun {
 
-inline constexpr int kC10dPort = 29'400;  // of torchrun's c10d rendezvous
+inline constexpr int kC10dPort = 29'400;  // the default of torchrun's c10d rendezvous
 
 /// This ddprun as one of those that a scheduler has started together, one on each node.
 struct ClusterPlace {
-  std::string by;  // "Slurm job 12", "Open MPI"
+  std::string by;  // who has started them, for messages: "Slurm job 12", "Open MPI"
   bool slurm = false;
   int nodes = 1;
   int node_rank = 0;
   std::string first_host;  // "": the environment does not tell
   bool first_host_is_rank_0 = true;
-  std::uint16_t port = 0;  // of the endpoint; differs between jobs
+  std::uint16_t port = 0;  // of the coordinator; differs between jobs
   std::string run_id;
 };
 
@@ -44,7 +44,7 @@ struct HostPlace {
   std::string own_address;  // the address of this host that the others reach
 };
 
-/// Who has started this ddprun, where that is not the user: at most one of them.
+/// Who has started this ddprun, where that is not the user.
 struct MeetingPlace {
   std::optional<ClusterPlace> cluster;
   std::optional<HostPlace> host;
@@ -56,14 +56,15 @@ struct DecidedMeeting {
   std::vector<std::string> warnings;
 };
 
-/// The numbers of nodes of the job. Errors: kInvalid, for an --nnodes that makes no sense or asks
-/// for more nodes than the scheduler has started.
+/// Returns how many nodes the job has. Errors: kInvalid, for an --nnodes that makes no sense or
+/// asks for more nodes than the scheduler has started.
 Result<NodeRange> decide_nodes(const Settings& settings, const MeetingPlace& place);
 
-/// The text of --node-rank, or in its place the rank by the scheduler where nodes meet as static.
+/// Returns the setting of --node-rank, or in its place the rank that the scheduler tells where the
+/// nodes meet by the static backend.
 Setting node_rank_setting(const Settings& settings, const MeetingPlace& place);
 
-/// Options of the command line win over what a scheduler tells; a host's start wins over all.
+/// Decides the meeting. Options win over what a scheduler tells, and a host's place over both.
 /// Errors: kInvalid, with a sentence that names the option, the value and what is accepted.
 Result<DecidedMeeting> decide_meeting(const Settings& settings, const RendezvousConf& conf,
                                       const MeetingPlace& place);

@@ -1,5 +1,5 @@
-// The options of the command line: one table, from which parsing, --help, the PET_ variables, the
-// shells' completions and the man page are made.
+// All options of the command line are in one table. Parsing, --help, the PET_ variables, the
+// shells' completions and the man page are made from it.
 //
 // Names, defaults and variables are those of torchrun
 // (https://docs.pytorch.org/docs/stable/elastic/run.html); ddprun's own are marked.
@@ -11,7 +11,7 @@
 
 namespace ddprun {
 
-/// What an option belongs to in --help.
+/// The heading under which --help shows an option.
 enum class OptionGroup {
   kSize,
   kProgram,
@@ -40,22 +40,23 @@ struct Option {
   std::string_view bare = {};     // what it means without a value; then the next word is never its
                                   // value. "": it needs one
 
+  /// Whether it has no value.
   bool is_flag() const { return value.empty(); }
-  /// Whether the word behind it is its value.
+  /// Whether the word behind it can be its value.
   bool takes_word() const { return !is_flag() && bare.empty(); }
-  /// "--nproc-per-node"
+  /// Its full form on the command line: "--nproc-per-node".
   std::string spelling() const { return "--" + std::string{name}; }
-  /// "PET_NPROC_PER_NODE"; "" for an option that is only read from the command line.
+  /// The variable that sets it, "PET_NPROC_PER_NODE"; "" where none does.
   std::string variable() const;
 };
 
-/// All options, by group, in the order in which --help shows them.
+/// Returns all options, group by group, in the order in which --help shows them.
 std::span<const Option> options();
 
-/// "Program"
+/// Returns the heading of a group, as "Program".
 std::string_view title(OptionGroup group);
 
-/// "nproc_per_node" → "nproc-per-node".
+/// Returns "nproc-per-node" for "nproc_per_node".
 std::string with_dashes(std::string_view name);
 
 }  // namespace ddprun

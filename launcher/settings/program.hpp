@@ -1,4 +1,4 @@
-// Which program the workers run, with which arguments. Pure.
+// Decides which program the workers run, with which arguments. Pure.
 #pragma once
 
 #include <string>
@@ -9,18 +9,19 @@
 
 namespace ddprun {
 
+/// What every worker of this node runs.
 struct WorkerProgram {
   std::string title;                   // the script or program as the user named it
   std::string path;                    // of the executable
   std::vector<std::string> arguments;  // argv, from argv[0] on
 };
 
-/// The script, module or program of the command line (-m, --no-python, --run-path, --use-env).
+/// Returns what the command line names: a script, a module (-m) or any program (--no-python).
 /// Errors: kInvalid for options that exclude each other or a missing script, kNotFound and kDenied
 /// for what is not there or cannot be executed.
 Result<WorkerProgram> decide_program(const Arguments& arguments, const Surroundings& surroundings);
 
-/// The path of the Python that runs scripts: PYTHON_EXEC, else that of the active virtual
+/// Returns the path of the Python that runs scripts: PYTHON_EXEC, else that of the active virtual
 /// environment, else python3, else python of the PATH. Errors: kNotFound, kDenied.
 Result<std::string> find_python(const Surroundings& surroundings);
 

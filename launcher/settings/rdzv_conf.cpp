@@ -49,7 +49,7 @@ constexpr std::array kConfKeys = {
     ConfKey{"etcd_prefix", ConfKind::kText},
 };
 
-/// torchrun's words.
+/// Reads the words that torchrun takes for a switch.
 std::optional<bool> conf_switch(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
   for (const char* word : {"1", "true", "t", "yes", "y"})
@@ -59,7 +59,7 @@ std::optional<bool> conf_switch(std::string text) {
   return std::nullopt;
 }
 
-/// What `value` must be for `kind`, when it is not.
+/// Says what is expected of a value of `kind`, when `value` is not so.
 std::optional<std::string> mismatch(ConfKind kind, const std::string& value) {
   switch (kind) {
     case ConfKind::kSeconds:

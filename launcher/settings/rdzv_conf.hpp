@@ -1,4 +1,4 @@
-// --rdzv-conf: "KEY=VALUE,KEY=VALUE...", with the keys of all of torchrun's rendezvous backends
+// Reads --rdzv-conf, "KEY=VALUE,KEY=VALUE...". The keys are those of all of torchrun's backends
 // (torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, c10d_rendezvous_backend.py,
 // static_tcp_rendezvous.py and etcd_rendezvous.py).
 #pragma once
@@ -16,7 +16,7 @@ struct RendezvousConf {
   std::optional<std::chrono::milliseconds> join;       // join_timeout; of static: timeout
   std::optional<std::chrono::milliseconds> last_call;  // last_call_timeout
   std::optional<std::chrono::milliseconds> heartbeat;  // keep_alive_interval x _max_attempt
-  std::optional<bool> is_host;                         // whether this node runs the coordinator
+  std::optional<bool> is_host;  // says whether this node runs the coordinator
 };
 
 /// Checks the values of all keys and returns those that mean something here. Errors: kInvalid, with

@@ -1,11 +1,11 @@
-// The surroundings of a command line as they really are.
+// Looks up what the meaning of a command line depends on, as it really is.
 #pragma once
 
 #include "launcher/settings/launch.hpp"
 
 namespace ddprun {
 
-/// What this machine has, seen with the variables of `environment`.
+/// Returns the surroundings on this machine, with the variables of `environment`.
 Surroundings this_machine(const EnvironmentLookup& environment);
 
 }  // namespace ddprun

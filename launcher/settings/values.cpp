@@ -64,7 +64,8 @@ std::optional<std::pair<std::string, std::string>> host_and_port(const std::stri
   }
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return {{text, ""}};
-  if (text.find(':', colon + 1) != std::string::npos) return {{text, ""}};  // bare IPv6
+  if (text.find(':', colon + 1) != std::string::npos)
+    return {{text, ""}};  // an IPv6 address without brackets has no port
   if (colon + 1 == text.size()) return std::nullopt;
   return {{text.substr(0, colon), text.substr(colon + 1)}};
 }
@@ -150,7 +151,7 @@ Result<std::vector<Streams>> parse_streams(const Setting& setting, int workers) 
                            ? std::nullopt
                            : streams(std::string_view{entry}.substr(colon + 1));
     if (!rank || *rank < 0 || !value) return unexpected(setting, kExpected);
-    if (*rank < workers) by_rank[*rank] = *value;  // other nodes may have more workers
+    if (*rank < workers) by_rank[*rank] = *value;  // a higher one may be meant for other nodes
   }
   return by_rank;
 }

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/parse_number.hpp"
 #include "launcher/slurm/slurm_hosts.hpp"
@@ -60,7 +61,7 @@ std::string slurm_run_id(const EnvironmentLookup& environment) {
                      number(environment, "SLURM_RESTART_COUNT").value_or(0));
 }
 
-Result<std::optional<ClusterPlace>> slurm_place(const EnvironmentLookup& environment) {
+Result<ClusterPlace> slurm_place(const EnvironmentLookup& environment) {
   const std::string job = text(environment, "SLURM_JOB_ID");
   ClusterPlace place{.by = "Slurm job " + job, .slurm = true};
   // SLURM_GTIDS: the ranks of the tasks on this node.
@@ -79,7 +80,7 @@ Result<std::optional<ClusterPlace>> slurm_place(const EnvironmentLookup& environ
   const auto id = static_cast<std::uint64_t>(number(environment, "SLURM_JOB_ID").value_or(0));
   place.port = port_of(id * kStepsWithOwnPort + step % kStepsWithOwnPort);
   place.run_id = slurm_run_id(environment);
-  return {place};
+  return place;
 }
 
 /// The first IPv4 address in "807600128.0;tcp://10.77.0.1,192.0.2.1:49301;tcp6://...": mpirun's.
@@ -91,43 +92,62 @@ std::string address_in_uri(const std::string& uri) {
   return uri.substr(from, uri.find_first_of(",:;", from) - from);
 }
 
-Result<std::optional<ClusterPlace>> open_mpi_place(const EnvironmentLookup& environment) {
-  ClusterPlace place{.by = "Open MPI"};
-  if (const auto here = number(environment, "OMPI_COMM_WORLD_LOCAL_SIZE"); here && *here > 1)
-    return too_many_here("mpirun", *here, "give it -N 1");
-  place.nodes = static_cast<int>(number(environment, "OMPI_COMM_WORLD_SIZE").value_or(1));
-  place.node_rank = static_cast<int>(number(environment, "OMPI_COMM_WORLD_RANK").value_or(0));
-  place.run_id = text(environment, "PMIX_NAMESPACE");
-  place.port = port_of(hash(place.run_id));
-  // The coordinator runs beside mpirun, the one node of which all are told.
-  place.first_host = address_in_uri(text(environment, "OMPI_MCA_orte_hnp_uri"));
-  place.first_host_is_rank_0 = false;
-  return {place};
+/// How an MPI names itself, its command, and what it tells each process that it starts.
+struct Mpi {
+  const char* by;
+  const char* command;
+  const char* one_a_node;  // the command's option for one process on each node
+  const char* nodes;       // variables, from here on
+  const char* node_rank;
+  const char* processes_here;
+};
+constexpr Mpi kOpenMpi{"Open MPI",
+                       "mpirun",
+                       "-N 1",
+                       "OMPI_COMM_WORLD_SIZE",
+                       "OMPI_COMM_WORLD_RANK",
+                       "OMPI_COMM_WORLD_LOCAL_SIZE"};
+constexpr Mpi kMpich{"MPI", "mpiexec", "-ppn 1", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS"};
+
+Result<ClusterPlace> mpi_place(const Mpi& mpi, const EnvironmentLookup& environment) {
+  if (const auto here = number(environment, mpi.processes_here); here && *here > 1)
+    return too_many_here(mpi.command, *here, fmt::format("give it {}", mpi.one_a_node));
+  return ClusterPlace{
+      .by = mpi.by,
+      .nodes =
+          static_cast<int>(std::max<std::int64_t>(1, number(environment, mpi.nodes).value_or(1))),
+      .node_rank = static_cast<int>(number(environment, mpi.node_rank).value_or(0))};
 }
 
-Result<std::optional<ClusterPlace>> pmi_place(const EnvironmentLookup& environment) {
-  ClusterPlace place{.by = "MPI"};
-  if (const auto here = number(environment, "MPI_LOCALNRANKS"); here && *here > 1)
-    return too_many_here("mpiexec", *here, "give it -ppn 1");
-  place.nodes = static_cast<int>(number(environment, "PMI_SIZE").value_or(1));
-  place.node_rank = static_cast<int>(number(environment, "PMI_RANK").value_or(0));
-  return {place};
+Result<ClusterPlace> open_mpi_place(const EnvironmentLookup& environment) {
+  auto place = mpi_place(kOpenMpi, environment);
+  if (!place) return place;
+  place->run_id = text(environment, "PMIX_NAMESPACE");
+  place->port = port_of(hash(place->run_id));
+  // The coordinator runs beside mpirun, the one node of which all are told.
+  place->first_host = address_in_uri(text(environment, "OMPI_MCA_orte_hnp_uri"));
+  place->first_host_is_rank_0 = false;
+  return place;
 }
 
 }  // namespace
 
 Result<std::optional<ClusterPlace>> cluster_place(const EnvironmentLookup& environment) {
+  const auto found = [](Result<ClusterPlace> place) -> Result<std::optional<ClusterPlace>> {
+    if (!place) return place.error();
+    return std::optional{std::move(*place)};
+  };
   // mpirun may itself run in a job step of Slurm's, which then tells about its daemons.
-  if (environment("OMPI_COMM_WORLD_SIZE")) return open_mpi_place(environment);
-  if (in_slurm_step(environment)) return slurm_place(environment);
-  if (environment("PMI_SIZE")) return pmi_place(environment);
-  return {std::nullopt};
+  if (environment(kOpenMpi.nodes)) return found(open_mpi_place(environment));
+  if (in_slurm_step(environment)) return found(slurm_place(environment));
+  if (environment(kMpich.nodes)) return found(mpi_place(kMpich, environment));
+  return std::optional<ClusterPlace>{};
 }
 
 std::optional<SlurmAllocation> slurm_allocation(const EnvironmentLookup& environment) {
   const std::string job = text(environment, "SLURM_JOB_ID");
-  if (job.empty() || in_slurm_step(environment) || environment("OMPI_COMM_WORLD_SIZE") ||
-      environment("PMI_SIZE"))
+  if (job.empty() || in_slurm_step(environment) || environment(kOpenMpi.nodes) ||
+      environment(kMpich.nodes))
     return std::nullopt;
   const auto nodes = number(environment, "SLURM_JOB_NUM_NODES");
   return SlurmAllocation{job, slurm_run_id(environment), static_cast<int>(nodes.value_or(1))};
