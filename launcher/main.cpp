@@ -1,4 +1,4 @@
-// ddprun: reads the command line, runs the job, exits with its code.
+// ddprun reads the command line, runs the job, and exits with its code.
 
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -95,7 +95,7 @@ int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_
 }  // namespace
 
 int main(int argc, char** argv) try {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of write()
+  std::signal(SIGPIPE, SIG_IGN);  // write() then fails when a reader has gone away
   boost::asio::io_context io{1};
   Console out{io.get_executor(), STDOUT_FILENO};
   Console err{io.get_executor(), STDERR_FILENO};

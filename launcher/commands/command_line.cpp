@@ -14,7 +14,7 @@ namespace ddprun {
 
 namespace {
 
-/// A job on this node, which was started as `place` says.
+/// Reads a job on this node, which was started as `place` says.
 Result<CommandLine> interpret_at(const MeetingPlace& place, const Arguments& arguments,
                                  const Surroundings& surroundings) {
   auto launch = interpret(arguments, surroundings, place);
@@ -23,7 +23,7 @@ Result<CommandLine> interpret_at(const MeetingPlace& place, const Arguments& arg
   return CommandLine{std::move(*launch)};
 }
 
-/// What the scheduler grants of what is there.
+/// Leaves of the CPUs and GPUs those that the scheduler grants.
 Surroundings granted(const Surroundings& all) {
   Surroundings granted = all;
   granted.cpus = [all] { return granted_cpus(all.environment, all.cpus()); };
@@ -31,14 +31,14 @@ Surroundings granted(const Surroundings& all) {
   return granted;
 }
 
-/// In the batch script: on all nodes of the allocation, or on this one alone.
+/// Reads a job of a batch script, which is on all nodes of the allocation or on this one alone.
 Result<CommandLine> interpret_in(const SlurmAllocation& allocation, const Arguments& arguments,
                                  const std::vector<std::string>& words,
                                  const Surroundings& surroundings) {
   auto start = slurm_start(allocation, arguments.settings, words);
   if (!start) return start.error();
   ClusterPlace place = batch_place(allocation);
-  if (*start) {  // what is wrong with the command line is said here, once
+  if (*start) {  // a mistake in the command line is said here, once, rather than by every node
     place.nodes = (*start)->nodes;
     place.first_host = "localhost";
     place.port = kC10dPort;
@@ -49,7 +49,7 @@ Result<CommandLine> interpret_in(const SlurmAllocation& allocation, const Argume
   return CommandLine{std::move(**start)};
 }
 
-/// A job that is not on hosts of --hosts, or that is on this one of them.
+/// Reads a job for this node. `host` is this node's place where `ddprun --hosts` has started it.
 Result<CommandLine> parse_job(const Arguments& arguments, const std::vector<std::string>& words,
                               const Surroundings& surroundings,
                               const std::optional<HostPlace>& host) {

@@ -37,10 +37,11 @@ using namespace std::chrono_literals;
 using asio::as_tuple;
 using asio::use_awaitable;
 
-/// The launcher waits for the one who leads before it tells the others what to do.
+/// The launcher first waits for the leader's coordinator, so a start may be long in coming.
 constexpr auto kStartTimeout = 5min;
 
-/// The settings come with the command line; what a login here sets is not the job's.
+/// Settings come with the command line from the launcher's machine, so variables for them that a
+/// login sets here do not count.
 std::optional<std::string> environment_here(const std::string& name) {
   if (name.starts_with("PET_")) return std::nullopt;
   const char* value = std::getenv(name.c_str());
@@ -54,8 +55,8 @@ Console::Framing framed_as(HostOutput::Stream stream) {
   };
 }
 
-/// The address of this host that ssh has come to; those behind it can reach that, too, unless it is
-/// the launcher's own machine.
+/// Returns the address of this host that ssh has come to, because others can reach it, too. On the
+/// launcher's own machine that is loopback, and the name of the host takes its place.
 std::string address_of_login() {
   std::istringstream connection{environment_here("SSH_CONNECTION").value_or("")};
   std::string client, client_port, address;
@@ -93,7 +94,8 @@ class HostAgent {
         err_{wire_, framed_as(HostOutput::Stream::kErr)},
         control_{stage.io} {}
 
-  /// `control`: where the launcher's orders come. Errors: kInvalid, for a file or the like.
+  /// Orders of the launcher come from the descriptor `control`. Errors: kInvalid, when nobody can
+  /// wait for its input, as with a file.
   Result<void> listen_to(int control) {
     boost::system::error_code error;
     if (control < 0)
@@ -106,7 +108,7 @@ class HostAgent {
                      error.message() + ")"};
   }
 
-  /// Returns the exit code; the launcher has been told it.
+  /// Returns the exit code, which the launcher has been told.
   int run() {
     set_up_log(err_, std::nullopt);
     say(HostHello{kHostProtocol, DDPRUN_VERSION});
@@ -122,7 +124,7 @@ class HostAgent {
  private:
   void say(const FromHost& message) { wire_.write(encode(message)); }
 
-  /// nullopt: the launcher has gone, or has nothing to say.
+  /// Returns nullopt when the launcher has gone, or has said nothing in time.
   std::optional<HostStart> wait_for_start() {
     std::optional<HostStart> start;
     bool heard = false;
@@ -172,7 +174,8 @@ class HostAgent {
     co_return order;
   }
 
-  /// Signals come here as to any process, so that they mean the same.
+  /// Sends the signals of the launcher to this process, so that they mean what they mean to any
+  /// ddprun.
   asio::awaitable<void> follow_orders() {
     for (;;) {
       const Result<ToHost> order = co_await read_order();
@@ -197,7 +200,8 @@ class HostAgent {
   int stop_signal_ = SIGTERM;
 };
 
-/// Standard input for ourselves; workers get /dev/null in its place. -1: there is none, see errno.
+/// Takes standard input for ourselves, and leaves /dev/null to workers in its place. Returns the
+/// descriptor, or -1 and errno.
 int take_standard_input() {
   const int control = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -218,7 +222,7 @@ Result<int> run_host_agent(const std::vector<std::string>& words, const Stage& s
   if (const auto listening = agent.listen_to(take_standard_input()); !listening)
     return listening.error();
   const int code = agent.run();
-  set_up_log(stage.err, std::nullopt);  // the agent's own way there ends with it
+  set_up_log(stage.err, std::nullopt);  // the agent's console has ended
   return code;
 }
 

@@ -16,7 +16,8 @@ namespace ddprun {
 
 namespace {
 
-/// Which Python runs scripts and how much ddprun says is as the user has it here.
+/// These always go to the hosts: which Python runs scripts and how much ddprun says is as the user
+/// has it here.
 constexpr const char* kAlwaysExported[] = {"PYTHON_EXEC", "VIRTUAL_ENV", "LOGLEVEL"};
 
 bool is_variable(const std::string& name) {
@@ -102,7 +103,7 @@ class HostsInterpreter {
     return {};
   }
 
-  /// How the hosts are reached, and what is found there.
+  /// Decides how the hosts are reached, and where ddprun is and works there.
   Result<void> decide_ways() {
     Ssh& ssh = job_.rules.ssh;
     ssh.words = words_of(settings_["ssh-cmd"].text);
@@ -135,7 +136,7 @@ class HostsInterpreter {
     return {};
   }
 
-  /// The command line of every host's agent, but for its number of workers.
+  /// Writes the command line of every host's agent, but for a host's own number of workers.
   Result<void> write_words() {
     if (arguments_.script.empty())
       return invalid(std::string{"the script to run is missing: "} + kUsageLine);
@@ -193,7 +194,7 @@ HostStart start_of(const HostsJob& job, const StartAgent& order) {
   }
   const auto slots = job.rules.hosts[order.host].slots;
   if (!slots) return start;
-  // Behind a "launch", in place of what was said for all hosts.
+  // The host's own number comes behind a "launch", in place of the one for all hosts.
   auto& words = start.arguments;
   const auto end = std::ranges::find(words, "--");
   words.erase(

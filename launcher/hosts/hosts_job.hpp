@@ -1,4 +1,4 @@
-// A job on several hosts, as the command line describes it: what every host is told. Pure.
+// Reads a job on several hosts from the command line, and decides what every host is told. Pure.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@
 
 namespace ddprun {
 
+/// A job on several hosts.
 struct HostsJob {
   HostsRules rules;
   HostStart start;                // what all hosts are told alike
@@ -20,7 +21,7 @@ struct HostsJob {
   std::vector<std::string> warnings;
 };
 
-/// Whether the job is one on other hosts.
+/// Whether the command line names hosts to run the job on.
 bool names_hosts(const Settings& settings);
 
 /// What a job on hosts depends on besides its command line; see launching_machine.hpp.
@@ -32,14 +33,14 @@ struct LaunchingMachine {
   std::function<Result<std::string>(const std::string& path)> read_hostfile;
 };
 
-/// The program and most options are looked at on the hosts, where they mean something. Errors:
-/// kInvalid; kNotFound and kDenied for the hostfile.
+/// Decides the job. The program and most options are looked at on the hosts, where they mean
+/// something. Errors: kInvalid; kNotFound and kDenied for the hostfile.
 Result<HostsJob> hosts_job(const Arguments& arguments, const LaunchingMachine& machine);
 
-/// What the host of `order` is told.
+/// Returns what the host of `order` is told.
 HostStart start_of(const HostsJob& job, const StartAgent& order);
 
-/// What --dry-run prints: the command for each host.
+/// Returns what --dry-run prints, the ssh command for each host.
 std::string dry_run(const HostsJob& job);
 
 }  // namespace ddprun

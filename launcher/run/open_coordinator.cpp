@@ -12,8 +12,9 @@ namespace ddprun {
 
 namespace {
 
-/// The address to listen at: the one that the user named, on one machine loopback. A name may mean
-/// another address here than elsewhere (127.0.1.1), so with several nodes a name means all of them.
+/// Chooses the address to listen at: the one that the meeting names. With several nodes a name
+/// means all addresses of this machine, because it may be another one here (127.0.1.1) than
+/// elsewhere.
 asio::ip::address listening_address(const Meeting& meeting, const asio::ip::address& resolved) {
   boost::system::error_code is_name;
   asio::ip::make_address(meeting.coordinator.host, is_name);
@@ -27,7 +28,7 @@ bool is_own_name(const std::string& host) {
   return host == host_name() || host.substr(0, host.find('.')) == host_name();
 }
 
-/// What the user can do when one cannot listen there.
+/// Tells the user what to do when one cannot listen there.
 std::string advice(asio::io_context& io, const asio::ip::address& address, std::uint16_t port) {
   if (port == 0) return "; is it an address of this machine?";
   return whose_port(io, address, port) + "; choose another port, or name none for any free one";
@@ -58,7 +59,7 @@ Result<RunCoordinator> serve_here(asio::io_context& io, const LaunchSpec& spec,
                coordinator.error().message + advice(io, *address, spec.meeting.coordinator.port)};
 }
 
-/// Whoever cannot listen there takes another node to be the one, or another agent to be faster.
+/// A node that cannot listen there is not the one, or another agent of it was faster.
 Result<RunCoordinator> serve_if_own(asio::io_context& io, const LaunchSpec& spec,
                                     const std::string& run_id) {
   const std::string& host = spec.meeting.coordinator.host;

@@ -1,4 +1,4 @@
-// A run's coordinator: served by this process, or found elsewhere.
+// Opens a run's coordinator in this process, or finds that it runs elsewhere.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -1,4 +1,4 @@
-// Which addresses are this machine's, and who listens at a port of it.
+// Tells which addresses are this machine's, and who listens at a port of it.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -12,8 +12,8 @@ namespace ddprun {
 /// system chooses, so that no port has to be free.
 bool is_own_address(boost::asio::io_context& io, const boost::asio::ip::address& address);
 
-/// ": it is the coordinator of job 'a', ..." of a port that is taken; "" when a stranger has it.
-/// Runs `io` meanwhile, for at most 2 s.
+/// Asks who has a port that is taken, and returns ": it is the coordinator of job 'a', ...", or ""
+/// when it is no ddprun. Runs `io` meanwhile, for at most 2 s.
 std::string whose_port(boost::asio::io_context& io, const boost::asio::ip::address& address,
                        std::uint16_t port);
 

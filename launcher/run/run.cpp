@@ -33,7 +33,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What is left to say on open connections once the job is over takes no longer.
+/// Once the job is over, open connections are given this long for their last words.
 constexpr auto kGoodbyeTimeout = 2s;
 
 constexpr std::size_t kFilesPerWorker = 3;       // its two streams and its pidfd
@@ -45,7 +45,7 @@ std::size_t files_for_workers(const LaunchSpec& spec) {
          static_cast<std::size_t>(spec.workers);
 }
 
-/// The first failure is the job's; the others are this node's, without that one.
+/// The first failure is the job's. Beside it stand the other failures of this node.
 FailedJob failed_job(const EndJob& job, const std::string& title, const RoundOutcome& outcome) {
   FailedJob failed{title, *job.failure, job.restarts + 1, {}, outcome.stopped};
   for (const WorkerFailure& other : outcome.failures)
@@ -80,8 +80,8 @@ bool wants_log_files(const LogSpec& logs) {
   return std::ranges::any_of(logs.redirects, any) || std::ranges::any_of(logs.tee, any);
 }
 
-/// In --log-dir, which the user looks into; else in the temporary directory, where nothing stays
-/// that nobody has asked for.
+/// Makes it in --log-dir, which the user looks into, else in the temporary directory. Nothing stays
+/// there that nobody has asked for.
 Result<RunDirectory> make_run_directory(const LogSpec& logs, const std::string& run_id,
                                         const EnvironmentLookup& environment) {
   const bool wanted = !logs.directory.empty();
@@ -98,7 +98,7 @@ Result<RunDirectory> make_run_directory(const LogSpec& logs, const std::string& 
   return directory;
 }
 
-/// The NUMA nodes of the GPUs in the order in which workers see them.
+/// Returns the NUMA nodes of the GPUs, in the order in which workers see the GPUs.
 std::vector<int> visible_gpu_nodes(const EnvironmentLookup& environment) {
   std::vector<int> nodes = gpu_numa_nodes("/sys", "/proc");
   const auto list = environment("CUDA_VISIBLE_DEVICES");
@@ -125,23 +125,24 @@ void say_threads(const LaunchSpec& spec, const NodeFacts& node,
 
 bool has_error_file(const WorkerFailure& failure) { return !failure.error_file.empty(); }
 
-/// A launcher above us (a ddprun that runs a ddprun) finds the first failure's record where it
-/// looks.
+/// Copies the record of the first failure to where a launcher above us looks for it, as when a
+/// ddprun runs a ddprun.
 void hand_up_error_file(const WorkerFailure& failure, const EnvironmentLookup& environment) {
   const auto wanted = environment("TORCHELASTIC_ERROR_FILE");
   if (!wanted || wanted->empty() || failure.error_file.empty()) return;
-  std::error_code ignored;  // it is that launcher's loss, and no failure of the job
+  std::error_code ignored;  // a copy that fails is no failure of the job
   std::filesystem::copy_file(failure.error_file, *wanted,
                              std::filesystem::copy_options::overwrite_existing, ignored);
 }
 
+/// How the agent of a run has ended.
 struct RunEnd {
   AgentEnd agent;
   RoundOutcome outcome;
 };
 
-/// A run from its preparation to its report. The order of the members is the order in which they
-/// are made, so that the coordinator goes first and the run's files after it.
+/// A run from its preparation to its report. Members are destroyed in the reverse of their order:
+/// the coordinator goes first, and then the files of the run.
 class Run {
  public:
   Run(asio::io_context& io, const LaunchSpec& spec, const EnvironmentLookup& environment,
@@ -181,7 +182,7 @@ class Run {
     return {};
   }
 
-  /// Runs the agent to its end; signals are its business meanwhile.
+  /// Runs the agent to its end. It handles the signals meanwhile.
   RunEnd run_agent() {
     auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, consoles_);
     signals_->release();
@@ -196,7 +197,7 @@ class Run {
     io_.run_for(kGoodbyeTimeout);
     RunEnd end{std::move(*ended), agent->outcome()};
     signals_->hold();
-    agent.reset();  // and its handlers with it
+    agent.reset();  // its signal handlers end with it
     signals_->only_interrupt();
     return end;
   }
@@ -210,7 +211,7 @@ class Run {
   }
 
  private:
-  /// Those that would end ddprun wait until somebody handles them.
+  /// Signals that would end ddprun wait until the agent handles them.
   void hold_signals() {
     std::vector<int> held = spec_.stop_signals;
     std::ranges::copy(spec_.preempt_signals, std::back_inserter(held));

@@ -1,4 +1,4 @@
-// Where a command's process goes about its work.
+// What every command of ddprun works with.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -7,6 +7,7 @@
 
 namespace ddprun {
 
+/// The event loop of the process, and its standard output and error.
 struct Stage {
   boost::asio::io_context& io;
   Console& out;

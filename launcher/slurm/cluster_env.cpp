@@ -12,12 +12,13 @@ namespace ddprun {
 
 namespace {
 
-// Below those that Linux gives to connections (32,768 and up), above those of services.
+// These ports are below those that Linux gives to connections (32,768 and up), and above those of
+// services.
 constexpr std::uint64_t kFirstPort = 16'384;
 constexpr std::uint64_t kPorts = 16'384;
 constexpr std::uint64_t kStepsWithOwnPort = 4;
 
-// The ids of steps from here up are the batch script's, an interactive shell's and the like
+// From here up, ids of steps belong to the batch script, an interactive shell and the like
 // (slurm.h, SLURM_MAX_NORMAL_STEP_ID).
 constexpr std::int64_t kSpecialSteps = 0xffff'0000;
 
@@ -25,13 +26,13 @@ std::string text(const EnvironmentLookup& environment, const char* name) {
   return environment(name).value_or("");
 }
 
-/// nullopt where it is not set, or is no number from 0 up.
+/// Returns nullopt where it is not set, or is no number from 0 up.
 std::optional<std::int64_t> number(const EnvironmentLookup& environment, const char* name) {
   const auto value = parse_number<std::int64_t>(text(environment, name));
   return value && *value >= 0 ? value : std::nullopt;
 }
 
-/// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv).
+/// This is FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv).
 std::uint64_t hash(const std::string& words) {
   std::uint64_t value = 14'695'981'039'346'656'037U;
   for (const char c : words) value = (value ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
@@ -55,7 +56,8 @@ bool in_slurm_step(const EnvironmentLookup& environment) {
          environment("SLURM_STEP_NODELIST");
 }
 
-/// A requeued job keeps its number, and its nodes of before may still be alive behind a cut cable.
+/// Tells a requeued job from its run before. It keeps its number, and nodes of the run before may
+/// still be alive behind a cut cable.
 std::string slurm_run_id(const EnvironmentLookup& environment) {
   return fmt::format("{}.{}", text(environment, "SLURM_JOB_ID"),
                      number(environment, "SLURM_RESTART_COUNT").value_or(0));
@@ -64,7 +66,7 @@ std::string slurm_run_id(const EnvironmentLookup& environment) {
 Result<ClusterPlace> slurm_place(const EnvironmentLookup& environment) {
   const std::string job = text(environment, "SLURM_JOB_ID");
   ClusterPlace place{.by = "Slurm job " + job, .slurm = true};
-  // SLURM_GTIDS: the ranks of the tasks on this node.
+  // SLURM_GTIDS lists the ranks of the tasks on this node.
   const std::string tasks = text(environment, "SLURM_GTIDS");
   if (const auto count = std::ranges::count(tasks, ','); count > 0)
     return too_many_here(
@@ -83,7 +85,7 @@ Result<ClusterPlace> slurm_place(const EnvironmentLookup& environment) {
   return place;
 }
 
-/// The first IPv4 address in "807600128.0;tcp://10.77.0.1,192.0.2.1:49301;tcp6://...": mpirun's.
+/// Returns the first IPv4 address of mpirun in "807600128.0;tcp://10.77.0.1,192.0.2.1:49301;...".
 std::string address_in_uri(const std::string& uri) {
   constexpr std::string_view kScheme = "tcp://";
   const std::size_t begin = uri.find(kScheme);
@@ -96,10 +98,10 @@ std::string address_in_uri(const std::string& uri) {
 struct Mpi {
   const char* by;
   const char* command;
-  const char* one_a_node;  // the command's option for one process on each node
-  const char* nodes;       // variables, from here on
-  const char* node_rank;
-  const char* processes_here;
+  const char* one_a_node;      // the command's option for one process on each node
+  const char* nodes;           // the variable with the number of processes
+  const char* node_rank;       // the variable with the rank of this one
+  const char* processes_here;  // the variable with the number of those on this node
 };
 constexpr Mpi kOpenMpi{"Open MPI",
                        "mpirun",
@@ -124,7 +126,7 @@ Result<ClusterPlace> open_mpi_place(const EnvironmentLookup& environment) {
   if (!place) return place;
   place->run_id = text(environment, "PMIX_NAMESPACE");
   place->port = port_of(hash(place->run_id));
-  // The coordinator runs beside mpirun, the one node of which all are told.
+  // The coordinator runs beside mpirun, because that is the one node of which all are told.
   place->first_host = address_in_uri(text(environment, "OMPI_MCA_orte_hnp_uri"));
   place->first_host_is_rank_0 = false;
   return place;
