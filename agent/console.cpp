@@ -130,8 +130,8 @@ asio::awaitable<void> Console::write_queue() {
   writing_ = false;
 }
 
-asio::awaitable<void> Console::room() {
-  if (wire_) co_return co_await wire_->room();
+asio::awaitable<void> Console::writable() {
+  if (wire_) co_return co_await wire_->writable();
   while (queue_.size() >= kQueueBytesMax && writing_)
     co_await progress_.async_wait(asio::as_tuple(asio::use_awaitable));
 }

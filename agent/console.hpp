@@ -1,8 +1,8 @@
 // Console: ddprun's own standard output or error, written to without ever blocking the event loop.
 //
 // What is written leaves in order. A reader that is slow (a paused pager, a frozen terminal) makes
-// room() wait, which slows down whoever asks for it and nobody else; nothing is thrown away as long
-// as the reader is there.
+// writable() wait, which slows down whoever asks for it and nobody else; nothing is thrown away as
+// long as the reader is there.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -42,7 +42,7 @@ class Console {
   void end_line(const void* source);
 
   /// Resolves when less than kQueueBytesMax is queued.
-  asio::awaitable<void> room();
+  asio::awaitable<void> writable();
 
   /// Writes what is still queued, however long the reader takes: for the end of the program, when
   /// nothing is left to supervise. A signal that has a handler ends it.

@@ -1,24 +1,15 @@
-// The JSON file in which a worker records the exception that ends it. The format is that of
-// torch.distributed.elastic.multiprocessing.errors
-// (https://docs.pytorch.org/docs/stable/elastic/errors.html).
+// The file in which a worker records the exception that ends it; worker_plan.hpp says where it is.
 #pragma once
 
 #include <filesystem>
 #include <optional>
-#include <string>
+
+#include "agent/recorded_error.hpp"
 
 namespace ddprun {
 
-struct RecordedError {
-  std::string message;    // "ValueError: no such batch"
-  std::string traceback;  // several lines, "" when there is none
-};
-
-/// Understands both forms: "message" as an object with extraInfo, and as plain text. nullopt for
-/// anything else: what a dying worker wrote may be incomplete.
-std::optional<RecordedError> parse_error_file(const std::string& text);
-
-/// nullopt when the file is not there, is empty, or does not parse.
+/// Reads the beginning of the file, up to 1 MiB. nullopt when it is not there, is empty, or does
+/// not parse.
 std::optional<RecordedError> read_error_file(const std::filesystem::path& path);
 
 }  // namespace ddprun

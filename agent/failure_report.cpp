@@ -6,7 +6,7 @@
 #include <ctime>
 #include <sstream>
 
-#include "agent/cpu_topology.hpp"
+#include "agent/number_list.hpp"
 
 namespace ddprun {
 

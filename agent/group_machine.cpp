@@ -8,19 +8,35 @@
 
 namespace ddprun {
 
+namespace {
+
+/// The earlier of two times, one of which may never come.
+std::optional<TimePoint> earlier(std::optional<TimePoint> a, std::optional<TimePoint> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+std::chrono::milliseconds beat_interval(const GroupRules& rules) {
+  return std::max(rules.heartbeat_timeout / kBeatsPerTimeout, std::chrono::milliseconds{1});
+}
+
+}  // namespace
+
 std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint now) {
   if (state_ == State::kExited) return {};
   match(
       event,  //
+      [&](const AgentBegins&) {
+        actions_.push_back(ReachCoordinator{{rules_.join_timeout, rules_.join_timeout}});
+      },
       [&](const Ordered& e) {
-        if (!connected_) return;  // read from a connection that has been given up meanwhile
-        last_heard_ = now;
+        if (!contact_) return;  // read from a connection that has been given up meanwhile
+        contact_->last_heard = now;
         obey(e.message, now);
       },
       [&](const WorkerExited& e) { exited(e.how); }, [&](const TreeGone&) { after_sweep(); },
       [&](const Connected&) {
-        connected_ = true;
-        last_heard_ = now;
+        contact_ = Contact{now, std::nullopt};
       },
       [&](const CoordinatorLost& e) { lose_coordinator(e.reason, now); },
       [&](const CoordinatorUnreachable& e) {
@@ -38,15 +54,11 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
 
 void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
   match(
-      order,  //
-      [&](const Joined& m) {
-        rules_.heartbeat_timeout = std::chrono::milliseconds{m.heartbeat_timeout_ms};
-        if (announced_) tell_of_end(now);  // the last connection may have taken it along
-      },
-      [](const Beat&) {},          //
-      [](const Waiting&) {},       //
-      [](const Spare&) {},         // waits, as before
-      [](const Introduction&) {},  // nobody has asked
+      order,                                                         //
+      [&](const Joined& m) { joined(m, now); }, [](const Beat&) {},  //
+      [](const Waiting&) {},                                         //
+      [](const Spare&) {},                                           // waits, as before
+      [](const Introduction&) {},                                    // nobody has asked
       [&](const StartRound& m) { start(m); },
       [&](const StopRound& m) {
         if (m.round != round_ || state_ != State::kRunning) return;
@@ -63,17 +75,26 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       });
 }
 
+/// Until the coordinator counts this node, it expects no heartbeat of it.
+void GroupMachine::joined(const Joined& answer, TimePoint now) {
+  rules_.heartbeat_timeout = std::chrono::milliseconds{answer.heartbeat_timeout_ms};
+  contact_->beat_due = now + beat_interval(rules_);
+  if (announced_) tell_of_end(now);  // the last connection may have taken it along
+}
+
 void GroupMachine::start(const StartRound& order) {
   if (state_ != State::kIdle || end_ || rejoining_) return;
   state_ = State::kRunning;
   round_ = order.round;
   alive_ = rules_.workers;
   failure_told_ = false;
+  outcome_ = {};
   actions_.push_back(StartWorkers{order});
 }
 
 void GroupMachine::exited(const WorkerFailure& how) {
   --alive_;
+  note_end(how);
   if (state_ == State::kStopping && alive_ == 0) return sweep();
   if (state_ != State::kRunning) return;
   if (!how.status.ok() && !failure_told_) {
@@ -84,24 +105,33 @@ void GroupMachine::exited(const WorkerFailure& how) {
   }
 }
 
+/// Only a worker that nobody has told to stop has failed by itself.
+void GroupMachine::note_end(const WorkerFailure& how) {
+  if (state_ != State::kRunning)
+    outcome_.stopped.push_back(how.rank);
+  else if (!how.status.ok())
+    outcome_.failures.push_back(how);
+}
+
 void GroupMachine::request_stop(int signal, TimePoint now) {
-  if (stop_requests_ > 0 && now - last_request_ < kOneRequest) return;
-  last_request_ = now;
-  switch (++stop_requests_) {
+  if (stop_requests_.count > 0 && now - stop_requests_.last < kOneRequest) return;
+  stop_requests_.last = now;
+  const bool killed = grace_ && grace_->what == Grace::For::kSigkill;
+  switch (++stop_requests_.count) {
     case 1:
       return exit_with({AgentEnd::Why::kStopSignal, {}, signal, ""}, signal, now);
     case 2:
-      if (alarm_ && !killed_) alarm_ = std::min(*alarm_, now + kShortGrace);
+      if (grace_ && !killed) grace_->ends = std::min(grace_->ends, now + kShortGrace);
       return;
     default:
-      if (alarm_ && !killed_) end_grace(now);
+      if (grace_ && !killed) end_grace(now);
   }
 }
 
 /// The whole job has to end, so that it can go on later: the coordinator tells all nodes.
 void GroupMachine::announce_end(int signal, TimePoint now) {
   const std::string reason = signal_name(signal) + " announces the end of this run";
-  if (!connected_)  // there is nobody yet, or nobody any more, to end it together with
+  if (!contact_)  // there is nobody yet, or nobody any more, to end it together with
     return exit_with(
         {AgentEnd::Why::kJobEnded, {EndJob::Outcome::kPreempted, 0, reason, {}}, 0, ""}, SIGTERM,
         now);
@@ -124,37 +154,32 @@ void GroupMachine::tell_of_end(TimePoint now) {
 void GroupMachine::stop_after_checkpoint(std::chrono::milliseconds time, TimePoint now) {
   state_ = State::kStopping;
   if (alive_ == 0) return sweep();
-  asked_ = true;
   actions_.push_back(AskForCheckpoint{rules_.checkpoint_signal});
-  alarm_ = now + time;
+  grace_ = Grace{Grace::For::kCheckpoint, now + time};
 }
 
 void GroupMachine::exit_with(AgentEnd end, int signal, TimePoint now) {
   if (!end_) end_ = std::move(end);  // the first reason is the one that users want to know
-  if (state_ == State::kRunning || asked_) stop(signal, now);
+  if (state_ == State::kRunning || asked_for_checkpoint()) stop(signal, now);
   if (state_ == State::kIdle) after_sweep();
 }
 
 void GroupMachine::stop(int signal, TimePoint now) {
   state_ = State::kStopping;
-  asked_ = false;
   if (alive_ == 0) return sweep();
   actions_.push_back(SignalWorkers{signal});
   actions_.push_back(SignalWorkers{SIGCONT});  // a worker that is suspended gets its chance, too
-  alarm_ = now + rules_.shutdown_timeout;
+  grace_ = Grace{Grace::For::kSigterm, now + rules_.shutdown_timeout};
 }
 
 void GroupMachine::sweep() {
   state_ = State::kSweeping;
-  asked_ = false;
-  alarm_.reset();
-  killed_ = false;
+  grace_.reset();
   actions_.push_back(SweepTree{});
 }
 
 void GroupMachine::after_sweep() {
   state_ = State::kIdle;
-  alarm_.reset();
   if (end_) {
     state_ = State::kExited;
     if (end_->why == AgentEnd::Why::kStopSignal)
@@ -162,7 +187,7 @@ void GroupMachine::after_sweep() {
     actions_.push_back(Exit{*end_});
   } else if (rejoining_) {
     rejoining_ = false;
-    actions_.push_back(Rejoin{});
+    actions_.push_back(ReachCoordinator{{rules_.join_timeout, rules_.heartbeat_timeout}});
   } else {
     tell(WorkersStopped{round_});
   }
@@ -170,8 +195,8 @@ void GroupMachine::after_sweep() {
 
 /// Whoever is cut off stops its workers: the others go on without this node, with its ranks.
 void GroupMachine::lose_coordinator(const std::string& reason, TimePoint now) {
-  if (!connected_) return;
-  connected_ = false;
+  if (!contact_) return;
+  contact_.reset();
   if (end_) return;
   if (!rules_.rejoin)
     return exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, reason}, SIGTERM, now);
@@ -183,43 +208,59 @@ void GroupMachine::lose_coordinator(const std::string& reason, TimePoint now) {
 }
 
 void GroupMachine::tell(AgentMessage message) {
-  if (connected_) actions_.push_back(Tell{std::move(message)});
+  if (contact_) actions_.push_back(Tell{std::move(message)});
 }
 
 std::optional<TimePoint> GroupMachine::silence_ends() const {
-  if (!connected_) return std::nullopt;
-  return last_heard_ + rules_.heartbeat_timeout;
+  if (!contact_) return std::nullopt;
+  return contact_->last_heard + rules_.heartbeat_timeout;
 }
 
 std::optional<TimePoint> GroupMachine::next_alarm() const {
   if (state_ == State::kExited) return std::nullopt;
-  const auto silence = silence_ends();
-  return alarm_ && silence ? std::min(*alarm_, *silence) : alarm_ ? alarm_ : silence;
+  const auto grace_ends = grace_ ? std::optional{grace_->ends} : std::nullopt;
+  const auto beat_due = contact_ ? contact_->beat_due : std::nullopt;
+  return earlier(grace_ends, earlier(beat_due, silence_ends()));
 }
 
 void GroupMachine::alarm(TimePoint now) {
-  if (alarm_ && now >= *alarm_) end_grace(now);
+  if (grace_ && now >= grace_->ends) end_grace(now);
+  check_silence(now);
+  beat_if_due(now);
+}
+
+void GroupMachine::beat_if_due(TimePoint now) {
+  if (!contact_ || !contact_->beat_due || now < *contact_->beat_due) return;
+  tell(Beat{});
+  contact_->beat_due = now + beat_interval(rules_);
+}
+
+void GroupMachine::check_silence(TimePoint now) {
   const auto silence = silence_ends();
   if (!silence || now < *silence) return;
   if (now - *silence > rules_.heartbeat_timeout / 2) {
-    last_heard_ = now;  // this process slept itself (Ctrl-Z, a frozen machine), and heard nobody
+    contact_->last_heard =
+        now;  // this process slept itself (Ctrl-Z, a frozen machine), and heard nobody
     return;
   }
   actions_.push_back(Disconnect{});
   lose_coordinator("silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms", now);
 }
 
+bool GroupMachine::asked_for_checkpoint() const {
+  return grace_ && grace_->what == Grace::For::kCheckpoint;
+}
+
 void GroupMachine::end_grace(TimePoint now) {
   if (state_ != State::kStopping) return;
-  if (asked_) {
+  if (asked_for_checkpoint()) {
     actions_.push_back(Warn{"no checkpoint within the time that was left for it: stopping " +
                             std::to_string(alive_) + " workers"});
     return stop(SIGTERM, now);
   }
-  if (!killed_) {
-    killed_ = true;
+  if (grace_->what != Grace::For::kSigkill) {
     actions_.push_back(SignalWorkers{SIGKILL});
-    alarm_ = now + kKillTimeout;
+    grace_ = Grace{Grace::For::kSigkill, now + kKillTimeout};
     return;
   }
   actions_.push_back(Warn{std::to_string(alive_) + " workers are still there " +

@@ -1,8 +1,9 @@
-// GroupMachine decides what this node's agent does: starts, stops and kills its workers as the
-// coordinator orders, reports how they end, and ends the agent.
+// GroupMachine decides what this node's agent does: it reaches for the coordinator and shows that
+// it is alive, starts, stops and kills its workers as the coordinator orders, reports how they end,
+// and ends the agent.
 //
 // It is passive, like RoundMachine: events and their time in, actions out. It knows workers by
-// number only; processes, pipes and the connection belong to the Agent.
+// number only; processes and pipes belong to WorkerSet, the connection belongs to CoordinatorLink.
 #pragma once
 
 #include <chrono>
@@ -12,7 +13,10 @@
 #include <variant>
 #include <vector>
 
-#include "rendezvous/rounds/round_machine.hpp"
+#include "base/clock.hpp"
+#include "base/failure.hpp"
+#include "rendezvous/rounds/connect_plan.hpp"
+#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 
@@ -25,16 +29,26 @@ struct AgentEnd {
   std::string message;  // kRefused, kCoordinatorLost
 };
 
+/// How this node's workers ended in the last round.
+struct RoundOutcome {
+  std::vector<WorkerFailure> failures;  // of workers that failed by themselves, in their order
+  std::vector<int> stopped;             // global ranks that ended after they had been told to
+};
+
 struct GroupRules {
   int workers = 1;
+  std::chrono::milliseconds join_timeout{600'000};     // for the coordinator to be reached
   std::chrono::milliseconds shutdown_timeout{30'000};  // from the first signal to SIGKILL
-  std::chrono::milliseconds heartbeat_timeout{
-      5'000};           // silence after which the coordinator is lost
-  bool rejoin = false;  // it may come back: join again, rather than end
+  std::chrono::milliseconds heartbeat_timeout{5'000};  // silence after which it is lost; what the
+                                                       // coordinator says of it wins
+  bool rejoin = false;  // a lost coordinator may come back: join again, rather than end
   std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
   int checkpoint_signal = SIGUSR1;                    // asks a worker for one
 };
 
+/// So many times in each heartbeat timeout the agent shows that it is alive: a few of them may come
+/// late or be held up, and nobody is lost.
+inline constexpr int kBeatsPerTimeout = 5;
 /// A second stop signal this soon after the first is the same request: Slurm sends SIGTERM twice.
 inline constexpr std::chrono::milliseconds kOneRequest{300};
 /// What a second stop signal leaves of the grace.
@@ -49,48 +63,55 @@ inline constexpr std::chrono::milliseconds kOneAnnouncement{5'000};
 inline constexpr std::chrono::milliseconds kKillTimeout{10'000};
 
 // clang-format off
+struct AgentBegins {};                       // once, before all others
 struct Ordered { CoordinatorMessage message; };
 struct WorkerExited { WorkerFailure how; };  // status may be a success; its output has been read
 struct TreeGone {};                          // the answer to SweepTree
-struct Connected {};                         // a connection to the coordinator is there
-struct CoordinatorLost { std::string reason; };         // that connection has ended
-struct CoordinatorUnreachable { std::string reason; };  // and there will be no other
+struct Connected {};                         // the answer to ReachCoordinator: it is there,
+struct CoordinatorUnreachable { std::string reason; };  // or the patience has ended
+struct CoordinatorLost { std::string reason; };         // the connection has ended by itself
 struct StopSignal { int signal; };
 struct EndAnnounced { int signal; };         // by the scheduler: time for a checkpoint
 struct PassOn { int signal; };               // meant for the workers, not for ddprun
 struct Alarm {};                             // next_alarm() has come
-using GroupEvent = std::variant<Ordered, WorkerExited, TreeGone, Connected, CoordinatorLost,
-                                CoordinatorUnreachable, StopSignal, EndAnnounced, PassOn,
-                                Alarm>;
+using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, Connected,
+                                CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
+                                PassOn, Alarm>;
 
+struct ReachCoordinator { Patience patience; };  // connect and join, as a fresh node
 struct StartWorkers { StartRound round; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
 struct AskForCheckpoint { int signal; };                    // those themselves, not their children
 struct SweepTree {};                    // kill and reap all that workers left behind, then TreeGone
 struct Tell { AgentMessage message; };  // the coordinator
 struct Disconnect {};                   // it is silent: end the connection
-struct Rejoin {};                       // connect and join anew, as a fresh node
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
-using GroupAction = std::variant<StartWorkers, SignalWorkers, AskForCheckpoint, SweepTree, Tell, Disconnect, Rejoin,
-                                 Warn, Exit>;
+using GroupAction = std::variant<ReachCoordinator, StartWorkers, SignalWorkers, AskForCheckpoint,
+                                 SweepTree, Tell, Disconnect, Warn, Exit>;
 // clang-format on
 
 class GroupMachine {
  public:
   explicit GroupMachine(GroupRules rules) : rules_{rules} {}
 
+  /// What is to be done now that `event` has happened, in this order. After Exit: nothing, ever.
   std::vector<GroupAction> step(const GroupEvent& event, TimePoint now);
 
   /// When an Alarm is due; nullopt: nothing to wait for.
   std::optional<TimePoint> next_alarm() const;
 
+  /// Of the last round that was started, so far.
+  const RoundOutcome& outcome() const { return outcome_; }
+
  private:
   enum class State { kIdle, kRunning, kStopping, kSweeping, kExited };
 
   void obey(const CoordinatorMessage& order, TimePoint now);
+  void joined(const Joined& answer, TimePoint now);
   void start(const StartRound& order);
   void exited(const WorkerFailure& how);
+  void note_end(const WorkerFailure& how);
   void request_stop(int signal, TimePoint now);
   void announce_end(int signal, TimePoint now);
   void tell_of_end(TimePoint now);
@@ -102,7 +123,10 @@ class GroupMachine {
   void tell(AgentMessage message);
   void alarm(TimePoint now);
   void end_grace(TimePoint now);
+  void beat_if_due(TimePoint now);
+  void check_silence(TimePoint now);
   std::optional<TimePoint> silence_ends() const;
+  bool asked_for_checkpoint() const;
   void exit_with(AgentEnd end, int signal, TimePoint now);
 
   GroupRules rules_;
@@ -110,21 +134,35 @@ class GroupMachine {
   int round_ = 0;
   int alive_ = 0;
   bool failure_told_ = false;
+  RoundOutcome outcome_;
   std::optional<AgentEnd> end_;  // set: exit once nothing of the round is alive
-  bool connected_ = false;
-  bool rejoining_ = false;          // once nothing of the round is alive
-  TimePoint last_heard_;            // the coordinator
-  std::optional<TimePoint> alarm_;  // the end of the workers' grace
-  bool killed_ = false;             // SIGKILL is out, the alarm means giving up
-  bool asked_ = false;              // for a checkpoint, the alarm means stopping
+  bool rejoining_ = false;       // once nothing of the round is alive
+
+  struct Contact {
+    TimePoint last_heard;
+    std::optional<TimePoint> beat_due;  // nullopt: not joined yet
+  };
+  std::optional<Contact> contact_;  // with the coordinator; nullopt: there is no connection
+
+  struct Grace {
+    enum class For { kCheckpoint, kSigterm, kSigkill };
+    For what;  // was the last thing that workers were asked or told
+    TimePoint ends;
+  };
+  std::optional<Grace> grace_;  // for the workers to end
+
   struct Announcement {
     TimePoint came;
     TimePoint ends;  // the time for a checkpoint
     std::string reason;
   };
   std::optional<Announcement> announced_;  // the first one of the scheduler's
-  int stop_requests_ = 0;
-  TimePoint last_request_;
+
+  struct StopRequests {
+    int count = 0;
+    TimePoint last;
+  };
+  StopRequests stop_requests_;
   std::vector<GroupAction> actions_;
 };
 

@@ -1,5 +1,5 @@
 // HeartbeatBoard: the memory in which this node's workers tell how far they are; see
-// worker_sdk/heartbeat_slot.hpp.
+// worker_sdk/contract/heartbeat_slot.hpp.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "worker_sdk/heartbeat_slot.hpp"
+#include "worker_sdk/contract/heartbeat_slot.hpp"
 
 namespace ddprun {
 

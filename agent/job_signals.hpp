@@ -1,20 +1,30 @@
-// Signals that reach ddprun and are meant for its job.
+// The signals that reach ddprun, and what each of them means for its job.
 #pragma once
 
 #include <array>
 #include <csignal>
+#include <vector>
+
+#include "agent/group_machine.hpp"
+#include "agent/launch_spec.hpp"
 
 namespace ddprun {
 
-/// `nohup` and shells' background jobs start programs with signals ignored, and mean it.
-inline bool is_ignored(int signal) {
-  struct sigaction action {};
-  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
+/// Whether this process ignores `signal`: `nohup` and shells' background jobs start programs with
+/// signals ignored, and mean it.
+bool is_ignored(int signal);
 
 /// Signals that programs and schedulers send each other, and that would end ddprun if it left them
 /// alone; and the news that the terminal has another size.
 inline constexpr std::array kPassedOn{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
                                       SIGUSR2, SIGALRM, SIGXCPU, SIGWINCH};
+
+/// All signals that an agent listens for, each once: those that the spec names and kPassedOn,
+/// without those that this process ignores.
+std::vector<int> signals_for(const LaunchSpec& spec);
+
+/// What one of them means: EndAnnounced for those that ask for a checkpoint first, whatever else
+/// they are, then StopSignal for those that ddprun obeys, and PassOn for all others.
+GroupEvent meaning_of(int signal, const LaunchSpec& spec);
 
 }  // namespace ddprun

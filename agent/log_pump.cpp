@@ -90,7 +90,7 @@ void LogPump::start() {
 asio::awaitable<void> LogPump::pump() {
   const auto self = shared_from_this();
   for (;;) {
-    if (plan_.shown) co_await console_.room();
+    if (plan_.shown) co_await console_.writable();
     if (!source_.is_open()) co_return;
     const auto [error] = co_await source_.async_wait(asio::posix::stream_descriptor::wait_read,
                                                      asio::as_tuple(asio::use_awaitable));

@@ -1,6 +1,6 @@
 #include "agent/nursery_protocol.hpp"
 
-#include <sys/syscall.h>
+#include <asm/unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -71,7 +71,7 @@ std::string encode_order(const Command& worker, std::size_t index, bool last,
               {"environment", environment},
               {"cpus", worker.placement.cpus},
               {"memory_nodes", worker.placement.memory_nodes},
-              {"set_mempolicy", SYS_set_mempolicy}}
+              {"set_mempolicy", __NR_set_mempolicy}}
       .dump();
 }
 

@@ -3,14 +3,16 @@
 // JSON is Unicode, and file names are bytes: a byte is the character of that number.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include "agent/child_process.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/worker_plan.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 

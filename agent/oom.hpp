@@ -4,22 +4,26 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 namespace ddprun {
 
 struct OomCounters {
-  std::int64_t cgroup = -1;  // processes of this process's cgroup that it killed; -1: not known
-  std::int64_t system = -1;  // of the whole machine
+  std::int64_t cgroup = -1;  // processes of the own cgroup that it killed so far; -1: not known
+  std::int64_t system = -1;  // the same of the whole machine
 };
 
-/// From memory.events or memory.oom_control of the own cgroup
+/// Reads them from memory.events or memory.oom_control of the own cgroup
 /// (https://docs.kernel.org/admin-guide/cgroup-v2.html, cgroup-v1/memory.html) and from
 /// /proc/vmstat.
 OomCounters read_oom_counters(const std::filesystem::path& proc = "/proc",
                               const std::filesystem::path& cgroups = "/sys/fs/cgroup");
 
-/// A sentence for the report of a worker that SIGKILL ended; "" when the counters stand still.
+using OomReader = std::function<OomCounters()>;
+
+/// A sentence for the report of a worker that SIGKILL ended: what the kernel did between the two
+/// readings. "" when the counters stand still.
 std::string oom_evidence(const OomCounters& before, const OomCounters& after);
 
 }  // namespace ddprun

@@ -23,8 +23,7 @@ StreamPlan plan_stream(const LaunchSpec& spec, bool terminal, bool redirected, b
 }  // namespace
 
 OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round,
-                       const std::filesystem::path& attempt_directory, Streams terminals,
-                       int local_rank) {
+                       const std::filesystem::path& directory, Streams terminals, int local_rank) {
   const LogSpec& logs = spec.logs;
   const auto at = [&](const std::vector<Streams>& by_rank) {
     return logs.no_files || by_rank.empty() ? Streams{} : by_rank[local_rank];
@@ -33,20 +32,20 @@ OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round,
   const Streams teed = at(logs.tee);
   OutputPlan plan{plan_stream(spec, terminals.out, redirected.out, teed.out, local_rank),
                   plan_stream(spec, terminals.err, redirected.err, teed.err, local_rank)};
-  const auto directory = attempt_directory / std::to_string(local_rank);
-  if (redirected.out || teed.out) plan.out.file = directory / "stdout.log";
-  if (redirected.err || teed.err) plan.err.file = directory / "stderr.log";
+  const auto own_directory = directory / std::to_string(local_rank);
+  if (redirected.out || teed.out) plan.out.file = own_directory / "stdout.log";
+  if (redirected.err || teed.err) plan.err.file = own_directory / "stderr.log";
   const std::string prefix =
       line_prefix(logs.prefix_template, spec.role, round.first_rank + local_rank, local_rank);
   if (teed.out && plan.out.shown) {
     plan.out.prefix = prefix;
     plan.out.filters = logs.out_filters;
-    plan.out.filtered_file = attempt_directory / "filtered_stdout.log";
+    plan.out.filtered_file = directory / "filtered_stdout.log";
   }
   if (teed.err && plan.err.shown) {
     plan.err.prefix = prefix;
     plan.err.filters = logs.err_filters;
-    plan.err.filtered_file = attempt_directory / "filtered_stderr.log";
+    plan.err.filtered_file = directory / "filtered_stderr.log";
   }
   return plan;
 }

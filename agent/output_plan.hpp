@@ -32,10 +32,10 @@ struct OutputPlan {
   StreamPlan err;
 };
 
-/// `attempt_directory`: of this round. `terminals`: which of ddprun's own streams are terminals.
+/// `directory`: round_directory() of this round. `terminals`: which of ddprun's own streams are
+/// terminals.
 OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round,
-                       const std::filesystem::path& attempt_directory, Streams terminals,
-                       int local_rank);
+                       const std::filesystem::path& directory, Streams terminals, int local_rank);
 
 /// What the template (template_text.hpp) makes of a worker; it may name role_name, rank,
 /// local_rank.

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "agent/cpu_topology.hpp"
+#include "agent/machine_topology.hpp"
 #include "base/parse_number.hpp"
 
 namespace ddprun {

@@ -1,11 +1,12 @@
-// WaitNote: what the user is told while a job waits for its nodes, and how often.
+// WaitNote: what the user is told while a job waits for its nodes, and how often. Pure.
 #pragma once
 
 #include <chrono>
 #include <optional>
 #include <string>
 
-#include "rendezvous/rounds/round_machine.hpp"
+#include "base/clock.hpp"
+#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 

@@ -9,8 +9,8 @@
 
 #include "agent/template_text.hpp"
 #include "base/failure.hpp"
-#include "worker_sdk/heartbeat_slot.hpp"
-#include "worker_sdk/worker_env.hpp"
+#include "ddprun/worker_env.hpp"
+#include "worker_sdk/contract/heartbeat_slot.hpp"
 
 namespace ddprun {
 
@@ -103,7 +103,7 @@ void add_worker(Environment& out, const LaunchSpec& spec, const StartRound& roun
 
 }  // namespace
 
-std::filesystem::path attempt_directory(const NodeFacts& node, const StartRound& round) {
+std::filesystem::path round_directory(const NodeFacts& node, const StartRound& round) {
   if (node.run_directory.empty()) return {};
   return node.run_directory / ("attempt_" + std::to_string(round.round - 1));
 }
@@ -114,7 +114,7 @@ std::optional<int> threads_per_worker(int workers, int usable_cpus) {
 }
 
 std::filesystem::path error_file(const NodeFacts& node, const StartRound& round, int local_rank) {
-  const auto directory = attempt_directory(node, round);
+  const auto directory = round_directory(node, round);
   return directory.empty() ? directory : directory / std::to_string(local_rank) / "error.json";
 }
 

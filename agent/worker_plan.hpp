@@ -38,9 +38,10 @@ struct NodeFacts {
 /// belongs to their jobs, wherever it has moved to.
 inline constexpr char kMarkVariable[] = "DDPRUN_JOB";
 
-/// The directory of a round's files, "" without a run directory. Counted by rounds, not by
-/// failures, so that nothing of an earlier round is overwritten.
-std::filesystem::path attempt_directory(const NodeFacts& node, const StartRound& round);
+/// The directory of a round's files, attempt_<n> in the run directory; "" without a run directory.
+/// The name is torchrun's. We count rounds in it and not failures, so that nothing of an earlier
+/// round is overwritten.
+std::filesystem::path round_directory(const NodeFacts& node, const StartRound& round);
 
 /// Where a worker records the exception that ended it; its parent directory must be created.
 /// "" without a run directory.
@@ -58,7 +59,7 @@ struct CommonEnvironment {
 CommonEnvironment common_environment(const LaunchSpec& spec, const NodeFacts& node);
 
 /// The commands of this node in `round`, by local rank. The environment is torchrun's: see
-/// worker_sdk/worker_env.hpp.
+/// ddprun/worker_env.hpp.
 std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& round,
                                   const NodeFacts& node);
 

@@ -16,6 +16,7 @@
 #include "launcher/hosts/run_on_hosts.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "launcher/run/log.hpp"
+#include "launcher/run/node_facts.hpp"
 #include "launcher/run/run.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/this_machine.hpp"

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# What all scripts share: where things are, and how they speak. Sourced, not run.
+# What all scripts share: where things are, how they speak, and how they show long steps. It is
+# sourced, not run.
 set -euo pipefail
 
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 torch_version=${DDPRUN_TORCH_VERSION:-2.11.0}
 cache=${DDPRUN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ddprun}
-# Used by CMake and by the tests: the virtual environment that LibTorch comes from.
+# CMake and the tests read this: the virtual environment that LibTorch comes from.
 export DDPRUN_TORCH_ENV=${DDPRUN_TORCH_ENV:-$cache/torch-$torch_version}
 
 me=$(basename "$0")
@@ -22,10 +23,103 @@ case $sdk in
   *) die "DDPRUN_SDK is '$sdk', expected ON or OFF" ;;
 esac
 
-# build_preset NAME: configures and builds what CMakePresets.json calls NAME.
-build_preset() {
+# begin_setup LEVEL: installs Debian's packages, as setup-packages names them, and begins the step
+# PyTorch, if there is something to do, as soon as Python is there. finish_setup waits for it.
+begin_setup() {
+  step Python "$project/scripts/setup-packages" python
+  if [ "$sdk" = ON ]; then
+    local torch=()
+    [ "$1" = build ] || torch=(--tests)
+    begin PyTorch "$project/scripts/setup-torch" "${torch[@]}"
+  fi
+  step packages "$project/scripts/setup-packages" "$1"
+}
+finish_setup() { [ -z "${step_pid[PyTorch]:-}" ] || finish PyTorch; }
+
+# configure PRESET [CMAKE ARGUMENTS...]: as CMakePresets.json says, with ccache where there is one.
+configure() {
   local launcher=()
   if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
-  (cd "$project" && cmake --preset "$1" -DDDPRUN_SDK="$sdk" "${launcher[@]}" >/dev/null &&
-    cmake --build --preset "$1")
+  (cd "$project" && cmake --preset "$1" -DDDPRUN_SDK="$sdk" "${launcher[@]}" "${@:2}" >/dev/null)
+}
+
+# build_preset PRESET [CMAKE ARGUMENTS...]: configures and builds it.
+build_preset() {
+  configure "$@"
+  (cd "$project" && cmake --build --preset "$1")
+}
+
+# tidy_units: the files that clang-tidy reads, and where their commands are. LibTorch's headers take it
+# a minute a file: it reads what is built without them.
+tidy_units() {
+  sdk=OFF configure tidy
+  sed -nE "s|^ *\"file\": \"$project/(.*)\",?$|\1|p" "$project/build/tidy/compile_commands.json"
+}
+
+# --- Long steps. What a step writes goes to a log file; people see its last line and its time.
+
+declare -A step_pid step_start
+step_logs=
+step_watcher=
+
+# begin NAME COMMAND...: starts the step in the background, in a process group of its own: Ctrl-C
+# reaches this script alone, which then ends the group.
+begin() {
+  if [ -z "$step_logs" ]; then
+    step_logs=$(mktemp -d)
+    trap end_steps EXIT
+  fi
+  step_start[$1]=$SECONDS
+  set -m
+  (set +m && "${@:2}") >"$step_logs/$1" 2>&1 </dev/null &
+  step_pid[$1]=$!
+  set +m
+}
+
+# finish NAME: waits for the step, says how long it took, and ends the script with the step's log when
+# it has failed.
+finish() {
+  local code=0 seconds
+  watch_step "$1" &
+  step_watcher=$!
+  wait "${step_pid[$1]}" || code=$?
+  kill "$step_watcher" 2>/dev/null || true
+  wait "$step_watcher" 2>/dev/null || true
+  seconds=$((SECONDS - step_start[$1]))
+  unset "step_pid[$1]"
+  wipe_line
+  if [ "$code" != 0 ]; then
+    tail -n 60 "$step_logs/$1" >&2
+    die "$1: failed after $seconds s, see above"
+  fi
+  [ "$seconds" -lt 1 ] || say "$1: done in $seconds s"
+}
+
+is_running() { kill -0 "${step_pid[$1]:-none}" 2>/dev/null; }
+
+# step NAME COMMAND...: both of it.
+step() {
+  begin "$@"
+  finish "$1"
+}
+
+# A terminal shows the last line of the step's log and rewrites it every second; a log file gets such
+# a line every 20 s.
+watch_step() {
+  local line
+  for (( ; ; )); do
+    if [ -t 1 ]; then sleep 1; else sleep 20; fi
+    line="$me: $1: $((SECONDS - step_start[$1])) s: $(tail -n 1 "$step_logs/$1" | tr -dc '[:print:]')"
+    wipe_line
+    if [ -t 1 ]; then printf '%.*s' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$line"; else echo "$line"; fi
+  done
+}
+wipe_line() { [ ! -t 1 ] || printf '\r\033[K'; }
+
+# end_steps: at the script's exit; a script with a trap of its own calls it there.
+end_steps() {
+  local pid
+  for pid in "${step_pid[@]}"; do kill -TERM -- "-$pid" 2>/dev/null || true; done
+  [ -z "$step_watcher" ] || kill "$step_watcher" 2>/dev/null || true
+  [ -z "$step_logs" ] || rm -rf "$step_logs"
 }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "agent/console.hpp"
 #include "base/clock.hpp"
 
 namespace ddprun {

@@ -8,7 +8,7 @@
 
 #include "base/result.hpp"
 #include "launcher/run/stage.hpp"
-#include "worker_sdk/checkpoint_folder.hpp"
+#include "worker_sdk/checkpoint_files/checkpoint_folder.hpp"
 
 namespace ddprun {
 

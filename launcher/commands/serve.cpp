@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <variant>
 
+#include "agent/console.hpp"
 #include "agent/file_limit.hpp"
 #include "base/accept.hpp"
 #include "base/endpoint_text.hpp"

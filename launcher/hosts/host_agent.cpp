@@ -8,6 +8,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read_until.hpp>
@@ -21,6 +22,7 @@
 #include <sstream>
 #include <utility>
 
+#include "agent/console.hpp"
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/hosts/host_messages.hpp"

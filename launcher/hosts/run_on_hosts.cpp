@@ -148,8 +148,8 @@ class HostsRun {
   }
 
   asio::awaitable<void> room() {
-    co_await consoles_.out.room();
-    co_await consoles_.err.room();
+    co_await consoles_.out.writable();
+    co_await consoles_.err.writable();
   }
 
   void hear(int host, FromHost message) {

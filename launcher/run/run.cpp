@@ -1,31 +1,27 @@
 #include "launcher/run/run.hpp"
 
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "agent/agent.hpp"
-#include "agent/cpu_topology.hpp"
-#include "agent/failure_report.hpp"
 #include "agent/file_limit.hpp"
 #include "agent/guardian.hpp"
-#include "agent/usable_cpus.hpp"
 #include "base/fresh_id.hpp"
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/run/exit_code.hpp"
+#include "launcher/run/node_facts.hpp"
 #include "launcher/run/open_coordinator.hpp"
 #include "launcher/run/run_directory.hpp"
+#include "launcher/run/run_report.hpp"
 #include "launcher/run/signal_hold.hpp"
-#include "launcher/settings/gpus.hpp"
 
 namespace ddprun {
 
@@ -43,36 +39,6 @@ std::size_t files_for_workers(const LaunchSpec& spec) {
   const bool local = spec.rules.store == StoreAt::kLocal;
   return (kFilesPerWorker + (local ? kStoreFilesPerWorker : 0)) *
          static_cast<std::size_t>(spec.workers);
-}
-
-/// The first failure is the job's. Beside it stand the other failures of this node.
-FailedJob failed_job(const EndJob& job, const std::string& title, const RoundOutcome& outcome) {
-  FailedJob failed{title, *job.failure, job.restarts + 1, {}, outcome.stopped};
-  for (const WorkerFailure& other : outcome.failures)
-    if (other.rank != job.failure->rank) failed.others.push_back(other);
-  return failed;
-}
-
-void report(const AgentEnd& end, const std::string& title, const RoundOutcome& outcome,
-            Console& err) {
-  switch (end.why) {
-    case AgentEnd::Why::kJobEnded:
-      if (end.job.failure) err.write_message(failure_report(failed_job(end.job, title, outcome)));
-      if (end.job.outcome == EndJob::Outcome::kTimedOut) spdlog::error("{}", end.job.message);
-      if (end.job.outcome == EndJob::Outcome::kPreempted)
-        spdlog::warn("{}: the job has ended to go on later (exit code {})", end.job.message,
-                     static_cast<int>(kPreempted));
-      return;
-    case AgentEnd::Why::kStopSignal:
-      spdlog::warn("stopped by {}; no worker of this node is left", signal_name(end.signal));
-      return;
-    case AgentEnd::Why::kRefused:
-      spdlog::error("the coordinator refused this node: {}", end.message);
-      return;
-    case AgentEnd::Why::kCoordinatorLost:
-      spdlog::error("lost the coordinator: {}", end.message);
-      return;
-  }
 }
 
 bool wants_log_files(const LogSpec& logs) {
@@ -98,17 +64,6 @@ Result<RunDirectory> make_run_directory(const LogSpec& logs, const std::string& 
   return directory;
 }
 
-/// Returns the NUMA nodes of the GPUs, in the order in which workers see the GPUs.
-std::vector<int> visible_gpu_nodes(const EnvironmentLookup& environment) {
-  std::vector<int> nodes = gpu_numa_nodes("/sys", "/proc");
-  const auto list = environment("CUDA_VISIBLE_DEVICES");
-  if (!list) return nodes;
-  std::vector<int> visible;
-  for (const std::string& device : visible_devices(*list, static_cast<int>(nodes.size())))
-    if (const auto index = device_index(device)) visible.push_back(nodes[*index]);
-  return visible;
-}
-
 void say_where(const RunFacts& run) {
   spdlog::info("coordinator: {} port {}, {}", run.coordinator.host, run.coordinator.port,
                run.coordinator_here ? "on this node" : "on another node");
@@ -124,16 +79,6 @@ void say_threads(const LaunchSpec& spec, const NodeFacts& node,
 }
 
 bool has_error_file(const WorkerFailure& failure) { return !failure.error_file.empty(); }
-
-/// Copies the record of the first failure to where a launcher above us looks for it, as when a
-/// ddprun runs a ddprun.
-void hand_up_error_file(const WorkerFailure& failure, const EnvironmentLookup& environment) {
-  const auto wanted = environment("TORCHELASTIC_ERROR_FILE");
-  if (!wanted || wanted->empty() || failure.error_file.empty()) return;
-  std::error_code ignored;  // a copy that fails is no failure of the job
-  std::filesystem::copy_file(failure.error_file, *wanted,
-                             std::filesystem::copy_options::overwrite_existing, ignored);
-}
 
 /// How the agent of a run has ended.
 struct RunEnd {
@@ -205,7 +150,7 @@ class Run {
   /// Tells the user how it ended, and keeps the files that the report names.
   void report(const RunEnd& end) {
     if (node_.run.tells_job || end.agent.why != AgentEnd::Why::kJobEnded)
-      ddprun::report(end.agent, spec_.title, end.outcome, consoles_.err);
+      report_end(end.agent, spec_.title, end.outcome, consoles_.err);
     if (end.agent.job.failure) hand_up_error_file(*end.agent.job.failure, environment_);
     if (directory_ && std::ranges::any_of(end.outcome.failures, has_error_file)) directory_->keep();
   }
@@ -240,21 +185,6 @@ class Run {
 };
 
 }  // namespace
-
-Result<NodeFacts> node_facts(const LaunchSpec& spec, const EnvironmentLookup& environment) {
-  NodeFacts node{.environment = own_environment(), .usable_cpus = usable_cpus()};
-  node.terminals = {isatty(STDOUT_FILENO) == 1, isatty(STDERR_FILENO) == 1};
-  if (!spec.numa_binding) return node;
-  const auto topology = read_topology("/sys", allowed_cpus());
-  if (!topology) return topology.error();
-  auto placements =
-      place_workers(*spec.numa_binding, *topology,
-                    nodes_of_workers(*topology, visible_gpu_nodes(environment), spec.workers));
-  if (!placements)
-    return Error{placements.error().kind, "--numa-binding: " + placements.error().message};
-  node.placements = std::move(*placements);
-  return node;
-}
 
 Result<int> run(asio::io_context& io, const LaunchSpec& spec, const EnvironmentLookup& environment,
                 Console& out, Console& err, const RunEvents& events) {

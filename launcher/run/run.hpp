@@ -10,10 +10,6 @@
 
 namespace ddprun {
 
-/// Finds out what a run of `spec` has to know of this machine. Errors: kInvalid, when
-/// --numa-binding asks for more than there is.
-Result<NodeFacts> node_facts(const LaunchSpec& spec, const EnvironmentLookup& environment);
-
 /// Functions that are called while the job runs.
 struct RunEvents {
   /// The coordinator serves here, and workers and other nodes find it at this address.

@@ -1,11 +1,14 @@
 // What every command of ddprun works with.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
-
-#include "agent/console.hpp"
+// Only named here, so that a table of commands does not compile an event loop.
+namespace boost::asio {
+class io_context;
+}
 
 namespace ddprun {
+
+class Console;
 
 /// The event loop of the process, and its standard output and error.
 struct Stage {

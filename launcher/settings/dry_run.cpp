@@ -6,7 +6,7 @@
 #include <cctype>
 #include <set>
 
-#include "agent/cpu_topology.hpp"
+#include "agent/number_list.hpp"
 
 namespace ddprun {
 

@@ -1,6 +1,5 @@
 #include "rendezvous/rounds/client.hpp"
 
-#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -18,8 +17,6 @@ using asio::use_awaitable;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-constexpr auto kFirstPause = 10ms;
-constexpr auto kLongestPause = 1s;
 constexpr auto kIntroductionTimeout = 2s;
 
 /// One attempt. An address is used as it is; a name is resolved, and its addresses tried in turn.
@@ -41,16 +38,19 @@ asio::awaitable<boost::system::error_code> try_connect(tcp::socket& socket,
   co_return error;
 }
 
+Error unreachable(const Endpoint& coordinator, const std::string& reason) {
+  return {Error::Kind::kTimeout, "cannot reach the coordinator at " + coordinator.host + " port " +
+                                     std::to_string(coordinator.port) + ": " + reason};
+}
+
 }  // namespace
 
 asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience) {
-  using Time = asio::steady_timer::clock_type;
   const auto executor = co_await asio::this_coro::executor;
-  asio::steady_timer deadline{executor, patience.any};
-  auto refused_until = Time::now() + patience.refused;
+  ConnectPlan plan{patience, Clock::now()};
+  asio::steady_timer deadline{executor, plan.deadline()};
   std::string reason = "no answer";
-  for (std::chrono::milliseconds pause = kFirstPause;;
-       pause = std::min<std::chrono::milliseconds>(pause * 2, kLongestPause)) {
+  for (;;) {
     tcp::socket socket{executor};
     const auto first =
         co_await (try_connect(socket, coordinator) || deadline.async_wait(as_tuple(use_awaitable)));
@@ -58,12 +58,10 @@ asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, 
     if (answered && !std::get<0>(first)) co_return std::make_shared<Channel>(std::move(socket));
     if (answered) reason = std::get<0>(first).message();
     const bool refused = answered && std::get<0>(first) == asio::error::connection_refused;
-    if (!refused) refused_until = Time::now() + patience.refused;
-    if (std::min(deadline.expiry(), refused_until) <= Time::now() + pause)
-      co_return Error{Error::Kind::kTimeout, "cannot reach the coordinator at " + coordinator.host +
-                                                 " port " + std::to_string(coordinator.port) +
-                                                 ": " + reason};
-    asio::steady_timer timer{executor, pause};
+    const auto pause = plan.pause_after(
+        refused ? ConnectPlan::Failure::kRefused : ConnectPlan::Failure::kOther, Clock::now());
+    if (!pause) co_return unreachable(coordinator, reason);
+    asio::steady_timer timer{executor, *pause};
     co_await timer.async_wait(as_tuple(use_awaitable));
   }
 }

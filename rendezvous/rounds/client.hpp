@@ -2,25 +2,19 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/endpoint.hpp"
+#include "rendezvous/rounds/connect_plan.hpp"
 #include "rendezvous/wire/channel.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 
-/// How long to go on trying.
-struct Patience {
-  std::chrono::milliseconds any;      // whatever the reason
-  std::chrono::milliseconds refused;  // while the host is there and nobody listens
-};
-
-/// Connects to the coordinator, trying again with growing pauses. Errors: kTimeout, naming the
-/// endpoint and the last reason.
+/// Connects to the coordinator, and tries again as ConnectPlan says. Errors: kTimeout, naming the
+/// endpoint and why the last attempt failed.
 asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience);
 
 /// Whose coordinator listens there; nullopt when it is no coordinator, or does not say so within

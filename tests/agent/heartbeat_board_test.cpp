@@ -1,7 +1,7 @@
 #include "agent/heartbeat_board.hpp"
 
+#include "ddprun/heartbeat.hpp"
 #include "tests/support/catch.hpp"
-#include "worker_sdk/heartbeat.hpp"
 
 namespace ddprun {
 namespace {

@@ -72,23 +72,23 @@ TEST_CASE("OutputTail makes control characters harmless and cuts endless lines")
 }
 
 TEST_CASE("both forms of error file are understood") {
-  const auto object = parse_error_file(
+  const auto object = parse_recorded_error(
       R"({"message": {"message": "ValueError: no", "extraInfo": {"py_callstack": "Traceback", "timestamp": "1"}}})");
   REQUIRE(object.has_value());
   CHECK(object->message == "ValueError: no");
   CHECK(object->traceback == "Traceback");
-  const auto text = parse_error_file(R"({"message": "plain", "timestamp": 1})");
+  const auto text = parse_recorded_error(R"({"message": "plain", "timestamp": 1})");
   REQUIRE(text.has_value());
   CHECK(text->message == "plain");
   CHECK(text->traceback.empty());
 }
 
 TEST_CASE("an error file that is cut off or something else is no error file") {
-  CHECK_FALSE(parse_error_file("").has_value());
-  CHECK_FALSE(parse_error_file(R"({"message": {"mess)").has_value());
-  CHECK_FALSE(parse_error_file(R"({"message": 3})").has_value());
-  CHECK_FALSE(parse_error_file(R"({"message": {"message": 3}})").has_value());
-  CHECK_FALSE(parse_error_file("[1]").has_value());
+  CHECK_FALSE(parse_recorded_error("").has_value());
+  CHECK_FALSE(parse_recorded_error(R"({"message": {"mess)").has_value());
+  CHECK_FALSE(parse_recorded_error(R"({"message": 3})").has_value());
+  CHECK_FALSE(parse_recorded_error(R"({"message": {"message": 3}})").has_value());
+  CHECK_FALSE(parse_recorded_error("[1]").has_value());
   CHECK_FALSE(read_error_file("/nonexistent/error.json").has_value());
 }
 

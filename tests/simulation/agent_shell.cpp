@@ -14,11 +14,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr milliseconds kTimerLateMax{5};
-constexpr milliseconds kConnectPause{1'000};
 
 GroupRules rules_of(World& world) {
   GroupRules rules = world.plan.group;
   rules.workers = world.random.number(1, rules.workers);
+  rules.join_timeout = world.plan.rounds.join_timeout;
   return rules;
 }
 
@@ -31,24 +31,38 @@ AgentShell::AgentShell(World& world, Invariants& invariants, int host)
       rules_{rules_of(world)},
       machine_{rules_} {}
 
-void AgentShell::connect() {
-  connecting_ = true;
-  connect_until_ = world_.time.now() + world_.plan.rounds.join_timeout;
-  refused_until_ = joins_ == 0 ? connect_until_ : world_.time.now() + rules_.heartbeat_timeout;
+void AgentShell::connect(Patience patience) {
+  connecting_.emplace(patience, world_.time.now());
+  connecting_since_ = world_.time.now();
   world_.time.after(world_.random.time(1ms, 20ms), [this] { try_connect(); });
 }
 
 void AgentShell::try_connect() {
   if (frozen_) return when_awake([this] { try_connect(); });
   if (gone()) return;
-  const bool reachable = world_.network.can_connect(host_);
-  const bool refused = reachable && world_.network.refuses();
-  if (world_.time.now() >= (refused ? refused_until_ : connect_until_)) {
-    connecting_ = false;
-    return step(CoordinatorUnreachable{"no answer"});
-  }
-  if (!reachable || refused) return world_.time.after(kConnectPause, [this] { try_connect(); });
-  connecting_ = false;
+  if (!world_.network.can_connect(host_)) return attempt_failed(ConnectPlan::Failure::kOther);
+  if (world_.network.refuses()) return attempt_failed(ConnectPlan::Failure::kRefused);
+  connecting_.reset();
+  connecting_since_.reset();
+  refused_since_.reset();
+  join();
+}
+
+void AgentShell::attempt_failed(ConnectPlan::Failure failure) {
+  if (failure != ConnectPlan::Failure::kRefused)
+    refused_since_.reset();
+  else if (!refused_since_)
+    refused_since_ = world_.time.now();
+  if (const auto pause = connecting_->pause_after(failure, world_.time.now()))
+    return world_.time.after(*pause, [this] { try_connect(); });
+  invariants_.gives_up_connecting(*this);
+  connecting_.reset();
+  connecting_since_.reset();
+  refused_since_.reset();
+  step(CoordinatorUnreachable{"no answer"});
+}
+
+void AgentShell::join() {
   receiving_ = true;
   link_ = world_.network.connect(host_);
   last_heard_ = world_.time.now();
@@ -69,27 +83,17 @@ void AgentShell::receive(LinkId link, const Parcel& parcel) {
   if (std::holds_alternative<HangUp>(parcel)) return hung_up();
   const auto& message = std::get<CoordinatorMessage>(parcel);
   last_heard_ = world_.time.now();
-  if (std::holds_alternative<Joined>(message)) beat_later(link);
   step(Ordered{message});
 }
 
 void AgentShell::hung_up() {
-  if (!receiving_ || gone()) return;
+  disconnect();
+  step(CoordinatorLost{"connection closed"});
+}
+
+void AgentShell::disconnect() {
   receiving_ = false;
   world_.network.close(link_, Side::kAgent);
-  step(CoordinatorLost{"connection closed"});
-  if (std::exchange(rejoin_, false)) connect();
-}
-
-void AgentShell::beat_later(LinkId link) {
-  world_.time.after(rules_.heartbeat_timeout / 5, [this, link] { beat(link); });
-}
-
-void AgentShell::beat(LinkId link) {
-  if (frozen_) return when_awake([this, link] { beat(link); });
-  if (gone() || link != link_) return;
-  world_.network.send(link, Side::kAgent, AgentMessage{Beat{}});
-  beat_later(link);
 }
 
 void AgentShell::step(const GroupEvent& event) {
@@ -100,6 +104,7 @@ void AgentShell::step(const GroupEvent& event) {
 void AgentShell::perform(const GroupAction& action) {
   match(
       action,  //
+      [&](const ReachCoordinator& a) { connect(a.patience); },
       [&](const StartWorkers& a) { start_workers(a.round); },
       [&](const SignalWorkers& a) { signal_workers(a.signal); },
       [&](const AskForCheckpoint&) { ask_for_checkpoint(); },
@@ -110,12 +115,8 @@ void AgentShell::perform(const GroupAction& action) {
       },
       [&](const Tell& a) { world_.network.send(link_, Side::kAgent, a.message); },
       [&](const Disconnect&) {
-        world_.network.close(link_, Side::kAgent);
-        world_.time.after(0ms, [this] { when_awake([this] { hung_up(); }); });
-      },
-      [&](const Rejoin&) {
-        rejoin_ = busy();
-        if (!rejoin_) connect();
+        invariants_.gives_up_coordinator(*this);
+        disconnect();
       },
       [](const Warn&) {},
       [&](const Exit& a) {

@@ -1,4 +1,5 @@
-// AgentShell: what agent/agent.cpp does around a GroupMachine, with fake processes on fake time.
+// AgentShell: what Agent, CoordinatorLink and WorkerSet do around a GroupMachine, with fake
+// processes and connections on fake time. Like them it decides nothing.
 #pragma once
 
 #include <functional>
@@ -6,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "rendezvous/rounds/connect_plan.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace ddprun::simulation {
@@ -27,7 +29,7 @@ class AgentShell {
   AgentShell(World& world, Invariants& invariants, int host);
   AgentShell(const AgentShell&) = delete;
 
-  void start() { connect(); }
+  void start() { step(AgentBegins{}); }
   void receive(LinkId link, const Parcel& parcel);
 
   // What may happen to it.
@@ -51,14 +53,22 @@ class AgentShell {
   int finished_in_round() const { return finished_; }   // workers that exited with 0
   int round_alive() const;                              // of workers that are alive; 0: none are
   TimePoint last_heard() const { return last_heard_; }  // the coordinator
-  bool was_stuck() const { return was_stuck_; }         // workers that even SIGKILL did not end
+  TimePoint awake_since() const { return awake_since_; }
+  bool connected() const { return receiving_; }
+  bool ever_joined() const { return joins_ > 0; }
+  /// When it began to try to connect, if it still does.
+  std::optional<TimePoint> connecting_since() const { return connecting_since_; }
+  /// Since when every attempt of that was refused.
+  std::optional<TimePoint> refused_since() const { return refused_since_; }
+  bool was_stuck() const { return was_stuck_; }  // workers that even SIGKILL did not end
 
  private:
-  void connect();
+  void connect(Patience patience);
   void try_connect();
+  void attempt_failed(ConnectPlan::Failure failure);
+  void join();
   void hung_up();
-  void beat_later(LinkId link);
-  void beat(LinkId link);
+  void disconnect();
   void step(const GroupEvent& event);
   void perform(const GroupAction& action);
   void ring();
@@ -72,7 +82,6 @@ class AgentShell {
   void end_worker(int serial);
   void report_exit(FakeWorker& worker);
   void sweep(TimePoint give_up);
-  bool busy() const { return connecting_ || receiving_; }
 
   World& world_;
   Invariants& invariants_;
@@ -82,11 +91,10 @@ class AgentShell {
   NodeId id_;
   int joins_ = 0;
   LinkId link_ = -1;
-  bool connecting_ = false;
-  bool receiving_ = false;
-  bool rejoin_ = false;
-  TimePoint connect_until_;
-  TimePoint refused_until_;
+  std::optional<ConnectPlan> connecting_;
+  std::optional<TimePoint> connecting_since_;
+  std::optional<TimePoint> refused_since_;
+  bool receiving_ = false;  // there is a connection
   StartRound round_{.round = 0};
   int finished_ = 0;
   std::map<int, FakeWorker> alive_;  // by serial number
@@ -94,6 +102,7 @@ class AgentShell {
   TimePoint last_heard_;
   TimePoint alarm_set_for_ = TimePoint::max();
   bool frozen_ = false;
+  TimePoint awake_since_;
   std::vector<Timeline::Task> held_;  // what happened while it was frozen
   bool told_to_stop_ = false;
   bool end_announced_ = false;

@@ -123,7 +123,7 @@ void AgentShell::freeze() { frozen_ = true; }
 void AgentShell::thaw() {
   if (!frozen_) return;
   frozen_ = false;
-  last_heard_ = world_.time.now();
+  last_heard_ = awake_since_ = world_.time.now();
   if (world_.random.chance(50)) ring();
   for (const Timeline::Task& task : std::exchange(held_, {})) task();
   ring();

@@ -60,7 +60,10 @@ void Invariants::coordinator_did(const RoundEvent& event, const std::vector<Roun
   std::vector<StartRound> sealed;
   bool stops = false;
   for (const RoundAction& action : actions) {
-    if (const auto* drop = std::get_if<DropNode>(&action)) counted_.erase(drop->node);
+    if (const auto* drop = std::get_if<DropNode>(&action)) {
+      check_lost(*drop);
+      counted_.erase(drop->node);
+    }
     if (const auto* send = std::get_if<SendTo>(&action)) sent(*send, sealed);
     stops = stops || sent_as<StopRound>(action) != nullptr;
   }

@@ -22,6 +22,8 @@ class Invariants {
   void joins(const AgentShell& agent);
   void starts_workers(const AgentShell& agent, const StartRound& round);
   void exits(const AgentShell& agent);
+  void gives_up_coordinator(const AgentShell& agent);  // because it is silent
+  void gives_up_connecting(const AgentShell& agent);
   void coordinator_did(const RoundEvent& event, const std::vector<RoundAction>& actions);
 
   /// A timer that is still due after its event would spin.
@@ -58,6 +60,10 @@ class Invariants {
   void check_nobody_left(int next_round);
   void check_verdict(const EndJob& verdict);
   void check_cut_off(const AgentShell& agent);
+  void check_patience(const AgentShell& agent);
+  void check_lost(const DropNode& lost);
+  bool undisturbed(const AgentShell& agent) const;
+  milliseconds patience_with_refusals(const AgentShell& agent) const;
   void check_one_live_round();
   void check_silent_evicted();
   void check_progress();

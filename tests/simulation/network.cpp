@@ -75,9 +75,22 @@ void Network::cut(int host, bool to_agent, bool to_coordinator) {
   cable(host).cut = {to_agent, to_coordinator};
 }
 
+void Network::slow_down(int host, milliseconds delay_max) {
+  Cable& slower = cable(host);
+  slower.healthy_since = std::max(slower.healthy_since, time_.now() + slower.delay_max);
+  slower.delay_max = delay_max;
+}
+
+bool Network::healthy_for(LinkId link, milliseconds time) {
+  const int host = links_[link].host;
+  return !links_[link].broken && can_connect(host) && cable(host).delay_max == kDelayMax &&
+         cable(host).healthy_since + time <= time_.now();
+}
+
 void Network::heal(int host) {
   if (can_connect(host)) return;
   cable(host).cut = {false, false};
+  cable(host).healthy_since = time_.now() + kRetransmitMax;
   for (LinkId link = 0; link < static_cast<LinkId>(links_.size()); ++link) {
     if (links_[link].host != host) continue;
     for (const Side to : {Side::kAgent, Side::kCoordinator})

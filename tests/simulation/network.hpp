@@ -34,6 +34,8 @@ class Network {
   LinkId connect(int host);
   bool can_connect(int host);
   bool refuses() const { return refuses_; }
+  /// Whether the connection has lost and delayed nothing for that long.
+  bool healthy_for(LinkId link, milliseconds time);
   int host_of(LinkId link) const { return links_[link].host; }
 
   void send(LinkId link, Side from, Parcel parcel);
@@ -48,7 +50,7 @@ class Network {
   void cut(int host, bool to_agent, bool to_coordinator);
   void heal(int host);
   void refuse() { refuses_ = true; }  // nobody listens any more
-  void slow_down(int host, milliseconds delay_max) { cable(host).delay_max = delay_max; }
+  void slow_down(int host, milliseconds delay_max);
 
  private:
   struct Sent {
@@ -69,6 +71,7 @@ class Network {
   struct Cable {
     std::array<bool, 2> cut{};  // towards the agent, towards the coordinator
     milliseconds delay_max = kDelayMax;
+    TimePoint healthy_since;  // what it held back or slowed down before has arrived by then
   };
   Stream& stream(LinkId link, Side to) { return links_[link].towards[static_cast<int>(to)]; }
   Cable& cable(int host);

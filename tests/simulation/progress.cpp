@@ -23,7 +23,10 @@ std::string in_seconds(Clock::duration time) {
 void Invariants::check() {
   check_one_live_round();
   check_silent_evicted();
-  for (const auto& agent : cluster_.agents) check_cut_off(*agent);
+  for (const auto& agent : cluster_.agents) {
+    check_cut_off(*agent);
+    check_patience(*agent);
+  }
   if (calm_since_) check_progress();
 }
 
@@ -59,6 +62,62 @@ void Invariants::check_cut_off(const AgentShell& agent) {
   require(silence <= world_.plan.group.heartbeat_timeout + stop_max() + kSlack, [&] {
     return "who is cut off stops: " + agent.id() + " has heard nothing for " + in_seconds(silence) +
            ", and workers of " + std::to_string(agent.round_alive()) + " are alive";
+  });
+}
+
+/// Nothing has kept the two from hearing each other for longer than either waits for the other.
+bool Invariants::undisturbed(const AgentShell& agent) const {
+  const CoordinatorShell& coordinator = cluster_.coordinator;
+  if (agent.gone() || agent.frozen() || !agent.connected()) return false;
+  if (coordinator.gone() || coordinator.frozen()) return false;
+  const milliseconds enough = world_.plan.rounds.heartbeat_timeout + kSlack;
+  const TimePoint awake_since = std::max(agent.awake_since(), coordinator.awake_since());
+  return world_.time.now() - awake_since >= enough &&
+         world_.network.healthy_for(agent.link(), enough);
+}
+
+void Invariants::check_lost(const DropNode& lost) {
+  const AgentShell* node = agent(lost.node);
+  require(!node || !lost.reason.starts_with("silent") || !undisturbed(*node), [&] {
+    return "who is there is heard: " + lost.node + " is lost because it is " + lost.reason +
+           ", and nothing kept it from beating";
+  });
+}
+
+void Invariants::gives_up_coordinator(const AgentShell& agent) {
+  const bool answers = counted_.contains(agent.id()) && !verdict_;
+  require(!answers || !undisturbed(agent), [&] {
+    return "who is there is heard: " + agent.id() +
+           " gives the coordinator up, and nothing kept it from answering";
+  });
+}
+
+milliseconds Invariants::patience_with_refusals(const AgentShell& agent) const {
+  const auto& rules = world_.plan.rounds;
+  return agent.ever_joined() ? rules.heartbeat_timeout : rules.join_timeout;
+}
+
+void Invariants::check_patience(const AgentShell& agent) {
+  if (agent.gone() || agent.frozen() || !agent.refused_since()) return;
+  const auto tried = world_.time.now() - std::max(*agent.refused_since(), agent.awake_since());
+  require(tried <= patience_with_refusals(agent) + kSlack, [&] {
+    return "nobody waits for a coordinator that is gone: host" + std::to_string(agent.host()) +
+           " has been refused for " + in_seconds(tried) + ", and goes on trying";
+  });
+}
+
+/// The patience with refusals begins with the last attempt that was none, a pause before the first
+/// that was; and no attempt is begun that would come after its end, a pause later. Whoever wakes
+/// from a long sleep finds that its patience has ended meanwhile.
+void Invariants::gives_up_connecting(const AgentShell& agent) {
+  if (world_.time.now() - agent.awake_since() < 2 * ConnectPlan::kLongestPause) return;
+  const TimePoint now = world_.time.now() + 2 * ConnectPlan::kLongestPause;
+  const bool long_enough = now - *agent.connecting_since() >= world_.plan.rounds.join_timeout;
+  const bool refused_enough =
+      agent.refused_since() && now - *agent.refused_since() >= patience_with_refusals(agent);
+  require(long_enough || refused_enough, [&] {
+    return "a coordinator may come back: host" + std::to_string(agent.host()) + " gives up after " +
+           in_seconds(world_.time.now() - *agent.connecting_since());
   });
 }
 

@@ -31,8 +31,8 @@ trap leave_no_host EXIT
 fail() {
   local file
   echo "FAILED: $*"
-  for file in "$nodes"/*/out "$nodes"/*/err; do
-    [ ! -s "$file" ] || { echo "--- ${file#"$nodes/"}" && tail -n 30 "$file"; }
+  for file in "$nodes"/*/out "$nodes"/*/err "${nodes%/*}"/*.sshd_log; do
+    [ ! -s "$file" ] || { echo "--- ${file#"${nodes%/*}/"}" && tail -n 30 "$file"; }
   done
   exit 1
 }
@@ -121,9 +121,6 @@ nothing_on() {
   local process
   for process in $(processes_on "$1"); do gone "$process"; done
 }
-gone() { # PID
-  timeout 60 tail -s 0.02 --pid="$1" -f /dev/null || fail "process $1 is still alive"
-}
 
 # cut_off HOST: whatever it sends or is sent vanishes, as with a pulled cable further away.
 cut_off() { on hub ip link set "$1" nomaster; }
@@ -170,21 +167,9 @@ node() {
   "${@:2}"
 }
 
-# wait_for_message REGEX: as wait_for_line, but on stderr.
-wait_for_message() {
-  timeout 120 grep -qE -m 1 -- "$1" < <(tail -n +1 -f --pid="$pid" "$scratch/err" 2>/dev/null) ||
-    fail "no message like '$1'"
-}
-
 # has_joined HOST: the coordinator has answered the agent there.
-has_joined() {
-  local i
-  for ((i = 0; i < 600; i++)); do
-    if grep -q bytes_received < <(on "$1" ss -Htin state established); then return; fi
-    sleep 0.1
-  done
-  fail "$1 has not joined"
-}
+has_joined() { until_true 60 "$1 to join" receives_bytes "$1"; }
+receives_bytes() { grep -q bytes_received < <(on "$1" ss -Htin state established); }
 
 # --- The workers: sh "$worker" says where it runs and works until it is let go; then it exits with 0,
 # or with $code.
@@ -213,7 +198,8 @@ wait_for_world() {
     [ "$(printf '%s\n' "${worker_hosts[@]}" | sort)" = "$expected" ] || continue
     if are_alive "${worker_pids[@]}"; then return; fi
   done
-  fail "no world of workers on $*"
+  fail "60 s went by without a word of a worker, and there is no world of workers on $*: there are" \
+    "${worker_hosts[*]}"
 }
 are_alive() {
   local pid

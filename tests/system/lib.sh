@@ -16,6 +16,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
+# fail WHAT: ends the test; the message and what ddprun has written explain it.
 fail() {
   echo "FAILED: $*"
   for stream in out err; do
@@ -79,12 +80,43 @@ watch_lives() {
   exec 7<>"$ready"
 }
 wait_ready() { # N lines
+  local i
   for ((i = 0; i < $1; i++)); do
-    read -r -t 60 -u 7 _ || fail "worker $i of $1 did not start"
+    read -r -t 60 -u 7 _ || fail "$i of $1 workers were ready, and for 60 s there was no other"
   done
 }
 all_dead() {
-  timeout 60 tail --pid="$lives" -f /dev/null || fail "a worker is still alive"
+  timeout 60 tail -s 0.02 --pid="$lives" -f /dev/null ||
+    fail "60 s later, these still have the pipe of the workers open: $(holders_of "$alive")"
+}
+
+# holders_of FILE: the processes that have it open, with their command lines.
+holders_of() {
+  local link
+  for link in /proc/[0-9]*/fd/*; do
+    if [ "$link" -ef "$1" ]; then
+      echo "${link%/fd/*}: $(tr '\0' ' ' <"${link%/fd/*}/cmdline")"
+    fi
+  done 2>/dev/null | sort -u
+}
+
+# gone PID: waits for its end.
+gone() {
+  timeout 60 tail -s 0.02 --pid="$1" -f /dev/null ||
+    fail "process $1 is still alive after 60 s: $(tr '\0' ' ' <"/proc/$1/cmdline")"
+}
+
+# mark_processes, before workers start: no_process_left WHAT finds those of this test's jobs, wherever
+# they have moved to.
+mark_processes() { export TEST_MARK=$scratch; }
+no_process_left() {
+  local process
+  # One grep for all processes: hundreds of them would take longer than what is tested.
+  while read -r process; do
+    if grep -qz '^DDPRUN_JOB=' "$process" 2>/dev/null; then
+      fail "$1: ${process%/environ} is alive: $(tr '\0' ' ' <"${process%environ}cmdline")"
+    fi
+  done < <(grep -lzxF "TEST_MARK=$scratch" /proc/[0-9]*/environ 2>/dev/null)
 }
 
 # memory_counts: what ddprun takes is its own, not an address sanitizer's.
@@ -95,10 +127,27 @@ nothing_left() {
   [ -z "$(ls -A "$TMPDIR")" ] || fail "left in the temporary directory: $(ls -A "$TMPDIR")"
 }
 
-# wait_for_line REGEX: until what start() started has written such a line.
-wait_for_line() {
-  timeout 120 grep -qE -m 1 -- "$1" < <(tail -n +1 -f --pid="$pid" "$scratch/out" 2>/dev/null) ||
-    fail "no line like '$1'"
+# wait_for_line REGEX: until what start() started has written such a line. wait_for_message REGEX is the
+# same on stderr.
+wait_for_line() { wait_for_text out "$1"; }
+wait_for_message() { wait_for_text err "$1"; }
+wait_for_text() { # STREAM REGEX
+  local code=0
+  timeout 120 grep -qE -m 1 -- "$2" < <(tail -n +1 -f --pid="$pid" "$scratch/$1" 2>/dev/null) || code=$?
+  case $code in
+    0) ;;
+    124) fail "120 s went by without a line like '$2' in std$1" ;;
+    *) fail "ddprun has ended without a line like '$2' in std$1" ;;
+  esac
+}
+
+# until_true SECONDS WHAT COMMAND...: until the command succeeds, for what nothing announces.
+until_true() {
+  local deadline=$((SECONDS + $1))
+  until "${@:3}" >/dev/null 2>&1; do
+    [ "$SECONDS" -lt "$deadline" ] || fail "waited $1 s for $2"
+    sleep 0.1
+  done
 }
 
 # worker_pid RANK: the worker of that rank.

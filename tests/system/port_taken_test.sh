@@ -3,10 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 start --nnodes 2 --rdzv-id first --master-port 29577 --no-python true
-for ((i = 0; i < 600; i++)); do
-  if timeout 1 bash -c ': <>/dev/tcp/127.0.0.1/29577' 2>/dev/null; then break; fi
-  sleep 0.1
-done
+until_true 60 "the coordinator on port 29577" timeout 1 bash -c ': <>/dev/tcp/127.0.0.1/29577'
 first=$pid
 run 71 --nnodes 2 --rdzv-id second --master-port 29577 --no-python true
 says err "cannot listen on 127.0.0.1 port 29577: Address already in use: it is the coordinator of"

@@ -45,22 +45,14 @@ says out "in order"
 
 # At whatever moment a signal comes (the pauses only spread them over a run's life): its exit code,
 # no process of the job, no file.
-export TEST_MARK=$scratch
-no_process_left() {
-  local environ
-  for environ in /proc/[0-9]*/environ; do
-    if grep -qzxF "TEST_MARK=$scratch" "$environ" 2>/dev/null && grep -qz '^DDPRUN_JOB=' "$environ" 2>/dev/null; then
-      fail "after SIG$1: $(tr '\0' ' ' <"${environ%environ}cmdline") is alive"
-    fi
-  done
-}
+mark_processes
 for i in $(seq 0 39); do
   for signal in TERM INT QUIT HUP; do
     start --nproc-per-node 2 --no-python sh -c 'setsid sleep 1000 & exec sleep 1000'
     sleep "0.00$((i / 4))$((i % 4 * 25))"
     kill -s "$signal" "$pid"
     ends $((128 + $(kill -l "$signal")))
-    no_process_left "$signal"
+    no_process_left "SIG$signal"
     nothing_left
   done
 done
@@ -73,7 +65,7 @@ for i in $(seq 0 9); do
   code=0
   wait "$pid" || code=$?
   [ "$code" = 3 ] || [ "$code" = 143 ] || fail "exit code $code, expected 3 or 143"
-  no_process_left TERM
+  no_process_left SIGTERM
   nothing_left
 done
 

@@ -10,6 +10,7 @@ unset SLURM_CONF
 
 fail() {
   local file
+  tail -n 15 "$slurm/log"/* || true
   for file in "$slurm"/out/*; do
     [ ! -s "$file" ] || { echo "--- output of job ${file##*/}" && tail -n 60 "$file"; }
   done
@@ -38,11 +39,11 @@ need_slurm() {
   in_background munged ctl munged --foreground --socket=/var/lib/munge/munge.sock \
     --key-file=/var/lib/munge/munge.key --seed-file=/var/lib/munge/seed \
     --pid-file=/var/lib/munge/munged.pid --log-file=/var/lib/munge/munged.log
-  until_true munged on ctl munge -S /var/lib/munge/munge.sock -n -o /dev/null
+  until_true 120 munged on ctl munge -S /var/lib/munge/munge.sock -n -o /dev/null
   in_background slurmctld ctl slurmctld -D
-  until_true slurmctld on ctl scontrol ping
+  until_true 120 slurmctld on ctl scontrol ping
   for ((i = 1; i <= $1; i++)); do in_background "slurmd.h$i" "h$i" slurmd -D; done
-  until_true slurmd all_idle "$1"
+  until_true 120 slurmd all_idle "$1"
 }
 all_idle() { [ "$(on ctl sinfo -h -N -t idle -o %N | sort -u | wc -l)" = "$1" ]; }
 
@@ -100,17 +101,6 @@ in_background() { # NAME HOST COMMAND...
   disown $!
 }
 
-until_true() { # WHAT COMMAND...: until it succeeds, for at most two minutes
-  local what=$1 i
-  shift
-  for ((i = 0; i < 600; i++)); do
-    if "$@" >/dev/null 2>&1; then return; fi
-    sleep 0.2
-  done
-  tail -n 15 "$slurm/log"/*
-  fail "waited too long for: $what"
-}
-
 # --- Jobs.
 
 job='' # the last one submitted
@@ -127,18 +117,18 @@ job_is() { # JOB STATE[|STATE...]
 field() { on ctl scontrol show job "$1" | grep -oE "\b$2=[^ ]+" | head -n 1 | cut -d= -f2-; } # JOB NAME
 
 job_ends() { # JOB STATE: it does, in that state
-  until_true "the end of job $1" job_is "$1" \
+  until_true 120 "the end of job $1" job_is "$1" \
     "COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|PREEMPTED"
   job_is "$1" "$2" || job_failed "$1" "it is not $2 but $(field "$1" JobState), $(field "$1" ExitCode)"
 }
 job_says() { grep -qE -- "$2" "$slurm/out/$1" || job_failed "$1" "it does not say '$2'"; }
 job_says_not() { ! grep -qE -- "$2" "$slurm/out/$1" || job_failed "$1" "it says '$2'"; }
-wait_until_job_says() { until_true "job $1 says '$2'" grep -qE -- "$2" "$slurm/out/$1"; }
+wait_until_job_says() { until_true 120 "job $1 says '$2'" grep -qE -- "$2" "$slurm/out/$1"; }
 job_failed() { fail "job $1: $2"; }
 
 # no_process_of TEXT: none whose command line has it is left on any node.
 no_process_of() {
-  until_true "the end of every $1" none_runs "$1"
+  until_true 120 "the end of every $1" none_runs "$1"
 }
 none_runs() {
   local host process

@@ -60,11 +60,8 @@ EOF
   exec_on "$1" setpriv --pdeathsig KILL "$(command -v sshd)" -D -f "$scratch/$1.sshd_config" \
     -E "$scratch/$1.sshd_log" </dev/null >/dev/null 2>&1 &
   disown $!
-  for ((i = 0; i < 600; i++)); do
-    if grep -q "Server listening" "$scratch/$1.sshd_log" 2>/dev/null; then return; fi
-    sleep 0.1
-  done
-  fail "no sshd on $1: $(cat "$scratch/$1.sshd_log")"
+  until_true 60 "sshd on $1" \
+    grep -q "Server listening" "$scratch/$1.sshd_log"
 }
 
 # start_hosts NAME ARGUMENTS...: runs ddprun on `me`, with this test's ssh.

@@ -2,17 +2,9 @@
 # Workers that behave as badly as programs can: the right exit code every time, and nothing is left.
 . "$(dirname "$0")/lib.sh"
 
-export scratch TEST_MARK=$scratch
+export scratch
+mark_processes
 
-# no_process_left WHAT: none of the job's processes, wherever it has moved to.
-no_process_left() {
-  local environ
-  for environ in /proc/[0-9]*/environ; do
-    if grep -qzxF "TEST_MARK=$scratch" "$environ" 2>/dev/null && grep -qz '^DDPRUN_JOB=' "$environ" 2>/dev/null; then
-      fail "$1: $(tr '\0' ' ' <"${environ%environ}cmdline") is alive"
-    fi
-  done
-}
 # behaves WHAT CODE SCRIPT: two workers run the shell script.
 behaves() {
   run "$2" --nproc-per-node 2 --shutdown-timeout 0.3 --no-python sh -c "$3"

@@ -37,19 +37,8 @@ forked() { # by the nursery, all of them
   [ "$(printf '%s\n' "${importers[@]}" | sort -u)" = "$1" ] || fail "imported by ${importers[*]}"
 }
 # ready_nursery: sets $mother and $midwife. One that has its midwife has made its imports.
-ready_nursery() {
-  local i
-  for ((i = 0; i < 300; i++)); do
-    if mother=$(pgrep -P "$pid" -x dpr-nursery) && midwife=$(pgrep -P "$mother" -x dpr-midwife); then
-      return
-    fi
-    sleep 0.1
-  done
-  fail "there is no nursery"
-}
-gone() {
-  timeout 60 tail -s 0.02 --pid="$1" -f /dev/null || fail "process $1 is still alive"
-}
+ready_nursery() { until_true 60 "a nursery with a midwife" find_nursery; }
+find_nursery() { mother=$(pgrep -P "$pid" -x dpr-nursery) && midwife=$(pgrep -P "$mother" -x dpr-midwife); }
 
 # A worker: all are forked again.
 watch_lives

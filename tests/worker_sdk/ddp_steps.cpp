@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "worker_sdk/distributed_data_parallel.hpp"
-#include "worker_sdk/mixed_precision.hpp"
+#include "ddprun/distributed_data_parallel.hpp"
+#include "ddprun/mixed_precision.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // What tests of several ranks have in common.
 #pragma once
 
-#include "worker_sdk/process_group.hpp"
+#include "ddprun/process_group.hpp"
 
 namespace ddprun::sdk {
 

@@ -9,6 +9,12 @@ prefix=$scratch/prefix
 "$cmake" --install "$build" --component sdk --prefix "$prefix" >"$scratch/out" 2>&1 ||
   fail "cannot install"
 
+# Programs see the public headers only.
+[ -e "$prefix/include/ddprun/sdk.hpp" ] || fail "there is no include/ddprun/sdk.hpp"
+[ "$(cd "$prefix/include" && find . -type f | sort)" = \
+  "$(cd "$(dirname "$0")/../../worker_sdk/include" && find . -type f | sort)" ] ||
+  fail "other headers are installed than those in worker_sdk/include: $(find "$prefix/include" -type f)"
+
 configure() { # configure FOLDER OPTIONS...: of the outside project
   local folder=$1
   shift

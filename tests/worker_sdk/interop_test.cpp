@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "ddprun/distributed_data_parallel.hpp"
+#include "ddprun/module_state.hpp"
+#include "ddprun/process_group.hpp"
+#include "ddprun/safetensors.hpp"
+#include "ddprun/spawn.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
-#include "worker_sdk/distributed_data_parallel.hpp"
-#include "worker_sdk/module_state.hpp"
-#include "worker_sdk/process_group.hpp"
-#include "worker_sdk/safetensors.hpp"
-#include "worker_sdk/spawn.hpp"
 
 namespace ddprun::sdk {
 namespace {

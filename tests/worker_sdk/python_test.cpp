@@ -7,12 +7,12 @@
 #include <sstream>
 #include <string>
 
+#include "ddprun/data_partitioner.hpp"
+#include "ddprun/distributed_sampler.hpp"
+#include "ddprun/optimizer_state.hpp"
+#include "ddprun/safetensors.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
-#include "worker_sdk/data_partitioner.hpp"
-#include "worker_sdk/distributed_sampler.hpp"
-#include "worker_sdk/optimizer_state.hpp"
-#include "worker_sdk/safetensors.hpp"
 
 namespace ddprun::sdk {
 namespace {

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdio>
+#include <ddprun/checkpointer.hpp>
+#include <ddprun/distributed_data_parallel.hpp>
+#include <ddprun/heartbeat.hpp>
 #include <filesystem>
 #include <functional>
 
-#include "worker_sdk/checkpointer.hpp"
-#include "worker_sdk/distributed_data_parallel.hpp"
-#include "worker_sdk/examples/toy.hpp"
-#include "worker_sdk/heartbeat.hpp"
+#include "toy.hpp"
 
 namespace toy {
 

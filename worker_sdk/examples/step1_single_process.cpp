@@ -1,6 +1,6 @@
 // Step 1: a training in one process, as LibTorch users know it.
 
-#include "worker_sdk/examples/toy.hpp"
+#include "toy.hpp"
 
 int main() {
   const toy::Batch data = toy::make_data();

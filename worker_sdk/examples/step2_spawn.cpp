@@ -1,8 +1,9 @@
 // Step 2: two workers, which average their gradients by hand. Each sees half of every batch.
 
-#include "worker_sdk/examples/toy.hpp"
-#include "worker_sdk/process_group.hpp"
-#include "worker_sdk/spawn.hpp"
+#include <ddprun/process_group.hpp>
+#include <ddprun/spawn.hpp>
+
+#include "toy.hpp"
 
 namespace {
 

@@ -1,9 +1,10 @@
 // Step 3: DistributedDataParallel averages the gradients, while the backward pass still runs, and
 // gives everybody the weights of rank 0.
 
-#include "worker_sdk/distributed_data_parallel.hpp"
-#include "worker_sdk/examples/toy.hpp"
-#include "worker_sdk/spawn.hpp"
+#include <ddprun/distributed_data_parallel.hpp>
+#include <ddprun/spawn.hpp>
+
+#include "toy.hpp"
 
 namespace {
 

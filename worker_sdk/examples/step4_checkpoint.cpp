@@ -3,10 +3,10 @@
 //
 //     step4_checkpoint FOLDER
 
+#include <ddprun/spawn.hpp>
 #include <iostream>
 
-#include "worker_sdk/examples/elastic_training.hpp"
-#include "worker_sdk/spawn.hpp"
+#include "elastic_training.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 2) {

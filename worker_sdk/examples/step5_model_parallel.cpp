@@ -4,13 +4,13 @@
 //
 //     step5_model_parallel devices|pipeline
 
+#include <ddprun/distributed_data_parallel.hpp>
+#include <ddprun/pipeline.hpp>
+#include <ddprun/spawn.hpp>
 #include <iostream>
 #include <string>
 
-#include "worker_sdk/distributed_data_parallel.hpp"
-#include "worker_sdk/examples/toy.hpp"
-#include "worker_sdk/pipeline.hpp"
-#include "worker_sdk/spawn.hpp"
+#include "toy.hpp"
 
 namespace {
 

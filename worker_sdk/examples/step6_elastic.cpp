@@ -9,7 +9,7 @@
 #include <iostream>
 #include <string>
 
-#include "worker_sdk/examples/elastic_training.hpp"
+#include "elastic_training.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 2 && argc != 3) {

@@ -5,9 +5,8 @@
 #include <torch/torch.h>
 
 #include <cstdio>
+#include <ddprun/distributed_sampler.hpp>
 #include <vector>
-
-#include "worker_sdk/distributed_sampler.hpp"
 
 namespace toy {
 

@@ -12,20 +12,19 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <ddprun/checkpoint_request.hpp>
+#include <ddprun/checkpointer.hpp>
+#include <ddprun/digits.hpp>
+#include <ddprun/distributed_data_parallel.hpp>
+#include <ddprun/distributed_sampler.hpp>
+#include <ddprun/heartbeat.hpp>
+#include <ddprun/process_group.hpp>
+#include <ddprun/progress_bar.hpp>
+#include <ddprun/safetensors.hpp>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
-
-#include "worker_sdk/checkpoint_request.hpp"
-#include "worker_sdk/checkpointer.hpp"
-#include "worker_sdk/digits.hpp"
-#include "worker_sdk/distributed_data_parallel.hpp"
-#include "worker_sdk/distributed_sampler.hpp"
-#include "worker_sdk/heartbeat.hpp"
-#include "worker_sdk/process_group.hpp"
-#include "worker_sdk/progress_bar.hpp"
-#include "worker_sdk/safetensors.hpp"
 
 namespace {
 

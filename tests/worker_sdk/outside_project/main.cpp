@@ -1,8 +1,10 @@
 // A program of somebody else's, built against the installed SDK.
+#include <ddprun/objects.hpp>
+#include <ddprun/process_group.hpp>
 #include <iostream>
+#include <stdexcept>
 
-#include "worker_sdk/objects.hpp"
-#include "worker_sdk/process_group.hpp"
+std::int64_t samples_of_first_rank();
 
 int main() try {
   using namespace ddprun::sdk;
@@ -10,6 +12,7 @@ int main() try {
   const torch::Tensor sum = torch::tensor(group.rank() + 1);
   group.all_reduce(sum);
   const auto ranks = all_gather_object(group, {{"rank", group.rank()}});
+  if (samples_of_first_rank() != 5) throw std::runtime_error{"the sampler is not linked"};
   if (group.rank() == 0)
     std::cout << "the sum is " << sum.item<int>() << ", from " << nlohmann::json(ranks)
               << std::endl;

@@ -1,0 +1,107 @@
+#include "agent/coordinator_link.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "base/fresh_id.hpp"
+#include "base/report_failure.hpp"
+#include "rendezvous/rounds/client.hpp"
+
+namespace ddprun {
+
+using namespace asio::experimental::awaitable_operators;
+using asio::as_tuple;
+using asio::use_awaitable;
+
+CoordinatorLink::CoordinatorLink(const asio::any_io_executor& executor, const LaunchSpec& spec,
+                                 const RunFacts& run, Listener tell)
+    : executor_{executor},
+      spec_{spec},
+      run_{run},
+      tell_{std::move(tell)},
+      end_{executor, asio::steady_timer::time_point::max()} {}
+
+void CoordinatorLink::connect(Patience patience) {
+  co_spawn(executor_, serve(patience), report_failure("talking to the coordinator"));
+}
+
+/// One connection, from the first attempt to its end.
+asio::awaitable<void> CoordinatorLink::serve(Patience patience) {
+  auto first_of = co_await (ddprun::connect(run_.coordinator, patience) || ended());
+  if (first_of.index() == 1) co_return;
+  auto channel = std::get<0>(std::move(first_of));
+  if (!channel) co_return tell_(CoordinatorUnreachable{channel.error().message});
+  channel_ = *channel;
+  if (spec_.rules.store == StoreAt::kLocal)
+    tunnel_ = std::make_shared<TunnelEntrance>(executor_, channel_);
+  tell_(Connected{});
+  join();
+  co_await receive();
+}
+
+asio::awaitable<void> CoordinatorLink::ended() {
+  co_await end_.async_wait(as_tuple(use_awaitable));
+}
+
+void CoordinatorLink::join() {
+  send(Join{.run_id = run_.run_id,
+            .node = fresh_id(),
+            .host = run_.host,
+            .workers = spec_.workers,
+            .role = spec_.role,
+            .node_rank = spec_.meeting.node_rank,
+            .terms = terms_of(spec_)});
+}
+
+asio::awaitable<void> CoordinatorLink::receive() {
+  const auto channel = channel_;
+  for (;;) {
+    const Result<std::string> line = co_await channel->receive();
+    if (channel != channel_) co_return;  // it has been given up, and perhaps there is another one
+    const auto message =
+        line ? decode_coordinator_message(*line) : Result<CoordinatorMessage>{line.error()};
+    if (!message) {
+      disconnect();
+      co_return tell_(CoordinatorLost{message.error().message});
+    }
+    tell_(Ordered{*message});
+  }
+}
+
+void CoordinatorLink::send(const AgentMessage& message) {
+  if (channel_) channel_->send(encode(message));
+}
+
+void CoordinatorLink::disconnect() {
+  close_store();
+  if (const auto channel = std::exchange(channel_, nullptr)) channel->close();
+}
+
+Result<StartRound> CoordinatorLink::open_store(StartRound round) {
+  if (tunnel_) {
+    const auto port = tunnel_->open(round.round);
+    if (!port) return port.error();
+    round.master_addr = "127.0.0.1";
+    round.master_port = *port;
+  }
+  if (round.master_addr.empty()) round.master_addr = run_.coordinator.host;
+  spdlog::info("the store is at {} port {}", round.master_addr, round.master_port);
+  return round;
+}
+
+void CoordinatorLink::close_store() {
+  if (tunnel_) tunnel_->close();
+}
+
+void CoordinatorLink::end() {
+  end_.expires_at(asio::steady_timer::time_point::min());
+  close_store();
+  if (const auto channel = std::exchange(channel_, nullptr)) channel->close_when_sent();
+}
+
+}  // namespace ddprun

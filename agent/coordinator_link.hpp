@@ -1,0 +1,73 @@
+// CoordinatorLink: the agent's connection to the coordinator. It connects, joins, sends and
+// receives as GroupMachine wants it, and with --store local it lets the workers of this node reach
+// the store through that connection.
+//
+// It decides nothing: when to connect, for how long to try and when to hang up is said to it, and
+// what happens it tells as GroupEvents.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+
+#include "agent/group_machine.hpp"
+#include "agent/launch_spec.hpp"
+#include "base/asio.hpp"
+#include "base/result.hpp"
+#include "rendezvous/rounds/connect_plan.hpp"
+#include "rendezvous/tunnel/tunnel_entrance.hpp"
+#include "rendezvous/wire/channel.hpp"
+
+namespace ddprun {
+
+class CoordinatorLink {
+ public:
+  using Listener = std::function<void(const GroupEvent&)>;
+
+  /// `run` says where the coordinator is, and `spec` with what to join it; both must outlive the
+  /// link.
+  /// `tell` is called with Connected, CoordinatorUnreachable, Ordered and CoordinatorLost.
+  CoordinatorLink(const asio::any_io_executor& executor, const LaunchSpec& spec,
+                  const RunFacts& run, Listener tell);
+  CoordinatorLink(const CoordinatorLink&) = delete;
+
+  /// Tries to connect for as long as `patience` says, and joins as a fresh node. The answer is
+  /// Connected or CoordinatorUnreachable; then every message is Ordered, and the end is
+  /// CoordinatorLost. Only when there is no connection, and none on its way.
+  void connect(Patience patience);
+
+  /// Where there is no connection, nobody hears it.
+  void send(const AgentMessage& message);
+
+  /// Closes the connection. Nothing more is told of it.
+  void disconnect();
+
+  /// Opens the way to the store for the workers of `round`, and returns the round with the address
+  /// and port at which they find it. Errors: kUnavailable.
+  Result<StartRound> open_store(StartRound round);
+
+  /// No worker is let through to the store any more, until open_store() is called again.
+  void close_store();
+
+  /// Closes the connection once all that was said is sent, and gives up connecting.
+  void end();
+
+ private:
+  asio::awaitable<void> serve(Patience patience);
+  asio::awaitable<void> ended();
+  void join();
+  asio::awaitable<void> receive();
+
+  asio::any_io_executor executor_;
+  const LaunchSpec& spec_;
+  const RunFacts& run_;
+  Listener tell_;
+  std::shared_ptr<Channel> channel_;  // null: not connected
+  std::shared_ptr<TunnelEntrance>
+      tunnel_;              // null: workers go to the coordinator's store themselves
+  asio::steady_timer end_;  // expires when end() is called
+};
+
+}  // namespace ddprun

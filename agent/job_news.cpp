@@ -1,0 +1,52 @@
+#include "agent/job_news.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <utility>
+
+namespace ddprun {
+
+namespace {
+
+std::string text(const StopRound& stop) {
+  if (stop.checkpoint_ms <= 0) return stop.reason + ": stopping all workers";
+  return fmt::format("{}: workers have {} s for a checkpoint", stop.reason,
+                     (stop.checkpoint_ms + 999) / 1000);
+}
+
+}  // namespace
+
+JobNews::JobNews(const LaunchSpec& spec, const RunFacts& run)
+    : workers_{spec.workers}, restarts_max_{spec.rules.restarts_max}, tells_job_{run.tells_job} {}
+
+std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint now) {
+  if (const auto* start = std::get_if<StartRound>(&message)) return of_start(*start);
+  if (const auto* stop = std::get_if<StopRound>(&message)) return {of_job(text(*stop))};
+  if (const auto* spare = std::get_if<Spare>(&message))
+    return {{NewsLine::Level::kWarning,
+             fmt::format("round {} has its {} nodes: this one waits as a spare", spare->round,
+                         spare->nodes)}};
+  if (const auto* waiting = std::get_if<Waiting>(&message))
+    if (auto note = wait_note_.next(*waiting, now)) return {of_job(std::move(*note))};
+  return {};
+}
+
+std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
+  wait_note_ = {};
+  std::vector<NewsLine> lines;
+  if (round.attempt > attempt_)
+    lines.push_back(of_job(fmt::format("restart {} of {}: starting {} workers again", round.attempt,
+                                       restarts_max_, round.world_size)));
+  attempt_ = round.attempt;
+  lines.push_back(
+      {NewsLine::Level::kInfo,
+       fmt::format("round {}: ranks {} to {} of {} on this node", round.round, round.first_rank,
+                   round.first_rank + workers_ - 1, round.world_size)});
+  return lines;
+}
+
+NewsLine JobNews::of_job(std::string text) const {
+  return {tells_job_ ? NewsLine::Level::kWarning : NewsLine::Level::kInfo, std::move(text)};
+}
+
+}  // namespace ddprun

@@ -1,0 +1,42 @@
+// JobNews turns what the coordinator says into lines for the user: that the job waits for nodes,
+// that a round starts or stops, and why. Pure: it writes nothing, and decides nothing of the job.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/launch_spec.hpp"
+#include "agent/wait_note.hpp"
+#include "base/clock.hpp"
+#include "rendezvous/wire/messages.hpp"
+
+namespace ddprun {
+
+struct NewsLine {
+  enum class Level { kInfo, kWarning };
+  Level level = Level::kInfo;
+  std::string text;  // without an end
+  bool operator==(const NewsLine&) const = default;
+};
+
+class JobNews {
+ public:
+  /// What every node of the job could tell is a warning where `run.tells_job`, and else no more
+  /// than information: the user is to read it once.
+  JobNews(const LaunchSpec& spec, const RunFacts& run);
+
+  /// The lines that `message`, which came at `now`, is worth; mostly none.
+  std::vector<NewsLine> of(const CoordinatorMessage& message, TimePoint now);
+
+ private:
+  NewsLine of_job(std::string text) const;
+  std::vector<NewsLine> of_start(const StartRound& round);
+
+  int workers_;
+  int restarts_max_;
+  bool tells_job_;
+  int attempt_ = 0;  // of the last round
+  WaitNote wait_note_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,243 @@
+#include "agent/worker_set.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include "agent/error_file.hpp"
+#include "agent/output_plan.hpp"
+#include "agent/process_tree.hpp"
+#include "base/clock.hpp"
+#include "base/report_failure.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// More threads would only wait for each other in the kernel.
+constexpr int kSpawnThreadsMax = 16;
+
+/// A traceback travels to the coordinator in one message, whose size is limited.
+constexpr std::size_t kTracebackBytesMax = 16 * 1024;
+
+}  // namespace
+
+WorkerSet::WorkerSet(const asio::any_io_executor& executor, const LaunchSpec& spec, NodeFacts node,
+                     Consoles consoles, ExitListener exited, OomReader oom)
+    : executor_{executor},
+      spec_{spec},
+      node_{std::move(node)},
+      consoles_{consoles},
+      exited_{std::move(exited)},
+      read_oom_{std::move(oom)},
+      pool_{std::min({spec_.workers, node_.usable_cpus, kSpawnThreadsMax})} {}
+
+void WorkerSet::warm_up() {
+  if (!spec_.warm) return;
+  nursery_ = std::make_unique<Nursery>(executor_, pool_, plan_nursery(spec_, node_));
+  nursery_->begin();
+}
+
+void WorkerSet::start(const StartRound& round) {
+  begin_round(round);
+  std::vector<Command> commands = plan_workers(spec_, round_, node_);
+  std::vector<NewWorker> fresh;
+  std::vector<NewChild> children;
+  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank) {
+    auto worker = open_output(local_rank);
+    if (!worker) {
+      cannot_start(local_rank, worker.error());
+      continue;
+    }
+    children.push_back(
+        {std::move(commands[local_rank]), {worker->out->worker_end(), worker->err->worker_end()}});
+    fresh.push_back(std::move(*worker));
+  }
+  if (nursery_) {
+    co_spawn(executor_, start_warm(std::move(fresh), std::move(children)),
+             report_failure("starting workers"));
+    return;
+  }
+  auto processes = ChildProcess::spawn(executor_, pool_, children);
+  take_on_all(fresh, processes);
+}
+
+void WorkerSet::start_none(const StartRound& round, const Error& error) {
+  begin_round(round);
+  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
+    cannot_start(local_rank, error);
+}
+
+void WorkerSet::begin_round(const StartRound& round) {
+  ++starts_;
+  round_ = round;
+  stopping_ = false;
+  oom_before_ = read_oom_();
+  make_directories();
+  make_heartbeat_board();
+}
+
+/// Logs and error files go there. Where a directory cannot be made, opening a file in it says so.
+void WorkerSet::make_directories() const {
+  const auto directory = round_directory(node_, round_);
+  if (directory.empty()) return;
+  std::error_code not_made;
+  std::filesystem::create_directory(directory, not_made);
+  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
+    std::filesystem::create_directory(directory / std::to_string(local_rank), not_made);
+}
+
+/// Every round gets a fresh one, so that nothing of the last one's workers is in it.
+void WorkerSet::make_heartbeat_board() {
+  heartbeats_.reset();
+  node_.heartbeats.clear();
+  auto board = HeartbeatBoard::create(spec_.workers);
+  if (!board) return spdlog::warn("{}", board.error().message);
+  heartbeats_ = std::move(*board);
+  node_.heartbeats = heartbeats_->path();
+}
+
+Result<WorkerSet::NewWorker> WorkerSet::open_output(int local_rank) const {
+  OutputPlan plan =
+      plan_output(spec_, round_, round_directory(node_, round_), node_.terminals, local_rank);
+  auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out));
+  if (!out) return out.error();
+  auto err = LogPump::open(executor_, consoles_.err, std::move(plan.err));
+  if (!err) return err.error();
+  return NewWorker{local_rank, std::move(*out), std::move(*err)};
+}
+
+/// While the nursery forks, the workers may be told to stop, or the round may be swept away.
+asio::awaitable<void> WorkerSet::start_warm(std::vector<NewWorker> fresh,
+                                            std::vector<NewChild> children) {
+  const int start = starts_;
+  const auto unwanted = [this, start] { return stopping_ || start != starts_; };
+  auto processes = co_await nursery_->spawn(std::move(children), unwanted);
+  if (start != starts_) co_return;
+  take_on_all(fresh, processes);
+  if (!stopping_) co_return;
+  for (const auto& worker : workers_) worker->process.signal_group(SIGKILL);
+}
+
+void WorkerSet::take_on_all(const std::vector<NewWorker>& fresh,
+                            std::vector<Result<ChildProcess>>& processes) {
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    if (processes[i])
+      take_on(fresh[i], std::move(*processes[i]));
+    else
+      cannot_start(fresh[i].local_rank, processes[i].error());
+  }
+}
+
+void WorkerSet::take_on(const NewWorker& worker, ChildProcess process) {
+  worker.out->start();
+  worker.err->start();
+  workers_.push_back(std::make_shared<Worker>(
+      Worker{worker.local_rank, std::move(process), worker.out, worker.err, false}));
+  co_spawn(executor_, watch(workers_.back()), report_failure("watching a worker"));
+}
+
+/// Posted, because it arises while somebody calls start().
+void WorkerSet::cannot_start(int local_rank, const Error& error) {
+  const ExitStatus status{.code = error.kind == Error::Kind::kNotFound ? 127 : 126};
+  asio::post(executor_, [this, local_rank, status, reason = error.message] {
+    WorkerFailure how = end_of(local_rank, 0, status);
+    how.last_lines = {reason};
+    exited_(how);
+  });
+}
+
+/// What the worker wrote last is read before anybody hears of its end.
+asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
+  const ExitStatus status = co_await worker->process.wait();
+  worker->ended = true;
+  worker->out->drain();
+  worker->err->drain();
+  WorkerFailure how = end_of(worker->local_rank, worker->process.pid(), status);
+  if (!status.ok()) how.last_lines = worker->err->last_lines();
+  if (!status.ok() && how.last_lines.empty()) how.last_lines = worker->out->last_lines();
+  exited_(how);
+}
+
+WorkerFailure WorkerSet::end_of(int local_rank, std::int64_t pid, ExitStatus status) const {
+  WorkerFailure how{.host = node_.run.host,
+                    .group_rank = round_.group_rank,
+                    .rank = round_.first_rank + local_rank,
+                    .local_rank = local_rank,
+                    .pid = pid,
+                    .status = status,
+                    .time_unix_ms = unix_time_ms()};
+  if (!status.ok()) add_evidence(how);
+  return how;
+}
+
+/// Adds what the worker wrote down before it failed, and what the kernel did. Only SIGKILL can have
+/// come from the out-of-memory killer.
+void WorkerSet::add_evidence(WorkerFailure& how) const {
+  const auto heartbeat = heartbeats_ ? heartbeats_->read(how.local_rank) : std::nullopt;
+  if (heartbeat) how.last_heartbeat = describe(*heartbeat, sdk::monotonic_ns());
+  if (how.status.signal == SIGKILL) how.evidence = oom_evidence(oom_before_, read_oom_());
+  const auto path = error_file(node_, round_, how.local_rank);
+  auto recorded = path.empty() ? std::nullopt : read_error_file(path);
+  if (!recorded) return;
+  how.error_file = path.string();
+  how.message = std::move(recorded->message);
+  how.traceback = std::move(recorded->traceback);
+  if (how.traceback.size() > kTracebackBytesMax)
+    how.traceback.erase(0, how.traceback.size() - kTracebackBytesMax);
+}
+
+void WorkerSet::signal(int number, bool to_stop) {
+  stopping_ = stopping_ || to_stop;
+  if (nursery_) nursery_->look_again();
+  for (const auto& worker : workers_)
+    if (!worker->ended) worker->process.signal_group(number);
+}
+
+void WorkerSet::ask_for_checkpoint(int signal) {
+  stopping_ = true;
+  for (const auto& worker : workers_)
+    if (!worker->ended) worker->process.signal(signal);
+}
+
+void WorkerSet::resize_terminals() {
+  for (const auto& worker : workers_) {
+    worker->out->resize();
+    worker->err->resize();
+  }
+}
+
+asio::awaitable<void> WorkerSet::sweep() {
+  ++starts_;
+  for (const auto& worker : workers_) worker->process.release();
+  if (const int left =
+          co_await kill_descendants(kKillTimeout, [this] { return lasting_children(); }))
+    spdlog::warn("{} processes of the job could not be killed within {} s", left,
+                 kKillTimeout.count() / 1000);
+  for (const auto& worker : workers_) {
+    worker->out->close();
+    worker->err->close();
+  }
+  workers_.clear();
+}
+
+/// Nothing of the nursery may be left when ddprun ends, either.
+asio::awaitable<void> WorkerSet::end() {
+  if (!nursery_) co_return;
+  nursery_->end();
+  co_await kill_descendants(kKillTimeout, [this] { return lasting_children(); });
+}
+
+/// The children of this process that stay from round to round.
+std::vector<pid_t> WorkerSet::lasting_children() const {
+  std::vector<pid_t> pids{node_.guardian};
+  if (nursery_) pids.push_back(nursery_->pid());
+  return pids;
+}
+
+}  // namespace ddprun

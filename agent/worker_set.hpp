@@ -1,0 +1,127 @@
+// WorkerSet: the workers of this node as processes, with their output, round after round. It starts
+// them, sends them signals, tells how each of them ended, and cleans up what they leave behind.
+//
+// It decides nothing: GroupMachine says when workers start and stop. One thread, that of the event
+// loop, calls it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/child_process.hpp"
+#include "agent/console.hpp"
+#include "agent/group_machine.hpp"
+#include "agent/heartbeat_board.hpp"
+#include "agent/launch_spec.hpp"
+#include "agent/log_pump.hpp"
+#include "agent/nursery.hpp"
+#include "agent/oom.hpp"
+#include "agent/spawn_pool.hpp"
+#include "agent/worker_plan.hpp"
+#include "base/asio.hpp"
+#include "base/failure.hpp"
+#include "base/result.hpp"
+
+namespace ddprun {
+
+/// ddprun's own streams, which workers' output goes to.
+struct Consoles {
+  Console& out;
+  Console& err;
+};
+
+class WorkerSet {
+ public:
+  using ExitListener = std::function<void(const WorkerFailure&)>;
+
+  /// `spec` must outlive the set. `exited` is called with the end of every worker, be it a success
+  /// or not, once all that the worker wrote has been read; never from within a call to the set.
+  /// `oom` reads the counters of the kernel's out-of-memory killer.
+  WorkerSet(
+      const asio::any_io_executor& executor, const LaunchSpec& spec, NodeFacts node,
+      Consoles consoles, ExitListener exited, OomReader oom = [] { return read_oom_counters(); });
+  WorkerSet(const WorkerSet&) = delete;
+
+  /// Begins to load what warm workers are forked from, where the spec wants them.
+  void warm_up();
+
+  /// Starts the workers of `round`, whose store address is known. Nothing of an earlier round may
+  /// be left. A worker that cannot be started is told as one that exited, as a shell does it: with
+  /// code 127 when its program is not there, else with 126.
+  void start(const StartRound& round);
+
+  /// The same for a round that none of its workers can be started for, because of `error`.
+  void start_none(const StartRound& round, const Error& error);
+
+  /// Sends a signal to the process groups of all workers that still run. `to_stop`: they end
+  /// because of it, and those that are only being started do not have to begin.
+  void signal(int number, bool to_stop);
+
+  /// Sends a signal to the workers that still run and not to their children: only a worker knows
+  /// how to write a checkpoint. It ends afterwards.
+  void ask_for_checkpoint(int signal);
+
+  /// ddprun's terminal has changed its size.
+  void resize_terminals();
+
+  /// Kills and reaps all that the workers of the round left behind, and closes their output. What
+  /// even SIGKILL does not end within kKillTimeout is left with a warning.
+  asio::awaitable<void> sweep();
+
+  /// Ends the nursery: no round follows. Nothing of it is alive afterwards.
+  asio::awaitable<void> end();
+
+ private:
+  struct Worker {
+    int local_rank;
+    ChildProcess process;
+    std::shared_ptr<LogPump> out;
+    std::shared_ptr<LogPump> err;
+    bool ended = false;
+  };
+
+  /// One that has its streams and no process yet.
+  struct NewWorker {
+    int local_rank;
+    std::shared_ptr<LogPump> out;
+    std::shared_ptr<LogPump> err;
+  };
+
+  void begin_round(const StartRound& round);
+  void make_directories() const;
+  void make_heartbeat_board();
+  Result<NewWorker> open_output(int local_rank) const;
+  asio::awaitable<void> start_warm(std::vector<NewWorker> fresh, std::vector<NewChild> children);
+  void take_on_all(const std::vector<NewWorker>& fresh,
+                   std::vector<Result<ChildProcess>>& processes);
+  void take_on(const NewWorker& worker, ChildProcess process);
+  void cannot_start(int local_rank, const Error& error);
+  asio::awaitable<void> watch(std::shared_ptr<Worker> worker);
+  WorkerFailure end_of(int local_rank, std::int64_t pid, ExitStatus status) const;
+  void add_evidence(WorkerFailure& how) const;
+  std::vector<pid_t> lasting_children() const;
+
+  asio::any_io_executor executor_;
+  const LaunchSpec& spec_;
+  NodeFacts node_;
+  Consoles consoles_;
+  ExitListener exited_;
+  OomReader read_oom_;
+  SpawnPool pool_;
+  std::unique_ptr<Nursery> nursery_;  // null: workers start the ordinary way
+  StartRound round_;                  // the last one
+  std::vector<std::shared_ptr<Worker>> workers_;
+  std::optional<HeartbeatBoard> heartbeats_;  // of this round's workers
+  OomCounters oom_before_;                    // when the round began
+  bool stopping_ = false;                     // the workers of this round have been told to stop
+  int starts_ = 0;  // starts and sweeps so far: who waits in between sees that others run now
+};
+
+}  // namespace ddprun

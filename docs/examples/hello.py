@@ -1,0 +1,17 @@
+"""All ranks add up what they have. Rank 1 fails in the first attempt."""
+
+import os
+
+import torch
+import torch.distributed as dist
+
+rank = int(os.environ["RANK"])
+attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+if rank == 1 and attempt == 0:
+    raise RuntimeError("no luck today")
+dist.init_process_group("gloo")
+total = torch.tensor([rank + 1])
+dist.all_reduce(total)
+size = dist.get_world_size()
+print(f"attempt {attempt}, rank {rank} of {size}: the sum is {total.item()}")
+dist.destroy_process_group()

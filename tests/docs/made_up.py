@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Stands in for ddprun, srun or mpirun, whichever it is called as, so that a command of the documents can be
+parsed by the real ddprun without its cluster. It notes how that ended."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SLURM = {"SLURM_JOB_ID": "42", "SLURM_JOB_NUM_NODES": "2", "SLURM_STEP_ID": "0", "SLURM_NODEID": "0",
+         "SLURM_STEP_NODELIST": "h[1-2]", "SLURM_GTIDS": "0"}
+OPEN_MPI = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_LOCAL_SIZE": "1",
+            "PMIX_NAMESPACE": "42", "OMPI_MCA_orte_hnp_uri": "42.0;tcp://127.0.0.1:49301"}
+DDPRUN = os.environ["MADE_UP_DDPRUN"]
+
+
+def listen(words):
+    """`ddprun server` and `store` listen: at a free port, and not for long."""
+    words = ["0" if before == "--port" else word for before, word in zip(["", *words], words)]
+    with subprocess.Popen([DDPRUN, *words], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        begins = process.stdout.readline().startswith("listening on ")
+        process.terminate()
+        return 0 if process.wait() == 0 and begins else 1, process.stderr.read()
+
+
+def dry_run(words):
+    at = 1 if words[:1] == ["launch"] else 0
+    words = [*words[:at], "--dry-run", *words[at:]]
+    if words[-1] in ("--help", "--man", "--version"):
+        words.remove("--dry-run")
+    done = subprocess.run([DDPRUN, *words], text=True, capture_output=True)
+    sys.stdout.write(done.stdout)
+    return done.returncode, done.stderr
+
+
+def ddprun(words):
+    if words[:1] in (["server"], ["store"]) and "--help" not in words:
+        code, err = listen(words)
+    elif words[:1] == ["checkpoint"]:
+        done = subprocess.run([DDPRUN, *words], text=True, capture_output=True)
+        code, err = done.returncode, done.stderr
+    else:
+        code, err = dry_run(words)
+    with open(os.environ["MADE_UP_REPORT"], "a") as report:
+        print(json.dumps({"words": words, "code": code, "err": err}), file=report)
+    return code
+
+
+def start_by(scheduler, words):
+    """The command behind the scheduler's own options, with the variables that the scheduler sets."""
+    at = next(i for i, word in enumerate(words) if Path(word).name == "ddprun")
+    os.execvpe(words[at], words[at:], os.environ | scheduler)
+
+
+name, words = Path(sys.argv[0]).name, sys.argv[1:]
+if name == "ddprun":
+    sys.exit(ddprun(words))
+start_by({"srun": SLURM, "mpirun": OPEN_MPI}[name], words)

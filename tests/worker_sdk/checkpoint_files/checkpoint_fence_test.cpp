@@ -1,0 +1,122 @@
+#include "worker_sdk/checkpoint_files/checkpoint_fence.hpp"
+
+#include "tests/worker_sdk/checkpoint_files/checkpoint_fixture.hpp"
+#include "tests/worker_sdk/checkpoint_files/disk_calls.hpp"
+
+namespace ddprun::sdk {
+namespace {
+
+TEST_CASE_METHOD(CheckpointFixture, "a straggler of an older attempt cannot publish over a newer") {
+  auto straggler = publisher({}, attempt(1));
+  publish(straggler, 5);
+  auto current = publisher({}, attempt(2));
+  publish(current, 6);
+  const std::string before = contents(path_of(6) / kManifestFile);
+  CHECK_THROWS_AS(publish(straggler, 6), FencedOffError);
+  CHECK_THROWS_WITH(publish(straggler, 7), contains("attempt 2") && contains("has claimed it") &&
+                                               contains("End this process: that one goes on"));
+  CHECK_THROWS_AS(straggler.remove_unfinished(), FencedOffError);
+  CHECK(contents(path_of(6) / kManifestFile) == before);
+  CHECK(complete() == Steps{6, 5});
+  CHECK(list_unfinished(folder_.path()).empty());
+  publish(current, 7);
+  CHECK(complete() == Steps{7, 6, 5});
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "a straggler that comes late cannot claim the folder either") {
+  publisher({}, attempt(2));
+  CHECK_THROWS_WITH(publisher({}, attempt(1)),
+                    contains("comes too late to claim") && contains("End this process"));
+  publisher({}, attempt(1, "another job"));  // which the newest claim is for
+  publisher({}, attempt(0, "another job's rerun"));
+}
+
+TEST_CASE_METHOD(CheckpointFixture,
+                 "a job that is run again claims what its last run had claimed") {
+  // The claim of a later attempt, made before this process started.
+  std::ofstream{folder_ / ".fence"} << R"({"token":"1-2-3","run_id":"job","generation":3,)"
+                                    << R"("attempt":3,"host":"h","pid":1,"time_unix_ms":1000})";
+  auto to = publisher({}, attempt(0));
+  publish(to, 1);
+  CHECK(complete() == Steps{1});
+}
+
+/// Leaves a claim of another process in `folder`, as a newer attempt does: made after this process
+/// had started.
+void claim_from_elsewhere(const fs::path& folder, int generation, const std::string& run_id) {
+  std::ofstream{folder / ".fence"}
+      << R"({"token":"1-2-3","run_id":")" << run_id << R"(","generation":)" << generation
+      << R"(,"attempt":)" << generation << R"(,"host":"h","pid":1,"time_unix_ms":9000000000000})";
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "of two claims of one generation the newer one counts") {
+  claim_from_elsewhere(folder_.path(), 1, "job");
+  auto to = publisher({}, attempt(1));
+  publish(to, 1);
+  claim_from_elsewhere(folder_.path(), 1, "job");
+  CHECK_THROWS_AS(publish(to, 2), FencedOffError);
+  CHECK(complete() == Steps{1});
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "a later generation cannot be claimed over, but another run") {
+  claim_from_elsewhere(folder_.path(), 2, "job");
+  CHECK_THROWS_AS(publisher({}, attempt(1)), FencedOffError);
+  claim_from_elsewhere(folder_.path(), 2, "another job");
+  auto to = publisher({}, attempt(1));
+  publish(to, 1);
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "a claim outlives a power failure, and is written once") {
+  const DiskCalls calls{folder_.path()};
+  const std::string token = CheckpointFence::claim(folder_.path(), attempt(0)).token();
+  CHECK(calls.all() ==
+        std::vector<std::string>{"fsync ..fence.tmp", "rename ..fence.tmp -> .fence", "fsync ."});
+  CHECK(CheckpointFence::claim(folder_.path(), attempt(0)).token() == token);
+  CHECK(calls.count("fsync") == 2);
+  CHECK(CheckpointFence::claim(folder_.path(), attempt(1)).token() != token);
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "who enters keeps all others out, and lets them in again") {
+  const auto fence =
+      CheckpointFence::claim(folder_.path(), attempt(0), std::chrono::milliseconds{1});
+  {
+    const auto entered = fence.enter();
+    CHECK_THROWS_WITH(fence.enter(), contains("another process has held the lock"));
+  }
+  CHECK_NOTHROW(fence.enter());
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "rounds order claims where ddprun tells them") {
+  WorkerEnv env = attempt(0);
+  env.round = 2;
+  auto straggler = publisher({}, env);
+  env.round = 3;  // a node was lost, which is no new attempt
+  auto current = publisher({}, env);
+  CHECK_THROWS_AS(publish(straggler, 1), FencedOffError);
+  publish(current, 1);
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "whose claim somebody has removed is told to start again") {
+  auto to = publisher();
+  fs::remove(folder_ / ".fence");
+  CHECK_THROWS_WITH(publish(to, 1),
+                    contains("'.fence' there, has been removed. Start the job again"));
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "a claim that makes no sense is replaced") {
+  std::ofstream{folder_ / ".fence"} << "not JSON";
+  auto to = publisher();
+  publish(to, 1);
+  CHECK(complete() == Steps{1});
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "a lock that somebody keeps is an error after the patience") {
+  const auto fence = CheckpointFence::claim(folder_.path(), attempt(0));
+  const auto held = fence.enter();
+  CHECK_THROWS_WITH(
+      CheckpointFence::claim(folder_.path(), attempt(0), std::chrono::milliseconds{1}),
+      contains(".fence.lock") && contains("end it"));
+}
+
+}  // namespace
+}  // namespace ddprun::sdk

@@ -1,0 +1,141 @@
+// What runs on a GPU where there is one, else on the CPU: the same cases, so that scripts/gpu-check
+// runs there what is tested everywhere.
+
+#include "ddprun/distributed_data_parallel.hpp"
+#include "ddprun/mixed_precision.hpp"
+#include "ddprun/objects.hpp"
+#include "ddprun/optimizer_state.hpp"
+#include "ddprun/pipeline.hpp"
+#include "ddprun/zero_redundancy_optimizer.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun::sdk {
+namespace {
+
+using torch::nn::SequentialImpl;
+
+/// NCCL and this worker's GPU, or Gloo and the CPU.
+const ProcessGroup& group() {
+  static const ProcessGroup all = init_process_group();
+  return all;
+}
+
+std::shared_ptr<SequentialImpl> make_network() {
+  torch::manual_seed(5);
+  auto network = std::make_shared<SequentialImpl>(torch::nn::Linear(6, 5), torch::nn::Tanh(),
+                                                  torch::nn::Linear(5, 4));
+  network->to(group().device());
+  return network;
+}
+
+torch::Tensor batch_of_step(int step) {
+  torch::manual_seed(step);
+  return torch::randn({4 * group().size(), 6}).to(group().device());
+}
+
+torch::Tensor my_part(const torch::Tensor& batch) {
+  return batch.chunk(group().size())[group().rank()];
+}
+
+void check_close(const torch::Tensor& a, const torch::Tensor& b) {
+  CHECK(torch::allclose(a, b, 1e-4, 1e-5));
+}
+
+TEST_CASE("collectives on the device") {
+  torch::Tensor sum = torch::full({3}, group().rank() + 1.0, group().device());
+  group().all_reduce(sum);
+  check_close(sum, torch::full({3}, group().size() * (group().size() + 1) / 2.0, sum.device()));
+  const auto all = group().all_gather(torch::full({2}, group().rank() + 1.0, group().device()));
+  CHECK(all.back()[0].item<int>() == group().size());
+  nlohmann::json name = group().rank() == 0 ? "from rank 0" : "";
+  broadcast_object(group(), name);
+  CHECK(name == "from rank 0");
+  group().barrier();
+}
+
+TEST_CASE("DDP and no_sync on the device give the gradients of the whole batch") {
+  auto network = make_network();
+  DistributedDataParallel<SequentialImpl> ddp{network, group()};
+  auto alone = make_network();
+  for (int step = 0; step < 3; ++step) {
+    ddp.zero_grad();
+    alone->zero_grad();
+    {
+      const auto guard = ddp.no_sync();
+      ddp.forward(my_part(batch_of_step(step))).pow(2).mean().backward();
+    }
+    ddp.forward(my_part(batch_of_step(step + 10))).pow(2).mean().backward();
+    alone->forward(batch_of_step(step)).pow(2).mean().backward();
+    alone->forward(batch_of_step(step + 10)).pow(2).mean().backward();
+    const auto expected = alone->parameters();
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      check_close(network->parameters()[i].grad(), expected[i].grad());
+  }
+}
+
+TEST_CASE("float16 with a scaler on the device: finite steps are made, others left out") {
+  auto network = make_network();
+  DistributedDataParallel<SequentialImpl> ddp{network, group()};
+  torch::optim::SGD optimizer{network->parameters(), 0.1};
+  GradScaler scaler{{.init_scale = 1024}};
+  const auto step = [&](double factor) {
+    ddp.zero_grad();
+    torch::Tensor loss;
+    {
+      const Autocast half{group().device().type(), torch::kFloat16};
+      const auto output = ddp.forward(my_part(batch_of_step(1)));
+      CHECK(output.scalar_type() == torch::kFloat16);
+      loss = output.to(torch::kFloat32).pow(2).mean();
+    }
+    scaler.scale(loss * factor).backward();
+    const bool stepped = scaler.step(optimizer);
+    scaler.update();
+    return stepped;
+  };
+  CHECK(step(1));
+  const torch::Tensor before = network->parameters()[0].detach().clone();
+  CHECK_FALSE(step(std::numeric_limits<double>::infinity()));
+  CHECK(torch::equal(network->parameters()[0], before));
+  CHECK(scaler.get_scale() == 512);
+}
+
+TEST_CASE("the sharded optimizer on the device leaves what the whole one leaves") {
+  auto network = make_network();
+  auto expected = make_network();
+  torch::optim::Adam adam{network->parameters(), 0.05};
+  torch::optim::Adam whole{expected->parameters(), 0.05};
+  ZeroRedundancyOptimizer optimizer{adam, group()};
+  for (int step = 0; step < 3; ++step) {
+    for (auto* one : {network.get(), expected.get()}) {
+      one->zero_grad();
+      one->forward(batch_of_step(step)).pow(2).mean().backward();
+    }
+    optimizer.step();
+    whole.step();
+  }
+  for (std::size_t i = 0; i < 4; ++i)
+    check_close(network->parameters()[i], expected->parameters()[i]);
+  optimizer.consolidate();
+  if (group().rank() == 0) CHECK(optimizer_state(adam).size() == optimizer_state(whole).size());
+}
+
+TEST_CASE("a pipeline of as many stages as ranks on the device has the whole network's loss") {
+  std::vector<torch::nn::Linear> stages;
+  for (int i = 0; i < group().size(); ++i) {
+    torch::manual_seed(20 + i);
+    stages.emplace_back(torch::nn::Linear{6, 6});
+    stages.back()->to(group().device());
+  }
+  Pipeline pipeline{*stages[group().rank()], group(), {.micro_batches = 2}};
+  const torch::Tensor input = batch_of_step(1), target = torch::ones_like(input);
+  const auto mean_square = [](const torch::Tensor& output, const torch::Tensor& wanted) {
+    return torch::mse_loss(output, wanted);
+  };
+  const torch::Tensor loss = pipeline.step(input, target, mean_square);
+  torch::Tensor output = input;
+  for (auto& one : stages) output = one(output);
+  if (pipeline.is_last()) check_close(loss, torch::mse_loss(output, target));
+}
+
+}  // namespace
+}  // namespace ddprun::sdk

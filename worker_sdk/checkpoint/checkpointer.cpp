@@ -1,0 +1,122 @@
+#include "ddprun/checkpointer.hpp"
+
+#include <chrono>
+#include <iostream>
+#include <stdexcept>
+#include <utility>
+
+#include "ddprun/module_state.hpp"
+#include "ddprun/optimizer_state.hpp"
+#include "worker_sdk/checkpoint/checkpoint_writer.hpp"
+#include "worker_sdk/checkpoint/rng_state.hpp"
+
+namespace ddprun::sdk {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kNone = -1;
+/// Room for what staging_bytes() cannot foresee: step counts and the states of generators.
+constexpr std::size_t kStagingSlackBytes = 4 * 1024 * 1024;
+
+std::int64_t unix_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+CheckpointManifest make_manifest(const Progress& progress, const WorkerEnv& env) {
+  return {.step = progress.step,
+          .epoch = progress.epoch,
+          .world_size = env.world_size,
+          .run_id = env.run_id,
+          .attempt = env.restart_count,
+          .created_unix_ms = unix_ms(),
+          .sampler = progress.sampler,
+          .metadata = progress.metadata,
+          .files = {}};
+}
+
+/// Returns how much memory a save will need when every parameter has been updated once.
+std::size_t staging_bytes(const torch::nn::Module& module,
+                          const torch::optim::Optimizer& optimizer) {
+  std::size_t bytes = expected_state_bytes(optimizer) + kStagingSlackBytes;
+  for (const auto& [name, tensor] : state_dict(module)) bytes += tensor.nbytes();
+  return bytes;
+}
+
+}  // namespace
+
+Checkpointer::Checkpointer(fs::path folder, const ProcessGroup& group,
+                           const CheckpointerOptions& options)
+    : folder_{std::move(folder)}, group_{group} {
+  fs::create_directories(folder_);
+  if (group_.rank() == 0)
+    writer_ = std::make_unique<CheckpointWriter>(folder_, group_.env(), options);
+}
+
+Checkpointer::~Checkpointer() {
+  try {
+    wait();
+  } catch (const std::exception& e) {
+    std::cerr << "warning: the last checkpoint was not saved: " << e.what() << std::endl;
+  }
+}
+
+void Checkpointer::save(const torch::nn::Module& module, const torch::optim::Optimizer& optimizer,
+                        const Progress& progress) {
+  SafeTensors of_optimizer;
+  if (group_.rank() == 0)
+    of_optimizer = {optimizer_state(optimizer), {{kParamGroups, optimizer_options(optimizer)}}};
+  save(state_dict(module), of_optimizer, progress);
+}
+
+void Checkpointer::save(const std::map<std::string, torch::Tensor>& model,
+                        const SafeTensors& optimizer, const Progress& progress) {
+  wait();  // first, so that an error of the save before shows before this one begins
+  const auto generators = gather_rng_states(group_);
+  if (!writer_) return;
+  CheckpointSnapshot snapshot;
+  snapshot.add(kModelFile, {model, {{"format", "pt"}}});
+  snapshot.add(kOptimizerFile, optimizer);
+  snapshot.add(kRngFile, {generators, {}});
+  writer_->write(make_manifest(progress, group_.env()), std::move(snapshot));
+}
+
+void Checkpointer::wait() {
+  if (writer_) writer_->wait();
+}
+
+std::optional<Progress> Checkpointer::load_latest(torch::nn::Module& module,
+                                                  torch::optim::Optimizer& optimizer) {
+  wait();
+  const std::int64_t chosen = writer_ ? writer_->newest_complete().value_or(kNone) : kNone;
+  torch::Tensor step = torch::full({1}, chosen, torch::kInt64).to(group_.device());
+  group_.broadcast(step);
+  std::optional<Progress> progress;
+  if (step.item<std::int64_t>() != kNone)
+    progress = load(step.item<std::int64_t>(), module, optimizer);
+  if (writer_) writer_->prepare(staging_bytes(module, optimizer), group_.device().is_cuda());
+  return progress;
+}
+
+Progress Checkpointer::load(std::int64_t step, torch::nn::Module& module,
+                            torch::optim::Optimizer& optimizer) {
+  const fs::path path = path_of(step);
+  const auto entry = inspect_checkpoint(path);
+  if (entry.state != CheckpointState::kComplete)
+    throw std::runtime_error{"rank 0 has chosen the checkpoint '" + path.string() +
+                             "', which is not complete here: " + entry.reason +
+                             "; do all nodes see the same folder?"};
+  load_state_dict(module, load_safetensors(path / kModelFile).tensors);
+  const SafeTensors saved = load_safetensors(path / kOptimizerFile);
+  restore_optimizer_state(optimizer, saved.tensors);
+  if (const auto options = saved.metadata.find(kParamGroups); options != saved.metadata.end())
+    restore_optimizer_options(optimizer, options->second);
+  restore_rng_state(group_, load_safetensors(path / kRngFile).tensors);
+  return {step, entry.manifest->epoch, entry.manifest->sampler, entry.manifest->metadata};
+}
+
+fs::path Checkpointer::path_of(std::int64_t step) const { return folder_ / checkpoint_name(step); }
+
+}  // namespace ddprun::sdk

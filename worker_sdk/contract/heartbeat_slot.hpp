@@ -1,0 +1,64 @@
+// HeartbeatSlot: a piece of memory that a worker and its agent share, in which the worker says how
+// far it is. No LibTorch.
+//
+// The agent keeps a file in memory (memfd_create(2)) with a slot for each of its workers and hands
+// every worker its name in DDPRUN_HEARTBEAT: "/proc/AGENT/fd/FD:SLOT". What a worker has said last
+// stays there when it is killed.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace ddprun::sdk {
+
+/// What one heartbeat tells.
+struct HeartbeatReading {
+  std::int64_t step = 0;          // that is done
+  double loss = 0;                // NaN when the worker has not told it
+  double samples_per_second = 0;  // of this worker
+  std::int64_t time_ns = 0;       // when it was told, on CLOCK_MONOTONIC
+  bool operator==(const HeartbeatReading&) const = default;
+};
+
+/// Has one writer and any number of readers, none of whom ever waits. Two entries take turns, so a
+/// writer that dies while it writes leaves the reading before. A reader that was overtaken copies
+/// again, as with a seqlock (https://www.hpl.hp.com/techreports/2012/HPL-2012-68.pdf).
+class alignas(128) HeartbeatSlot {
+ public:
+  /// Makes `reading` the one that readers see.
+  void write(const HeartbeatReading& reading);
+
+  /// Returns the last reading; nullopt when nothing was written yet, or when the writer overtakes
+  /// every attempt to copy.
+  std::optional<HeartbeatReading> read() const;
+
+ private:
+  struct Entry {
+    std::atomic<std::int64_t> step;
+    std::atomic<double> loss;
+    std::atomic<double> samples_per_second;
+    std::atomic<std::int64_t> time_ns;
+  };
+  std::atomic<std::uint64_t> count_;  // how many were written; the last is in entries_[count_ % 2]
+  std::array<Entry, 2> entries_;
+};
+
+/// Where a worker's slot is: the value of DDPRUN_HEARTBEAT.
+struct HeartbeatAddress {
+  std::string path;      // of the file in memory
+  std::size_t slot = 0;  // the number of the slot in it
+};
+
+/// Returns "PATH:SLOT".
+std::string to_string(const HeartbeatAddress& address);
+
+/// Reads "PATH:SLOT"; nullopt for any other text.
+std::optional<HeartbeatAddress> parse_heartbeat_address(const std::string& text);
+
+/// Returns the nanoseconds of CLOCK_MONOTONIC, which is the same for all processes of a machine.
+std::int64_t monotonic_ns();
+
+}  // namespace ddprun::sdk

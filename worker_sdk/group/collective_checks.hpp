@@ -1,0 +1,46 @@
+// CollectiveChecks: finds what is wrong with a collective's arguments on this rank alone, before
+// anything is sent.
+#pragma once
+
+#include "ddprun/process_group.hpp"
+
+namespace ddprun::sdk {
+
+/// Checks the arguments of one operation. Errors of all functions: std::invalid_argument, as
+/// Operation::refuse() words it.
+class CollectiveChecks {
+ public:
+  CollectiveChecks(const Operation& operation, torch::Device device)
+      : operation_{operation}, device_{device} {}
+
+  /// `tensor` is on the group's device, dense and contiguous. `name` is the argument's name.
+  void tensor(const torch::Tensor& tensor, const std::string& name) const;
+  /// `rank` is a rank of the group.
+  void rank(int rank, const std::string& name) const;
+  /// `peer` is a rank of the group, and not this one.
+  void peer(int peer) const;
+  /// There is one tensor for each rank, with the dtype and shape of `like`.
+  void one_per_rank(const Tensors& tensors, const torch::Tensor& like,
+                    const std::string& name) const;
+  /// Both have the same dtype.
+  void same_dtype(const torch::Tensor& a, const torch::Tensor& b) const;
+  /// `whole` has the shape of all ranks' `part`, one after the other.
+  void is_whole_of(const torch::Tensor& whole, const std::string& whole_name,
+                   const torch::Tensor& part, const std::string& part_name) const;
+  /// `splits` cuts the rows of `tensor` into one part for each rank. If it is empty, equal parts
+  /// must be possible.
+  void splits(const torch::Tensor& tensor, const std::vector<std::int64_t>& splits,
+              const std::string& name) const;
+  /// The backend can do `op` with the tensor's dtype.
+  void reduction(const torch::Tensor& tensor, const ReduceOp& op, bool nccl) const;
+
+ private:
+  const Operation& operation_;
+  torch::Device device_;
+};
+
+/// Returns `tensor` as one row. Gloo takes a whole only in the shape that is cut in its first
+/// dimension; NCCL does not look at the shape, so a row suits both.
+inline torch::Tensor in_one_row(const torch::Tensor& tensor) { return tensor.detach().view({-1}); }
+
+}  // namespace ddprun::sdk

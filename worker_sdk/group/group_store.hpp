@@ -1,0 +1,37 @@
+// The key-value store through which the workers of a job meet.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <vector>
+
+#include "worker_sdk/group/init_method.hpp"
+
+namespace ddprun::sdk {
+
+using StorePtr = c10::intrusive_ptr<c10d::Store>;
+
+/// Returns the store of all workers, as a part that has no keys yet. All workers must call it
+/// equally often, because each call gets another part. The connection stays open until the process
+/// ends, so that one group can follow another and nobody finds a store that is just about to close.
+/// Errors: std::runtime_error when the store cannot be reached within `timeout`.
+StorePtr open_store(const InitMethod& method, const WorkerEnv& env,
+                    std::chrono::milliseconds timeout);
+
+/// Closes the connection after a meeting has failed: the next one begins in a new store.
+void forget_store(const InitMethod& method, const WorkerEnv& env);
+
+/// Returns `store` with `name` and a slash before all keys. Python's torch.distributed names them
+/// so, and its workers must find ours.
+StorePtr with_prefix(const std::string& name, const StorePtr& store);
+
+/// Waits until all `size` ranks have called it with the same `key`. Returns the ranks that have not
+/// come within `timeout`, none of them if all is well. Errors: c10::Error when the store is gone.
+std::vector<int> await_all(c10d::Store& store, const std::string& key, int rank, int size,
+                           std::chrono::milliseconds timeout);
+
+/// Returns a text such as "rank 3", "ranks 1, 3 and 4" or "ranks 1 to 63".
+std::string list_ranks(const std::vector<int>& ranks);
+
+}  // namespace ddprun::sdk

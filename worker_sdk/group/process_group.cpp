@@ -1,0 +1,119 @@
+#include "ddprun/process_group.hpp"
+
+#include <c10/cuda/CUDAFunctions.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "worker_sdk/group/group_store.hpp"
+#include "worker_sdk/group/process_group_state.hpp"
+
+namespace ddprun::sdk {
+
+namespace {
+
+torch::Device choose_device(const std::string& backend, const WorkerEnv& env) {
+  if (backend == "mpi")
+    throw std::invalid_argument{
+        "backend 'mpi': this LibTorch has no ProcessGroupMPI; the PyTorch wheel is built without "
+        "MPI (USE_MPI=0). Use gloo or nccl; they also work under mpirun"};
+  if (backend != "" && backend != "nccl" && backend != "gloo")
+    throw std::invalid_argument{"backend '" + backend + "': expected nccl, gloo, or nothing"};
+  const int gpus = static_cast<int>(torch::cuda::device_count());
+  if (backend == "gloo" || (backend.empty() && gpus == 0)) return torch::kCPU;
+  if (env.local_rank >= gpus)
+    throw std::invalid_argument{"backend nccl needs a GPU for every worker: local rank " +
+                                std::to_string(env.local_rank) + " sees " + std::to_string(gpus) +
+                                "; start fewer workers on this node, or use gloo"};
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(env.local_rank)};
+}
+
+}  // namespace
+
+int ProcessGroup::rank() const { return state_->rank; }
+int ProcessGroup::size() const { return static_cast<int>(state_->global_ranks.size()); }
+const std::string& ProcessGroup::name() const { return state_->name; }
+const std::vector<int>& ProcessGroup::global_ranks() const { return state_->global_ranks; }
+const WorkerEnv& ProcessGroup::env() const { return state_->env; }
+torch::Device ProcessGroup::device() const { return state_->device; }
+std::string ProcessGroup::backend() const { return state_->group->getBackendName(); }
+ProcessGroup::Milliseconds ProcessGroup::timeout() const { return state_->timeout; }
+const c10::intrusive_ptr<c10d::ProcessGroup>& ProcessGroup::c10d_group() const {
+  return state_->group;
+}
+StorePtr ProcessGroup::store() const { return with_prefix("program", state_->store); }
+
+Operation ProcessGroup::operation(std::string name, Tensors tensors) const {
+  return {std::move(name), state_->name, rank(), size(), std::move(tensors)};
+}
+
+std::optional<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& ranks,
+                                                    const SubgroupOptions& options) const {
+  std::vector<int> members = ranks;
+  std::ranges::sort(members);
+  const Operation call = operation("new_group", {});
+  if (members.empty()) call.refuse("no ranks are given");
+  if (members.front() < 0 || members.back() >= size())
+    call.refuse("rank " + std::to_string(members.front() < 0 ? members.front() : members.back()) +
+                " is not one of 0 to " + std::to_string(size() - 1));
+  if (const auto twice = std::ranges::adjacent_find(members); twice != members.end())
+    call.refuse("rank " + std::to_string(*twice) + " is given twice");
+
+  const std::string number = std::to_string(++state_->subgroups);
+  const auto own = std::ranges::find(members, rank());
+  if (own == members.end()) return std::nullopt;
+  auto state = std::make_shared<State>();
+  state->env = env();
+  state->device = device();
+  state->path = state_->path == "0" ? number : state_->path + "/" + number;
+  state->name = options.name.empty() ? state->path : options.name;
+  state->rank = static_cast<int>(own - members.begin());
+  for (const int member : members) state->global_ranks.push_back(global_ranks()[member]);
+  state->timeout = options.timeout.value_or(timeout());
+  state->store = with_prefix(number, state_->store);
+  state->connect("new_group");
+  return ProcessGroup{std::move(state)};
+}
+
+ProcessGroup init_process_group(const ProcessGroupOptions& options, const InitMethod& method,
+                                const WorkerEnv& env) {
+  auto state = std::make_shared<ProcessGroup::State>();
+  state->env = env;
+  state->device = choose_device(options.backend, env);
+  if (state->device.is_cuda()) c10::cuda::set_device(state->device.index());
+  state->name = "default";
+  state->path = "0";
+  state->rank = env.rank;
+  state->global_ranks.resize(env.world_size);
+  std::iota(state->global_ranks.begin(), state->global_ranks.end(), 0);
+  state->timeout = options.timeout;
+  try {
+    state->store = with_prefix("0", open_store(method, env, options.timeout));
+    state->connect("init_process_group");
+  } catch (...) {
+    forget_store(method, env);
+    throw;
+  }
+  return ProcessGroup{std::move(state)};
+}
+
+ProcessGroup init_process_group(const ProcessGroupOptions& options) {
+  InitMethod method = parse_init_method(options.init_method);
+  if (options.rank) method.rank = options.rank;
+  if (options.world_size) method.world_size = options.world_size;
+  return init_process_group(options, method, place_of_worker(method, environment_lookup));
+}
+
+ProcessGroup init_process_group(const ProcessGroupOptions& options, const WorkerEnv& env) {
+  const InitMethod method = parse_init_method(options.init_method);
+  if (method.kind == InitMethod::Kind::kTcp || method.rank || method.world_size || options.rank ||
+      options.world_size)
+    throw std::invalid_argument{
+        "init_process_group: the worker's place is given twice, by the options and by the "
+        "WorkerEnv; leave out one of them"};
+  return init_process_group(options, method, env);
+}
+
+}  // namespace ddprun::sdk

@@ -1,0 +1,34 @@
+// ProcessGroup::State: what all handles of one group share.
+#pragma once
+
+#include <atomic>
+
+#include "ddprun/process_group.hpp"
+
+namespace ddprun::sdk {
+
+struct ProcessGroup::State {
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State();
+
+  /// Connects with the other members through `store`, sets `group`, and returns when all ranks are
+  /// there. `operation` is the function that the program has called. Errors: CommunicationError,
+  /// naming the missing ranks.
+  void connect(const std::string& operation);
+
+  WorkerEnv env;
+  torch::Device device = torch::kCPU;
+  std::string name;
+  std::string path;  // as Python names groups: "0" is the first one, "1", "2"... its sub-groups
+  int rank = 0;
+  std::vector<int> global_ranks;
+  Milliseconds timeout{};
+  c10::intrusive_ptr<c10d::Store> store;
+  c10::intrusive_ptr<c10d::ProcessGroup> group;
+  mutable std::atomic<int> subgroups{0};
+  mutable std::atomic<int> monitored_barriers{0};
+};
+
+}  // namespace ddprun::sdk

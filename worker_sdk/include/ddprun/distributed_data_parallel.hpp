@@ -1,0 +1,182 @@
+// DistributedDataParallel: a module whose gradients are averaged over all workers while the
+// backward pass still runs.
+//
+// The algorithm is that of torch.nn.parallel.DistributedDataParallel, and so is the code that
+// reduces (c10d::Reducer): https://docs.pytorch.org/docs/stable/notes/ddp.html. Options have the
+// names and meanings of
+// https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+#pragma once
+
+#include <torch/torch.h>
+
+#include <ddprun/output_tensors.hpp>
+#include <ddprun/process_group.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace c10d {
+class Reducer;
+}
+
+namespace ddprun::sdk {
+
+/// How gradients are reduced.
+struct DdpOptions {
+  /// Gradients are reduced in buckets of this many MiB; the first one has 1 MiB at most, so that
+  /// communication begins early. Errors: std::invalid_argument where it is not above 0.
+  double bucket_cap_mb = 25;
+  /// Set it when some parameters get no gradient in some steps: every forward() then searches the
+  /// graph for them. A parameter that no rank used keeps the gradient that it had.
+  bool find_unused_parameters = false;
+  /// Copies rank 0's buffers (running means, for one) to all ranks before every forward().
+  bool broadcast_buffers = true;
+  /// Set it when every step uses the same parameters equally often. Unused ones are then looked for
+  /// in the first step alone, and a parameter may be used several times in a checkpointed graph.
+  bool static_graph = false;
+};
+
+/// What join() does while some ranks have run out of inputs.
+struct JoinOptions {
+  /// True: gradients are divided by the number of all ranks, so that every sample weighs the same,
+  /// however many ranks still have some. False: by the number of ranks that still have inputs.
+  bool divide_by_initial_world_size = true;
+  /// True: nobody goes on when one rank has run out; all throw std::runtime_error in their next
+  /// step.
+  bool throw_on_early_termination = false;
+};
+
+/// The part of DistributedDataParallel that does not depend on the module's type. Programs use that
+/// class, which documents what these functions do.
+class DdpCore {
+ public:
+  DdpCore(torch::nn::Module& module, const ProcessGroup& group, const DdpOptions& options);
+  ~DdpCore();
+  DdpCore(const DdpCore&) = delete;
+  DdpCore& operator=(const DdpCore&) = delete;
+
+  /// Gets ready for the gradients of a forward pass that is about to begin.
+  void before_forward();
+  /// Takes note of what the forward pass returned. It may put other tensors with the same values in
+  /// the places of `outputs`.
+  void after_forward(const TensorRefs& outputs);
+  void reduce_in_next_backward();
+  void zero_grad();
+  void join(const std::function<void()>& train, const JoinOptions& options);
+
+  void set_sync_gradients(bool sync) { sync_gradients_ = sync; }
+  bool sync_gradients() const { return sync_gradients_; }
+
+ private:
+  struct Sink;
+  struct FirstStep;
+
+  std::shared_ptr<c10d::Reducer> make_reducer(const torch::nn::Module& module) const;
+  void broadcast_from(int root, std::vector<torch::Tensor> tensors) const;
+  bool broadcasts_buffers() const;
+
+  void announce_forward();
+  void announce_backward() const;
+  void shadow_step();
+  void share_final_model(bool has_shadowed) const;
+  double sum_over_ranks(double value) const;
+  int greatest_rank(bool candidate) const;
+
+  ProcessGroup group_;
+  DdpOptions options_;
+  std::vector<torch::Tensor> parameters_;  // of the module, those that need gradients
+  std::vector<torch::Tensor> buffers_;
+  std::shared_ptr<c10d::Reducer> reducer_;
+  c10::intrusive_ptr<FirstStep> first_step_;
+  bool sync_gradients_ = true;
+  std::optional<JoinOptions> join_;  // set while join() trains
+  bool sync_buffers_ = true;         // false after a forward() whose gradients were not reduced
+};
+
+/// While it lives, backward() of what forward() returned adds to the gradients of this rank alone.
+/// It must not outlive its DistributedDataParallel.
+class [[nodiscard]] NoSync {
+ public:
+  explicit NoSync(DdpCore& core) : core_{core}, before_{core.sync_gradients()} {
+    core_.set_sync_gradients(false);
+  }
+  ~NoSync() { core_.set_sync_gradients(before_); }
+  NoSync(const NoSync&) = delete;
+  NoSync& operator=(const NoSync&) = delete;
+
+ private:
+  DdpCore& core_;
+  bool before_;
+};
+
+/// Wraps `module`, which is on group.device() already (or on several devices of this worker: model
+/// parallelism) and has the same parameters, in the same order, on all ranks. Construction compares
+/// the ranks' parameters and copies rank 0's parameters and buffers to everybody. All ranks
+/// construct their instances in the same order, and call forward and backward equally often.
+/// Parameters may have every floating dtype. Sparse gradients (of a torch::nn::Embedding with
+/// sparse(true)) are reduced as sparse ones.
+///
+/// Errors: std::invalid_argument, on all ranks alike, when their parameters differ in number, name,
+/// shape, dtype or strides (what() names the first such parameter and the ranks), and when there
+/// is none that needs a gradient. c10::Error from forward() when some parameter got no gradient in
+/// the step before and find_unused_parameters is not set.
+template <typename Module>
+class DistributedDataParallel {
+ public:
+  DistributedDataParallel(std::shared_ptr<Module> module, const ProcessGroup& group,
+                          const DdpOptions& options = {})
+      : module_{std::move(module)}, core_{*module_, group, options} {}
+
+  /// Calls the module's forward(), which returns a tensor, or a tuple, pair, vector or array of
+  /// such, and returns what that returned. The backward() that follows leaves in every parameter's
+  /// grad() the mean over all ranks. Buffers are broadcast under torch::NoGradGuard too, as in
+  /// Python's DDP, so a rank that evaluates alone calls module().forward().
+  template <typename... Inputs>
+  auto forward(Inputs&&... inputs) {
+    core_.before_forward();
+    auto output = module_->forward(std::forward<Inputs>(inputs)...);
+    core_.after_forward(output_tensors(output));
+    return output;
+  }
+
+  /// Accumulates gradients without reducing them: `{ const auto guard = ddp.no_sync(); forward and
+  /// backward... }`. The last forward() and backward(), outside, reduce the sum. forward() must be
+  /// inside, too. It is DistributedDataParallel.no_sync in the page above.
+  NoSync no_sync() { return NoSync{core_}; }
+
+  /// Serves schedules with several forward passes before the backward passes (Pipeline): they call
+  /// forward() inside no_sync() always, and this before the last backward(), which then reduces the
+  /// sum. Errors: std::logic_error with find_unused_parameters or static_graph, and within join().
+  void reduce_in_next_backward() { core_.reduce_in_next_backward(); }
+
+  /// Calls `train`, in which the ranks may take different numbers of steps: a rank whose `train`
+  /// has returned takes part in the others' reductions, with zeros, until all have returned. Then
+  /// all get the model of the rank that took most steps; of several, that of the one with the
+  /// highest number. All ranks call it, and do nothing else together meanwhile: each loads its own
+  /// data, and nobody saves a checkpoint in there. Buffers are those of the highest rank that still
+  /// trains. It is DistributedDataParallel.join in the page above. Errors: std::logic_error with
+  /// static_graph, within another join(), and for a forward() under torch::NoGradGuard in `train`:
+  /// evaluate with module().forward(). What `train` throws comes out, and then the others wait in
+  /// vain.
+  template <typename Train>
+  void join(Train&& train, const JoinOptions& options = {}) {
+    core_.join(std::function<void()>{std::ref(train)}, options);
+  }
+
+  /// Sets all gradients to undefined. Call it in place of Optimizer::zero_grad(), which cannot
+  /// work: gradients are views of the buckets that are reduced, and the optimizer cannot detach a
+  /// view.
+  void zero_grad() { core_.zero_grad(); }
+
+  /// The module that was given, for evaluation, checkpoints and its optimizer.
+  Module& module() { return *module_; }
+  const Module& module() const { return *module_; }
+
+ private:
+  std::shared_ptr<Module> module_;
+  DdpCore core_;
+};
+
+}  // namespace ddprun::sdk

@@ -1,0 +1,37 @@
+// Tensors in files of the safetensors format (https://github.com/huggingface/safetensors), which
+// Python reads with safetensors.torch.load_file.
+//
+// The file: 8 bytes, the header's length in little-endian; the header, JSON, from names to dtype,
+// shape and place; the tensors' bytes, one after the other.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace ddprun::sdk {
+
+/// What is in a file.
+struct SafeTensors {
+  std::map<std::string, torch::Tensor> tensors;
+  std::map<std::string, std::string> metadata;  // what the header has under "__metadata__"
+};
+
+/// Returns the first bytes of the file: the header's length and the header. After them come the
+/// tensors' bytes in the map's order, each contiguous. Errors: std::invalid_argument for a dtype
+/// that the format lacks.
+std::string safetensors_header(const SafeTensors& contents);
+
+/// Writes a file that is there completely or not at all, also after a power failure. The tensors
+/// may be on any device and have any strides; their dtypes are float64, float32, float16, bfloat16,
+/// int64, int32, int16, int8, uint8 and bool. Errors: std::invalid_argument for another dtype;
+/// std::runtime_error when the file cannot be written.
+void save_safetensors(const std::filesystem::path& path, const SafeTensors& contents);
+
+/// Reads the whole file into tensors on the CPU. It checks all that the file claims before it
+/// believes it. Errors: std::runtime_error, naming the file and what is wrong with it.
+SafeTensors load_safetensors(const std::filesystem::path& path);
+
+}  // namespace ddprun::sdk
