@@ -44,7 +44,7 @@ using Started = ChildProcess::Started;
 /// room is for the kernel's signal frames on machines with wide vector registers.
 constexpr std::size_t kStackBytes = 64 * 1024;
 
-/// Bits by number, as the kernel takes them.
+/// Sets of CPUs and of NUMA nodes, as the kernel takes them: a bit for each number.
 using CpuMask = std::vector<unsigned long>;
 using NodeMask = std::vector<unsigned long>;
 
@@ -77,7 +77,8 @@ struct ChildPlan {
   int memory_errno = 0;
 };
 
-/// May the worker run on those CPUs at all? Its memory's place is a wish.
+/// Binds the child to its CPUs, or returns false with errno. Where its memory is placed is only a
+/// wish: when the kernel refuses that, the worker runs all the same.
 __attribute__((no_sanitize("address", "undefined"))) bool take_place(ChildPlan& plan) {
   if (!plan.cpus.empty() &&
       sched_setaffinity(0, plan.cpus.size() * sizeof(plan.cpus[0]),
@@ -106,8 +107,9 @@ void reset_signal_handlers() {
   }
 }
 
-/// Of the parent's files the child keeps those it is meant to have, from 3 on. They are lifted
-/// above these numbers first, as one may have the number of another.
+/// Gives the child the files that it is meant to have as 3, 4, ..., and closes all others of the
+/// parent's. They are lifted above these numbers first, because one file may have the number that
+/// another is to get.
 __attribute__((no_sanitize("address", "undefined"))) void take_files(ChildPlan& plan) {
   const int first = STDERR_FILENO + 1;
   const int count = static_cast<int>(plan.files.size());
@@ -117,7 +119,7 @@ __attribute__((no_sanitize("address", "undefined"))) void take_files(ChildPlan& 
 }
 
 /// Runs in the child, on its own stack in the parent's memory, while the parent is suspended.
-/// Never instrumented: a sanitizer would keep notes on a stack that is never left.
+/// It is never instrumented: a sanitizer would keep notes on a stack that is never left.
 __attribute__((no_sanitize("address", "undefined"))) int become_worker(void* argument) {
   auto& plan = *static_cast<ChildPlan*>(argument);
   setsid();
@@ -172,7 +174,7 @@ class ChildStack {
   void* base_;
 };
 
-/// clone(2) as posix_spawn(3) does it, and with a pidfd.
+/// Calls clone(2) as posix_spawn(3) does, and asks for a pidfd besides.
 void clone_and_execute(ChildPlan& plan, Started& started) {
   const ChildStack stack;
   if (!stack.ok()) {
@@ -190,7 +192,7 @@ void clone_and_execute(ChildPlan& plan, Started& started) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-/// On any thread: it touches nothing but its arguments.
+/// Starts one child. It touches nothing but its arguments, so any thread may call it.
 Started start(const NewChild& child) {
   const Command& command = child.command;
   const std::vector<char*> arguments = pointers(command.arguments);
@@ -230,7 +232,7 @@ std::vector<Result<ChildProcess>> ChildProcess::spawn(const asio::any_io_executo
   return processes;
 }
 
-/// What became of a start: the process, or why its program does not run.
+/// Turns what became of a start into the process, or into the reason why its program does not run.
 Result<ChildProcess> ChildProcess::adopt(const asio::any_io_executor& executor,
                                          const std::string& program, const Started& started) {
   if (started.pid < 0) return start_error(program, started.error_number);

@@ -1,4 +1,5 @@
-// One worker process: started without copying the agent's memory, waited for through its pidfd.
+// ChildProcess: one worker process. It is started without copying the agent's memory, and waited
+// for through its pidfd (pidfd_open(2)).
 //
 // The process leads its own session and group. When it ends it is not reaped at once: the zombie
 // keeps its process group's number from being given to somebody else until release().
@@ -34,16 +35,17 @@ class ChildProcess {
  public:
   struct Started;  // by a thread of the pool
 
-  /// Starts all of `children` at once. Each dies with the agent (PR_SET_PDEATHSIG), has all signals
-  /// unblocked and at their default unless the agent was started with them ignored, and no other
-  /// open files than 0, 1, 2 and its `files`. `pool` must outlive them. Errors, for each by itself:
-  /// kNotFound, kDenied or kUnavailable, naming the program.
+  /// Starts all of `children` at once, and returns them in their order. Each dies with the agent
+  /// (PR_SET_PDEATHSIG). It has all signals unblocked, and at their default unless the agent was
+  /// started with them ignored. It has no open files but 0, 1, 2 and its `files`. `pool` must
+  /// outlive the children. Errors, for each by itself: kNotFound, kDenied or kUnavailable, naming
+  /// the program.
   static std::vector<Result<ChildProcess>> spawn(const asio::any_io_executor& executor,
                                                  SpawnPool& pool,
                                                  const std::vector<NewChild>& children);
 
-  /// Takes on a process that somebody else started as a worker and that has become a child of this
-  /// one, an orphan. Errors: kUnavailable.
+  /// Takes on a process that somebody else started as a worker and that became a child of this one
+  /// when its parent ended. Errors: kUnavailable, when `pid` is no child of this process.
   static Result<ChildProcess> adopt_forked(const asio::any_io_executor& executor, pid_t pid);
 
   ChildProcess(ChildProcess&& other) noexcept;
@@ -56,10 +58,10 @@ class ChildProcess {
   /// Resolves when the process has ended.
   asio::awaitable<ExitStatus> wait();
 
-  /// To this process alone.
+  /// Sends a signal to this process alone, and not to its children. Harmless after the end.
   void signal(int number) const;
 
-  /// To every process of its group. Harmless after the end.
+  /// Sends a signal to every process of its group. Harmless after the end.
   void signal_group(int signal) const;
 
   /// Kills what is left of its group, and reaps the process if it has ended.

@@ -20,28 +20,31 @@ class Console {
  public:
   static constexpr std::size_t kQueueBytesMax = 1024 * 1024;
 
-  /// What is written, as it leaves over another console; `message`: ddprun's own words.
+  /// Turns what is written into what leaves over another console. `message` tells ddprun's own
+  /// words from workers' output.
   using Framing = std::function<std::string(std::string_view bytes, bool message)>;
 
+  /// Writes to the descriptor `fd`, which must stay open as long as the console lives.
   Console(const asio::any_io_executor& executor, int fd);
 
-  /// Shares `wire`, which must outlive it, with others.
+  /// Writes over `wire`, which must outlive it and which others may share.
   Console(Console& wire, Framing framing);
 
-  /// Bytes as they are.
+  /// Writes bytes as they are.
   void write(std::string_view bytes);
 
-  /// A line of ddprun's own, ended: begins a new one where something unfinished stands.
+  /// Writes a line of ddprun's own, which has its end. Where something unfinished stands, the line
+  /// begins on a new one.
   void write_message(std::string_view line);
 
-  /// Lines of `source`, each behind `prefix`. Where the line of somebody else is unfinished it is
-  /// ended first, so that no line holds the words of two.
+  /// Writes lines of `source`, each behind `prefix`. Where the line of somebody else is unfinished
+  /// it is ended first, so that no line holds the words of two.
   void write_lines(const void* source, std::string_view prefix, std::string_view text);
 
   /// Ends the unfinished line of `source`, if that is the last that was written.
   void end_line(const void* source);
 
-  /// Resolves when less than kQueueBytesMax is queued.
+  /// Resolves when less than kQueueBytesMax is queued, so that more may be written.
   asio::awaitable<void> writable();
 
   /// Writes what is still queued, however long the reader takes: for the end of the program, when

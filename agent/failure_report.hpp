@@ -8,7 +8,7 @@
 
 namespace ddprun {
 
-/// What the report is made of.
+/// All that the report tells.
 struct FailedJob {
   std::string title;                  // the script or program
   WorkerFailure first;                // of the whole job
@@ -17,12 +17,13 @@ struct FailedJob {
   std::vector<int> stopped;           // global ranks of this node that ddprun stopped because of it
 };
 
-/// "rank 1 (local rank 1 on host a, pid 4711) was killed by SIGKILL (signal 9)".
+/// Who failed and how, in one sentence: "rank 1 (local rank 1 on host a, pid 4711) was killed by
+/// SIGKILL (signal 9)".
 std::string summarize(const WorkerFailure& failure);
 
-/// Several lines, the last one ended: what failed, where, its exception and its last lines; then
-/// the block that torchrun ends with, which programs that read logs look for ("Root Cause (first
-/// observed failure)", https://docs.pytorch.org/docs/stable/elastic/errors.html).
+/// The report, several lines with their ends: what failed, where, its exception and its last lines;
+/// then the block that torchrun ends with, which programs that read logs look for ("Root Cause
+/// (first observed failure)", https://docs.pytorch.org/docs/stable/elastic/errors.html).
 std::string failure_report(const FailedJob& job);
 
 }  // namespace ddprun

@@ -1,4 +1,5 @@
-// The limit of open files: every worker and every host needs some, and most users' limit is 1024.
+// Raises the limit of open files: every worker and every host needs some, and most users' limit is
+// 1024.
 #pragma once
 
 #include <sys/resource.h>

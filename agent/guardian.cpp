@@ -42,8 +42,8 @@ bool carries_mark(pid_t pid, const std::string& mark) {
   return false;
 }
 
-/// False when it is not one of the job. The descriptor is opened first: what it names cannot become
-/// another process.
+/// Kills the process if it carries the mark; false when it does not. The descriptor is opened
+/// first: what it names cannot become another process meanwhile.
 bool kill_if_marked(pid_t pid, const std::string& mark) {
   const int process = pidfd_open(pid, 0);
   if (process < 0) return false;

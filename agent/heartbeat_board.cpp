@@ -18,7 +18,7 @@ std::size_t board_bytes(int workers) {
   return static_cast<std::size_t>(workers) * sizeof(sdk::HeartbeatSlot);
 }
 
-/// "1,234".
+/// The number without decimals, as people write it: "1,234".
 std::string with_commas(double number) {
   std::string digits = fmt::format("{:.0f}", number);
   for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
@@ -31,7 +31,7 @@ Result<HeartbeatBoard> HeartbeatBoard::create(int workers) {
   const std::size_t bytes = board_bytes(workers);
   const int fd = memfd_create("ddprun heartbeats", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   void* memory = MAP_FAILED;
-  // Sealed: a worker that made it shorter would kill whoever reads it.
+  // It is sealed, because a worker that made it shorter would kill whoever reads it (SIGBUS).
   if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) == 0 &&
       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
     memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);

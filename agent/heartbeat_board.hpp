@@ -13,7 +13,8 @@ namespace ddprun {
 
 class HeartbeatBoard {
  public:
-  /// Of empty slots, for a round's workers. Errors: kUnavailable.
+  /// Makes a board of empty slots, one for each of a round's workers. Errors: kUnavailable, when
+  /// the system has no memory for it.
   static Result<HeartbeatBoard> create(int workers);
 
   HeartbeatBoard(HeartbeatBoard&& other) noexcept;
@@ -23,7 +24,7 @@ class HeartbeatBoard {
   /// The path by which this machine's processes of the same user reach it while this process lives.
   std::string path() const;
 
-  /// The last heartbeat of a worker; nullopt when there was none.
+  /// The last heartbeat of a worker; nullopt when there was none, or when there is no such worker.
   std::optional<sdk::HeartbeatReading> read(int local_rank) const;
 
  private:

@@ -15,7 +15,7 @@
 
 namespace ddprun {
 
-/// Which of a worker's two streams something is said about.
+/// Tells of each of a worker's two streams whether something holds for it.
 struct Streams {
   bool out = false;
   bool err = false;

@@ -12,10 +12,10 @@ class LineBuffer {
  public:
   static constexpr std::size_t kHeldBytesMax = 64 * 1024;
 
-  /// What may be passed on now.
+  /// Takes more bytes, and returns those that may be passed on now.
   std::string feed(std::string_view bytes);
 
-  /// The unfinished line: a prompt, or the last words of a worker.
+  /// Returns the unfinished line, which is a prompt or the last words of a worker, and forgets it.
   std::string take_rest();
 
   bool empty() const { return held_.empty(); }

@@ -17,10 +17,10 @@ class LogFile {
   LogFile& operator=(LogFile&&) = delete;
   ~LogFile();
 
-  /// A full disk is said once, and does not stop the worker.
+  /// Appends the bytes. When that fails (the disk is full), it warns once, and the worker goes on.
   void write(std::string_view bytes);
 
-  /// The descriptor, which is the caller's from now on.
+  /// Hands out the descriptor, which the caller has to close from now on.
   int release();
 
  private:

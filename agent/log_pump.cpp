@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kReadBytes = 64 * 1024;  // what a pipe holds
 constexpr auto kPromptDelay = 100ms;  // an unfinished line is shown when no more comes for so long
-/// Of a file that the worker wrote by itself, for the failure report.
+/// So much of a file that the worker wrote by itself is read for the failure report.
 constexpr std::streamoff kTailBytes =
     static_cast<std::streamoff>(OutputTail::kLinesMax * OutputTail::kLineBytesMax);
 

@@ -1,5 +1,5 @@
-// LogPump: one stream of one worker, from the worker to where its StreamPlan wants it, and the tail
-// of it for the failure report.
+// LogPump: carries one stream of one worker to where its StreamPlan wants it, and keeps the last
+// lines for the failure report.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -25,7 +25,8 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   static Result<std::shared_ptr<LogPump>> open(const asio::any_io_executor& executor,
                                                Console& console, StreamPlan plan);
 
-  /// The end that the worker writes to; closed by start().
+  /// The end that the worker writes to. start() closes it, because the worker has its own copy
+  /// then.
   int worker_end() const { return worker_end_; }
 
   /// Begins to pump; call it when the worker has its end.
@@ -38,10 +39,10 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   /// Drains and closes: nobody has the worker's end any more, or nobody shall be heard any more.
   void close();
 
-  /// ddprun's own terminal has changed its size.
+  /// Call it when ddprun's own terminal has changed its size: the worker's terminal follows.
   void resize();
 
-  /// The last lines that the worker wrote.
+  /// The last lines that the worker wrote, oldest first, as OutputTail keeps them.
   std::vector<std::string> last_lines() const;
 
   ~LogPump();

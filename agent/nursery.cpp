@@ -48,7 +48,7 @@ Result<int> program_file() {
   return refused_by_system("a file in memory");
 }
 
-/// As one packet, with the files; false with errno.
+/// Sends the packet and the files together. False, with errno, when the socket does not take it.
 bool send_packet(int socket, std::string& packet, ChildStreams streams) {
   std::array files{streams.out, streams.err};
   iovec text{packet.data(), packet.size()};
@@ -191,7 +191,7 @@ asio::awaitable<std::vector<Result<ChildProcess>>> Nursery::spawn(std::vector<Ne
   co_return processes;
 }
 
-/// Until the process is ready, or there is none.
+/// Waits until the process is ready, or there is none.
 asio::awaitable<void> Nursery::loaded(const std::function<bool()>& unwanted) {
   while (process_ && !process_->ready && !unwanted()) {
     changed_.expires_after(kNewsInterval);
@@ -206,7 +206,7 @@ asio::awaitable<void> Nursery::loaded(const std::function<bool()>& unwanted) {
   }
 }
 
-/// True when the process has forked all of them and let them go.
+/// Has the process fork all of them; true when it has, and has let them go.
 asio::awaitable<bool> Nursery::forked(const std::vector<NewChild>& children) {
   const auto process = process_;
   if (!process) co_return false;

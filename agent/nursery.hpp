@@ -1,10 +1,10 @@
 // Nursery: starts workers by forking a process that has made their imports, instead of running the
 // interpreter anew for each.
 //
-// The process is of the workers' own interpreter and runs nursery.py, which is compiled into this
-// program. It outlives rounds. Where there is none (it does not load, it died, it may not fork),
-// workers start the ordinary way, and the user is told once why. See fork(2); the idea is that of
-// Python's own forkserver
+// The process, a fork server, is of the workers' own interpreter and runs nursery.py, which is
+// compiled into this program. It outlives rounds. Where there is none (it does not load, it died,
+// it may not fork), workers start the ordinary way, and the user is told once why. See fork(2); the
+// idea is that of Python's own forkserver
 // (https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods).
 #pragma once
 
@@ -24,7 +24,7 @@ namespace ddprun {
 
 class Nursery {
  public:
-  /// `command`: of plan_nursery(). `pool` must outlive the process.
+  /// `command` is what plan_nursery() made. `pool` must outlive the process.
   Nursery(const asio::any_io_executor& executor, SpawnPool& pool, Command command);
   Nursery(const Nursery&) = delete;
   Nursery& operator=(const Nursery&) = delete;
@@ -38,6 +38,7 @@ class Nursery {
   /// (kUnavailable) as soon as `unwanted`; call look_again() when that changes. One call at a time.
   asio::awaitable<std::vector<Result<ChildProcess>>> spawn(std::vector<NewChild> children,
                                                            std::function<bool()> unwanted);
+  /// Asks `unwanted` of a spawn() that is under way again.
   void look_again();
 
   /// Kills the process, and workers that have not been let go. Reaping them is the caller's.

@@ -12,7 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Runs the program in file 4. Its name is what tracebacks of its own errors show.
+/// What the interpreter runs: the program in file 4. The name is the one that tracebacks of the
+/// nursery's own errors show.
 constexpr char kBoot[] =
     "import os; exec(compile(os.pread(4, 1 << 20, 0), '<ddprun nursery>', 'exec'))";
 
@@ -48,7 +49,8 @@ Command plan_nursery(const LaunchSpec& spec, const NodeFacts& node) {
                     {"boot", kBoot}};
   Command command{
       spec.program, {spec.program, "-u", "-c", kBoot, config.dump()}, common.environment, {}};
-  // Libraries count the CPUs they may use while they are loaded.
+  // Libraries count the CPUs that they may use while they are loaded: the nursery gets the place
+  // that all workers share.
   const auto& places = node.placements;
   if (!places.empty() && std::ranges::all_of(places, [&](auto& p) { return p == places.front(); }))
     command.placement = places.front();

@@ -17,7 +17,8 @@ std::int64_t counter(const fs::path& path) {
   return -1;
 }
 
-/// The own cgroup's folder of the memory controller, v2 or v1.
+/// The counter of the own cgroup, from the folder of its memory controller, v2 or v1; -1: not
+/// known.
 std::int64_t own_cgroup(const fs::path& proc, const fs::path& cgroups) {
   std::ifstream membership{proc / "self/cgroup"};
   for (std::string line; std::getline(membership, line);) {

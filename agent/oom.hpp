@@ -1,5 +1,5 @@
-// Whether the kernel's out-of-memory killer was at work while a worker ran: its counters, before
-// and after.
+// Finds out whether the kernel's out-of-memory killer was at work while a worker ran: it compares
+// the kernel's counters before and after.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// output_plan: where each stream of a worker goes. Pure.
+// plan_output() decides where each stream of a worker goes. Pure.
 //
 // Files and prefix are torchrun's
 // (https://docs.pytorch.org/docs/stable/elastic/multiprocessing.html): attempt_<n>/<local
@@ -32,13 +32,13 @@ struct OutputPlan {
   StreamPlan err;
 };
 
-/// `directory`: round_directory() of this round. `terminals`: which of ddprun's own streams are
-/// terminals.
+/// Where the streams of worker `local_rank` go in `round`. `directory` is the round_directory() of
+/// that round, `terminals` says which of ddprun's own streams are terminals.
 OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round,
                        const std::filesystem::path& directory, Streams terminals, int local_rank);
 
-/// What the template (template_text.hpp) makes of a worker; it may name role_name, rank,
-/// local_rank.
+/// The prefix of a worker's lines: the template `text` (template_text.hpp) with role_name, rank and
+/// local_rank put in.
 std::string line_prefix(const std::string& text, const std::string& role, int rank, int local_rank);
 
 /// `text` with `prefix` before each of its lines; a carriage return begins the line anew.

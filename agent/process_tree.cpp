@@ -42,12 +42,13 @@ std::vector<pid_t> children(const std::vector<pid_t>& spared) {
   return pids;
 }
 
-/// Reaps those that have ended.
+/// Reaps those of `pids` that have ended.
 void reap(const std::vector<pid_t>& pids) {
   for (const pid_t pid : pids) waitpid(pid, nullptr, WNOHANG);
 }
 
-/// There are no children at all, but for those that are hidden from wait (the guardian).
+/// Whether there are no children at all. Those that wait(2) does not see, as the guardian, do not
+/// count.
 bool is_childless() {
   siginfo_t ended{};
   return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
@@ -69,9 +70,10 @@ void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience,
                                       std::function<std::vector<pid_t>()> spared) {
   asio::steady_timer deadline{co_await asio::this_coro::executor, patience};
-  // Every pass kills one generation; its children become ours when it has ended. The kernel's list
-  // may miss a child that is just changing its parent: where somebody is spared, so that there is
-  // no asking whether any child is left, nobody has to be on it twice.
+  // Every pass kills one generation, whose children become ours when it has ended. The kernel's
+  // list of our children may miss one that is just changing its parent. wait(2) misses none, and an
+  // answer that there are no children ends the loop; but while a spared child lives it cannot give
+  // that answer. Then the list has to be empty twice, a moment apart.
   for (int empty_lists = 0; empty_lists < 2 && !is_childless();) {
     reap(children(spared()));
     const std::vector<pid_t> left = children(spared());

@@ -1,5 +1,5 @@
-// What workers leave behind: processes that outlived their worker, also those that moved to a
-// session of their own. The agent is a subreaper, so they all become its children in the end.
+// Cleans up what workers leave behind: processes that outlived their worker, also those that moved
+// to a session of their own. The agent is a subreaper, so they all become its children in the end.
 #pragma once
 
 #include <sys/types.h>
@@ -17,9 +17,8 @@ namespace ddprun {
 void adopt_orphans();
 
 /// Kills and reaps all children of this process, and theirs, until none is left or `patience` has
-/// passed; returns how many were left. Those that `spared` names stay, and must
-/// not leave others behind meanwhile. Call it
-/// when no other child is wanted any more.
+/// passed; returns how many were left. The children that `spared` names stay, and must not start
+/// any processes meanwhile. Call it when no other child is wanted any more.
 asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience,
                                       std::function<std::vector<pid_t>()> spared);
 

@@ -27,7 +27,8 @@ void SpawnPool::for_each(int count, const std::function<void(int)>& work) {
   changed_.wait(lock, [this] { return done_ == count_; });
 }
 
-/// Signals are the event loop's: threads inherit the mask they are started with.
+/// Signals are for the event loop's thread. Threads inherit the mask that they are started with, so
+/// all signals are blocked while they start.
 void SpawnPool::begin() {
   sigset_t all, before;
   sigfillset(&all);

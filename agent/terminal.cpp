@@ -14,7 +14,8 @@ namespace ddprun {
 
 namespace {
 
-/// What programs assume where nobody has told them: no size at all makes some divide by zero.
+/// The size that programs assume where nobody has told them. No size at all makes some of them
+/// divide by zero.
 constexpr winsize kUsualSize{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
 
 Error no_terminal() {
@@ -22,7 +23,7 @@ Error no_terminal() {
                                          std::strerror(errno) + " (--no-pty does without)"};
 }
 
-/// Neither "\n" becomes "\r\n", nor is anything echoed.
+/// Has the terminal pass on every byte: "\n" does not become "\r\n", and nothing is echoed.
 void make_transparent(int fd) {
   termios settings{};
   if (tcgetattr(fd, &settings) != 0) return;

@@ -11,8 +11,8 @@ struct Terminal {
   int workers = -1;  // what the worker writes to
 };
 
-/// Passes every byte on unchanged, and has the size of ddprun's own terminal if there is one.
-/// Errors: kUnavailable.
+/// Opens one that passes every byte on unchanged, and has the size of ddprun's own terminal if
+/// there is one. Errors: kUnavailable.
 Result<Terminal> open_terminal();
 
 /// Gives the terminal behind `ours` the size that ddprun's own terminal has now.

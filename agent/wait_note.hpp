@@ -16,8 +16,8 @@ class WaitNote {
   static constexpr std::chrono::seconds kSilence{3};
   static constexpr std::chrono::seconds kInterval{30};
 
-  /// A line, when it is time for one: after kSilence, when the number of nodes changes, and every
-  /// kInterval.
+  /// The line to print now, if it is time for one: after kSilence, when the number of nodes
+  /// changes, and every kInterval.
   std::optional<std::string> next(const Waiting& waiting, TimePoint now);
 
  private:

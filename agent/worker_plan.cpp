@@ -40,8 +40,8 @@ std::string names(const std::vector<int>& signals) {
   return out;
 }
 
-/// What is the same for all workers of this node in every round. Values the user has set for the
-/// libraries win.
+/// The variables that are the same for all workers of this node in every round. Values that the
+/// user has set for the libraries win.
 Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   Environment out = parse(node.environment);
   out.erase(env::kHeartbeat);  // that of an agent above this one
@@ -55,7 +55,7 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   return out;
 }
 
-/// What is the same for all workers of this node in one round.
+/// Adds the variables that are the same for all workers of this node in one round.
 void add_round(Environment& out, const LaunchSpec& spec, const StartRound& round,
                const NodeFacts& node) {
   out[env::kWorldSize] = std::to_string(round.world_size);

@@ -1,4 +1,5 @@
-// worker_plan: which commands, with which environment, make up this node's part of a round. Pure.
+// plan_workers() decides which commands, with which environment, make up this node's part of a
+// round. Pure.
 #pragma once
 
 #include <sys/types.h>
@@ -34,8 +35,8 @@ struct NodeFacts {
   RunFacts run;
 };
 
-/// The variable with the marks of all agents above a worker, separated by ':': whoever has it
-/// belongs to their jobs, wherever it has moved to.
+/// The variable with the marks of all agents above a worker, separated by ':'. A process that has a
+/// mark in it belongs to that agent's job, whatever its parent and its session are by now.
 inline constexpr char kMarkVariable[] = "DDPRUN_JOB";
 
 /// The directory of a round's files, attempt_<n> in the run directory; "" without a run directory.
@@ -47,8 +48,8 @@ std::filesystem::path round_directory(const NodeFacts& node, const StartRound& r
 /// "" without a run directory.
 std::filesystem::path error_file(const NodeFacts& node, const StartRound& round, int local_rank);
 
-/// OMP_NUM_THREADS of each of `workers` whose user has not chosen one; nullopt: left to the
-/// libraries.
+/// The OMP_NUM_THREADS that each of `workers` gets when the user has not chosen one; nullopt: the
+/// libraries choose, because one worker may use all CPUs.
 std::optional<int> threads_per_worker(int workers, int usable_cpus);
 
 /// What every worker of this node has in its environment, whichever its round and rank.

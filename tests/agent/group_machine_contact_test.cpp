@@ -1,0 +1,303 @@
+// GroupMachine and the coordinator: how long it tries to reach it, when it shows that it is alive,
+// when it gives it up; and what it remembers of the workers' ends.
+#include <algorithm>
+#include <csignal>
+
+#include "agent/group_machine.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr ExitStatus kTerminated{.signal = SIGTERM};
+
+// An agent with two workers that may join again. Its own heartbeat timeout is 8 s; that of the
+// coordinator, once it has said so, is 5 s.
+class ContactFixture {
+ protected:
+  ContactFixture() { step(AgentBegins{}); }
+
+  void step(const GroupEvent& event) {
+    for (GroupAction& action : machine_.step(event, now_)) actions_.push_back(std::move(action));
+  }
+  void joins() {
+    step(Connected{});
+    step(Ordered{Joined{5000}});
+  }
+  void runs_round(int round) {
+    step(Ordered{StartRound{.round = round}});
+    took<StartWorkers>();
+  }
+  void exits(int rank, ExitStatus how) {
+    step(WorkerExited{WorkerFailure{.rank = rank, .status = how}});
+  }
+  void workers_end() {
+    for (const int rank : {0, 1}) exits(rank, kTerminated);
+    step(TreeGone{});
+  }
+  /// Time passes, and alarms ring when they are due.
+  void passes(std::chrono::milliseconds time) {
+    const TimePoint end = now_ + time;
+    while (machine_.next_alarm() && *machine_.next_alarm() <= end) {
+      now_ = *machine_.next_alarm();
+      step(Alarm{});
+    }
+    now_ = end;
+  }
+  /// The same beside a coordinator that answers every second.
+  void passes_answered(std::chrono::seconds time) {
+    for (auto second = 0s; second < time; ++second) {
+      passes(1s);
+      step(Ordered{Beat{}});
+    }
+  }
+  template <typename Action>
+  int took() {
+    return static_cast<int>(std::erase_if(
+        actions_, [](const GroupAction& a) { return std::holds_alternative<Action>(a); }));
+  }
+  int took_beats() {
+    return static_cast<int>(std::erase_if(actions_, [](const GroupAction& action) {
+      const auto* tell = std::get_if<Tell>(&action);
+      return tell && std::holds_alternative<Beat>(tell->message);
+    }));
+  }
+  /// With which patience it wants to be connected; REQUIREs that it does.
+  Patience wanted() {
+    const auto found = std::ranges::find_if(actions_, [](const GroupAction& action) {
+      return std::holds_alternative<ReachCoordinator>(action);
+    });
+    REQUIRE(found != actions_.end());
+    const Patience patience = std::get<ReachCoordinator>(*found).patience;
+    actions_.erase(found);
+    return patience;
+  }
+
+  GroupMachine machine_{
+      {.workers = 2, .join_timeout = 600s, .heartbeat_timeout = 8s, .rejoin = true}};
+  TimePoint now_{};
+  std::vector<GroupAction> actions_;
+};
+
+TEST_CASE_METHOD(ContactFixture, "a coordinator that does not listen yet is waited for") {
+  CHECK(wanted() == Patience{600s, 600s});
+}
+
+TEST_CASE_METHOD(ContactFixture, "one that is gone is given up when nobody listens any more") {
+  wanted();
+  joins();
+  step(CoordinatorLost{"connection reset"});
+  CHECK(wanted() == Patience{600s, 5s});
+  step(Connected{});
+  step(CoordinatorLost{"connection reset"});
+  CHECK(wanted() == Patience{600s, 5s});
+}
+
+TEST_CASE_METHOD(ContactFixture, "a coordinator that cannot be reached ends the agent") {
+  step(CoordinatorUnreachable{"connection refused"});
+  REQUIRE(took<Exit>() == 1);
+  step(Connected{});
+  CHECK(actions_.size() == 1);  // the wish to reach it
+}
+
+TEST_CASE_METHOD(ContactFixture, "it beats five times in each heartbeat timeout, once it joined") {
+  step(Connected{});
+  passes(4s);
+  CHECK(took_beats() == 0);
+  step(Ordered{Joined{5000}});
+  passes(999ms);
+  CHECK(took_beats() == 0);
+  passes(1ms);
+  CHECK(took_beats() == 1);
+  passes_answered(10s);
+  CHECK(took_beats() == 10);
+}
+
+TEST_CASE_METHOD(ContactFixture, "it beats while workers run, are stopped, and are cleaned up") {
+  joins();
+  runs_round(1);
+  passes_answered(2s);
+  CHECK(took_beats() == 2);
+  step(Ordered{StopRound{1, "why"}});
+  passes_answered(2s);
+  CHECK(took_beats() == 2);
+  exits(0, kTerminated);
+  exits(1, kTerminated);
+  passes_answered(2s);
+  CHECK(took_beats() == 2);
+}
+
+TEST_CASE_METHOD(ContactFixture, "it beats no more over a connection that it has lost") {
+  joins();
+  step(CoordinatorLost{"connection reset"});
+  passes(60s);
+  CHECK(took_beats() == 0);
+  CHECK_FALSE(machine_.next_alarm().has_value());
+}
+
+TEST_CASE_METHOD(ContactFixture, "it beats again once it joined again") {
+  joins();
+  step(CoordinatorLost{"connection reset"});
+  joins();
+  passes_answered(3s);
+  CHECK(took_beats() == 3);
+}
+
+TEST_CASE_METHOD(ContactFixture, "it beats no more after its end") {
+  joins();
+  step(StopSignal{SIGTERM});
+  REQUIRE(took<Exit>() == 1);
+  CHECK_FALSE(machine_.next_alarm().has_value());
+}
+
+TEST_CASE_METHOD(ContactFixture, "an agent that slept itself beats as soon as it wakes") {
+  joins();
+  now_ += 60s;
+  step(Alarm{});
+  CHECK(took_beats() == 1);
+  CHECK(took<Disconnect>() == 0);
+}
+
+TEST_CASE_METHOD(ContactFixture, "the shortest heartbeat timeout does not let the clock spin") {
+  step(Connected{});
+  step(Ordered{Joined{1}});
+  CHECK(*machine_.next_alarm() > now_);
+}
+
+TEST_CASE_METHOD(ContactFixture, "a lost coordinator is joined again once the workers are gone") {
+  wanted();
+  joins();
+  runs_round(1);
+  step(CoordinatorLost{"connection reset"});
+  CHECK(took<SignalWorkers>() == 2);
+  CHECK(took<ReachCoordinator>() == 0);
+  workers_end();
+  CHECK(took<ReachCoordinator>() == 1);
+  CHECK(took<Tell>() == 0);
+  joins();
+  step(Ordered{StartRound{.round = 5}});
+  CHECK(took<StartWorkers>() == 1);
+}
+
+TEST_CASE_METHOD(ContactFixture, "a coordinator that is silent for too long is lost") {
+  wanted();
+  joins();
+  runs_round(1);
+  passes(4s);
+  step(Ordered{Beat{}});
+  passes(5s - 1ms);
+  CHECK(took<Disconnect>() == 0);
+  passes(1ms);
+  CHECK(took<Disconnect>() == 1);
+  CHECK(took<SignalWorkers>() == 2);
+  workers_end();
+  CHECK(took<ReachCoordinator>() == 1);
+}
+
+TEST_CASE_METHOD(ContactFixture, "an agent that slept itself does not blame the coordinator") {
+  joins();
+  now_ += 60s;
+  step(Alarm{});
+  passes(5s - 1ms);
+  CHECK(took<Disconnect>() == 0);
+  passes(1ms);
+  CHECK(took<Disconnect>() == 1);
+}
+
+TEST_CASE_METHOD(ContactFixture,
+                 "what still arrives of a connection that was given up is ignored") {
+  joins();
+  passes(5s);
+  CHECK(took<Disconnect>() == 1);
+  step(Ordered{StartRound{.round = 2}});
+  CHECK(took<StartWorkers>() == 0);
+}
+
+TEST_CASE_METHOD(ContactFixture, "a coordinator that cannot be reached again ends the agent") {
+  joins();
+  runs_round(1);
+  step(CoordinatorLost{"connection reset"});
+  workers_end();
+  step(CoordinatorUnreachable{"connection refused"});
+  CHECK(took<Exit>() == 1);
+}
+
+TEST_CASE_METHOD(ContactFixture, "a job that has ended is not joined again") {
+  wanted();
+  joins();
+  runs_round(1);
+  step(Ordered{EndJob{}});
+  step(CoordinatorLost{"closed"});
+  workers_end();
+  CHECK(took<ReachCoordinator>() == 0);
+  CHECK(took<Exit>() == 1);
+}
+
+// --- what is remembered of the workers' ends ---
+
+TEST_CASE_METHOD(ContactFixture, "workers that fail by themselves are told from those it stopped") {
+  joins();
+  runs_round(1);
+  exits(1, {.code = 3});
+  step(Ordered{StopRound{1, "rank 1 failed"}});
+  exits(0, kTerminated);
+  REQUIRE(machine_.outcome().failures.size() == 1);
+  CHECK(machine_.outcome().failures.front().rank == 1);
+  CHECK(machine_.outcome().stopped == std::vector{0});
+}
+
+TEST_CASE_METHOD(ContactFixture, "failures are remembered in the order in which they came") {
+  joins();
+  runs_round(1);
+  exits(1, {.code = 3});
+  exits(0, {.signal = SIGSEGV});
+  REQUIRE(machine_.outcome().failures.size() == 2);
+  CHECK(machine_.outcome().failures[0].rank == 1);
+  CHECK(machine_.outcome().failures[1].status.signal == SIGSEGV);
+  CHECK(machine_.outcome().stopped.empty());
+}
+
+TEST_CASE_METHOD(ContactFixture, "a worker that wrote its checkpoint and exited was stopped") {
+  joins();
+  runs_round(1);
+  step(Ordered{StopRound{1, "SIGUSR1", 60'000}});
+  exits(0, {.code = 0});
+  exits(1, {.code = 1});
+  CHECK(machine_.outcome().failures.empty());
+  CHECK(machine_.outcome().stopped == std::vector{0, 1});
+}
+
+TEST_CASE_METHOD(ContactFixture, "a signal that is passed on stops nobody") {
+  joins();
+  runs_round(1);
+  step(PassOn{SIGUSR1});
+  exits(0, {.signal = SIGUSR1});
+  CHECK(machine_.outcome().failures.size() == 1);
+  CHECK(machine_.outcome().stopped.empty());
+}
+
+TEST_CASE_METHOD(ContactFixture, "a worker that succeeds is neither a failure nor stopped") {
+  joins();
+  runs_round(1);
+  exits(0, {});
+  CHECK(machine_.outcome().failures.empty());
+  CHECK(machine_.outcome().stopped.empty());
+}
+
+TEST_CASE_METHOD(ContactFixture, "a new round begins with nothing remembered") {
+  joins();
+  runs_round(1);
+  exits(1, {.code = 3});
+  step(Ordered{StopRound{1, "rank 1 failed"}});
+  exits(0, kTerminated);
+  step(TreeGone{});
+  CHECK(machine_.outcome().failures.size() == 1);  // the report at the end is about it
+  runs_round(2);
+  CHECK(machine_.outcome().failures.empty());
+  CHECK(machine_.outcome().stopped.empty());
+}
+
+}  // namespace
+}  // namespace ddprun
