@@ -12,7 +12,7 @@ namespace ddprun {
 namespace {
 
 /// Escapes text for roff, so that no hyphen becomes a dash and no line a request.
-std::string escaped(std::string_view text) {
+std::string for_roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '\\')
@@ -29,18 +29,18 @@ std::string escaped(std::string_view text) {
 
 std::string option_entry(const Option& option) {
   std::string head = option.letter ? fmt::format("\\fB\\-{}\\fR, ", option.letter) : "";
-  head += "\\fB" + escaped(option.spelling()) + "\\fR";
-  if (!option.is_flag()) head += " \\fI" + escaped(option.value) + "\\fR";
-  std::string text = escaped(option.help);
-  if (!option.choices.empty()) text += escaped(fmt::format(". One of: {}", option.choices));
+  head += "\\fB" + for_roff(option.spelling()) + "\\fR";
+  if (!option.is_flag()) head += " \\fI" + for_roff(option.value) + "\\fR";
+  std::string text = for_roff(option.help);
+  if (!option.choices.empty()) text += for_roff(fmt::format(". One of: {}", option.choices));
   if (!option.fallback.empty() && option.group != OptionGroup::kIgnored)
-    text += escaped(fmt::format(". Default: {}", option.fallback));
-  if (!option.variable().empty()) text += ". Variable: \\fB" + escaped(option.variable()) + "\\fR";
-  if (!option.also.empty()) text += " or \\fB" + escaped(option.also) + "\\fR";
+    text += for_roff(fmt::format(". Default: {}", option.fallback));
+  if (!option.variable().empty()) text += ". Variable: \\fB" + for_roff(option.variable()) + "\\fR";
+  if (!option.also.empty()) text += " or \\fB" + for_roff(option.also) + "\\fR";
   return ".TP\n" + head + "\n" + text + ".\n";
 }
 
-constexpr char kHead[] = R"(.TH DDPRUN 1
+constexpr char kManPageHead[] = R"(.TH DDPRUN 1
 .SH NAME
 ddprun \- start, watch and restart the workers of a distributed training
 .SH SYNOPSIS
@@ -138,11 +138,11 @@ ddprun \-\-nproc\-per\-node 2 \-\-no\-python ./train_digits
 }  // namespace
 
 std::string man_page() {
-  std::string page = kHead;
+  std::string page = kManPageHead;
   const OptionGroup* group = nullptr;
   for (const Option& option : options()) {
     if (group == nullptr || *group != option.group)
-      page += ".SS " + escaped(title(option.group)) + "\n";
+      page += ".SS " + for_roff(title(option.group)) + "\n";
     group = &option.group;
     page += option_entry(option);
   }
@@ -150,7 +150,7 @@ std::string man_page() {
   for (const Subcommand& command : subcommands()) {
     if (command.help.empty()) continue;
     page += fmt::format(".TP\n.B ddprun {}\n{}; see its \\-\\-help.\n", command.name,
-                        escaped(command.help));
+                        for_roff(command.help));
   }
   return page + kTail;
 }

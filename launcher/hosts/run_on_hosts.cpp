@@ -35,7 +35,7 @@ using asio::use_awaitable;
 
 constexpr std::size_t kFilesPerHost = 4;  // three pipes and a pidfd
 /// An ssh that does not even start ends with ssh(1)'s own code for its failures.
-constexpr int kSshFailed = 255;
+constexpr int kNotStarted = 255;
 
 /// Carries out what HostsMachine decides.
 class HostsRun {
@@ -131,7 +131,7 @@ class HostsRun {
   void cannot_connect(int host, const Error& error) {
     links_[host].reset();
     asio::post(executor_, [this, host, words = std::vector{error.message}] {
-      step(HostGone{host, {.code = kSshFailed}, words});
+      step(HostGone{host, {.code = kNotStarted}, words});
     });
   }
 
