@@ -21,12 +21,12 @@ namespace {
 using asio::as_tuple;
 using asio::use_awaitable;
 
-GroupRules group_rules(const LaunchSpec& spec) {
+GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
   return {.workers = spec.workers,
           .join_timeout = spec.rules.join_timeout,
           .shutdown_timeout = spec.shutdown_timeout,
           .heartbeat_timeout = spec.rules.heartbeat_timeout,
-          .rejoin = spec.rejoin,
+          .rejoin = !run.coordinator_here,
           .preempt_timeout = spec.preempt_timeout,
           .checkpoint_signal = spec.checkpoint_signal};
 }
@@ -46,9 +46,10 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
              Consoles consoles)
     : executor_{executor},
       spec_{std::move(spec)},
-      machine_{group_rules(spec_)},
-      news_{spec_},
-      link_{executor, spec_,
+      run_{node.run},
+      machine_{group_rules(spec_, run_)},
+      news_{spec_, run_},
+      link_{executor, spec_, run_,
             [this](const GroupEvent& event) {
               if (const auto* order = std::get_if<Ordered>(&event)) tell_user(order->message);
               step(event);

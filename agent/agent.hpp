@@ -42,6 +42,7 @@ class Agent {
 
   asio::any_io_executor executor_;
   const LaunchSpec spec_;
+  const RunFacts run_;
   GroupMachine machine_;
   JobNews news_;
   CoordinatorLink link_;

@@ -19,9 +19,10 @@ using asio::as_tuple;
 using asio::use_awaitable;
 
 CoordinatorLink::CoordinatorLink(const asio::any_io_executor& executor, const LaunchSpec& spec,
-                                 Listener tell)
+                                 const RunFacts& run, Listener tell)
     : executor_{executor},
       spec_{spec},
+      run_{run},
       tell_{std::move(tell)},
       end_{executor, asio::steady_timer::time_point::max()} {}
 
@@ -31,7 +32,7 @@ void CoordinatorLink::connect(Patience patience) {
 
 /// One connection, from the first attempt to its end.
 asio::awaitable<void> CoordinatorLink::serve(Patience patience) {
-  auto first_of = co_await (ddprun::connect(spec_.coordinator, patience) || ended());
+  auto first_of = co_await (ddprun::connect(run_.coordinator, patience) || ended());
   if (first_of.index() == 1) co_return;
   auto channel = std::get<0>(std::move(first_of));
   if (!channel) co_return tell_(CoordinatorUnreachable{channel.error().message});
@@ -48,13 +49,13 @@ asio::awaitable<void> CoordinatorLink::ended() {
 }
 
 void CoordinatorLink::join() {
-  send(Join{.run_id = spec_.rules.run_id,
+  send(Join{.run_id = run_.run_id,
             .node = fresh_id(),
-            .host = spec_.host,
+            .host = run_.host,
             .workers = spec_.workers,
             .role = spec_.role,
-            .node_rank = spec_.node_rank,
-            .terms = terms_of(spec_.rules)});
+            .node_rank = spec_.meeting.node_rank,
+            .terms = terms_of(spec_)});
 }
 
 asio::awaitable<void> CoordinatorLink::receive() {
@@ -88,7 +89,7 @@ Result<StartRound> CoordinatorLink::open_store(StartRound round) {
     round.master_addr = "127.0.0.1";
     round.master_port = *port;
   }
-  if (round.master_addr.empty()) round.master_addr = spec_.coordinator.host;
+  if (round.master_addr.empty()) round.master_addr = run_.coordinator.host;
   spdlog::info("the store is at {} port {}", round.master_addr, round.master_port);
   return round;
 }

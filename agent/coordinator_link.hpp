@@ -26,9 +26,11 @@ class CoordinatorLink {
  public:
   using Listener = std::function<void(const GroupEvent&)>;
 
-  /// `spec` says where the coordinator is and what to join it with; it must outlive the link.
+  /// `run` says where the coordinator is, and `spec` with what to join it; both must outlive the
+  /// link.
   /// `tell` is called with Connected, CoordinatorUnreachable, Ordered and CoordinatorLost.
-  CoordinatorLink(const asio::any_io_executor& executor, const LaunchSpec& spec, Listener tell);
+  CoordinatorLink(const asio::any_io_executor& executor, const LaunchSpec& spec,
+                  const RunFacts& run, Listener tell);
   CoordinatorLink(const CoordinatorLink&) = delete;
 
   /// Tries to connect for as long as `patience` says, and joins as a fresh node. The answer is
@@ -60,6 +62,7 @@ class CoordinatorLink {
 
   asio::any_io_executor executor_;
   const LaunchSpec& spec_;
+  const RunFacts& run_;
   Listener tell_;
   std::shared_ptr<Channel> channel_;  // null: not connected
   std::shared_ptr<TunnelEntrance>

@@ -16,8 +16,8 @@ std::string text(const StopRound& stop) {
 
 }  // namespace
 
-JobNews::JobNews(const LaunchSpec& spec)
-    : workers_{spec.workers}, restarts_max_{spec.rules.restarts_max}, tells_job_{spec.tells_job} {}
+JobNews::JobNews(const LaunchSpec& spec, const RunFacts& run)
+    : workers_{spec.workers}, restarts_max_{spec.rules.restarts_max}, tells_job_{run.tells_job} {}
 
 std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint now) {
   if (const auto* start = std::get_if<StartRound>(&message)) return of_start(*start);

@@ -21,9 +21,9 @@ struct NewsLine {
 
 class JobNews {
  public:
-  /// What every node of the job could tell is a warning where `spec.tells_job`, and else no more
+  /// What every node of the job could tell is a warning where `run.tells_job`, and else no more
   /// than information: the user is to read it once.
-  explicit JobNews(const LaunchSpec& spec);
+  JobNews(const LaunchSpec& spec, const RunFacts& run);
 
   /// The lines that `message`, which came at `now`, is worth; mostly none.
   std::vector<NewsLine> of(const CoordinatorMessage& message, TimePoint now);

@@ -1,4 +1,5 @@
-// LaunchSpec: all that a run needs, validated. The launcher fills it in, the agent carries it out.
+// LaunchSpec: all that a run needs, validated. The launcher makes it, and nobody changes it
+// afterwards: what turns out only when the run begins is in RunFacts beside it.
 #pragma once
 
 #include <chrono>
@@ -41,6 +42,31 @@ enum class Hosting {
   kAtEndpoint,  // the one whose address the endpoint is; of several agents there, the first
 };
 
+/// How the nodes of a job meet. The launcher decides it once; see launcher/settings/meeting.hpp.
+struct Meeting {
+  std::string run_id;  // the job's name; "": the run makes a fresh one
+  int nodes_min = 1;
+  int nodes_max = 1;
+  int node_rank = -1;  // the wanted group rank of this node; -1: any
+  Hosting hosting = Hosting::kHere;
+  /// Where the coordinator is. Its host is also what workers are told as MASTER_ADDR. Port 0: any
+  /// free one, which only a job on one node may have, or the node that hosts.
+  Endpoint coordinator{"127.0.0.1", 0};
+  /// Whether all nodes write to one terminal. Then only the coordinator's node tells the user what
+  /// concerns the whole job; otherwise every node does.
+  bool shares_output = false;
+  bool operator==(const Meeting&) const = default;
+};
+
+/// The rules of the job that all of its nodes have to agree on, besides their numbers.
+struct JobRules {
+  int restarts_max = RoundRules{}.restarts_max;
+  std::chrono::milliseconds last_call_timeout = RoundRules{}.last_call_timeout;
+  std::chrono::milliseconds join_timeout = RoundRules{}.join_timeout;
+  std::chrono::milliseconds heartbeat_timeout = RoundRules{}.heartbeat_timeout;
+  StoreAt store = RoundRules{}.store;
+};
+
 /// Whether workers write to a pseudo-terminal.
 enum class Pty { kAsOurs, kAlways, kNever };  // kAsOurs: where ddprun's own stream is a terminal
 
@@ -55,15 +81,9 @@ struct LaunchSpec {
   std::vector<std::string> arguments;  // argv, from argv[0] on
   int workers = 1;                     // of this node
 
-  RoundRules rules;
-  Endpoint coordinator;  // "": loopback; port 0: any free one
-  Hosting hosting = Hosting::kHere;
-  bool rejoin = false;  // a lost coordinator may come back
-  int node_rank = -1;   // the wanted group rank; -1: any
+  JobRules rules;
+  Meeting meeting;
   std::string role = "default";
-  std::string host;       // this node's name in messages
-  bool tells_job = true;  // false: another node's ddprun tells the user what concerns all nodes
-  bool shares_output = false;  // with all nodes: only the coordinator's tells what concerns all
 
   bool virtual_local_rank = false;
   std::optional<WarmStart> warm;
@@ -77,5 +97,20 @@ struct LaunchSpec {
   int checkpoint_signal = SIGUSR1;                     // to the workers
   std::vector<int> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};  // those that ddprun obeys
 };
+
+/// What turns out when a run begins, beside what its LaunchSpec says.
+struct RunFacts {
+  std::string run_id;             // the meeting's, or a fresh one
+  std::string host;               // this node's name in messages
+  Endpoint coordinator;           // where this node's agent reaches it
+  bool coordinator_here = false;  // it runs in this process, so it cannot be lost
+  bool tells_job = true;          // this node tells the user what concerns the whole job
+};
+
+/// The rules of the job's coordinator, were it to run here.
+RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id);
+
+/// What this node announces of the job when it joins.
+JobTerms terms_of(const LaunchSpec& spec);
 
 }  // namespace ddprun

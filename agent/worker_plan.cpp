@@ -56,7 +56,8 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
 }
 
 /// Adds the variables that are the same for all workers of this node in one round.
-void add_round(Environment& out, const LaunchSpec& spec, const StartRound& round) {
+void add_round(Environment& out, const LaunchSpec& spec, const StartRound& round,
+               const NodeFacts& node) {
   out[env::kWorldSize] = std::to_string(round.world_size);
   out[env::kLocalWorldSize] = std::to_string(spec.workers);
   out[env::kGroupRank] = std::to_string(round.group_rank);
@@ -67,7 +68,7 @@ void add_round(Environment& out, const LaunchSpec& spec, const StartRound& round
   out[env::kMasterPort] = std::to_string(round.master_port);
   out[env::kRestartCount] = std::to_string(round.attempt);
   out[env::kMaxRestarts] = std::to_string(spec.rules.restarts_max);
-  out[env::kRunId] = spec.rules.run_id;
+  out[env::kRunId] = node.run.run_id;
   out[env::kSignalsToHandle] = names(spec.stop_signals);
   out[env::kRound] = std::to_string(round.round);
   out[env::kUseAgentStore] = "True";  // torch compares with exactly this text
@@ -120,7 +121,7 @@ std::filesystem::path error_file(const NodeFacts& node, const StartRound& round,
 CommonEnvironment common_environment(const LaunchSpec& spec, const NodeFacts& node) {
   Environment common = node_environment(spec, node);
   Environment own;
-  add_round(own, spec, {});
+  add_round(own, spec, {}, node);
   add_worker(own, spec, {}, node, 0);
   CommonEnvironment out;
   for (const auto& [name, value] : own) {
@@ -135,7 +136,7 @@ std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& roun
                                   const NodeFacts& node) {
   Environment environment = node_environment(spec, node);
   const Environment ours = environment;
-  add_round(environment, spec, round);
+  add_round(environment, spec, round, node);
   std::vector<Command> commands;
   for (int local_rank = 0; local_rank < spec.workers; ++local_rank) {
     add_worker(environment, spec, round, node, local_rank);

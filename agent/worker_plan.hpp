@@ -22,7 +22,7 @@ struct Command {
   Placement placement;                   // empty lists: wherever the system likes
 };
 
-/// What the plan needs to know of the machine.
+/// What is known of the machine and of the run on it.
 struct NodeFacts {
   std::vector<std::string> environment;  // the agent's own, "NAME=value"
   int usable_cpus = 1;
@@ -32,6 +32,7 @@ struct NodeFacts {
   std::string heartbeats;  // path of the memory that workers' heartbeats go to; "" none
   std::string mark;        // what every process of this node's workers carries; "" none
   pid_t guardian = -1;     // a child of the agent that is no worker; see guardian.hpp
+  RunFacts run;
 };
 
 /// The variable with the marks of all agents above a worker, separated by ':'. A process that has a

@@ -165,7 +165,7 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
 }
 
 WorkerFailure WorkerSet::end_of(int local_rank, std::int64_t pid, ExitStatus status) const {
-  WorkerFailure how{.host = spec_.host,
+  WorkerFailure how{.host = node_.run.host,
                     .group_rank = round_.group_rank,
                     .rank = round_.first_rank + local_rank,
                     .local_rank = local_rank,

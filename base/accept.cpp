@@ -14,7 +14,9 @@ using asio::use_awaitable;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-constexpr auto kRetryDelay = 100ms;  // out of file descriptors: others may close some
+// Somebody may close a file descriptor meanwhile, and trying without a pause would cost a whole
+// core.
+constexpr auto kRetryDelay = 100ms;
 
 Result<tcp::acceptor> listen_on(const asio::any_io_executor& executor,
                                 const tcp::endpoint& endpoint) {

@@ -1,4 +1,4 @@
-// Listening, and accepting until the listener is closed.
+// listen_on() and accept_all(): how every server here takes connections.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -11,11 +11,14 @@
 
 namespace ddprun {
 
-/// Listens on `endpoint`; port 0: any free one. Errors: kUnavailable, naming the address.
+/// Listens on `endpoint`; port 0 takes any free one. Errors: kUnavailable, which names the address
+/// and the system's reason.
 Result<asio::ip::tcp::acceptor> listen_on(const asio::any_io_executor& executor,
                                           const asio::ip::tcp::endpoint& endpoint);
 
-/// Hands every connection to `serve` until `acceptor`, which must live as long, is closed.
+/// Hands every connection to `serve` until `acceptor` is closed, which must live as long. Where the
+/// system refuses, mostly because there are no file descriptors left, it logs that and tries again
+/// a little later; meanwhile connections wait in the system's queue.
 asio::awaitable<void> accept_all(asio::ip::tcp::acceptor& acceptor,
                                  std::function<void(asio::ip::tcp::socket)> serve);
 

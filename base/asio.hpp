@@ -1,5 +1,5 @@
-// The short name of Boost.Asio. This header includes nothing of it, so that a pure file does not
-// compile the whole library because it names a type of a file that uses it.
+// The short name of Boost.Asio. This header includes nothing of it, so that who needs the name
+// alone does not compile the library.
 #pragma once
 
 namespace boost::asio {}

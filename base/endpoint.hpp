@@ -1,4 +1,4 @@
-// Where somebody listens, as a command line or a message names it.
+// Endpoint: where somebody listens, as a command line or a message names it.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,10 @@
 
 namespace ddprun {
 
+/// A host that has not been looked up, and a port.
 struct Endpoint {
-  std::string host;        // a name or an address; what "" means is said where it is allowed
-  std::uint16_t port = 0;  // 0: any free one
+  std::string host;        // a name or an address; who allows "" says what it means
+  std::uint16_t port = 0;  // 0: any free one, or none is known
   bool operator==(const Endpoint&) const = default;
 };
 

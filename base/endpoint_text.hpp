@@ -1,4 +1,4 @@
-// An address and its port as users write them.
+// endpoint_text(): an address and its port as users write them.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -6,7 +6,7 @@
 
 namespace ddprun {
 
-/// "10.0.0.1:29400", "[fd77::1]:29400"
+/// Returns "10.0.0.1:29400", or "[fd77::1]:29400" with brackets around an IPv6 address (RFC 3986).
 inline std::string endpoint_text(const boost::asio::ip::tcp::endpoint& endpoint) {
   const std::string host = endpoint.address().to_string();
   const std::string port = std::to_string(endpoint.port());

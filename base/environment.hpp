@@ -1,4 +1,4 @@
-// The environment as a function, so that tests can bring one of their own.
+// EnvironmentLookup: the environment as a function, so that tests can bring one of their own.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace ddprun {
 
-/// The value of a variable of the environment; nullopt when it is not set.
+/// Returns the value of the variable `name`; nullopt when it is not set.
 using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
 
 }  // namespace ddprun

@@ -1,11 +1,11 @@
-// Names that nobody else has.
+// fresh_id(): a name that nobody else has.
 #pragma once
 
 #include <string>
 
 namespace ddprun {
 
-/// A random UUID of the kernel's.
+/// Returns a random UUID, 36 characters, from /proc/sys/kernel/random/uuid (random(4)).
 std::string fresh_id();
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-// LogGate: lets a few lines through and counts the rest, so that no peer can flood the log.
+// LogGate lets a few lines through and counts the rest, so that no peer can flood the log.
 #pragma once
 
 #include <chrono>
@@ -10,9 +10,11 @@
 
 namespace ddprun {
 
+/// Lets kLinesMax lines through in kWindow. A window begins with its first line.
 class LogGate {
  public:
-  /// Whether a line may be written now, and if so, how many were left out since the last one.
+  /// Asks for one line at `now`. Returns nullopt when it is to be left out, and otherwise how many
+  /// were left out since the last one that was let through.
   std::optional<std::size_t> pass(TimePoint now) {
     if (now - window_begin_ >= kWindow) {
       window_begin_ = now;

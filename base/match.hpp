@@ -1,4 +1,4 @@
-// match(variant, handlers...): an exhaustive std::visit that reads like a switch.
+// match(): a std::visit that reads like a switch and leaves no alternative out.
 #pragma once
 
 #include <utility>
@@ -6,13 +6,14 @@
 
 namespace ddprun {
 
+/// One callable made of several lambdas; the argument's type chooses one of them.
 template <typename... Handlers>
 struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
 
-/// Calls the handler whose parameter type fits the alternative that `variant` holds; a missing
-/// handler is a compile error.
+/// Calls the handler whose parameter fits the alternative that `variant` holds, and returns what it
+/// returns. A missing handler is a compile error.
 template <typename Variant, typename... Handlers>
 decltype(auto) match(Variant&& variant, Handlers&&... handlers) {
   return std::visit(Overloaded<std::decay_t<Handlers>...>{std::forward<Handlers>(handlers)...},

@@ -1,4 +1,4 @@
-// What the system tells this process of itself and of its machine.
+// Here a process asks the system about itself and its machine.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace ddprun {
 
-/// All variables of this process's environment, as "NAME=value".
+/// Returns all variables of this process's environment as "NAME=value" (environ(7)).
 std::vector<std::string> own_environment();
 
-/// The path of this executable (/proc/self/exe, proc(5)); "" where /proc is not mounted.
+/// Returns the path of this executable (/proc/self/exe, proc(5)); "" where /proc is not mounted.
 std::string own_path();
 
-/// This machine's name (gethostname(2)).
+/// Returns this machine's name (gethostname(2)).
 std::string host_name();
 
 }  // namespace ddprun

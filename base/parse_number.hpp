@@ -1,4 +1,4 @@
-// parse_number(): a text that is a number and nothing else.
+// parse_number(): reads a text that is a number and nothing else.
 #pragma once
 
 #include <charconv>
@@ -7,8 +7,8 @@
 
 namespace ddprun {
 
-/// The number that `text` is, in decimal; nullopt when it is empty, does not fit into `Number`, or
-/// has anything before or behind the number (a space, a '+', a unit).
+/// Returns the number that `text` spells in decimal; nullopt when it is empty, does not fit into
+/// `Number`, or has anything before or behind the number (a space, a '+', a unit).
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number value{};

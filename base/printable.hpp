@@ -1,4 +1,4 @@
-// printable(): bytes from a peer, made safe and short enough for a log line.
+// printable(): makes bytes from a peer safe and short enough for a line of the log.
 #pragma once
 
 #include <cstdio>
@@ -7,7 +7,8 @@
 
 namespace ddprun {
 
-/// 'text' in quotes; what is not printable ASCII becomes \xNN, what is long is cut.
+/// Returns `bytes` in single quotes. A byte that is not printable ASCII becomes \xNN; after 64
+/// bytes the rest is cut and "…" stands for it.
 inline std::string printable(std::string_view bytes) {
   constexpr std::size_t kShown = 64;
   std::string text = "'";

@@ -1,5 +1,4 @@
-// report_failure(what): the completion handler of every co_spawn, so that no exception is
-// swallowed.
+// report_failure(): the completion handler for co_spawn that lets no exception be swallowed.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -10,8 +9,8 @@
 
 namespace ddprun {
 
-/// Logs an exception that left a coroutine and ends the program: it is a bug, and going on with one
-/// coroutine missing would hang the job.
+/// Returns a handler that logs an exception which left the coroutine `what` and throws it on, so
+/// that the program ends. Such an exception is a bug, and without the coroutine the job would hang.
 inline auto report_failure(std::string what) {
   return [what = std::move(what)](const std::exception_ptr& failure) {
     if (!failure) return;

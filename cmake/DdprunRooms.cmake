@@ -36,6 +36,8 @@ function(ddprun_room name)
     target_sources(ddprun_${name}
       PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
     target_link_libraries(ddprun_${name} PUBLIC ${arg_USES} PRIVATE ${arg_PRIVATELY})
+    set_target_properties(ddprun_${name} PROPERTIES
+      UNITY_BUILD ${DDPRUN_UNITY} UNITY_BUILD_BATCH_SIZE 0)
   else()
     add_library(ddprun_${name} INTERFACE)
     target_sources(ddprun_${name}

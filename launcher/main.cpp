@@ -1,4 +1,4 @@
-// ddprun: reads the command line, runs the job, exits with its code.
+// ddprun reads the command line, runs the job, and exits with its code.
 
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -10,16 +10,16 @@
 #include <exception>
 
 #include "agent/console.hpp"
-#include "agent/usable_cpus.hpp"
 #include "base/match.hpp"
 #include "launcher/commands/command_line.hpp"
 #include "launcher/commands/subcommands.hpp"
 #include "launcher/hosts/run_on_hosts.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "launcher/run/log.hpp"
+#include "launcher/run/node_facts.hpp"
 #include "launcher/run/run.hpp"
 #include "launcher/settings/dry_run.hpp"
-#include "launcher/settings/gpus.hpp"
+#include "launcher/settings/this_machine.hpp"
 
 namespace {
 
@@ -36,10 +36,10 @@ int complain(const Error& error) {
   return exit_code(error);
 }
 
-int launch(Launch&& job, boost::asio::io_context& io, Console& out, Console& err) {
+int launch(const Launch& job, boost::asio::io_context& io, Console& out, Console& err) {
   for (const std::string& warning : job.warnings) spdlog::warn("{}", warning);
   if (!job.cluster.empty())  // all nodes take the same: one says so
-    spdlog::log(job.spec.node_rank > 0 ? spdlog::level::info : spdlog::level::warn, "{}",
+    spdlog::log(job.spec.meeting.node_rank > 0 ? spdlog::level::info : spdlog::level::warn, "{}",
                 job.cluster);
   if (job.dry_run) {
     const auto node = node_facts(job.spec, environment);
@@ -47,7 +47,7 @@ int launch(Launch&& job, boost::asio::io_context& io, Console& out, Console& err
     out.write(dry_run(job.spec, *node));
     return 0;
   }
-  const auto code = run(io, std::move(job.spec), environment, out, err);
+  const auto code = run(io, job.spec, environment, out, err);
   return code ? *code : complain(code.error());
 }
 
@@ -80,8 +80,7 @@ int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_
                      Console& out, Console& err) {
   if (const Subcommand* command = find_subcommand(arguments))
     return run_subcommand(*command, arguments, {io, out, err});
-  auto parsed = parse_command_line(
-      arguments, {environment, usable_cpus, [] { return visible_gpus(environment); }});
+  auto parsed = parse_command_line(arguments, this_machine(environment));
   if (!parsed) return complain(parsed.error());
   return match(
       std::move(*parsed),
@@ -91,13 +90,13 @@ int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_
       },
       [&](HostsJob&& job) { return launch(std::move(job), io, out, err); },
       [&](SlurmStart&& step) { return launch(std::move(step), io, out); },
-      [&](Launch&& job) { return launch(std::move(job), io, out, err); });
+      [&](const Launch& job) { return launch(job, io, out, err); });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of write()
+  std::signal(SIGPIPE, SIG_IGN);  // write() then fails when a reader has gone away
   boost::asio::io_context io{1};
   Console out{io.get_executor(), STDOUT_FILENO};
   Console err{io.get_executor(), STDERR_FILENO};

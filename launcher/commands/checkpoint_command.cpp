@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using sdk::CheckpointEntry;
 using sdk::CheckpointState;
 
-/// "3 s", "5 min", "7 h", "9 d".
+/// Returns an age as "3 s", "5 min", "7 h" or "9 d".
 std::string age(std::int64_t ms) {
   const std::int64_t seconds = std::max<std::int64_t>(ms, 0) / 1000;
   if (seconds < 120) return fmt::format("{} s", seconds);
@@ -29,7 +29,7 @@ std::string age(std::int64_t ms) {
   return fmt::format("{} d", seconds / 86'400);
 }
 
-/// "1.2 GB".
+/// Returns a size as "1.2 GB".
 std::string size(std::uint64_t bytes) {
   constexpr std::array kUnits{"B", "kB", "MB", "GB", "TB"};
   auto amount = static_cast<double>(bytes);
@@ -59,7 +59,7 @@ std::string row(const CheckpointEntry& entry, std::int64_t now_unix_ms) {
              age(now_unix_ms - manifest.created_unix_ms), size(manifest.bytes()), state(entry));
 }
 
-/// Of a folder of checkpoints, or of a checkpoint itself.
+/// Returns the checkpoints of a folder, or the one that the path itself is.
 std::vector<CheckpointEntry> find_checkpoints(const fs::path& path) {
   const fs::path folder = path.filename().empty() ? path.parent_path() : path;
   if (sdk::parse_checkpoint_name(folder.filename().string()))

@@ -1,10 +1,11 @@
 #include "launcher/commands/command_line.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "launcher/commands/man_page.hpp"
+#include "launcher/hosts/launching_machine.hpp"
 #include "launcher/settings/arguments.hpp"
-#include "launcher/settings/gpus.hpp"
 #include "launcher/settings/interpret.hpp"
 #include "launcher/settings/shell_completion.hpp"
 #include "launcher/slurm/cluster_env.hpp"
@@ -13,59 +14,53 @@ namespace ddprun {
 
 namespace {
 
-/// As one of those that a scheduler has started.
-Result<Launch> interpret_at(const ClusterPlace& place, Arguments arguments,
-                            const Surroundings& surroundings) {
-  auto meeting = take_from_cluster(place, arguments.settings);
-  if (!meeting) return meeting.error();
-  auto launch = interpret(arguments, surroundings, std::move(*meeting));
-  if (launch) launch->cluster = describe(place);
-  return launch;
+/// Reads a job on this node, which was started as `place` says.
+Result<CommandLine> interpret_at(const MeetingPlace& place, const Arguments& arguments,
+                                 const Surroundings& surroundings) {
+  auto launch = interpret(arguments, surroundings, place);
+  if (!launch) return launch.error();
+  if (place.cluster) launch->cluster = describe(*place.cluster);
+  return CommandLine{std::move(*launch)};
 }
 
-/// What the scheduler grants of what is there.
+/// Leaves of the CPUs and GPUs those that the scheduler grants.
 Surroundings granted(const Surroundings& all) {
-  return {all.environment, [all] { return granted_cpus(all.environment, all.cpus()); },
-          [all] { return granted_gpus(all.environment, all.gpus()); }};
+  Surroundings granted = all;
+  granted.cpus = [all] { return granted_cpus(all.environment, all.cpus()); };
+  granted.gpus = [all] { return granted_gpus(all.environment, all.gpus()); };
+  return granted;
 }
 
-/// In the batch script: on all nodes of the allocation, or on this one alone.
+/// Reads a job of a batch script, which is on all nodes of the allocation or on this one alone.
 Result<CommandLine> interpret_in(const SlurmAllocation& allocation, const Arguments& arguments,
                                  const std::vector<std::string>& words,
                                  const Surroundings& surroundings) {
   auto start = slurm_start(allocation, arguments.settings, words);
   if (!start) return start.error();
   ClusterPlace place = batch_place(allocation);
-  if (*start) {  // what is wrong with the command line is said here, once
+  if (*start) {  // a mistake in the command line is said here, once, rather than by every node
     place.nodes = (*start)->nodes;
     place.first_host = "localhost";
     place.port = kC10dPort;
   }
-  auto launch = interpret_at(place, arguments, surroundings);
-  if (!launch) return launch.error();
-  if (!*start) return CommandLine{std::move(*launch)};
-  (*start)->dry_run = launch->dry_run;
+  auto job = interpret_at({place, {}}, arguments, surroundings);
+  if (!job || !*start) return job;
+  (*start)->dry_run = arguments.settings.on("dry-run");
   return CommandLine{std::move(**start)};
 }
 
+/// Reads a job for this node. `host` is this node's place where `ddprun --hosts` has started it.
 Result<CommandLine> parse_job(const Arguments& arguments, const std::vector<std::string>& words,
-                              const Surroundings& surroundings) {
-  const Surroundings ours =
-      arguments.settings.on("no-slurm") ? surroundings : granted(surroundings);
-  if (!arguments.settings.on("no-slurm")) {
-    const auto place = cluster_place(surroundings.environment);
-    if (!place) return place.error();
-    const auto allocation = slurm_allocation(surroundings.environment);
-    if (allocation) return interpret_in(*allocation, arguments, words, ours);
-    if (*place) {
-      auto launch = interpret_at(**place, arguments, ours);
-      if (!launch) return launch.error();
-      return CommandLine{std::move(*launch)};
-    }
-  }
-  auto launch = interpret(arguments, ours, std::nullopt);
-  if (!launch) return launch.error();
-  return CommandLine{std::move(*launch)};
+                              const Surroundings& surroundings,
+                              const std::optional<HostPlace>& host) {
+  if (arguments.settings.on("no-slurm")) return interpret_at({{}, host}, arguments, surroundings);
+  const auto place = cluster_place(surroundings.environment);
+  if (!place) return place.error();
+  const auto allocation = slurm_allocation(surroundings.environment);
+  if (allocation && !host)
+    return interpret_in(*allocation, arguments, words, granted(surroundings));
+  const std::optional<ClusterPlace> cluster = allocation ? batch_place(*allocation) : *place;
+  return interpret_at({cluster, host}, arguments, granted(surroundings));
 }
 
 }  // namespace
@@ -81,19 +76,20 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
   if (settings["completion"].given)
     return CommandLine{JustPrint{shell_completion(settings["completion"].text)}};
   if (names_hosts(settings)) {
-    auto job = hosts_job(*parsed, surroundings.environment);
+    auto job = hosts_job(*parsed, launching_machine(surroundings.environment));
     if (!job) return job.error();
     return CommandLine{std::move(*job)};
   }
-  return parse_job(*parsed, arguments, surroundings);
+  return parse_job(*parsed, arguments, surroundings, std::nullopt);
 }
 
 Result<Launch> parse_launch(const std::vector<std::string>& arguments,
-                            const Surroundings& surroundings) {
-  auto parsed = parse_command_line(arguments, surroundings);
+                            const Surroundings& surroundings, const HostPlace& place) {
+  const auto parsed = parse_arguments(arguments, surroundings.environment);
   if (!parsed) return parsed.error();
-  if (auto* const launch = std::get_if<Launch>(&*parsed)) return std::move(*launch);
-  return invalid("this command line is about no job");
+  auto job = parse_job(*parsed, arguments, surroundings, place);
+  if (!job) return job.error();
+  return std::get<Launch>(std::move(*job));
 }
 
 }  // namespace ddprun

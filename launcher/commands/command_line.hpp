@@ -1,4 +1,4 @@
-// The command line, with torchrun's options and meanings, becomes a LaunchSpec.
+// Reads the command line, with torchrun's options and meanings.
 #pragma once
 
 #include <string>
@@ -7,19 +7,23 @@
 
 #include "launcher/hosts/hosts_job.hpp"
 #include "launcher/settings/launch.hpp"
+#include "launcher/settings/meeting.hpp"
 #include "launcher/slurm/slurm_step.hpp"
 
 namespace ddprun {
 
+/// What a command line asks for: a job here, a text, a job on hosts, or a step of Slurm.
 using CommandLine = std::variant<Launch, JustPrint, HostsJob, SlurmStart>;
 
-/// `arguments`: without the program's own name. Errors: a sentence that names the option, the value
-/// and what is accepted; kNotFound and kDenied for the program to run.
+/// Decides what the command line asks for. `arguments` come without the program's own name. Errors:
+/// kInvalid, with a sentence that names the option, the value and what is accepted; kNotFound and
+/// kDenied for the program to run.
 Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments,
                                        const Surroundings& surroundings);
 
-/// The same for a command line that must be about a job on this node.
+/// Reads the job of a command line that `ddprun --hosts` has sent to this host: it is about a job
+/// on this node, and `place` says how the hosts meet. Errors: as above.
 Result<Launch> parse_launch(const std::vector<std::string>& arguments,
-                            const Surroundings& surroundings);
+                            const Surroundings& surroundings, const HostPlace& place);
 
 }  // namespace ddprun

@@ -11,7 +11,7 @@ namespace ddprun {
 
 namespace {
 
-/// Text as roff prints it: no hyphen becomes a dash, no line becomes a request.
+/// Escapes text for roff, so that no hyphen becomes a dash and no line a request.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {

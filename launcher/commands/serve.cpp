@@ -21,7 +21,7 @@
 #include "base/endpoint_text.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/commands/command_line.hpp"
-#include "launcher/run/coordinator_host.hpp"
+#include "launcher/run/own_address.hpp"
 #include "launcher/run/resolve.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/rounds/server.hpp"
@@ -37,17 +37,17 @@ struct ListenOptions {
   std::string port_file;   // where the port is written once it listens; "": nowhere
 };
 
-/// A command that listens: its own words for --help, and its usual port.
+/// A command that listens, with its own words for --help and its usual port.
 struct Listener {
   std::string name;
   std::string about;
   std::uint16_t port;
 };
 
-/// What it does with its address: begins to listen there, and returns the port.
+/// Begins to listen at an address and a port, and returns the port.
 using BeginToListen = std::function<Result<std::uint16_t>(const asio::ip::address&, std::uint16_t)>;
 
-constexpr std::uint16_t kServerPort = 29'400;  // of torchrun's c10d rendezvous
+constexpr std::uint16_t kServerPort = 29'400;  // the default of torchrun's c10d rendezvous
 constexpr std::uint16_t kStorePort = 29'500;   // what MASTER_PORT is by convention
 
 /// "::" takes IPv4 too where the kernel knows IPv6.
@@ -56,7 +56,7 @@ asio::ip::address all_addresses(asio::io_context& io) {
   return asio::ip::address_v4::any();
 }
 
-/// Written beside it first: whoever finds the file finds the number in it.
+/// Writes another file first and renames it, so that whoever finds the file finds the number in it.
 Result<void> write_port_file(const std::string& path, std::uint16_t port) {
   const std::string unfinished = path + ".tmp";
   std::ofstream file{unfinished};
@@ -123,7 +123,7 @@ Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage
   return 0;
 }
 
-/// --help, or all of the above.
+/// Reads the words, and prints --help or serves.
 Result<int> run(const Listener& listener, const std::vector<std::string>& words, const Stage& stage,
                 const BeginToListen& begin) {
   const auto options = parse(listener, words);
@@ -156,7 +156,7 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
           });
   if (!server) return code;
   server->close();
-  stage.io.run_for(std::chrono::seconds{2});  // the last words to connected agents
+  stage.io.run_for(std::chrono::seconds{2});  // lets the last words to connected agents out
   return code;
 }
 
@@ -180,7 +180,7 @@ Result<int> run_store(const std::vector<std::string>& words, const Stage& stage)
       });
   acceptor.close();
   store.close();
-  stage.io.poll();  // what waits for clients ends
+  stage.io.poll();  // lets what waits for clients end
   return code;
 }
 

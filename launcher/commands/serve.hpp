@@ -1,4 +1,4 @@
-// Commands that listen on a port until they are stopped.
+// Carries out the commands that listen on a port until they are stopped.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace ddprun {
 
-/// `ddprun server`: the coordinator of any job that comes.
+/// Carries out `ddprun server`, the coordinator of any job that comes. Returns 0. Errors: kInvalid
+/// for its words, kUnavailable and kTimeout for its address.
 Result<int> run_server(const std::vector<std::string>& words, const Stage& stage);
 
-/// `ddprun store`: the worker store alone.
+/// Carries out `ddprun store`, the worker store alone. Returns and errors are as above.
 Result<int> run_store(const std::vector<std::string>& words, const Stage& stage);
 
 }  // namespace ddprun

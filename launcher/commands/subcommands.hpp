@@ -1,4 +1,4 @@
-// What ddprun does besides running a job: `ddprun server` and the like.
+// Lists what ddprun does besides running a job: `ddprun server` and the like.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,19 @@
 
 namespace ddprun {
 
+/// A command with a name of its own.
 struct Subcommand {
   std::string_view name;  // the first word of the command line
-  std::string_view help;  // "": one that no user types
-  /// `words`: those behind the name. Returns the exit code, or an Error for the user.
+  std::string_view help;  // "": no user types it, and no help shows it
+  /// Carries it out with the words behind its name. Returns the exit code, or an Error for the
+  /// user.
   Result<int> (*run)(const std::vector<std::string>& words, const Stage& stage);
 };
 
+/// Returns all of them, by name.
 std::span<const Subcommand> subcommands();
 
-/// The command that `words` begin with; nullptr: they are about a job to run.
+/// Returns the command that `words` begin with; nullptr when they are about a job to run.
 const Subcommand* find_subcommand(const std::vector<std::string>& words);
 
 }  // namespace ddprun

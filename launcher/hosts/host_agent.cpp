@@ -23,15 +23,13 @@
 #include <utility>
 
 #include "agent/console.hpp"
-#include "agent/usable_cpus.hpp"
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/hosts/host_messages.hpp"
-#include "launcher/run/coordinator_host.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "launcher/run/log.hpp"
 #include "launcher/run/run.hpp"
-#include "launcher/settings/gpus.hpp"
+#include "launcher/settings/this_machine.hpp"
 
 namespace ddprun {
 
@@ -41,10 +39,11 @@ using namespace std::chrono_literals;
 using asio::as_tuple;
 using asio::use_awaitable;
 
-/// The launcher waits for the one who leads before it tells the others what to do.
+/// The launcher first waits for the leader's coordinator, so a start may be long in coming.
 constexpr auto kStartTimeout = 5min;
 
-/// The settings come with the command line; what a login here sets is not the job's.
+/// Settings come with the command line from the launcher's machine, so variables for them that a
+/// login sets here do not count.
 std::optional<std::string> environment_here(const std::string& name) {
   if (name.starts_with("PET_")) return std::nullopt;
   const char* value = std::getenv(name.c_str());
@@ -58,8 +57,8 @@ Console::Framing framed_as(HostOutput::Stream stream) {
   };
 }
 
-/// The address of this host that ssh has come to; those behind it can reach that, too, unless it is
-/// the launcher's own machine.
+/// Returns the address of this host that ssh has come to, because others can reach it, too. On the
+/// launcher's own machine that is loopback, and the name of the host takes its place.
 std::string address_of_login() {
   std::istringstream connection{environment_here("SSH_CONNECTION").value_or("")};
   std::string client, client_port, address;
@@ -77,19 +76,14 @@ Result<void> settle(const HostStart& start) {
                                               " (--remote-dir names another directory)"};
 }
 
-/// This node's place in the job.
-void take_place(const HostStart& start, LaunchSpec& spec) {
-  spec.rules.run_id = start.run_id;
-  spec.rules.nodes_min = start.nodes_min;
-  spec.rules.nodes_max = start.nodes_max;
-  spec.node_rank = start.node_rank;
-  spec.hosting = start.leads ? Hosting::kHere : Hosting::kElsewhere;
-  spec.coordinator = {start.host, start.port};
-  if (start.leads && start.host.empty())
-    spec.coordinator.host = start.nodes_max == 1 ? "127.0.0.1" : address_of_login();
-  spec.rules.master_addr = spec.coordinator.host;
-  spec.rejoin = !start.leads;
-  spec.tells_job = start.leads;
+HostPlace place_of(const HostStart& start) {
+  return {.run_id = start.run_id,
+          .nodes_min = start.nodes_min,
+          .nodes_max = start.nodes_max,
+          .node_rank = start.node_rank,
+          .leads = start.leads,
+          .coordinator = {start.host, start.port},
+          .own_address = address_of_login()};
 }
 
 class HostAgent {
@@ -102,7 +96,8 @@ class HostAgent {
         err_{wire_, framed_as(HostOutput::Stream::kErr)},
         control_{stage.io} {}
 
-  /// `control`: where the launcher's orders come. Errors: kInvalid, for a file or the like.
+  /// Orders of the launcher come from the descriptor `control`. Errors: kInvalid, when nobody can
+  /// wait for its input, as with a file.
   Result<void> listen_to(int control) {
     boost::system::error_code error;
     if (control < 0)
@@ -115,7 +110,7 @@ class HostAgent {
                      error.message() + ")"};
   }
 
-  /// Returns the exit code; the launcher has been told it.
+  /// Returns the exit code, which the launcher has been told.
   int run() {
     set_up_log(err_, std::nullopt);
     say(HostHello{kHostProtocol, DDPRUN_VERSION});
@@ -131,7 +126,7 @@ class HostAgent {
  private:
   void say(const FromHost& message) { wire_.write(encode(message)); }
 
-  /// nullopt: the launcher has gone, or has nothing to say.
+  /// Returns nullopt when the launcher has gone, or has said nothing in time.
   std::optional<HostStart> wait_for_start() {
     std::optional<HostStart> start;
     bool heard = false;
@@ -152,11 +147,9 @@ class HostAgent {
   Result<int> run_job(const HostStart& start) {
     if (const auto settled = settle(start); !settled) return settled.error();
     set_up_log(err_, environment_here("LOGLEVEL"));
-    auto job = parse_(start.arguments, {environment_here, usable_cpus,
-                                        [] { return visible_gpus(environment_here); }});
+    const auto job = parse_(start.arguments, this_machine(environment_here), place_of(start));
     if (!job) return job.error();
     for (const std::string& warning : job->warnings) spdlog::warn("{}", warning);
-    take_place(start, job->spec);
     const std::vector<int>& stops = job->spec.stop_signals;
     stop_signal_ = std::ranges::count(stops, SIGTERM) > 0 ? SIGTERM : stops.front();
     co_spawn(io_, follow_orders(), report_failure("listening to the launcher"));
@@ -168,7 +161,7 @@ class HostAgent {
                              end_.verdict = end.why == AgentEnd::Why::kJobEnded;
                              control_.close();
                            }};
-    auto code = ddprun::run(io_, std::move(job->spec), environment_here, out_, err_, events);
+    auto code = ddprun::run(io_, job->spec, environment_here, out_, err_, events);
     control_.close();
     return code;
   }
@@ -183,7 +176,8 @@ class HostAgent {
     co_return order;
   }
 
-  /// Signals come here as to any process, so that they mean the same.
+  /// Sends the signals of the launcher to this process, so that they mean what they mean to any
+  /// ddprun.
   asio::awaitable<void> follow_orders() {
     for (;;) {
       const Result<ToHost> order = co_await read_order();
@@ -208,7 +202,8 @@ class HostAgent {
   int stop_signal_ = SIGTERM;
 };
 
-/// Standard input for ourselves; workers get /dev/null in its place. -1: there is none, see errno.
+/// Takes standard input for ourselves, and leaves /dev/null to workers in its place. Returns the
+/// descriptor, or -1 and errno.
 int take_standard_input() {
   const int control = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -229,7 +224,7 @@ Result<int> run_host_agent(const std::vector<std::string>& words, const Stage& s
   if (const auto listening = agent.listen_to(take_standard_input()); !listening)
     return listening.error();
   const int code = agent.run();
-  set_up_log(stage.err, std::nullopt);  // the agent's own way there ends with it
+  set_up_log(stage.err, std::nullopt);  // the agent's console has ended
   return code;
 }
 

@@ -1,4 +1,4 @@
-// `ddprun agent`: what the launcher of a job on several hosts starts by ssh on each of them.
+// `ddprun agent` is what the launcher of a job on several hosts starts on each of them by ssh.
 //
 // Its standard input and output are the conversation of host_messages.hpp. It runs this node's part
 // of the job as if it had been started there with the job's command line, and stops it as soon as
@@ -11,15 +11,17 @@
 #include "base/result.hpp"
 #include "launcher/run/stage.hpp"
 #include "launcher/settings/launch.hpp"
+#include "launcher/settings/meeting.hpp"
 
 namespace ddprun {
 
-/// How a job's command line is read. Errors: those of the command line.
+/// How a job's command line is read on a host of `ddprun --hosts`. Errors: those of the command
+/// line.
 using ParseLaunch = Result<Launch> (*)(const std::vector<std::string>& arguments,
-                                       const Surroundings& surroundings);
+                                       const Surroundings& surroundings, const HostPlace& place);
 
-/// Returns the job's exit code, which the launcher has been told. Errors: kInvalid, when it was not
-/// started by a launcher.
+/// Carries out `ddprun agent`. Returns the job's exit code, which the launcher has been told.
+/// Errors: kInvalid, when it was not started by a launcher.
 Result<int> run_host_agent(const std::vector<std::string>& words, const Stage& stage,
                            ParseLaunch parse);
 

@@ -28,7 +28,7 @@ std::string trimmed(std::string_view text) {
   return std::string{text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1)};
 }
 
-/// What ssh itself takes for a name: nothing that a shell or an option could be made of.
+/// Whether ssh takes it for a name. No shell command and no option can be made of such a text.
 bool is_name(const std::string& text) {
   const auto fits = [](unsigned char c) {
     return std::isalnum(c) != 0 ||
@@ -37,14 +37,15 @@ bool is_name(const std::string& text) {
   return !text.empty() && text.front() != '-' && std::ranges::all_of(text, fits);
 }
 
-/// A colon belongs to an IPv6 address or is a mistake, as in "h1:4:8".
+/// Whether it is a name or an address. A colon has to belong to an IPv6 address; in "h1:4:8" it is
+/// a mistake.
 bool is_host(const std::string& text) {
   boost::system::error_code no_address;
   if (text.find(':') != std::string::npos) boost::asio::ip::make_address_v6(text, no_address);
   return !no_address && is_name(text);
 }
 
-/// The list under way, and where its entries come from.
+/// Collects hosts, and remembers where each was named.
 class HostList {
  public:
   Result<void> add(Host host, const std::string& where) {
@@ -72,7 +73,7 @@ Result<int> parse_slots(const std::string& text, const std::string& where) {
   return slots;
 }
 
-/// "h1", "user@h1:8", "[fd77::1]:8"
+/// Reads "h1", "user@h1:8", "[fd77::1]:8".
 Result<Host> parse_host(const std::string& entry, const std::string& where) {
   const std::size_t at = entry.rfind('@');
   const std::size_t begin = at == std::string::npos ? 0 : at + 1;
@@ -101,8 +102,8 @@ Result<void> add_listed(const std::string& text, const std::string& where, HostL
   return {};
 }
 
-/// The words behind a host: "slots=4", and "max_slots=8", which bounds what MPI may oversubscribe
-/// and means nothing here.
+/// Reads a word behind a host: "slots=4". "max_slots=8" bounds what MPI may oversubscribe, and
+/// means nothing here.
 Result<void> read_word(const std::string& word, const std::string& where, Host& host) {
   const std::size_t equals = word.find('=');
   const std::string key = word.substr(0, equals);

@@ -99,7 +99,7 @@ Result<std::vector<FromHost>> HostReader::feed(std::string_view bytes) {
   }
 }
 
-/// False when more has to come first.
+/// Returns false when more has to come first.
 Result<bool> HostReader::take_one(std::vector<FromHost>& messages) {
   if (output_bytes_ == 0) return take_line(messages);
   if (inbox_.size() < output_bytes_) return false;

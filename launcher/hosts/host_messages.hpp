@@ -1,5 +1,5 @@
-// What the launcher and the agent that it has started on a host say to each other, over ssh: lines
-// of JSON, and behind the line of an output its bytes. Pure.
+// The launcher and the agent that it has started on a host talk over ssh. They exchange lines of
+// JSON; the line of an output is followed by its bytes. Pure.
 //
 //     host> {"type":"hello","protocol":1,"version":"0.1.0"}
 //     host< {"type":"start","arguments":["--max-restarts=3","--","train.py"],"leads":true,...}
@@ -9,8 +9,8 @@
 //     host< {"type":"signal","signal":2}
 //     host> {"type":"ended","code":130,"began":true,"verdict":false}
 //
-// All but the remote command's path goes this way, so that no command line shows a secret. The end
-// of the launcher's side is an order to stop.
+// Everything but the path of the remote command goes this way, so that no command line shows a
+// secret. When the launcher's side ends, the agent stops.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,18 @@
 
 namespace ddprun {
 
+/// Both sides must speak the same version of the conversation.
 inline constexpr int kHostProtocol = 1;
-/// Of one output; longer ones are sent in pieces.
+/// Limits the bytes of one output; longer ones are sent in pieces.
 inline constexpr std::size_t kOutputBytesMax = 1024 * 1024;
-/// Of a line: arguments and environment are in one.
+/// Limits a line. It is long, because all arguments and variables are in one.
 inline constexpr std::size_t kHostLineBytesMax = 4 * 1024 * 1024;
-/// What a login on a host may write (a shell's greetings) before the agent says hello.
+/// Limits what a login on a host may write before the agent says hello, such as greetings.
 inline constexpr std::size_t kGreetingBytesMax = 256 * 1024;
 
 // --- from a host ---
 
+/// The agent is there.
 struct HostHello {
   int protocol = kHostProtocol;
   std::string version;
@@ -45,55 +47,60 @@ struct HostListening {
   std::uint16_t port = 0;
   bool operator==(const HostListening&) const = default;
 };
+/// Workers, or ddprun itself, have written something.
 struct HostOutput {
   enum class Stream { kOut, kErr, kNote };  // kNote: a message of ddprun's own
   Stream stream = Stream::kOut;
   std::string text;
   bool operator==(const HostOutput&) const = default;
 };
-/// The agent's last words.
+/// The agent ends. These are its last words.
 struct HostEnded {
   int code = 0;
-  bool began = false;    // its agent has run
-  bool verdict = false;  // and was told how the job ended: the code is the job's
+  bool began = false;    // the job has begun on this host
+  bool verdict = false;  // the coordinator has told how the job ended: the code is the job's
   bool operator==(const HostEnded&) const = default;
 };
 using FromHost = std::variant<HostHello, HostListening, HostOutput, HostEnded>;
 
 // --- to a host ---
 
+/// The agent is to run its part of the job.
 struct HostStart {
-  std::vector<std::string> arguments;              // as a command line, without the nodes' part
-  std::map<std::string, std::string> environment;  // beside what the login has set
-  std::string directory;                           // where it runs; "": where the login leads
+  std::vector<std::string> arguments;              // a command line without options on the meeting
+  std::map<std::string, std::string> environment;  // is added to what the login has set
+  std::string directory;                           // where to work; "": where the login leads
   std::string run_id;
   int node_rank = 0;
   int nodes_min = 1;
   int nodes_max = 1;
-  bool leads = false;      // it hosts the coordinator
-  std::string host;        // where the coordinator is; "" for the one who leads: as ssh came to it
-  std::uint16_t port = 0;  // 0 for the one who leads: any free one
+  bool leads = false;      // this host runs the coordinator
+  std::string host;        // the coordinator's; "", for the leader: the address that ssh came to
+  std::uint16_t port = 0;  // the coordinator's; 0, for the leader: any free one
   bool operator==(const HostStart&) const = default;
 };
+/// The user has sent a signal.
 struct HostSignal {
   int signal = 0;
   bool operator==(const HostSignal&) const = default;
 };
 using ToHost = std::variant<HostStart, HostSignal>;
 
-/// With its newline and, of an output, its bytes. Errors: kInvalid, for text that is not UTF-8, in
-/// which alone arguments and variables can be handed over.
+/// Returns the message as a line with its newline. Errors: kInvalid, for arguments and variables
+/// that are not UTF-8, because JSON cannot hold them.
 Result<std::string> encode(const ToHost& message);
+/// Returns the message as a line with its newline, and behind that the bytes of an output.
 std::string encode(const FromHost& message);
 
-/// Errors: kInvalid, with what is wrong in the line.
+/// Reads a line of the launcher. Errors: kInvalid, with what is wrong in the line.
 Result<ToHost> decode_to_host(std::string_view line);
 
 /// Cuts what comes from a host into messages.
 class HostReader {
  public:
-  /// The messages that are complete with `bytes`. What comes before the first is the login's and
-  /// ignored. Errors: kInvalid, when it is no conversation of ours; then nothing more is read.
+  /// Returns the messages that are complete with `bytes`. What comes before the first is written by
+  /// the login and is left out. Errors: kInvalid, when it is no conversation of ours; call it no
+  /// more then.
   Result<std::vector<FromHost>> feed(std::string_view bytes);
 
  private:

@@ -4,44 +4,21 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
-#include "base/own_process.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/options.hpp"
+#include "launcher/settings/rdzv_conf.hpp"
 #include "launcher/settings/values.hpp"
+#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-/// Which Python runs scripts and how much ddprun says is as the user has it here.
+/// These always go to the hosts: which Python runs scripts and how much ddprun says is as the user
+/// has it here.
 constexpr const char* kAlwaysExported[] = {"PYTHON_EXEC", "VIRTUAL_ENV", "LOGLEVEL"};
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file{path};
-  std::ostringstream text;
-  if (file && !fs::is_directory(path) && text << file.rdbuf()) return text.str();
-  if (file && fs::is_empty(path)) return std::string{};
-  return Error{errno == ENOENT ? Error::Kind::kNotFound : Error::Kind::kDenied,
-               "--hostfile: cannot read '" + path +
-                   "': " + (fs::is_directory(path) ? "it is a directory" : std::strerror(errno))};
-}
-
-/// As the user sees it: a home may be mounted elsewhere and be a link everywhere.
-std::string working_directory(const EnvironmentLookup& environment) {
-  std::error_code error;
-  const std::string shown = environment("PWD").value_or("");
-  if (shown.starts_with('/') && fs::equivalent(shown, ".", error)) return shown;
-  return fs::current_path(error).string();
-}
 
 bool is_variable(const std::string& name) {
   const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
@@ -52,24 +29,25 @@ bool is_variable(const std::string& name) {
 /// Builds the HostsJob; every step reads its settings and fills in its part.
 class HostsInterpreter {
  public:
-  HostsInterpreter(const Arguments& arguments, const EnvironmentLookup& environment)
-      : arguments_{arguments}, settings_{arguments.settings}, environment_{environment} {}
+  HostsInterpreter(const Arguments& arguments, const LaunchingMachine& machine)
+      : arguments_{arguments}, settings_{arguments.settings}, machine_{machine} {}
 
   Result<HostsJob> interpret() {
-    for (const auto step :
-         {&HostsInterpreter::hosts, &HostsInterpreter::size, &HostsInterpreter::values,
-          &HostsInterpreter::ways, &HostsInterpreter::exports, &HostsInterpreter::words})
+    for (const auto step : {&HostsInterpreter::read_hosts, &HostsInterpreter::decide_size,
+                            &HostsInterpreter::check_values, &HostsInterpreter::decide_ways,
+                            &HostsInterpreter::take_exports, &HostsInterpreter::write_words})
       if (const Result<void> done = (this->*step)(); !done) return done.error();
     job_.dry_run = settings_.on("dry-run");
     return std::move(job_);
   }
 
  private:
-  Result<void> hosts() {
+  Result<void> read_hosts() {
     const Setting& list = settings_["hosts"];
     const Setting& file = settings_["hostfile"];
     if (list.given && file.given) return invalid("--hosts and --hostfile exclude each other");
-    const auto text = list.given ? Result<std::string>{list.text} : read_file(file.text);
+    const auto text =
+        list.given ? Result<std::string>{list.text} : machine_.read_hostfile(file.text);
     if (!text) return text.error();
     auto hosts = list.given ? parse_hosts(list) : parse_hostfile(*text, file.text);
     if (!hosts) return hosts.error();
@@ -78,7 +56,7 @@ class HostsInterpreter {
   }
 
   /// All hosts are needed unless --nnodes says otherwise.
-  Result<void> size() {
+  Result<void> decide_size() {
     const int hosts = static_cast<int>(job_.rules.hosts.size());
     NodeRange nodes{hosts, hosts};
     if (const Setting& setting = settings_["nnodes"]; setting.given) {
@@ -101,14 +79,14 @@ class HostsInterpreter {
   }
 
   /// A mistake is told here once rather than by every host.
-  Result<void> values() {
+  Result<void> check_values() {
     const auto shutdown = parse_seconds(settings_["shutdown-timeout"]);
     if (!shutdown) return shutdown.error();
     auto signals = parse_signals(settings_["signals-to-handle"]);
     if (!signals) return signals.error();
     if (const auto restarts = parse_integer(settings_["max-restarts"], 0); !restarts)
       return restarts.error();
-    if (const auto times = parse_rdzv_conf(settings_["rdzv-conf"]); !times) return times.error();
+    if (const auto conf = parse_rdzv_conf(settings_["rdzv-conf"]); !conf) return conf.error();
     const auto port = parse_integer(settings_["master-port"], 0, kPortMax);
     if (!port) return port.error();
     job_.rules.shutdown_timeout = *shutdown;
@@ -118,31 +96,30 @@ class HostsInterpreter {
     if (settings_["rdzv-id"].given) job_.start.run_id = settings_["rdzv-id"].text;
     for (const char* name :
          {"standalone", "rdzv-backend", "rdzv-endpoint", "node-rank", "local-addr"})
-      if (settings_[name].given) no_effect(settings_[name], "with --hosts");
+      warn_no_effect(job_.warnings, settings_[name], "with --hosts");
     for (const Option& option : options())
-      if (option.group == OptionGroup::kIgnored && settings_[option.name].given)
-        no_effect(settings_[option.name], std::string{option.help});
+      if (option.group == OptionGroup::kIgnored)
+        warn_no_effect(job_.warnings, settings_[option.name], std::string{option.help});
     return {};
   }
 
-  /// How the hosts are reached, and what is found there.
-  Result<void> ways() {
+  /// Decides how the hosts are reached, and where ddprun is and works there.
+  Result<void> decide_ways() {
     Ssh& ssh = job_.rules.ssh;
     ssh.words = words_of(settings_["ssh-cmd"].text);
     if (ssh.words.empty()) return unexpected(settings_["ssh-cmd"], "expected a command");
     const Setting& path = settings_["remote-path"];
-    ssh.remote_path = path.text.empty() ? own_path() : path.text;
+    ssh.remote_path = path.text.empty() ? machine_.program : path.text;
     const Setting& directory = settings_["remote-dir"];
-    job_.start.directory =
-        directory.text.empty() ? working_directory(environment_) : directory.text;
+    job_.start.directory = directory.text.empty() ? machine_.working_directory : directory.text;
     job_.rules.version = DDPRUN_VERSION;
     return {};
   }
 
-  Result<void> exports() {
+  Result<void> take_exports() {
     auto& exported = job_.start.environment;
     for (const char* name : kAlwaysExported)
-      if (const auto value = environment_(name)) exported[name] = *value;
+      if (const auto value = machine_.environment(name)) exported[name] = *value;
     for (const std::string& entry : settings_["export"].all) {
       const std::size_t equals = entry.find('=');
       const std::string name = entry.substr(0, equals);
@@ -150,7 +127,7 @@ class HostsInterpreter {
         return invalid("-x '" + name +
                        "': that is no variable's name, expected NAME or NAME=VALUE");
       const auto value =
-          equals == std::string::npos ? environment_(name) : entry.substr(equals + 1);
+          equals == std::string::npos ? machine_.environment(name) : entry.substr(equals + 1);
       if (value)
         exported[name] = *value;
       else
@@ -159,8 +136,8 @@ class HostsInterpreter {
     return {};
   }
 
-  /// The command line of every host's agent, but for its number of workers.
-  Result<void> words() {
+  /// Writes the command line of every host's agent, but for a host's own number of workers.
+  Result<void> write_words() {
     if (arguments_.script.empty())
       return invalid(std::string{"the script to run is missing: "} + kUsageLine);
     std::vector<std::string>& words = job_.start.arguments;
@@ -191,15 +168,9 @@ class HostsInterpreter {
     }
   }
 
-  /// Of the command line; a variable may be meant for other jobs.
-  void no_effect(const Setting& setting, const std::string& why) {
-    if (setting.source.starts_with('-'))
-      job_.warnings.push_back(setting.source + " has no effect: " + why);
-  }
-
   const Arguments& arguments_;
   const Settings& settings_;
-  const EnvironmentLookup& environment_;
+  const LaunchingMachine& machine_;
   HostsJob job_;
 };
 
@@ -209,8 +180,8 @@ bool names_hosts(const Settings& settings) {
   return settings["hosts"].given || settings["hostfile"].given;
 }
 
-Result<HostsJob> hosts_job(const Arguments& arguments, const EnvironmentLookup& environment) {
-  return HostsInterpreter{arguments, environment}.interpret();
+Result<HostsJob> hosts_job(const Arguments& arguments, const LaunchingMachine& machine) {
+  return HostsInterpreter{arguments, machine}.interpret();
 }
 
 HostStart start_of(const HostsJob& job, const StartAgent& order) {
@@ -223,7 +194,7 @@ HostStart start_of(const HostsJob& job, const StartAgent& order) {
   }
   const auto slots = job.rules.hosts[order.host].slots;
   if (!slots) return start;
-  // Behind a "launch", in place of what was said for all hosts.
+  // The host's own number comes behind a "launch", in place of the one for all hosts.
   auto& words = start.arguments;
   const auto end = std::ranges::find(words, "--");
   words.erase(

@@ -1,14 +1,18 @@
-// A job on several hosts, as the command line describes it: what every host is told.
+// Reads a job on several hosts from the command line, and decides what every host is told. Pure.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "base/environment.hpp"
+#include "base/result.hpp"
 #include "launcher/hosts/hosts_machine.hpp"
 #include "launcher/settings/arguments.hpp"
 
 namespace ddprun {
 
+/// A job on several hosts.
 struct HostsJob {
   HostsRules rules;
   HostStart start;                // what all hosts are told alike
@@ -17,17 +21,26 @@ struct HostsJob {
   std::vector<std::string> warnings;
 };
 
-/// Whether the job is one on other hosts.
+/// Whether the command line names hosts to run the job on.
 bool names_hosts(const Settings& settings);
 
-/// Reads the hostfile, if there is one. The program and most options are looked at on the hosts,
-/// where they mean something. Errors: kInvalid; kNotFound and kDenied for the hostfile.
-Result<HostsJob> hosts_job(const Arguments& arguments, const EnvironmentLookup& environment);
+/// What a job on hosts depends on besides its command line; see launching_machine.hpp.
+struct LaunchingMachine {
+  EnvironmentLookup environment;
+  std::string program;            // the path of this ddprun
+  std::string working_directory;  // as the user sees it
+  /// The text of a file. Errors: kNotFound, kDenied.
+  std::function<Result<std::string>(const std::string& path)> read_hostfile;
+};
 
-/// What the host of `order` is told.
+/// Decides the job. The program and most options are looked at on the hosts, where they mean
+/// something. Errors: kInvalid; kNotFound and kDenied for the hostfile.
+Result<HostsJob> hosts_job(const Arguments& arguments, const LaunchingMachine& machine);
+
+/// Returns what the host of `order` is told.
 HostStart start_of(const HostsJob& job, const StartAgent& order);
 
-/// What --dry-run prints: the command for each host.
+/// Returns what --dry-run prints, the ssh command for each host.
 std::string dry_run(const HostsJob& job);
 
 }  // namespace ddprun

@@ -80,7 +80,7 @@ void HostsMachine::ended(int host, const HostEnded& end, TimePoint now) {
     node.lost = true;
   } else if (host == leader_) {
     if (!result_) result_ = end.code;
-    // The others have been told the same, and may have workers to stop before.
+    // The others have been told the same. They may have to stop workers first.
     if (!due_) due_ = now + rules_.shutdown_timeout + kStopReserve;
     leave_idle();
   } else if (!end.verdict) {
@@ -88,7 +88,7 @@ void HostsMachine::ended(int host, const HostEnded& end, TimePoint now) {
   }
 }
 
-/// Hosts on which nothing has begun.
+/// Leaves the hosts on which nothing has begun.
 void HostsMachine::leave_idle() {
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     Node& node = nodes_[i];
@@ -104,7 +104,7 @@ void HostsMachine::gone(const HostGone& event) {
   if (node.phase == Phase::kGone) return;
   const bool said_so = node.phase == Phase::kEnded;
   node.phase = Phase::kGone;
-  if (said_so) return;  // with what was to be said
+  if (said_so) return;  // its end has been judged when it said so
   node.due.reset();
   const bool known = std::exchange(node.lost, true);
   if (!known && deciding())
@@ -112,7 +112,7 @@ void HostsMachine::gone(const HostGone& event) {
                                                 event.status, event.last_words)});
 }
 
-/// Whatever it does from now on, the job does without it.
+/// From now on the job does without this host, whatever it does.
 void HostsMachine::give_up(int host, const std::string& why) {
   Node& node = nodes_[host];
   node.due.reset();
@@ -128,7 +128,7 @@ void HostsMachine::interrupt(const Interrupt& event, TimePoint now) {
   if (first && !stopping_) return stop(event.signal, now);
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
     if (nodes_[i].phase == Phase::kRunning) actions_.push_back(PassSignal{i, event.signal});
-  // The agents kill their workers at the third; then there is nothing left to wait for but words.
+  // At the third interrupt agents kill their workers, so only their last words are waited for.
   if (interrupts_ == 3) due_ = std::min(due_.value_or(now + kStopReserve), now + kStopReserve);
   if (interrupts_ > 3) leave_all();
 }
@@ -140,14 +140,20 @@ void HostsMachine::alarm(TimePoint now) {
   leave_all();
 }
 
+/// The ssh of a host whose agent has ended may still be there, held open by what the agent has left
+/// behind: it is ended, too, or there would be no end.
 void HostsMachine::leave_all() {
   due_.reset();
-  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
-    if (nodes_[i].phase != Phase::kGone)
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    if (nodes_[i].phase == Phase::kGone) continue;
+    if (nodes_[i].lost)
+      actions_.push_back(KillSsh{i});
+    else
       give_up(i, fmt::format("{} has not ended in time: it is left to itself", host(i).label()));
+  }
 }
 
-/// A host has not done in time what it was to do next.
+/// Is called for a host that has not done in time what it was to do next.
 void HostsMachine::late(int host) {
   Node& node = nodes_[host];
   node.due.reset();
@@ -198,7 +204,7 @@ void HostsMachine::start(TimePoint now) {
   }
 }
 
-/// Can the job still be run to its end?
+/// Stops the job if it can no longer be run to its end.
 void HostsMachine::judge(TimePoint now) {
   if (coordinator_ && nodes_[leader_].lost) {
     result_ = kNoCoordinator;

@@ -17,26 +17,31 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/failure.hpp"
 #include "launcher/hosts/host_messages.hpp"
 #include "launcher/hosts/ssh_command.hpp"
-#include "rendezvous/rounds/round_machine.hpp"
 
 namespace ddprun {
 
+/// What the machine goes by.
 struct HostsRules {
   std::vector<Host> hosts;
   int nodes_min = 1;  // with fewer hosts the job makes no sense
   Ssh ssh;
-  std::string version;                                 // of ddprun, which must be the same there
+  std::string version;  // of this ddprun; the hosts must have the same
   std::chrono::milliseconds shutdown_timeout{30'000};  // what an agent may take for its workers
 };
 
+/// So many hosts are connected to at a time.
 inline constexpr int kConnectingMax = 64;
-/// From the start of ssh to the agent's hello; from the leader's start to its coordinator.
+/// A host has this long from the start of ssh to the agent's hello, and a leader from its start to
+/// its coordinator.
 inline constexpr std::chrono::milliseconds kAnswerTimeout{60'000};
-/// An agent that ends by itself may have lost a leader of whose end nothing has been heard yet.
+/// An agent that ends by itself may have lost its leader, of whose end nothing has been heard yet.
+/// So it is missed only when the leader is still there after this time.
 inline constexpr std::chrono::milliseconds kLeaderDelay{2'000};
-/// What agents may take beyond their workers' time to end.
+/// Agents may take this long beyond their workers' time to end.
 inline constexpr std::chrono::milliseconds kStopReserve{15'000};
 
 // clang-format off
@@ -61,12 +66,13 @@ class HostsMachine {
  public:
   explicit HostsMachine(HostsRules rules);
 
+  /// Takes an event, and returns the actions that follow from it, in their order.
   std::vector<HostsAction> step(const HostsEvent& event, TimePoint now);
 
-  /// When a HostsAlarm is due; nullopt: nothing to wait for.
+  /// Returns when a HostsAlarm is due; nullopt when there is nothing to wait for.
   std::optional<TimePoint> next_alarm() const;
 
-  /// The one whose words are the job's; -1: none yet.
+  /// Returns the host whose words are the job's; -1 while there is none.
   int leader() const { return leader_; }
 
  private:
@@ -106,13 +112,13 @@ class HostsMachine {
   int leader_ = -1;
   std::optional<HostListening> coordinator_;
   std::optional<int> result_;
-  int first_failure_ = 0;  // the code of the first agent that ended with one
+  int first_failure_ = 0;  // the code of the first agent that failed
   bool begun_ = false;
   bool stopping_ = false;
   bool finished_ = false;
   int interrupts_ = 0;
-  int signal_ = 0;                // the first interrupt's
-  std::optional<TimePoint> due_;  // of the whole: who is still there then is left to itself
+  int signal_ = 0;                // the signal of the first interrupt
+  std::optional<TimePoint> due_;  // for all hosts: who is there then is left
   std::vector<HostsAction> actions_;
 };
 

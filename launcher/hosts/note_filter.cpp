@@ -4,7 +4,7 @@ namespace ddprun {
 
 namespace {
 
-/// Beyond these the old ones are forgotten, and shown again.
+/// Beyond this number old notes are forgotten, and are shown again when they are said again.
 constexpr std::size_t kNotesMax = 1000;
 
 }  // namespace

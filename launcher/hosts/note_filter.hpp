@@ -1,4 +1,4 @@
-// NoteFilter: what every node of a job says at once is shown once. Pure.
+// NoteFilter lets a message that every node of a job writes be shown once. Pure.
 #pragma once
 
 #include <map>
@@ -8,14 +8,14 @@ namespace ddprun {
 
 class NoteFilter {
  public:
-  /// Whether `text`, said by `host`, is to be shown: unless another host has said it before, as
-  /// often as this one says it now.
+  /// Whether `text`, which `host` says now, is to be shown. It is not when another host has already
+  /// said it as often as this one.
   bool is_news(int host, const std::string& text);
 
  private:
   struct Note {
     int shown = 0;
-    std::map<int, int> said;  // by host
+    std::map<int, int> said;  // how often, by host
   };
   std::map<std::string, Note> notes_;
 };

@@ -34,7 +34,7 @@ using asio::as_tuple;
 using asio::use_awaitable;
 
 constexpr std::size_t kFilesPerHost = 4;  // three pipes and a pidfd
-/// ssh(1)'s own code for "I cannot", for an ssh that does not even start.
+/// An ssh that does not even start ends with ssh(1)'s own code for its failures.
 constexpr int kSshFailed = 255;
 
 /// Carries out what HostsMachine decides.
@@ -126,7 +126,8 @@ class HostsRun {
     }
   }
 
-  /// Posted: the machine takes one event at a time, and this one arises within its actions.
+  /// The event is posted, because the machine takes one at a time, and this one arises while its
+  /// actions are performed.
   void cannot_connect(int host, const Error& error) {
     links_[host].reset();
     asio::post(executor_, [this, host, words = std::vector{error.message}] {
@@ -160,7 +161,7 @@ class HostsRun {
   }
 
   void show(int host, const HostOutput& output) {
-    step(HostSaid{host, HostOutput{output.stream, ""}});  // what it says decides nothing
+    step(HostSaid{host, HostOutput{output.stream, ""}});  // its text decides nothing
     const bool note = output.stream == HostOutput::Stream::kNote;
     if (note && !notes_.is_news(host, output.text)) return;
     Console& console = output.stream == HostOutput::Stream::kOut ? consoles_.out : consoles_.err;
@@ -187,12 +188,12 @@ class HostsRun {
 
   asio::any_io_executor executor_;
   HostsJob job_;
-  std::string ssh_;  // the program
+  std::string ssh_;  // the path of the program
   Consoles consoles_;
   std::vector<std::string> environment_;
   SpawnPool pool_;
   HostsMachine machine_;
-  std::vector<std::shared_ptr<SshLink>> links_;  // by host; nullptr: not yet, or not started
+  std::vector<std::shared_ptr<SshLink>> links_;  // by host; nullptr: there is none yet
   NoteFilter notes_;
   asio::signal_set stops_;
   asio::signal_set passed_on_;
@@ -220,7 +221,7 @@ Result<int> run_on_hosts(boost::asio::io_context& io, HostsJob job,
   while (!run->code()) io.run_one();
   const int code = *run->code();
   signals.hold();
-  run.reset();  // and its handlers with it
+  run.reset();  // its signal handlers end with it
   signals.only_interrupt();
   return code;
 }

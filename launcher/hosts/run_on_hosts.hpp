@@ -1,5 +1,5 @@
-// A job on several hosts, from here: starts an agent on each over ssh, passes on its output and the
-// user's signals, and returns the job's exit code.
+// Runs a job on several hosts from here. It starts an agent on each over ssh, and passes on its
+// output and the user's signals.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -10,8 +10,9 @@
 
 namespace ddprun {
 
-/// Nothing of the job is left on a host that can be reached when it returns. Errors: kNotFound and
-/// kDenied for ssh, kInvalid for what cannot be handed over, kUnavailable for want of open files.
+/// Returns the job's exit code; then nothing of the job is left on a host that can be reached.
+/// Errors: kNotFound and kDenied for ssh, kInvalid for arguments that cannot be handed over,
+/// kUnavailable when too few files can be opened.
 Result<int> run_on_hosts(boost::asio::io_context& io, HostsJob job,
                          const EnvironmentLookup& environment, Consoles consoles);
 

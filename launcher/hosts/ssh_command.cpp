@@ -16,23 +16,23 @@ namespace {
 
 constexpr int kSshFailed = 255;  // ssh(1): "or with 255 if an error occurred"
 
-/// The first value that ssh is told counts: the user's options stand before these, the
-/// configuration's behind them.
+/// Of several values for an option ssh takes the first. So the user's options win over these, which
+/// stand behind them, and these win over ssh's configuration.
 constexpr std::array kOptions = {
-    "BatchMode=yes",          // no question that nobody answers
+    "BatchMode=yes",          // nobody could answer a question
     "ConnectTimeout=10",      // seconds
     "ServerAliveInterval=5",  // a host that is silent for 15 s is lost
     "ServerAliveCountMax=3",
     "ControlMaster=no",  // no process of ours stays behind for later connections
-    "LogLevel=ERROR",    // its reasons, which a configuration may have silenced
+    "LogLevel=ERROR",    // a configuration may have silenced its reasons
 };
 
 struct Reason {
   std::string_view said;
-  const char* sentence;  // {0}: the host, {1}: as ssh takes it
+  const char* sentence;  // {0} is the host, {1} its name as ssh takes it
 };
 
-/// What OpenSSH says, and what to do about it.
+/// Each is a part of what OpenSSH says, and a sentence on what to do about it.
 constexpr std::array kReasons = {
     Reason{"Could not resolve hostname", "no host is known by the name {0}: is it spelled right?"},
     Reason{"Permission denied",
@@ -62,7 +62,8 @@ std::string with_words(const std::string& sentence, const std::string& words) {
   return words.empty() ? sentence : fmt::format("{} ({})", sentence, words);
 }
 
-/// A leading "~/" is the login's home, which the shell there puts in its place.
+/// Quotes a path for the shell of the host. A leading "~/" is left to that shell, which puts the
+/// login's home in its place.
 std::string remote_word(const std::string& path) {
   return path.starts_with("~/") ? "~/" + shell_word(path.substr(2)) : shell_word(path);
 }

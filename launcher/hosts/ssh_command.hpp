@@ -1,4 +1,4 @@
-// How a host is reached by ssh, and what its failures mean. Pure.
+// Decides how a host is reached by ssh, and what its failures mean. Pure.
 #pragma once
 
 #include <string>
@@ -9,21 +9,22 @@
 
 namespace ddprun {
 
+/// What is run here and there.
 struct Ssh {
-  std::vector<std::string> words;  // "ssh", and options that the user wants
-  std::string remote_path;         // of ddprun on the hosts
+  std::vector<std::string> words;  // the words of --ssh-cmd: "ssh" and options
+  std::string remote_path;         // the path of ddprun on the hosts
 };
 
-/// The words of --ssh-cmd, cut at blanks.
+/// Cuts a text at blanks.
 std::vector<std::string> words_of(const std::string& text);
 
-/// The argv that starts the agent on `host`. OpenSSH is told not to ask for passwords, which nobody
-/// could answer on many hosts at once, and to notice a host that is gone; another program (that is
-/// not called ssh) gets the host and the command alone.
+/// Returns the argv that starts the agent on `host`. OpenSSH is told not to ask for passwords,
+/// which nobody could answer on many hosts at once, and to notice a host that is gone; another
+/// program (that is not called ssh) gets the host and the command alone.
 std::vector<std::string> ssh_command(const Ssh& ssh, const Host& host);
 
-/// A sentence on why the agent on `host` is not there or has gone without a word. `greeted`: it had
-/// said hello. `last_words`: of ssh, and of the login there.
+/// Returns a sentence on why the agent on `host` is not there, or has gone without a word.
+/// `greeted` says whether it had said hello; `last_words` are those of ssh and of the login there.
 std::string why_host_failed(const Host& host, const Ssh& ssh, bool greeted,
                             const ExitStatus& status, const std::vector<std::string>& last_words);
 

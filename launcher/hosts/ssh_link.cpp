@@ -25,7 +25,7 @@ using asio::use_awaitable;
 
 constexpr std::size_t kReadBytes = 64 * 1024;  // what a pipe holds
 
-/// A pipe whose one end is ours.
+/// Opens a pipe of which one end is ours.
 Result<void> open_pipe(asio::posix::stream_descriptor& ours, bool we_read, int& theirs) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
@@ -67,8 +67,8 @@ void SshLink::start(ChildProcess process) {
   close_ssh_ends();
   process_.emplace(std::move(process));
   const auto executor = from_.get_executor();
-  co_spawn(executor, read_messages(), report_failure("reading from a host"));
-  co_spawn(executor, read_words(), report_failure("reading what ssh says"));
+  co_spawn(executor, read_all(from_), report_failure("reading from a host"));
+  co_spawn(executor, read_all(words_), report_failure("reading what ssh says"));
   co_spawn(executor, wait_for_end(), report_failure("waiting for ssh"));
 }
 
@@ -78,7 +78,7 @@ void SshLink::send(std::string_view line) {
   co_spawn(to_.get_executor(), write_queue(), report_failure("writing to a host"));
 }
 
-/// What a host does not read any more is lost with it: its end is what follows.
+/// Gives up when a host reads no more, because the end of its ssh follows.
 asio::awaitable<void> SshLink::write_queue() {
   const auto self = shared_from_this();
   while (!queue_.empty()) {
@@ -94,27 +94,20 @@ void SshLink::kill() {
   if (process_) process_->signal_group(SIGKILL);
 }
 
-asio::awaitable<void> SshLink::read_messages() {
+/// What the agent says is read as fast as the user's terminal takes it. ssh's own words wait for
+/// nobody, because only the last of them are kept.
+asio::awaitable<void> SshLink::read_all(asio::posix::stream_descriptor& source) {
   const auto self = shared_from_this();
-  while (from_.is_open()) {
-    const auto [error] = co_await from_.async_wait(asio::posix::stream_descriptor::wait_read,
-                                                   as_tuple(use_awaitable));
-    if (error || read_some(from_) == ReadResult::kEnd) co_return;
-    co_await listener_.room();
-  }
-}
-
-asio::awaitable<void> SshLink::read_words() {
-  const auto self = shared_from_this();
-  while (words_.is_open()) {
-    const auto [error] = co_await words_.async_wait(asio::posix::stream_descriptor::wait_read,
+  while (source.is_open()) {
+    const auto [error] = co_await source.async_wait(asio::posix::stream_descriptor::wait_read,
                                                     as_tuple(use_awaitable));
-    if (error || read_some(words_) == ReadResult::kEnd) co_return;
+    if (error || read_some(source) == ReadResult::kEnd) co_return;
+    if (&source == &from_) co_await listener_.room();
   }
 }
 
 SshLink::ReadResult SshLink::read_some(asio::posix::stream_descriptor& source) {
-  static std::array<char, kReadBytes> buffer;  // one event loop thread, used up before it returns
+  static std::array<char, kReadBytes> buffer;  // one thread uses it, and only until it returns
   const ssize_t n = ::read(source.native_handle(), buffer.data(), buffer.size());
   if (n == 0) return ReadResult::kEnd;
   if (n < 0) return errno == EAGAIN || errno == EINTR ? ReadResult::kNothingNow : ReadResult::kEnd;
@@ -141,7 +134,8 @@ void SshLink::drain(asio::posix::stream_descriptor& source) {
   source.close();
 }
 
-/// All that was said is heard before the end is told. Somebody else may hold the pipes open.
+/// Tells the end after all that was said has been heard. It does not wait for the pipes to end,
+/// because other processes may hold them open.
 asio::awaitable<void> SshLink::wait_for_end() {
   const auto self = shared_from_this();
   const ExitStatus status = co_await process_->wait();

@@ -1,4 +1,4 @@
-// SshLink: one ssh process and the conversation with the agent at its other end.
+// SshLink is one ssh process and the conversation with the agent at its other end.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -17,25 +17,26 @@ namespace ddprun {
 
 class SshLink : public std::enable_shared_from_this<SshLink> {
  public:
-  /// What happens at the other end. `room` resolves when more output may be read.
+  /// Functions that are called for what happens at the other end. `room` resolves when more output
+  /// may be read.
   struct Listener {
     std::function<void(FromHost)> said;
     std::function<void(std::string)> babbles;
-    std::function<void(ExitStatus, std::vector<std::string>)> gone;  // once, the last
+    std::function<void(ExitStatus, std::vector<std::string>)> gone;  // called last, and once
     std::function<asio::awaitable<void>()> room;
   };
 
-  /// Errors: kUnavailable, when the system refuses pipes.
+  /// Opens the pipes to an ssh process. Errors: kUnavailable, when the system refuses them.
   static Result<std::shared_ptr<SshLink>> open(const asio::any_io_executor& executor,
                                                Listener listener);
 
-  /// The ends of the pipes that ssh gets; closed by start().
+  /// Returns the ends of the pipes that ssh gets; start() closes them here.
   ChildStreams ssh_ends() const { return ssh_ends_; }
 
-  /// Begins to talk with what the process says.
+  /// Begins to talk with `process`, which has been started with ssh_ends().
   void start(ChildProcess process);
 
-  /// Queues a line; lines leave in order.
+  /// Queues a line. Lines leave in their order.
   void send(std::string_view line);
 
   /// Ends the ssh process at once.
@@ -49,8 +50,7 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   SshLink(const asio::any_io_executor& executor, Listener listener);
   Result<void> connect();
   void close_ssh_ends();
-  asio::awaitable<void> read_messages();
-  asio::awaitable<void> read_words();
+  asio::awaitable<void> read_all(asio::posix::stream_descriptor& source);
   asio::awaitable<void> write_queue();
   asio::awaitable<void> wait_for_end();
   ReadResult read_some(asio::posix::stream_descriptor& source);
@@ -61,7 +61,7 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   ChildStreams ssh_ends_;
   asio::posix::stream_descriptor to_;
   asio::posix::stream_descriptor from_;
-  asio::posix::stream_descriptor words_;  // standard error: ssh's own, and the login's
+  asio::posix::stream_descriptor words_;  // standard error of ssh and of the login
   std::optional<ChildProcess> process_;
   HostReader reader_;
   OutputTail last_words_;

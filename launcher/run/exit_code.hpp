@@ -1,4 +1,4 @@
-// The table of exit codes, quoted in README.md.
+// The table of exit codes, which the documentation quotes.
 #pragma once
 
 #include "agent/group_machine.hpp"
@@ -19,6 +19,7 @@ enum ExitCode : int {
   kProgramNotFound = 127,    // there is no such program
 };
 
+/// The code of a job that has come to its end.
 inline int exit_code(const EndJob& job) {
   switch (job.outcome) {
     case EndJob::Outcome::kFinished:
@@ -33,6 +34,7 @@ inline int exit_code(const EndJob& job) {
   return kInternalError;
 }
 
+/// The code of an agent, however it has ended.
 inline int exit_code(const AgentEnd& end) {
   switch (end.why) {
     case AgentEnd::Why::kJobEnded:
@@ -46,6 +48,7 @@ inline int exit_code(const AgentEnd& end) {
   return kInternalError;
 }
 
+/// The code of a job that could not begin.
 inline int exit_code(const Error& error) {
   switch (error.kind) {
     case Error::Kind::kNotFound:

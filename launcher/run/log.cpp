@@ -12,7 +12,7 @@ namespace ddprun {
 
 namespace {
 
-/// One event loop thread logs: no lock.
+/// Needs no lock, because only the thread of the event loop logs.
 class ConsoleSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   explicit ConsoleSink(Console& console) : console_{console} {}

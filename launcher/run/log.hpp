@@ -1,4 +1,4 @@
-// ddprun's own messages: where they go and how many of them.
+// Decides where ddprun's own messages go, and how many of them.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,8 @@
 
 namespace ddprun {
 
-/// Sends spdlog's default logger to `console`, in order with the workers' output. `level`: as in
-/// torchrun's LOGLEVEL (DEBUG, INFO, WARNING, ERROR, in any case); warnings when it is anything
-/// else.
+/// Sends spdlog's default logger to `console`, in order with the workers' output. `level` is that
+/// of torchrun's LOGLEVEL: DEBUG, INFO, WARNING or ERROR, in any case. Anything else means WARNING.
 void set_up_log(Console& console, const std::optional<std::string>& level);
 
 }  // namespace ddprun

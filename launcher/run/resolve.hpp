@@ -1,4 +1,4 @@
-// The address that a host's name means.
+// Finds the address that a host's name means.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -1,31 +1,27 @@
 #include "launcher/run/run.hpp"
 
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "agent/agent.hpp"
-#include "agent/failure_report.hpp"
 #include "agent/file_limit.hpp"
 #include "agent/guardian.hpp"
-#include "agent/machine_topology.hpp"
-#include "agent/usable_cpus.hpp"
 #include "base/fresh_id.hpp"
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
-#include "launcher/run/coordinator_host.hpp"
 #include "launcher/run/exit_code.hpp"
+#include "launcher/run/node_facts.hpp"
+#include "launcher/run/open_coordinator.hpp"
 #include "launcher/run/run_directory.hpp"
+#include "launcher/run/run_report.hpp"
 #include "launcher/run/signal_hold.hpp"
-#include "launcher/settings/gpus.hpp"
-#include "rendezvous/rounds/server.hpp"
 
 namespace ddprun {
 
@@ -33,7 +29,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What is left to say on open connections once the job is over takes no longer.
+/// Once the job is over, open connections are given this long for their last words.
 constexpr auto kGoodbyeTimeout = 2s;
 
 constexpr std::size_t kFilesPerWorker = 3;       // its two streams and its pidfd
@@ -45,159 +41,159 @@ std::size_t files_for_workers(const LaunchSpec& spec) {
          static_cast<std::size_t>(spec.workers);
 }
 
-/// The first failure is the job's; the others are this node's, without that one.
-FailedJob failed_job(const EndJob& job, const std::string& title, const RoundOutcome& outcome) {
-  FailedJob failed{title, *job.failure, job.restarts + 1, {}, outcome.stopped};
-  for (const WorkerFailure& other : outcome.failures)
-    if (other.rank != job.failure->rank) failed.others.push_back(other);
-  return failed;
-}
-
-void report(const AgentEnd& end, const std::string& title, const RoundOutcome& outcome,
-            Console& err) {
-  switch (end.why) {
-    case AgentEnd::Why::kJobEnded:
-      if (end.job.failure) err.write_message(failure_report(failed_job(end.job, title, outcome)));
-      if (end.job.outcome == EndJob::Outcome::kTimedOut) spdlog::error("{}", end.job.message);
-      if (end.job.outcome == EndJob::Outcome::kPreempted)
-        spdlog::warn("{}: the job has ended to go on later (exit code {})", end.job.message,
-                     static_cast<int>(kPreempted));
-      return;
-    case AgentEnd::Why::kStopSignal:
-      spdlog::warn("stopped by {}; no worker of this node is left", signal_name(end.signal));
-      return;
-    case AgentEnd::Why::kRefused:
-      spdlog::error("the coordinator refused this node: {}", end.message);
-      return;
-    case AgentEnd::Why::kCoordinatorLost:
-      spdlog::error("lost the coordinator: {}", end.message);
-      return;
-  }
-}
-
 bool wants_log_files(const LogSpec& logs) {
   const auto any = [](const Streams& streams) { return streams.out || streams.err; };
   return std::ranges::any_of(logs.redirects, any) || std::ranges::any_of(logs.tee, any);
 }
 
-/// In --log-dir, which the user looks into; else in the temporary directory, where nothing stays
-/// that nobody has asked for.
-Result<RunDirectory> make_run_directory(const LaunchSpec& spec,
+/// Makes it in --log-dir, which the user looks into, else in the temporary directory. Nothing stays
+/// there that nobody has asked for.
+Result<RunDirectory> make_run_directory(const LogSpec& logs, const std::string& run_id,
                                         const EnvironmentLookup& environment) {
-  const bool wanted = !spec.logs.directory.empty();
+  const bool wanted = !logs.directory.empty();
   const std::string temporary = environment("TMPDIR").value_or("");
-  auto directory = wanted ? RunDirectory::make(spec.logs.directory, spec.rules.run_id)
+  auto directory = wanted ? RunDirectory::make(logs.directory, run_id)
                           : RunDirectory::make(temporary.empty() ? "/tmp" : temporary, "ddprun");
   if (!directory)
     return Error{directory.error().kind, (wanted ? "--log-dir: " : "for error files (TMPDIR): ") +
                                              directory.error().message};
-  if (wanted || wants_log_files(spec.logs)) directory->keep();
-  if (!wanted && wants_log_files(spec.logs))
+  if (wanted || wants_log_files(logs)) directory->keep();
+  if (!wanted && wants_log_files(logs))
     spdlog::warn("log files are in {} (--log-dir chooses another place)",
                  directory->path().string());
   return directory;
 }
 
-/// The NUMA nodes of the GPUs in the order in which workers see them.
-std::vector<int> visible_gpu_nodes(const EnvironmentLookup& environment) {
-  std::vector<int> nodes = gpu_numa_nodes("/sys", "/proc");
-  const auto list = environment("CUDA_VISIBLE_DEVICES");
-  if (!list) return nodes;
-  std::vector<int> visible;
-  for (const std::string& device : visible_devices(*list, static_cast<int>(nodes.size())))
-    if (const auto index = device_index(device)) visible.push_back(nodes[*index]);
-  return visible;
+void say_where(const RunFacts& run) {
+  spdlog::info("coordinator: {} port {}, {}", run.coordinator.host, run.coordinator.port,
+               run.coordinator_here ? "on this node" : "on another node");
 }
 
-void say_where(const LaunchSpec& spec, bool here) {
-  spdlog::info("coordinator: {} port {}, {}", spec.coordinator.host, spec.coordinator.port,
-               here ? "on this node" : "on another node");
+/// Tells how many threads each worker gets where the user has chosen none.
+void say_threads(const LaunchSpec& spec, const NodeFacts& node,
+                 const EnvironmentLookup& environment) {
+  const auto threads = threads_per_worker(spec.workers, node.usable_cpus);
+  if (threads && !environment("OMP_NUM_THREADS"))
+    spdlog::info("OMP_NUM_THREADS={} for each of {} workers ({} usable CPUs)", *threads,
+                 spec.workers, node.usable_cpus);
 }
 
 bool has_error_file(const WorkerFailure& failure) { return !failure.error_file.empty(); }
 
-/// A launcher above us (a ddprun that runs a ddprun) finds the first failure's record where it
-/// looks.
-void hand_up_error_file(const WorkerFailure& failure, const EnvironmentLookup& environment) {
-  const auto wanted = environment("TORCHELASTIC_ERROR_FILE");
-  if (!wanted || wanted->empty() || failure.error_file.empty()) return;
-  std::error_code ignored;  // it is that launcher's loss, and no failure of the job
-  std::filesystem::copy_file(failure.error_file, *wanted,
-                             std::filesystem::copy_options::overwrite_existing, ignored);
-}
+/// How the agent of a run has ended.
+struct RunEnd {
+  AgentEnd agent;
+  RoundOutcome outcome;
+};
+
+/// A run from its preparation to its report. Members are destroyed in the reverse of their order:
+/// the coordinator goes first, and then the files of the run.
+class Run {
+ public:
+  Run(asio::io_context& io, const LaunchSpec& spec, const EnvironmentLookup& environment,
+      Consoles consoles, const RunEvents& events)
+      : io_{io}, spec_{spec}, environment_{environment}, consoles_{consoles}, events_{events} {}
+
+  /// Makes all that the run needs on this machine.
+  Result<void> prepare() {
+    auto node = node_facts(spec_, environment_);
+    if (!node) return node.error();
+    node_ = std::move(*node);
+    if (const auto raised =
+            raise_file_limit(fmt::format("{} workers", spec_.workers), files_for_workers(spec_));
+        !raised)
+      return raised.error();
+    hold_signals();
+    node_.mark = fresh_id();
+    guardian_.emplace(node_.mark);
+    node_.guardian = guardian_->pid();
+    node_.run.host = host_name();
+    node_.run.run_id = spec_.meeting.run_id.empty() ? fresh_id() : spec_.meeting.run_id;
+    return make_directory();
+  }
+
+  /// Serves the coordinator, or takes it to be elsewhere.
+  Result<void> open_meeting() {
+    auto coordinator = open_coordinator(io_, spec_, node_.run.run_id);
+    if (!coordinator) return coordinator.error();
+    server_ = std::move(coordinator->server);
+    RunFacts& run = node_.run;
+    run.coordinator = std::move(coordinator->endpoint);
+    run.coordinator_here = server_ != nullptr;
+    run.tells_job = run.coordinator_here || !spec_.meeting.shares_output;
+    say_where(run);
+    if (server_) events_.listening({spec_.meeting.coordinator.host, run.coordinator.port});
+    say_threads(spec_, node_, environment_);
+    return {};
+  }
+
+  /// Runs the agent to its end. It handles the signals meanwhile.
+  RunEnd run_agent() {
+    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, consoles_);
+    signals_->release();
+    std::optional<AgentEnd> ended;
+    co_spawn(io_, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
+      report_failure("the agent")(failure);
+      ended = std::move(how);
+      if (server_) server_->close();
+    });
+    while (!ended) io_.run_one();
+    events_.ended(*ended);
+    io_.run_for(kGoodbyeTimeout);
+    RunEnd end{std::move(*ended), agent->outcome()};
+    signals_->hold();
+    agent.reset();  // its signal handlers end with it
+    signals_->only_interrupt();
+    return end;
+  }
+
+  /// Tells the user how it ended, and keeps the files that the report names.
+  void report(const RunEnd& end) {
+    if (node_.run.tells_job || end.agent.why != AgentEnd::Why::kJobEnded)
+      report_end(end.agent, spec_.title, end.outcome, consoles_.err);
+    if (end.agent.job.failure) hand_up_error_file(*end.agent.job.failure, environment_);
+    if (directory_ && std::ranges::any_of(end.outcome.failures, has_error_file)) directory_->keep();
+  }
+
+ private:
+  /// Signals that would end ddprun wait until the agent handles them.
+  void hold_signals() {
+    std::vector<int> held = spec_.stop_signals;
+    std::ranges::copy(spec_.preempt_signals, std::back_inserter(held));
+    signals_.emplace(held);
+  }
+
+  Result<void> make_directory() {
+    if (spec_.logs.no_files) return {};
+    auto made = make_run_directory(spec_.logs, node_.run.run_id, environment_);
+    if (!made) return made.error();
+    directory_.emplace(std::move(*made));
+    node_.run_directory = directory_->path();
+    return {};
+  }
+
+  asio::io_context& io_;
+  const LaunchSpec& spec_;
+  const EnvironmentLookup& environment_;
+  Consoles consoles_;
+  const RunEvents& events_;
+  NodeFacts node_;
+  std::optional<SignalHold> signals_;
+  std::optional<Guardian> guardian_;
+  std::optional<RunDirectory> directory_;
+  std::unique_ptr<Server> server_;
+};
 
 }  // namespace
 
-Result<NodeFacts> node_facts(const LaunchSpec& spec, const EnvironmentLookup& environment) {
-  NodeFacts node{.environment = own_environment(), .usable_cpus = usable_cpus()};
-  node.terminals = {isatty(STDOUT_FILENO) == 1, isatty(STDERR_FILENO) == 1};
-  if (!spec.numa_binding) return node;
-  const auto topology = read_topology("/sys", allowed_cpus());
-  if (!topology) return topology.error();
-  auto placements =
-      place_workers(*spec.numa_binding, *topology,
-                    nodes_of_workers(*topology, visible_gpu_nodes(environment), spec.workers));
-  if (!placements)
-    return Error{placements.error().kind, "--numa-binding: " + placements.error().message};
-  node.placements = std::move(*placements);
-  return node;
-}
-
-Result<int> run(asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& environment,
+Result<int> run(asio::io_context& io, const LaunchSpec& spec, const EnvironmentLookup& environment,
                 Console& out, Console& err, const RunEvents& events) {
-  auto node = node_facts(spec, environment);
-  if (!node) return node.error();
-  if (const auto raised =
-          raise_file_limit(fmt::format("{} workers", spec.workers), files_for_workers(spec));
-      !raised)
-    return raised.error();
-  std::vector<int> held = spec.stop_signals;
-  std::ranges::copy(spec.preempt_signals, std::back_inserter(held));
-  SignalHold signals{held};
-  node->mark = fresh_id();
-  const Guardian guardian{node->mark};
-  node->guardian = guardian.pid();
-  spec.host = host_name();
-  if (spec.rules.run_id.empty()) spec.rules.run_id = fresh_id();
-  std::optional<RunDirectory> directory;
-  if (!spec.logs.no_files) {
-    auto made = make_run_directory(spec, environment);
-    if (!made) return made.error();
-    directory.emplace(std::move(*made));
-    node->run_directory = directory->path();
-  }
-  auto server = host_coordinator(io, spec);
-  if (!server) return server.error();
-  say_where(spec, *server != nullptr);
-  if (*server) events.listening({spec.rules.master_addr, spec.coordinator.port});
-  if (const auto threads = threads_per_worker(spec.workers, node->usable_cpus);
-      threads && !environment("OMP_NUM_THREADS"))
-    spdlog::info("OMP_NUM_THREADS={} for each of {} workers ({} usable CPUs)", *threads,
-                 spec.workers, node->usable_cpus);
-  const std::string title = spec.title;
-  if (spec.shares_output) spec.tells_job = *server != nullptr;
-  const bool tells_job = spec.tells_job;
-  auto agent = std::make_optional<Agent>(io.get_executor(), std::move(spec), std::move(*node),
-                                         Consoles{out, err});
-  signals.release();
-  std::optional<AgentEnd> ended;
-  co_spawn(io, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
-    report_failure("the agent")(failure);
-    ended = std::move(how);
-    if (*server) (*server)->close();
-  });
-  while (!ended) io.run_one();
-  const AgentEnd end = std::move(*ended);
-  events.ended(end);
-  io.run_for(kGoodbyeTimeout);
-  const RoundOutcome outcome = agent->outcome();
-  signals.hold();
-  agent.reset();  // and its handlers with it
-  signals.only_interrupt();
-  if (tells_job || end.why != AgentEnd::Why::kJobEnded) report(end, title, outcome, err);
-  if (end.job.failure) hand_up_error_file(*end.job.failure, environment);
-  if (directory && std::ranges::any_of(outcome.failures, has_error_file)) directory->keep();
-  return exit_code(end);
+  Run run{io, spec, environment, {out, err}, events};
+  if (const auto prepared = run.prepare(); !prepared) return prepared.error();
+  if (const auto met = run.open_meeting(); !met) return met.error();
+  const RunEnd end = run.run_agent();
+  run.report(end);
+  return exit_code(end.agent);
 }
 
 }  // namespace ddprun

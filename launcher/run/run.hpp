@@ -1,4 +1,4 @@
-// One run of a job on this node, from a valid LaunchSpec to the exit code.
+// Runs a job on this node, from its LaunchSpec to the exit code.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,18 @@
 
 namespace ddprun {
 
-/// What this machine is and has, for a run of `spec`. Errors: kInvalid, when --numa-binding asks
-/// for more than there is.
-Result<NodeFacts> node_facts(const LaunchSpec& spec, const EnvironmentLookup& environment);
-
-/// What somebody wants to know while the job runs.
+/// Functions that are called while the job runs.
 struct RunEvents {
+  /// The coordinator serves here, and workers and other nodes find it at this address.
   std::function<void(const Endpoint& coordinator)> listening = [](const Endpoint&) {};
+  /// The agent has ended; nothing of its workers is left.
   std::function<void(const AgentEnd& end)> ended = [](const AgentEnd&) {};
 };
 
 /// Hosts the coordinator, runs the agent, and reports how the job ended. Returns the exit code (see
 /// exit_code.hpp), or an Error when the job could not begin.
-Result<int> run(boost::asio::io_context& io, LaunchSpec spec, const EnvironmentLookup& environment,
-                Console& out, Console& err, const RunEvents& events = {});
+Result<int> run(boost::asio::io_context& io, const LaunchSpec& spec,
+                const EnvironmentLookup& environment, Console& out, Console& err,
+                const RunEvents& events = {});
 
 }  // namespace ddprun

@@ -15,7 +15,7 @@ Result<RunDirectory> RunDirectory::make(const std::filesystem::path& base, std::
     return Error{Error::Kind::kInvalid,
                  "cannot make the directory '" + base.string() + "': " +
                      (error ? error.message() : std::string{"there is a file of that name"})};
-  std::ranges::replace(name, '/', '_');  // a job's name may be anything
+  std::ranges::replace(name, '/', '_');  // a job's name may hold slashes
   std::string path = std::filesystem::absolute(base / (name + "_XXXXXX")).string();
   if (mkdtemp(path.data()) == nullptr)
     return Error{Error::Kind::kUnavailable,
@@ -27,7 +27,7 @@ RunDirectory::RunDirectory(RunDirectory&& other) noexcept
     : path_{std::exchange(other.path_, {})}, kept_{other.kept_} {}
 
 RunDirectory::~RunDirectory() {
-  std::error_code ignored;  // a file that somebody else removed or protected
+  std::error_code ignored;  // somebody else may have removed or protected a file
   if (!kept_ && !path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 

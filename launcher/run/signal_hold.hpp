@@ -1,5 +1,5 @@
-// Signals at the two ends of a run, where nobody is there to handle them: they wait, so that ddprun
-// neither dies with its temporary files left behind nor with another exit code than the job's.
+// Holds signals back at the two ends of a run, where nobody is there to handle them. Otherwise
+// ddprun could die with its temporary files left behind, or with another exit code than the job's.
 #pragma once
 
 #include <csignal>
@@ -9,19 +9,19 @@ namespace ddprun {
 
 class SignalHold {
  public:
-  /// Blocks `signals`: what comes stays pending. Those that are ignored stay ignored.
+  /// Blocks `signals`. One that comes stays pending; those that are ignored stay ignored.
   explicit SignalHold(const std::vector<int>& signals);
   SignalHold(const SignalHold&) = delete;
   SignalHold& operator=(const SignalHold&) = delete;
 
-  /// As at the beginning.
+  /// Blocks them again.
   void hold();
 
-  /// Somebody handles them now: pending ones are delivered.
+  /// Lets them through, and those that are pending. Somebody has to handle them from now on.
   void release();
 
-  /// While they are held: from now on they do nothing but interrupt a wait that lets them through
-  /// (ppoll(2), see Console::flush_blocking).
+  /// Is called while they are held. From now on they do nothing but interrupt a wait that lets them
+  /// through (ppoll(2), see Console::flush_blocking).
   void only_interrupt();
 
  private:

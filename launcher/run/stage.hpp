@@ -1,4 +1,4 @@
-// Where a command's process goes about its work.
+// What every command of ddprun works with.
 #pragma once
 
 // Only named here, so that a table of commands does not compile an event loop.
@@ -10,6 +10,7 @@ namespace ddprun {
 
 class Console;
 
+/// The event loop of the process, and its standard output and error.
 struct Stage {
   boost::asio::io_context& io;
   Console& out;

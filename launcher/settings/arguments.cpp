@@ -22,8 +22,8 @@ std::string listed(const std::vector<const Option*>& options) {
   return out;
 }
 
-/// The option that `name` spells or begins, as "nproc" does. torchrun's come before our own, so
-/// that whatever is unique there stays unique.
+/// Finds the option that `name` spells or begins, as "nproc" does. torchrun's options are searched
+/// before our own, so that whatever is unique in torchrun stays unique here.
 Result<const Option*> find_option(const std::string& name) {
   const std::string dashed = with_dashes(name);
   for (const bool own : {false, true}) {
@@ -45,7 +45,7 @@ Result<const Option*> find_option(char letter) {
   return invalid(std::string{"there is no option '-"} + letter + "'");
 }
 
-/// One option of the command line in its full spelling, and its value if it takes one.
+/// An option of the command line, and the value that the same word gives it.
 struct Named {
   const Option* option;
   std::optional<std::string> value;
@@ -66,8 +66,8 @@ Result<Named> named(const std::string& word) {
   return Named{*option, word.substr(equals + 1)};
 }
 
-/// The options in their full spelling with their values as words of their own, as CLI11 reads them;
-/// what follows them goes to `script`.
+/// Returns the options in their full spelling with each value as a word of its own, because CLI11
+/// reads them so. The words that follow the options go to `script`.
 Result<std::vector<std::string>> spell_out(const std::vector<std::string>& words,
                                            std::vector<std::string>& script) {
   std::vector<std::string> spelled;
@@ -115,7 +115,7 @@ constexpr char kExamples[] =
     "underscores and cut short (--nproc 2); PET_NPROC_PER_NODE=2 in the environment is its\n"
     "default. Exit codes and more: ddprun --man | man -l -";
 
-/// One blank line between groups, no types, defaults where they say something.
+/// Prints one blank line between groups and no types, unlike CLI11's own formatter.
 struct HelpFormatter : CLI::Formatter {
   std::string make_usage(const CLI::App*, std::string) const override {
     return std::string{"\nUsage: "} + kUsageLine + "\n\n";
@@ -128,7 +128,7 @@ struct HelpFormatter : CLI::Formatter {
   }
 };
 
-/// Where CLI11 leaves the values.
+/// CLI11 leaves the values here, by the names of their options.
 struct Targets {
   std::map<std::string_view, std::string> values;
   std::map<std::string_view, bool> flags;
@@ -136,7 +136,7 @@ struct Targets {
 
 std::unique_ptr<CLI::App> make_app(Targets& targets) {
   auto app = std::make_unique<CLI::App>(kDescription, "ddprun");
-  app->set_help_flag();  // ours is in the table
+  app->set_help_flag();  // the table has a --help of its own
   app->formatter(std::make_shared<HelpFormatter>());
   app->get_formatter()->column_width(34);
   app->footer(kExamples);
@@ -162,7 +162,7 @@ std::unique_ptr<CLI::App> make_app(Targets& targets) {
 
 // --- Settings ---
 
-/// A flag's text in a variable; torchrun takes 0 and 1.
+/// Reads the text of a flag's variable. torchrun takes only 0 and 1.
 std::optional<bool> parse_switch(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
   for (const char* on : {"1", "true", "yes", "on"})
@@ -172,7 +172,8 @@ std::optional<bool> parse_switch(std::string text) {
   return std::nullopt;
 }
 
-/// The variable that sets `option`, if one does; an empty one is as good as none.
+/// Returns what a variable sets `option` to, if one does. An empty variable sets nothing, as in
+/// torchrun.
 std::optional<Setting> from_environment(const Option& option,
                                         const EnvironmentLookup& environment) {
   for (const std::string& variable : {option.variable(), std::string{option.also}}) {

@@ -1,5 +1,5 @@
-// The words of the command line, sorted: what each option was set to and by whom, and the script
-// with its arguments. What the values mean is command_line.cpp's business.
+// Sorts the words of the command line: what each option is set to and by whom, and the script with
+// its arguments. What the values mean is decided by interpret() and hosts_job().
 #pragma once
 
 #include <map>
@@ -12,18 +12,21 @@
 
 namespace ddprun {
 
-/// The value of one option.
+/// What one option is set to.
 struct Setting {
   std::string text;
-  std::string source;                 // "--nnodes" or "PET_NNODES", for messages
-  bool given = false;                 // false: the default
-  std::vector<std::string> all = {};  // every value, of an option that is given more than once
+  std::string source;                 // who sets it, for messages: "--nnodes", "PET_NNODES"
+  bool given = false;                 // false: nobody sets it, and `text` is the default
+  std::vector<std::string> all = {};  // all values, where it is given more than once
 };
 
+/// What every option of the table is set to.
 class Settings {
  public:
-  /// `option`: its name in the table, with dashes.
+  /// `option` is its name in the table, with dashes. A name that is not there is a bug of ours and
+  /// throws std::logic_error.
   const Setting& operator[](std::string_view option) const;
+  /// Whether a flag is set.
   bool on(std::string_view flag) const { return (*this)[flag].text == "1"; }
   void set(std::string_view option, Setting setting);
 
@@ -37,13 +40,14 @@ struct Arguments {
   bool launch = false;              // `ddprun launch ...`, the form of torch.distributed.launch
 };
 
-/// `words`: without the program's own name. An option may be spelled with dashes or underscores,
-/// cut short as long as it stays unique, and have its value behind '=' or in the next word; the
-/// first word that is no option begins the script's own. Errors: kInvalid.
+/// `words` come without the program's own name. An option may be spelled with dashes or
+/// underscores, cut short as long as it stays unique, and have its value behind '=' or in the next
+/// word. The first word that is no option begins the script. Errors: kInvalid, for an option that
+/// is not there, is short for several, lacks its value, or has one that is not among its choices.
 Result<Arguments> parse_arguments(const std::vector<std::string>& words,
                                   const EnvironmentLookup& environment);
 
-/// What --help prints.
+/// The text that --help prints.
 std::string help_text();
 
 inline constexpr char kUsageLine[] = "ddprun [OPTIONS] SCRIPT [ARGUMENTS of the script...]";

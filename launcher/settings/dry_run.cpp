@@ -12,19 +12,19 @@ namespace ddprun {
 
 namespace {
 
-// What only a real run knows.
+// These stand for what only a real run knows.
 constexpr char kAnyFreePort[] = "<any free port>";
 constexpr char kRunDirectory[] = "<run directory>";
 constexpr char kFreshId[] = "<fresh id>";
 
-/// The only round that can be foreseen: the first, with this node alone.
+/// Only the first round of a job can be foreseen, and only with this node alone.
 StartRound first_round(const LaunchSpec& spec) {
   const bool local = spec.rules.store == StoreAt::kLocal;
   return {.round = 1,
           .world_size = spec.workers,
           .role_world_size = spec.workers,
-          .master_addr = local ? "127.0.0.1" : spec.rules.master_addr,
-          .master_port = local ? 0 : spec.coordinator.port};
+          .master_addr = local ? "127.0.0.1" : spec.meeting.coordinator.host,
+          .master_port = local ? 0 : spec.meeting.coordinator.port};
 }
 
 std::string assignment(const std::string& entry) {
@@ -45,10 +45,9 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-std::string dry_run(LaunchSpec spec, NodeFacts node) {
-  if (spec.rules.run_id.empty()) spec.rules.run_id = kFreshId;
+std::string dry_run(const LaunchSpec& spec, NodeFacts node) {
+  node.run.run_id = spec.meeting.run_id.empty() ? kFreshId : spec.meeting.run_id;
   if (!spec.logs.no_files) node.run_directory = kRunDirectory;
-  if (spec.rules.master_addr.empty()) spec.rules.master_addr = "127.0.0.1";
   const std::set<std::string> ours{node.environment.begin(), node.environment.end()};
   const std::vector<Command> commands = plan_workers(spec, first_round(spec), node);
   std::string out;
@@ -65,7 +64,8 @@ std::string dry_run(LaunchSpec spec, NodeFacts node) {
       out += " " + (entry == "MASTER_PORT=0" ? "MASTER_PORT=" + shell_word(kAnyFreePort)
                                              : assignment(entry));
     }
-    // argv[0] of a program from the PATH is its name alone; here it must be found again.
+    // argv[0] of a program from the PATH is its name alone; here the shell must find the file
+    // again.
     out += " " + shell_word(command.program);
     for (std::size_t i = 1; i < command.arguments.size(); ++i)
       out += " " + shell_word(command.arguments[i]);

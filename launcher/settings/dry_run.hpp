@@ -1,4 +1,4 @@
-// --dry-run: what would be started, as lines that a shell can run. Pure.
+// --dry-run shows what would be started, as lines that a shell can run. Pure.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace ddprun {
 
-/// `text` as one word of a POSIX shell.
+/// Quotes `text` where needed, so that a POSIX shell takes it for one word.
 std::string shell_word(const std::string& text);
 
-/// One command for each worker, with those variables that it has and ddprun has not.
-std::string dry_run(LaunchSpec spec, NodeFacts node);
+/// Returns a command for each worker, with those variables that the worker has and ddprun has not.
+std::string dry_run(const LaunchSpec& spec, NodeFacts node);
 
 }  // namespace ddprun

@@ -43,16 +43,4 @@ Result<std::string> find_program(const std::string& name, const EnvironmentLooku
   return Error{Error::Kind::kNotFound, std::move(message)};
 }
 
-Result<std::string> find_python(const EnvironmentLookup& environment) {
-  if (const auto chosen = environment("PYTHON_EXEC"); chosen && !chosen->empty())
-    return find_program(*chosen, environment);
-  if (const auto active = environment("VIRTUAL_ENV"); active && !active->empty())
-    if (auto python = find_program(*active + "/bin/python3", environment)) return python;
-  if (auto python = find_program("python3", environment)) return python;
-  if (auto python = find_program("python", environment)) return python;
-  return Error{Error::Kind::kNotFound,
-               "there is no python3 and no python in PATH to run the script with; name one in "
-               "PYTHON_EXEC, or use --no-python for a program that is not a Python script"};
-}
-
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-// Which file a program's name means, as a shell finds it.
+// Finds the file that a program's name means, as a shell does.
 #pragma once
 
 #include <string>
@@ -8,12 +8,8 @@
 
 namespace ddprun {
 
-/// The path of `name`: itself when it holds a '/', else the first executable in PATH. Errors:
-/// kNotFound, kDenied when it is there and is not an executable file.
+/// Returns `name` itself when it holds a '/', else the path of the first executable file of that
+/// name in PATH. Errors: kNotFound; kDenied when it is there and is not an executable file.
 Result<std::string> find_program(const std::string& name, const EnvironmentLookup& environment);
-
-/// The Python that runs scripts: PYTHON_EXEC, else that of the active virtual environment, else
-/// python3, else python of the PATH.
-Result<std::string> find_python(const EnvironmentLookup& environment);
 
 }  // namespace ddprun

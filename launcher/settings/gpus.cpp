@@ -28,7 +28,7 @@ int nvidia_gpus(const fs::path& dev) {
   return count;
 }
 
-/// CPUs are nodes of the same list, with no SIMDs
+/// CPUs are nodes of the same list and have no SIMDs
 /// (https://docs.kernel.org/gpu/amdgpu/driver-core.html).
 int amd_gpus(const fs::path& sys) {
   int count = 0;
@@ -56,7 +56,8 @@ std::vector<std::string> visible_devices(const std::string& list, int present) {
     std::erase(entry, ' ');
     const bool by_name = entry.starts_with("GPU-") || entry.starts_with("MIG-");
     if (!by_name && device_index(entry).value_or(present) >= present) break;
-    if (std::ranges::find(visible, entry) != visible.end()) return {};  // as CUDA: no device at all
+    if (std::ranges::find(visible, entry) != visible.end())
+      return {};  // CUDA then shows no device at all
     visible.push_back(std::move(entry));
   }
   return visible;

@@ -3,11 +3,12 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <iterator>
 #include <utility>
 
-#include "launcher/settings/find_program.hpp"
 #include "launcher/settings/options.hpp"
+#include "launcher/settings/program.hpp"
+#include "launcher/settings/rdzv_conf.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/wire/messages.hpp"
 
@@ -15,21 +16,25 @@ namespace ddprun {
 
 namespace {
 
+// These are the signals that #SBATCH --signal is usually given, and that Slurm sends before it
+// kills (KillWait, GraceTime).
+constexpr char kSlurmPreemptSignals[] = "SIGUSR1,SIGTERM";
+
 /// Builds the Launch; every step reads its settings and fills in its part.
 class Interpreter {
  public:
-  /// `meeting`: how nodes meet when a scheduler tells it.
   Interpreter(const Arguments& arguments, const Surroundings& surroundings,
-              std::optional<ClusterMeeting> meeting)
+              const MeetingPlace& place)
       : arguments_{arguments},
         settings_{arguments.settings},
         surroundings_{surroundings},
-        meeting_{std::move(meeting)} {}
+        place_{place} {}
 
   Result<Launch> interpret() {
-    for (const auto step : {&Interpreter::size, &Interpreter::failure, &Interpreter::preemption,
-                            &Interpreter::meeting_place, &Interpreter::output,
-                            &Interpreter::workers, &Interpreter::ignored, &Interpreter::program})
+    for (const auto step : {&Interpreter::count_workers, &Interpreter::decide_restarts,
+                            &Interpreter::decide_preemption, &Interpreter::decide_rules_and_meeting,
+                            &Interpreter::decide_output, &Interpreter::decide_workers,
+                            &Interpreter::check_ignored, &Interpreter::choose_program})
       if (const Result<void> done = (this->*step)(); !done) return done.error();
     no_effect({"export", "ssh-cmd", "remote-path", "remote-dir"}, "without --hosts or --hostfile");
     launch_.dry_run = settings_.on("dry-run");
@@ -37,20 +42,18 @@ class Interpreter {
   }
 
  private:
-  Result<void> size() {
-    const auto nodes = parse_nodes(settings_["nnodes"]);
+  Result<void> count_workers() {
+    const auto nodes = decide_nodes(settings_, place_);
     if (!nodes) return nodes.error();
-    spec_.rules.nodes_min = nodes->min;
-    spec_.rules.nodes_max = nodes->max;
-    const auto count = worker_count();
+    const auto count = worker_count(nodes->max);
     if (!count) return count.error();
     spec_.workers = *count;
     return {};
   }
 
-  Result<int> worker_count() {
+  Result<int> worker_count(int nodes) const {
     const Setting& setting = settings_["nproc-per-node"];
-    if (setting.text.find(',') != std::string::npos) return worker_count_of_node(setting);
+    if (setting.text.find(',') != std::string::npos) return worker_count_of_node(setting, nodes);
     if (setting.text == "cpu") return surroundings_.cpus();
     if (setting.text == "gpu" || setting.text == "auto") {
       const int gpus = surroundings_.gpus();
@@ -68,21 +71,22 @@ class Interpreter {
     return count;
   }
 
-  /// "4,4,2": by node rank.
-  Result<int> worker_count_of_node(const Setting& setting) {
+  /// A list such as "4,4,2" has a number for each node, by its rank.
+  Result<int> worker_count_of_node(const Setting& setting, int nodes) const {
     const auto counts = parse_counts(setting, kWorkersPerNodeMax);
     if (!counts) return counts.error();
-    if (static_cast<int>(counts->size()) != spec_.rules.nodes_max)
-      return unexpected(setting, fmt::format("expected one number for each of {} nodes (--nnodes)",
-                                             spec_.rules.nodes_max));
-    if (!settings_["node-rank"].given && counts->size() > 1)
+    if (static_cast<int>(counts->size()) != nodes)
+      return unexpected(setting,
+                        fmt::format("expected one number for each of {} nodes (--nnodes)", nodes));
+    const Setting node_rank = node_rank_setting(settings_, place_);
+    if (!node_rank.given && counts->size() > 1)
       return unexpected(setting, "which of them is this node's? --node-rank says so");
-    const auto rank = parse_integer(settings_["node-rank"], 0, spec_.rules.nodes_max - 1);
+    const auto rank = parse_integer(node_rank, 0, nodes - 1);
     if (!rank) return rank.error();
     return (*counts)[*rank];
   }
 
-  Result<void> failure() {
+  Result<void> decide_restarts() {
     const auto restarts = parse_integer(settings_["max-restarts"], 0);
     if (!restarts) return restarts.error();
     const auto shutdown = parse_seconds(settings_["shutdown-timeout"]);
@@ -95,8 +99,8 @@ class Interpreter {
     return {};
   }
 
-  Result<void> preemption() {
-    if (const Setting& names = settings_["preempt-signal"]; !names.text.empty()) {
+  Result<void> decide_preemption() {
+    if (const Setting names = preempt_signals(); !names.text.empty()) {
       auto signals = parse_signals(names);
       if (!signals) return signals.error();
       spec_.preempt_signals = std::move(*signals);
@@ -112,103 +116,27 @@ class Interpreter {
     return {};
   }
 
-  Result<void> meeting_place() {
-    const auto times = parse_rdzv_conf(settings_["rdzv-conf"]);
-    if (!times) return times.error();
-    spec_.rules.join_timeout = times->join.value_or(spec_.rules.join_timeout);
-    spec_.rules.last_call_timeout = times->last_call.value_or(spec_.rules.last_call_timeout);
-    spec_.rules.heartbeat_timeout = times->heartbeat.value_or(spec_.rules.heartbeat_timeout);
-    spec_.rules.run_id = settings_["rdzv-id"].text;
+  Setting preempt_signals() const {
+    const Setting& setting = settings_["preempt-signal"];
+    if (setting.given || !place_.cluster || !place_.cluster->slurm) return setting;
+    return {kSlurmPreemptSignals, place_.cluster->by + ", in place of --preempt-signal", true};
+  }
+
+  Result<void> decide_rules_and_meeting() {
+    const auto conf = parse_rdzv_conf(settings_["rdzv-conf"]);
+    if (!conf) return conf.error();
+    spec_.rules.join_timeout = conf->join.value_or(spec_.rules.join_timeout);
+    spec_.rules.last_call_timeout = conf->last_call.value_or(spec_.rules.last_call_timeout);
+    spec_.rules.heartbeat_timeout = conf->heartbeat.value_or(spec_.rules.heartbeat_timeout);
     if (settings_["store"].text == "local") spec_.rules.store = StoreAt::kLocal;
-    if (settings_.on("standalone")) return meet_alone();
-    if (spec_.rules.run_id.empty() && several_nodes())
-      return unexpected(settings_["rdzv-id"], "the nodes of a job need a name in common");
-    const std::string& backend = settings_["rdzv-backend"].text;
-    auto met = backend == "static" ? meet_static()
-               : backend == "c10d" ? meet_c10d()
-                                   : unexpected(settings_["rdzv-backend"],
-                                                "etcd is not there in this version, expected "
-                                                "static or c10d");
-    if (!met || !several_nodes()) return met;
-    if (spec_.coordinator.port == 0)
-      return unexpected(settings_["rdzv-endpoint"],
-                        "all nodes have to know the port, expected HOST:PORT");
-    if (times->is_host) spec_.hosting = *times->is_host ? Hosting::kHere : Hosting::kElsewhere;
-    spec_.rejoin = spec_.hosting != Hosting::kHere;
+    auto decided = decide_meeting(settings_, *conf, place_);
+    if (!decided) return decided.error();
+    spec_.meeting = std::move(decided->meeting);
+    std::ranges::move(decided->warnings, std::back_inserter(launch_.warnings));
     return {};
   }
 
-  bool several_nodes() const { return spec_.rules.nodes_max > 1; }
-
-  Result<void> meet_alone() {
-    no_effect(
-        {"rdzv-id", "rdzv-backend", "rdzv-endpoint", "node-rank", "master-addr", "master-port"},
-        "with --standalone");
-    if (several_nodes()) return unexpected(settings_["nnodes"], "--standalone is for one node");
-    spec_.rules.run_id.clear();
-    return {};
-  }
-
-  Result<void> meet_static() {
-    const auto rank = parse_integer(settings_["node-rank"], 0, spec_.rules.nodes_max - 1);
-    if (!rank) return rank.error();
-    const auto port = parse_integer(settings_["master-port"], 0, kPortMax);
-    if (!port) return port.error();
-    const Setting& address = settings_["master-addr"];
-    if (settings_["rdzv-endpoint"].given && !settings_["rdzv-endpoint"].text.empty()) {
-      no_effect({"master-addr", "master-port"}, "beside --rdzv-endpoint");
-      auto endpoint = parse_endpoint(settings_["rdzv-endpoint"], *port);
-      if (!endpoint) return endpoint.error();
-      spec_.coordinator = std::move(*endpoint);
-    } else {
-      if (address.text.empty()) return unexpected(address, "expected a host name or an address");
-      // Nobody else has to know the port of a job on one node: any free one cannot be taken.
-      const bool any = !settings_["master-port"].given && !several_nodes();
-      spec_.coordinator = {address.text, static_cast<std::uint16_t>(any ? 0 : *port)};
-    }
-    spec_.rules.master_addr = spec_.coordinator.host;
-    spec_.rules.nodes_min = spec_.rules.nodes_max;  // static knows no MIN, as in torchrun
-    if (several_nodes()) {
-      spec_.node_rank = *rank;
-      local_address_has_no_effect();
-    }
-    spec_.hosting = *rank == 0 ? Hosting::kHere : Hosting::kElsewhere;
-    return {};
-  }
-
-  Result<void> meet_c10d() {
-    no_effect({"node-rank", "master-addr", "master-port"}, "with --rdzv-backend c10d");
-    const Setting& setting = settings_["rdzv-endpoint"];
-    if (setting.text.empty() && several_nodes())
-      return invalid(
-          "--rdzv-backend c10d needs --rdzv-endpoint HOST[:PORT], the same on all nodes");
-    if (!setting.text.empty()) {
-      auto endpoint = parse_endpoint(setting, kC10dPort);
-      if (!endpoint) return endpoint.error();
-      if (several_nodes()) spec_.coordinator = std::move(*endpoint);
-    }
-    spec_.hosting = several_nodes() ? Hosting::kAtEndpoint : Hosting::kHere;
-    // On one node nobody else comes to the endpoint: a free port cannot be another job's.
-    if (!several_nodes()) spec_.coordinator.host = settings_["local-addr"].text;
-    if (several_nodes()) local_address_has_no_effect();
-    spec_.rules.master_addr = spec_.coordinator.host;
-    if (meeting_) meet_in_cluster();
-    return {};
-  }
-
-  void local_address_has_no_effect() {
-    no_effect({"local-addr"}, "several nodes meet at the coordinator's address");
-  }
-
-  /// All have been started together: who hosts needs no guess, and ranks follow the nodes' order.
-  void meet_in_cluster() {
-    spec_.node_rank = meeting_->place.node_rank;
-    spec_.shares_output = true;
-    if (!meeting_->place.first_host_is_rank_0) return;
-    spec_.hosting = meeting_->hosts_coordinator ? Hosting::kHere : Hosting::kElsewhere;
-  }
-
-  Result<void> output() {
+  Result<void> decide_output() {
     LogSpec& logs = spec_.logs;
     auto redirects = parse_streams(settings_["redirects"], spec_.workers);
     if (!redirects) return redirects.error();
@@ -232,7 +160,7 @@ class Interpreter {
     return {};
   }
 
-  Result<void> workers() {
+  Result<void> decide_workers() {
     if (settings_.on("pty") && settings_.on("no-pty"))
       return invalid("--pty and --no-pty exclude each other");
     if (settings_.on("pty")) spec_.pty = Pty::kAlways;
@@ -274,7 +202,7 @@ class Interpreter {
                     spec_.workers, *list, devices));
   }
 
-  Result<void> ignored() {
+  Result<void> check_ignored() {
     if (const auto interval = parse_seconds(settings_["monitor-interval"], true); !interval)
       return interval.error();
     for (const Option& option : options())
@@ -282,58 +210,25 @@ class Interpreter {
     return {};
   }
 
-  Result<void> program() {
-    const bool script = settings_.on("run-path");
-    if (script) no_effect({"module", "no-python"}, "with --run-path");
-    const bool module = settings_.on("module") && !script;
-    const bool any_program = settings_.on("no-python") && !script;
-    if (module && any_program)
-      return invalid("-m and --no-python exclude each other: a module is run by Python");
-    if (arguments_.launch && any_program && !settings_.on("use-env"))
-      return invalid(
-          "`ddprun launch --no-python` also needs --use-env: there is no script that takes "
-          "--local-rank");
-    if (arguments_.script.empty())
-      return invalid(std::string{"the script to run is missing: "} + kUsageLine);
-    std::vector<std::string> words = arguments_.script;
-    spec_.title = words.front();
-    if (arguments_.launch && !settings_.on("use-env"))
-      words.insert(words.begin() + 1, "--local-rank=${local_rank}");
-    return any_program ? run_program(std::move(words)) : run_python(std::move(words), module);
-  }
-
-  Result<void> run_program(std::vector<std::string> words) {
-    auto program = find_program(words.front(), surroundings_.environment);
+  Result<void> choose_program() {
+    if (settings_.on("run-path")) no_effect({"module", "no-python"}, "with --run-path");
+    auto program = decide_program(arguments_, surroundings_);
     if (!program) return program.error();
-    spec_.program = std::move(*program);
-    spec_.arguments = std::move(words);
+    spec_.title = std::move(program->title);
+    spec_.program = std::move(program->path);
+    spec_.arguments = std::move(program->arguments);
     return {};
   }
 
-  Result<void> run_python(std::vector<std::string> words, bool module) {
-    if (!module && !std::filesystem::exists(words.front()))
-      return Error{Error::Kind::kNotFound, "there is no script '" + words.front() + "'"};
-    auto python = find_python(surroundings_.environment);
-    if (!python) return python.error();
-    spec_.program = *python;
-    spec_.arguments = {std::move(*python), "-u"};
-    if (module) spec_.arguments.push_back("-m");
-    std::ranges::move(words, std::back_inserter(spec_.arguments));
-    return {};
-  }
-
-  /// Warns of those options that the command line sets; a variable may be meant for other jobs.
   void no_effect(std::initializer_list<std::string_view> names, const std::string& why) {
     for (const std::string_view name : names)
-      if (const Setting& setting = settings_[name];
-          setting.given && setting.source.starts_with('-'))
-        launch_.warnings.push_back(setting.source + " has no effect: " + why);
+      warn_no_effect(launch_.warnings, settings_[name], why);
   }
 
   const Arguments& arguments_;
   const Settings& settings_;
   const Surroundings& surroundings_;
-  const std::optional<ClusterMeeting> meeting_;
+  const MeetingPlace& place_;
   Launch launch_;
   LaunchSpec& spec_ = launch_.spec;
 };
@@ -341,8 +236,8 @@ class Interpreter {
 }  // namespace
 
 Result<Launch> interpret(const Arguments& arguments, const Surroundings& surroundings,
-                         std::optional<ClusterMeeting> meeting) {
-  return Interpreter{arguments, surroundings, std::move(meeting)}.interpret();
+                         const MeetingPlace& place) {
+  return Interpreter{arguments, surroundings, place}.interpret();
 }
 
 }  // namespace ddprun

@@ -1,19 +1,16 @@
-// The settings of a command line that is about a job become a Launch.
+// Makes a Launch of the settings of a command line that is about a job on this node. Pure.
 #pragma once
 
-#include <optional>
-
 #include "launcher/settings/arguments.hpp"
-#include "launcher/settings/cluster_place.hpp"
 #include "launcher/settings/launch.hpp"
+#include "launcher/settings/meeting.hpp"
 
 namespace ddprun {
 
-inline constexpr int kC10dPort = 29'400;  // of torchrun's c10d rendezvous
-
-/// `meeting`: how nodes meet when a scheduler tells it. Errors: kInvalid, with a sentence that
-/// names the option, the value and what is accepted; kNotFound and kDenied for the program to run.
+/// `place` tells who has started this ddprun, where that is not the user. Errors: kInvalid, with a
+/// sentence that names the option, the value and what is accepted; kNotFound and kDenied for the
+/// program to run.
 Result<Launch> interpret(const Arguments& arguments, const Surroundings& surroundings,
-                         std::optional<ClusterMeeting> meeting);
+                         const MeetingPlace& place);
 
 }  // namespace ddprun

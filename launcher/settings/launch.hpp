@@ -1,4 +1,4 @@
-// What a command line can come to, as far as it is about a job on this node.
+// What a command line about a job on this node comes to, and what its meaning depends on.
 #pragma once
 
 #include <functional>
@@ -7,27 +7,31 @@
 
 #include "agent/launch_spec.hpp"
 #include "base/environment.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 
-/// --help, --version and the like: print this to standard output and exit 0.
+/// For --help, --version and the like, ddprun prints this to standard output and exits 0.
 struct JustPrint {
   std::string text;
 };
 
-/// A job to run.
+/// A job to run on this node.
 struct Launch {
   LaunchSpec spec;
-  bool dry_run = false;               // only say what would be started
-  std::vector<std::string> warnings;  // options that have no effect here
-  std::string cluster;                // what was taken from a scheduler, in a line; "": nothing
+  bool dry_run = false;               // true: only print what would be started
+  std::vector<std::string> warnings;  // sentences on options that have no effect
+  std::string cluster;                // a line on what a scheduler has told; "": nothing
 };
 
-/// What the command line may be about and is not in it.
+/// What the meaning of a command line depends on besides its words. These are functions, so that
+/// nothing is looked up that is not needed. this_machine.hpp has the real ones.
 struct Surroundings {
   EnvironmentLookup environment;
-  std::function<int()> cpus;  // that workers may use
-  std::function<int()> gpus;  // that workers would see
+  std::function<int()> cpus;                              // how many CPUs workers may use
+  std::function<int()> gpus;                              // how many GPUs workers would see
+  std::function<bool(const std::string& path)> has_file;  // whether there is such a file
+  std::function<Result<std::string>(const std::string& name)> find_program;  // find_program.hpp
 };
 
 }  // namespace ddprun

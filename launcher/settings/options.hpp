@@ -1,5 +1,5 @@
-// The options of the command line: one table, from which parsing, --help, the PET_ variables, the
-// shells' completions and the man page are made.
+// All options of the command line are in one table. Parsing, --help, the PET_ variables, the
+// shells' completions and the man page are made from it.
 //
 // Names, defaults and variables are those of torchrun
 // (https://docs.pytorch.org/docs/stable/elastic/run.html); ddprun's own are marked.
@@ -11,7 +11,7 @@
 
 namespace ddprun {
 
-/// What an option belongs to in --help.
+/// The heading under which --help shows an option.
 enum class OptionGroup {
   kSize,
   kProgram,
@@ -24,36 +24,39 @@ enum class OptionGroup {
   kIgnored
 };
 
-// In the order in which the table is read. NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
+// The members stand in the order in which the table is read.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 struct Option {
-  std::string_view name;      // "nproc-per-node"; also spelled with underscores
-  char letter = 0;            // of the short form, 0: none
-  std::string_view value;     // what --help calls it; "": a flag
-  std::string_view fallback;  // when it is given nowhere
+  std::string_view name;           // "nproc-per-node"; it may also be spelled with underscores
+  char letter = 0;                 // the letter of its short form; 0: it has none
+  std::string_view value = {};     // what --help calls its value; "": it is a flag and has none
+  std::string_view fallback = {};  // its value when it is given nowhere
   OptionGroup group = OptionGroup::kSize;
   std::string_view help;
-  std::string_view choices;  // "a b c": nothing else is accepted
-  std::string_view also;     // another variable with its default, after PET_
-  bool from_environment = true;
-  bool own = false;       // not one of torchrun's
-  std::string_view bare;  // what it means without a value, which is never the next word
+  std::string_view choices = {};  // "a b c": nothing else is accepted; "": anything is
+  std::string_view also = {};     // another variable that sets it, after its PET_ variable
+  bool from_environment = true;   // false: no variable sets it
+  bool own = false;               // true: torchrun does not have it
+  std::string_view bare = {};     // what it means without a value; then the next word is never its
+                                  // value. "": it needs one
 
+  /// Whether it has no value.
   bool is_flag() const { return value.empty(); }
-  /// Whether the word behind it is its value.
+  /// Whether the word behind it can be its value.
   bool takes_word() const { return !is_flag() && bare.empty(); }
-  /// "--nproc-per-node"
+  /// Its full form on the command line: "--nproc-per-node".
   std::string spelling() const { return "--" + std::string{name}; }
-  /// "PET_NPROC_PER_NODE"; "" for an option that is only read from the command line.
+  /// The variable that sets it, "PET_NPROC_PER_NODE"; "" where none does.
   std::string variable() const;
 };
 
-/// All options, by group, in the order in which --help shows them.
+/// Returns all options, group by group, in the order in which --help shows them.
 std::span<const Option> options();
 
-/// "Program"
+/// Returns the heading of a group, as "Program".
 std::string_view title(OptionGroup group);
 
-/// "nproc_per_node" → "nproc-per-node".
+/// Returns "nproc-per-node" for "nproc_per_node".
 std::string with_dashes(std::string_view name);
 
 }  // namespace ddprun

@@ -8,7 +8,8 @@ namespace ddprun {
 
 namespace {
 
-/// `text` within single quotes of a shell; zsh's descriptions also give ':' and brackets a meaning.
+/// Escapes `text` for single quotes of a shell, and puts a backslash before each of `special`: in
+/// zsh's descriptions ':' and brackets mean something.
 std::string quoted(std::string_view text, std::string_view special = "") {
   std::string out;
   for (const char c : text) {
@@ -24,7 +25,7 @@ std::string quoted(std::string_view text, std::string_view special = "") {
 
 bool takes_file(const Option& option) { return option.value == "DIR"; }
 
-// bash: the options that take a value must be known, to find the word where the script begins.
+// bash has to know the options that take a value to find the word where the script begins.
 std::string bash_completion() {
   std::string all, with_value, cases;
   for (const Option& option : options()) {

@@ -1,4 +1,4 @@
-// Completion of ddprun's command line by shells, made from the table of options.
+// Makes scripts by which shells complete ddprun's command line, from the table of options.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace ddprun {
 
-/// The script for `shell`: bash (https://www.gnu.org/software/bash/manual, "Programmable
+/// Returns the script for `shell`: bash (https://www.gnu.org/software/bash/manual, "Programmable
 /// Completion"), zsh (zshcompsys(1)) or fish (complete(1)).
 std::string shell_completion(std::string_view shell);
 

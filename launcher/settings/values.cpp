@@ -7,7 +7,6 @@
 #include <cctype>
 #include <csignal>
 #include <cstring>
-#include <map>
 #include <string_view>
 #include <utility>
 
@@ -20,22 +19,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr double kSecondsMax = 30.0 * 86'400;
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-std::optional<milliseconds> seconds(std::string_view text) {
-  const auto value = parse_number<double>(text);
-  if (!value || !(*value >= 0) || *value > kSecondsMax) return std::nullopt;
-  return milliseconds{static_cast<std::int64_t>(*value * 1000)};
-}
 
 std::optional<Streams> streams(std::string_view text) {
   if (text.size() != 1 || text[0] < '0' || text[0] > '3') return std::nullopt;
@@ -53,95 +36,23 @@ std::optional<int> signal_number(std::string name) {
   return std::nullopt;
 }
 
-// --- --rdzv-conf ---
-
-enum class ConfKind { kSeconds, kPositiveSeconds, kCount, kSwitch, kText };
-
-struct ConfKey {
-  std::string_view name;
-  ConfKind kind;
-};
-
-constexpr std::array kConfKeys = {
-    ConfKey{"join_timeout", ConfKind::kPositiveSeconds},
-    ConfKey{"last_call_timeout", ConfKind::kSeconds},
-    ConfKey{"close_timeout", ConfKind::kPositiveSeconds},
-    ConfKey{"heartbeat_timeout", ConfKind::kPositiveSeconds},
-    ConfKey{"keep_alive_interval", ConfKind::kPositiveSeconds},
-    ConfKey{"keep_alive_max_attempt", ConfKind::kCount},
-    ConfKey{"is_host", ConfKind::kSwitch},
-    ConfKey{"store_type", ConfKind::kText},
-    ConfKey{"read_timeout", ConfKind::kPositiveSeconds},
-    ConfKey{"use_libuv", ConfKind::kSwitch},
-    ConfKey{"timeout", ConfKind::kPositiveSeconds},
-    ConfKey{"rank", ConfKind::kCount},
-    ConfKey{"protocol", ConfKind::kText},
-    ConfKey{"ssl_cert", ConfKind::kText},
-    ConfKey{"ssl_cert_key", ConfKind::kText},
-    ConfKey{"ca_cert", ConfKind::kText},
-    ConfKey{"cert", ConfKind::kText},
-    ConfKey{"key", ConfKind::kText},
-    ConfKey{"cacert", ConfKind::kText},
-    ConfKey{"etcd_prefix", ConfKind::kText},
-};
-
-/// torchrun's words.
-std::optional<bool> conf_switch(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  for (const char* word : {"1", "true", "t", "yes", "y"})
-    if (text == word) return true;
-  for (const char* word : {"0", "false", "f", "no", "n"})
-    if (text == word) return false;
-  return std::nullopt;
-}
-
-/// What `value` must be for `kind`, when it is not.
-std::optional<std::string> mismatch(ConfKind kind, const std::string& value) {
-  switch (kind) {
-    case ConfKind::kSeconds:
-    case ConfKind::kPositiveSeconds: {
-      const auto time = seconds(value);
-      if (!time) return "expected seconds";
-      if (kind == ConfKind::kPositiveSeconds && time->count() == 0) return "expected more than 0 s";
-      return std::nullopt;
-    }
-    case ConfKind::kCount:
-      if (const auto count = parse_number<int>(value); count && *count >= 0) return std::nullopt;
-      return "expected a whole number from 0 up";
-    case ConfKind::kSwitch:
-      if (conf_switch(value)) return std::nullopt;
-      return "expected true or false";
-    case ConfKind::kText:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-Result<std::map<std::string, std::string>> conf_entries(const Setting& setting) {
-  std::map<std::string, std::string> entries;
-  if (setting.text.empty()) return entries;
-  for (const std::string& entry : split(setting.text, ',')) {
-    const std::size_t equals = entry.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == entry.size())
-      return unexpected(setting, "expected KEY=VALUE[,KEY=VALUE...]");
-    const std::string name = entry.substr(0, equals);
-    const std::string value = entry.substr(equals + 1);
-    const auto* key = std::ranges::find(kConfKeys, name, &ConfKey::name);
-    if (key == kConfKeys.end()) {
-      std::string known;
-      for (const ConfKey& other : kConfKeys)
-        known.append(known.empty() ? "" : ", ").append(other.name);
-      return unexpected(setting,
-                        fmt::format("there is no key '{}', expected one of {}", name, known));
-    }
-    if (const auto wrong = mismatch(key->kind, value))
-      return unexpected(setting, fmt::format("value '{}' of '{}': {}", value, name, *wrong));
-    entries[name] = value;
-  }
-  return entries;
-}
-
 }  // namespace
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::optional<milliseconds> seconds_of(std::string_view text) {
+  const auto value = parse_number<double>(text);
+  if (!value || !(*value >= 0) || *value > kSecondsMax) return std::nullopt;
+  return milliseconds{static_cast<std::int64_t>(*value * 1000)};
+}
 
 std::optional<std::pair<std::string, std::string>> host_and_port(const std::string& text) {
   if (text.starts_with('[')) {
@@ -153,9 +64,16 @@ std::optional<std::pair<std::string, std::string>> host_and_port(const std::stri
   }
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return {{text, ""}};
-  if (text.find(':', colon + 1) != std::string::npos) return {{text, ""}};  // bare IPv6
+  if (text.find(':', colon + 1) != std::string::npos)
+    return {{text, ""}};  // an IPv6 address without brackets has no port
   if (colon + 1 == text.size()) return std::nullopt;
   return {{text.substr(0, colon), text.substr(colon + 1)}};
+}
+
+void warn_no_effect(std::vector<std::string>& warnings, const Setting& setting,
+                    const std::string& why) {
+  if (setting.given && setting.source.starts_with('-'))
+    warnings.push_back(setting.source + " has no effect: " + why);
 }
 
 Error unexpected(const Setting& setting, const std::string& expected) {
@@ -172,7 +90,7 @@ Result<int> parse_integer(const Setting& setting, int least, int most) {
 }
 
 Result<milliseconds> parse_seconds(const Setting& setting, bool positive) {
-  const auto time = seconds(setting.text);
+  const auto time = seconds_of(setting.text);
   if (!time || (positive && time->count() == 0))
     return unexpected(setting, fmt::format("expected seconds, {} 0 and up to {} (30 days)",
                                            positive ? "more than" : "from", kSecondsMax));
@@ -233,7 +151,7 @@ Result<std::vector<Streams>> parse_streams(const Setting& setting, int workers) 
                            ? std::nullopt
                            : streams(std::string_view{entry}.substr(colon + 1));
     if (!rank || *rank < 0 || !value) return unexpected(setting, kExpected);
-    if (*rank < workers) by_rank[*rank] = *value;  // other nodes may have more workers
+    if (*rank < workers) by_rank[*rank] = *value;  // a higher one may be meant for other nodes
   }
   return by_rank;
 }
@@ -293,28 +211,6 @@ Result<std::optional<std::vector<std::string>>> parse_modules(const Setting& set
   if (modules.empty() || !std::ranges::all_of(modules, is_name))
     return unexpected(setting, "expected names of Python modules, as in torch,numpy, or auto");
   return Modules{std::move(modules)};
-}
-
-Result<RendezvousTimes> parse_rdzv_conf(const Setting& setting) {
-  const auto entries = conf_entries(setting);
-  if (!entries) return entries.error();
-  const auto time = [&](const char* key) -> std::optional<milliseconds> {
-    const auto entry = entries->find(key);
-    return entry == entries->end() ? std::nullopt : seconds(entry->second);
-  };
-  RendezvousTimes times;
-  times.join = time("join_timeout");
-  if (!times.join) times.join = time("timeout");
-  times.last_call = time("last_call_timeout");
-  const auto interval = time("keep_alive_interval");
-  const auto attempts = entries->find("keep_alive_max_attempt");
-  if (interval || attempts != entries->end())
-    times.heartbeat =
-        interval.value_or(milliseconds{5'000}) *
-        (attempts == entries->end() ? 3 : std::max(1, *parse_number<int>(attempts->second)));
-  if (const auto host = entries->find("is_host"); host != entries->end())
-    times.is_host = conf_switch(host->second);
-  return times;
 }
 
 }  // namespace ddprun

@@ -1,5 +1,5 @@
-// What the texts of options mean. Every error is a sentence with the option's name, the value and
-// what is accepted.
+// Reads the values that the texts of options mean. Every error is of kind kInvalid, a sentence with
+// the option's name, the value and what is accepted.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,54 +18,62 @@ namespace ddprun {
 
 inline constexpr int kPortMax = 65'535;
 
-/// The host and the port, "" if there is none, of "host:port" and "[::1]:port".
+/// Cuts `text` at the separators. There is at least one part, and parts may be empty.
+std::vector<std::string> split(std::string_view text, char separator);
+
+/// Reads seconds, with or without a fraction. nullopt: it is no number, negative, or more than 30
+/// days.
+std::optional<std::chrono::milliseconds> seconds_of(std::string_view text);
+
+/// Cuts "host:port" and "[::1]:port" into host and port; the port is "" where there is none.
+/// nullopt: a bracket or the port behind a colon is missing.
 std::optional<std::pair<std::string, std::string>> host_and_port(const std::string& text);
 
-/// The error of a setting whose text is not as `expected`.
+/// Warns that a setting of the command line has no effect. A variable may be meant for other jobs,
+/// so nothing is said of those.
+void warn_no_effect(std::vector<std::string>& warnings, const Setting& setting,
+                    const std::string& why);
+
+/// Makes the error of a setting whose text is not as `expected`.
 Error unexpected(const Setting& setting, const std::string& expected);
 
+/// Reads a whole number from `least` to `most`.
 Result<int> parse_integer(const Setting& setting, int least,
                           int most = std::numeric_limits<int>::max());
 
-/// Up to 30 days. `positive`: 0 is not accepted.
+/// Reads seconds, up to 30 days. `positive`: 0 is not accepted.
 Result<std::chrono::milliseconds> parse_seconds(const Setting& setting, bool positive = false);
 
+/// How many nodes a job may have.
 struct NodeRange {
   int min = 1;
   int max = 1;
 };
-/// "4" or "2:4".
+/// Reads "4" or "2:4".
 Result<NodeRange> parse_nodes(const Setting& setting);
 
-/// "host", "host:29400", "[::1]:29400"; without a port: `default_port`.
+/// Reads "host", "host:29400" and "[::1]:29400"; without a port it is `default_port`.
 Result<Endpoint> parse_endpoint(const Setting& setting, int default_port);
 
-/// "SIGTERM,SIGUSR1", with or without SIG.
+/// Reads "SIGTERM,SIGUSR1", with or without SIG. Signals that no program can handle, or that are no
+/// request to stop, are errors.
 Result<std::vector<int>> parse_signals(const Setting& setting);
 
-/// For each of `workers`: 0 none, 1 stdout, 2 stderr, 3 both; "3" or by local rank "0:3,12:1".
+/// Reads the streams of each of `workers`: 0 none, 1 stdout, 2 stderr, 3 both. "3" is for all of
+/// them, "0:3,12:1" by local rank.
 Result<std::vector<Streams>> parse_streams(const Setting& setting, int workers);
 
-/// "4,4,2": numbers from 1 to `most`.
+/// Reads numbers from 1 to `most`, as in "4,4,2".
 Result<std::vector<int>> parse_counts(const Setting& setting, int most);
 
-/// "0,2,11"; nullopt when the option is not set.
+/// Reads local ranks, as in "0,2,11"; nullopt when the option is not set.
 Result<std::optional<std::set<int>>> parse_ranks(const Setting& setting);
 
-/// Texts between commas; ",," is a comma in a text.
+/// Returns the texts between commas that are not empty; ",," stands for a comma in a text.
 std::vector<std::string> parse_texts(const Setting& setting);
 
-/// "torch,my.package": names of Python modules; nullopt when the option is not set, none for
-/// "auto".
+/// Reads names of Python modules, as in "torch,my.package". nullopt: the option is not set; no
+/// name: it is "auto".
 Result<std::optional<std::vector<std::string>>> parse_modules(const Setting& setting);
-
-/// What --rdzv-conf says about times; keys that say something else are checked and left alone.
-struct RendezvousTimes {
-  std::optional<std::chrono::milliseconds> join;       // join_timeout; of static: timeout
-  std::optional<std::chrono::milliseconds> last_call;  // last_call_timeout
-  std::optional<std::chrono::milliseconds> heartbeat;  // keep_alive_interval x _max_attempt
-  std::optional<bool> is_host;
-};
-Result<RendezvousTimes> parse_rdzv_conf(const Setting& setting);
 
 }  // namespace ddprun

@@ -3,24 +3,22 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/parse_number.hpp"
-#include "launcher/settings/values.hpp"
 #include "launcher/slurm/slurm_hosts.hpp"
 
 namespace ddprun {
 
 namespace {
 
-// Below those that Linux gives to connections (32,768 and up), above those of services.
+// These ports are below those that Linux gives to connections (32,768 and up), and above those of
+// services.
 constexpr std::uint64_t kFirstPort = 16'384;
 constexpr std::uint64_t kPorts = 16'384;
 constexpr std::uint64_t kStepsWithOwnPort = 4;
 
-// What #SBATCH --signal is used with, and what Slurm sends before it kills (KillWait, GraceTime).
-constexpr char kSlurmPreemptSignals[] = "SIGUSR1,SIGTERM";
-
-// The ids of steps from here up are the batch script's, an interactive shell's and the like
+// From here up, ids of steps belong to the batch script, an interactive shell and the like
 // (slurm.h, SLURM_MAX_NORMAL_STEP_ID).
 constexpr std::int64_t kSpecialSteps = 0xffff'0000;
 
@@ -28,13 +26,13 @@ std::string text(const EnvironmentLookup& environment, const char* name) {
   return environment(name).value_or("");
 }
 
-/// nullopt where it is not set, or is no number from 0 up.
+/// Returns nullopt where it is not set, or is no number from 0 up.
 std::optional<std::int64_t> number(const EnvironmentLookup& environment, const char* name) {
   const auto value = parse_number<std::int64_t>(text(environment, name));
   return value && *value >= 0 ? value : std::nullopt;
 }
 
-/// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv).
+/// This is FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv).
 std::uint64_t hash(const std::string& words) {
   std::uint64_t value = 14'695'981'039'346'656'037U;
   for (const char c : words) value = (value ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
@@ -58,16 +56,17 @@ bool in_slurm_step(const EnvironmentLookup& environment) {
          environment("SLURM_STEP_NODELIST");
 }
 
-/// A requeued job keeps its number, and its nodes of before may still be alive behind a cut cable.
+/// Tells a requeued job from its run before. It keeps its number, and nodes of the run before may
+/// still be alive behind a cut cable.
 std::string slurm_run_id(const EnvironmentLookup& environment) {
   return fmt::format("{}.{}", text(environment, "SLURM_JOB_ID"),
                      number(environment, "SLURM_RESTART_COUNT").value_or(0));
 }
 
-Result<std::optional<ClusterPlace>> slurm_place(const EnvironmentLookup& environment) {
+Result<ClusterPlace> slurm_place(const EnvironmentLookup& environment) {
   const std::string job = text(environment, "SLURM_JOB_ID");
   ClusterPlace place{.by = "Slurm job " + job, .slurm = true};
-  // SLURM_GTIDS: the ranks of the tasks on this node.
+  // SLURM_GTIDS lists the ranks of the tasks on this node.
   const std::string tasks = text(environment, "SLURM_GTIDS");
   if (const auto count = std::ranges::count(tasks, ','); count > 0)
     return too_many_here(
@@ -83,10 +82,10 @@ Result<std::optional<ClusterPlace>> slurm_place(const EnvironmentLookup& environ
   const auto id = static_cast<std::uint64_t>(number(environment, "SLURM_JOB_ID").value_or(0));
   place.port = port_of(id * kStepsWithOwnPort + step % kStepsWithOwnPort);
   place.run_id = slurm_run_id(environment);
-  return {place};
+  return place;
 }
 
-/// The first IPv4 address in "807600128.0;tcp://10.77.0.1,192.0.2.1:49301;tcp6://...": mpirun's.
+/// Returns the first IPv4 address of mpirun in "807600128.0;tcp://10.77.0.1,192.0.2.1:49301;...".
 std::string address_in_uri(const std::string& uri) {
   constexpr std::string_view kScheme = "tcp://";
   const std::size_t begin = uri.find(kScheme);
@@ -95,75 +94,62 @@ std::string address_in_uri(const std::string& uri) {
   return uri.substr(from, uri.find_first_of(",:;", from) - from);
 }
 
-Result<std::optional<ClusterPlace>> open_mpi_place(const EnvironmentLookup& environment) {
-  ClusterPlace place{.by = "Open MPI"};
-  if (const auto here = number(environment, "OMPI_COMM_WORLD_LOCAL_SIZE"); here && *here > 1)
-    return too_many_here("mpirun", *here, "give it -N 1");
-  place.nodes = static_cast<int>(number(environment, "OMPI_COMM_WORLD_SIZE").value_or(1));
-  place.node_rank = static_cast<int>(number(environment, "OMPI_COMM_WORLD_RANK").value_or(0));
-  place.run_id = text(environment, "PMIX_NAMESPACE");
-  place.port = port_of(hash(place.run_id));
-  // The coordinator runs beside mpirun, the one node of which all are told.
-  place.first_host = address_in_uri(text(environment, "OMPI_MCA_orte_hnp_uri"));
-  place.first_host_is_rank_0 = false;
-  return {place};
+/// How an MPI names itself, its command, and what it tells each process that it starts.
+struct Mpi {
+  const char* by;
+  const char* command;
+  const char* one_a_node;      // the command's option for one process on each node
+  const char* nodes;           // the variable with the number of processes
+  const char* node_rank;       // the variable with the rank of this one
+  const char* processes_here;  // the variable with the number of those on this node
+};
+constexpr Mpi kOpenMpi{"Open MPI",
+                       "mpirun",
+                       "-N 1",
+                       "OMPI_COMM_WORLD_SIZE",
+                       "OMPI_COMM_WORLD_RANK",
+                       "OMPI_COMM_WORLD_LOCAL_SIZE"};
+constexpr Mpi kMpich{"MPI", "mpiexec", "-ppn 1", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS"};
+
+Result<ClusterPlace> mpi_place(const Mpi& mpi, const EnvironmentLookup& environment) {
+  if (const auto here = number(environment, mpi.processes_here); here && *here > 1)
+    return too_many_here(mpi.command, *here, fmt::format("give it {}", mpi.one_a_node));
+  return ClusterPlace{
+      .by = mpi.by,
+      .nodes =
+          static_cast<int>(std::max<std::int64_t>(1, number(environment, mpi.nodes).value_or(1))),
+      .node_rank = static_cast<int>(number(environment, mpi.node_rank).value_or(0))};
 }
 
-Result<std::optional<ClusterPlace>> pmi_place(const EnvironmentLookup& environment) {
-  ClusterPlace place{.by = "MPI"};
-  if (const auto here = number(environment, "MPI_LOCALNRANKS"); here && *here > 1)
-    return too_many_here("mpiexec", *here, "give it -ppn 1");
-  place.nodes = static_cast<int>(number(environment, "PMI_SIZE").value_or(1));
-  place.node_rank = static_cast<int>(number(environment, "PMI_RANK").value_or(0));
-  return {place};
-}
-
-void take(Settings& settings, std::string_view option, std::string value,
-          const ClusterPlace& place) {
-  if (settings[option].given || value.empty()) return;
-  settings.set(option,
-               {std::move(value), place.by + ", in place of --" + std::string{option}, true});
-}
-
-bool any_given(const Settings& settings, std::initializer_list<std::string_view> names) {
-  return std::ranges::any_of(names, [&](std::string_view name) {
-    return settings[name].given && !settings[name].text.empty();
-  });
-}
-
-/// With more nodes than the step has, the job would wait for some that cannot come.
-Result<NodeRange> take_nodes(const ClusterPlace& place, Settings& settings, bool fixed) {
-  const bool given = settings["nnodes"].given;
-  take(settings, "nnodes", std::to_string(place.nodes), place);
-  auto nodes = parse_nodes(settings["nnodes"]);
-  if (!nodes || !given || !fixed) return nodes;
-  if (nodes->min > place.nodes)
-    return unexpected(settings["nnodes"],
-                      fmt::format("{} has started ddprun on {} of them: ask it for more nodes, or "
-                                  "say --nnodes {}",
-                                  place.by, place.nodes, place.nodes));
-  if (nodes->max > place.nodes) {
-    nodes->max = place.nodes;
-    settings.set("nnodes",
-                 {fmt::format("{}:{}", nodes->min, nodes->max), settings["nnodes"].source, true});
-  }
-  return nodes;
+Result<ClusterPlace> open_mpi_place(const EnvironmentLookup& environment) {
+  auto place = mpi_place(kOpenMpi, environment);
+  if (!place) return place;
+  place->run_id = text(environment, "PMIX_NAMESPACE");
+  place->port = port_of(hash(place->run_id));
+  // The coordinator runs beside mpirun, because that is the one node of which all are told.
+  place->first_host = address_in_uri(text(environment, "OMPI_MCA_orte_hnp_uri"));
+  place->first_host_is_rank_0 = false;
+  return place;
 }
 
 }  // namespace
 
 Result<std::optional<ClusterPlace>> cluster_place(const EnvironmentLookup& environment) {
+  const auto found = [](Result<ClusterPlace> place) -> Result<std::optional<ClusterPlace>> {
+    if (!place) return place.error();
+    return std::optional{std::move(*place)};
+  };
   // mpirun may itself run in a job step of Slurm's, which then tells about its daemons.
-  if (environment("OMPI_COMM_WORLD_SIZE")) return open_mpi_place(environment);
-  if (in_slurm_step(environment)) return slurm_place(environment);
-  if (environment("PMI_SIZE")) return pmi_place(environment);
-  return {std::nullopt};
+  if (environment(kOpenMpi.nodes)) return found(open_mpi_place(environment));
+  if (in_slurm_step(environment)) return found(slurm_place(environment));
+  if (environment(kMpich.nodes)) return found(mpi_place(kMpich, environment));
+  return std::optional<ClusterPlace>{};
 }
 
 std::optional<SlurmAllocation> slurm_allocation(const EnvironmentLookup& environment) {
   const std::string job = text(environment, "SLURM_JOB_ID");
-  if (job.empty() || in_slurm_step(environment) || environment("OMPI_COMM_WORLD_SIZE") ||
-      environment("PMI_SIZE"))
+  if (job.empty() || in_slurm_step(environment) || environment(kOpenMpi.nodes) ||
+      environment(kMpich.nodes))
     return std::nullopt;
   const auto nodes = number(environment, "SLURM_JOB_NUM_NODES");
   return SlurmAllocation{job, slurm_run_id(environment), static_cast<int>(nodes.value_or(1))};
@@ -181,40 +167,6 @@ int granted_cpus(const EnvironmentLookup& environment, int usable) {
   const auto granted = number(environment, "SLURM_CPUS_ON_NODE");
   if (!granted || *granted == 0 || !environment("SLURM_JOB_ID")) return usable;
   return static_cast<int>(std::min<std::int64_t>(*granted, usable));
-}
-
-Result<std::optional<ClusterMeeting>> take_from_cluster(const ClusterPlace& place,
-                                                        Settings& settings) {
-  if (place.slurm) take(settings, "preempt-signal", kSlurmPreemptSignals, place);
-  if (settings.on("standalone")) return {std::nullopt};
-  const bool meets_elsewhere = any_given(settings, {"rdzv-endpoint", "master-addr", "node-rank"});
-  const auto nodes = take_nodes(place, settings, !meets_elsewhere);
-  if (!nodes) return nodes.error();
-  take(settings, "rdzv-id", place.run_id, place);
-  if (nodes->max == 1) return {std::nullopt};
-  const bool is_static =
-      settings["rdzv-backend"].given ? settings["rdzv-backend"].text == "static" : meets_elsewhere;
-  if (is_static) {
-    take(settings, "node-rank", std::to_string(place.node_rank), place);
-    if (!any_given(settings, {"rdzv-endpoint"})) {
-      take(settings, "master-addr", place.first_host, place);
-      if (place.port != 0) take(settings, "master-port", std::to_string(place.port), place);
-    }
-    return {std::nullopt};
-  }
-  if (meets_elsewhere) return {std::nullopt};
-  if (place.first_host.empty())
-    return Error{Error::Kind::kInvalid,
-                 place.by +
-                     " does not tell where the first node is: give --rdzv-endpoint "
-                     "HOST:PORT, the same on all nodes"};
-  take(settings, "rdzv-backend", "c10d", place);
-  take(settings, "rdzv-endpoint",
-       fmt::format("{}:{}", place.first_host,
-                   settings["master-port"].given ? settings["master-port"].text
-                                                 : std::to_string(place.port)),
-       place);
-  return {ClusterMeeting{place, place.first_host_is_rank_0 && place.node_rank == 0}};
 }
 
 ClusterPlace batch_place(const SlurmAllocation& allocation) {

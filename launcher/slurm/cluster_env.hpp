@@ -1,7 +1,7 @@
-// What schedulers tell a process by its environment: Slurm's job steps
+// Reads what schedulers tell a process by its environment: Slurm's job steps
 // (https://slurm.schedmd.com/srun.html, "OUTPUT ENVIRONMENT VARIABLES"), Open MPI's mpirun
-// (https://docs.open-mpi.org, "Environment variables") and MPICH's. From it comes what the command
-// line leaves open. Pure.
+// (https://docs.open-mpi.org, "Environment variables") and MPICH's. decide_meeting() takes from it
+// what the command line leaves open. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "base/environment.hpp"
-#include "launcher/settings/arguments.hpp"
-#include "launcher/settings/cluster_place.hpp"
+#include "base/result.hpp"
+#include "launcher/settings/meeting.hpp"
 
 namespace ddprun {
 
-/// nullopt outside of job steps. Errors: kInvalid, when several have been started on this node, or
-/// the list of hosts cannot be read.
+/// Returns this ddprun's place among those that a scheduler has started; nullopt where none has.
+/// Errors: kInvalid, when several have been started on this node, or the list of hosts cannot be
+/// read.
 Result<std::optional<ClusterPlace>> cluster_place(const EnvironmentLookup& environment);
 
 /// A Slurm allocation, seen from its batch script or from the shell of `salloc`.
@@ -26,25 +27,18 @@ struct SlurmAllocation {
   int nodes = 1;
 };
 
-/// nullopt outside of allocations, and inside of job steps.
+/// Returns nullopt outside of allocations, and inside of job steps.
 std::optional<SlurmAllocation> slurm_allocation(const EnvironmentLookup& environment);
 
-/// The place of a ddprun that runs in the batch script, for that node alone.
+/// Returns the place of a ddprun that runs in the batch script, for that node alone.
 ClusterPlace batch_place(const SlurmAllocation& allocation);
 
-/// What the scheduler leaves of `visible` GPUs; where it says nothing, all.
+/// Returns how many of `visible` GPUs the scheduler grants; all, where it says nothing.
 int granted_gpus(const EnvironmentLookup& environment, int visible);
-/// The same of `usable` CPUs.
+/// Returns the same of `usable` CPUs.
 int granted_cpus(const EnvironmentLookup& environment, int usable);
 
-/// Gives those settings a value that nobody has given one. Returns how nodes meet, when that comes
-/// from the scheduler; nullopt when the command line decides it, or there is one node only. Errors:
-/// kInvalid, when the command line asks for more nodes than there are, and where the scheduler
-/// does not tell the first node.
-Result<std::optional<ClusterMeeting>> take_from_cluster(const ClusterPlace& place,
-                                                        Settings& settings);
-
-/// "Slurm job 12: node 0 of 2, coordinator at h0:16432, run id 12.0"
+/// Returns a line for the user: "Slurm job 12: node 0 of 2, coordinator at h0:16432, run id 12.0".
 std::string describe(const ClusterPlace& place);
 
 }  // namespace ddprun

@@ -17,7 +17,7 @@ Error malformed(std::string_view part) {
           fmt::format("'{}' is no list of hosts, expected one like n[001-003,7],login", part)};
 }
 
-/// At the commas that are in no brackets.
+/// Cuts a list at the commas that are in no brackets.
 Names split_hosts(std::string_view list) {
   Names parts(1);
   int depth = 0;
@@ -31,7 +31,7 @@ Names split_hosts(std::string_view list) {
   return parts;
 }
 
-/// "001-003" or "7".
+/// Writes out "001-003" or "7".
 Result<Names> expand_range(std::string_view range) {
   const std::size_t dash = range.find('-');
   const std::string_view first = range.substr(0, dash);
@@ -54,8 +54,8 @@ Result<Names> expand_ranges(std::string_view ranges) {
   return numbers;
 }
 
-/// One name with any number of brackets; what follows the first is expanded for each of its
-/// numbers.
+/// Writes out one name with any number of brackets. What follows the first is expanded for each of
+/// its numbers.
 Result<Names> expand_name(std::string_view name) {
   const std::size_t open = name.find('[');
   if (open == std::string_view::npos) {

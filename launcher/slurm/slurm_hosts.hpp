@@ -1,4 +1,4 @@
-// Slurm's lists of hosts, "n[001-003,7],gpu-a[1-2]-ib0", written out as `scontrol show hostnames`
+// Writes out Slurm's lists of hosts, "n[001-003,7],gpu-a[1-2]-ib0", as `scontrol show hostnames`
 // does (https://slurm.schedmd.com/scontrol.html, "hostnames"). Pure.
 #pragma once
 
@@ -10,10 +10,11 @@
 
 namespace ddprun {
 
-/// More than any machine has; a list is refused rather than all memory taken.
+/// No machine has more hosts. A longer list is refused, because it could take all memory.
 inline constexpr std::size_t kSlurmHostsMax = 65'536;
 
-/// The names in the list's order, numbers padded as they are written there. Errors: kInvalid.
+/// Returns the names in the list's order, with numbers padded as they are in the list. Errors:
+/// kInvalid.
 Result<std::vector<std::string>> expand_slurm_hosts(std::string_view list);
 
 }  // namespace ddprun

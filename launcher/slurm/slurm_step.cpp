@@ -32,7 +32,7 @@ using asio::as_tuple;
 using asio::use_awaitable;
 
 // srun reads them as its own options (https://slurm.schedmd.com/srun.html, "INPUT ENVIRONMENT
-// VARIABLES"); sbatch sets them by the job's options for tasks, of which this step has one a node.
+// VARIABLES"). sbatch sets them by the job's options for tasks, but this step has one task a node.
 constexpr std::array kTaskVariables{
     "SLURM_NTASKS",          "SLURM_NPROCS",         "SLURM_NTASKS_PER_NODE",
     "SLURM_NTASKS_PER_GPU",  "SLURM_TASKS_PER_NODE", "SLURM_NTASKS_PER_SOCKET",
@@ -43,13 +43,13 @@ constexpr std::array kTaskVariables{
     "SLURM_TRES_PER_TASK",   "SLURM_DISTRIBUTION",   "SLURM_EXACT",
     "SLURM_KILL_BAD_EXIT",   "SLURM_WAIT",           "SLURM_NO_KILL"};
 
-/// Those that srun hands on to the tasks; of the others it makes SIGKILL, at once.
+/// srun hands these on to the tasks. For the others it kills the tasks at once.
 constexpr std::array kHandedOn{SIGUSR1, SIGUSR2, SIGALRM};
 constexpr std::array kStopping{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
 constexpr int kOutputBytesMax = 1 << 20;
 
-/// What a shell command prints; what it had printed when it fails.
+/// Returns what a shell command prints, even if it fails then.
 std::string output_of(const std::string& command) {
   std::string output;
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe{popen(command.c_str(), "r"), pclose};
@@ -60,7 +60,7 @@ std::string output_of(const std::string& command) {
   return output;
 }
 
-/// SIGTERM for srun means SIGKILL for the step: its tasks get the signal past it.
+/// Signals the tasks past srun, which would kill them at once.
 void signal_step(const std::string& job, const std::string& step_name, int signal) {
   const auto step = step_named(
       step_name,
@@ -132,7 +132,7 @@ Result<std::optional<SlurmStart>> slurm_start(const SlurmAllocation& allocation,
   if (nodes->min > allocation.nodes)
     return unexpected(wanted, fmt::format("Slurm job {} has {} nodes: ask sbatch for --nodes={}",
                                           allocation.job, allocation.nodes, nodes->min));
-  const bool elastic = wanted.text.find(':') != std::string::npos;  // more than MAX are spares
+  const bool elastic = wanted.text.find(':') != std::string::npos;  // nodes beyond MAX are spares
   if (!elastic) start.nodes = nodes->max;
   start.no_kill = nodes->min < nodes->max || start.nodes > nodes->max;
   return {start};

@@ -1,4 +1,4 @@
-// `ddprun` in a Slurm batch script, outside of any job step: it starts itself on all nodes of the
+// In a Slurm batch script, outside of any job step, ddprun starts itself on all nodes of the
 // allocation by one `srun`, hands on signals, and ends as that step ends.
 #pragma once
 
@@ -13,35 +13,38 @@
 
 namespace ddprun {
 
+/// The step that is to be started.
 struct SlurmStart {
   SlurmAllocation allocation;
-  int nodes = 1;                   // on which ddprun is to run
-  bool no_kill = false;            // the step outlives a node
+  int nodes = 1;                   // so many of the allocation run ddprun
+  bool no_kill = false;            // true: the step outlives a node
   std::vector<std::string> words;  // the command line, without the program's own name
   bool dry_run = false;
 };
 
-/// nullopt when the command line is about this node alone, or the user starts the others. Errors:
-/// kInvalid, when the allocation has too few nodes.
+/// Decides whether a step is to be started. nullopt: the command line is about this node alone, or
+/// the user starts the others. Errors: kInvalid, when the allocation has too few nodes.
 Result<std::optional<SlurmStart>> slurm_start(const SlurmAllocation& allocation,
                                               const Settings& settings,
                                               const std::vector<std::string>& words);
 
-/// argv of the srun that runs `ddprun` (a path), one a node, with all that the allocation has
-/// there.
+/// Returns the argv of the srun that runs `ddprun` (a path), one a node, with all that the
+/// allocation has there.
 std::vector<std::string> srun_command(const SlurmStart& start, const std::string& ddprun,
                                       const std::string& step_name);
 
-/// `entries` without those variables by which sbatch's options for tasks would become the step's.
+/// Returns `entries` without those variables by which sbatch's options for tasks would become the
+/// step's.
 std::vector<std::string> srun_environment(std::vector<std::string> entries);
 
-/// The id of the step of that name in the output of `squeue --steps --format "%i %j"`.
+/// Returns the id of the step of that name in the output of `squeue --steps --format "%i %j"`.
 std::optional<std::string> step_named(std::string_view name, const std::string& squeue_output);
 
-/// The command, for a shell.
+/// Returns the command, for a shell.
 std::string dry_run(const SlurmStart& start);
 
-/// Runs it. Returns srun's exit code: the highest of the nodes'. Errors: kNotFound without srun.
+/// Runs the step. Returns srun's exit code, which is the highest of the nodes'. Errors: kNotFound
+/// without srun.
 Result<int> run_slurm_step(boost::asio::io_context& io, const SlurmStart& start,
                            const EnvironmentLookup& environment);
 

@@ -21,7 +21,7 @@ using asio::use_awaitable;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-/// How long agents may take to hear the verdict and go, before their connections are closed.
+/// Agents may take so long to hear the verdict and go; then their connections are closed.
 constexpr auto kGoodbyeTimeout = 60s;
 
 }  // namespace
@@ -77,7 +77,7 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
       const std::string reason = again ? "it joined twice" : message.error().message;
       spdlog::info("agent at {} is gone: {}", channel->peer(), reason);
       channel->close();
-      if (is_agent(node, channel)) step(NodeLost{node, reason});  // else it left, or was dropped
+      if (is_agent(node, channel)) step(NodeLost{node, reason});  // else the machine dropped it
       break;
     }
     step(FromNode{node, *message});
@@ -109,7 +109,7 @@ void Job::drop(const NodeId& node) {
   channel->close_when_sent();
 }
 
-/// Whoever comes to the store comes from where an agent of the job has come from.
+/// Lets in only who comes from where an agent of the job has come from, or from this machine.
 bool Job::may_enter(const tcp::socket& socket) const {
   boost::system::error_code gone;
   const auto remote = socket.remote_endpoint(gone).address();
@@ -127,7 +127,7 @@ asio::awaitable<void> Job::tick_when_due() {
   while (!closed_) {
     co_await tick_.async_wait(as_tuple(use_awaitable));
     if (closed_) co_return;
-    if (Clock::now() < tick_.expiry()) continue;  // step() has moved the time
+    if (Clock::now() < tick_.expiry()) continue;  // step() has moved the alarm
     if (machine_.ended()) co_return close();
     step(Tick{});
   }

@@ -1,7 +1,8 @@
-// Job: one job at a coordinator. The shell of its RoundMachine: it owns the connections of its
-// agents and its store, reads the clock, and performs what the machine decides.
+// Job: one job at a coordinator. It is the shell of a RoundMachine: it owns the connections of the
+// job's agents and its store, reads the clock, and performs what the machine decides.
 //
-// A Job is shared by the server and by the coroutines that serve its agents; the last one ends it.
+// The server shares a Job with the coroutines that serve its agents; it lives as long as one of
+// them.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -21,24 +22,28 @@ namespace ddprun {
 
 class Job : public std::enable_shared_from_this<Job> {
  public:
-  /// `ended` is called once, when the verdict has been sent or close() was called.
+  /// A job that begins to wait for its nodes now. `ended` is called once: when the verdict has been
+  /// queued for every agent, or close() was called.
   Job(
       const asio::any_io_executor& executor, RoundRules rules, std::function<void()> ended = [] {});
 
-  /// Starts the clock.
+  /// Starts the clock, without which no timeout passes. To be called once.
   void start();
 
-  /// Gives the job a port of its own for its store, any free one at `address`, and tells it to the
-  /// workers. To be called before the first agent joins. Errors: kUnavailable.
+  /// Gives the job's store a port of its own, any free one at `address`, which its workers are
+  /// told. To be called before the first agent joins. Errors: kUnavailable, which names the
+  /// address.
   Result<void> open_store(const asio::ip::address& address);
 
   /// Serves an agent that has sent `join`, until it has gone.
   asio::awaitable<void> serve(std::shared_ptr<Channel> channel, Join join);
 
-  /// A client of the store, which has sent `head` already. Only those from nodes of the job are let
-  /// in, and with --store local none: their agents hand them on.
+  /// Serves a client of the store that has sent `head` already. It is refused when it comes from an
+  /// address where the job has no node, and with --store local always: agents bring their workers'
+  /// bytes themselves.
   void serve_store(asio::ip::tcp::socket socket, std::string_view head);
 
+  /// Closes the store, and every agent's connection when what is queued for it has been sent.
   void close();
 
   const RoundRules& rules() const { return machine_.rules(); }
@@ -58,10 +63,10 @@ class Job : public std::enable_shared_from_this<Job> {
   StoreServer store_;
   asio::ip::tcp::acceptor store_acceptor_;
   std::map<NodeId, std::shared_ptr<Channel>> agents_;
-  std::unordered_map<asio::ip::address, int> agents_at_;  // how many are from there
+  std::unordered_map<asio::ip::address, int> agents_at_;  // how many come from each address
   asio::steady_timer tick_;
   std::function<void()> ended_;
-  int round_ = 0;  // that the store is open for
+  int round_ = 0;  // the one that the store serves; 0: none yet
   bool closed_ = false;
 };
 

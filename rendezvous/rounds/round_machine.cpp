@@ -11,13 +11,13 @@ namespace ddprun {
 
 namespace {
 
-/// How often the clock is looked at, whether somebody is silent or not: a coordinator that slept
-/// itself is known by a longer gap.
+/// Ticks come at least this often, although nobody may be silent, so that a longer gap between two
+/// steps shows that the coordinator itself has slept.
 std::chrono::milliseconds check_interval(const RoundRules& rules) {
   return std::max(rules.heartbeat_timeout / 10, std::chrono::milliseconds{1});
 }
 
-/// As on a command line; what must agree on all nodes.
+/// Spells what must be the same on all nodes as options of the command line.
 std::vector<std::string> spelled(const std::string& run_id, const JobTerms& terms) {
   const std::string min = std::to_string(terms.nodes_min);
   const std::string max = std::to_string(terms.nodes_max);
@@ -26,7 +26,7 @@ std::vector<std::string> spelled(const std::string& run_id, const JobTerms& term
           terms.store == StoreAt::kLocal ? "--store=local" : "--store=leader"};
 }
 
-/// The first option that differs; nullopt when all agree.
+/// Names the first option that differs, with both values; nullopt when all agree.
 std::optional<std::string> difference(const RoundRules& rules, const Join& join) {
   const auto ours = spelled(rules.run_id, terms_of(rules));
   const auto theirs = spelled(join.run_id, join.terms);
@@ -36,9 +36,10 @@ std::optional<std::string> difference(const RoundRules& rules, const Join& join)
          "' on " + join.host;
 }
 
-/// Schedulers send their warning to every process, and a worker that does not handle it may die of
-/// it before its agent has told of the warning.
-bool is_schedulers_doing(const EndJob& verdict) {
+/// Whether the failure may be the scheduler's doing. Schedulers send their warning to every
+/// process, and a worker that does not handle the signal may die of it before its agent reports the
+/// warning.
+bool may_be_schedulers_doing(const EndJob& verdict) {
   if (!verdict.failure) return false;
   const int signal = verdict.failure->status.signal;
   return signal == SIGTERM || signal == SIGUSR1 || signal == SIGUSR2;
@@ -68,7 +69,7 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
       [&](const FromNode& e) { receive(e.node, e.message, now); },
       [&](const NodeLost& e) { lose(e.node, e.reason); },  //
       [](const Tick&) {});
-  evict_silent(now);  // on every step: while many nodes beat, no Tick comes between them
+  lose_silent(now);  // on every step, because no Tick comes between the beats of many nodes
   advance(now);
   return std::exchange(actions_, {});
 }
@@ -81,59 +82,64 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
     consider(last_step_ + check_interval(rules_));
     consider(nodes_.most_silent().last_heard() + rules_.heartbeat_timeout);
   }
-  if (state_ == State::kGathering)
-    consider(last_call_ends_.value_or(gathering_since_ + rules_.join_timeout));
+  if (state_ == State::kGathering) consider(gathering_ends());
   return due;
 }
 
 void RoundMachine::receive(const NodeId& id, const AgentMessage& message, TimePoint now) {
   if (const auto* join = std::get_if<Join>(&message)) return admit(*join, now);
   Node* const known = nodes_.find(id);
-  if (known == nullptr) return;  // evicted, its last words were on the way
+  if (known == nullptr) return;  // it was lost while this message was on its way
   Node& node = *known;
   nodes_.heard(node, now);
   match(
       message,             //
-      [](const Join&) {},  // above
+      [](const Join&) {},  // admitted above
       [&](const Beat&) { answer_beat(id, now); },
-      [](const WhoIsThere&) {},  // the server answers it
-      [&](const WorkerFailed& m) { fail(node, m); },
-      [&](const WorkersFinished& m) { finish(node, m); },
-      [&](const WorkersStopped& m) { stopped(node, m); }, [&](const Preempt& m) { preempt(m); },
+      [](const WhoIsThere&) {},  // Server answers it where it comes instead of a Join
+      [&](const WorkerFailed& m) { worker_failed(node, m); },
+      [&](const WorkersFinished& m) { workers_finished(node, m); },
+      [&](const WorkersStopped& m) { workers_stopped(node, m); },
+      [&](const Preempt& m) { preempt(m); },  //
       [&](const Leave& m) { lose(id, m.reason); });
 }
 
 void RoundMachine::answer_beat(const NodeId& id, TimePoint now) {
   if (state_ != State::kGathering) return send(id, Beat{});
-  const auto ends = last_call_ends_.value_or(gathering_since_ + rules_.join_timeout);
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(ends - now);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(gathering_ends() - now);
   send(id, Waiting{nodes_.count(Phase::kReady), rules_.nodes_min, rules_.nodes_max, left.count()});
 }
 
 void RoundMachine::admit(const Join& join, TimePoint now) {
-  const auto refuse = [&](std::string reason) {
-    send(join.node, Refused{reason});
-    actions_.push_back(DropNode{join.node, std::move(reason)});
-  };
-  if (join.protocol != kProtocolVersion)
-    return refuse("this job speaks protocol version " + std::to_string(kProtocolVersion) +
-                  ", the agent on " + join.host + " version " + std::to_string(join.protocol) +
-                  ": use the same ddprun on all nodes");
-  if (state_ == State::kEnded) return refuse("the job has already ended");
-  if (const auto differs = difference(rules_, join)) return refuse(*differs);
-  if (const Node* other = nodes_.with_wanted_rank(join.node_rank))
-    return refuse("node rank " + std::to_string(join.node_rank) + " is " + other->join.host +
-                  "'s already, " + join.host + " asks for it, too (--node-rank)");
+  if (const auto reason = refusal_of(join)) {
+    send(join.node, Refused{*reason});
+    actions_.push_back(DropNode{join.node, *reason});
+    return;
+  }
   nodes_.add(join, arrivals_++, now);
   send(join.node, Joined{rules_.heartbeat_timeout.count()});
   if (state_ != State::kRunning) return;
   if (members() < rules_.nodes_max)
-    begin_stop("node " + join.host + " joined");
+    stop_round("node " + join.host + " joined");
   else
     send(join.node, Spare{round_, members()});
 }
 
-void RoundMachine::fail(Node& node, const WorkerFailed& report) {
+/// Why the node cannot take part; nullopt when it can.
+std::optional<std::string> RoundMachine::refusal_of(const Join& join) const {
+  if (join.protocol != kProtocolVersion)
+    return "this job speaks protocol version " + std::to_string(kProtocolVersion) +
+           ", the agent on " + join.host + " version " + std::to_string(join.protocol) +
+           ": use the same ddprun on all nodes";
+  if (state_ == State::kEnded) return "the job has already ended";
+  if (auto differs = difference(rules_, join)) return differs;
+  if (const Node* other = nodes_.with_wanted_rank(join.node_rank))
+    return "node rank " + std::to_string(join.node_rank) + " is " + other->join.host +
+           "'s already, " + join.host + " asks for it, too (--node-rank)";
+  return std::nullopt;
+}
+
+void RoundMachine::worker_failed(Node& node, const WorkerFailed& report) {
   // Only the first failure of a running round counts; the rest are consequences.
   if (state_ != State::kRunning || report.round != round_ || node.phase() != Phase::kRunning)
     return;
@@ -141,24 +147,25 @@ void RoundMachine::fail(Node& node, const WorkerFailed& report) {
     verdict_ = EndJob{EndJob::Outcome::kFailed, attempt_, "", report.failure};
   else
     ++attempt_;
-  begin_stop("rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status));
+  stop_round("rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status));
 }
 
-void RoundMachine::finish(Node& node, const WorkersFinished& report) {
+void RoundMachine::workers_finished(Node& node, const WorkersFinished& report) {
   if (report.round == round_ && node.phase() == Phase::kRunning)
     nodes_.set_phase(node, Phase::kFinished);
 }
 
-void RoundMachine::stopped(Node& node, const WorkersStopped& report) {
+void RoundMachine::workers_stopped(Node& node, const WorkersStopped& report) {
   if (report.round == round_ && node.phase() == Phase::kStopping)
     nodes_.set_phase(node, Phase::kReady);
 }
 
-/// Every node is told by its scheduler; the first word of it is enough.
+/// Ends the job after a checkpoint. Every node hears from the scheduler; the first report is
+/// enough.
 void RoundMachine::preempt(const Preempt& report) {
-  if (state_ == State::kEnded || (verdict_ && !is_schedulers_doing(*verdict_))) return;
+  if (state_ == State::kEnded || (verdict_ && !may_be_schedulers_doing(*verdict_))) return;
   verdict_ = EndJob{EndJob::Outcome::kPreempted, attempt_, report.reason, {}};
-  if (state_ == State::kRunning) begin_stop(report.reason, report.checkpoint_ms);
+  if (state_ == State::kRunning) stop_round(report.reason, report.checkpoint_ms);
 }
 
 void RoundMachine::lose(const NodeId& id, const std::string& reason) {
@@ -168,36 +175,35 @@ void RoundMachine::lose(const NodeId& id, const std::string& reason) {
   last_loss_ = "node " + node->join.host + " lost: " + reason;
   nodes_.remove(*node);
   actions_.push_back(DropNode{id, reason});
-  if (state_ == State::kRunning && phase == Phase::kRunning) begin_stop(last_loss_);
+  if (state_ == State::kRunning && phase == Phase::kRunning) stop_round(last_loss_);
 }
 
-void RoundMachine::evict_silent(TimePoint now) {
+void RoundMachine::lose_silent(TimePoint now) {
   while (!nodes_.empty() && now - nodes_.most_silent().last_heard() >= rules_.heartbeat_timeout)
     lose(NodeId{nodes_.most_silent().id()},
          "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms");
 }
 
-// A coordinator that was itself stopped (Ctrl-Z, a frozen machine) has heard nobody meanwhile.
+/// A coordinator that was itself stopped (by Ctrl-Z, on a frozen machine) has heard nobody
+/// meanwhile, so nobody's silence counts until now.
 void RoundMachine::forgive_after_own_sleep(TimePoint now) {
   if (now - last_step_ > rules_.heartbeat_timeout / 2) nodes_.all_heard(now);
   last_step_ = now;
 }
 
+/// Goes on to the next state when its time has come.
 void RoundMachine::advance(TimePoint now) {
-  if (state_ == State::kStopping && nodes_.count(Phase::kStopping) == 0) {
-    if (verdict_) return end(*verdict_);
-    gather(now);
-  }
-  if (state_ == State::kGathering && verdict_) return end(*verdict_);
   if (state_ == State::kRunning && nodes_.count(Phase::kRunning) == 0)
     return end({EndJob::Outcome::kFinished, attempt_, "", {}});
+  if (state_ == State::kStopping && nodes_.count(Phase::kStopping) == 0) gather(now);
   if (state_ != State::kGathering) return;
+  if (verdict_) return end(*verdict_);
+  time_last_call(now);
   if (ready_to_seal(now)) return seal();
-  const bool below_min = !last_call_ends_;
-  if (below_min && now >= gathering_since_ + rules_.join_timeout) end(timed_out());
+  if (now >= gathering_ends()) end(timed_out());
 }
 
-void RoundMachine::begin_stop(const std::string& reason, std::int64_t checkpoint_ms) {
+void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
   nodes_.for_each([&](Node& node) {
     if (node.phase() != Phase::kRunning && node.phase() != Phase::kFinished) return;
@@ -209,18 +215,28 @@ void RoundMachine::begin_stop(const std::string& reason, std::int64_t checkpoint
 void RoundMachine::gather(TimePoint now) {
   state_ = State::kGathering;
   gathering_since_ = now;
-  last_call_ends_.reset();
 }
 
-bool RoundMachine::ready_to_seal(TimePoint now) {
-  const int ready = nodes_.count(Phase::kReady);
-  if (ready < rules_.nodes_min) {
+/// The last call begins when MIN nodes are ready for the first round. When a node is lost so that
+/// fewer are ready, the job waits for MIN again, and the next last call begins anew.
+void RoundMachine::time_last_call(TimePoint now) {
+  if (nodes_.count(Phase::kReady) < rules_.nodes_min || round_ > 0)
     last_call_ends_.reset();
-    return false;
-  }
-  if (ready >= rules_.nodes_max || round_ > 0) return true;  // nobody waits after a failure
-  if (!last_call_ends_) last_call_ends_ = now + rules_.last_call_timeout;
-  return now >= *last_call_ends_;
+  else if (!last_call_ends_)
+    last_call_ends_ = now + rules_.last_call_timeout;
+}
+
+/// A later round does not wait for more than MIN nodes, because those that are ready have work to
+/// go on with.
+bool RoundMachine::ready_to_seal(TimePoint now) const {
+  const int ready = nodes_.count(Phase::kReady);
+  if (ready < rules_.nodes_min) return false;
+  return ready >= rules_.nodes_max || round_ > 0 || now >= gathering_ends();
+}
+
+/// When the waiting for nodes ends: with the last call there are enough, without it too few.
+TimePoint RoundMachine::gathering_ends() const {
+  return last_call_ends_.value_or(gathering_since_ + rules_.join_timeout);
 }
 
 void RoundMachine::seal() {
@@ -259,7 +275,7 @@ void RoundMachine::end(EndJob verdict) {
   nodes_.for_each([&](const Node& node) { send(node.id(), verdict); });
 }
 
-/// At most MAX of the ready nodes: those of the round before, then by arrival.
+/// Chooses at most MAX of the ready nodes: first those of the round before, then by arrival.
 std::vector<RoundMachine::Node*> RoundMachine::choose_members() {
   std::vector<Node*> ready;
   nodes_.for_each([&](Node& node) {
@@ -272,8 +288,8 @@ std::vector<RoundMachine::Node*> RoundMachine::choose_members() {
   return ready;
 }
 
-/// Every rank goes to the node that asked for it, else to the one that had it, else to a newcomer
-/// in the order of host names, then of arrival.
+/// Gives every rank to the node that asked for it, else to the one that had it, else to a newcomer,
+/// in the order of their host names and then of their arrival. The result's index is the rank.
 std::vector<RoundMachine::Node*> RoundMachine::order_by_rank(std::vector<Node*> unplaced) {
   std::vector<Node*> ranked(unplaced.size());
   const auto place = [&](auto wanted_rank) {
@@ -295,6 +311,7 @@ std::vector<RoundMachine::Node*> RoundMachine::order_by_rank(std::vector<Node*> 
   return ranked;
 }
 
+/// How many nodes of the running round are still there.
 int RoundMachine::members() const {
   return nodes_.count(Phase::kRunning) + nodes_.count(Phase::kFinished);
 }

@@ -1,9 +1,13 @@
-// RoundMachine decides for one job which nodes form a round, when it is sealed, when it has to stop
-// and how the job ends.
+// RoundMachine decides for one job which nodes form a round, when the round is sealed, when it has
+// to stop, and how the job ends.
 //
-// It is passive: no socket, no thread, no clock. The server hands it each event with the time it
-// happened and performs the actions it returns, so a test can replay a day in a microsecond.
-// The rules are written down in PROTOCOL.md, section "Rounds".
+// It goes through four states. It gathers nodes until enough are there, seals them into a round
+// that runs, and when a worker fails or the nodes change it stops the round and gathers again,
+// until the job has ended. docs/protocol.md, section "Rounds", has the rules.
+//
+// It is passive: it has no socket, no thread and no clock. Job hands it each event with the time at
+// which it happened, and performs the actions that it returns, so a test can replay a day in a
+// microsecond.
 #pragma once
 
 #include <chrono>
@@ -17,31 +21,38 @@
 
 namespace ddprun {
 
-/// The rules of the job that a node joins as the first one.
+/// Returns the rules of a job whose first node is the one that joins.
 RoundRules rules_of(const Join& join);
 
+// These events may happen. A node's first message is its Join; the other messages of a node that is
+// not in the roster are passed over.
 // clang-format off
 struct FromNode { NodeId node; AgentMessage message; };
-struct NodeLost { NodeId node; std::string reason; };
-struct Tick {};
+struct NodeLost { NodeId node; std::string reason; };  // its connection has ended
+struct Tick {};                                        // the time has come: see next_tick()
 using RoundEvent = std::variant<FromNode, NodeLost, Tick>;
 
+// These actions are to be performed, in the order in which step() returns them.
 struct SendTo { NodeId node; CoordinatorMessage message; };
-struct DropNode { NodeId node; std::string reason; };  // close its connection, it is forgotten
-struct OpenStore { int round; int world_size; };  // an empty one; what was connected to the last is cut off
+struct DropNode { NodeId node; std::string reason; };  // send what is queued, close its connection
+struct OpenStore { int round; int world_size; };       // empty the store and close its connections
 using RoundAction = std::variant<SendTo, DropNode, OpenStore>;
 // clang-format on
 
 class RoundMachine {
  public:
+  /// A job that begins to wait for its nodes at `now`.
   RoundMachine(RoundRules rules, TimePoint now);
 
+  /// Takes an event that has happened at `now`, and returns what is to be done. `now` never goes
+  /// back from one call to the next.
   std::vector<RoundAction> step(const RoundEvent& event, TimePoint now);
 
-  /// The store's port, where that is known only after the rules.
+  /// Sets the store's port, which is known only after the rules when the system has chosen it. To
+  /// be called before the first node joins.
   void serve_store_at(int port) { rules_.master_port = port; }
 
-  /// When a Tick is due; nullopt while only messages can change anything.
+  /// Returns when the next Tick is due; nullopt while only events from nodes can change anything.
   std::optional<TimePoint> next_tick() const;
 
   bool ended() const { return state_ == State::kEnded; }
@@ -56,19 +67,23 @@ class RoundMachine {
   void receive(const NodeId& id, const AgentMessage& message, TimePoint now);
   void answer_beat(const NodeId& id, TimePoint now);
   void admit(const Join& join, TimePoint now);
-  void fail(Node& node, const WorkerFailed& report);
-  void finish(Node& node, const WorkersFinished& report);
-  void stopped(Node& node, const WorkersStopped& report);
+  std::optional<std::string> refusal_of(const Join& join) const;
+  void worker_failed(Node& node, const WorkerFailed& report);
+  void workers_finished(Node& node, const WorkersFinished& report);
+  void workers_stopped(Node& node, const WorkersStopped& report);
   void preempt(const Preempt& report);
   void lose(const NodeId& id, const std::string& reason);
-  void evict_silent(TimePoint now);
+  void lose_silent(TimePoint now);
   void forgive_after_own_sleep(TimePoint now);
 
+  // The four states, and what leads from one to the next.
   void advance(TimePoint now);
-  void begin_stop(const std::string& reason, std::int64_t checkpoint_ms = 0);
   void gather(TimePoint now);
-  bool ready_to_seal(TimePoint now);
+  void time_last_call(TimePoint now);
+  bool ready_to_seal(TimePoint now) const;
+  TimePoint gathering_ends() const;
   void seal();
+  void stop_round(const std::string& reason, std::int64_t checkpoint_ms = 0);
   void end(EndJob verdict);
 
   std::vector<Node*> choose_members();
@@ -79,16 +94,16 @@ class RoundMachine {
 
   RoundRules rules_;
   State state_ = State::kGathering;
-  int round_ = 0;
-  int attempt_ = 0;
-  int arrivals_ = 0;
+  int round_ = 0;     // the last one that was sealed; 0: none was
+  int attempt_ = 0;   // failure restarts so far
+  int arrivals_ = 0;  // nodes that were admitted so far
   Roster nodes_;
-  std::optional<EndJob> verdict_;  // decided, once every node has stopped
-  std::string last_loss_;          // why the job may be short of nodes
+  std::optional<EndJob> verdict_;  // how the job will end when every node has stopped
+  std::string last_loss_;          // says to the user why the job may be short of nodes
   TimePoint gathering_since_;
-  std::optional<TimePoint> last_call_ends_;
+  std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round
   TimePoint last_step_;
-  std::vector<RoundAction> actions_;
+  std::vector<RoundAction> actions_;  // of the step that is under way
 };
 
 }  // namespace ddprun

@@ -7,12 +7,13 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/ip/host_name.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "base/accept.hpp"
+#include "base/match.hpp"
+#include "base/own_process.hpp"
 #include "base/report_failure.hpp"
 
 namespace ddprun {
@@ -27,8 +28,8 @@ using namespace std::chrono_literals;
 
 constexpr auto kFirstByteTimeout = 10s;  // a peer that connects and says nothing is dropped
 
-/// What a peer says first; "" when it says nothing. A coroutine of its own, whose buffer is gone
-/// before an agent stays for hours.
+/// Reads what a peer says first: up to 4096 bytes, or "" when it says nothing in time. This is a
+/// coroutine of its own so that its buffer is freed before an agent stays for hours.
 asio::awaitable<std::string> first_bytes(tcp::socket& socket) {
   std::array<char, 4096> bytes{};
   asio::steady_timer deadline{socket.get_executor(), kFirstByteTimeout};
@@ -88,10 +89,10 @@ asio::awaitable<void> Server::serve(tcp::socket socket) {
     if (only_) only_->serve_store(std::move(socket), head);
     co_return;
   }
-  co_await serve_agent(std::make_shared<Channel>(std::move(socket), std::move(head)));
+  const auto channel = std::make_shared<Channel>(std::move(socket), std::move(head));
+  co_await serve_agent(channel);
 }
 
-/// Its first message says which job it belongs to.
 asio::awaitable<void> Server::serve_agent(std::shared_ptr<Channel> channel) {
   const Result<std::string> line = co_await channel->receive();
   const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
@@ -116,21 +117,25 @@ asio::awaitable<void> Server::serve_agent(std::shared_ptr<Channel> channel) {
 Result<std::shared_ptr<Job>> Server::job_of(const Join& join) {
   if (only_) return only_;
   const auto found = jobs_.find(join.run_id);
-  if (found == jobs_.end()) return new_job(join);
-  // All its nodes are gone, and somebody starts a job of that name with other options: a new one.
-  const auto job = found->second;
-  if (job->has_nodes() || terms_of(job->rules()) == join.terms) return job;
-  job->close();
-  return new_job(join);
+  const auto job = found == jobs_.end() ? nullptr : found->second;
+  return match(
+      book_.decide(join, job && job->has_nodes()),  //
+      [&](const JobBook::Enter&) -> Result<std::shared_ptr<Job>> { return job; },
+      [&](const JobBook::Begin&) { return begin_job(join); },
+      [&](const JobBook::Replace&) {
+        job->close();
+        return begin_job(join);
+      },
+      [&](const JobBook::Refuse& refuse) -> Result<std::shared_ptr<Job>> {
+        return Error{Error::Kind::kUnavailable, refuse.reason};
+      });
 }
 
-Result<std::shared_ptr<Job>> Server::new_job(const Join& join) {
-  if (jobs_.size() >= kJobsMax)
-    return Error{Error::Kind::kUnavailable,
-                 "this server hosts " + std::to_string(kJobsMax) + " jobs already"};
+Result<std::shared_ptr<Job>> Server::begin_job(const Join& join) {
   const auto job =
       std::make_shared<Job>(acceptor_.get_executor(), rules_of(join), [this, run_id = join.run_id] {
         spdlog::info("job '{}' has ended", run_id);
+        book_.ended(run_id);
         jobs_.erase(run_id);
       });
   if (join.terms.store == StoreAt::kLeader) {
@@ -140,15 +145,14 @@ Result<std::shared_ptr<Job>> Server::new_job(const Join& join) {
   }
   job->start();
   spdlog::info("job '{}' begins", join.run_id);
+  book_.begun(join);
   return jobs_[join.run_id] = job;
 }
 
 Introduction Server::introduction() const {
-  boost::system::error_code unnamed;
-  const std::string host = asio::ip::host_name(unnamed);
   const std::string jobs =
-      only_ ? "job '" + only_->rules().run_id + "'" : std::to_string(jobs_.size()) + " jobs";
-  return {jobs, getpid(), host};
+      only_ ? "job '" + only_->rules().run_id + "'" : std::to_string(book_.jobs()) + " jobs";
+  return {jobs, getpid(), host_name()};
 }
 
 }  // namespace ddprun

@@ -1,8 +1,8 @@
-// The coordinator's shell: accepts peers on one port, tells agents from store clients, and hands
-// each to its job.
+// Server is the coordinator's shell: it accepts peers on one port, tells agents from store clients
+// by their first byte, and hands each peer to its job.
 //
-// An agent's coordinator hosts that agent's job; `ddprun server` hosts any number, by run id, each
-// with a port of its own for its store, and forgets a job when it has ended.
+// A coordinator inside an agent hosts that agent's job. `ddprun server` hosts any number of jobs:
+// JobBook decides which one a node joins, and each has a port of its own for its store.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -14,29 +14,33 @@
 #include <string>
 
 #include "rendezvous/rounds/job.hpp"
+#include "rendezvous/rounds/job_book.hpp"
 
 namespace ddprun {
 
-/// Beyond these `ddprun server` refuses new jobs.
-inline constexpr std::size_t kJobsMax = 10'000;
-
 class Server {
  public:
-  /// Listens on `address`:`port` (0: any free one, see port()) for the agents of one job, and
-  /// serves its store there. `rules.master_port` 0 becomes the port that was bound. Errors:
-  /// kUnavailable, naming the address.
+  /// Listens on `address`:`port` for the agents of one job, and serves the job's store there. A
+  /// `port` of 0 takes any free one: see port(). A `rules.master_port` of 0 becomes the port that
+  /// was bound. Errors: kUnavailable, which names the address.
   static Result<std::unique_ptr<Server>> listen(const asio::any_io_executor& executor,
                                                 RoundRules rules, const asio::ip::address& address,
                                                 std::uint16_t port);
-  /// The same for any job that comes.
+  /// Listens for the agents of any number of jobs, whose rules their first nodes bring. Errors:
+  /// kUnavailable, which names the address.
   static Result<std::unique_ptr<Server>> listen(const asio::any_io_executor& executor,
                                                 const asio::ip::address& address,
                                                 std::uint16_t port);
-  /// Starts to accept; runs until close().
+
+  /// Starts to accept peers, and goes on until close().
   void start();
+
+  /// Closes the listener and every job. Messages already queued to agents are still sent.
   void close();
 
   bool closed() const { return !acceptor_.is_open(); }
+
+  /// The port that was bound.
   std::uint16_t port() const { return port_; }
 
  private:
@@ -46,13 +50,14 @@ class Server {
   asio::awaitable<void> serve(asio::ip::tcp::socket socket);
   asio::awaitable<void> serve_agent(std::shared_ptr<Channel> channel);
   Result<std::shared_ptr<Job>> job_of(const Join& join);
-  Result<std::shared_ptr<Job>> new_job(const Join& join);
+  Result<std::shared_ptr<Job>> begin_job(const Join& join);
   Introduction introduction() const;
 
   asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_;
-  std::shared_ptr<Job> only_;                         // an agent's; nullptr: many
-  std::map<std::string, std::shared_ptr<Job>> jobs_;  // by run id, those that have not ended
+  std::shared_ptr<Job> only_;  // the one job of an agent's coordinator; nullptr at `ddprun server`
+  JobBook book_;               // which jobs `ddprun server` hosts
+  std::map<std::string, std::shared_ptr<Job>> jobs_;  // those in the book, by run id
 };
 
 }  // namespace ddprun

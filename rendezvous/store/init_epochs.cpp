@@ -25,7 +25,8 @@ void InitEpochs::move(std::map<StoreProcess, std::uint32_t>::iterator process,
   if (left != 0) release(left);
 }
 
-// Nobody enters an epoch before the newest: it is full, or sharing has begun.
+// An epoch that nobody uses is abandoned when it is not the newest: nobody enters an older one,
+// because that is full or sharing has begun.
 void InitEpochs::release(std::uint32_t epoch) {
   const auto users = users_.find(epoch);
   if (users == users_.end() || --users->second > 0) return;

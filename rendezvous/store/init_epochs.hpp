@@ -1,4 +1,4 @@
-// InitEpochs: which of a process's process groups a store connection belongs to.
+// InitEpochs tells which of a process's process groups a store connection belongs to.
 //
 // torch uses the same keys, all under "/default_pg/", for every init_process_group() of a
 // process: a second one in the same store would meet the first one's addresses. So the keys of
@@ -28,31 +28,35 @@
 
 namespace ddprun {
 
+/// A process that uses the store, as far as the server can tell it from others.
 struct StoreProcess {
   std::string address;
-  std::uint32_t pid = 0;
+  std::uint32_t pid = 0;  // what it sends with PING; 0: it has sent none
   auto operator<=>(const StoreProcess&) const = default;
 };
 
 class InitEpochs {
  public:
-  /// `world_size` 0: not known, so nothing is kept apart.
+  /// The epochs of a round of `world_size` ranks. 0: the number is not known, and nothing is kept
+  /// apart.
   explicit InitEpochs(std::size_t world_size = 0) : world_size_{world_size} {}
 
+  /// Whether keys are kept apart at all.
   bool separate() const { return world_size_ > 0; }
+  /// Whether the separation has ended for the rest of the round.
   bool sharing() const { return sharing_; }
 
-  /// A connection of init_process_group() uses its first key: the epoch it is in.
+  /// A connection of init_process_group() uses its first key. Returns the epoch it belongs to.
   std::uint32_t enter(const StoreProcess& process);
 
-  /// The epoch of any other connection of `process`.
+  /// Returns the epoch of any other connection of `process`.
   std::uint32_t current(const StoreProcess& process) const;
 
-  /// A connection serves `epoch`, and no longer does.
+  /// A connection begins to use `epoch`, and no longer does.
   void use(std::uint32_t epoch) { ++users_[epoch]; }
   void release(std::uint32_t epoch);
 
-  /// Epochs that nobody can reach any more, each once.
+  /// Returns the epochs that nobody can reach any more, each once.
   std::vector<std::uint32_t> take_abandoned() { return std::exchange(abandoned_, {}); }
 
  private:
@@ -63,9 +67,9 @@ class InitEpochs {
 
   std::size_t world_size_;
   bool sharing_ = false;
-  std::vector<std::size_t> members_ = {0};        // of epochs 1, 2, ...
-  std::map<StoreProcess, std::uint32_t> epochs_;  // the latest of each process
-  std::map<std::uint32_t, std::size_t> users_;    // of each epoch: processes and connections
+  std::vector<std::size_t> members_ = {0};        // how many have entered epoch 1, 2, ...
+  std::map<StoreProcess, std::uint32_t> epochs_;  // the latest one of each process
+  std::map<std::uint32_t, std::size_t> users_;    // how many processes and connections use each
   std::vector<std::uint32_t> abandoned_;
 };
 

@@ -1,8 +1,8 @@
-// SipHash: a hash that nobody without its key can find collisions of.
+// SipHash: a hash in which nobody without its key can find collisions.
 //
-// Clients choose the keys of the store; with a hash they can compute they could choose thousands
-// that fall into one bucket, and stop everybody else's training. J.-P. Aumasson and D. J.
-// Bernstein, "SipHash: a fast short-input PRF" (2012).
+// Clients choose the keys of the store. With a hash that they can compute they could choose
+// thousands of keys that fall into one bucket, and stop everybody else's training. The algorithm:
+// J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF" (2012).
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ struct SipKey {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
 
-  /// One that no client can know.
+  /// Returns a key that no client can know, from the system's random numbers.
   static SipKey random() {
     std::random_device device;
     const auto number = [&] { return std::uint64_t{device()} << 32 | device(); };
@@ -25,8 +25,8 @@ struct SipKey {
   }
 };
 
-/// `kRounds` for each 8 bytes and `kFinalRounds` at the end: 2 and 4 in the paper; 1 and 3 are
-/// enough for tables (Rust's and Python's have them).
+/// SipHash with `kRounds` rounds for each 8 bytes and `kFinalRounds` at the end. The paper has 2
+/// and 4; 1 and 3 are enough for tables, as in Rust's and Python's.
 template <int kRounds, int kFinalRounds>
 class SipHash {
  public:
@@ -36,6 +36,7 @@ class SipHash {
         v2_{key.first ^ 0x6c7967656e657261},
         v3_{key.second ^ 0x7465646279746573} {}
 
+  /// Returns the hash of `bytes`. An object computes one hash.
   std::uint64_t operator()(std::string_view bytes) && {
     const std::uint64_t size = bytes.size();
     for (; bytes.size() >= 8; bytes.remove_prefix(8)) absorb(load(bytes.substr(0, 8)));

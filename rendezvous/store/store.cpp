@@ -10,17 +10,20 @@ namespace ddprun {
 
 namespace {
 
-constexpr std::size_t kQueuedOverhead = 96;  // an element of a queue, and its share of the queue
+// An element of a queue takes so much besides its bytes, with its share of the queue itself.
+constexpr std::size_t kQueuedOverhead = 96;
 
-// Those who wait at a barrier stand apart from those who wait for the key that counts arrivals.
+// Who waits at a barrier must not be woken by a write of the key that counts arrivals. So these
+// waits are kept in spaces of their own.
 constexpr std::uint32_t kBarrierSpaces = 0x8000'0000;
 
 std::size_t queued_cost(const StoreKey& key, std::string_view value) {
   return key.name.size() + value.size() + kQueuedOverhead;
 }
 
-// Reads a number as torch's server does: spaces, a sign and digits; what follows does not matter.
-std::optional<std::int64_t> parse_number(std::string_view text) {
+// Reads a number as torch's server does, which calls std::stoll: spaces, a sign and digits,
+// whatever follows.
+std::optional<std::int64_t> parse_leading_number(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
   if (text.starts_with('+')) {
     text.remove_prefix(1);
@@ -41,7 +44,7 @@ std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
 Store::Store(std::size_t memory_bytes_max)
     : budget_{memory_bytes_max}, table_{budget_}, waits_{budget_} {}
 
-// Nobody waits for a key that exists, so only a new key can end a wait.
+// Only a new key can end a wait, because nobody waits for a key that exists.
 Result<void> Store::written(const StoreKey& key, const Result<StoreTable::Outcome>& outcome) {
   if (!outcome) return outcome.error();
   if (*outcome == StoreTable::Outcome::kCreated) waits_.tick_all(key, ready_);
@@ -79,7 +82,7 @@ Result<std::string_view> Store::compare_set(const StoreKey& key, std::string_vie
 std::optional<std::string_view> Store::get(const StoreKey& key) const { return table_.find(key); }
 
 Result<std::int64_t> Store::add(const StoreKey& key, std::int64_t amount) {
-  const auto before = parse_number(table_.find(key).value_or("0"));
+  const auto before = parse_leading_number(table_.find(key).value_or("0"));
   if (!before) {
     return Error{Error::Kind::kInvalid, "ADD to key " + printable(key.name) + ", whose value " +
                                             printable(*table_.find(key)) + " is not a number"};

@@ -1,4 +1,4 @@
-// StoreBudget: how much memory the store's clients have taken, and may take, together.
+// StoreBudget counts how much memory the store's clients have taken together, and limits it.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,17 @@ class StoreBudget {
  public:
   explicit StoreBudget(std::size_t bytes_max) : bytes_max_{bytes_max} {}
 
+  /// Takes `bytes` of the budget. Errors: kUnavailable when fewer are left; nothing is taken then.
   Result<void> charge(std::size_t bytes) {
     if (bytes > bytes_max_ - bytes_used_) return refusal(bytes);
     bytes_used_ += bytes;
     return {};
   }
 
+  /// Gives back `bytes` that were charged.
   void release(std::size_t bytes) { bytes_used_ -= bytes; }
 
-  /// What was charged as `before` becomes `after`; nothing changes when it cannot.
+  /// Replaces a charge of `before` bytes by one of `after`. Errors: as for charge().
   Result<void> change(std::size_t before, std::size_t after) {
     if (after > before) return charge(after - before);
     release(before - after);

@@ -1,7 +1,8 @@
-// StoreConnection: the way to one store client, and its session.
+// StoreConnection: the connection of one store client, with its session.
 //
-// It never waits: StoreServer lets it read() and then flush(), and closes it when gone(). One kind
-// has a socket of its own (store_socket.hpp), the other comes through an agent (tunnel_exit.hpp).
+// It never waits: StoreServer lets it read() and then flush(), and closes it when it is gone(). One
+// kind has a socket of its own (store_socket.hpp), the other comes through an agent
+// (tunnel_exit.hpp).
 #pragma once
 
 #include <cstdint>
@@ -21,28 +22,31 @@ class StoreConnection {
   StoreConnection& operator=(const StoreConnection&) = delete;
   virtual ~StoreConnection() { session_.leave(); }
 
-  /// What epoll has told of its socket.
+  /// Notes what epoll has told of its socket (epoll_event::events, epoll_ctl(2)).
   virtual void notice(std::uint32_t /*events*/) {}
 
-  /// Serves what there is to be read, up to one buffer full. `scratch` is a place for it while it
-  /// is looked at. An error means that the client misbehaved.
+  /// Reads and serves what has come, at most one buffer full. `scratch` holds it meanwhile. An
+  /// error means that the client misbehaved.
   virtual Result<void> read(std::span<char> scratch) = 0;
+
+  /// Serves bytes that somebody else has read. Errors: as for read().
   virtual Result<void> received(std::string_view bytes) { return session_.received(bytes); }
 
-  /// Sends what can be sent now of the replies.
+  /// Sends as much of the replies as can be sent now.
   virtual void flush() = 0;
 
-  /// The peer has closed the connection, or broke it off.
+  /// Whether the peer has closed or broken off the connection.
   virtual bool gone() const = 0;
 
-  /// There is more to read or to send, of which nobody will tell again.
+  /// Whether there is more to read or to send that epoll will not tell of again.
   virtual bool unfinished() const = 0;
 
   StoreSession& session() { return session_; }
   const StoreSession& session() const { return session_; }
 
-  bool queued = false;   // StoreServer's marks: it has a turn coming,
-  bool touched = false;  // and what it has to say has not been sent yet
+  // StoreServer's marks.
+  bool queued = false;   // it has a turn coming
+  bool touched = false;  // its replies have not been flushed since it was served
 
  private:
   StoreSession session_;

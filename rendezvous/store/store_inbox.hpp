@@ -1,7 +1,7 @@
-// StoreInbox: what has arrived on a connection and is not yet dealt with.
+// StoreInbox: the bytes that have arrived on a connection and are not yet dealt with.
 //
-// It takes no memory while nothing is left over, and grows only as bytes really arrive, so a peer
-// that announces much and sends little costs little.
+// It takes no memory while it is empty, and grows only as bytes really arrive, so that a peer that
+// announces much and sends little costs little.
 #pragma once
 
 #include <algorithm>
@@ -16,30 +16,35 @@ namespace ddprun {
 
 class StoreInbox {
  public:
-  static constexpr std::size_t kSmall = 1024;
+  static constexpr std::size_t kSmall = 1024;  // the first block
 
+  /// The bytes that are not yet consumed, valid until the next change.
   std::string_view unread() const { return {bytes_.get() + begin_, end_ - begin_}; }
   std::size_t capacity() const { return capacity_; }
 
-  /// Room for the next bytes, when `missing` are known to be on their way.
-  std::span<char> room(std::size_t missing) {
+  /// Returns free space behind unread(), at least for the next `missing` bytes or for a chunk of
+  /// them. It is to be filled from its beginning; then arrived() says how far.
+  std::span<char> buffer(std::size_t missing) {
     const std::size_t held = end_ - begin_;
-    const std::size_t wanted = std::clamp(missing, kRoomMin, std::max(kChunk, held));
-    // Twice what is held, so that a long request in small pieces is copied a few times only.
-    if (capacity_ - end_ < wanted) make_room(std::max({held + wanted, 2 * held, kSmall}));
+    const std::size_t wanted = std::clamp(missing, kBufferMin, std::max(kChunk, held));
+    // The block at least doubles, so that a long request in small pieces is copied a few times
+    // only.
+    if (capacity_ - end_ < wanted) make_space(std::max({held + wanted, 2 * held, kSmall}));
     return {bytes_.get() + end_, capacity_ - end_};
   }
   void arrived(std::size_t bytes) { end_ += bytes; }
+
+  /// Adds a copy of `bytes`.
   void append(std::string_view bytes) {
     while (!bytes.empty()) {
-      const std::span<char> free = room(bytes.size());
+      const std::span<char> free = buffer(bytes.size());
       const std::size_t taken = bytes.copy(free.data(), free.size());
       arrived(taken);
       bytes.remove_prefix(taken);
     }
   }
 
-  /// Gives its memory back when nothing is left.
+  /// Forgets the first `bytes` of unread(), and frees the memory when nothing is left.
   void consume(std::size_t bytes) {
     begin_ += bytes;
     if (begin_ == end_) *this = {};
@@ -56,11 +61,11 @@ class StoreInbox {
   }
 
  private:
-  static constexpr std::size_t kRoomMin = 512;
+  static constexpr std::size_t kBufferMin = 512;
   static constexpr std::size_t kChunk = std::size_t{64} << 10;
 
-  // Moves what is held to the front, into a bigger block where it is needed.
-  void make_room(std::size_t size) {
+  // Moves what is held to the front of a block of at least `size` bytes.
+  void make_space(std::size_t size) {
     const std::string_view held = unread();
     if (size <= capacity_) {
       std::memmove(bytes_.get(), held.data(), held.size());

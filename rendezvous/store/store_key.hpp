@@ -1,4 +1,4 @@
-// StoreKey: by what a value is found.
+// StoreKey: the name and the space under which a value is kept, and how tables find it.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,7 @@ struct StoreKey {
   bool operator==(const StoreKey&) const = default;
 };
 
+/// Hashes a StoreKey, or anything that has one as key(), with a secret that clients cannot know.
 struct StoreKeyHash {
   using is_transparent = void;
   std::size_t operator()(const StoreKey& key) const {
@@ -31,6 +32,7 @@ struct StoreKeyHash {
   }
 };
 
+/// Compares StoreKeys, or anything that has one as key().
 struct StoreKeyEqual {
   using is_transparent = void;
   template <typename A, typename B>
@@ -46,7 +48,7 @@ struct StoreKeyEqual {
   }
 };
 
-/// A key that outlives the request that named it.
+/// A key that owns its name, and so outlives the request that named it.
 class OwnedStoreKey {
  public:
   explicit OwnedStoreKey(const StoreKey& key) : name_{key.name}, space_{key.space} {}

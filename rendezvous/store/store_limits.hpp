@@ -1,7 +1,8 @@
-// StoreLimits: what one client, and all of them together, may ask of the worker store.
+// StoreLimits: how much one client, and all of them together, may ask of the worker store.
 //
-// The limits on keys, values and counts are those of torch's own server, so what works there works
-// here. The others have no counterpart there; a connection that exceeds one is closed.
+// The limits on keys, values and counts are those of torch's own server
+// (torch/csrc/distributed/c10d/TCPStoreLibUvBackend.cpp), so what works there works here. The
+// others have no counterpart there. A connection that exceeds a limit is closed.
 #pragma once
 
 #include <chrono>
@@ -17,7 +18,7 @@ struct StoreLimits {
   std::size_t reply_bytes_max = std::size_t{256} << 20;    // one MULTI_GET or LIST_KEYS
   std::size_t memory_bytes_max = std::size_t{1} << 30;  // keys, values, queues, waits, big buffers
 
-  /// While a client has left this much unread, its further requests are not read either.
+  /// While a client has left so many bytes of replies unread, its further requests are not served.
   std::size_t unread_bytes_max = std::size_t{1} << 20;
 
   std::chrono::milliseconds validate_timeout{10'000};  // from connection to a complete VALIDATE

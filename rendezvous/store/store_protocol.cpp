@@ -8,10 +8,10 @@ static_assert(std::endian::native == std::endian::little, "the protocol is littl
 
 namespace {
 
-// What follows each code. A counted request has a u64 before its items.
+// The arguments that follow an operation code.
 struct Shape {
-  bool counted;
-  std::string_view item;  // k: key, v: value, q: 8-byte number, d: 4-byte number
+  bool counted;           // a u64 comes first, and then as many items; otherwise there is one item
+  std::string_view item;  // its fields; k: key, v: value, q: 8-byte number, d: 4-byte number
 };
 
 constexpr std::array<Shape, std::variant_size_v<StoreRequest>> kShapes = {{
@@ -113,7 +113,7 @@ bool RequestScanner::walk_text(std::size_t bytes_max, const char* what, std::str
   return take(sizeof length, length, bytes);
 }
 
-// Walks over `prefix` and `length` bytes, if they are there.
+// Walks over `prefix` and `length` bytes, and returns whether they were all there.
 bool RequestScanner::take(std::size_t prefix, std::uint64_t length, std::string_view bytes) {
   const std::size_t end = position_ + prefix + static_cast<std::size_t>(length);
   if (end > limits_->request_bytes_max) {

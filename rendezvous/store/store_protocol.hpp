@@ -1,10 +1,11 @@
-// The wire protocol of torch's TCPStore: bytes to requests, replies to bytes.
+// The wire protocol of torch's TCPStore: this turns bytes into requests, and replies into bytes.
+// The operation codes are those of torch/csrc/distributed/c10d/TCPStoreBackend.hpp in PyTorch 2.11,
+// with BARRIER, which came later; TCPStoreLibUvBackend.cpp beside it has the arguments and replies.
 //
-// A request is a one-byte operation code and its arguments; nothing says how long it is as a
-// whole, so RequestScanner walks the arguments to find its end, and remembers how far it came: a
-// request that arrives in many pieces is walked once. Numbers are little-endian and of fixed
-// size; keys and values are a u64 length and as many bytes. What a request does is
-// store_session.hpp's.
+// A request is a one-byte operation code and its arguments. Nothing says how long it is as a whole,
+// so RequestScanner walks the arguments to find its end. It remembers how far it came, so that a
+// request that arrives in many pieces is walked once. Numbers are little-endian and of fixed size;
+// keys and values are a u64 length and as many bytes. StoreSession knows what a request does.
 #pragma once
 
 #include <array>
@@ -20,15 +21,17 @@
 
 namespace ddprun {
 
-constexpr std::uint32_t kStoreMagic = 0x3C85F7CE;  // what VALIDATE carries
-constexpr char kStoreFirstByte = 0;                // VALIDATE's code: how a connection begins
+constexpr std::uint32_t kStoreMagic = 0x3C85F7CE;  // the number that VALIDATE carries
+constexpr char kStoreFirstByte = 0;  // a connection begins with VALIDATE, whose code this is
 
-/// Keys, or keys and values, one after the other: `count` times as many as one item has.
+/// Reads keys, or keys and values, one after the other.
 class FieldReader {
  public:
+  /// `bytes` are fields that RequestScanner has walked, so their lengths can be trusted.
   explicit FieldReader(std::string_view bytes) : bytes_{bytes} {}
 
-  std::string_view next() {  // only as often as there are fields
+  /// Returns the next field. To be called only as often as there are fields.
+  std::string_view next() {
     std::uint64_t length;
     std::memcpy(&length, bytes_.data(), sizeof length);
     const std::string_view field = bytes_.substr(sizeof length, length);
@@ -40,6 +43,7 @@ class FieldReader {
   std::string_view bytes_;
 };
 
+/// The items of a request for several keys: `count` keys, or `count` pairs of a key and a value.
 struct StoreFields {
   std::size_t count = 0;
   std::string_view bytes;
@@ -47,7 +51,8 @@ struct StoreFields {
 };
 
 // clang-format off
-namespace store_request {  // views into the bytes they were read from
+// One struct for each request. Their texts point into the bytes that they were read from.
+namespace store_request {
 struct Validate { std::uint32_t magic; };
 struct Set { std::string_view key, value; };
 struct CompareSet { std::string_view key, expected, desired; };
@@ -69,7 +74,8 @@ struct ListKeys {};
 struct Barrier { std::string_view key; std::int64_t world_size; };
 }  // namespace store_request
 
-using StoreRequest = std::variant<  // in the order of their codes
+/// Any request. The index of an alternative is its operation code.
+using StoreRequest = std::variant<
     store_request::Validate, store_request::Set, store_request::CompareSet, store_request::Get,
     store_request::Add, store_request::Check, store_request::Wait, store_request::CountKeys,
     store_request::DeleteKey, store_request::Append, store_request::MultiGet,
@@ -78,10 +84,16 @@ using StoreRequest = std::variant<  // in the order of their codes
     store_request::ListKeys, store_request::Barrier>;
 // clang-format on
 
+/// Finds where requests end in a stream of bytes, within limits.
 class RequestScanner {
  public:
-  enum class Progress { kMore, kComplete, kInvalid };
+  enum class Progress {
+    kMore,      // the request has not all come
+    kComplete,  // it has
+    kInvalid,   // it breaks the protocol or a limit: see error()
+  };
 
+  /// `limits` outlive the scanner.
   explicit RequestScanner(const StoreLimits& limits) : limits_{&limits} {}
 
   /// Looks for the end of the request at the start of `bytes`. After kMore, call again with the
@@ -89,15 +101,17 @@ class RequestScanner {
   /// is there.
   Progress scan(std::string_view bytes);
 
-  /// After kComplete: the request, how many of `bytes` it takes, and on to the next.
+  /// Returns the request that was found complete at the start of `bytes`.
   StoreRequest request(std::string_view bytes) const;
+  /// Returns how many bytes that request takes.
   std::size_t size() const { return position_; }
+  /// Begins with the next request.
   void restart();
 
-  /// After kMore: at least so many bytes are still to come.
+  /// Returns, after kMore, how many bytes are still to come at least.
   std::size_t missing() const { return missing_; }
 
-  /// After kInvalid: why.
+  /// Returns, after kInvalid, what is wrong.
   const Error& error() const { return error_; }
 
  private:
@@ -119,18 +133,18 @@ class RequestScanner {
   StoreFields items(std::string_view bytes) const;
 
   const StoreLimits* limits_;
-  std::size_t position_ = 0;  // all before it has been walked
+  std::size_t position_ = 0;  // all bytes before it have been walked
   std::size_t missing_ = 0;
-  std::uint64_t items_ = 0;  // a counted request has any number, others one
+  std::uint64_t items_ = 0;  // a request with a count has any number of items, others have one
   std::uint64_t items_walked_ = 0;
-  std::size_t field_ = 0;            // the next one of the item
-  std::uint8_t code_ = 0;            // valid once position_ > 0
-  bool counted_ = false;             // the count has been read
-  std::array<Span, 3> fields_ = {};  // those of the last item
+  std::size_t field_ = 0;            // the next one of the item that is being walked
+  std::uint8_t code_ = 0;            // valid when position_ > 0
+  bool counted_ = false;             // the count has been read, or the request has none
+  std::array<Span, 3> fields_ = {};  // the fields of the last item
   Error error_;
 };
 
-// Replies; each appends to `out`.
+// These write the parts of replies; each appends to `out`.
 void write_byte(std::string& out, std::uint8_t byte);
 void write_u32(std::string& out, std::uint32_t number);
 void write_i64(std::string& out, std::int64_t number);

@@ -114,7 +114,8 @@ void StoreServer::give_turn(StoreConnection& connection) {
   if (!std::exchange(connection.queued, true)) queue_.push_back(connection.session().id());
 }
 
-// There is nothing to expect without sockets and turns: the event loop may end then.
+// Waits for nothing when no socket is watched and nobody has a turn coming, so that the event loop
+// may end.
 void StoreServer::expect_turn() {
   if (!queue_.empty()) {
     if (std::exchange(turn_posted_, true)) return;
@@ -171,25 +172,25 @@ void StoreServer::flush_touched() {
 void StoreServer::close_connection(ClientId id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
-  const auto connection = std::move(found->second);  // its end may be told to somebody
+  const auto connection = std::move(found->second);  // its destructor may call us
   connections_.erase(found);
 }
 
 void StoreServer::log_refusal(StoreConnection& connection, std::string_view reason) {
-  const auto left_out = log_gate_.pass(std::chrono::steady_clock::now());
+  const auto left_out = log_gate_.pass(Clock::now());
   if (!left_out) return;
   if (*left_out > 0) spdlog::info("store: closed {} more connections that misbehaved", *left_out);
   spdlog::info("store: closed the connection of {}: {}", connection.session().address(), reason);
 }
 
 void StoreServer::expect_validate(ClientId id) {
-  newcomers_.push_back({id, std::chrono::steady_clock::now() + state_.limits.validate_timeout});
+  newcomers_.push_back({id, Clock::now() + state_.limits.validate_timeout});
   drop_silent_newcomers();
   watch_newcomers();
 }
 
 void StoreServer::drop_silent_newcomers() {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = Clock::now();
   while (!newcomers_.empty()) {
     const Newcomer oldest = newcomers_.front();
     const auto found = connections_.find(oldest.id);

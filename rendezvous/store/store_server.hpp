@@ -1,12 +1,11 @@
-// StoreServer: serves torch's TCPStore clients on connections that somebody else has accepted, or
+// StoreServer serves torch's TCPStore clients, on connections that somebody else has accepted or
 // that come through an agent.
 //
-// The shell around Store: it owns the connections, wakes those whose wait has ended, closes those
-// that misbehave or never begin, with one line in the log, and empties everything between rounds.
-// It works in turns: all sockets that have become ready are read and their requests served, and
-// then all replies are sent. Between two turns others of the event loop have theirs.
-// One thread runs all of it: the one of the executor. Listening and telling protocols apart are
-// the caller's.
+// It is the shell around Store: it owns the connections, wakes those whose wait has ended, closes
+// those that misbehave or never begin to speak, with one line in the log, and empties everything
+// between rounds. It works in turns: it reads all sockets that have become ready, serves their
+// requests, and then sends all replies. Between two turns the event loop runs other handlers. The
+// executor's one thread runs all of it. The caller listens and tells the protocols apart.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -21,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/log_gate.hpp"
 #include "rendezvous/store/store_connection.hpp"
 #include "rendezvous/store/store_limits.hpp"
@@ -31,36 +31,43 @@ namespace ddprun {
 
 class StoreServer {
  public:
+  /// An empty store, which serves nobody yet.
   explicit StoreServer(const boost::asio::any_io_executor& executor, StoreLimits limits = {});
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
 
-  /// Serves `socket` from now on. `already_read` are the bytes the caller took from it.
+  /// Serves `socket` from now on. `already_read` are bytes of the stream that the caller took from
+  /// it.
   void adopt(boost::asio::ip::tcp::socket socket, std::string_view already_read);
 
-  /// A client without a socket here: `make` has the server's id for it and what sessions share. The
-  /// caller tells what it has received(), and after some of it, perhaps of several clients, has the
-  /// server flush() its replies. Any call may close a connection: its destructor tells.
+  /// Serves a client without a socket here, whose connection `make` makes from the server's id for
+  /// it and what sessions share. The caller says what was received() for it, and calls flush() when
+  /// that is all for the moment, perhaps of several clients. Any of these calls may destroy a
+  /// connection, which is how it learns that it was closed.
   using MakeConnection = std::function<std::unique_ptr<StoreConnection>(ClientId, StoreState&)>;
   StoreConnection& adopt(const MakeConnection& make);
   void received(StoreConnection& connection, std::string_view bytes);
   void flush();
-  /// It has become unfinished() outside of a turn.
+  /// Gives a turn to a connection that has become unfinished() outside of one.
   void go_on_soon(StoreConnection& connection);
+  /// Closes a connection, if it is still there.
   void close_connection(ClientId id);
 
-  /// Closes all connections and forgets all keys: nothing of a round is seen in the next. With the
-  /// number of ranks, repeated init_process_group() calls of a process get separate keys.
+  /// Closes all connections and forgets all keys, so that nothing of a round is seen in the next.
+  /// `world_size` is the round's number of ranks; with it, repeated init_process_group() calls of a
+  /// process get separate keys. 0: it is not known.
   void begin_round(std::size_t world_size = 0);
 
+  /// How many clients are connected.
   std::size_t connections() const { return connections_.size(); }
 
-  /// Of the memory that StoreLimits grants.
+  /// How much of StoreLimits::memory_bytes_max is used.
   std::size_t bytes_used() const { return state_.store.budget().bytes_used(); }
+
+  /// Closes all connections.
   void close();
 
  private:
-  using TimePoint = std::chrono::steady_clock::time_point;
   struct Newcomer {  // has not sent a complete VALIDATE
     ClientId id;
     TimePoint deadline;
@@ -83,15 +90,15 @@ class StoreServer {
   boost::asio::steady_timer timer_;
   EdgePoll poll_;
   boost::unordered_flat_map<ClientId, std::unique_ptr<StoreConnection>> connections_;
-  std::vector<ClientId> queue_;     // who has a turn coming; some may be gone
-  std::vector<ClientId> touched_;   // who may have something to send; some may be gone
+  std::vector<ClientId> queue_;     // those with a turn coming; some may be gone
+  std::vector<ClientId> touched_;   // those that may have something to send; some may be gone
   std::deque<Newcomer> newcomers_;  // in the order of their deadlines; some have validated since
   ClientId last_id_ = 0;
-  bool turn_posted_ = false;
-  bool polling_ = false;
-  bool timer_runs_ = false;
+  bool turn_posted_ = false;  // take_turn() is in the event loop's queue
+  bool polling_ = false;      // a wait for the poll is under way
+  bool timer_runs_ = false;   // a wait for the first newcomer's deadline is under way
   LogGate log_gate_;
-  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // for handlers
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // handlers check it
 };
 
 }  // namespace ddprun

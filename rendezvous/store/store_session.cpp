@@ -15,8 +15,8 @@ using namespace store_request;
 
 constexpr std::string_view kInitCounter = "init/";
 constexpr std::string_view kGroupKeys = "/default_pg/";
-constexpr std::size_t kOutputKept = 512;
-constexpr std::size_t kBuffersFree = std::size_t{64} << 10;  // of each client, not accounted for
+constexpr std::size_t kOutputKept = 512;                     // capacity that a silent client keeps
+constexpr std::size_t kBuffersFree = std::size_t{64} << 10;  // of each client, free of charge
 
 enum WaitAnswer : std::uint8_t { kStopWaiting = 0, kWaitCancelled = 1 };
 enum CheckAnswer : std::uint8_t { kReady = 0, kNotReady = 1 };
@@ -65,7 +65,7 @@ Result<void> StoreSession::proceed() {
   return account_for_buffers();
 }
 
-// How many of `bytes`, which begin with a request, were whole requests that it has performed.
+// Performs the whole requests that `bytes` begin with, and returns how many bytes they were.
 Result<std::size_t> StoreSession::serve(std::string_view bytes) {
   std::size_t served = 0;
   while (!(paused_ = must_drain())) {
@@ -204,7 +204,7 @@ Result<void> StoreSession::get_all(const StoreFields& keys) {
   FieldReader reader = keys.read();
   for (std::size_t i = 0; i < keys.count; ++i) {
     const auto value = state_.store.get(place(reader.next())).value_or("");
-    if (output_.size() + value.size() > bytes_max) {
+    if (output_.size() + sizeof(std::uint64_t) + value.size() > bytes_max) {
       return too_long_a_reply(state_.limits.reply_bytes_max);
     }
     write_bytes(output_, value);
@@ -256,7 +256,7 @@ void StoreSession::cancel_wait() {
   write_byte(output_, kWaitCancelled);
 }
 
-// Where a key is kept: init_epochs.hpp says why not all are kept in one space.
+// Finds the space in which a key is kept. init_epochs.hpp says why there is more than one.
 StoreKey StoreSession::place(std::string_view name) {
   if (!state_.epochs.separate() || !name.starts_with(kGroupKeys)) return {name, 0};
   return {name, own_space()};

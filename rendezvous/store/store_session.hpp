@@ -1,9 +1,11 @@
-// StoreSession: one client of the worker store: bytes in, bytes out, given the Store.
+// StoreSession serves one client of the worker store: it turns the bytes that come into operations
+// of the Store, and their results into the bytes to send. Requests and replies are those of torch's
+// TCPStore: see store_protocol.hpp.
 //
-// It is passive: no socket, no clock. It is told what was received(), and its output() is sent.
-// An error means that the connection must be closed, and says why in a sentence. After any call the
-// Store may hold clients whose wait has ended (Store::take_ready); the server calls settle() of
-// each.
+// It is passive: it has no socket and no clock. It is told what was received(), and its output() is
+// sent. An error means that the connection must be closed, and says why in a sentence. After any
+// call the Store may hold clients whose wait has ended (Store::take_ready); the server calls
+// settle() of each.
 //
 // Pipelined requests are answered in order. A WAIT is answered when it ends, and requests behind it
 // are served meanwhile. A second WAIT that cannot be answered at once takes the first one's place.
@@ -24,7 +26,7 @@
 
 namespace ddprun {
 
-/// What all sessions of one server share.
+/// All sessions of one server share this, and it outlives them.
 struct StoreState {
   explicit StoreState(const StoreLimits& store_limits)
       : limits{store_limits}, store{store_limits.memory_bytes_max} {}
@@ -36,32 +38,36 @@ struct StoreState {
 
 class StoreSession {
  public:
+  /// A client that has not sent anything. Its processes are told apart by `address`.
   StoreSession(ClientId id, std::string address, StoreState& state);
 
-  /// What follows. Whole requests are served where they are; only the rest is copied.
+  /// Serves the next bytes of the stream. Whole requests are served where they are; only the rest
+  /// is copied. Errors: kInvalid for what breaks the protocol or a limit, kUnavailable when the
+  /// store is full.
   Result<void> received(std::string_view bytes);
 
-  /// Part of a request is there: the next bytes are better read into room() right away, and then
-  /// told by their number.
+  /// Whether part of a request is there. Then the next bytes are better read into buffer() right
+  /// away, and received() is told only how many they are.
   bool request_begun() const { return !inbox_.unread().empty(); }
-  std::span<char> room() { return inbox_.room(scanner_.missing()); }
+  std::span<char> buffer() { return inbox_.buffer(scanner_.missing()); }
   Result<void> received(std::size_t bytes);
 
+  /// The replies that are still to be sent(), the first `bytes` of which are then forgotten.
   std::string_view output() const { return std::string_view{output_}.substr(sent_); }
   void sent(std::size_t bytes);
 
-  /// The client must read before more of its requests are served.
+  /// Whether so much output is unread that no more requests are served until some of it is sent.
   bool must_drain() const { return output().size() >= state_.limits.unread_bytes_max; }
 
-  /// Requests may be left that were not served because of that: once it has, proceed(). Until then
-  /// nothing must be read.
+  /// Whether requests may be left that were not served because of that. While it is so, nothing
+  /// more is to be read; when must_drain() no longer holds, proceed() serves them.
   bool paused() const { return paused_; }
   Result<void> proceed();
 
-  /// Answers the WAIT, if it has ended.
+  /// Answers the client's WAIT if it has ended.
   void settle();
 
-  /// The client is gone.
+  /// The client has gone: its wait ends, and what it held of the store's budget is given back.
   void leave();
 
   ClientId id() const { return id_; }
@@ -93,13 +99,13 @@ class StoreSession {
   RequestScanner scanner_;
   std::string output_;
   std::size_t sent_ = 0;
-  std::size_t charged_ = 0;  // to the store's budget, for our buffers
+  std::size_t charged_ = 0;  // what the store's budget was charged for the buffers here
   StoreProcess process_;
-  std::uint32_t space_ = 0;  // of the process group this connection serves; 0: none so far
-  bool validated_ = false;
-  bool waiting_ = false;
+  std::uint32_t space_ = 0;  // that of the process group this connection serves; 0: none so far
+  bool validated_ = false;   // VALIDATE has come
+  bool waiting_ = false;     // a WAIT is to be answered
   bool paused_ = false;
-  bool announced_init_ = false;
+  bool announced_init_ = false;  // it belongs to init_process_group(): see init_epochs.hpp
 };
 
 }  // namespace ddprun

@@ -11,11 +11,12 @@ namespace ddprun {
 namespace {
 
 void set_option(int socket, int level, int name, int value) {
-  // A socket that is broken already fails at the first read.
+  // Where this fails the socket is broken, and the first read will say so.
   ::setsockopt(socket, level, name, &value, sizeof value);
 }
 
-// A worker whose machine has gone says nothing; two minutes later its connection is closed.
+// A worker whose machine has gone says nothing any more. Its connection is closed after two
+// minutes.
 void watch_for_dead_peers(int socket) {
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 60);
@@ -37,10 +38,10 @@ Result<void> StoreSocket::read(std::span<char> scratch) {
   if (session().paused()) return session().must_drain() ? Result<void>{} : session().proceed();
   if (!socket_.readable()) return {};
   const bool begun = session().request_begun();
-  const std::span<char> room = begun ? session().room() : scratch;
-  const std::size_t bytes = socket_.receive(room);
+  const std::span<char> buffer = begun ? session().buffer() : scratch;
+  const std::size_t bytes = socket_.receive(buffer);
   if (bytes == 0) return {};
-  return begun ? session().received(bytes) : session().received({room.data(), bytes});
+  return begun ? session().received(bytes) : session().received({buffer.data(), bytes});
 }
 
 void StoreSocket::flush() {

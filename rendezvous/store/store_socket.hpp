@@ -1,5 +1,5 @@
-// StoreSocket: a store client that has connected to us. In the common case that is one recv and one
-// send for a request.
+// StoreSocket: a store client with a socket of its own. In the common case a request costs one recv
+// and one send.
 #pragma once
 
 #include "rendezvous/store/store_connection.hpp"
@@ -10,7 +10,8 @@ namespace ddprun {
 
 class StoreSocket : public StoreConnection {
  public:
-  /// `socket` is the connection's to close; it leaves `poll` before.
+  /// Takes over `socket`, a connected one that the caller adds to `poll`. The destructor takes it
+  /// out of `poll` and closes it.
   StoreSocket(int socket, EdgePoll& poll, ClientId id, std::string address, StoreState& state);
   ~StoreSocket() override;
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kValueBytesMax = std::numeric_limits<std::uint32_t>::max() / 2;
 
-// What the allocator and the table add to a block: 8 and up to 15 bytes, 9 bytes at a load of
-// 7/16 to 7/8.
+// The allocator (8 and up to 15 bytes) and the table (9 bytes at a load of 7/16 to 7/8) add this to
+// a block.
 constexpr std::size_t kBlockOverhead = 32;
 
 void copy(char* to, std::string_view from) {
@@ -36,35 +36,35 @@ StoreKey StoredPair::key() const {
 
 std::string_view StoredPair::value() const { return {value_begin(), sizes().value}; }
 
-std::size_t StoredPair::cost(std::size_t key_bytes, std::size_t value_room) {
-  return sizeof(Sizes) + key_bytes + value_room + kBlockOverhead;
+std::size_t StoredPair::cost(std::size_t key_bytes, std::size_t value_capacity) {
+  return sizeof(Sizes) + key_bytes + value_capacity + kBlockOverhead;
 }
 
-std::uint32_t StoredPair::room_for(std::size_t bytes, bool growing) const {
-  const std::size_t room = sizes().value_room;
-  const bool fits = bytes <= room;
-  const bool wasteful = !growing && room > 2 * bytes + 64;
-  if (fits && !wasteful) return sizes().value_room;
-  return static_cast<std::uint32_t>(growing ? std::max(bytes, 2 * room) : bytes);
+std::uint32_t StoredPair::capacity_for(std::size_t bytes, bool growing) const {
+  const std::size_t capacity = sizes().value_capacity;
+  const bool fits = bytes <= capacity;
+  const bool wasteful = !growing && capacity > 2 * bytes + 64;
+  if (fits && !wasteful) return sizes().value_capacity;
+  return static_cast<std::uint32_t>(growing ? std::max(bytes, 2 * capacity) : bytes);
 }
 
-void StoredPair::move_to_room(std::uint32_t room, std::uint32_t bytes_kept) const {
+void StoredPair::reallocate(std::uint32_t capacity, std::uint32_t bytes_kept) const {
   const Sizes old = sizes();
-  auto block = std::make_unique_for_overwrite<char[]>(sizeof(Sizes) + old.key + room);
-  new (block.get()) Sizes{old.key, bytes_kept, room, old.space};
+  auto block = std::make_unique_for_overwrite<char[]>(sizeof(Sizes) + old.key + capacity);
+  new (block.get()) Sizes{old.key, bytes_kept, capacity, old.space};
   std::memcpy(block.get() + sizeof(Sizes), block_.get() + sizeof(Sizes),
               std::size_t{old.key} + bytes_kept);
   block_ = std::move(block);
 }
 
-void StoredPair::assign(std::string_view value, std::uint32_t room) const {
-  if (room != sizes().value_room) move_to_room(room, 0);
+void StoredPair::assign(std::string_view value, std::uint32_t capacity) const {
+  if (capacity != sizes().value_capacity) reallocate(capacity, 0);
   copy(value_begin(), value);
   const_cast<StoredPair*>(this)->sizes().value = static_cast<std::uint32_t>(value.size());
 }
 
-void StoredPair::append(std::string_view value, std::uint32_t room) const {
-  if (room != sizes().value_room) move_to_room(room, sizes().value);
+void StoredPair::append(std::string_view value, std::uint32_t capacity) const {
+  if (capacity != sizes().value_capacity) reallocate(capacity, sizes().value);
   copy(value_begin() + sizes().value, value);
   const_cast<StoredPair*>(this)->sizes().value += static_cast<std::uint32_t>(value.size());
 }
@@ -78,18 +78,18 @@ std::optional<std::string_view> StoreTable::find(const StoreKey& key) const {
 Result<StoreTable::Outcome> StoreTable::put(const StoreKey& key, std::string_view value) {
   const auto found = pairs_.find(key);
   if (found == pairs_.end()) return create(key, value);
-  const auto room = charge_room(*found, value.size(), false);
-  if (!room) return room.error();
-  found->assign(value, *room);
+  const auto capacity = charge_capacity(*found, value.size(), false);
+  if (!capacity) return capacity.error();
+  found->assign(value, *capacity);
   return Outcome::kChanged;
 }
 
 Result<StoreTable::Outcome> StoreTable::append(const StoreKey& key, std::string_view value) {
   const auto found = pairs_.find(key);
   if (found == pairs_.end()) return create(key, value);
-  const auto room = charge_room(*found, found->value().size() + value.size(), true);
-  if (!room) return room.error();
-  found->append(value, *room);
+  const auto capacity = charge_capacity(*found, found->value().size() + value.size(), true);
+  if (!capacity) return capacity.error();
+  found->append(value, *capacity);
   return Outcome::kChanged;
 }
 
@@ -101,16 +101,17 @@ Result<StoreTable::Outcome> StoreTable::create(const StoreKey& key, std::string_
   return Outcome::kCreated;
 }
 
-Result<std::uint32_t> StoreTable::charge_room(const StoredPair& pair, std::size_t bytes,
-                                              bool growing) {
+Result<std::uint32_t> StoreTable::charge_capacity(const StoredPair& pair, std::size_t bytes,
+                                                  bool growing) {
   if (bytes > kValueBytesMax) {
     return Error{Error::Kind::kInvalid, "a value would grow to " + std::to_string(bytes) +
                                             " bytes, more than the store can hold"};
   }
-  const std::uint32_t room = pair.room_for(bytes, growing);
-  const auto charged = budget_.change(pair.cost(), StoredPair::cost(pair.key().name.size(), room));
+  const std::uint32_t capacity = pair.capacity_for(bytes, growing);
+  const auto charged =
+      budget_.change(pair.cost(), StoredPair::cost(pair.key().name.size(), capacity));
   if (!charged) return charged.error();
-  return room;
+  return capacity;
 }
 
 bool StoreTable::erase(const StoreKey& key) {

@@ -18,35 +18,38 @@
 
 namespace ddprun {
 
+/// A key and its value in one block.
 class StoredPair {
  public:
   StoredPair(const StoreKey& key, std::string_view value);
 
   StoreKey key() const;
   std::string_view value() const;
-  std::size_t cost() const { return cost(sizes().key, sizes().value_room); }
+  /// How much memory the pair takes, with its share of the table.
+  std::size_t cost() const { return cost(sizes().key, sizes().value_capacity); }
 
-  /// The room for the value once it holds `bytes`; growth is geometric, so that appending many
-  /// small pieces takes linear time.
-  std::uint32_t room_for(std::size_t bytes, bool growing) const;
+  /// Returns the capacity that the value should have to hold `bytes`. While it is `growing` the
+  /// capacity at least doubles, so that appending many small pieces takes linear time.
+  std::uint32_t capacity_for(std::size_t bytes, bool growing) const;
 
-  void assign(std::string_view value, std::uint32_t room) const;
-  void append(std::string_view value, std::uint32_t room) const;
+  /// Sets the value, or adds to its end, in a block with that capacity for it.
+  void assign(std::string_view value, std::uint32_t capacity) const;
+  void append(std::string_view value, std::uint32_t capacity) const;
 
-  static std::size_t cost(std::size_t key_bytes, std::size_t value_room);
+  static std::size_t cost(std::size_t key_bytes, std::size_t value_capacity);
 
  private:
   struct Sizes {
     std::uint32_t key;
     std::uint32_t value;
-    std::uint32_t value_room;
+    std::uint32_t value_capacity;
     std::uint32_t space;
   };
 
   const Sizes& sizes() const { return *reinterpret_cast<const Sizes*>(block_.get()); }
   Sizes& sizes() { return *reinterpret_cast<Sizes*>(block_.get()); }
   char* value_begin() const { return block_.get() + sizeof(Sizes) + sizes().key; }
-  void move_to_room(std::uint32_t room, std::uint32_t bytes_kept) const;
+  void reallocate(std::uint32_t capacity, std::uint32_t bytes_kept) const;
 
   // A set gives out its elements as const; the key, by which they are found, never changes.
   mutable std::unique_ptr<char[]> block_;
@@ -58,18 +61,25 @@ class StoreTable {
 
   explicit StoreTable(StoreBudget& budget) : budget_{budget} {}
 
-  std::optional<std::string_view> find(const StoreKey& key) const;  // valid until the next change
+  /// The value is valid until the next change; nullopt when there is none.
+  std::optional<std::string_view> find(const StoreKey& key) const;
   bool contains(const StoreKey& key) const { return pairs_.contains(key); }
+
+  /// Sets a value, or adds to its end. Errors: kUnavailable when the budget does not allow it,
+  /// kInvalid when the value would be too long; nothing has changed then.
   Result<Outcome> put(const StoreKey& key, std::string_view value);
   Result<Outcome> append(const StoreKey& key, std::string_view value);
+
+  /// Returns whether the key was there.
   bool erase(const StoreKey& key);
   void erase_space(std::uint32_t space);
   void clear();
 
-  /// How many keys a client of `space` sees: those of space 0 and its own.
+  /// Returns how many keys a client of `space` sees: those of space 0 and its own.
   std::size_t size(std::uint32_t space) const;
 
-  template <typename Visitor>  // called with the name of each key that a client of `space` sees
+  /// Calls `visitor` with the name of each key that a client of `space` sees.
+  template <typename Visitor>
   void visit(std::uint32_t space, Visitor&& visitor) const {
     for (const StoredPair& pair : pairs_) {
       const StoreKey key = pair.key();
@@ -81,7 +91,7 @@ class StoreTable {
   using Pairs = boost::unordered_flat_set<StoredPair, StoreKeyHash, StoreKeyEqual>;
 
   Result<Outcome> create(const StoreKey& key, std::string_view value);
-  Result<std::uint32_t> charge_room(const StoredPair& pair, std::size_t bytes, bool growing);
+  Result<std::uint32_t> charge_capacity(const StoredPair& pair, std::size_t bytes, bool growing);
 
   StoreBudget& budget_;
   Pairs pairs_;

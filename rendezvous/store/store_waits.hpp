@@ -1,8 +1,8 @@
-// StoreWaits: who waits for which key.
+// StoreWaits: which client waits for which keys.
 //
-// A client waits for a set of keys; each is ticked off the first time it is written, and the
-// client is ready when the last one is. Whether a key exists already is the store's to know.
-// Giving up a wait takes time in proportion to its keys, however many others wait for the same.
+// A client waits for a set of keys. Each is ticked off the first time it is written, and the client
+// is ready when the last one is. The Store knows which keys exist already. To give up a wait takes
+// time in proportion to its keys, however many others wait for the same ones.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -23,13 +23,19 @@ class StoreWaits {
  public:
   explicit StoreWaits(StoreBudget& budget) : budget_{budget} {}
 
-  /// `client` waits for all of `keys` (not empty). It gives up what it waited for before.
+  /// Lets `client` wait for all of `keys`, of which there is at least one, and no longer for what
+  /// it waited for before. Errors: kUnavailable when the budget does not allow it.
   Result<void> park(ClientId client, std::span<const StoreKey> keys);
   bool waits(ClientId client) const { return waits_.contains(client); }
+
+  /// Ends the wait of `client`, if it has one.
   void forget(ClientId client);
+
+  /// Ends all waits.
   void clear();
 
-  /// Ticks `key` off for everyone; who has become ready is added to `ready`, the oldest first.
+  /// Ticks `key` off for everyone. The clients that become ready by it are added to `ready`, the
+  /// one that has waited for `key` longest first.
   void tick_all(const StoreKey& key, std::vector<ClientId>& ready);
 
   /// The same, but only until one client has become ready.

@@ -20,8 +20,8 @@ using asio::ip::tcp;
 constexpr std::size_t kEventsPerTurn = 256;
 
 TunnelEntrance::TunnelEntrance(const asio::any_io_executor& executor,
-                               std::shared_ptr<Channel> coordinator)
-    : executor_{executor}, coordinator_{std::move(coordinator)}, poll_{executor} {
+                               std::shared_ptr<Channel> coordinator, TunnelLimits limits)
+    : executor_{executor}, coordinator_{std::move(coordinator)}, limits_{limits}, poll_{executor} {
   coordinator_->carry(this);
 }
 
@@ -48,12 +48,12 @@ void TunnelEntrance::close() {
 asio::awaitable<void> TunnelEntrance::let_in_all(Door door, std::uint32_t round) {
   const auto self = shared_from_this();
   co_await accept_all(*door, [&](tcp::socket socket) {
-    if (door == door_) let_in(std::move(socket), round);  // else it was on its way at the end
+    if (door == door_) let_in(std::move(socket), round);  // else it came when the round had ended
   });
 }
 
 void TunnelEntrance::let_in(tcp::socket socket, std::uint32_t round) {
-  if (clients_.size() >= kTunnelClientsMax || outbox_.overfull())
+  if (clients_.size() >= limits_.clients_max || outbox_.overfull())
     return log_closed("there are too many at once");
   boost::system::error_code gone;
   const int descriptor = socket.release(gone);
@@ -109,8 +109,8 @@ bool TunnelEntrance::take_bytes(TunnelClientId number, std::size_t bytes_max, st
   Client* const client = find(number);
   if (client == nullptr) return false;
   std::array<char, kFramePayloadBytesMax> scratch;
-  const std::size_t bytes =
-      client->socket.receive(std::span{scratch}.first(std::min(bytes_max, client->window.room())));
+  const std::size_t bytes = client->socket.receive(
+      std::span{scratch}.first(std::min(bytes_max, client->window.credit())));
   if (bytes > 0) write_frame(out, TunnelData{number, {scratch.data(), bytes}});
   client->window.sent(bytes);
   client->waits = client->can_send();
@@ -151,7 +151,7 @@ Result<void> TunnelEntrance::deliver(TunnelClientId number, std::string_view byt
   }
   dealt_with(number, *client, sent);
   const std::string_view rest = bytes.substr(sent);
-  if (unread_bytes_ + rest.size() > kTunnelUnreadBytesMax) {
+  if (unread_bytes_ + rest.size() > limits_.unread_bytes_max) {
     log_closed("workers of this node leave too many replies unread");
     drop(number);
     return {};
@@ -197,7 +197,7 @@ void TunnelEntrance::drop(TunnelClientId number) {
 }
 
 void TunnelEntrance::log_closed(std::string_view why) {
-  const auto left_out = log_gate_.pass(std::chrono::steady_clock::now());
+  const auto left_out = log_gate_.pass(Clock::now());
   if (!left_out) return;
   if (*left_out > 0) spdlog::warn("closed {} more connections to the store", *left_out);
   spdlog::warn("closed a connection to the store: {}", why);

@@ -1,11 +1,11 @@
-// TunnelEntrance: the agent's end of the tunnel (--store local). It listens on loopback for the
-// workers of this node and hands their bytes on to the coordinator's store, and back, in frames of
-// the agent's one connection. What the bytes mean it does not know.
+// TunnelEntrance: the agent's end of a tunnel (--store local). It listens on loopback for the
+// workers of this node, and passes their bytes to the coordinator's store and back, in frames on
+// the agent's one connection. It does not know what the bytes mean.
 //
-// As the store does, it works in turns: all sockets that have become ready are read into one write.
-// They are read only when the connection has room for it, so that nothing piles up here; what comes
-// for a worker that does not read is limited by its window, and for all of them by
-// kTunnelUnreadBytesMax.
+// Like the store it works in turns: what all ready sockets have to say goes into one write. Sockets
+// are read only when the connection can take more, so that no requests pile up here. Replies to a
+// worker that does not read are limited by its window, and those to all workers by
+// TunnelLimits::unread_bytes_max. docs/protocol.md, section "Tunnel", has the rules.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -25,22 +25,30 @@
 
 namespace ddprun {
 
-/// That workers of this node may leave unread; beyond it whoever has more coming is closed.
-inline constexpr std::size_t kTunnelUnreadBytesMax = std::size_t{64} << 20;
+/// Limits how much of the agent's memory and descriptors the workers of its node may take.
+struct TunnelLimits {
+  std::size_t clients_max = kTunnelClientsMax;  // whoever connects beyond it is closed
+  /// All workers together may leave so many bytes of replies unread. A worker that has more coming
+  /// beyond it is closed.
+  std::size_t unread_bytes_max = std::size_t{64} << 20;
+};
 
 class TunnelEntrance : public TunnelEnd, public std::enable_shared_from_this<TunnelEntrance> {
  public:
-  /// For as long as the connection to `coordinator` lasts.
-  TunnelEntrance(const asio::any_io_executor& executor, std::shared_ptr<Channel> coordinator);
+  /// Carries the tunnel on `coordinator` from now on. When that connection ends, the caller drops
+  /// the entrance with it.
+  TunnelEntrance(const asio::any_io_executor& executor, std::shared_ptr<Channel> coordinator,
+                 TunnelLimits limits = {});
   ~TunnelEntrance() override;
 
-  /// Listens for the workers of `round`, at a free port, which is returned. Those of an earlier
-  /// round are cut off. Errors: kUnavailable.
+  /// Listens on loopback for the workers of `round`, and returns the port, a free one. Workers of
+  /// an earlier round are cut off. Errors: kUnavailable.
   Result<std::uint16_t> open(int round);
 
-  /// Nobody is let in or served any more, until open() is called again.
+  /// Stops to listen and cuts off all workers, until open() is called again.
   void close();
 
+  /// How many workers' connections are served.
   std::size_t clients() const { return clients_.size(); }
 
   Result<void> receive(const TunnelFrame& frame) override;
@@ -50,13 +58,13 @@ class TunnelEntrance : public TunnelEnd, public std::enable_shared_from_this<Tun
  private:
   struct Client {
     explicit Client(int descriptor) : socket{descriptor} {}
-    bool can_send() const { return socket.readable() && window.room() > 0 && !finished; }
+    bool can_send() const { return socket.readable() && window.credit() > 0 && !finished; }
 
     EdgeSocket socket;
     TunnelWindow window;
-    std::string unread;     // by the worker
-    bool waits = false;     // for its turn to send
-    bool finished = false;  // the coordinator has closed it; what is unread still goes out
+    std::string unread;     // replies that the worker's socket has not taken
+    bool waits = false;     // it has a turn to send coming
+    bool finished = false;  // the coordinator has closed it; what is unread is still delivered
   };
   using Door = std::shared_ptr<asio::ip::tcp::acceptor>;
 
@@ -76,13 +84,14 @@ class TunnelEntrance : public TunnelEnd, public std::enable_shared_from_this<Tun
 
   asio::any_io_executor executor_;
   const std::shared_ptr<Channel> coordinator_;
+  const TunnelLimits limits_;
   EdgePoll poll_;
   Door door_;
   boost::unordered_flat_map<TunnelClientId, std::unique_ptr<Client>> clients_;
   TunnelOutbox outbox_;
   TunnelClientId last_number_ = 0;
-  std::size_t unread_bytes_ = 0;
-  bool polling_ = false;
+  std::size_t unread_bytes_ = 0;  // of all clients
+  bool polling_ = false;          // a wait for the poll is under way
   LogGate log_gate_;
 };
 

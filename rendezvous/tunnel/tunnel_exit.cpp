@@ -83,7 +83,7 @@ void TunnelExit::say(const TunnelFrame& frame) {
   agent_->frames_wait();
 }
 
-// The address tells two nodes apart, too, that come from behind the same one.
+// The agent's port belongs to the address, so that two nodes behind one address are told apart.
 TunnelExit::Client::Client(TunnelExit& tunnel, TunnelClientId number, ClientId id,
                            StoreState& state)
     : StoreConnection{id, tunnel.agent_->peer(), state}, tunnel_{tunnel}, number_{number} {}
@@ -91,19 +91,20 @@ TunnelExit::Client::Client(TunnelExit& tunnel, TunnelClientId number, ClientId i
 Result<void> TunnelExit::Client::received(std::string_view bytes) {
   held_ += bytes.size();
   const auto served = session().received(bytes);
-  deal_with_held();
+  release_held();
   return served;
 }
 
-// What was not served while it did not read its replies.
+// Serves what has come while the client did not read its replies.
 Result<void> TunnelExit::Client::read(std::span<char>) {
   if (!unfinished()) return {};
   const auto served = session().proceed();
-  deal_with_held();
+  release_held();
   return served;
 }
 
-void TunnelExit::Client::deal_with_held() {
+// There is no credit while the session is paused: what has come may not have been served.
+void TunnelExit::Client::release_held() {
   if (session().paused()) return;
   if (const std::uint32_t credit = window_.dealt_with(std::exchange(held_, 0)))
     tunnel_.say(TunnelCredit{number_, credit});
@@ -122,7 +123,8 @@ void TunnelExit::Client::flush() {
 }
 
 bool TunnelExit::Client::take_turn(std::size_t bytes_max, std::string& out) {
-  const std::string_view bytes = session().output().substr(0, std::min(bytes_max, window_.room()));
+  const std::string_view bytes =
+      session().output().substr(0, std::min(bytes_max, window_.credit()));
   write_frame(out, TunnelData{number_, bytes});
   session().sent(bytes.size());
   window_.sent(bytes.size());

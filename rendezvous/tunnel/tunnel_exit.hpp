@@ -1,5 +1,6 @@
 // TunnelExit: the coordinator's end of an agent's tunnel (--store local). The node's workers are
-// clients of the store like any other; only their bytes come and go in frames.
+// clients of the store like any other, but their bytes come and go in frames on the agent's
+// connection. docs/protocol.md, section "Tunnel", has the rules.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -18,11 +19,11 @@ namespace ddprun {
 
 class TunnelExit : public TunnelEnd {
  public:
-  /// Serves what comes on `agent` from `store`, which lives longer. `is_current` says whether
-  /// clients of a round may be let in.
+  /// Serves the tunnel on `agent` from `store`, which lives longer. `is_current` says whether the
+  /// workers of a round may be let in.
   TunnelExit(std::shared_ptr<Channel> agent, StoreServer& store,
              std::function<bool(std::uint32_t round)> is_current);
-  /// The agent is gone, and its clients with it.
+  /// The node's clients of the store end with the tunnel.
   ~TunnelExit() override;
 
   Result<void> receive(const TunnelFrame& frame) override;
@@ -38,25 +39,26 @@ class TunnelExit : public TunnelEnd {
     Result<void> read(std::span<char> scratch) override;
     Result<void> received(std::string_view bytes) override;
     void flush() override;
-    bool gone() const override { return false; }  // then it is closed at once
+    bool gone() const override { return false; }  // its TunnelClose closes it at once
     bool unfinished() const override { return session().paused() && !session().must_drain(); }
 
-    /// An error: they are more than it may have sent.
+    /// Notes that so many bytes have come. Errors: kInvalid when there was no credit for them.
     Result<void> expects(std::size_t bytes) { return window_.received(bytes); }
+    /// So many more bytes may be sent to it. Errors: kInvalid when they were not under way.
     Result<void> granted(std::size_t bytes);
 
-    /// Appends its next bytes as a frame. Returns whether it has more.
+    /// Appends its next bytes to `out`, as a frame. Returns whether it has more to send.
     bool take_turn(std::size_t bytes_max, std::string& out);
 
    private:
-    bool can_send() const { return window_.room() > 0 && !session().output().empty(); }
-    void deal_with_held();
+    bool can_send() const { return window_.credit() > 0 && !session().output().empty(); }
+    void release_held();
 
     TunnelExit& tunnel_;
     const TunnelClientId number_;
     TunnelWindow window_;
-    std::size_t held_ = 0;  // bytes that have come and may not be dealt with
-    bool waits_ = false;    // for its turn to send
+    std::size_t held_ = 0;  // bytes that have come and that no credit was counted for
+    bool waits_ = false;    // it has a turn to send coming
   };
 
   Result<void> open(const TunnelOpen& frame);

@@ -1,8 +1,8 @@
-// TunnelOutbox: what one end of a tunnel has to say, and whose turn it is. Pure.
+// TunnelOutbox: what one end of a tunnel has to send, and whose turn it is. It is pure.
 //
-// Clients with bytes to send take turns of one frame, so that a big value delays another client's
-// small request by one frame only. Bytes stay where they are until the connection has room for
-// them; the short frames, which are few, are written down here.
+// Clients with bytes to send take turns of one frame each, so that a big value delays another
+// client's small request by one frame only. A client's bytes stay where they are until its turn has
+// come. The frames without payload are short and few, and wait here.
 #pragma once
 
 #include <algorithm>
@@ -15,19 +15,23 @@ namespace ddprun {
 
 class TunnelOutbox {
  public:
-  /// Goes before all data.
+  /// More bytes of short frames than this make the outbox overfull().
+  static constexpr std::size_t kShortFramesBytesMax = std::size_t{1} << 20;
+
+  /// Queues a frame without payload. It goes before all data.
   void say(const TunnelFrame& frame) { write_frame(short_frames_, frame); }
 
-  /// The client has bytes to send. Not to be called again until it has had its turn.
+  /// Gives a turn to a client that has bytes to send. Not to be called for it again before that.
   void has_bytes(TunnelClientId client) { waiting_.push_back(client); }
 
   bool empty() const { return short_frames_.empty() && waiting_.empty(); }
 
-  /// The other side does not read.
+  /// Whether so many short frames wait that the other side cannot be reading.
   bool overfull() const { return short_frames_.size() > kShortFramesBytesMax; }
 
-  /// Appends frames until about `bytes_max` are there. `take_turn(client, bytes_max, out)` appends
-  /// the client's next bytes as a frame of at most that payload, and returns whether it has more.
+  /// Appends all short frames to `out`, and then frames of clients until `out` has about
+  /// `bytes_max` bytes. `take_turn(client, payload_max, out)` appends the client's next bytes as a
+  /// frame of at most that payload, and returns whether the client has more.
   template <typename TakeTurn>
   void fill(std::string& out, std::size_t bytes_max, TakeTurn&& take_turn) {
     out += short_frames_;
@@ -40,16 +44,9 @@ class TunnelOutbox {
     }
   }
 
-  void clear() {
-    short_frames_.clear();
-    waiting_.clear();
-  }
-
  private:
-  static constexpr std::size_t kShortFramesBytesMax = std::size_t{1} << 20;
-
   std::string short_frames_;
-  std::deque<TunnelClientId> waiting_;  // some may be gone
+  std::deque<TunnelClientId> waiting_;  // for their turn; some may be gone
 };
 
 }  // namespace ddprun

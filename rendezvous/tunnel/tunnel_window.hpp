@@ -1,8 +1,9 @@
-// TunnelWindow: how many bytes of one client may be under way in each direction.
+// TunnelWindow limits how many bytes of one client may be under way in each direction.
 //
-// A side sends no more than the other has granted, so that what waits there has a limit, and a
-// client that does not read holds nobody else up. It is HTTP/2's flow control for streams
-// (RFC 9113, section 5.2), with one fixed window.
+// A side sends no more than the other has granted as credit. So what waits at the other side has a
+// limit, and a client that does not read holds nobody else up. This is HTTP/2's flow control for
+// streams (RFC 9113, section 5.2) with one fixed window. Each end of a tunnel has one TunnelWindow
+// for each client.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +14,29 @@
 
 namespace ddprun {
 
+/// The credit of a new client, in each direction.
 inline constexpr std::size_t kTunnelWindowBytes = 256 * 1024;
 
 class TunnelWindow {
  public:
-  /// What may be sent now.
-  std::size_t room() const { return room_; }
-  void sent(std::size_t bytes) { room_ -= bytes; }
+  /// How many bytes may be sent now.
+  std::size_t credit() const { return credit_; }
 
-  /// The other side has dealt with so many bytes. Errors: kInvalid when it never had them.
+  /// So many bytes, no more than credit(), have been sent.
+  void sent(std::size_t bytes) { credit_ -= bytes; }
+
+  /// The other side has dealt with so many bytes, and as many more may be sent. Errors: kInvalid
+  /// when so many were not under way.
   Result<void> granted(std::size_t bytes) {
-    if (bytes == 0 || bytes > kTunnelWindowBytes - room_)
+    if (bytes == 0 || bytes > kTunnelWindowBytes - credit_)
       return Error{Error::Kind::kInvalid,
                    "credit for " + std::to_string(bytes) + " bytes of a store client, of which " +
-                       std::to_string(kTunnelWindowBytes - room_) + " are under way"};
-    room_ += bytes;
+                       std::to_string(kTunnelWindowBytes - credit_) + " are under way"};
+    credit_ += bytes;
     return {};
   }
 
-  /// So many have come. Errors: kInvalid when they were not granted.
+  /// So many bytes have come. Errors: kInvalid when the other side had no credit for them.
   Result<void> received(std::size_t bytes) {
     if (bytes > kTunnelWindowBytes - held_)
       return Error{Error::Kind::kInvalid, "more bytes of a store client than it may send"};
@@ -39,8 +44,9 @@ class TunnelWindow {
     return {};
   }
 
-  /// So many have been dealt with. What to grant the other side now: not every few bytes, so that
-  /// small requests cost no frames.
+  /// So many of the bytes that have come have been dealt with. Returns the credit to grant to the
+  /// other side now, mostly 0: credit comes for a quarter of the window at once, so that small
+  /// requests cost no frames.
   std::uint32_t dealt_with(std::size_t bytes) {
     owed_ += bytes;
     if (owed_ < kTunnelWindowBytes / 4) return 0;
@@ -49,9 +55,9 @@ class TunnelWindow {
   }
 
  private:
-  std::size_t room_ = kTunnelWindowBytes;
-  std::size_t held_ = 0;  // received and not granted again
-  std::size_t owed_ = 0;  // of these, dealt with
+  std::size_t credit_ = kTunnelWindowBytes;
+  std::size_t held_ = 0;  // bytes that have come and for which no new credit was granted
+  std::size_t owed_ = 0;  // those of them that have been dealt with
 };
 
 }  // namespace ddprun

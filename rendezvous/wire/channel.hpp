@@ -1,8 +1,8 @@
-// One connection between an agent and the coordinator: lines out, lines in, each with a limit; and,
-// between the lines, the frames of a tunnel.
+// Channel: one connection between an agent and the coordinator. It carries lines in both
+// directions, each with a limit, and between the lines the frames of a tunnel.
 //
-// A Channel is shared by the coroutine that reads it and whoever sends; it never outlives its
-// io_context. What the lines mean is messages.hpp's business, what the frames mean TunnelEnd's.
+// The coroutine that reads a Channel shares it with whoever sends; it never outlives its
+// io_context. messages.hpp knows what the lines mean, and a TunnelEnd what the frames mean.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -19,9 +19,10 @@
 
 namespace ddprun {
 
+/// So many bytes of lines may wait behind those that are being written.
 inline constexpr std::size_t kOutboxBytesMax = 4 * 1024 * 1024;
 
-/// One end of a tunnel: what sends and takes the frames of a channel.
+/// One end of a tunnel: it takes the frames that a channel receives, and has frames to send.
 class TunnelEnd {
  public:
   TunnelEnd() = default;
@@ -29,10 +30,11 @@ class TunnelEnd {
   TunnelEnd& operator=(const TunnelEnd&) = delete;
   virtual ~TunnelEnd() = default;
 
-  /// An error ends the connection.
+  /// Takes one frame, whose payload is valid during the call only. An error ends the connection.
   virtual Result<void> receive(const TunnelFrame& frame) = 0;
 
-  /// All frames that had arrived have been given to receive().
+  /// Called when all frames that had arrived have been given to receive(), so that what they
+  /// caused can be sent together.
   virtual void received_all() = 0;
 
   /// Appends frames that wait to be sent, until about `bytes_max` are there.
@@ -41,38 +43,47 @@ class TunnelEnd {
 
 class Channel : public std::enable_shared_from_this<Channel> {
  public:
-  /// `already_read`: bytes of the stream that the caller took from the socket to look at.
+  /// Takes over a connected `socket`. `already_read` are bytes of the stream that the caller took
+  /// from it to look at.
   explicit Channel(asio::ip::tcp::socket socket, std::string already_read = {});
 
-  /// Queues a line (with its newline); lines leave in order. A peer that lets kOutboxBytesMax pile
-  /// up is not reading: the connection is closed.
+  /// Queues `line`, which ends with its newline; lines leave in order. When more than
+  /// kOutboxBytesMax are queued the peer is not reading, and the connection is closed. After
+  /// close() and close_when_sent() the line is dropped.
   void send(std::string_view line);
 
-  /// The next line without its newline; meanwhile frames go to the tunnel. Errors: kUnavailable
-  /// when the peer is gone or close() was called, kInvalid for a line longer than kLineBytesMax and
-  /// for frames that nobody expects.
+  /// Waits for the next line, and returns it without its newline; meanwhile frames go to the
+  /// tunnel. Errors: kUnavailable when the peer is gone or close() was called; kInvalid when a line
+  /// and its newline have more than kLineBytesMax bytes, and for frames that nobody expects.
   asio::awaitable<Result<std::string>> receive();
 
-  /// Frames go to and come from `tunnel` from now on; nullptr: there are none.
+  /// From now on frames go to and come from `tunnel`, which must live until another is set.
+  /// nullptr: a frame from the peer is an error again.
   void carry(TunnelEnd* tunnel);
 
-  /// The tunnel has frames. It is asked for them soon, together with those that it will have by
-  /// then, and not for more at a time than delays a line by little.
+  /// Says that the tunnel has frames to send. The channel asks for them on the next turn of the
+  /// event loop, so that frames of many clients go out in one write, and takes only so many at a
+  /// time that a line which is queued meanwhile waits for about a millisecond.
   void frames_wait();
 
-  /// Closes once every line queued is sent; receive() returns an error.
+  /// Closes the connection once every queued line is sent. Then receive() returns an error.
   void close_when_sent();
+
+  /// Closes the connection at once; what is queued is lost.
   void close();
 
-  /// The peer's address and port in numbers: names are never looked up.
+  /// The peer's address and port, as "10.0.0.1:29400". They are numbers because looking up a name
+  /// could block.
   const std::string& peer() const { return peer_; }
+
+  /// The peer's address.
   const asio::ip::address& address() const { return address_; }
 
  private:
   void write_next();
-  void take();
-  void deal_with(std::string_view bytes);
-  Result<std::size_t> cut(std::string_view bytes);
+  void read_available();
+  void consume(std::string_view bytes);
+  Result<std::size_t> parse(std::string_view bytes);
   Result<std::size_t> hand_over_frame(std::string_view bytes);
   Result<std::size_t> queue_line(std::string_view bytes);
 
@@ -81,15 +92,15 @@ class Channel : public std::enable_shared_from_this<Channel> {
   asio::ip::address address_;
   TunnelEnd* tunnel_ = nullptr;
 
-  std::string inbox_;              // the beginning of a line or a frame
-  std::size_t line_searched_ = 0;  // of that line, for its end
-  std::list<std::string> lines_;   // mostly none: takes no memory then
-  std::optional<Error> broken_;    // nothing that follows makes sense
+  std::string inbox_;              // the beginning of a line or a frame that has not all come
+  std::size_t line_searched_ = 0;  // so many bytes of that line have no newline
+  std::list<std::string> lines_;   // a list takes no memory while it is empty, which is mostly
+  std::optional<Error> broken_;    // why nothing that follows in the stream makes sense
 
-  std::string outbox_;   // lines queued
-  std::string sending_;  // being written; empty: nothing is
-  bool frames_wait_ = false;
-  bool closing_ = false;
+  std::string outbox_;        // the lines that are queued
+  std::string sending_;       // what is being written; empty while nothing is
+  bool frames_wait_ = false;  // the tunnel will be asked for its frames
+  bool closing_ = false;      // close_when_sent() was called
 };
 
 }  // namespace ddprun

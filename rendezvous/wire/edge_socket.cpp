@@ -17,7 +17,7 @@ bool try_again_later(int error) { return error == EAGAIN || error == EWOULDBLOCK
 }  // namespace
 
 EdgeSocket::EdgeSocket(int socket) : socket_{socket} {
-  const int on = 1;  // a socket that is broken already fails at the first read
+  const int on = 1;  // where this fails the socket is broken, and the first read will say so
   ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
@@ -30,8 +30,8 @@ void EdgeSocket::notice(std::uint32_t events) {
   writable_ = writable_ || (events & (EPOLLOUT | kEnd)) != 0;
 }
 
-std::size_t EdgeSocket::receive(std::span<char> room) {
-  const ssize_t got = ::recv(socket_, room.data(), room.size(), MSG_DONTWAIT);
+std::size_t EdgeSocket::receive(std::span<char> buffer) {
+  const ssize_t got = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (got <= 0) {
     readable_ = got < 0 && errno == EINTR;
     gone_ = got == 0 || !(readable_ || try_again_later(errno));
@@ -39,7 +39,7 @@ std::size_t EdgeSocket::receive(std::span<char> room) {
   }
   const auto bytes = static_cast<std::size_t>(got);
   // A short read has emptied the socket, and what comes later is a new event (epoll(7)).
-  if (bytes < room.size() && !hung_up_) readable_ = false;
+  if (bytes < buffer.size() && !hung_up_) readable_ = false;
   return bytes;
 }
 

@@ -1,7 +1,7 @@
-// EdgeSocket: a TCP socket in a EdgePoll, and what epoll has told of it.
+// EdgeSocket: a TCP socket that an EdgePoll watches.
 //
-// It never waits. As the poll tells of news only once (edge-triggered, epoll(7)), it is remembered
-// here until a call has found that there is no more of it.
+// It never waits. The poll tells of each change only once (edge-triggered, epoll(7)), so an
+// EdgeSocket remembers that it can be read or written until a call finds that it no longer can.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +13,26 @@ namespace ddprun {
 
 class EdgeSocket {
  public:
-  /// `socket` is this object's to close.
+  /// Takes over `socket`, a connected one, and closes it at its own end.
   explicit EdgeSocket(int socket);
   EdgeSocket(const EdgeSocket&) = delete;
   EdgeSocket& operator=(const EdgeSocket&) = delete;
   ~EdgeSocket();
 
-  /// What epoll has told.
+  /// Remembers what the poll has told: EPOLLIN, EPOLLOUT and the like.
   void notice(std::uint32_t events);
 
-  /// How many bytes have been put into `room`; 0: none are there, or gone().
-  std::size_t receive(std::span<char> room);
+  /// Reads into `buffer`, which is not empty, and returns how many bytes it read; 0 when none are
+  /// there or the peer is gone().
+  std::size_t receive(std::span<char> buffer);
 
-  /// How many of `bytes` the socket takes.
+  /// Sends as many of `bytes` as the socket takes now, and returns their number.
   std::size_t send(std::string_view bytes);
 
   bool readable() const { return readable_; }
   bool writable() const { return writable_; }
 
-  /// The peer has closed the connection, or broke it off.
+  /// Whether the peer has closed or broken off the connection, and all it sent has been read.
   bool gone() const { return gone_; }
 
   int descriptor() const { return socket_; }
@@ -40,7 +41,7 @@ class EdgeSocket {
   const int socket_;
   bool readable_ = false;
   bool writable_ = true;
-  bool hung_up_ = false;  // the peer sends no more, but what it sent may not have been read
+  bool hung_up_ = false;  // the peer sends no more, but what it has sent may not have been read
   bool gone_ = false;
 };
 

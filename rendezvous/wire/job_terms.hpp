@@ -1,4 +1,4 @@
-// What a job is started with, as its nodes and its coordinator must both know it.
+// JobTerms and RoundRules: what a job is started with. The nodes and the coordinator both know it.
 #pragma once
 
 #include <chrono>
@@ -7,12 +7,14 @@
 
 namespace ddprun {
 
-/// How workers reach the store: at the coordinator, or at their own agent, which hands on what they
-/// say over its one connection.
-enum class StoreAt { kLeader, kLocal };
+/// Where workers connect to reach the job's store.
+enum class StoreAt {
+  kLeader,  // at the coordinator
+  kLocal,   // at their own agent, which passes their bytes on over its one connection
+};
 
-/// What every node says of its job when it joins. The coordinator goes by what the first node says;
-/// the numbers of nodes and restarts and the way to the store must be the same on all nodes.
+/// What a node says about its job when it joins. The coordinator goes by what the first node says.
+/// The numbers of nodes and restarts and the place of the store must be the same on all nodes.
 struct JobTerms {
   int nodes_min = 1;
   int nodes_max = 1;
@@ -24,22 +26,22 @@ struct JobTerms {
   bool operator==(const JobTerms&) const = default;
 };
 
-/// The rules by which a job's rounds are formed: its terms, its name, and where its store is. Times
-/// default to torchrun's.
+/// The rules by which a job's rounds are formed: its terms, its name, and where its store is. The
+/// times default to those of torchrun.
 struct RoundRules {
-  std::string run_id;  // name of the job; "" on the command line: a fresh one
+  std::string run_id;  // the name of the job; "" on the command line asks for a fresh one
   int nodes_min = 1;
   int nodes_max = 1;
-  int restarts_max = 0;  // one budget for the job; lost and joining nodes do not spend it
-  std::chrono::milliseconds last_call_timeout{30'000};  // for more than MIN, first round only
-  std::chrono::milliseconds join_timeout{600'000};      // below MIN
-  std::chrono::milliseconds heartbeat_timeout{5'000};   // silence after which a node is lost
-  std::string master_addr;  // where workers find the store; "": where their node reaches us
-  int master_port = 0;
+  int restarts_max = 0;  // one budget for the whole job; lost and joining nodes do not spend it
+  std::chrono::milliseconds last_call_timeout{30'000};  // wait for MAX once MIN are there; round 1
+  std::chrono::milliseconds join_timeout{600'000};      // wait for MIN, then give up
+  std::chrono::milliseconds heartbeat_timeout{5'000};   // a node that is silent for this is lost
+  std::string master_addr;  // where workers find the store; "" is where their node reaches us
+  int master_port = 0;      // and at which port
   StoreAt store = StoreAt::kLeader;
 };
 
-/// The terms that a node of this job announces.
+/// Returns the terms that a node with these rules announces.
 JobTerms terms_of(const RoundRules& rules);
 
 }  // namespace ddprun

@@ -9,8 +9,9 @@ namespace ddprun {
 
 using nlohmann::json;
 
-// to_json and from_json of every struct, found by nlohmann/json through argument-dependent lookup.
-// A missing field is an error: both ends of a connection speak the same protocol version.
+// These define to_json and from_json of every struct; nlohmann/json finds them by
+// argument-dependent lookup. A missing field is an error, because both ends speak the same protocol
+// version.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExitStatus, code, signal, core_dumped)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerFailure, host, group_rank, rank, local_rank, pid, status,
                                    time_unix_ms, evidence, message, traceback, error_file,
@@ -84,7 +85,7 @@ std::string encode_line(const Variant& message) {
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
-/// Tries the alternatives of `Variant` in turn until one has the type that the line names.
+/// Decodes `in` as the alternative of `Variant` whose type is `type`.
 template <typename Variant, std::size_t kIndex = 0>
 Result<Variant> decode_as(const std::string& type, const json& in) {
   if constexpr (kIndex == std::variant_size_v<Variant>) {
@@ -123,8 +124,9 @@ Result<void> check(const Preempt& preempt) {
 }
 
 Result<void> check(const Join& join) {
-  if (join.node.empty() || join.node.size() > 64)
-    return Error{Error::Kind::kInvalid, "a node id has 1 to 64 characters"};
+  if (join.node.empty() || join.node.size() > kNodeIdBytesMax)
+    return Error{Error::Kind::kInvalid,
+                 "a node id has 1 to " + std::to_string(kNodeIdBytesMax) + " bytes"};
   if (join.run_id.size() > kRunIdBytesMax)
     return Error{Error::Kind::kInvalid,
                  "a run id has at most " + std::to_string(kRunIdBytesMax) + " bytes"};

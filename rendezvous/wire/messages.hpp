@@ -1,6 +1,7 @@
-// What agents and the coordinator say to each other: one struct per message, one line of JSON each.
+// The messages between agents and the coordinator. Each is a struct here and one line of JSON on
+// the wire: an object that has the struct's fields and a "type".
 //
-// The rules of the conversation are in PROTOCOL.md, section "Messages". Decoding trusts nobody: a
+// docs/protocol.md, section "Messages", says who sends what and when. Decoding trusts nobody: a
 // line that does not fit is an Error with a sentence, never an exception or a half-filled struct.
 #pragma once
 
@@ -17,38 +18,45 @@
 
 namespace ddprun {
 
-using NodeId = std::string;  // fresh for every agent process, 1..64 characters
+/// An agent process's name for itself, which no other agent has: 1 to kNodeIdBytesMax bytes.
+using NodeId = std::string;
 
+/// All nodes of a job and its coordinator must have the same version.
 inline constexpr int kProtocolVersion = 1;
-inline constexpr std::size_t kLineBytesMax = 256 * 1024;
-inline constexpr int kWorkersPerNodeMax = 65'536;
+
+// Limits: what exceeds one is refused, and the sender's connection is closed.
+inline constexpr std::size_t kLineBytesMax = 256 * 1024;  // of a message with its newline
+inline constexpr std::size_t kNodeIdBytesMax = 64;
 inline constexpr std::size_t kRunIdBytesMax = 1024;
+inline constexpr int kWorkersPerNodeMax = 65'536;
 inline constexpr std::int64_t kTimeoutMsMax = 10LL * 365 * 24 * 3600 * 1000;  // ten years
 
-/// The first byte of every agent's connection; a TCPStore client's is 0x00.
+/// The first byte of every agent's connection; that of a TCPStore client is kStoreFirstByte.
 inline constexpr char kAgentFirstByte = '{';
 
 // --- agent to coordinator ---
 
+/// A node wants to take part in a job.
 struct Join {
   int protocol = kProtocolVersion;
-  std::string run_id;
+  std::string run_id;  // the name of the job
   NodeId node;
-  std::string host;
-  int workers = 1;
+  std::string host;  // the node's name for people
+  int workers = 1;   // processes that the node will start
   std::string role = "default";
-  int node_rank = -1;  // the wanted group rank; -1: any
+  int node_rank = -1;  // the group rank that the node wants; -1: any
   JobTerms terms;
   bool operator==(const Join&) const = default;
 };
+/// A heartbeat. The coordinator answers it with another, or with Waiting.
 struct Beat {
   bool operator==(const Beat&) const = default;
 };
-/// Asked instead of joining by whoever wants to know whose port this is.
+/// Comes in place of Join from an agent that finds its port taken and asks whose it is.
 struct WhoIsThere {
   bool operator==(const WhoIsThere&) const = default;
 };
-/// A worker failed; the others of this node still run. Sent once a round.
+/// A worker has failed while others of this node still run. An agent sends it once a round.
 struct WorkerFailed {
   int round = 0;
   WorkerFailure failure;
@@ -67,10 +75,10 @@ struct WorkersStopped {
 /// The scheduler has announced the end of this node: the job is to write a checkpoint and end.
 struct Preempt {
   std::string reason;
-  std::int64_t checkpoint_ms = 0;  // that the workers have for it
+  std::int64_t checkpoint_ms = 0;  // how long the workers have for it
   bool operator==(const Preempt&) const = default;
 };
-/// The node goes away in order, its workers have been stopped.
+/// The node goes in order: its workers have been stopped.
 struct Leave {
   std::string reason;
   bool operator==(const Leave&) const = default;
@@ -80,72 +88,79 @@ using AgentMessage = std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersF
 
 // --- coordinator to agent ---
 
+/// The node is admitted.
 struct Joined {
-  std::int64_t heartbeat_timeout_ms = 0;  // silence after which either side gives the other up
+  std::int64_t heartbeat_timeout_ms = 0;  // after so much silence one side gives the other up
   bool operator==(const Joined&) const = default;
 };
+/// The node is not admitted, and its connection is closed.
 struct Refused {
-  std::string reason;
+  std::string reason;  // a sentence for the node's user
   bool operator==(const Refused&) const = default;
 };
 /// The answer to a beat while no round runs.
 struct Waiting {
-  int nodes = 0;  // that are there and ready
+  int nodes = 0;  // how many are there and ready
   int nodes_min = 1;
   int nodes_max = 1;
-  std::int64_t left_ms = 0;  // below MIN: until the job gives up; else until it starts
+  std::int64_t left_ms = 0;  // until the job gives up, when nodes < nodes_min; else until it starts
   bool operator==(const Waiting&) const = default;
 };
 /// The round has its MAX nodes without this one, which waits for a place.
 struct Spare {
   int round = 0;
-  int nodes = 0;
+  int nodes = 0;  // in the round
   bool operator==(const Spare&) const = default;
 };
-/// The answer to WhoIsThere: who listens at this port.
+/// The answer to WhoIsThere: who listens at this port. Its type on the wire is "coordinator".
 struct Introduction {
-  std::string jobs;  // "job 'a'", or "3 jobs"
-  std::int64_t pid = 0;
-  std::string host;
+  std::string jobs;      // "job 'a'", or "3 jobs"
+  std::int64_t pid = 0;  // of the coordinator's process
+  std::string host;      // the name of its machine
   bool operator==(const Introduction&) const = default;
 };
-/// This node's part in a sealed round.
+/// A round is sealed, and this is the node's part in it. The terms are those of torchrun's
+/// environment: GROUP_RANK, WORLD_SIZE and so on.
 struct StartRound {
-  int round = 0;    // grows by one with every membership
-  int attempt = 0;  // failure restarts so far
-  int group_rank = 0;
-  int group_world_size = 1;
-  int first_rank = 0;  // of this node's workers; the others follow
-  int world_size = 1;
-  int first_role_rank = 0;
+  int round = 0;             // grows by one with every sealed round
+  int attempt = 0;           // failure restarts so far
+  int group_rank = 0;        // this node among the nodes
+  int group_world_size = 1;  // nodes in the round
+  int first_rank = 0;        // of this node's first worker; the others follow
+  int world_size = 1;        // workers in the round
+  int first_role_rank = 0;   // the same among the workers of this node's role
   int role_world_size = 1;
-  std::string master_addr;  // "": where this node reaches the coordinator
+  std::string master_addr;  // where the store is; "": where this node reaches the coordinator
   int master_port = 0;
   bool operator==(const StartRound&) const = default;
 };
+/// The node has to stop its workers of this round, and to answer with WorkersStopped.
 struct StopRound {
   int round = 0;
   std::string reason;
-  std::int64_t checkpoint_ms = 0;  // above 0: ask for a checkpoint first, and leave them that long
+  std::int64_t checkpoint_ms = 0;  // above 0: ask them for a checkpoint and give them so long first
   bool operator==(const StopRound&) const = default;
 };
-/// The job is over: what to say and how to exit.
+/// The job is over. The agent prints why, and its exit code follows from the outcome.
 struct EndJob {
   enum class Outcome { kFinished, kFailed, kTimedOut, kPreempted };
   Outcome outcome = Outcome::kFinished;
   int restarts = 0;     // failure restarts that were made
-  std::string message;  // kTimedOut: how many were there, how many needed; kPreempted: why
-  std::optional<WorkerFailure> failure;  // kFailed: the first one of the last attempt
+  std::string message;  // kTimedOut: how many nodes came and how many were needed; kPreempted: why
+  std::optional<WorkerFailure> failure;  // kFailed: the first failure of the last attempt
   bool operator==(const EndJob&) const = default;
 };
 using CoordinatorMessage = std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat,
                                         StartRound, StopRound, EndJob>;
 
-/// One line, with its newline, that decode_* reads back. Bytes that are not UTF-8 are replaced.
+/// Returns the message as one line of JSON with its newline, which decode_*() read back. Bytes that
+/// are not UTF-8 become U+FFFD.
 std::string encode(const AgentMessage& message);
 std::string encode(const CoordinatorMessage& message);
 
-/// Errors: kInvalid, with what is wrong in the line.
+/// Reads one line, with or without its newline, and checks it against the limits above. Fields that
+/// are not known are passed over; one that is missing is an error. Errors: kInvalid, with what is
+/// wrong in the line.
 Result<AgentMessage> decode_agent_message(std::string_view line);
 Result<CoordinatorMessage> decode_coordinator_message(std::string_view line);
 

@@ -1,9 +1,10 @@
-// Tunnel frames: how the bytes of a node's store clients travel on the one connection between its
-// agent and the coordinator (--store local), between the lines of messages.hpp.
+// Tunnel frames carry the bytes of a node's store clients on the one connection between its agent
+// and the coordinator (--store local), between the lines of messages.hpp.
 //
-// A frame is 9 bytes, and those of its payload: u8 kind, u32 client, u32 value, little-endian. No
-// kind is the first byte of a line. Clients are numbered by the agent, and a number never comes
-// again on the same connection. What follows which frame is in PROTOCOL.md, section "Tunnel".
+// The format is our own. A frame has a header of 9 bytes (u8 kind, u32 client, u32 value,
+// little-endian) and then its payload, if it has one. No kind is the first byte of a line. The
+// agent numbers its clients, and a number never comes again on the same connection.
+// docs/protocol.md, section "Tunnel", says which frame follows which.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace ddprun {
 
 using TunnelClientId = std::uint32_t;
 
-/// Of one node at a time.
+/// A node may have so many store clients at one time.
 inline constexpr std::size_t kTunnelClientsMax = 16'384;
 
 inline constexpr std::size_t kFrameHeaderBytes = 9;
@@ -27,26 +28,28 @@ inline constexpr std::size_t kFramePayloadBytesMax = 64 * 1024;
 // clang-format off
 /// Agent to coordinator: a worker of that round has connected.
 struct TunnelOpen { TunnelClientId client; std::uint32_t round; };
-/// Both ways: 1..kFramePayloadBytesMax of its bytes.
+/// Both ways: the next 1 to kFramePayloadBytesMax bytes of the client's stream.
 struct TunnelData { TunnelClientId client; std::string_view bytes; };
-/// Both ways: that many of the bytes are dealt with, and as many more may come.
+/// Both ways: so many of the client's bytes are dealt with, and as many more may be sent.
 struct TunnelCredit { TunnelClientId client; std::uint32_t bytes; };
-/// Both ways: its connection has ended; nothing follows.
+/// Both ways: the client's connection has ended, and nothing of it follows.
 struct TunnelClose { TunnelClientId client; };
 // clang-format on
 using TunnelFrame = std::variant<TunnelOpen, TunnelData, TunnelCredit, TunnelClose>;
 
-/// Whether a frame begins with that byte, or may.
+/// Whether a frame may begin with the byte `first`.
 bool begins_frame(char first);
 
+/// Appends `frame` to `out`.
 void write_frame(std::string& out, const TunnelFrame& frame);
 
-/// A frame and how many bytes it takes; 0: not all of it is there.
+/// A frame and how many bytes it takes; 0 bytes: it has not all come, and `frame` means nothing.
 struct FrameRead {
   std::size_t bytes = 0;
   TunnelFrame frame;
 };
-/// The frame that `bytes` begin with; its payload points into them. Errors: kInvalid.
+/// Reads the frame that `bytes` begin with; its payload points into them. Errors: kInvalid when
+/// they do not begin a frame.
 Result<FrameRead> read_frame(std::string_view bytes);
 
 }  // namespace ddprun

@@ -1,5 +1,8 @@
 #include "agent/heartbeat_board.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "ddprun/heartbeat.hpp"
 #include "tests/support/catch.hpp"
 
@@ -33,6 +36,17 @@ TEST_CASE("every round has a board of its own") {
   *board = std::move(*next);
   straggler.beat(2);
   CHECK_FALSE(board->read(0).has_value());
+}
+
+TEST_CASE("a worker cannot take the board away from who reads it") {
+  auto board = HeartbeatBoard::create(2);
+  REQUIRE(board.has_value());
+  const int file = open(board->path().c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(file >= 0);
+  CHECK(ftruncate(file, 0) == -1);
+  CHECK(ftruncate(file, 1'000'000) == -1);
+  close(file);
+  CHECK_FALSE(board->read(1).has_value());
 }
 
 TEST_CASE("a heartbeat is told in words") {

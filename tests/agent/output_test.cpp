@@ -92,6 +92,26 @@ TEST_CASE("an error file that is cut off or something else is no error file") {
   CHECK_FALSE(read_error_file("/nonexistent/error.json").has_value());
 }
 
+TEST_CASE("an error file is read whole, up to the size that no exception has") {
+  ScratchFolder folder;
+  const auto read = [&](const std::string& text) {
+    std::ofstream{folder / "error.json"} << text;
+    return read_error_file(folder / "error.json");
+  };
+  const auto error = read(R"({"message": {"message": "E", "extraInfo": {"py_callstack": "T"}}})");
+  REQUIRE(error.has_value());
+  CHECK(error->message == "E");
+  CHECK(error->traceback == "T");
+  CHECK_FALSE(read("").has_value());
+  CHECK(read(R"({"message": ")" + std::string(900'000, 'x') + R"("})").has_value());
+  CHECK_FALSE(read(R"({"message": ")" + std::string(1'100'000, 'x') + R"("})").has_value());
+  const auto no_callstack = parse_error_file(R"({"message": {"message": "E", "extraInfo": {}}})");
+  REQUIRE(no_callstack.has_value());
+  CHECK(no_callstack->traceback.empty());
+  CHECK_FALSE(parse_error_file(R"({"message": {"message": "E", "extraInfo": {"py_callstack": 3}}})")
+                  .has_value());
+}
+
 TEST_CASE("the failure report names rank, node, end and last lines, then torchrun's root cause") {
   setenv("TZ", "UTC", 1);
   const WorkerFailure first{.host = "h1",
@@ -180,6 +200,16 @@ TEST_CASE("the kernel's OOM killer shows in the counters of the cgroup or of the
   write("proc/self/cgroup", "4:memory:/v1\n0::/\n");
   write("cgroup/memory/v1/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
   CHECK(read().cgroup == 4);
+}
+
+TEST_CASE("the OOM killer is blamed only for what its counters say it did meanwhile") {
+  CHECK(oom_evidence({.cgroup = -1, .system = -1}, {.cgroup = 3, .system = 5}).empty());
+  CHECK(oom_evidence({.cgroup = 3, .system = 5}, {.cgroup = -1, .system = -1}).empty());
+  CHECK(oom_evidence({.cgroup = 3, .system = 5}, {.cgroup = 3, .system = 5}).empty());
+  CHECK_THAT(oom_evidence({.cgroup = 0, .system = 5}, {.cgroup = 1, .system = 9}),
+             contains("killed 1 process(es) of this job's cgroup"));
+  CHECK_THAT(oom_evidence({.cgroup = 0, .system = 5}, {.cgroup = 0, .system = 9}),
+             contains("killed 4 process(es) of this machine"));
 }
 
 TEST_CASE("a prefix comes before every line, and a progress bar's redrawing") {

@@ -13,7 +13,6 @@ LaunchSpec four_workers() {
   spec.program = "/usr/bin/python3";
   spec.arguments = {"python3", "-u", "train.py"};
   spec.workers = 4;
-  spec.rules.run_id = "job7";
   spec.role = "trainer";
   spec.rules.restarts_max = 3;
   return spec;
@@ -49,7 +48,9 @@ TEST_CASE("every worker is told where its own heartbeats go, and not those of an
 }
 
 TEST_CASE("every worker gets torchrun's variables") {
-  const auto commands = plan_workers(four_workers(), kSecondNode, {{"HOME=/root"}, 8, "/tmp/e"});
+  NodeFacts node{{"HOME=/root"}, 8, "/tmp/e"};
+  node.run.run_id = "job7";
+  const auto commands = plan_workers(four_workers(), kSecondNode, node);
   REQUIRE(commands.size() == 4);
   CHECK(environment_of(commands[2]) ==
         std::map<std::string, std::string>{

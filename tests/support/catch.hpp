@@ -4,6 +4,10 @@
 
 #include <string>
 
+// Catch2 prints durations, times and optionals only where these are defined before its header.
+#define CATCH_CONFIG_ENABLE_CHRONO_STRINGMAKER
+#define CATCH_CONFIG_ENABLE_OPTIONAL_STRINGMAKER
+
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
 #else

@@ -18,7 +18,7 @@
 namespace ddprun {
 
 /// Long enough for the busiest machine: nothing in a test takes that long unless it is broken.
-inline constexpr std::chrono::seconds kTestPatience{10};
+inline constexpr std::chrono::seconds kTestPatience{20};
 
 class EventLoop {
  public:

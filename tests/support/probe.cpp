@@ -16,7 +16,7 @@
 //   exit CODE
 //   sleep             until it is killed
 //
-// It ends by itself after 20 seconds, so that a failed test leaves nothing behind.
+// It ends by itself after half a minute, so that a failed test leaves nothing behind.
 #include <dirent.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -39,7 +39,7 @@
 
 namespace {
 
-constexpr unsigned kLifeSeconds = 20;
+constexpr unsigned kLifeSeconds = 30;
 constexpr int kToldTo = 3;
 
 void print(const std::string& text) {

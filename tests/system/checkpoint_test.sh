@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An epoch that is interrupted twice, and goes on with 4, 2 and 3 workers: every sample is seen exactly
-# once. Then what `ddprun checkpoint` says of the checkpoints, and of a damaged one.
+# An epoch that is interrupted twice, and goes on with 4, 2 and 3 workers, sees every sample exactly
+# once. `ddprun checkpoint` then lists the checkpoints, and finds the damaged one.
 . "$(dirname "$0")/lib.sh"
 
 worker=$(dirname "$DDPRUN")/epoch_worker

@@ -22,7 +22,7 @@ says out "['--flag', '--', 'x']"
 says out "files ['0', '1', '2'] 3"
 says out "leader True"
 
-# Signals: at their default, unless the user wants them ignored.
+# Signals are at their default, unless the user wants them ignored.
 cat >"$scratch/signals.sh" <<'SH'
 grep -E "^Sig(Blk|Ign)" /proc/self/status
 SH

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What users see before they run anything: help, man page, completion, dry run.
+# Users can look before they run anything: at the help, the man page, completions and a dry run.
 . "$(dirname "$0")/lib.sh"
 
 run 0 --help
@@ -13,7 +13,7 @@ if command -v man >/dev/null && command -v groff >/dev/null; then
   [ ! -s "$scratch/err" ] || fail "man complains about the man page"
 fi
 
-# complete WORDS...: what bash offers for the last of them.
+# complete WORDS...: prints what bash offers for the last of them.
 complete() {
   bash --norc -c '
     eval "$("$0" --completion bash)"
@@ -41,7 +41,7 @@ says out "it is 0 of 2, a  b"
 says out "it is 1 of 2, a  b"
 nothing_left
 
-# What is without effect is said, and runs.
+# An option without effect is named, and the job runs.
 run 0 --standalone --monitor-interval 1 --rdzv-id x --logs-specs mine --no-python true
 says err "--monitor-interval has no effect"
 says err "--rdzv-id has no effect: with --standalone"

@@ -18,7 +18,7 @@ leave_no_host() {
   local host left scratch=${nodes%/*} # within node() it is another
   [ "$BASHPID" = $$ ] || return 0
   for host in "${!keepers[@]}"; do
-    # Again and again: what was just being started is found the next time.
+    # This repeats until nothing is found: a process that was just being started is found the next time.
     while left=$(processes_on "$host") && [ -n "$left" ]; do
       xargs kill -KILL <<<"$left" 2>/dev/null || true
     done
@@ -64,7 +64,7 @@ need_hosts() {
   watch_the_clock
 }
 
-# ctest kills a test that takes too long: tell before what has happened on the nodes.
+# ctest kills a test that takes too long. Before that, the test tells what has happened on the nodes.
 watch_the_clock() {
   trap 'fail "this takes too long"' TERM
   mkfifo "$scratch/never"
@@ -74,7 +74,7 @@ watch_the_clock() {
   disown $!
 }
 
-# A process in fresh namespaces, which end with it, as it does with this shell.
+# keep HOST: starts a process in fresh namespaces. They end with it, and it ends with this shell.
 keep() { # HOST
   # shellcheck disable=SC2016
   setpriv --pdeathsig KILL unshare --net --uts --mount sh -c '
@@ -160,14 +160,14 @@ start_on() {
   while [ -e "/proc/$!/exe" ] && ! [ "/proc/$!/exe" -ef "$DDPRUN" ]; do :; done
 }
 
-# node NAME WORD...: a word of lib.sh about that one: node h2 ends 0, node h2 says err TEXT
+# node NAME WORD...: a word of lib.sh about that ddprun, such as `node h2 ends 0` or `node h2 says err TEXT`.
 node() {
   # shellcheck disable=SC2034
   local scratch=$nodes/$1 pid=${agents[$1]}
   "${@:2}"
 }
 
-# has_joined HOST: the coordinator has answered the agent there.
+# has_joined HOST: waits until the coordinator has answered the agent there.
 has_joined() { until_true 60 "$1 to join" receives_bytes "$1"; }
 receives_bytes() { grep -q bytes_received < <(on "$1" ss -Htin state established); }
 
@@ -206,7 +206,7 @@ are_alive() {
   for pid; do [ -e "/proc/$pid" ] || return 1; done
 }
 
-# pid_on HOST: of the first worker there.
+# pid_on HOST: prints the process id of the first worker there.
 pid_on() {
   local rank
   for rank in "${!worker_hosts[@]}"; do

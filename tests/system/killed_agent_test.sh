@@ -22,7 +22,7 @@ kill -KILL "$pid"
 ends 137
 all_dead
 
-# Another job of the same user does not.
+# Another job of the same user goes on.
 export go=$scratch/go
 mkfifo "$go"
 watch_lives

@@ -28,7 +28,7 @@ all_dead
 says_not out "is alive"
 [ "$(cat "$scratch"/pids.* | wc -l)" = 4 ] || fail "the processes to be killed were not there"
 
-# The same for a job that ends well.
+# The same holds for a job that ends well.
 watch_lives
 start --standalone --nproc-per-node 2 --no-python \
   sh -c 'exec 9>"$alive"; setsid sleep 1000 & sleep 1000 & exit 0'

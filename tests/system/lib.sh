@@ -62,11 +62,11 @@ ends() {
   [ "$code" = "$1" ] || fail "exit code $code, expected $1"
 }
 
-# says STREAM TEXT: TEXT is in it, word for word.
+# says STREAM TEXT: fails unless the stream (out or err) has TEXT in it, word for word.
 says() { grep -qF -- "$2" "$scratch/$1" || fail "'$2' is not in std$1"; }
 says_not() { ! grep -qF -- "$2" "$scratch/$1" || fail "'$2' is in std$1"; }
 
-# --- Waiting for processes: no clock, two named pipes.
+# --- Processes are waited for by two named pipes, and no clock.
 # Workers write a line to $ready when they run, and keep $alive open as long as they live.
 ready=$scratch/ready
 alive=$scratch/alive
@@ -90,7 +90,7 @@ all_dead() {
     fail "60 s later, these still have the pipe of the workers open: $(holders_of "$alive")"
 }
 
-# holders_of FILE: the processes that have it open, with their command lines.
+# holders_of FILE: prints the processes that have it open, with their command lines.
 holders_of() {
   local link
   for link in /proc/[0-9]*/fd/*; do
@@ -119,10 +119,10 @@ no_process_left() {
   done < <(grep -lzxF "TEST_MARK=$scratch" /proc/[0-9]*/environ 2>/dev/null)
 }
 
-# memory_counts: what ddprun takes is its own, not an address sanitizer's.
+# memory_counts: whether the memory that ddprun takes is its own, and not an address sanitizer's.
 memory_counts() { ! grep -qa __asan_init "$DDPRUN"; }
 
-# nothing_left: ddprun has removed its temporary files.
+# nothing_left: fails unless ddprun has removed its temporary files.
 nothing_left() {
   [ -z "$(ls -A "$TMPDIR")" ] || fail "left in the temporary directory: $(ls -A "$TMPDIR")"
 }
@@ -150,7 +150,7 @@ until_true() {
   done
 }
 
-# worker_pid RANK: the worker of that rank.
+# worker_pid RANK: prints the process id of the worker of that rank.
 worker_pid() {
   local child
   for child in $(pgrep -P "$pid"); do

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Files and prefixes of the workers' output, as torchrun lays them out; nothing of an earlier attempt
-# is erased, no byte is lost, and no line holds the words of two.
+# The workers' output gets the files and prefixes that torchrun gives it. Nothing of an earlier attempt
+# is erased, no byte is lost, and no line holds the words of two workers.
 . "$(dirname "$0")/lib.sh"
 
 logs=$scratch/logs
 export scratch
 
-# files: the tree of log files below the only run's directory.
+# files: prints the tree of log files below the only run's directory.
 files() { (cd "$logs"/*/ && find . -type f | sort | tr '\n' ' '); }
-# holds FILE TEXT: the file's whole text.
+# holds FILE TEXT: fails unless TEXT is all that is in the file.
 holds() {
   local text
   text=$(cat "$logs"/*/"$1")

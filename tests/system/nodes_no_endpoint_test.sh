@@ -13,7 +13,7 @@ start_on h1 unknown --nnodes 2 --node-rank 1 --master-addr nowhere \
 node unknown ends 69
 node unknown says err "nowhere"
 
-# Nobody is there.
+# The host is there, and nobody listens.
 start_on h1 alone --nnodes 2 --rdzv-backend c10d --rdzv-endpoint h2:29400 --rdzv-id job \
   --rdzv-conf join_timeout=1 --no-python true
 node alone ends 69

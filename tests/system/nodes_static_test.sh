@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Static: every node has the rank that --node-rank says, in whatever order they come.
+# With the static rendezvous every node has the rank that --node-rank says, in whatever order they come.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 

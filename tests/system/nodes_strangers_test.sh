@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whoever else comes to the coordinator's port, with whatever, disturbs no job.
+# Strangers who come to the coordinator's port, whatever they send, disturb no job.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 

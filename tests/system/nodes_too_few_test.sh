@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Too few nodes: the job ends on all that are there, and says how many were there and how many needed.
+# When too few nodes come, the job ends on all of them, and says how many there are and how many it needs.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 

@@ -2,7 +2,7 @@
 # A training on three nodes of which one is killed, and another comes later. A test sources this file
 # after hosts.sh.
 
-# train_through_changes WORD...: what ddprun is to run, without the training's options.
+# train_through_changes WORD...: runs the training that WORD... starts; its options are added here.
 train_through_changes() {
   local data host
   data=$(find "$DDPRUN_TORCH_ENV" -path '*/sklearn/datasets/data/digits.csv.gz' -print -quit)

@@ -2,7 +2,7 @@
 # Every byte that workers write arrives, whole lines are not mixed, and a slow reader loses nothing.
 . "$(dirname "$0")/lib.sh"
 
-# Bytes of all kinds, no newline at the end, standard output and error apart.
+# Bytes of all kinds arrive, without a newline at the end, and standard output and error stay apart.
 head -c 3000000 /dev/urandom >"$scratch/bytes"
 export scratch
 run 0 --no-python sh -c 'cat "$scratch/bytes"; printf "no newline" >&2'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Who finds the port of a coordinator taken learns whose it is.
+# When the port of a coordinator is taken, the message says by whom.
 . "$(dirname "$0")/lib.sh"
 
 start --nnodes 2 --rdzv-id first --master-port 29577 --no-python true

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A program of the SDK under plain mpirun, without ddprun: rank and sizes are Open MPI's, the place to
-# meet is given with -x.
+# A program of the SDK runs under plain mpirun, without ddprun: it takes rank and sizes from Open MPI,
+# and the place to meet from -x.
 . "$(dirname "$0")/lib.sh"
 
 [ -n "$(command -v mpirun)" ] || skip "there is no mpirun (Debian: openmpi-bin)"

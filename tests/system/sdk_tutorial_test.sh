@@ -8,7 +8,7 @@ programs=$(dirname "$DDPRUN")
 examples=$(cd "$(dirname "$0")/../../worker_sdk/examples" && pwd)
 export OMP_NUM_THREADS=1
 
-# ends_with_that_loss NAME: its output is in $scratch/out.
+# ends_with_that_loss NAME: checks the output in $scratch/out.
 ends_with_that_loss() {
   local line
   line=$(grep '^epoch' "$scratch/out" | tail -n 1)
@@ -44,7 +44,7 @@ run 0 --standalone --nproc-per-node 2 --max-restarts 1 --no-python \
 grep -qE '^goes on after epoch [12]$' "$scratch/out" || fail "it did not go on after epoch 2, or 1"
 ends_with_that_loss step6_elastic
 
-# Slurm's commands, for two nodes that are this machine.
+# These stand in for Slurm's commands, for two nodes that are this machine.
 mkdir "$scratch/bin"
 cat >"$scratch/bin/scontrol" <<'SCRIPT'
 #!/bin/sh

@@ -43,8 +43,8 @@ ends 143
 all_dead
 says out "in order"
 
-# At whatever moment a signal comes (the pauses only spread them over a run's life): its exit code,
-# no process of the job, no file.
+# At whatever moment a signal comes, ddprun exits as it says, and leaves no process and no file. The
+# pauses only spread the signals over a run's life.
 mark_processes
 for i in $(seq 0 39); do
   for signal in TERM INT QUIT HUP; do
@@ -57,7 +57,7 @@ for i in $(seq 0 39); do
   done
 done
 
-# While a job fails: it is its failure's exit code or the signal's, whichever ddprun knew first.
+# While a job fails, the exit code is the failure's or the signal's, whichever ddprun knew first.
 for i in $(seq 0 9); do
   start --nproc-per-node 2 --no-python sh -c '[ $RANK = 0 ] || exit 3; setsid sleep 1000 & exec sleep 1000'
   sleep "0.00$i"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A node that is cut off in the middle of elastic.sbatch is done without: three of four go on.
+# When a node is cut off in the middle of elastic.sbatch, the other three go on.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/slurm.sh"

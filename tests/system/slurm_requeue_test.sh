@@ -5,8 +5,8 @@
 . "$(dirname "$0")/slurm.sh"
 . "$(dirname "$0")/slurm_training.sh"
 
-# What the checkpoints of a requeued job hold: no epoch was lost between its two runs.
-nothing_lost() { # JOB
+# nothing_lost JOB: no epoch was lost between the two runs of a requeued job.
+nothing_lost() {
   local before after
   before=$(grep -B 1000 -m 1 '^resumed at' "$slurm/out/$1" | sed -nE 's|^epoch ([0-9]+)/.*|\1|p' | tail -n 1)
   after=$(sed -nE 's/^resumed at epoch ([0-9]+) .*/\1/p' "$slurm/out/$1" | head -n 1)
@@ -24,7 +24,7 @@ goes_on() { # JOB
 
 need_slurm 4
 
-# Slurm's clock: a minute, of which the signal takes the last 50 s (it checks twice a minute).
+# Slurm ends the job after a minute and signals 50 s before that, for it looks twice a minute only.
 submit --nodes=4 --time=1 --signal=B:USR1@50 "$scripts/elastic.sbatch" --no-python "$train_digits" \
   --data "$data" --epochs 4000 --checkpoint-dir "$scratch/first"
 limited=$job
@@ -35,7 +35,7 @@ on ctl scancel "$limited"
 job_ends "$limited" CANCELLED # and is not queued again
 no_process_of train_digits
 
-# The same by hand, to the end, for the batch script with srun.
+# A signal sent by hand does the same for the batch script with srun, whose job then runs to its end.
 submit "$scripts/cpp-sdk.sbatch" "$train_digits" --data "$data" --epochs 60 \
   --checkpoint-dir "$scratch/second"
 wait_until_job_says "$job" '^epoch 10/60 '

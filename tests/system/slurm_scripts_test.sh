@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The batch scripts of scripts/slurm, as users submit them.
+# The batch scripts of scripts/slurm work as users submit them.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/slurm.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Hosts that are lost: the job goes on where --nnodes allows for it, and nothing is left anywhere.
+# When hosts are lost, the job goes on where --nnodes allows for it, and nothing is left anywhere.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/ssh_hosts.sh"
@@ -9,7 +9,7 @@ elastic() { # NAME MIN ARGUMENTS...
   start_hosts "$1" --hosts h1,h2,h3,h4 --nnodes "$2:4" "${@:3}" --no-python sh "$worker"
 }
 
-# One whose agent is killed, one whose connection dies, one that is switched off.
+# One loses its agent, one its connection, and one is switched off.
 elastic job 1
 wait_for_world h1 h2 h3 h4
 kill -KILL "$(agent_on h2)"

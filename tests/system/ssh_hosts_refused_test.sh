@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Hosts that cannot be had: one sentence each, with what to do, and at once.
+# A host that cannot be had is told at once, in one sentence that says what to do.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/ssh_hosts.sh"
@@ -7,7 +7,7 @@
 need_ssh_hosts 2
 echo "10.77.0.9 nobody" >>"$scratch/etc_hosts"
 
-# refused NAME TEXT ARGUMENTS...: h1 is there, and the job cannot do without the other.
+# refused NAME TEXT ARGUMENTS...: fails unless the job ends with TEXT; h1 is there, and the other is needed.
 refused() {
   start_hosts "$1" "${@:3}" --no-python sh -c 'echo never'
   node "$1" ends 69
@@ -52,7 +52,7 @@ start_hosts version --hosts h1 --remote-path "$scratch/older" --no-python true
 node version ends 69
 node version says err "$scratch/older on h1 is ddprun 0.0.7, and this is 0.1.0: install the same there"
 
-# What only the hosts can know.
+# Some mistakes only the hosts can know.
 start_hosts directory --hosts h1,h2 --remote-dir /nowhere --no-python true
 node directory ends 71
 node directory says err "cannot work in '/nowhere' on this host: No such file or directory"

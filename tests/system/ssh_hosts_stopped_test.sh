@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Signals: what stops the launcher stops the job on all hosts, in order, and sooner when repeated.
+# A signal that stops the launcher stops the job on all hosts, in order, and sooner when repeated.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/ssh_hosts.sh"
@@ -41,7 +41,7 @@ kill -USR1 "${agents[other]}"
 node other ends 0
 nothing_of_the_job_on h1 h2 h3
 
-# The terminal goes away: one that no shell has, and that is closed.
+# The terminal goes away: it is one that no shell has, and it is closed.
 if command -v python3 >/dev/null; then
   cat >"$scratch/terminal.py" <<'PY'
 import os, pty, sys
@@ -65,7 +65,7 @@ PY
   nothing_on me
 fi
 
-# Before anything has begun: a host that never answers.
+# A signal also ends a job that has not begun, because a host never answers.
 printf '#!/bin/sh\necho "$1" >"$ready"\nexec sleep 1000\n' >"$scratch/deaf"
 chmod +x "$scratch/deaf"
 start_hosts early --ssh-cmd "$scratch/deaf" --hosts h1,h2 --no-python true

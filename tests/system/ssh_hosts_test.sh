@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A job on hosts over ssh: its environment, its output, its exit code, its leftovers.
+# A job on hosts over ssh has the right environment, output and exit code, and leaves nothing.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/ssh_hosts.sh"
@@ -40,7 +40,7 @@ node failed says err "| disk is full"
 [ "$(grep -c "Root Cause" "$nodes/failed/err")" = 1 ] || fail "the failure is told more than once"
 [ "$(grep -c "stopping all workers" "$nodes/failed/err")" = 1 ] || fail "the same is said by all"
 
-# So is ssh's own code for failures, when it is a worker's.
+# This is so even for 255, which is ssh's own code for failures.
 start_hosts code --hosts h1,h2 --no-python sh -c 'exit 255'
 node code ends 255
 
@@ -51,7 +51,7 @@ node again ends 0
 node again says out "[h1] attempt 1 on h1"
 node again says out "[h2] attempt 1 on h2"
 
-# A hostfile; and what the hosts write, byte for byte.
+# A hostfile names the hosts, and what they write arrives byte for byte.
 printf '# ours\nh1 slots=2\nh3:1\n' >"$scratch/hostfile"
 start_hosts bytes --hostfile "$scratch/hostfile" --no-python sh -c \
   'i=0; while [ $i -lt 20000 ]; do echo "$RANK $i"; i=$((i + 1)); done; printf "\377\n"'

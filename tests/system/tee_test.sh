@@ -16,7 +16,7 @@ while [ $i -lt $((megabytes * 16)) ]; do printf %s "$block"; i=$((i + 1)); done
 SH
 export megabytes scratch
 
-# The lines of each rank on the terminal, counted as they come: nothing of it is kept.
+# The lines of each rank on the terminal are counted as they come, so that none has to be kept.
 count() { awk '{ n[substr($0, 1, index($0, ":") - 1) " " length($0)]++ } END { for (k in n) print k, n[k] }' | sort -V; }
 mkfifo "$scratch/out_pipe" "$scratch/err_pipe"
 count <"$scratch/out_pipe" >"$scratch/out_counts" &

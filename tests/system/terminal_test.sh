@@ -19,7 +19,7 @@ says out 'stream 2: terminal of 24 80'
 printf 'plain\nlines\n' >"$scratch/expected"
 tail -n 2 "$scratch/out" | cmp - "$scratch/expected" || fail "the terminal changed the bytes"
 
-# on_terminal COMMAND: its output, run on a terminal of 30 lines and 100 columns.
+# on_terminal COMMAND: runs it on a terminal of 30 lines and 100 columns, and prints its output.
 on_terminal() {
   script -qec "stty rows 30 cols 100; $1" /dev/null </dev/null | tr -d '\r' >"$scratch/out"
 }

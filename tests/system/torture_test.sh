@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Workers that behave as badly as programs can: the right exit code every time, and nothing is left.
+# However badly workers behave, the exit code is right and nothing is left.
 . "$(dirname "$0")/lib.sh"
 
 export scratch
 mark_processes
 
-# behaves WHAT CODE SCRIPT: two workers run the shell script.
+# behaves WHAT CODE SCRIPT: two workers run the shell script, and ddprun must exit with CODE.
 behaves() {
   run "$2" --nproc-per-node 2 --shutdown-timeout 0.3 --no-python sh -c "$3"
   no_process_left "$1"

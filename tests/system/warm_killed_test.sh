@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whoever of agent, nursery, midwife and workers is killed, in whatever order: the job goes on or ends,
-# and nobody is left over.
+# Agent, nursery, midwife and workers are killed in every order: the job goes on or ends, and nobody is
+# left over.
 . "$(dirname "$0")/lib.sh"
 
 [ -n "$(command -v python3)" ] || skip "there is no python3"
@@ -40,7 +40,7 @@ forked() { # by the nursery, all of them
 ready_nursery() { until_true 60 "a nursery with a midwife" find_nursery; }
 find_nursery() { mother=$(pgrep -P "$pid" -x dpr-nursery) && midwife=$(pgrep -P "$mother" -x dpr-midwife); }
 
-# A worker: all are forked again.
+# When a worker is killed, all are forked again.
 watch_lives
 exec 8>"$alive" # between two attempts nobody else has it open
 last_attempt=3 start --warm --nproc-per-node 2 --max-restarts 9 "$scratch/train.py"
@@ -50,7 +50,7 @@ kill -KILL "${worker_pids[1]}"
 wait_for_workers 2
 forked dpr-nursery
 
-# The nursery: its workers stay, and another one is there for the next attempt.
+# When the nursery is killed, its workers stay, and another nursery is there for the next attempt.
 ready_nursery
 first=$mother
 kill -KILL "$first"
@@ -63,8 +63,8 @@ wait_for_workers 2
 forked dpr-nursery
 says err "--warm: the nursery was killed by SIGKILL (signal 9): starting another"
 
-# A midwife takes the nursery with it, which is the same. With the workers at the same time: whether
-# they are forked or not, they start.
+# A midwife takes the nursery with it, which is the same. When the workers are killed at the same time,
+# new ones start, forked or not.
 ready_nursery
 kill -KILL "$midwife" "${worker_pids[@]}"
 wait_for_workers 2
@@ -73,7 +73,7 @@ exec 8>&-
 all_dead
 says err "--warm: the nursery exited with code 1: starting another"
 
-# The agent: everybody goes, with the nursery alive or dead, and with a worker dead or alive.
+# When the agent is killed, everybody goes, whether the nursery or a worker was dead before.
 for victims in "agent" "nursery agent" "agent nursery" "worker agent" "nursery worker agent" "midwife agent"; do
   watch_lives
   while read -r -t 0 -u 7; do read -r -u 7 _; done # of workers that were started again

@@ -9,7 +9,7 @@ mkdir "$scratch/lib" "$scratch/job"
 export PYTHONPATH=$scratch/lib PYTHONDONTWRITEBYTECODE=1
 
 library() { cat >"$scratch/lib/$1.py"; }
-# Says how it was imported: by the nursery, or by the worker itself.
+# This module says who imported it: the nursery, or the worker itself.
 library good <<<'importer = open("/proc/self/comm").read().strip()'
 library threads <<<'
 import threading
@@ -34,7 +34,8 @@ class default_generator:
 library uses_settings <<<'import settings'
 library settings <<<'whose = "the library"'
 
-# left_out MODULE WHY: of a script that imports it between two good ones, both in each worker.
+# left_out MODULE WHY: a script imports it between two good modules; it is left to each worker, and ddprun
+# says WHY.
 left_out() {
   cat >"$scratch/job/train.py" <<PY
 import good
@@ -93,7 +94,7 @@ says err "--warm: the nursery was killed by SIGSEGV"
 says err "workers of this round start the ordinary way"
 says out "worker 1"
 
-# Being stopped while the imports go on.
+# ddprun can be stopped while the imports go on.
 library slow <<<'
 import os
 open(os.environ["ready"], "w").write("importing\n")

@@ -66,7 +66,7 @@ compare 0 start.py
 imported "1 dpr-nursery"
 cd "$programs"
 
-# Every way to end. (Of several workers the others would be stopped meanwhile.)
+# A single worker ends in every way there is. (With several, the others would be stopped meanwhile.)
 workers=1
 compare 1 probe.py raise
 says out "atexit: ran"
@@ -85,7 +85,7 @@ diff "$scratch/cold_err" <(neutral <"$scratch/err") || fail "a syntax error is t
 
 workers=2
 
-# Streams of its own: files, and a terminal.
+# A worker can have streams of its own: files, and a terminal.
 compare 0 --log-dir "$scratch/logs" --tee 3 probe.py
 compare 0 --pty probe.py
 nothing_left
@@ -106,7 +106,7 @@ imported "1 dpr-nursery"
 run 0 --warm=json,library --nproc-per-node 2 probe.py
 imported "1 dpr-nursery"
 
-# What makes no sense is said.
+# Options that make no sense together are refused.
 run 2 --warm --no-python true
 says err "--warm and --no-python exclude each other"
 run 2 --warm --virtual-local-rank probe.py

@@ -6,13 +6,10 @@
 #include <fstream>
 #include <map>
 
-#include "launcher/commands/man_page.hpp"
 #include "launcher/run/exit_code.hpp"
-#include "launcher/settings/arguments.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/gpus.hpp"
-#include "launcher/settings/options.hpp"
-#include "launcher/settings/shell_completion.hpp"
+#include "tests/launcher/surroundings.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -43,7 +40,7 @@ class CommandLineFixture {
       const auto found = environment_.find(name);
       return found == environment_.end() ? std::nullopt : std::optional{found->second};
     };
-    return parse_command_line(words, {environment, [] { return 6; }, [this] { return gpus_; }});
+    return parse_command_line(words, surroundings(environment, 6, gpus_));
   }
   Launch launch(const Words& words) {
     const auto parsed = parse(words);
@@ -112,9 +109,9 @@ TEST_CASE_METHOD(CommandLineFixture, "without any Python the message says how to
 
 TEST_CASE_METHOD(CommandLineFixture,
                  "a standalone job has a run id of its own, another one torchrun's") {
-  CHECK(spec({"--standalone", "--rdzv-id", "mine", script()}).rules.run_id.empty());
-  CHECK(spec({"--rdzv-id", "mine", script()}).rules.run_id == "mine");
-  CHECK(spec({script()}).rules.run_id == "none");
+  CHECK(spec({"--standalone", "--rdzv-id", "mine", script()}).meeting.run_id.empty());
+  CHECK(spec({"--rdzv-id", "mine", script()}).meeting.run_id == "mine");
+  CHECK(spec({script()}).meeting.run_id == "none");
 }
 
 TEST_CASE_METHOD(CommandLineFixture, "bad values are named with the option and what is accepted") {
@@ -173,9 +170,9 @@ TEST_CASE_METHOD(CommandLineFixture, "short options take their value behind them
 TEST_CASE_METHOD(CommandLineFixture,
                  "the last of a repeated option counts, and a value may be empty") {
   CHECK(spec({"--role", "a", "--role=b", script()}).role == "b");
-  CHECK(spec({"--rdzv-id=", script()}).rules.run_id.empty());
-  CHECK(spec({"--rdzv-id", "", script()}).rules.run_id.empty());
-  CHECK(spec({"--rdzv-endpoint", "[::1]", script()}).coordinator.host == "::1");
+  CHECK(spec({"--rdzv-id=", script()}).meeting.run_id.empty());
+  CHECK(spec({"--rdzv-id", "", script()}).meeting.run_id.empty());
+  CHECK(spec({"--rdzv-endpoint", "[::1]", script()}).meeting.coordinator.host == "::1");
 }
 
 TEST_CASE_METHOD(CommandLineFixture,
@@ -184,7 +181,7 @@ TEST_CASE_METHOD(CommandLineFixture,
   environment_["PET_STANDALONE"] = "1";
   environment_["PET_ROLE"] = "";
   CHECK(spec({script()}).workers == 4);
-  CHECK(spec({script()}).rules.run_id.empty());
+  CHECK(spec({script()}).meeting.run_id.empty());
   CHECK(spec({script()}).role == "default");
   CHECK(spec({"--nproc-per-node=2", script()}).workers == 2);
   environment_["PET_NPROC_PER_NODE"] = "many";
@@ -216,14 +213,15 @@ TEST_CASE_METHOD(CommandLineFixture,
 
 TEST_CASE_METHOD(CommandLineFixture,
                  "a static job meets where it is told, one that is not told anywhere") {
-  CHECK(spec({script()}).coordinator.port == 0);
+  CHECK(spec({script()}).meeting.coordinator.port == 0);
   const LaunchSpec told = spec({"--master-addr", "localhost", "--master-port", "1234", script()});
-  CHECK(told.coordinator.port == 1234);
-  CHECK(told.rules.master_addr == "localhost");
+  CHECK(told.meeting.coordinator.port == 1234);
+  CHECK(told.meeting.coordinator.host == "localhost");
   const LaunchSpec endpoint = spec({"--rdzv-endpoint=[::1]:77", script()});
-  CHECK(endpoint.rules.master_addr == "::1");
-  CHECK(endpoint.coordinator.port == 77);
-  CHECK(spec({"--rdzv-backend=c10d", "--rdzv-endpoint=somewhere", script()}).coordinator.port == 0);
+  CHECK(endpoint.meeting.coordinator.host == "::1");
+  CHECK(endpoint.meeting.coordinator.port == 77);
+  CHECK(spec({"--rdzv-backend=c10d", "--rdzv-endpoint=somewhere", script()})
+            .meeting.coordinator.port == 0);
 }
 
 TEST_CASE_METHOD(CommandLineFixture, "a static job of several nodes meets at its first node") {
@@ -233,27 +231,26 @@ TEST_CASE_METHOD(CommandLineFixture, "a static job of several nodes meets at its
     words.insert(words.end(), {"--node-rank", rank, script()});
     return spec(words);
   };
-  CHECK(node("0").hosting == Hosting::kHere);
-  CHECK(node("0").coordinator.port == 29500);
-  CHECK(node("2").hosting == Hosting::kElsewhere);
-  CHECK(node("2").node_rank == 2);
-  CHECK(node("2").rejoin);
-  CHECK(node("1").rules.run_id == "job");
+  CHECK(node("0").meeting.hosting == Hosting::kHere);
+  CHECK(node("0").meeting.coordinator.port == 29500);
+  CHECK(node("2").meeting.hosting == Hosting::kElsewhere);
+  CHECK(node("2").meeting.node_rank == 2);
+  CHECK(node("1").meeting.run_id == "job");
   CHECK_THAT(error({"--nnodes=3", "--node-rank=3", script()}), contains("from 0 to 2"));
 }
 
 TEST_CASE_METHOD(CommandLineFixture, "a c10d job of several nodes meets at its endpoint") {
   const LaunchSpec s =
       spec({"--nnodes=1:4", "--rdzv-backend=c10d", "--rdzv-endpoint=node7", script()});
-  CHECK(s.hosting == Hosting::kAtEndpoint);
-  CHECK(s.coordinator.host == "node7");
-  CHECK(s.coordinator.port == 29400);
-  CHECK(s.rules.nodes_min == 1);
-  CHECK(s.node_rank == -1);
+  CHECK(s.meeting.hosting == Hosting::kAtEndpoint);
+  CHECK(s.meeting.coordinator.host == "node7");
+  CHECK(s.meeting.coordinator.port == 29400);
+  CHECK(s.meeting.nodes_min == 1);
+  CHECK(s.meeting.node_rank == -1);
   const auto hosting = [&](const char* is_host) {
     return spec({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=a:1", "--rdzv-conf",
                  std::string{"is_host="} + is_host, script()})
-        .hosting;
+        .meeting.hosting;
   };
   CHECK(hosting("true") == Hosting::kHere);
   CHECK(hosting("false") == Hosting::kElsewhere);
@@ -371,18 +368,6 @@ TEST_CASE_METHOD(CommandLineFixture,
   CHECK(warnings({script()}).empty());
 }
 
-TEST_CASE("every option is in the help, the man page and the completions") {
-  for (const Option& option : options()) {
-    CHECK_THAT(help_text(), contains(option.spelling()));
-    std::string in_roff;
-    for (const char c : option.spelling()) in_roff += c == '-' ? "\\-" : std::string{c};
-    CHECK_THAT(man_page(), contains(in_roff));
-    for (const char* shell : {"bash", "zsh"})
-      CHECK_THAT(shell_completion(shell), contains(option.spelling()));
-    CHECK_THAT(shell_completion("fish"), contains("-l " + std::string{option.name}));
-  }
-}
-
 TEST_CASE("a list of visible devices ends where CUDA ends it") {
   CHECK(visible_devices("0,2", 4) == Words{"0", "2"});
   CHECK(visible_devices("0,-1,2", 4) == Words{"0"});
@@ -413,18 +398,6 @@ TEST_CASE("a dry run shows commands that a shell can run") {
   CHECK_THAT(text, contains("MASTER_PORT='<any free port>'"));
   CHECK_THAT(text, contains(" /usr/bin/echo 'it'\\''s' 1\n"));
   CHECK(text.find("HOME") == std::string::npos);
-}
-
-TEST_CASE("the exit code tells how the job ended") {
-  const auto failed = [](ExitStatus status) {
-    return AgentEnd{.job = {EndJob::Outcome::kFailed, 0, "", WorkerFailure{.status = status}}};
-  };
-  CHECK(exit_code(AgentEnd{}) == 0);
-  CHECK(exit_code(failed({.code = 3})) == 3);
-  CHECK(exit_code(failed({.signal = 11})) == 139);
-  CHECK(exit_code(AgentEnd{.job = {EndJob::Outcome::kTimedOut, 0, "", {}}}) == 75);
-  CHECK(exit_code(AgentEnd{.why = AgentEnd::Why::kStopSignal, .signal = 15}) == 143);
-  CHECK(exit_code(AgentEnd{.why = AgentEnd::Why::kCoordinatorLost}) == 69);
 }
 
 }  // namespace

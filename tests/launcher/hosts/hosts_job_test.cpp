@@ -4,7 +4,7 @@
 #include <map>
 
 #include "launcher/commands/command_line.hpp"
-#include "launcher/hosts/note_filter.hpp"
+#include "tests/launcher/surroundings.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -20,7 +20,7 @@ class HostsJobFixture {
       const auto found = environment_.find(name);
       return found == environment_.end() ? std::nullopt : std::optional{found->second};
     };
-    return parse_command_line(words, {environment, [] { return 6; }, [] { return 0; }});
+    return parse_command_line(words, surroundings(environment, 6));
   }
   HostsJob job(const Words& words) {
     auto parsed = parse(words);
@@ -120,17 +120,6 @@ TEST_CASE_METHOD(HostsJobFixture, "a hostfile is read, and a dry run shows what 
   CHECK_THAT(
       text, contains("-T -- me@h1 '/opt/ddprun agent'\n#  told: --nproc-per-node=2 -- t.py 'a b'"));
   CHECK(text.find("secret") == std::string::npos);
-}
-
-TEST_CASE("what all nodes say is shown once, and again when one says it again") {
-  NoteFilter notes;
-  CHECK(notes.is_news(1, "stopping"));
-  CHECK_FALSE(notes.is_news(2, "stopping"));
-  CHECK_FALSE(notes.is_news(3, "stopping"));
-  CHECK(notes.is_news(2, "stopping"));
-  CHECK_FALSE(notes.is_news(1, "stopping"));
-  CHECK(notes.is_news(1, "other"));
-  for (int i = 0; i < 5000; ++i) CHECK(notes.is_news(1, std::to_string(i)));
 }
 
 }  // namespace

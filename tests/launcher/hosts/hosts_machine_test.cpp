@@ -250,6 +250,18 @@ TEST_CASE_METHOD(HostsFixture, "agents that do not end when told are left to the
   CHECK(gone(2) == "exit 143");
 }
 
+TEST_CASE_METHOD(HostsFixture, "an ssh that outlives its agent is ended after the job") {
+  run(2);
+  CHECK(ended(2, 69, true, false).empty());
+  CHECK(after(kLeaderDelay) ==
+        "'1 of 2 hosts is left, and the job needs 2 (--nnodes MIN:MAX allows "
+        "for fewer): stopping it', signal 15 h1");
+  CHECK(ended(1, 143).empty());
+  CHECK(gone(1).empty());
+  CHECK(after(30s + kStopReserve) == "kill h2");
+  CHECK(gone(2) == "exit 69");
+}
+
 TEST_CASE_METHOD(HostsFixture, "who still has something to say is waited for") {
   run(2);
   ended(1, 0);

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "launcher/commands/command_line.hpp"
-#include "launcher/run/exit_code.hpp"
+#include "tests/launcher/surroundings.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -43,7 +43,7 @@ class ClusterFixture {
       return found == variables_.end() ? std::nullopt : std::optional{found->second};
     };
     options.insert(options.end(), {"--no-python", "/bin/true"});
-    return parse_command_line(options, {environment, [] { return 8; }, [] { return 0; }});
+    return parse_command_line(options, surroundings(environment, 8));
   }
   Launch launch(const Words& options = {}) {
     const auto parsed = parse(options);
@@ -71,16 +71,16 @@ class ClusterFixture {
 TEST_CASE_METHOD(ClusterFixture, "a Slurm step tells nodes, rank, endpoint and run id") {
   in(kSlurmTask);
   const LaunchSpec s = spec();
-  CHECK(s.rules.nodes_min == 3);
-  CHECK(s.rules.nodes_max == 3);
-  CHECK(s.node_rank == 2);
-  CHECK(s.coordinator.host == "h0");
-  CHECK(s.coordinator.port == 16'384 + 12 * 4);
-  CHECK(s.rules.run_id == "12.0");
-  CHECK(s.hosting == Hosting::kElsewhere);
+  CHECK(s.meeting.nodes_min == 3);
+  CHECK(s.meeting.nodes_max == 3);
+  CHECK(s.meeting.node_rank == 2);
+  CHECK(s.meeting.coordinator.host == "h0");
+  CHECK(s.meeting.coordinator.port == 16'384 + 12 * 4);
+  CHECK(s.meeting.run_id == "12.0");
+  CHECK(s.meeting.hosting == Hosting::kElsewhere);
   CHECK(s.preempt_signals == std::vector{SIGUSR1, SIGTERM});
   variables_["SLURM_NODEID"] = "0";
-  CHECK(spec().hosting == Hosting::kHere);
+  CHECK(spec().meeting.hosting == Hosting::kHere);
   CHECK_THAT(launch().cluster,
              contains("Slurm job 12: node 0 of 3, coordinator at h0:16432, run id 12.0"));
 }
@@ -88,29 +88,29 @@ TEST_CASE_METHOD(ClusterFixture, "a Slurm step tells nodes, rank, endpoint and r
 TEST_CASE_METHOD(ClusterFixture, "a requeued job has another run id, another step another port") {
   in(kSlurmTask);
   variables_["SLURM_RESTART_COUNT"] = "1";
-  CHECK(spec().rules.run_id == "12.1");
+  CHECK(spec().meeting.run_id == "12.1");
   variables_["SLURM_STEP_ID"] = "1";
-  CHECK(spec().coordinator.port == 16'384 + 12 * 4 + 1);
+  CHECK(spec().meeting.coordinator.port == 16'384 + 12 * 4 + 1);
   variables_["SLURM_JOB_ID"] = "13";
-  CHECK(spec().coordinator.port == 16'384 + 13 * 4 + 1);
+  CHECK(spec().meeting.coordinator.port == 16'384 + 13 * 4 + 1);
 }
 
 TEST_CASE_METHOD(ClusterFixture, "an option given by hand wins over Slurm") {
   in(kSlurmTask);
   const LaunchSpec elastic = spec({"--nnodes", "2:8", "--rdzv-id", "mine"});
-  CHECK(elastic.rules.nodes_min == 2);
-  CHECK(elastic.rules.nodes_max == 3);  // more cannot come
-  CHECK(elastic.rules.run_id == "mine");
+  CHECK(elastic.meeting.nodes_min == 2);
+  CHECK(elastic.meeting.nodes_max == 3);  // more cannot come
+  CHECK(elastic.meeting.run_id == "mine");
   const LaunchSpec by_hand =
       spec({"--nnodes=3", "--rdzv-backend=c10d", "--rdzv-endpoint=h1:29500"});
-  CHECK(by_hand.coordinator.host == "h1");
-  CHECK(by_hand.coordinator.port == 29'500);
-  CHECK(by_hand.hosting == Hosting::kAtEndpoint);
-  CHECK(by_hand.node_rank == -1);
+  CHECK(by_hand.meeting.coordinator.host == "h1");
+  CHECK(by_hand.meeting.coordinator.port == 29'500);
+  CHECK(by_hand.meeting.hosting == Hosting::kAtEndpoint);
+  CHECK(by_hand.meeting.node_rank == -1);
   const LaunchSpec fixed = spec({"--master-addr", "h0"});
-  CHECK(fixed.node_rank == 2);
-  CHECK(fixed.coordinator.host == "h0");
-  CHECK(fixed.hosting == Hosting::kElsewhere);
+  CHECK(fixed.meeting.node_rank == 2);
+  CHECK(fixed.meeting.coordinator.host == "h0");
+  CHECK(fixed.meeting.hosting == Hosting::kElsewhere);
   CHECK(spec({"--preempt-signal", ""}).preempt_signals.empty());
   CHECK_THAT(error({"--nnodes", "4"}),
              contains("--nnodes '4': Slurm job 12 has started ddprun on 3"));
@@ -118,10 +118,10 @@ TEST_CASE_METHOD(ClusterFixture, "an option given by hand wins over Slurm") {
 
 TEST_CASE_METHOD(ClusterFixture, "with --no-slurm or --standalone, Slurm's nodes are left alone") {
   in(kSlurmTask);
-  CHECK(spec({"--no-slurm"}).rules.nodes_max == 1);
-  CHECK(spec({"--no-slurm"}).rules.run_id == "none");
+  CHECK(spec({"--no-slurm"}).meeting.nodes_max == 1);
+  CHECK(spec({"--no-slurm"}).meeting.run_id == "none");
   CHECK(spec({"--no-slurm"}).preempt_signals.empty());
-  CHECK(spec({"--standalone"}).rules.nodes_max == 1);
+  CHECK(spec({"--standalone"}).meeting.nodes_max == 1);
 }
 
 TEST_CASE_METHOD(ClusterFixture, "auto and gpu count what Slurm grants") {
@@ -171,11 +171,11 @@ TEST_CASE_METHOD(ClusterFixture, "with MIN below MAX, or with spares, the step o
 
 TEST_CASE_METHOD(ClusterFixture, "a batch script's job on one node runs right there") {
   in(kBatchScript);
-  CHECK(spec({"--nnodes=1"}).rules.run_id == "12.0");
+  CHECK(spec({"--nnodes=1"}).meeting.run_id == "12.0");
   CHECK(spec({"--standalone"}).preempt_signals == std::vector{SIGUSR1, SIGTERM});
-  CHECK(spec({"--nnodes=2", "--node-rank=1", "--master-addr=h0"}).node_rank == 1);
+  CHECK(spec({"--nnodes=2", "--node-rank=1", "--master-addr=h0"}).meeting.node_rank == 1);
   variables_["SLURM_JOB_NUM_NODES"] = "1";
-  CHECK(spec().rules.nodes_max == 1);
+  CHECK(spec().meeting.nodes_max == 1);
 }
 
 TEST_CASE_METHOD(ClusterFixture, "mistakes are found before srun is") {
@@ -198,27 +198,23 @@ TEST_CASE("the step is found by its name") {
 TEST_CASE_METHOD(ClusterFixture, "mpirun tells nodes and ranks; they meet where mpirun runs") {
   in(kOpenMpi);
   const LaunchSpec s = spec();
-  CHECK(s.rules.nodes_max == 2);
-  CHECK(s.node_rank == 1);
-  CHECK(s.coordinator.host == "10.77.0.1");
-  CHECK(s.hosting == Hosting::kAtEndpoint);
-  CHECK(s.rules.run_id == "807600129");
+  CHECK(s.meeting.nodes_max == 2);
+  CHECK(s.meeting.node_rank == 1);
+  CHECK(s.meeting.coordinator.host == "10.77.0.1");
+  CHECK(s.meeting.hosting == Hosting::kAtEndpoint);
+  CHECK(s.meeting.run_id == "807600129");
   CHECK(s.preempt_signals.empty());
   variables_.erase("OMPI_MCA_orte_hnp_uri");
   CHECK_THAT(error(), contains("Open MPI does not tell where the first node is"));
-  CHECK(spec({"--rdzv-backend=c10d", "--rdzv-endpoint=h0:29400"}).rules.nodes_max == 2);
+  CHECK(spec({"--rdzv-backend=c10d", "--rdzv-endpoint=h0:29400"}).meeting.nodes_max == 2);
 }
 
 TEST_CASE_METHOD(ClusterFixture, "MPICH tells nodes and ranks; the endpoint has to be given") {
   in({{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}});
   const LaunchSpec s = spec({"--master-addr", "h0"});
-  CHECK(s.rules.nodes_max == 2);
-  CHECK(s.node_rank == 1);
+  CHECK(s.meeting.nodes_max == 2);
+  CHECK(s.meeting.node_rank == 1);
   CHECK_THAT(error(), contains("--rdzv-endpoint"));
-}
-
-TEST_CASE("a job that was told to end has an exit code of its own") {
-  CHECK(exit_code(AgentEnd{.job = {EndJob::Outcome::kPreempted, 0, "", {}}}) == 85);
 }
 
 }  // namespace

@@ -51,24 +51,32 @@ class RoundFixture {
     });
     return last;
   }
-  StartRound start(const NodeId& node) {
-    const auto found = order<StartRound>(node);
+  /// The same, where the test cannot go on without one.
+  template <typename Order>
+  Order ordered(const NodeId& node) {
+    const std::optional<Order> found = order<Order>(node);
+    INFO("an order for node " << node);
     REQUIRE(found.has_value());
     return *found;
   }
+  StartRound start(const NodeId& node) { return ordered<StartRound>(node); }
   bool dropped(const NodeId& node) const { return std::ranges::count(dropped_, node) > 0; }
 
   std::optional<RoundMachine> machine_;
   RoundRules rules_;
   TimePoint now_{};
   int stores_opened_ = 0;
+  int store_world_size_ = 0;  // of the last one
 
  private:
   void step(const RoundEvent& event) {
     for (const RoundAction& action : machine_->step(event, now_)) {
       if (const auto* send = std::get_if<SendTo>(&action)) sent_.push_back(*send);
       if (const auto* drop = std::get_if<DropNode>(&action)) dropped_.push_back(drop->node);
-      if (std::holds_alternative<OpenStore>(action)) ++stores_opened_;
+      if (const auto* open = std::get_if<OpenStore>(&action)) {
+        ++stores_opened_;
+        store_world_size_ = open->world_size;
+      }
     }
   }
   std::vector<SendTo> sent_;
@@ -95,9 +103,8 @@ TEST_CASE_METHOD(RoundFixture, "all workers finished ends the job, and only then
   says("a", WorkersFinished{1});
   CHECK_FALSE(order<EndJob>("a").has_value());
   says("b", WorkersFinished{1});
-  const auto end = order<EndJob>("a");
-  REQUIRE(end.has_value());
-  CHECK(end->outcome == EndJob::Outcome::kFinished);
+  const auto end = ordered<EndJob>("a");
+  CHECK(end.outcome == EndJob::Outcome::kFinished);
   CHECK(order<EndJob>("b").has_value());
   CHECK(machine_->ended());
 }
@@ -109,8 +116,8 @@ TEST_CASE_METHOD(RoundFixture, "a failed worker stops all nodes, and then all st
   CHECK(start("a").round == 1);
   CHECK(start("b").round == 1);
   fails("b", 1, 1);
-  CHECK(order<StopRound>("a")->reason == "rank 1 exited with code 1");
-  CHECK(order<StopRound>("b")->round == 1);
+  CHECK(ordered<StopRound>("a").reason == "rank 1 exited with code 1");
+  CHECK(ordered<StopRound>("b").round == 1);
   says("a", WorkersStopped{1});
   CHECK_FALSE(order<StartRound>("a").has_value());  // b's workers may still be alive
   says("b", WorkersStopped{1});
@@ -130,11 +137,11 @@ TEST_CASE_METHOD(RoundFixture, "when the budget is spent the first failure is th
   CHECK_FALSE(order<EndJob>("a").has_value());
   says("a", WorkersStopped{1});
   says("b", WorkersStopped{1});
-  const auto end = order<EndJob>("a");
-  REQUIRE(end.has_value());
-  CHECK(end->outcome == EndJob::Outcome::kFailed);
-  CHECK(end->failure->rank == 1);
-  CHECK(order<EndJob>("b")->failure->rank == 1);
+  const auto end = ordered<EndJob>("a");
+  CHECK(end.outcome == EndJob::Outcome::kFailed);
+  REQUIRE(end.failure.has_value());
+  CHECK(end.failure->rank == 1);
+  CHECK(ordered<EndJob>("b") == end);
 }
 
 TEST_CASE_METHOD(RoundFixture, "a report about an earlier round changes nothing") {
@@ -248,7 +255,7 @@ TEST_CASE_METHOD(RoundFixture,
   joins("a");
   CHECK(start("a").group_world_size == 1);
   joins("b");
-  CHECK(order<StopRound>("a")->reason == "node b joined");
+  CHECK(ordered<StopRound>("a").reason == "node b joined");
   says("a", WorkersStopped{1});
   CHECK(start("a").attempt == 0);
   CHECK(start("b").group_world_size == 2);
@@ -263,11 +270,9 @@ TEST_CASE_METHOD(RoundFixture, "below MIN the job waits, then ends saying how ma
   passes(59s);
   CHECK_FALSE(machine_->ended());
   passes(1s);
-  const auto end = order<EndJob>("a");
-  REQUIRE(end.has_value());
-  CHECK(end->outcome == EndJob::Outcome::kTimedOut);
-  CHECK(end->message ==
-        "waited 60 s for nodes: 1 there, 2 needed (node b lost: connection closed)");
+  const auto end = ordered<EndJob>("a");
+  CHECK(end.outcome == EndJob::Outcome::kTimedOut);
+  CHECK(end.message == "waited 60 s for nodes: 1 there, 2 needed (node b lost: connection closed)");
 }
 
 TEST_CASE_METHOD(RoundFixture, "a node that is silent for the heartbeat timeout is lost") {
@@ -325,9 +330,9 @@ TEST_CASE_METHOD(RoundFixture, "a node that cannot take part is told why") {
   says("old", Join{.protocol = 99, .run_id = "mine", .node = "old", .host = "h1"});
   says("odd", Join{.run_id = "other", .node = "odd", .host = "h2"});
   CHECK(dropped("old"));
-  CHECK_THAT(order<Refused>("old")->reason, contains("version 99"));
+  CHECK_THAT(ordered<Refused>("old").reason, contains("version 99"));
   CHECK(dropped("odd"));
-  CHECK_THAT(order<Refused>("odd")->reason, contains("'--rdzv-id=other' on h2"));
+  CHECK_THAT(ordered<Refused>("odd").reason, contains("'--rdzv-id=other' on h2"));
 }
 
 TEST_CASE_METHOD(RoundFixture, "a node that comes after the end is refused") {
@@ -335,7 +340,7 @@ TEST_CASE_METHOD(RoundFixture, "a node that comes after the end is refused") {
   joins("a");
   says("a", WorkersFinished{1});
   joins("late");
-  CHECK(order<Refused>("late")->reason == "the job has already ended");
+  CHECK(ordered<Refused>("late").reason == "the job has already ended");
 }
 
 TEST_CASE_METHOD(RoundFixture, "a node that leaves after its workers finished disturbs nobody") {
@@ -346,7 +351,7 @@ TEST_CASE_METHOD(RoundFixture, "a node that leaves after its workers finished di
   says("a", Leave{"stopped by SIGTERM"});
   CHECK_FALSE(order<StopRound>("b").has_value());
   says("b", WorkersFinished{1});
-  CHECK(order<EndJob>("b")->outcome == EndJob::Outcome::kFinished);
+  CHECK(ordered<EndJob>("b").outcome == EndJob::Outcome::kFinished);
 }
 
 TEST_CASE_METHOD(RoundFixture, "newcomers get their ranks in the order of their hosts' names") {
@@ -360,16 +365,15 @@ TEST_CASE_METHOD(RoundFixture, "newcomers get their ranks in the order of their 
 TEST_CASE_METHOD(RoundFixture, "an option that differs is named with both values") {
   job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 3});
   says("b", Join{.node = "b", .host = "h2", .terms = {2, 2, 1}});
-  const auto refused = order<Refused>("b");
-  REQUIRE(refused.has_value());
-  CHECK(refused->reason ==
+  const auto refused = ordered<Refused>("b");
+  CHECK(refused.reason ==
         "options differ between the nodes: '--max-restarts=3' at the coordinator, "
         "'--max-restarts=1' on h2");
   says("c", Join{.node = "c",
                  .host = "h3",
                  .terms = {
                      .nodes_min = 2, .nodes_max = 2, .restarts_max = 3, .store = StoreAt::kLocal}});
-  CHECK(order<Refused>("c")->reason ==
+  CHECK(ordered<Refused>("c").reason ==
         "options differ between the nodes: '--store=leader' at the coordinator, "
         "'--store=local' on h3");
 }
@@ -405,6 +409,197 @@ TEST_CASE_METHOD(RoundFixture, "a node rank belongs to one node, until that is l
   CHECK_FALSE(order<Refused>("c").has_value());
 }
 
+TEST_CASE_METHOD(RoundFixture, "when the last call falls below MIN the job waits as before it") {
+  job({.nodes_min = 2, .nodes_max = 3, .join_timeout = 60s, .heartbeat_timeout = 1000s});
+  joins("a");
+  joins("b");
+  passes(10s);
+  is_lost("b");
+  SECTION("and ends with the join timeout, which runs since it began to gather") {
+    passes(49'999ms);
+    CHECK_FALSE(machine_->ended());
+    passes(1ms);
+    CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kTimedOut);
+  }
+  SECTION("and says for how long") {
+    says("a", Beat{});
+    CHECK(order<Waiting>("a") == Waiting{1, 2, 3, 50'000});
+  }
+  SECTION("and makes a new last call for the next that comes") {
+    passes(5s);
+    joins("c");
+    passes(29'999ms);
+    CHECK_FALSE(order<StartRound>("c").has_value());
+    passes(1ms);
+    CHECK(start("c").group_world_size == 2);
+  }
+}
+
+TEST_CASE_METHOD(RoundFixture, "the join timeout runs since gathering, not since the job began") {
+  job({.nodes_min = 2, .nodes_max = 2, .join_timeout = 60s, .heartbeat_timeout = 1000s});
+  joins("a");
+  joins("b");
+  passes(100s);
+  is_lost("b");
+  passes(100s);  // a's workers write a checkpoint
+  says("a", WorkersStopped{1});
+  passes(59'999ms);
+  CHECK_FALSE(machine_->ended());
+  passes(1ms);
+  CHECK(machine_->ended());
+}
+
+TEST_CASE_METHOD(RoundFixture, "a later round does not wait for a last call") {
+  job({.nodes_min = 1, .nodes_max = 3, .restarts_max = 1, .last_call_timeout = 1s});
+  joins("a");
+  passes(1s);
+  CHECK(start("a").round == 1);
+  fails("a", 1);
+  says("a", WorkersStopped{1});
+  CHECK(start("a").round == 2);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a spare is told so, and again when a round is sealed without it") {
+  job({.nodes_min = 1, .nodes_max = 1, .restarts_max = 1});
+  joins("a");
+  joins("spare");
+  CHECK(order<Spare>("spare") == Spare{1, 1});
+  fails("a", 1);
+  CHECK_FALSE(order<StopRound>("spare").has_value());
+  says("a", WorkersStopped{1});
+  CHECK(start("a").round == 2);
+  CHECK(order<Spare>("spare") == Spare{2, 1});
+}
+
+TEST_CASE_METHOD(RoundFixture, "a node that is lost while the others stop is not waited for") {
+  job({.nodes_min = 1, .nodes_max = 2, .restarts_max = 1, .last_call_timeout = 0s});
+  joins("a");
+  joins("b");
+  says("a", WorkersStopped{1});
+  CHECK(start("a").group_world_size == 2);
+  fails("a", 2);
+  says("a", WorkersStopped{2});
+  CHECK_FALSE(order<StartRound>("a").has_value());
+  is_lost("b");
+  CHECK(start("a").group_world_size == 1);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a node that comes while the others stop is in the next round") {
+  job({.nodes_min = 1, .nodes_max = 2, .restarts_max = 1, .last_call_timeout = 0s});
+  joins("a");
+  fails("a", 1);
+  joins("b");
+  CHECK_FALSE(order<Spare>("b").has_value());
+  says("a", WorkersStopped{1});
+  CHECK(start("a").group_world_size == 2);
+  CHECK(start("b").attempt == 1);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a node that comes when some have finished makes a new round") {
+  job({.nodes_min = 2, .nodes_max = 3, .last_call_timeout = 0s});
+  joins("a");
+  joins("b");
+  says("a", WorkersFinished{1});
+  joins("c");
+  CHECK(ordered<StopRound>("a").reason == "node c joined");
+  CHECK(ordered<StopRound>("b").reason == "node c joined");
+  for (const char* node : {"a", "b"}) says(node, WorkersStopped{1});
+  CHECK(start("a").group_world_size == 3);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a node whose workers have finished keeps its place in the round") {
+  job({.nodes_min = 2, .nodes_max = 2});
+  joins("a");
+  joins("b");
+  says("a", WorkersFinished{1});
+  joins("late");
+  CHECK_FALSE(order<StopRound>("b").has_value());
+  CHECK(order<Spare>("late") == Spare{1, 2});
+}
+
+TEST_CASE_METHOD(RoundFixture, "when all nodes are lost the job waits, and says so when it ends") {
+  job({.join_timeout = 60s});
+  joins("a");
+  is_lost("a");
+  CHECK_FALSE(machine_->has_nodes());
+  passes(59'999ms);
+  CHECK_FALSE(machine_->ended());
+  passes(1ms);
+  CHECK(machine_->ended());
+  CHECK_FALSE(machine_->next_tick().has_value());
+}
+
+TEST_CASE_METHOD(RoundFixture, "ranks within a role follow the group ranks of its nodes") {
+  job({.nodes_min = 3, .nodes_max = 3});
+  const auto joins_as = [&](const NodeId& node, const std::string& role, int workers) {
+    says(node, Join{.node = node,
+                    .host = node,
+                    .workers = workers,
+                    .role = role,
+                    .terms = terms_of(rules_)});
+  };
+  joins_as("a", "trainer", 2);
+  joins_as("b", "reader", 3);
+  joins_as("c", "trainer", 4);
+  const StartRound a = start("a");
+  const StartRound b = start("b");
+  const StartRound c = start("c");
+  CHECK(std::pair{a.first_role_rank, a.role_world_size} == std::pair{0, 6});
+  CHECK(std::pair{b.first_role_rank, b.role_world_size} == std::pair{0, 3});
+  CHECK(std::pair{c.first_role_rank, c.role_world_size} == std::pair{2, 6});
+  CHECK(c.first_rank == 5);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a rank that is out of reach is not given, another is") {
+  job({.nodes_min = 2, .nodes_max = 2});
+  joins("a", 1, 2);
+  joins("b", 1, 1);
+  CHECK(start("a").group_rank == 0);
+  CHECK(start("b").group_rank == 1);
+}
+
+TEST_CASE_METHOD(RoundFixture, "of too many nodes those of the last round stay, then the oldest") {
+  job({.nodes_min = 2, .nodes_max = 2});
+  joins("a");
+  joins("b");
+  joins("first spare");
+  joins("second spare");
+  is_lost("a");
+  says("b", WorkersStopped{1});
+  CHECK(start("b").round == 2);
+  CHECK(start("first spare").group_rank == 0);
+  CHECK_FALSE(order<StartRound>("second spare").has_value());
+}
+
+TEST_CASE_METHOD(RoundFixture, "the store of a round is opened for all its workers, once") {
+  job({.nodes_min = 2, .nodes_max = 2});
+  joins("a", 2);
+  CHECK(stores_opened_ == 0);
+  joins("b", 3);
+  CHECK(stores_opened_ == 1);
+  CHECK(store_world_size_ == 5);
+}
+
+TEST_CASE_METHOD(RoundFixture, "a port that is chosen after the rules is told to the workers") {
+  job({.master_port = 1});
+  machine_->serve_store_at(4000);
+  joins("a");
+  CHECK(start("a").master_port == 4000);
+}
+
+TEST_CASE_METHOD(RoundFixture,
+                 "a coordinator that slept less than half a timeout forgives nobody") {
+  job({.nodes_min = 2, .nodes_max = 2, .heartbeat_timeout = 10s});
+  joins("a");
+  joins("b");
+  for (int naps = 0; naps < 2; ++naps) {
+    now_ += 5s;
+    says("a", Beat{});
+  }
+  CHECK(dropped("b"));
+  CHECK_FALSE(dropped("a"));
+}
+
 TEST_CASE("host names are ordered as people read them") {
   CHECK(naturally_before("n2", "n10"));
   CHECK_FALSE(naturally_before("n10", "n2"));
@@ -422,16 +617,15 @@ TEST_CASE_METHOD(RoundFixture,
   joins("b");
   says("b", Preempt{"SIGUSR1", 60'000});
   says("a", Preempt{"SIGUSR1", 60'000});
-  for (const char* node : {"a", "b"}) CHECK(order<StopRound>(node)->checkpoint_ms == 60'000);
+  for (const char* node : {"a", "b"}) CHECK(ordered<StopRound>(node).checkpoint_ms == 60'000);
   fails("a", 1);  // a worker may go as it likes
   says("a", WorkersStopped{1});
   CHECK_FALSE(order<EndJob>("a").has_value());
   says("b", WorkersStopped{1});
   for (const char* node : {"a", "b"}) {
-    const auto end = order<EndJob>(node);
-    REQUIRE(end.has_value());
-    CHECK(end->outcome == EndJob::Outcome::kPreempted);
-    CHECK(end->message == "SIGUSR1");
+    const auto end = ordered<EndJob>(node);
+    CHECK(end.outcome == EndJob::Outcome::kPreempted);
+    CHECK(end.message == "SIGUSR1");
   }
 }
 
@@ -443,11 +637,11 @@ TEST_CASE_METHOD(RoundFixture, "an announced end ends a job that is restarting, 
   says("a", Preempt{"SIGUSR1", 60'000});
   says("a", WorkersStopped{1});
   says("b", WorkersStopped{1});
-  CHECK(order<EndJob>("b")->outcome == EndJob::Outcome::kPreempted);
+  CHECK(ordered<EndJob>("b").outcome == EndJob::Outcome::kPreempted);
   job({.nodes_min = 2, .nodes_max = 2});
   joins("a");
   says("a", Preempt{"SIGUSR1", 60'000});
-  CHECK(order<EndJob>("a")->outcome == EndJob::Outcome::kPreempted);
+  CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kPreempted);
 }
 
 TEST_CASE_METHOD(RoundFixture, "a job that has failed stays failed when its end is announced") {
@@ -456,7 +650,7 @@ TEST_CASE_METHOD(RoundFixture, "a job that has failed stays failed when its end 
   fails("a", 1);
   says("a", Preempt{"SIGUSR1", 60'000});
   says("a", WorkersStopped{1});
-  CHECK(order<EndJob>("a")->outcome == EndJob::Outcome::kFailed);
+  CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kFailed);
 }
 
 TEST_CASE_METHOD(RoundFixture,
@@ -466,7 +660,7 @@ TEST_CASE_METHOD(RoundFixture,
   says("a", WorkerFailed{1, WorkerFailure{.status = {.signal = SIGUSR1}}});
   says("a", Preempt{"SIGUSR1", 60'000});
   says("a", WorkersStopped{1});
-  CHECK(order<EndJob>("a")->outcome == EndJob::Outcome::kPreempted);
+  CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kPreempted);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "rendezvous/rounds/client.hpp"
 #include "rendezvous/tunnel/tunnel_entrance.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/run_until.hpp"
 
 namespace ddprun {
 namespace {
@@ -48,6 +49,7 @@ struct ServerFixture {
       if (failure) std::rethrow_exception(failure);
     });
     io_.run_for(30s);
+    INFO("a peer was waiting for " << waiting_for_);
     REQUIRE(done);
   }
 
@@ -73,7 +75,8 @@ struct ServerFixture {
 
   /// The next message of that kind; others are passed over. nullopt: the connection was closed.
   template <typename Message>
-  static asio::awaitable<std::optional<Message>> hear(Channel& channel) {
+  asio::awaitable<std::optional<Message>> hear(Channel& channel) {
+    waiting_for_ = encode(CoordinatorMessage{Message{}});
     for (;;) {
       const auto line = co_await channel.receive();
       if (!line) co_return std::nullopt;
@@ -83,6 +86,15 @@ struct ServerFixture {
     }
   }
 
+  /// The same, where the test cannot go on without one.
+  template <typename Message>
+  asio::awaitable<Message> must_hear(Channel& channel) {
+    const std::optional<Message> heard = co_await hear<Message>(channel);
+    INFO("the connection was closed before " << waiting_for_);
+    REQUIRE(heard.has_value());
+    co_return *heard;
+  }
+
   /// What a peer gets that sends these bytes: everything until the server closes the connection.
   asio::awaitable<std::string> answer_to(std::string bytes) {
     tcp::socket socket{io_};
@@ -90,6 +102,7 @@ struct ServerFixture {
                                   asio::use_awaitable);
     co_await asio::async_write(socket, asio::buffer(bytes), asio::use_awaitable);
     std::string answer;
+    waiting_for_ = "the end of its connection";
     co_await asio::async_read(socket, asio::dynamic_buffer(answer),
                               asio::as_tuple(asio::use_awaitable));
     co_return answer;
@@ -98,6 +111,7 @@ struct ServerFixture {
   asio::io_context io_;
   RoundRules rules_;
   int joined_ = 0;
+  std::string waiting_for_ = "nothing";
   std::unique_ptr<Server> server_;
 };
 
@@ -108,17 +122,17 @@ TEST_CASE_METHOD(ServerFixture, "an agent that joins over the wire gets its roun
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto agent = co_await f.agent();
     say(*agent, f.join("a", 2));
-    const auto joined = co_await hear<Joined>(*agent);
-    CHECK(joined->heartbeat_timeout_ms == 5000);
-    const auto round = co_await hear<StartRound>(*agent);
-    CHECK(round->world_size == 2);
-    CHECK(round->master_port == f.server_->port());
+    const auto joined = co_await f.must_hear<Joined>(*agent);
+    CHECK(joined.heartbeat_timeout_ms == 5000);
+    const auto round = co_await f.must_hear<StartRound>(*agent);
+    CHECK(round.world_size == 2);
+    CHECK(round.master_port == f.server_->port());
     say(*agent, Beat{});
-    const auto beat = co_await hear<Beat>(*agent);
+    const auto beat = co_await f.hear<Beat>(*agent);
     CHECK(beat.has_value());
-    say(*agent, WorkersFinished{round->round});
-    const auto end = co_await hear<EndJob>(*agent);
-    CHECK(end->outcome == EndJob::Outcome::kFinished);
+    say(*agent, WorkersFinished{round.round});
+    const auto end = co_await f.must_hear<EndJob>(*agent);
+    CHECK(end.outcome == EndJob::Outcome::kFinished);
   }(*this));
 }
 
@@ -127,21 +141,21 @@ TEST_CASE_METHOD(ServerFixture, "a closed connection is a lost node, and the oth
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto a = co_await f.agent();
     say(*a, f.join("a"));
-    co_await hear<StartRound>(*a);
+    co_await f.hear<StartRound>(*a);
     const auto b = co_await f.agent();
     say(*b, f.join("b"));
-    const auto joined = co_await hear<StopRound>(*a);
-    CHECK(joined->reason == "node b joined");
-    say(*a, WorkersStopped{joined->round});
-    const auto both = co_await hear<StartRound>(*a);
-    CHECK(both->group_world_size == 2);
-    co_await hear<StartRound>(*b);
+    const auto joined = co_await f.must_hear<StopRound>(*a);
+    CHECK(joined.reason == "node b joined");
+    say(*a, WorkersStopped{joined.round});
+    const auto both = co_await f.must_hear<StartRound>(*a);
+    CHECK(both.group_world_size == 2);
+    co_await f.hear<StartRound>(*b);
     b->close();
-    const auto lost = co_await hear<StopRound>(*a);
-    CHECK_THAT(lost->reason, contains("node b lost"));
-    say(*a, WorkersStopped{lost->round});
-    const auto alone = co_await hear<StartRound>(*a);
-    CHECK(alone->group_world_size == 1);
+    const auto lost = co_await f.must_hear<StopRound>(*a);
+    CHECK_THAT(lost.reason, contains("node b lost"));
+    say(*a, WorkersStopped{lost.round});
+    const auto alone = co_await f.must_hear<StartRound>(*a);
+    CHECK(alone.group_world_size == 1);
   }(*this));
 }
 
@@ -156,7 +170,7 @@ TEST_CASE_METHOD(ServerFixture, "strangers on the port are cut off and cost nobo
     }
     const auto agent = co_await f.agent();
     say(*agent, f.join("a"));
-    const auto round = co_await hear<StartRound>(*agent);
+    const auto round = co_await f.hear<StartRound>(*agent);
     CHECK(round.has_value());
   }(*this));
 }
@@ -166,13 +180,13 @@ TEST_CASE_METHOD(ServerFixture, "a second agent with the same id does not distur
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto first = co_await f.agent();
     say(*first, f.join("a"));
-    co_await hear<StartRound>(*first);
+    co_await f.hear<StartRound>(*first);
     const auto second = co_await f.agent();
     say(*second, f.join("a"));
-    const auto joined = co_await hear<Joined>(*second);
+    const auto joined = co_await f.hear<Joined>(*second);
     CHECK_FALSE(joined.has_value());
     say(*first, Beat{});
-    const auto beat = co_await hear<Beat>(*first);
+    const auto beat = co_await f.hear<Beat>(*first);
     CHECK(beat.has_value());
   }(*this));
 }
@@ -182,15 +196,15 @@ TEST_CASE_METHOD(ServerFixture, "an agent that left is forgotten when its connec
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto first = co_await f.agent();
     say(*first, f.join("a"));
-    co_await hear<StartRound>(*first);
+    co_await f.hear<StartRound>(*first);
     const Leave leave{"stopped by SIGTERM"};
     say(*first, leave);
-    const auto closed = co_await hear<EndJob>(*first);
+    const auto closed = co_await f.hear<EndJob>(*first);
     CHECK_FALSE(closed.has_value());
     const auto second = co_await f.agent();
     say(*second, f.join("b"));
-    const auto round = co_await hear<StartRound>(*second);
-    CHECK(round->round == 2);
+    const auto round = co_await f.must_hear<StartRound>(*second);
+    CHECK(round.round == 2);
   }(*this));  // and the server closes all connections that it knows
 }
 
@@ -199,23 +213,23 @@ TEST_CASE_METHOD(ServerFixture, "a server for many keeps jobs apart by their run
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto a = co_await f.agent();
     say(*a, f.join_job("a"));
-    const auto round_of_a = co_await hear<StartRound>(*a);
+    const auto round_of_a = co_await f.must_hear<StartRound>(*a);
     const auto b = co_await f.agent();
     say(*b, f.join_job("b"));
-    const auto round_of_b = co_await hear<StartRound>(*b);
-    CHECK(round_of_b->group_world_size == 1);
-    CHECK(round_of_a->master_port != round_of_b->master_port);
-    CHECK(round_of_a->master_addr.empty());
-    say(*a, WorkersFinished{round_of_a->round});
-    const auto end = co_await hear<EndJob>(*a);
-    CHECK(end->outcome == EndJob::Outcome::kFinished);
+    const auto round_of_b = co_await f.must_hear<StartRound>(*b);
+    CHECK(round_of_b.group_world_size == 1);
+    CHECK(round_of_a.master_port != round_of_b.master_port);
+    CHECK(round_of_a.master_addr.empty());
+    say(*a, WorkersFinished{round_of_a.round});
+    const auto end = co_await f.must_hear<EndJob>(*a);
+    CHECK(end.outcome == EndJob::Outcome::kFinished);
     // The name is free again although the old job's agent has not gone yet.
     const auto next = co_await f.agent();
     say(*next, f.join_job("a"));
-    const auto round = co_await hear<StartRound>(*next);
-    CHECK(round->round == 1);
+    const auto round = co_await f.must_hear<StartRound>(*next);
+    CHECK(round.round == 1);
     say(*b, Beat{});
-    const auto beat = co_await hear<Beat>(*b);
+    const auto beat = co_await f.hear<Beat>(*b);
     CHECK(beat.has_value());
   }(*this));
 }
@@ -226,12 +240,13 @@ TEST_CASE_METHOD(ServerFixture, "with --store local clients come through an agen
     const std::string hello{"\x00\xce\xf7\x85\x3c\x0d\x01\x02\x03\x04", 10};
     const auto agent = co_await f.agent();
     say(*agent, f.join("a"));
-    const auto round = co_await hear<StartRound>(*agent);
+    const auto round = co_await f.must_hear<StartRound>(*agent);
     const auto entrance = std::make_shared<TunnelEntrance>(f.io_.get_executor(), agent);
-    const std::uint16_t port = *entrance->open(round->round);
-    co_spawn(f.io_, hear<EndJob>(*agent), asio::detached);
+    const auto port = entrance->open(round.round);
+    REQUIRE(port.has_value());
+    co_spawn(f.io_, f.hear<EndJob>(*agent), asio::detached);
     tcp::socket worker{f.io_};
-    const tcp::endpoint store{asio::ip::address_v4::loopback(), port};
+    const tcp::endpoint store{asio::ip::address_v4::loopback(), *port};
     co_await worker.async_connect(store, asio::use_awaitable);
     co_await asio::async_write(worker, asio::buffer(hello), asio::use_awaitable);
     std::string answer(4, ' ');
@@ -248,19 +263,19 @@ TEST_CASE_METHOD(ServerFixture, "a job whose nodes have all gone gives way to on
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto first = co_await f.agent();
     say(*first, f.join_job("a"));
-    co_await hear<StartRound>(*first);
+    co_await f.hear<StartRound>(*first);
     const auto other = co_await f.agent();
     Join odd = f.join_job("a");
     odd.terms.restarts_max = 5;
     say(*other, odd);
-    const auto refused = co_await hear<Refused>(*other);
-    CHECK_THAT(refused->reason, contains("'--max-restarts=5'"));
+    const auto refused = co_await f.must_hear<Refused>(*other);
+    CHECK_THAT(refused.reason, contains("'--max-restarts=5'"));
     say(*first, Leave{"enough"});
-    co_await hear<EndJob>(*first);
+    co_await f.hear<EndJob>(*first);
     const auto again = co_await f.agent();
     say(*again, odd);
-    const auto round = co_await hear<StartRound>(*again);
-    CHECK(round->round == 1);
+    const auto round = co_await f.must_hear<StartRound>(*again);
+    CHECK(round.round == 1);
   }(*this));
 }
 
@@ -269,9 +284,9 @@ TEST_CASE_METHOD(ServerFixture, "a coordinator says whose it is to whoever asks"
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto stranger = co_await f.agent();
     say(*stranger, WhoIsThere{});
-    const auto answer = co_await hear<Introduction>(*stranger);
-    CHECK(answer->jobs == "job 'mine'");
-    CHECK(answer->pid == getpid());
+    const auto answer = co_await f.must_hear<Introduction>(*stranger);
+    CHECK(answer.jobs == "job 'mine'");
+    CHECK(answer.pid == getpid());
   }(*this));
 }
 
@@ -292,8 +307,7 @@ TEST_CASE("a coordinator that is not there is given up after the patience, with 
              if (failure) std::rethrow_exception(failure);
              channel = std::move(result);
            });
-  io.run_for(30s);
-  REQUIRE(channel.has_value());
+  run_until(io, "the coordinator is given up", [&] { return channel.has_value(); });
   REQUIRE(channel->has_error());
   CHECK_THAT(channel->error().message, contains("127.0.0.1 port 1: Connection refused"));
 }

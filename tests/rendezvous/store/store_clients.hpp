@@ -5,10 +5,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
-#include <chrono>
 #include <string>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/run_until.hpp"
 
 namespace ddprun {
 
@@ -24,7 +24,7 @@ struct StoreClients {
                               CHECK_FALSE(error);
                               done = true;
                             });
-    run_until([&] { return done; });
+    run_until("a client has received " + std::to_string(size) + " bytes", [&] { return done; });
     return bytes;
   }
 
@@ -37,18 +37,13 @@ struct StoreClients {
                              error = result;
                              done = true;
                            });
-    run_until([&] { return done; });
+    run_until("a client's connection is closed or talks", [&] { return done; });
     return error == boost::asio::error::eof || error == boost::asio::error::connection_reset;
   }
 
   template <typename Condition>
-  void run_until(Condition&& condition) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-    context.restart();
-    while (!condition()) {
-      context.run_one_for(std::chrono::seconds{1});
-      REQUIRE(std::chrono::steady_clock::now() < give_up);
-    }
+  void run_until(const std::string& what, Condition&& condition) {
+    ddprun::run_until(context, what, condition);
   }
 
   boost::asio::io_context context{1};

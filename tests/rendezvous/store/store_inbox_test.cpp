@@ -12,7 +12,7 @@ TEST_CASE("a long request in small pieces moves to a bigger block a few times on
   int growths = 0;
   for (int i = 0; i < kPieces; ++i) {
     const std::size_t before = inbox.capacity();
-    CHECK_FALSE(inbox.room(kPiece).size() < kPiece);
+    CHECK_FALSE(inbox.buffer(kPiece).size() < kPiece);
     inbox.arrived(kPiece);
     growths += inbox.capacity() != before ? 1 : 0;
   }
@@ -22,7 +22,7 @@ TEST_CASE("a long request in small pieces moves to a bigger block a few times on
 
 TEST_CASE("a peer that announces much and sends little costs little") {
   StoreInbox inbox;
-  inbox.room(std::size_t{1} << 40);
+  inbox.buffer(std::size_t{1} << 40);
   CHECK(inbox.capacity() <= std::size_t{64} << 10);
 }
 

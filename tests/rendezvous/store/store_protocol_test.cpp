@@ -132,10 +132,19 @@ TEST_CASE("a request as a whole is limited") {
   StoreLimits limits;
   limits.request_bytes_max = 100;
   RequestScanner scanner{limits};
-  const std::string bytes = request(0x0b, {i64(2), text("/a"), text(std::string(50, 'x'))});
-  CHECK(scanner.scan(bytes) == Progress::kMore);
-  CHECK(scanner.scan(bytes + text("/b") + raw(std::uint64_t{50})) == Progress::kInvalid);
-  CHECK(scanner.error().message == "a request of more than the 100 bytes allowed");
+  const std::string begin = request(0x0b, {i64(2), text("/a"), text(std::string(50, 'x'))});
+  REQUIRE(scanner.scan(begin) == Progress::kMore);
+  const std::string value(100 - begin.size() - text("/b").size() - 8, 'x');
+  SECTION("a request of just that many bytes is complete") {
+    const std::string longest = begin + text("/b") + text(value);
+    REQUIRE(longest.size() == 100);
+    CHECK(scanner.scan(longest) == Progress::kComplete);
+  }
+  SECTION("one more byte is refused as soon as it is announced") {
+    const std::string longer = begin + text("/b") + raw(std::uint64_t{value.size() + 1});
+    CHECK(scanner.scan(longer) == Progress::kInvalid);
+    CHECK(scanner.error().message == "a request of more than the 100 bytes allowed");
+  }
 }
 
 TEST_CASE("codes beyond the last are unknown") {

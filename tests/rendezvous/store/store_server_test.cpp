@@ -66,9 +66,12 @@ TEST_CASE_METHOD(Fixture, "what the caller has read already is served too") {
 TEST_CASE_METHOD(Fixture, "a closed connection is forgotten, with its wait") {
   auto waiter = validated();
   auto writer = validated();
-  send(waiter, wait_for({"/a"}));
+  const std::size_t without_wait = server.bytes_used();
+  CHECK(ask(waiter, wait_for({"/a"}) + ping(2), 4) == raw(2));
+  CHECK(server.bytes_used() > without_wait);
   waiter.close();
-  run_until([&] { return server.connections() == 1; });
+  run_until("its connection is gone", [&] { return server.connections() == 1; });
+  CHECK(server.bytes_used() == without_wait);
   CHECK(ask(writer, set("/a", "x") + get("/a"), 9) == text("x"));
 }
 

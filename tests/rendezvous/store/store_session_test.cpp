@@ -141,8 +141,12 @@ TEST_CASE_METHOD(StoreFixture, "who has left is not woken") {
   auto& waiter = client();
   auto& writer = client();
   answer(waiter, wait_for({"/a"}));
+  REQUIRE(state.store.waits(waiter.id()));
   waiter.leave();
-  answer(writer, set("/a", ""));
+  CHECK_FALSE(state.store.waits(waiter.id()));
+  CHECK(state.store.budget().bytes_used() == 0);
+  REQUIRE(writer.received(set("/a", "")).has_value());
+  CHECK_FALSE(state.store.has_ready());
   CHECK(read(waiter).empty());
 }
 
@@ -163,18 +167,20 @@ TEST_CASE_METHOD(StoreFixture, "an ADD to what is not a number must go") {
   CHECK(refusal(session, add("/n", 1)) == "ADD to key '/n', whose value 'many' is not a number");
 }
 
-TEST_CASE_METHOD(StoreFixture, "the longest key and value are served") {
+TEST_CASE_METHOD(StoreFixture, "the longest key and value are served, longer ones refused") {
   auto& session = client();
   const std::string key(8192, 'k');
   const std::string value(std::size_t{8} << 20, 'v');
   answer(session, set(key, value));
-  CHECK(answer(session, get(key)) == text(value));
+  CHECK((answer(session, get(key)) == text(value)));
+  CHECK_THAT(refusal(client(), get(key + "k")), contains("a key of 8193 bytes"));
+  CHECK_THAT(refusal(client(), set(key, value + "v")), contains("a value of 8388609 bytes"));
 }
 
 TEST_CASE_METHOD(StoreFixture, "a lying length does not make the inbox grow") {
   auto& session = client();
   answer(session, request(0x01, {text("/a"), raw(std::uint64_t{8} << 20), "some"}));
-  CHECK(session.room().size() <= 128 * 1024);
+  CHECK(session.buffer().size() <= 128 * 1024);
 }
 
 TEST_CASE_METHOD(StoreFixture, "a request in many small pieces takes linear time") {
@@ -211,11 +217,23 @@ TEST_CASE("a reply as a whole is limited") {
   StoreLimits limits;
   limits.reply_bytes_max = 100;
   StoreFixture fixture{limits};
+  const std::string too_long = "asked for a reply of more than the 100 bytes allowed";
   auto& session = fixture.client();
-  fixture.answer(session, set("/a", std::string(60, 'x')));
-  fixture.answer(session, multi_get({"/a"}));
-  CHECK(fixture.refusal(session, multi_get({"/a", "/a"})) ==
-        "asked for a reply of more than the 100 bytes allowed");
+  SECTION("of the values of MULTI_GET, each with its length in 8 bytes") {
+    fixture.answer(session, set("/a", std::string(42, 'x')) + set("/b", std::string(43, 'x')));
+    CHECK(fixture.answer(session, multi_get({"/a", "/a"})).size() == 100);
+    CHECK(fixture.refusal(session, multi_get({"/a", "/b"})) == too_long);
+  }
+  SECTION("of the names of LIST_KEYS, with their number") {
+    fixture.answer(session, set(std::string(84, 'a'), ""));
+    CHECK(fixture.answer(session, list_keys()).size() == 100);
+    fixture.answer(session, delete_key(std::string(84, 'a')) + set(std::string(85, 'a'), ""));
+    CHECK(fixture.refusal(session, list_keys()) == too_long);
+  }
+  SECTION("not counting what has not been read of earlier ones") {
+    fixture.answer(session, set("/a", std::string(92, 'x')));
+    CHECK(fixture.answer(session, multi_get({"/a"}) + multi_get({"/a"})).size() == 200);
+  }
 }
 
 TEST_CASE("what big requests and unread replies take counts as the store's memory") {

@@ -241,7 +241,7 @@ TEST_CASE("a full store refuses to grow and says so") {
   REQUIRE(refused.has_error());
   CHECK(refused.error().message.find("the store is full") == 0);
   CHECK(store.append({"a"}, std::string(500, 'x')).has_error());
-  CHECK(store.get({"a"})->size() == 500);
+  CHECK(store.get({"a"}) == std::string(500, 'x'));
   CHECK(store.queue_push({"q"}, std::string(500, 'x')).has_error());
   const std::vector<Store::Pair> pairs = {{{"c"}, "1"}, {{"d"}, std::string_view{"2"}}};
   CHECK(store.multi_set(pairs).has_value());
@@ -253,6 +253,21 @@ TEST_CASE("a full store refuses to grow and says so") {
   CHECK(store.wait(1, awaited).has_error());
   CHECK(store.set({"a"}, "").has_value());  // gives back
   CHECK(store.set({"b"}, std::string(500, 'x')).has_value());
+}
+
+TEST_CASE("a budget is spent to its last byte, and no further") {
+  StoreBudget budget{100};
+  REQUIRE(budget.charge(60).has_value());
+  CHECK(budget.charge(41).has_error());
+  CHECK(budget.bytes_used() == 60);
+  CHECK(budget.change(60, 101).has_error());
+  CHECK(budget.bytes_used() == 60);
+  REQUIRE(budget.change(60, 100).has_value());
+  CHECK(budget.bytes_used() == 100);
+  CHECK(budget.charge(0).has_value());
+  CHECK(budget.charge(1).has_error());
+  REQUIRE(budget.change(100, 99).has_value());
+  CHECK(budget.charge(1).has_value());
 }
 
 TEST_CASE("what is taken out of the store is given back to its budget") {

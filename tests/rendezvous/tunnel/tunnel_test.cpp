@@ -24,7 +24,7 @@ struct TunnelFixture;
 
 // One node: its agent's end, the coordinator's end, and the connection between them.
 struct Node {
-  explicit Node(TunnelFixture& fixture);
+  Node(TunnelFixture& fixture, TunnelLimits limits);
 
   std::shared_ptr<Channel> agent;
   std::shared_ptr<Channel> coordinator;
@@ -46,10 +46,11 @@ struct TunnelFixture : StoreClients {
     store.close();
     context.restart();
     context.run_for(10s);
+    if (!context.stopped()) FAIL_CHECK("something goes on although everything is closed");
   }
 
-  Node& node() {
-    nodes.push_back(std::make_unique<Node>(*this));
+  Node& node(TunnelLimits limits = {}) {
+    nodes.push_back(std::make_unique<Node>(*this, limits));
     return *nodes.back();
   }
 
@@ -82,7 +83,13 @@ struct TunnelFixture : StoreClients {
   void begin_round(int number) {
     round = number;
     store.begin_round();
-    for (const auto& node : nodes) node->port = *node->entrance->open(number);
+    for (const auto& node : nodes) open(*node);
+  }
+
+  void open(Node& node) const {
+    const auto opened = node.entrance->open(round);
+    REQUIRE(opened.has_value());
+    node.port = *opened;
   }
 
   int round = 1;
@@ -102,17 +109,17 @@ asio::awaitable<void> listen_to(std::shared_ptr<Channel> channel, std::vector<st
   }
 }
 
-Node::Node(TunnelFixture& fixture) {
+Node::Node(TunnelFixture& fixture, TunnelLimits limits) {
   tcp::acceptor acceptor{fixture.context, {asio::ip::address_v4::loopback(), 0}};
   tcp::socket socket{fixture.context};
   socket.connect(acceptor.local_endpoint());
   agent = std::make_shared<Channel>(std::move(socket));
   coordinator = std::make_shared<Channel>(acceptor.accept());
-  entrance = std::make_shared<TunnelEntrance>(fixture.context.get_executor(), agent);
+  entrance = std::make_shared<TunnelEntrance>(fixture.context.get_executor(), agent, limits);
   exit.emplace(coordinator, fixture.store, [&fixture](std::uint32_t round) {
     return static_cast<int>(round) == fixture.round;
   });
-  port = *entrance->open(fixture.round);
+  fixture.open(*this);
   co_spawn(fixture.context, listen_to(coordinator, lines, coordinator_error),
            report_failure("a test's coordinator"));
   co_spawn(fixture.context, listen_to(agent, lines, agent_error), report_failure("a test's agent"));
@@ -166,9 +173,9 @@ TEST_CASE_METHOD(TunnelFixture, "lines go before the bytes of workers") {
   Node& here = node();
   auto busy = worker(here);
   send(busy, set("/big", std::string(8 * kMegabyte, 'x')) + ping(3));
-  run_until([&] { return store.bytes_used() > kMegabyte; });
+  run_until("a megabyte has come", [&] { return store.bytes_used() > kMegabyte; });
   here.agent->send("{\"type\":\"beat\"}\n");
-  run_until([&] { return !here.lines.empty(); });
+  run_until("the line has come", [&] { return !here.lines.empty(); });
   CHECK(store.bytes_used() < 8 * kMegabyte);  // the value is still on its way
   CHECK(receive(busy, 4) == raw(3));
 }
@@ -178,9 +185,9 @@ TEST_CASE_METHOD(TunnelFixture, "a worker that has gone is forgotten, with its w
   auto other = worker(node());
   send(gone, wait_for({"/a"}));
   gone.close();
-  run_until([&] { return store.connections() == 1; });
+  run_until("its client is gone", [&] { return store.connections() == 1; });
   CHECK(ask(other, set("/a", "x") + get("/a"), 9) == text("x"));
-  run_until([&] { return nodes[0]->entrance->clients() == 0; });
+  run_until("its agent has forgotten it", [&] { return nodes[0]->entrance->clients() == 0; });
 }
 
 TEST_CASE_METHOD(TunnelFixture, "what a worker sends before it goes is not lost") {
@@ -189,7 +196,7 @@ TEST_CASE_METHOD(TunnelFixture, "what a worker sends before it goes is not lost"
   send(other, wait_for({"/end"}));
   const auto sent =
       send(last_words, set("/big", std::string(2 * kMegabyte, 'x')) + set("/end", ""));
-  run_until([&] { return *sent; });
+  run_until("its last words are taken", [&] { return *sent; });
   last_words.shutdown(tcp::socket::shutdown_send);
   CHECK(receive(other, 1) == kStop);
   CHECK(closed(last_words));
@@ -218,7 +225,7 @@ TEST_CASE_METHOD(TunnelFixture, "with the agent's connection all of its workers'
   lost.exit.reset();
   lost.coordinator->close();
   CHECK(store.connections() == 1);
-  run_until([&] { return !lost.agent_error.empty(); });
+  run_until("the agent has noticed", [&] { return !lost.agent_error.empty(); });
   lost.entrance->close();
   CHECK(closed(one));
   CHECK(closed(two));
@@ -272,7 +279,7 @@ TEST_CASE_METHOD(TunnelFixture, "an agent that breaks the tunnel's rules is cut 
     write_frame(bytes, TunnelOpen{1, 1});
     write_frame(bytes, frame);
     liar.agent->send(bytes);
-    run_until([&] { return !liar.coordinator_error.empty(); });
+    run_until("the agent is cut off", [&] { return !liar.coordinator_error.empty(); });
     return liar.coordinator_error;
   };
   SECTION("by connecting a client twice") {
@@ -298,8 +305,87 @@ TEST_CASE_METHOD(TunnelFixture, "a client that sends more than it was granted br
   const std::string requests(kFramePayloadBytesMax, '\x07');
   for (int i = 0; i < 5; ++i) write_frame(bytes, TunnelData{1, requests});
   liar.agent->send(bytes);
-  run_until([&] { return !liar.coordinator_error.empty(); });
+  run_until("the agent is cut off", [&] { return !liar.coordinator_error.empty(); });
   CHECK_THAT(liar.coordinator_error, contains("more bytes of a store client"));
+}
+
+TEST_CASE_METHOD(TunnelFixture, "a client whose requests had to wait gets credit for them again") {
+  auto writer = worker(node());
+  auto asker = worker(node());
+  const std::string key = "/" + std::string(8000, 'k');
+  CHECK(ask(writer, set(key, std::string(kMegabyte, 'x')) + ping(2), 4) == raw(2));
+  // The replies are so long that each request but the first waits until replies have been read, and
+  // the requests together are longer than a window.
+  constexpr int kRequests = 40;
+  static_assert(kRequests * 8000 > kTunnelWindowBytes);
+  std::string requests;
+  for (int i = 0; i < kRequests; ++i) requests += get(key);
+  send(asker, requests);
+  for (int i = 0; i < kRequests; ++i) REQUIRE(receive(asker, 8 + kMegabyte).size() > kMegabyte);
+  CHECK(ask(asker, ping(3), 4) == raw(3));
+}
+
+TEST_CASE_METHOD(TunnelFixture, "a node's workers have so many connections, and no more") {
+  Node& here = node({.clients_max = 2});
+  auto one = worker(here);
+  auto two = worker(here);
+  auto too_many = connect(here);
+  CHECK(closed(too_many));
+  CHECK(here.entrance->clients() == 2);
+  one.close();
+  run_until("one has gone", [&] { return here.entrance->clients() == 1; });
+  auto next = worker(here);
+  CHECK(ask(next, add("/n", 1), 8) == i64(1));
+  CHECK(ask(two, add("/n", 1), 8) == i64(2));
+}
+
+TEST_CASE_METHOD(TunnelFixture,
+                 "a node has so many store clients at the coordinator, and no more") {
+  Node& liar = node();
+  const auto say = [&](const TunnelFrame& frame) {
+    std::string bytes;
+    write_frame(bytes, frame);
+    liar.agent->send(bytes);
+  };
+  const std::string hello = validate();
+  for (TunnelClientId client = 1; client <= kTunnelClientsMax; ++client) {
+    say(TunnelOpen{client, 1});
+    say(TunnelData{client, hello});
+  }
+  run_until("all are let in", [&] { return store.connections() == kTunnelClientsMax; });
+  say(TunnelClose{1});
+  say(TunnelOpen{kTunnelClientsMax + 1, 1});
+  say(TunnelData{kTunnelClientsMax + 1, hello});
+  liar.agent->send("{\"type\":\"beat\"}\n");
+  run_until("all that is heard", [&] { return !liar.lines.empty(); });
+  CHECK(store.connections() == kTunnelClientsMax);
+  CHECK(liar.coordinator_error.empty());
+  say(TunnelOpen{kTunnelClientsMax + 2, 1});
+  run_until("the agent is cut off", [&] { return !liar.coordinator_error.empty(); });
+  CHECK(liar.coordinator_error == "more than 16384 store clients of one node");
+}
+
+TEST_CASE_METHOD(TunnelFixture, "what workers of a node leave unread is limited for all of them") {
+  auto writer = worker(node());
+  CHECK(ask(writer, set("/big", std::string(kMegabyte, 'x')) + ping(2), 4) == raw(2));
+  std::string flood;
+  for (int i = 0; i < 64; ++i) flood += get("/big");
+  SECTION("a window of one worker is not too much") {
+    Node& here = node({.unread_bytes_max = kTunnelWindowBytes});
+    auto lazy = worker(here);
+    send(lazy, flood);
+    for (int i = 1; i <= 200; ++i) CHECK(ask(writer, add("/n", 1), 8) == i64(i));
+    for (int i = 0; i < 64; ++i) REQUIRE(receive(lazy, 8 + kMegabyte).size() > kMegabyte);
+  }
+  SECTION("whoever has more coming is closed, and nobody else") {
+    Node& here = node({.unread_bytes_max = kTunnelWindowBytes / 4});
+    auto lazy = worker(here);
+    auto other = worker(here);
+    send(lazy, flood);
+    run_until("it is closed", [&] { return here.entrance->clients() == 1; });
+    CHECK(ask(other, add("/n", 1), 8) == i64(1));
+    CHECK(here.agent_error.empty());
+  }
 }
 
 }  // namespace ddprun

@@ -1,0 +1,21 @@
+#include "agent/launch_spec.hpp"
+
+namespace ddprun {
+
+RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
+  return {.run_id = run_id,
+          .nodes_min = spec.meeting.nodes_min,
+          .nodes_max = spec.meeting.nodes_max,
+          .restarts_max = spec.rules.restarts_max,
+          .last_call_timeout = spec.rules.last_call_timeout,
+          .join_timeout = spec.rules.join_timeout,
+          .heartbeat_timeout = spec.rules.heartbeat_timeout,
+          .master_addr = spec.meeting.coordinator.host,
+          .store = spec.rules.store};
+}
+
+JobTerms terms_of(const LaunchSpec& spec) {
+  return terms_of(round_rules(spec, spec.meeting.run_id));
+}
+
+}  // namespace ddprun

@@ -1,0 +1,14 @@
+// Looks up what a run has to know of this machine before it begins.
+#pragma once
+
+#include "agent/worker_plan.hpp"
+#include "base/environment.hpp"
+#include "base/result.hpp"
+
+namespace ddprun {
+
+/// Returns the facts for a run of `spec`, but for those that turn out when it begins. Errors:
+/// kInvalid, when --numa-binding asks for more than there is.
+Result<NodeFacts> node_facts(const LaunchSpec& spec, const EnvironmentLookup& environment);
+
+}  // namespace ddprun

@@ -1,0 +1,26 @@
+// Opens a run's coordinator in this process, or finds that it runs elsewhere.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <string>
+
+#include "agent/launch_spec.hpp"
+#include "rendezvous/rounds/server.hpp"
+
+namespace ddprun {
+
+/// The coordinator as this node sees it.
+struct RunCoordinator {
+  std::unique_ptr<Server> server;  // already serving; nullptr: the coordinator runs elsewhere
+  Endpoint endpoint;               // where this node's agent reaches it
+};
+
+/// Serves the coordinator of the job `run_id` if this node is the one to run it. With
+/// Hosting::kAtEndpoint that is the node whose address the endpoint is, which is found out here.
+/// Looks up names and runs `io` meanwhile. Errors: kUnavailable and kTimeout, naming the address
+/// and, where it can be found out, whose the port is.
+Result<RunCoordinator> open_coordinator(boost::asio::io_context& io, const LaunchSpec& spec,
+                                        const std::string& run_id);
+
+}  // namespace ddprun

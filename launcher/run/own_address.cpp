@@ -1,0 +1,39 @@
+#include "launcher/run/own_address.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "base/asio.hpp"
+#include "base/report_failure.hpp"
+#include "rendezvous/rounds/client.hpp"
+
+namespace ddprun {
+
+bool is_own_address(asio::io_context& io, const asio::ip::address& address) {
+  boost::system::error_code error;
+  asio::ip::tcp::acceptor probe{io};
+  probe.open(asio::ip::tcp::endpoint{address, 0}.protocol(), error);
+  if (!error) probe.bind({address, 0}, error);
+  return !error;
+}
+
+std::string whose_port(asio::io_context& io, const asio::ip::address& address, std::uint16_t port) {
+  std::optional<std::optional<Introduction>> answer;
+  const auto asked = [&](const std::exception_ptr& failure, std::optional<Introduction> who) {
+    report_failure("asking whose port it is")(failure);
+    answer = std::move(who);
+  };
+  co_spawn(io, who_is_at({address.to_string(), port}), asked);
+  while (!answer) io.run_one();
+  io.restart();
+  if (!*answer) return "";
+  return fmt::format(": it is the coordinator of {}, ddprun with process id {} on {}",
+                     (*answer)->jobs, (*answer)->pid, (*answer)->host);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,20 @@
+// Tells which addresses are this machine's, and who listens at a port of it.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <cstdint>
+#include <string>
+
+namespace ddprun {
+
+/// Whether a process of this machine can listen at `address`. It is tried with a port that the
+/// system chooses, so that no port has to be free.
+bool is_own_address(boost::asio::io_context& io, const boost::asio::ip::address& address);
+
+/// Asks who has a port that is taken, and returns ": it is the coordinator of job 'a', ...", or ""
+/// when it is no ddprun. Runs `io` meanwhile, for at most 2 s.
+std::string whose_port(boost::asio::io_context& io, const boost::asio::ip::address& address,
+                       std::uint16_t port);
+
+}  // namespace ddprun

@@ -1,0 +1,132 @@
+#include "launcher/settings/rdzv_conf.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/parse_number.hpp"
+#include "launcher/settings/values.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+enum class ConfKind { kSeconds, kPositiveSeconds, kCount, kSwitch, kText };
+
+struct ConfKey {
+  std::string_view name;
+  ConfKind kind;
+};
+
+constexpr std::array kConfKeys = {
+    ConfKey{"join_timeout", ConfKind::kPositiveSeconds},
+    ConfKey{"last_call_timeout", ConfKind::kSeconds},
+    ConfKey{"close_timeout", ConfKind::kPositiveSeconds},
+    ConfKey{"heartbeat_timeout", ConfKind::kPositiveSeconds},
+    ConfKey{"keep_alive_interval", ConfKind::kPositiveSeconds},
+    ConfKey{"keep_alive_max_attempt", ConfKind::kCount},
+    ConfKey{"is_host", ConfKind::kSwitch},
+    ConfKey{"store_type", ConfKind::kText},
+    ConfKey{"read_timeout", ConfKind::kPositiveSeconds},
+    ConfKey{"use_libuv", ConfKind::kSwitch},
+    ConfKey{"timeout", ConfKind::kPositiveSeconds},
+    ConfKey{"rank", ConfKind::kCount},
+    ConfKey{"protocol", ConfKind::kText},
+    ConfKey{"ssl_cert", ConfKind::kText},
+    ConfKey{"ssl_cert_key", ConfKind::kText},
+    ConfKey{"ca_cert", ConfKind::kText},
+    ConfKey{"cert", ConfKind::kText},
+    ConfKey{"key", ConfKind::kText},
+    ConfKey{"cacert", ConfKind::kText},
+    ConfKey{"etcd_prefix", ConfKind::kText},
+};
+
+/// Reads the words that torchrun takes for a switch.
+std::optional<bool> conf_switch(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const char* word : {"1", "true", "t", "yes", "y"})
+    if (text == word) return true;
+  for (const char* word : {"0", "false", "f", "no", "n"})
+    if (text == word) return false;
+  return std::nullopt;
+}
+
+/// Says what is expected of a value of `kind`, when `value` is not so.
+std::optional<std::string> mismatch(ConfKind kind, const std::string& value) {
+  switch (kind) {
+    case ConfKind::kSeconds:
+    case ConfKind::kPositiveSeconds: {
+      const auto time = seconds_of(value);
+      if (!time) return "expected seconds";
+      if (kind == ConfKind::kPositiveSeconds && time->count() == 0) return "expected more than 0 s";
+      return std::nullopt;
+    }
+    case ConfKind::kCount:
+      if (const auto count = parse_number<int>(value); count && *count >= 0) return std::nullopt;
+      return "expected a whole number from 0 up";
+    case ConfKind::kSwitch:
+      if (conf_switch(value)) return std::nullopt;
+      return "expected true or false";
+    case ConfKind::kText:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Result<std::map<std::string, std::string>> conf_entries(const Setting& setting) {
+  std::map<std::string, std::string> entries;
+  if (setting.text.empty()) return entries;
+  for (const std::string& entry : split(setting.text, ',')) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == entry.size())
+      return unexpected(setting, "expected KEY=VALUE[,KEY=VALUE...]");
+    const std::string name = entry.substr(0, equals);
+    const std::string value = entry.substr(equals + 1);
+    const auto* key = std::ranges::find(kConfKeys, name, &ConfKey::name);
+    if (key == kConfKeys.end()) {
+      std::string known;
+      for (const ConfKey& other : kConfKeys)
+        known.append(known.empty() ? "" : ", ").append(other.name);
+      return unexpected(setting,
+                        fmt::format("there is no key '{}', expected one of {}", name, known));
+    }
+    if (const auto wrong = mismatch(key->kind, value))
+      return unexpected(setting, fmt::format("value '{}' of '{}': {}", value, name, *wrong));
+    entries[name] = value;
+  }
+  return entries;
+}
+
+}  // namespace
+
+Result<RendezvousConf> parse_rdzv_conf(const Setting& setting) {
+  const auto entries = conf_entries(setting);
+  if (!entries) return entries.error();
+  const auto time = [&](const char* key) -> std::optional<milliseconds> {
+    const auto entry = entries->find(key);
+    return entry == entries->end() ? std::nullopt : seconds_of(entry->second);
+  };
+  RendezvousConf conf;
+  conf.join = time("join_timeout");
+  if (!conf.join) conf.join = time("timeout");
+  conf.last_call = time("last_call_timeout");
+  const auto interval = time("keep_alive_interval");
+  const auto attempts = entries->find("keep_alive_max_attempt");
+  if (interval || attempts != entries->end())
+    conf.heartbeat =
+        interval.value_or(milliseconds{5'000}) *
+        (attempts == entries->end() ? 3 : std::max(1, *parse_number<int>(attempts->second)));
+  if (const auto host = entries->find("is_host"); host != entries->end())
+    conf.is_host = conf_switch(host->second);
+  return conf;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,26 @@
+// Reads --rdzv-conf, "KEY=VALUE,KEY=VALUE...". The keys are those of all of torchrun's backends
+// (torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, c10d_rendezvous_backend.py,
+// static_tcp_rendezvous.py and etcd_rendezvous.py).
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "base/result.hpp"
+#include "launcher/settings/arguments.hpp"
+
+namespace ddprun {
+
+/// What --rdzv-conf says; nullopt where it says nothing.
+struct RendezvousConf {
+  std::optional<std::chrono::milliseconds> join;       // join_timeout; of static: timeout
+  std::optional<std::chrono::milliseconds> last_call;  // last_call_timeout
+  std::optional<std::chrono::milliseconds> heartbeat;  // keep_alive_interval x _max_attempt
+  std::optional<bool> is_host;  // says whether this node runs the coordinator
+};
+
+/// Checks the values of all keys and returns those that mean something here. Errors: kInvalid, with
+/// the key, its value and what is expected.
+Result<RendezvousConf> parse_rdzv_conf(const Setting& setting);
+
+}  // namespace ddprun

@@ -1,0 +1,36 @@
+#include "base/own_process.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+TEST_CASE("a process's environment is told as it is now") {
+  REQUIRE(::setenv("DDPRUN_BASE_TEST", "a=b c", 1) == 0);
+  CHECK(std::ranges::count(own_environment(), "DDPRUN_BASE_TEST=a=b c") == 1);
+  REQUIRE(::unsetenv("DDPRUN_BASE_TEST") == 0);
+  CHECK(std::ranges::count(own_environment(), "DDPRUN_BASE_TEST=a=b c") == 0);
+}
+
+TEST_CASE("a process's path is that of its executable") {
+  CHECK(std::filesystem::path{own_path()}.is_absolute());
+  CHECK(std::filesystem::equivalent(own_path(), "/proc/self/exe"));
+}
+
+TEST_CASE("the machine's name is the one that the kernel has, without padding") {
+  const std::string name = host_name();
+  CHECK_FALSE(name.empty());
+  CHECK(name.find('\0') == std::string::npos);
+  char expected[256] = {};
+  REQUIRE(::gethostname(expected, sizeof expected - 1) == 0);
+  CHECK(name == expected);
+}
+
+}  // namespace
+}  // namespace ddprun

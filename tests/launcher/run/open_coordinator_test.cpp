@@ -1,0 +1,66 @@
+#include "launcher/run/open_coordinator.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+// A node that opens its coordinator as a meeting says.
+class CoordinatorFixture {
+ protected:
+  Result<RunCoordinator> open(Hosting hosting, Endpoint endpoint) {
+    LaunchSpec spec;
+    spec.meeting.hosting = hosting;
+    spec.meeting.coordinator = std::move(endpoint);
+    return open_coordinator(io_, spec, "job");
+  }
+
+  boost::asio::io_context io_{1};
+};
+
+TEST_CASE_METHOD(CoordinatorFixture, "the node that hosts serves at a port that the system chose") {
+  const auto here = open(Hosting::kHere, {"localhost", 0});
+  REQUIRE(here.has_value());
+  CHECK(here->server != nullptr);
+  CHECK(here->endpoint.host == "127.0.0.1");
+  CHECK(here->endpoint.port != 0);
+}
+
+TEST_CASE_METHOD(CoordinatorFixture, "other nodes go where the meeting says, and look nothing up") {
+  const auto elsewhere = open(Hosting::kElsewhere, {"no.such.host", 400});
+  REQUIRE(elsewhere.has_value());
+  CHECK(elsewhere->server == nullptr);
+  CHECK(elsewhere->endpoint == Endpoint{"no.such.host", 400});
+}
+
+TEST_CASE_METHOD(CoordinatorFixture, "of nodes that do not know who hosts, the endpoint's does") {
+  const auto own = open(Hosting::kAtEndpoint, {"127.0.0.1", 0});
+  REQUIRE(own.has_value());
+  CHECK(own->server != nullptr);
+  const Endpoint others{"192.0.2.1", 400};  // no machine has this address (RFC 5737)
+  const auto other = open(Hosting::kAtEndpoint, others);
+  REQUIRE(other.has_value());
+  CHECK(other->server == nullptr);
+  CHECK(other->endpoint == others);
+}
+
+TEST_CASE_METHOD(CoordinatorFixture, "of two agents at the endpoint, the second joins the first") {
+  const auto first = open(Hosting::kAtEndpoint, {"127.0.0.1", 0});
+  REQUIRE(first.has_value());
+  const auto second = open(Hosting::kAtEndpoint, first->endpoint);
+  REQUIRE(second.has_value());
+  CHECK(second->server == nullptr);
+  CHECK(second->endpoint == first->endpoint);
+}
+
+TEST_CASE_METHOD(CoordinatorFixture, "a node that must host says whose the port is") {
+  const auto first = open(Hosting::kHere, {"127.0.0.1", 0});
+  REQUIRE(first.has_value());
+  const auto second = open(Hosting::kHere, first->endpoint);
+  REQUIRE(second.has_error());
+  CHECK_THAT(second.error().message, contains("it is the coordinator of"));
+  CHECK_THAT(second.error().message, contains("choose another port"));
+}
+
+}  // namespace
+}  // namespace ddprun
