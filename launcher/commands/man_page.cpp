@@ -12,7 +12,7 @@ namespace ddprun {
 namespace {
 
 /// Escapes text for roff, so that no hyphen becomes a dash and no line a request.
-std::string escaped(std::string_view text) {
+std::string in_roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '\\')
@@ -27,20 +27,20 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string option_entry(const Option& option) {
+std::string roff_entry(const Option& option) {
   std::string head = option.letter ? fmt::format("\\fB\\-{}\\fR, ", option.letter) : "";
-  head += "\\fB" + escaped(option.spelling()) + "\\fR";
-  if (!option.is_flag()) head += " \\fI" + escaped(option.value) + "\\fR";
-  std::string text = escaped(option.help);
-  if (!option.choices.empty()) text += escaped(fmt::format(". One of: {}", option.choices));
+  head += "\\fB" + in_roff(option.spelling()) + "\\fR";
+  if (!option.is_flag()) head += " \\fI" + in_roff(option.value) + "\\fR";
+  std::string text = in_roff(option.help);
+  if (!option.choices.empty()) text += in_roff(fmt::format(". One of: {}", option.choices));
   if (!option.fallback.empty() && option.group != OptionGroup::kIgnored)
-    text += escaped(fmt::format(". Default: {}", option.fallback));
-  if (!option.variable().empty()) text += ". Variable: \\fB" + escaped(option.variable()) + "\\fR";
-  if (!option.also.empty()) text += " or \\fB" + escaped(option.also) + "\\fR";
+    text += in_roff(fmt::format(". Default: {}", option.fallback));
+  if (!option.variable().empty()) text += ". Variable: \\fB" + in_roff(option.variable()) + "\\fR";
+  if (!option.also.empty()) text += " or \\fB" + in_roff(option.also) + "\\fR";
   return ".TP\n" + head + "\n" + text + ".\n";
 }
 
-constexpr char kHead[] = R"(.TH DDPRUN 1
+constexpr char kManPageHead[] = R"(.TH DDPRUN 1
 .SH NAME
 ddprun \- start, watch and restart the workers of a distributed training
 .SH SYNOPSIS
@@ -68,7 +68,7 @@ from its variable.
 .SH OPTIONS
 )";
 
-constexpr char kTail[] = R"(.SH SIGNALS
+constexpr char kManPageTail[] = R"(.SH SIGNALS
 A signal of \fB\-\-signals\-to\-handle\fR is handed to every worker's process group, which then has
 \fB\-\-shutdown\-timeout\fR seconds until SIGKILL. A second one leaves 3 seconds, a third none. Other
 signals that programs exchange (SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH, SIGCONT, ...) are handed on. What was ignored when
@@ -138,21 +138,21 @@ ddprun \-\-nproc\-per\-node 2 \-\-no\-python ./train_digits
 }  // namespace
 
 std::string man_page() {
-  std::string page = kHead;
+  std::string page = kManPageHead;
   const OptionGroup* group = nullptr;
   for (const Option& option : options()) {
     if (group == nullptr || *group != option.group)
-      page += ".SS " + escaped(title(option.group)) + "\n";
+      page += ".SS " + in_roff(title(option.group)) + "\n";
     group = &option.group;
-    page += option_entry(option);
+    page += roff_entry(option);
   }
   page += ".SH COMMANDS\n";
   for (const Subcommand& command : subcommands()) {
     if (command.help.empty()) continue;
     page += fmt::format(".TP\n.B ddprun {}\n{}; see its \\-\\-help.\n", command.name,
-                        escaped(command.help));
+                        in_roff(command.help));
   }
-  return page + kTail;
+  return page + kManPageTail;
 }
 
 }  // namespace ddprun

@@ -22,6 +22,7 @@
 #include "base/match.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/hosts/note_filter.hpp"
+#include "launcher/hosts/ssh_command.hpp"
 #include "launcher/hosts/ssh_link.hpp"
 #include "launcher/run/signal_hold.hpp"
 #include "launcher/settings/find_program.hpp"
@@ -34,8 +35,6 @@ using asio::as_tuple;
 using asio::use_awaitable;
 
 constexpr std::size_t kFilesPerHost = 4;  // three pipes and a pidfd
-/// An ssh that does not even start ends with ssh(1)'s own code for its failures.
-constexpr int kSshFailed = 255;
 
 /// Carries out what HostsMachine decides.
 class HostsRun {
