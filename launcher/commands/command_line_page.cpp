@@ -11,7 +11,7 @@ namespace ddprun {
 
 namespace {
 
-constexpr char kHead[] = R"(# Command line
+constexpr char kPageHead[] = R"(# Command line
 
 <!-- Generated from the table of options. To change it, change the table, then: scripts/docs command-line -->
 
@@ -51,7 +51,7 @@ std::string code_list(std::string_view words) {
 }
 
 /// Text as it is, outside `code`: what looks like HTML or emphasis in the table is none.
-std::string escaped(std::string_view text) {
+std::string for_markdown(std::string_view text) {
   std::string out;
   bool in_code = false;
   for (const char c : text) {
@@ -78,7 +78,7 @@ std::string wrapped(std::string_view text) {
 
 /// The option in a line, and below it what it does.
 std::string entry(const Option& option) {
-  std::string text = escaped(option.help) + (option.help.ends_with("...") ? "" : ".");
+  std::string text = for_markdown(option.help) + (option.help.ends_with("...") ? "" : ".");
   if (!option.choices.empty()) text += " One of " + code_list(option.choices) + ".";
   if (!option.fallback.empty() && option.group != OptionGroup::kIgnored)
     text += " Default: `" + std::string{option.fallback} + "`.";
@@ -93,7 +93,7 @@ std::string entry(const Option& option) {
 }  // namespace
 
 std::string command_line_page() {
-  std::string page = kHead;
+  std::string page = kPageHead;
   const OptionGroup* group = nullptr;
   for (const Option& option : options()) {
     if (group == nullptr || *group != option.group)

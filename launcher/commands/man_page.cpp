@@ -12,7 +12,7 @@ namespace ddprun {
 namespace {
 
 /// Escapes text for roff, so that no hyphen becomes a dash and no line a request.
-std::string in_roff(std::string_view text) {
+std::string for_roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '\\')
@@ -27,16 +27,16 @@ std::string in_roff(std::string_view text) {
   return out;
 }
 
-std::string roff_entry(const Option& option) {
+std::string option_entry(const Option& option) {
   std::string head = option.letter ? fmt::format("\\fB\\-{}\\fR, ", option.letter) : "";
-  head += "\\fB" + in_roff(option.spelling()) + "\\fR";
-  if (!option.is_flag()) head += " \\fI" + in_roff(option.value) + "\\fR";
-  std::string text = in_roff(option.help);
-  if (!option.choices.empty()) text += in_roff(fmt::format(". One of: {}", option.choices));
+  head += "\\fB" + for_roff(option.spelling()) + "\\fR";
+  if (!option.is_flag()) head += " \\fI" + for_roff(option.value) + "\\fR";
+  std::string text = for_roff(option.help);
+  if (!option.choices.empty()) text += for_roff(fmt::format(". One of: {}", option.choices));
   if (!option.fallback.empty() && option.group != OptionGroup::kIgnored)
-    text += in_roff(fmt::format(". Default: {}", option.fallback));
-  if (!option.variable().empty()) text += ". Variable: \\fB" + in_roff(option.variable()) + "\\fR";
-  if (!option.also.empty()) text += " or \\fB" + in_roff(option.also) + "\\fR";
+    text += for_roff(fmt::format(". Default: {}", option.fallback));
+  if (!option.variable().empty()) text += ". Variable: \\fB" + for_roff(option.variable()) + "\\fR";
+  if (!option.also.empty()) text += " or \\fB" + for_roff(option.also) + "\\fR";
   return ".TP\n" + head + "\n" + text + ".\n";
 }
 
@@ -68,7 +68,7 @@ from its variable.
 .SH OPTIONS
 )";
 
-constexpr char kManPageTail[] = R"(.SH SIGNALS
+constexpr char kTail[] = R"(.SH SIGNALS
 A signal of \fB\-\-signals\-to\-handle\fR is handed to every worker's process group, which then has
 \fB\-\-shutdown\-timeout\fR seconds until SIGKILL. A second one leaves 3 seconds, a third none. Other
 signals that programs exchange (SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH, SIGCONT, ...) are handed on. What was ignored when
@@ -142,17 +142,17 @@ std::string man_page() {
   const OptionGroup* group = nullptr;
   for (const Option& option : options()) {
     if (group == nullptr || *group != option.group)
-      page += ".SS " + in_roff(title(option.group)) + "\n";
+      page += ".SS " + for_roff(title(option.group)) + "\n";
     group = &option.group;
-    page += roff_entry(option);
+    page += option_entry(option);
   }
   page += ".SH COMMANDS\n";
   for (const Subcommand& command : subcommands()) {
     if (command.help.empty()) continue;
     page += fmt::format(".TP\n.B ddprun {}\n{}; see its \\-\\-help.\n", command.name,
-                        in_roff(command.help));
+                        for_roff(command.help));
   }
-  return page + kManPageTail;
+  return page + kTail;
 }
 
 }  // namespace ddprun

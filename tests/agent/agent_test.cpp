@@ -16,9 +16,7 @@ class AgentFixture {
  protected:
   AgentFixture() {
     spec_.program = "/bin/sh";
-    spec_.host = "h1";
-    spec_.rules.run_id = "job";
-    spec_.rules.master_addr = "127.0.0.1";
+    node_.run = {.run_id = "job", .host = "h1"};
   }
   ~AgentFixture() {
     if (server_) server_->close();
@@ -28,16 +26,17 @@ class AgentFixture {
   void workers_run(const std::string& script) { spec_.arguments = {"sh", "-c", script}; }
 
   void begin() {
-    auto server =
-        Server::listen(loop_.executor(), spec_.rules, asio::ip::address_v4::loopback(), 0);
+    auto server = Server::listen(loop_.executor(), round_rules(spec_, node_.run.run_id),
+                                 asio::ip::address_v4::loopback(), 0);
     REQUIRE(server.has_value());
     server_ = std::move(*server);
     server_->start();
-    spec_.coordinator = {"127.0.0.1", server_->port()};
+    node_.run.coordinator = {"127.0.0.1", server_->port()};
+    node_.run.coordinator_here = true;
     begin_alone();
   }
   void begin_alone() {
-    agent_.emplace(loop_.executor(), spec_, NodeFacts{}, Consoles{out_console_, err_console_});
+    agent_.emplace(loop_.executor(), spec_, node_, Consoles{out_console_, err_console_});
     asio::co_spawn(loop_.executor(), agent_->run(),
                    [this](const std::exception_ptr& failure, AgentEnd how) {
                      CHECK(!failure);
@@ -61,6 +60,7 @@ class AgentFixture {
   Console out_console_{loop_.executor(), out_.writer()};
   Console err_console_{loop_.executor(), err_.writer()};
   LaunchSpec spec_;
+  NodeFacts node_;
   std::unique_ptr<Server> server_;
   std::optional<Agent> agent_;
   std::optional<AgentEnd> end_;
@@ -142,7 +142,7 @@ TEST_CASE_METHOD(AgentFixture, "workers meet in a store that their own agent han
 }
 
 TEST_CASE_METHOD(AgentFixture, "an agent whose coordinator never comes gives it up") {
-  spec_.coordinator = {"127.0.0.1", 1};
+  node_.run.coordinator = {"127.0.0.1", 1};
   spec_.rules.join_timeout = 20ms;
   workers_run("exit 0");
   begin_alone();

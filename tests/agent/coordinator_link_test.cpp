@@ -17,15 +17,14 @@ using asio::ip::tcp;
 class LinkFixture {
  protected:
   LinkFixture() {
-    spec_.coordinator = {"127.0.0.1", acceptor_.local_endpoint().port()};
-    spec_.rules.run_id = "job";
-    spec_.host = "h1";
+    run_ = {.run_id = "job", .host = "h1"};
+    run_.coordinator = {"127.0.0.1", acceptor_.local_endpoint().port()};
     spec_.workers = 3;
   }
 
   CoordinatorLink& link() {
     if (!link_)
-      link_.emplace(loop_.executor(), spec_,
+      link_.emplace(loop_.executor(), spec_, run_,
                     [this](const GroupEvent& event) { events_.push_back(event); });
     return *link_;
   }
@@ -59,6 +58,7 @@ class LinkFixture {
   EventLoop loop_;
   tcp::acceptor acceptor_{loop_.executor(), {asio::ip::address_v4::loopback(), 0}};
   LaunchSpec spec_;
+  RunFacts run_;
   std::vector<GroupEvent> events_;
   std::optional<CoordinatorLink> link_;
 };
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(LinkFixture, "it tells that nobody listens, and where") {
   acceptor_.close();
   link().connect({10s, 0s});
   CHECK_THAT(told<CoordinatorUnreachable>().reason,
-             contains("127.0.0.1 port " + std::to_string(spec_.coordinator.port)));
+             contains("127.0.0.1 port " + std::to_string(run_.coordinator.port)));
 }
 
 TEST_CASE_METHOD(LinkFixture, "it tells the end of the connection once, and hears no more of it") {
@@ -133,11 +133,11 @@ TEST_CASE_METHOD(LinkFixture, "what was said before the end is sent") {
 TEST_CASE("the end of a link is the end of its attempts to connect") {
   asio::io_context io;
   tcp::acceptor nobody{io, {asio::ip::address_v4::loopback(), 0}};
-  LaunchSpec spec;
-  spec.coordinator = {"127.0.0.1", nobody.local_endpoint().port()};
+  const LaunchSpec spec;
+  const RunFacts run{.coordinator = {"127.0.0.1", nobody.local_endpoint().port()}};
   nobody.close();
   bool told = false;
-  CoordinatorLink link{io.get_executor(), spec, [&](const GroupEvent&) { told = true; }};
+  CoordinatorLink link{io.get_executor(), spec, run, [&](const GroupEvent&) { told = true; }};
   link.connect({1h, 1h});
   io.run_for(30ms);
   REQUIRE_FALSE(io.stopped());

@@ -12,17 +12,16 @@ using Lines = std::vector<NewsLine>;
 // A node with two workers in a job that may be restarted three times.
 class NewsFixture {
  protected:
-  explicit NewsFixture(bool tells_job = true) : news_{spec(tells_job)} {}
+  explicit NewsFixture(bool tells_job = true) : news_{spec(), {.tells_job = tells_job}} {}
   Lines hears(const CoordinatorMessage& message) { return news_.of(message, now_); }
 
   TimePoint now_{};
 
  private:
-  static LaunchSpec spec(bool tells_job) {
+  static LaunchSpec spec() {
     LaunchSpec spec;
     spec.workers = 2;
     spec.rules.restarts_max = 3;
-    spec.tells_job = tells_job;
     return spec;
   }
   JobNews news_;

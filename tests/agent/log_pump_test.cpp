@@ -238,16 +238,23 @@ TEST_CASE("a worker on a terminal is heard byte by byte, and ends as others do")
   Screen screen{loop};
   Stream out{loop, screen, {.terminal = true}};
   CHECK(isatty(out.worker()) == 1);
-  out.write(std::string{"one\ntwo\x03\x04\n", 10});
-  loop.poll();
-  CHECK(screen.pipe.available() == std::string{"one\ntwo\x03\x04\n", 10});
+  // The kernel hands on what is written to a terminal a moment later.
+  std::string shown;
+  const auto wait_for = [&](std::size_t bytes) {
+    const auto there = [&] { return (shown += screen.pipe.available()).size() >= bytes; };
+    loop.run_until(there, std::to_string(bytes) + " bytes of the terminal");
+    return std::exchange(shown, {});
+  };
+  const std::string controls{"one\ntwo\x03\x04\n", 10};
+  out.write(controls);
+  CHECK(wait_for(controls.size()) == controls);
   const std::string text = numbered_lines(9'000);  // more than a terminal gives at once
   std::size_t written = 0;
   while (written < text.size()) {
     written += out.write_some(std::string_view{text}.substr(written));
     out.pump->drain();
   }
-  CHECK(screen.pipe.available() == text);
+  CHECK(wait_for(text.size()) == text);
   out.end();
   loop.run_until([&] { return out.pump.use_count() == 1; }, "the end of the pump");
 }

@@ -7,6 +7,7 @@
 #include "agent/oom.hpp"
 #include "agent/output_plan.hpp"
 #include "agent/output_tail.hpp"
+#include "agent/recorded_error.hpp"
 #include "agent/usable_cpus.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
@@ -105,11 +106,13 @@ TEST_CASE("an error file is read whole, up to the size that no exception has") {
   CHECK_FALSE(read("").has_value());
   CHECK(read(R"({"message": ")" + std::string(900'000, 'x') + R"("})").has_value());
   CHECK_FALSE(read(R"({"message": ")" + std::string(1'100'000, 'x') + R"("})").has_value());
-  const auto no_callstack = parse_error_file(R"({"message": {"message": "E", "extraInfo": {}}})");
+  const auto no_callstack =
+      parse_recorded_error(R"({"message": {"message": "E", "extraInfo": {}}})");
   REQUIRE(no_callstack.has_value());
   CHECK(no_callstack->traceback.empty());
-  CHECK_FALSE(parse_error_file(R"({"message": {"message": "E", "extraInfo": {"py_callstack": 3}}})")
-                  .has_value());
+  CHECK_FALSE(
+      parse_recorded_error(R"({"message": {"message": "E", "extraInfo": {"py_callstack": 3}}})")
+          .has_value());
 }
 
 TEST_CASE("the failure report names rank, node, end and last lines, then torchrun's root cause") {

@@ -13,7 +13,7 @@ class WorkerSetFixture {
  protected:
   WorkerSetFixture() {
     spec_.program = DDPRUN_PROBE;
-    spec_.host = "h1";
+    node_.run.host = "h1";
     node_.run_directory = folder_.path();
   }
 
@@ -122,7 +122,9 @@ TEST_CASE_METHOD(WorkerSetFixture, "a signal reaches the whole process group of 
 }
 
 TEST_CASE_METHOD(WorkerSetFixture, "a checkpoint is asked of a worker, and not of its children") {
-  shell("trap 'kill -TERM $!; wait $!; exit $?' USR1; sleep 20 & echo ready; wait $!");
+  const std::string started = (folder_ / "started").string();
+  shell("trap 'kill -TERM $!; wait $!; exit $?' USR1; sh -c 'echo > " + started +
+        "; exec sleep 20' & until [ -e " + started + " ]; do :; done; echo ready; wait $!");
   start();
   wait_for_output("ready");
   set().ask_for_checkpoint(SIGUSR1);

@@ -15,6 +15,7 @@
 #include "ddprun/checkpointer.hpp"
 #include "ddprun/module_state.hpp"
 #include "ddprun/optimizer_state.hpp"
+#include "worker_sdk/checkpoint/staging_buffer.hpp"
 
 namespace {
 
