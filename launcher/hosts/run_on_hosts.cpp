@@ -22,6 +22,7 @@
 #include "base/match.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/hosts/note_filter.hpp"
+#include "launcher/hosts/ssh_command.hpp"
 #include "launcher/hosts/ssh_link.hpp"
 #include "launcher/run/signal_hold.hpp"
 #include "launcher/settings/find_program.hpp"
@@ -34,8 +35,6 @@ using asio::as_tuple;
 using asio::use_awaitable;
 
 constexpr std::size_t kFilesPerHost = 4;  // three pipes and a pidfd
-/// An ssh that does not even start ends with ssh(1)'s own code for its failures.
-constexpr int kNotStarted = 255;
 
 /// Carries out what HostsMachine decides.
 class HostsRun {
@@ -131,7 +130,7 @@ class HostsRun {
   void cannot_connect(int host, const Error& error) {
     links_[host].reset();
     asio::post(executor_, [this, host, words = std::vector{error.message}] {
-      step(HostGone{host, {.code = kNotStarted}, words});
+      step(HostGone{host, {.code = kSshFailed}, words});
     });
   }
 

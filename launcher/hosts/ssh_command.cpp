@@ -14,8 +14,6 @@ namespace ddprun {
 
 namespace {
 
-constexpr int kSshFailed = 255;  // ssh(1): "or with 255 if an error occurred"
-
 /// Of several values for an option ssh takes the first. So the user's options win over these, which
 /// stand behind them, and these win over ssh's configuration.
 constexpr std::array kOptions = {

@@ -9,6 +9,9 @@
 
 namespace ddprun {
 
+/// The code with which ssh ends when it fails itself (ssh(1): "or with 255 if an error occurred").
+inline constexpr int kSshFailed = 255;
+
 /// What is run here and there.
 struct Ssh {
   std::vector<std::string> words;  // the words of --ssh-cmd: "ssh" and options

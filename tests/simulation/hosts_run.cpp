@@ -14,7 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kSshFailed = 255;
 constexpr char kVersion[] = "1.0";
 
 HostsRules draw_rules(Random& random) {
