@@ -5,7 +5,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "tests/support/catch.hpp"
 #include "tests/support/run_until.hpp"
@@ -17,27 +20,33 @@ struct StoreClients {
   using Socket = boost::asio::ip::tcp::socket;
 
   std::string receive(Socket& client, std::size_t size) {
-    std::string bytes(size, '\0');
-    bool done = false;
-    boost::asio::async_read(client, boost::asio::buffer(bytes),
-                            [&](boost::system::error_code error, std::size_t) {
+    struct Read {  // outlives this call when it fails
+      std::string bytes;
+      bool done = false;
+    };
+    const auto read = std::make_shared<Read>();
+    read->bytes.resize(size);
+    boost::asio::async_read(client, boost::asio::buffer(read->bytes),
+                            [read](boost::system::error_code error, std::size_t) {
                               CHECK_FALSE(error);
-                              done = true;
+                              read->done = true;
                             });
-    run_until("a client has received " + std::to_string(size) + " bytes", [&] { return done; });
-    return bytes;
+    run_until("a client has received " + std::to_string(size) + " bytes",
+              [&] { return read->done; });
+    return std::move(read->bytes);
   }
 
   bool closed(Socket& client) {
-    bool done = false;
-    boost::system::error_code error;
-    char byte;
-    client.async_read_some(boost::asio::buffer(&byte, 1),
-                           [&](boost::system::error_code result, std::size_t) {
-                             error = result;
-                             done = true;
-                           });
-    run_until("a client's connection is closed or talks", [&] { return done; });
+    struct Read {
+      char byte = 0;
+      std::optional<boost::system::error_code> result;
+    };
+    const auto read = std::make_shared<Read>();
+    client.async_read_some(
+        boost::asio::buffer(&read->byte, 1),
+        [read](boost::system::error_code result, std::size_t) { read->result = result; });
+    run_until("a client's connection is closed or talks", [&] { return read->result.has_value(); });
+    const boost::system::error_code error = *read->result;
     return error == boost::asio::error::eof || error == boost::asio::error::connection_reset;
   }
 

@@ -91,25 +91,30 @@ struct ChannelFixture {
     asio::async_write(peer, asio::buffer(*kept), [kept](boost::system::error_code, std::size_t) {});
   }
 
-  /// What the peer receives until the channel closes the connection.
-  std::string peer_receives_all() {
+  // A read of the peer's, which outlives the wait for it when that fails.
+  struct PeerRead {
     std::string bytes;
     bool done = false;
-    asio::async_read(peer, asio::dynamic_buffer(bytes),
-                     [&](boost::system::error_code, std::size_t) { done = true; });
-    run_until(io, "the peer's connection is closed", [&] { return done; });
-    return bytes;
+  };
+
+  /// What the peer receives until the channel closes the connection.
+  std::string peer_receives_all() {
+    const auto read = std::make_shared<PeerRead>();
+    asio::async_read(peer, asio::dynamic_buffer(read->bytes),
+                     [read](boost::system::error_code, std::size_t) { read->done = true; });
+    run_until(io, "the peer's connection is closed", [&] { return read->done; });
+    return std::move(read->bytes);
   }
   std::string peer_receives(std::size_t size) {
-    std::string bytes(size, '\0');
-    bool done = false;
-    asio::async_read(peer, asio::buffer(bytes),
-                     [&](boost::system::error_code failure, std::size_t) {
+    const auto read = std::make_shared<PeerRead>();
+    read->bytes.resize(size);
+    asio::async_read(peer, asio::buffer(read->bytes),
+                     [read](boost::system::error_code failure, std::size_t) {
                        CHECK_FALSE(failure);
-                       done = true;
+                       read->done = true;
                      });
-    run_until(io, "the peer has received its bytes", [&] { return done; });
-    return bytes;
+    run_until(io, "the peer has received its bytes", [&] { return read->done; });
+    return std::move(read->bytes);
   }
   void wait_for_heard(std::size_t count) {
     run_until(io, std::to_string(count) + " lines and frames are heard",
