@@ -238,9 +238,12 @@ TEST_CASE("a worker on a terminal is heard byte by byte, and ends as others do")
   Screen screen{loop};
   Stream out{loop, screen, {.terminal = true}};
   CHECK(isatty(out.worker()) == 1);
-  out.write(std::string{"one\ntwo\x03\x04\n", 10});
-  loop.poll();
-  CHECK(screen.pipe.available() == std::string{"one\ntwo\x03\x04\n", 10});
+  const std::string bytes{"one\ntwo\x03\x04\n", 10};
+  out.write(bytes);
+  std::string shown;
+  const auto all_shown = [&] { return (shown += screen.pipe.available()).size() >= bytes.size(); };
+  loop.run_until(all_shown, "what was written");
+  CHECK(shown == bytes);
   const std::string text = numbered_lines(9'000);  // more than a terminal gives at once
   std::size_t written = 0;
   while (written < text.size()) {
