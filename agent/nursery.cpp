@@ -119,11 +119,26 @@ asio::awaitable<void> Nursery::listen(std::shared_ptr<Process> process) {
     const auto [error, bytes] =
         co_await process->socket.async_read_some(buffer, as_tuple(use_awaitable));
     if (error || process != process_) co_return;
-    const auto event = decode_nursery_event({packet.data(), bytes});
-    if (event)
-      heard(*process, *event);
-    else
-      co_return give_up("the nursery speaks nonsense (" + event.error().message + ")");
+    take(*process, {packet.data(), bytes});
+  }
+}
+
+void Nursery::take(Process& process, std::string_view packet) {
+  const auto event = decode_nursery_event(packet);
+  if (event)
+    heard(process, *event);
+  else
+    give_up("the nursery speaks nonsense (" + event.error().message + ")");
+}
+
+/// What a process said before it ended may be why, and the news of its end may come first.
+void Nursery::hear_last_words(const std::shared_ptr<Process>& process) {
+  std::string packet(kPacketBytesMax, '\0');
+  while (process == process_) {
+    const ssize_t bytes =
+        ::recv(process->socket.native_handle(), packet.data(), packet.size(), MSG_DONTWAIT);
+    if (bytes <= 0) return;
+    take(*process, {packet.data(), static_cast<std::size_t>(bytes)});
   }
 }
 
@@ -150,6 +165,7 @@ void Nursery::heard(Process& process, const NurseryEvent& event) {
 /// came so far, for the next may not either.
 asio::awaitable<void> Nursery::watch(std::shared_ptr<Process> process) {
   const ExitStatus status = co_await process->child.wait();
+  hear_last_words(process);
   if (process != process_) co_return;
   spdlog::warn(
       "--warm: the nursery {}: {}", describe(status),

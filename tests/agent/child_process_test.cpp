@@ -187,13 +187,13 @@ TEST_CASE("a program that cannot be started is named, and the others start") {
 }
 
 TEST_CASE("a program that cannot be started leaves no process behind") {
-  const bool had_children = has_children();
+  while (waitpid(-1, nullptr, 0) > 0) continue;  // what other tests have left
   EventLoop loop;
   SpawnPool pool{1};
   const auto started =
       ChildProcess::spawn(loop.executor(), pool, {{{"/nonexistent/program", {"program"}, {}, {}}}});
   REQUIRE_FALSE(started.front().has_value());
-  CHECK(has_children() == had_children);
+  CHECK_FALSE(has_children());
 }
 
 TEST_CASE("a child's end is told by code or by signal") {

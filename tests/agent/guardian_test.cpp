@@ -56,7 +56,7 @@ TEST_CASE("a guardian kills all that carry its mark when its agent has been kill
   Sleeper marked{loop, pool, variable + mark};
   Sleeper nested{loop, pool, variable + "outer:" + mark + ":inner"};
   const Sleeper longer{loop, pool, variable + mark + "0"};
-  const Sleeper other_name{loop, pool, std::string{kMarkVariable} + "X=" + mark};
+  const Sleeper other_name{loop, pool, std::string{kMarkVariable} + "X" + mark + ":=1"};
   const Sleeper unmarked{loop, pool, variable};
   die_with_guardian(mark);
   CHECK(loop.run(marked.process.wait(), "the marked one's end") == ExitStatus{.signal = SIGKILL});

@@ -78,6 +78,8 @@ with ddp.join(divide_by_initial_world_size=divide):
         ddp(torch.randn(6, 4)).pow(2).mean().backward()
         optimizer.step()
 save_file(network.state_dict(), f"{folder}/python-{sys.argv[2]}-{rank}")
+del ddp  # before its group: otherwise Python may abort when it exits
+dist.destroy_process_group()
 )";
 
 /// The same in C++.
