@@ -1,4 +1,4 @@
-// CoordinatorShell: what rendezvous/server.cpp does around a RoundMachine.
+// CoordinatorShell: what Job (rendezvous/rounds/job.hpp) does around a RoundMachine.
 #pragma once
 
 #include <map>
