@@ -146,7 +146,7 @@ TEST_CASE("a child starts with the limit of open files that was there before it 
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
   const rlimit low{200, before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_NOFILE, &low) == 0);
-  CHECK(raise_file_limit("2 workers", 10).has_value());
+  CHECK(raise_file_limit("2 workers", 300).has_value());
   rlimit raised{};
   getrlimit(RLIMIT_NOFILE, &raised);
   CHECK(raised.rlim_cur == before.rlim_max);

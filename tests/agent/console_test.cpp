@@ -116,6 +116,8 @@ TEST_CASE("Console keeps what a slow reader does not take yet") {
   f.console.write(text);
   f.console.write("end\n");
   CHECK(read_through(f, text.size() + 4) == text + "end\n");
+  f.console.write("again\n");
+  CHECK(f.shown() == "again\n");
 }
 
 TEST_CASE("Console has no room when much is queued, until the reader takes it") {

@@ -50,11 +50,13 @@ inline ChildProcess start_one(EventLoop& loop, SpawnPool& pool, NewChild child) 
   return std::move(*started.front());
 }
 
-/// Starts it as any parent would, without ChildProcess. Its output is `out`.
+/// Starts it as any parent would, without ChildProcess. Its output is `out`, and so is
+/// its file 3.
 inline pid_t start_plainly(const std::vector<std::string>& steps, const Pipe& out) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, out.writer(), STDOUT_FILENO);
+  for (const int file : {STDOUT_FILENO, STDERR_FILENO + 1})
+    posix_spawn_file_actions_adddup2(&files, out.writer(), file);
   Command command = probe(steps);
   std::vector<char*> words;
   for (std::string& word : command.arguments) words.push_back(word.data());

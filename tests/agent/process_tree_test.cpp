@@ -68,6 +68,16 @@ TEST_CASE("descendants are killed and reaped, also those in sessions of their ow
   CHECK_FALSE(has_children());
 }
 
+TEST_CASE("descendants that would outlive a polite signal are killed, too") {
+  const NoChildren afterwards;
+  Pipe out;
+  start_plainly({"child", "tell", "parent", "say", "listens", "sleep"}, out);
+  out.line("the beginning of one");
+  out.line("the beginning of the other");
+  CHECK(kill_all(kTestPatience) == 0);
+  CHECK(out.rest("the end of both").empty());
+}
+
 TEST_CASE("a child that has ended by itself is reaped") {
   const NoChildren afterwards;
   Pipe out;

@@ -48,8 +48,9 @@ TEST_CASE("SpawnPool's threads live on between two pieces of work, as what they 
 }
 
 TEST_CASE("SpawnPool's threads take no signals, and leave the caller's as they are") {
-  sigset_t before, after;
-  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  sigset_t none, before, after;
+  sigemptyset(&none);
+  pthread_sigmask(SIG_SETMASK, &none, &before);
   SpawnPool pool{1};
   bool blocked = true;
   pool.for_each(1, [&](int) {
@@ -59,9 +60,8 @@ TEST_CASE("SpawnPool's threads take no signals, and leave the caller's as they a
       blocked = blocked && sigismember(&mine, signal) == 1;
   });
   CHECK(blocked);
-  pthread_sigmask(SIG_SETMASK, nullptr, &after);
-  for (int signal = 1; signal < 32; ++signal)
-    CHECK(sigismember(&before, signal) == sigismember(&after, signal));
+  pthread_sigmask(SIG_SETMASK, &before, &after);
+  CHECK(sigisemptyset(&after) == 1);
 }
 
 TEST_CASE("SpawnPool has one thread at least") {
