@@ -58,6 +58,14 @@ TEST_CASE("OutputTail keeps the last lines, the unfinished one included") {
   CHECK(lines[lines.size() - 2] == "line 99");
 }
 
+TEST_CASE("OutputTail has as many lines when all of them are finished") {
+  OutputTail tail;
+  for (int i = 0; i < 100; ++i) tail.append("line " + std::to_string(i) + "\n");
+  const Lines lines = tail.lines();
+  REQUIRE(lines.size() == OutputTail::kLinesMax);
+  CHECK(lines.front() == "line " + std::to_string(100 - OutputTail::kLinesMax));
+}
+
 TEST_CASE("OutputTail shows of a progress bar what a terminal would show") {
   OutputTail tail;
   tail.append("epoch 1\n10%\r20%\r30%\r\nend\n");
