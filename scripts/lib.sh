@@ -71,7 +71,11 @@ begin() {
   fi
   step_start[$1]=$SECONDS
   set -m
-  (set +m && "${@:2}") >"$step_logs/$1" 2>&1 </dev/null &
+  (
+    trap - EXIT # it is this script's
+    set +m
+    "${@:2}"
+  ) >"$step_logs/$1" 2>&1 </dev/null &
   step_pid[$1]=$!
   set +m
 }
@@ -80,7 +84,7 @@ begin() {
 # it has failed.
 finish() {
   local code=0 seconds
-  watch_step "$1" &
+  watch_step "$1" 2>/dev/null &
   step_watcher=$!
   wait "${step_pid[$1]}" || code=$?
   kill "$step_watcher" 2>/dev/null || true
@@ -104,11 +108,14 @@ step() {
 }
 
 # A terminal shows the last line of the step's log and rewrites it every second; a log file gets such
-# a line every 20 s.
+# a line every 20 s. It waits by reading what never comes: a sleep would outlive it.
 watch_step() {
-  local line
+  trap - EXIT
+  local line never pause=20
+  [ ! -t 1 ] || pause=1
+  exec {never}<> <(:)
   for (( ; ; )); do
-    if [ -t 1 ]; then sleep 1; else sleep 20; fi
+    read -r -t "$pause" -u "$never" _ || true
     line="$me: $1: $((SECONDS - step_start[$1])) s: $(tail -n 1 "$step_logs/$1" | tr -dc '[:print:]')"
     wipe_line
     if [ -t 1 ]; then printf '%.*s' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$line"; else echo "$line"; fi
