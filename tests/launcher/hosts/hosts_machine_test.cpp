@@ -91,6 +91,26 @@ TEST_CASE_METHOD(HostsFixture, "the job's exit code is the leader's") {
   CHECK(gone(2, 7) == "exit 0");
 }
 
+TEST_CASE_METHOD(HostsFixture, "only the leader says where the coordinator listens") {
+  hosts(2);
+  step(Begin{});
+  hello(1);
+  hello(2);
+  CHECK(listening(2).empty());
+  CHECK(listening(1) == "start h2 at 10.0.0.1");
+}
+
+TEST_CASE_METHOD(HostsFixture,
+                 "of several hosts that could not begin the first gives the exit code") {
+  run(3, 2);
+  ended(2, 71, false);
+  CHECK_THAT(ended(3, 72, false), contains("1 of 3 hosts is left"));
+  gone(2, 71);
+  gone(3, 72);
+  ended(1, 143);
+  CHECK(gone(1, 143) == "exit 71");
+}
+
 TEST_CASE_METHOD(HostsFixture, "64 hosts at a time are connected to") {
   hosts(70);
   const std::string first = step(Begin{});

@@ -128,6 +128,18 @@ TEST_CASE_METHOD(RoundFixture, "a failed worker stops all nodes, and then all st
   CHECK(stores_opened_ == 2);
 }
 
+TEST_CASE_METHOD(RoundFixture,
+                 "a failure that is told of an earlier round changes nothing in this one") {
+  job({.nodes_min = 1, .nodes_max = 1, .restarts_max = 2});
+  joins("a");
+  fails("a", 1);
+  says("a", WorkersStopped{1});
+  CHECK(start("a").round == 2);
+  order<StopRound>("a");
+  fails("a", 1);
+  CHECK_FALSE(order<StopRound>("a").has_value());
+}
+
 TEST_CASE_METHOD(RoundFixture, "when the budget is spent the first failure is the verdict") {
   job({.nodes_min = 2, .nodes_max = 2});
   joins("a");
