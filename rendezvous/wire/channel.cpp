@@ -111,12 +111,14 @@ void Channel::consume(std::string_view bytes) {
   const bool begun = !inbox_.empty();
   if (begun) inbox_ += bytes;
   const Result<std::size_t> used = parse(begun ? inbox_ : bytes);
-  if (!used)
+  if (!used) {
     broken_ = used.error();
-  else if (begun)
+    inbox_.clear();  // the lines in it are queued: read again, they would be heard without end
+  } else if (begun) {
     inbox_.erase(0, *used);
-  else
+  } else {
     inbox_ = bytes.substr(*used);
+  }
   if (tunnel_ != nullptr) tunnel_->received_all();
 }
 
