@@ -108,12 +108,13 @@ step() {
 }
 
 # A terminal shows the last line of the step's log and rewrites it every second; a log file gets such
-# a line every 20 s. It waits by reading what never comes: a sleep would outlive it.
+# a line every 20 s. It waits by reading a FIFO to which nobody writes: a sleep would outlive it.
 watch_step() {
   trap - EXIT
   local line never pause=20
   [ ! -t 1 ] || pause=1
-  exec {never}<> <(:)
+  mkfifo "$step_logs/never.$1"
+  exec {never}<>"$step_logs/never.$1"
   for (( ; ; )); do
     read -r -t "$pause" -u "$never" _ || true
     line="$me: $1: $((SECONDS - step_start[$1])) s: $(tail -n 1 "$step_logs/$1" | tr -dc '[:print:]')"

@@ -52,8 +52,11 @@ Heartbeat::~Heartbeat() {
 }
 
 void Heartbeat::beat(std::int64_t step, std::int64_t samples, double loss) {
+  if (slot_ != nullptr) beat_at(monotonic_ns(), step, samples, loss);
+}
+
+void Heartbeat::beat_at(std::int64_t now_ns, std::int64_t step, std::int64_t samples, double loss) {
   if (slot_ == nullptr) return;
-  const std::int64_t now_ns = monotonic_ns();
   update_rate(now_ns, samples);
   slot_->write({step, loss, samples_per_second_, now_ns});
 }

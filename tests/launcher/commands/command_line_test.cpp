@@ -121,6 +121,10 @@ TEST_CASE_METHOD(CommandLineFixture, "bad values are named with the option and w
   CHECK(error({"--max-restarts=-1", script()}) ==
         "--max-restarts '-1': expected a whole number from 0 up");
   CHECK_THAT(error({"--shutdown-timeout", "nan", script()}), contains("expected seconds"));
+  CHECK(spec({"--shutdown-timeout", "2592000", script()}).shutdown_timeout ==
+        std::chrono::hours{30 * 24});
+  CHECK_THAT(error({"--shutdown-timeout", "2592001", script()}),
+             contains("up to 2592000 (30 days)"));
   CHECK_THAT(error({"-m", "--no-python", "x"}), contains("exclude each other"));
 }
 
@@ -298,6 +302,7 @@ TEST_CASE_METHOD(CommandLineFixture, "streams are chosen for all workers or by l
   CHECK_THAT(error({"-t", "1:7", script()}), contains("--tee '1:7'"));
   CHECK(spec({"--duplicate-stdout-filters=a,,b,c", "-t1", script()}).logs.out_filters ==
         Words{"a,b", "c"});
+  CHECK(spec({"--duplicate-stderr-filters=d", "-t2", script()}).logs.err_filters == Words{"d"});
   CHECK_THAT(error({"--local-ranks-filter=a", script()}), contains("expected local ranks"));
 }
 

@@ -38,12 +38,14 @@ class ClusterFixture {
 
   void in(Variables variables) { variables_ = std::move(variables); }
   Result<CommandLine> parse(Words options) {
-    const auto environment = [this](const std::string& name) {
+    options.insert(options.end(), {"--no-python", "/bin/true"});
+    return parse_command_line(options, surroundings(lookup(), 8));
+  }
+  EnvironmentLookup lookup() const {
+    return [this](const std::string& name) {
       const auto found = variables_.find(name);
       return found == variables_.end() ? std::nullopt : std::optional{found->second};
     };
-    options.insert(options.end(), {"--no-python", "/bin/true"});
-    return parse_command_line(options, surroundings(environment, 8));
   }
   Launch launch(const Words& options = {}) {
     const auto parsed = parse(options);
@@ -138,6 +140,8 @@ TEST_CASE_METHOD(ClusterFixture, "several ddprun on one node are told which opti
   variables_["SLURM_GTIDS"] = "0,1,2,3";
   CHECK_THAT(error(), contains("srun has started 4 ddprun on this node"));
   CHECK_THAT(error(), contains("--ntasks-per-node=1"));
+  variables_["SLURM_GTIDS"] = "0,1";
+  CHECK_THAT(error(), contains("srun has started 2 ddprun on this node"));
   in(kOpenMpi);
   variables_["OMPI_COMM_WORLD_LOCAL_SIZE"] = "2";
   CHECK_THAT(error(), contains("mpirun has started 2 ddprun on this node"));
@@ -158,11 +162,22 @@ TEST_CASE_METHOD(ClusterFixture, "a batch script on several nodes starts all of 
   CHECK(std::ranges::count(command, "--ntasks-per-node=1") == 1);
 }
 
+TEST_CASE_METHOD(ClusterFixture, "an agent of --hosts in a batch script joins and starts no srun") {
+  in(kBatchScript);
+  const HostPlace second{"j", 1, 2, 1, false, {"h0", 4711}, "192.0.2.8"};
+  const auto job = parse_launch({"--nproc-per-node", "3", "--no-python", "/bin/true"},
+                                surroundings(lookup(), 8), second);
+  REQUIRE(job.has_value());
+  CHECK(job->spec.workers == 3);
+  CHECK(job->spec.meeting.coordinator == Endpoint{"h0", 4711});
+}
+
 TEST_CASE_METHOD(ClusterFixture, "with MIN below MAX, or with spares, the step outlives a node") {
   in(kBatchScript);
   variables_["SLURM_JOB_NUM_NODES"] = "5";
   CHECK(start({"--nnodes", "2:4"}).nodes == 5);
   CHECK(start({"--nnodes", "2:4"}).no_kill);
+  CHECK(start({"--nnodes", "2:5"}).no_kill);
   CHECK(start({"--nnodes", "4:4"}).no_kill);
   CHECK(start({"--nnodes", "4"}).nodes == 4);
   CHECK_FALSE(start({"--nnodes", "4"}).no_kill);

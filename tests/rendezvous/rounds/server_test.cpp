@@ -22,6 +22,8 @@ namespace {
 using namespace std::chrono_literals;
 using asio::ip::tcp;
 
+const asio::ip::address kLoopback = asio::ip::address_v4::loopback();
+
 // A coordinator on a free port of this machine, and coroutines that play its peers.
 struct ServerFixture {
   void serve_many() {
@@ -95,17 +97,29 @@ struct ServerFixture {
     co_return *heard;
   }
 
-  /// What a peer gets that sends these bytes: everything until the server closes the connection.
-  asio::awaitable<std::string> answer_to(std::string bytes) {
-    tcp::socket socket{io_};
-    co_await socket.async_connect({asio::ip::address_v4::loopback(), server_->port()},
-                                  asio::use_awaitable);
+  /// The first bytes that a peer gets which sends these; "" when the server closes the connection.
+  asio::awaitable<std::string> answer_to(std::string bytes, asio::ip::address from = kLoopback) {
+    tcp::socket socket = co_await connected(from);
     co_await asio::async_write(socket, asio::buffer(bytes), asio::use_awaitable);
     std::string answer;
-    waiting_for_ = "the end of its connection";
-    co_await asio::async_read(socket, asio::dynamic_buffer(answer),
+    waiting_for_ = "an answer or the end of its connection";
+    auto buffer = asio::dynamic_buffer(answer);
+    co_await asio::async_read(socket, buffer, asio::transfer_at_least(1),
                               asio::as_tuple(asio::use_awaitable));
     co_return answer;
+  }
+
+  /// An agent whose connection comes from another address of this machine.
+  asio::awaitable<std::shared_ptr<Channel>> agent_from(asio::ip::address address) {
+    tcp::socket socket = co_await connected(address);
+    co_return std::make_shared<Channel>(std::move(socket));
+  }
+
+  asio::awaitable<tcp::socket> connected(asio::ip::address from) {
+    tcp::socket socket{io_, tcp::endpoint{from, 0}};
+    const tcp::endpoint server{kLoopback, server_->port()};
+    co_await socket.async_connect(server, asio::use_awaitable);
+    co_return socket;
   }
 
   asio::io_context io_;
@@ -255,6 +269,29 @@ TEST_CASE_METHOD(ServerFixture, "with --store local clients come through an agen
     const std::string refused = co_await f.answer_to(hello);
     CHECK(refused.empty());
     entrance->close();
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a host may use the store as long as an agent of it is there") {
+  serve({.nodes_min = 1, .nodes_max = 2, .last_call_timeout = 0ms});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const std::string hello{"\x00\xce\xf7\x85\x3c\x0d\x01\x02\x03\x04", 10};
+    const auto elsewhere = asio::ip::make_address("127.0.0.2");
+    const auto before = co_await f.answer_to(hello, elsewhere);
+    CHECK(before.empty());
+    const auto here = co_await f.agent();
+    say(*here, f.join("a"));
+    co_await f.hear<StartRound>(*here);
+    const auto there = co_await f.agent_from(elsewhere);
+    say(*there, f.join("b"));
+    const auto joined = co_await f.must_hear<StopRound>(*here);
+    const auto with = co_await f.answer_to(hello, elsewhere);
+    CHECK(with == "\x01\x02\x03\x04");
+    there->close();
+    say(*here, WorkersStopped{joined.round});
+    co_await f.hear<StartRound>(*here);
+    const auto after = co_await f.answer_to(hello, elsewhere);
+    CHECK(after.empty());
   }(*this));
 }
 

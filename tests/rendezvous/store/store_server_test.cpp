@@ -151,6 +151,8 @@ TEST_CASE("a client that never begins to speak is closed after the time allowed"
   fixture.send(half, validate().substr(0, 3));
   CHECK(fixture.closed(silent));
   CHECK(fixture.closed(half));
+  auto later = fixture.connect();
+  CHECK(fixture.closed(later));
   CHECK(fixture.server.connections() == 0);
 }
 

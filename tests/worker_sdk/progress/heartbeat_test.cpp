@@ -56,6 +56,22 @@ TEST_CASE("a heartbeat arrives in its own slot") {
   CHECK(std::isnan(board.read(1)->loss));
 }
 
+TEST_CASE("samples per second are those of the last full second") {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const Board board;
+  Heartbeat heartbeat{board.address(0)};
+  const std::int64_t begin = monotonic_ns() + kSecond;
+  const auto rate = [&] { return board.read(0)->samples_per_second; };
+  heartbeat.beat_at(begin, 1, 1'000, Heartbeat::kNoLoss);
+  heartbeat.beat_at(begin + kSecond / 2, 2, 1'000, Heartbeat::kNoLoss);
+  const double before = rate();
+  heartbeat.beat_at(begin + kSecond, 3, 500, Heartbeat::kNoLoss);
+  CHECK(rate() == 1'500);
+  CHECK(before != 1'500);
+  heartbeat.beat_at(begin + 3 * kSecond, 4, 40, Heartbeat::kNoLoss);
+  CHECK(rate() == 20);
+}
+
 TEST_CASE("without an agent a heartbeat goes nowhere") {
   const Board board;
   for (const std::optional<std::string>& address :

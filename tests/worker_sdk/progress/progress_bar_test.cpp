@@ -1,9 +1,13 @@
 #include "ddprun/progress_bar.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/pipe.hpp"
 
 namespace ddprun::sdk {
 namespace {
@@ -75,6 +79,16 @@ TEST_CASE_METHOD(BarFixture, "on a terminal one line changes and is ended once")
   CHECK(count(text, '\r') == 6);
   CHECK(count(text, '\n') == 1);
   CHECK(text.back() == '\n');
+}
+
+TEST_CASE("what is drawn can be seen at once, also behind a pipe") {
+  Pipe pipe;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output{fdopen(dup(pipe.writer()), "w"),
+                                                               std::fclose};
+  const ProgressBar::Clock::time_point begin{};
+  ProgressBar bar{"e", 10, {.output = output.get(), .line_interval = 1s}, begin};
+  bar.update(5, {}, begin + 1s);
+  CHECK_THAT(pipe.available(), contains("5/10"));
 }
 
 TEST_CASE_METHOD(BarFixture, "ranks that do not show it show nothing") {
