@@ -1,6 +1,12 @@
 #include "launcher/commands/checkpoint_command.hpp"
 
+#include <boost/asio/io_context.hpp>
+
+#include "agent/console.hpp"
+#include "tests/support/captured_log.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/pipe.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {
 namespace {
@@ -42,6 +48,19 @@ TEST_CASE("one that is not complete says why, also without a manifest") {
                0) ==
         "           7       -           -         -         -  incomplete: there is no "
         "manifest\n");
+}
+
+TEST_CASE("a folder without a checkpoint does not pass a verification") {
+  const ScratchFolder folder;
+  const CapturedLog log;
+  asio::io_context io{1};
+  Pipe pipe;
+  Console console{io.get_executor(), pipe.writer()};
+  const Stage stage{io, console, console};
+  const auto code = run_checkpoint({"verify", folder.path().string()}, stage);
+  REQUIRE(code.has_value());
+  CHECK(*code == 1);
+  CHECK_THAT(log.text(), contains("there is no checkpoint in '" + folder.path().string() + "'"));
 }
 
 }  // namespace
