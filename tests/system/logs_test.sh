@@ -92,3 +92,9 @@ nothing_left
 touch "$scratch/file"
 run 2 --log-dir "$scratch/file" --no-python true
 says err "--log-dir: cannot make the directory '$scratch/file'"
+
+# --- The error file that a report names is there to be read ---
+run 3 --no-python sh -c 'echo "{\"message\": \"no luck\"}" >"$TORCHELASTIC_ERROR_FILE"; exit 3'
+error_file=$(sed -nE 's/^ *error_file: //p' "$scratch/err")
+grep -q 'no luck' "$error_file" || fail "the error file '$error_file' is gone"
+rm -r "$TMPDIR"/ddprun_*
