@@ -44,5 +44,10 @@ TEST_CASE("one that is not complete says why, also without a manifest") {
         "manifest\n");
 }
 
+TEST_CASE("the reason gives no orders to a terminal") {
+  CHECK_THAT(row_of({.reason = "\x1b]0;owned\a is no file's name\n"}, 0),
+             contains("\\x1b]0;owned\\x07 is no file's name\\x0a\n"));
+}
+
 }  // namespace
 }  // namespace ddprun
