@@ -56,15 +56,13 @@ std::string word(std::string_view text) {
 
 /// Drops the oldest of the lines, and cuts the newest if it alone is too long.
 void keep_last(std::vector<std::string>& lines, std::size_t most) {
-  std::size_t room = most - kNoteBytesMax;
-  std::size_t first = lines.size();
-  while (first > 0) {
-    std::string line = plain_line(lines[first - 1]);
-    if (line.size() > room && first < lines.size()) break;
-    if (line.size() > room) line.resize(character_before(line, room));
-    room -= line.size();
-    lines[--first] = std::move(line);
-  }
+  std::size_t bytes = 0;
+  for (std::string& line : lines) bytes += (line = plain_line(line)).size();
+  if (bytes <= most) return;
+  const std::size_t room = most - kNoteBytesMax;
+  std::size_t first = 0;
+  for (; bytes > room && first + 1 < lines.size(); ++first) bytes -= lines[first].size();
+  if (lines.back().size() > room) lines.back().resize(character_before(lines.back(), room));
   if (first == 0) return;
   lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(first));
   lines.insert(lines.begin(), left_out(std::to_string(first) + " lines before are"));
@@ -72,13 +70,13 @@ void keep_last(std::vector<std::string>& lines, std::size_t most) {
 
 }  // namespace
 
-void shorten_texts(WorkerFailure& failure) {
+void shorten_texts(WorkerFailure& failure, std::size_t most) {
   failure.host = word(failure.host);
   failure.evidence = word(failure.evidence);
   failure.last_heartbeat = word(failure.last_heartbeat);
-  failure.message = beginning(failure.message, kFailureTextBytesMax);
-  failure.traceback = ending(failure.traceback, kFailureTextBytesMax);
-  keep_last(failure.last_lines, kFailureTextBytesMax);
+  failure.message = beginning(failure.message, most);
+  failure.traceback = ending(failure.traceback, most);
+  keep_last(failure.last_lines, most);
   if (failure.error_file.size() >= PATH_MAX) failure.error_file.clear();
 }
 

@@ -30,12 +30,12 @@ struct ConfKey {
 constexpr std::array kConfKeys = {
     ConfKey{"join_timeout", ConfKind::kPositiveSeconds},
     ConfKey{"last_call_timeout", ConfKind::kSeconds},
+    ConfKey{"heartbeat_timeout", ConfKind::kPositiveSeconds},
     ConfKey{"keep_alive_interval", ConfKind::kPositiveSeconds},
     ConfKey{"keep_alive_max_attempt", ConfKind::kCount},
     ConfKey{"is_host", ConfKind::kSwitch},
     ConfKey{"timeout", ConfKind::kPositiveSeconds},
     ConfKey{"close_timeout", ConfKind::kPositiveSeconds, false},
-    ConfKey{"heartbeat_timeout", ConfKind::kPositiveSeconds, false},
     ConfKey{"cas_backoff_max_seconds", ConfKind::kSeconds, false},
     ConfKey{"store_type", ConfKind::kText, false},
     ConfKey{"read_timeout", ConfKind::kPositiveSeconds, false},
@@ -141,6 +141,7 @@ Result<RendezvousConf> parse_rdzv_conf(const Setting& setting) {
   conf.join = time("join_timeout");
   if (!conf.join) conf.join = time("timeout");
   conf.last_call = time("last_call_timeout");
+  conf.heartbeat = time("heartbeat_timeout");
   const auto interval = time("keep_alive_interval");
   const auto attempts = entries->find("keep_alive_max_attempt");
   if (interval || attempts != entries->end())

@@ -17,7 +17,8 @@ namespace ddprun {
 struct RendezvousConf {
   std::optional<std::chrono::milliseconds> join;       // join_timeout; of static: timeout
   std::optional<std::chrono::milliseconds> last_call;  // last_call_timeout
-  std::optional<std::chrono::milliseconds> heartbeat;  // keep_alive_interval x _max_attempt
+  /// keep_alive_interval x keep_alive_max_attempt, which torchrun counts; else heartbeat_timeout
+  std::optional<std::chrono::milliseconds> heartbeat;
   std::optional<bool> is_host;  // says whether this node runs the coordinator
   std::string unused;           // "rank, use_libuv": torchrun's keys that have no effect here
 };

@@ -71,7 +71,7 @@ TEST_CASE("of many long lines the last stay, and a note says how many are missin
 }
 
 TEST_CASE("whatever a worker has written, its failure fits into one message") {
-  for (const std::string filling :
+  for (const std::string& filling :
        {std::string(1, '\0'), std::string{"\x1b"}, std::string{"\""}, std::string{"\\"},
         std::string{"\n"}, std::string{"\x80"}, std::string{"\xff\xfe"}, std::string{"漢"}}) {
     const std::string text = many(filling, 1'000'000);

@@ -279,6 +279,11 @@ TEST_CASE_METHOD(CommandLineFixture,
   CHECK(s.rules.join_timeout == std::chrono::seconds{20});
   CHECK(s.rules.last_call_timeout == std::chrono::milliseconds{1500});
   CHECK(s.rules.heartbeat_timeout == std::chrono::seconds{8});
+  for (const auto& [conf, seconds] : {std::pair{"heartbeat_timeout=7", 7},
+                                      std::pair{"heartbeat_timeout=7,keep_alive_interval=2", 6},
+                                      std::pair{"keep_alive_max_attempt=4", 20}})
+    CHECK(spec({"--rdzv-conf", conf, script()}).rules.heartbeat_timeout ==
+          std::chrono::seconds{seconds});
   CHECK_THAT(error({"--rdzv-conf=abc", script()}), contains("expected KEY=VALUE"));
   CHECK_THAT(error({"--rdzv-conf==3", script()}), contains("expected KEY=VALUE"));
   CHECK_THAT(error({"--rdzv-conf=timout=3", script()}), contains("there is no key 'timout'"));
