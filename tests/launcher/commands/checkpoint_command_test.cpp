@@ -63,5 +63,10 @@ TEST_CASE("a folder without a checkpoint does not pass a verification") {
   CHECK_THAT(log.text(), contains("there is no checkpoint in '" + folder.path().string() + "'"));
 }
 
+TEST_CASE("the reason gives no orders to a terminal") {
+  CHECK_THAT(row_of({.reason = "\x1b]0;owned\a is no file's name\n"}, 0),
+             contains("\\x1b]0;owned\\x07 is no file's name\\x0a\n"));
+}
+
 }  // namespace
 }  // namespace ddprun
