@@ -26,8 +26,8 @@ using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 using asio::ip::tcp;
-/// Waits for the first byte that a peer says, and leaves it where it is. nullopt: the peer has
-/// gone.
+
+/// Waits for the first byte that a peer says, and leaves it where it is. nullopt: it has gone.
 asio::awaitable<std::optional<char>> first_byte(tcp::socket& socket) {
   boost::system::error_code error;
   socket.non_blocking(true, error);
@@ -99,6 +99,7 @@ asio::awaitable<void> Server::accept_peers() {
 asio::awaitable<void> Server::serve(tcp::socket socket) {
   Newcomers::Place place{newcomers_, socket.get_executor()};
   auto met = co_await (meet(socket) || place.has_to_go());
+  if (closed()) co_return;
   if (met.index() == 1) {
     turned_away_.say(
         "a peer has not joined within {} ms, or too many were waiting to: it is closed",
@@ -157,8 +158,8 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
 Result<std::shared_ptr<Job>> Server::job_of(const Join& join, const asio::ip::address& from) {
   if (only_ && only_->rules().run_id == join.run_id) return only_;
   if (only_)
-    return Error{Error::Kind::kUnavailable, "the coordinator here is that of another job than '" +
-                                                join.run_id + "' (--rdzv-id)"};
+    return Error{Error::Kind::kUnavailable,
+                 "this is the coordinator of another job than '--rdzv-id=" + join.run_id + "'"};
   const auto found = jobs_.find(join.run_id);
   const auto job = found == jobs_.end() ? nullptr : found->second;
   return match(
