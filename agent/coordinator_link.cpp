@@ -32,30 +32,32 @@ void CoordinatorLink::connect(Patience patience) {
 
 /// One connection, from the first attempt to its end.
 asio::awaitable<void> CoordinatorLink::serve(Patience patience) {
-  auto first_of = co_await (ddprun::connect(run_.coordinator, patience) || ended());
+  const Hello hello = [this] { return join(); };
+  const TellUser tell_user = [this](const std::string& line) { spdlog::warn("{}", line); };
+  auto first_of = co_await (reach(run_.coordinator, patience, hello, tell_user) || ended());
   if (first_of.index() == 1) co_return;
-  auto channel = std::get<0>(std::move(first_of));
-  if (!channel) co_return tell_(CoordinatorUnreachable{channel.error().message});
-  channel_ = *channel;
+  const auto reached = std::get<0>(std::move(first_of));
+  if (!reached) co_return tell_(CoordinatorUnreachable{reached.error().message});
+  const auto channel = channel_ = reached->channel;
   if (spec_.rules.store == StoreAt::kLocal)
     tunnel_ = std::make_shared<TunnelEntrance>(executor_, channel_);
   tell_(Connected{});
-  join();
-  co_await receive();
+  tell_(Ordered{reached->answer});
+  if (channel == channel_) co_await receive();
 }
 
 asio::awaitable<void> CoordinatorLink::ended() {
   co_await end_.async_wait(as_tuple(use_awaitable));
 }
 
-void CoordinatorLink::join() {
-  send(Join{.run_id = run_.run_id,
-            .node = fresh_id(),
-            .host = run_.host,
-            .workers = spec_.workers,
-            .role = spec_.role,
-            .node_rank = spec_.meeting.node_rank,
-            .terms = terms_of(spec_)});
+Join CoordinatorLink::join() const {
+  return {.run_id = run_.run_id,
+          .node = fresh_id(),
+          .host = run_.host,
+          .workers = spec_.workers,
+          .role = spec_.role,
+          .node_rank = spec_.meeting.node_rank,
+          .terms = terms_of(spec_)};
 }
 
 asio::awaitable<void> CoordinatorLink::receive() {

@@ -33,9 +33,10 @@ class CoordinatorLink {
                   const RunFacts& run, Listener tell);
   CoordinatorLink(const CoordinatorLink&) = delete;
 
-  /// Tries to connect for as long as `patience` says, and joins as a fresh node. The answer is
-  /// Connected or CoordinatorUnreachable; then every message is Ordered, and the end is
-  /// CoordinatorLost. Only when there is no connection, and none on its way.
+  /// Tries for as long as `patience` says to connect and join as a fresh node, and tells the user
+  /// when that takes long. Connected is told when the coordinator has answered, and
+  /// CoordinatorUnreachable when none has; then every message is Ordered, also that answer, and the
+  /// end is CoordinatorLost. Only when there is no connection, and none on its way.
   void connect(Patience patience);
 
   /// Where there is no connection, nobody hears it.
@@ -57,7 +58,7 @@ class CoordinatorLink {
  private:
   asio::awaitable<void> serve(Patience patience);
   asio::awaitable<void> ended();
-  void join();
+  Join join() const;
   asio::awaitable<void> receive();
 
   asio::any_io_executor executor_;

@@ -27,7 +27,7 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
   match(
       event,  //
       [&](const AgentBegins&) {
-        actions_.push_back(ReachCoordinator{{rules_.join_timeout, rules_.join_timeout}});
+        actions_.push_back(ReachCoordinator{patience(rules_.join_timeout)});
       },
       [&](const Ordered& e) {
         if (!contact_) return;  // read from a connection that has been given up meanwhile
@@ -37,10 +37,12 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
       [&](const WorkerExited& e) { exited(e.how); }, [&](const TreeGone&) { after_sweep(); },
       [&](const Connected&) {
         contact_ = Contact{now, std::nullopt};
+        met_ = true;
       },
       [&](const CoordinatorLost& e) { lose_coordinator(e.reason, now); },
       [&](const CoordinatorUnreachable& e) {
-        exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, e.reason}, SIGTERM, now);
+        const auto why = met_ ? AgentEnd::Why::kCoordinatorLost : AgentEnd::Why::kNoCoordinator;
+        exit_with({why, {}, 0, e.reason}, SIGTERM, now);
       },
       [&](const StopSignal& e) { request_stop(e.signal, now); },
       [&](const EndAnnounced& e) { announce_end(e.signal, now); },
@@ -187,7 +189,7 @@ void GroupMachine::after_sweep() {
     actions_.push_back(Exit{*end_});
   } else if (rejoining_) {
     rejoining_ = false;
-    actions_.push_back(ReachCoordinator{{rules_.join_timeout, rules_.heartbeat_timeout}});
+    actions_.push_back(ReachCoordinator{patience(rules_.heartbeat_timeout)});
   } else {
     tell(WorkersStopped{round_});
   }
@@ -209,6 +211,12 @@ void GroupMachine::lose_coordinator(const std::string& reason, TimePoint now) {
 
 void GroupMachine::tell(AgentMessage message) {
   if (contact_) actions_.push_back(Tell{std::move(message)});
+}
+
+/// A coordinator that is there answers a join as soon as it answers a beat, and has a little more
+/// time where beats have very little.
+Patience GroupMachine::patience(std::chrono::milliseconds refused) const {
+  return {rules_.join_timeout, refused, std::max(rules_.heartbeat_timeout, kAnswerTimeoutMin)};
 }
 
 std::optional<TimePoint> GroupMachine::silence_ends() const {

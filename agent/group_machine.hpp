@@ -22,11 +22,11 @@ namespace ddprun {
 
 /// Why the agent ends.
 struct AgentEnd {
-  enum class Why { kJobEnded, kStopSignal, kRefused, kCoordinatorLost };
+  enum class Why { kJobEnded, kStopSignal, kRefused, kCoordinatorLost, kNoCoordinator };
   Why why = Why::kJobEnded;
   EndJob job;           // kJobEnded
   int signal = 0;       // kStopSignal: the first one that came
-  std::string message;  // kRefused, kCoordinatorLost
+  std::string message;  // kRefused, kCoordinatorLost, kNoCoordinator: it has never been there
 };
 
 /// How this node's workers ended in the last round.
@@ -49,6 +49,8 @@ struct GroupRules {
 /// So many times in each heartbeat timeout the agent shows that it is alive: a few of them may come
 /// late or be held up, and nobody is lost.
 inline constexpr int kBeatsPerTimeout = 5;
+/// Who listens at the coordinator's endpoint has at least so long to answer to a join.
+inline constexpr std::chrono::milliseconds kAnswerTimeoutMin{3'000};
 /// A second stop signal this soon after the first is the same request: Slurm sends SIGTERM twice.
 inline constexpr std::chrono::milliseconds kOneRequest{300};
 /// What a second stop signal leaves of the grace.
@@ -67,7 +69,7 @@ struct AgentBegins {};                       // once, before all others
 struct Ordered { CoordinatorMessage message; };
 struct WorkerExited { WorkerFailure how; };  // status may be a success; its output has been read
 struct TreeGone {};                          // the answer to SweepTree
-struct Connected {};                         // the answer to ReachCoordinator: it is there,
+struct Connected {};                         // the answer to ReachCoordinator: it has answered,
 struct CoordinatorUnreachable { std::string reason; };  // or the patience has ended
 struct CoordinatorLost { std::string reason; };         // the connection has ended by itself
 struct StopSignal { int signal; };
@@ -125,6 +127,7 @@ class GroupMachine {
   void end_grace(TimePoint now);
   void beat_if_due(TimePoint now);
   void check_silence(TimePoint now);
+  Patience patience(std::chrono::milliseconds refused) const;
   std::optional<TimePoint> silence_ends() const;
   bool asked_for_checkpoint() const;
   void exit_with(AgentEnd end, int signal, TimePoint now);
@@ -143,6 +146,7 @@ class GroupMachine {
     std::optional<TimePoint> beat_due;  // nullopt: not joined yet
   };
   std::optional<Contact> contact_;  // with the coordinator; nullopt: there is no connection
+  bool met_ = false;                // there has been one
 
   struct Grace {
     enum class For { kCheckpoint, kSigterm, kSigkill };

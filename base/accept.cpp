@@ -1,11 +1,15 @@
 #include "base/accept.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <exception>
+#include <optional>
+#include <string>
 #include <utility>
+
+#include "base/gated_log.hpp"
+#include "base/own_user_door.hpp"
 
 namespace ddprun {
 
@@ -32,16 +36,28 @@ Result<tcp::acceptor> listen_on(const asio::any_io_executor& executor,
                                               error.message()};
 }
 
-asio::awaitable<void> accept_all(tcp::acceptor& acceptor, std::function<void(tcp::socket)> serve) {
+asio::awaitable<void> accept_all(tcp::acceptor& acceptor, std::function<void(tcp::socket)> serve,
+                                 MayConnect who) {
+  boost::system::error_code closed;
+  const bool loopback = acceptor.local_endpoint(closed).address().is_loopback();
+  std::optional<OwnUserDoor> door;
+  if (loopback || who == MayConnect::kOwnUser) door.emplace();
+  GatedLog troubles{spdlog::level::warn};
   while (acceptor.is_open()) {
-    auto [error, socket] = co_await acceptor.async_accept(as_tuple(use_awaitable));
-    if (!error) {
-      serve(std::move(socket));
-    } else if (acceptor.is_open()) {
-      spdlog::warn("cannot accept a connection: {}", error.message());
-      asio::steady_timer pause{acceptor.get_executor(), kRetryDelay};
-      co_await pause.async_wait(as_tuple(use_awaitable));
+    std::string trouble;
+    try {
+      auto [error, socket] = co_await acceptor.async_accept(as_tuple(use_awaitable));
+      if (error)
+        trouble = error.message();
+      else if (!door || door->lets_in(socket))
+        serve(std::move(socket));
+    } catch (const std::exception& e) {  // out of memory, mostly
+      trouble = e.what();
     }
+    if (trouble.empty() || !acceptor.is_open()) continue;
+    troubles.say("cannot accept a connection: {}", trouble);
+    asio::steady_timer pause{acceptor.get_executor(), kRetryDelay};
+    co_await pause.async_wait(as_tuple(use_awaitable));
   }
 }
 

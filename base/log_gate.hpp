@@ -1,4 +1,5 @@
-// LogGate lets a few lines through and counts the rest, so that no peer can flood the log.
+// LogGate lets a line of one kind through now and then and counts the rest, so that no peer can
+// flood the log.
 #pragma once
 
 #include <chrono>
@@ -10,30 +11,24 @@
 
 namespace ddprun {
 
-/// Lets kLinesMax lines through in kWindow. A window begins with its first line.
+/// Lets one line through a second.
 class LogGate {
  public:
   /// Asks for one line at `now`. Returns nullopt when it is to be left out, and otherwise how many
   /// were left out since the last one that was let through.
   std::optional<std::size_t> pass(TimePoint now) {
-    if (now - window_begin_ >= kWindow) {
-      window_begin_ = now;
-      lines_ = 0;
-    }
-    if (lines_ == kLinesMax) {
+    if (last_ && now - *last_ < kPause) {
       ++left_out_;
       return std::nullopt;
     }
-    ++lines_;
+    last_ = now;
     return std::exchange(left_out_, 0);
   }
 
  private:
-  static constexpr std::chrono::seconds kWindow{10};
-  static constexpr std::size_t kLinesMax = 20;
+  static constexpr std::chrono::seconds kPause{1};
 
-  TimePoint window_begin_{};
-  std::size_t lines_ = 0;
+  std::optional<TimePoint> last_;
   std::size_t left_out_ = 0;
 };
 

@@ -105,7 +105,7 @@ Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage
   const auto port = begin(*address, options.port);
   if (!port)
     return Error{port.error().kind,
-                 port.error().message + whose_port(stage.io, *address, options.port)};
+                 port.error().message + whose_port(stage.io, *address, options.port, "")};
   asio::signal_set signals{stage.io, SIGTERM, SIGINT, SIGHUP};
   bool stopped = false;
   signals.async_wait([&](boost::system::error_code, int signal) {

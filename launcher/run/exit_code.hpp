@@ -43,6 +43,7 @@ inline int exit_code(const AgentEnd& end) {
       return 128 + end.signal;
     case AgentEnd::Why::kRefused:
     case AgentEnd::Why::kCoordinatorLost:
+    case AgentEnd::Why::kNoCoordinator:
       return kNoCoordinator;
   }
   return kInternalError;

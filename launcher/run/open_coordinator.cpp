@@ -2,6 +2,7 @@
 
 #include <boost/asio/ip/address.hpp>
 #include <utility>
+#include <vector>
 
 #include "base/asio.hpp"
 #include "base/own_process.hpp"
@@ -12,15 +13,21 @@ namespace ddprun {
 
 namespace {
 
-/// Chooses the address to listen at: the one that the meeting names. With several nodes a name
-/// means all addresses of this machine, because it may be another one here (127.0.1.1) than
-/// elsewhere.
-asio::ip::address listening_address(const Meeting& meeting, const asio::ip::address& resolved) {
+using Addresses = std::vector<asio::ip::address>;
+
+/// Chooses the address to listen at: the one that the meeting names. Of several nodes each may find
+/// another one behind a name. So a name means all addresses of this machine where it has several of
+/// the same kind, or one that no other node can have meant: 127.0.1.1, or that of a gate before
+/// this machine.
+asio::ip::address listening_address(asio::io_context& io, const Meeting& meeting,
+                                    const Addresses& resolved) {
+  const asio::ip::address& first = resolved.front();
   boost::system::error_code is_name;
   asio::ip::make_address(meeting.coordinator.host, is_name);
-  if (meeting.nodes_max == 1 || !is_name || meeting.coordinator.host == "localhost")
-    return resolved;
-  if (resolved.is_v4()) return asio::ip::address_v4::any();
+  if (meeting.nodes_max == 1 || !is_name || meeting.coordinator.host == "localhost") return first;
+  const bool one_of_its_kind = resolved.size() == 1 || resolved[1].is_v4() != first.is_v4();
+  if (one_of_its_kind && !first.is_loopback() && is_own_address(io, first)) return first;
+  if (first.is_v4()) return asio::ip::address_v4::any();
   return asio::ip::address_v6::any();
 }
 
@@ -29,19 +36,21 @@ bool is_own_name(const std::string& host) {
 }
 
 /// Tells the user what to do when one cannot listen there.
-std::string advice(asio::io_context& io, const asio::ip::address& address, std::uint16_t port) {
+std::string advice(asio::io_context& io, const asio::ip::address& address, std::uint16_t port,
+                   const std::string& run_id) {
   if (port == 0) return "; is it an address of this machine?";
-  return whose_port(io, address, port) + "; choose another port, or name none for any free one";
+  return whose_port(io, address, port, run_id) +
+         "; choose another port, or name none for any free one";
 }
 
 Result<RunCoordinator> serve(asio::io_context& io, const LaunchSpec& spec,
-                             const std::string& run_id, const asio::ip::address& address) {
+                             const std::string& run_id, const Addresses& resolved) {
   auto server =
       Server::listen(io.get_executor(), round_rules(spec, run_id),
-                     listening_address(spec.meeting, address), spec.meeting.coordinator.port);
+                     listening_address(io, spec.meeting, resolved), spec.meeting.coordinator.port);
   if (!server) return server.error();
   (*server)->start();
-  Endpoint endpoint{address.to_string(), (*server)->port()};
+  Endpoint endpoint{resolved.front().to_string(), (*server)->port()};
   return RunCoordinator{std::move(*server), std::move(endpoint)};
 }
 
@@ -51,23 +60,25 @@ RunCoordinator coordinator_elsewhere(const Meeting& meeting) {
 
 Result<RunCoordinator> serve_here(asio::io_context& io, const LaunchSpec& spec,
                                   const std::string& run_id) {
-  const auto address = resolve(io, spec.meeting.coordinator.host);
-  if (!address) return address.error();
-  auto coordinator = serve(io, spec, run_id, *address);
+  const auto resolved = resolve_all(io, spec.meeting.coordinator.host);
+  if (!resolved) return resolved.error();
+  auto coordinator = serve(io, spec, run_id, *resolved);
   if (coordinator) return coordinator;
   return Error{coordinator.error().kind,
-               coordinator.error().message + advice(io, *address, spec.meeting.coordinator.port)};
+               coordinator.error().message +
+                   advice(io, resolved->front(), spec.meeting.coordinator.port, run_id)};
 }
 
 /// A node that cannot listen there is not the one, or another agent of it was faster.
 Result<RunCoordinator> serve_if_own(asio::io_context& io, const LaunchSpec& spec,
                                     const std::string& run_id) {
   const std::string& host = spec.meeting.coordinator.host;
-  auto address = resolve(io, host);
+  auto resolved = resolve_all(io, host);
   // A name server may not know a node yet that has just started; the node itself knows its name.
-  if (!address && is_own_name(host)) address = asio::ip::address{asio::ip::address_v4::loopback()};
-  if (!address || !is_own_address(io, *address)) return coordinator_elsewhere(spec.meeting);
-  auto coordinator = serve(io, spec, run_id, *address);
+  if (!resolved && is_own_name(host)) resolved = Addresses{asio::ip::address_v4::loopback()};
+  if (!resolved || !is_own_address(io, resolved->front()))
+    return coordinator_elsewhere(spec.meeting);
+  auto coordinator = serve(io, spec, run_id, *resolved);
   return coordinator ? std::move(coordinator) : coordinator_elsewhere(spec.meeting);
 }
 

@@ -22,13 +22,14 @@ bool is_own_address(asio::io_context& io, const asio::ip::address& address) {
   return !error;
 }
 
-std::string whose_port(asio::io_context& io, const asio::ip::address& address, std::uint16_t port) {
+std::string whose_port(asio::io_context& io, const asio::ip::address& address, std::uint16_t port,
+                       const std::string& run_id) {
   std::optional<std::optional<Introduction>> answer;
   const auto asked = [&](const std::exception_ptr& failure, std::optional<Introduction> who) {
     report_failure("asking whose port it is")(failure);
     answer = std::move(who);
   };
-  co_spawn(io, who_is_at({address.to_string(), port}), asked);
+  co_spawn(io, who_is_at({address.to_string(), port}, run_id), asked);
   while (!answer) io.run_one();
   io.restart();
   if (!*answer) return "";

@@ -12,9 +12,10 @@ namespace ddprun {
 /// system chooses, so that no port has to be free.
 bool is_own_address(boost::asio::io_context& io, const boost::asio::ip::address& address);
 
-/// Asks who has a port that is taken, and returns ": it is the coordinator of job 'a', ...", or ""
-/// when it is no ddprun. Runs `io` meanwhile, for at most 2 s.
+/// Asks who has a port that is taken, and returns ": it is the coordinator of another job, ...", or
+/// "" when it is no ddprun. `run_id` is the job that was to be hosted there, "" for none: one that
+/// has it is called the same job. Runs `io` meanwhile, for at most 2 s.
 std::string whose_port(boost::asio::io_context& io, const boost::asio::ip::address& address,
-                       std::uint16_t port);
+                       std::uint16_t port, const std::string& run_id);
 
 }  // namespace ddprun

@@ -1,5 +1,6 @@
 #include "launcher/run/resolve.hpp"
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <optional>
@@ -14,27 +15,40 @@ using asio::ip::tcp;
 
 constexpr std::chrono::seconds kPatience{10};
 
-asio::ip::address best(const tcp::resolver::results_type& results) {
-  for (const auto& entry : results)
-    if (entry.endpoint().address().is_v4()) return entry.endpoint().address();
-  return results.begin()->endpoint().address();
+using Addresses = std::vector<asio::ip::address>;
+
+Addresses ipv4_first(const tcp::resolver::results_type& results) {
+  Addresses addresses;
+  for (const bool ipv4 : {true, false})
+    for (const auto& entry : results) {
+      const asio::ip::address address = entry.endpoint().address();
+      if (address.is_v4() == ipv4 && std::ranges::find(addresses, address) == addresses.end())
+        addresses.push_back(address);
+    }
+  return addresses;
 }
 
 }  // namespace
 
 Result<asio::ip::address> resolve(asio::io_context& io, const std::string& host) {
-  if (host == "localhost") return asio::ip::address{asio::ip::address_v4::loopback()};
+  const auto addresses = resolve_all(io, host);
+  if (!addresses) return addresses.error();
+  return addresses->front();
+}
+
+Result<Addresses> resolve_all(asio::io_context& io, const std::string& host) {
+  if (host == "localhost") return Addresses{asio::ip::address_v4::loopback()};
   boost::system::error_code not_numeric;
   const auto address = asio::ip::make_address(host, not_numeric);
-  if (!not_numeric) return address;
-  std::optional<Result<asio::ip::address>> answer;
+  if (!not_numeric) return Addresses{address};
+  std::optional<Result<Addresses>> answer;
   tcp::resolver resolver{io};
   resolver.async_resolve(host, "", [&](boost::system::error_code error, const auto& results) {
     if (error || results.empty())
       answer = Error{Error::Kind::kUnavailable,
                      "cannot find the host '" + host + "': " + error.message()};
     else
-      answer = best(results);
+      answer = ipv4_first(results);
   });
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (!answer && io.run_one_until(deadline) > 0) continue;

@@ -41,6 +41,9 @@ void report_end(const AgentEnd& end, const std::string& title, const RoundOutcom
     case AgentEnd::Why::kCoordinatorLost:
       spdlog::error("lost the coordinator: {}", end.message);
       return;
+    case AgentEnd::Why::kNoCoordinator:
+      spdlog::error("{}", end.message);
+      return;
   }
 }
 

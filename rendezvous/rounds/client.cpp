@@ -1,13 +1,30 @@
 #include "rendezvous/rounds/client.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <vector>
+
+#include "base/printable.hpp"
 
 namespace ddprun {
+
+/// What is under way to reach one coordinator.
+struct Search {
+  Search(Endpoint where, Patience patience, Hello first, TellUser tell_user)
+      : coordinator{std::move(where)},
+        plan{patience, Clock::now()},
+        hello{std::move(first)},
+        tell{std::move(tell_user)} {}
+
+  const Endpoint coordinator;
+  ConnectPlan plan;
+  const Hello hello;
+  const TellUser tell;
+  FailedAttempt last{FailedAttempt::Why::kNoAnswer, "no answer"};
+};
 
 namespace {
 
@@ -16,68 +33,141 @@ using asio::as_tuple;
 using asio::use_awaitable;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
+using Why = FailedAttempt::Why;
 
 constexpr auto kIntroductionTimeout = 2s;
 
-/// One attempt. An address is used as it is; a name is resolved, and its addresses tried in turn.
-asio::awaitable<boost::system::error_code> try_connect(tcp::socket& socket,
-                                                       const Endpoint& coordinator) {
+template <typename T>
+using Tried = boost::system::result<T, FailedAttempt>;
+using Addresses = std::vector<tcp::endpoint>;
+
+/// Finds the addresses of the coordinator. Looking up a name takes as long as the system's resolver
+/// takes: it has deadlines of its own, and begins from the start when it is asked again.
+asio::awaitable<Tried<Addresses>> look_up(const Search& search) {
+  const Endpoint& coordinator = search.coordinator;
   boost::system::error_code not_numeric;
   const auto address = asio::ip::make_address(coordinator.host, not_numeric);
-  if (!not_numeric) {
-    const auto [error] =
-        co_await socket.async_connect({address, coordinator.port}, as_tuple(use_awaitable));
-    co_return error;
-  }
-  tcp::resolver resolver{socket.get_executor()};
-  const auto [unresolved, addresses] = co_await resolver.async_resolve(
-      coordinator.host, std::to_string(coordinator.port), as_tuple(use_awaitable));
-  if (unresolved) co_return unresolved;
-  const auto [error, used] =
-      co_await asio::async_connect(socket, addresses, as_tuple(use_awaitable));
-  co_return error;
-}
-
-Error unreachable(const Endpoint& coordinator, const std::string& reason) {
-  return {Error::Kind::kTimeout, "cannot reach the coordinator at " + coordinator.host + " port " +
-                                     std::to_string(coordinator.port) + ": " + reason};
-}
-
-}  // namespace
-
-asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience) {
+  if (!not_numeric) co_return Addresses{{address, coordinator.port}};
   const auto executor = co_await asio::this_coro::executor;
-  ConnectPlan plan{patience, Clock::now()};
-  asio::steady_timer deadline{executor, plan.deadline()};
-  std::string reason = "no answer";
+  asio::steady_timer deadline{executor, search.plan.deadline()};
+  tcp::resolver resolver{executor};
+  const std::string port = std::to_string(coordinator.port);
+  const auto first =
+      co_await (resolver.async_resolve(coordinator.host, port, as_tuple(use_awaitable)) ||
+                deadline.async_wait(as_tuple(use_awaitable)));
+  if (first.index() == 1) co_return FailedAttempt{Why::kUnresolved, "no name server answers"};
+  const auto& [unresolved, found] = std::get<0>(first);
+  if (unresolved) co_return FailedAttempt{Why::kUnresolved, unresolved.message()};
+  Addresses addresses;
+  for (const auto& entry : found) addresses.push_back(entry.endpoint());
+  co_return addresses;
+}
+
+/// Connects to one address. A Channel is made of what is connected here, and nowhere else.
+asio::awaitable<Tried<std::shared_ptr<Channel>>> connect_to(const Search& search,
+                                                            tcp::endpoint address) {
+  const auto executor = co_await asio::this_coro::executor;
+  asio::steady_timer deadline{executor, search.plan.connected_by(Clock::now())};
+  tcp::socket socket{executor};
+  const auto first = co_await (socket.async_connect(address, as_tuple(use_awaitable)) ||
+                               deadline.async_wait(as_tuple(use_awaitable)));
+  if (first.index() == 1) co_return FailedAttempt{Why::kNoAnswer, "no answer"};
+  const auto [error] = std::get<0>(first);
+  if (!error) co_return std::make_shared<Channel>(std::move(socket));
+  co_return FailedAttempt{error == asio::error::connection_refused ? Why::kRefused : Why::kNoAnswer,
+                          error.message()};
+}
+
+/// One attempt to connect: the addresses of a name are tried in turn, each on a socket of its own.
+asio::awaitable<Tried<std::shared_ptr<Channel>>> connect_once(const Search& search) {
+  const Tried<Addresses> addresses = co_await look_up(search);
+  if (!addresses) co_return addresses.error();
+  Tried<std::shared_ptr<Channel>> tried = FailedAttempt{};
+  for (const tcp::endpoint& address : *addresses) {
+    tried = co_await connect_to(search, address);
+    if (tried || Clock::now() >= search.plan.deadline()) break;
+  }
+  co_return tried;
+}
+
+/// Says hello to who listens, and hears whether it is a coordinator.
+asio::awaitable<Tried<CoordinatorMessage>> greet(const Search& search, Channel& channel) {
+  channel.send(encode(search.hello()));
+  asio::steady_timer deadline{co_await asio::this_coro::executor,
+                              search.plan.answered_by(Clock::now())};
+  const auto first = co_await (channel.receive() || deadline.async_wait(as_tuple(use_awaitable)));
+  if (first.index() == 1) co_return FailedAttempt{Why::kSilent, ""};
+  const Result<std::string>& line = std::get<0>(first);
+  if (!line && line.error().kind == Error::Kind::kUnavailable)
+    co_return FailedAttempt{Why::kHungUp, ""};
+  if (!line) co_return FailedAttempt{Why::kStranger, "it said " + line.error().message};
+  auto message = decode_coordinator_message(*line);
+  if (!message) co_return FailedAttempt{Why::kStranger, "it said " + printable(*line)};
+  co_return std::move(*message);
+}
+
+/// One attempt to reach a coordinator.
+asio::awaitable<Tried<Reached>> reach_once(const Search& search) {
+  const auto connected = co_await connect_once(search);
+  if (!connected) co_return connected.error();
+  const std::shared_ptr<Channel> channel = *connected;
+  auto answer = co_await greet(search, *channel);
+  if (answer) co_return Reached{channel, std::move(*answer)};
+  channel->close();
+  co_return answer.error();
+}
+
+/// Attempts, one after another, until one succeeds or the patience ends.
+template <typename T>
+asio::awaitable<Result<T>> keep_trying(Search& search,
+                                       asio::awaitable<Tried<T>> (*attempt)(const Search&)) {
+  asio::steady_timer timer{co_await asio::this_coro::executor};
   for (;;) {
-    tcp::socket socket{executor};
-    const auto first =
-        co_await (try_connect(socket, coordinator) || deadline.async_wait(as_tuple(use_awaitable)));
-    const bool answered = first.index() == 0;
-    if (answered && !std::get<0>(first)) co_return std::make_shared<Channel>(std::move(socket));
-    if (answered) reason = std::get<0>(first).message();
-    const bool refused = answered && std::get<0>(first) == asio::error::connection_refused;
-    const auto pause = plan.pause_after(
-        refused ? ConnectPlan::Failure::kRefused : ConnectPlan::Failure::kOther, Clock::now());
-    if (!pause) co_return unreachable(coordinator, reason);
-    asio::steady_timer timer{executor, *pause};
+    Tried<T> tried = co_await attempt(search);
+    if (tried) co_return std::move(*tried);
+    search.last = std::move(tried.error());
+    const auto pause = search.plan.pause_after(search.last.why, Clock::now());
+    if (!pause) co_return Error{Error::Kind::kTimeout, describe(search.last, search.coordinator)};
+    timer.expires_after(*pause);
     co_await timer.async_wait(as_tuple(use_awaitable));
   }
 }
 
-asio::awaitable<std::optional<Introduction>> who_is_at(Endpoint endpoint) {
-  asio::steady_timer deadline{co_await asio::this_coro::executor, kIntroductionTimeout};
-  const Patience patience{kIntroductionTimeout, 0s};
-  const auto channel = co_await connect(std::move(endpoint), patience);
-  if (!channel) co_return std::nullopt;
-  (*channel)->send(encode(AgentMessage{WhoIsThere{}}));
-  auto first = co_await ((*channel)->receive() || deadline.async_wait(as_tuple(use_awaitable)));
-  (*channel)->close();
-  if (first.index() == 1 || !std::get<0>(first)) co_return std::nullopt;
-  const auto answer = decode_coordinator_message(*std::get<0>(first));
-  if (!answer || !std::holds_alternative<Introduction>(*answer)) co_return std::nullopt;
-  co_return std::get<Introduction>(*answer);
+/// Tells the user now and then that the coordinator is not reached, until it is cancelled.
+asio::awaitable<void> tell_meanwhile(Search& search) {
+  asio::steady_timer timer{co_await asio::this_coro::executor};
+  for (;;) {
+    timer.expires_at(search.plan.note_due());
+    const auto [cancelled] = co_await timer.async_wait(as_tuple(use_awaitable));
+    if (cancelled) co_return;
+    search.tell(search.plan.note(search.last, search.coordinator, Clock::now()));
+  }
+}
+
+}  // namespace
+
+asio::awaitable<Result<Reached>> reach(Endpoint coordinator, Patience patience, Hello hello,
+                                       TellUser tell) {
+  Search search{std::move(coordinator), patience, std::move(hello), std::move(tell)};
+  auto first = co_await (keep_trying(search, reach_once) || tell_meanwhile(search));
+  co_return std::get<0>(std::move(first));  // the other one does not end by itself
+}
+
+asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience) {
+  Search search{std::move(coordinator), patience, {}, {}};
+  auto connected = co_await keep_trying(search, connect_once);
+  co_return connected;
+}
+
+asio::awaitable<std::optional<Introduction>> who_is_at(Endpoint endpoint, std::string run_id) {
+  const Patience patience{kIntroductionTimeout, 0s, kIntroductionTimeout};
+  const Hello question = [run_id] { return WhoIsThere{run_id}; };
+  const TellUser nobody = [](const std::string&) {};
+  const auto reached = co_await reach(std::move(endpoint), patience, question, nobody);
+  if (!reached) co_return std::nullopt;
+  reached->channel->close();
+  if (!std::holds_alternative<Introduction>(reached->answer)) co_return std::nullopt;
+  co_return std::get<Introduction>(reached->answer);
 }
 
 }  // namespace ddprun

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "base/asio.hpp"
 #include "base/endpoint.hpp"
 #include "rendezvous/rounds/connect_plan.hpp"
 #include "rendezvous/wire/channel.hpp"
@@ -13,12 +15,28 @@
 
 namespace ddprun {
 
-/// Connects to the coordinator, and tries again as ConnectPlan says. Errors: kTimeout, naming the
-/// endpoint and why the last attempt failed.
+/// A connection to a coordinator, and the first that it said.
+struct Reached {
+  std::shared_ptr<Channel> channel;
+  CoordinatorMessage answer;
+};
+
+/// Makes the first message of an attempt.
+using Hello = std::function<AgentMessage()>;
+
+/// Is given a line for the user when the coordinator is not reached for long.
+using TellUser = std::function<void(const std::string& line)>;
+
+/// Connects to the coordinator, says hello and waits for an answer that makes sense. It tries again
+/// as ConnectPlan says. Errors: kTimeout, with a sentence about what the last attempt has found.
+asio::awaitable<Result<Reached>> reach(Endpoint coordinator, Patience patience, Hello hello,
+                                       TellUser tell);
+
+/// Connects, and neither says anything nor waits for anything; for the rest it is as reach().
 asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience);
 
-/// Whose coordinator listens there; nullopt when it is no coordinator, or does not say so within
-/// 2 s.
-asio::awaitable<std::optional<Introduction>> who_is_at(Endpoint endpoint);
+/// Whose coordinator listens there, as it answers to one who wants to host `run_id`; nullopt when
+/// it is no coordinator, or does not say so within 2 s.
+asio::awaitable<std::optional<Introduction>> who_is_at(Endpoint endpoint, std::string run_id);
 
 }  // namespace ddprun

@@ -1,43 +1,84 @@
-// ConnectPlan decides how long somebody goes on trying to reach the coordinator, and how long the
-// pauses between attempts are. Pure: who connects tells it how each attempt ended, and when.
+// ConnectPlan decides how long somebody goes on trying to reach the coordinator, how long the
+// pauses between attempts are, and when the user is told that it takes so long. Pure: who connects
+// tells it how each attempt ended, and when.
 #pragma once
 
 #include <chrono>
 #include <optional>
+#include <string>
 
 #include "base/clock.hpp"
+#include "base/endpoint.hpp"
 
 namespace ddprun {
 
 /// How long to go on trying.
 struct Patience {
-  std::chrono::milliseconds any{};      // whatever the reason
-  std::chrono::milliseconds refused{};  // while the host is there and nobody listens
+  std::chrono::milliseconds any{};          // whatever the reason
+  std::chrono::milliseconds refused{};      // while the host is there and nobody listens
+  std::chrono::milliseconds answer{5'000};  // for the first word of who listens, in each attempt
   bool operator==(const Patience&) const = default;
 };
+
+/// An attempt that did not reach the coordinator.
+struct FailedAttempt {
+  enum class Why {
+    kRefused,     // the host is there, and nobody listens
+    kUnresolved,  // its name has no address
+    kNoAnswer,    // nothing came back in time, or there is no way to the host
+    kSilent,      // somebody listens, and says nothing
+    kHungUp,      // somebody listens, and ends the connection without a word
+    kStranger,    // somebody listens, and says what no coordinator says
+  };
+  Why why = Why::kNoAnswer;
+  std::string detail;  // what the system says, or what the stranger said; may be ""
+};
+
+/// Returns a sentence, without its end, about what the attempt has found at the coordinator's
+/// `endpoint`.
+std::string describe(const FailedAttempt& attempt, const Endpoint& endpoint);
 
 class ConnectPlan {
  public:
   static constexpr std::chrono::milliseconds kFirstPause{10};
   static constexpr std::chrono::milliseconds kLongestPause{1'000};
-
-  /// How an attempt failed. A refusal is an answer: the host is there, and nobody listens.
-  enum class Failure { kRefused, kOther };
+  /// An attempt to connect that the network does not answer has failed after that. A fresh one may
+  /// be answered at once, where the system would have repeated the lost packet only much later.
+  static constexpr std::chrono::milliseconds kConnectTimeout{3'000};
+  /// The user is told first after that, and then in such intervals.
+  static constexpr std::chrono::milliseconds kFirstNote{2'000};
+  static constexpr std::chrono::milliseconds kNoteInterval{30'000};
 
   ConnectPlan(Patience patience, TimePoint now);
 
-  /// An attempt that has no answer by then has failed, and is the last one.
+  /// An attempt that has not succeeded by then has failed, and is the last one.
   TimePoint deadline() const { return deadline_; }
+
+  /// When an attempt that begins now to connect, or to wait for the first word of who listens, has
+  /// failed.
+  TimePoint connected_by(TimePoint now) const;
+  TimePoint answered_by(TimePoint now) const;
 
   /// How long to wait before the next attempt; nullopt: there is no next one, because it would
   /// begin after the patience has ended. Each pause is twice the last one, up to kLongestPause.
   /// Whatever is no refusal begins the patience with refusals anew.
-  std::optional<std::chrono::milliseconds> pause_after(Failure failure, TimePoint now);
+  std::optional<std::chrono::milliseconds> pause_after(FailedAttempt::Why why, TimePoint now);
+
+  /// When the user is to be told that the coordinator is not reached yet.
+  TimePoint note_due() const { return note_due_; }
+
+  /// Returns what to tell at `now`, where `last` is how the last attempt ended. The next note is
+  /// due an interval later.
+  std::string note(const FailedAttempt& last, const Endpoint& endpoint, TimePoint now);
 
  private:
-  std::chrono::milliseconds refused_patience_;
+  TimePoint gives_up() const;
+
+  Patience patience_;
   TimePoint deadline_;
   TimePoint refused_until_;
+  TimePoint note_due_;
+  bool refused_ = false;  // the last attempt was
   std::chrono::milliseconds pause_ = kFirstPause;
 };
 

@@ -1,10 +1,9 @@
 #include "rendezvous/rounds/job.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <exception>
 #include <utility>
 
 #include "base/accept.hpp"
@@ -26,9 +25,10 @@ constexpr auto kGoodbyeTimeout = 60s;
 
 }  // namespace
 
-Job::Job(const asio::any_io_executor& executor, RoundRules rules, std::function<void()> ended)
+Job::Job(const asio::any_io_executor& executor, RoundRules rules, std::function<void()> ended,
+         std::shared_ptr<StoreBudget> stores)
     : machine_{std::move(rules), Clock::now()},
-      store_{executor},
+      store_{executor, StoreLimits{}, std::move(stores)},
       store_acceptor_{executor},
       tick_{executor},
       ended_{std::move(ended)} {}
@@ -68,21 +68,29 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
     tunnel = std::make_unique<TunnelExit>(channel, store_, [&](std::uint32_t round) {
       return static_cast<int>(round) == round_ && is_agent(node, channel);
     });
-  step(FromNode{node, std::move(join)});
+  std::string reason;
+  try {
+    step(FromNode{node, std::move(join)});
+    reason = co_await hear(node, channel);
+  } catch (const std::exception& e) {  // out of memory, mostly: it costs this agent
+    reason = e.what();
+  }
+  gone_.say("agent at {} is gone: {}", channel->peer(), reason);
+  channel->close();
+  if (is_agent(node, channel)) step(NodeLost{node, reason});  // else the machine dropped it
+  if (machine_.ended() && agents_.empty()) close();
+}
+
+/// Hands on what the agent says until it has gone, and returns why that is.
+asio::awaitable<std::string> Job::hear(const NodeId& node,
+                                       const std::shared_ptr<Channel>& channel) {
   for (;;) {
     const Result<std::string> line = co_await channel->receive();
     const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
-    const bool again = message && std::holds_alternative<Join>(*message);
-    if (!message || again) {
-      const std::string reason = again ? "it joined twice" : message.error().message;
-      spdlog::info("agent at {} is gone: {}", channel->peer(), reason);
-      channel->close();
-      if (is_agent(node, channel)) step(NodeLost{node, reason});  // else the machine dropped it
-      break;
-    }
+    if (!message) co_return message.error().message;
+    if (std::holds_alternative<Join>(*message)) co_return "it joined twice";
     step(FromNode{node, *message});
   }
-  if (machine_.ended() && agents_.empty()) close();
 }
 
 void Job::serve_store(tcp::socket socket, std::string_view head) {
@@ -91,8 +99,10 @@ void Job::serve_store(tcp::socket socket, std::string_view head) {
 
 asio::awaitable<void> Job::accept_store_clients() {
   const auto self = shared_from_this();
-  co_await accept_all(store_acceptor_,
-                      [this](tcp::socket socket) { serve_store(std::move(socket), ""); });
+  const std::function<void(tcp::socket)> serve_one = [this](tcp::socket socket) {
+    serve_store(std::move(socket), "");
+  };
+  co_await accept_all(store_acceptor_, serve_one);
 }
 
 bool Job::is_agent(const NodeId& node, const std::shared_ptr<Channel>& channel) const {
@@ -110,14 +120,14 @@ void Job::drop(const NodeId& node) {
 }
 
 /// Lets in only who comes from where an agent of the job has come from, or from this machine.
-bool Job::may_enter(const tcp::socket& socket) const {
+bool Job::may_enter(const tcp::socket& socket) {
   boost::system::error_code gone;
   const auto remote = socket.remote_endpoint(gone).address();
   if (gone) return false;
   const bool direct = rules().store == StoreAt::kLeader;
   const bool known = agents_at_.contains(remote) || remote == socket.local_endpoint(gone).address();
   if (direct && known) return true;
-  spdlog::warn("refused a store client from {}: {}", remote.to_string(),
+  refused_.say("refused a store client from {}: {}", remote.to_string(),
                direct ? "no node of the job is there" : "with --store local, agents bring them");
   return false;
 }

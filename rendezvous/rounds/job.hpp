@@ -14,6 +14,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "base/gated_log.hpp"
 #include "rendezvous/rounds/round_machine.hpp"
 #include "rendezvous/store/store_server.hpp"
 #include "rendezvous/wire/channel.hpp"
@@ -23,9 +24,11 @@ namespace ddprun {
 class Job : public std::enable_shared_from_this<Job> {
  public:
   /// A job that begins to wait for its nodes now. `ended` is called once: when the verdict has been
-  /// queued for every agent, or close() was called.
+  /// queued for every agent, or close() was called. The memory of its store also counts in
+  /// `stores`, if it is given.
   Job(
-      const asio::any_io_executor& executor, RoundRules rules, std::function<void()> ended = [] {});
+      const asio::any_io_executor& executor, RoundRules rules, std::function<void()> ended = [] {},
+      std::shared_ptr<StoreBudget> stores = nullptr);
 
   /// Starts the clock, without which no timeout passes. To be called once.
   void start();
@@ -52,7 +55,8 @@ class Job : public std::enable_shared_from_this<Job> {
  private:
   asio::awaitable<void> accept_store_clients();
   asio::awaitable<void> tick_when_due();
-  bool may_enter(const asio::ip::tcp::socket& socket) const;
+  asio::awaitable<std::string> hear(const NodeId& node, const std::shared_ptr<Channel>& channel);
+  bool may_enter(const asio::ip::tcp::socket& socket);
   bool is_agent(const NodeId& node, const std::shared_ptr<Channel>& channel) const;
   void drop(const NodeId& node);
   void step(const RoundEvent& event);
@@ -66,6 +70,8 @@ class Job : public std::enable_shared_from_this<Job> {
   std::unordered_map<asio::ip::address, int> agents_at_;  // how many come from each address
   asio::steady_timer tick_;
   std::function<void()> ended_;
+  GatedLog refused_{spdlog::level::warn};
+  GatedLog gone_{spdlog::level::info};
   int round_ = 0;  // the one that the store serves; 0: none yet
   bool closed_ = false;
 };

@@ -7,16 +7,16 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 
+#include "base/clock.hpp"
+#include "rendezvous/rounds/server_limits.hpp"
 #include "rendezvous/wire/job_terms.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
-
-/// Beyond so many jobs at one time, `ddprun server` refuses new ones.
-inline constexpr std::size_t kJobsMax = 10'000;
 
 class JobBook {
  public:
@@ -28,20 +28,35 @@ class JobBook {
   // clang-format on
   using Decision = std::variant<Enter, Begin, Replace, Refuse>;
 
-  /// Decides about a node that wants to join. `has_nodes` says whether the job of its run id has
-  /// nodes at this moment; it does not matter when there is no such job.
-  Decision decide(const Join& join, bool has_nodes) const;
+  explicit JobBook(ServerLimits limits = {}) : limits_{limits} {}
+
+  /// Decides about a node that wants to join and comes from the address `from`. `has_nodes` says
+  /// whether the job of its run id has nodes at this moment; it does not matter when there is no
+  /// such job.
+  Decision decide(const Join& join, const std::string& from, bool has_nodes) const;
 
   /// A job has begun after Begin or Replace. Its terms are those of its first node.
-  void begun(const Join& first) { terms_[first.run_id] = first.terms; }
+  void begun(const Join& first, const std::string& from);
 
   /// A job has ended. Its run id is free again.
-  void ended(const std::string& run_id) { terms_.erase(run_id); }
+  void ended(const std::string& run_id);
 
-  std::size_t jobs() const { return terms_.size(); }
+  /// Tells at `now` whether a job has nodes, and returns whether it is to end because it has had
+  /// none for too long. Its nodes may all be gone for good, and then nobody else would end it.
+  bool abandoned(const std::string& run_id, bool has_nodes, TimePoint now);
+
+  std::size_t jobs() const { return jobs_.size(); }
 
  private:
-  std::map<std::string, JobTerms> terms_;  // of every job that has not ended, by its run id
+  struct Hosted {
+    JobTerms terms;
+    std::string begun_from;
+    std::optional<TimePoint> empty_since;
+  };
+
+  ServerLimits limits_;
+  std::map<std::string, Hosted> jobs_;             // that have not ended, by their run ids
+  std::map<std::string, std::size_t> begun_from_;  // how many of them, by address
 };
 
 }  // namespace ddprun

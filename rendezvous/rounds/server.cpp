@@ -3,18 +3,20 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
+#include <vector>
 
 #include "base/accept.hpp"
 #include "base/match.hpp"
 #include "base/own_process.hpp"
+#include "base/printable.hpp"
 #include "base/report_failure.hpp"
+#include "rendezvous/store/store_protocol.hpp"
 
 namespace ddprun {
 
@@ -24,120 +26,162 @@ using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 using asio::ip::tcp;
-using namespace std::chrono_literals;
 
-constexpr auto kFirstByteTimeout = 10s;  // a peer that connects and says nothing is dropped
-
-/// Reads what a peer says first: up to 4096 bytes, or "" when it says nothing in time. This is a
-/// coroutine of its own so that its buffer is freed before an agent stays for hours.
-asio::awaitable<std::string> first_bytes(tcp::socket& socket) {
-  std::array<char, 4096> bytes{};
-  asio::steady_timer deadline{socket.get_executor(), kFirstByteTimeout};
-  const auto first =
-      co_await (socket.async_read_some(asio::buffer(bytes), as_tuple(use_awaitable)) ||
-                deadline.async_wait(as_tuple(use_awaitable)));
-  if (first.index() == 1) co_return "";
-  const auto [error, size] = std::get<0>(first);
-  co_return std::string{bytes.data(), error ? 0 : size};
+/// Waits for the first byte that a peer says, and leaves it where it is. nullopt: it has gone.
+asio::awaitable<std::optional<char>> first_byte(tcp::socket& socket) {
+  boost::system::error_code error;
+  socket.non_blocking(true, error);
+  for (;;) {
+    const auto [gone] = co_await socket.async_wait(tcp::socket::wait_read, as_tuple(use_awaitable));
+    if (gone) co_return std::nullopt;
+    char byte = 0;
+    socket.receive(asio::buffer(&byte, 1), tcp::socket::message_peek, error);
+    if (!error) co_return byte;
+    if (error != asio::error::would_block) co_return std::nullopt;
+  }
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::listen(const asio::any_io_executor& executor,
-                                               const asio::ip::address& address,
-                                               std::uint16_t port) {
+                                               const asio::ip::address& address, std::uint16_t port,
+                                               ServerLimits limits) {
   auto acceptor = listen_on(executor, {address, port});
   if (!acceptor) return acceptor.error();
-  return std::unique_ptr<Server>{new Server{std::move(*acceptor)}};
+  return std::unique_ptr<Server>{new Server{std::move(*acceptor), limits}};
 }
 
 Result<std::unique_ptr<Server>> Server::listen(const asio::any_io_executor& executor,
                                                RoundRules rules, const asio::ip::address& address,
-                                               std::uint16_t port) {
-  auto server = listen(executor, address, port);
+                                               std::uint16_t port, ServerLimits limits) {
+  auto server = listen(executor, address, port, limits);
   if (!server) return server;
   if (rules.master_port == 0) rules.master_port = (*server)->port();
   (*server)->only_ = std::make_shared<Job>(executor, std::move(rules));
   return server;
 }
 
-Server::Server(tcp::acceptor acceptor)
-    : acceptor_{std::move(acceptor)}, port_{acceptor_.local_endpoint().port()} {}
+Server::Server(tcp::acceptor acceptor, const ServerLimits& limits)
+    : limits_{limits},
+      acceptor_{std::move(acceptor)},
+      port_{acceptor_.local_endpoint().port()},
+      newcomers_{limits.join_timeout, limits.newcomers_max},
+      book_{limits},
+      stores_{std::make_shared<StoreBudget>(limits.stores_bytes_max)},
+      sweep_{acceptor_.get_executor()} {}
 
 void Server::start() {
   if (only_) only_->start();
   co_spawn(acceptor_.get_executor(), accept_peers(), report_failure("accepting connections"));
+  if (!only_)
+    co_spawn(acceptor_.get_executor(), end_abandoned_jobs(), report_failure("ending empty jobs"));
 }
 
 void Server::close() {
   boost::system::error_code ignored;
   acceptor_.close(ignored);
+  sweep_.cancel();
+  newcomers_.clear();
   if (only_) only_->close();
   for (const auto& [run_id, job] : std::exchange(jobs_, {})) job->close();
 }
 
 asio::awaitable<void> Server::accept_peers() {
-  co_await accept_all(acceptor_, [this](tcp::socket socket) {
-    co_spawn(acceptor_.get_executor(), serve(std::move(socket)), report_failure("a peer"));
-  });
+  const bool alone = only_ && only_->rules().nodes_max == 1;
+  const std::function<void(tcp::socket)> serve_one = [this](tcp::socket socket) {
+    co_spawn(acceptor_.get_executor(), serve(std::move(socket)), give_up_peer("a peer"));
+  };
+  co_await accept_all(acceptor_, serve_one, alone ? MayConnect::kOwnUser : MayConnect::kAnybody);
 }
 
+/// One deadline holds from the connection to the join. The agent is then served by a coroutine of
+/// its own, so that all of this one's memory is free before the agent stays for hours.
 asio::awaitable<void> Server::serve(tcp::socket socket) {
-  std::string head = co_await first_bytes(socket);
-  if (head.empty()) co_return;
-  if (head[0] != kAgentFirstByte) {
-    if (only_) only_->serve_store(std::move(socket), head);
-    co_return;
+  Newcomers::Place place{newcomers_, socket.get_executor()};
+  auto met = co_await (meet(socket) || place.has_to_go());
+  if (closed()) co_return;
+  if (met.index() == 1) {
+    turned_away_.say(
+        "a peer has not joined within {} ms, or too many were waiting to: it is closed",
+        limits_.join_timeout.count());
+  } else if (auto& arrival = std::get<0>(met)) {
+    auto& [job, channel, join] = *arrival;
+    co_spawn(acceptor_.get_executor(), job->serve(std::move(channel), std::move(join)),
+             give_up_peer("an agent"));
   }
-  const auto channel = std::make_shared<Channel>(std::move(socket), std::move(head));
-  co_await serve_agent(channel);
 }
 
-asio::awaitable<void> Server::serve_agent(std::shared_ptr<Channel> channel) {
+/// Tells by its first byte what a peer is. nullopt: it does not join, and has what it came for.
+asio::awaitable<std::optional<Server::Arrival>> Server::meet(tcp::socket& socket) {
+  const std::optional<char> first = co_await first_byte(socket);
+  if (!first) co_return std::nullopt;
+  if (*first == kAgentFirstByte) {
+    const auto channel = std::make_shared<Channel>(std::move(socket));
+    auto arrival = co_await meet_agent(channel);
+    co_return arrival;
+  }
+  if (*first == kStoreFirstByte && only_)
+    only_->serve_store(std::move(socket), "");
+  else
+    turned_away_.say("a peer began with {}, which is neither an agent's first byte nor a worker's",
+                     printable({&*first, 1}));
+  co_return std::nullopt;
+}
+
+asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
+    std::shared_ptr<Channel> channel) {
+  channel->limit_lines(limits_.join_bytes_max);
   const Result<std::string> line = co_await channel->receive();
+  if (!line && line.error().kind == Error::Kind::kUnavailable) co_return std::nullopt;
   const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
   if (!message) {
-    spdlog::info("{} is no agent: {}", channel->peer(), message.error().message);
-    co_return channel->close();
+    turned_away_.say("{} is no agent: {}", channel->peer(), message.error().message);
+    co_return std::nullopt;
   }
-  if (std::holds_alternative<WhoIsThere>(*message)) {
-    channel->send(encode(CoordinatorMessage{introduction()}));
-    co_return channel->close_when_sent();
+  if (const auto* question = std::get_if<WhoIsThere>(&*message)) {
+    channel->send(encode(CoordinatorMessage{introduction(*question)}));
+    channel->close_when_sent();
   }
   const auto* join = std::get_if<Join>(&*message);
-  if (join == nullptr) co_return channel->close();
-  const auto job = job_of(*join);
+  if (join == nullptr) co_return std::nullopt;
+  const auto job = job_of(*join, channel->address());
   if (!job) {
     channel->send(encode(CoordinatorMessage{Refused{job.error().message}}));
-    co_return channel->close_when_sent();
+    channel->close_when_sent();
+    co_return std::nullopt;
   }
-  co_await (*job)->serve(channel, *join);
+  channel->limit_lines(kLineBytesMax);
+  co_return Arrival{*job, channel, *join};
 }
 
-Result<std::shared_ptr<Job>> Server::job_of(const Join& join) {
-  if (only_) return only_;
+/// Where one job is at home its name is not told to who does not know it.
+Result<std::shared_ptr<Job>> Server::job_of(const Join& join, const asio::ip::address& from) {
+  if (only_ && only_->rules().run_id == join.run_id) return only_;
+  if (only_)
+    return Error{Error::Kind::kUnavailable,
+                 "this is the coordinator of another job than '--rdzv-id=" + join.run_id + "'"};
   const auto found = jobs_.find(join.run_id);
   const auto job = found == jobs_.end() ? nullptr : found->second;
   return match(
-      book_.decide(join, job && job->has_nodes()),  //
+      book_.decide(join, from.to_string(), job && job->has_nodes()),  //
       [&](const JobBook::Enter&) -> Result<std::shared_ptr<Job>> { return job; },
-      [&](const JobBook::Begin&) { return begin_job(join); },
+      [&](const JobBook::Begin&) { return begin_job(join, from); },
       [&](const JobBook::Replace&) {
         job->close();
-        return begin_job(join);
+        return begin_job(join, from);
       },
       [&](const JobBook::Refuse& refuse) -> Result<std::shared_ptr<Job>> {
         return Error{Error::Kind::kUnavailable, refuse.reason};
       });
 }
 
-Result<std::shared_ptr<Job>> Server::begin_job(const Join& join) {
-  const auto job =
-      std::make_shared<Job>(acceptor_.get_executor(), rules_of(join), [this, run_id = join.run_id] {
-        spdlog::info("job '{}' has ended", run_id);
-        book_.ended(run_id);
-        jobs_.erase(run_id);
-      });
+Result<std::shared_ptr<Job>> Server::begin_job(const Join& join, const asio::ip::address& from) {
+  const auto ended = [this, run_id = join.run_id] {
+    spdlog::info("job '{}' has ended", run_id);
+    book_.ended(run_id);
+    jobs_.erase(run_id);
+  };
+  const auto job = std::make_shared<Job>(acceptor_.get_executor(), rules_of(join), ended, stores_);
   if (join.terms.store == StoreAt::kLeader) {
     const auto opened = job->open_store(acceptor_.local_endpoint().address());
     if (!opened)
@@ -145,13 +189,27 @@ Result<std::shared_ptr<Job>> Server::begin_job(const Join& join) {
   }
   job->start();
   spdlog::info("job '{}' begins", join.run_id);
-  book_.begun(join);
+  book_.begun(join, from.to_string());
   return jobs_[join.run_id] = job;
 }
 
-Introduction Server::introduction() const {
-  const std::string jobs =
-      only_ ? "job '" + only_->rules().run_id + "'" : std::to_string(book_.jobs()) + " jobs";
+asio::awaitable<void> Server::end_abandoned_jobs() {
+  constexpr int kLooksMeanwhile = 16;
+  while (acceptor_.is_open()) {
+    sweep_.expires_after(limits_.empty_job_kept / kLooksMeanwhile);
+    co_await sweep_.async_wait(as_tuple(use_awaitable));
+    std::vector<std::shared_ptr<Job>> abandoned;
+    for (const auto& [run_id, job] : jobs_)
+      if (book_.abandoned(run_id, job->has_nodes(), Clock::now())) abandoned.push_back(job);
+    for (const auto& job : abandoned) job->close();  // which takes it out of jobs_
+  }
+}
+
+Introduction Server::introduction(const WhoIsThere& question) const {
+  const bool same = only_ && question.run_id == only_->rules().run_id;
+  const std::string jobs = !only_ ? std::to_string(book_.jobs()) + " jobs"
+                           : same ? "the same job"
+                                  : "another job";
   return {jobs, getpid(), host_name()};
 }
 

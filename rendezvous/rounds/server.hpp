@@ -8,13 +8,17 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "base/gated_log.hpp"
 #include "rendezvous/rounds/job.hpp"
 #include "rendezvous/rounds/job_book.hpp"
+#include "rendezvous/rounds/newcomers.hpp"
+#include "rendezvous/rounds/server_limits.hpp"
 
 namespace ddprun {
 
@@ -22,15 +26,16 @@ class Server {
  public:
   /// Listens on `address`:`port` for the agents of one job, and serves the job's store there. A
   /// `port` of 0 takes any free one: see port(). A `rules.master_port` of 0 becomes the port that
-  /// was bound. Errors: kUnavailable, which names the address.
+  /// was bound. The peers of a job of one node are this process's own user's, wherever it listens.
+  /// Errors: kUnavailable, which names the address.
   static Result<std::unique_ptr<Server>> listen(const asio::any_io_executor& executor,
                                                 RoundRules rules, const asio::ip::address& address,
-                                                std::uint16_t port);
+                                                std::uint16_t port, ServerLimits limits = {});
   /// Listens for the agents of any number of jobs, whose rules their first nodes bring. Errors:
   /// kUnavailable, which names the address.
   static Result<std::unique_ptr<Server>> listen(const asio::any_io_executor& executor,
                                                 const asio::ip::address& address,
-                                                std::uint16_t port);
+                                                std::uint16_t port, ServerLimits limits = {});
 
   /// Starts to accept peers, and goes on until close().
   void start();
@@ -44,20 +49,35 @@ class Server {
   std::uint16_t port() const { return port_; }
 
  private:
-  explicit Server(asio::ip::tcp::acceptor acceptor);
+  struct Arrival {  // a peer that has joined
+    std::shared_ptr<Job> job;
+    std::shared_ptr<Channel> channel;
+    Join join;
+  };
+
+  Server(asio::ip::tcp::acceptor acceptor, const ServerLimits& limits);
 
   asio::awaitable<void> accept_peers();
   asio::awaitable<void> serve(asio::ip::tcp::socket socket);
-  asio::awaitable<void> serve_agent(std::shared_ptr<Channel> channel);
-  Result<std::shared_ptr<Job>> job_of(const Join& join);
-  Result<std::shared_ptr<Job>> begin_job(const Join& join);
-  Introduction introduction() const;
+  asio::awaitable<std::optional<Arrival>> meet(asio::ip::tcp::socket& socket);
+  asio::awaitable<std::optional<Arrival>> meet_agent(std::shared_ptr<Channel> channel);
+  Result<std::shared_ptr<Job>> job_of(const Join& join, const asio::ip::address& from);
+  Result<std::shared_ptr<Job>> begin_job(const Join& join, const asio::ip::address& from);
+  asio::awaitable<void> end_abandoned_jobs();
+  Introduction introduction(const WhoIsThere& question) const;
 
+  const ServerLimits limits_;
   asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_;
+  Newcomers newcomers_;
+  GatedLog turned_away_{spdlog::level::info};
   std::shared_ptr<Job> only_;  // the one job of an agent's coordinator; nullptr at `ddprun server`
-  JobBook book_;               // which jobs `ddprun server` hosts
+
+  // Of `ddprun server` only.
+  JobBook book_;                                      // which jobs it hosts
   std::map<std::string, std::shared_ptr<Job>> jobs_;  // those in the book, by run id
+  std::shared_ptr<StoreBudget> stores_;               // what all their stores may hold together
+  asio::steady_timer sweep_;                          // when jobs are looked at that may be empty
 };
 
 }  // namespace ddprun

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <charconv>
+#include <new>
+#include <utility>
 
 #include "base/printable.hpp"
 
@@ -41,8 +43,8 @@ std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-Store::Store(std::size_t memory_bytes_max)
-    : budget_{memory_bytes_max}, table_{budget_}, waits_{budget_} {}
+Store::Store(std::size_t memory_bytes_max, std::shared_ptr<StoreBudget> whole)
+    : budget_{memory_bytes_max, std::move(whole)}, table_{budget_}, waits_{budget_} {}
 
 // Only a new key can end a wait, because nobody waits for a key that exists.
 Result<void> Store::written(const StoreKey& key, const Result<StoreTable::Outcome>& outcome) {
@@ -102,8 +104,14 @@ Result<void> Store::queue_push(const StoreKey& key, std::string_view value) {
     return charged.error();
   }
   auto queue = queues_.find(key);
-  if (queue == queues_.end()) queue = queues_.try_emplace(OwnedStoreKey{key}).first;
-  queue->second.emplace_back(value);
+  try {
+    if (queue == queues_.end()) queue = queues_.try_emplace(OwnedStoreKey{key}).first;
+    queue->second.emplace_back(value);
+  } catch (const std::bad_alloc&) {  // as if it had never been asked for
+    budget_.release(queued_cost(key, value));
+    if (queue != queues_.end() && queue->second.empty()) queues_.erase(queue);
+    throw;
+  }
   waits_.tick_until_one(key, ready_);
   return {};
 }

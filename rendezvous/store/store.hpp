@@ -36,8 +36,9 @@ class Store {
     std::string value;
   };
 
-  /// A store for keys, values, queues and waits of `memory_bytes_max` bytes together.
-  explicit Store(std::size_t memory_bytes_max);
+  /// A store for keys, values, queues and waits of `memory_bytes_max` bytes together, which also
+  /// count in `whole` if it is given.
+  explicit Store(std::size_t memory_bytes_max, std::shared_ptr<StoreBudget> whole = nullptr);
   Store(const Store&) = delete;  // the table and the waits charge its budget
   Store& operator=(const Store&) = delete;
 

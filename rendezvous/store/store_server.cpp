@@ -6,6 +6,8 @@
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "base/asio.hpp"
@@ -20,6 +22,17 @@ namespace {
 constexpr std::size_t kEventsPerTurn = 256;
 constexpr std::size_t kScratchBytes = std::size_t{16} << 10;
 
+/// Performs what one client asks for. When there is no memory for it, that client has asked for too
+/// much, and the others are served as before.
+template <typename Serve>
+Result<void> with_memory(Serve serve) try {
+  return serve();
+} catch (const std::bad_alloc&) {
+  return Error{Error::Kind::kUnavailable, "there is no memory left for what it asks"};
+} catch (const std::length_error&) {
+  return Error{Error::Kind::kUnavailable, "there is no memory for as much as it asks"};
+}
+
 std::string numeric_address(const tcp::socket& socket) {
   boost::system::error_code error;
   const tcp::endpoint peer = socket.remote_endpoint(error);
@@ -32,8 +45,9 @@ std::string numeric_address(const tcp::socket& socket) {
 
 }  // namespace
 
-StoreServer::StoreServer(const asio::any_io_executor& executor, StoreLimits limits)
-    : state_{limits}, timer_{executor}, poll_{executor} {}
+StoreServer::StoreServer(const asio::any_io_executor& executor, StoreLimits limits,
+                         std::shared_ptr<StoreBudget> whole)
+    : state_{limits, std::move(whole)}, timer_{executor}, poll_{executor} {}
 
 void StoreServer::adopt(tcp::socket socket, std::string_view already_read) {
   const std::string address = numeric_address(socket);
@@ -59,7 +73,7 @@ StoreConnection& StoreServer::adopt(const MakeConnection& make) {
 }
 
 void StoreServer::received(StoreConnection& connection, std::string_view bytes) {
-  served(connection, connection.received(bytes));
+  served(connection, with_memory([&] { return connection.received(bytes); }));
 }
 
 void StoreServer::flush() {
@@ -103,7 +117,7 @@ void StoreServer::take_turn() {
   for (const ClientId id : std::exchange(queue_, {})) {
     if (StoreConnection* connection = find(id)) {
       connection->queued = false;
-      served(*connection, connection->read(scratch));
+      served(*connection, with_memory([&] { return connection->read(scratch); }));
     }
   }
   flush_touched();

@@ -31,8 +31,10 @@ namespace ddprun {
 
 class StoreServer {
  public:
-  /// An empty store, which serves nobody yet.
-  explicit StoreServer(const boost::asio::any_io_executor& executor, StoreLimits limits = {});
+  /// An empty store, which serves nobody yet. The memory that its clients take also counts in
+  /// `whole`, if it is given.
+  explicit StoreServer(const boost::asio::any_io_executor& executor, StoreLimits limits = {},
+                       std::shared_ptr<StoreBudget> whole = nullptr);
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
 

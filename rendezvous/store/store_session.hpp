@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,8 +29,8 @@ namespace ddprun {
 
 /// All sessions of one server share this, and it outlives them.
 struct StoreState {
-  explicit StoreState(const StoreLimits& store_limits)
-      : limits{store_limits}, store{store_limits.memory_bytes_max} {}
+  explicit StoreState(const StoreLimits& store_limits, std::shared_ptr<StoreBudget> whole = nullptr)
+      : limits{store_limits}, store{store_limits.memory_bytes_max, std::move(whole)} {}
 
   const StoreLimits limits;
   Store store;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <new>
 
 namespace ddprun {
 
@@ -78,40 +79,50 @@ std::optional<std::string_view> StoreTable::find(const StoreKey& key) const {
 Result<StoreTable::Outcome> StoreTable::put(const StoreKey& key, std::string_view value) {
   const auto found = pairs_.find(key);
   if (found == pairs_.end()) return create(key, value);
-  const auto capacity = charge_capacity(*found, value.size(), false);
-  if (!capacity) return capacity.error();
-  found->assign(value, *capacity);
-  return Outcome::kChanged;
+  return change(*found, value.size(), false,
+                [&](std::uint32_t capacity) { found->assign(value, capacity); });
 }
 
 Result<StoreTable::Outcome> StoreTable::append(const StoreKey& key, std::string_view value) {
   const auto found = pairs_.find(key);
   if (found == pairs_.end()) return create(key, value);
-  const auto capacity = charge_capacity(*found, found->value().size() + value.size(), true);
-  if (!capacity) return capacity.error();
-  found->append(value, *capacity);
-  return Outcome::kChanged;
+  return change(*found, found->value().size() + value.size(), true,
+                [&](std::uint32_t capacity) { found->append(value, capacity); });
 }
 
 Result<StoreTable::Outcome> StoreTable::create(const StoreKey& key, std::string_view value) {
-  const auto charged = budget_.charge(StoredPair::cost(key.name.size(), value.size()));
+  const std::size_t cost = StoredPair::cost(key.name.size(), value.size());
+  const auto charged = budget_.charge(cost);
   if (!charged) return charged.error();
-  pairs_.emplace(key, value);
-  ++sizes_[key.space];
+  try {
+    std::size_t& size = sizes_[key.space];
+    pairs_.emplace(key, value);
+    ++size;
+  } catch (const std::bad_alloc&) {
+    budget_.release(cost);
+    throw;
+  }
   return Outcome::kCreated;
 }
 
-Result<std::uint32_t> StoreTable::charge_capacity(const StoredPair& pair, std::size_t bytes,
-                                                  bool growing) {
+template <typename Write>
+Result<StoreTable::Outcome> StoreTable::change(const StoredPair& pair, std::size_t bytes,
+                                               bool growing, Write write) {
   if (bytes > kValueBytesMax) {
     return Error{Error::Kind::kInvalid, "a value would grow to " + std::to_string(bytes) +
                                             " bytes, more than the store can hold"};
   }
   const std::uint32_t capacity = pair.capacity_for(bytes, growing);
-  const auto charged =
-      budget_.change(pair.cost(), StoredPair::cost(pair.key().name.size(), capacity));
-  if (!charged) return charged.error();
-  return capacity;
+  const std::size_t before = pair.cost();
+  const std::size_t after = StoredPair::cost(pair.key().name.size(), capacity);
+  if (const auto charged = budget_.change(before, after); !charged) return charged.error();
+  try {
+    write(capacity);
+  } catch (const std::bad_alloc&) {  // the pair is as it was
+    static_cast<void>(budget_.change(after, before));
+    throw;
+  }
+  return Outcome::kChanged;
 }
 
 bool StoreTable::erase(const StoreKey& key) {

@@ -66,7 +66,8 @@ class StoreTable {
   bool contains(const StoreKey& key) const { return pairs_.contains(key); }
 
   /// Sets a value, or adds to its end. Errors: kUnavailable when the budget does not allow it,
-  /// kInvalid when the value would be too long; nothing has changed then.
+  /// kInvalid when the value would be too long; nothing has changed then. Throws std::bad_alloc
+  /// when the system has no memory; nothing has changed then, either.
   Result<Outcome> put(const StoreKey& key, std::string_view value);
   Result<Outcome> append(const StoreKey& key, std::string_view value);
 
@@ -91,7 +92,9 @@ class StoreTable {
   using Pairs = boost::unordered_flat_set<StoredPair, StoreKeyHash, StoreKeyEqual>;
 
   Result<Outcome> create(const StoreKey& key, std::string_view value);
-  Result<std::uint32_t> charge_capacity(const StoredPair& pair, std::size_t bytes, bool growing);
+  /// Charges for a value of `bytes`, and calls `write` with the capacity that the pair has to have.
+  template <typename Write>
+  Result<Outcome> change(const StoredPair& pair, std::size_t bytes, bool growing, Write write);
 
   StoreBudget& budget_;
   Pairs pairs_;

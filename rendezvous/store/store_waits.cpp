@@ -1,5 +1,7 @@
 #include "rendezvous/store/store_waits.hpp"
 
+#include <new>
+
 namespace ddprun {
 
 namespace {
@@ -17,9 +19,7 @@ Result<void> StoreWaits::park(ClientId client, std::span<const StoreKey> keys) {
   forget(client);
   const std::size_t cost = cost_of(keys);
   if (const auto charged = budget_.charge(cost); !charged) return charged.error();
-  auto [entry, _] =
-      waits_.emplace(client, Wait{client, keys.size(), std::vector<Tick>(keys.size()), cost});
-  Wait& wait = entry->second;
+  Wait& wait = add(client, keys.size(), cost);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     auto line = lines_.find(keys[i]);
     if (line == lines_.end()) {
@@ -30,6 +30,13 @@ Result<void> StoreWaits::park(ClientId client, std::span<const StoreKey> keys) {
     line->second.push_back(wait.ticks[i]);
   }
   return {};
+}
+
+StoreWaits::Wait& StoreWaits::add(ClientId client, std::size_t keys, std::size_t cost) try {
+  return waits_.emplace(client, Wait{client, keys, std::vector<Tick>(keys), cost}).first->second;
+} catch (const std::bad_alloc&) {
+  budget_.release(cost);
+  throw;
 }
 
 void StoreWaits::forget(ClientId client) {

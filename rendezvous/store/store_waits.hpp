@@ -58,6 +58,7 @@ class StoreWaits {
     std::size_t cost;
   };
 
+  Wait& add(ClientId client, std::size_t keys, std::size_t cost);
   bool tick_first(Line& line, std::vector<ClientId>& ready);
   void end(Wait& wait);
 

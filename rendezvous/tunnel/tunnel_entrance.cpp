@@ -47,9 +47,10 @@ void TunnelEntrance::close() {
 
 asio::awaitable<void> TunnelEntrance::let_in_all(Door door, std::uint32_t round) {
   const auto self = shared_from_this();
-  co_await accept_all(*door, [&](tcp::socket socket) {
+  const std::function<void(tcp::socket)> let_one_in = [&](tcp::socket socket) {
     if (door == door_) let_in(std::move(socket), round);  // else it came when the round had ended
-  });
+  };
+  co_await accept_all(*door, let_one_in);
 }
 
 void TunnelEntrance::let_in(tcp::socket socket, std::uint32_t round) {

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/endpoint_text.hpp"
-#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 
@@ -151,20 +150,27 @@ Result<std::size_t> Channel::hand_over_frame(std::string_view bytes) {
 Result<std::size_t> Channel::queue_line(std::string_view bytes) {
   const std::size_t end = bytes.find('\n', line_searched_);
   line_searched_ = end == std::string_view::npos ? bytes.size() : 0;
-  if (std::min(end, bytes.size()) >= kLineBytesMax)
+  if (std::min(end, bytes.size()) >= line_bytes_max_)
     return Error{Error::Kind::kInvalid,
-                 "a line longer than " + std::to_string(kLineBytesMax) + " bytes"};
+                 "a line longer than " + std::to_string(line_bytes_max_) + " bytes"};
   if (end == std::string_view::npos) return 0;
   lines_.emplace_back(bytes.substr(0, end));
   return end + 1;
 }
 
-void Channel::close_when_sent() {
+void Channel::close_when_sent(std::chrono::milliseconds at_most) {
+  if (closing_ || !socket_.is_open()) return;
   closing_ = true;
-  if (sending_.empty() && outbox_.empty()) close();
+  if (sending_.empty() && outbox_.empty()) return close();
+  last_words_ = std::make_unique<asio::steady_timer>(socket_.get_executor(), at_most);
+  last_words_->async_wait([self = weak_from_this()](boost::system::error_code cancelled) {
+    const auto channel = self.lock();
+    if (channel && !cancelled) channel->close();
+  });
 }
 
 void Channel::close() {
+  last_words_.reset();
   boost::system::error_code ignored;  // a connection that cannot be closed is closed already
   socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   socket_.close(ignored);

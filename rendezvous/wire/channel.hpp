@@ -7,6 +7,8 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <list>
 #include <memory>
 #include <optional>
@@ -15,12 +17,16 @@
 
 #include "base/asio.hpp"
 #include "base/result.hpp"
+#include "rendezvous/wire/messages.hpp"
 #include "rendezvous/wire/tunnel_frame.hpp"
 
 namespace ddprun {
 
 /// So many bytes of lines may wait behind those that are being written.
 inline constexpr std::size_t kOutboxBytesMax = 4 * 1024 * 1024;
+
+/// The last lines to a peer may take so long.
+inline constexpr std::chrono::seconds kLastWordsTimeout{10};
 
 /// One end of a tunnel: it takes the frames that a channel receives, and has frames to send.
 class TunnelEnd {
@@ -47,6 +53,10 @@ class Channel : public std::enable_shared_from_this<Channel> {
   /// from it to look at.
   explicit Channel(asio::ip::tcp::socket socket, std::string already_read = {});
 
+  /// From now on lines of the peer may have at most `bytes_max` bytes with their newline; at first
+  /// it is kLineBytesMax. What was read in one go with a line that was received counts as before.
+  void limit_lines(std::size_t bytes_max) { line_bytes_max_ = bytes_max; }
+
   /// Queues `line`, which ends with its newline; lines leave in order. When more than
   /// kOutboxBytesMax are queued the peer is not reading, and the connection is closed. After
   /// close() and close_when_sent() the line is dropped.
@@ -54,7 +64,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   /// Waits for the next line, and returns it without its newline; meanwhile frames go to the
   /// tunnel. Errors: kUnavailable when the peer is gone or close() was called; kInvalid when a line
-  /// and its newline have more than kLineBytesMax bytes, and for frames that nobody expects.
+  /// is too long, and for frames that nobody expects.
   asio::awaitable<Result<std::string>> receive();
 
   /// From now on frames go to and come from `tunnel`, which must live until another is set.
@@ -66,8 +76,9 @@ class Channel : public std::enable_shared_from_this<Channel> {
   /// time that a line which is queued meanwhile waits for about a millisecond.
   void frames_wait();
 
-  /// Closes the connection once every queued line is sent. Then receive() returns an error.
-  void close_when_sent();
+  /// Closes the connection once every queued line is sent, or after `at_most` when the peer does
+  /// not take them. Then receive() returns an error.
+  void close_when_sent(std::chrono::milliseconds at_most = kLastWordsTimeout);
 
   /// Closes the connection at once; what is queued is lost.
   void close();
@@ -92,15 +103,17 @@ class Channel : public std::enable_shared_from_this<Channel> {
   asio::ip::address address_;
   TunnelEnd* tunnel_ = nullptr;
 
-  std::string inbox_;              // the beginning of a line or a frame that has not all come
+  std::string inbox_;  // the beginning of a line or a frame that has not all come
+  std::size_t line_bytes_max_ = kLineBytesMax;
   std::size_t line_searched_ = 0;  // so many bytes of that line have no newline
   std::list<std::string> lines_;   // a list takes no memory while it is empty, which is mostly
   std::optional<Error> broken_;    // why nothing that follows in the stream makes sense
 
-  std::string outbox_;        // the lines that are queued
-  std::string sending_;       // what is being written; empty while nothing is
-  bool frames_wait_ = false;  // the tunnel will be asked for its frames
-  bool closing_ = false;      // close_when_sent() was called
+  std::string outbox_;                              // the lines that are queued
+  std::string sending_;                             // what is being written; empty while nothing is
+  bool frames_wait_ = false;                        // the tunnel will be asked for its frames
+  bool closing_ = false;                            // close_when_sent() was called
+  std::unique_ptr<asio::steady_timer> last_words_;  // runs while the peer may still take them
 };
 
 }  // namespace ddprun

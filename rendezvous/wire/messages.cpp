@@ -22,6 +22,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobTerms, nodes_min, nodes_max, restarts_max,
                                    store)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Join, protocol, run_id, node, host, workers, role, node_rank,
                                    terms)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WhoIsThere, run_id)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerFailed, round, failure)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersFinished, round)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersStopped, round)
@@ -43,8 +44,6 @@ NLOHMANN_JSON_SERIALIZE_ENUM(EndJob::Outcome, {{EndJob::Outcome::kFinished, "fin
 
 static void to_json(json& out, const Beat&) { out = json::object(); }
 static void from_json(const json&, Beat&) {}
-static void to_json(json& out, const WhoIsThere&) { out = json::object(); }
-static void from_json(const json&, WhoIsThere&) {}
 
 static void to_json(json& out, const EndJob& end) {
   out = {{"outcome", end.outcome}, {"restarts", end.restarts}, {"message", end.message}};

@@ -54,6 +54,7 @@ struct Beat {
 };
 /// Comes in place of Join from an agent that finds its port taken and asks whose it is.
 struct WhoIsThere {
+  std::string run_id;  // of the job that the agent wanted to host there; "": of none
   bool operator==(const WhoIsThere&) const = default;
 };
 /// A worker has failed while others of this node still run. An agent sends it once a round.
@@ -114,7 +115,7 @@ struct Spare {
 };
 /// The answer to WhoIsThere: who listens at this port. Its type on the wire is "coordinator".
 struct Introduction {
-  std::string jobs;      // "job 'a'", or "3 jobs"
+  std::string jobs;      // "the same job", "another job" or "3 jobs": strangers learn no name
   std::int64_t pid = 0;  // of the coordinator's process
   std::string host;      // the name of its machine
   bool operator==(const Introduction&) const = default;

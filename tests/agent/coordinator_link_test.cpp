@@ -1,9 +1,14 @@
 #include "agent/coordinator_link.hpp"
 
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <utility>
 
+#include "base/accept.hpp"
 #include "tests/support/captured_log.hpp"
 #include "tests/support/event_loop.hpp"
 
@@ -28,12 +33,33 @@ class LinkFixture {
                     [this](const GroupEvent& event) { events_.push_back(event); });
     return *link_;
   }
-  /// Connects, and returns the coordinator's end.
+  /// Connects, and returns the coordinator's end, which has answered `join_`.
   std::shared_ptr<Channel> connected() {
+    const auto before = times_connected();
     link().connect({10s, 10s});
     tcp::socket socket = loop_.run(acceptor_.async_accept(asio::use_awaitable), "a connection");
-    return std::make_shared<Channel>(std::move(socket));
+    const auto channel = std::make_shared<Channel>(std::move(socket));
+    join_ = std::get<Join>(heard(channel));
+    CHECK(times_connected() == before);
+    say(channel, Joined{5000});
+    loop_.run_until([&] { return times_connected() > before; }, "the link to be connected");
+    return channel;
   }
+  long times_connected() const {
+    return std::ranges::count_if(
+        events_, [](const GroupEvent& e) { return std::holds_alternative<Connected>(e); });
+  }
+  /// Treats whoever connects as `meet` does, and returns why the coordinator is given up in the
+  /// end.
+  std::string given_up(const std::function<void(tcp::socket)>& meet, Patience patience) {
+    asio::co_spawn(loop_.executor(), accept_all(acceptor_, meet), asio::detached);
+    link().connect(patience);
+    const std::string reason = told<CoordinatorUnreachable>().reason;
+    CHECK(events_.size() == 1);  // nobody was connected, and nobody lost
+    acceptor_.close();
+    return reason;
+  }
+  std::string there() const { return "127.0.0.1:" + std::to_string(run_.coordinator.port); }
   AgentMessage heard(const std::shared_ptr<Channel>& channel) {
     const auto line = loop_.run(channel->receive(), "a line of the agent");
     REQUIRE(line.has_value());
@@ -60,23 +86,23 @@ class LinkFixture {
   LaunchSpec spec_;
   RunFacts run_;
   std::vector<GroupEvent> events_;
+  Join join_;
   std::optional<CoordinatorLink> link_;
 };
 
 TEST_CASE_METHOD(LinkFixture, "it joins with what the node is, and hands on every order") {
   const auto coordinator = connected();
-  const auto join = std::get<Join>(heard(coordinator));
-  CHECK(join.run_id == "job");
-  CHECK(join.host == "h1");
-  CHECK(join.workers == 3);
-  told<Connected>();
-  say(coordinator, Joined{5000});
+  CHECK(join_.run_id == "job");
+  CHECK(join_.host == "h1");
+  CHECK(join_.workers == 3);
   CHECK(std::get<Joined>(told<Ordered>().message).heartbeat_timeout_ms == 5000);
+  say(coordinator, Refused{"why"});
+  loop_.run_until([&] { return events_.size() == 3; }, "the next order");
+  CHECK(std::holds_alternative<Refused>(std::get<Ordered>(events_[2]).message));
 }
 
 TEST_CASE_METHOD(LinkFixture, "what it is told to say arrives") {
   const auto coordinator = connected();
-  heard(coordinator);
   link().send(Leave{"why"});
   CHECK(std::get<Leave>(heard(coordinator)).reason == "why");
 }
@@ -85,22 +111,45 @@ TEST_CASE_METHOD(LinkFixture, "it tells that nobody listens, and where") {
   acceptor_.close();
   link().connect({10s, 0s});
   CHECK_THAT(told<CoordinatorUnreachable>().reason,
-             contains("127.0.0.1 port " + std::to_string(run_.coordinator.port)));
+             contains("cannot reach the coordinator at " + there() + ": Connection refused"));
+}
+
+TEST_CASE_METHOD(LinkFixture, "one who speaks another protocol is no coordinator, nor a lost one") {
+  int visits = 0;
+  const auto answer_as_a_web_server = [&](tcp::socket socket) {
+    ++visits;
+    asio::write(socket, asio::buffer(std::string{"HTTP/1.0 400 Bad Request\r\n"}));
+  };
+  CHECK_THAT(given_up(answer_as_a_web_server, {400ms, 400ms}),
+             contains("something listens at " + there() +
+                      ", but it does not speak ddprun's protocol: it said 'HTTP/1.0 400 Bad"));
+  CHECK(visits <= 7);  // after 0, 10, 30, 70, 150 and 310 ms
+}
+
+TEST_CASE_METHOD(LinkFixture, "one who hangs up is no lost coordinator") {
+  CHECK(given_up([](tcp::socket) {}, {50ms, 50ms}) ==
+        "something listens at " + there() + ", but it hangs up on who wants to join");
+}
+
+TEST_CASE_METHOD(LinkFixture, "one who says nothing is given up in time, and tried again") {
+  std::vector<tcp::socket> silent;
+  CHECK(given_up([&](tcp::socket socket) { silent.push_back(std::move(socket)); },
+                 {100ms, 100ms, 5ms}) ==
+        "something listens at " + there() + ", but it does not answer as a coordinator does");
+  CHECK(silent.size() > 1);
 }
 
 TEST_CASE_METHOD(LinkFixture, "it tells the end of the connection once, and hears no more of it") {
   const auto coordinator = connected();
-  heard(coordinator);
   coordinator->close();
   told<CoordinatorLost>();
   link().send(Beat{});
   loop_.poll();
-  CHECK(events_.size() == 2);
+  CHECK(events_.size() == 3);  // Connected, Joined, and the end
 }
 
 TEST_CASE_METHOD(LinkFixture, "a coordinator that talks nonsense is lost, and hung up on") {
   const auto coordinator = connected();
-  heard(coordinator);
   coordinator->send("nonsense\n");
   CHECK_FALSE(told<CoordinatorLost>().reason.empty());
   CHECK(ended(coordinator));
@@ -108,22 +157,19 @@ TEST_CASE_METHOD(LinkFixture, "a coordinator that talks nonsense is lost, and hu
 
 TEST_CASE_METHOD(LinkFixture, "after hanging up it tells nothing of the old connection") {
   const auto before = connected();
-  const auto first = std::get<Join>(heard(before));
+  const Join first = join_;
   say(before, Beat{});  // on its way
   link().disconnect();
   const auto after = connected();
-  const auto second = std::get<Join>(heard(after));
   CHECK(ended(before));
-  CHECK(first.node != second.node);
-  say(after, Joined{5000});
-  CHECK(std::holds_alternative<Joined>(told<Ordered>().message));
+  CHECK(first.node != join_.node);
+  CHECK(events_.size() == 4);  // Connected and Joined, twice
   CHECK(std::ranges::none_of(
       events_, [](const auto& e) { return std::holds_alternative<CoordinatorLost>(e); }));
 }
 
 TEST_CASE_METHOD(LinkFixture, "what was said before the end is sent") {
   const auto coordinator = connected();
-  heard(coordinator);
   link().send(Leave{"why"});
   link().end();
   CHECK(std::holds_alternative<Leave>(heard(coordinator)));
@@ -157,7 +203,6 @@ TEST_CASE_METHOD(LinkFixture, "workers find the store where the coordinator is, 
 TEST_CASE_METHOD(LinkFixture, "with a local store workers find it here, at a port of the round") {
   spec_.rules.store = StoreAt::kLocal;
   const auto coordinator = connected();
-  heard(coordinator);
   const auto round = link().open_store({.round = 1, .master_addr = "h0", .master_port = 7});
   REQUIRE(round.has_value());
   CHECK(round->master_addr == "127.0.0.1");

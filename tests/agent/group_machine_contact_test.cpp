@@ -64,6 +64,13 @@ class ContactFixture {
       return tell && std::holds_alternative<Beat>(tell->message);
     }));
   }
+  /// Why it ends; REQUIREs that it does.
+  AgentEnd::Why ended() {
+    const auto found = std::ranges::find_if(
+        actions_, [](const GroupAction& a) { return std::holds_alternative<Exit>(a); });
+    REQUIRE(found != actions_.end());
+    return std::get<Exit>(*found).end.why;
+  }
   /// With which patience it wants to be connected; REQUIREs that it does.
   Patience wanted() {
     const auto found = std::ranges::find_if(actions_, [](const GroupAction& action) {
@@ -82,17 +89,17 @@ class ContactFixture {
 };
 
 TEST_CASE_METHOD(ContactFixture, "a coordinator that does not listen yet is waited for") {
-  CHECK(wanted() == Patience{600s, 600s});
+  CHECK(wanted() == Patience{600s, 600s, 8s});
 }
 
 TEST_CASE_METHOD(ContactFixture, "one that is gone is given up when nobody listens any more") {
   wanted();
   joins();
   step(CoordinatorLost{"connection reset"});
-  CHECK(wanted() == Patience{600s, 5s});
+  CHECK(wanted() == Patience{600s, 5s, 5s});
   step(Connected{});
   step(CoordinatorLost{"connection reset"});
-  CHECK(wanted() == Patience{600s, 5s});
+  CHECK(wanted() == Patience{600s, 5s, 5s});
 }
 
 TEST_CASE_METHOD(ContactFixture, "a coordinator that cannot be reached ends the agent") {
@@ -100,6 +107,28 @@ TEST_CASE_METHOD(ContactFixture, "a coordinator that cannot be reached ends the 
   REQUIRE(took<Exit>() == 1);
   step(Connected{});
   CHECK(actions_.size() == 1);  // the wish to reach it
+}
+
+TEST_CASE_METHOD(ContactFixture, "an answer may take 3 s, though beats may not") {
+  wanted();
+  step(Connected{});
+  step(Ordered{Joined{200}});
+  step(CoordinatorLost{"connection reset"});
+  CHECK(wanted() == Patience{600s, 200ms, 3s});
+}
+
+TEST_CASE_METHOD(ContactFixture, "only a coordinator that was there can be lost") {
+  wanted();
+  SECTION("it has never answered") {
+    step(CoordinatorUnreachable{"no answer"});
+    CHECK(ended() == AgentEnd::Why::kNoCoordinator);
+  }
+  SECTION("it was there, and does not come back") {
+    joins();
+    step(CoordinatorLost{"connection reset"});
+    step(CoordinatorUnreachable{"no answer"});
+    CHECK(ended() == AgentEnd::Why::kCoordinatorLost);
+  }
 }
 
 TEST_CASE_METHOD(ContactFixture, "it beats five times in each heartbeat timeout, once it joined") {

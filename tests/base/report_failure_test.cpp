@@ -1,7 +1,9 @@
 #include "base/report_failure.hpp"
 
+#include <new>
 #include <stdexcept>
 
+#include "tests/support/captured_log.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -12,6 +14,15 @@ TEST_CASE("an exception that leaves a coroutine goes on to whoever runs the even
   CHECK_NOTHROW(handler(nullptr));
   const auto bug = std::make_exception_ptr(std::logic_error{"a bug"});
   CHECK_THROWS_WITH(handler(bug), "a bug");
+}
+
+TEST_CASE("an exception of one peer's coroutine is told of, once a second, and goes no further") {
+  const CapturedLog log;
+  const auto handler = give_up_peer("a peer");
+  CHECK_NOTHROW(handler(nullptr));
+  CHECK(log.text().empty());
+  for (int i = 0; i < 10; ++i) CHECK_NOTHROW(handler(std::make_exception_ptr(std::bad_alloc{})));
+  CHECK(log.text() == "error: a peer is served no more: std::bad_alloc\n");
 }
 
 }  // namespace

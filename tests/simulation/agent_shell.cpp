@@ -33,27 +33,26 @@ AgentShell::AgentShell(World& world, Invariants& invariants, int host)
 
 void AgentShell::connect(Patience patience) {
   connecting_.emplace(patience, world_.time.now());
-  connecting_since_ = world_.time.now();
+  connecting_since_ = last_not_refused_ = world_.time.now();
   world_.time.after(world_.random.time(1ms, 20ms), [this] { try_connect(); });
 }
 
 void AgentShell::try_connect() {
   if (frozen_) return when_awake([this] { try_connect(); });
   if (gone()) return;
-  if (!world_.network.can_connect(host_)) return attempt_failed(ConnectPlan::Failure::kOther);
-  if (world_.network.refuses()) return attempt_failed(ConnectPlan::Failure::kRefused);
-  connecting_.reset();
-  connecting_since_.reset();
-  refused_since_.reset();
+  if (!world_.network.can_connect(host_)) return attempt_failed(FailedAttempt::Why::kNoAnswer);
+  if (world_.network.refuses()) return attempt_failed(FailedAttempt::Why::kRefused);
   join();
 }
 
-void AgentShell::attempt_failed(ConnectPlan::Failure failure) {
-  if (failure != ConnectPlan::Failure::kRefused)
+void AgentShell::attempt_failed(FailedAttempt::Why why) {
+  if (why != FailedAttempt::Why::kRefused) {
     refused_since_.reset();
-  else if (!refused_since_)
+    last_not_refused_ = world_.time.now();
+  } else if (!refused_since_) {
     refused_since_ = world_.time.now();
-  if (const auto pause = connecting_->pause_after(failure, world_.time.now()))
+  }
+  if (const auto pause = connecting_->pause_after(why, world_.time.now()))
     return world_.time.after(*pause, [this] { try_connect(); });
   invariants_.gives_up_connecting(*this);
   connecting_.reset();
@@ -67,7 +66,6 @@ void AgentShell::join() {
   link_ = world_.network.connect(host_);
   last_heard_ = world_.time.now();
   id_ = "n" + std::to_string(host_) + "." + std::to_string(++joins_);
-  step(Connected{});
   invariants_.joins(*this);
   const Join join{.node = id_,
                   .host = "host" + std::to_string(host_),
@@ -75,6 +73,25 @@ void AgentShell::join() {
                   .node_rank = world_.plan.ranks_wanted ? host_ : -1,
                   .terms = terms_of(world_.plan.rounds)};
   world_.network.send(link_, Side::kAgent, AgentMessage{join});
+  const LinkId asked = link_;
+  world_.time.at(connecting_->answered_by(world_.time.now()),
+                 [this, asked] { answer_is_due(asked); });
+}
+
+void AgentShell::answer_is_due(LinkId link) {
+  if (frozen_) return when_awake([this, link] { answer_is_due(link); });
+  if (gone() || link != link_ || !receiving_ || !connecting_) return;
+  disconnect();
+  attempt_failed(FailedAttempt::Why::kSilent);
+}
+
+/// The coordinator has answered.
+void AgentShell::reached() {
+  connecting_.reset();
+  connecting_since_.reset();
+  refused_since_.reset();
+  ever_joined_ = true;
+  step(Connected{});
 }
 
 void AgentShell::receive(LinkId link, const Parcel& parcel) {
@@ -83,11 +100,13 @@ void AgentShell::receive(LinkId link, const Parcel& parcel) {
   if (std::holds_alternative<HangUp>(parcel)) return hung_up();
   const auto& message = std::get<CoordinatorMessage>(parcel);
   last_heard_ = world_.time.now();
+  if (connecting_) reached();
   step(Ordered{message});
 }
 
 void AgentShell::hung_up() {
   disconnect();
+  if (connecting_) return attempt_failed(FailedAttempt::Why::kHungUp);
   step(CoordinatorLost{"connection closed"});
 }
 

@@ -55,18 +55,22 @@ class AgentShell {
   TimePoint last_heard() const { return last_heard_; }  // the coordinator
   TimePoint awake_since() const { return awake_since_; }
   bool connected() const { return receiving_; }
-  bool ever_joined() const { return joins_ > 0; }
+  bool ever_joined() const { return ever_joined_; }  // and was answered
   /// When it began to try to connect, if it still does.
   std::optional<TimePoint> connecting_since() const { return connecting_since_; }
   /// Since when every attempt of that was refused.
   std::optional<TimePoint> refused_since() const { return refused_since_; }
+  /// When the last attempt of that ended otherwise, or when it began.
+  TimePoint last_not_refused() const { return last_not_refused_; }
   bool was_stuck() const { return was_stuck_; }  // workers that even SIGKILL did not end
 
  private:
   void connect(Patience patience);
   void try_connect();
-  void attempt_failed(ConnectPlan::Failure failure);
+  void attempt_failed(FailedAttempt::Why why);
   void join();
+  void answer_is_due(LinkId link);
+  void reached();
   void hung_up();
   void disconnect();
   void step(const GroupEvent& event);
@@ -90,10 +94,12 @@ class AgentShell {
   GroupMachine machine_;
   NodeId id_;
   int joins_ = 0;
+  bool ever_joined_ = false;
   LinkId link_ = -1;
   std::optional<ConnectPlan> connecting_;
   std::optional<TimePoint> connecting_since_;
   std::optional<TimePoint> refused_since_;
+  TimePoint last_not_refused_;
   bool receiving_ = false;  // there is a connection
   StartRound round_{.round = 0};
   int finished_ = 0;

@@ -106,15 +106,15 @@ void Invariants::check_patience(const AgentShell& agent) {
   });
 }
 
-/// The patience with refusals begins with the last attempt that was none, a pause before the first
-/// that was; and no attempt is begun that would come after its end, a pause later. Whoever wakes
-/// from a long sleep finds that its patience has ended meanwhile.
+/// The patience with refusals begins with the last attempt that was none; and no attempt is begun
+/// that would come after its end, a pause later. Whoever wakes from a long sleep finds that its
+/// patience has ended meanwhile.
 void Invariants::gives_up_connecting(const AgentShell& agent) {
   if (world_.time.now() - agent.awake_since() < 2 * ConnectPlan::kLongestPause) return;
   const TimePoint now = world_.time.now() + 2 * ConnectPlan::kLongestPause;
   const bool long_enough = now - *agent.connecting_since() >= world_.plan.rounds.join_timeout;
   const bool refused_enough =
-      agent.refused_since() && now - *agent.refused_since() >= patience_with_refusals(agent);
+      agent.refused_since() && now - agent.last_not_refused() >= patience_with_refusals(agent);
   require(long_enough || refused_enough, [&] {
     return "a coordinator may come back: host" + std::to_string(agent.host()) + " gives up after " +
            in_seconds(world_.time.now() - *agent.connecting_since());

@@ -7,7 +7,7 @@ need_hosts 2
 start_on h1 unknown --nnodes 2 --rdzv-backend c10d --rdzv-endpoint nowhere:29400 --rdzv-id job \
   --rdzv-conf join_timeout=1 --no-python true
 node unknown ends 69
-node unknown says err "cannot reach the coordinator at nowhere port 29400"
+node unknown says err "cannot reach the coordinator at nowhere:29400"
 start_on h1 unknown --nnodes 2 --node-rank 1 --master-addr nowhere \
   --rdzv-conf join_timeout=1 --no-python true
 node unknown ends 69
@@ -17,13 +17,13 @@ node unknown says err "nowhere"
 start_on h1 alone --nnodes 2 --rdzv-backend c10d --rdzv-endpoint h2:29400 --rdzv-id job \
   --rdzv-conf join_timeout=1 --no-python true
 node alone ends 69
-node alone says err "cannot reach the coordinator at h2 port 29400: Connection refused"
+node alone says err "cannot reach the coordinator at h2:29400: Connection refused"
 
 # The cable is cut.
 cut_off h2
 start_on h1 cut --nnodes 2 --node-rank 1 --master-addr h2 --rdzv-conf join_timeout=1 --no-python true
 node cut ends 69
-node cut says err "cannot reach the coordinator at h2 port 29500"
+node cut says err "cannot reach the coordinator at h2:29500"
 
 # Another program has the port.
 on h1 python3 -c 'import os, socket

@@ -7,7 +7,10 @@ until_true 60 "the coordinator on port 29577" timeout 1 bash -c ': <>/dev/tcp/12
 first=$pid
 run 71 --nnodes 2 --rdzv-id second --master-port 29577 --no-python true
 says err "cannot listen on 127.0.0.1 port 29577: Address already in use: it is the coordinator of"
-says err "job 'first', ddprun with process id $first on "
+says err "another job, ddprun with process id $first on "
+says_not err "job 'first'"
+run 71 --nnodes 2 --rdzv-id first --master-port 29577 --no-python true
+says err "it is the coordinator of the same job, ddprun with process id $first on "
 kill -TERM "$first"
 ends 143
 

@@ -30,6 +30,7 @@ TEST_CASE("the exit code tells how the job ended") {
       {"another stop signal", {.why = Why::kStopSignal, .signal = 2}, 130},
       {"the coordinator refused this node", {.why = Why::kRefused}, 69},
       {"the coordinator was lost", {.why = Why::kCoordinatorLost}, 69},
+      {"there was never a coordinator", {.why = Why::kNoCoordinator}, 69},
   };
   for (const Case& one : cases) {
     INFO(one.how);

@@ -58,7 +58,7 @@ TEST_CASE_METHOD(CoordinatorFixture, "a node that must host says whose the port 
   REQUIRE(first.has_value());
   const auto second = open(Hosting::kHere, first->endpoint);
   REQUIRE(second.has_error());
-  CHECK_THAT(second.error().message, contains("it is the coordinator of"));
+  CHECK_THAT(second.error().message, contains("it is the coordinator of the same job"));
   CHECK_THAT(second.error().message, contains("choose another port"));
 }
 

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/read.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
@@ -14,6 +16,7 @@
 #include "rendezvous/rounds/client.hpp"
 #include "rendezvous/tunnel/tunnel_entrance.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/failing_memory.hpp"
 #include "tests/support/run_until.hpp"
 
 namespace ddprun {
@@ -26,17 +29,17 @@ const asio::ip::address kLoopback = asio::ip::address_v4::loopback();
 
 // A coordinator on a free port of this machine, and coroutines that play its peers.
 struct ServerFixture {
-  void serve_many() {
-    auto server = Server::listen(io_.get_executor(), asio::ip::address_v4::loopback(), 0);
+  void serve_many(ServerLimits limits = {}) {
+    auto server = Server::listen(io_.get_executor(), kLoopback, 0, limits);
     REQUIRE(server.has_value());
     server_ = std::move(*server);
     server_->start();
   }
 
-  void serve(RoundRules rules) {
+  void serve(RoundRules rules, ServerLimits limits = {}) {
     rules.master_addr = "127.0.0.1";
     rules_ = rules;
-    auto server = Server::listen(io_.get_executor(), rules, asio::ip::address_v4::loopback(), 0);
+    auto server = Server::listen(io_.get_executor(), rules, kLoopback, 0, limits);
     REQUIRE(server.has_value());
     server_ = std::move(*server);
     server_->start();
@@ -100,7 +103,8 @@ struct ServerFixture {
   /// The first bytes that a peer gets which sends these; "" when the server closes the connection.
   asio::awaitable<std::string> answer_to(std::string bytes, asio::ip::address from = kLoopback) {
     tcp::socket socket = co_await connected(from);
-    co_await asio::async_write(socket, asio::buffer(bytes), asio::use_awaitable);
+    const auto buffer_of_bytes = asio::buffer(bytes);
+    co_await asio::async_write(socket, buffer_of_bytes, asio::as_tuple(asio::use_awaitable));
     std::string answer;
     waiting_for_ = "an answer or the end of its connection";
     auto buffer = asio::dynamic_buffer(answer);
@@ -120,6 +124,47 @@ struct ServerFixture {
     const tcp::endpoint server{kLoopback, server_->port()};
     co_await socket.async_connect(server, asio::use_awaitable);
     co_return socket;
+  }
+
+  /// Until the server closes the connection of `peer`, which says a byte now and then.
+  asio::awaitable<void> closes_though_it_talks(tcp::socket& peer) {
+    waiting_for_ = "the end of a connection that never joins";
+    asio::steady_timer pause{io_};
+    for (boost::system::error_code gone; !gone;) {
+      const auto byte = asio::buffer("{", 1);
+      const auto [error, size] =
+          co_await asio::async_write(peer, byte, asio::as_tuple(asio::use_awaitable));
+      gone = error;
+      pause.expires_after(1ms);
+      co_await pause.async_wait(asio::use_awaitable);
+    }
+  }
+  asio::awaitable<void> closes(tcp::socket& peer) {
+    waiting_for_ = "the end of a connection";
+    char byte = 0;
+    const auto buffer = asio::buffer(&byte, 1);
+    const auto [error, size] =
+        co_await asio::async_read(peer, buffer, asio::as_tuple(asio::use_awaitable));
+    CHECK(error);
+  }
+
+  asio::awaitable<void> closes_after_its_answers(tcp::socket& peer) {
+    waiting_for_ = "the end of a connection";
+    std::array<char, 1024> bytes{};
+    for (boost::system::error_code gone; !gone;) {
+      const auto buffer = asio::buffer(bytes);
+      const auto [error, size] =
+          co_await peer.async_read_some(buffer, asio::as_tuple(asio::use_awaitable));
+      gone = error;
+    }
+  }
+
+  asio::awaitable<Introduction> introduction(std::string run_id) {
+    const auto stranger = co_await agent();
+    const WhoIsThere question{run_id};
+    say(*stranger, question);
+    const auto answer = co_await must_hear<Introduction>(*stranger);
+    co_return answer;
   }
 
   asio::io_context io_;
@@ -316,14 +361,163 @@ TEST_CASE_METHOD(ServerFixture, "a job whose nodes have all gone gives way to on
   }(*this));
 }
 
-TEST_CASE_METHOD(ServerFixture, "a coordinator says whose it is to whoever asks") {
+TEST_CASE_METHOD(ServerFixture, "a coordinator tells its process, and its job's name to nobody") {
+  serve({.run_id = "mine"});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto stranger = co_await f.introduction("yours");
+    CHECK(stranger.jobs == "another job");
+    CHECK(stranger.pid == getpid());
+    const auto knows = co_await f.introduction("mine");
+    CHECK(knows.jobs == "the same job");
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "who guesses at the name of the job is not told it") {
   serve({.run_id = "mine"});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto stranger = co_await f.agent();
-    say(*stranger, WhoIsThere{});
-    const auto answer = co_await f.must_hear<Introduction>(*stranger);
-    CHECK(answer.jobs == "job 'mine'");
-    CHECK(answer.pid == getpid());
+    Join guess = f.join("a");
+    guess.run_id = "yours";
+    say(*stranger, guess);
+    const auto refused = co_await f.must_hear<Refused>(*stranger);
+    CHECK(refused.reason == "this is the coordinator of another job than '--rdzv-id=yours'");
+    co_await f.hear<Joined>(*stranger);  // it is hung up on
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a peer that has not joined in time is closed, though it talks") {
+  serve({}, {.join_timeout = 50ms});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto agent = co_await f.agent();
+    say(*agent, f.join("a"));
+    co_await f.hear<StartRound>(*agent);
+    tcp::socket talker = co_await f.connected(kLoopback);
+    co_await f.closes_though_it_talks(talker);
+    tcp::socket silent = co_await f.connected(kLoopback);
+    co_await f.closes(silent);
+    say(*agent, Beat{});  // its time to join is long over, too
+    const auto beat = co_await f.hear<Beat>(*agent);
+    CHECK(beat.has_value());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "who says a lot before it joins is closed, and may say it later") {
+  serve({}, {.join_bytes_max = 1000});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const std::string long_line = "{" + std::string(999, ' ');
+    const auto none = co_await f.answer_to(long_line);
+    CHECK(none.empty());
+    const auto agent = co_await f.agent();
+    say(*agent, f.join("a"));
+    const auto round = co_await f.must_hear<StartRound>(*agent);
+    WorkerFailed failed{round.round, {}};
+    failed.failure.message = std::string(2000, 'x');
+    say(*agent, failed);
+    const auto end = co_await f.must_hear<StopRound>(*agent);
+    CHECK(end.round == round.round);
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "of too many who have not joined, the first has to go") {
+  serve({}, {.newcomers_max = 2});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    tcp::socket one = co_await f.connected(kLoopback);
+    const auto two = co_await f.agent();
+    tcp::socket three = co_await f.connected(kLoopback);
+    co_await f.closes(one);
+    say(*two, f.join("a"));
+    const auto round = co_await f.hear<StartRound>(*two);
+    CHECK(round.has_value());
+    const auto three_and_four = co_await f.introduction("");  // both have a place
+    CHECK(three_and_four.jobs == "the same job");
+    CHECK(three.is_open());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a flood of silent peers keeps no agent out") {
+  serve({}, {.newcomers_max = 8});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    std::vector<tcp::socket> flood;
+    for (int i = 0; i < 100; ++i) {
+      tcp::socket peer = co_await f.connected(kLoopback);
+      flood.push_back(std::move(peer));
+    }
+    const auto agent = co_await f.agent();
+    say(*agent, f.join("a"));
+    const auto round = co_await f.hear<StartRound>(*agent);
+    CHECK(round.has_value());
+    for (int i = 0; i < 90; ++i) co_await f.closes(flood[i]);
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a job that has had no node for long leaves the server") {
+  serve_many({.empty_job_kept = 20ms});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto stays = co_await f.agent();
+    say(*stays, f.join_job("stays"));
+    co_await f.hear<StartRound>(*stays);
+    const auto goes = co_await f.agent();
+    Join patient = f.join_job("goes");
+    patient.terms.nodes_max = 2;
+    patient.terms.nodes_min = 2;
+    patient.terms.join_timeout_ms = kTimeoutMsMax;
+    say(*goes, patient);
+    co_await f.hear<Joined>(*goes);
+    goes->close();
+    f.waiting_for_ = "the end of an empty job";
+    for (std::string jobs; jobs != "1 jobs";) {
+      const auto answer = co_await f.introduction("");
+      jobs = answer.jobs;
+    }
+    say(*stays, Beat{});
+    const auto beat = co_await f.hear<Beat>(*stays);
+    CHECK(beat.has_value());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "one address may begin so many jobs at a server, and no more") {
+  serve_many({.jobs_per_address_max = 1});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto first = co_await f.agent();
+    say(*first, f.join_job("a"));
+    co_await f.hear<StartRound>(*first);
+    const auto second = co_await f.agent();
+    say(*second, f.join_job("b"));
+    const auto refused = co_await f.must_hear<Refused>(*second);
+    CHECK_THAT(refused.reason, contains("1 jobs already that were begun from 127.0.0.1"));
+    const auto elsewhere = asio::ip::make_address("127.0.0.2");
+    const auto third = co_await f.agent_from(elsewhere);
+    say(*third, f.join_job("c"));
+    const auto round = co_await f.hear<StartRound>(*third);
+    CHECK(round.has_value());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture,
+                 "an agent for whose words there is no memory is lost, and no other") {
+  serve({.nodes_min = 1, .nodes_max = 2, .last_call_timeout = 0ms});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto a = co_await f.agent();
+    say(*a, f.join("a"));
+    co_await f.hear<StartRound>(*a);
+    tcp::socket b = co_await f.connected(kLoopback);
+    const std::string join = encode(AgentMessage{f.join("b")});
+    const auto first_words = asio::buffer(join);
+    co_await asio::async_write(b, first_words, asio::use_awaitable);
+    char answer = 0;
+    const auto answer_buffer = asio::buffer(&answer, 1);
+    co_await asio::async_read(b, answer_buffer, asio::use_awaitable);
+    const std::string much = "{" + std::string(kLineBytesMax / 2, ' ');
+    const auto more_words = asio::buffer(much);
+    {
+      const NoMemoryBeyond little{kLineBytesMax / 4};
+      co_await asio::async_write(b, more_words, asio::as_tuple(asio::use_awaitable));
+      co_await f.closes_after_its_answers(b);
+    }
+    const auto stop = co_await f.must_hear<StopRound>(*a);
+    say(*a, WorkersStopped{stop.round});
+    const auto alone = co_await f.must_hear<StartRound>(*a);
+    CHECK(alone.group_world_size == 1);
   }(*this));
 }
 
@@ -346,7 +540,7 @@ TEST_CASE("a coordinator that is not there is given up after the patience, with 
            });
   run_until(io, "the coordinator is given up", [&] { return channel.has_value(); });
   REQUIRE(channel->has_error());
-  CHECK_THAT(channel->error().message, contains("127.0.0.1 port 1: Connection refused"));
+  CHECK_THAT(channel->error().message, contains("127.0.0.1:1: Connection refused"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "tests/rendezvous/store/store_clients.hpp"
 #include "tests/rendezvous/store/store_fixture.hpp"
+#include "tests/support/failing_memory.hpp"
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -140,6 +141,17 @@ TEST_CASE_METHOD(Fixture, "hundreds of waiters are woken by one write") {
   auto writer = validated();
   send(writer, set("/go", ""));
   for (auto& waiter : waiters) REQUIRE(receive(waiter, 1) == kStop);
+}
+
+TEST_CASE_METHOD(Fixture, "a client that asks for more memory than there is costs itself only") {
+  auto good = validated();
+  auto greedy = validated();
+  const std::string much = set("/big", std::string(4 << 20, 'x'));
+  const NoMemoryBeyond little{2 << 20};
+  asio::async_write(greedy, asio::buffer(much), [](boost::system::error_code, std::size_t) {});
+  CHECK(closed(greedy));
+  CHECK(server.connections() == 1);
+  CHECK(ask(good, add("/n", 1), 8) == i64(1));
 }
 
 TEST_CASE("a client that never begins to speak is closed after the time allowed") {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/failing_memory.hpp"
 
 using namespace ddprun;
 
@@ -268,6 +269,41 @@ TEST_CASE("a budget is spent to its last byte, and no further") {
   CHECK(budget.charge(1).has_error());
   REQUIRE(budget.change(100, 99).has_value());
   CHECK(budget.charge(1).has_value());
+}
+
+TEST_CASE("the stores of a server share a budget, and none takes more than its own") {
+  const auto whole = std::make_shared<StoreBudget>(100);
+  StoreBudget one{80, whole};
+  {
+    StoreBudget other{80, whole};
+    CHECK(one.charge(81).has_error());
+    REQUIRE(one.charge(60).has_value());
+    CHECK(other.charge(41).has_error());
+    REQUIRE(other.charge(40).has_value());
+    CHECK(one.charge(1).has_error());
+    CHECK(one.bytes_used() == 60);
+    one.release(10);
+    CHECK(other.charge(10).has_value());
+  }
+  CHECK(whole->bytes_used() == 50);  // what a store held it gives back at its end
+}
+
+TEST_CASE("a store for which there is no memory is as it was before") {
+  Store store{std::size_t{1} << 30};
+  const std::string large(1 << 20, 'x');
+  REQUIRE(store.set({"a"}, "old").has_value());
+  const std::size_t before = store.budget().bytes_used();
+  {
+    const NoMemoryBeyond little{1 << 19};
+    CHECK_THROWS_AS(store.set({"b"}, large), std::bad_alloc);
+    CHECK_THROWS_AS(store.set({"a"}, large), std::bad_alloc);
+    CHECK_THROWS_AS(store.append({"a"}, large), std::bad_alloc);
+    CHECK_THROWS_AS(store.queue_push({"q"}, large), std::bad_alloc);
+  }
+  CHECK(store.budget().bytes_used() == before);
+  CHECK(store.get({"a"}) == "old");
+  CHECK_FALSE(store.get({"b"}).has_value());
+  CHECK(store.queue_pop({"q"}).length_before == 0);
 }
 
 TEST_CASE("what is taken out of the store is given back to its budget") {

@@ -233,6 +233,33 @@ TEST_CASE_METHOD(ChannelFixture, "close_when_sent sends everything that is queue
   CHECK((peer_receives_all() == "first\n" + big));
 }
 
+TEST_CASE_METHOD(ChannelFixture, "close_when_sent closes when the peer does not take it in time") {
+  channel->send("first\n");
+  channel->send(std::string(kOutboxBytesMax - 1, 'x'));
+  listen();
+  channel->close_when_sent(std::chrono::milliseconds{20});
+  CHECK(end().message == "connection closed");  // and the peer has read nothing
+}
+
+TEST_CASE_METHOD(ChannelFixture, "nothing waits for the deadline once the last words are sent") {
+  channel->send("last\n");
+  channel->close_when_sent(std::chrono::hours{1});
+  CHECK(peer_receives_all() == "last\n");
+  io.restart();
+  io.run();  // for an hour, if the timer still ran
+}
+
+TEST_CASE_METHOD(ChannelFixture, "lines may be limited further, and for some time only") {
+  channel->limit_lines(10);
+  peer_sends(std::string(9, 'x') + "\n");
+  listen();
+  wait_for_heard(1);
+  channel->limit_lines(20);
+  peer_sends(std::string(19, 'x') + "\n" + std::string(20, 'x') + "\n");
+  CHECK(end().message == "a line longer than 20 bytes");
+  CHECK(heard.size() == 2);
+}
+
 TEST_CASE_METHOD(ChannelFixture, "close_when_sent closes at once when nothing is queued") {
   listen();
   channel->close_when_sent();

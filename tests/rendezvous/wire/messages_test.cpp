@@ -57,7 +57,7 @@ TEST_CASE("every message of an agent arrives as it was sent") {
   CHECK(through_the_wire(WorkersFinished{3}) == AgentMessage{WorkersFinished{3}});
   CHECK(through_the_wire(WorkersStopped{4}) == AgentMessage{WorkersStopped{4}});
   CHECK(through_the_wire(Leave{"SIGTERM"}) == AgentMessage{Leave{"SIGTERM"}});
-  CHECK(through_the_wire(WhoIsThere{}) == AgentMessage{WhoIsThere{}});
+  CHECK(through_the_wire(WhoIsThere{"a"}) == AgentMessage{WhoIsThere{"a"}});
   CHECK(through_the_wire(Preempt{"why", 9}) == AgentMessage{Preempt{"why", 9}});
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("every message of the coordinator arrives as it was sent") {
   const EndJob finished{EndJob::Outcome::kFinished, 0, "", {}};
   CHECK(back_through_the_wire(Joined{5000}) == CoordinatorMessage{Joined{5000}});
   CHECK(back_through_the_wire(Refused{"no"}) == CoordinatorMessage{Refused{"no"}});
-  const Introduction introduction{"job 'a'", 4711, "h1"};
+  const Introduction introduction{"another job", 4711, "h1"};
   CHECK(back_through_the_wire(introduction) == CoordinatorMessage{introduction});
   CHECK(back_through_the_wire(Waiting{1, 2, 3, 4}) == CoordinatorMessage{Waiting{1, 2, 3, 4}});
   CHECK(back_through_the_wire(Spare{2, 3}) == CoordinatorMessage{Spare{2, 3}});
@@ -127,7 +127,7 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           Refused{"no"},
           Waiting{1, 2, 3, 4},
           Spare{2, 3},
-          Introduction{"job 'a'", 4711, "h1"},
+          Introduction{"another job", 4711, "h1"},
           Beat{},
           StartRound{.round = 2, .master_addr = "10.0.0.1", .master_port = 29400},
           StopRound{2, "why", 9},

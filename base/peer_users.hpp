@@ -1,0 +1,36 @@
+// PeerUsers tells which user of this machine holds the other end of a connection.
+//
+// TCP on loopback has no owner that the other side could see, but the kernel knows both ends. It is
+// asked for the peer's socket over NETLINK_SOCK_DIAG, as ss(8) does (sock_diag(7)). The kernel
+// answers within the call that asks, so nobody waits.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <cstdint>
+
+#include "base/asio.hpp"
+#include "base/result.hpp"
+
+namespace ddprun {
+
+class PeerUsers {
+ public:
+  PeerUsers() = default;
+  PeerUsers(const PeerUsers&) = delete;
+  PeerUsers& operator=(const PeerUsers&) = delete;
+  ~PeerUsers();
+
+  /// Returns the id of the user who has made the socket at the other end of `connection`. Errors:
+  /// kNotFound when no process here holds such a socket, because it has been closed, or belongs to
+  /// another machine or network namespace; kUnavailable when the kernel does not tell, as in some
+  /// sandboxes.
+  Result<uid_t> user_of(const asio::ip::tcp::socket& connection);
+
+ private:
+  int netlink_ = -1;  // opened with the first question, and kept
+  std::uint32_t questions_ = 0;
+};
+
+}  // namespace ddprun

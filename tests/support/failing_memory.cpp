@@ -1,0 +1,28 @@
+#include "tests/support/failing_memory.hpp"
+
+#include <cstdlib>
+#include <limits>
+#include <new>
+
+namespace {
+
+constexpr std::size_t kAnySize = std::numeric_limits<std::size_t>::max();
+std::size_t bytes_max = kAnySize;
+
+}  // namespace
+
+namespace ddprun {
+
+NoMemoryBeyond::NoMemoryBeyond(std::size_t bytes) { bytes_max = bytes; }
+NoMemoryBeyond::~NoMemoryBeyond() { bytes_max = kAnySize; }
+
+}  // namespace ddprun
+
+// The other forms of new and delete call these (C++20, [new.delete]).
+void* operator new(std::size_t bytes) {
+  void* const memory = bytes <= bytes_max ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
+  if (memory == nullptr) throw std::bad_alloc{};
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
