@@ -24,15 +24,16 @@ CoordinatorLink::CoordinatorLink(const asio::any_io_executor& executor, const La
       spec_{spec},
       run_{run},
       tell_{std::move(tell)},
+      id_{fresh_id()},
       end_{executor, asio::steady_timer::time_point::max()} {}
 
-void CoordinatorLink::connect(Patience patience) {
-  co_spawn(executor_, serve(patience), report_failure("talking to the coordinator"));
+void CoordinatorLink::connect(const ReachCoordinator& wish) {
+  co_spawn(executor_, serve(wish), report_failure("talking to the coordinator"));
 }
 
 /// One connection, from the first attempt to its end.
-asio::awaitable<void> CoordinatorLink::serve(Patience patience) {
-  auto first_of = co_await (ddprun::connect(run_.coordinator, patience) || ended());
+asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
+  auto first_of = co_await (ddprun::connect(run_.coordinator, wish.patience) || ended());
   if (first_of.index() == 1) co_return;
   auto channel = std::get<0>(std::move(first_of));
   if (!channel) co_return tell_(CoordinatorUnreachable{channel.error().message});
@@ -40,7 +41,7 @@ asio::awaitable<void> CoordinatorLink::serve(Patience patience) {
   if (spec_.rules.store == StoreAt::kLocal)
     tunnel_ = std::make_shared<TunnelEntrance>(executor_, channel_);
   tell_(Connected{});
-  join();
+  join(wish);
   co_await receive();
 }
 
@@ -48,9 +49,11 @@ asio::awaitable<void> CoordinatorLink::ended() {
   co_await end_.async_wait(as_tuple(use_awaitable));
 }
 
-void CoordinatorLink::join() {
+void CoordinatorLink::join(const ReachCoordinator& wish) {
   send(Join{.run_id = run_.run_id,
-            .node = fresh_id(),
+            .node = id_,
+            .incarnation = wish.incarnation,
+            .known = wish.known,
             .host = run_.host,
             .workers = spec_.workers,
             .role = spec_.role,

@@ -33,10 +33,11 @@ class CoordinatorLink {
                   const RunFacts& run, Listener tell);
   CoordinatorLink(const CoordinatorLink&) = delete;
 
-  /// Tries to connect for as long as `patience` says, and joins as a fresh node. The answer is
-  /// Connected or CoordinatorUnreachable; then every message is Ordered, and the end is
-  /// CoordinatorLost. Only when there is no connection, and none on its way.
-  void connect(Patience patience);
+  /// Tries to connect for as long as the wish's patience says, and joins with its incarnation and
+  /// with what it knows, under an id that stays the same. The answer is Connected or
+  /// CoordinatorUnreachable; then every message is Ordered, and the end is CoordinatorLost. Only
+  /// when there is no connection, and none on its way.
+  void connect(const ReachCoordinator& wish);
 
   /// Where there is no connection, nobody hears it.
   void send(const AgentMessage& message);
@@ -55,15 +56,16 @@ class CoordinatorLink {
   void end();
 
  private:
-  asio::awaitable<void> serve(Patience patience);
+  asio::awaitable<void> serve(ReachCoordinator wish);
   asio::awaitable<void> ended();
-  void join();
+  void join(const ReachCoordinator& wish);
   asio::awaitable<void> receive();
 
   asio::any_io_executor executor_;
   const LaunchSpec& spec_;
   const RunFacts& run_;
   Listener tell_;
+  const NodeId id_;                   // of this agent, for its life
   std::shared_ptr<Channel> channel_;  // null: not connected
   std::shared_ptr<TunnelEntrance>
       tunnel_;              // null: workers go to the coordinator's store themselves

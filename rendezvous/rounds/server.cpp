@@ -15,6 +15,7 @@
 #include "base/match.hpp"
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
+#include "rendezvous/rounds/agreement.hpp"
 
 namespace ddprun {
 
@@ -98,7 +99,9 @@ asio::awaitable<void> Server::serve_agent(std::shared_ptr<Channel> channel) {
   const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
   if (!message) {
     spdlog::info("{} is no agent: {}", channel->peer(), message.error().message);
-    co_return channel->close();
+    // An agent of another version, or with terms beyond the limits, is to hear why.
+    if (line) channel->send(encode(CoordinatorMessage{Refused{message.error().message}}));
+    co_return channel->close_when_sent();
   }
   if (std::holds_alternative<WhoIsThere>(*message)) {
     channel->send(encode(CoordinatorMessage{introduction()}));

@@ -30,7 +30,7 @@ class LinkFixture {
   }
   /// Connects, and returns the coordinator's end.
   std::shared_ptr<Channel> connected() {
-    link().connect({10s, 10s});
+    link().connect({{10s, 10s}, ++connections_, {4, 1}});
     tcp::socket socket = loop_.run(acceptor_.async_accept(asio::use_awaitable), "a connection");
     return std::make_shared<Channel>(std::move(socket));
   }
@@ -60,6 +60,7 @@ class LinkFixture {
   LaunchSpec spec_;
   RunFacts run_;
   std::vector<GroupEvent> events_;
+  int connections_ = 0;
   std::optional<CoordinatorLink> link_;
 };
 
@@ -69,6 +70,7 @@ TEST_CASE_METHOD(LinkFixture, "it joins with what the node is, and hands on ever
   CHECK(join.run_id == "job");
   CHECK(join.host == "h1");
   CHECK(join.workers == 3);
+  CHECK(join.known == Known{4, 1});
   told<Connected>();
   say(coordinator, Joined{5000});
   CHECK(std::get<Joined>(told<Ordered>().message).heartbeat_timeout_ms == 5000);
@@ -83,7 +85,7 @@ TEST_CASE_METHOD(LinkFixture, "what it is told to say arrives") {
 
 TEST_CASE_METHOD(LinkFixture, "it tells that nobody listens, and where") {
   acceptor_.close();
-  link().connect({10s, 0s});
+  link().connect({{10s, 0s}, 1, {}});
   CHECK_THAT(told<CoordinatorUnreachable>().reason,
              contains("127.0.0.1 port " + std::to_string(run_.coordinator.port)));
 }
@@ -114,7 +116,9 @@ TEST_CASE_METHOD(LinkFixture, "after hanging up it tells nothing of the old conn
   const auto after = connected();
   const auto second = std::get<Join>(heard(after));
   CHECK(ended(before));
-  CHECK(first.node != second.node);
+  CHECK(first.node == second.node);
+  CHECK(first.incarnation == 1);
+  CHECK(second.incarnation == 2);
   say(after, Joined{5000});
   CHECK(std::holds_alternative<Joined>(told<Ordered>().message));
   CHECK(std::ranges::none_of(
@@ -138,7 +142,7 @@ TEST_CASE("the end of a link is the end of its attempts to connect") {
   nobody.close();
   bool told = false;
   CoordinatorLink link{io.get_executor(), spec, run, [&](const GroupEvent&) { told = true; }};
-  link.connect({1h, 1h});
+  link.connect({{1h, 1h}, 1, {}});
   io.run_for(30ms);
   REQUIRE_FALSE(io.stopped());
   link.end();
