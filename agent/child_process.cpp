@@ -22,6 +22,7 @@ extern "C" {  // glibc 2.36 forgot it
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -275,18 +276,45 @@ asio::awaitable<ExitStatus> ChildProcess::wait() {
   co_return exit_status(info);
 }
 
-void ChildProcess::signal(int number) const { kill(pid_, number); }
+void ChildProcess::signal(int number) const {
+  if (is_released()) return;
+  kill(pid_, number);
+}
 
 void ChildProcess::signal_group(int signal) const {
+  if (is_released()) return;
   // A process that is still on its way to setsid() has no group yet: then it alone is meant.
   if (kill(-pid_, signal) != 0) kill(pid_, signal);
 }
 
 void ChildProcess::release() {
+  if (is_released()) return;
   signal_group(SIGKILL);
-  waitid(P_PID, static_cast<id_t>(pid_), nullptr, WEXITED | WNOHANG);
+  siginfo_t ended{};
+  waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG);
+  if (ended.si_pid == 0) reap_later();
   pidfd_.close();
   pid_ = -1;
+}
+
+/// SIGKILL takes a moment, and the event loop must not wait for it. A process that the kernel
+/// cannot end at all is never reaped.
+void ChildProcess::reap_later() {
+  const int pidfd = fcntl(pidfd_.native_handle(), F_DUPFD_CLOEXEC, 0);
+  if (pidfd < 0) return;
+  auto dying = std::make_shared<asio::posix::stream_descriptor>(pidfd_.get_executor());
+  boost::system::error_code refused;
+  dying->assign(pidfd, refused);
+  if (refused) {
+    ::close(pidfd);
+    return;
+  }
+  dying->async_wait(asio::posix::stream_descriptor::wait_read,
+                    [dying](const boost::system::error_code& error) {
+                      if (error) return;
+                      waitid(static_cast<idtype_t>(P_PIDFD),
+                             static_cast<id_t>(dying->native_handle()), nullptr, WEXITED | WNOHANG);
+                    });
 }
 
 }  // namespace ddprun

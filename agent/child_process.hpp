@@ -58,16 +58,21 @@ class ChildProcess {
   /// Resolves when the process has ended.
   asio::awaitable<ExitStatus> wait();
 
-  /// Sends a signal to this process alone, and not to its children. Harmless after the end.
+  /// Sends a signal to this process alone, and not to its children. Harmless after the end, and
+  /// after release().
   void signal(int number) const;
 
-  /// Sends a signal to every process of its group. Harmless after the end.
+  /// Sends a signal to every process of its group. Harmless after the end, and after release().
   void signal_group(int signal) const;
 
-  /// Kills what is left of its group, and reaps the process if it has ended.
+  /// Kills what is left of its group, and reaps the process: at once if it has ended, else as soon
+  /// as it has, while the event loop runs.
   void release();
 
  private:
+  /// kill(2) takes -1 for all processes, so no signal may go to a process that is not there.
+  bool is_released() const { return pid_ <= 0; }
+  void reap_later();
   static Result<ChildProcess> adopt(const asio::any_io_executor& executor,
                                     const std::string& program, const Started& started);
   ChildProcess(pid_t pid, asio::posix::stream_descriptor pidfd);

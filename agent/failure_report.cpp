@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <ctime>
 #include <sstream>
+#include <utility>
 
 #include "agent/number_list.hpp"
+#include "base/printable.hpp"
 
 namespace ddprun {
 
@@ -50,18 +52,25 @@ std::string reason(const WorkerFailure& failure) {
   return "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
 }
 
+/// What torchrun shows since 2.15, which has two blanks before the name.
+std::string exit_code(const WorkerFailure& failure) {
+  const int signal = failure.status.signal;
+  if (signal == 0) return fmt::format("{} (pid: {})", failure.status.code, failure.pid);
+  return fmt::format("{} (pid: {}) ({})", -signal, failure.pid, signal_name(signal));
+}
+
 std::string block_entry(int index, const WorkerFailure& failure) {
-  const int code = failure.status.signal != 0 ? -failure.status.signal : failure.status.code;
   return fmt::format(
       "[{}]:\n"
       "  time      : {}\n"
       "  host      : {}\n"
       "  rank      : {} (local_rank: {})\n"
-      "  exitcode  : {} (pid: {})\n"
+      "  exitcode  : {}\n"
       "  error_file: {}\n"
       "  traceback : {}\n",
-      index, local_time(failure.time_unix_ms), failure.host, failure.rank, failure.local_rank, code,
-      failure.pid, failure.error_file.empty() ? "<N/A>" : failure.error_file, reason(failure));
+      index, local_time(failure.time_unix_ms), failure.host, failure.rank, failure.local_rank,
+      exit_code(failure), failure.error_file.empty() ? "<N/A>" : failure.error_file,
+      reason(failure));
 }
 
 std::string block(const FailedJob& job) {
@@ -80,6 +89,23 @@ std::string block(const FailedJob& job) {
       border, job.title, section, others, root);
 }
 
+/// These texts come from workers and from other nodes.
+WorkerFailure printable(WorkerFailure failure) {
+  for (std::string* text :
+       {&failure.host, &failure.evidence, &failure.error_file, &failure.last_heartbeat})
+    *text = plain_line(*text);
+  for (std::string* text : {&failure.message, &failure.traceback}) *text = plain_text(*text);
+  for (std::string& line : failure.last_lines) line = plain_line(line);
+  return failure;
+}
+
+FailedJob printable(FailedJob job) {
+  job.title = plain_line(job.title);
+  job.first = printable(std::move(job.first));
+  for (WorkerFailure& other : job.others) other = printable(std::move(other));
+  return job;
+}
+
 }  // namespace
 
 std::string summarize(const WorkerFailure& failure) {
@@ -88,7 +114,8 @@ std::string summarize(const WorkerFailure& failure) {
          std::to_string(failure.pid) + ") " + describe(failure.status);
 }
 
-std::string failure_report(const FailedJob& job) {
+std::string failure_report(const FailedJob& failed) {
+  const FailedJob job = printable(failed);
   const WorkerFailure& first = job.first;
   std::string out = "ddprun: the job failed: " + summarize(first) + "\n";
   if (!first.evidence.empty()) out += "  " + first.evidence + "\n";

@@ -23,7 +23,8 @@ std::string summarize(const WorkerFailure& failure);
 
 /// The report, several lines with their ends: what failed, where, its exception and its last lines;
 /// then the block that torchrun ends with, which programs that read logs look for ("Root Cause
-/// (first observed failure)", https://docs.pytorch.org/docs/stable/elastic/errors.html).
-std::string failure_report(const FailedJob& job);
+/// (first observed failure)", https://docs.pytorch.org/docs/stable/elastic/errors.html). Control
+/// characters in any text are written as their numbers (base/printable.hpp).
+std::string failure_report(const FailedJob& failed);
 
 }  // namespace ddprun

@@ -22,21 +22,22 @@ StreamPlan plan_stream(const LaunchSpec& spec, bool terminal, bool redirected, b
 
 }  // namespace
 
-OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round,
-                       const std::filesystem::path& directory, Streams terminals, int local_rank) {
+OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round, const NodeFacts& node,
+                       int local_rank) {
   const LogSpec& logs = spec.logs;
   const auto at = [&](const std::vector<Streams>& by_rank) {
     return logs.no_files || by_rank.empty() ? Streams{} : by_rank[local_rank];
   };
   const Streams redirected = at(logs.redirects);
   const Streams teed = at(logs.tee);
-  OutputPlan plan{plan_stream(spec, terminals.out, redirected.out, teed.out, local_rank),
-                  plan_stream(spec, terminals.err, redirected.err, teed.err, local_rank)};
+  OutputPlan plan{plan_stream(spec, node.terminals.out, redirected.out, teed.out, local_rank),
+                  plan_stream(spec, node.terminals.err, redirected.err, teed.err, local_rank)};
+  const auto directory = round_directory(node, round);
   const auto own_directory = directory / std::to_string(local_rank);
   if (redirected.out || teed.out) plan.out.file = own_directory / "stdout.log";
   if (redirected.err || teed.err) plan.err.file = own_directory / "stderr.log";
-  const std::string prefix =
-      line_prefix(logs.prefix_template, spec.role, round.first_rank + local_rank, local_rank);
+  const std::string prefix = line_prefix(
+      logs.prefix_template, {spec.role, node.run.host, round.first_rank + local_rank, local_rank});
   if (teed.out && plan.out.shown) {
     plan.out.prefix = prefix;
     plan.out.filters = logs.out_filters;
@@ -50,11 +51,11 @@ OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round,
   return plan;
 }
 
-std::string line_prefix(const std::string& text, const std::string& role, int rank,
-                        int local_rank) {
-  return substitute(text, std::array{TemplateValue{"role_name", role},
-                                     TemplateValue{"rank", std::to_string(rank)},
-                                     TemplateValue{"local_rank", std::to_string(local_rank)}});
+std::string line_prefix(const std::string& text, const LineWriter& writer) {
+  return substitute(text, std::array{TemplateValue{"role_name", writer.role},
+                                     TemplateValue{"rank", std::to_string(writer.rank)},
+                                     TemplateValue{"local_rank", std::to_string(writer.local_rank)},
+                                     TemplateValue{"hostname", writer.host}});
 }
 
 std::string with_prefix(std::string_view text, std::string_view prefix, bool line_start) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/launch_spec.hpp"
+#include "agent/worker_plan.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
@@ -32,14 +33,21 @@ struct OutputPlan {
   StreamPlan err;
 };
 
-/// Where the streams of worker `local_rank` go in `round`. `directory` is the round_directory() of
-/// that round, `terminals` says which of ddprun's own streams are terminals.
-OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round,
-                       const std::filesystem::path& directory, Streams terminals, int local_rank);
+/// Where the streams of worker `local_rank` of this node go in `round`.
+OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round, const NodeFacts& node,
+                       int local_rank);
 
-/// The prefix of a worker's lines: the template `text` (template_text.hpp) with role_name, rank and
-/// local_rank put in.
-std::string line_prefix(const std::string& text, const std::string& role, int rank, int local_rank);
+/// Who writes a line.
+struct LineWriter {
+  std::string role;
+  std::string host;  // the name of its node
+  int rank = 0;
+  int local_rank = 0;
+};
+
+/// The prefix of a worker's lines: the template `text` (template_text.hpp) with role_name, rank,
+/// local_rank and hostname put in.
+std::string line_prefix(const std::string& text, const LineWriter& writer);
 
 /// `text` with `prefix` before each of its lines; a carriage return begins the line anew.
 /// `line_start`: whether its first byte begins a line.

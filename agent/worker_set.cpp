@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "agent/error_file.hpp"
+#include "agent/failure_texts.hpp"
 #include "agent/output_plan.hpp"
 #include "agent/process_tree.hpp"
 #include "base/clock.hpp"
@@ -21,9 +22,6 @@ namespace {
 
 /// More threads would only wait for each other in the kernel.
 constexpr int kSpawnThreadsMax = 16;
-
-/// A traceback travels to the coordinator in one message, whose size is limited.
-constexpr std::size_t kTracebackBytesMax = 16 * 1024;
 
 }  // namespace
 
@@ -83,13 +81,17 @@ void WorkerSet::begin_round(const StartRound& round) {
 }
 
 /// Logs and error files go there. Where a directory cannot be made, opening a file in it says so.
+/// Rounds of a coordinator that was started again have the numbers of earlier ones, so a worker's
+/// error file may be there already.
 void WorkerSet::make_directories() const {
   const auto directory = round_directory(node_, round_);
   if (directory.empty()) return;
   std::error_code not_made;
   std::filesystem::create_directory(directory, not_made);
-  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
+  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank) {
     std::filesystem::create_directory(directory / std::to_string(local_rank), not_made);
+    remove_error_file(error_file(node_, round_, local_rank));
+  }
 }
 
 /// Every round gets a fresh one, so that nothing of the last one's workers is in it.
@@ -103,8 +105,7 @@ void WorkerSet::make_heartbeat_board() {
 }
 
 Result<WorkerSet::NewWorker> WorkerSet::open_output(int local_rank) const {
-  OutputPlan plan =
-      plan_output(spec_, round_, round_directory(node_, round_), node_.terminals, local_rank);
+  OutputPlan plan = plan_output(spec_, round_, node_, local_rank);
   auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out));
   if (!out) return out.error();
   auto err = LogPump::open(executor_, consoles_.err, std::move(plan.err));
@@ -148,7 +149,7 @@ void WorkerSet::cannot_start(int local_rank, const Error& error) {
   asio::post(executor_, [this, local_rank, status, reason = error.message] {
     WorkerFailure how = end_of(local_rank, 0, status);
     how.last_lines = {reason};
-    exited_(how);
+    tell_end(std::move(how));
   });
 }
 
@@ -161,6 +162,11 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   WorkerFailure how = end_of(worker->local_rank, worker->process.pid(), status);
   if (!status.ok()) how.last_lines = worker->err->last_lines();
   if (!status.ok() && how.last_lines.empty()) how.last_lines = worker->out->last_lines();
+  tell_end(std::move(how));
+}
+
+void WorkerSet::tell_end(WorkerFailure how) const {
+  shorten_texts(how);
   exited_(how);
 }
 
@@ -188,8 +194,6 @@ void WorkerSet::add_evidence(WorkerFailure& how) const {
   how.error_file = path.string();
   how.message = std::move(recorded->message);
   how.traceback = std::move(recorded->traceback);
-  if (how.traceback.size() > kTracebackBytesMax)
-    how.traceback.erase(0, how.traceback.size() - kTracebackBytesMax);
 }
 
 void WorkerSet::signal(int number, bool to_stop) {

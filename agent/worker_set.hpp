@@ -104,6 +104,7 @@ class WorkerSet {
   void take_on(const NewWorker& worker, ChildProcess process);
   void cannot_start(int local_rank, const Error& error);
   asio::awaitable<void> watch(std::shared_ptr<Worker> worker);
+  void tell_end(WorkerFailure how) const;
   WorkerFailure end_of(int local_rank, std::int64_t pid, ExitStatus status) const;
   void add_evidence(WorkerFailure& how) const;
   std::vector<pid_t> lasting_children() const;

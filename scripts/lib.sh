@@ -67,7 +67,7 @@ step_watcher=
 begin() {
   if [ -z "$step_logs" ]; then
     step_logs=$(mktemp -d)
-    trap end_steps EXIT
+    trap 'end_steps 2>/dev/null' EXIT
   fi
   step_start[$1]=$SECONDS
   set -m

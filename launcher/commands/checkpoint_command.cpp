@@ -11,6 +11,7 @@
 
 #include "agent/console.hpp"
 #include "base/clock.hpp"
+#include "base/printable.hpp"
 
 namespace ddprun {
 
@@ -39,9 +40,10 @@ std::string size(std::uint64_t bytes) {
   return fmt::format("{:.{}f} {}", amount, decimals, kUnits[unit]);
 }
 
+/// The reason may quote what is in the checkpoint, which may come from anywhere.
 std::string state(const CheckpointEntry& entry) {
   std::string text = sdk::to_string(entry.state);
-  if (!entry.reason.empty()) text += ": " + entry.reason;
+  if (!entry.reason.empty()) text += ": " + plain_line(entry.reason);
   return text;
 }
 
@@ -81,7 +83,7 @@ int verify(const fs::path& path, Console& out) {
   for (const CheckpointEntry& found : entries) {
     const CheckpointEntry entry = sdk::verify_checkpoint(found.path);
     if (entry.state == CheckpointState::kComplete) ++complete;
-    out.write(fmt::format("{}: {}\n", entry.path.string(), state(entry)));
+    out.write(fmt::format("{}: {}\n", plain_line(entry.path.string()), state(entry)));
   }
   if (entries.empty())
     spdlog::error("there is no checkpoint in '{}'", path.string());

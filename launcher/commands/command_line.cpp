@@ -73,8 +73,9 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
   if (settings.on("help")) return CommandLine{JustPrint{help_text()}};
   if (settings.on("version")) return CommandLine{JustPrint{"ddprun " DDPRUN_VERSION "\n"}};
   if (settings.on("man")) return CommandLine{JustPrint{man_page()}};
-  if (settings["completion"].given)
-    return CommandLine{JustPrint{shell_completion(settings["completion"].text)}};
+  for (const char* option : {"completion", "print-completion"})
+    if (settings[option].given)
+      return CommandLine{JustPrint{shell_completion(settings[option].text)}};
   if (names_hosts(settings)) {
     auto job = hosts_job(*parsed, launching_machine(surroundings.environment));
     if (!job) return job.error();

@@ -20,6 +20,7 @@
 #include "agent/usable_cpus.hpp"
 #include "base/fresh_id.hpp"
 #include "base/match.hpp"
+#include "base/printable.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/hosts/note_filter.hpp"
 #include "launcher/hosts/ssh_command.hpp"
@@ -164,8 +165,9 @@ class HostsRun {
     const bool note = output.stream == HostOutput::Stream::kNote;
     if (note && !notes_.is_news(host, output.text)) return;
     Console& console = output.stream == HostOutput::Stream::kOut ? consoles_.out : consoles_.err;
+    // A note is ddprun's own; what workers write stays as it is.
     console.write_lines(links_[host].get(), "[" + job_.rules.hosts[host].label() + "] ",
-                        output.text);
+                        note ? plain_text(output.text) : output.text);
   }
 
   asio::awaitable<void> watch(asio::signal_set& signals, bool to_stop) {

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <string_view>
+
+#include "base/printable.hpp"
 
 namespace ddprun {
 
@@ -18,9 +21,15 @@ class ConsoleSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex>
   explicit ConsoleSink(Console& console) : console_{console} {}
 
  private:
+  /// Messages quote peers, files and the environment: a terminal must take no orders from these,
+  /// and each message is one line.
   void sink_it_(const spdlog::details::log_msg& message) override {
+    const std::string text =
+        plain_line(std::string_view{message.payload.data(), message.payload.size()});
+    spdlog::details::log_msg plain{message};
+    plain.payload = text;
     spdlog::memory_buf_t line;
-    formatter_->format(message, line);
+    formatter_->format(plain, line);
     console_.write_message({line.data(), line.size()});
   }
   void flush_() override {}

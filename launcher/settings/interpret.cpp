@@ -128,6 +128,9 @@ class Interpreter {
     spec_.rules.join_timeout = conf->join.value_or(spec_.rules.join_timeout);
     spec_.rules.last_call_timeout = conf->last_call.value_or(spec_.rules.last_call_timeout);
     spec_.rules.heartbeat_timeout = conf->heartbeat.value_or(spec_.rules.heartbeat_timeout);
+    if (!conf->unused.empty())
+      warn_no_effect(launch_.warnings, named(settings_["rdzv-conf"], conf->unused),
+                     "ddprun's coordinator has no use for that");
     if (settings_["store"].text == "local") spec_.rules.store = StoreAt::kLocal;
     auto decided = decide_meeting(settings_, *conf, place_);
     if (!decided) return decided.error();
@@ -151,8 +154,10 @@ class Interpreter {
     logs.shown_ranks = std::move(*shown);
     logs.out_filters = parse_texts(settings_["duplicate-stdout-filters"]);
     logs.err_filters = parse_texts(settings_["duplicate-stderr-filters"]);
-    const auto prefix = surroundings_.environment("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE");
-    if (prefix && !prefix->empty()) logs.prefix_template = *prefix;
+    const Setting& prefix = settings_["log-line-prefix-template"];
+    if (!prefix.text.empty()) logs.prefix_template = prefix.text;
+    if (std::ranges::none_of(logs.tee, [](const Streams& teed) { return teed.out || teed.err; }))
+      no_effect({"log-line-prefix-template"}, "without --tee");
     if (std::ranges::none_of(logs.tee, &Streams::out))
       no_effect({"duplicate-stdout-filters"}, "without --tee of stdout");
     if (std::ranges::none_of(logs.tee, &Streams::err))

@@ -54,7 +54,12 @@ class MeetingRules {
     if (const auto counted = take_nodes(); !counted) return counted.error();
     take_run_id();
     if (const auto met = meet(); !met) return met.error();
-    if (!several_nodes()) return std::move(decided_);
+    if (!several_nodes()) {
+      if (is_host && !*is_host)
+        ddprun::warn_no_effect(decided_.warnings, named(settings_["rdzv-conf"], "is_host=false"),
+                               "a job of one node has its coordinator there");
+      return std::move(decided_);
+    }
     if (meeting_.coordinator.port == 0)
       return unexpected(settings_["rdzv-endpoint"],
                         "all nodes have to know the port, expected HOST:PORT");
@@ -147,6 +152,9 @@ class MeetingRules {
     if (!endpoint.text.empty()) {
       auto parsed = parse_endpoint(endpoint, kC10dPort);
       if (!parsed) return parsed.error();
+      // Port 0 asks for what a job on one node does anyway.
+      if (!several_nodes() && parsed->port != 0)
+        warn_no_effect({"rdzv-endpoint"}, "a job of one node takes a free port");
       if (several_nodes()) meeting_.coordinator = std::move(*parsed);
     }
     if (several_nodes()) {

@@ -48,6 +48,7 @@ constexpr Option kOptions[] = {
     {.name = "log-dir", .value = "DIR", .group = kOutput, .help = "files go to DIR/<run id>_<random>/attempt_<n>/<local rank>/"},
     {.name = "redirects", .letter = 'r', .value = "STREAMS", .fallback = "0", .group = kOutput, .help = "to files: 0 none, 1 stdout, 2 stderr, 3 both; 0:3,1:2 by local rank"},
     {.name = "tee", .letter = 't', .value = "STREAMS", .fallback = "0", .group = kOutput, .help = "to files, and with a prefix to the terminal"},
+    {.name = "log-line-prefix-template", .value = "TEXT", .group = kOutput, .help = "prefix of tee'd lines, with ${role_name}, ${local_rank}, ${rank}, ${hostname}; not given: [${role_name}${local_rank}]:", .also = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"},
     {.name = "local-ranks-filter", .value = "RANKS", .group = kOutput, .help = "only these local ranks are shown on the terminal"},
     {.name = "duplicate-stdout-filters", .value = "TEXTS", .group = kOutput, .help = "tee'd lines with one of these also go to filtered_stdout.log"},
     {.name = "duplicate-stderr-filters", .value = "TEXTS", .group = kOutput, .help = "the same for stderr"},
@@ -66,7 +67,8 @@ constexpr Option kOptions[] = {
     {.name = "logs-specs", .value = "NAME", .fallback = "default", .group = kIgnored, .help = "a Python plug-in"},
 
     {.name = "dry-run", .group = kHelp, .help = "print environment and command of every worker, start nothing", .from_environment = false, .own = true},
-    {.name = "completion", .value = "SHELL", .group = kHelp, .help = "print the completion script for bash, zsh or fish", .choices = "bash zsh fish", .from_environment = false, .own = true},
+    {.name = "completion", .value = "SHELL", .group = kHelp, .help = "print the completion script for a shell", .choices = "bash zsh fish tcsh", .from_environment = false, .own = true},
+    {.name = "print-completion", .value = "SHELL", .group = kHelp, .help = "the same", .choices = "bash zsh fish tcsh", .from_environment = false},
     {.name = "man", .group = kHelp, .help = "print the man page: ddprun --man | man -l -", .from_environment = false, .own = true},
     {.name = "version", .group = kHelp, .help = "print the version", .from_environment = false, .own = true},
     {.name = "help", .letter = 'h', .group = kHelp, .help = "print this help", .from_environment = false},

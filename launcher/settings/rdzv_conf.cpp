@@ -24,30 +24,46 @@ enum class ConfKind { kSeconds, kPositiveSeconds, kCount, kSwitch, kText };
 struct ConfKey {
   std::string_view name;
   ConfKind kind;
+  bool used = true;  // false: ddprun accepts it and has no use for it
 };
 
 constexpr std::array kConfKeys = {
     ConfKey{"join_timeout", ConfKind::kPositiveSeconds},
     ConfKey{"last_call_timeout", ConfKind::kSeconds},
-    ConfKey{"close_timeout", ConfKind::kPositiveSeconds},
     ConfKey{"heartbeat_timeout", ConfKind::kPositiveSeconds},
     ConfKey{"keep_alive_interval", ConfKind::kPositiveSeconds},
     ConfKey{"keep_alive_max_attempt", ConfKind::kCount},
     ConfKey{"is_host", ConfKind::kSwitch},
-    ConfKey{"store_type", ConfKind::kText},
-    ConfKey{"read_timeout", ConfKind::kPositiveSeconds},
-    ConfKey{"use_libuv", ConfKind::kSwitch},
     ConfKey{"timeout", ConfKind::kPositiveSeconds},
-    ConfKey{"rank", ConfKind::kCount},
-    ConfKey{"protocol", ConfKind::kText},
-    ConfKey{"ssl_cert", ConfKind::kText},
-    ConfKey{"ssl_cert_key", ConfKind::kText},
-    ConfKey{"ca_cert", ConfKind::kText},
-    ConfKey{"cert", ConfKind::kText},
-    ConfKey{"key", ConfKind::kText},
-    ConfKey{"cacert", ConfKind::kText},
-    ConfKey{"etcd_prefix", ConfKind::kText},
+    ConfKey{"close_timeout", ConfKind::kPositiveSeconds, false},
+    ConfKey{"cas_backoff_max_seconds", ConfKind::kSeconds, false},
+    ConfKey{"store_type", ConfKind::kText, false},
+    ConfKey{"read_timeout", ConfKind::kPositiveSeconds, false},
+    ConfKey{"use_libuv", ConfKind::kSwitch, false},
+    ConfKey{"rank", ConfKind::kCount, false},
+    ConfKey{"protocol", ConfKind::kText, false},
+    ConfKey{"ssl_cert", ConfKind::kText, false},
+    ConfKey{"ssl_cert_key", ConfKind::kText, false},
+    ConfKey{"ca_cert", ConfKind::kText, false},
+    ConfKey{"cert", ConfKind::kText, false},
+    ConfKey{"key", ConfKind::kText, false},
+    ConfKey{"cacert", ConfKind::kText, false},
+    ConfKey{"etcd_prefix", ConfKind::kText, false},
 };
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n\v\f";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+/// Takes away the quotes that scripts put around the value without a shell that would remove them.
+std::string_view unquoted(std::string_view text) {
+  const bool quoted = text.size() >= 2 && (text.front() == '\'' || text.front() == '"') &&
+                      text.front() == text.back();
+  return quoted ? trimmed(text.substr(1, text.size() - 2)) : text;
+}
 
 /// Reads the words that torchrun takes for a switch.
 std::optional<bool> conf_switch(std::string text) {
@@ -81,23 +97,30 @@ std::optional<std::string> mismatch(ConfKind kind, const std::string& value) {
   return std::nullopt;
 }
 
+const ConfKey* find_key(std::string_view name) {
+  const auto* key = std::ranges::find(kConfKeys, name, &ConfKey::name);
+  return key == kConfKeys.end() ? nullptr : key;
+}
+
+Error unknown_key(const Setting& setting, std::string_view name) {
+  std::string known;
+  for (const ConfKey& key : kConfKeys) known.append(known.empty() ? "" : ", ").append(key.name);
+  return unexpected(setting, fmt::format("there is no key '{}', expected one of {}", name, known));
+}
+
 Result<std::map<std::string, std::string>> conf_entries(const Setting& setting) {
   std::map<std::string, std::string> entries;
-  if (setting.text.empty()) return entries;
-  for (const std::string& entry : split(setting.text, ',')) {
-    const std::size_t equals = entry.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == entry.size())
+  const std::string_view text = unquoted(trimmed(setting.text));
+  if (text.empty()) return entries;
+  for (const std::string& entry : split(text, ',')) {
+    const std::size_t equals = std::min(entry.find('='), entry.size());
+    const std::string name{trimmed(std::string_view{entry}.substr(0, equals))};
+    const std::string value{
+        trimmed(std::string_view{entry}.substr(equals).substr(equals < entry.size() ? 1 : 0))};
+    if (name.empty() || value.empty())
       return unexpected(setting, "expected KEY=VALUE[,KEY=VALUE...]");
-    const std::string name = entry.substr(0, equals);
-    const std::string value = entry.substr(equals + 1);
-    const auto* key = std::ranges::find(kConfKeys, name, &ConfKey::name);
-    if (key == kConfKeys.end()) {
-      std::string known;
-      for (const ConfKey& other : kConfKeys)
-        known.append(known.empty() ? "" : ", ").append(other.name);
-      return unexpected(setting,
-                        fmt::format("there is no key '{}', expected one of {}", name, known));
-    }
+    const ConfKey* key = find_key(name);
+    if (key == nullptr) return unknown_key(setting, name);
     if (const auto wrong = mismatch(key->kind, value))
       return unexpected(setting, fmt::format("value '{}' of '{}': {}", value, name, *wrong));
     entries[name] = value;
@@ -118,6 +141,7 @@ Result<RendezvousConf> parse_rdzv_conf(const Setting& setting) {
   conf.join = time("join_timeout");
   if (!conf.join) conf.join = time("timeout");
   conf.last_call = time("last_call_timeout");
+  conf.heartbeat = time("heartbeat_timeout");
   const auto interval = time("keep_alive_interval");
   const auto attempts = entries->find("keep_alive_max_attempt");
   if (interval || attempts != entries->end())
@@ -126,6 +150,8 @@ Result<RendezvousConf> parse_rdzv_conf(const Setting& setting) {
         (attempts == entries->end() ? 3 : std::max(1, *parse_number<int>(attempts->second)));
   if (const auto host = entries->find("is_host"); host != entries->end())
     conf.is_host = conf_switch(host->second);
+  for (const auto& [name, value] : *entries)
+    if (!find_key(name)->used) conf.unused.append(conf.unused.empty() ? "" : ", ").append(name);
   return conf;
 }
 

@@ -1,10 +1,12 @@
-// Reads --rdzv-conf, "KEY=VALUE,KEY=VALUE...". The keys are those of all of torchrun's backends
+// Reads --rdzv-conf, "KEY=VALUE,KEY=VALUE...", which may be in quotes. Blanks around keys and
+// values mean nothing, as in torchrun. The keys are those of all of torchrun's backends
 // (torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, c10d_rendezvous_backend.py,
 // static_tcp_rendezvous.py and etcd_rendezvous.py).
 #pragma once
 
 #include <chrono>
 #include <optional>
+#include <string>
 
 #include "base/result.hpp"
 #include "launcher/settings/arguments.hpp"
@@ -15,8 +17,10 @@ namespace ddprun {
 struct RendezvousConf {
   std::optional<std::chrono::milliseconds> join;       // join_timeout; of static: timeout
   std::optional<std::chrono::milliseconds> last_call;  // last_call_timeout
-  std::optional<std::chrono::milliseconds> heartbeat;  // keep_alive_interval x _max_attempt
+  /// keep_alive_interval x keep_alive_max_attempt, which torchrun counts; else heartbeat_timeout
+  std::optional<std::chrono::milliseconds> heartbeat;
   std::optional<bool> is_host;  // says whether this node runs the coordinator
+  std::string unused;           // "rank, use_libuv": torchrun's keys that have no effect here
 };
 
 /// Checks the values of all keys and returns those that mean something here. Errors: kInvalid, with

@@ -104,9 +104,27 @@ std::string fish_completion() {
   return out;
 }
 
+/// tcsh matches a word by its beginning, or by the word before it.
+std::string tcsh_completion() {
+  std::string names, values;
+  for (const Option& option : options()) {
+    names.append(names.empty() ? "" : " ").append(option.name);
+    const std::string before = "'n/" + option.spelling();
+    if (takes_file(option))
+      values += before + "/d/' ";
+    else if (!option.choices.empty() && option.takes_word())
+      values += fmt::format("{}/({})/' ", before, option.choices);
+    else if (option.name == "nproc-per-node")
+      values += before + "/(auto gpu cpu)/' ";
+  }
+  return fmt::format("# ddprun: completion for tcsh\ncomplete ddprun {}'c/--/({})/' 'p/*/f/'\n",
+                     values, names);
+}
+
 }  // namespace
 
 std::string shell_completion(std::string_view shell) {
+  if (shell == "tcsh") return tcsh_completion();
   if (shell == "zsh") return zsh_completion();
   if (shell == "fish") return fish_completion();
   return bash_completion();

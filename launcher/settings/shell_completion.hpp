@@ -7,7 +7,7 @@
 namespace ddprun {
 
 /// Returns the script for `shell`: bash (https://www.gnu.org/software/bash/manual, "Programmable
-/// Completion"), zsh (zshcompsys(1)) or fish (complete(1)).
+/// Completion"), zsh (zshcompsys(1)), fish (complete(1)) or tcsh (tcsh(1), "complete").
 std::string shell_completion(std::string_view shell);
 
 }  // namespace ddprun

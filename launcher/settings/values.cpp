@@ -76,6 +76,11 @@ void warn_no_effect(std::vector<std::string>& warnings, const Setting& setting,
     warnings.push_back(setting.source + " has no effect: " + why);
 }
 
+Setting named(Setting setting, const std::string& part) {
+  setting.source += " " + part;
+  return setting;
+}
+
 Error unexpected(const Setting& setting, const std::string& expected) {
   return {Error::Kind::kInvalid, setting.source + " '" + setting.text + "': " + expected};
 }

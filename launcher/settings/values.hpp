@@ -34,6 +34,9 @@ std::optional<std::pair<std::string, std::string>> host_and_port(const std::stri
 void warn_no_effect(std::vector<std::string>& warnings, const Setting& setting,
                     const std::string& why);
 
+/// Returns the setting under the name of a part of it, for messages: "--rdzv-conf is_host=false".
+Setting named(Setting setting, const std::string& part);
+
 /// Makes the error of a setting whose text is not as `expected`.
 Error unexpected(const Setting& setting, const std::string& expected);
 

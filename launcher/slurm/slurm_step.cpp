@@ -1,7 +1,14 @@
 #include "launcher/slurm/slurm_step.hpp"
 
+extern "C" {  // glibc 2.36 forgot it
+#include <sys/pidfd.h>
+}
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,14 +17,15 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <sstream>
 
 #include "agent/child_process.hpp"
 #include "agent/spawn_pool.hpp"
+#include "base/clock.hpp"
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/settings/dry_run.hpp"
@@ -47,30 +55,72 @@ constexpr std::array kTaskVariables{
 constexpr std::array kHandedOn{SIGUSR1, SIGUSR2, SIGALRM};
 constexpr std::array kStopping{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
-constexpr int kOutputBytesMax = 1 << 20;
+constexpr std::size_t kOutputBytesMax = 1 << 20;
+constexpr std::chrono::seconds kAnswerTimeout{30};  // of squeue and scancel
 
-/// Returns what a shell command prints, even if it fails then.
-std::string output_of(const std::string& command) {
+/// Starts a program whose standard output is `out`. No shell reads the words, which come from the
+/// environment and from Slurm. Returns its process id, or -1.
+pid_t start_with_output(const std::vector<std::string>& words, int out) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  pid_t pid = -1;
+  if (posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ) != 0) pid = -1;
+  posix_spawn_file_actions_destroy(&actions);
+  return pid;
+}
+
+/// Waits until there is something to read, or the end. Returns false when `deadline` comes first.
+bool readable(int fd, TimePoint deadline) {
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    pollfd wait{fd, POLLIN, 0};
+    const int ready = poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
+}
+
+std::string read_all(int fd, TimePoint deadline) {
   std::string output;
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe{popen(command.c_str(), "r"), pclose};
-  if (!pipe) return output;
-  for (int c = 0;
-       static_cast<int>(output.size()) < kOutputBytesMax && (c = fgetc(pipe.get())) >= 0;)
-    output += static_cast<char>(c);
+  std::array<char, 4096> buffer{};
+  while (output.size() < kOutputBytesMax && readable(fd, deadline)) {
+    const ssize_t got = read(fd, buffer.data(), buffer.size());
+    if (got <= 0) break;
+    output.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return output;
+}
+
+/// Returns what a program prints, even if it fails then. It is killed when it takes too long.
+std::string output_of(const std::vector<std::string>& words) {
+  const TimePoint deadline = Clock::now() + kAnswerTimeout;
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
+  const pid_t pid = start_with_output(words, ends[1]);
+  close(ends[1]);
+  std::string output = read_all(ends[0], deadline);
+  close(ends[0]);
+  if (pid <= 0) return output;
+  const int pidfd = pidfd_open(pid, 0);
+  if (pidfd < 0 || !readable(pidfd, deadline)) kill(pid, SIGKILL);
+  if (pidfd >= 0) close(pidfd);
+  waitpid(pid, nullptr, 0);
   return output;
 }
 
 /// Signals the tasks past srun, which would kill them at once.
 void signal_step(const std::string& job, const std::string& step_name, int signal) {
   const auto step = step_named(
-      step_name,
-      output_of("timeout 30 squeue --noheader --steps --jobs=" + job + " --format='%i %j'"));
+      step_name, output_of({"squeue", "--noheader", "--steps", "--jobs=" + job, "--format=%i %j"}));
   if (!step) {
     spdlog::warn("{} received: squeue shows no step {} of job {} to hand it on to",
                  signal_name(signal), step_name, job);
     return;
   }
-  output_of(fmt::format("timeout 30 scancel --signal={} {}", signal, *step));
+  output_of({"scancel", fmt::format("--signal={}", signal), *step});
 }
 
 class Step {

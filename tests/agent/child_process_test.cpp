@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -12,6 +14,19 @@
 #include "agent/file_limit.hpp"
 #include "tests/agent/probes.hpp"
 #include "tests/support/scratch_folder.hpp"
+
+namespace {
+
+/// How many signals were meant for all processes, or for the system's first. None leaves this test.
+int signals_to_all = 0;
+
+}  // namespace
+
+extern "C" int kill(pid_t pid, int signal) noexcept {
+  if (pid != -1 && pid != 1) return static_cast<int>(syscall(SYS_kill, pid, signal));
+  ++signals_to_all;
+  return 0;
+}
 
 namespace ddprun {
 namespace {
@@ -282,6 +297,27 @@ TEST_CASE("a child that has ended is reaped by release, which ends what is left 
   CHECK_FALSE(is_child(pid));
   CHECK(family.leader->pid() == -1);
   CHECK(family.told.rest("the end of the group").empty());
+}
+
+TEST_CASE("a child that still runs when it is released is reaped when it has ended") {
+  EventLoop loop;
+  SpawnPool pool{1};
+  Pipe held;
+  ChildProcess child = start_one(loop, pool, {probe({"sleep"}), {}, {held.writer()}});
+  const pid_t pid = child.pid();
+  child.release();
+  CHECK(child.pid() == -1);
+  loop.run_until([&] { return !is_child(pid); }, "the child to be reaped");
+}
+
+TEST_CASE("a child that is gone gets no more signals, and nobody else gets them") {
+  Family family{{"say", "leads", "exit", "0"}};
+  family.leader->release();
+  signals_to_all = 0;
+  family.leader->signal(SIGTERM);
+  family.leader->signal_group(SIGTERM);
+  family.leader->release();
+  CHECK(signals_to_all == 0);
 }
 
 TEST_CASE("a child may be moved, and ends once") {

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <fstream>
 
@@ -113,7 +115,9 @@ TEST_CASE("an error file is read whole, up to the size that no exception has") {
   CHECK(error->traceback == "T");
   CHECK_FALSE(read("").has_value());
   CHECK(read(R"({"message": ")" + std::string(900'000, 'x') + R"("})").has_value());
-  CHECK_FALSE(read(R"({"message": ")" + std::string(1'100'000, 'x') + R"("})").has_value());
+  const auto too_long = read(R"({"message": ")" + std::string(1'100'000, 'x') + R"("})");
+  REQUIRE(too_long.has_value());
+  CHECK_THAT(too_long->message, contains("longer than 1 MiB"));
   const auto no_callstack =
       parse_recorded_error(R"({"message": {"message": "E", "extraInfo": {}}})");
   REQUIRE(no_callstack.has_value());
@@ -121,6 +125,16 @@ TEST_CASE("an error file is read whole, up to the size that no exception has") {
   CHECK_FALSE(
       parse_recorded_error(R"({"message": {"message": "E", "extraInfo": {"py_callstack": 3}}})")
           .has_value());
+}
+
+TEST_CASE("nobody waits for an error file that is a pipe, and what is old is removed") {
+  ScratchFolder folder;
+  const std::string path = (folder / "error.json").string();
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  CHECK_FALSE(read_error_file(path).has_value());
+  remove_error_file(path);
+  CHECK_FALSE(std::filesystem::exists(path));
+  remove_error_file(path);  // nothing is there
 }
 
 TEST_CASE("the failure report names rank, node, end and last lines, then torchrun's root cause") {
@@ -170,12 +184,29 @@ TEST_CASE("the failure report names rank, node, end and last lines, then torchru
         "  time      : 2001-09-09_01:46:40\n"
         "  host      : h1\n"
         "  rank      : 5 (local_rank: 1)\n"
-        "  exitcode  : -9 (pid: 4711)\n"
+        "  exitcode  : -9 (pid: 4711) (SIGKILL)\n"
         "  error_file: /tmp/error.json\n"
         "  traceback : Traceback:\n"
         "    line\n"
         "  ValueError: no\n"
         "============================================================\n");
+}
+
+TEST_CASE("no text of a failure gives an order to the terminal, or begins a line of its own") {
+  const std::string evil = "\x1b]0;owned\a\nddprun: all is well";
+  const WorkerFailure failure{.host = evil,
+                              .status = {.code = 1},
+                              .evidence = evil,
+                              .message = evil,
+                              .traceback = evil,
+                              .error_file = evil,
+                              .last_heartbeat = evil,
+                              .last_lines = {evil}};
+  const std::string report = failure_report({evil, failure, 2, {failure}, {}});
+  CHECK(report.find('\x1b') == std::string::npos);
+  CHECK(report.find('\a') == std::string::npos);
+  CHECK(report.find("\nddprun: all is well") == std::string::npos);
+  CHECK_THAT(report, contains("    | \\x1b]0;owned\\x07\n    | ddprun: all is well\n"));
 }
 
 TEST_CASE("the failure report says when there is nothing to quote") {
@@ -184,6 +215,7 @@ TEST_CASE("the failure report says when there is nothing to quote") {
   CHECK_THAT(report, contains("it wrote nothing to its output"));
   CHECK_THAT(report, contains("stopped by ddprun because of it: rank 0\n"));
   CHECK_THAT(report, contains("<NO_OTHER_FAILURES>"));
+  CHECK_THAT(report, contains("exitcode  : -11 (pid: 1) (SIGSEGV)\n"));
   CHECK_THAT(report, contains("traceback : Signal 11 (SIGSEGV) received by PID 1\n"));
 }
 
@@ -242,9 +274,11 @@ TEST_CASE("a carriage return waits for the newline that may follow it") {
   CHECK(bare.take_rest() == "\r\r");
 }
 
-TEST_CASE("the prefix template knows role, rank and local rank, and leaves the rest alone") {
-  CHECK(line_prefix("[${role_name}${local_rank}]:", "trainer", 12, 3) == "[trainer3]:");
-  CHECK(line_prefix("$rank/$local_rank $$ ${other} $other $ ${rank $${rank}", "r", 12, 3) ==
+TEST_CASE("the prefix template knows role, ranks and host, and leaves the rest alone") {
+  const LineWriter writer{"trainer", "h1", 12, 3};
+  CHECK(line_prefix("[${role_name}${local_rank}]:", writer) == "[trainer3]:");
+  CHECK(line_prefix("${hostname}:${rank}: ", writer) == "h1:12: ");
+  CHECK(line_prefix("$rank/$local_rank $$ ${other} $other $ ${rank $${rank}", writer) ==
         "12/3 $$ ${other} $other $ ${rank ${rank}");
 }
 

@@ -143,8 +143,9 @@ TEST_CASE("output goes to the terminal, to files or to both, as the user wants f
   spec.logs.tee = {{}, {true, true}, {true, false}, {}};
   spec.logs.shown_ranks = {0, 1};
   spec.logs.out_filters = {"loss"};
+  const NodeFacts node{.run_directory = "/logs", .terminals = {true, false}};
   const auto plan = [&](int local_rank) {
-    return plan_output(spec, kSecondNode, "/logs/attempt_2", {true, false}, local_rank);
+    return plan_output(spec, kSecondNode, node, local_rank);
   };
   CHECK(plan(0).out.direct());
   CHECK(plan(0).out.file == "/logs/attempt_2/0/stdout.log");
@@ -168,7 +169,8 @@ TEST_CASE("output goes to the terminal, to files or to both, as the user wants f
 TEST_CASE(
     "workers see a terminal where ddprun does, unless their output is teed or somebody says so") {
   LaunchSpec spec = four_workers();
-  const auto plan = [&] { return plan_output(spec, kSecondNode, "/logs", {true, false}, 0); };
+  const NodeFacts node{.run_directory = "/logs", .terminals = {true, false}};
+  const auto plan = [&] { return plan_output(spec, kSecondNode, node, 0); };
   CHECK(plan().out.terminal);
   CHECK_FALSE(plan().err.terminal);
   spec.pty = Pty::kAlways;

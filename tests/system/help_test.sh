@@ -27,9 +27,12 @@ complete() {
 [ "$(complete --rdzv-backend c)" = c10d ] || fail "bash offers no c10d"
 [ -z "$(complete train.py --nproc-p)" ] || fail "bash completes the script's own arguments"
 [ "$(complete launch --use)" = --use-env ] || fail "bash does not complete after launch"
-for shell in zsh fish; do
+for shell in zsh fish tcsh; do
+  run 0 --print-completion "$shell"
+  cp "$scratch/out" "$scratch/as_torchrun"
   run 0 --completion "$shell"
   cp "$scratch/out" "$scratch/completion"
+  cmp "$scratch/completion" "$scratch/as_torchrun" || fail "--print-completion prints something else"
   ! command -v "$shell" >/dev/null || "$shell" -n "$scratch/completion" || fail "$shell does not read its completion"
 done
 
@@ -46,3 +49,8 @@ run 0 --standalone --monitor-interval 1 --rdzv-id x --logs-specs mine --no-pytho
 says err "--monitor-interval has no effect"
 says err "--rdzv-id has no effect: with --standalone"
 says err "--logs-specs has no effect"
+run 0 --rdzv-backend c10d --rdzv-endpoint localhost:29400 --rdzv-conf "'is_host=false,use_libuv=1'" \
+  --no-python true
+says err "--rdzv-endpoint has no effect: a job of one node takes a free port"
+says err "--rdzv-conf is_host=false has no effect"
+says err "--rdzv-conf use_libuv has no effect"

@@ -47,6 +47,10 @@ says out '<trainer 11/11> out 11'
 says_not out 'out 5'
 holds attempt_0/5/stdout.log 'out 5'
 
+TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE='<$rank> ' run 0 --log-line-prefix-template '${hostname}:$rank ' \
+  --log-dir "$logs" -t 3 --no-python sh -c 'echo "out $RANK"'
+says out "$(uname -n):0 out 0"
+
 # --- Filters ---
 rm -r "$logs"
 run 0 --nproc-per-node 2 --log-dir "$logs" -t 3 --duplicate-stdout-filters 'loss,a,,b' \
@@ -92,3 +96,9 @@ nothing_left
 touch "$scratch/file"
 run 2 --log-dir "$scratch/file" --no-python true
 says err "--log-dir: cannot make the directory '$scratch/file'"
+
+# --- The error file that a report names is there to be read ---
+run 3 --no-python sh -c 'echo "{\"message\": \"no luck\"}" >"$TORCHELASTIC_ERROR_FILE"; exit 3'
+error_file=$(sed -nE 's/^ *error_file: //p' "$scratch/err")
+grep -q 'no luck' "$error_file" || fail "the error file '$error_file' is gone"
+rm -r "$TMPDIR"/ddprun_*

@@ -108,6 +108,10 @@ Progress Checkpointer::load(std::int64_t step, torch::nn::Module& module,
     throw std::runtime_error{"rank 0 has chosen the checkpoint '" + path.string() +
                              "', which is not complete here: " + entry.reason +
                              "; do all nodes see the same folder?"};
+  for (const char* name : {kModelFile, kOptimizerFile, kRngFile})
+    if (!lists(*entry.manifest, name))
+      throw std::runtime_error{"the manifest of the checkpoint '" + path.string() +
+                               "' does not list " + name};
   load_state_dict(module, load_safetensors(path / kModelFile).tensors);
   const SafeTensors saved = load_safetensors(path / kOptimizerFile);
   restore_optimizer_state(optimizer, saved.tensors);

@@ -1,20 +1,83 @@
 #include "worker_sdk/checkpoint_files/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <random>
 #include <stdexcept>
 #include <utility>
 
 namespace ddprun::sdk {
 
-AtomicFile::AtomicFile(const std::filesystem::path& path)
-    : path_{std::filesystem::absolute(path)},
-      temporary_{path_.parent_path() / ("." + path_.filename().string() + kTemporarySuffix)} {
-  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd_ < 0) fail("create");
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kRandomDigits = 16;
+constexpr int kTries = 16;
+
+/// Returns what temporary names of the file begin with.
+std::string temporary_prefix(const fs::path& path) { return "." + path.filename().string() + "."; }
+
+std::string random_digits() {
+  std::random_device entropy;
+  std::string digits;
+  while (digits.size() < kRandomDigits) digits += "0123456789abcdef"[entropy() % 16];
+  return digits;
+}
+
+bool is_temporary(const std::string& name, const std::string& prefix) {
+  return name.size() == prefix.size() + kRandomDigits + sizeof(AtomicFile::kTemporarySuffix) - 1 &&
+         name.starts_with(prefix) && name.ends_with(AtomicFile::kTemporarySuffix);
+}
+
+/// Removes the file unless somebody holds its lock, or it is no file at all.
+void remove_left(const fs::path& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) return;
+  struct stat status {};
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+    unlink(path.c_str());
+  close(fd);
+}
+
+void remove_all_left(const fs::path& folder, const std::string& prefix) {
+  std::error_code unreadable;  // then creating a file there says why
+  for (const auto& entry : fs::directory_iterator{folder, unreadable})
+    if (is_temporary(entry.path().filename().string(), prefix)) remove_left(entry.path());
+}
+
+/// Locks a new file. Returns false when somebody has taken it for one that was left, between its
+/// creation and its lock. Where files have no locks, nobody removes any.
+bool keep(int fd) {
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
+  struct stat status {};
+  return fstat(fd, &status) == 0 && status.st_nlink > 0;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const fs::path& path) : path_{fs::absolute(path)} {
+  remove_all_left(path_.parent_path(), temporary_prefix(path_));
+  create_temporary();
+}
+
+void AtomicFile::create_temporary() {
+  for (int i = 0; i < kTries; ++i) {
+    temporary_ = path_.parent_path() /
+                 (temporary_prefix(path_) + random_digits() + std::string{kTemporarySuffix});
+    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd_ < 0 && errno != EEXIST) fail("create");
+    if (fd_ < 0) continue;
+    if (keep(fd_)) return;
+    close(std::exchange(fd_, -1));
+  }
+  errno = EEXIST;
+  fail("create");
 }
 
 AtomicFile::~AtomicFile() {

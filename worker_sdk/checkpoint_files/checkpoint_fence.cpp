@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -13,6 +13,8 @@
 
 #include "worker_sdk/checkpoint_files/atomic_file.hpp"
 #include "worker_sdk/checkpoint_files/hashed_file.hpp"
+#include "worker_sdk/checkpoint_files/input_file.hpp"
+#include "worker_sdk/checkpoint_files/shown_text.hpp"
 
 namespace ddprun::sdk {
 
@@ -23,6 +25,7 @@ using nlohmann::json;
 
 constexpr char kFenceFile[] = ".fence";
 constexpr char kLockFile[] = ".fence.lock";
+constexpr std::uint64_t kFenceBytesMax = 64 * 1024;
 constexpr std::chrono::milliseconds kLockPoll{20};
 
 std::int64_t unix_ms() {
@@ -69,10 +72,12 @@ std::string make_token(int generation) {
 /// Returns nullopt when nobody has claimed the folder, and when the file makes no sense: a new
 /// claim replaces it in either case.
 std::optional<Claim> read_claim(const fs::path& folder) try {
-  std::ifstream file{folder / kFenceFile};
-  if (!file) return std::nullopt;
-  return json::parse(file).get<Claim>();
-} catch (const json::exception&) {
+  const InputFile file{folder / kFenceFile};
+  if (file.bytes() > kFenceBytesMax) return std::nullopt;
+  Claim claim = json::parse(file.read_text(file.bytes())).get<Claim>();
+  claim.host = shown(claim.host);
+  return claim;
+} catch (const std::exception&) {
   return std::nullopt;
 }
 
@@ -88,10 +93,20 @@ std::string name_of(const Claim& claim) {
          " on host " + claim.host + ")";
 }
 
+/// Whoever may open the file may also hold its lock for ever, even if only for reading: that is for
+/// its owner alone. A file from before is closed to others here.
+int open_lock(const fs::path& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  if (fd < 0) fail_with_errno("open", path);
+  struct stat status {};
+  if (fstat(fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 077) != 0)
+    fchmod(fd, 0600);  // a file system without modes refuses that, and is as it was
+  return fd;
+}
+
 int lock(const fs::path& folder, std::chrono::milliseconds patience) {
   const fs::path path = folder / kLockFile;
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) fail_with_errno("open", path);
+  const int fd = open_lock(path);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   // flock(2) can wait without a deadline or not at all, so we poll.
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {

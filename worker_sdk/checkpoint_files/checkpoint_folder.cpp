@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <sstream>
+#include <cstring>
 #include <stdexcept>
 #include <string_view>
 
 #include "worker_sdk/checkpoint_files/hashed_file.hpp"
+#include "worker_sdk/checkpoint_files/input_file.hpp"
+#include "worker_sdk/checkpoint_files/tensor_table.hpp"
 
 namespace ddprun::sdk {
 
@@ -19,7 +20,7 @@ constexpr std::string_view kPrefix = "checkpoint-";
 constexpr std::string_view kUnfinishedPrefix = ".checkpoint-";
 constexpr std::string_view kUnfinishedSuffix = ".tmp";
 constexpr std::size_t kDigits = 12;
-constexpr std::uintmax_t kManifestBytesMax = 64 * 1024 * 1024;
+constexpr std::string_view kTensorSuffix = ".safetensors";
 
 std::optional<std::int64_t> parse_number(std::string_view text) {
   std::int64_t number = 0;
@@ -34,26 +35,39 @@ struct Flaw {
   std::string reason;
 };
 
-CheckpointManifest read_manifest(const fs::path& path) {
-  const fs::path file = path / kManifestFile;
+/// What is there under a name may be a symbolic link, which leads out of the checkpoint.
+bool is_there(const fs::path& path) {
   std::error_code error;
-  const auto bytes = fs::file_size(file, error);
-  if (error) throw Flaw{CheckpointState::kIncomplete, "there is no manifest.json"};
-  if (bytes > kManifestBytesMax)
-    throw Flaw{CheckpointState::kDamaged, "manifest.json has " + std::to_string(bytes) + " bytes"};
-  std::ostringstream text;
-  text << std::ifstream{file, std::ios::binary}.rdbuf();
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+/// Makes a Flaw of what `read` throws about a file that is there and cannot be what was written.
+template <typename Read>
+auto damaged_unless(Read read) {
   try {
-    return decode_manifest(text.str());
+    return read();
   } catch (const std::runtime_error& e) {
     throw Flaw{CheckpointState::kDamaged, e.what()};
   }
 }
 
+CheckpointManifest read_manifest(const fs::path& path) {
+  const fs::path name = path / kManifestFile;
+  if (!is_there(name)) throw Flaw{CheckpointState::kIncomplete, "there is no manifest.json"};
+  return damaged_unless([&] {
+    const InputFile file{name};
+    if (file.bytes() > kManifestBytesMax)
+      throw Flaw{CheckpointState::kDamaged, "manifest.json has " + std::to_string(file.bytes()) +
+                                                " bytes, and " + std::to_string(kManifestBytesMax) +
+                                                " are read at most"};
+    return decode_manifest(file.read_text(file.bytes()));
+  });
+}
+
 void check_size(const fs::path& folder, const CheckpointFile& file) {
-  std::error_code error;
-  const auto bytes = fs::file_size(folder / file.name, error);
-  if (error) throw Flaw{CheckpointState::kIncomplete, file.name + " cannot be read"};
+  const fs::path path = folder / file.name;
+  if (!is_there(path)) throw Flaw{CheckpointState::kIncomplete, file.name + " cannot be read"};
+  const auto bytes = damaged_unless([&] { return InputFile{path}.bytes(); });
   if (bytes != file.bytes)
     throw Flaw{CheckpointState::kDamaged, file.name + " has " + std::to_string(bytes) +
                                               " bytes, the manifest says " +
@@ -61,15 +75,30 @@ void check_size(const fs::path& folder, const CheckpointFile& file) {
 }
 
 void check_hash(const fs::path& folder, const CheckpointFile& file) {
-  std::string sha256;
-  try {
-    sha256 = sha256_of_file(folder / file.name);
-  } catch (const std::runtime_error& e) {
-    throw Flaw{CheckpointState::kDamaged, e.what()};
-  }
+  const std::string sha256 = damaged_unless([&] { return sha256_of_file(folder / file.name); });
   if (sha256 != file.sha256)
     throw Flaw{CheckpointState::kDamaged,
                file.name + " has the SHA-256 " + sha256 + ", the manifest says " + file.sha256};
+}
+
+/// A checkpoint that somebody has made to look right can have right hashes, and tensors that lie
+/// elsewhere.
+void check_tensors(const fs::path& folder, const CheckpointFile& file) {
+  if (!file.name.ends_with(kTensorSuffix)) return;
+  try {
+    const InputFile input{folder / file.name};
+    const std::string length = input.bytes() < kHeaderLengthBytes
+                                   ? std::string(kHeaderLengthBytes, '\0')
+                                   : input.read_text(kHeaderLengthBytes);
+    std::uint64_t header_bytes = 0;
+    std::memcpy(&header_bytes, length.data(), sizeof header_bytes);
+    check_header_length(header_bytes, input.bytes());
+    parse_tensor_table(input.read_text(header_bytes),
+                       input.bytes() - kHeaderLengthBytes - header_bytes);
+  } catch (const std::runtime_error& e) {
+    throw Flaw{CheckpointState::kDamaged,
+               file.name + " is not a complete safetensors file: " + e.what()};
+  }
 }
 
 CheckpointEntry look_at(const fs::path& path, bool hash) {
@@ -84,8 +113,12 @@ CheckpointEntry look_at(const fs::path& path, bool hash) {
       throw Flaw{CheckpointState::kDamaged,
                  "its manifest is that of step " + std::to_string(entry.manifest->step)};
     for (const CheckpointFile& file : entry.manifest->files) check_size(path, file);
-    for (const CheckpointFile& file : entry.manifest->files)
-      if (hash) check_hash(path, file);
+    if (hash) {
+      for (const CheckpointFile& file : entry.manifest->files) {
+        check_hash(path, file);
+        check_tensors(path, file);
+      }
+    }
   } catch (const Flaw& flaw) {
     entry.state = flaw.state;
     entry.reason = flaw.reason;

@@ -50,10 +50,12 @@ std::string unfinished_name(std::int64_t step, const std::string& token);
 std::optional<std::int64_t> parse_unfinished_name(const std::string& name);
 
 /// Judges the checkpoint at `path` by its manifest and the sizes of its files, which takes
-/// microseconds.
+/// microseconds. The checkpoint may come from anywhere: files that are symbolic links, pipes or
+/// devices are damage, and it costs no more memory than a few times kManifestBytesMax.
 CheckpointEntry inspect_checkpoint(const std::filesystem::path& path);
 
-/// Judges it by the hashes of its files as well, which takes about a second a gigabyte.
+/// Judges it by the hashes of its files as well, which takes about a second a gigabyte, and by the
+/// headers of those whose names end with .safetensors.
 CheckpointEntry verify_checkpoint(const std::filesystem::path& path);
 
 /// Inspects all checkpoints of `folder` and returns them, newest first. Errors:

@@ -17,6 +17,12 @@ inline constexpr char kModelFile[] = "model.safetensors";
 inline constexpr char kOptimizerFile[] = "optimizer.safetensors";
 inline constexpr char kRngFile[] = "rng.safetensors";
 
+// What is more is refused, when a manifest is written and when one is read: it may come from
+// outside, and must not cost much memory.
+inline constexpr std::size_t kManifestBytesMax = 1024 * 1024;
+inline constexpr std::size_t kManifestFilesMax = 1000;
+inline constexpr std::uint64_t kFileBytesMax = std::uint64_t{1} << 50U;
+
 /// One file of a checkpoint.
 struct CheckpointFile {
   std::string name;  // without a path: it is in the checkpoint's folder
@@ -43,11 +49,16 @@ struct CheckpointManifest {
 };
 
 /// Returns the manifest as JSON text, which holds a SHA-256 of itself, so that no byte of it
-/// changes unseen. Errors: std::invalid_argument for metadata that is not UTF-8.
+/// changes unseen. Errors: std::invalid_argument for metadata that is not UTF-8, and when the text
+/// would have more than kManifestBytesMax.
 std::string encode(const CheckpointManifest& manifest);
 
 /// Reads what encode() has written. Errors: std::runtime_error that says what is wrong: the text is
-/// not JSON, its checksum does not fit, a field is missing, or a file's name is a path.
+/// too long or not JSON, its checksum does not fit, a field is missing or no such value, or a
+/// file's name is a path, has control characters, or is there twice.
 CheckpointManifest decode_manifest(const std::string& text);
+
+/// Whether the manifest lists a file of that name.
+bool lists(const CheckpointManifest& manifest, const std::string& name);
 
 }  // namespace ddprun::sdk

@@ -10,6 +10,7 @@
 #include <future>
 #include <stdexcept>
 
+#include "worker_sdk/checkpoint_files/input_file.hpp"
 #include "worker_sdk/checkpoint_files/sha256.hpp"
 
 namespace ddprun::sdk {
@@ -38,14 +39,6 @@ class OpenFile {
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) fail_with_errno("write", path_);
       bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-  }
-
-  std::size_t read(std::span<std::byte> bytes) const {
-    for (;;) {
-      const ssize_t got = ::read(fd_, bytes.data(), bytes.size());
-      if (got >= 0) return static_cast<std::size_t>(got);
-      if (errno != EINTR) fail_with_errno("read", path_);
     }
   }
 
@@ -123,7 +116,7 @@ CheckpointFile write_hashed_file(const fs::path& path, const Pieces& pieces, Dur
 }
 
 std::string sha256_of_file(const fs::path& path) {
-  const OpenFile file{path, O_RDONLY};
+  const InputFile file{path};
   std::vector<std::byte> buffer(kChunkBytes);
   Sha256 sha256;
   while (const std::size_t got = file.read(buffer)) sha256.update(buffer.data(), got);

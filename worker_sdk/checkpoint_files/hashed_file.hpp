@@ -27,8 +27,8 @@ using StageHook = std::function<void(const std::string& stage)>;
 CheckpointFile write_hashed_file(const std::filesystem::path& path, const Pieces& pieces,
                                  Durability durability, const StageHook& hook = {});
 
-/// Returns the SHA-256 of the file's bytes, in 64 hexadecimal digits. Errors: std::runtime_error,
-/// naming the file.
+/// Returns the SHA-256 of the file's bytes, in 64 hexadecimal digits. The file is read as InputFile
+/// does. Errors: std::runtime_error, naming the file.
 std::string sha256_of_file(const std::filesystem::path& path);
 
 /// Makes the names in a folder durable (fsync(2)): they survive a power failure when it returns.

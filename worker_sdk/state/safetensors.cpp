@@ -5,12 +5,14 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "worker_sdk/checkpoint_files/atomic_file.hpp"
+#include "worker_sdk/checkpoint_files/shown_text.hpp"
+#include "worker_sdk/checkpoint_files/tensor_table.hpp"
 
 namespace ddprun::sdk {
 
@@ -18,7 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kHeaderBytesMax = 100'000'000;  // the reference implementation's limit
 constexpr std::size_t kAlignment = 8;
 constexpr char kMetadata[] = "__metadata__";
 
@@ -57,29 +58,35 @@ std::string make_header(const SafeTensors& contents) {
   }
   std::string text = header.dump();
   text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
+  // What nobody could read must not be written.
+  if (text.size() > kHeaderBytesMax || contents.tensors.size() > kTensorsMax)
+    throw std::invalid_argument{
+        std::to_string(contents.tensors.size()) + " tensors with a header of " +
+        std::to_string(text.size()) + " bytes are too many for a safetensors file: " +
+        std::to_string(kTensorsMax) + " and " + std::to_string(kHeaderBytesMax) + " are possible"};
   return text;
 }
 
 /// Reads one file, and names it in errors.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path) : path_{path}, file_{path, std::ios::binary} {
+  /// Nobody waits for a pipe to be written to.
+  explicit Reader(const std::filesystem::path& path) : path_{path} {
+    std::error_code error;
+    if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+      throw std::runtime_error{"'" + path.string() + "' is no regular file"};
+    file_.open(path, std::ios::binary);
     if (!file_)
       throw std::runtime_error{"cannot open '" + path.string() + "': " + std::strerror(errno)};
     file_size_ = std::filesystem::file_size(path);
   }
 
   SafeTensors read() {
-    const json header = read_header();
+    TensorTable table = read_table();
     SafeTensors contents;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> extents;
-    for (const auto& [name, entry] : header.items()) {
-      if (name == kMetadata)
-        contents.metadata = entry.get<std::map<std::string, std::string>>();
-      else
-        contents.tensors[name] = read_tensor(name, entry, extents);
-    }
-    check_extents(std::move(extents));
+    contents.metadata = std::move(table.metadata);
+    for (const auto& [name, entry] : table.tensors)
+      contents.tensors[name] = read_tensor(name, entry);
     return contents;
   }
 
@@ -89,67 +96,34 @@ class Reader {
   }
 
  private:
-  json read_header() {
-    std::uint64_t length = 0;
-    if (file_size_ < sizeof length) fail("it has " + std::to_string(file_size_) + " bytes");
-    file_.read(reinterpret_cast<char*>(&length), sizeof length);
-    if (length > kHeaderBytesMax || length > file_size_ - sizeof length)
-      fail("its header claims " + std::to_string(length) + " bytes");
-    std::string text(length, '\0');
-    file_.read(text.data(), static_cast<std::streamsize>(length));
-    data_begin_ = sizeof length + length;
-    json header = json::parse(text);
-    if (!header.is_object()) fail("its header is not an object");
-    return header;
+  TensorTable read_table() {
+    try {
+      std::uint64_t length = 0;
+      file_.read(reinterpret_cast<char*>(&length), sizeof length);
+      check_header_length(length, file_size_);
+      std::string header(length, '\0');
+      file_.read(header.data(), static_cast<std::streamsize>(length));
+      data_begin_ = sizeof length + length;
+      return parse_tensor_table(header, file_size_ - data_begin_);
+    } catch (const std::runtime_error& e) {
+      fail(e.what());
+    }
   }
 
-  torch::Tensor read_tensor(const std::string& name, const json& entry,
-                            std::vector<std::pair<std::uint64_t, std::uint64_t>>& extents) {
-    const auto type = dtype(name, entry.at("dtype").get<std::string>());
-    const auto shape = entry.at("shape").get<std::vector<std::int64_t>>();
-    const auto [begin, end] =
-        entry.at("data_offsets").get<std::pair<std::uint64_t, std::uint64_t>>();
-    const std::uint64_t available = file_size_ - data_begin_;
-    if (begin > end || end > available) fail("tensor '" + name + "' reaches beyond its end");
-    if (byte_count(name, shape, c10::elementSize(type)) != end - begin)
-      fail("tensor '" + name + "' has a size that does not fit its shape");
-    extents.emplace_back(begin, end);
-    torch::Tensor tensor = torch::empty(shape, type);
-    file_.seekg(static_cast<std::streamoff>(data_begin_ + begin));
+  /// The table has only tensors that lie inside the file, with bytes as their shapes need.
+  torch::Tensor read_tensor(const std::string& name, const TensorEntry& entry) {
+    torch::Tensor tensor = torch::empty(entry.shape, type_named(entry.dtype));
+    file_.seekg(static_cast<std::streamoff>(data_begin_ + entry.begin));
     file_.read(static_cast<char*>(tensor.mutable_data_ptr()),
-               static_cast<std::streamsize>(end - begin));
-    if (!file_) fail("tensor '" + name + "' cannot be read");
+               static_cast<std::streamsize>(entry.end - entry.begin));
+    if (!file_) fail("tensor '" + shown(name) + "' cannot be read");
     return tensor;
   }
 
-  torch::ScalarType dtype(const std::string& tensor, const std::string& name) const {
-    const auto found = std::ranges::find(kDtypes, name, &DtypeName::name);
-    if (found == kDtypes.end())
-      fail("tensor '" + tensor + "' has the unknown dtype '" + name + "'");
+  torch::ScalarType type_named(const std::string& dtype) const {
+    const auto found = std::ranges::find(kDtypes, dtype, &DtypeName::name);
+    if (found == kDtypes.end()) fail("the dtype '" + dtype + "' is not one of LibTorch's");
     return found->type;
-  }
-
-  std::uint64_t byte_count(const std::string& name, const std::vector<std::int64_t>& shape,
-                           std::uint64_t element_bytes) const {
-    std::uint64_t bytes = element_bytes;
-    for (const std::int64_t extent : shape) {
-      if (extent < 0 || (extent > 0 && bytes > std::numeric_limits<std::uint64_t>::max() /
-                                                   static_cast<std::uint64_t>(extent)))
-        fail("tensor '" + name + "' has an impossible shape");
-      bytes *= static_cast<std::uint64_t>(extent);
-    }
-    return bytes;
-  }
-
-  /// The tensors must fill the rest of the file without holes and overlaps, as the format demands.
-  void check_extents(std::vector<std::pair<std::uint64_t, std::uint64_t>> extents) const {
-    std::ranges::sort(extents);
-    std::uint64_t position = 0;
-    for (const auto& [begin, end] : extents) {
-      if (begin != position) fail("its tensors overlap or leave a hole");
-      position = end;
-    }
-    if (data_begin_ + position != file_size_) fail("it is longer or shorter than its tensors");
   }
 
   std::filesystem::path path_;
@@ -177,13 +151,6 @@ void save_safetensors(const std::filesystem::path& path, const SafeTensors& cont
   file.commit();
 }
 
-SafeTensors load_safetensors(const std::filesystem::path& path) {
-  Reader reader{path};
-  try {
-    return reader.read();
-  } catch (const json::exception& e) {
-    reader.fail(std::string{"its header makes no sense: "} + e.what());
-  }
-}
+SafeTensors load_safetensors(const std::filesystem::path& path) { return Reader{path}.read(); }
 
 }  // namespace ddprun::sdk

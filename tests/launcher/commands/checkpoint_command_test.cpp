@@ -1,6 +1,12 @@
 #include "launcher/commands/checkpoint_command.hpp"
 
+#include <boost/asio/io_context.hpp>
+
+#include "agent/console.hpp"
+#include "tests/support/captured_log.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/pipe.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {
 namespace {
@@ -42,6 +48,24 @@ TEST_CASE("one that is not complete says why, also without a manifest") {
                0) ==
         "           7       -           -         -         -  incomplete: there is no "
         "manifest\n");
+}
+
+TEST_CASE("a folder without a checkpoint does not pass a verification") {
+  const ScratchFolder folder;
+  const CapturedLog log;
+  asio::io_context io{1};
+  Pipe pipe;
+  Console console{io.get_executor(), pipe.writer()};
+  const Stage stage{io, console, console};
+  const auto code = run_checkpoint({"verify", folder.path().string()}, stage);
+  REQUIRE(code.has_value());
+  CHECK(*code == 1);
+  CHECK_THAT(log.text(), contains("there is no checkpoint in '" + folder.path().string() + "'"));
+}
+
+TEST_CASE("the reason gives no orders to a terminal") {
+  CHECK_THAT(row_of({.reason = "\x1b]0;owned\a is no file's name\n"}, 0),
+             contains("\\x1b]0;owned\\x07 is no file's name\\x0a\n"));
 }
 
 }  // namespace

@@ -283,6 +283,11 @@ TEST_CASE_METHOD(CommandLineFixture,
   CHECK(s.rules.join_timeout == std::chrono::seconds{20});
   CHECK(s.rules.last_call_timeout == std::chrono::milliseconds{1500});
   CHECK(s.rules.heartbeat_timeout == std::chrono::seconds{8});
+  for (const auto& [conf, seconds] : {std::pair{"heartbeat_timeout=7", 7},
+                                      std::pair{"heartbeat_timeout=7,keep_alive_interval=2", 6},
+                                      std::pair{"keep_alive_max_attempt=4", 20}})
+    CHECK(spec({"--rdzv-conf", conf, script()}).rules.heartbeat_timeout ==
+          std::chrono::seconds{seconds});
   CHECK_THAT(error({"--rdzv-conf=abc", script()}), contains("expected KEY=VALUE"));
   CHECK_THAT(error({"--rdzv-conf==3", script()}), contains("expected KEY=VALUE"));
   CHECK_THAT(error({"--rdzv-conf=timout=3", script()}), contains("there is no key 'timout'"));
@@ -290,6 +295,45 @@ TEST_CASE_METHOD(CommandLineFixture,
              contains("'join_timeout': expected seconds"));
   CHECK_THAT(error({"--rdzv-conf=join_timeout=0", script()}), contains("more than 0"));
   CHECK_THAT(error({"--rdzv-conf=is_host=maybe", script()}), contains("expected true or false"));
+}
+
+TEST_CASE_METHOD(CommandLineFixture,
+                 "the rendezvous configuration may be in quotes and have blanks") {
+  for (const char* conf : {"'join_timeout=5,timeout=9'", "\"join_timeout=5,timeout=9\"",
+                           " join_timeout = 5 , timeout=9 ", "' join_timeout=5,timeout = 9 ' "})
+    CHECK(spec({"--rdzv-conf", conf, script()}).rules.join_timeout == std::chrono::seconds{5});
+  for (const char* nothing : {"", " ", "''", "\"\""})
+    CHECK(spec({"--rdzv-conf", nothing, script()}).rules.join_timeout == RoundRules{}.join_timeout);
+  for (const char* bad : {"'join_timeout=5", "'", "'join_timeout=5\"", "join_timeout=' '",
+                          "join_timeout=5,", "join_timeout= ", " =5"})
+    CHECK_THAT(error({"--rdzv-conf", bad, script()}), contains("--rdzv-conf '"));
+}
+
+TEST_CASE_METHOD(CommandLineFixture, "keys that are torchrun's alone are accepted and named") {
+  const auto warnings = [&](const char* conf) {
+    std::string text;
+    for (const std::string& warning : launch({"--rdzv-conf", conf, script()}).warnings)
+      text += warning + "\n";
+    return text;
+  };
+  CHECK(warnings("join_timeout=5,timeout=9,last_call_timeout=1").empty());
+  CHECK(warnings("use_libuv=1,cas_backoff_max_seconds=0.5,join_timeout=5,rank=0") ==
+        "--rdzv-conf cas_backoff_max_seconds, rank, use_libuv has no effect: ddprun's coordinator "
+        "has no use for that\n");
+  environment_["PET_RDZV_CONF"] = "use_libuv=1";
+  CHECK(launch({script()}).warnings.empty());
+}
+
+TEST_CASE_METHOD(CommandLineFixture, "the prefix of lines is an option, or a variable") {
+  const std::string option = "--log-line-prefix-template";
+  CHECK(spec({script()}).logs.prefix_template == "[${role_name}${local_rank}]:");
+  CHECK(spec({option, "${hostname}: ", "-t3", script()}).logs.prefix_template == "${hostname}: ");
+  CHECK(launch({option, "x", "-t3", script()}).warnings.empty());
+  CHECK_THAT(launch({option, "x", script()}).warnings.at(0), contains("without --tee"));
+  environment_["TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"] = "<$rank>";
+  CHECK(spec({script()}).logs.prefix_template == "<$rank>");
+  CHECK(spec({option + "=", script()}).logs.prefix_template == "[${role_name}${local_rank}]:");
+  CHECK(spec({option, "y", "-t3", script()}).logs.prefix_template == "y");
 }
 
 TEST_CASE_METHOD(CommandLineFixture, "streams are chosen for all workers or by local rank") {

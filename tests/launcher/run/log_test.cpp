@@ -63,5 +63,12 @@ TEST_CASE_METHOD(LogFixture, "a message begins a line of its own") {
   CHECK(text() == "half a line\nddprun: w\n");
 }
 
+TEST_CASE_METHOD(LogFixture, "a message is one line, and gives the terminal no orders") {
+  set_up_log(console_, std::nullopt);
+  spdlog::warn("{}: stopping all workers", "\x1b]0;owned\a\nddprun: all is well, größer");
+  CHECK(text() ==
+        "ddprun: \\x1b]0;owned\\x07\\x0addprun: all is well, größer: stopping all workers\n");
+}
+
 }  // namespace
 }  // namespace ddprun

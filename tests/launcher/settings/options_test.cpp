@@ -50,7 +50,7 @@ TEST_CASE("only what is about one command line alone is read from no variable") 
   std::string names;
   for (const Option& option : options())
     if (!option.from_environment) names += std::string{option.name} + " ";
-  CHECK(names == "use-env export dry-run completion man version help ");
+  CHECK(names == "use-env export dry-run completion print-completion man version help ");
 }
 
 TEST_CASE("another variable of torchrun's sets an option, and its PET_ variable wins") {
@@ -74,6 +74,7 @@ TEST_CASE("every option is in the help, the man page and the completions") {
     for (const char* shell : {"bash", "zsh"})
       CHECK_THAT(shell_completion(shell), contains(option.spelling()));
     CHECK_THAT(shell_completion("fish"), contains("-l " + std::string{option.name}));
+    CHECK_THAT(shell_completion("tcsh") + " ", contains(std::string{option.name}));
     if (!option.variable().empty())
       CHECK_THAT(man_page(), contains("\\fB" + option.variable() + "\\fR"));
   }

@@ -1,6 +1,7 @@
 // Both ends of a tunnel, with the store behind it and workers' sockets before it, on loopback.
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <memory>
@@ -379,7 +380,27 @@ TEST_CASE_METHOD(TunnelFixture, "what workers of a node leave unread is limited 
     lazy.set_option(small_buffer);
     send(lazy, flood);
     for (int i = 1; i <= 200; ++i) CHECK(ask(writer, add("/n", 1), 8) == i64(i));
-    for (int i = 0; i < kReplies; ++i) REQUIRE(receive(lazy, 8 + kMegabyte).size() > kMegabyte);
+    for (int i = 0; i < 6; ++i) REQUIRE(receive(lazy, 8 + kMegabyte).size() > kMegabyte);
+    for (int i = 201; i <= 400; ++i) CHECK(ask(writer, add("/n", 1), 8) == i64(i));
+    for (int i = 6; i < kReplies; ++i) REQUIRE(receive(lazy, 8 + kMegabyte).size() > kMegabyte);
+  }
+  SECTION("a worker whose round has ended may still read what had come for it") {
+    Node& here = node();
+    auto lazy = worker(here);
+    lazy.set_option(small_buffer);
+    auto other = worker(here);
+    send(lazy, flood);
+    for (int i = 1; i <= 200; ++i) CHECK(ask(writer, add("/n", 1), 8) == i64(i));
+    store.begin_round();
+    CHECK(closed(other));
+    CHECK(here.entrance->clients() == 1);
+    std::string all;
+    bool ended = false;
+    asio::async_read(lazy, asio::dynamic_buffer(all),
+                     [&](boost::system::error_code, std::size_t) { ended = true; });
+    run_until("it has read all", [&] { return ended; });
+    CHECK(all.size() > kTunnelWindowBytes);
+    CHECK(here.entrance->clients() == 0);
   }
   SECTION("whoever has more coming is closed, and nobody else") {
     Node& here = node({.unread_bytes_max = kTunnelWindowBytes / 4});

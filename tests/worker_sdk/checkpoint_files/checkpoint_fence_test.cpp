@@ -69,8 +69,12 @@ TEST_CASE_METHOD(CheckpointFixture, "a later generation cannot be claimed over, 
 TEST_CASE_METHOD(CheckpointFixture, "a claim outlives a power failure, and is written once") {
   const DiskCalls calls{folder_.path()};
   const std::string token = CheckpointFence::claim(folder_.path(), attempt(0)).token();
-  CHECK(calls.all() ==
-        std::vector<std::string>{"fsync ..fence.tmp", "rename ..fence.tmp -> .fence", "fsync ."});
+  const auto all = calls.all();
+  REQUIRE(all.size() == 3);
+  CHECK_THAT(all[0], Catch::Matchers::StartsWith("fsync ..fence."));
+  CHECK_THAT(all[1], Catch::Matchers::StartsWith("rename ..fence.") &&
+                         Catch::Matchers::EndsWith(".tmp -> .fence"));
+  CHECK(all[2] == "fsync .");
   CHECK(CheckpointFence::claim(folder_.path(), attempt(0)).token() == token);
   CHECK(calls.count("fsync") == 2);
   CHECK(CheckpointFence::claim(folder_.path(), attempt(1)).token() != token);
@@ -108,6 +112,32 @@ TEST_CASE_METHOD(CheckpointFixture, "a claim that makes no sense is replaced") {
   auto to = publisher();
   publish(to, 1);
   CHECK(complete() == Steps{1});
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "no claim is read that is longer than any, or elsewhere") {
+  std::ofstream{folder_ / ".fence"} << "[" << std::string(1'000'000, '[');
+  publisher();
+  fs::rename(folder_ / ".fence", folder_ / "elsewhere");
+  fs::create_symlink(folder_ / "elsewhere", folder_ / ".fence");
+  const std::string before = contents(folder_ / "elsewhere");
+  auto to = publisher();  // replaces the link
+  publish(to, 1);
+  CHECK(contents(folder_ / "elsewhere") == before);
+  CHECK(fs::is_regular_file(fs::symlink_status(folder_ / ".fence")));
+}
+
+TEST_CASE_METHOD(CheckpointFixture, "only the owner of a folder's lock can hold it") {
+  const auto mode = [&] { return fs::status(folder_ / ".fence.lock").permissions(); };
+  constexpr auto kOwnerOnly = fs::perms::owner_read | fs::perms::owner_write;
+  publisher();
+  CHECK(mode() == kOwnerOnly);
+  fs::permissions(folder_ / ".fence.lock",
+                  kOwnerOnly | fs::perms::group_read | fs::perms::others_read);
+  publisher();  // of one that an earlier version has made
+  CHECK(mode() == kOwnerOnly);
+  fs::rename(folder_ / ".fence.lock", folder_ / "elsewhere");
+  fs::create_symlink(folder_ / "elsewhere", folder_ / ".fence.lock");
+  CHECK_THROWS_WITH(publisher(), contains("cannot open") && contains(".fence.lock"));
 }
 
 TEST_CASE_METHOD(CheckpointFixture, "a lock that somebody keeps is an error after the patience") {

@@ -22,6 +22,19 @@ inline std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span{text});
 }
 
+/// A safetensors file with this header and these bytes behind it.
+inline std::string tensor_file(const std::string& header, const std::string& data) {
+  const std::uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header + data;
+}
+
+/// A safetensors file of one tensor, whose bytes are `data`.
+inline std::string one_tensor(const std::string& data) {
+  const std::string size = std::to_string(data.size());
+  return tensor_file(
+      R"({"a":{"dtype":"U8","shape":[)" + size + R"(],"data_offsets":[0,)" + size + "]}}", data);
+}
+
 inline std::string contents(const fs::path& path) {
   std::ostringstream text;
   text << std::ifstream{path, std::ios::binary}.rdbuf();
@@ -43,11 +56,23 @@ class CheckpointFixture {
 
   /// Publishes a checkpoint of two files whose contents follow from `step`.
   static void publish(CheckpointPublisher& to, std::int64_t step) {
-    const std::string model = "model of step " + std::to_string(step);
-    const std::string optimizer(10'000'000, static_cast<char>('a' + step));  // several chunks
+    const std::string model = one_tensor("model of step " + std::to_string(step));
+    const std::string optimizer =
+        one_tensor(std::string(10'000'000, static_cast<char>('a' + step)));  // several chunks
     to.publish({.step = step, .epoch = step / 2, .world_size = 4, .metadata = {{"lr", "0.1"}}},
                {{kModelFile, {bytes_of(model).first(5), bytes_of(model).subspan(5)}},
                 {kOptimizerFile, {bytes_of(optimizer)}}});
+  }
+
+  /// A checkpoint of `step` that somebody else has made: the manifest fits its file.
+  fs::path made_elsewhere(std::int64_t step, const std::string& name, const std::string& file) {
+    fs::create_directory(path_of(step));
+    std::ofstream{path_of(step) / "data"} << file;
+    const std::string sha256 = sha256_of_file(path_of(step) / "data");
+    if (name != "data") fs::rename(path_of(step) / "data", path_of(step) / name);
+    std::ofstream{path_of(step) / kManifestFile}
+        << encode(CheckpointManifest{.step = step, .files = {{name, file.size(), sha256}}});
+    return path_of(step);
   }
 
   fs::path path_of(std::int64_t step) const { return folder_ / checkpoint_name(step); }

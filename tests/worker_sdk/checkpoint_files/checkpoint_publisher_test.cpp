@@ -22,8 +22,8 @@ TEST_CASE_METHOD(CheckpointFixture, "what is published is complete, and holds wh
   CHECK(entry.manifest->epoch == 1);
   CHECK(entry.manifest->world_size == 4);
   CHECK(entry.manifest->metadata.at("lr") == "0.1");
-  CHECK(contents(path_of(3) / kModelFile) == "model of step 3");
-  CHECK(contents(path_of(3) / kOptimizerFile) == std::string(10'000'000, 'd'));
+  CHECK(contents(path_of(3) / kModelFile) == one_tensor("model of step 3"));
+  CHECK(contents(path_of(3) / kOptimizerFile) == one_tensor(std::string(10'000'000, 'd')));
   CHECK(list_unfinished(folder_.path()).empty());
 }
 

@@ -1,5 +1,7 @@
 #include "ddprun/safetensors.hpp"
 
+#include <sys/stat.h>
+
 #include <cstring>
 #include <fstream>
 
@@ -66,6 +68,22 @@ TEST_CASE_METHOD(FileFixture, "a file that cannot be written is named, with the 
   CHECK_THROWS_WITH(load_safetensors(folder_ / "absent"), contains("cannot open"));
 }
 
+TEST_CASE_METHOD(FileFixture, "a file that could not be read again is not written") {
+  SafeTensors contents;
+  contents.metadata["notes"] = std::string(20'000'000, 'x');
+  CHECK_THROWS_WITH(save_safetensors(path_, contents), contains("too many for a safetensors file"));
+  CHECK(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_CASE_METHOD(FileFixture, "a file is found through a link, and nobody waits for a pipe") {
+  write(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", 4);
+  std::filesystem::create_symlink(path_, folder_ / "link");
+  CHECK(load_safetensors(folder_ / "link").tensors.size() == 1);
+  std::filesystem::remove(path_);
+  REQUIRE(mkfifo(path_.c_str(), 0600) == 0);
+  CHECK_THAT(error(), contains("is no regular file"));
+}
+
 TEST_CASE_METHOD(FileFixture, "nothing that a file claims is believed unchecked") {
   const std::string good = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   write(good, 8);
@@ -88,6 +106,8 @@ TEST_CASE_METHOD(FileFixture, "nothing that a file claims is believed unchecked"
         R"("b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
         6);
   CHECK_THAT(error(), contains("overlap"));
+  write("{" + std::string(20'000'000, ' ') + "}", 0);
+  CHECK_THAT(error(), contains("are read at most"));
   write(R"({"a":{"dtype":"U8","shape":[4]}})", 4);
   CHECK_THAT(error(), contains("makes no sense"));
   write("[]", 0);

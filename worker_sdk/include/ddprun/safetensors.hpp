@@ -26,12 +26,14 @@ std::string safetensors_header(const SafeTensors& contents);
 
 /// Writes a file that is there completely or not at all, also after a power failure. The tensors
 /// may be on any device and have any strides; their dtypes are float64, float32, float16, bfloat16,
-/// int64, int32, int16, int8, uint8 and bool. Errors: std::invalid_argument for another dtype;
-/// std::runtime_error when the file cannot be written.
+/// int64, int32, int16, int8, uint8 and bool. Errors: std::invalid_argument for another dtype, and
+/// for more than 100,000 tensors or 16 MiB of header; std::runtime_error when the file cannot be
+/// written.
 void save_safetensors(const std::filesystem::path& path, const SafeTensors& contents);
 
 /// Reads the whole file into tensors on the CPU. It checks all that the file claims before it
-/// believes it. Errors: std::runtime_error, naming the file and what is wrong with it.
+/// believes it, and takes no more tensors and no longer header than save_safetensors(). Errors:
+/// std::runtime_error, naming the file and what is wrong with it.
 SafeTensors load_safetensors(const std::filesystem::path& path);
 
 }  // namespace ddprun::sdk

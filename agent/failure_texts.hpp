@@ -1,0 +1,26 @@
+// shorten_texts(): cuts what is known of a failed worker to what one message to the coordinator may
+// carry. A worker chooses most of these texts, and no exception may be so long, or so full of
+// control characters, that nobody hears of the failure. Pure.
+#pragma once
+
+#include <cstddef>
+
+#include "base/failure.hpp"
+
+namespace ddprun {
+
+/// The longest that the message and the traceback of a failure may be, and all its last lines
+/// together. As JSON each can take twice as much.
+inline constexpr std::size_t kFailureTextBytesMax = 16 * 1024;
+
+/// The longest that a short text of a failure may be, as the name of its host.
+inline constexpr std::size_t kFailureWordBytesMax = 1024;
+
+/// Makes all texts of `failure` printable (base/printable.hpp) and cuts those that are too long,
+/// between two characters: of the message the beginning stays, of the traceback and of the last
+/// lines the end. A line says how much was left out. The error file keeps its exact name, because
+/// it is looked for; it is forgotten when no system call takes a name as long (PATH_MAX). `most`
+/// stands for kFailureTextBytesMax, and is at least 128.
+void shorten_texts(WorkerFailure& failure, std::size_t most = kFailureTextBytesMax);
+
+}  // namespace ddprun

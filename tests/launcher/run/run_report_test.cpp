@@ -1,0 +1,57 @@
+#include "launcher/run/run_report.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <fstream>
+#include <iterator>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/pipe.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace ddprun {
+namespace {
+
+WorkerFailure failure_of(int rank) {
+  return {.host = "h0", .rank = rank, .local_rank = rank, .status = {.code = 3 + rank}};
+}
+
+std::string report_of(const EndJob& job, const RoundOutcome& outcome) {
+  asio::io_context io{1};
+  Pipe pipe;
+  Console console{io.get_executor(), pipe.writer()};
+  report_end(AgentEnd{.why = AgentEnd::Why::kJobEnded, .job = job}, "train.py", outcome, console);
+  io.run();
+  return pipe.available();
+}
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file{path};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+TEST_CASE("the first failure of a job is no other failure of its node") {
+  const EndJob job{.outcome = EndJob::Outcome::kFailed, .failure = failure_of(1)};
+  CHECK_THAT(report_of(job, {.failures = {failure_of(1)}}), contains("<NO_OTHER_FAILURES>"));
+  const std::string two = report_of(job, {.failures = {failure_of(1), failure_of(0)}});
+  CHECK_THAT(two, !contains("<NO_OTHER_FAILURES>"));
+  CHECK_THAT(two, contains("exitcode  : 3 "));
+  CHECK_THAT(two, contains("exitcode  : 4 "));
+}
+
+TEST_CASE("a launcher above gets the record of the first failure, in place of an older one") {
+  const ScratchFolder folder;
+  const auto own = folder.path() / "own.json";
+  const auto above = folder.path() / "above.json";
+  std::ofstream{own} << "new";
+  std::ofstream{above} << "an older one";
+  WorkerFailure failure = failure_of(0);
+  failure.error_file = own.string();
+  const auto environment = [&](const std::string& name) {
+    return name == "TORCHELASTIC_ERROR_FILE" ? std::optional{above.string()} : std::nullopt;
+  };
+  hand_up_error_file(failure, environment);
+  CHECK(content(above) == "new");
+}
+
+}  // namespace
+}  // namespace ddprun
