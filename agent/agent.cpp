@@ -96,7 +96,7 @@ void Agent::step(const GroupEvent& event) {
 void Agent::perform(const GroupAction& action) {
   match(
       action,  //
-      [&](const ReachCoordinator& a) { link_.connect(a.patience); },
+      [&](const ReachCoordinator& a) { link_.connect(a); },
       [&](const StartWorkers& a) { start_workers(a.round); },
       [&](const SignalWorkers& a) { workers_.signal(a.signal, a.to_stop); },
       [&](const AskForCheckpoint& a) { workers_.ask_for_checkpoint(a.signal); },

@@ -24,17 +24,18 @@ CoordinatorLink::CoordinatorLink(const asio::any_io_executor& executor, const La
       spec_{spec},
       run_{run},
       tell_{std::move(tell)},
+      id_{fresh_id()},
       end_{executor, asio::steady_timer::time_point::max()} {}
 
-void CoordinatorLink::connect(Patience patience) {
-  co_spawn(executor_, serve(patience), report_failure("talking to the coordinator"));
+void CoordinatorLink::connect(const ReachCoordinator& wish) {
+  co_spawn(executor_, serve(wish), report_failure("talking to the coordinator"));
 }
 
 /// One connection, from the first attempt to its end.
-asio::awaitable<void> CoordinatorLink::serve(Patience patience) {
-  const Hello hello = [this] { return join(); };
+asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
+  const Hello hello = [this, &wish] { return join(wish); };
   const TellUser tell_user = [this](const std::string& line) { spdlog::warn("{}", line); };
-  auto first_of = co_await (reach(run_.coordinator, patience, hello, tell_user) || ended());
+  auto first_of = co_await (reach(run_.coordinator, wish.patience, hello, tell_user) || ended());
   if (first_of.index() == 1) co_return;
   const auto reached = std::get<0>(std::move(first_of));
   if (!reached) co_return tell_(CoordinatorUnreachable{reached.error().message});
@@ -50,9 +51,13 @@ asio::awaitable<void> CoordinatorLink::ended() {
   co_await end_.async_wait(as_tuple(use_awaitable));
 }
 
-Join CoordinatorLink::join() const {
+/// Each attempt is a newer incarnation: the coordinator may have heard an earlier one whose answer
+/// was lost, and then has to give that one up.
+Join CoordinatorLink::join(const ReachCoordinator& wish) {
   return {.run_id = run_.run_id,
-          .node = fresh_id(),
+          .node = id_,
+          .incarnation = ++incarnation_,
+          .known = wish.known,
           .host = run_.host,
           .workers = spec_.workers,
           .role = spec_.role,

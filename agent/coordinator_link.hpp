@@ -33,11 +33,12 @@ class CoordinatorLink {
                   const RunFacts& run, Listener tell);
   CoordinatorLink(const CoordinatorLink&) = delete;
 
-  /// Tries for as long as `patience` says to connect and join as a fresh node, and tells the user
-  /// when that takes long. Connected is told when the coordinator has answered, and
-  /// CoordinatorUnreachable when none has; then every message is Ordered, also that answer, and the
-  /// end is CoordinatorLost. Only when there is no connection, and none on its way.
-  void connect(Patience patience);
+  /// Tries for as long as the wish's patience says to connect and join with what it knows, under an
+  /// id that stays the same, each attempt as a newer incarnation. Tells the user when it takes
+  /// long. Connected is told when the coordinator has answered, and CoordinatorUnreachable when
+  /// none has; then every message is Ordered, also that answer, and the end is CoordinatorLost.
+  /// Only when there is no connection, and none on its way.
+  void connect(const ReachCoordinator& wish);
 
   /// Where there is no connection, nobody hears it.
   void send(const AgentMessage& message);
@@ -56,15 +57,17 @@ class CoordinatorLink {
   void end();
 
  private:
-  asio::awaitable<void> serve(Patience patience);
+  asio::awaitable<void> serve(ReachCoordinator wish);
   asio::awaitable<void> ended();
-  Join join() const;
+  Join join(const ReachCoordinator& wish);
   asio::awaitable<void> receive();
 
   asio::any_io_executor executor_;
   const LaunchSpec& spec_;
   const RunFacts& run_;
   Listener tell_;
+  const NodeId id_;                   // of this agent, for its life
+  std::int64_t incarnation_ = 0;      // joins that were said so far
   std::shared_ptr<Channel> channel_;  // null: not connected
   std::shared_ptr<TunnelEntrance>
       tunnel_;              // null: workers go to the coordinator's store themselves

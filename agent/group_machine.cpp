@@ -26,9 +26,7 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
   if (state_ == State::kExited) return {};
   match(
       event,  //
-      [&](const AgentBegins&) {
-        actions_.push_back(ReachCoordinator{patience(rules_.join_timeout)});
-      },
+      [&](const AgentBegins&) { reach_coordinator(rules_.join_timeout); },
       [&](const Ordered& e) {
         if (!contact_) return;  // read from a connection that has been given up meanwhile
         contact_->last_heard = now;
@@ -55,6 +53,7 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
 }
 
 void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
+  note(order);
   match(
       order,                                                         //
       [&](const Joined& m) { joined(m, now); }, [](const Beat&) {},  //
@@ -75,6 +74,21 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [&](const Refused& m) {
         exit_with({AgentEnd::Why::kRefused, {}, 0, m.reason}, SIGTERM, now);
       });
+}
+
+/// Remembers how far the job is, also when the order itself comes too late to be obeyed: a
+/// coordinator that is started anew has it from the agents only.
+void GroupMachine::note(const CoordinatorMessage& order) {
+  const auto hear = [&](const auto& m) {
+    known_ = {std::max(known_.round, m.round), std::max(known_.attempt, m.attempt)};
+  };
+  if (const auto* start = std::get_if<StartRound>(&order)) hear(*start);
+  if (const auto* stop = std::get_if<StopRound>(&order)) hear(*stop);
+  if (const auto* spare = std::get_if<Spare>(&order)) hear(*spare);
+}
+
+void GroupMachine::reach_coordinator(std::chrono::milliseconds patience_with_refusals) {
+  actions_.push_back(ReachCoordinator{patience(patience_with_refusals), known_});
 }
 
 /// Until the coordinator counts this node, it expects no heartbeat of it.
@@ -189,7 +203,7 @@ void GroupMachine::after_sweep() {
     actions_.push_back(Exit{*end_});
   } else if (rejoining_) {
     rejoining_ = false;
-    actions_.push_back(ReachCoordinator{patience(rules_.heartbeat_timeout)});
+    reach_coordinator(rules_.heartbeat_timeout);
   } else {
     tell(WorkersStopped{round_});
   }

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -80,7 +81,8 @@ using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, Co
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
                                 PassOn, Alarm>;
 
-struct ReachCoordinator { Patience patience; };  // connect and join, as a fresh node
+// Connect, and join with this.
+struct ReachCoordinator { Patience patience; Known known; };
 struct StartWorkers { StartRound round; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
 struct AskForCheckpoint { int signal; };                    // those themselves, not their children
@@ -110,6 +112,8 @@ class GroupMachine {
   enum class State { kIdle, kRunning, kStopping, kSweeping, kExited };
 
   void obey(const CoordinatorMessage& order, TimePoint now);
+  void note(const CoordinatorMessage& order);
+  void reach_coordinator(std::chrono::milliseconds patience_with_refusals);
   void joined(const Joined& answer, TimePoint now);
   void start(const StartRound& order);
   void exited(const WorkerFailure& how);
@@ -134,6 +138,7 @@ class GroupMachine {
 
   GroupRules rules_;
   State state_ = State::kIdle;
+  Known known_;  // what coordinators have told of the job
   int round_ = 0;
   int alive_ = 0;
   bool failure_told_ = false;

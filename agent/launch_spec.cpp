@@ -10,6 +10,7 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
           .last_call_timeout = spec.rules.last_call_timeout,
           .join_timeout = spec.rules.join_timeout,
           .heartbeat_timeout = spec.rules.heartbeat_timeout,
+          .shutdown_timeout = spec.shutdown_timeout,
           .master_addr = spec.meeting.coordinator.host,
           .store = spec.rules.store};
 }

@@ -25,7 +25,7 @@ inline int exit_code(const EndJob& job) {
     case EndJob::Outcome::kFinished:
       return 0;
     case EndJob::Outcome::kFailed:
-      return job.failure ? job.failure->status.shell_code() : kInternalError;
+      return job.failure ? job.failure->status.shell_code() : kNoCoordinator;
     case EndJob::Outcome::kTimedOut:
       return kTooFewNodes;
     case EndJob::Outcome::kPreempted:

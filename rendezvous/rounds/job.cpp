@@ -52,44 +52,43 @@ void Job::close() {
   boost::system::error_code ignored;
   store_acceptor_.close(ignored);
   tick_.cancel();
-  for (const auto& [id, channel] : agents_) channel->close_when_sent();
+  for (const auto& [peer, channel] : agents_) channel->close_when_sent();
   store_.close();
   say_ended();
 }
 
 asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
   const auto self = shared_from_this();
-  const NodeId node = join.node;
-  if (closed_ || agents_.contains(node)) co_return channel->close();
-  agents_[node] = channel;
+  if (closed_) co_return channel->close();
+  const PeerId peer = ++peers_;
+  agents_[peer] = channel;
   ++agents_at_[channel->address()];
   std::unique_ptr<TunnelExit> tunnel;
   if (rules().store == StoreAt::kLocal)
-    tunnel = std::make_unique<TunnelExit>(channel, store_, [&](std::uint32_t round) {
-      return static_cast<int>(round) == round_ && is_agent(node, channel);
+    tunnel = std::make_unique<TunnelExit>(channel, store_, [&, peer](std::uint32_t round) {
+      return static_cast<int>(round) == round_ && agents_.contains(peer);
     });
   std::string reason;
   try {
-    step(FromNode{node, std::move(join)});
-    reason = co_await hear(node, channel);
+    step(FromPeer{peer, std::move(join)});
+    reason = co_await hear(peer, channel);
   } catch (const std::exception& e) {  // out of memory, mostly: it costs this agent
     reason = e.what();
   }
   gone_.say("agent at {} is gone: {}", channel->peer(), reason);
   channel->close();
-  if (is_agent(node, channel)) step(NodeLost{node, reason});  // else the machine dropped it
+  if (agents_.contains(peer)) step(PeerLost{peer, reason});  // else the machine dropped it
   if (machine_.ended() && agents_.empty()) close();
 }
 
 /// Hands on what the agent says until it has gone, and returns why that is.
-asio::awaitable<std::string> Job::hear(const NodeId& node,
-                                       const std::shared_ptr<Channel>& channel) {
+asio::awaitable<std::string> Job::hear(PeerId peer, const std::shared_ptr<Channel>& channel) {
   for (;;) {
     const Result<std::string> line = co_await channel->receive();
     const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
     if (!message) co_return message.error().message;
     if (std::holds_alternative<Join>(*message)) co_return "it joined twice";
-    step(FromNode{node, *message});
+    step(FromPeer{peer, *message});
   }
 }
 
@@ -105,13 +104,8 @@ asio::awaitable<void> Job::accept_store_clients() {
   co_await accept_all(store_acceptor_, serve_one);
 }
 
-bool Job::is_agent(const NodeId& node, const std::shared_ptr<Channel>& channel) const {
-  const auto agent = agents_.find(node);
-  return agent != agents_.end() && agent->second == channel;
-}
-
-void Job::drop(const NodeId& node) {
-  const auto agent = agents_.find(node);
+void Job::drop(PeerId peer) {
+  const auto agent = agents_.find(peer);
   if (agent == agents_.end()) return;
   const auto channel = std::move(agent->second);
   agents_.erase(agent);
@@ -159,10 +153,10 @@ void Job::perform(const RoundAction& action) {
   match(
       action,
       [&](const SendTo& a) {
-        const auto agent = agents_.find(a.node);
+        const auto agent = agents_.find(a.peer);
         if (agent != agents_.end()) agent->second->send(encode(a.message));
       },
-      [&](const DropNode& a) { drop(a.node); },
+      [&](const DropPeer& a) { drop(a.peer); },
       [&](const OpenStore& a) {
         round_ = a.round;
         store_.begin_round(a.world_size);

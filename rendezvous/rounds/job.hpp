@@ -55,10 +55,9 @@ class Job : public std::enable_shared_from_this<Job> {
  private:
   asio::awaitable<void> accept_store_clients();
   asio::awaitable<void> tick_when_due();
-  asio::awaitable<std::string> hear(const NodeId& node, const std::shared_ptr<Channel>& channel);
+  asio::awaitable<std::string> hear(PeerId peer, const std::shared_ptr<Channel>& channel);
   bool may_enter(const asio::ip::tcp::socket& socket);
-  bool is_agent(const NodeId& node, const std::shared_ptr<Channel>& channel) const;
-  void drop(const NodeId& node);
+  void drop(PeerId peer);
   void step(const RoundEvent& event);
   void perform(const RoundAction& action);
   void say_ended();
@@ -66,7 +65,8 @@ class Job : public std::enable_shared_from_this<Job> {
   RoundMachine machine_;
   StoreServer store_;
   asio::ip::tcp::acceptor store_acceptor_;
-  std::map<NodeId, std::shared_ptr<Channel>> agents_;
+  std::map<PeerId, std::shared_ptr<Channel>> agents_;     // those that the machine has not dropped
+  PeerId peers_ = 0;                                      // that have come so far
   std::unordered_map<asio::ip::address, int> agents_at_;  // how many come from each address
   asio::steady_timer tick_;
   std::function<void()> ended_;

@@ -5,22 +5,50 @@
 
 namespace ddprun {
 
-void Roster::add(Join join, int arrival, TimePoint now) {
-  assert(!nodes_.contains(join.node));
+Roster::Node& Roster::add(PeerId peer, Join join, int arrival, TimePoint now) {
+  assert(!nodes_.contains(join.node) && !by_peer_.contains(peer));
   Node& node = nodes_[join.node];
   node.join = std::move(join);
   node.arrival = arrival;
+  node.peer_ = peer;
+  by_peer_[peer] = &node;
   node.last_heard_ = now;
   node.place_ = by_silence_.insert(by_silence_.end(), &node);
-  if (node.join.node_rank >= 0) by_wanted_rank_[node.join.node_rank] = &node;
+  if (node.join.node_rank >= 0) {
+    std::vector<Node*>& wanting = by_wanted_rank_[node.join.node_rank];
+    wanting.push_back(&node);
+    if (wanting.size() > 1) node.phase_ = Phase::kContending;
+  }
+  node.contends_since = now;
   ++counter(node.phase_);
+  return node;
 }
 
-void Roster::remove(Node& node) {
+Roster::Node* Roster::remove(Node& node) {
+  Node* heir = nullptr;
+  const auto wanting = by_wanted_rank_.find(node.join.node_rank);
+  if (wanting != by_wanted_rank_.end()) {
+    const bool had_it = wanting->second.front() == &node;
+    std::erase(wanting->second, &node);
+    if (wanting->second.empty())
+      by_wanted_rank_.erase(wanting);
+    else if (had_it)
+      heir = wanting->second.front();
+  }
   --counter(node.phase_);
-  by_wanted_rank_.erase(node.join.node_rank);
+  by_peer_.erase(node.peer_);
   by_silence_.erase(node.place_);
   nodes_.erase(nodes_.find(node.id()));
+  return heir;
+}
+
+void Roster::reconnect(Node& node, PeerId peer, Join join, TimePoint now) {
+  assert(join.node == node.id() && join.node_rank == node.join.node_rank);
+  by_peer_.erase(node.peer_);
+  node.peer_ = peer;
+  by_peer_[peer] = &node;
+  node.join = std::move(join);
+  heard(node, now);
 }
 
 Roster::Node* Roster::find(const NodeId& id) {
@@ -28,9 +56,20 @@ Roster::Node* Roster::find(const NodeId& id) {
   return found == nodes_.end() ? nullptr : &found->second;
 }
 
+Roster::Node* Roster::with_peer(PeerId peer) {
+  const auto found = by_peer_.find(peer);
+  return found == by_peer_.end() ? nullptr : found->second;
+}
+
 const Roster::Node* Roster::with_wanted_rank(int rank) const {
   const auto found = by_wanted_rank_.find(rank);
-  return found == by_wanted_rank_.end() ? nullptr : found->second;
+  return found == by_wanted_rank_.end() ? nullptr : found->second.front();
+}
+
+std::vector<Roster::Node*> Roster::contenders_of(const Node& node) const {
+  const auto found = by_wanted_rank_.find(node.join.node_rank);
+  if (found == by_wanted_rank_.end() || found->second.front() != &node) return {};
+  return {found->second.begin() + 1, found->second.end()};
 }
 
 void Roster::set_phase(Node& node, Phase phase) {

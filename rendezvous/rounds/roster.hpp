@@ -1,57 +1,82 @@
 // Roster: the nodes of a job, as RoundMachine keeps them.
 //
-// Every message asks who its node is, how many nodes are still stopping, and who has been silent
-// for longest. The answers take no longer with ten thousand nodes than with ten.
+// A node is known by the id of its agent, which stays, and by the connection that the agent has at
+// the moment. Every message asks who its node is, how many nodes are still stopping, and who has
+// been silent for longest. The answers take no longer with ten thousand nodes than with ten.
 #pragma once
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 
+/// One connection of an agent. Whoever owns the connections numbers them, and uses no number twice.
+using PeerId = std::int64_t;
+
 class Roster {
  public:
   /// A node's phase says what it is doing, as far as its messages tell.
   enum class Phase {
-    kReady,     // no workers, waiting for a round
-    kRunning,   // its workers run
-    kFinished,  // its workers have all ended well
-    kStopping,  // it was told to stop its workers, and has not answered
+    kReady,      // no workers, waiting for a round
+    kRunning,    // its workers run
+    kFinished,   // its workers have all ended well
+    kStopping,   // it was told to stop its workers, and has not answered
+    kContending  // it asks for a rank that another node has, which may be dead
   };
 
   class Node {
    public:
     const NodeId& id() const { return join.node; }
+    PeerId peer() const { return peer_; }
     Phase phase() const { return phase_; }
     TimePoint last_heard() const { return last_heard_; }
 
-    Join join;            // what it said of itself
-    int arrival = 0;      // how many nodes came before it
-    int group_rank = -1;  // in the last round that it was part of; -1: none
+    Join join;                         // what it said of itself
+    int arrival = 0;                   // how many nodes came before it
+    int group_rank = -1;               // in the last round that it was part of; -1: none
+    TimePoint contends_since;          // kContending
+    std::optional<Preempt> announced;  // the scheduler has announced its end while it was a spare
 
    private:
     friend Roster;
+    PeerId peer_ = 0;
     Phase phase_ = Phase::kReady;
     TimePoint last_heard_;
     std::list<Node*>::iterator place_;  // in by_silence_
   };
 
-  /// Adds a node that is ready and was heard at `now`. No node of that id may be there.
-  void add(Join join, int arrival, TimePoint now);
-  void remove(Node& node);
+  /// Adds a node that was heard at `now`, and returns it. It is ready, or contends when another
+  /// node has asked for its rank already. No node of that id may be there, and none with that peer.
+  Node& add(PeerId peer, Join join, int arrival, TimePoint now);
+
+  /// Removes a node. When that had the rank that others contend for, the oldest of these has it
+  /// now, and is returned; its phase is unchanged. Otherwise nullptr.
+  Node* remove(Node& node);
+
+  /// The agent has connected again: its messages come from `peer` now, and it says `join` of
+  /// itself. The node was heard at `now`. It keeps its place and its phase.
+  void reconnect(Node& node, PeerId peer, Join join, TimePoint now);
 
   /// Returns the node of that id; nullptr when it is not there.
   Node* find(const NodeId& id);
-  /// Returns the node that has asked for `rank`; nullptr when none has.
+  /// Returns the node whose agent has that connection; nullptr when none has.
+  Node* with_peer(PeerId peer);
+  /// Returns the node that has asked for `rank` first; nullptr when none has.
   const Node* with_wanted_rank(int rank) const;
+  /// Returns those that contend for the rank of `node`, in the order in which they came.
+  std::vector<Node*> contenders_of(const Node& node) const;
 
   bool empty() const { return nodes_.empty(); }
+  std::size_t size() const { return nodes_.size(); }
   int count(Phase phase) const { return counts_[static_cast<std::size_t>(phase)]; }
   void set_phase(Node& node, Phase phase);
 
@@ -73,9 +98,10 @@ class Roster {
   int& counter(Phase phase) { return counts_[static_cast<std::size_t>(phase)]; }
 
   std::map<NodeId, Node> nodes_;
-  std::map<int, Node*> by_wanted_rank_;
-  std::list<Node*> by_silence_;  // the node that was heard last is last
-  std::array<int, 4> counts_{};  // by phase
+  std::map<PeerId, Node*> by_peer_;
+  std::map<int, std::vector<Node*>> by_wanted_rank_;  // the first has it, the others contend
+  std::list<Node*> by_silence_;                       // the node that was heard last is last
+  std::array<int, 5> counts_{};                       // by phase
 };
 
 }  // namespace ddprun

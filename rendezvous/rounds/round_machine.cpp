@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "base/match.hpp"
-#include "rendezvous/rounds/natural_order.hpp"
+#include "rendezvous/rounds/agreement.hpp"
+#include "rendezvous/rounds/seats.hpp"
 
 namespace ddprun {
 
@@ -15,25 +16,6 @@ namespace {
 /// steps shows that the coordinator itself has slept.
 std::chrono::milliseconds check_interval(const RoundRules& rules) {
   return std::max(rules.heartbeat_timeout / 10, std::chrono::milliseconds{1});
-}
-
-/// Spells what must be the same on all nodes as options of the command line.
-std::vector<std::string> spelled(const std::string& run_id, const JobTerms& terms) {
-  const std::string min = std::to_string(terms.nodes_min);
-  const std::string max = std::to_string(terms.nodes_max);
-  return {"--rdzv-id=" + run_id, "--nnodes=" + (min == max ? max : min + ":" + max),
-          "--max-restarts=" + std::to_string(terms.restarts_max),
-          terms.store == StoreAt::kLocal ? "--store=local" : "--store=leader"};
-}
-
-/// Names the first option that differs, with both values; nullopt when all agree.
-std::optional<std::string> difference(const RoundRules& rules, const Join& join) {
-  const auto ours = spelled(rules.run_id, terms_of(rules));
-  const auto theirs = spelled(join.run_id, join.terms);
-  const auto [our, their] = std::ranges::mismatch(ours, theirs);
-  if (our == ours.end()) return std::nullopt;
-  return "options differ between the nodes: '" + *our + "' at the coordinator, '" + *their +
-         "' on " + join.host;
 }
 
 /// Whether the failure may be the scheduler's doing. Schedulers send their warning to every
@@ -47,18 +29,6 @@ bool may_be_schedulers_doing(const EndJob& verdict) {
 
 }  // namespace
 
-RoundRules rules_of(const Join& join) {
-  using Milliseconds = std::chrono::milliseconds;
-  return {.run_id = join.run_id,
-          .nodes_min = join.terms.nodes_min,
-          .nodes_max = join.terms.nodes_max,
-          .restarts_max = join.terms.restarts_max,
-          .last_call_timeout = Milliseconds{join.terms.last_call_timeout_ms},
-          .join_timeout = Milliseconds{join.terms.join_timeout_ms},
-          .heartbeat_timeout = Milliseconds{join.terms.heartbeat_timeout_ms},
-          .store = join.terms.store};
-}
-
 RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
     : rules_{std::move(rules)}, gathering_since_{now}, last_step_{now} {}
 
@@ -66,10 +36,13 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
   forgive_after_own_sleep(now);
   match(
       event,  //
-      [&](const FromNode& e) { receive(e.node, e.message, now); },
-      [&](const NodeLost& e) { lose(e.node, e.reason); },  //
+      [&](const FromPeer& e) { receive(e.peer, e.message, now); },
+      [&](const PeerLost& e) {
+        if (Node* const node = nodes_.with_peer(e.peer)) lose(*node, e.reason);
+      },
       [](const Tick&) {});
   lose_silent(now);  // on every step, because no Tick comes between the beats of many nodes
+  lose_unstopped(now);
   advance(now);
   return std::exchange(actions_, {});
 }
@@ -83,60 +56,37 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
     consider(nodes_.most_silent().last_heard() + rules_.heartbeat_timeout);
   }
   if (state_ == State::kGathering) consider(gathering_ends());
+  if (state_ == State::kStopping) consider(stopping_ends_);
   return due;
 }
 
-void RoundMachine::receive(const NodeId& id, const AgentMessage& message, TimePoint now) {
-  if (const auto* join = std::get_if<Join>(&message)) return admit(*join, now);
-  Node* const known = nodes_.find(id);
+void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint now) {
+  Node* const known = nodes_.with_peer(peer);
+  if (const auto* join = std::get_if<Join>(&message)) {
+    if (known == nullptr) admit(peer, *join, now);  // else it has joined already: Job hangs up
+    return;
+  }
   if (known == nullptr) return;  // it was lost while this message was on its way
   Node& node = *known;
   nodes_.heard(node, now);
+  refuse_contenders(node, now);
   match(
       message,             //
       [](const Join&) {},  // admitted above
-      [&](const Beat&) { answer_beat(id, now); },
+      [&](const Beat&) { answer_beat(node, now); },
       [](const WhoIsThere&) {},  // Server answers it where it comes instead of a Join
       [&](const WorkerFailed& m) { worker_failed(node, m); },
       [&](const WorkersFinished& m) { workers_finished(node, m); },
       [&](const WorkersStopped& m) { workers_stopped(node, m); },
-      [&](const Preempt& m) { preempt(m); },  //
-      [&](const Leave& m) { lose(id, m.reason); });
+      [&](const Preempt& m) { preempt(node, m); },  //
+      [&](const Leave& m) { lose(node, m.reason); });
 }
 
-void RoundMachine::answer_beat(const NodeId& id, TimePoint now) {
-  if (state_ != State::kGathering) return send(id, Beat{});
+void RoundMachine::answer_beat(const Node& node, TimePoint now) {
+  if (state_ != State::kGathering) return send(node.peer(), Beat{});
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(gathering_ends() - now);
-  send(id, Waiting{nodes_.count(Phase::kReady), rules_.nodes_min, rules_.nodes_max, left.count()});
-}
-
-void RoundMachine::admit(const Join& join, TimePoint now) {
-  if (const auto reason = refusal_of(join)) {
-    send(join.node, Refused{*reason});
-    actions_.push_back(DropNode{join.node, *reason});
-    return;
-  }
-  nodes_.add(join, arrivals_++, now);
-  send(join.node, Joined{rules_.heartbeat_timeout.count()});
-  if (state_ != State::kRunning) return;
-  if (members() < rules_.nodes_max)
-    stop_round("node " + join.host + " joined");
-  else
-    send(join.node, Spare{round_, members()});
-}
-
-/// Why the node cannot take part; nullopt when it can.
-std::optional<std::string> RoundMachine::refusal_of(const Join& join) const {
-  if (join.protocol != kProtocolVersion)
-    return "this job speaks protocol version " + std::to_string(kProtocolVersion) +
-           ", the agent on " + join.host + " version " + std::to_string(join.protocol) +
-           ": use the same ddprun on all nodes";
-  if (state_ == State::kEnded) return "the job has already ended";
-  if (auto differs = difference(rules_, join)) return differs;
-  if (const Node* other = nodes_.with_wanted_rank(join.node_rank))
-    return "node rank " + std::to_string(join.node_rank) + " is " + other->join.host +
-           "'s already, " + join.host + " asks for it, too (--node-rank)";
-  return std::nullopt;
+  send(node.peer(),
+       Waiting{nodes_.count(Phase::kReady), rules_.nodes_min, rules_.nodes_max, left.count()});
 }
 
 void RoundMachine::worker_failed(Node& node, const WorkerFailed& report) {
@@ -161,34 +111,139 @@ void RoundMachine::workers_stopped(Node& node, const WorkersStopped& report) {
 }
 
 /// Ends the job after a checkpoint. Every node hears from the scheduler; the first report is
-/// enough.
-void RoundMachine::preempt(const Preempt& report) {
+/// enough. A spare cannot end the job: its report counts from when it becomes a member.
+void RoundMachine::preempt(Node& node, const Preempt& report) {
   if (state_ == State::kEnded || (verdict_ && !may_be_schedulers_doing(*verdict_))) return;
+  if (!is_member(node)) {
+    node.announced = report;
+    return;
+  }
   verdict_ = EndJob{EndJob::Outcome::kPreempted, attempt_, report.reason, {}};
   if (state_ == State::kRunning) stop_round(report.reason, report.checkpoint_ms);
 }
 
-void RoundMachine::lose(const NodeId& id, const std::string& reason) {
-  Node* const node = nodes_.find(id);
-  if (node == nullptr) return;
-  const Phase phase = node->phase();
-  last_loss_ = "node " + node->join.host + " lost: " + reason;
-  nodes_.remove(*node);
-  actions_.push_back(DropNode{id, reason});
+/// Whether the node is in the round; while nodes gather, whether it would be in it.
+bool RoundMachine::is_member(const Node& node) {
+  if (state_ != State::kGathering) return node.group_rank >= 0;
+  return std::ranges::count(choose_members(nodes_, rules_.nodes_max), &node) > 0;
+}
+
+// --- who comes, and who goes ---
+
+void RoundMachine::admit(PeerId peer, const Join& join, TimePoint now) {
+  const bool was_in_it = join.known.round > 0 && !difference(rules_, join);
+  if (state_ == State::kEnded && was_in_it) {  // and has missed the end
+    send(peer, *verdict_);
+    actions_.push_back(DropPeer{peer, "the job has ended"});
+    return;
+  }
+  if (const auto reason = refusal_of(join)) return refuse(peer, *reason);
+  if (Node* const node = nodes_.find(join.node)) return reconnect(*node, peer, join, now);
+  add(peer, join, now);
+}
+
+/// Why the node cannot take part; nullopt when it can.
+std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
+  if (state_ == State::kEnded) return "the job has already ended";
+  if (auto differs = difference(rules_, join)) return differs;
+  if (const Node* known = nodes_.find(join.node)) {
+    if (join.incarnation <= known->join.incarnation)
+      return "the agent on " + join.host + " has joined over a newer connection already";
+    if (join.node_rank != known->join.node_rank)
+      return "the agent on " + join.host + " has asked for another node rank before";
+    return std::nullopt;
+  }
+  if (nodes_.size() >= 2 * static_cast<std::size_t>(rules_.nodes_max) + kSparesReserve)
+    return "a job of at most " + std::to_string(rules_.nodes_max) + " nodes has " +
+           std::to_string(nodes_.size()) + ", spares among them, and takes no more of them";
+  return std::nullopt;
+}
+
+void RoundMachine::add(PeerId peer, const Join& join, TimePoint now) {
+  const Node& node = nodes_.add(peer, join, arrivals_++, now);
+  send(peer, Joined{rules_.heartbeat_timeout.count()});
+  if (node.phase() == Phase::kReady) welcome(node);
+}
+
+/// The agent has stopped its workers before it connected again. It keeps its rank and its place
+/// among those that wait, and nobody has to find out first that its old connection is dead.
+void RoundMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoint now) {
+  const Phase before = node.phase();
+  actions_.push_back(DropPeer{node.peer(), "its agent has connected again"});
+  nodes_.reconnect(node, peer, join, now);
+  send(peer, Joined{rules_.heartbeat_timeout.count()});
+  if (before == Phase::kContending) return;
+  nodes_.set_phase(node, Phase::kReady);
+  if (before == Phase::kReady)
+    welcome(node);
+  else if (state_ == State::kRunning)
+    stop_round("node " + join.host + " joined again");
+}
+
+/// A node that is ready makes a new round if there is a place for it; else it is a spare.
+void RoundMachine::welcome(const Node& node) {
+  if (state_ != State::kRunning) return;
+  if (members() < rules_.nodes_max)
+    stop_round("node " + node.join.host + " joined");
+  else
+    send(node.peer(), Spare{round_, members(), attempt_});
+}
+
+void RoundMachine::refuse(PeerId peer, const std::string& reason) {
+  send(peer, Refused{reason});
+  actions_.push_back(DropPeer{peer, reason});
+}
+
+/// A node is alive, so nobody gets its rank. Who asks for the rank of a node that is not heard
+/// waits until that is lost: it may be the same machine, started again.
+void RoundMachine::refuse_contenders(const Node& node, TimePoint now) {
+  if (nodes_.count(Phase::kContending) == 0) return;
+  const std::chrono::milliseconds half = rules_.heartbeat_timeout / 2;
+  for (Node* const other : nodes_.contenders_of(node)) {
+    if (now - other->contends_since < std::min(half, kProofOfLifeMax)) continue;
+    refuse(other->peer(), "node rank " + std::to_string(node.join.node_rank) + " is " +
+                              node.join.host + "'s already, " + other->join.host +
+                              " asks for it, too (--node-rank)");
+    nodes_.remove(*other);
+  }
+}
+
+void RoundMachine::lose(Node& node, const std::string& reason) {
+  const Phase phase = node.phase();
+  last_loss_ = "node " + node.join.host + " lost: " + reason;
+  actions_.push_back(DropPeer{node.peer(), reason});
+  Node* const heir = nodes_.remove(node);
   if (state_ == State::kRunning && phase == Phase::kRunning) stop_round(last_loss_);
+  if (heir == nullptr) return;
+  nodes_.set_phase(*heir, Phase::kReady);
+  welcome(*heir);
 }
 
 void RoundMachine::lose_silent(TimePoint now) {
   while (!nodes_.empty() && now - nodes_.most_silent().last_heard() >= rules_.heartbeat_timeout)
-    lose(NodeId{nodes_.most_silent().id()},
+    lose(nodes_.most_silent(),
          "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms");
+}
+
+/// A node that beats and never says that its workers have stopped keeps nobody waiting for ever.
+void RoundMachine::lose_unstopped(TimePoint now) {
+  if (state_ != State::kStopping || now < stopping_ends_) return;
+  std::vector<Node*> late;
+  nodes_.for_each([&](Node& node) {
+    if (node.phase() == Phase::kStopping) late.push_back(&node);
+  });
+  for (Node* const node : late) lose(*node, "it has not stopped its workers in time");
 }
 
 /// A coordinator that was itself stopped (by Ctrl-Z, on a frozen machine) has heard nobody
 /// meanwhile, so nobody's silence counts until now.
 void RoundMachine::forgive_after_own_sleep(TimePoint now) {
-  if (now - last_step_ > rules_.heartbeat_timeout / 2) nodes_.all_heard(now);
-  last_step_ = now;
+  const auto slept = now - std::exchange(last_step_, now);
+  if (slept <= rules_.heartbeat_timeout / 2) return;
+  nodes_.all_heard(now);
+  stopping_ends_ += slept;
+  if (nodes_.count(Phase::kContending) == 0) return;
+  nodes_.for_each([&](Node& node) { node.contends_since = now; });
 }
 
 /// Goes on to the next state when its time has come.
@@ -205,11 +260,22 @@ void RoundMachine::advance(TimePoint now) {
 
 void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
+  std::int64_t longest_ms = 0;
   nodes_.for_each([&](Node& node) {
     if (node.phase() != Phase::kRunning && node.phase() != Phase::kFinished) return;
     nodes_.set_phase(node, Phase::kStopping);
-    send(node.id(), StopRound{round_, reason, checkpoint_ms});
+    longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout_ms);
+    send(node.peer(), StopRound{round_, reason, checkpoint_ms, next_attempt()});
   });
+  const std::chrono::milliseconds time{checkpoint_ms + longest_ms};
+  stopping_ends_ = last_step_ + time + kStoppingReserve;
+}
+
+/// What agents are told, so that the failure that stops the round counts even if this coordinator
+/// does not live to the next one.
+int RoundMachine::next_attempt() const {
+  const bool failed = verdict_ && verdict_->outcome == EndJob::Outcome::kFailed;
+  return failed ? attempt_ + 1 : attempt_;
 }
 
 void RoundMachine::gather(TimePoint now) {
@@ -240,7 +306,9 @@ TimePoint RoundMachine::gathering_ends() const {
 }
 
 void RoundMachine::seal() {
-  const std::vector<Node*> ranked = order_by_rank(choose_members());
+  const std::vector<Node*> members = choose_members(nodes_, rules_.nodes_max);
+  if (auto verdict = go_on_from(members)) return end(std::move(*verdict));
+  const std::vector<Node*> ranked = order_by_rank(members);
   StartRound start{.round = ++round_,
                    .attempt = attempt_,
                    .group_world_size = static_cast<int>(ranked.size()),
@@ -260,55 +328,38 @@ void RoundMachine::seal() {
     node.group_rank = start.group_rank = static_cast<int>(i);
     start.first_role_rank = role_ranks[node.join.role];
     start.role_world_size = role_sizes[node.join.role];
-    send(node.id(), start);
+    send(node.peer(), start);
     start.first_rank += node.join.workers;
     role_ranks[node.join.role] += node.join.workers;
   }
   nodes_.for_each([&](const Node& node) {
-    if (node.phase() == Phase::kReady) send(node.id(), Spare{round_, start.group_world_size});
+    if (node.phase() == Phase::kReady)
+      send(node.peer(), Spare{round_, start.group_world_size, attempt_});
   });
   state_ = State::kRunning;
 }
 
+/// Goes on from what the members of the next round know of the job: after a coordinator that is
+/// gone, of its rounds and attempts. Only members are believed, because they can spend the restarts
+/// anyway. Returns the verdict when there is to be no next round.
+std::optional<EndJob> RoundMachine::go_on_from(const std::vector<Node*>& members) {
+  for (const Node* member : members) {
+    round_ = std::max(round_, member->join.known.round);
+    attempt_ = std::max(attempt_, member->join.known.attempt);
+    if (member->announced)
+      return EndJob{EndJob::Outcome::kPreempted, attempt_, member->announced->reason, {}};
+  }
+  if (attempt_ <= rules_.restarts_max) return std::nullopt;
+  return EndJob{EndJob::Outcome::kFailed,
+                rules_.restarts_max,
+                "the last attempt has failed, and the coordinator that knew why is gone",
+                {}};
+}
+
 void RoundMachine::end(EndJob verdict) {
   state_ = State::kEnded;
-  nodes_.for_each([&](const Node& node) { send(node.id(), verdict); });
-}
-
-/// Chooses at most MAX of the ready nodes: first those of the round before, then by arrival.
-std::vector<RoundMachine::Node*> RoundMachine::choose_members() {
-  std::vector<Node*> ready;
-  nodes_.for_each([&](Node& node) {
-    if (node.phase() == Phase::kReady) ready.push_back(&node);
-  });
-  std::ranges::sort(ready, {}, [](const Node* node) {
-    return std::pair{node->group_rank < 0, node->arrival};
-  });
-  ready.resize(std::min<std::size_t>(ready.size(), rules_.nodes_max));
-  return ready;
-}
-
-/// Gives every rank to the node that asked for it, else to the one that had it, else to a newcomer,
-/// in the order of their host names and then of their arrival. The result's index is the rank.
-std::vector<RoundMachine::Node*> RoundMachine::order_by_rank(std::vector<Node*> unplaced) {
-  std::vector<Node*> ranked(unplaced.size());
-  const auto place = [&](auto wanted_rank) {
-    std::erase_if(unplaced, [&](Node* node) {
-      const int rank = wanted_rank(*node);
-      if (rank < 0 || rank >= std::ssize(ranked) || ranked[rank] != nullptr) return false;
-      ranked[rank] = node;
-      return true;
-    });
-  };
-  place([](const Node& node) { return node.join.node_rank; });
-  place([](const Node& node) { return node.group_rank; });
-  std::ranges::stable_sort(unplaced, [](const Node* a, const Node* b) {
-    return naturally_before(a->join.host, b->join.host);
-  });
-  auto next = unplaced.begin();
-  for (Node*& slot : ranked)
-    if (slot == nullptr) slot = *next++;
-  return ranked;
+  nodes_.for_each([&](const Node& node) { send(node.peer(), verdict); });
+  verdict_ = std::move(verdict);
 }
 
 /// How many nodes of the running round are still there.
@@ -324,8 +375,8 @@ EndJob RoundMachine::timed_out() const {
   return {EndJob::Outcome::kTimedOut, attempt_, std::move(message), {}};
 }
 
-void RoundMachine::send(const NodeId& node, CoordinatorMessage message) {
-  actions_.push_back(SendTo{node, std::move(message)});
+void RoundMachine::send(PeerId peer, CoordinatorMessage message) {
+  actions_.push_back(SendTo{peer, std::move(message)});
 }
 
 }  // namespace ddprun

@@ -5,6 +5,10 @@
 // that runs, and when a worker fails or the nodes change it stops the round and gathers again,
 // until the job has ended. docs/protocol.md, section "Rounds", has the rules.
 //
+// Nodes are known by the ids of their agents. An agent that connects again tells a newer
+// incarnation, and its new connection replaces the old one, which may look alive for long after it
+// has died.
+//
 // It is passive: it has no socket, no thread and no clock. Job hands it each event with the time at
 // which it happened, and performs the actions that it returns, so a test can replay a day in a
 // microsecond.
@@ -21,22 +25,30 @@
 
 namespace ddprun {
 
-/// Returns the rules of a job whose first node is the one that joins.
-RoundRules rules_of(const Join& join);
+/// So many spares may wait beside as many as a round has nodes: all nodes of a job may be replaced
+/// at one time, and some may come back before their dead agents are noticed.
+inline constexpr std::size_t kSparesReserve = 16;
+/// What a node may take to stop its workers, beyond the time that it has told: the kernel gets 10 s
+/// to end them after SIGKILL, and 10 s for what they left behind (see GroupMachine), and the
+/// messages take their time, too.
+inline constexpr std::chrono::milliseconds kStoppingReserve{30'000};
+/// A node that is heard so long after another one has asked for its rank is alive, and what was
+/// heard is no message that a dead one has left behind.
+inline constexpr std::chrono::milliseconds kProofOfLifeMax{5'000};
 
-// These events may happen. A node's first message is its Join; the other messages of a node that is
-// not in the roster are passed over.
+// These events may happen. An agent's first message over a connection is its Join; the other
+// messages of a connection that is no node's are passed over.
 // clang-format off
-struct FromNode { NodeId node; AgentMessage message; };
-struct NodeLost { NodeId node; std::string reason; };  // its connection has ended
+struct FromPeer { PeerId peer; AgentMessage message; };
+struct PeerLost { PeerId peer; std::string reason; };  // the connection has ended
 struct Tick {};                                        // the time has come: see next_tick()
-using RoundEvent = std::variant<FromNode, NodeLost, Tick>;
+using RoundEvent = std::variant<FromPeer, PeerLost, Tick>;
 
 // These actions are to be performed, in the order in which step() returns them.
-struct SendTo { NodeId node; CoordinatorMessage message; };
-struct DropNode { NodeId node; std::string reason; };  // send what is queued, close its connection
+struct SendTo { PeerId peer; CoordinatorMessage message; };
+struct DropPeer { PeerId peer; std::string reason; };  // send what is queued, close the connection
 struct OpenStore { int round; int world_size; };       // empty the store and close its connections
-using RoundAction = std::variant<SendTo, DropNode, OpenStore>;
+using RoundAction = std::variant<SendTo, DropPeer, OpenStore>;
 // clang-format on
 
 class RoundMachine {
@@ -64,16 +76,24 @@ class RoundMachine {
   using Node = Roster::Node;
   using Phase = Roster::Phase;
 
-  void receive(const NodeId& id, const AgentMessage& message, TimePoint now);
-  void answer_beat(const NodeId& id, TimePoint now);
-  void admit(const Join& join, TimePoint now);
-  std::optional<std::string> refusal_of(const Join& join) const;
+  void receive(PeerId peer, const AgentMessage& message, TimePoint now);
+  void answer_beat(const Node& node, TimePoint now);
   void worker_failed(Node& node, const WorkerFailed& report);
   void workers_finished(Node& node, const WorkersFinished& report);
   void workers_stopped(Node& node, const WorkersStopped& report);
-  void preempt(const Preempt& report);
-  void lose(const NodeId& id, const std::string& reason);
+  void preempt(Node& node, const Preempt& report);
+
+  // Who comes, and who goes.
+  void admit(PeerId peer, const Join& join, TimePoint now);
+  std::optional<std::string> refusal_of(const Join& join);
+  void add(PeerId peer, const Join& join, TimePoint now);
+  void reconnect(Node& node, PeerId peer, const Join& join, TimePoint now);
+  void welcome(const Node& node);
+  void refuse(PeerId peer, const std::string& reason);
+  void refuse_contenders(const Node& node, TimePoint now);
+  void lose(Node& node, const std::string& reason);
   void lose_silent(TimePoint now);
+  void lose_unstopped(TimePoint now);
   void forgive_after_own_sleep(TimePoint now);
 
   // The four states, and what leads from one to the next.
@@ -86,11 +106,12 @@ class RoundMachine {
   void stop_round(const std::string& reason, std::int64_t checkpoint_ms = 0);
   void end(EndJob verdict);
 
-  std::vector<Node*> choose_members();
-  static std::vector<Node*> order_by_rank(std::vector<Node*> unplaced);
+  bool is_member(const Node& node);
+  std::optional<EndJob> go_on_from(const std::vector<Node*>& members);
   int members() const;
   EndJob timed_out() const;
-  void send(const NodeId& node, CoordinatorMessage message);
+  int next_attempt() const;
+  void send(PeerId peer, CoordinatorMessage message);
 
   RoundRules rules_;
   State state_ = State::kGathering;
@@ -98,9 +119,10 @@ class RoundMachine {
   int attempt_ = 0;   // failure restarts so far
   int arrivals_ = 0;  // nodes that were admitted so far
   Roster nodes_;
-  std::optional<EndJob> verdict_;  // how the job will end when every node has stopped
+  std::optional<EndJob> verdict_;  // how the job ends, as soon as every node has stopped
   std::string last_loss_;          // says to the user why the job may be short of nodes
   TimePoint gathering_since_;
+  TimePoint stopping_ends_;                  // who has not stopped by then is dropped
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round
   TimePoint last_step_;
   std::vector<RoundAction> actions_;  // of the step that is under way

@@ -16,6 +16,7 @@
 #include "base/own_process.hpp"
 #include "base/printable.hpp"
 #include "base/report_failure.hpp"
+#include "rendezvous/rounds/agreement.hpp"
 #include "rendezvous/store/store_protocol.hpp"
 
 namespace ddprun {
@@ -136,6 +137,9 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
   const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
   if (!message) {
     turned_away_.say("{} is no agent: {}", channel->peer(), message.error().message);
+    // An agent of another version, or with terms beyond the limits, is to hear why.
+    if (line) channel->send(encode(CoordinatorMessage{Refused{message.error().message}}));
+    channel->close_when_sent();
     co_return std::nullopt;
   }
   if (const auto* question = std::get_if<WhoIsThere>(&*message)) {

@@ -9,6 +9,7 @@ JobTerms terms_of(const RoundRules& rules) {
           rules.last_call_timeout.count(),
           rules.join_timeout.count(),
           rules.heartbeat_timeout.count(),
+          rules.shutdown_timeout.count(),
           rules.store};
 }
 

@@ -13,8 +13,9 @@ enum class StoreAt {
   kLocal,   // at their own agent, which passes their bytes on over its one connection
 };
 
-/// What a node says about its job when it joins. The coordinator goes by what the first node says.
-/// The numbers of nodes and restarts and the place of the store must be the same on all nodes.
+/// What a node says about its job when it joins. The coordinator goes by what the first node says,
+/// and for the time that a node takes to stop its workers by what that node says. The numbers of
+/// nodes and restarts and the place of the store must be the same on all nodes.
 struct JobTerms {
   int nodes_min = 1;
   int nodes_max = 1;
@@ -22,6 +23,7 @@ struct JobTerms {
   std::int64_t last_call_timeout_ms = 30'000;
   std::int64_t join_timeout_ms = 600'000;
   std::int64_t heartbeat_timeout_ms = 5'000;
+  std::int64_t shutdown_timeout_ms = 30'000;
   StoreAt store = StoreAt::kLeader;
   bool operator==(const JobTerms&) const = default;
 };
@@ -36,6 +38,7 @@ struct RoundRules {
   std::chrono::milliseconds last_call_timeout{30'000};  // wait for MAX once MIN are there; round 1
   std::chrono::milliseconds join_timeout{600'000};      // wait for MIN, then give up
   std::chrono::milliseconds heartbeat_timeout{5'000};   // a node that is silent for this is lost
+  std::chrono::milliseconds shutdown_timeout{30'000};   // of workers, from SIGTERM to SIGKILL
   std::string master_addr;  // where workers find the store; "" is where their node reaches us
   int master_port = 0;      // and at which port
   StoreAt store = StoreAt::kLeader;

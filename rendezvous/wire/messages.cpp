@@ -1,62 +1,117 @@
 #include "rendezvous/wire/messages.hpp"
 
-#include <algorithm>
+#include <cassert>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
-#include "base/match.hpp"
+#include "rendezvous/wire/json_fields.hpp"
+#include "rendezvous/wire/message_limits.hpp"
 
 namespace ddprun {
 
-using nlohmann::json;
+// The tables of all structs that travel: which fields they have in JSON, and how long their texts
+// may be.
+namespace fields {
 
-// These define to_json and from_json of every struct; nlohmann/json finds them by
-// argument-dependent lookup. A missing field is an error, because both ends speak the same protocol
-// version.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExitStatus, code, signal, core_dumped)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerFailure, host, group_rank, rank, local_rank, pid, status,
-                                   time_unix_ms, evidence, message, traceback, error_file,
-                                   last_heartbeat, last_lines)
-NLOHMANN_JSON_SERIALIZE_ENUM(StoreAt, {{StoreAt::kLeader, "leader"}, {StoreAt::kLocal, "local"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobTerms, nodes_min, nodes_max, restarts_max,
-                                   last_call_timeout_ms, join_timeout_ms, heartbeat_timeout_ms,
-                                   store)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Join, protocol, run_id, node, host, workers, role, node_rank,
-                                   terms)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WhoIsThere, run_id)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerFailed, round, failure)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersFinished, round)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkersStopped, round)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Preempt, reason, checkpoint_ms)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Leave, reason)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Joined, heartbeat_timeout_ms)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Waiting, nodes, nodes_min, nodes_max, left_ms)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Spare, round, nodes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Introduction, jobs, pid, host)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Refused, reason)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StartRound, round, attempt, group_rank, group_world_size,
-                                   first_rank, world_size, first_role_rank, role_world_size,
-                                   master_addr, master_port)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StopRound, round, reason, checkpoint_ms)
-NLOHMANN_JSON_SERIALIZE_ENUM(EndJob::Outcome, {{EndJob::Outcome::kFinished, "finished"},
-                                               {EndJob::Outcome::kFailed, "failed"},
-                                               {EndJob::Outcome::kTimedOut, "timed_out"},
-                                               {EndJob::Outcome::kPreempted, "preempted"}})
+// A failure's texts are for a report that somebody reads. Of a traceback the end says most.
+constexpr TextLimit kExceptionText{16 * 1024};
+constexpr TextLimit kTraceback{16 * 1024, TextLimit::Keep::kEnd};
+constexpr TextLimit kOutputLine{1000};
+constexpr std::size_t kOutputLinesMax = 20;
+constexpr TextLimit kPath{4096};
+constexpr TextLimit kNote{1024};    // one line of ours
+constexpr TextLimit kReason{4096};  // a sentence, with texts of peers in it
 
-static void to_json(json& out, const Beat&) { out = json::object(); }
-static void from_json(const json&, Beat&) {}
+/// A name that is cut would be another name. What is kept of one that is too long is still too
+/// long, so that the other side refuses it.
+constexpr TextLimit name_of(std::size_t bytes_max) { return {bytes_max + 8}; }
 
-static void to_json(json& out, const EndJob& end) {
-  out = {{"outcome", end.outcome}, {"restarts", end.restarts}, {"message", end.message}};
-  if (end.failure) out["failure"] = *end.failure;
-}
-static void from_json(const json& in, EndJob& end) {
-  in.at("outcome").get_to(end.outcome);
-  in.at("restarts").get_to(end.restarts);
-  in.at("message").get_to(end.message);
-  if (in.contains("failure")) end.failure = in["failure"].get<WorkerFailure>();
-}
+// clang-format off
+template <> inline constexpr std::array kNames<StoreAt>{
+    Named{StoreAt::kLeader, "leader"}, Named{StoreAt::kLocal, "local"}};
+template <> inline constexpr std::array kNames<EndJob::Outcome>{
+    Named{EndJob::Outcome::kFinished, "finished"}, Named{EndJob::Outcome::kFailed, "failed"},
+    Named{EndJob::Outcome::kTimedOut, "timed_out"}, Named{EndJob::Outcome::kPreempted, "preempted"}};
+
+template <> inline constexpr auto kFields<ExitStatus> = std::tuple{
+    field("code", &ExitStatus::code), field("signal", &ExitStatus::signal),
+    field("core_dumped", &ExitStatus::core_dumped)};
+template <> inline constexpr auto kFields<WorkerFailure> = std::tuple{
+    text("host", &WorkerFailure::host, TextLimit{kHostBytesMax}),
+    field("group_rank", &WorkerFailure::group_rank), field("rank", &WorkerFailure::rank),
+    field("local_rank", &WorkerFailure::local_rank), field("pid", &WorkerFailure::pid),
+    field("status", &WorkerFailure::status), field("time_unix_ms", &WorkerFailure::time_unix_ms),
+    text("evidence", &WorkerFailure::evidence, kNote),
+    text("message", &WorkerFailure::message, kExceptionText),
+    text("traceback", &WorkerFailure::traceback, kTraceback),
+    text("error_file", &WorkerFailure::error_file, kPath),
+    text("last_heartbeat", &WorkerFailure::last_heartbeat, kNote),
+    texts("last_lines", &WorkerFailure::last_lines, kOutputLine, kOutputLinesMax)};
+template <> inline constexpr auto kFields<JobTerms> = std::tuple{
+    field("nodes_min", &JobTerms::nodes_min), field("nodes_max", &JobTerms::nodes_max),
+    field("restarts_max", &JobTerms::restarts_max),
+    field("last_call_timeout_ms", &JobTerms::last_call_timeout_ms),
+    field("join_timeout_ms", &JobTerms::join_timeout_ms),
+    field("heartbeat_timeout_ms", &JobTerms::heartbeat_timeout_ms),
+    field("shutdown_timeout_ms", &JobTerms::shutdown_timeout_ms), field("store", &JobTerms::store)};
+template <> inline constexpr auto kFields<Known> = std::tuple{
+    field("round", &Known::round), field("attempt", &Known::attempt)};
+
+template <> inline constexpr auto kFields<Join> = std::tuple{
+    field("protocol", &Join::protocol), text("run_id", &Join::run_id, name_of(kRunIdBytesMax)),
+    text("node", &Join::node, name_of(kNodeIdBytesMax)), field("incarnation", &Join::incarnation),
+    field("known", &Join::known), text("host", &Join::host, name_of(kHostBytesMax)),
+    field("workers", &Join::workers), text("role", &Join::role, name_of(kRoleBytesMax)),
+    field("node_rank", &Join::node_rank), field("terms", &Join::terms)};
+template <> inline constexpr auto kFields<Beat> = std::tuple{};
+template <> inline constexpr auto kFields<WhoIsThere> = std::tuple{
+    text("run_id", &WhoIsThere::run_id, name_of(kRunIdBytesMax))};
+template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
+    field("round", &WorkerFailed::round), field("failure", &WorkerFailed::failure)};
+template <> inline constexpr auto kFields<WorkersFinished> = std::tuple{
+    field("round", &WorkersFinished::round)};
+template <> inline constexpr auto kFields<WorkersStopped> = std::tuple{
+    field("round", &WorkersStopped::round)};
+template <> inline constexpr auto kFields<Preempt> = std::tuple{
+    text("reason", &Preempt::reason, kReason), field("checkpoint_ms", &Preempt::checkpoint_ms)};
+template <> inline constexpr auto kFields<Leave> = std::tuple{
+    text("reason", &Leave::reason, kReason)};
+
+template <> inline constexpr auto kFields<Joined> = std::tuple{
+    field("heartbeat_timeout_ms", &Joined::heartbeat_timeout_ms)};
+template <> inline constexpr auto kFields<Refused> = std::tuple{
+    text("reason", &Refused::reason, kReason)};
+template <> inline constexpr auto kFields<Waiting> = std::tuple{
+    field("nodes", &Waiting::nodes), field("nodes_min", &Waiting::nodes_min),
+    field("nodes_max", &Waiting::nodes_max), field("left_ms", &Waiting::left_ms)};
+template <> inline constexpr auto kFields<Spare> = std::tuple{
+    field("round", &Spare::round), field("attempt", &Spare::attempt),
+    field("nodes", &Spare::nodes)};
+template <> inline constexpr auto kFields<Introduction> = std::tuple{
+    text("jobs", &Introduction::jobs, kReason), field("pid", &Introduction::pid),
+    text("host", &Introduction::host, TextLimit{kHostBytesMax})};
+template <> inline constexpr auto kFields<StartRound> = std::tuple{
+    field("round", &StartRound::round), field("attempt", &StartRound::attempt),
+    field("group_rank", &StartRound::group_rank),
+    field("group_world_size", &StartRound::group_world_size),
+    field("first_rank", &StartRound::first_rank), field("world_size", &StartRound::world_size),
+    field("first_role_rank", &StartRound::first_role_rank),
+    field("role_world_size", &StartRound::role_world_size),
+    text("master_addr", &StartRound::master_addr, kNote),
+    field("master_port", &StartRound::master_port)};
+template <> inline constexpr auto kFields<StopRound> = std::tuple{
+    field("round", &StopRound::round), field("attempt", &StopRound::attempt),
+    text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms)};
+template <> inline constexpr auto kFields<EndJob> = std::tuple{
+    field("outcome", &EndJob::outcome), field("restarts", &EndJob::restarts),
+    text("message", &EndJob::message, kReason), field("failure", &EndJob::failure)};
+// clang-format on
+
+}  // namespace fields
 
 namespace {
+
+using nlohmann::json;
 
 // clang-format off
 constexpr const char* type_of(const Join&) { return "join"; }
@@ -77,62 +132,62 @@ constexpr const char* type_of(const StopRound&) { return "stop_round"; }
 constexpr const char* type_of(const EndJob&) { return "end_job"; }
 // clang-format on
 
+constexpr std::size_t kTypeBytesMax = 64;  // of "type", its value, a comma and the newline
+
+template <typename Variant>
+constexpr bool kFitsLine = false;
+template <typename... Messages>
+constexpr bool kFitsLine<std::variant<Messages...>> =
+    ((fields::longest<Messages>() + kTypeBytesMax <= kLineBytesMax) && ...);
+
 template <typename Variant>
 std::string encode_line(const Variant& message) {
-  json out = std::visit([](const auto& m) { return json(m); }, message);
+  static_assert(kFitsLine<Variant>, "a message may become longer than the other side accepts");
+  json out = std::visit([](const auto& m) { return fields::to_object(m); }, message);
   out["type"] = std::visit([](const auto& m) { return type_of(m); }, message);
-  return out.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+  std::string line = out.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+  assert(line.size() <= kLineBytesMax);
+  return line;
+}
+
+/// A Join of another version may have other fields, so this is looked at before them. Returns the
+/// sentence for the node's user; nullopt when the versions agree.
+std::optional<std::string> other_version(const json& join) {
+  const auto version = join.find("protocol");
+  if (version == join.end() || *version == kProtocolVersion) return std::nullopt;
+  const auto host = join.find("host");
+  const bool named = host != join.end() && host->is_string();
+  return "this job speaks protocol version " + std::to_string(kProtocolVersion) + ", the agent" +
+         (named ? " on " + host->get<std::string>() : "") + " version " +
+         version->dump(-1, ' ', true, json::error_handler_t::replace) +
+         ": use the same ddprun on all nodes";
 }
 
 /// Decodes `in` as the alternative of `Variant` whose type is `type`.
 template <typename Variant, std::size_t kIndex = 0>
 Result<Variant> decode_as(const std::string& type, const json& in) {
   if constexpr (kIndex == std::variant_size_v<Variant>) {
-    return Error{Error::Kind::kInvalid, "unknown message type '" + type + "'"};
+    return invalid("unknown message type '" + type + "'");
   } else {
     using Message = std::variant_alternative_t<kIndex, Variant>;
-    if (type == type_of(Message{})) return Variant{in.get<Message>()};
-    return decode_as<Variant, kIndex + 1>(type, in);
+    if (type != type_of(Message{})) return decode_as<Variant, kIndex + 1>(type, in);
+    if constexpr (std::is_same_v<Message, Join>)
+      if (const auto other = other_version(in)) return invalid(*other);
+    return Variant{fields::from_object<Message>(in, type)};
   }
 }
 
 template <typename Variant>
 Result<Variant> decode_line(std::string_view line) try {
   const json in = json::parse(line);
-  return decode_as<Variant>(in.at("type").get<std::string>(), in);
+  auto message = decode_as<Variant>(in.at("type").get<std::string>(), in);
+  if (!message) return message;
+  if (const auto checked = check(*message); !checked) return checked.error();
+  return message;
+} catch (const fields::Unfit& e) {
+  return invalid(std::string{"malformed message: "} + e.what());
 } catch (const json::exception& e) {
-  return Error{Error::Kind::kInvalid, std::string{"malformed message: "} + e.what()};
-}
-
-Result<void> check(const JobTerms& terms) {
-  const bool nodes = terms.nodes_min >= 1 && terms.nodes_max >= terms.nodes_min;
-  const bool times = terms.last_call_timeout_ms >= 0 && terms.join_timeout_ms >= 0 &&
-                     terms.heartbeat_timeout_ms >= 1;
-  const auto longest =
-      std::max({terms.last_call_timeout_ms, terms.join_timeout_ms, terms.heartbeat_timeout_ms});
-  if (!nodes || !times || longest > kTimeoutMsMax || terms.restarts_max < 0)
-    return Error{Error::Kind::kInvalid,
-                 "the terms of the job make no sense: " + json(terms).dump()};
-  return {};
-}
-
-Result<void> check(const Preempt& preempt) {
-  if (preempt.checkpoint_ms >= 1 && preempt.checkpoint_ms <= kTimeoutMsMax) return {};
-  return Error{Error::Kind::kInvalid, "a checkpoint may take from 1 ms to ten years, not " +
-                                          std::to_string(preempt.checkpoint_ms) + " ms"};
-}
-
-Result<void> check(const Join& join) {
-  if (join.node.empty() || join.node.size() > kNodeIdBytesMax)
-    return Error{Error::Kind::kInvalid,
-                 "a node id has 1 to " + std::to_string(kNodeIdBytesMax) + " bytes"};
-  if (join.run_id.size() > kRunIdBytesMax)
-    return Error{Error::Kind::kInvalid,
-                 "a run id has at most " + std::to_string(kRunIdBytesMax) + " bytes"};
-  if (join.workers < 1 || join.workers > kWorkersPerNodeMax)
-    return Error{Error::Kind::kInvalid, "a node has 1 to " + std::to_string(kWorkersPerNodeMax) +
-                                            " workers, not " + std::to_string(join.workers)};
-  return check(join.terms);
+  return invalid(std::string{"malformed message: "} + e.what());
 }
 
 }  // namespace
@@ -141,17 +196,7 @@ std::string encode(const AgentMessage& message) { return encode_line(message); }
 std::string encode(const CoordinatorMessage& message) { return encode_line(message); }
 
 Result<AgentMessage> decode_agent_message(std::string_view line) {
-  auto message = decode_line<AgentMessage>(line);
-  if (!message) return message;
-  if (const auto* join = std::get_if<Join>(&*message)) {
-    const auto checked = check(*join);
-    if (!checked) return checked.error();
-  }
-  if (const auto* preempt = std::get_if<Preempt>(&*message)) {
-    const auto checked = check(*preempt);
-    if (!checked) return checked.error();
-  }
-  return message;
+  return decode_line<AgentMessage>(line);
 }
 
 Result<CoordinatorMessage> decode_coordinator_message(std::string_view line) {

@@ -5,7 +5,6 @@
 // line that does not fit is an Error with a sentence, never an exception or a half-filled struct.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,29 +17,42 @@
 
 namespace ddprun {
 
-/// An agent process's name for itself, which no other agent has: 1 to kNodeIdBytesMax bytes.
+/// An agent process's name for itself, which no other agent has, and which it keeps for its life: 1
+/// to kNodeIdBytesMax bytes.
 using NodeId = std::string;
 
 /// All nodes of a job and its coordinator must have the same version.
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;
 
-// Limits: what exceeds one is refused, and the sender's connection is closed.
-inline constexpr std::size_t kLineBytesMax = 256 * 1024;  // of a message with its newline
+// Limits: what exceeds one is refused, and the sender's connection is closed. message_limits.hpp
+// has more of them.
+inline constexpr std::size_t kLineBytesMax = 384 * 1024;  // of a message with its newline
 inline constexpr std::size_t kNodeIdBytesMax = 64;
 inline constexpr std::size_t kRunIdBytesMax = 1024;
+inline constexpr std::size_t kHostBytesMax = 256;
+inline constexpr std::size_t kRoleBytesMax = 256;
 inline constexpr int kWorkersPerNodeMax = 65'536;
-inline constexpr std::int64_t kTimeoutMsMax = 10LL * 365 * 24 * 3600 * 1000;  // ten years
 
 /// The first byte of every agent's connection; that of a TCPStore client is kStoreFirstByte.
 inline constexpr char kAgentFirstByte = '{';
 
 // --- agent to coordinator ---
 
+/// The greatest numbers that an agent has heard from the coordinators of its job; 0: none yet. A
+/// coordinator that has been started anew goes on from them.
+struct Known {
+  int round = 0;
+  int attempt = 0;  // more than the job's restarts: the job has failed
+  bool operator==(const Known&) const = default;
+};
 /// A node wants to take part in a job.
 struct Join {
   int protocol = kProtocolVersion;
   std::string run_id;  // the name of the job
   NodeId node;
+  std::int64_t incarnation = 1;  // of the agent's connections the how-manieth: a newer one replaces
+                                 // an older one
+  Known known;
   std::string host;  // the node's name for people
   int workers = 1;   // processes that the node will start
   std::string role = "default";
@@ -111,6 +123,7 @@ struct Waiting {
 struct Spare {
   int round = 0;
   int nodes = 0;  // in the round
+  int attempt = 0;
   bool operator==(const Spare&) const = default;
 };
 /// The answer to WhoIsThere: who listens at this port. Its type on the wire is "coordinator".
@@ -140,6 +153,7 @@ struct StopRound {
   int round = 0;
   std::string reason;
   std::int64_t checkpoint_ms = 0;  // above 0: ask them for a checkpoint and give them so long first
+  int attempt = 0;  // of the next round; more than the job's restarts: there will be none
   bool operator==(const StopRound&) const = default;
 };
 /// The job is over. The agent prints why, and its exit code follows from the outcome.
@@ -147,21 +161,25 @@ struct EndJob {
   enum class Outcome { kFinished, kFailed, kTimedOut, kPreempted };
   Outcome outcome = Outcome::kFinished;
   int restarts = 0;     // failure restarts that were made
-  std::string message;  // kTimedOut: how many nodes came and how many were needed; kPreempted: why
-  std::optional<WorkerFailure> failure;  // kFailed: the first failure of the last attempt
+  std::string message;  // kTimedOut: how many nodes came and how many were needed; kPreempted: why;
+                        // kFailed: why there is no failure
+  std::optional<WorkerFailure> failure;  // kFailed: the first failure of the last attempt; not
+                                         // there when the coordinator that heard of it is gone
   bool operator==(const EndJob&) const = default;
 };
 using CoordinatorMessage = std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat,
                                         StartRound, StopRound, EndJob>;
 
-/// Returns the message as one line of JSON with its newline, which decode_*() read back. Bytes that
-/// are not UTF-8 become U+FFFD.
+/// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
+/// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the
+/// rest of a longer one is cut off, with "…" in its place. Bytes that are not UTF-8 become U+FFFD.
 std::string encode(const AgentMessage& message);
 std::string encode(const CoordinatorMessage& message);
 
-/// Reads one line, with or without its newline, and checks it against the limits above. Fields that
-/// are not known are passed over; one that is missing is an error. Errors: kInvalid, with what is
-/// wrong in the line.
+/// Reads one line, with or without its newline, and checks it against the limits. Fields that are
+/// not known are passed over; one that is missing, a number that does not fit and a name that is
+/// not known are errors, and so is a Join of another protocol version. Errors: kInvalid, with a
+/// sentence that says what is wrong in the line and what was expected.
 Result<AgentMessage> decode_agent_message(std::string_view line);
 Result<CoordinatorMessage> decode_coordinator_message(std::string_view line);
 

@@ -36,7 +36,7 @@ class LinkFixture {
   /// Connects, and returns the coordinator's end, which has answered `join_`.
   std::shared_ptr<Channel> connected() {
     const auto before = times_connected();
-    link().connect({10s, 10s});
+    link().connect({{10s, 10s}, {4, 1}});
     tcp::socket socket = loop_.run(acceptor_.async_accept(asio::use_awaitable), "a connection");
     const auto channel = std::make_shared<Channel>(std::move(socket));
     join_ = std::get<Join>(heard(channel));
@@ -53,7 +53,7 @@ class LinkFixture {
   /// end.
   std::string given_up(const std::function<void(tcp::socket)>& meet, Patience patience) {
     asio::co_spawn(loop_.executor(), accept_all(acceptor_, meet), asio::detached);
-    link().connect(patience);
+    link().connect({patience, {}});
     const std::string reason = told<CoordinatorUnreachable>().reason;
     CHECK(events_.size() == 1);  // nobody was connected, and nobody lost
     acceptor_.close();
@@ -95,6 +95,7 @@ TEST_CASE_METHOD(LinkFixture, "it joins with what the node is, and hands on ever
   CHECK(join_.run_id == "job");
   CHECK(join_.host == "h1");
   CHECK(join_.workers == 3);
+  CHECK(join_.known == Known{4, 1});
   CHECK(std::get<Joined>(told<Ordered>().message).heartbeat_timeout_ms == 5000);
   say(coordinator, Refused{"why"});
   loop_.run_until([&] { return events_.size() == 3; }, "the next order");
@@ -109,7 +110,7 @@ TEST_CASE_METHOD(LinkFixture, "what it is told to say arrives") {
 
 TEST_CASE_METHOD(LinkFixture, "it tells that nobody listens, and where") {
   acceptor_.close();
-  link().connect({10s, 0s});
+  link().connect({{10s, 0s}, {}});
   CHECK_THAT(told<CoordinatorUnreachable>().reason,
              contains("cannot reach the coordinator at " + there() + ": Connection refused"));
 }
@@ -162,7 +163,9 @@ TEST_CASE_METHOD(LinkFixture, "after hanging up it tells nothing of the old conn
   link().disconnect();
   const auto after = connected();
   CHECK(ended(before));
-  CHECK(first.node != join_.node);
+  CHECK(first.node == join_.node);
+  CHECK(first.incarnation == 1);
+  CHECK(join_.incarnation == 2);
   CHECK(events_.size() == 4);  // Connected and Joined, twice
   CHECK(std::ranges::none_of(
       events_, [](const auto& e) { return std::holds_alternative<CoordinatorLost>(e); }));
@@ -184,7 +187,7 @@ TEST_CASE("the end of a link is the end of its attempts to connect") {
   nobody.close();
   bool told = false;
   CoordinatorLink link{io.get_executor(), spec, run, [&](const GroupEvent&) { told = true; }};
-  link.connect({1h, 1h});
+  link.connect({{1h, 1h}, {}});
   io.run_for(30ms);
   REQUIRE_FALSE(io.stopped());
   link.end();

@@ -72,14 +72,16 @@ class ContactFixture {
     return std::get<Exit>(*found).end.why;
   }
   /// With which patience it wants to be connected; REQUIREs that it does.
-  Patience wanted() {
+  Patience wanted() { return wish().patience; }
+  /// How it wants to be connected.
+  ReachCoordinator wish() {
     const auto found = std::ranges::find_if(actions_, [](const GroupAction& action) {
       return std::holds_alternative<ReachCoordinator>(action);
     });
     REQUIRE(found != actions_.end());
-    const Patience patience = std::get<ReachCoordinator>(*found).patience;
+    const ReachCoordinator wish = std::get<ReachCoordinator>(*found);
     actions_.erase(found);
-    return patience;
+    return wish;
   }
 
   GroupMachine machine_{
@@ -262,6 +264,39 @@ TEST_CASE_METHOD(ContactFixture, "a job that has ended is not joined again") {
   workers_end();
   CHECK(took<ReachCoordinator>() == 0);
   CHECK(took<Exit>() == 1);
+}
+
+// --- what it tells a coordinator that may know nothing ---
+
+TEST_CASE_METHOD(ContactFixture, "it tells how far the job was, by all that it has heard") {
+  CHECK(wish().known == Known{0, 0});
+  joins();
+  runs_round(3);
+  step(Ordered{StopRound{3, "rank 0 failed", 0, 2}});
+  step(CoordinatorLost{"connection reset"});
+  workers_end();
+  CHECK(wish().known == Known{3, 2});
+}
+
+TEST_CASE_METHOD(ContactFixture, "a spare tells how far the job was") {
+  wish();
+  joins();
+  step(Ordered{Spare{7, 2, 1}});
+  step(CoordinatorLost{"connection reset"});
+  CHECK(wish().known == Known{7, 1});
+}
+
+TEST_CASE_METHOD(ContactFixture, "an order that comes too late to be obeyed is told all the same") {
+  wish();
+  joins();
+  runs_round(3);
+  exits(0, {.code = 1});
+  step(Ordered{StopRound{2, "late", 0, 1}});
+  CHECK(took<SignalWorkers>() == 0);
+  step(CoordinatorLost{"connection reset"});
+  exits(1, kTerminated);
+  step(TreeGone{});
+  CHECK(wish().known == Known{3, 1});
 }
 
 // --- what is remembered of the workers' ends ---

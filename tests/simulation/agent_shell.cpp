@@ -1,5 +1,6 @@
 #include "tests/simulation/agent_shell.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <string>
 #include <utility>
@@ -24,15 +25,18 @@ GroupRules rules_of(World& world) {
 
 }  // namespace
 
-AgentShell::AgentShell(World& world, Invariants& invariants, int host)
+AgentShell::AgentShell(World& world, Invariants& invariants, int number, int host)
     : world_{world},
       invariants_{invariants},
+      number_{number},
       host_{host},
       rules_{rules_of(world)},
-      machine_{rules_} {}
+      machine_{rules_},
+      id_{"n" + std::to_string(host) + "." + std::to_string(number)} {}
 
-void AgentShell::connect(Patience patience) {
-  connecting_.emplace(patience, world_.time.now());
+void AgentShell::connect(const ReachCoordinator& wish) {
+  wish_ = wish;
+  connecting_.emplace(wish.patience, world_.time.now());
   connecting_since_ = last_not_refused_ = world_.time.now();
   world_.time.after(world_.random.time(1ms, 20ms), [this] { try_connect(); });
 }
@@ -63,11 +67,12 @@ void AgentShell::attempt_failed(FailedAttempt::Why why) {
 
 void AgentShell::join() {
   receiving_ = true;
-  link_ = world_.network.connect(host_);
+  link_ = world_.network.connect(host_, number_);
   last_heard_ = world_.time.now();
-  id_ = "n" + std::to_string(host_) + "." + std::to_string(++joins_);
   invariants_.joins(*this);
   const Join join{.node = id_,
+                  .incarnation = ++joins_,
+                  .known = wish_.known,
                   .host = "host" + std::to_string(host_),
                   .workers = rules_.workers,
                   .node_rank = world_.plan.ranks_wanted ? host_ : -1,
@@ -100,8 +105,20 @@ void AgentShell::receive(LinkId link, const Parcel& parcel) {
   if (std::holds_alternative<HangUp>(parcel)) return hung_up();
   const auto& message = std::get<CoordinatorMessage>(parcel);
   last_heard_ = world_.time.now();
+  note(message);
   if (connecting_) reached();
   step(Ordered{message});
+}
+
+void AgentShell::note(const CoordinatorMessage& message) {
+  const auto hear = [&](int round, int attempt) {
+    told_ = {std::max(told_.round, round), std::max(told_.attempt, attempt)};
+  };
+  match(
+      message,  //
+      [&](const StartRound& m) { hear(m.round, m.attempt); },
+      [&](const StopRound& m) { hear(m.round, m.attempt); },
+      [&](const Spare& m) { hear(m.round, m.attempt); }, [](const auto&) {});
 }
 
 void AgentShell::hung_up() {
@@ -123,7 +140,7 @@ void AgentShell::step(const GroupEvent& event) {
 void AgentShell::perform(const GroupAction& action) {
   match(
       action,  //
-      [&](const ReachCoordinator& a) { connect(a.patience); },
+      [&](const ReachCoordinator& a) { connect(a); },
       [&](const StartWorkers& a) { start_workers(a.round); },
       [&](const SignalWorkers& a) { signal_workers(a.signal); },
       [&](const AskForCheckpoint&) { ask_for_checkpoint(); },

@@ -26,7 +26,8 @@ struct FakeWorker {
 
 class AgentShell {
  public:
-  AgentShell(World& world, Invariants& invariants, int host);
+  /// The agent number `number` of this run, which starts on `host`.
+  AgentShell(World& world, Invariants& invariants, int number, int host);
   AgentShell(const AgentShell&) = delete;
 
   void start() { step(AgentBegins{}); }
@@ -41,7 +42,7 @@ class AgentShell {
   void announce_end(int signal);
   void worker_exits(ExitStatus how);  // the first that still runs
 
-  const NodeId& id() const { return id_; }  // of its last join
+  const NodeId& id() const { return id_; }
   int host() const { return host_; }
   int workers() const { return rules_.workers; }
   LinkId link() const { return link_; }
@@ -50,6 +51,10 @@ class AgentShell {
   bool told_to_stop() const { return told_to_stop_; }
   bool end_announced() const { return end_announced_; }
   int round() const { return round_.round; }
+  int attempt() const { return round_.attempt; }
+  int coordinator() const { return coordinator_; }  // which one has begun that round
+  /// The greatest numbers that it was told. Kept apart from what its machine remembers.
+  const Known& told() const { return told_; }
   int finished_in_round() const { return finished_; }   // workers that exited with 0
   int round_alive() const;                              // of workers that are alive; 0: none are
   TimePoint last_heard() const { return last_heard_; }  // the coordinator
@@ -65,12 +70,13 @@ class AgentShell {
   bool was_stuck() const { return was_stuck_; }  // workers that even SIGKILL did not end
 
  private:
-  void connect(Patience patience);
+  void connect(const ReachCoordinator& wish);
   void try_connect();
   void attempt_failed(FailedAttempt::Why why);
   void join();
   void answer_is_due(LinkId link);
   void reached();
+  void note(const CoordinatorMessage& message);
   void hung_up();
   void disconnect();
   void step(const GroupEvent& event);
@@ -89,12 +95,15 @@ class AgentShell {
 
   World& world_;
   Invariants& invariants_;
+  int number_;
   int host_;
   GroupRules rules_;
   GroupMachine machine_;
   NodeId id_;
   int joins_ = 0;
   bool ever_joined_ = false;
+  ReachCoordinator wish_;
+  Known told_;
   LinkId link_ = -1;
   std::optional<ConnectPlan> connecting_;
   std::optional<TimePoint> connecting_since_;
@@ -102,6 +111,7 @@ class AgentShell {
   TimePoint last_not_refused_;
   bool receiving_ = false;  // there is a connection
   StartRound round_{.round = 0};
+  int coordinator_ = 0;
   int finished_ = 0;
   std::map<int, FakeWorker> alive_;  // by serial number
   int spawned_ = 0;

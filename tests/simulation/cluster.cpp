@@ -33,14 +33,16 @@ Cluster::Cluster(std::uint64_t seed, std::size_t trace_lines_max)
   for (int i = 0; i < world.plan.nodes; ++i) add_agent();
 }
 
-void Cluster::add_agent() {
-  const int host = static_cast<int>(agents.size());
-  agents.push_back(std::make_unique<AgentShell>(world, invariants, host));
+void Cluster::add_agent() { add_agent_on(hosts_++); }
+
+void Cluster::add_agent_on(int host) {
+  const int number = static_cast<int>(agents.size());
+  agents.push_back(std::make_unique<AgentShell>(world, invariants, number, host));
   agents.back()->start();
 }
 
 void Cluster::deliver(LinkId link, Side to, const Parcel& parcel) {
-  AgentShell& agent = *agents[world.network.host_of(link)];
+  AgentShell& agent = *agents[world.network.agent_of(link)];
   if (!is_beat(parcel))
     world.trace.note(world.time.now(), [&] {
       const std::string host = "host" + std::to_string(agent.host());

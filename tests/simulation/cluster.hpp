@@ -27,7 +27,10 @@ class Cluster {
   };
   static Outcome run(std::uint64_t seed, std::size_t trace_lines_max);
 
+  /// Starts an agent on a host of its own.
   void add_agent();
+  /// The same on a host where the last agent is gone, which is another one.
+  void add_agent_on(int host);
 
   World world;
   Invariants invariants;
@@ -37,6 +40,7 @@ class Cluster {
  private:
   void deliver(LinkId link, Side to, const Parcel& parcel);
   bool over() const;
+  int hosts_ = 0;
 };
 
 }  // namespace ddprun::simulation

@@ -13,27 +13,29 @@ constexpr milliseconds kTimerLateMax{5};
 
 }  // namespace
 
+void CoordinatorShell::begin() {
+  machine_.emplace(world_.plan.rounds, world_.time.now());
+  awake_since_ = world_.time.now();
+  arm();
+}
+
 void CoordinatorShell::receive(LinkId link, const Parcel& parcel) {
   if (frozen_) return held_.push_back([this, link, parcel] { receive(link, parcel); });
   if (gone_) return;
   if (std::holds_alternative<HangUp>(parcel)) return hung_up(link);
   const auto& message = std::get<AgentMessage>(parcel);
-  if (const auto* join = std::get_if<Join>(&message)) {
-    nodes_[link] = join->node;
-    agents_[join->node] = link;
-  }
-  step(FromNode{nodes_[link], message});
+  if (std::holds_alternative<Join>(message)) agents_.insert(link);
+  step(FromPeer{link, message});
 }
 
 void CoordinatorShell::hung_up(LinkId link) {
   world_.network.close(link, Side::kCoordinator);
-  const NodeId node = nodes_[link];
-  const auto agent = agents_.find(node);  // gone already when the node left or was dropped
-  if (agent != agents_.end() && agent->second == link) step(NodeLost{node, "connection closed"});
+  // Gone already when the node left or was dropped.
+  if (agents_.contains(link)) step(PeerLost{link, "connection closed"});
 }
 
 void CoordinatorShell::step(const RoundEvent& event) {
-  const std::vector<RoundAction> actions = machine_.step(event, world_.time.now());
+  const std::vector<RoundAction> actions = machine_->step(event, world_.time.now());
   invariants_.coordinator_did(event, actions);
   for (const RoundAction& action : actions) perform(action);
   arm();
@@ -43,32 +45,29 @@ void CoordinatorShell::perform(const RoundAction& action) {
   match(
       action,
       [&](const SendTo& a) {
-        const auto agent = agents_.find(a.node);
-        if (agent != agents_.end())
-          world_.network.send(agent->second, Side::kCoordinator, a.message);
+        const auto link = static_cast<LinkId>(a.peer);
+        if (agents_.contains(link)) world_.network.send(link, Side::kCoordinator, a.message);
       },
-      [&](const DropNode& a) {
-        const auto agent = agents_.find(a.node);
-        if (agent == agents_.end()) return;
-        world_.network.finish(agent->second, Side::kCoordinator);
-        agents_.erase(agent);
+      [&](const DropPeer& a) {
+        const auto link = static_cast<LinkId>(a.peer);
+        if (agents_.erase(link) > 0) world_.network.finish(link, Side::kCoordinator);
       },
       [](const OpenStore&) {});
 }
 
 void CoordinatorShell::tick() {
   if (frozen_ || gone_) return;
-  const auto due = machine_.next_tick();
+  const auto due = machine_->next_tick();
   if (due && world_.time.now() >= *due) {
     step(Tick{});
-    invariants_.rang("coordinator", machine_.next_tick());
+    invariants_.rang("coordinator", machine_->next_tick());
   }
   arm();
 }
 
 /// Sees to it that the clock is looked at when a Tick is due; an earlier look does for a later one.
 void CoordinatorShell::arm() {
-  const auto due = machine_.next_tick();
+  const auto due = machine_->next_tick();
   if (!due || *due >= tick_set_for_) return;
   tick_set_for_ = *due;
   world_.time.at(*due + world_.random.time(milliseconds{0}, kTimerLateMax), [this] {
@@ -87,12 +86,21 @@ void CoordinatorShell::thaw() {
   tick();
 }
 
-void CoordinatorShell::end() {
+void CoordinatorShell::end(bool told) {
   gone_ = true;
   frozen_ = false;
   held_.clear();
+  agents_.clear();
   world_.network.refuse();
-  for (const auto& [link, node] : nodes_) world_.network.close(link, Side::kCoordinator);
+  world_.network.lose_coordinator(told);
+}
+
+void CoordinatorShell::begin_again() {
+  gone_ = false;
+  ++world_.coordinators;
+  world_.network.listen();
+  invariants_.coordinator_begins_again();
+  begin();
 }
 
 }  // namespace ddprun::simulation

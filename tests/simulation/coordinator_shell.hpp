@@ -1,7 +1,8 @@
 // CoordinatorShell: what Job (rendezvous/rounds/job.hpp) does around a RoundMachine.
 #pragma once
 
-#include <map>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "rendezvous/rounds/round_machine.hpp"
@@ -13,9 +14,8 @@ class Invariants;
 
 class CoordinatorShell {
  public:
-  CoordinatorShell(World& world, Invariants& invariants)
-      : world_{world}, invariants_{invariants}, machine_{world.plan.rounds, world.time.now()} {
-    arm();
+  CoordinatorShell(World& world, Invariants& invariants) : world_{world}, invariants_{invariants} {
+    begin();
   }
   CoordinatorShell(const CoordinatorShell&) = delete;
 
@@ -24,14 +24,16 @@ class CoordinatorShell {
   // What may happen to it.
   void freeze() { frozen_ = true; }
   void thaw();
-  void end();  // its process; whoever is connected learns of it
+  void end(bool told);  // of its process, or unless `told` of its machine: then nobody hears of it
+  void begin_again();   // with nothing that it knew
 
   bool gone() const { return gone_; }
   bool frozen() const { return frozen_; }
   TimePoint awake_since() const { return awake_since_; }
-  bool job_ended() const { return machine_.ended(); }
+  bool job_ended() const { return machine_->ended(); }
 
  private:
+  void begin();
   void hung_up(LinkId link);
   void step(const RoundEvent& event);
   void perform(const RoundAction& action);
@@ -40,9 +42,8 @@ class CoordinatorShell {
 
   World& world_;
   Invariants& invariants_;
-  RoundMachine machine_;
-  std::map<LinkId, NodeId> nodes_;   // who is at the other end, from its Join on
-  std::map<NodeId, LinkId> agents_;  // that were not dropped
+  std::optional<RoundMachine> machine_;
+  std::set<LinkId> agents_;  // that have joined and were not dropped
   TimePoint tick_set_for_ = TimePoint::max();
   bool frozen_ = false;
   bool gone_ = false;

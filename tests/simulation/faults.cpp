@@ -1,5 +1,6 @@
 #include "tests/simulation/faults.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <string>
 
@@ -31,8 +32,7 @@ void Faults::strike() {
   if (kind < 1) {
     announce_end();
   } else if (kind < 15 && cluster_.agents.size() < kAgentsMax) {
-    cluster_.add_agent();
-    note("starts", *cluster_.agents.back());
+    start_agent(agent);
   } else if (kind < 20) {
     hit_coordinator();
   } else if (agent.gone()) {
@@ -65,6 +65,21 @@ void Faults::hit_node(AgentShell& agent) {
   }
 }
 
+/// On a host of its own; or on that of an agent that is gone, as when a machine was started again,
+/// and the coordinator may not have missed it yet.
+void Faults::start_agent(const AgentShell& gone) {
+  const bool again = gone.gone() && std::ranges::none_of(cluster_.agents, [&](const auto& other) {
+                       return !other->gone() && other->host() == gone.host();
+                     });
+  if (again) {
+    world_.network.heal(gone.host());
+    cluster_.add_agent_on(gone.host());
+  } else {
+    cluster_.add_agent();
+  }
+  note(again ? "starts again" : "starts", *cluster_.agents.back());
+}
+
 /// As schedulers do: to all nodes of the job, or to those that somebody else shall have.
 void Faults::announce_end() {
   world_.trace.note(world_.time.now(), [] { return "* the scheduler announces the end"; });
@@ -88,15 +103,28 @@ void Faults::freeze(AgentShell& agent) {
 
 void Faults::hit_coordinator() {
   if (cluster_.coordinator.frozen() || cluster_.coordinator.gone()) return;
-  if (world_.random.chance(10)) {
-    world_.trace.note(world_.time.now(), [] { return "* the coordinator ends"; });
-    return cluster_.coordinator.end();
-  }
+  if (world_.random.chance(35)) return end_coordinator();
   world_.trace.note(world_.time.now(), [] { return "* the coordinator freezes"; });
   cluster_.coordinator.freeze();
   world_.time.after(a_while(), [this] {
     world_.trace.note(world_.time.now(), [] { return "* the coordinator thaws"; });
     cluster_.coordinator.thaw();
+  });
+}
+
+/// Mostly it is started again, and knows nothing of the job.
+void Faults::end_coordinator() {
+  const bool told = world_.random.chance(70);
+  const bool comes_back = world_.random.chance(70) && !cluster_.coordinator.job_ended();
+  world_.trace.note(world_.time.now(), [&] {
+    return std::string{"* the coordinator ends"} + (told ? "" : ", and nobody hears of it");
+  });
+  cluster_.coordinator.end(told);
+  if (!comes_back) return;
+  const auto away = world_.random.time(10ms, world_.plan.rounds.heartbeat_timeout * 3 / 2);
+  world_.time.after(away, [this] {
+    world_.trace.note(world_.time.now(), [] { return "* the coordinator starts again"; });
+    cluster_.coordinator.begin_again();
   });
 }
 
@@ -114,8 +142,12 @@ void Faults::hit_network(AgentShell& agent) {
 
 void Faults::break_link(AgentShell& agent) {
   if (agent.link() < 0) return;
-  note("has a connection that breaks", agent);
-  world_.network.break_link(agent.link(), when_learned(), when_learned());
+  if (world_.random.chance(50)) {
+    note("has a connection that breaks", agent);
+    return world_.network.break_link(agent.link(), when_learned(), when_learned());
+  }
+  note("has a connection that is reset, and looks open to the coordinator", agent);
+  world_.network.break_link(agent.link(), 0ms, std::nullopt);
 }
 
 void Faults::cut(AgentShell& agent) {

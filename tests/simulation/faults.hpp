@@ -19,8 +19,10 @@ class Faults {
   void hit_network(AgentShell& agent);
   void announce_end();
   void hit_workers(AgentShell& agent);
+  void start_agent(const AgentShell& gone);
   void freeze(AgentShell& agent);
   void hit_coordinator();
+  void end_coordinator();
   void break_link(AgentShell& agent);
   void cut(AgentShell& agent);
   void note(const char* what, const AgentShell& agent);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <variant>
 
 #include "tests/simulation/cluster.hpp"
@@ -41,8 +42,12 @@ void Invariants::starts_workers(const AgentShell& agent, const StartRound& round
     return "one round on a node: " + agent.id() + " starts " + round_name(round.round) +
            " while workers of " + round_name(agent.round_alive()) + " are alive";
   });
-  const auto counted = counted_.find(agent.id());
-  if (counted == counted_.end()) return;  // dropped, and does not know it yet
+  require(round.round > agent.round() && round.attempt >= agent.attempt(), [&] {
+    return "numbers only grow: " + agent.id() + " starts " + round_name(round.round) +
+           ", attempt " + std::to_string(round.attempt) + ", after " + round_name(agent.round()) +
+           ", attempt " + std::to_string(agent.attempt());
+  });
+  if (!counted_.contains(agent.link())) return;  // dropped, and does not know it yet
   require(!verdict_.has_value(), [&] {
     return "the end is the end: " + agent.id() + " starts " + round_name(round.round) +
            " after the verdict";
@@ -54,15 +59,22 @@ void Invariants::rang(const char* timer, std::optional<TimePoint> next) {
           [&] { return "timers do not spin: that of the " + std::string{timer} + " does"; });
 }
 
+void Invariants::coordinator_begins_again() {
+  counted_.clear();
+  round_ = round_nodes_ = world_size_ = failures_ = 0;
+  stopping_ = end_announced_ = spare_announced_ = false;
+}
+
 void Invariants::coordinator_did(const RoundEvent& event, const std::vector<RoundAction>& actions) {
+  check_spare_ends_nothing(event, actions);
   heard(event);
   const bool fails = is_first_failure(event);
   std::vector<StartRound> sealed;
   bool stops = false;
   for (const RoundAction& action : actions) {
-    if (const auto* drop = std::get_if<DropNode>(&action)) {
+    if (const auto* drop = std::get_if<DropPeer>(&action)) {
       check_lost(*drop);
-      counted_.erase(drop->node);
+      counted_.erase(drop->peer);
     }
     if (const auto* send = std::get_if<SendTo>(&action)) sent(*send, sealed);
     stops = stops || sent_as<StopRound>(action) != nullptr;
@@ -71,28 +83,62 @@ void Invariants::coordinator_did(const RoundEvent& event, const std::vector<Roun
   if (stops && fails) ++failures_;
   if (!sealed.empty()) check_sealed(sealed);
   check_nobody_kept_waiting();
+  const auto* from = std::get_if<FromPeer>(&event);
+  if (from && std::holds_alternative<Join>(from->message)) check_answered(*from, actions);
 }
 
 void Invariants::heard(const RoundEvent& event) {
-  const auto* from = std::get_if<FromNode>(&event);
-  const auto node = from ? counted_.find(from->node) : counted_.end();
+  const auto* from = std::get_if<FromPeer>(&event);
+  const auto node = from ? counted_.find(from->peer) : counted_.end();
   if (node == counted_.end()) return;
   node->second.heard = world_.time.now();
-  end_announced_ = end_announced_ || std::holds_alternative<Preempt>(from->message);
+  if (!std::holds_alternative<Preempt>(from->message)) return;
+  (is_member(from->peer) ? end_announced_ : spare_announced_) = true;
+  ever_announced_ = true;
+}
+
+/// Of the round that runs, or stops.
+bool Invariants::is_member(PeerId peer) const {
+  const auto node = counted_.find(peer);
+  return round_ > 0 && node != counted_.end() && node->second.round == round_;
+}
+
+/// An agent is let in again at once, whatever the coordinator believes of its earlier connections
+/// and of the agents that were on its host before. Nobody's newest connection is dropped for an
+/// older one.
+void Invariants::check_answered(const FromPeer& joining, const std::vector<RoundAction>& actions) {
+  const AgentShell& joined = agent(joining.peer);
+  if (joined.gone() || joined.link() != joining.peer || cluster_.coordinator.job_ended()) return;
+  const bool let_in = std::ranges::any_of(
+      actions, [](const RoundAction& action) { return sent_as<Joined>(action) != nullptr; });
+  require(let_in, [&] { return "who is back is let in: " + joined.id() + " is not"; });
+}
+
+void Invariants::check_spare_ends_nothing(const RoundEvent& event,
+                                          const std::vector<RoundAction>& actions) {
+  const auto* from = std::get_if<FromPeer>(&event);
+  if (!from || !std::holds_alternative<Preempt>(from->message) || is_member(from->peer)) return;
+  const bool runs = !stopping_ && std::ranges::any_of(counted_, [&](const auto& entry) {
+    return is_member(entry.first);
+  });
+  const bool ends = std::ranges::any_of(actions, [](const RoundAction& action) {
+    return sent_as<StopRound>(action) || sent_as<EndJob>(action);
+  });
+  require(!runs || !ends, [&] {
+    return "a spare ends nothing: " + agent(from->peer).id() + " has stopped " + round_name(round_);
+  });
 }
 
 /// Of a round that runs, on a node that takes part in it.
 bool Invariants::is_first_failure(const RoundEvent& event) const {
-  const auto* from = std::get_if<FromNode>(&event);
+  const auto* from = std::get_if<FromPeer>(&event);
   const auto* failed = from ? std::get_if<WorkerFailed>(&from->message) : nullptr;
-  const auto node = failed ? counted_.find(from->node) : counted_.end();
-  return node != counted_.end() && node->second.round == round_ && failed->round == round_ &&
-         !stopping_;
+  return failed && is_member(from->peer) && failed->round == round_ && !stopping_;
 }
 
 void Invariants::sent(const SendTo& action, std::vector<StartRound>& sealed) {
   if (std::holds_alternative<Joined>(action.message))
-    counted_[action.node] = {0, world_.time.now()};
+    counted_[action.peer] = {0, world_.time.now()};
   if (const auto* verdict = std::get_if<EndJob>(&action.message)) check_verdict(*verdict);
   const auto* start = std::get_if<StartRound>(&action.message);
   if (!start) return;
@@ -102,9 +148,15 @@ void Invariants::sent(const SendTo& action, std::vector<StartRound>& sealed) {
   require(!end_announced_, [&] {
     return "an announced end is the end: " + round_name(start->round) + " is sealed after it";
   });
-  require(counted_.contains(action.node), [&] { return action.node + " is no node of the job"; });
+  const AgentShell& member = agent(action.peer);
+  require(counted_.contains(action.peer), [&] { return member.id() + " is no node of the job"; });
+  require(start->round > member.told().round && start->attempt >= member.told().attempt, [&] {
+    return "numbers only grow: " + round_name(start->round) + ", attempt " +
+           std::to_string(start->attempt) + ", is for " + member.id() + ", which knows of " +
+           round_name(member.told().round) + ", attempt " + std::to_string(member.told().attempt);
+  });
   if (sealed.empty()) check_nobody_left(start->round);
-  counted_[action.node].round = start->round;
+  counted_[action.peer].round = start->round;
   sealed.push_back(*start);
 }
 
@@ -112,6 +164,8 @@ void Invariants::check_sealed(const std::vector<StartRound>& sealed) {
   const StartRound& first = sealed.front();
   const auto& rules = world_.plan.rounds;
   const int size = static_cast<int>(sealed.size());
+  for (const auto& [peer, counted] : counted_)
+    if (counted.round == first.round) failures_ = std::max(failures_, agent(peer).told().attempt);
   require(first.round > round_, [&] {
     return "rounds only grow: " + round_name(first.round) + " follows " + round_name(round_);
   });
@@ -142,6 +196,7 @@ void Invariants::check_sealed(const std::vector<StartRound>& sealed) {
 /// there was nobody left to be told.
 void Invariants::check_nobody_kept_waiting() {
   if (stopping_ || verdict_ || round_nodes_ == world_.plan.rounds.nodes_max) return;
+  if (counted_hosts() < static_cast<int>(counted_.size())) return;  // one waits for another's rank
   const auto members = std::ranges::count_if(
       counted_, [&](const auto& entry) { return entry.second.round == round_; });
   require(round_ == 0 || members == 0 || members == std::ssize(counted_), [&] {
@@ -151,11 +206,11 @@ void Invariants::check_nobody_kept_waiting() {
 }
 
 void Invariants::check_nobody_left(int next_round) {
-  for (const auto& [id, counted] : counted_) {
-    const AgentShell* left = agent(id);
-    require(!left || left->round_alive() == 0, [&] {
+  for (const auto& [peer, counted] : counted_) {
+    const AgentShell& left = agent(peer);
+    require(left.link() != peer || left.round_alive() == 0, [&] {
       return "one round at a time: " + round_name(next_round) + " starts while workers of " +
-             round_name(left->round_alive()) + " are alive on " + id;
+             round_name(left.round_alive()) + " are alive on " + left.id();
     });
   }
 }
@@ -164,9 +219,11 @@ void Invariants::check_verdict(const EndJob& verdict) {
   const auto& rules = world_.plan.rounds;
   require(!verdict_ || *verdict_ == verdict, [] { return "one verdict: there are two"; });
   verdict_ = verdict;
+  failures_ = std::max(failures_, failures_told());
   int finished = 0;
   for (const auto& agent : cluster_.agents)
-    if (agent->round() == round_) finished += agent->finished_in_round();
+    if (agent->round() == round_ && agent->coordinator() == world_.coordinators)
+      finished += agent->finished_in_round();
   if (verdict.outcome == EndJob::Outcome::kFinished)
     require(finished == world_size_, [&] {
       return "finished means all: " + std::to_string(finished) + " of " +
@@ -179,19 +236,33 @@ void Invariants::check_verdict(const EndJob& verdict) {
              std::to_string(rules.restarts_max) + " restarts allowed";
     });
   if (verdict.outcome == EndJob::Outcome::kPreempted)
-    require(end_announced_,
+    require(end_announced_ || spare_announced_,
             [] { return "preempted for a reason: no node was told that the end comes"; });
   if (verdict.outcome == EndJob::Outcome::kTimedOut)
-    require(static_cast<int>(counted_.size()) < rules.nodes_min, [&] {
+    require(counted_hosts() < rules.nodes_min, [&] {
       return "timed out for a reason: " + std::to_string(counted_.size()) + " nodes are there, " +
              std::to_string(rules.nodes_min) + " needed";
     });
 }
 
-const AgentShell* Invariants::agent(const NodeId& node) const {
-  const auto found =
-      std::ranges::find_if(cluster_.agents, [&](const auto& a) { return a->id() == node; });
-  return found == cluster_.agents.end() ? nullptr : found->get();
+const AgentShell& Invariants::agent(PeerId peer) const {
+  return *cluster_.agents[world_.network.agent_of(static_cast<LinkId>(peer))];
+}
+
+/// Of two agents that want the rank of one host, one has to wait. Where no ranks are wanted, every
+/// connection counts.
+int Invariants::counted_hosts() const {
+  if (!world_.plan.ranks_wanted) return static_cast<int>(counted_.size());
+  std::set<int> hosts;
+  for (const auto& [peer, counted] : counted_) hosts.insert(agent(peer).host());
+  return static_cast<int>(hosts.size());
+}
+
+/// The most that an agent which the coordinator counts knows of.
+int Invariants::failures_told() const {
+  int most = 0;
+  for (const auto& [peer, counted] : counted_) most = std::max(most, agent(peer).told().attempt);
+  return most;
 }
 
 }  // namespace ddprun::simulation

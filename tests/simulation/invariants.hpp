@@ -25,6 +25,7 @@ class Invariants {
   void gives_up_coordinator(const AgentShell& agent);  // because it is silent
   void gives_up_connecting(const AgentShell& agent);
   void coordinator_did(const RoundEvent& event, const std::vector<RoundAction>& actions);
+  void coordinator_begins_again();  // and knows nothing
 
   /// A timer that is still due after its event would spin.
   void rang(const char* timer, std::optional<TimePoint> next);
@@ -43,7 +44,7 @@ class Invariants {
   int rounds() const { return round_; }
 
  private:
-  struct Counted {  // a node that joined and was not dropped
+  struct Counted {  // a connection whose node joined and was not dropped
     int round = 0;  // the last it is a member of
     TimePoint heard;
   };
@@ -61,26 +62,33 @@ class Invariants {
   void check_verdict(const EndJob& verdict);
   void check_cut_off(const AgentShell& agent);
   void check_patience(const AgentShell& agent);
-  void check_lost(const DropNode& lost);
+  void check_lost(const DropPeer& lost);
+  void check_answered(const FromPeer& joining, const std::vector<RoundAction>& actions);
+  void check_spare_ends_nothing(const RoundEvent& event, const std::vector<RoundAction>& actions);
+  bool is_member(PeerId peer) const;
   bool undisturbed(const AgentShell& agent) const;
   milliseconds patience_with_refusals(const AgentShell& agent) const;
   void check_one_live_round();
   void check_silent_evicted();
   void check_progress();
   bool round_runs() const;
-  const AgentShell* agent(const NodeId& node) const;
+  const AgentShell& agent(PeerId peer) const;
+  int counted_hosts() const;
+  int failures_told() const;
   milliseconds stop_max() const;
   milliseconds pause_max() const;
 
   World& world_;
   Cluster& cluster_;
-  std::map<NodeId, Counted> counted_;
+  std::map<PeerId, Counted> counted_;
   int round_ = 0;
   int round_nodes_ = 0;
   int world_size_ = 0;
   bool stopping_ = false;
-  bool end_announced_ = false;  // by a node of the job, to the coordinator
-  int failures_ = 0;            // that ended a round
+  bool end_announced_ = false;    // by a member, to the coordinator
+  bool spare_announced_ = false;  // by another node
+  bool ever_announced_ = false;   // to any coordinator: workers may be writing a checkpoint
+  int failures_ = 0;              // that ended a round, as far as the coordinator can know
   std::optional<EndJob> verdict_;
   std::optional<TimePoint> calm_since_;
   std::optional<TimePoint> deadline_;

@@ -19,8 +19,8 @@ Network::Cable& Network::cable(int host) {
   return cables_[host];
 }
 
-LinkId Network::connect(int host) {
-  links_.push_back(Link{.host = host});
+LinkId Network::connect(int host, int agent) {
+  links_.push_back(Link{.host = host, .agent = agent});
   return static_cast<LinkId>(links_.size()) - 1;
 }
 
@@ -69,6 +69,15 @@ void Network::break_link(LinkId link, std::optional<milliseconds> agent_learns,
   }
   if (agent_learns) enqueue(link, Side::kAgent, *agent_learns, HangUp{});
   if (coordinator_learns) enqueue(link, Side::kCoordinator, *coordinator_learns, HangUp{});
+}
+
+void Network::lose_coordinator(bool told) {
+  for (LinkId link = 0; link < static_cast<LinkId>(links_.size()); ++link) {
+    if (told)
+      close(link, Side::kCoordinator);
+    else
+      break_link(link, std::nullopt, std::nullopt);
+  }
 }
 
 void Network::cut(int host, bool to_agent, bool to_coordinator) {

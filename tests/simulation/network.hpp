@@ -1,6 +1,7 @@
 // Network: the connections between agents and the coordinator as TCP gives them. What arrives does
 // so in order and late by chance; a cable that is cut holds everything back until it is healed; a
-// connection that breaks loses what is under way, and each side learns of it later, or never.
+// connection that breaks loses what is under way, and each side learns of it later, or never: then
+// it is half dead.
 #pragma once
 
 #include <array>
@@ -30,13 +31,13 @@ class Network {
   Network(Timeline& time, Random& random) : time_{time}, random_{random} {}
   void on_arrival(Deliver deliver) { deliver_ = std::move(deliver); }
 
-  /// A connection of the agent on `host`, when can_connect().
-  LinkId connect(int host);
+  /// A connection of `agent`, which is on `host`, when can_connect().
+  LinkId connect(int host, int agent);
   bool can_connect(int host);
   bool refuses() const { return refuses_; }
   /// Whether the connection has lost and delayed nothing for that long.
   bool healthy_for(LinkId link, milliseconds time);
-  int host_of(LinkId link) const { return links_[link].host; }
+  int agent_of(LinkId link) const { return links_[link].agent; }
 
   void send(LinkId link, Side from, Parcel parcel);
   /// All that was sent arrives, and then the end; what the other side still sends arrives, too.
@@ -49,7 +50,10 @@ class Network {
                   std::optional<milliseconds> coordinator_learns);
   void cut(int host, bool to_agent, bool to_coordinator);
   void heal(int host);
-  void refuse() { refuses_ = true; }  // nobody listens any more
+  void refuse() { refuses_ = true; }   // nobody listens any more
+  void listen() { refuses_ = false; }  // somebody does again
+  /// The coordinator's ends of all connections are gone. `told`: the agents learn of it.
+  void lose_coordinator(bool told);
   void slow_down(int host, milliseconds delay_max);
 
  private:
@@ -65,6 +69,7 @@ class Network {
   };
   struct Link {
     int host;
+    int agent;
     bool broken = false;
     std::array<Stream, 2> towards{};
   };

@@ -34,7 +34,7 @@ void Invariants::check_one_live_round() {
   int live = 0;
   for (const auto& agent : cluster_.agents) {
     const int round = agent->round_alive();
-    if (round == 0 || round == live || !counted_.contains(agent->id())) continue;
+    if (round == 0 || round == live || !counted_.contains(agent->link())) continue;
     require(live == 0, [&] {
       return "one round at a time: workers of rounds " + std::to_string(live) + " and " +
              std::to_string(round) + " are alive together";
@@ -47,11 +47,11 @@ void Invariants::check_silent_evicted() {
   if (verdict_ || cluster_.coordinator.frozen() || cluster_.coordinator.gone()) return;
   const auto timeout = world_.plan.rounds.heartbeat_timeout;
   const TimePoint awake_since = cluster_.coordinator.awake_since();
-  for (const auto& [id, counted] : counted_) {
+  for (const auto& [peer, counted] : counted_) {
     const auto silence = world_.time.now() - std::max(counted.heard, awake_since);
     require(silence <= timeout + timeout / 10 + kSlack, [&] {
-      return "silence is noticed: nothing was heard of " + id + " for " + in_seconds(silence) +
-             ", and it is not lost";
+      return "silence is noticed: nothing was heard of " + agent(peer).id() + " for " +
+             in_seconds(silence) + ", and it is not lost";
     });
   }
 }
@@ -76,16 +76,22 @@ bool Invariants::undisturbed(const AgentShell& agent) const {
          world_.network.healthy_for(agent.link(), enough);
 }
 
-void Invariants::check_lost(const DropNode& lost) {
-  const AgentShell* node = agent(lost.node);
-  require(!node || !lost.reason.starts_with("silent") || !undisturbed(*node), [&] {
-    return "who is there is heard: " + lost.node + " is lost because it is " + lost.reason +
+void Invariants::check_lost(const DropPeer& lost) {
+  const AgentShell& node = agent(lost.peer);
+  if (node.link() != lost.peer) return;  // it has given that connection up itself
+  require(!lost.reason.starts_with("silent") || !undisturbed(node), [&] {
+    return "who is there is heard: " + node.id() + " is lost because it is " + lost.reason +
            ", and nothing kept it from beating";
+  });
+  require(!lost.reason.starts_with("it has not stopped"),
+          [&] { return "who stops is waited for: " + node.id() + " is dropped"; });
+  require(!lost.reason.starts_with("its agent has connected again"), [&] {
+    return "the newest connection counts: that of " + node.id() + " is dropped for an older one";
   });
 }
 
 void Invariants::gives_up_coordinator(const AgentShell& agent) {
-  const bool answers = counted_.contains(agent.id()) && !verdict_;
+  const bool answers = counted_.contains(agent.link()) && !verdict_;
   require(!answers || !undisturbed(agent), [&] {
     return "who is there is heard: " + agent.id() +
            " gives the coordinator up, and nothing kept it from answering";
@@ -133,8 +139,9 @@ void Invariants::check_progress() {
   const auto able = std::ranges::count_if(
       cluster_.agents, [](const auto& agent) { return !agent->gone() && !agent->told_to_stop(); });
   const bool over = verdict_ || cluster_.coordinator.gone();
-  const bool announced = std::ranges::any_of(
-      cluster_.agents, [](const auto& a) { return !a->gone() && a->end_announced(); });
+  const bool announced = std::ranges::any_of(cluster_.agents, [&](const auto& a) {
+    return !a->gone() && a->end_announced() && is_member(a->link());
+  });
   require(!announced || over || now - *calm_since_ <= pause_max(), [&] {
     return "an announced end is the end: a node has known of it for " +
            in_seconds(now - *calm_since_) + ", and the job goes on";
@@ -150,10 +157,10 @@ void Invariants::check_progress() {
 /// In fact, and not only in the eyes of the coordinator.
 bool Invariants::round_runs() const {
   int members = 0;
-  for (const auto& [id, counted] : counted_) {
+  for (const auto& [peer, counted] : counted_) {
     if (counted.round != round_ || round_ == 0) continue;
-    const AgentShell* member = agent(id);
-    if (!member || member->gone() || member->round() != round_) return false;
+    const AgentShell& member = agent(peer);
+    if (member.gone() || member.link() != peer || member.round() != round_) return false;
     ++members;
   }
   return members > 0 && !stopping_;
@@ -171,7 +178,7 @@ void Invariants::check_end() {
 /// From the order to stop to the end of the last worker.
 milliseconds Invariants::stop_max() const {
   const milliseconds stuck = world_.plan.stuck_percent > 0 ? 2 * kKillTimeout : 0ms;
-  const milliseconds checkpoint = end_announced_ ? world_.plan.group.preempt_timeout : 0ms;
+  const milliseconds checkpoint = ever_announced_ ? world_.plan.group.preempt_timeout : 0ms;
   return checkpoint + world_.plan.group.shutdown_timeout + stuck + kSlack;
 }
 

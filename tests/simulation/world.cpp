@@ -14,12 +14,12 @@ JobPlan draw_plan(Random& random) {
   plan.rounds.join_timeout = random.time(10s, 60s);
   plan.rounds.heartbeat_timeout = random.time(2s, 8s);
   plan.group.workers = random.number(1, 3);
-  plan.group.shutdown_timeout = random.time(1s, 10s);
+  plan.group.shutdown_timeout = plan.rounds.shutdown_timeout = random.time(1s, 10s);
   plan.group.preempt_timeout = random.time(1s, 20s);
   plan.group.heartbeat_timeout = plan.rounds.heartbeat_timeout;
   plan.group.rejoin = random.chance(80);
   plan.run_max = random.time(10s, 240s);
-  plan.ranks_wanted = random.chance(20);
+  plan.ranks_wanted = random.chance(35);
   plan.failure_percent = random.chance(50) ? 0 : random.number(1, 15);
   plan.ignores_term_percent = random.chance(50) ? 0 : random.number(1, 30);
   plan.stuck_percent = random.chance(80) ? 0 : random.number(1, 30);

@@ -64,6 +64,7 @@ struct World {
   Network network;
   Trace trace;
   std::map<int, milliseconds> run_times;
+  int coordinators = 1;  // so far; each begins with nothing that the one before it knew
 };
 
 }  // namespace ddprun::simulation

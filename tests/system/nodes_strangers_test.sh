@@ -18,10 +18,10 @@ def stranger(say):
     except OSError:
         pass  # it was hung up on while it spoke
     return peer
-join = b'{"type":"join","protocol":1,"run_id":"job","node":"x","host":"x","workers":1,"role":"","node_rank":-1,"options":""}'
+join = b'{"type":"join","protocol":2,"run_id":"job","node":"x","host":"x","workers":1,"role":"","node_rank":-1,"options":""}'
 speeches = [b"", b"\n", b"GET / HTTP/1.0\r\n\r\n", b"\x16\x03\x01\x02\x00" + os.urandom(512), b"{",
             b"{}\n", b"{" + b"a" * 1_000_000, b'{"type":"beat"}\n', join + b"\n", join[:50],
-            join.replace(b'"protocol":1', b'"protocol":99') + b"\n",
+            join.replace(b'"protocol":2', b'"protocol":99') + b"\n",
             b"\x00", b"\x00" + b"\xff" * 64, b"\x00" + os.urandom(1_000_000), os.urandom(1_000_000)]
 open_ones = [stranger(speech) for speech in speeches]
 for speech in speeches:

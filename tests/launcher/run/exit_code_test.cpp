@@ -23,7 +23,7 @@ TEST_CASE("the exit code tells how the job ended") {
       {"every worker exited 0", ended(Outcome::kFinished), 0},
       {"a worker exited with a code", failed({.code = 3}), 3},
       {"a worker was killed by a signal", failed({.signal = 11}), 139},
-      {"a failure of which nothing is known", ended(Outcome::kFailed), 70},
+      {"a failure that a coordinator knew which is gone", ended(Outcome::kFailed), 69},
       {"too few nodes", ended(Outcome::kTimedOut), 75},
       {"its end was announced", ended(Outcome::kPreempted), 85},
       {"a stop signal", {.why = Why::kStopSignal, .signal = 15}, 143},

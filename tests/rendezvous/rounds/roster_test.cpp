@@ -13,7 +13,7 @@ class RosterFixture {
  protected:
   RosterFixture() {
     for (const char* id : {"a", "b", "c"})
-      roster_.add(Join{.node = id, .node_rank = id[0] - 'a'}, 0, start_);
+      roster_.add(id[0], Join{.node = id, .node_rank = id[0] - 'a'}, 0, start_);
   }
   Roster::Node& node(const NodeId& id) {
     Roster::Node* found = roster_.find(id);
@@ -54,6 +54,29 @@ TEST_CASE_METHOD(RosterFixture, "a rank is wanted until its node is gone") {
   roster_.remove(node("b"));
   CHECK(roster_.with_wanted_rank(1) == nullptr);
   CHECK(roster_.with_wanted_rank(-1) == nullptr);  // any
+}
+
+TEST_CASE_METHOD(RosterFixture, "a node is found by the connection that its agent has now") {
+  CHECK(roster_.with_peer('b') == &node("b"));
+  roster_.heard(node("a"), start_ + 1s);
+  roster_.reconnect(node("b"), 7, Join{.node = "b", .node_rank = 1}, start_ + 2s);
+  CHECK(roster_.with_peer('b') == nullptr);
+  CHECK(roster_.with_peer(7) == &node("b"));
+  CHECK(roster_.most_silent().id() == "c");
+  roster_.remove(node("b"));
+  CHECK(roster_.with_peer(7) == nullptr);
+}
+
+TEST_CASE_METHOD(RosterFixture, "who asks for a rank that is taken contends, and may inherit it") {
+  Roster::Node& first = roster_.add(10, Join{.node = "x", .node_rank = 1}, 3, start_);
+  roster_.add(11, Join{.node = "y", .node_rank = 1}, 4, start_);
+  CHECK(first.phase() == Phase::kContending);
+  CHECK(roster_.contenders_of(node("b")) == std::vector{&first, &node("y")});
+  CHECK(roster_.contenders_of(first).empty());
+  CHECK(roster_.remove(node("y")) == nullptr);
+  CHECK(roster_.remove(node("a")) == nullptr);
+  CHECK(roster_.remove(node("b")) == &first);
+  CHECK(roster_.with_wanted_rank(1) == &first);
 }
 
 TEST_CASE_METHOD(RosterFixture, "nodes are visited in the order of their ids") {

@@ -222,7 +222,7 @@ TEST_CASE_METHOD(ServerFixture, "strangers on the port are cut off and cost nobo
   serve({});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     std::vector<std::string> strangers{"SSH-2.0-stranger\r\n", "{\"type\":\"beat\"}\n",
-                                       "{nonsense\n", "{" + std::string(kLineBytesMax, ' ')};
+                                       "{" + std::string(kLineBytesMax, ' ')};
     for (const std::string& bytes : strangers) {
       const std::string answer = co_await f.answer_to(bytes);
       CHECK(answer.empty());
@@ -231,6 +231,47 @@ TEST_CASE_METHOD(ServerFixture, "strangers on the port are cut off and cost nobo
     say(*agent, f.join("a"));
     const auto round = co_await f.hear<StartRound>(*agent);
     CHECK(round.has_value());
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "an agent that cannot be understood is told why") {
+  serve({});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const std::string old = "{\"type\":\"join\",\"protocol\":1,\"host\":\"h1\"}\n";
+    const std::string to_old = co_await f.answer_to(old);
+    CHECK_THAT(to_old, contains("the agent on h1 version 1"));
+    Join odd = f.join("a");
+    odd.terms.join_timeout_ms = -1;
+    const std::string to_odd = co_await f.answer_to(encode(AgentMessage{odd}));
+    CHECK_THAT(to_odd, contains("join_timeout_ms is -1 on a"));
+    CHECK_THAT(to_odd, contains("\"type\":\"refused\""));
+  }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture,
+                 "an agent that connects again takes the place of its old connection") {
+  serve({.nodes_min = 2, .nodes_max = 2});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto a = co_await f.agent();
+    say(*a, f.join("a"));
+    const auto half_dead = co_await f.agent();
+    say(*half_dead, f.join("b"));
+    co_await f.hear<StartRound>(*half_dead);
+    const auto again = co_await f.agent();
+    Join second = f.join("b");
+    second.incarnation = 2;
+    say(*again, second);
+    const auto joined = co_await f.hear<Joined>(*again);
+    CHECK(joined.has_value());
+    const auto stop = co_await f.must_hear<StopRound>(*a);
+    say(*a, WorkersStopped{stop.round});
+    const auto round = co_await f.must_hear<StartRound>(*again);
+    CHECK(round.round == 2);
+    const auto closed = co_await f.hear<EndJob>(*half_dead);
+    CHECK_FALSE(closed.has_value());
+    say(*a, Beat{});  // nobody is lost with the old connection
+    const auto beat = co_await f.hear<Beat>(*a);
+    CHECK(beat.has_value());
   }(*this));
 }
 

@@ -186,11 +186,11 @@ TEST_CASE_METHOD(ChannelFixture, "a line has at most kLineBytesMax bytes with it
     peer_sends_all(longest + "x\n");
     const Error refused = end();
     CHECK(refused.kind == Error::Kind::kInvalid);
-    CHECK(refused.message == "a line longer than 262144 bytes");
+    CHECK(refused.message == "a line longer than 393216 bytes");
   }
   SECTION("one more is an error before the newline has come") {
     peer_sends_all(longest + "x");
-    CHECK(end().message == "a line longer than 262144 bytes");
+    CHECK(end().message == "a line longer than 393216 bytes");
   }
   SECTION("a line that may still end in time is waited for") {
     peer_sends_all(longest);

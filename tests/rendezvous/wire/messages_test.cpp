@@ -47,10 +47,12 @@ std::string error_of(std::string_view line) {
 TEST_CASE("every message of an agent arrives as it was sent") {
   const Join join{.run_id = "job",
                   .node = "n1",
+                  .incarnation = 3,
+                  .known = {7, 2},
                   .host = "h1",
                   .workers = 4,
                   .node_rank = 2,
-                  .terms = {.store = StoreAt::kLocal}};
+                  .terms = {.restarts_max = 2, .store = StoreAt::kLocal}};
   CHECK(through_the_wire(join) == AgentMessage{join});
   CHECK(through_the_wire(Beat{}) == AgentMessage{Beat{}});
   CHECK(through_the_wire(WorkerFailed{3, kFailure}) == AgentMessage{WorkerFailed{3, kFailure}});
@@ -79,11 +81,11 @@ TEST_CASE("every message of the coordinator arrives as it was sent") {
   const Introduction introduction{"another job", 4711, "h1"};
   CHECK(back_through_the_wire(introduction) == CoordinatorMessage{introduction});
   CHECK(back_through_the_wire(Waiting{1, 2, 3, 4}) == CoordinatorMessage{Waiting{1, 2, 3, 4}});
-  CHECK(back_through_the_wire(Spare{2, 3}) == CoordinatorMessage{Spare{2, 3}});
+  CHECK(back_through_the_wire(Spare{2, 3, 1}) == CoordinatorMessage{Spare{2, 3, 1}});
   CHECK(back_through_the_wire(start) == CoordinatorMessage{start});
   CHECK(back_through_the_wire(StopRound{2, "why"}) == CoordinatorMessage{StopRound{2, "why"}});
-  CHECK(back_through_the_wire(StopRound{2, "why", 9}) ==
-        CoordinatorMessage{StopRound{2, "why", 9}});
+  CHECK(back_through_the_wire(StopRound{2, "why", 9, 1}) ==
+        CoordinatorMessage{StopRound{2, "why", 9, 1}});
   CHECK(back_through_the_wire(failed) == CoordinatorMessage{failed});
   CHECK(back_through_the_wire(finished) == CoordinatorMessage{finished});
 }
@@ -126,11 +128,11 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
   return {Joined{5000},
           Refused{"no"},
           Waiting{1, 2, 3, 4},
-          Spare{2, 3},
+          Spare{2, 3, 1},
           Introduction{"another job", 4711, "h1"},
           Beat{},
           StartRound{.round = 2, .master_addr = "10.0.0.1", .master_port = 29400},
-          StopRound{2, "why", 9},
+          StopRound{2, "why", 9, 1},
           EndJob{EndJob::Outcome::kFailed, 2, "", kFailure}};
 }
 
@@ -155,10 +157,16 @@ json with(json message, const json::json_pointer& field, const json& value) {
   return message;
 }
 
-// A line may lack these fields, or these have names as values, of which an unknown one is passed.
+// A line may lack this field.
 bool is_optional(const json::json_pointer& field) { return field.to_string() == "/failure"; }
-bool is_named(const json::json_pointer& field) {
-  return field.back() == "store" || field.back() == "outcome";
+
+// Values that do not fit the field, which is called `name` and has `good` in a message that does.
+std::vector<json> misfits(const std::string& name, const json& good) {
+  std::vector<json> out{json::array({1}), json::object(), nullptr, 2.5, 18446744073709551615U};
+  if (!good.is_boolean()) out.push_back(true);
+  const bool is_choice = name == "store" || name == "outcome" || name == "type";
+  if (!good.is_string() || is_choice) out.push_back("no such name");
+  return out;
 }
 
 template <typename Messages, typename Decode>
@@ -170,10 +178,12 @@ void check_fields(const Messages& messages, Decode&& decode) {
       INFO(good.dump() << " changed at " << field.to_string());
       const bool optional = is_optional(field) && good["type"] == "end_job";
       CHECK(decode(without(good, field).dump()).has_value() == optional);
-      if (is_named(field)) continue;
-      const auto wrong = decode(with(good, field, json::object()).dump());
-      REQUIRE(wrong.has_error());
-      CHECK(wrong.error().kind == Error::Kind::kInvalid);
+      for (const json& misfit : misfits(field.back(), good[field])) {
+        INFO("to " << misfit.dump());
+        const auto wrong = decode(with(good, field, misfit).dump());
+        REQUIRE(wrong.has_error());
+        CHECK(wrong.error().kind == Error::Kind::kInvalid);
+      }
     }
   }
 }
@@ -192,79 +202,92 @@ TEST_CASE("a message that lacks a field, or has one of another type, is an error
   }
 }
 
+TEST_CASE("a number that does not fit is refused, and not cut down to one that does") {
+  json join = json::parse(encode(AgentMessage{Join{.node = "n"}}));
+  join["workers"] = 4294967298;  // 2 in 32 bits
+  CHECK(error_of(join.dump()) ==
+        "malformed message: 'workers' is 4294967298, and a whole number from -2147483648 to "
+        "2147483647 was expected");
+  join["workers"] = 2.5;
+  CHECK_THAT(error_of(join.dump()), contains("'workers' is 2.5"));
+  join["workers"] = -2147483649;
+  CHECK_THAT(error_of(join.dump()), contains("'workers' is -2147483649"));
+  join["workers"] = 2147483647;
+  CHECK_THAT(error_of(join.dump()), contains("1 to 65536 was expected"));
+}
+
+TEST_CASE("a name that is not known is refused, and not taken for another one") {
+  json join = json::parse(encode(AgentMessage{Join{.node = "n"}}));
+  join["terms"]["store"] = "cloud";
+  CHECK(error_of(join.dump()) ==
+        "malformed message: 'store' is \"cloud\", and leader or local was expected");
+}
+
+TEST_CASE("an agent of another version is told so, whatever else it says") {
+  CHECK(error_of(R"({"type":"join","protocol":1,"run_id":"job","node":"n","host":"h1"})") ==
+        "this job speaks protocol version 2, the agent on h1 version 1: use the same ddprun on all "
+        "nodes");
+  CHECK_THAT(error_of(R"({"type":"join","protocol":"new"})"), contains("version \"new\""));
+}
+
 TEST_CASE("fields that nobody knows are passed over") {
   CHECK(decode_agent_message(R"({"type":"workers_stopped","round":4,"mood":"good"})").value() ==
         AgentMessage{WorkersStopped{4}});
 }
 
-TEST_CASE("what a node says of itself is held to its limits") {
-  const Join good{.run_id = "job", .node = "n", .workers = 1};
-  const auto decoded = [](const Join& join) {
-    return decode_agent_message(encode(AgentMessage{join})).has_value();
-  };
-  const auto changed = [&](auto&& change) {
-    Join join = good;
-    change(join);
-    return decoded(join);
-  };
-  REQUIRE(decoded(good));
-  CHECK(changed([](Join& j) { j.workers = kWorkersPerNodeMax; }));
-  CHECK_FALSE(changed([](Join& j) { j.workers = kWorkersPerNodeMax + 1; }));
-  CHECK_FALSE(changed([](Join& j) { j.workers = 0; }));
-  CHECK(changed([](Join& j) { j.run_id = std::string(kRunIdBytesMax, 'x'); }));
-  CHECK_FALSE(changed([](Join& j) { j.run_id = std::string(kRunIdBytesMax + 1, 'x'); }));
-  CHECK(changed([](Join& j) { j.run_id = ""; }));
-  CHECK(changed([](Join& j) { j.node = std::string(kNodeIdBytesMax, 'x'); }));
-  CHECK_FALSE(changed([](Join& j) { j.node = std::string(kNodeIdBytesMax + 1, 'x'); }));
-  CHECK_FALSE(changed([](Join& j) { j.node = ""; }));
+// --- no message is longer than what the other side accepts ---
+
+// A failure that has `bytes` bytes, all of them `byte`, in every text, and as many lines.
+WorkerFailure long_winded(char byte, std::size_t bytes) {
+  const std::string text(bytes, byte);
+  WorkerFailure failure = kFailure;
+  for (std::string WorkerFailure::*member :
+       {&WorkerFailure::host, &WorkerFailure::evidence, &WorkerFailure::message,
+        &WorkerFailure::traceback, &WorkerFailure::error_file, &WorkerFailure::last_heartbeat})
+    failure.*member = text;
+  failure.last_lines = std::vector<std::string>(100, text);
+  return failure;
 }
 
-TEST_CASE("the terms of a job are held to their limits") {
-  const auto acceptable = [](auto&& change) {
-    Join join{.node = "n", .terms = {.nodes_min = 2, .nodes_max = 2}};
-    change(join.terms);
-    return decode_agent_message(encode(AgentMessage{join})).has_value();
-  };
-  CHECK(acceptable([](JobTerms&) {}));
-  CHECK(acceptable([](JobTerms& t) { t.nodes_min = 1; }));
-  CHECK_FALSE(acceptable([](JobTerms& t) { t.nodes_min = 0; }));
-  CHECK_FALSE(acceptable([](JobTerms& t) { t.nodes_min = 3; }));
-  CHECK_FALSE(acceptable([](JobTerms& t) { t.nodes_max = 1; }));
-  CHECK(acceptable([](JobTerms& t) { t.restarts_max = 0; }));
-  CHECK_FALSE(acceptable([](JobTerms& t) { t.restarts_max = -1; }));
-  for (std::int64_t JobTerms::*timeout :
-       {&JobTerms::last_call_timeout_ms, &JobTerms::join_timeout_ms,
-        &JobTerms::heartbeat_timeout_ms}) {
-    const bool may_be_zero = timeout != &JobTerms::heartbeat_timeout_ms;
-    CHECK(acceptable([&](JobTerms& t) { t.*timeout = 0; }) == may_be_zero);
-    CHECK(acceptable([&](JobTerms& t) { t.*timeout = 1; }));
-    CHECK_FALSE(acceptable([&](JobTerms& t) { t.*timeout = -1; }));
-    CHECK(acceptable([&](JobTerms& t) { t.*timeout = kTimeoutMsMax; }));
-    CHECK_FALSE(acceptable([&](JobTerms& t) { t.*timeout = kTimeoutMsMax + 1; }));
+TEST_CASE("whatever a worker has recorded, its failure arrives") {
+  for (const char byte : {'x', '\0', '\n', '"', '\xff'}) {
+    INFO("all bytes are " << static_cast<int>(byte));
+    const WorkerFailure failure = long_winded(byte, 300'000);
+    const std::string report = encode(AgentMessage{WorkerFailed{1, failure}});
+    CHECK(report.size() <= kLineBytesMax);
+    CHECK(decode_agent_message(report).has_value());
+    const EndJob end{EndJob::Outcome::kFailed, 0, std::string(300'000, byte), failure};
+    const std::string verdict = encode(CoordinatorMessage{end});
+    CHECK(verdict.size() <= kLineBytesMax);
+    CHECK(decode_coordinator_message(verdict).has_value());
   }
 }
 
-TEST_CASE("a checkpoint before the announced end may take from 1 ms to ten years") {
-  const auto acceptable = [](std::int64_t checkpoint_ms) {
-    return decode_agent_message(encode(AgentMessage{Preempt{"why", checkpoint_ms}})).has_value();
-  };
-  CHECK(acceptable(1));
-  CHECK_FALSE(acceptable(0));
-  CHECK(acceptable(kTimeoutMsMax));
-  CHECK_FALSE(acceptable(kTimeoutMsMax + 1));
+TEST_CASE("of a long exception the beginning is told, of a long traceback the end") {
+  WorkerFailure failure = kFailure;
+  failure.message = "ValueError: " + std::string(300'000, 'x');
+  failure.traceback = std::string(300'000, 'x') + "in the last line";
+  failure.last_lines.assign(50, "an earlier line");
+  failure.last_lines.push_back("the last line");
+  const auto told = std::get<WorkerFailed>(through_the_wire(WorkerFailed{1, failure})).failure;
+  CHECK(told.message.starts_with("ValueError: xxx"));
+  CHECK(told.message.size() <= 16 * 1024);
+  CHECK(told.message.size() > 16 * 1024 - 8);
+  CHECK(told.traceback.ends_with("in the last line"));
+  CHECK(told.traceback.size() > 16 * 1024 - 8);
+  CHECK(told.last_lines.size() == 20);
+  CHECK(told.last_lines.back() == "the last line");
 }
 
-TEST_CASE("a node that breaks a limit is told which") {
-  CHECK_THAT(error_of(encode(AgentMessage{Join{.node = "n", .workers = 0}})),
-             contains("a node has 1 to 65536 workers, not 0"));
-  CHECK_THAT(error_of(encode(AgentMessage{Join{.node = ""}})),
-             contains("a node id has 1 to 64 bytes"));
-  CHECK_THAT(error_of(encode(AgentMessage{Join{.run_id = std::string(1025, 'x'), .node = "n"}})),
-             contains("a run id has at most 1024 bytes"));
-  CHECK_THAT(error_of(encode(AgentMessage{Preempt{"why", 0}})),
-             contains("from 1 ms to ten years, not 0 ms"));
-  CHECK_THAT(error_of(encode(AgentMessage{Join{.node = "n", .terms = {.nodes_min = 0}}})),
-             contains("the terms of the job make no sense"));
+TEST_CASE("a name that is too long is refused, and not cut to another name") {
+  for (std::string Join::*name : {&Join::run_id, &Join::node, &Join::host, &Join::role}) {
+    Join join{.run_id = "job", .node = "n"};
+    for (const std::string letter : {"x", "é", "…", "🙂"}) {
+      (join.*name).clear();
+      while ((join.*name).size() < 5'000) join.*name += letter;
+      CHECK(decode_agent_message(encode(AgentMessage{join})).has_error());
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+#include "rendezvous/rounds/agreement.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+namespace ddprun {
+
+namespace {
+
+/// Spells what must be the same on all nodes as options of the command line.
+std::vector<std::string> spelled(const std::string& run_id, const JobTerms& terms) {
+  const std::string min = std::to_string(terms.nodes_min);
+  const std::string max = std::to_string(terms.nodes_max);
+  return {"--rdzv-id=" + run_id, "--nnodes=" + (min == max ? max : min + ":" + max),
+          "--max-restarts=" + std::to_string(terms.restarts_max),
+          terms.store == StoreAt::kLocal ? "--store=local" : "--store=leader"};
+}
+
+}  // namespace
+
+RoundRules rules_of(const Join& join) {
+  using Milliseconds = std::chrono::milliseconds;
+  return {.run_id = join.run_id,
+          .nodes_min = join.terms.nodes_min,
+          .nodes_max = join.terms.nodes_max,
+          .restarts_max = join.terms.restarts_max,
+          .last_call_timeout = Milliseconds{join.terms.last_call_timeout_ms},
+          .join_timeout = Milliseconds{join.terms.join_timeout_ms},
+          .heartbeat_timeout = Milliseconds{join.terms.heartbeat_timeout_ms},
+          .shutdown_timeout = Milliseconds{join.terms.shutdown_timeout_ms},
+          .store = join.terms.store};
+}
+
+std::optional<std::string> difference(const RoundRules& rules, const Join& join) {
+  const auto ours = spelled(rules.run_id, terms_of(rules));
+  const auto theirs = spelled(join.run_id, join.terms);
+  const auto [our, their] = std::ranges::mismatch(ours, theirs);
+  if (our == ours.end()) return std::nullopt;
+  return "options differ between the nodes: '" + *our + "' at the coordinator, '" + *their +
+         "' on " + join.host;
+}
+
+}  // namespace ddprun

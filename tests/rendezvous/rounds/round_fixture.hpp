@@ -1,0 +1,108 @@
+// RoundFixture gives the tests of RoundMachine their words: nodes do things, time passes, and the
+// fixture remembers what was ordered.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rendezvous/rounds/round_machine.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+
+class RoundFixture {
+ protected:
+  void job(RoundRules rules) {
+    rules_ = rules;
+    machine_.emplace(rules, now_);
+  }
+  Join join_of(const NodeId& node, int workers = 1, int node_rank = -1) const {
+    return Join{.node = node,
+                .host = node,
+                .workers = workers,
+                .node_rank = node_rank,
+                .terms = terms_of(rules_)};
+  }
+  void joins(const NodeId& node, int workers = 1, int node_rank = -1) {
+    says(node, join_of(node, workers, node_rank));
+  }
+  /// A Join comes over a new connection, all that follows over the node's last one.
+  void says(const NodeId& node, const AgentMessage& message) {
+    if (std::holds_alternative<Join>(message)) peers_[node] = ++last_peer_;
+    step(FromPeer{peers_[node], message});
+  }
+  void fails(const NodeId& node, int round, int rank = 0) {
+    says(node,
+         WorkerFailed{round, WorkerFailure{.host = node, .rank = rank, .status = {.code = 1}}});
+  }
+  void is_lost(const NodeId& node) { step(PeerLost{peers_[node], "connection closed"}); }
+  void passes(std::chrono::milliseconds time) {
+    const auto end = now_ + time;
+    while (machine_->next_tick() && *machine_->next_tick() <= end) {
+      now_ = *machine_->next_tick();
+      step(Tick{});
+    }
+    now_ = end;
+  }
+  /// The same, while these nodes beat as agents do.
+  void passes_beating(std::chrono::milliseconds time, const std::vector<NodeId>& nodes) {
+    const auto interval = rules_.heartbeat_timeout / 5;
+    for (auto left = time; left.count() > 0; left -= interval) {
+      passes(std::min<std::chrono::milliseconds>(left, interval));
+      for (const NodeId& node : nodes) says(node, Beat{});
+    }
+  }
+
+  /// The last order of a kind that the node got over its last connection, since the last call for
+  /// it.
+  template <typename Order>
+  std::optional<Order> order(const NodeId& node) {
+    std::optional<Order> last;
+    std::erase_if(sent_, [&](const SendTo& s) {
+      const auto* found = s.peer == peers_[node] ? std::get_if<Order>(&s.message) : nullptr;
+      if (found) last = *found;
+      return found != nullptr;
+    });
+    return last;
+  }
+  /// The same, where the test cannot go on without one.
+  template <typename Order>
+  Order ordered(const NodeId& node) {
+    const std::optional<Order> found = order<Order>(node);
+    INFO("an order for node " << node);
+    REQUIRE(found.has_value());
+    return *found;
+  }
+  StartRound start(const NodeId& node) { return ordered<StartRound>(node); }
+  bool dropped(PeerId peer) const { return std::ranges::count(dropped_, peer) > 0; }
+  bool dropped(const NodeId& node) { return dropped(peers_[node]); }
+
+  void step(const RoundEvent& event) {
+    for (const RoundAction& action : machine_->step(event, now_)) {
+      if (const auto* send = std::get_if<SendTo>(&action)) sent_.push_back(*send);
+      if (const auto* drop = std::get_if<DropPeer>(&action)) dropped_.push_back(drop->peer);
+      if (const auto* open = std::get_if<OpenStore>(&action)) {
+        ++stores_opened_;
+        store_world_size_ = open->world_size;
+      }
+    }
+  }
+
+  std::optional<RoundMachine> machine_;
+  RoundRules rules_;
+  TimePoint now_{};
+  int stores_opened_ = 0;
+  int store_world_size_ = 0;        // of the last one
+  std::map<NodeId, PeerId> peers_;  // the last connection of each node
+  PeerId last_peer_ = 0;
+
+ private:
+  std::vector<SendTo> sent_;
+  std::vector<PeerId> dropped_;
+};
+
+}  // namespace ddprun
