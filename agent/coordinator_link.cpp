@@ -32,7 +32,9 @@ void CoordinatorLink::connect(Patience patience) {
 
 /// One connection, from the first attempt to its end.
 asio::awaitable<void> CoordinatorLink::serve(Patience patience) {
-  auto first_of = co_await (ddprun::connect(run_.coordinator, patience) || ended());
+  if (const auto taken = take_secret(); !taken)
+    co_return tell_(CoordinatorUnreachable{taken.error().message});
+  auto first_of = co_await (ddprun::connect(run_.coordinator, patience, tls_) || ended());
   if (first_of.index() == 1) co_return;
   auto channel = std::get<0>(std::move(first_of));
   if (!channel) co_return tell_(CoordinatorUnreachable{channel.error().message});
@@ -42,6 +44,13 @@ asio::awaitable<void> CoordinatorLink::serve(Patience patience) {
   tell_(Connected{});
   join();
   co_await receive();
+}
+
+Result<void> CoordinatorLink::take_secret() {
+  if (!spec_.secret || tls_) return {};
+  auto tls = TlsContext::for_agent(job_key(*spec_.secret, run_.run_id));
+  if (tls) tls_ = std::move(*tls);
+  return tls ? Result<void>{} : tls.error();
 }
 
 asio::awaitable<void> CoordinatorLink::ended() {

@@ -56,6 +56,7 @@ class CoordinatorLink {
 
  private:
   asio::awaitable<void> serve(Patience patience);
+  Result<void> take_secret();
   asio::awaitable<void> ended();
   void join();
   asio::awaitable<void> receive();
@@ -64,7 +65,8 @@ class CoordinatorLink {
   const LaunchSpec& spec_;
   const RunFacts& run_;
   Listener tell_;
-  std::shared_ptr<Channel> channel_;  // null: not connected
+  std::shared_ptr<const TlsContext> tls_;  // null: the job has no secret, or nobody has connected
+  std::shared_ptr<Channel> channel_;       // null: not connected
   std::shared_ptr<TunnelEntrance>
       tunnel_;              // null: workers go to the coordinator's store themselves
   asio::steady_timer end_;  // expires when end() is called

@@ -13,9 +13,12 @@
 
 namespace ddprun {
 
-/// Connects to the coordinator, and tries again as ConnectPlan says. Errors: kTimeout, naming the
-/// endpoint and why the last attempt failed.
-asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience);
+/// Connects to the coordinator, and tries again as ConnectPlan says. With `tls`, a connection is
+/// one only when both ends have proven to have the secret. Errors: kTimeout, naming the endpoint
+/// and why the last attempt failed; kDenied, at once, when the coordinator has another secret or
+/// none.
+asio::awaitable<Result<std::shared_ptr<Channel>>> connect(
+    Endpoint coordinator, Patience patience, std::shared_ptr<const TlsContext> tls = nullptr);
 
 /// Whose coordinator listens there; nullopt when it is no coordinator, or does not say so within
 /// 2 s.

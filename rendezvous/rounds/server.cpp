@@ -84,12 +84,12 @@ asio::awaitable<void> Server::accept_peers() {
 
 asio::awaitable<void> Server::serve(tcp::socket socket) {
   std::string head = co_await first_bytes(socket);
-  if (head.empty()) co_return;
-  if (head[0] != kAgentFirstByte) {
+  if (head.empty() || !door_.admits(socket, head)) co_return;
+  if (!door_.is_agent(head)) {
     if (only_) only_->serve_store(std::move(socket), head);
     co_return;
   }
-  const auto channel = std::make_shared<Channel>(std::move(socket), std::move(head));
+  const auto channel = door_.open(std::move(socket), std::move(head));
   co_await serve_agent(channel);
 }
 
@@ -97,7 +97,7 @@ asio::awaitable<void> Server::serve_agent(std::shared_ptr<Channel> channel) {
   const Result<std::string> line = co_await channel->receive();
   const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
   if (!message) {
-    spdlog::info("{} is no agent: {}", channel->peer(), message.error().message);
+    door_.failed(*channel, message.error());
     co_return channel->close();
   }
   if (std::holds_alternative<WhoIsThere>(*message)) {
@@ -106,7 +106,8 @@ asio::awaitable<void> Server::serve_agent(std::shared_ptr<Channel> channel) {
   }
   const auto* join = std::get_if<Join>(&*message);
   if (join == nullptr) co_return channel->close();
-  const auto job = job_of(*join);
+  const auto may_join = door_.may_join(*channel, *join);
+  const auto job = may_join ? job_of(*join) : Result<std::shared_ptr<Job>>{may_join.error()};
   if (!job) {
     channel->send(encode(CoordinatorMessage{Refused{job.error().message}}));
     co_return channel->close_when_sent();

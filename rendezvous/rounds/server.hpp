@@ -12,7 +12,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "rendezvous/rounds/door.hpp"
 #include "rendezvous/rounds/job.hpp"
 #include "rendezvous/rounds/job_book.hpp"
 
@@ -31,6 +33,10 @@ class Server {
   static Result<std::unique_ptr<Server>> listen(const asio::any_io_executor& executor,
                                                 const asio::ip::address& address,
                                                 std::uint16_t port);
+
+  /// Lets in only agents that prove a key of `tls`, and no client of the store. To be called before
+  /// start().
+  void lock(std::shared_ptr<const TlsContext> tls) { door_.lock(std::move(tls)); }
 
   /// Starts to accept peers, and goes on until close().
   void start();
@@ -55,6 +61,7 @@ class Server {
 
   asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_;
+  Door door_;
   std::shared_ptr<Job> only_;  // the one job of an agent's coordinator; nullptr at `ddprun server`
   JobBook book_;               // which jobs `ddprun server` hosts
   std::map<std::string, std::shared_ptr<Job>> jobs_;  // those in the book, by run id
