@@ -33,9 +33,12 @@ void CoordinatorLink::connect(const ReachCoordinator& wish) {
 
 /// One connection, from the first attempt to its end.
 asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
+  if (const auto taken = take_secret(); !taken)
+    co_return tell_(CoordinatorUnreachable{taken.error().message});
   const Hello hello = [this, &wish] { return join(wish); };
   const TellUser tell_user = [this](const std::string& line) { spdlog::warn("{}", line); };
-  auto first_of = co_await (reach(run_.coordinator, wish.patience, hello, tell_user) || ended());
+  auto first_of =
+      co_await (reach(run_.coordinator, wish.patience, hello, tell_user, tls_) || ended());
   if (first_of.index() == 1) co_return;
   const auto reached = std::get<0>(std::move(first_of));
   if (!reached) co_return tell_(CoordinatorUnreachable{reached.error().message});
@@ -45,6 +48,13 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
   tell_(Connected{});
   tell_(Ordered{reached->answer});
   if (channel == channel_) co_await receive();
+}
+
+Result<void> CoordinatorLink::take_secret() {
+  if (!spec_.secret || tls_) return {};
+  auto tls = TlsContext::for_agent(job_key(*spec_.secret, run_.run_id));
+  if (tls) tls_ = std::move(*tls);
+  return tls ? Result<void>{} : tls.error();
 }
 
 asio::awaitable<void> CoordinatorLink::ended() {

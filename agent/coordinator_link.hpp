@@ -58,6 +58,7 @@ class CoordinatorLink {
 
  private:
   asio::awaitable<void> serve(ReachCoordinator wish);
+  Result<void> take_secret();
   asio::awaitable<void> ended();
   Join join(const ReachCoordinator& wish);
   asio::awaitable<void> receive();
@@ -66,9 +67,10 @@ class CoordinatorLink {
   const LaunchSpec& spec_;
   const RunFacts& run_;
   Listener tell_;
-  const NodeId id_;                   // of this agent, for its life
-  std::int64_t incarnation_ = 0;      // joins that were said so far
-  std::shared_ptr<Channel> channel_;  // null: not connected
+  const NodeId id_;                        // of this agent, for its life
+  std::int64_t incarnation_ = 0;           // joins that were said so far
+  std::shared_ptr<const TlsContext> tls_;  // null: the job has no secret, or nobody has connected
+  std::shared_ptr<Channel> channel_;       // null: not connected
   std::shared_ptr<TunnelEntrance>
       tunnel_;              // null: workers go to the coordinator's store themselves
   asio::steady_timer end_;  // expires when end() is called

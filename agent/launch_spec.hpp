@@ -12,6 +12,7 @@
 #include "agent/placement.hpp"
 #include "base/endpoint.hpp"
 #include "rendezvous/wire/job_terms.hpp"
+#include "rendezvous/wire/secret.hpp"
 
 namespace ddprun {
 
@@ -83,6 +84,7 @@ struct LaunchSpec {
 
   JobRules rules;
   Meeting meeting;
+  std::optional<Secret> secret;  // of the job's nodes; nullopt: whoever reaches the endpoint joins
   std::string role = "default";
 
   bool virtual_local_rank = false;

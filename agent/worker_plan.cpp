@@ -45,6 +45,7 @@ std::string names(const std::vector<int>& signals) {
 Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   Environment out = parse(node.environment);
   out.erase(env::kHeartbeat);  // that of an agent above this one
+  out.erase(kSecretVariable);  // workers have no use for it
   out.try_emplace(env::kNcclAsyncErrorHandling, "1");
   if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))
     out.try_emplace(env::kOmpNumThreads, std::to_string(*threads));

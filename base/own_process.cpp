@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <string_view>
 
 namespace ddprun {
 
@@ -10,6 +13,18 @@ std::vector<std::string> own_environment() {
   std::vector<std::string> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
   return entries;
+}
+
+std::optional<std::string> take_variable(const std::string& name) {
+  std::optional<std::string> value;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view{*entry}.starts_with(name + "=")) continue;
+    char* const text = *entry + name.size() + 1;
+    if (!value) value = text;  // of several, getenv() finds the first, too
+    explicit_bzero(text, std::strlen(text));
+  }
+  unsetenv(name.c_str());
+  return value;
 }
 
 std::string own_path() {

@@ -11,6 +11,7 @@
 
 #include "agent/console.hpp"
 #include "base/match.hpp"
+#include "base/own_process.hpp"
 #include "launcher/commands/command_line.hpp"
 #include "launcher/commands/subcommands.hpp"
 #include "launcher/hosts/run_on_hosts.hpp"
@@ -20,12 +21,20 @@
 #include "launcher/run/run.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/this_machine.hpp"
+#include "rendezvous/wire/secret.hpp"
 
 namespace {
 
 using namespace ddprun;
 
+/// The job's secret where a variable has it, taken out of the environment.
+const std::optional<std::string>& secret_variable() {
+  static const std::optional<std::string> taken = take_variable(kSecretVariable);
+  return taken;
+}
+
 std::optional<std::string> environment(const std::string& name) {
+  if (name == kSecretVariable) return secret_variable();
   const char* value = std::getenv(name.c_str());
   return value ? std::optional<std::string>{value} : std::nullopt;
 }
@@ -96,6 +105,7 @@ int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_
 }  // namespace
 
 int main(int argc, char** argv) try {
+  secret_variable();              // before anybody copies the environment
   std::signal(SIGPIPE, SIG_IGN);  // write() then fails when a reader has gone away
   boost::asio::io_context io{1};
   Console out{io.get_executor(), STDOUT_FILENO};

@@ -18,9 +18,11 @@
 #include "agent/console.hpp"
 #include "agent/file_limit.hpp"
 #include "base/accept.hpp"
+#include "base/clock.hpp"
 #include "base/endpoint_text.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/commands/command_line.hpp"
+#include "launcher/commands/secret_folder.hpp"
 #include "launcher/run/own_address.hpp"
 #include "launcher/run/resolve.hpp"
 #include "launcher/settings/values.hpp"
@@ -35,6 +37,7 @@ struct ListenOptions {
   std::string host;        // "": all addresses of this machine
   std::uint16_t port = 0;  // 0: any free one
   std::string port_file;   // where the port is written once it listens; "": nowhere
+  std::string secret_dir;  // where the jobs' secrets are; "": they have none
 };
 
 /// A command that listens, with its own words for --help and its usual port.
@@ -42,10 +45,12 @@ struct Listener {
   std::string name;
   std::string about;
   std::uint16_t port;
+  bool has_secrets = false;
 };
 
-/// Begins to listen at an address and a port, and returns the port.
-using BeginToListen = std::function<Result<std::uint16_t>(const asio::ip::address&, std::uint16_t)>;
+/// Begins to listen at an address as the options say, and returns the port.
+using BeginToListen =
+    std::function<Result<std::uint16_t>(const asio::ip::address&, const ListenOptions&)>;
 
 constexpr std::uint16_t kServerPort = 29'400;  // the default of torchrun's c10d rendezvous
 constexpr std::uint16_t kStorePort = 29'500;   // what MASTER_PORT is by convention
@@ -81,6 +86,10 @@ Result<std::variant<ListenOptions, JustPrint>> parse(const Listener& listener,
   app.add_option("--port", port_text, "0: any free one")->type_name("PORT")->capture_default_str();
   app.add_option("--port-file", options.port_file, "write the port there once it listens")
       ->type_name("FILE");
+  if (listener.has_secrets)
+    app.add_option("--secret-dir", options.secret_dir,
+                   "lets in only jobs with a secret there, in a file named by the run id")
+        ->type_name("DIR");
   try {
     app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
   } catch (const CLI::CallForHelp&) {
@@ -102,7 +111,7 @@ Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage
   auto address = options.host.empty() ? Result<asio::ip::address>{all_addresses(stage.io)}
                                       : resolve(stage.io, options.host);
   if (!address) return address.error();
-  const auto port = begin(*address, options.port);
+  const auto port = begin(*address, options);
   if (!port)
     return Error{port.error().kind,
                  port.error().message + whose_port(stage.io, *address, options.port, "")};
@@ -135,6 +144,24 @@ Result<int> run(const Listener& listener, const std::vector<std::string>& words,
   return serve_until_stopped(std::get<ListenOptions>(*options), stage, begin);
 }
 
+/// With a folder of secrets, lets in only jobs that have one there.
+Result<void> lock(Server& server, const ListenOptions& options, const asio::ip::address& address) {
+  if (options.secret_dir.empty()) {
+    if (!address.is_loopback())
+      spdlog::warn(
+          "there are no secrets (--secret-dir): whoever reaches this server can join its jobs");
+    return {};
+  }
+  auto folder = SecretFolder::open(options.secret_dir);
+  if (!folder) return folder.error();
+  const auto secrets = std::make_shared<SecretFolder>(std::move(*folder));
+  auto tls = TlsContext::for_coordinator(
+      [secrets](std::string_view identity) { return secrets->find(identity, Clock::now()); });
+  if (!tls) return tls.error();
+  server.lock(std::move(*tls));
+  return {};
+}
+
 }  // namespace
 
 Result<int> run_server(const std::vector<std::string>& words, const Stage& stage) {
@@ -143,17 +170,18 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
       "Hosts the rendezvous of any number of jobs, by their run id, and outlives them: their "
       "nodes\n"
       "name it with --rdzv-backend c10d --rdzv-endpoint HOST:PORT --rdzv-id ID.",
-      kServerPort};
+      kServerPort, true};
   std::unique_ptr<Server> server;
-  auto code =
-      run(listener, words, stage,
-          [&](const asio::ip::address& address, std::uint16_t port) -> Result<std::uint16_t> {
-            auto listening = Server::listen(stage.io.get_executor(), address, port);
-            if (!listening) return listening.error();
-            server = std::move(*listening);
-            server->start();
-            return server->port();
-          });
+  auto code = run(
+      listener, words, stage,
+      [&](const asio::ip::address& address, const ListenOptions& options) -> Result<std::uint16_t> {
+        auto listening = Server::listen(stage.io.get_executor(), address, options.port);
+        if (!listening) return listening.error();
+        server = std::move(*listening);
+        if (const auto locked = lock(*server, options, address); !locked) return locked.error();
+        server->start();
+        return server->port();
+      });
   if (!server) return code;
   server->close();
   stage.io.run_for(std::chrono::seconds{2});  // lets the last words to connected agents out
@@ -169,8 +197,8 @@ Result<int> run_store(const std::vector<std::string>& words, const Stage& stage)
   asio::ip::tcp::acceptor acceptor{stage.io};
   auto code = run(
       listener, words, stage,
-      [&](const asio::ip::address& address, std::uint16_t port) -> Result<std::uint16_t> {
-        auto listening = listen_on(stage.io.get_executor(), {address, port});
+      [&](const asio::ip::address& address, const ListenOptions& options) -> Result<std::uint16_t> {
+        auto listening = listen_on(stage.io.get_executor(), {address, options.port});
         if (!listening) return listening.error();
         acceptor = std::move(*listening);
         auto clients = accept_all(

@@ -4,6 +4,7 @@
 
 #include "launcher/commands/checkpoint_command.hpp"
 #include "launcher/commands/command_line.hpp"
+#include "launcher/commands/secret_command.hpp"
 #include "launcher/commands/serve.hpp"
 #include "launcher/hosts/host_agent.hpp"
 
@@ -18,6 +19,7 @@ Result<int> run_agent(const std::vector<std::string>& words, const Stage& stage)
 constexpr Subcommand kSubcommands[] = {
     {"agent", "", run_agent},
     {"checkpoint", "lists and verifies the worker SDK's checkpoints", run_checkpoint},
+    {"secret", "makes a secret for a job: ddprun secret > FILE", run_secret},
     {"server", "the meeting place of any number of jobs, which outlives them", run_server},
     {"store", "the store of torch.distributed (TCPStore) alone", run_store},
 };

@@ -76,14 +76,22 @@ Result<void> settle(const HostStart& start) {
                                               " (--remote-dir names another directory)"};
 }
 
-HostPlace place_of(const HostStart& start) {
-  return {.run_id = start.run_id,
-          .nodes_min = start.nodes_min,
-          .nodes_max = start.nodes_max,
-          .node_rank = start.node_rank,
-          .leads = start.leads,
-          .coordinator = {start.host, start.port},
-          .own_address = address_of_login()};
+Result<HostPlace> place_of(const HostStart& start) {
+  std::optional<Secret> secret;
+  if (!start.secret.empty()) {
+    const auto parsed = parse_secret(start.secret);
+    if (!parsed)
+      return Error{parsed.error().kind, "the launcher's secret: " + parsed.error().message};
+    secret = *parsed;
+  }
+  return HostPlace{.run_id = start.run_id,
+                   .nodes_min = start.nodes_min,
+                   .nodes_max = start.nodes_max,
+                   .node_rank = start.node_rank,
+                   .leads = start.leads,
+                   .coordinator = {start.host, start.port},
+                   .own_address = address_of_login(),
+                   .secret = secret};
 }
 
 class HostAgent {
@@ -147,7 +155,9 @@ class HostAgent {
   Result<int> run_job(const HostStart& start) {
     if (const auto settled = settle(start); !settled) return settled.error();
     set_up_log(err_, environment_here("LOGLEVEL"));
-    const auto job = parse_(start.arguments, this_machine(environment_here), place_of(start));
+    const auto place = place_of(start);
+    if (!place) return place.error();
+    const auto job = parse_(start.arguments, this_machine(environment_here), *place);
     if (!job) return job.error();
     for (const std::string& warning : job->warnings) spdlog::warn("{}", warning);
     const std::vector<int>& stops = job->spec.stop_signals;

@@ -16,7 +16,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostHello, protocol, version)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostListening, host, port)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostEnded, code, began, verdict)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostStart, arguments, environment, directory, run_id, node_rank,
-                                   nodes_min, nodes_max, leads, host, port)
+                                   nodes_min, nodes_max, leads, host, port, secret)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostSignal, signal)
 
 namespace {

@@ -1,7 +1,7 @@
 // The launcher and the agent that it has started on a host talk over ssh. They exchange lines of
 // JSON; the line of an output is followed by its bytes. Pure.
 //
-//     host> {"type":"hello","protocol":1,"version":"0.1.0"}
+//     host> {"type":"hello","protocol":2,"version":"0.1.0"}
 //     host< {"type":"start","arguments":["--max-restarts=3","--","train.py"],"leads":true,...}
 //     host> {"type":"listening","host":"10.0.0.1","port":40123}
 //     host> {"type":"output","stream":"out","bytes":6}
@@ -25,7 +25,7 @@
 namespace ddprun {
 
 /// Both sides must speak the same version of the conversation.
-inline constexpr int kHostProtocol = 1;
+inline constexpr int kHostProtocol = 2;
 /// Limits the bytes of one output; longer ones are sent in pieces.
 inline constexpr std::size_t kOutputBytesMax = 1024 * 1024;
 /// Limits a line. It is long, because all arguments and variables are in one.
@@ -77,6 +77,7 @@ struct HostStart {
   bool leads = false;      // this host runs the coordinator
   std::string host;        // the coordinator's; "", for the leader: the address that ssh came to
   std::uint16_t port = 0;  // the coordinator's; 0, for the leader: any free one
+  std::string secret;      // of the job, as text; "": it has none
   bool operator==(const HostStart&) const = default;
 };
 /// The user has sent a signal.

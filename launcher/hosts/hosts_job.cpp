@@ -35,7 +35,8 @@ class HostsInterpreter {
   Result<HostsJob> interpret() {
     for (const auto step : {&HostsInterpreter::read_hosts, &HostsInterpreter::decide_size,
                             &HostsInterpreter::check_values, &HostsInterpreter::decide_ways,
-                            &HostsInterpreter::take_exports, &HostsInterpreter::write_words})
+                            &HostsInterpreter::take_exports, &HostsInterpreter::take_secret,
+                            &HostsInterpreter::write_words})
       if (const Result<void> done = (this->*step)(); !done) return done.error();
     job_.dry_run = settings_.on("dry-run");
     return std::move(job_);
@@ -126,6 +127,8 @@ class HostsInterpreter {
       if (!is_variable(name))
         return invalid("-x '" + name +
                        "': that is no variable's name, expected NAME or NAME=VALUE");
+      if (name == kSecretVariable)
+        return invalid("-x " + name + ": workers have no use for it, and hosts get it anyway");
       const auto value =
           equals == std::string::npos ? machine_.environment(name) : entry.substr(equals + 1);
       if (value)
@@ -133,6 +136,16 @@ class HostsInterpreter {
       else
         job_.warnings.push_back("-x " + name + " has no effect: it is not set here");
     }
+    return {};
+  }
+
+  Result<void> take_secret() {
+    const auto secret = job_secret(settings_, machine_.environment, machine_.read_secret);
+    if (!secret) return secret.error();
+    if (*secret) job_.start.secret = to_text(**secret);
+    job_.makes_secret = !*secret && job_.start.nodes_max > 1 && !wants_open_store(settings_);
+    if (*secret && wants_open_store(settings_))
+      warn_no_effect(job_.warnings, settings_["store"], kStoreInside);
     return {};
   }
 

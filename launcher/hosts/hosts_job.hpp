@@ -9,6 +9,7 @@
 #include "base/result.hpp"
 #include "launcher/hosts/hosts_machine.hpp"
 #include "launcher/settings/arguments.hpp"
+#include "launcher/settings/job_secret.hpp"
 
 namespace ddprun {
 
@@ -18,6 +19,7 @@ struct HostsJob {
   HostStart start;                // what all hosts are told alike
   std::vector<int> stop_signals;  // those that stop the job
   bool dry_run = false;
+  bool makes_secret = false;  // several hosts get a fresh one with their orders
   std::vector<std::string> warnings;
 };
 
@@ -31,6 +33,7 @@ struct LaunchingMachine {
   std::string working_directory;  // as the user sees it
   /// The text of a file. Errors: kNotFound, kDenied.
   std::function<Result<std::string>(const std::string& path)> read_hostfile;
+  ReadSecret read_secret;
 };
 
 /// Decides the job. The program and most options are looked at on the hosts, where they mean

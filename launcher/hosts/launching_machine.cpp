@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/own_process.hpp"
+#include "launcher/settings/secret_file.hpp"
 
 namespace ddprun {
 
@@ -36,7 +37,7 @@ std::string working_directory(const EnvironmentLookup& environment) {
 }  // namespace
 
 LaunchingMachine launching_machine(const EnvironmentLookup& environment) {
-  return {environment, own_path(), working_directory(environment), read_hostfile};
+  return {environment, own_path(), working_directory(environment), read_hostfile, read_secret_file};
 }
 
 }  // namespace ddprun

@@ -27,6 +27,7 @@
 #include "launcher/hosts/ssh_link.hpp"
 #include "launcher/run/signal_hold.hpp"
 #include "launcher/settings/find_program.hpp"
+#include "rendezvous/wire/fresh_secret.hpp"
 
 namespace ddprun {
 
@@ -202,6 +203,15 @@ class HostsRun {
   std::optional<int> code_;
 };
 
+/// The hosts get the secret in the same ssh connection as their orders.
+Result<void> make_secret(HostsJob& job) {
+  if (!job.makes_secret) return {};
+  const auto fresh = fresh_secret();
+  if (!fresh) return fresh.error();
+  job.start.secret = to_text(*fresh);
+  return {};
+}
+
 }  // namespace
 
 Result<int> run_on_hosts(boost::asio::io_context& io, HostsJob job,
@@ -209,6 +219,7 @@ Result<int> run_on_hosts(boost::asio::io_context& io, HostsJob job,
   auto ssh = find_program(job.rules.ssh.words.front(), environment);
   if (!ssh) return Error{ssh.error().kind, "--ssh-cmd: " + ssh.error().message};
   if (job.start.run_id.empty()) job.start.run_id = fresh_id();
+  if (const auto made = make_secret(job); !made) return made.error();
   if (const auto line = encode(ToHost{job.start}); !line) return line.error();
   const std::size_t hosts = job.rules.hosts.size();
   if (const auto raised = raise_file_limit(fmt::format("{} hosts", hosts), kFilesPerHost * hosts);

@@ -1,5 +1,7 @@
 #include "launcher/run/open_coordinator.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <boost/asio/ip/address.hpp>
 #include <utility>
 #include <vector>
@@ -43,12 +45,30 @@ std::string advice(asio::io_context& io, const asio::ip::address& address, std::
          "; choose another port, or name none for any free one";
 }
 
+/// With a secret, lets only those in who have it; without one, says that all may come in.
+Result<void> lock(Server& server, const LaunchSpec& spec, const std::string& run_id,
+                  const asio::ip::address& address) {
+  if (!spec.secret) {
+    if (spec.meeting.nodes_max > 1 && !address.is_loopback())
+      spdlog::warn(
+          "there is no secret (--secret-file): whoever reaches port {} of this node can join the "
+          "job",
+          server.port());
+    return {};
+  }
+  auto tls = TlsContext::for_coordinator(job_key(*spec.secret, run_id));
+  if (!tls) return tls.error();
+  server.lock(std::move(*tls));
+  return {};
+}
+
 Result<RunCoordinator> serve(asio::io_context& io, const LaunchSpec& spec,
                              const std::string& run_id, const Addresses& resolved) {
-  auto server =
-      Server::listen(io.get_executor(), round_rules(spec, run_id),
-                     listening_address(io, spec.meeting, resolved), spec.meeting.coordinator.port);
+  const asio::ip::address listening = listening_address(io, spec.meeting, resolved);
+  auto server = Server::listen(io.get_executor(), round_rules(spec, run_id), listening,
+                               spec.meeting.coordinator.port);
   if (!server) return server.error();
+  if (const auto locked = lock(**server, spec, run_id, listening); !locked) return locked.error();
   (*server)->start();
   Endpoint endpoint{resolved.front().to_string(), (*server)->port()};
   return RunCoordinator{std::move(*server), std::move(endpoint)};

@@ -31,10 +31,11 @@ class Interpreter {
         place_{place} {}
 
   Result<Launch> interpret() {
-    for (const auto step : {&Interpreter::count_workers, &Interpreter::decide_restarts,
-                            &Interpreter::decide_preemption, &Interpreter::decide_rules_and_meeting,
-                            &Interpreter::decide_output, &Interpreter::decide_workers,
-                            &Interpreter::check_ignored, &Interpreter::choose_program})
+    for (const auto step :
+         {&Interpreter::count_workers, &Interpreter::decide_restarts,
+          &Interpreter::decide_preemption, &Interpreter::decide_secret,
+          &Interpreter::decide_rules_and_meeting, &Interpreter::decide_output,
+          &Interpreter::decide_workers, &Interpreter::check_ignored, &Interpreter::choose_program})
       if (const Result<void> done = (this->*step)(); !done) return done.error();
     no_effect({"export", "ssh-cmd", "remote-path", "remote-dir"}, "without --hosts or --hostfile");
     launch_.dry_run = settings_.on("dry-run");
@@ -122,6 +123,19 @@ class Interpreter {
     return {kSlurmPreemptSignals, place_.cluster->by + ", in place of --preempt-signal", true};
   }
 
+  /// With a secret, the way to the store is inside of what it protects.
+  Result<void> decide_secret() {
+    if (place_.host) {  // the user has said it to the launcher
+      spec_.secret = place_.host->secret;
+      return {};
+    }
+    auto secret = job_secret(settings_, surroundings_.environment, surroundings_.read_secret);
+    if (!secret) return secret.error();
+    spec_.secret = *secret;
+    if (spec_.secret && wants_open_store(settings_)) no_effect({"store"}, kStoreInside);
+    return {};
+  }
+
   Result<void> decide_rules_and_meeting() {
     const auto conf = parse_rdzv_conf(settings_["rdzv-conf"]);
     if (!conf) return conf.error();
@@ -131,7 +145,7 @@ class Interpreter {
     if (!conf->unused.empty())
       warn_no_effect(launch_.warnings, named(settings_["rdzv-conf"], conf->unused),
                      "ddprun's coordinator has no use for that");
-    if (settings_["store"].text == "local") spec_.rules.store = StoreAt::kLocal;
+    if (settings_["store"].text == "local" || spec_.secret) spec_.rules.store = StoreAt::kLocal;
     auto decided = decide_meeting(settings_, *conf, place_);
     if (!decided) return decided.error();
     spec_.meeting = std::move(decided->meeting);

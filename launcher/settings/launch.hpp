@@ -8,6 +8,7 @@
 #include "agent/launch_spec.hpp"
 #include "base/environment.hpp"
 #include "base/result.hpp"
+#include "launcher/settings/job_secret.hpp"
 
 namespace ddprun {
 
@@ -32,6 +33,7 @@ struct Surroundings {
   std::function<int()> gpus;                              // how many GPUs workers would see
   std::function<bool(const std::string& path)> has_file;  // whether there is such a file
   std::function<Result<std::string>(const std::string& name)> find_program;  // find_program.hpp
+  ReadSecret read_secret;                                                    // secret_file.hpp
 };
 
 }  // namespace ddprun

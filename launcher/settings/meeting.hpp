@@ -42,6 +42,7 @@ struct HostPlace {
   bool leads = false;       // it hosts the coordinator
   Endpoint coordinator;     // host "": the one who leads is to use `own_address`
   std::string own_address;  // the address of this host that the others reach
+  std::optional<Secret> secret;
 };
 
 /// Who has started this ddprun, where that is not the user.

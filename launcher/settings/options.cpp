@@ -29,6 +29,7 @@ constexpr Option kOptions[] = {
     {.name = "master-port", .value = "PORT", .fallback = "29500", .group = kNodes, .help = "its port (static); not given on one node: a free one"},
     {.name = "local-addr", .value = "HOST", .group = kNodes, .help = "the address at which workers meet (one node, c10d)"},
     {.name = "store", .value = "WHERE", .fallback = "leader", .group = kNodes, .help = "where workers reach their store: leader, at the coordinator; local, at 127.0.0.1 through their own agent", .choices = "leader local", .own = true},
+    {.name = "secret-file", .value = "FILE", .group = kNodes, .help = "the secret of the job's nodes, the same on all: their connections are encrypted, and nobody joins without it (`ddprun secret` makes one; the variable DDPRUN_SECRET may have it instead)", .own = true},
     {.name = "no-slurm", .group = kNodes, .help = "take nothing from Slurm, Open MPI or MPICH", .own = true},
 
     {.name = "hosts", .value = "HOST[:N],...", .group = kHosts, .help = "run the job on these hosts, with N workers there; ssh starts it from here", .own = true},

@@ -30,7 +30,9 @@ extern "C" {  // glibc 2.36 forgot it
 #include "base/report_failure.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/find_program.hpp"
+#include "launcher/settings/job_secret.hpp"
 #include "launcher/settings/values.hpp"
+#include "rendezvous/wire/fresh_secret.hpp"
 
 namespace ddprun {
 
@@ -123,6 +125,15 @@ void signal_step(const std::string& job, const std::string& step_name, int signa
   output_of({"scancel", fmt::format("--signal={}", signal), *step});
 }
 
+/// Returns the secret that the step's nodes are handed as a text; "": none.
+Result<std::string> step_secret(const SlurmStart& start, const EnvironmentLookup& environment) {
+  if (auto given = environment(kSecretVariable); given && !given->empty()) return *given;
+  if (!start.makes_secret) return std::string{};
+  const auto fresh = fresh_secret();
+  if (!fresh) return fresh.error();
+  return to_text(*fresh);
+}
+
 class Step {
  public:
   Step(asio::io_context& io, const SlurmStart& start, std::string name)
@@ -174,6 +185,7 @@ Result<std::optional<SlurmStart>> slurm_start(const SlurmAllocation& allocation,
   if (allocation.nodes == 1 || settings.on("standalone") || settings["node-rank"].given)
     return {std::nullopt};
   SlurmStart start{allocation, allocation.nodes, false, words};
+  start.makes_secret = !settings["secret-file"].given && !wants_open_store(settings);
   const Setting& wanted = settings["nnodes"];
   if (!wanted.given) return {start};
   const auto nodes = parse_nodes(wanted);
@@ -206,11 +218,13 @@ std::vector<std::string> srun_command(const SlurmStart& start, const std::string
   return command;
 }
 
-std::vector<std::string> srun_environment(std::vector<std::string> entries) {
+std::vector<std::string> srun_environment(std::vector<std::string> entries,
+                                          const std::string& secret) {
   std::erase_if(entries, [](const std::string& entry) {
     const std::string_view name{entry.data(), std::min(entry.find('='), entry.size())};
     return std::ranges::count(kTaskVariables, name) > 0;
   });
+  if (!secret.empty()) entries.push_back(std::string{kSecretVariable} + "=" + secret);
   return entries;
 }
 
@@ -235,12 +249,14 @@ Result<int> run_slurm_step(asio::io_context& io, const SlurmStart& start,
     return Error{srun.error().kind, srun.error().message + ", to start ddprun on " +
                                         std::to_string(start.nodes) +
                                         " nodes; --no-slurm goes without Slurm"};
+  const auto secret = step_secret(start, environment);
+  if (!secret) return secret.error();
   spdlog::warn("Slurm job {}: starting on {} nodes by srun", start.allocation.job, start.nodes);
   const std::string name = "ddprun-" + std::to_string(getpid());
   Step step{io, start, name};
   return step.run(io, {.program = std::move(*srun),
                        .arguments = srun_command(start, own_path(), name),
-                       .environment = srun_environment(own_environment())});
+                       .environment = srun_environment(own_environment(), *secret)});
 }
 
 }  // namespace ddprun

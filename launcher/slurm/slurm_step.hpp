@@ -20,6 +20,7 @@ struct SlurmStart {
   bool no_kill = false;            // true: the step outlives a node
   std::vector<std::string> words;  // the command line, without the program's own name
   bool dry_run = false;
+  bool makes_secret = true;  // false: the nodes read one from a file, or shall have none
 };
 
 /// Decides whether a step is to be started. nullopt: the command line is about this node alone, or
@@ -34,8 +35,9 @@ std::vector<std::string> srun_command(const SlurmStart& start, const std::string
                                       const std::string& step_name);
 
 /// Returns `entries` without those variables by which sbatch's options for tasks would become the
-/// step's.
-std::vector<std::string> srun_environment(std::vector<std::string> entries);
+/// step's, and with the job's secret, "": none.
+std::vector<std::string> srun_environment(std::vector<std::string> entries,
+                                          const std::string& secret);
 
 /// Returns the id of the step of that name in the output of `squeue --steps --format "%i %j"`.
 std::optional<std::string> step_named(std::string_view name, const std::string& squeue_output);
@@ -43,8 +45,9 @@ std::optional<std::string> step_named(std::string_view name, const std::string& 
 /// Returns the command, for a shell.
 std::string dry_run(const SlurmStart& start);
 
-/// Runs the step. Returns srun's exit code, which is the highest of the nodes'. Errors: kNotFound
-/// without srun.
+/// Runs the step, whose nodes get a secret through srun's environment: that of this ddprun, or else
+/// a fresh one if it makes one. Returns srun's exit code, which is the highest of the nodes'.
+/// Errors: kNotFound without srun, kUnavailable without a secret.
 Result<int> run_slurm_step(boost::asio::io_context& io, const SlurmStart& start,
                            const EnvironmentLookup& environment);
 

@@ -1,10 +1,12 @@
 #include "rendezvous/rounds/client.hpp"
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <utility>
 #include <vector>
 
 #include "base/printable.hpp"
@@ -13,16 +15,19 @@ namespace ddprun {
 
 /// What is under way to reach one coordinator.
 struct Search {
-  Search(Endpoint where, Patience patience, Hello first, TellUser tell_user)
+  Search(Endpoint where, Patience patience, Hello first, TellUser tell_user,
+         std::shared_ptr<const TlsContext> secret)
       : coordinator{std::move(where)},
         plan{patience, Clock::now()},
         hello{std::move(first)},
-        tell{std::move(tell_user)} {}
+        tell{std::move(tell_user)},
+        tls{std::move(secret)} {}
 
   const Endpoint coordinator;
   ConnectPlan plan;
   const Hello hello;
   const TellUser tell;
+  const std::shared_ptr<const TlsContext> tls;  // null: nothing is encrypted
   FailedAttempt last{FailedAttempt::Why::kNoAnswer, "no answer"};
 };
 
@@ -36,6 +41,7 @@ using namespace std::chrono_literals;
 using Why = FailedAttempt::Why;
 
 constexpr auto kIntroductionTimeout = 2s;
+constexpr auto kHandshakeTimeout = 10s;  // thousands of agents may come to the coordinator at once
 
 template <typename T>
 using Tried = boost::system::result<T, FailedAttempt>;
@@ -73,9 +79,43 @@ asio::awaitable<Tried<std::shared_ptr<Channel>>> connect_to(const Search& search
                                deadline.async_wait(as_tuple(use_awaitable)));
   if (first.index() == 1) co_return FailedAttempt{Why::kNoAnswer, "no answer"};
   const auto [error] = std::get<0>(first);
-  if (!error) co_return std::make_shared<Channel>(std::move(socket));
+  if (!error)
+    co_return std::make_shared<Channel>(
+        std::move(socket), "", search.tls ? std::make_unique<TlsSession>(search.tls) : nullptr);
   co_return FailedAttempt{error == asio::error::connection_refused ? Why::kRefused : Why::kNoAnswer,
                           error.message()};
+}
+
+/// What it means that a peer does not get through the handshake of TLS.
+FailedAttempt not_secured(const Error& error) {
+  if (error.kind == Error::Kind::kDenied) return {Why::kDenied, ""};
+  if (error.kind == Error::Kind::kUnavailable) return {Why::kHungUp, ""};
+  return {Why::kStranger, error.message};
+}
+
+/// Proves the secret to the other end, and lets it prove that it has it. Without a secret nothing
+/// is to be done.
+asio::awaitable<Tried<void>> secure(const Search& search, const std::shared_ptr<Channel>& channel) {
+  if (!search.tls) co_return boost::system::in_place_value;
+  asio::steady_timer deadline{co_await asio::this_coro::executor,
+                              std::min(search.plan.deadline(), Clock::now() + kHandshakeTimeout)};
+  const auto first = co_await (channel->secure() || deadline.async_wait(as_tuple(use_awaitable)));
+  if (first.index() == 1) co_return FailedAttempt{Why::kSilent, ""};
+  const Result<void>& secured = std::get<0>(first);
+  if (!secured) co_return not_secured(secured.error());
+  co_return boost::system::in_place_value;
+}
+
+/// Connects to one address, and secures the connection.
+asio::awaitable<Tried<std::shared_ptr<Channel>>> try_address(const Search& search,
+                                                             tcp::endpoint address) {
+  auto connected = co_await connect_to(search, address);
+  if (!connected) co_return connected;
+  const std::shared_ptr<Channel> channel = *connected;
+  const auto secured = co_await secure(search, channel);
+  if (secured) co_return channel;
+  channel->close();
+  co_return secured.error();
 }
 
 /// One attempt to connect: the addresses of a name are tried in turn, each on a socket of its own.
@@ -84,7 +124,7 @@ asio::awaitable<Tried<std::shared_ptr<Channel>>> connect_once(const Search& sear
   if (!addresses) co_return addresses.error();
   Tried<std::shared_ptr<Channel>> tried = FailedAttempt{};
   for (const tcp::endpoint& address : *addresses) {
-    tried = co_await connect_to(search, address);
+    tried = co_await try_address(search, address);
     if (tried || Clock::now() >= search.plan.deadline()) break;
   }
   co_return tried;
@@ -117,6 +157,12 @@ asio::awaitable<Tried<Reached>> reach_once(const Search& search) {
   co_return answer.error();
 }
 
+Error failure(const Search& search) {
+  const bool denied = search.last.why == Why::kDenied;
+  return {denied ? Error::Kind::kDenied : Error::Kind::kTimeout,
+          describe(search.last, search.coordinator)};
+}
+
 /// Attempts, one after another, until one succeeds or the patience ends.
 template <typename T>
 asio::awaitable<Result<T>> keep_trying(Search& search,
@@ -127,7 +173,7 @@ asio::awaitable<Result<T>> keep_trying(Search& search,
     if (tried) co_return std::move(*tried);
     search.last = std::move(tried.error());
     const auto pause = search.plan.pause_after(search.last.why, Clock::now());
-    if (!pause) co_return Error{Error::Kind::kTimeout, describe(search.last, search.coordinator)};
+    if (!pause) co_return failure(search);
     timer.expires_after(*pause);
     co_await timer.async_wait(as_tuple(use_awaitable));
   }
@@ -147,14 +193,16 @@ asio::awaitable<void> tell_meanwhile(Search& search) {
 }  // namespace
 
 asio::awaitable<Result<Reached>> reach(Endpoint coordinator, Patience patience, Hello hello,
-                                       TellUser tell) {
-  Search search{std::move(coordinator), patience, std::move(hello), std::move(tell)};
+                                       TellUser tell, std::shared_ptr<const TlsContext> tls) {
+  Search search{std::move(coordinator), patience, std::move(hello), std::move(tell),
+                std::move(tls)};
   auto first = co_await (keep_trying(search, reach_once) || tell_meanwhile(search));
   co_return std::get<0>(std::move(first));  // the other one does not end by itself
 }
 
-asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience) {
-  Search search{std::move(coordinator), patience, {}, {}};
+asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience,
+                                                          std::shared_ptr<const TlsContext> tls) {
+  Search search{std::move(coordinator), patience, {}, {}, std::move(tls)};
   auto connected = co_await keep_trying(search, connect_once);
   co_return connected;
 }

@@ -28,12 +28,17 @@ using Hello = std::function<AgentMessage()>;
 using TellUser = std::function<void(const std::string& line)>;
 
 /// Connects to the coordinator, says hello and waits for an answer that makes sense. It tries again
-/// as ConnectPlan says. Errors: kTimeout, with a sentence about what the last attempt has found.
+/// as ConnectPlan says. With `tls`, a connection is one only when both ends have proven to have the
+/// secret. Errors: kTimeout, with a sentence about what the last attempt has found; kDenied, at
+/// once, when the coordinator has another secret or none.
 asio::awaitable<Result<Reached>> reach(Endpoint coordinator, Patience patience, Hello hello,
-                                       TellUser tell);
+                                       TellUser tell,
+                                       std::shared_ptr<const TlsContext> tls = nullptr);
 
-/// Connects, and neither says anything nor waits for anything; for the rest it is as reach().
-asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience);
+/// Connects, and neither says anything nor waits for anything but the handshake of TLS; for the
+/// rest it is as reach().
+asio::awaitable<Result<std::shared_ptr<Channel>>> connect(
+    Endpoint coordinator, Patience patience, std::shared_ptr<const TlsContext> tls = nullptr);
 
 /// Whose coordinator listens there, as it answers to one who wants to host `run_id`; nullopt when
 /// it is no coordinator, or does not say so within 2 s.

@@ -37,6 +37,11 @@ std::string describe(const FailedAttempt& attempt, const Endpoint& endpoint) {
     case Why::kStranger:
       return "something listens at " + there + ", but it does not speak ddprun's protocol" +
              behind(": ", attempt.detail);
+    case Why::kDenied:  // which of these it is, the coordinator tells no stranger
+      return "the coordinator at " + there +
+             " does not take this node's secret: it has another one or none, or it is another "
+             "job's "
+             "(--rdzv-id)";
   }
   return unreachable;
 }
@@ -57,6 +62,7 @@ TimePoint ConnectPlan::answered_by(TimePoint now) const {
 
 std::optional<std::chrono::milliseconds> ConnectPlan::pause_after(FailedAttempt::Why why,
                                                                   TimePoint now) {
+  if (why == FailedAttempt::Why::kDenied) return std::nullopt;
   refused_ = why == FailedAttempt::Why::kRefused;
   if (!refused_) refused_until_ = now + patience_.refused;
   if (std::min(deadline_, refused_until_) <= now + pause_) return std::nullopt;

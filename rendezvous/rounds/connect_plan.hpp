@@ -29,6 +29,7 @@ struct FailedAttempt {
     kSilent,      // somebody listens, and says nothing
     kHungUp,      // somebody listens, and ends the connection without a word
     kStranger,    // somebody listens, and says what no coordinator says
+    kDenied,      // a coordinator listens, and has another secret or none; there is no next attempt
   };
   Why why = Why::kNoAnswer;
   std::string detail;  // what the system says, or what the stranger said; may be ""

@@ -115,9 +115,9 @@ asio::awaitable<void> Server::serve(tcp::socket socket) {
 /// Tells by its first byte what a peer is. nullopt: it does not join, and has what it came for.
 asio::awaitable<std::optional<Server::Arrival>> Server::meet(tcp::socket& socket) {
   const std::optional<char> first = co_await first_byte(socket);
-  if (!first) co_return std::nullopt;
-  if (*first == kAgentFirstByte) {
-    const auto channel = std::make_shared<Channel>(std::move(socket));
+  if (!first || !door_.admits(socket, *first)) co_return std::nullopt;
+  if (door_.is_agent(*first)) {
+    const auto channel = door_.open(std::move(socket));
     auto arrival = co_await meet_agent(channel);
     co_return arrival;
   }
@@ -136,7 +136,7 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
   if (!line && line.error().kind == Error::Kind::kUnavailable) co_return std::nullopt;
   const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
   if (!message) {
-    turned_away_.say("{} is no agent: {}", channel->peer(), message.error().message);
+    door_.failed(*channel, message.error());
     // An agent of another version, or with terms beyond the limits, is to hear why.
     if (line) channel->send(encode(CoordinatorMessage{Refused{message.error().message}}));
     channel->close_when_sent();
@@ -148,7 +148,9 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
   }
   const auto* join = std::get_if<Join>(&*message);
   if (join == nullptr) co_return std::nullopt;
-  const auto job = job_of(*join, channel->address());
+  const auto may_join = door_.may_join(*channel, *join);
+  const auto job =
+      may_join ? job_of(*join, channel->address()) : Result<std::shared_ptr<Job>>{may_join.error()};
   if (!job) {
     channel->send(encode(CoordinatorMessage{Refused{job.error().message}}));
     channel->close_when_sent();

@@ -13,8 +13,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/gated_log.hpp"
+#include "rendezvous/rounds/door.hpp"
 #include "rendezvous/rounds/job.hpp"
 #include "rendezvous/rounds/job_book.hpp"
 #include "rendezvous/rounds/newcomers.hpp"
@@ -36,6 +38,10 @@ class Server {
   static Result<std::unique_ptr<Server>> listen(const asio::any_io_executor& executor,
                                                 const asio::ip::address& address,
                                                 std::uint16_t port, ServerLimits limits = {});
+
+  /// Lets in only agents that prove a key of `tls`, and no client of the store. To be called before
+  /// start().
+  void lock(std::shared_ptr<const TlsContext> tls) { door_.lock(std::move(tls)); }
 
   /// Starts to accept peers, and goes on until close().
   void start();
@@ -69,6 +75,7 @@ class Server {
   const ServerLimits limits_;
   asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_;
+  Door door_;
   Newcomers newcomers_;
   GatedLog turned_away_{spdlog::level::info};
   std::shared_ptr<Job> only_;  // the one job of an agent's coordinator; nullptr at `ddprun server`

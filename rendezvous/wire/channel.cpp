@@ -26,8 +26,9 @@ constexpr std::size_t kBufferBytesKept = 4096;  // a connection that is silent k
 
 }  // namespace
 
-Channel::Channel(asio::ip::tcp::socket socket, std::string already_read)
-    : socket_{std::move(socket)}, inbox_{std::move(already_read)} {
+Channel::Channel(asio::ip::tcp::socket socket, std::string already_read,
+                 std::unique_ptr<TlsSession> tls)
+    : socket_{std::move(socket)}, tls_{std::move(tls)}, head_{std::move(already_read)} {
   boost::system::error_code gone;  // the first read notices it
   const auto remote = socket_.remote_endpoint(gone);
   peer_ = endpoint_text(remote);
@@ -61,11 +62,15 @@ void Channel::frames_wait() {
 }
 
 void Channel::write_next() {
-  sending_.swap(outbox_);
-  if (tunnel_ != nullptr && !closing_)
-    tunnel_->fill(sending_, sending_.size() + kFrameBytesPerWrite);
+  if (!tls_ || tls_->established()) {
+    sending_.swap(outbox_);
+    if (tunnel_ != nullptr && !closing_)
+      tunnel_->fill(sending_, sending_.size() + kFrameBytesPerWrite);
+  }
+  if (tls_ && !seal()) return close();
   if (sending_.empty()) {
-    if (sending_.capacity() > kBufferBytesKept) sending_ = {};
+    for (std::string* buffer : {&sending_, &outbox_})
+      if (buffer->empty() && buffer->capacity() > kBufferBytesKept) *buffer = {};
     return;
   }
   asio::async_write(socket_, asio::buffer(sending_),
@@ -77,9 +82,29 @@ void Channel::write_next() {
                     });
 }
 
+/// Enciphers what is to be written. What the handshake has to say goes before it.
+bool Channel::seal() {
+  auto sealed = tls_->seal(sending_);
+  if (sealed) sending_ = std::move(*sealed);
+  return sealed.has_value();
+}
+
+asio::awaitable<Result<void>> Channel::secure() {
+  const auto self = shared_from_this();
+  if (tls_ && sending_.empty()) write_next();
+  while (tls_ && !tls_->established()) {
+    if (broken_) co_return *broken_;
+    const auto [error] = co_await socket_.async_wait(asio::socket_base::wait_read,
+                                                     asio::as_tuple(asio::use_awaitable));
+    if (error) co_return Error{Error::Kind::kUnavailable, "connection closed"};
+    read_available();
+  }
+  co_return Result<void>{};
+}
+
 asio::awaitable<Result<std::string>> Channel::receive() {
   const auto self = shared_from_this();
-  if (!inbox_.empty() && lines_.empty()) consume({});
+  open_head();
   while (lines_.empty()) {
     if (broken_) co_return *broken_;
     const auto [error] = co_await socket_.async_wait(asio::socket_base::wait_read,
@@ -92,6 +117,15 @@ asio::awaitable<Result<std::string>> Channel::receive() {
   co_return line;
 }
 
+void Channel::open_head() {
+  const std::string head = std::exchange(head_, {});
+  if (head.empty()) return;
+  if (tls_)
+    unseal(head);
+  else
+    consume(head);
+}
+
 /// Reads what has arrived. The buffer takes memory only during the call, because a coordinator has
 /// thousands of agents that are mostly silent.
 void Channel::read_available() {
@@ -101,8 +135,35 @@ void Channel::read_available() {
   if (error == asio::error::would_block || error == asio::error::interrupted) return;
   if (error)
     broken_ = Error{Error::Kind::kUnavailable, "connection closed"};
+  else if (tls_)
+    unseal({bytes.data(), size});
   else
     consume({bytes.data(), size});
+}
+
+/// Deciphers what has arrived, and answers what TLS itself asks for.
+void Channel::unseal(std::string_view bytes) {
+  std::array<char, kReadBytes> plain;
+  tls_->feed(bytes);
+  while (!broken_) {
+    const Result<std::size_t> size = tls_->read(plain);
+    if (!size) {
+      broken_ = size.error();
+      return say_why();
+    }
+    if (*size == 0) break;
+    consume({plain.data(), *size});
+  }
+  if (tls_->waiting() > kReadBytes) broken_ = invalid("TLS asks for more than it takes");
+  if (socket_.is_open() && sending_.empty()) write_next();
+}
+
+/// Sends the alert that TLS ends with. The connection is about to be closed, so nobody waits for it
+/// to leave.
+void Channel::say_why() {
+  const auto alert = tls_->seal({});
+  boost::system::error_code ignored;  // then the peer does not learn why
+  if (alert && sending_.empty()) socket_.write_some(asio::buffer(*alert), ignored);
 }
 
 /// Parses what has arrived so far, and keeps the line or frame that has only begun.

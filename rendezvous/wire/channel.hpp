@@ -1,5 +1,6 @@
 // Channel: one connection between an agent and the coordinator. It carries lines in both
-// directions, each with a limit, and between the lines the frames of a tunnel.
+// directions, each with a limit, and between the lines the frames of a tunnel; all of it inside TLS
+// where the job has a secret.
 //
 // The coroutine that reads a Channel shares it with whoever sends; it never outlives its
 // io_context. messages.hpp knows what the lines mean, and a TunnelEnd what the frames mean.
@@ -18,6 +19,7 @@
 #include "base/asio.hpp"
 #include "base/result.hpp"
 #include "rendezvous/wire/messages.hpp"
+#include "rendezvous/wire/tls.hpp"
 #include "rendezvous/wire/tunnel_frame.hpp"
 
 namespace ddprun {
@@ -50,8 +52,17 @@ class TunnelEnd {
 class Channel : public std::enable_shared_from_this<Channel> {
  public:
   /// Takes over a connected `socket`. `already_read` are bytes of the stream that the caller took
-  /// from it to look at.
-  explicit Channel(asio::ip::tcp::socket socket, std::string already_read = {});
+  /// from it to look at. With `tls` the stream is that session's.
+  explicit Channel(asio::ip::tcp::socket socket, std::string already_read = {},
+                   std::unique_ptr<TlsSession> tls = nullptr);
+
+  /// Waits until the handshake of TLS has ended; without TLS there is none. Only the end that
+  /// connects needs it, before anything else: the other one's receive() does the same on the way.
+  /// Errors: those of TlsSession::read(), and kUnavailable when the peer is gone.
+  asio::awaitable<Result<void>> secure();
+
+  /// The job whose key the peer has proven to have; "" without TLS, and before that.
+  std::string proven_run_id() const { return tls_ ? tls_->run_id() : ""; }
 
   /// From now on lines of the peer may have at most `bytes_max` bytes with their newline; at first
   /// it is kLineBytesMax. What was read in one go with a line that was received counts as before.
@@ -64,7 +75,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   /// Waits for the next line, and returns it without its newline; meanwhile frames go to the
   /// tunnel. Errors: kUnavailable when the peer is gone or close() was called; kInvalid when a line
-  /// is too long, and for frames that nobody expects.
+  /// is too long, and for frames that nobody expects; with TLS, those of TlsSession::read().
   asio::awaitable<Result<std::string>> receive();
 
   /// From now on frames go to and come from `tunnel`, which must live until another is set.
@@ -92,7 +103,11 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
  private:
   void write_next();
+  bool seal();
+  void open_head();
   void read_available();
+  void unseal(std::string_view bytes);
+  void say_why();
   void consume(std::string_view bytes);
   Result<std::size_t> parse(std::string_view bytes);
   Result<std::size_t> hand_over_frame(std::string_view bytes);
@@ -102,7 +117,9 @@ class Channel : public std::enable_shared_from_this<Channel> {
   std::string peer_;
   asio::ip::address address_;
   TunnelEnd* tunnel_ = nullptr;
+  std::unique_ptr<TlsSession> tls_;  // nullptr: the stream is as it is
 
+  std::string head_;   // the bytes that the caller had read, until receive() is called
   std::string inbox_;  // the beginning of a line or a frame that has not all come
   std::size_t line_bytes_max_ = kLineBytesMax;
   std::size_t line_searched_ = 0;  // so many bytes of that line have no newline

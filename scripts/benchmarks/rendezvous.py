@@ -43,13 +43,24 @@ def alone_on(core):
     return settle
 
 
+def make_secret(folder):
+    """A folder with the secret of the job that the agents are of: (folder, secret)."""
+    secrets = Path(folder) / "secrets"
+    secrets.mkdir(mode=0o700)
+    secret = subprocess.run([DDPRUN, "secret"], check=True, capture_output=True, text=True).stdout
+    with open(os.open(secrets / "swarm", os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
+        file.write(secret)
+    return secrets, secret.strip()
+
+
 @contextmanager
-def server(folder):
+def server(folder, *options):
     """`ddprun server` on the first core: (process, port)."""
     cores = sorted(os.sched_getaffinity(0))
     port_file = Path(folder) / "port"
     process = subprocess.Popen(
-        [DDPRUN, "server", "--host", "127.0.0.1", "--port", "0", "--port-file", str(port_file)],
+        [DDPRUN, "server", "--host", "127.0.0.1", "--port", "0", "--port-file", str(port_file),
+         *options],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=alone_on(cores[0]))
     try:
         process.stdout.readline()  # listening on ...
@@ -68,12 +79,20 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
 
 
-def swarm(agents):
+def swarm(agents, tls=False):
     """One job from its start over a loss to its end: what the agents report, and the coordinator's cost."""
-    with tempfile.TemporaryDirectory() as folder, server(folder) as (coordinator, port):
+    with tempfile.TemporaryDirectory() as folder:
+        if not tls:
+            return swarm_in(folder, agents, [], [])
+        secrets, secret = make_secret(folder)
+        return swarm_in(folder, agents, ["--secret-dir", str(secrets)], ["--secret", secret])
+
+
+def swarm_in(folder, agents, server_options, agent_options):
+    with server(folder, *server_options) as (coordinator, port):
         memory, cpu = memory_kb(coordinator.pid), cpu_s(coordinator.pid)
         last_core = sorted(os.sched_getaffinity(0))[-1]
-        with subprocess.Popen([AGENTS, "127.0.0.1", port, str(agents)], text=True, bufsize=1,
+        with subprocess.Popen([AGENTS, "127.0.0.1", port, str(agents), *agent_options], text=True, bufsize=1,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               preexec_fn=alone_on(last_core)) as process:
             start = json.loads(process.stdout.readline())
@@ -93,10 +112,10 @@ def swarm(agents):
 
 def bench_swarms():
     print("simulated agents at one coordinator on one core")
-    for agents in SWARMS:
-        runs = [swarm(agents) for _ in range(SWARM_RUNS)]
+    for agents, tls in [(agents, tls) for agents in SWARMS for tls in (False, True)]:
+        runs = [swarm(agents, tls) for _ in range(SWARM_RUNS)]
         median = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
-        print(f"  {agents:6,}   first connect -> last assignment {1000 * median['start']:7.1f} ms"
+        print(f"  {agents:6,} {'with TLS' if tls else '        '} first connect -> last assignment {1000 * median['start']:7.1f} ms"
               f" (coordinator's CPU {1000 * median['cpu']:.0f} ms)"
               f"   a loss -> last assignment {1000 * median['loss']:7.1f} ms\n"
               f"           an agent: {median['to']:.0f} B sent, {median['from']:.0f} B received at the"

@@ -47,6 +47,14 @@ TEST_CASE("every worker is told where its own heartbeats go, and not those of an
   CHECK_FALSE(environment_of(without[0]).contains("DDPRUN_HEARTBEAT"));
 }
 
+TEST_CASE("no worker gets the job's secret") {
+  const NodeFacts node{.environment = {"HOME=/root", "DDPRUN_SECRET=abc"}};
+  for (const Command& command : plan_workers(four_workers(), kSecondNode, node))
+    CHECK_FALSE(environment_of(command).contains("DDPRUN_SECRET"));
+  for (const std::string& entry : common_environment(four_workers(), node).environment)
+    CHECK_FALSE(entry.starts_with("DDPRUN_SECRET"));
+}
+
 TEST_CASE("every worker gets torchrun's variables") {
   NodeFacts node{{"HOME=/root"}, 8, "/tmp/e"};
   node.run.run_id = "job7";

@@ -18,6 +18,22 @@ TEST_CASE("a process's environment is told as it is now") {
   CHECK(std::ranges::count(own_environment(), "DDPRUN_BASE_TEST=a=b c") == 0);
 }
 
+TEST_CASE("a variable that is taken is gone, and overwritten where it was") {
+  REQUIRE(::setenv("DDPRUN_BASE_TEST", "hidden", 1) == 0);
+  const char* const place = ::getenv("DDPRUN_BASE_TEST");
+  CHECK(take_variable("DDPRUN_BASE_TEST") == "hidden");
+  CHECK(std::string(place, 6) == std::string(6, '\0'));
+  CHECK(::getenv("DDPRUN_BASE_TEST") == nullptr);
+  CHECK_FALSE(take_variable("DDPRUN_BASE_TEST").has_value());
+}
+
+TEST_CASE("only the variable of exactly that name is taken") {
+  REQUIRE(::setenv("DDPRUN_BASE_TEST2", "stays", 1) == 0);
+  CHECK_FALSE(take_variable("DDPRUN_BASE_TEST").has_value());
+  CHECK(std::string{::getenv("DDPRUN_BASE_TEST2")} == "stays");
+  REQUIRE(::unsetenv("DDPRUN_BASE_TEST2") == 0);
+}
+
 TEST_CASE("a process's path is that of its executable") {
   CHECK(std::filesystem::path{own_path()}.is_absolute());
   CHECK(std::filesystem::equivalent(own_path(), "/proc/self/exe"));

@@ -41,6 +41,8 @@ def ddprun(words):
     elif words[:1] == ["checkpoint"]:
         done = subprocess.run([DDPRUN, *words], text=True, capture_output=True)
         code, err = done.returncode, done.stderr
+    elif words[:1] == ["secret"]:  # which looks at the file that its output goes to
+        code, err = subprocess.run([DDPRUN, *words]).returncode, ""
     else:
         code, err = dry_run(words)
     with open(os.environ["MADE_UP_REPORT"], "a") as report:

@@ -72,6 +72,7 @@ class Stage:
         (self.folder / "my" / "training.py").write_text("print('trained')\n")
         (self.folder / "hosts").write_text("# two large ones and a small one\nh1 slots=8\nh2:8\nh3:2\n")
         write_checkpoint(self.folder / "checkpoints", step=42)
+        (self.folder / "secrets").mkdir(mode=0o700)
         self.shims = self.folder / ".made-up"
         self.shims.mkdir()
         for name in ("ddprun", "srun", "mpirun"):

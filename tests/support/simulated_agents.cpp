@@ -1,7 +1,7 @@
 // A swarm of agents in one process, to see how a coordinator bears thousands: each has a connection
 // of its own, joins, beats and answers as an agent does, and has no workers.
 //
-//   ddprun_simulated_agents HOST PORT AGENTS
+//   ddprun_simulated_agents HOST PORT AGENTS [--secret TEXT]
 //
 // Prints a line of JSON when every agent has its part in the first round. Then it does what the
 // lines of its standard input say, with a line of JSON when every agent has its part in the round
@@ -43,11 +43,13 @@ using namespace std::chrono_literals;
 
 constexpr int kConnectingMax = 512;  // fewer than a listening socket lets wait
 constexpr auto kStepTimeout = 120s;
+constexpr char kRunId[] = "swarm";
 
 struct Options {
   Endpoint coordinator;
   int agents = 0;
   int heartbeat_timeout_ms = 5'000;
+  std::shared_ptr<const TlsContext> tls;  // null: they do not encrypt
 };
 
 class Swarm {
@@ -114,17 +116,19 @@ class Swarm {
   }
 
   asio::awaitable<void> live(int number) {
-    const auto connected = co_await connect(options_.coordinator, {kStepTimeout, 0ms});
+    const auto connected =
+        co_await connect(options_.coordinator, {kStepTimeout, 0ms}, options_.tls);
     if (!connected) throw std::runtime_error{connected.error().message};
     const std::shared_ptr<Channel> channel = *connected;
     agents_[number] = channel;
     connect_next();
-    tell(*channel, Join{.run_id = "swarm",
+    tell(*channel, Join{.run_id = kRunId,
                         .node = "swarm-" + std::to_string(number),
                         .host = "node" + std::to_string(number),
                         .terms = {.nodes_min = 1,
                                   .nodes_max = options_.agents,
-                                  .heartbeat_timeout_ms = options_.heartbeat_timeout_ms}});
+                                  .heartbeat_timeout_ms = options_.heartbeat_timeout_ms,
+                                  .store = options_.tls ? StoreAt::kLocal : StoreAt::kLeader}});
     for (;;) {
       const Result<std::string> line = co_await channel->receive();
       if (!line) break;
@@ -199,6 +203,11 @@ class Swarm {
   asio::posix::stream_descriptor input_;
 };
 
+std::shared_ptr<const TlsContext> tls_with(const std::string& secret_text) {
+  if (secret_text.empty()) return nullptr;
+  return TlsContext::for_agent(job_key(parse_secret(secret_text).value(), kRunId)).value();
+}
+
 void raise_file_limit() {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
@@ -211,12 +220,15 @@ void raise_file_limit() {
 
 int main(int argc, char** argv) try {
   ddprun::Options options;
+  std::string secret;
   CLI::App app{"Simulates the agents of a large job; standard input says what happens to them."};
   app.add_option("host", options.coordinator.host)->required();
   app.add_option("port", options.coordinator.port)->required();
   app.add_option("agents", options.agents)->required()->check(CLI::PositiveNumber);
   app.add_option("--heartbeat-timeout-ms", options.heartbeat_timeout_ms)->capture_default_str();
+  app.add_option("--secret", secret, "of the job 'swarm': then the agents speak TLS");
   CLI11_PARSE(app, argc, argv);
+  options.tls = ddprun::tls_with(secret);
 
   ddprun::raise_file_limit();
   boost::asio::io_context io{1};

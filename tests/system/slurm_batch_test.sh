@@ -44,6 +44,8 @@ for rank in 0 1 2 3 4 5 6 7; do
 done
 [ "$(grep -oE '^rank .* on h[1-4]' "$slurm/out/$job" | awk '{ print $6 }' | sort -u | wc -l)" = 2 ] ||
   job_failed "$job" "it did not run on two nodes"
+# The nodes were handed a secret, and say nothing of having none.
+job_says_not "$job" "there is no secret"
 
 # Its exit code is the job's.
 script --nodes=2 -- "ddprun --no-python sh -c 'exit 7'" >"$slurm/fails.sbatch"

@@ -20,13 +20,19 @@ for host in me h1 h2 h3; do
     [[ $(command_of "$process") != *s3cr* ]] || fail "a command line on $host shows a secret"
   done
 done
+
+# The hosts have a secret of their own, which nobody was told of.
+port=$(on h1 ss -Hltn 'src 10.77.0.1' | sed -E 's/.* 10\.77\.0\.1:([0-9]+) .*/\1/')
+answer=$(on h2 timeout 60 bash -c 'exec 3<>"/dev/tcp/10.77.0.1/$0"; echo "{}" >&3; cat <&3' "$port")
+[[ $answer == *"this job has a secret"* ]] || fail "a stranger at port $port was answered: $answer"
+node job says_not err "there is no secret"
 let_go
 node job ends 0
 node job says out "[h1] rank 0 of 4, local 0 of 1, node 0"
 node job says out "[h2] rank 2 of 4, local 1 of 2, node 1"
 node job says out "[h3] rank 3 of 4, local 0 of 1, node 2"
 for host in h1 h2 h3; do
-  node job says out "[$host] $SECRET|1=2|10.77.0.1|$scratch"
+  node job says out "[$host] $SECRET|1=2|127.0.0.1|$scratch"
   node job says err "[$host] to err"
 done
 nothing_of_the_job_on h1 h2 h3

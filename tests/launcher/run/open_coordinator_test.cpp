@@ -1,5 +1,6 @@
 #include "launcher/run/open_coordinator.hpp"
 
+#include "tests/support/captured_log.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -60,6 +61,33 @@ TEST_CASE_METHOD(CoordinatorFixture, "a node that must host says whose the port 
   REQUIRE(second.has_error());
   CHECK_THAT(second.error().message, contains("it is the coordinator of the same job"));
   CHECK_THAT(second.error().message, contains("choose another port"));
+}
+
+TEST_CASE("whoever can join a job of several nodes without a secret is told of") {
+  const CapturedLog log;
+  boost::asio::io_context io{1};
+  LaunchSpec spec;
+  spec.meeting.coordinator = {"0.0.0.0", 0};
+  spec.meeting.nodes_max = 2;
+  SECTION("when others reach the endpoint") {
+    REQUIRE(open_coordinator(io, spec, "job").has_value());
+    CHECK_THAT(log.text(), contains("warning: there is no secret (--secret-file): whoever"));
+  }
+  SECTION("not on loopback") {
+    spec.meeting.coordinator.host = "localhost";
+    REQUIRE(open_coordinator(io, spec, "job").has_value());
+    CHECK(log.text().empty());
+  }
+  SECTION("not of one node") {
+    spec.meeting.nodes_max = 1;
+    REQUIRE(open_coordinator(io, spec, "job").has_value());
+    CHECK(log.text().empty());
+  }
+  SECTION("not with a secret") {
+    spec.secret = Secret{Secret::Bytes{}};
+    REQUIRE(open_coordinator(io, spec, "job").has_value());
+    CHECK(log.text().empty());
+  }
 }
 
 }  // namespace

@@ -200,8 +200,8 @@ TEST_CASE_METHOD(ClusterFixture, "mistakes are found before srun is") {
 
 TEST_CASE("sbatch's options for tasks are kept from the step") {
   CHECK(srun_environment({"PATH=/bin", "SLURM_NTASKS_PER_NODE=4", "SLURM_JOB_ID=1",
-                          "SLURM_CPUS_PER_TASK=18", "SLURM_NTASKS=8"}) ==
-        Words{"PATH=/bin", "SLURM_JOB_ID=1"});
+                          "SLURM_CPUS_PER_TASK=18", "SLURM_NTASKS=8"},
+                         "") == Words{"PATH=/bin", "SLURM_JOB_ID=1"});
 }
 
 TEST_CASE("the step is found by its name") {

@@ -1,0 +1,19 @@
+// Reads a secret from a file that nobody else can read.
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+#include "rendezvous/wire/secret.hpp"
+
+namespace ddprun {
+
+/// Reads the secret in the file `path`. It has to be a file of this process's user that nobody else
+/// may read or write, and no symbolic link; so it is opened first, and what was opened is looked
+/// at. Errors: kInvalid, with a sentence that names the file and what to do.
+Result<Secret> read_secret_file(const std::string& path);
+
+/// The same of the file `name` in the open directory `directory`; `path` is its path for messages.
+Result<Secret> read_secret_at(int directory, const std::string& name, const std::string& path);
+
+}  // namespace ddprun
