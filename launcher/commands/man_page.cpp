@@ -85,6 +85,9 @@ and without \fB\-\-redirects\fR and \fB\-\-tee\fR nothing stays, except an error
 .B LOGLEVEL
 DEBUG, INFO, WARNING (default) or ERROR: how much ddprun says.
 .TP
+.B DDPRUN_SECRET
+the secret of the job's nodes, where no \fB\-\-secret\-file\fR has it; workers do not get it.
+.TP
 .B PYTHON_EXEC
 the Python for scripts.
 .TP
