@@ -67,6 +67,7 @@ void AgentShell::attempt_failed(FailedAttempt::Why why) {
 
 void AgentShell::join() {
   receiving_ = true;
+  refused_since_.reset();  // somebody listens again
   link_ = world_.network.connect(host_, number_);
   last_heard_ = world_.time.now();
   invariants_.joins(*this);

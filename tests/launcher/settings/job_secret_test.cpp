@@ -114,7 +114,7 @@ TEST_CASE_METHOD(JobSecretFixture, "neither a dry run nor a host's command line 
   CHECK(shown.find(file_) == std::string::npos);
 }
 
-TEST_CASE_METHOD(JobSecretFixture, "-x does not hand the secret to workers") {
+TEST_CASE_METHOD(JobSecretFixture, "the option -x does not hand the secret to workers") {
   environment_[kSecretVariable] = to_text(in_variable_);
   for (const std::string entry : {"DDPRUN_SECRET", "DDPRUN_SECRET=abc"}) {
     const auto parsed = parse({"--hosts", "h1,h2", "-x", entry});

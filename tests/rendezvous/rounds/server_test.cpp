@@ -15,6 +15,7 @@
 #include "base/report_failure.hpp"
 #include "rendezvous/rounds/client.hpp"
 #include "rendezvous/tunnel/tunnel_entrance.hpp"
+#include "rendezvous/wire/message_limits.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/failing_memory.hpp"
 #include "tests/support/run_until.hpp"

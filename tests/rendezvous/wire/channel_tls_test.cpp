@@ -147,7 +147,8 @@ TEST_CASE_METHOD(ChannelTlsFixture, "the longest line passes, and one byte more 
   CHECK((coordinator_hears.lines[0] == longest));
   agent->send(longest + "x\n");
   run_until(io, "the line is refused", [&] { return coordinator_hears.error.has_value(); });
-  CHECK(coordinator_hears.error->message == "a line longer than 262144 bytes");
+  CHECK(coordinator_hears.error->message ==
+        "a line longer than " + std::to_string(kLineBytesMax) + " bytes");
 }
 
 TEST_CASE_METHOD(ChannelTlsFixture, "megabytes of frames pass between lines") {

@@ -19,7 +19,7 @@ Secret counting() {
 }
 
 TEST_CASE("a secret is read from hexadecimal digits and from base64, with white space around it") {
-  for (const std::string text :
+  for (const std::string& text :
        {std::string{kHex}, kHex + std::string{"\n"}, " \t" + std::string{kHex} + "\r\n",
         std::string{kBase64}, kBase64 + std::string{"\n"},
         std::string{"000102030405060708090A0B0C0D0E0F101112131415161718191A1B1C1D1E1F"}}) {

@@ -175,7 +175,7 @@ TEST_CASE("a byte that was changed on the way ends the connection") {
 }
 
 TEST_CASE("what is no TLS is an error, and nothing is heard") {
-  for (const std::string bytes :
+  for (const std::string& bytes :
        {std::string{"{\"type\":\"join\"}\n"}, std::string{"GET / HTTP/1.0\r\n\r\n"},
         std::string{"\x16\x03\x01\x00\x05hello", 10}, std::string{"\x17\x03\x03\x00\x05hello", 10},
         std::string(64, '\0'), std::string(64, '\xff')}) {
