@@ -68,6 +68,8 @@ class TableReader : public nlohmann::json_sax<json> {
   bool key(string_t& name) override {
     if (at_ == At::kNames) return begin_entry(name);
     if (at_ == At::kFields) return begin_field(name);
+    if (table_.metadata.size() == kTensorsMax)
+      return fail("it has more than " + std::to_string(kTensorsMax) + " notes in its metadata");
     note_ = name;
     return go(At::kNote);
   }

@@ -59,7 +59,8 @@ std::string make_header(const SafeTensors& contents) {
   std::string text = header.dump();
   text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
   // What nobody could read must not be written.
-  if (text.size() > kHeaderBytesMax || contents.tensors.size() > kTensorsMax)
+  if (text.size() > kHeaderBytesMax || contents.tensors.size() > kTensorsMax ||
+      contents.metadata.size() > kTensorsMax)
     throw std::invalid_argument{
         std::to_string(contents.tensors.size()) + " tensors with a header of " +
         std::to_string(text.size()) + " bytes are too many for a safetensors file: " +

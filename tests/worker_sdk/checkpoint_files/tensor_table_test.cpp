@@ -119,6 +119,10 @@ TEST_CASE("neither a long header nor a deep one costs much") {
     many += (i == 0 ? "\"" : ",\"") + std::to_string(i) +
             R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
   CHECK_THAT(error(many + "}", 0), contains("more than 100000 tensors"));
+  std::string notes = R"({"__metadata__":{)";
+  for (std::size_t i = 0; i <= kTensorsMax; ++i)
+    notes += (i == 0 ? "\"" : ",\"") + std::to_string(i) + R"(":"")";
+  CHECK_THAT(error(notes + "}}", 0), contains("more than 100000 notes in its metadata"));
 }
 
 }  // namespace
