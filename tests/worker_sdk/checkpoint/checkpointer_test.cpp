@@ -97,6 +97,15 @@ auto options_for() {
     return torch::optim::AdamWOptions{0.05};
 }
 
+/// Turns the last bit of a file round.
+void damage(const fs::path& path) {
+  std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
+  file.seekg(-1, std::ios::end);
+  const char last = static_cast<char>(file.get() ^ 1);
+  file.seekp(-1, std::ios::end);
+  file.put(last);
+}
+
 TEMPLATE_TEST_CASE("a checkpoint brings back module and optimizer, so that training goes on alike",
                    "", torch::optim::SGD, torch::optim::Adam, torch::optim::AdamW,
                    torch::optim::RMSprop, torch::optim::Adagrad) {
@@ -237,14 +246,7 @@ TEST_CASE("only the newest checkpoints are kept; a damaged one is passed over by
   CHECK_FALSE(fs::exists(checkpointer.path_of(10)));
   CHECK(fs::exists(checkpointer.path_of(11)));
   group().barrier();
-  if (group().rank() == 0) {
-    std::fstream file{checkpointer.path_of(12) / kModelFile,
-                      std::ios::in | std::ios::out | std::ios::binary};
-    file.seekg(-1, std::ios::end);
-    const char last = static_cast<char>(file.get() ^ 1);
-    file.seekp(-1, std::ios::end);
-    file.put(last);
-  }
+  if (group().rank() == 0) damage(checkpointer.path_of(12) / kModelFile);
   const CapturedErrors errors;
   CHECK(checkpointer.load_latest(network, optimizer)->step == 11);
   group().barrier();
@@ -254,6 +256,24 @@ TEST_CASE("only the newest checkpoints are kept; a damaged one is passed over by
     fs::remove(checkpointer.path_of(11) / kManifestFile);
   }
   CHECK(checkpointer.load_latest(network, optimizer)->step == 8);
+}
+
+TEST_CASE("a checkpoint that was found damaged takes the place of no good one") {
+  const SharedFolder folder;
+  Network network{1};
+  torch::optim::SGD optimizer{network.parameters(), 0.1};
+  Checkpointer checkpointer{folder.path(), group(), {.keep = 2}};
+  for (int step = 1; step <= 3; ++step) checkpointer.save(network, optimizer, {.step = step});
+  checkpointer.wait();
+  group().barrier();
+  if (group().rank() == 0) damage(checkpointer.path_of(3) / kModelFile);
+  const CapturedErrors errors;
+  CHECK(checkpointer.load_latest(network, optimizer)->step == 2);
+  checkpointer.save(network, optimizer, {.step = 4});
+  checkpointer.wait();
+  group().barrier();
+  CHECK(fs::exists(checkpointer.path_of(2)));
+  CHECK(fs::exists(checkpointer.path_of(4)));
 }
 
 TEST_CASE("a checkpoint of another model is refused, naming what does not fit") {
