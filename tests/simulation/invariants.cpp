@@ -81,6 +81,14 @@ void Invariants::coordinator_did(const RoundEvent& event, const std::vector<Roun
   }
   if (stops) stopping_ = true;
   if (stops && fails) ++failures_;
+  for (const RoundAction& action : actions) {
+    const auto* stop = sent_as<StopRound>(action);
+    require(!stop || stop->attempt == failures_, [&] {
+      return "failures are told: there were " + std::to_string(failures_) +
+             ", and the order to stop says that attempt " + std::to_string(stop->attempt) +
+             " follows";
+    });
+  }
   if (!sealed.empty()) check_sealed(sealed);
   check_nobody_kept_waiting();
   const auto* from = std::get_if<FromPeer>(&event);
