@@ -34,7 +34,9 @@ void CoordinatorLink::connect(Patience patience) {
 asio::awaitable<void> CoordinatorLink::serve(Patience patience) {
   if (const auto taken = take_secret(); !taken)
     co_return tell_(CoordinatorUnreachable{taken.error().message});
-  auto first_of = co_await (ddprun::connect(run_.coordinator, patience, tls_) || ended());
+  auto connecting = ddprun::connect(run_.coordinator, patience, tls_);
+  auto over = ended();
+  auto first_of = co_await (std::move(connecting) || std::move(over));
   if (first_of.index() == 1) co_return;
   auto channel = std::get<0>(std::move(first_of));
   if (!channel) co_return tell_(CoordinatorUnreachable{channel.error().message});
