@@ -37,8 +37,9 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
     co_return tell_(CoordinatorUnreachable{taken.error().message});
   const Hello hello = [this, &wish] { return join(wish); };
   const TellUser tell_user = [this](const std::string& line) { spdlog::warn("{}", line); };
-  auto first_of =
-      co_await (reach(run_.coordinator, wish.patience, hello, tell_user, tls_) || ended());
+  auto reaching = reach(run_.coordinator, wish.patience, hello, tell_user, tls_);
+  auto over = ended();
+  auto first_of = co_await (std::move(reaching) || std::move(over));
   if (first_of.index() == 1) co_return;
   const auto reached = std::get<0>(std::move(first_of));
   if (!reached) co_return tell_(CoordinatorUnreachable{reached.error().message});

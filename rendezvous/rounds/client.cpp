@@ -99,7 +99,9 @@ asio::awaitable<Tried<void>> secure(const Search& search, const std::shared_ptr<
   if (!search.tls) co_return boost::system::in_place_value;
   asio::steady_timer deadline{co_await asio::this_coro::executor,
                               std::min(search.plan.deadline(), Clock::now() + kHandshakeTimeout)};
-  const auto first = co_await (channel->secure() || deadline.async_wait(as_tuple(use_awaitable)));
+  auto handshake = channel->secure();
+  auto timeout = deadline.async_wait(as_tuple(use_awaitable));
+  const auto first = co_await (std::move(handshake) || std::move(timeout));
   if (first.index() == 1) co_return FailedAttempt{Why::kSilent, ""};
   const Result<void>& secured = std::get<0>(first);
   if (!secured) co_return not_secured(secured.error());

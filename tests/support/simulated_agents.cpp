@@ -116,8 +116,8 @@ class Swarm {
   }
 
   asio::awaitable<void> live(int number) {
-    const auto connected =
-        co_await connect(options_.coordinator, {kStepTimeout, 0ms}, options_.tls);
+    auto connecting = connect(options_.coordinator, {kStepTimeout, 0ms}, options_.tls);
+    const auto connected = co_await std::move(connecting);
     if (!connected) throw std::runtime_error{connected.error().message};
     const std::shared_ptr<Channel> channel = *connected;
     agents_[number] = channel;
