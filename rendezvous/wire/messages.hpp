@@ -50,8 +50,8 @@ struct Join {
   int protocol = kProtocolVersion;
   std::string run_id;  // the name of the job
   NodeId node;
-  std::int64_t incarnation = 1;  // of the agent's connections the how-manieth: a newer one replaces
-                                 // an older one
+  /// Which of the agent's connections this is, from 1: a newer one replaces an older one.
+  std::int64_t incarnation = 1;
   Known known;
   std::string host;  // the node's name for people
   int workers = 1;   // processes that the node will start
