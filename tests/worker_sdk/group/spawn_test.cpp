@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -14,6 +15,7 @@
 
 #include "ddprun/process_group.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/pipe.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace ddprun::sdk {
@@ -107,13 +109,36 @@ TEST_CASE("a worker that exits or is killed is named with the code or the signal
 }
 
 TEST_CASE("a worker that does not heed SIGTERM is killed when its time is over") {
-  const auto stubborn = [](int rank) {
+  const Meeting both_ignore_it{2};
+  const auto stubborn = [&](int rank) {
     std::signal(SIGTERM, SIG_IGN);
+    both_ignore_it.wait_for_all();
     if (rank == 0) throw std::runtime_error{"enough"};
     for (;;) pause();
   };
   CHECK_THAT(error<SpawnError>([&] { spawn(stubborn, 2, {.shutdown_timeout = 10ms}); }),
              contains("rank 0 failed: enough"));
+}
+
+TEST_CASE("the workers die with the process that has spawned them") {
+  Pipe pipe;
+  const pid_t parent = fork();
+  REQUIRE(parent >= 0);
+  if (parent == 0) {
+    spawn(
+        [&](int) {
+          require(write(pipe.writer(), "here\n", 5) == 5, "the test is told");
+          for (;;) pause();
+        },
+        2);
+    _exit(EXIT_SUCCESS);
+  }
+  pipe.close_writer();
+  CHECK(pipe.line("the first worker") == "here");
+  CHECK(pipe.line("the second worker") == "here");
+  kill(parent, SIGKILL);
+  CHECK(waitpid(parent, nullptr, 0) == parent);
+  CHECK(pipe.rest("the end of both workers").empty());
 }
 
 TEST_CASE("spawn refuses what cannot work") {
