@@ -26,7 +26,8 @@ GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
           .join_timeout = spec.rules.join_timeout,
           .shutdown_timeout = spec.shutdown_timeout,
           .heartbeat_timeout = spec.rules.heartbeat_timeout,
-          .rejoin = !run.coordinator_here,
+          // Beside several nodes' coordinator this node may hang alone, and be given up by it.
+          .rejoin = !run.coordinator_here || spec.meeting.nodes_max > 1,
           .preempt_timeout = spec.preempt_timeout,
           .checkpoint_signal = spec.checkpoint_signal};
 }

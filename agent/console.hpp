@@ -30,6 +30,9 @@ class Console {
   /// Writes over `wire`, which must outlive it and which others may share.
   Console(Console& wire, Framing framing);
 
+  /// The event loop that it belongs to: only there it may be used.
+  asio::any_io_executor executor() { return progress_.get_executor(); }
+
   /// Writes bytes as they are.
   void write(std::string_view bytes);
 

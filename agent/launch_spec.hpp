@@ -105,7 +105,7 @@ struct RunFacts {
   std::string run_id;             // the meeting's, or a fresh one
   std::string host;               // this node's name in messages
   Endpoint coordinator;           // where this node's agent reaches it
-  bool coordinator_here = false;  // it runs in this process, so it cannot be lost
+  bool coordinator_here = false;  // it runs in this process
   bool tells_job = true;          // this node tells the user what concerns the whole job
 };
 

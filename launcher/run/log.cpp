@@ -1,13 +1,16 @@
 #include "launcher/run/log.hpp"
 
-#include <spdlog/details/null_mutex.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <cctype>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <thread>
 
 #include "base/printable.hpp"
 
@@ -15,8 +18,9 @@ namespace ddprun {
 
 namespace {
 
-/// Needs no lock, because only the thread of the event loop logs.
-class ConsoleSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+/// The console belongs to the event loop of the thread that makes the sink. What other threads log
+/// gets there by way of that loop.
+class ConsoleSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit ConsoleSink(Console& console) : console_{console} {}
 
@@ -30,11 +34,16 @@ class ConsoleSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex>
     plain.payload = text;
     spdlog::memory_buf_t line;
     formatter_->format(plain, line);
-    console_.write_message({line.data(), line.size()});
+    if (std::this_thread::get_id() == home_)
+      return console_.write_message({line.data(), line.size()});
+    asio::post(console_.executor(), [this, text = std::string{line.data(), line.size()}] {
+      console_.write_message(text);
+    });
   }
   void flush_() override {}
 
   Console& console_;
+  const std::thread::id home_ = std::this_thread::get_id();
 };
 
 spdlog::level::level_enum parse_level(std::string level) {

@@ -62,10 +62,16 @@ Result<void> lock(Server& server, const LaunchSpec& spec, const std::string& run
   return {};
 }
 
-Result<RunCoordinator> serve(asio::io_context& io, const LaunchSpec& spec,
-                             const std::string& run_id, const Addresses& resolved) {
-  const asio::ip::address listening = listening_address(io, spec.meeting, resolved);
-  auto server = Server::listen(io.get_executor(), round_rules(spec, run_id), listening,
+/// The event loops of open_coordinator().
+struct Loops {
+  asio::io_context& io;
+  asio::io_context& serving;
+};
+
+Result<RunCoordinator> serve(Loops loops, const LaunchSpec& spec, const std::string& run_id,
+                             const Addresses& resolved) {
+  const asio::ip::address listening = listening_address(loops.io, spec.meeting, resolved);
+  auto server = Server::listen(loops.serving.get_executor(), round_rules(spec, run_id), listening,
                                spec.meeting.coordinator.port);
   if (!server) return server.error();
   if (const auto locked = lock(**server, spec, run_id, listening); !locked) return locked.error();
@@ -78,39 +84,38 @@ RunCoordinator coordinator_elsewhere(const Meeting& meeting) {
   return {nullptr, meeting.coordinator};
 }
 
-Result<RunCoordinator> serve_here(asio::io_context& io, const LaunchSpec& spec,
-                                  const std::string& run_id) {
-  const auto resolved = resolve_all(io, spec.meeting.coordinator.host);
+Result<RunCoordinator> serve_here(Loops loops, const LaunchSpec& spec, const std::string& run_id) {
+  const auto resolved = resolve_all(loops.io, spec.meeting.coordinator.host);
   if (!resolved) return resolved.error();
-  auto coordinator = serve(io, spec, run_id, *resolved);
+  auto coordinator = serve(loops, spec, run_id, *resolved);
   if (coordinator) return coordinator;
   return Error{coordinator.error().kind,
                coordinator.error().message +
-                   advice(io, resolved->front(), spec.meeting.coordinator.port, run_id)};
+                   advice(loops.io, resolved->front(), spec.meeting.coordinator.port, run_id)};
 }
 
 /// A node that cannot listen there is not the one, or another agent of it was faster.
-Result<RunCoordinator> serve_if_own(asio::io_context& io, const LaunchSpec& spec,
+Result<RunCoordinator> serve_if_own(Loops loops, const LaunchSpec& spec,
                                     const std::string& run_id) {
   const std::string& host = spec.meeting.coordinator.host;
-  auto resolved = resolve_all(io, host);
+  auto resolved = resolve_all(loops.io, host);
   // A name server may not know a node yet that has just started; the node itself knows its name.
   if (!resolved && is_own_name(host)) resolved = Addresses{asio::ip::address_v4::loopback()};
-  if (!resolved || !is_own_address(io, resolved->front()))
+  if (!resolved || !is_own_address(loops.io, resolved->front()))
     return coordinator_elsewhere(spec.meeting);
-  auto coordinator = serve(io, spec, run_id, *resolved);
+  auto coordinator = serve(loops, spec, run_id, *resolved);
   return coordinator ? std::move(coordinator) : coordinator_elsewhere(spec.meeting);
 }
 
 }  // namespace
 
-Result<RunCoordinator> open_coordinator(asio::io_context& io, const LaunchSpec& spec,
-                                        const std::string& run_id) {
+Result<RunCoordinator> open_coordinator(asio::io_context& io, asio::io_context& serving,
+                                        const LaunchSpec& spec, const std::string& run_id) {
   switch (spec.meeting.hosting) {
     case Hosting::kHere:
-      return serve_here(io, spec, run_id);
+      return serve_here({io, serving}, spec, run_id);
     case Hosting::kAtEndpoint:
-      return serve_if_own(io, spec, run_id);
+      return serve_if_own({io, serving}, spec, run_id);
     case Hosting::kElsewhere:
       break;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/run/exit_code.hpp"
+#include "launcher/run/loop_thread.hpp"
 #include "launcher/run/node_facts.hpp"
 #include "launcher/run/open_coordinator.hpp"
 #include "launcher/run/run_directory.hpp"
@@ -114,9 +116,10 @@ class Run {
 
   /// Serves the coordinator, or takes it to be elsewhere.
   Result<void> open_meeting() {
-    auto coordinator = open_coordinator(io_, spec_, node_.run.run_id);
+    auto coordinator = open_coordinator(io_, coordinators_loop(), spec_, node_.run.run_id);
     if (!coordinator) return coordinator.error();
     server_ = std::move(coordinator->server);
+    if (server_ && own_loop_) own_thread_.emplace(*own_loop_, io_);
     RunFacts& run = node_.run;
     run.coordinator = std::move(coordinator->endpoint);
     run.coordinator_here = server_ != nullptr;
@@ -135,11 +138,11 @@ class Run {
     co_spawn(io_, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
       report_failure("the agent")(failure);
       ended = std::move(how);
-      if (server_) server_->close();
+      close_coordinator();
     });
     while (!ended) io_.run_one();
     events_.ended(*ended);
-    io_.run_for(kGoodbyeTimeout);
+    say_goodbye();
     RunEnd end{std::move(*ended), agent->outcome()};
     signals_->hold();
     agent.reset();  // its signal handlers end with it
@@ -156,6 +159,28 @@ class Run {
   }
 
  private:
+  /// The other nodes of a job need a coordinator that never waits for what this node waits for. One
+  /// node alone does without a second thread.
+  asio::io_context& coordinators_loop() {
+    return spec_.meeting.nodes_max > 1 ? own_loop_.emplace(1) : io_;
+  }
+
+  void close_coordinator() {
+    if (!server_) return;
+    asio::post(own_thread_ ? *own_loop_ : io_, [this] { server_->close(); });
+  }
+
+  void say_goodbye() {
+    const auto begun = Clock::now();
+    io_.run_for(kGoodbyeTimeout);
+    if (!own_thread_) return;
+    const auto left = kGoodbyeTimeout - (Clock::now() - begun);
+    own_thread_->end_within(std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left),
+                                     std::chrono::milliseconds{0}));
+    io_.restart();
+    io_.poll();  // what it has written to the log
+  }
+
   /// Signals that would end ddprun wait until the agent handles them.
   void hold_signals() {
     std::vector<int> held = spec_.stop_signals;
@@ -181,7 +206,9 @@ class Run {
   std::optional<SignalHold> signals_;
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
+  std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;
+  std::optional<LoopThread> own_thread_;  // runs own_loop_; it ends before all that it works with
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ class CoordinatorFixture {
     LaunchSpec spec;
     spec.meeting.hosting = hosting;
     spec.meeting.coordinator = std::move(endpoint);
-    return open_coordinator(io_, spec, "job");
+    return open_coordinator(io_, io_, spec, "job");
   }
 
   boost::asio::io_context io_{1};
@@ -70,22 +70,22 @@ TEST_CASE("whoever can join a job of several nodes without a secret is told of")
   spec.meeting.coordinator = {"0.0.0.0", 0};
   spec.meeting.nodes_max = 2;
   SECTION("when others reach the endpoint") {
-    REQUIRE(open_coordinator(io, spec, "job").has_value());
+    REQUIRE(open_coordinator(io, io, spec, "job").has_value());
     CHECK_THAT(log.text(), contains("warning: there is no secret (--secret-file): whoever"));
   }
   SECTION("not on loopback") {
     spec.meeting.coordinator.host = "localhost";
-    REQUIRE(open_coordinator(io, spec, "job").has_value());
+    REQUIRE(open_coordinator(io, io, spec, "job").has_value());
     CHECK(log.text().empty());
   }
   SECTION("not of one node") {
     spec.meeting.nodes_max = 1;
-    REQUIRE(open_coordinator(io, spec, "job").has_value());
+    REQUIRE(open_coordinator(io, io, spec, "job").has_value());
     CHECK(log.text().empty());
   }
   SECTION("not with a secret") {
     spec.secret = Secret{Secret::Bytes{}};
-    REQUIRE(open_coordinator(io, spec, "job").has_value());
+    REQUIRE(open_coordinator(io, io, spec, "job").has_value());
     CHECK(log.text().empty());
   }
 }

@@ -149,6 +149,44 @@ TEST_CASE("the norm of gradients that are spread over ranks is that of all of th
   CHECK(clip_grad_norm({mine}, 1000, group()) == Approx(1).epsilon(1e-4));
 }
 
+TEST_CASE("gradients whose norm is no number are no numbers afterwards, for the loss to show it") {
+  torch::Tensor mine = torch::zeros({3}, torch::requires_grad());
+  mine.mutable_grad() = torch::full({3}, std::numeric_limits<double>::quiet_NaN());
+  torch::Tensor other = torch::zeros({3}, torch::requires_grad());
+  other.mutable_grad() = torch::ones({3});
+  CHECK(std::isnan(clip_grad_norm({mine, other}, 1, group())));
+  CHECK(other.grad().isnan().all().item<bool>());
+}
+
+TEST_CASE("one optimizer's overflow makes the scale smaller, whichever one it is") {
+  for (const std::size_t overflows : {0, 1}) {
+    std::vector<torch::Tensor> parameters{torch::zeros({3}, torch::requires_grad()),
+                                          torch::zeros({3}, torch::requires_grad())};
+    torch::optim::SGD first{{parameters[0]}, 0.1};
+    torch::optim::SGD second{{parameters[1]}, 0.1};
+    GradScaler scaler{{.init_scale = 2}};
+    for (std::size_t i = 0; i < 2; ++i)
+      parameters[i].mutable_grad() = torch::full({3}, i == overflows ? kInf : 1);
+    CHECK(scaler.step(first) == (overflows != 0));
+    CHECK(scaler.step(second) == (overflows != 1));
+    scaler.update();
+    CHECK(scaler.get_scale() == 1);
+  }
+}
+
+TEST_CASE("the scale grows only after as many steps in a row as it should") {
+  Training training{{.init_scale = 64, .growth_interval = 3}};
+  training.step();
+  training.step();
+  training.step(kInf);
+  CHECK(training.scaler.get_scale() == 32);
+  training.step();
+  training.step();
+  CHECK(training.scaler.get_scale() == 32);
+  training.step();
+  CHECK(training.scaler.get_scale() == 64);
+}
+
 TEST_CASE("where ranks hold different parameters, an overflow on one stops the others, too") {
   torch::Tensor mine = torch::zeros({3}, torch::requires_grad());
   torch::optim::SGD optimizer{{mine}, 0.1};

@@ -1,0 +1,55 @@
+#include "launcher/run/loop_thread.hpp"
+
+#include <pthread.h>
+
+#include <boost/asio/post.hpp>
+#include <csignal>
+#include <exception>
+
+namespace ddprun {
+
+namespace {
+
+/// What a thread begins with that is made meanwhile: all signals are blocked.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+LoopThread::LoopThread(asio::io_context& loop, asio::io_context& home)
+    : loop_{loop}, home_{home}, goes_on_{loop.get_executor()} {
+  const NoSignals inherited;
+  thread_ = std::thread{[this] { run(); }};
+}
+
+LoopThread::~LoopThread() { end_within(std::chrono::milliseconds{0}); }
+
+void LoopThread::end_within(std::chrono::milliseconds at_most) {
+  if (!thread_.joinable()) return;
+  goes_on_.reset();
+  if (!ended_.try_acquire_for(at_most)) loop_.stop();
+  thread_.join();
+}
+
+void LoopThread::run() {
+  try {
+    loop_.run();
+  } catch (...) {
+    asio::post(home_, [failure = std::current_exception()] { std::rethrow_exception(failure); });
+  }
+  ended_.release();
+}
+
+}  // namespace ddprun
