@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
+#include "base/utf8.hpp"
 
 namespace ddprun {
 
@@ -14,43 +15,29 @@ namespace {
 /// Room for the line that says that something was left out.
 constexpr std::size_t kNoteBytesMax = 64;
 
-/// Whether a cut at `at` would divide a character of UTF-8.
-bool divides_character(std::string_view text, std::size_t at) {
-  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U;
-}
-
-/// Moves `at` back to where a character begins. None has more than four bytes.
-std::size_t character_before(std::string_view text, std::size_t at) {
-  for (int i = 0; i < 3 && at > 0 && divides_character(text, at); ++i) --at;
-  return at;
-}
-
 std::string left_out(const std::string& what) { return "[ddprun: " + what + " left out]"; }
 
 /// Only as much is made printable as can stay: a text may have a megabyte.
 std::string beginning(std::string_view text, std::size_t most) {
-  std::string begin = plain_text(text.substr(0, character_before(text, most)));
+  std::string begin = plain_text(text.substr(0, begin_of_character(text, most)));
   if (text.size() <= most && begin.size() <= most) return begin;
-  begin.resize(character_before(begin, most - kNoteBytesMax));
+  begin.resize(begin_of_character(begin, most - kNoteBytesMax));
   return begin + "\n" + left_out("the rest is");
 }
 
 std::string ending(std::string_view text, std::size_t most) {
-  const std::size_t from = text.size() > most ? character_before(text, text.size() - most) : 0;
+  const std::size_t from = text.size() > most ? begin_of_character(text, text.size() - most) : 0;
   std::string end = plain_text(text.substr(from));
   if (from == 0 && end.size() <= most) return end;
   const std::size_t room = most - kNoteBytesMax;
-  if (end.size() > room) {
-    std::size_t cut = end.size() - room;
-    while (divides_character(end, cut)) ++cut;
-    end.erase(0, cut);
-  }
+  if (end.size() > room) end.erase(0, end_of_character(end, end.size() - room));
   return left_out("the beginning is") + "\n" + end;
 }
 
 std::string word(std::string_view text) {
-  std::string line = plain_line(text.substr(0, character_before(text, kFailureWordBytesMax)));
-  if (line.size() > kFailureWordBytesMax) line.resize(character_before(line, kFailureWordBytesMax));
+  std::string line = plain_line(text.substr(0, begin_of_character(text, kFailureWordBytesMax)));
+  if (line.size() > kFailureWordBytesMax)
+    line.resize(begin_of_character(line, kFailureWordBytesMax));
   return line;
 }
 
@@ -62,7 +49,7 @@ void keep_last(std::vector<std::string>& lines, std::size_t most) {
   const std::size_t room = most - kNoteBytesMax;
   std::size_t first = 0;
   for (; bytes > room && first + 1 < lines.size(); ++first) bytes -= lines[first].size();
-  if (lines.back().size() > room) lines.back().resize(character_before(lines.back(), room));
+  if (lines.back().size() > room) lines.back().resize(begin_of_character(lines.back(), room));
   if (first == 0) return;
   lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(first));
   lines.insert(lines.begin(), left_out(std::to_string(first) + " lines before are"));

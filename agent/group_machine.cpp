@@ -87,8 +87,12 @@ void GroupMachine::note(const CoordinatorMessage& order) {
   if (const auto* spare = std::get_if<Spare>(&order)) hear(*spare);
 }
 
+/// A coordinator that is there answers a join as soon as it answers a beat, and has a little more
+/// time where beats have very little.
 void GroupMachine::reach_coordinator(std::chrono::milliseconds patience_with_refusals) {
-  actions_.push_back(ReachCoordinator{patience(patience_with_refusals), known_});
+  const auto answer = std::max(rules_.heartbeat_timeout, kAnswerTimeoutMin);
+  actions_.push_back(
+      ReachCoordinator{{rules_.join_timeout, patience_with_refusals, answer}, known_});
 }
 
 /// Until the coordinator counts this node, it expects no heartbeat of it.
@@ -225,12 +229,6 @@ void GroupMachine::lose_coordinator(const std::string& reason, TimePoint now) {
 
 void GroupMachine::tell(AgentMessage message) {
   if (contact_) actions_.push_back(Tell{std::move(message)});
-}
-
-/// A coordinator that is there answers a join as soon as it answers a beat, and has a little more
-/// time where beats have very little.
-Patience GroupMachine::patience(std::chrono::milliseconds refused) const {
-  return {rules_.join_timeout, refused, std::max(rules_.heartbeat_timeout, kAnswerTimeoutMin)};
 }
 
 std::optional<TimePoint> GroupMachine::silence_ends() const {

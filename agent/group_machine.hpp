@@ -131,7 +131,6 @@ class GroupMachine {
   void end_grace(TimePoint now);
   void beat_if_due(TimePoint now);
   void check_silence(TimePoint now);
-  Patience patience(std::chrono::milliseconds refused) const;
   std::optional<TimePoint> silence_ends() const;
   bool asked_for_checkpoint() const;
   void exit_with(AgentEnd end, int signal, TimePoint now);

@@ -15,6 +15,8 @@
 #include <optional>
 #include <string>
 
+#include "base/endpoint_text.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -25,12 +27,6 @@ struct Question {
   nlmsghdr header{};
   inet_diag_req_v2 socket{};
 };
-
-asio::ip::address plain(const asio::ip::address& address) {
-  const bool mapped = address.is_v6() && address.to_v6().is_v4_mapped();
-  if (!mapped) return address;
-  return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-}
 
 void write_address(const asio::ip::address& address, __be32 (&to)[4]) {
   if (address.is_v4()) {
@@ -49,7 +45,7 @@ Question ask_for(const tcp::endpoint& near, const tcp::endpoint& far, std::uint3
   question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
   question.header.nlmsg_flags = NLM_F_REQUEST;
   question.header.nlmsg_seq = number;
-  const auto own = plain(near.address());
+  const auto own = unmapped(near.address());
   question.socket.sdiag_family = own.is_v4() ? AF_INET : AF_INET6;
   question.socket.sdiag_protocol = IPPROTO_TCP;
   question.socket.idiag_states = ~0U;
@@ -58,7 +54,7 @@ Question ask_for(const tcp::endpoint& near, const tcp::endpoint& far, std::uint3
   question.socket.id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
   question.socket.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
   write_address(own, question.socket.id.idiag_src);
-  write_address(plain(far.address()), question.socket.id.idiag_dst);
+  write_address(unmapped(far.address()), question.socket.id.idiag_dst);
   return question;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/asio.hpp"
+#include "base/endpoint_text.hpp"
 #include "rendezvous/store/store_socket.hpp"
 
 namespace ddprun {
@@ -37,10 +38,7 @@ std::string numeric_address(const tcp::socket& socket) {
   boost::system::error_code error;
   const tcp::endpoint peer = socket.remote_endpoint(error);
   if (error) return "an unknown address";
-  const auto address = peer.address();
-  const bool mapped = address.is_v6() && address.to_v6().is_v4_mapped();
-  return mapped ? asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string()
-                : address.to_string();
+  return unmapped(peer.address()).to_string();
 }
 
 }  // namespace
