@@ -228,7 +228,7 @@ TEST_CASE_METHOD(ChannelFixture, "a peer may leave kOutboxBytesMax unread, and i
   }
 }
 
-TEST_CASE_METHOD(ChannelFixture, "without memory for what is to be sent, the connection is closed") {
+TEST_CASE_METHOD(ChannelFixture, "without memory for what it sends, a channel closes") {
   constexpr std::size_t kMuch = 1 << 20;
   listen();
   SECTION("for a line") {
