@@ -37,6 +37,12 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
     co_return tell_(CoordinatorUnreachable{taken.error().message});
   const Hello hello = [this, &wish] { return join(wish); };
   const TellUser tell_user = [this](const std::string& line) { spdlog::warn("{}", line); };
+  if (wish.pause > wish.pause.zero()) {
+    asio::steady_timer pause{executor_, wish.pause};
+    auto paused = pause.async_wait(as_tuple(use_awaitable));
+    auto over = ended();
+    co_await (std::move(paused) || std::move(over));
+  }
   auto reaching = reach(run_.coordinator, wish.patience, hello, tell_user, tls_);
   auto over = ended();
   auto first_of = co_await (std::move(reaching) || std::move(over));
