@@ -22,7 +22,7 @@ import time
 import ddprun
 
 now = time.monotonic()
-with open("/root/began", "a") as began:
+with open("began", "a") as began:
     began.write(f"{now}\n")
 ddprun.heartbeat(1, loss=0.5)
 if ddprun.restart_count() == 0 and os.environ["RANK"] == "1":
@@ -30,25 +30,38 @@ if ddprun.restart_count() == 0 and os.environ["RANK"] == "1":
 print(f"rank {os.environ['RANK']} of {os.environ['WORLD_SIZE']} after {ddprun.restart_count()} restarts")
 PY
 # In the bare system. The clock begins before pip.
-cat >"$scratch/install.sh" <<'SH'
-set -e
-python3 -m venv --help >/dev/null
-python3 -m venv venv
-. venv/bin/activate
-began=$(python3 -c 'import time; print(time.monotonic())')
-pip install -q --no-index --disable-pip-version-check ddprun-*.whl
-ddprun --nproc-per-node 2 --max-restarts 1 worker.py >out 2>err || { cat out err; exit 1; }
-[ "$(grep -c '^rank [01] of 2 after 1 restarts$' out)" = 2 ] || { cat out err; exit 1; }
-python -m ddprun --version | head -n 1 >version
-ddprun-torchrun --version | head -n 1 | cmp - version
-python3 -c "import sys; print('%d.%d.%d' % sys.version_info[:3], '%.2f' % (min(map(float, open('/root/began'))) - $began))"
-SH
+cat >"$scratch/install.py" <<'PY'
+import glob
+import os
+import platform
+import subprocess
+import time
+
+subprocess.run(["python3", "-m", "venv", "venv"], check=True)
+os.environ["PATH"] = "/root/venv/bin:" + os.environ["PATH"]
+os.environ["VIRTUAL_ENV"] = "/root/venv"
+cpu_before = sum(os.times()[2:4])
+began = time.monotonic()
+subprocess.run(["pip", "install", "-q", "--no-index", "--disable-pip-version-check", *glob.glob("*.whl")],
+               check=True)
+done = subprocess.run(["ddprun", "--nproc-per-node", "2", "--max-restarts", "1", "worker.py"],
+                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+first_worker = min(map(float, open("began")))
+cpu = sum(os.times()[2:4]) - cpu_before
+assert done.returncode == 0 and done.stdout.count("of 2 after 1 restarts") == 2, done.stdout
+versions = {subprocess.check_output([*way, "--version"]) for way in (
+    ["ddprun"], ["ddprun-torchrun"], ["python", "-m", "ddprun"])}
+assert len(versions) == 1, versions
+print(platform.python_version(), f"{first_worker - began:.2f}", f"{cpu:.2f}")
+PY
 for suite in bullseye bookworm trixie; do
   "$project/packaging/rootfs.sh" "$suite" --with python3,python3-venv,python3-pip --bring "$wheel" \
-    --bring "$scratch/worker.py" --bring "$scratch/install.sh" -- sh install.sh >"$scratch/out" 2>&1 ||
+    --bring "$scratch/worker.py" --bring "$scratch/install.py" -- python3 install.py >"$scratch/out" 2>&1 ||
     die "$suite: $(cat "$scratch/out")"
-  read -r python seconds < <(tail -n 1 "$scratch/out")
-  say "wheel: Debian $suite, Python $python: $seconds s from pip install to the first worker"
-  python3 -c "import sys; sys.exit($seconds > $seconds_max)" ||
+  read -r python seconds cpu < <(tail -n 1 "$scratch/out")
+  say "wheel: Debian $suite, Python $python: $seconds s from pip install to the first worker," \
+    "$cpu s of processors for all of it"
+  # On a machine that does other things as well the clock says little: then its processors' time decides.
+  python3 -c "import sys; sys.exit(min($seconds, $cpu) > $seconds_max)" ||
     die "$suite: it takes $seconds s, expected $seconds_max at most"
 done
