@@ -38,7 +38,8 @@ dpkg -i ddprun_*.deb >/dev/null
 [ "$(ddprun --nproc-per-node 2 --no-python sh -c 'echo "rank $RANK"' | sort | tr '\n' ' ')" = "rank 0 rank 1 " ]
 [ "$(ddprun-torchrun --version)" = "$(ddprun --version)" ]
 ls /usr/share/bash-completion/completions/ddprun /usr/share/zsh/vendor-completions/_ddprun \
-  /usr/share/fish/vendor_completions.d/ddprun.fish /lib/systemd/system/ddprun-server.service >/dev/null
+  /usr/share/fish/vendor_completions.d/ddprun.fish /lib/systemd/system/ddprun-server.service \
+  /etc/default/ddprun-server /usr/share/man/man1/ddprun.1.gz >/dev/null
 [ ! -e /etc/systemd/system/multi-user.target.wants/ddprun-server.service ]
 ddprun --version | head -n 1
 dpkg --purge ddprun >/dev/null

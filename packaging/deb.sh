@@ -26,7 +26,7 @@ stage_sdk() {
   local file
   mkdir -p "$files/sdk" "$files/cmake"
   (cd "$project" && git ls-files worker_sdk cmake/DdprunTorch.cmake) |
-    grep -vE '^worker_sdk/(python|examples)/|^worker_sdk/(install.cmake|README.md)$' |
+    grep -vE '^worker_sdk/(python|examples)/|/README.md$|^worker_sdk/install.cmake$' |
     while read -r file; do install -D -m 644 "$project/$file" "$files/sdk/$file"; done
   sed "s/@VERSION@/$version/" "$project/cmake/sdk_sources/CMakeLists.txt" >"$files/sdk/CMakeLists.txt"
   cp "$project/cmake/sdk_sources/ddprunConfig.cmake" "$files/cmake/"
@@ -42,9 +42,11 @@ build() {
     "$(sed -n 's/^Maintainer: //p' "$stage/debian/control")" >"$stage/debian/changelog"
   install -m 755 "$executable" "$files/ddprun"
   "$files/ddprun" --man >"$files/ddprun.1"
-  "$files/ddprun" --completion bash >"$files/ddprun.bash"
+  mkdir "$files/bash"
+  "$files/ddprun" --completion bash >"$files/bash/ddprun"
   "$files/ddprun" --completion zsh >"$files/_ddprun"
   "$files/ddprun" --completion fish >"$files/ddprun.fish"
+  install -D -m 644 "$stage/debian/ddprun-server.default" "$files/default/ddprun-server"
   stage_sdk
   cd "$stage"
   dpkg-buildpackage --build=binary --no-sign --no-check-builddeps

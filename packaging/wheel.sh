@@ -44,7 +44,7 @@ write() {
 
 # audited WHEEL: prints the tag that auditwheel grants.
 audited() {
-  "$tools/bin/auditwheel" show "$1" >"$scratch/audit" || die "auditwheel does not read $1"
+  "$tools/bin/auditwheel" show "$1" >"$scratch/audit" 2>&1 || die "auditwheel does not read $1"
   tr '\n' ' ' <"$scratch/audit" | sed -nE 's/.*is consistent with the following platform tag: "([a-z0-9_]+)".*/\1/p'
 }
 
