@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
-# Checks the wheel in dist/: two builds have the same bytes, auditwheel and twine are content with it, and in
+# Makes the wheel twice and checks it: the two have the same bytes, auditwheel and twine are content with it, and in
 # a bare Debian 11, 12 and 13 with Python it takes at most 5 s from `pip install` to the first worker.
 . "$(dirname "$0")/lib.sh"
 
 seconds_max=5
-wheel=$(echo "$dist/ddprun-$version"-py3-none-manylinux_*_x86_64.whl)
-[ -e "$wheel" ] || die "there is no wheel in $dist: scripts/package wheel"
-
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+trap 'end_steps 2>/dev/null; rm -rf "$scratch"' EXIT
+step wheel "$project/packaging/wheel.sh" # which calls auditwheel and twine
+wheel=$(echo "$dist/ddprun-$version"-py3-none-manylinux_*_x86_64.whl)
 cp "$wheel" "$scratch/"
-"$project/packaging/wheel.sh" >"$scratch/log" || die "$(cat "$scratch/log")"
+step "wheel again" "$project/packaging/wheel.sh"
 cmp "$wheel" "$scratch/${wheel##*/}" || die "two builds of the wheel differ"
 say "wheel: two builds have one hash: $(sha256sum "$wheel" | cut -c 1-16)..., $(stat -c %s "$wheel") bytes"
 
