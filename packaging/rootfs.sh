@@ -54,6 +54,7 @@ unshare --mount --pid --fork --kill-child bash -c '
   mount -t proc proc "$root/proc"
   mount -t sysfs -o ro sysfs "$root/sys"
   mount --rbind /dev "$root/dev"
+  echo "127.0.0.1 localhost" >"$root/etc/hosts" # as installers and container runtimes do
   while [ "$1" != -- ]; do
     cp -L "$1" "$root/root/"
     shift
