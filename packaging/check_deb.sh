@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes Debian's packages twice and checks them: the two have the same bytes, lintian and systemd-analyze are content
-# with them, and in a bare Debian 11, 12 and 13 the first is installed, runs a job, and goes without a trace.
+# with them, in a bare Debian 11, 12 and 13 the first is installed, runs a job, and goes without a trace, and a
+# project is built with the second.
 . "$(dirname "$0")/lib.sh"
 
 exposure_max=1.5 # of systemd-analyze security, from 0 to 10
@@ -48,3 +49,19 @@ for suite in bullseye bookworm trixie; do
     sh install.sh >"$scratch/out" 2>&1 || die "$suite: $(cat "$scratch/out")"
   say "deb: installed, run and removed in Debian $suite: $(grep '^ddprun ' "$scratch/out")"
 done
+
+# With PyTorch at hand, somebody else's project is built with the SDK's sources, and run.
+if [ ! -x "$DDPRUN_TORCH_ENV/bin/python" ]; then
+  say "deb: the SDK's sources were not compiled, for there is no PyTorch in $DDPRUN_TORCH_ENV"
+  exit
+fi
+build_outside() {
+  cmake -S "$project/tests/worker_sdk/outside_project" -B "$scratch/outside" -G Ninja \
+    -DCMAKE_PREFIX_PATH="$scratch/sdk/usr"
+  cmake --build "$scratch/outside"
+}
+dpkg-deb -x "${packages[1]}" "$scratch/sdk"
+step "a project with the SDK's sources" build_outside
+"$root/usr/bin/ddprun" --standalone --nproc-per-node 2 --no-python "$scratch/outside/outside" >"$scratch/out"
+grep -F 'the sum is 3' "$scratch/out" >/dev/null || die "the project says: $(cat "$scratch/out")"
+say "deb: a project was built with the SDK's sources, and its two ranks have met"
