@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes Debian's packages twice and checks them: the two have the same bytes, lintian and systemd-analyze are content
-# with them, in a bare Debian 11, 12 and 13 the first is installed, runs a job, and goes without a trace, and a
-# project is built with the second.
+# Makes Debian's packages twice and checks them: both times they have the same bytes, lintian and
+# systemd-analyze are content with them, the first is installed in a bare Debian 11, 12 and 13, runs a job
+# and goes without a trace, and a project is built with the second.
 . "$(dirname "$0")/lib.sh"
 
 exposure_max=1.5 # of systemd-analyze security, from 0 to 10
