@@ -112,7 +112,7 @@ _heart: Optional[Heart] = None
 
 
 def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0) -> None:
-    """Tells ddprun that step `step` is done. Call it after every step; it takes a few microseconds.
+    """Tells ddprun that step `step` is done. Call it after every step; it takes about a microsecond.
 
     When the worker fails, ddprun says how far it had come, also when it was killed: "last heartbeat: step
     120, loss 0.31, 1,234 samples/s, 0.4 s before".
