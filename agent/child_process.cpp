@@ -1,11 +1,7 @@
 #include "agent/child_process.hpp"
 
-extern "C" {  // glibc 2.36 forgot it
-#include <sys/pidfd.h>
-}
 #include <fcntl.h>
 #include <linux/mempolicy.h>
-#include <linux/sched.h>
 #include <sched.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
@@ -27,12 +23,13 @@ extern "C" {  // glibc 2.36 forgot it
 #include <vector>
 
 #include "agent/file_limit.hpp"
+#include "base/linux_calls.hpp"
 
 namespace ddprun {
 
 struct ChildProcess::Started {
   pid_t pid = -1;
-  int pidfd = -1;
+  int pidfd = -1;        // of watch_child(), when the program runs
   int error_number = 0;  // why the program does not run
   int memory_errno = 0;  // why its memory is not where it was wished
 };
@@ -116,7 +113,7 @@ __attribute__((no_sanitize("address", "undefined"))) void take_files(ChildPlan& 
   const int count = static_cast<int>(plan.files.size());
   for (int i = 0; i < count; ++i) plan.files[i] = fcntl(plan.files[i], F_DUPFD, first + count);
   for (int i = 0; i < count; ++i) dup2(plan.files[i], first + i);
-  close_range(static_cast<unsigned>(first + count), ~0U, 0);
+  close_files_from(first + count);
 }
 
 /// Runs in the child, on its own stack in the parent's memory, while the parent is suspended.
@@ -175,7 +172,7 @@ class ChildStack {
   void* base_;
 };
 
-/// Calls clone(2) as posix_spawn(3) does, and asks for a pidfd besides.
+/// Calls clone(2) as posix_spawn(3) does.
 void clone_and_execute(ChildPlan& plan, Started& started) {
   const ChildStack stack;
   if (!stack.ok()) {
@@ -186,11 +183,15 @@ void clone_and_execute(ChildPlan& plan, Started& started) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  started.pid = clone(become_worker, stack.top(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
-                      &plan, &started.pidfd);
+  started.pid = clone(become_worker, stack.top(), CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
   started.error_number = started.pid < 0 ? errno : plan.failed_errno;
   started.memory_errno = plan.memory_errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (started.error_number != 0) return;
+  started.pidfd = watch_child(started.pid);
+  if (started.pidfd >= 0) return;
+  started.error_number = errno;
+  kill(started.pid, SIGKILL);
 }
 
 /// Starts one child. It touches nothing but its arguments, so any thread may call it.
@@ -237,23 +238,22 @@ std::vector<Result<ChildProcess>> ChildProcess::spawn(const asio::any_io_executo
 Result<ChildProcess> ChildProcess::adopt(const asio::any_io_executor& executor,
                                          const std::string& program, const Started& started) {
   if (started.pid < 0) return start_error(program, started.error_number);
-  ChildProcess child{started.pid, asio::posix::stream_descriptor{executor, started.pidfd}};
+  if (started.error_number != 0) {
+    waitid(P_PID, static_cast<id_t>(started.pid), nullptr, WEXITED);  // it is on its way out
+    return start_error(program, started.error_number);
+  }
   if (started.memory_errno != 0)
     spdlog::warn("cannot place the memory of pid {} near its CPUs: {}", started.pid,
                  std::strerror(started.memory_errno));
-  if (started.error_number == 0) return child;
-  waitid(P_PID, static_cast<id_t>(child.pid_), nullptr, WEXITED);  // it is on its way out
-  child.pid_ = -1;
-  return start_error(program, started.error_number);
+  return ChildProcess{started.pid, asio::posix::stream_descriptor{executor, started.pidfd}};
 }
 
 Result<ChildProcess> ChildProcess::adopt_forked(const asio::any_io_executor& executor, pid_t pid) {
   siginfo_t ended{};
-  const int pidfd = pid > 0 ? pidfd_open(pid, 0) : -1;
-  if (pidfd >= 0 && waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd), &ended,
-                           WEXITED | WNOHANG | WNOWAIT) == 0)
-    return ChildProcess{pid, asio::posix::stream_descriptor{executor, pidfd}};
-  if (pidfd >= 0) ::close(pidfd);
+  if (pid > 0 && waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0) {
+    const int pidfd = watch_child(pid);
+    if (pidfd >= 0) return ChildProcess{pid, asio::posix::stream_descriptor{executor, pidfd}};
+  }
   return Error{Error::Kind::kUnavailable,
                "process " + std::to_string(pid) + " was not forked for this one"};
 }
@@ -272,7 +272,7 @@ asio::awaitable<ExitStatus> ChildProcess::wait() {
   co_await pidfd_.async_wait(asio::posix::stream_descriptor::wait_read,
                              asio::as_tuple(asio::use_awaitable));
   siginfo_t info{};
-  waitid(static_cast<idtype_t>(P_PIDFD), pidfd_.native_handle(), &info, WEXITED | WNOWAIT);
+  waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
   co_return exit_status(info);
 }
 
@@ -310,10 +310,9 @@ void ChildProcess::reap_later() {
     return;
   }
   dying->async_wait(asio::posix::stream_descriptor::wait_read,
-                    [dying](const boost::system::error_code& error) {
+                    [dying, pid = pid_](const boost::system::error_code& error) {
                       if (error) return;
-                      waitid(static_cast<idtype_t>(P_PIDFD),
-                             static_cast<id_t>(dying->native_handle()), nullptr, WEXITED | WNOHANG);
+                      waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOHANG);
                     });
 }
 

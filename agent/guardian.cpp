@@ -1,8 +1,5 @@
 #include "agent/guardian.hpp"
 
-extern "C" {  // glibc 2.36 forgot it
-#include <sys/pidfd.h>
-}
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -20,6 +17,7 @@ extern "C" {  // glibc 2.36 forgot it
 #include <string_view>
 
 #include "agent/worker_plan.hpp"
+#include "base/linux_calls.hpp"
 #include "base/parse_number.hpp"
 
 namespace ddprun {
@@ -43,13 +41,13 @@ bool carries_mark(pid_t pid, const std::string& mark) {
 }
 
 /// Kills the process if it carries the mark; false when it does not. The descriptor is opened
-/// first: what it names cannot become another process meanwhile.
+/// first: what it names cannot become another process meanwhile. Old kernels leave that gap open.
 bool kill_if_marked(pid_t pid, const std::string& mark) {
-  const int process = pidfd_open(pid, 0);
-  if (process < 0) return false;
+  const int process = open_process(pid);
   const bool marked = carries_mark(pid, mark);
-  if (marked) pidfd_send_signal(process, SIGKILL, nullptr, 0);
-  close(process);
+  if (marked && process >= 0) signal_process(process, SIGKILL);
+  if (marked && process < 0) kill(pid, SIGKILL);
+  if (process >= 0) close(process);
   return marked;
 }
 
@@ -78,7 +76,7 @@ bool kill_marked(const std::string& mark) {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   dup2(pipe, STDIN_FILENO);
-  close_range(STDIN_FILENO + 1, ~0U, 0);  // nobody shall wait for the end of our output
+  close_files_from(STDIN_FILENO + 1);  // nobody shall wait for the end of our output
   char dismissed = 0;
   ssize_t n = 0;
   do n = read(STDIN_FILENO, &dismissed, 1);

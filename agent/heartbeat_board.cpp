@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/linux_calls.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -29,7 +31,7 @@ std::string with_commas(double number) {
 
 Result<HeartbeatBoard> HeartbeatBoard::create(int workers) {
   const std::size_t bytes = board_bytes(workers);
-  const int fd = memfd_create("ddprun heartbeats", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const int fd = memory_file("ddprun heartbeats", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   void* memory = MAP_FAILED;
   // It is sealed, because a worker that made it shorter would kill whoever reads it (SIGBUS).
   if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) == 0 &&

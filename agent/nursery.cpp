@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "agent/nursery_source.hpp"
+#include "base/linux_calls.hpp"
 #include "base/match.hpp"
 #include "base/report_failure.hpp"
 
@@ -40,7 +41,7 @@ Error refused_by_system(const std::string& what) {
 
 /// A file that nobody else has, with the nursery's program. Errors: kUnavailable.
 Result<int> program_file() {
-  const int file = memfd_create("ddprun-nursery", MFD_CLOEXEC);
+  const int file = memory_file("ddprun-nursery", MFD_CLOEXEC);
   if (file < 0) return refused_by_system("a file in memory");
   const auto length = static_cast<ssize_t>(kNurserySource.size());
   if (write(file, kNurserySource.data(), kNurserySource.size()) == length) return file;

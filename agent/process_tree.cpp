@@ -1,8 +1,5 @@
 #include "agent/process_tree.hpp"
 
-extern "C" {  // glibc 2.36 forgot it
-#include <sys/pidfd.h>
-}
 #include <sys/prctl.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -21,6 +18,8 @@ extern "C" {  // glibc 2.36 forgot it
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include "base/linux_calls.hpp"
 
 namespace ddprun {
 
@@ -56,7 +55,7 @@ bool is_childless() {
 
 /// Resolves when the child has ended, or at `deadline`.
 asio::awaitable<void> ended(pid_t child, asio::steady_timer& deadline) {
-  const int pidfd = pidfd_open(child, 0);
+  const int pidfd = watch_child(child);
   if (pidfd < 0) co_return;
   asio::posix::stream_descriptor descriptor{deadline.get_executor(), pidfd};
   co_await (descriptor.async_wait(descriptor.wait_read, asio::as_tuple(asio::use_awaitable)) ||

@@ -46,6 +46,7 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   Environment out = parse(node.environment);
   out.erase(env::kHeartbeat);  // that of an agent above this one
   out.erase(kSecretVariable);  // workers have no use for it
+  out[env::kCheckpointSignal] = std::to_string(spec.checkpoint_signal);
   out.try_emplace(env::kNcclAsyncErrorHandling, "1");
   if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))
     out.try_emplace(env::kOmpNumThreads, std::to_string(*threads));

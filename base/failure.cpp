@@ -1,12 +1,12 @@
 #include "base/failure.hpp"
 
-#include <cstring>
+#include "base/signal_names.hpp"
 
 namespace ddprun {
 
 std::string signal_name(int signal) {
-  const char* abbreviation = sigabbrev_np(signal);
-  return abbreviation ? std::string{"SIG"} + abbreviation : "signal " + std::to_string(signal);
+  const std::string_view name = signal_abbreviation(signal);
+  return name.empty() ? "signal " + std::to_string(signal) : "SIG" + std::string{name};
 }
 
 std::string describe(const ExitStatus& status) {

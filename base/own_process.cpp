@@ -21,7 +21,7 @@ std::optional<std::string> take_variable(const std::string& name) {
     if (!std::string_view{*entry}.starts_with(name + "=")) continue;
     char* const text = *entry + name.size() + 1;
     if (!value) value = text;  // of several, getenv() finds the first, too
-    explicit_bzero(text, std::strlen(text));
+    std::memset(text, 0, std::strlen(text));
   }
   unsetenv(name.c_str());
   return value;

@@ -85,9 +85,9 @@ int run_subcommand(const Subcommand& command, const std::vector<std::string>& wo
   return code ? *code : complain(code.error());
 }
 
-int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_context& io,
-                     Console& out, Console& err) {
-  if (const Subcommand* command = find_subcommand(arguments))
+int run_command_line(const std::string& program, const std::vector<std::string>& arguments,
+                     boost::asio::io_context& io, Console& out, Console& err) {
+  if (const Subcommand* command = find_subcommand(program, arguments))
     return run_subcommand(*command, arguments, {io, out, err});
   auto parsed = parse_command_line(arguments, this_machine(environment));
   if (!parsed) return complain(parsed.error());
@@ -111,7 +111,7 @@ int main(int argc, char** argv) try {
   Console out{io.get_executor(), STDOUT_FILENO};
   Console err{io.get_executor(), STDERR_FILENO};
   set_up_log(err, environment("LOGLEVEL"));
-  const int code = run_command_line({argv + 1, argv + argc}, io, out, err);
+  const int code = run_command_line(argv[0], {argv + 1, argv + argc}, io, out, err);
   out.flush_blocking();
   err.flush_blocking();
   return code;

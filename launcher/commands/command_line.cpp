@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "launcher/commands/man_page.hpp"
+#include "launcher/commands/version.hpp"
 #include "launcher/hosts/launching_machine.hpp"
 #include "launcher/settings/arguments.hpp"
 #include "launcher/settings/interpret.hpp"
@@ -71,7 +72,7 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
   if (!parsed) return parsed.error();
   const Settings& settings = parsed->settings;
   if (settings.on("help")) return CommandLine{JustPrint{help_text()}};
-  if (settings.on("version")) return CommandLine{JustPrint{"ddprun " DDPRUN_VERSION "\n"}};
+  if (settings.on("version")) return CommandLine{JustPrint{version_text()}};
   if (settings.on("man")) return CommandLine{JustPrint{man_page()}};
   for (const char* option : {"completion", "print-completion"})
     if (settings[option].given)

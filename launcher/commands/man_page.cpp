@@ -63,6 +63,12 @@ or python of the PATH. \fB${local_rank}\fR in an argument becomes the worker's l
 is the form of torch.distributed.launch: it gives the script \fB\-\-local\-rank=N\fR, unless
 \fB\-\-use\-env\fR is there.
 .PP
+Called
+.B torchrun
+or
+.BR ddprun\-torchrun ,
+by a link, it has none of the commands below, and a script may have such a name, as with torchrun.
+.PP
 An option may be spelled with underscores and cut short as long as it stays unique; its default comes
 from its variable.
 .SH OPTIONS

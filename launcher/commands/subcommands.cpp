@@ -24,12 +24,17 @@ constexpr Subcommand kSubcommands[] = {
     {"store", "the store of torch.distributed (TCPStore) alone", run_store},
 };
 
+bool stands_in_for_torchrun(std::string_view program) {
+  const std::string_view name = program.substr(program.rfind('/') + 1);  // npos + 1 is 0
+  return name == "torchrun" || name == "ddprun-torchrun";
+}
+
 }  // namespace
 
 std::span<const Subcommand> subcommands() { return kSubcommands; }
 
-const Subcommand* find_subcommand(const std::vector<std::string>& words) {
-  if (words.empty()) return nullptr;
+const Subcommand* find_subcommand(std::string_view program, const std::vector<std::string>& words) {
+  if (words.empty() || stands_in_for_torchrun(program)) return nullptr;
   const auto* const found = std::ranges::find(kSubcommands, words.front(), &Subcommand::name);
   return found == std::end(kSubcommands) ? nullptr : found;
 }

@@ -24,7 +24,10 @@ struct Subcommand {
 /// Returns all of them, by name.
 std::span<const Subcommand> subcommands();
 
-/// Returns the command that `words` begin with; nullptr when they are about a job to run.
-const Subcommand* find_subcommand(const std::vector<std::string>& words);
+/// Returns the command that `words` begin with; nullptr when they are about a job to run. `program`
+/// is the name by which this program was called, with or without a folder. Called torchrun or
+/// ddprun-torchrun, by a link, it has no commands: there a first word "server" is a script, as with
+/// torchrun.
+const Subcommand* find_subcommand(std::string_view program, const std::vector<std::string>& words);
 
 }  // namespace ddprun

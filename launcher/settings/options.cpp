@@ -71,7 +71,7 @@ constexpr Option kOptions[] = {
     {.name = "completion", .value = "SHELL", .group = kHelp, .help = "print the completion script for a shell", .choices = "bash zsh fish tcsh", .from_environment = false, .own = true},
     {.name = "print-completion", .value = "SHELL", .group = kHelp, .help = "the same", .choices = "bash zsh fish tcsh", .from_environment = false},
     {.name = "man", .group = kHelp, .help = "print the man page: ddprun --man | man -l -", .from_environment = false, .own = true},
-    {.name = "version", .group = kHelp, .help = "print the version", .from_environment = false, .own = true},
+    {.name = "version", .group = kHelp, .help = "print the version, the commit and how it was built", .from_environment = false, .own = true},
     {.name = "help", .letter = 'h', .group = kHelp, .help = "print this help", .from_environment = false},
 };
 // clang-format on

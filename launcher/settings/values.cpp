@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/parse_number.hpp"
+#include "base/signal_names.hpp"
 
 namespace ddprun {
 
@@ -29,11 +30,7 @@ std::optional<Streams> streams(std::string_view text) {
 std::optional<int> signal_number(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
   if (name.starts_with("SIG")) name.erase(0, 3);
-  for (int signal = 1; signal < NSIG; ++signal) {
-    const char* abbreviation = sigabbrev_np(signal);
-    if (abbreviation != nullptr && name == abbreviation) return signal;
-  }
-  return std::nullopt;
+  return signal_of_abbreviation(name);
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include "launcher/slurm/slurm_step.hpp"
 
-extern "C" {  // glibc 2.36 forgot it
-#include <sys/pidfd.h>
-}
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -26,6 +23,7 @@ extern "C" {  // glibc 2.36 forgot it
 #include "agent/child_process.hpp"
 #include "agent/spawn_pool.hpp"
 #include "base/clock.hpp"
+#include "base/linux_calls.hpp"
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/settings/dry_run.hpp"
@@ -106,7 +104,7 @@ std::string output_of(const std::vector<std::string>& words) {
   std::string output = read_all(ends[0], deadline);
   close(ends[0]);
   if (pid <= 0) return output;
-  const int pidfd = pidfd_open(pid, 0);
+  const int pidfd = watch_child(pid);
   if (pidfd < 0 || !readable(pidfd, deadline)) kill(pid, SIGKILL);
   if (pidfd >= 0) close(pidfd);
   waitpid(pid, nullptr, 0);

@@ -1,16 +1,16 @@
 #include "rendezvous/wire/fresh_secret.hpp"
 
-#include <sys/random.h>
-
 #include <cerrno>
 #include <cstring>
+
+#include "base/linux_calls.hpp"
 
 namespace ddprun {
 
 Result<Secret> fresh_secret() {
   Secret::Bytes bytes{};
   // Up to 256 bytes come in one piece (getrandom(2)).
-  if (getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()))
+  if (random_bytes(bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()))
     return Secret{bytes};
   return Error{
       Error::Kind::kUnavailable,

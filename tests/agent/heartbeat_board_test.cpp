@@ -3,6 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
 #include "ddprun/heartbeat.hpp"
 #include "tests/support/catch.hpp"
 
@@ -24,6 +28,31 @@ TEST_CASE("the agent reads what each worker has told last") {
 
   const HeartbeatBoard moved = std::move(*board);
   CHECK(moved.read(1)->loss == 0.5);
+}
+
+TEST_CASE("the agent reads what a worker in Python has told") {
+  auto board = HeartbeatBoard::create(3);
+  REQUIRE(board.has_value());
+  const auto python = [&](const std::string& calls) {
+    const std::string command = "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" DDPRUN_PYTHON_MODULE
+                                "' DDPRUN_HEARTBEAT=" +
+                                sdk::to_string({board->path(), 2}) +
+                                " '" DDPRUN_PYTHON "' -c 'import ddprun; " + calls + "'";
+    REQUIRE(std::system(command.c_str()) == 0);
+  };
+  const std::int64_t before = sdk::monotonic_ns();
+  python("ddprun.heartbeat(6, loss=1.5); ddprun.heartbeat(7, loss=-0.5, samples=10)");
+  const auto reading = board->read(2);
+  REQUIRE(reading.has_value());
+  CHECK(reading->step == 7);
+  CHECK(reading->loss == -0.5);
+  CHECK(reading->samples_per_second > 0);
+  CHECK(reading->time_ns > before);
+  CHECK(reading->time_ns < sdk::monotonic_ns());
+  CHECK_FALSE(board->read(1).has_value());
+  python("ddprun.heartbeat(2**40)");  // a worker of the next attempt goes on in the same slot
+  CHECK(board->read(2)->step == std::int64_t{1} << 40);
+  CHECK(std::isnan(board->read(2)->loss));
 }
 
 TEST_CASE("every round has a board of its own") {

@@ -47,6 +47,15 @@ TEST_CASE("every worker is told where its own heartbeats go, and not those of an
   CHECK_FALSE(environment_of(without[0]).contains("DDPRUN_HEARTBEAT"));
 }
 
+TEST_CASE("every worker is told which signal asks it for a checkpoint") {
+  LaunchSpec spec = four_workers();
+  spec.checkpoint_signal = SIGRTMIN;
+  const NodeFacts node{
+      .environment = {"DDPRUN_CHECKPOINT_SIGNAL=9"}};  // of an agent above this one
+  for (const Command& command : plan_workers(spec, kSecondNode, node))
+    CHECK(environment_of(command)["DDPRUN_CHECKPOINT_SIGNAL"] == std::to_string(SIGRTMIN));
+}
+
 TEST_CASE("no worker gets the job's secret") {
   const NodeFacts node{.environment = {"HOME=/root", "DDPRUN_SECRET=abc"}};
   for (const Command& command : plan_workers(four_workers(), kSecondNode, node))
@@ -75,6 +84,7 @@ TEST_CASE("every worker gets torchrun's variables") {
             {"MASTER_ADDR", "10.0.0.1"},
             {"MASTER_PORT", "4000"},
             {"DDPRUN_ROUND", "3"},
+            {"DDPRUN_CHECKPOINT_SIGNAL", std::to_string(SIGUSR1)},
             {"TORCHELASTIC_RESTART_COUNT", "2"},
             {"TORCHELASTIC_MAX_RESTARTS", "3"},
             {"TORCHELASTIC_RUN_ID", "job7"},

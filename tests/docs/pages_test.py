@@ -88,6 +88,13 @@ class PagesTest(unittest.TestCase):
                 if page.name != "index.md":
                     self.assertIn(page.name, text, index)
 
+    def test_the_newest_entry_of_the_changelog_is_this_version(self):
+        first = subprocess.run([DDPRUN, "--version"], check=True, capture_output=True, text=True).stdout
+        entries = re.findall(r"^## (\S+), (.*)$", (PROJECT / "docs" / "changelog.md").read_text(), re.MULTILINE)
+        self.assertEqual(first.split()[1], entries[0][0])
+        for version, day in entries[1:]:
+            self.assertRegex(day, r"^\d{4}-\d\d-\d\d$", version)
+
     def test_the_exit_codes_are_those_of_the_man_page(self):
         man = subprocess.run([DDPRUN, "--man"], check=True, capture_output=True, text=True).stdout
         section = man.split(".SH EXIT STATUS")[1].split(".SH")[0]

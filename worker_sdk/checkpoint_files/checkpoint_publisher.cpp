@@ -1,7 +1,8 @@
 #include "worker_sdk/checkpoint_files/checkpoint_publisher.hpp"
 
 #include <fcntl.h>
-#include <stdio.h>  // renameat2: <cstdio> need not have it
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <future>
@@ -14,6 +15,8 @@ namespace ddprun::sdk {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr unsigned kExchange = 1U << 1;  // RENAME_EXCHANGE: glibc has it, and the call, since 2.28
 
 /// Removes the folder at `path` when the scope ends: a checkpoint that could not be finished, or
 /// one that a new one has replaced.
@@ -37,7 +40,7 @@ void move(const fs::path& from, const fs::path& to) {
 
 /// Swaps the two names at one stroke. Returns false where the file system cannot do that.
 bool exchange(const fs::path& a, const fs::path& b) {
-  if (renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return true;
+  if (syscall(SYS_renameat2, AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), kExchange) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) fail_with_errno("rename", a);
   return false;
 }

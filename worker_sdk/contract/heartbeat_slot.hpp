@@ -4,6 +4,9 @@
 // The agent keeps a file in memory (memfd_create(2)) with a slot for each of its workers and hands
 // every worker its name in DDPRUN_HEARTBEAT: "/proc/AGENT/fd/FD:SLOT". What a worker has said last
 // stays there when it is killed.
+//
+// The module ddprun for Python writes the same memory: worker_sdk/python/ddprun/_heartbeat.py has
+// the places of HeartbeatSlot's numbers, and a test lets the agent read what it has written.
 #pragma once
 
 #include <array>

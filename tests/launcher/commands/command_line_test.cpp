@@ -1,14 +1,17 @@
 #include "launcher/commands/command_line.hpp"
 
+#include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
 
+#include "launcher/commands/subcommands.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/gpus.hpp"
+#include "rendezvous/wire/messages.hpp"
 #include "tests/launcher/surroundings.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
@@ -153,7 +156,21 @@ TEST_CASE_METHOD(CommandLineFixture, "help and version are printed, whatever els
   CHECK_THAT(std::get<JustPrint>(*help).text, contains("--max-restarts"));
   const auto version = parse({"--version"});
   REQUIRE(version.has_value());
-  CHECK_THAT(std::get<JustPrint>(*version).text, contains("ddprun 0."));
+  const std::string lines = std::get<JustPrint>(*version).text;
+  CHECK(lines.starts_with("ddprun " DDPRUN_VERSION " (commit "));
+  CHECK_THAT(lines, contains(fmt::format("speaks protocol {}\n", kProtocolVersion)));
+}
+
+TEST_CASE("a command is one only to a program that is not called torchrun") {
+  for (const char* name : {"ddprun", "/usr/bin/ddprun", "./my-torchrun", "", "torchrun/ddprun"}) {
+    const Subcommand* const command = find_subcommand(name, {"server", "--port", "0"});
+    REQUIRE(command != nullptr);
+    CHECK(command->name == "server");
+  }
+  for (const char* name : {"torchrun", "/opt/bin/torchrun", "/usr/bin/ddprun-torchrun"})
+    CHECK(find_subcommand(name, {"server", "--port", "0"}) == nullptr);
+  CHECK(find_subcommand("ddprun", {"train.py", "server"}) == nullptr);
+  CHECK(find_subcommand("ddprun", {}) == nullptr);
 }
 
 TEST_CASE_METHOD(CommandLineFixture, "an option may be cut short as long as it is unique") {
@@ -447,7 +464,8 @@ TEST_CASE("a dry run shows commands that a shell can run") {
   LaunchSpec spec{
       .program = "/usr/bin/echo", .arguments = {"echo", "it's", "${local_rank}"}, .workers = 2};
   const std::string text = dry_run(spec, {.environment = {"HOME=/root"}});
-  CHECK_THAT(text, contains("# rank 1\nenv DDPRUN_ROUND=1 GROUP_RANK=0"));
+  CHECK_THAT(text,
+             contains("# rank 1\nenv DDPRUN_CHECKPOINT_SIGNAL=10 DDPRUN_ROUND=1 GROUP_RANK=0"));
   CHECK_THAT(text, contains("MASTER_PORT='<any free port>'"));
   CHECK_THAT(text, contains(" /usr/bin/echo 'it'\\''s' 1\n"));
   CHECK(text.find("HOME") == std::string::npos);

@@ -11,14 +11,19 @@
 
 namespace ddprun::sdk {
 
-/// The signal that ddprun sends by default (its option --checkpoint-signal).
+/// The signal that asks for a checkpoint where nobody has named another.
 inline constexpr int kCheckpointSignal = SIGUSR1;
+
+/// Returns the signal that this worker's ddprun sends, which its option --checkpoint-signal names
+/// and the variable DDPRUN_CHECKPOINT_SIGNAL tells as a number. Without ddprun it is
+/// kCheckpointSignal. Errors: EnvironmentError, when the variable holds no signal's number.
+int checkpoint_signal();
 
 /// Takes note of the signal for the whole process: all instances answer alike.
 class CheckpointRequest {
  public:
   /// Installs a handler: from now on `signal` does nothing but count as a request.
-  explicit CheckpointRequest(int signal = kCheckpointSignal) {
+  explicit CheckpointRequest(int signal = checkpoint_signal()) {
     struct sigaction action {};
     action.sa_handler = [](int) { came_ = true; };
     action.sa_flags = SA_RESTART;

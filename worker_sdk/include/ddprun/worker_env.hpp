@@ -2,8 +2,10 @@
 // writes and the SDK reads, and WorkerEnv, the values read back. Needs no LibTorch.
 //
 // The names and meanings are those of torchrun ("Environment Variables" in
-// https://docs.pytorch.org/docs/stable/elastic/run.html). DDPRUN_ROUND and DDPRUN_HEARTBEAT are
-// ddprun's own: the number of the round, and where heartbeats go (heartbeat_slot.hpp).
+// https://docs.pytorch.org/docs/stable/elastic/run.html). Those that begin with DDPRUN_ are
+// ddprun's own: the number of the round, where heartbeats go (heartbeat_slot.hpp), and the number
+// of the signal that asks for a checkpoint. The module ddprun for Python (worker_sdk/python) reads
+// them, too.
 #pragma once
 
 #include <functional>
@@ -33,6 +35,7 @@ inline constexpr char kErrorFile[] = "TORCHELASTIC_ERROR_FILE";
 inline constexpr char kSignalsToHandle[] = "TORCHELASTIC_SIGNALS_TO_HANDLE";
 inline constexpr char kRound[] = "DDPRUN_ROUND";
 inline constexpr char kHeartbeat[] = "DDPRUN_HEARTBEAT";
+inline constexpr char kCheckpointSignal[] = "DDPRUN_CHECKPOINT_SIGNAL";
 inline constexpr char kNcclAsyncErrorHandling[] = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
 inline constexpr char kOmpNumThreads[] = "OMP_NUM_THREADS";
 }  // namespace env

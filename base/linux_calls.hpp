@@ -1,0 +1,39 @@
+// System calls by their numbers, for C libraries that have no functions for them, and what stands
+// in for those that an old kernel lacks. ddprun runs with glibc 2.17 and with Linux 4.18.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace ddprun {
+
+/// As memfd_create(2): returns a file in memory, or -1 with errno.
+int memory_file(const char* name, unsigned flags);
+
+/// As getrandom(2) without flags: returns how many bytes it wrote, or -1 with errno.
+ssize_t random_bytes(void* bytes, std::size_t size);
+
+/// As pidfd_open(2): returns a file that stands for any process, or -1 with errno. Linux before 5.3
+/// has none.
+int open_process(pid_t process);
+
+/// Sends a signal to the process that `file` of open_process() stands for, as pidfd_send_signal(2).
+void signal_process(int file, int signal);
+
+/// Returns a file that becomes readable when a child of this process has ended, whoever reaps it,
+/// or -1 with errno. Where the kernel, or a container's filter, has no pidfd_open(2), a thread
+/// waits.
+int watch_child(pid_t child);
+
+/// The thread's way of watch_child(), for any kernel.
+int watch_child_by_thread(pid_t child);
+
+/// Closes all files from `first` on, as close_range(2). It takes no memory and no lock: a child
+/// that has yet to execute its program may call it.
+void close_files_from(int first);
+
+/// close_files_from() for any kernel.
+void close_listed_files_from(int first);
+
+}  // namespace ddprun

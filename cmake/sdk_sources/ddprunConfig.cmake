@@ -1,0 +1,30 @@
+# find_package(ddprun) gives the target ddprun::sdk, which is compiled with your project. PyTorch is
+# looked for, in this order, in the virtual environment that DDPRUN_TORCH_ENV names (CMake variable, then
+# environment), and in that of the Python that CMake finds. It may be of any version that the SDK compiles
+# with: it was tested with 2.11.0.
+if(TARGET ddprun::sdk)
+  return()
+endif()
+
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+find_dependency(OpenSSL COMPONENTS Crypto)
+find_dependency(ZLIB)
+find_dependency(nlohmann_json 3.11)
+set(_ddprun_sources ${CMAKE_CURRENT_LIST_DIR}/../../ddprun/sdk)
+include(${_ddprun_sources}/cmake/DdprunTorch.cmake)
+
+set(_ddprun_torch_env "${DDPRUN_TORCH_ENV}")
+if(NOT _ddprun_torch_env)
+  set(_ddprun_torch_env "$ENV{DDPRUN_TORCH_ENV}")
+endif()
+ddprun_find_torch(_ddprun_torch "${_ddprun_torch_env}")
+if(NOT _ddprun_torch)
+  set(ddprun_FOUND FALSE)
+  set(ddprun_NOT_FOUND_MESSAGE "There is no PyTorch in '${_ddprun_torch_env}', nor has the Python that \
+CMake finds one. Install the wheel torch into a virtual environment, and name it with \
+-DDDPRUN_TORCH_ENV=...")
+  return()
+endif()
+set(DDPRUN_TORCH ${_ddprun_torch})
+add_subdirectory(${_ddprun_sources} ${CMAKE_BINARY_DIR}/ddprun-sdk EXCLUDE_FROM_ALL)

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Makes the executable that runs anywhere: dist/ddprun-VERSION-linux-ARCH.
+#   binary.sh [--arch x86_64|aarch64]
+# It needs glibc 2.17 or newer and nothing else: everything but the C library is linked in. musl would
+# do without even that, but finds neither users nor hosts by what /etc/nsswitch.conf names, such as
+# sssd, LDAP or systemd's own host names. zig has glibc's stubs for any version and processor.
+. "$(dirname "$0")/parts.sh"
+
+glibc=2.17
+arch=x86_64
+while [ $# -gt 0 ]; do
+  case $1 in
+    --arch) arch=${2:-} ;;
+    *) die "'$1' is not known: --arch" ;;
+  esac
+  shift 2 || die "--arch needs x86_64 or aarch64"
+done
+case $arch in
+  x86_64 | aarch64) ;;
+  *) die "--arch is '$arch', expected x86_64 or aarch64" ;;
+esac
+[ "$(uname -m)" = x86_64 ] || die "parts.list has the compiler for x86_64 alone"
+for program in cmake ninja perl python3 dpkg-deb apt-get; do
+  command -v "$program" >/dev/null || die "$program is missing"
+done
+
+exec {lock}>"$parts/lock" # two recipes that run at a time share what they fetch
+flock "$lock"
+step "the compiler" fetch_zig
+step headers fetch_headers
+step "OpenSSL's sources" fetch_openssl
+fetch_zig
+fetch_headers
+tools "$arch-linux-gnu.$glibc"
+build_openssl "$arch"
+flock -u "$lock"
+
+build=$project/build/package-$arch
+flags=(-DNDEBUG -g0 -ffunction-sections -fdata-sections "-ffile-prefix-map=$project=ddprun"
+  "-ffile-prefix-map=$headers=headers")
+make_ddprun() {
+  local find=$headers/usr/lib/x86_64-linux-gnu/cmake
+  cmake -S "$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DDDPRUN_SDK=OFF -DDDPRUN_TESTS=OFF -DDDPRUN_UNITY=ON -DDDPRUN_PACKS_RELOCATIONS=OFF \
+    -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" \
+    -DCMAKE_C_COMPILER="$tools/cc" -DCMAKE_CXX_COMPILER="$tools/c++" \
+    -DCMAKE_AR="$tools/ar" -DCMAKE_RANLIB="$tools/ranlib" \
+    -DCMAKE_CXX_FLAGS_RELEASE="-O2 ${flags[*]}" -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
+    -DCMAKE_EXE_LINKER_FLAGS="-pie -s -Wl,--build-id=none" \
+    -DCMAKE_FIND_ROOT_PATH="$headers/usr" -DCMAKE_PREFIX_PATH=/ \
+    -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY \
+    -Dspdlog_DIR="$find/spdlog" -Dfmt_DIR="$find/fmt" -DBoost_DIR="$find/Boost-1.81.0" \
+    -Dboost_headers_DIR="$find/boost_headers-1.81.0" \
+    -DOPENSSL_INCLUDE_DIR="$openssl/include" \
+    -DOPENSSL_CRYPTO_LIBRARY="$openssl/lib/libcrypto.a" \
+    -DOPENSSL_SSL_LIBRARY="$openssl/lib/libssl.a"
+  cmake --build "$build" --target ddprun
+}
+step "ddprun for $arch" make_ddprun
+
+# What the file promises is read from the file.
+readelf --version-info --wide "$build/ddprun" | grep -oE 'GLIBC_[0-9.]+' | sort -uV >"$build/needs"
+newest=$(tail -n 1 "$build/needs")
+[ "$(printf '%s\n' "GLIBC_$glibc" "$newest" | sort -V | tail -n 1)" = "GLIBC_$glibc" ] ||
+  die "the executable needs $newest, expected GLIBC_$glibc at most"
+size=$(stat -c %s "$build/ddprun")
+[ "$size" -le 6000000 ] || die "the executable has $size bytes, expected 6,000,000 at most"
+if grep -qaF -e "$project" -e "$cache" "$build/ddprun"; then
+  die "the executable has a path of this machine in it: another machine would make other bytes"
+fi
+mkdir -p "$dist"
+install -m 755 "$build/ddprun" "$(binary_of "$arch")"
+say "$(binary_of "$arch"): $size bytes, needs ${newest/_/ }"

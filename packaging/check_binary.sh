@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Checks the executables in dist/: two builds have the same bytes, it runs jobs with nothing beside it in a
+# bare Debian 11, 12 and 13, and that for aarch64 does so under qemu. Needs root.
+#   check_binary.sh [--quick]    without the second build
+. "$(dirname "$0")/lib.sh"
+
+binary=$(binary_of x86_64)
+[ -e "$binary" ] || die "there is no $binary: scripts/package binary"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# The second build has the same sources at another place.
+build_again() {
+  git -C "$project" ls-files -z --cached --others --exclude-standard |
+    (cd "$project" && xargs -0 tar -cf - --) | tar -C "$scratch" -xf -
+  "$scratch/packaging/binary.sh" >"$scratch/log" 2>&1 || die "$(cat "$scratch/log")"
+  cmp "$binary" "$scratch/dist/${binary##*/}" || die "two builds differ"
+  say "two builds have one hash: $(sha256sum "$binary" | cut -c 1-16)..., $(stat -c %s "$binary") bytes"
+}
+[ "${1:-}" = --quick ] || build_again
+
+# What needs other programs is left to the system tests; here it is about the C library.
+cp "$binary" "$scratch/ddprun"
+cat >"$scratch/jobs.sh" <<'SH'
+set -e
+expect() { # TEXT COMMAND...
+  wanted=$1
+  shift
+  "$@" >out 2>&1 || { echo "failed: $*"; cat out; exit 1; }
+  [ "$(sort -u out | tr '\n' ' ')" = "$wanted" ] || { echo "said by $*, expected $wanted:"; cat out; exit 1; }
+}
+./ddprun --version >out
+expect "rank 0 of 2 rank 1 of 2 " ./ddprun --nproc-per-node 2 --no-python \
+  sh -c 'echo "rank $RANK of $WORLD_SIZE"'
+
+# Rank 1 fails once.
+cat >once.sh <<'ONCE'
+[ "$RANK$TORCHELASTIC_RESTART_COUNT" != 10 ] || exit 3
+[ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && exec sleep 60
+echo again >>"again.$RANK"
+ONCE
+./ddprun --nproc-per-node 2 --max-restarts 1 --no-python sh once.sh >out 2>&1 || { cat out; exit 1; }
+[ "$(cat again.0 again.1 | wc -l)" = 2 ]
+
+# Two nodes that find each other by a name and share a secret.
+(umask 077 && ./ddprun secret >job.secret)
+for node in 1 2; do
+  timeout 120 ./ddprun --nnodes 2 --nproc-per-node 1 --rdzv-backend c10d --rdzv-endpoint localhost:29411 \
+    --rdzv-id bare --secret-file job.secret --no-python sh -c 'echo $WORLD_SIZE >"world.$RANK"' \
+    >"out.$node" 2>&1 &
+  eval "node$node=$!"
+done
+wait "$node1" && wait "$node2" || { cat out.1 out.2; exit 1; }
+[ "$(cat world.0 world.1 | tr '\n' ' ')" = "2 2 " ]
+
+for shell in bash zsh fish; do ./ddprun --completion "$shell" | grep -q ddprun; done
+code=0
+./ddprun checkpoint verify nowhere >out 2>&1 || code=$?
+[ "$code" != 0 ] && grep -q nowhere out
+cat /etc/debian_version
+SH
+for suite in bullseye bookworm trixie; do
+  "$project/packaging/rootfs.sh" "$suite" --bring "$scratch/ddprun" --bring "$scratch/jobs.sh" -- \
+    sh jobs.sh >"$scratch/out" 2>&1 || die "$suite: $(cat "$scratch/out")"
+  say "runs jobs in a bare Debian $(tail -n 1 "$scratch/out")"
+done
+
+# Its workers are programs of this machine: qemu hands them to the kernel.
+arm=$(binary_of aarch64)
+[ -e "$arm" ] || { say "there is no $arm: scripts/package binary --arch aarch64" && exit 0; }
+qemu=(qemu-aarch64-static -L /usr/aarch64-linux-gnu "$arm")
+if ! command -v "${qemu[0]}" >/dev/null || [ ! -d "${qemu[2]}" ]; then
+  die "aarch64 needs qemu and a C library: apt-get install qemu-user-static libc6-arm64-cross"
+fi
+readelf --file-header "$arm" | grep -q AArch64 || die "$arm is not for aarch64"
+[ "$("${qemu[@]}" --version)" = "$("$binary" --version)" ] || die "aarch64: --version differs"
+"${qemu[@]}" --nproc-per-node 2 --no-python sh -c 'echo "rank $RANK"' >"$scratch/out" 2>"$scratch/err" ||
+  die "aarch64: $(cat "$scratch/err")"
+[ "$(sort "$scratch/out" | tr '\n' ' ')" = "rank 0 rank 1 " ] || die "aarch64: $(cat "$scratch/out")"
+code=0
+"${qemu[@]}" --nproc-per-node 2 --no-python sh -c 'exit 5' >"$scratch/out" 2>"$scratch/err" || code=$?
+[ "$code" = 5 ] || die "aarch64: exit code $code, expected 5: $(cat "$scratch/err")"
+say "aarch64: says its version and runs jobs under qemu, $(stat -c %s "$arm") bytes"

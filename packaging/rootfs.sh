@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Runs a command in a bare Debian, which is thrown away afterwards. Needs root and Debian's package
+# debootstrap.
+#   rootfs.sh SUITE [--with PACKAGE,...] [--bring FILE]... -- COMMAND...
+# SUITE is bullseye, bookworm or trixie. The packages are installed beside the few of debootstrap's
+# smallest variant. A file that is brought lies in /root, where the command starts.
+#
+# The Debian is made once, in the cache; what the command changes lies in memory above it. Its
+# processes and mounts are in namespaces of their own, and go with the command.
+. "$(dirname "$0")/lib.sh"
+
+suite=${1:?usage: rootfs.sh SUITE [--with PACKAGE,...] [--bring FILE]... -- COMMAND...}
+shift
+packages=
+bring=()
+while [ "${1:---}" != -- ]; do
+  case $1 in
+    --with) packages=${2:?--with needs packages} ;;
+    --bring) bring+=("$(realpath "${2:?--bring needs a file}")") ;;
+    *) die "'$1' is not known: --with, --bring or --" ;;
+  esac
+  shift 2
+done
+[ $# -gt 1 ] || die "there is no command after --"
+shift
+[ "$(id -u)" = 0 ] || die "only root may mount what it needs"
+command -v debootstrap >/dev/null || die "debootstrap is missing: apt-get install debootstrap"
+
+base=$cache/rootfs/$suite${packages:+-${packages//,/-}}
+mkdir -p "$cache/rootfs"
+exec {lock}>"$base.lock"
+flock "$lock"
+if [ ! -e "$base/etc/debian_version" ]; then
+  rm -rf "$base" "$base.new"
+  debootstrap --variant=minbase ${packages:+--include="$packages"} "$suite" "$base.new" \
+    >"$base.log" 2>&1 || die "debootstrap has failed, see $base.log"
+  rm -rf "$base.new"/var/cache/apt/archives/*.deb "$base.new"/var/lib/apt/lists/*
+  mv "$base.new" "$base"
+fi
+flock -u "$lock"
+
+scratch=$(mktemp -d)
+trap 'rmdir "$scratch"' EXIT
+# shellcheck disable=SC2016 # the inner shell expands them
+unshare --mount --pid --fork --kill-child bash -c '
+  set -euo pipefail
+  scratch=$1 base=$2
+  shift 2
+  mount -t tmpfs tmpfs "$scratch"
+  mkdir "$scratch"/{changes,work,root}
+  root=$scratch/root
+  layers=lowerdir=$base,upperdir=$scratch/changes,workdir=$scratch/work
+  mount -t overlay overlay -o "$layers" "$root"
+  mount -t proc proc "$root/proc"
+  mount -t sysfs -o ro sysfs "$root/sys"
+  mount --rbind /dev "$root/dev"
+  echo "127.0.0.1 localhost" >"$root/etc/hosts" # as installers and container runtimes do
+  while [ "$1" != -- ]; do
+    cp -L "$1" "$root/root/"
+    shift
+  done
+  shift
+  exec chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    sh -c "cd /root && exec \"\$@\"" sh "$@"
+' rootfs "$scratch" "$base" "${bring[@]}" -- "$@"

@@ -1,0 +1,147 @@
+"""Tells the agent of ddprun how far this worker is.
+
+The agent keeps a file in memory with a slot for each of its workers. DDPRUN_HEARTBEAT has the place of
+this worker's: "PATH:SLOT". worker_sdk/contract/heartbeat_slot.hpp has the format: two entries take turns,
+and a count tells which was written last, so that a reader never sees half of one.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import threading
+import time
+from typing import Optional
+
+from ddprun._worker import HEARTBEAT
+
+# HeartbeatSlot: a count of 8 bytes, then two entries of four numbers of 8 bytes each.
+SLOT_BYTES = 128
+COUNT = 0
+FIRST_ENTRY = 1
+NUMBERS = 4
+STEP, LOSS, SAMPLES_PER_SECOND, TIME_NS = range(NUMBERS)
+
+WINDOW_NS = 1_000_000_000
+
+
+def _memory_of(address: str) -> Optional[memoryview]:
+    """The slot that the variable names; None where there is none that this process can reach."""
+    path, _, slot = address.rpartition(":")
+    if not path or not (slot.isascii() and slot.isdigit()):
+        return None
+    begin = int(slot) * SLOT_BYTES
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:  # in a container of the worker's own, for example
+        return None
+    try:
+        size = os.fstat(file).st_size
+        if begin + SLOT_BYTES > size:
+            return None
+        return memoryview(mmap.mmap(file, size))[begin : begin + SLOT_BYTES]
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.close(file)
+
+
+class Heart:
+    """Writes heartbeats into one slot. Any thread may call beat()."""
+
+    def __init__(self, address: Optional[str]) -> None:
+        memory = _memory_of(address) if address else None
+        # The same bytes, as whole numbers and as numbers with decimals. Each assignment is one store of
+        # 8 bytes.
+        self._integers = memory.cast("q") if memory is not None else None
+        self._reals = memory.cast("d") if memory is not None else None
+        self._lock = threading.Lock()
+        self._fence = threading.Lock()
+        self._fence.acquire()
+        self._window_begin_ns = time.monotonic_ns()
+        self._window_samples = 0
+        self._has_full_window = False
+        self._samples_per_second = 0.0
+
+    @property
+    def connected(self) -> bool:
+        """True when an agent listens."""
+        return self._integers is not None
+
+    def beat(self, now_ns: int, step: int, samples: int, loss: float) -> None:
+        """Makes this the heartbeat that the agent sees; `now_ns` is of time.monotonic_ns()."""
+        # Nobody waits here: whoever holds the lock writes a heartbeat of the same moment. It may even be
+        # this thread, when a signal's handler beats.
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            self._update_rate(now_ns, samples)
+            self._write(now_ns, step, loss)
+        finally:
+            self._lock.release()
+
+    def _update_rate(self, now_ns: int, samples: int) -> None:
+        """The mean over the last full window of time; before there is one, over the time so far."""
+        self._window_samples += samples
+        took_ns = now_ns - self._window_begin_ns
+        if took_ns <= 0 or (self._has_full_window and took_ns < WINDOW_NS):
+            return
+        self._samples_per_second = 1e9 * self._window_samples / took_ns
+        if took_ns < WINDOW_NS:
+            return
+        self._has_full_window = True
+        self._window_begin_ns = now_ns
+        self._window_samples = 0
+
+    def _write(self, now_ns: int, step: int, loss: float) -> None:
+        assert self._integers is not None and self._reals is not None
+        following = self._integers[COUNT] + 1
+        entry = FIRST_ENTRY + NUMBERS * (following % 2)
+        self._integers[entry + STEP] = step
+        self._reals[entry + LOSS] = loss
+        self._reals[entry + SAMPLES_PER_SECOND] = self._samples_per_second
+        self._integers[entry + TIME_NS] = now_ns
+        # The count has to reach the memory behind the entry, also on processors that reorder stores.
+        # Python has no fence; a lock's release and then its acquire are one.
+        self._fence.release()
+        self._fence.acquire()
+        self._integers[COUNT] = following
+
+
+_heart: Optional[Heart] = None
+
+
+def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0) -> None:
+    """Tells ddprun that step `step` is done. Call it after every step; it takes about a microsecond.
+
+    When the worker fails, ddprun says how far it had come, also when it was killed: "last heartbeat: step
+    120, loss 0.31, 1,234 samples/s, 0.4 s before".
+
+    loss: of this step. A tensor of one element will do; it is copied from its device, so give it only
+    where it is read anyway.
+    samples: how many samples this rank has seen in the step. Samples per second are their mean over the
+    last second or more.
+
+    Without ddprun, or where its memory cannot be reached, it does nothing, and does not look at its
+    arguments. So it does in a process that a worker has forked, as a data loader does.
+
+    Raises TypeError or ValueError for arguments that are no numbers of 64 bits.
+    """
+    global _heart
+    if _heart is None:
+        _heart = Heart(os.environ.get(HEARTBEAT))
+    if _heart.connected:
+        now_ns = time.monotonic_ns()
+        _heart.beat(now_ns, int(step), int(samples), float("nan") if loss is None else float(loss))
+
+
+def _in_child() -> None:
+    """The slot stays the parent's. A child that is a worker itself, as with --warm, looks for its own."""
+    global _heart
+    if _heart is not None and _heart.connected:
+        _heart = Heart(None)
+    else:
+        _heart = None
+
+
+os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,34 @@
+"""This worker's place in its job, from the variables that its launcher has set."""
+
+from __future__ import annotations
+
+import os
+
+# The names are those of worker_sdk/include/ddprun/worker_env.hpp, which a test compares.
+RESTART_COUNT = "TORCHELASTIC_RESTART_COUNT"
+HEARTBEAT = "DDPRUN_HEARTBEAT"
+CHECKPOINT_SIGNAL = "DDPRUN_CHECKPOINT_SIGNAL"
+
+
+def whole_number(name: str, otherwise: int) -> int:
+    """Returns the variable `name` as a number; `otherwise` where it is not set, or empty.
+
+    Raises ValueError, with the name and the value, for a text that is no whole number from 0 up.
+    """
+    text = os.environ.get(name, "")
+    if not text:
+        return otherwise
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{name} is '{text}', expected a whole number from 0 up")
+    return int(text)
+
+
+def restart_count() -> int:
+    """Returns how often the workers of this job have been started again after a failure.
+
+    It is 0 in the first attempt, and where no launcher has set TORCHELASTIC_RESTART_COUNT. A round that
+    is formed anew because a node came or went does not count.
+
+    Raises ValueError when the variable holds no whole number.
+    """
+    return whole_number(RESTART_COUNT, 0)
