@@ -16,6 +16,7 @@
 #include "launcher/commands/subcommands.hpp"
 #include "launcher/hosts/run_on_hosts.hpp"
 #include "launcher/run/exit_code.hpp"
+#include "launcher/run/first_process.hpp"
 #include "launcher/run/log.hpp"
 #include "launcher/run/node_facts.hpp"
 #include "launcher/run/run.hpp"
@@ -107,6 +108,8 @@ int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_
 int main(int argc, char** argv) try {
   secret_variable();              // before anybody copies the environment
   std::signal(SIGPIPE, SIG_IGN);  // write() then fails when a reader has gone away
+  std::signal(SIGCHLD, SIG_DFL);  // ignored, the kernel forgets how children ended
+  end_by_signals_as_others_do();
   boost::asio::io_context io{1};
   Console out{io.get_executor(), STDOUT_FILENO};
   Console err{io.get_executor(), STDERR_FILENO};
