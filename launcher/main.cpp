@@ -71,12 +71,12 @@ int launch(HostsJob&& job, boost::asio::io_context& io, Console& out, Console& e
   return code ? *code : complain(code.error());
 }
 
-int launch(SlurmStart&& step, boost::asio::io_context& io, Console& out) {
+int launch(StepStart&& step, boost::asio::io_context& io, Console& out) {
   if (step.dry_run) {
     out.write(dry_run(step));
     return 0;
   }
-  const auto code = run_slurm_step(io, step, environment);
+  const auto code = run_step(io, step, environment);
   return code ? *code : complain(code.error());
 }
 
@@ -99,7 +99,7 @@ int run_command_line(const std::vector<std::string>& arguments, boost::asio::io_
         return 0;
       },
       [&](HostsJob&& job) { return launch(std::move(job), io, out, err); },
-      [&](SlurmStart&& step) { return launch(std::move(step), io, out); },
+      [&](StepStart&& step) { return launch(std::move(step), io, out); },
       [&](const Launch& job) { return launch(job, io, out, err); });
 }
 
