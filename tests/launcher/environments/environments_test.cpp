@@ -58,6 +58,7 @@ const Recorded kJsrun{{{"LSB_JOBID", "4711"},
                        {"LSB_MCPU_HOSTS", "batch2 1 h41n08 42 h41n03 42"},
                        {"JSM_NAMESPACE_SIZE", "2"},
                        {"JSM_NAMESPACE_RANK", "1"},
+                       {"JSM_NAMESPACE_LOCAL_SIZE", "1"},
                        {"JSM_NAMESPACE_LOCAL_RANK", "0"}}};
 const Recorded kSageMaker{{{"SM_HOSTS", R"(["algo-1","algo-2","algo-3"])"},
                            {"SM_CURRENT_HOST", "algo-2"},
@@ -244,6 +245,8 @@ TEST_CASE_METHOD(RecordedFixture, "jsrun tells ranks, and starts nothing on the 
   CHECK(m.coordinator.host == "h41n08");
   CHECK(m.hosting == Hosting::kAtEndpoint);
   CHECK(m.run_id == "4711");
+  variables()["JSM_NAMESPACE_LOCAL_SIZE"] = "2";
+  CHECK_THAT(error(), contains("jsrun has started 2 ddprun on this node"));
 }
 
 TEST_CASE_METHOD(RecordedFixture, "SageMaker lists the hosts, and this one's name is its rank") {
