@@ -71,7 +71,8 @@ def child(work, rank, world_size, port, variables):
     os.environ.update(
         RANK=str(rank), WORLD_SIZE=str(world_size), LOCAL_RANK=str(rank),
         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
-        TORCHELASTIC_USE_AGENT_STORE="True", TORCHELASTIC_RUN_ID="store_gloo", **variables)
+        TORCHELASTIC_USE_AGENT_STORE="True", TORCHELASTIC_RUN_ID="store_gloo",
+        TORCHELASTIC_RESTART_COUNT="0", **variables)  # torch before 2.6 puts the count into its keys
     if "TORCH_DISTRIBUTED_DEBUG" in variables:
         dist.set_debug_level_from_env()
     try:
@@ -107,7 +108,8 @@ def main():
         run(collectives, world_size, command)
     run(collectives, 4, command, TORCH_DISTRIBUTED_DEBUG="DETAIL")
     run(collectives, 4, command, TORCH_DIST_INIT_BARRIER="1")
-    run(collectives, 4, command, TORCH_GLOO_LAZY_INIT="1")
+    run(collectives, 4, command, TORCH_GLOO_LAZY_INIT="1")  # 2.4 and 2.7 take no notice of it
+    run(collectives, 2, command, USE_LIBUV="0")
     run(repeated_inits, 2, command)
     run(repeated_inits, 4, command)
     run(repeated_inits, 2, command, TORCH_DISTRIBUTED_DEBUG="DETAIL")
