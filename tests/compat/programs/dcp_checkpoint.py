@@ -8,7 +8,7 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch.distributed.device_mesh import init_device_mesh
 
-from results import checksum, result
+from results import checksum, end, result
 
 try:
     from torch.distributed.tensor import Shard, distribute_tensor
@@ -46,4 +46,4 @@ def main():
 
 main()
 gc.collect()
-dist.destroy_process_group()
+end()
