@@ -9,6 +9,15 @@ cache=${DDPRUN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ddprun}
 # CMake and the tests read this: the virtual environment that LibTorch comes from.
 export DDPRUN_TORCH_ENV=${DDPRUN_TORCH_ENV:-$cache/torch-$torch_version}
 
+# workers_torch_env VERSION: the virtual environment whose torch is run under ddprun's tests: 2.11.0, a
+# series such as 2.4, or `newest`.
+workers_torch_env() {
+  case $torch_version in
+    "$1" | "$1".*) echo "$DDPRUN_TORCH_ENV" ;;
+    *) echo "$cache/torch-$1" ;;
+  esac
+}
+
 me=$(basename "$0")
 say() { printf '%s: %s\n' "$me" "$*"; }
 die() {

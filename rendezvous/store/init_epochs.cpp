@@ -3,6 +3,7 @@
 namespace ddprun {
 
 std::uint32_t InitEpochs::enter(const StoreProcess& process) {
+  if (process.pid == 0) return enter_nameless();
   const auto known = epochs_.find(process);
   const std::uint32_t next = known == epochs_.end() ? 1 : known->second + 1;
   const bool leaves_too_early = next > 1 && !full(next - 1);
@@ -16,6 +17,16 @@ std::uint32_t InitEpochs::enter(const StoreProcess& process) {
   ++members_[next - 1];
   move(epochs_.try_emplace(process, 0).first, next);
   return next;
+}
+
+std::uint32_t InitEpochs::enter_nameless() {
+  if (!sharing_ && full(newest())) {
+    members_.push_back(0);
+    // Only connections have used the one before, and they may all be closed by now.
+    if (!users_.contains(newest() - 1)) abandoned_.push_back(newest() - 1);
+  }
+  ++members_[newest() - 1];
+  return newest();
 }
 
 void InitEpochs::move(std::map<StoreProcess, std::uint32_t>::iterator process,

@@ -14,6 +14,9 @@
 // rest of the round: all later connections share the newest epoch, as they would share one space
 // in torch's own server.
 //
+// torch before 2.5 sends no PING, so its processes cannot be told apart. Its inits fill one epoch
+// after the other: when as many as the round has ranks have entered, the next one begins another.
+//
 // Once every process has gone on from an epoch and no connection serves it, nobody can reach its
 // keys any more, and they may be erased.
 #pragma once
@@ -60,6 +63,7 @@ class InitEpochs {
   std::vector<std::uint32_t> take_abandoned() { return std::exchange(abandoned_, {}); }
 
  private:
+  std::uint32_t enter_nameless();
   void move(std::map<StoreProcess, std::uint32_t>::iterator process, std::uint32_t epoch);
 
   std::uint32_t newest() const { return static_cast<std::uint32_t>(members_.size()); }

@@ -1,5 +1,6 @@
 #include "rendezvous/store/store_session.hpp"
 
+#include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ using namespace store_request;
 
 constexpr std::string_view kInitCounter = "init/";
 constexpr std::string_view kGroupKeys = "/default_pg/";
+constexpr std::string_view kAttempt = "//worker/attempt_";
 constexpr std::size_t kOutputKept = 512;                     // capacity that a silent client keeps
 constexpr std::size_t kBuffersFree = std::size_t{64} << 10;  // of each client, free of charge
 
@@ -30,6 +32,14 @@ Keys to_keys(const StoreFields& fields, Place&& place) {
   FieldReader reader = fields.read();
   for (std::size_t i = 0; i < fields.count; ++i) keys.push_back(place(reader.next()));
   return keys;
+}
+
+// Whether it is a key of a process group. torch before 2.6 puts "//worker/attempt_N" in front.
+bool is_group_key(std::string_view name) {
+  if (name.starts_with(kAttempt)) {
+    name.remove_prefix(std::min(name.find('/', kAttempt.size()), name.size()));
+  }
+  return name.starts_with(kGroupKeys);
 }
 
 Error too_long_a_reply(std::size_t bytes_max) {
@@ -258,7 +268,7 @@ void StoreSession::cancel_wait() {
 
 // Finds the space in which a key is kept. init_epochs.hpp says why there is more than one.
 StoreKey StoreSession::place(std::string_view name) {
-  if (!state_.epochs.separate() || !name.starts_with(kGroupKeys)) return {name, 0};
+  if (!state_.epochs.separate() || !is_group_key(name)) return {name, 0};
   return {name, own_space()};
 }
 

@@ -3,21 +3,23 @@
 import difflib
 import re
 
+from versions import old_variables
+
 # Lines of workers on standard error, among those of the launcher: a marker, perhaps after a prefix.
 FROM_A_WORKER = re.compile(r"(\[[^\]]*\]:|<[^>]*>)?says: ")
 NOTHING = "nothing"
 SHOWN = 8
 
 
-def mistakes(row, torchrun, ddprun):
-    """Lines that say what is not as it should be; none when all is well."""
+def mistakes(row, torchrun, ddprun, torch):
+    """Lines that say what is not as it should be; none when all is well. `torch` is torchrun's version."""
     found = []
     if torchrun.exit_code != row.code:
         found += [f"torchrun itself: exit code {torchrun.exit_code}, the table says {row.code}"]
         found += [f"  torchrun: {line}" for line in torchrun.stderr[-SHOWN:]]
     if row.code == 0 and not torchrun.workers and not torchrun.stdout:
         found.append("torchrun itself: no worker did anything")
-    different = differences(row, seen_of(row, torchrun), seen_of(row, ddprun))
+    different = differences(row, seen_of(row, torchrun), seen_of(row, ddprun), old_variables(torch))
     found += different
     if different and not row.one_line:
         found += [f"  ddprun: {line}" for line in ddprun.stderr[-SHOWN:]]
@@ -32,6 +34,22 @@ def mistakes(row, torchrun, ddprun):
         found += [f"ddprun's help does not name {option}"
                   for option in sorted(options_of(torchrun.stdout) - options_in(ddprun.stdout))]
     return found
+
+
+def mistakes_without_equal(row, options, torchrun, ddprun):
+    """The same where this torchrun is too old to know all options: it refuses them, and there is nothing to
+    compare ddprun with but the table."""
+    found = []
+    refusal = torchrun.stdout + torchrun.stderr + [line for log in torchrun.logs.values() for line in log]
+    if torchrun.exit_code == 0 or not any(option in line.replace("_", "-") for line in refusal for option in options):
+        found.append(f"torchrun itself: exit code {torchrun.exit_code}, and it does not refuse {options}")
+    wanted = row.instead.get("exit code", row.code)
+    if ddprun.exit_code != wanted:
+        found += [f"exit code: the table says {wanted}, ddprun: {ddprun.exit_code}"]
+        found += [f"  ddprun: {line}" for line in ddprun.stderr[-SHOWN:]]
+    if wanted == 0 and not ddprun.workers and not ddprun.stdout:
+        found.append("no worker of ddprun did anything")
+    return found + leftovers(row, ddprun) + (only_line(row, ddprun.stderr) if row.one_line else [])
 
 
 def seen_of(row, run):
@@ -72,7 +90,7 @@ def comparable(name, value, row, port):
     return value
 
 
-def differences(row, torchrun, ddprun):
+def differences(row, torchrun, ddprun, old):
     found = []
     strangers = {name for group in ["workers", "log files"]  # one difference, not fifty
                  for name in set(torchrun.get(group, [])) ^ set(ddprun.get(group, []))}
@@ -81,6 +99,9 @@ def differences(row, torchrun, ddprun):
             continue
         expected, got = torchrun.get(name, NOTHING), ddprun.get(name, NOTHING)
         wanted = row.instead.get(name.split(": ")[-1], expected)
+        variable = old.get(name.split(": ")[-1])
+        if variable and expected == (NOTHING if variable.theirs is None else variable.theirs):
+            wanted = variable.ours
         if wanted is not expected and wanted == expected:
             found.append(f"{name}: torchrun does the same as ddprun, which is no difference any more")
         if got != wanted:

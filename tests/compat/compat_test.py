@@ -1,12 +1,12 @@
 """Does ddprun do what torchrun does?
 
-    python compat_test.py DDPRUN TORCHRUN [NAME_PATTERN...]
+    python compat_test.py DDPRUN [NAME_PATTERN...]
     python compat_test.py --list
 
 Runs every command line of the table (rows.py) under both, each in a scratch folder of its own, and
 compares exit codes, what workers find (environment, arguments, open files...), what reaches the
-console, and the log files. A pattern is a piece of a row's name; TORCHRUN is torch's own script, with
-the Python it belongs to beside it.
+console, and the log files. A pattern is a piece of a row's name. torchrun is the one beside the Python that
+runs this, which has torch.
 """
 
 import resource
@@ -15,18 +15,21 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from compare import mistakes
+from compare import mistakes, mistakes_without_equal
 from rows import ROWS
 from runner import run
+from versions import old_variables, torch_version, unknown_options
 
 AT_ONCE = 2  # importing torch takes torchrun a second or two of a processor
 
 
-def compared(row, ddprun, torchrun):
-    beside = torchrun.parent
-    theirs = [str(beside / "python"), "-m", "torch.distributed.launch"] if row.launch else [str(torchrun)]
+def compared(row, ddprun):
+    python = Path(sys.executable)
+    theirs = [str(python), "-m", "torch.distributed.launch"] if row.launch else [str(python.with_name("torchrun"))]
     ours = [str(ddprun), "launch"] if row.launch else [str(ddprun)]
-    return mistakes(row, run(theirs, row, beside), run(ours, row, beside))
+    runs = run(theirs, row, python.parent), run(ours, row, python.parent)
+    options = unknown_options(row, torch_version())
+    return mistakes_without_equal(row, options, *runs) if options else mistakes(row, *runs, torch_version())
 
 
 def show(row, found):
@@ -34,6 +37,8 @@ def show(row, found):
         print(f"FAILED {row.name}")
         for line in found:
             print(f"    {line}")
+    elif options := unknown_options(row, torch_version()):
+        print(f"ok (this torchrun has no {', '.join(options)}) {row.name}")
     elif row.differs:
         print(f"ok (differs: {row.differs}) {row.name}")
     else:
@@ -45,24 +50,28 @@ def main(arguments):
     if arguments == ["--list"]:
         print("\n".join(row.name for row in ROWS))
         return 0
-    if len(arguments) < 2:
+    if not arguments:
         sys.exit(__doc__)
-    ddprun, torchrun, *patterns = arguments
-    ddprun, torchrun = Path(ddprun).absolute(), Path(torchrun).absolute()
+    ddprun, patterns = Path(arguments[0]).absolute(), arguments[1:]
     rows = [row for row in ROWS if not patterns or any(p in row.name for p in patterns)]
     # Workers are to be killed without leaving a core, and to find no signal ignored.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     for ignored in [signal.SIGINT, signal.SIGQUIT, signal.SIGHUP]:
         signal.signal(ignored, signal.default_int_handler if ignored == signal.SIGINT else signal.SIG_DFL)
 
-    equal = wanted = failed = 0
+    equal = wanted = newer = failed = 0
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for row, found in zip(rows, pool.map(lambda r: compared(r, ddprun, torchrun), rows)):
+        for row, found in zip(rows, pool.map(lambda r: compared(r, ddprun), rows)):
             show(row, found)
+            too_new = bool(unknown_options(row, torch_version()))
             failed += bool(found)
-            wanted += bool(row.differs and not found)
-            equal += not row.differs and not found
-    print(f"{len(rows)} command lines, {equal} equal, {wanted} wanted differences, {failed} failed")
+            newer += too_new and not found
+            wanted += bool(row.differs and not too_new and not found)
+            equal += not row.differs and not too_new and not found
+    for name, old in old_variables(torch_version()).items():
+        print(f"{name}: this torchrun sets {old.theirs or 'none'}, ddprun {old.ours}: {old.why}")
+    print(f"{len(rows)} command lines, {equal} equal, {wanted} wanted differences, "
+          f"{newer} with options newer than this torchrun, {failed} failed")
     return 1 if failed or not rows else 0
 
 

@@ -1,10 +1,11 @@
 """Do programs with well-known libraries give the same results under ddprun as under torchrun?
 
-    python ecosystem_test.py DDPRUN TORCHRUN [NAME...]      e.g.  ... build/ddprun torchrun lightning_fit
+    python ecosystem_test.py DDPRUN [NAME...]      e.g.  ... build/ddprun lightning_fit
 
 Runs each of programs/ (or those named) with two workers under torchrun, ddprun and ddprun --warm, by
-the Python that runs this. All must succeed or all fail, and print the same lines `RESULT ...` in any
-order. Exits 0, 1 if a program differs, or 77 if none does but one was left out because its package is missing.
+the Python that runs this, whose torchrun is beside it. All must succeed or all fail, and print the same
+lines `RESULT ...` in any order. Exits 0, 1 if a program differs, or 77 if none does but one was left out
+because its package is missing.
 """
 
 import difflib
@@ -19,6 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from versions import torch_version
+
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 NAMES = [
     "all_gather_object",
@@ -32,6 +35,9 @@ NAMES = [
     "accelerate_train",
 ]
 PACKAGES = {"lightning_fit": "pytorch_lightning", "accelerate_train": "accelerate"}
+
+# What a version of torch is too old for, and why.
+SINCE = {"fsdp2_cpu": ((2, 6), "FSDP2 is on trial before 2.6, and that of 2.4 needs GPUs")}
 
 # The programs that fail, with what the launcher's own report must then say of the failure.
 REPORTS = {"record_error": r"(?s)(Root Cause|the job failed).*\brank\W+1\b.*ValueError: no such batch"}
@@ -129,24 +135,29 @@ def executable(name):
 
 
 def main():
-    names = sys.argv[3:] or NAMES
-    if len(sys.argv) < 3 or not set(names) <= set(NAMES):
+    names = sys.argv[2:] or NAMES
+    if len(sys.argv) < 2 or not set(names) <= set(NAMES):
         sys.exit(f"{__doc__}\nThe programs: {' '.join(NAMES)}")
     ddprun = executable(sys.argv[1])
-    launchers = {"torchrun": [executable(sys.argv[2])], "ddprun": [ddprun], "ddprun --warm": [ddprun, "--warm"]}
+    torchrun = executable(Path(sys.executable).with_name("torchrun"))
+    launchers = {"torchrun": [torchrun], "ddprun": [ddprun], "ddprun --warm": [ddprun, "--warm"]}
     only_ddprun = {launcher: launchers[launcher] for launcher in ("ddprun", "ddprun --warm")}
-    good = skipped = 0
+    good = skipped = too_new = 0
     for name in names:
         package = PACKAGES.get(name)
         if package and not importlib.util.find_spec(package):
             print(f"skipped {name}: there is no package {package}: run scripts/setup", flush=True)
             skipped += 1
+        elif torch_version() < (since := SINCE.get(name, ((0,), "")))[0]:
+            print(f"left out {name}: torch is too old: {since[1]}", flush=True)
+            too_new += 1
         elif name in DDPRUN_ONLY:
             good += compare(name, only_ddprun)
         else:
             good += compare(name, launchers)
-    differ = len(names) - good - skipped
-    print(f"{len(names)} programs: {good} ok, {differ} differ, {skipped} skipped")
+    differ = len(names) - good - skipped - too_new
+    print(f"{len(names)} programs: {good} ok, {differ} differ, {skipped} skipped, "
+          f"{too_new} newer than this torch")
     sys.exit(1 if differ else 77 if skipped else 0)
 
 

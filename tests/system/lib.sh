@@ -30,9 +30,11 @@ skip() {
   exit 77
 }
 
-# need_torch: from here on workers run by the Python that has PyTorch, which is $python.
+# need_torch: from here on workers run by the Python that has PyTorch, which is $python. It may have another
+# version than the worker SDK was built with: scripts/test --torch.
 need_torch() {
-  python=${DDPRUN_TORCH_ENV:-}/bin/python
+  DDPRUN_TORCH_ENV=${DDPRUN_WORKERS_TORCH_ENV:-${DDPRUN_TORCH_ENV:-}}
+  python=$DDPRUN_TORCH_ENV/bin/python
   [ -x "$python" ] || skip "no PyTorch: DDPRUN_TORCH_ENV names no virtual environment"
   export PYTHON_EXEC=$python
 }

@@ -7,7 +7,7 @@ wait_for_line "listening on 127.0.0.1:"
 port=$(<"$scratch/port")
 [ "$(<"$scratch/out")" = "listening on 127.0.0.1:$port" ] || fail "said: $(<"$scratch/out")"
 
-python=${DDPRUN_TORCH_ENV:-}/bin/python
+python=${DDPRUN_WORKERS_TORCH_ENV:-${DDPRUN_TORCH_ENV:-}}/bin/python
 if [ -x "$python" ]; then
   "$python" - "$port" <<'PY' || fail "torch's client was not served"
 import sys

@@ -1,16 +1,20 @@
 """Does our store answer as torch's own server does?
 
-    python store_parity.py COMMAND...      e.g.  python store_parity.py build/ddprun store --port 0
+    python store_parity.py [--classic] COMMAND...    e.g.  python store_parity.py build/ddprun store --port 0
 
 needs torch. COMMAND starts a server and prints `listening on HOST:PORT`. The same random sequence
 of operations, by several clients, is sent to both servers through torch's own client; every reply
-and the type of every exception must agree.
+and the type of every exception must agree. Operations that this torch's client does not have are left
+out, and named.
+
+torch has two servers and clients: the newer one, on libuv, and with --classic the one that USE_LIBUV=0 chooses.
 
 Differences that are wanted, and so not compared:
   * the order of list_keys(), which neither server defines;
   * the texts of exceptions, which name ports;
   * whether compare_set() wakes those who wait for a key it did not create: torch's libuv server does,
-    and their next get() is then empty; ours wakes them when the key exists.
+    and their next get() is then empty; ours wakes them when the key exists;
+  * lengths: torch's classic server has no limits.
 """
 
 import os
@@ -20,6 +24,7 @@ import threading
 from datetime import timedelta
 
 os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
 from store_server_process import serving  # noqa: E402
@@ -29,6 +34,8 @@ CLIENTS = 4
 SEED = 20_251_121
 KEYS = ["", "a", "b", "c", "n", "m", "q", "a/b", "über", "k" * 8190, "with space", "x\0y"]
 VALUES = ["", "0", "5", " 12abc", "-3", "text", "é\0z", "9223372036854775807", "v" * 5000]
+LIMITS = ["too long a key", "too long a value"]
+CLASSIC_HAS_NO = ["queue_push", "queue_pop", "queue_len"]
 SHORT = timedelta(milliseconds=2)
 LONG = timedelta(seconds=30)
 
@@ -36,12 +43,13 @@ LONG = timedelta(seconds=30)
 class Clients:
     """The clients of one server; one whose connection was closed connects again."""
 
-    def __init__(self, port):
+    def __init__(self, port, libuv):
         self.port = port
+        self.libuv = libuv
         self.stores = [self.connect() for _ in range(CLIENTS)]
 
     def connect(self):
-        return dist.TCPStore("127.0.0.1", self.port, None, False, LONG)
+        return dist.TCPStore("127.0.0.1", self.port, None, False, LONG, use_libuv=self.libuv)
 
     def reply(self, who, operation):
         try:
@@ -79,16 +87,12 @@ def pop_and_wait(store, key):
         store.set_timeout(LONG)
 
 
-def has_barrier(store):
-    return hasattr(store, "barrier")  # torch 2.12 and later
-
-
 def done(store, unanswered):
     """The server answers nothing to these, and only what it answers after them shows their end."""
     return store.num_keys()
 
 
-def random_operation(rng, number):
+def random_operation(rng, number, left_out):
     key, other = rng.choice(KEYS), rng.choice(KEYS)
     value, expected = rng.choice(VALUES), rng.choice(VALUES)
     amount = rng.choice([0, 1, -1, 7, 2**63 - 1, -(2**63)])
@@ -114,29 +118,55 @@ def random_operation(rng, number):
         "pop": (6, lambda c, s: s.queue_pop(key, False)),
         "pop and wait": (1, lambda c, s: pop_and_wait(s, key)),
         "length": (4, lambda c, s: s.queue_len(key)),
-        "barrier of one": (1, lambda c, s: has_barrier(s) and s.barrier(f"barrier/{number}", 1)),
-        "barrier too few": (1, lambda c, s: has_barrier(s) and s.barrier(f"barrier/{number}", 2, SHORT)),
+        "barrier of one": (1, lambda c, s: s.barrier(f"barrier/{number}", 1)),
+        "barrier too few": (1, lambda c, s: s.barrier(f"barrier/{number}", 2, SHORT)),
         "meet": (1, lambda c, s: c.meet(c.stores[1], meeting, value)),
         "too long a key": (0.1, lambda c, s: s.set("k" * 9000, value) or s.num_keys()),
         "too long a value": (0.02, lambda c, s: s.set(key, "v" * ((8 << 20) + 1)) or s.num_keys()),
         "longest value": (0.02, lambda c, s: (s.set("long", "v" * (8 << 20)), s.get("long"), s.delete_key("long"))[1:]),
     }
     # fmt: on
-    name = rng.choices(list(choices), [weight for weight, _ in choices.values()])[0]
+    names = [name for name in choices if name not in left_out]
+    name = rng.choices(names, [choices[name][0] for name in names])[0]
     return name, (key, other, value, expected, amount), choices[name][1]
 
 
+# The operations that not every version has a method for, by its name.
+METHODS = {
+    "list_keys": ["list"],  # since 2.11
+    "barrier": ["barrier of one", "barrier too few"],  # since 2.12
+    "queue_push": ["push"],  # since 2.8, as are those below
+    "queue_pop": ["pop", "pop and wait"],
+    "queue_len": ["length"],
+}
+
+
+def left_out_of(libuv):
+    """The operations that are not compared here; says why."""
+    missing = [method for method in METHODS if not hasattr(dist.TCPStore, method)]
+    left_out = [name for method in missing for name in METHODS[method]]
+    for method in missing:
+        print(f"torch {torch.__version__} has no TCPStore.{method}: left out")
+    if not libuv:
+        print(f"torch's classic client has no {', '.join(CLASSIC_HAS_NO)}, and its server no limits: left out")
+        left_out += LIMITS + [name for method in CLASSIC_HAS_NO for name in METHODS[method]]
+    return left_out
+
+
 def main():
-    if len(sys.argv) < 2:
+    libuv = "--classic" not in sys.argv[1:2]
+    command = sys.argv[1:] if libuv else sys.argv[2:]
+    if not command:
         sys.exit(__doc__)
-    torchs_server = dist.TCPStore("127.0.0.1", 0, None, True, LONG, wait_for_workers=False)
+    left_out = left_out_of(libuv)
+    torchs_server = dist.TCPStore("127.0.0.1", 0, None, True, LONG, wait_for_workers=False, use_libuv=libuv)
     rng = random.Random(SEED)
-    with serving(*sys.argv[1:]) as port:
-        theirs, ours = Clients(torchs_server.port), Clients(port)
+    with serving(*command) as port:
+        theirs, ours = Clients(torchs_server.port, libuv), Clients(port, libuv)
         seen = {}
         for number in range(OPERATIONS):
             who = rng.randrange(CLIENTS)
-            name, arguments, operation = random_operation(rng, number)
+            name, arguments, operation = random_operation(rng, number, left_out)
             expected, reply = theirs.reply(who, operation), ours.reply(who, operation)
             kind = expected if isinstance(expected, str) else "answered"
             seen[name, kind] = seen.get((name, kind), 0) + 1
@@ -145,7 +175,8 @@ def main():
                 sys.exit(f"  torch's server: {expected!r:.200}\n  ours:           {reply!r:.200}")
     for (name, kind), count in sorted(seen.items()):
         print(f"{count:6} {name}: {kind}")
-    print(f"{OPERATIONS} operations by {CLIENTS} clients (seed {SEED}): all replies agree")
+    print(f"torch {torch.__version__}, {'libuv' if libuv else 'classic'}: {OPERATIONS} operations of "
+          f"{len({name for name, _ in seen})} kinds by {CLIENTS} clients (seed {SEED}): all replies agree")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,10 @@ programs=$(cd "$(dirname "$0")/programs" && pwd)
 run 0 --standalone --nproc-per-node 3 "$programs/ddp.py" 0
 for rank in 0 1 2; do says out "rank $rank of 3 done in attempt 0"; done
 
+# The variable chooses another of torch's stores where rank 0 opens one. Here no rank does.
+USE_LIBUV=0 run 0 --standalone --nproc-per-node 2 "$programs/ddp.py" 0
+for rank in 0 1; do says out "rank $rank of 2 done in attempt 0"; done
+
 # A restart must not see keys of the attempt before, which each of these programs would find.
 run 0 --standalone --nproc-per-node 2 --max-restarts 3 "$programs/ddp.py" 3
 for rank in 0 1; do says out "rank $rank of 2 done in attempt 3"; done

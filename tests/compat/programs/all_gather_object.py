@@ -2,7 +2,7 @@
 
 import torch.distributed as dist
 
-from results import result
+from results import end, result
 
 
 def main():
@@ -29,7 +29,7 @@ def main():
     gathered = [None] * size if rank == 0 else None
     dist.gather_object(scattered, gathered, dst=0)
     result(f"rank {rank}: gather_object {gathered}")
-    dist.destroy_process_group()
+    end()
 
 
 main()

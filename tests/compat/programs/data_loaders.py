@@ -4,7 +4,7 @@ import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
-from results import result
+from results import end, result
 
 
 class Squares(Dataset):
@@ -28,7 +28,7 @@ def main():
         loader = DataLoader(Squares(), batch_size=4, sampler=sampler, num_workers=1,
                             collate_fn=add_up, multiprocessing_context=method)
         result(f"rank {rank} {method}: {list(loader)}")
-    dist.destroy_process_group()
+    end()
 
 
 if __name__ == "__main__":

@@ -7,9 +7,13 @@ import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.tensor import Shard, distribute_tensor
 
-from results import checksum, result
+from results import checksum, end, result
+
+try:
+    from torch.distributed.tensor import Shard, distribute_tensor
+except ImportError:  # before torch 2.5
+    from torch.distributed._tensor import Shard, distribute_tensor
 
 
 def make_state(seed, dim, mesh):
@@ -42,4 +46,4 @@ def main():
 
 main()
 gc.collect()
-dist.destroy_process_group()
+end()

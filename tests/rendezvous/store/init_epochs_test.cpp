@@ -83,6 +83,17 @@ TEST_CASE("late ranks meet early ones when the separation ends amid an init") {
   CHECK(epochs.enter(kTwo) == early);
 }
 
+TEST_CASE("processes without a name fill one epoch after the other") {
+  const StoreProcess nameless{"10.0.0.1", 0};
+  const StoreProcess elsewhere{"10.0.0.2", 0};
+  InitEpochs epochs{2};
+  for (std::uint32_t k = 1; k <= 50; ++k) {
+    CHECK(epochs.enter(nameless) == k);
+    CHECK(epochs.enter(k % 2 ? nameless : elsewhere) == k);
+  }
+  CHECK_FALSE(epochs.sharing());
+}
+
 TEST_CASE_METHOD(Ranks, "a second init does not see the first one's addresses") {
   auto& first = init(1);
   answer(first, set(kAddress0, "old"));
@@ -98,6 +109,27 @@ TEST_CASE_METHOD(Ranks, "a second init does not see the first one's addresses") 
   CHECK(answer(peer_again, get(kAddress0)) == text("new"));
   CHECK(answer(peer, get(kAddress0)) == text("old"));
   CHECK(answer(peer_again, multi_get({kAddress0, "/other"})) == text("new") + text(""));
+}
+
+TEST_CASE_METHOD(Ranks, "torch 2.4's inits do not see each other's addresses, either") {
+  const std::string address_0 = "//worker/attempt_12/default_pg/0//cpu//0/0";
+  for (const std::string value : {"old", "new"}) {
+    auto& first = init(0);
+    auto& second = init(0, "10.0.0.2");
+    CHECK(answer(second, wait_for({address_0})).empty());
+    answer(first, set(address_0, value));
+    CHECK(read(second) == kStop);
+    CHECK(answer(second, get(address_0)) == text(value));
+  }
+}
+
+TEST_CASE_METHOD(Ranks, "other keys of a worker's attempt are common to all inits") {
+  for (const std::string key :
+       {"//worker/attempt_1", "//worker/attempt_1/mine", "//worker/attempt_/default", "/default_pg",
+        "//worker/default_pg/"}) {
+    answer(init(1), set(key, "old"));
+    CHECK(answer(init(1), get(key)) == text("old"));
+  }
 }
 
 TEST_CASE_METHOD(Ranks, "each epoch lists and counts its own keys and the common ones") {
@@ -160,6 +192,21 @@ TEST_CASE("the keys of an epoch are erased when all ranks have gone on and close
   second.leave();
   CHECK(ranks.state.store.budget().bytes_used() < before);
   CHECK(ranks.answer(first_again, get(kAddress0) + queue_length(kAddress0)) == text("") + i64(0));
+}
+
+TEST_CASE("the keys of processes without a name are erased when their next init begins") {
+  Ranks ranks;
+  const auto init_and_leave = [&](const std::string& value) {
+    auto& first = ranks.init(0);
+    auto& second = ranks.init(0);
+    ranks.answer(first, set(kAddress0, value));
+    CHECK(ranks.answer(second, get(kAddress0)) == text(value));
+    first.leave();
+    second.leave();
+    return ranks.state.store.budget().bytes_used();
+  };
+  const std::size_t used = init_and_leave("1");
+  for (const std::string value : {"2", "3", "4"}) CHECK(init_and_leave(value) == used);
 }
 
 TEST_CASE("the keys of the newest epoch stay, whoever closes its connections") {
