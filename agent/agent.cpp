@@ -58,6 +58,7 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       workers_{executor, spec_, std::move(node), consoles,
                [this](const WorkerFailure& how) { step(WorkerExited{how}); }},
       signals_{executor},
+      child_ends_{executor, SIGCHLD},
       alarm_{executor, TimePoint::max()} {
   for (const int signal : signals_for(spec_)) signals_.add(signal);
 }
@@ -65,6 +66,11 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
 asio::awaitable<AgentEnd> Agent::run() {
   adopt_orphans();
   workers_.warm_up();
+  auto reaping = keep_reaping(child_ends_, [this] {
+    workers_.reap_orphans();
+    return !end_;
+  });
+  co_spawn(executor_, std::move(reaping), report_failure("reaping orphans"));
   co_spawn(executor_, watch_signals(), report_failure("waiting for signals"));
   step(AgentBegins{});
   while (!end_) {
@@ -72,6 +78,7 @@ asio::awaitable<AgentEnd> Agent::run() {
     if (!end_ && Clock::now() >= alarm_.expiry()) step(Alarm{});
   }
   signals_.cancel();
+  child_ends_.cancel();
   link_.end();
   co_await workers_.end();
   co_return *end_;

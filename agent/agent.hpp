@@ -48,7 +48,8 @@ class Agent {
   CoordinatorLink link_;
   WorkerSet workers_;
   asio::signal_set signals_;
-  asio::steady_timer alarm_;  // also cancelled when end_ is set
+  asio::signal_set child_ends_;  // SIGCHLD
+  asio::steady_timer alarm_;     // also cancelled when end_ is set
   std::optional<AgentEnd> end_;
 };
 

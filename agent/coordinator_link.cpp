@@ -36,7 +36,19 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
   if (const auto taken = take_secret(); !taken)
     co_return tell_(CoordinatorUnreachable{taken.error().message});
   const Hello hello = [this, &wish] { return join(wish); };
-  const TellUser tell_user = [this](const std::string& line) { spdlog::warn("{}", line); };
+  // Where all nodes write to one terminal, the first that has to wait speaks for all: of a thousand
+  // nodes, each says so only when it goes on for long.
+  const Meeting& meeting = spec_.meeting;
+  bool silent = meeting.shares_output && meeting.node_rank > 1;
+  const TellUser tell_user = [&silent](const std::string& line) {
+    if (!std::exchange(silent, false)) spdlog::warn("{}", line);
+  };
+  if (wish.pause > wish.pause.zero()) {
+    asio::steady_timer pause{executor_, wish.pause};
+    auto paused = pause.async_wait(as_tuple(use_awaitable));
+    auto over = ended();
+    co_await (std::move(paused) || std::move(over));
+  }
   auto reaching = reach(run_.coordinator, wish.patience, hello, tell_user, tls_);
   auto over = ended();
   auto first_of = co_await (std::move(reaching) || std::move(over));

@@ -33,11 +33,11 @@ class CoordinatorLink {
                   const RunFacts& run, Listener tell);
   CoordinatorLink(const CoordinatorLink&) = delete;
 
-  /// Tries for as long as the wish's patience says to connect and join with what it knows, under an
-  /// id that stays the same, each attempt as a newer incarnation. Tells the user when it takes
-  /// long. Connected is told when the coordinator has answered, and CoordinatorUnreachable when
-  /// none has; then every message is Ordered, also that answer, and the end is CoordinatorLost.
-  /// Only when there is no connection, and none on its way.
+  /// Tries, after the wish's pause and for as long as its patience says, to connect and join with
+  /// what it knows, under an id that stays the same, each attempt as a newer incarnation. Tells the
+  /// user when it takes long. Connected is told when the coordinator has answered, and
+  /// CoordinatorUnreachable when none has; then every message is Ordered, also that answer, and the
+  /// end is CoordinatorLost. Only when there is no connection, and none on its way.
   void connect(const ReachCoordinator& wish);
 
   /// Where there is no connection, nobody hears it.

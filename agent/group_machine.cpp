@@ -20,6 +20,10 @@ std::chrono::milliseconds beat_interval(const GroupRules& rules) {
   return std::max(rules.heartbeat_timeout / kBeatsPerTimeout, std::chrono::milliseconds{1});
 }
 
+// Between joining again and again at a coordinator that answers, and then hangs up.
+constexpr std::chrono::milliseconds kFirstPause{10};
+constexpr std::chrono::milliseconds kLongestPause{1'000};
+
 }  // namespace
 
 std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint now) {
@@ -34,7 +38,7 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
       },
       [&](const WorkerExited& e) { exited(e.how); }, [&](const TreeGone&) { after_sweep(); },
       [&](const Connected&) {
-        contact_ = Contact{now, std::nullopt};
+        contact_ = Contact{now, now, std::nullopt};
         met_ = true;
       },
       [&](const CoordinatorLost& e) { lose_coordinator(e.reason, now); },
@@ -91,8 +95,8 @@ void GroupMachine::note(const CoordinatorMessage& order) {
 /// time where beats have very little.
 void GroupMachine::reach_coordinator(std::chrono::milliseconds patience_with_refusals) {
   const auto answer = std::max(rules_.heartbeat_timeout, kAnswerTimeoutMin);
-  actions_.push_back(
-      ReachCoordinator{{rules_.join_timeout, patience_with_refusals, answer}, known_});
+  actions_.push_back(ReachCoordinator{
+      {rules_.join_timeout, patience_with_refusals, answer}, known_, pause_before_joining()});
 }
 
 /// Until the coordinator counts this node, it expects no heartbeat of it.
@@ -105,6 +109,7 @@ void GroupMachine::joined(const Joined& answer, TimePoint now) {
 void GroupMachine::start(const StartRound& order) {
   if (state_ != State::kIdle || end_ || rejoining_) return;
   state_ = State::kRunning;
+  losses_ = {};
   round_ = order.round;
   alive_ = rules_.workers;
   failure_told_ = false;
@@ -216,15 +221,34 @@ void GroupMachine::after_sweep() {
 /// Whoever is cut off stops its workers: the others go on without this node, with its ranks.
 void GroupMachine::lose_coordinator(const std::string& reason, TimePoint now) {
   if (!contact_) return;
+  count_loss(now);
   contact_.reset();
   if (end_) return;
-  if (!rules_.rejoin)
+  if (!rules_.rejoin || gives_up_joining(now))
     return exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, reason}, SIGTERM, now);
   actions_.push_back(Warn{"lost the coordinator (" + reason +
                           "): stopping the workers of this node, then joining again"});
   rejoining_ = true;
   if (state_ == State::kRunning) stop(SIGTERM, now);
   if (state_ == State::kIdle) after_sweep();
+}
+
+/// A connection that held for some time was no loss in vain: a spare may wait for days.
+void GroupMachine::count_loss(TimePoint now) {
+  if (now - contact_->since >= rules_.heartbeat_timeout) losses_ = {};
+  if (losses_.count++ == 0) losses_.first = now;
+}
+
+bool GroupMachine::gives_up_joining(TimePoint now) const {
+  return losses_.count > 1 && now - losses_.first >= rules_.join_timeout;
+}
+
+/// The first time it joins again at once.
+std::chrono::milliseconds GroupMachine::pause_before_joining() const {
+  std::chrono::milliseconds pause{0};
+  for (int lost = 1; lost < losses_.count && pause < kLongestPause; ++lost)
+    pause = std::max(kFirstPause, pause * 2);
+  return std::min(pause, kLongestPause);
 }
 
 void GroupMachine::tell(AgentMessage message) {

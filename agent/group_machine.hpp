@@ -81,8 +81,8 @@ using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, Co
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
                                 PassOn, Alarm>;
 
-// Connect, and join with this.
-struct ReachCoordinator { Patience patience; Known known; };
+// Connect after the pause, and join with this.
+struct ReachCoordinator { Patience patience; Known known; std::chrono::milliseconds pause{}; };
 struct StartWorkers { StartRound round; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
 struct AskForCheckpoint { int signal; };                    // those themselves, not their children
@@ -126,6 +126,9 @@ class GroupMachine {
   void sweep();
   void after_sweep();
   void lose_coordinator(const std::string& reason, TimePoint now);
+  void count_loss(TimePoint now);
+  bool gives_up_joining(TimePoint now) const;
+  std::chrono::milliseconds pause_before_joining() const;
   void tell(AgentMessage message);
   void alarm(TimePoint now);
   void end_grace(TimePoint now);
@@ -146,11 +149,18 @@ class GroupMachine {
   bool rejoining_ = false;       // once nothing of the round is alive
 
   struct Contact {
+    TimePoint since;
     TimePoint last_heard;
     std::optional<TimePoint> beat_due;  // nullopt: not joined yet
   };
   std::optional<Contact> contact_;  // with the coordinator; nullopt: there is no connection
   bool met_ = false;                // there has been one
+
+  struct LossesInARow {
+    int count = 0;
+    TimePoint first;
+  };
+  LossesInARow losses_;  // of connections that were lost soon, and with no round since
 
   struct Grace {
     enum class For { kCheckpoint, kSigterm, kSigkill };

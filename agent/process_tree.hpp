@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <chrono>
 #include <functional>
 #include <vector>
@@ -15,6 +16,14 @@ namespace ddprun {
 
 /// Makes this process the parent of every orphan below it (PR_SET_CHILD_SUBREAPER, prctl(2)).
 void adopt_orphans();
+
+/// Reaps the children that have ended, except for `wanted`: somebody waits for those.
+void reap_orphans(const std::vector<pid_t>& wanted);
+
+/// Calls `reap` now, and whenever a child has ended, until it returns false or `child_ends` is
+/// cancelled. Both are needed: news of a child may be on its way when the set is cancelled. The set
+/// is one of SIGCHLD, and is made before the first child that matters.
+asio::awaitable<void> keep_reaping(asio::signal_set& child_ends, std::function<bool()> reap);
 
 /// Kills and reaps all children of this process, and theirs, until none is left or `patience` has
 /// passed; returns how many were left. The children that `spared` names stay, and must not start

@@ -118,9 +118,12 @@ asio::awaitable<void> WorkerSet::start_warm(std::vector<NewWorker> fresh,
                                             std::vector<NewChild> children) {
   const int start = starts_;
   const auto unwanted = [this, start] { return stopping_ || start != starts_; };
+  ++forking_;
   auto processes = co_await nursery_->spawn(std::move(children), unwanted);
+  --forking_;
   if (start != starts_) co_return;
   take_on_all(fresh, processes);
+  reap_orphans();
   if (!stopping_) co_return;
   for (const auto& worker : workers_) worker->process.signal_group(SIGKILL);
 }
@@ -228,6 +231,13 @@ asio::awaitable<void> WorkerSet::sweep() {
     worker->err->close();
   }
   workers_.clear();
+}
+
+void WorkerSet::reap_orphans() const {
+  if (forking_ > 0) return;
+  std::vector<pid_t> wanted = lasting_children();
+  for (const auto& worker : workers_) wanted.push_back(worker->process.pid());
+  ddprun::reap_orphans(wanted);
 }
 
 /// Nothing of the nursery may be left when ddprun ends, either.

@@ -75,6 +75,10 @@ class WorkerSet {
   /// even SIGKILL does not end within kKillTimeout is left with a warning.
   asio::awaitable<void> sweep();
 
+  /// Reaps what workers have left behind and has ended since, so that a long round does not fill
+  /// the machine's table of processes. Workers are not reaped before sweep().
+  void reap_orphans() const;
+
   /// Ends the nursery: no round follows. Nothing of it is alive afterwards.
   asio::awaitable<void> end();
 
@@ -122,7 +126,8 @@ class WorkerSet {
   std::optional<HeartbeatBoard> heartbeats_;  // of this round's workers
   OomCounters oom_before_;                    // when the round began
   bool stopping_ = false;                     // the workers of this round have been told to stop
-  int starts_ = 0;  // starts and sweeps so far: who waits in between sees that others run now
+  int forking_ = 0;  // calls to the nursery under way: children may be workers that are not known
+  int starts_ = 0;   // starts and sweeps so far: who waits in between sees that others run now
 };
 
 }  // namespace ddprun

@@ -16,6 +16,7 @@
 #include "launcher/commands/subcommands.hpp"
 #include "launcher/hosts/run_on_hosts.hpp"
 #include "launcher/run/exit_code.hpp"
+#include "launcher/run/first_process.hpp"
 #include "launcher/run/log.hpp"
 #include "launcher/run/node_facts.hpp"
 #include "launcher/run/run.hpp"
@@ -70,12 +71,12 @@ int launch(HostsJob&& job, boost::asio::io_context& io, Console& out, Console& e
   return code ? *code : complain(code.error());
 }
 
-int launch(SlurmStart&& step, boost::asio::io_context& io, Console& out) {
+int launch(StepStart&& step, boost::asio::io_context& io, Console& out) {
   if (step.dry_run) {
     out.write(dry_run(step));
     return 0;
   }
-  const auto code = run_slurm_step(io, step, environment);
+  const auto code = run_step(io, step, environment);
   return code ? *code : complain(code.error());
 }
 
@@ -98,7 +99,7 @@ int run_command_line(const std::string& program, const std::vector<std::string>&
         return 0;
       },
       [&](HostsJob&& job) { return launch(std::move(job), io, out, err); },
-      [&](SlurmStart&& step) { return launch(std::move(step), io, out); },
+      [&](StepStart&& step) { return launch(std::move(step), io, out); },
       [&](const Launch& job) { return launch(job, io, out, err); });
 }
 
@@ -107,6 +108,8 @@ int run_command_line(const std::string& program, const std::vector<std::string>&
 int main(int argc, char** argv) try {
   secret_variable();              // before anybody copies the environment
   std::signal(SIGPIPE, SIG_IGN);  // write() then fails when a reader has gone away
+  std::signal(SIGCHLD, SIG_DFL);  // ignored, the kernel forgets how children ended
+  end_by_signals_as_others_do();
   boost::asio::io_context io{1};
   Console out{io.get_executor(), STDOUT_FILENO};
   Console err{io.get_executor(), STDERR_FILENO};

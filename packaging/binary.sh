@@ -20,9 +20,7 @@ case $arch in
   *) die "--arch is '$arch', expected x86_64 or aarch64" ;;
 esac
 [ "$(uname -m)" = x86_64 ] || die "parts.list has the compiler for x86_64 alone"
-for program in cmake ninja perl python3 dpkg-deb apt-get; do
-  command -v "$program" >/dev/null || die "$program is missing"
-done
+step packages "$project/scripts/setup-packages" package
 
 exec {lock}>"$parts/lock" # two recipes that run at a time share what they fetch
 flock "$lock"

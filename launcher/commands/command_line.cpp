@@ -5,22 +5,32 @@
 
 #include "launcher/commands/man_page.hpp"
 #include "launcher/commands/version.hpp"
+#include "launcher/environments/batch_job.hpp"
+#include "launcher/environments/cluster_env.hpp"
 #include "launcher/hosts/launching_machine.hpp"
 #include "launcher/settings/arguments.hpp"
 #include "launcher/settings/interpret.hpp"
 #include "launcher/settings/shell_completion.hpp"
-#include "launcher/slurm/cluster_env.hpp"
 
 namespace ddprun {
 
 namespace {
+
+/// Returns the line on what the scheduler has told. It may leave the number of nodes to the user,
+/// and then says nothing of a meeting that the user has chosen.
+std::string news_of(ClusterPlace place, const Meeting& meeting) {
+  if (place.nodes > 0) return describe(place);
+  place.nodes = meeting.nodes_max;
+  const bool chosen = place.nodes > 1 && meeting.coordinator.host != place.first_host;
+  return chosen ? "" : describe(place);
+}
 
 /// Reads a job on this node, which was started as `place` says.
 Result<CommandLine> interpret_at(const MeetingPlace& place, const Arguments& arguments,
                                  const Surroundings& surroundings) {
   auto launch = interpret(arguments, surroundings, place);
   if (!launch) return launch.error();
-  if (place.cluster) launch->cluster = describe(*place.cluster);
+  if (place.cluster) launch->cluster = news_of(*place.cluster, launch->spec.meeting);
   return CommandLine{std::move(*launch)};
 }
 
@@ -33,10 +43,10 @@ Surroundings granted(const Surroundings& all) {
 }
 
 /// Reads a job of a batch script, which is on all nodes of the allocation or on this one alone.
-Result<CommandLine> interpret_in(const SlurmAllocation& allocation, const Arguments& arguments,
+Result<CommandLine> interpret_in(const Allocation& allocation, const Arguments& arguments,
                                  const std::vector<std::string>& words,
                                  const Surroundings& surroundings) {
-  auto start = slurm_start(allocation, arguments.settings, words);
+  auto start = step_start(allocation, arguments.settings, words);
   if (!start) return start.error();
   ClusterPlace place = batch_place(allocation);
   if (*start) {  // a mistake in the command line is said here, once, rather than by every node
@@ -50,17 +60,43 @@ Result<CommandLine> interpret_in(const SlurmAllocation& allocation, const Argume
   return CommandLine{std::move(**start)};
 }
 
+/// Reads a job of a PBS or LSF batch script: its nodes are hosts over ssh, if there are several.
+/// nullopt: this is no such script, or the job is for this node alone.
+Result<std::optional<CommandLine>> interpret_in_batch(const Arguments& arguments,
+                                                      const Surroundings& surroundings) {
+  const auto batch = batch_hosts(surroundings);
+  // A list that cannot be read matters to nobody who runs on this node alone.
+  if (!batch && !arguments.settings["nnodes"].given) return std::optional<CommandLine>{};
+  if (!batch) return batch.error();
+  if (!*batch) return std::optional<CommandLine>{};
+  auto on_hosts = settings_on_hosts(**batch, arguments.settings);
+  if (!on_hosts) return on_hosts.error();
+  if (!*on_hosts) return std::optional<CommandLine>{};
+  Arguments there = arguments;
+  there.settings = std::move(**on_hosts);
+  auto job = hosts_job(there, launching_machine(surroundings.environment));
+  if (!job) return job.error();
+  job->warnings.insert(job->warnings.begin(), describe(**batch, job->rules.hosts.size()));
+  return std::optional{CommandLine{std::move(*job)}};
+}
+
 /// Reads a job for this node. `host` is this node's place where `ddprun --hosts` has started it.
 Result<CommandLine> parse_job(const Arguments& arguments, const std::vector<std::string>& words,
                               const Surroundings& surroundings,
                               const std::optional<HostPlace>& host) {
-  if (arguments.settings.on("no-slurm")) return interpret_at({{}, host}, arguments, surroundings);
-  const auto place = cluster_place(surroundings.environment);
+  const Settings& settings = arguments.settings;
+  if (settings.on("no-slurm") || settings.on("no-cluster"))
+    return interpret_at({{}, host}, arguments, surroundings);
+  const auto place = cluster_place(surroundings);
   if (!place) return place.error();
-  const auto allocation = slurm_allocation(surroundings.environment);
-  if (allocation && !host)
-    return interpret_in(*allocation, arguments, words, granted(surroundings));
-  const std::optional<ClusterPlace> cluster = allocation ? batch_place(*allocation) : *place;
+  const auto allocated = allocation(surroundings);
+  if (allocated && !host) return interpret_in(*allocated, arguments, words, granted(surroundings));
+  if (!allocated && !*place && !host) {
+    auto batch = interpret_in_batch(arguments, surroundings);
+    if (!batch) return batch.error();
+    if (*batch) return std::move(**batch);
+  }
+  const std::optional<ClusterPlace> cluster = allocated ? batch_place(*allocated) : *place;
   return interpret_at({cluster, host}, arguments, granted(surroundings));
 }
 

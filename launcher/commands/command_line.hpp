@@ -5,15 +5,15 @@
 #include <variant>
 #include <vector>
 
+#include "launcher/environments/slurm_step.hpp"
 #include "launcher/hosts/hosts_job.hpp"
 #include "launcher/settings/launch.hpp"
 #include "launcher/settings/meeting.hpp"
-#include "launcher/slurm/slurm_step.hpp"
 
 namespace ddprun {
 
-/// What a command line asks for: a job here, a text, a job on hosts, or a step of Slurm.
-using CommandLine = std::variant<Launch, JustPrint, HostsJob, SlurmStart>;
+/// What a command line asks for: a job here, a text, a job on hosts, or a step of a scheduler.
+using CommandLine = std::variant<Launch, JustPrint, HostsJob, StepStart>;
 
 /// Decides what the command line asks for. `arguments` come without the program's own name. Errors:
 /// kInvalid, with a sentence that names the option, the value and what is accepted; kNotFound and

@@ -17,6 +17,7 @@
 
 #include "agent/console.hpp"
 #include "agent/file_limit.hpp"
+#include "agent/process_tree.hpp"
 #include "base/accept.hpp"
 #include "base/clock.hpp"
 #include "base/endpoint_text.hpp"
@@ -115,6 +116,14 @@ Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage
   if (!port)
     return Error{port.error().kind,
                  port.error().message + whose_port(stage.io, *address, options.port, "")};
+  // The first process of a container becomes the parent of all orphans there.
+  asio::signal_set child_ends{stage.io, SIGCHLD};
+  const auto serving = std::make_shared<bool>(true);
+  auto reaping = keep_reaping(child_ends, [serving] {
+    reap_orphans({});
+    return *serving;
+  });
+  co_spawn(stage.io, std::move(reaping), report_failure("reaping orphans"));
   asio::signal_set signals{stage.io, SIGTERM, SIGINT, SIGHUP};
   bool stopped = false;
   signals.async_wait([&](boost::system::error_code, int signal) {
@@ -127,6 +136,7 @@ Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage
   stage.out.write("listening on " + endpoint_text({*address, *port}) + "\n");
   stage.io.restart();
   while (!stopped) stage.io.run_one();
+  *serving = false;
   std::error_code ignored;
   if (!options.port_file.empty()) std::filesystem::remove(options.port_file, ignored);
   return 0;

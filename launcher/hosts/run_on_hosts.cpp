@@ -17,6 +17,7 @@
 
 #include "agent/file_limit.hpp"
 #include "agent/job_signals.hpp"
+#include "agent/process_tree.hpp"
 #include "agent/usable_cpus.hpp"
 #include "base/fresh_id.hpp"
 #include "base/match.hpp"
@@ -51,6 +52,7 @@ class HostsRun {
         links_(job_.rules.hosts.size()),
         stops_{executor},
         passed_on_{executor},
+        child_ends_{executor, SIGCHLD},
         alarm_{executor, TimePoint::max()} {
     for (char** entry = environ; *entry != nullptr; ++entry) environment_.emplace_back(*entry);
     const std::vector<int>& stops = job_.stop_signals;
@@ -65,6 +67,8 @@ class HostsRun {
     co_spawn(executor_, watch(stops_, true), report_failure("waiting for signals"));
     co_spawn(executor_, watch(passed_on_, false), report_failure("handing on signals"));
     co_spawn(executor_, ring_alarm(), report_failure("the launcher's clock"));
+    auto reaping = keep_reaping(child_ends_, [this] { return reap_orphans(); });
+    co_spawn(executor_, std::move(reaping), report_failure("reaping orphans"));
     step(Begin{});
   }
 
@@ -94,6 +98,7 @@ class HostsRun {
           code_ = a.code;
           stops_.cancel();
           passed_on_.cancel();
+          child_ends_.cancel();
           alarm_.cancel();
         });
   }
@@ -180,6 +185,15 @@ class HostsRun {
     }
   }
 
+  /// They come to this process where it is the first of a container. Returns whether more may come.
+  bool reap_orphans() const {
+    std::vector<pid_t> wanted;
+    for (const auto& link : links_)
+      if (link) wanted.push_back(link->pid());
+    ddprun::reap_orphans(wanted);
+    return !code_;
+  }
+
   asio::awaitable<void> ring_alarm() {
     while (!code_) {
       co_await alarm_.async_wait(as_tuple(use_awaitable));
@@ -199,6 +213,7 @@ class HostsRun {
   NoteFilter notes_;
   asio::signal_set stops_;
   asio::signal_set passed_on_;
+  asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;
   std::optional<int> code_;
 };

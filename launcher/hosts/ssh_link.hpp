@@ -36,6 +36,9 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   /// Begins to talk with `process`, which has been started with ssh_ends().
   void start(ChildProcess process);
 
+  /// Returns the ssh process; -1: it has not been started, or has ended.
+  pid_t pid() const { return process_ ? process_->pid() : -1; }
+
   /// Queues a line. Lines leave in their order.
   void send(std::string_view line);
 

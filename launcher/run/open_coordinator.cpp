@@ -37,6 +37,9 @@ bool is_own_name(const std::string& host) {
   return host == host_name() || host.substr(0, host.find('.')) == host_name();
 }
 
+/// A name server may not know a node yet that has just started; the node itself knows its name.
+Addresses own_address_unknown() { return {asio::ip::address_v4::loopback()}; }
+
 /// Tells the user what to do when one cannot listen there.
 std::string advice(asio::io_context& io, const asio::ip::address& address, std::uint16_t port,
                    const std::string& run_id) {
@@ -85,7 +88,9 @@ RunCoordinator coordinator_elsewhere(const Meeting& meeting) {
 }
 
 Result<RunCoordinator> serve_here(Loops loops, const LaunchSpec& spec, const std::string& run_id) {
-  const auto resolved = resolve_all(loops.io, spec.meeting.coordinator.host);
+  const std::string& host = spec.meeting.coordinator.host;
+  auto resolved = resolve_all(loops.io, host);
+  if (!resolved && is_own_name(host)) resolved = own_address_unknown();
   if (!resolved) return resolved.error();
   auto coordinator = serve(loops, spec, run_id, *resolved);
   if (coordinator) return coordinator;
@@ -99,8 +104,7 @@ Result<RunCoordinator> serve_if_own(Loops loops, const LaunchSpec& spec,
                                     const std::string& run_id) {
   const std::string& host = spec.meeting.coordinator.host;
   auto resolved = resolve_all(loops.io, host);
-  // A name server may not know a node yet that has just started; the node itself knows its name.
-  if (!resolved && is_own_name(host)) resolved = Addresses{asio::ip::address_v4::loopback()};
+  if (!resolved && is_own_name(host)) resolved = own_address_unknown();
   if (!resolved || !is_own_address(loops.io, resolved->front()))
     return coordinator_elsewhere(spec.meeting);
   auto coordinator = serve(loops, spec, run_id, *resolved);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ struct Surroundings {
   std::function<bool(const std::string& path)> has_file;  // whether there is such a file
   std::function<Result<std::string>(const std::string& name)> find_program;  // find_program.hpp
   ReadSecret read_secret;                                                    // secret_file.hpp
+  std::function<std::string()> host_name;  // this machine's, without a domain or with it
+  std::function<std::optional<std::string>(const std::string& path)> read_text;  // a whole file
+  std::function<std::string(const std::vector<std::string>& words)>
+      output_of;  // program_output.hpp
 };
 
 }  // namespace ddprun

@@ -17,6 +17,8 @@ std::string or_loopback(const std::string& host) { return host.empty() ? kLoopba
 
 bool has_text(const Setting& setting) { return setting.given && !setting.text.empty(); }
 
+std::string in_brackets(const std::string& why) { return why.empty() ? "" : " (" + why + ")"; }
+
 /// Whether the user says where the nodes meet. Then the place that the scheduler tells does not
 /// count.
 bool meets_elsewhere(const Settings& settings) {
@@ -171,9 +173,9 @@ class MeetingRules {
   Result<void> meet_in_cluster() {
     const ClusterPlace& place = *cluster();
     if (place.first_host.empty())
-      return invalid(place.by +
-                     " does not tell where the first node is: give --rdzv-endpoint HOST:PORT, the "
-                     "same on all nodes");
+      return invalid(place.by + " does not tell where the first node is" +
+                     in_brackets(place.why_unknown) +
+                     ": give --rdzv-endpoint HOST:PORT, the same on all nodes");
     const auto port = parse_integer(settings_["master-port"], 0, kPortMax);
     if (!port) return port.error();
     const bool given = settings_["master-port"].given;
@@ -210,9 +212,13 @@ Result<NodeRange> decide_nodes(const Settings& settings, const MeetingPlace& pla
   const Setting& setting = settings["nnodes"];
   if (!place.cluster || settings.on("standalone")) return parse_nodes(setting);
   const ClusterPlace& cluster = *place.cluster;
-  if (!setting.given) return NodeRange{cluster.nodes, cluster.nodes};
+  const bool knows = cluster.nodes > 0;
+  if (!setting.given && knows) return NodeRange{cluster.nodes, cluster.nodes};
+  if (!setting.given && !cluster.may_be_alone && !meets_elsewhere(settings))
+    return invalid(cluster.by + " does not tell how many nodes there are" +
+                   in_brackets(cluster.why_unknown) + ": give --nnodes");
   auto nodes = parse_nodes(setting);
-  if (!nodes || meets_elsewhere(settings)) return nodes;
+  if (!nodes || meets_elsewhere(settings) || !knows) return nodes;
   // With more nodes than there are the job would wait for some that cannot come.
   if (nodes->min > cluster.nodes)
     return unexpected(setting,

@@ -25,9 +25,11 @@ inline constexpr int kC10dPort = 29'400;  // the default of torchrun's c10d rend
 struct ClusterPlace {
   std::string by;  // who has started them, for messages: "Slurm job 12", "Open MPI"
   bool slurm = false;
-  int nodes = 1;
+  int nodes = 1;  // 0: the environment does not tell
   int node_rank = 0;
-  std::string first_host;  // "": the environment does not tell
+  std::string first_host;     // "": the environment does not tell
+  std::string why_unknown;    // why it does not tell where something tells in other cases
+  bool may_be_alone = false;  // true: without --nnodes each has a job of its own
   bool first_host_is_rank_0 = true;
   std::uint16_t port = 0;  // of the coordinator; differs between jobs
   std::string run_id;

@@ -30,7 +30,8 @@ constexpr Option kOptions[] = {
     {.name = "local-addr", .value = "HOST", .group = kNodes, .help = "the address at which workers meet (one node, c10d)"},
     {.name = "store", .value = "WHERE", .fallback = "leader", .group = kNodes, .help = "where workers reach their store: leader, at the coordinator; local, at 127.0.0.1 through their own agent", .choices = "leader local", .own = true},
     {.name = "secret-file", .value = "FILE", .group = kNodes, .help = "the secret of the job's nodes, the same on all: their connections are encrypted, and nobody joins without it (`ddprun secret` makes one; the variable DDPRUN_SECRET may have it instead)", .own = true},
-    {.name = "no-slurm", .group = kNodes, .help = "take nothing from Slurm, Open MPI or MPICH", .own = true},
+    {.name = "no-cluster", .group = kNodes, .help = "take nothing from what has started ddprun: Slurm, Flux, PBS, LSF, MPI, SageMaker or Kubernetes", .own = true},
+    {.name = "no-slurm", .group = kNodes, .help = "the same", .own = true},
 
     {.name = "hosts", .value = "HOST[:N],...", .group = kHosts, .help = "run the job on these hosts, with N workers there; ssh starts it from here", .own = true},
     {.name = "hostfile", .value = "FILE", .group = kHosts, .help = "the same from a file: `h1 slots=4` or `h1:4` for each", .own = true},

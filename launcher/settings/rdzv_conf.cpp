@@ -12,12 +12,17 @@
 
 #include "base/parse_number.hpp"
 #include "launcher/settings/values.hpp"
+#include "rendezvous/wire/message_limits.hpp"
 
 namespace ddprun {
 
 namespace {
 
 using std::chrono::milliseconds;
+
+// What the coordinator takes.
+constexpr milliseconds kHeartbeatMin{kHeartbeatTimeoutMsMin};
+constexpr milliseconds kHeartbeatMax{kTimeoutMsMax};
 
 enum class ConfKind { kSeconds, kPositiveSeconds, kCount, kSwitch, kText };
 
@@ -148,6 +153,10 @@ Result<RendezvousConf> parse_rdzv_conf(const Setting& setting) {
     conf.heartbeat =
         interval.value_or(milliseconds{5'000}) *
         (attempts == entries->end() ? 3 : std::max(1, *parse_number<int>(attempts->second)));
+  if (conf.heartbeat && (*conf.heartbeat < kHeartbeatMin || *conf.heartbeat > kHeartbeatMax))
+    return unexpected(setting, fmt::format("a node would be lost after {} s without a heartbeat: "
+                                           "expected 0.1 s to 30 days",
+                                           static_cast<double>(conf.heartbeat->count()) / 1000));
   if (const auto host = entries->find("is_host"); host != entries->end())
     conf.is_host = conf_switch(host->second);
   for (const auto& [name, value] : *entries)

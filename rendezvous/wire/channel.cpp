@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <new>
 #include <utility>
 
 #include "base/endpoint_text.hpp"
@@ -46,11 +47,13 @@ void Channel::carry(TunnelEnd* tunnel) {
   socket_.set_option(UnsentMax{kUnsentBytesMax}, ignored);
 }
 
-void Channel::send(std::string_view line) {
+void Channel::send(std::string_view line) try {
   if (!socket_.is_open() || closing_) return;
   outbox_ += line;
   if (outbox_.size() > kOutboxBytesMax) return close();
   if (sending_.empty()) write_next();
+} catch (const std::bad_alloc&) {
+  close();
 }
 
 void Channel::frames_wait() {
@@ -61,7 +64,9 @@ void Channel::frames_wait() {
   });
 }
 
-void Channel::write_next() {
+/// Nobody above would know what to do without memory, so it costs this peer its connection, and
+/// the reader of the connection hears of that.
+void Channel::write_next() try {
   if (!tls_ || tls_->established()) {
     sending_.swap(outbox_);
     if (tunnel_ != nullptr && !closing_)
@@ -80,6 +85,8 @@ void Channel::write_next() {
                       if (self->closing_ && self->outbox_.empty()) return self->close();
                       self->write_next();
                     });
+} catch (const std::bad_alloc&) {
+  close();
 }
 
 /// Enciphers what is to be written. What the handshake has to say goes before it.

@@ -69,8 +69,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   void limit_lines(std::size_t bytes_max) { line_bytes_max_ = bytes_max; }
 
   /// Queues `line`, which ends with its newline; lines leave in order. When more than
-  /// kOutboxBytesMax are queued the peer is not reading, and the connection is closed. After
-  /// close() and close_when_sent() the line is dropped.
+  /// kOutboxBytesMax are queued the peer is not reading, and the connection is closed; so it is
+  /// when there is no memory. After close() and close_when_sent() the line is dropped.
   void send(std::string_view line);
 
   /// Waits for the next line, and returns it without its newline; meanwhile frames go to the

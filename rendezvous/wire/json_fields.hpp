@@ -42,7 +42,7 @@ struct Field {
 template <typename Struct>
 inline constexpr std::nullptr_t kFields = nullptr;
 
-/// The names of an enum's values: a std::array of Named.
+/// The names of an enum's values: a std::array of Named<Enum>. Clang 14 cannot deduce the argument.
 template <typename Enum>
 struct Named {
   Enum value;

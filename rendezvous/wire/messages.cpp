@@ -28,10 +28,12 @@ constexpr TextLimit name_of(std::size_t bytes_max) { return {bytes_max + 8}; }
 
 // clang-format off
 template <> inline constexpr std::array kNames<StoreAt>{
-    Named{StoreAt::kLeader, "leader"}, Named{StoreAt::kLocal, "local"}};
-template <> inline constexpr std::array kNames<EndJob::Outcome>{
-    Named{EndJob::Outcome::kFinished, "finished"}, Named{EndJob::Outcome::kFailed, "failed"},
-    Named{EndJob::Outcome::kTimedOut, "timed_out"}, Named{EndJob::Outcome::kPreempted, "preempted"}};
+    Named<StoreAt>{StoreAt::kLeader, "leader"}, Named<StoreAt>{StoreAt::kLocal, "local"}};
+using Outcome = EndJob::Outcome;
+template <> inline constexpr std::array kNames<Outcome>{
+    Named<Outcome>{Outcome::kFinished, "finished"}, Named<Outcome>{Outcome::kFailed, "failed"},
+    Named<Outcome>{Outcome::kTimedOut, "timed_out"},
+    Named<Outcome>{Outcome::kPreempted, "preempted"}};
 
 template <> inline constexpr auto kFields<ExitStatus> = std::tuple{
     field("code", &ExitStatus::code), field("signal", &ExitStatus::signal),

@@ -103,6 +103,17 @@ TEST_CASE_METHOD(AgentFixture, "a failed round is started again, and the user is
   CHECK_THAT(log_.text(), contains("warning: restart 1 of 2: starting 1 workers again"));
 }
 
+TEST_CASE_METHOD(AgentFixture, "what a worker left behind is reaped while the worker runs on") {
+  workers_run(
+      "orphan=$( (sh -c 'echo $$' &) ); while [ -e /proc/$orphan ]; do sleep 0.01; done;"
+      "echo $orphan is gone; exit 3");
+  begin();
+  const AgentEnd end = ends();
+  wait_for_output(" is gone\n");
+  REQUIRE(end.job.failure.has_value());
+  CHECK(end.job.failure->status == ExitStatus{.code = 3});
+}
+
 TEST_CASE_METHOD(AgentFixture, "a stop signal goes to the workers and ends the agent") {
   workers_run("trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.01; done");
   begin();

@@ -104,6 +104,37 @@ TEST_CASE_METHOD(ContactFixture, "one that is gone is given up when nobody liste
   CHECK(wanted() == Patience{600s, 5s, 5s});
 }
 
+TEST_CASE_METHOD(ContactFixture, "one that hangs up again and again has longer pauses") {
+  CHECK(wish().pause == 0ms);
+  std::vector<std::chrono::milliseconds> pauses;
+  for (int losses = 0; losses < 10; ++losses) {
+    joins();
+    step(CoordinatorLost{"connection closed"});
+    pauses.push_back(wish().pause);
+  }
+  CHECK(pauses == std::vector<std::chrono::milliseconds>{0ms, 10ms, 20ms, 40ms, 80ms, 160ms, 320ms,
+                                                         640ms, 1000ms, 1000ms});
+  SECTION("a round ends the row") {
+    joins();
+    runs_round(1);
+    step(CoordinatorLost{"connection closed"});
+    workers_end();
+    CHECK(wish().pause == 0ms);
+  }
+  SECTION("so does a connection that holds") {
+    joins();
+    now_ += 8s;
+    step(CoordinatorLost{"connection closed"});
+    CHECK(wish().pause == 0ms);
+  }
+  SECTION("and it is given up when the time to join is over") {
+    now_ += 600s;
+    joins();
+    step(CoordinatorLost{"connection closed"});
+    CHECK(ended() == AgentEnd::Why::kCoordinatorLost);
+  }
+}
+
 TEST_CASE_METHOD(ContactFixture, "a coordinator that cannot be reached ends the agent") {
   step(CoordinatorUnreachable{"connection refused"});
   REQUIRE(took<Exit>() == 1);

@@ -87,6 +87,30 @@ TEST_CASE("a child that has ended by itself is reaped") {
   CHECK_FALSE(has_children());
 }
 
+TEST_CASE("an orphan that has ended is reaped, a child that somebody waits for is not") {
+  const NoChildren afterwards;
+  Pipe out, orphan_out;
+  const pid_t waited_for = start_plainly({"exit", "3"}, out);
+  const pid_t leader = start_plainly({"orphan", "exit", "0"}, orphan_out);
+  const pid_t orphan = std::stoi(orphan_out.line("the orphan's number"));
+  REQUIRE(waitpid(leader, nullptr, 0) == leader);
+  siginfo_t ended{};
+  for (const pid_t pid : {waited_for, orphan})
+    REQUIRE(waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT) == 0);
+  reap_orphans({waited_for});
+  CHECK_FALSE(is_child(orphan));
+  CHECK(is_child(waited_for));
+}
+
+TEST_CASE("a child that has not ended stays when orphans are reaped") {
+  const NoChildren afterwards;
+  Pipe out;
+  const pid_t alive = start_plainly({"say", "begins", "sleep"}, out);
+  out.line("the beginning");
+  reap_orphans({});
+  CHECK(is_child(alive));
+}
+
 TEST_CASE("without children there is nothing to kill") {
   const NoChildren afterwards;
   CHECK(kill_all(0ms) == 0);

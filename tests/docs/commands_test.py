@@ -12,7 +12,7 @@ from pathlib import Path
 from markdown import PROJECT, blocks, pages
 from shell import Stage, commands, ddprun_calls, difference
 
-BEGINS_WITH_DDPRUN = re.compile(r"^\s*(\$ )?(\S+=\S+ )*(srun .*|mpirun .*|\S*/)?ddprun(\s|$)", re.MULTILINE)
+BEGINS_WITH_DDPRUN = re.compile(r"^\s*(\$ )?(\S+=\S+ )*((srun|mpirun|flux|jsrun) .*|\S*/)?ddprun(\s|$)", re.MULTILINE)
 
 
 class Checker:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stands in for ddprun, srun or mpirun, whichever it is called as, so that a command of the documents can be
+"""Stands in for ddprun, srun, mpirun, flux or jsrun, whichever it is called as, so that a command of the documents can be
 parsed by the real ddprun without its cluster. It notes how that ended."""
 
 import json
@@ -12,6 +12,8 @@ SLURM = {"SLURM_JOB_ID": "42", "SLURM_JOB_NUM_NODES": "2", "SLURM_STEP_ID": "0",
          "SLURM_STEP_NODELIST": "h[1-2]", "SLURM_GTIDS": "0"}
 OPEN_MPI = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_LOCAL_SIZE": "1",
             "PMIX_NAMESPACE": "42", "OMPI_MCA_orte_hnp_uri": "42.0;tcp://127.0.0.1:49301"}
+FLUX = {"FLUX_JOB_ID": "f42", "FLUX_JOB_SIZE": "2", "FLUX_JOB_NNODES": "2", "FLUX_TASK_RANK": "0"}
+JSRUN = {"LSB_JOBID": "42", "LSB_MCPU_HOSTS": "h1 4 h2 4", "JSM_NAMESPACE_SIZE": "2", "JSM_NAMESPACE_RANK": "0"}
 DDPRUN = os.environ["MADE_UP_DDPRUN"]
 
 
@@ -59,4 +61,7 @@ def start_by(scheduler, words):
 name, words = Path(sys.argv[0]).name, sys.argv[1:]
 if name == "ddprun":
     sys.exit(ddprun(words))
-start_by({"srun": SLURM, "mpirun": OPEN_MPI}[name], words)
+if name == "flux" and words[:2] == ["job", "info"]:
+    print(json.dumps({"execution": {"nodelist": ["h[1-2]"]}}))
+    sys.exit(0)
+start_by({"srun": SLURM, "mpirun": OPEN_MPI, "flux": FLUX, "jsrun": JSRUN}[name], words)

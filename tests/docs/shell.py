@@ -15,7 +15,8 @@ from markdown import PROJECT
 DDPRUN = re.compile(r"(?:^|[\s;&|(])(?:\S*/)?ddprun(?=\s|$)")
 SECONDS_MAX = 120
 # What a scheduler or the caller's own settings would tell ddprun is not the reader's.
-FOREIGN = re.compile(r"^(SLURM|OMPI|PMI|PMIX|MPI|PET|TORCHELASTIC|DDPRUN)_|^(LOGLEVEL|PYTHON_EXEC)$")
+FOREIGN = re.compile(r"^(SLURM|OMPI|PMI|PMIX|MPI|FLUX|LSB|JSM|PBS|SM|PET|TORCHELASTIC|DDPRUN)_|"
+                     r"^(LOGLEVEL|PYTHON_EXEC|JOB_COMPLETION_INDEX)$")
 MADE_UP = Path(__file__).with_name("made_up.py")
 
 
@@ -75,7 +76,7 @@ class Stage:
         (self.folder / "secrets").mkdir(mode=0o700)
         self.shims = self.folder / ".made-up"
         self.shims.mkdir()
-        for name in ("ddprun", "srun", "mpirun"):
+        for name in ("ddprun", "srun", "mpirun", "flux", "jsrun"):
             (self.shims / name).symlink_to(MADE_UP)
         self.report = self.folder / ".report"
 

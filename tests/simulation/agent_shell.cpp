@@ -38,7 +38,7 @@ void AgentShell::connect(const ReachCoordinator& wish) {
   wish_ = wish;
   connecting_.emplace(wish.patience, world_.time.now());
   connecting_since_ = last_not_refused_ = world_.time.now();
-  world_.time.after(world_.random.time(1ms, 20ms), [this] { try_connect(); });
+  world_.time.after(wish.pause + world_.random.time(1ms, 20ms), [this] { try_connect(); });
 }
 
 void AgentShell::try_connect() {

@@ -16,6 +16,14 @@ run 139 --standalone --nproc-per-node 2 --no-python \
 says err "rank 0"
 says err "was killed by SIGSEGV (signal 11"
 
+# A parent that ignores SIGCHLD does not make ddprun believe that all went well.
+ddprun=$DDPRUN
+DDPRUN=$scratch/deaf
+printf '#!/bin/sh\nexec env --ignore-signal=CHLD "%s" "$@"\n' "$ddprun" >"$DDPRUN"
+chmod +x "$DDPRUN"
+run 3 --no-python sh -c 'exit 3'
+DDPRUN=$ddprun
+
 # Bad input is told before anything starts.
 run 2 --bogus train.py
 says err "there is no option '--bogus'"

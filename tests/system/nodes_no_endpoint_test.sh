@@ -13,6 +13,20 @@ start_on h1 unknown --nnodes 2 --node-rank 1 --master-addr nowhere \
 node unknown ends 69
 node unknown says err "nowhere"
 
+# Nodes that share one terminal, as in a step of Slurm: the first that waits speaks for all.
+for rank in 2 1; do
+  export SLURM_JOB_ID=12 SLURM_STEP_ID=0 SLURM_STEP_NODELIST='nowhere[0-2]' SLURM_STEP_NUM_NODES=3 \
+    SLURM_JOB_NUM_NODES=3 SLURM_NODEID=$rank SLURM_GTIDS=$rank
+  start_on h1 "step$rank" --nproc-per-node 1 --no-python true
+done
+unset "${!SLURM_@}"
+node step1 wait_for_message "giving up in"
+node step2 says_not err "giving up in"
+for rank in 1 2; do
+  kill -TERM "${agents[step$rank]}"
+  node "step$rank" ends 85 # Slurm takes the nodes away
+done
+
 # The host is there, and nobody listens.
 start_on h1 alone --nnodes 2 --rdzv-backend c10d --rdzv-endpoint h2:29400 --rdzv-id job \
   --rdzv-conf join_timeout=1 --no-python true

@@ -3,6 +3,7 @@
 #include <c10/cuda/CUDAFunctions.h>
 
 #include <algorithm>
+#include <csignal>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -28,6 +29,14 @@ torch::Device choose_device(const std::string& backend, const WorkerEnv& env) {
                                 std::to_string(env.local_rank) + " sees " + std::to_string(gpus) +
                                 "; start fewer workers on this node, or use gloo"};
   return {torch::kCUDA, static_cast<torch::DeviceIndex>(env.local_rank)};
+}
+
+/// Gloo sends with writev(2), which cannot be told to leave out the signal: a peer that dies at the
+/// wrong moment would end this process without a word, in place of an error.
+void survive_broken_pipes() {
+  struct sigaction now {};
+  if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+    std::signal(SIGPIPE, SIG_IGN);
 }
 
 }  // namespace
@@ -79,6 +88,7 @@ std::optional<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& rank
 
 ProcessGroup init_process_group(const ProcessGroupOptions& options, const InitMethod& method,
                                 const WorkerEnv& env) {
+  survive_broken_pipes();
   auto state = std::make_shared<ProcessGroup::State>();
   state->env = env;
   state->device = choose_device(options.backend, env);

@@ -312,6 +312,10 @@ TEST_CASE_METHOD(CommandLineFixture,
              contains("'join_timeout': expected seconds"));
   CHECK_THAT(error({"--rdzv-conf=join_timeout=0", script()}), contains("more than 0"));
   CHECK_THAT(error({"--rdzv-conf=is_host=maybe", script()}), contains("expected true or false"));
+  CHECK_THAT(error({"--rdzv-conf=heartbeat_timeout=0.05", script()}),
+             contains("a node would be lost after 0.05 s without a heartbeat: expected 0.1 s"));
+  CHECK_THAT(error({"--rdzv-conf=keep_alive_interval=2592000,keep_alive_max_attempt=2", script()}),
+             contains("after 5184000 s without a heartbeat: expected 0.1 s to 30 days"));
 }
 
 TEST_CASE_METHOD(CommandLineFixture,

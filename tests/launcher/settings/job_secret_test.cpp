@@ -42,14 +42,14 @@ class JobSecretFixture {
     if (!parsed) FAIL(parsed.error().message);
     return std::get<HostsJob>(*parsed);
   }
-  SlurmStart slurm(const Words& words) {
+  StepStart slurm(const Words& words) {
     environment_.insert({{"SLURM_JOB_ID", "12"},
                          {"SLURM_JOB_NUM_NODES", "2"},
                          {"SLURM_NODEID", "0"},
                          {"SLURM_PROCID", "0"}});
     const auto parsed = parse(words);
     if (!parsed) FAIL(parsed.error().message);
-    return std::get<SlurmStart>(*parsed);
+    return std::get<StepStart>(*parsed);
   }
 
   ScratchFolder folder_;

@@ -13,6 +13,7 @@
 #include "base/report_failure.hpp"
 #include "rendezvous/wire/messages.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/failing_memory.hpp"
 #include "tests/support/run_until.hpp"
 
 namespace ddprun {
@@ -38,7 +39,10 @@ struct TunnelDouble : TunnelEnd {
     return {};
   }
   void received_all() override { dealt_with = received; }
-  void fill(std::string& out, std::size_t) override { out += std::exchange(frames, {}); }
+  void fill(std::string& out, std::size_t) override {
+    out += frames;
+    frames.clear();
+  }
 
   std::string frames;
   bool refuses = false;
@@ -221,6 +225,24 @@ TEST_CASE_METHOD(ChannelFixture, "a peer may leave kOutboxBytesMax unread, and i
     channel->send(std::string(kOutboxBytesMax, 'x'));
     channel->send("y");
     CHECK(peer_receives_all().size() < kOutboxBytesMax);
+  }
+}
+
+TEST_CASE_METHOD(ChannelFixture, "without memory for what it sends, a channel closes") {
+  constexpr std::size_t kMuch = 1 << 20;
+  listen();
+  SECTION("for a line") {
+    const std::string line(kMuch, 'x');
+    const NoMemoryBeyond little{kMuch / 2};
+    channel->send(line);
+    CHECK(end().message == "connection closed");
+  }
+  SECTION("for the frames of a tunnel, on a turn of the event loop") {
+    carry();
+    tunnel.frames = std::string(kMuch, 'x');
+    channel->frames_wait();
+    const NoMemoryBeyond little{kMuch / 2};
+    CHECK(end().message == "connection closed");
   }
 }
 

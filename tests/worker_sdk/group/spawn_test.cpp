@@ -278,6 +278,28 @@ TEST_CASE("a peer that has died is an error of the operation, at once") {
   with_dead_peer("all_gather", [](const auto& group) { group.all_gather(torch::ones({3})); });
 }
 
+TEST_CASE("a connection that breaks under a worker with a group sends it no deadly signal") {
+  SECTION("the signal is ignored") {
+    spawn(
+        [](int) {
+          const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
+          raise(SIGPIPE);
+        },
+        1);
+  }
+  SECTION("a handler of the program's stays") {
+    static volatile std::sig_atomic_t came = 0;
+    spawn(
+        [](int) {
+          std::signal(SIGPIPE, [](int) { came = 1; });
+          const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
+          raise(SIGPIPE);
+          require(came == 1, "the program's handler has the signal");
+        },
+        1);
+  }
+}
+
 TEST_CASE("a group whose peer has died can be left at once, also when nobody has noticed") {
   const ScratchFolder folder;
   const std::string left = (folder / "left").string();

@@ -241,10 +241,12 @@ class ProcessGroup {
 };
 
 /// Meets the other workers and returns when all of them are there. All ranks may call it again,
-/// also when the group before is gone. Errors: EnvironmentError for what the environment lacks;
-/// std::invalid_argument for a backend or `init_method` that is not known, or NCCL without a GPU
-/// for this worker; CommunicationError when not all came within the timeout, naming the missing
-/// ranks; std::runtime_error when the place where they meet cannot be reached.
+/// also when the group before is gone. From then on SIGPIPE is ignored, as in Python, unless the
+/// program has a handler for it: it would end a worker whose peer has died. Errors:
+/// EnvironmentError for what the environment lacks; std::invalid_argument for a backend or
+/// `init_method` that is not known, or NCCL without a GPU for this worker; CommunicationError when
+/// not all came within the timeout, naming the missing ranks; std::runtime_error when the place
+/// where they meet cannot be reached.
 ProcessGroup init_process_group(const ProcessGroupOptions& options = {});
 
 /// Does the same for a worker whose place is known already. Errors: also std::invalid_argument when

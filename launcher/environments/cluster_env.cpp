@@ -1,4 +1,4 @@
-#include "launcher/slurm/cluster_env.hpp"
+#include "launcher/environments/cluster_env.hpp"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -6,49 +6,19 @@
 #include <utility>
 
 #include "base/parse_number.hpp"
-#include "launcher/slurm/slurm_hosts.hpp"
+#include "launcher/environments/slurm_hosts.hpp"
+#include "launcher/environments/starters.hpp"
+#include "launcher/environments/variables.hpp"
 
 namespace ddprun {
 
 namespace {
 
-// These ports are below those that Linux gives to connections (32,768 and up), and above those of
-// services.
-constexpr std::uint64_t kFirstPort = 16'384;
-constexpr std::uint64_t kPorts = 16'384;
 constexpr std::uint64_t kStepsWithOwnPort = 4;
 
 // From here up, ids of steps belong to the batch script, an interactive shell and the like
 // (slurm.h, SLURM_MAX_NORMAL_STEP_ID).
 constexpr std::int64_t kSpecialSteps = 0xffff'0000;
-
-std::string text(const EnvironmentLookup& environment, const char* name) {
-  return environment(name).value_or("");
-}
-
-/// Returns nullopt where it is not set, or is no number from 0 up.
-std::optional<std::int64_t> number(const EnvironmentLookup& environment, const char* name) {
-  const auto value = parse_number<std::int64_t>(text(environment, name));
-  return value && *value >= 0 ? value : std::nullopt;
-}
-
-/// This is FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv).
-std::uint64_t hash(const std::string& words) {
-  std::uint64_t value = 14'695'981'039'346'656'037U;
-  for (const char c : words) value = (value ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
-  return value;
-}
-
-std::uint16_t port_of(std::uint64_t job) {
-  return static_cast<std::uint16_t>(kFirstPort + job % kPorts);
-}
-
-Error too_many_here(const std::string& by, std::int64_t count, const std::string& advice) {
-  return {Error::Kind::kInvalid,
-          fmt::format("{} has started {} ddprun on this node, where one starts all workers: {}, "
-                      "and --nproc-per-node says how many workers a node has",
-                      by, count, advice)};
-}
 
 bool in_slurm_step(const EnvironmentLookup& environment) {
   const auto step = number(environment, "SLURM_STEP_ID");
@@ -134,25 +104,57 @@ Result<ClusterPlace> open_mpi_place(const EnvironmentLookup& environment) {
 
 }  // namespace
 
-Result<std::optional<ClusterPlace>> cluster_place(const EnvironmentLookup& environment) {
+Result<std::optional<ClusterPlace>> cluster_place(const Surroundings& here) {
+  const EnvironmentLookup& environment = here.environment;
   const auto found = [](Result<ClusterPlace> place) -> Result<std::optional<ClusterPlace>> {
     if (!place) return place.error();
     return std::optional{std::move(*place)};
   };
-  // mpirun may itself run in a job step of Slurm's, which then tells about its daemons.
+  // mpirun may itself run in a job step of a scheduler, which then tells about its daemons. Flux
+  // sets the variables of MPICH, too, and MPICH may run in a job of PBS.
   if (environment(kOpenMpi.nodes)) return found(open_mpi_place(environment));
   if (in_slurm_step(environment)) return found(slurm_place(environment));
+  if (environment(kFlux.sign)) return found(place_by(kFlux, here));
+  if (environment(kJsrun.sign)) return found(place_by(kJsrun, here));
   if (environment(kMpich.nodes)) return found(mpi_place(kMpich, environment));
+  if (in_pbs_task(environment)) return found(place_by(kPbs, here));
+  if (environment(kSageMaker.sign)) return found(place_by(kSageMaker, here));
+  if (environment("JOB_COMPLETION_INDEX")) return found(kubernetes_place(here));
   return std::optional<ClusterPlace>{};
 }
 
-std::optional<SlurmAllocation> slurm_allocation(const EnvironmentLookup& environment) {
-  const std::string job = text(environment, "SLURM_JOB_ID");
-  if (job.empty() || in_slurm_step(environment) || environment(kOpenMpi.nodes) ||
+std::optional<Allocation> allocation(const Surroundings& here) {
+  const EnvironmentLookup& environment = here.environment;
+  if (in_slurm_step(environment) || environment(kFlux.sign) || environment(kOpenMpi.nodes) ||
       environment(kMpich.nodes))
     return std::nullopt;
-  const auto nodes = number(environment, "SLURM_JOB_NUM_NODES");
-  return SlurmAllocation{job, slurm_run_id(environment), static_cast<int>(nodes.value_or(1))};
+  if (const std::string job = text(environment, "SLURM_JOB_ID"); !job.empty()) {
+    const auto nodes = number(environment, "SLURM_JOB_NUM_NODES");
+    return Allocation{"Slurm job " + job, job, slurm_run_id(environment),
+                      static_cast<int>(nodes.value_or(1))};
+  }
+  if (!environment("FLUX_URI")) return std::nullopt;
+  // Level 0 is the instance of the whole system: its nodes are not this job's.
+  const auto answer = [&](const char* attribute) {
+    const std::string line = here.output_of({"flux", "getattr", attribute});
+    return parse_number<int>(line.substr(0, line.find('\n'))).value_or(0);
+  };
+  if (answer("instance-level") < 1) return std::nullopt;
+  return Allocation{"Flux instance", "", "flux", std::max(answer("size"), 1),
+                    Allocation::Starter::kFlux};
+}
+
+Result<std::optional<HostList>> batch_hosts(const Surroundings& here) {
+  const EnvironmentLookup& environment = here.environment;
+  const bool pbs = environment("PBS_JOBID") && environment("PBS_NODEFILE");
+  const bool lsf = environment("LSB_JOBID") &&
+                   (environment("LSB_DJOB_HOSTFILE") || environment("LSB_MCPU_HOSTS"));
+  if (!pbs && !lsf) return std::optional<HostList>{};
+  const Starter& starter = pbs ? kPbs : kJsrun;
+  const std::string job = text(environment, starter.job);
+  const auto hosts = starter.hosts(here);
+  if (!hosts) return hosts.error();
+  return std::optional{HostList{fmt::format("{} {}", starter.by, job), run_id_of(job), *hosts}};
 }
 
 int granted_gpus(const EnvironmentLookup& environment, int visible) {
@@ -169,11 +171,17 @@ int granted_cpus(const EnvironmentLookup& environment, int usable) {
   return static_cast<int>(std::min<std::int64_t>(*granted, usable));
 }
 
-ClusterPlace batch_place(const SlurmAllocation& allocation) {
-  return {.by = "Slurm job " + allocation.job, .slurm = true, .run_id = allocation.run_id};
+ClusterPlace batch_place(const Allocation& allocation) {
+  return {.by = allocation.by,
+          .slurm = allocation.starter == Allocation::Starter::kSrun,
+          .run_id = allocation.run_id};
 }
 
 std::string describe(const ClusterPlace& place) {
+  if (place.nodes == 1 && place.may_be_alone)
+    return fmt::format(
+        "{}: one node, run id {}; PET_NNODES or --nnodes says how many pods a job has", place.by,
+        place.run_id);
   if (place.nodes == 1) return fmt::format("{}: one node, run id {}", place.by, place.run_id);
   return fmt::format("{}: node {} of {}, coordinator at {}:{}, run id {}", place.by,
                      place.node_rank, place.nodes, place.first_host, place.port, place.run_id);

@@ -1,11 +1,7 @@
-#include "launcher/slurm/slurm_step.hpp"
+#include "launcher/environments/slurm_step.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,20 +11,20 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 
 #include "agent/child_process.hpp"
 #include "agent/spawn_pool.hpp"
-#include "base/clock.hpp"
-#include "base/linux_calls.hpp"
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/find_program.hpp"
 #include "launcher/settings/job_secret.hpp"
+#include "launcher/settings/program_output.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/wire/fresh_secret.hpp"
 
@@ -55,62 +51,6 @@ constexpr std::array kTaskVariables{
 constexpr std::array kHandedOn{SIGUSR1, SIGUSR2, SIGALRM};
 constexpr std::array kStopping{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
-constexpr std::size_t kOutputBytesMax = 1 << 20;
-constexpr std::chrono::seconds kAnswerTimeout{30};  // of squeue and scancel
-
-/// Starts a program whose standard output is `out`. No shell reads the words, which come from the
-/// environment and from Slurm. Returns its process id, or -1.
-pid_t start_with_output(const std::vector<std::string>& words, int out) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  pid_t pid = -1;
-  if (posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ) != 0) pid = -1;
-  posix_spawn_file_actions_destroy(&actions);
-  return pid;
-}
-
-/// Waits until there is something to read, or the end. Returns false when `deadline` comes first.
-bool readable(int fd, TimePoint deadline) {
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    pollfd wait{fd, POLLIN, 0};
-    const int ready = poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-    if (ready >= 0 || errno != EINTR) return ready > 0;
-  }
-}
-
-std::string read_all(int fd, TimePoint deadline) {
-  std::string output;
-  std::array<char, 4096> buffer{};
-  while (output.size() < kOutputBytesMax && readable(fd, deadline)) {
-    const ssize_t got = read(fd, buffer.data(), buffer.size());
-    if (got <= 0) break;
-    output.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  return output;
-}
-
-/// Returns what a program prints, even if it fails then. It is killed when it takes too long.
-std::string output_of(const std::vector<std::string>& words) {
-  const TimePoint deadline = Clock::now() + kAnswerTimeout;
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
-  const pid_t pid = start_with_output(words, ends[1]);
-  close(ends[1]);
-  std::string output = read_all(ends[0], deadline);
-  close(ends[0]);
-  if (pid <= 0) return output;
-  const int pidfd = watch_child(pid);
-  if (pidfd < 0 || !readable(pidfd, deadline)) kill(pid, SIGKILL);
-  if (pidfd >= 0) close(pidfd);
-  waitpid(pid, nullptr, 0);
-  return output;
-}
-
 /// Signals the tasks past srun, which would kill them at once.
 void signal_step(const std::string& job, const std::string& step_name, int signal) {
   const auto step = step_named(
@@ -124,7 +64,7 @@ void signal_step(const std::string& job, const std::string& step_name, int signa
 }
 
 /// Returns the secret that the step's nodes are handed as a text; "": none.
-Result<std::string> step_secret(const SlurmStart& start, const EnvironmentLookup& environment) {
+Result<std::string> step_secret(const StepStart& start, const EnvironmentLookup& environment) {
   if (auto given = environment(kSecretVariable); given && !given->empty()) return *given;
   if (!start.makes_secret) return std::string{};
   const auto fresh = fresh_secret();
@@ -132,9 +72,25 @@ Result<std::string> step_secret(const SlurmStart& start, const EnvironmentLookup
   return to_text(*fresh);
 }
 
+/// flux hands on signals, and ends as the tasks do: there is nothing left to do beside it.
+Error become_flux(const std::string& flux, const StepStart& start, const std::string& secret) {
+  if (!secret.empty()) setenv(kSecretVariable, secret.c_str(), 1);
+  const std::vector<std::string> words = flux_command(start, own_path());
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  std::signal(SIGPIPE, SIG_DFL);
+  execv(flux.c_str(), arguments.data());
+  return {Error::Kind::kDenied, "cannot start '" + flux + "': " + std::strerror(errno)};
+}
+
+bool uses_flux(const Allocation& allocation) {
+  return allocation.starter == Allocation::Starter::kFlux;
+}
+
 class Step {
  public:
-  Step(asio::io_context& io, const SlurmStart& start, std::string name)
+  Step(asio::io_context& io, const StepStart& start, std::string name)
       : job_{start.allocation.job}, name_{std::move(name)}, pool_{1}, signals_{io} {
     for (const int signal : kHandedOn) signals_.add(signal);
     for (const int signal : kStopping) signals_.add(signal);
@@ -177,12 +133,11 @@ class Step {
 
 }  // namespace
 
-Result<std::optional<SlurmStart>> slurm_start(const SlurmAllocation& allocation,
-                                              const Settings& settings,
-                                              const std::vector<std::string>& words) {
+Result<std::optional<StepStart>> step_start(const Allocation& allocation, const Settings& settings,
+                                            const std::vector<std::string>& words) {
   if (allocation.nodes == 1 || settings.on("standalone") || settings["node-rank"].given)
     return {std::nullopt};
-  SlurmStart start{allocation, allocation.nodes, false, words};
+  StepStart start{allocation, allocation.nodes, false, words};
   start.makes_secret = !settings["secret-file"].given && !wants_open_store(settings);
   const Setting& wanted = settings["nnodes"];
   if (!wanted.given) return {start};
@@ -190,15 +145,16 @@ Result<std::optional<SlurmStart>> slurm_start(const SlurmAllocation& allocation,
   if (!nodes) return nodes.error();
   if (nodes->max == 1) return {std::nullopt};
   if (nodes->min > allocation.nodes)
-    return unexpected(wanted, fmt::format("Slurm job {} has {} nodes: ask sbatch for --nodes={}",
-                                          allocation.job, allocation.nodes, nodes->min));
+    return unexpected(wanted, fmt::format("{} has {} nodes: ask {} for --nodes={}", allocation.by,
+                                          allocation.nodes,
+                                          uses_flux(allocation) ? "flux" : "sbatch", nodes->min));
   const bool elastic = wanted.text.find(':') != std::string::npos;  // nodes beyond MAX are spares
   if (!elastic) start.nodes = nodes->max;
   start.no_kill = nodes->min < nodes->max || start.nodes > nodes->max;
   return {start};
 }
 
-std::vector<std::string> srun_command(const SlurmStart& start, const std::string& ddprun,
+std::vector<std::string> srun_command(const StepStart& start, const std::string& ddprun,
                                       const std::string& step_name) {
   std::vector<std::string> command{"srun",
                                    fmt::format("--nodes={}", start.nodes),
@@ -233,26 +189,44 @@ std::optional<std::string> step_named(std::string_view name, const std::string& 
   return std::nullopt;
 }
 
-std::string dry_run(const SlurmStart& start) {
+std::vector<std::string> flux_command(const StepStart& start, const std::string& ddprun) {
+  std::vector<std::string> command{"flux",
+                                   "run",
+                                   fmt::format("--nodes={}", start.nodes),
+                                   "--tasks-per-node=1",
+                                   "--exclusive",
+                                   "-ocpu-affinity=off",
+                                   "-ogpu-affinity=off",
+                                   ddprun};
+  std::ranges::copy(start.words, std::back_inserter(command));
+  return command;
+}
+
+std::string dry_run(const StepStart& start) {
   std::string line;
-  for (const std::string& word : srun_command(start, own_path(), "ddprun"))
+  for (const std::string& word : uses_flux(start.allocation)
+                                     ? flux_command(start, own_path())
+                                     : srun_command(start, own_path(), "ddprun"))
     line += (line.empty() ? "" : " ") + shell_word(word);
   return line + "\n";
 }
 
-Result<int> run_slurm_step(asio::io_context& io, const SlurmStart& start,
-                           const EnvironmentLookup& environment) {
-  auto srun = find_program("srun", environment);
-  if (!srun)
-    return Error{srun.error().kind, srun.error().message + ", to start ddprun on " +
-                                        std::to_string(start.nodes) +
-                                        " nodes; --no-slurm goes without Slurm"};
+Result<int> run_step(asio::io_context& io, const StepStart& start,
+                     const EnvironmentLookup& environment) {
+  const std::string starter = uses_flux(start.allocation) ? "flux" : "srun";
+  auto program = find_program(starter, environment);
+  if (!program)
+    return Error{program.error().kind, program.error().message + ", to start ddprun on " +
+                                           std::to_string(start.nodes) +
+                                           " nodes; --no-cluster goes without it"};
   const auto secret = step_secret(start, environment);
   if (!secret) return secret.error();
-  spdlog::warn("Slurm job {}: starting on {} nodes by srun", start.allocation.job, start.nodes);
+  spdlog::warn("{}: starting on {} nodes by {}", start.allocation.by, start.nodes,
+               uses_flux(start.allocation) ? "flux run" : "srun");
+  if (uses_flux(start.allocation)) return become_flux(*program, start, *secret);
   const std::string name = "ddprun-" + std::to_string(getpid());
   Step step{io, start, name};
-  return step.run(io, {.program = std::move(*srun),
+  return step.run(io, {.program = std::move(*program),
                        .arguments = srun_command(start, own_path(), name),
                        .environment = srun_environment(own_environment(), *secret)});
 }

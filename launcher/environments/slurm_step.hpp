@@ -1,5 +1,6 @@
 // In a Slurm batch script, outside of any job step, ddprun starts itself on all nodes of the
-// allocation by one `srun`, hands on signals, and ends as that step ends.
+// allocation by one `srun`, hands on signals, and ends as that step ends. In an instance of Flux it
+// becomes `flux run`, which does the same by itself.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -8,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
+#include "launcher/environments/cluster_env.hpp"
 #include "launcher/settings/arguments.hpp"
-#include "launcher/slurm/cluster_env.hpp"
 
 namespace ddprun {
 
 /// The step that is to be started.
-struct SlurmStart {
-  SlurmAllocation allocation;
+struct StepStart {
+  Allocation allocation;
   int nodes = 1;                   // so many of the allocation run ddprun
   bool no_kill = false;            // true: the step outlives a node
   std::vector<std::string> words;  // the command line, without the program's own name
@@ -25,14 +26,16 @@ struct SlurmStart {
 
 /// Decides whether a step is to be started. nullopt: the command line is about this node alone, or
 /// the user starts the others. Errors: kInvalid, when the allocation has too few nodes.
-Result<std::optional<SlurmStart>> slurm_start(const SlurmAllocation& allocation,
-                                              const Settings& settings,
-                                              const std::vector<std::string>& words);
+Result<std::optional<StepStart>> step_start(const Allocation& allocation, const Settings& settings,
+                                            const std::vector<std::string>& words);
 
 /// Returns the argv of the srun that runs `ddprun` (a path), one a node, with all that the
 /// allocation has there.
-std::vector<std::string> srun_command(const SlurmStart& start, const std::string& ddprun,
+std::vector<std::string> srun_command(const StepStart& start, const std::string& ddprun,
                                       const std::string& step_name);
+
+/// Returns the argv of the `flux run` that does so.
+std::vector<std::string> flux_command(const StepStart& start, const std::string& ddprun);
 
 /// Returns `entries` without those variables by which sbatch's options for tasks would become the
 /// step's, and with the job's secret, "": none.
@@ -43,12 +46,12 @@ std::vector<std::string> srun_environment(std::vector<std::string> entries,
 std::optional<std::string> step_named(std::string_view name, const std::string& squeue_output);
 
 /// Returns the command, for a shell.
-std::string dry_run(const SlurmStart& start);
+std::string dry_run(const StepStart& start);
 
-/// Runs the step, whose nodes get a secret through srun's environment: that of this ddprun, or else
-/// a fresh one if it makes one. Returns srun's exit code, which is the highest of the nodes'.
-/// Errors: kNotFound without srun, kUnavailable without a secret.
-Result<int> run_slurm_step(boost::asio::io_context& io, const SlurmStart& start,
-                           const EnvironmentLookup& environment);
+/// Runs the step, whose nodes get a secret through the environment: that of this ddprun, or else
+/// a fresh one if it makes one. Returns the exit code of srun or flux, which is the highest of the
+/// nodes'. Errors: kNotFound without that program, kUnavailable without a secret.
+Result<int> run_step(boost::asio::io_context& io, const StepStart& start,
+                     const EnvironmentLookup& environment);
 
 }  // namespace ddprun

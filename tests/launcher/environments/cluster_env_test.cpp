@@ -1,4 +1,4 @@
-#include "launcher/slurm/cluster_env.hpp"
+#include "launcher/environments/cluster_env.hpp"
 
 #include <csignal>
 #include <fstream>
@@ -54,11 +54,11 @@ class ClusterFixture {
     return std::get<Launch>(*parsed);
   }
   LaunchSpec spec(const Words& options = {}) { return launch(options).spec; }
-  SlurmStart start(const Words& options = {}) {
+  StepStart start(const Words& options = {}) {
     const auto parsed = parse(options);
     if (!parsed) FAIL(parsed.error().message);
-    REQUIRE(std::holds_alternative<SlurmStart>(*parsed));
-    return std::get<SlurmStart>(*parsed);
+    REQUIRE(std::holds_alternative<StepStart>(*parsed));
+    return std::get<StepStart>(*parsed);
   }
   std::string error(const Words& options = {}) {
     const auto parsed = parse(options);
@@ -150,7 +150,7 @@ TEST_CASE_METHOD(ClusterFixture, "several ddprun on one node are told which opti
 
 TEST_CASE_METHOD(ClusterFixture, "a batch script on several nodes starts all of them by one srun") {
   in(kBatchScript);
-  const SlurmStart all = start({"--nnodes=2", "--nproc_per_node=4"});
+  const StepStart all = start({"--nnodes=2", "--nproc_per_node=4"});
   CHECK(all.nodes == 2);
   CHECK_FALSE(all.no_kill);
   CHECK(start().nodes == 2);

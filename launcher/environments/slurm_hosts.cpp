@@ -1,4 +1,4 @@
-#include "launcher/slurm/slurm_hosts.hpp"
+#include "launcher/environments/slurm_hosts.hpp"
 
 #include <spdlog/fmt/fmt.h>
 
