@@ -147,6 +147,9 @@ def left_out_of(libuv):
     left_out = [name for method in missing for name in METHODS[method]]
     for method in missing:
         print(f"torch {torch.__version__} has no TCPStore.{method}: left out")
+    if libuv and torch.__version__.startswith("2.7."):
+        print("torch 2.7's own server hangs up at every third value or so of 8 MiB: left out")
+        left_out += ["longest value"]
     if not libuv:
         print(f"torch's classic client has no {', '.join(CLASSIC_HAS_NO)}, and its server no limits: left out")
         left_out += LIMITS + [name for method in CLASSIC_HAS_NO for name in METHODS[method]]

@@ -18,7 +18,7 @@ def main():
         assert total.item() == expected, f"rank {rank}: {total.item()} is not {expected}"
         result(f"rank {rank}: group {number} has the sum {total.item()}")
         dist.destroy_process_group()
-        del total  # not earlier: torch 2.4 may hang when a thread of Gloo's drops its last tensor
+        del total  # not earlier: torch 2.4 and 2.7 may hang when a thread of Gloo's drops its last tensor
 
 
 main()
