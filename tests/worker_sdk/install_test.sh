@@ -18,7 +18,7 @@ prefix=$scratch/prefix
 configure() { # configure FOLDER OPTIONS...: of the outside project
   local folder=$1
   shift
-  "$cmake" -S "$project" -B "$folder" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+  "$cmake" -S "$project" -B "$folder" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
     "$@" >"$scratch/out" 2>&1
 }
 
