@@ -25,6 +25,10 @@ need_slurm() {
     [ -n "$(command -v "$daemon")" ] ||
       skip "there is no $daemon (Debian: slurmctld slurmd slurm-client munge)"
   done
+  case $(stat -f -c %T /sys/fs/cgroup) in
+    cgroup2fs | tmpfs) ;; # tmpfs holds the controllers of version 1
+    *) skip "no control groups are mounted at /sys/fs/cgroup, without which slurmd does not start" ;;
+  esac
   need_hosts "$1"
   echo "10.77.0.200 ctl" >>"$scratch/etc_hosts"
   join_bridge ctl 200 ''
