@@ -66,7 +66,7 @@ for signal in TERM INT QUIT HUP; do
   for handed_on in USR1 USR2; do
     kill -s "$handed_on" "$one"
     wait_ready 1
-    says out "got $handed_on"
+    wait_for_line "^got $handed_on" # its way to the terminal is through ddprun
   done
   kill -s "$signal" "$one"
   ends $((128 + $(kill -l "$signal")))
