@@ -20,10 +20,6 @@ std::chrono::milliseconds beat_interval(const GroupRules& rules) {
   return std::max(rules.heartbeat_timeout / kBeatsPerTimeout, std::chrono::milliseconds{1});
 }
 
-// Between joining again and again at a coordinator that answers, and then hangs up.
-constexpr std::chrono::milliseconds kFirstPause{10};
-constexpr std::chrono::milliseconds kLongestPause{1'000};
-
 }  // namespace
 
 std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint now) {
@@ -243,12 +239,12 @@ bool GroupMachine::gives_up_joining(TimePoint now) const {
   return losses_.count > 1 && now - losses_.first >= rules_.join_timeout;
 }
 
-/// The first time it joins again at once.
+/// The first time it joins again at once; then the pauses are those of attempts that fail.
 std::chrono::milliseconds GroupMachine::pause_before_joining() const {
   std::chrono::milliseconds pause{0};
-  for (int lost = 1; lost < losses_.count && pause < kLongestPause; ++lost)
-    pause = std::max(kFirstPause, pause * 2);
-  return std::min(pause, kLongestPause);
+  for (int lost = 1; lost < losses_.count && pause < ConnectPlan::kLongestPause; ++lost)
+    pause = std::max(ConnectPlan::kFirstPause, pause * 2);
+  return std::min(pause, ConnectPlan::kLongestPause);
 }
 
 void GroupMachine::tell(AgentMessage message) {
