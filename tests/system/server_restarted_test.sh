@@ -23,6 +23,7 @@ runs_as 0 1
 kill -KILL "$(worker_pid 0)"
 runs_as 1 2
 kill -KILL "$server"
+wait "$server" || true # Its port is free only once it has died.
 start_server
 runs_as 1 3
 kill -KILL "$(worker_pid 0)"
