@@ -79,6 +79,7 @@ void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint n
       [&](const WorkersFinished& m) { workers_finished(node, m); },
       [&](const WorkersStopped& m) { workers_stopped(node, m); },
       [&](const Preempt& m) { preempt(node, m); },  //
+      [](const Progress&) {}, [](const Inspected&) {},
       [&](const Leave& m) { lose(node, m.reason); });
 }
 
@@ -161,7 +162,7 @@ std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
 
 void RoundMachine::add(PeerId peer, const Join& join, TimePoint now) {
   const Node& node = nodes_.add(peer, join, arrivals_++, now);
-  send(peer, Joined{rules_.heartbeat_timeout.count()});
+  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds()});
   if (node.phase() == Phase::kReady) welcome(node);
 }
 
@@ -171,7 +172,7 @@ void RoundMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoin
   const Phase before = node.phase();
   actions_.push_back(DropPeer{node.peer(), "its agent has connected again"});
   nodes_.reconnect(node, peer, join, now);
-  send(peer, Joined{rules_.heartbeat_timeout.count()});
+  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds()});
   if (before == Phase::kContending) return;
   nodes_.set_phase(node, Phase::kReady);
   if (before == Phase::kReady)
