@@ -61,6 +61,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [](const Spare&) {},                                           // waits, as before
       [](const Introduction&) {},                                    // nobody has asked
       [](const Inspect&) {}, [](const HangFound&) {}, [](const HangOver&) {},
+      [](const StatusPart&) {},  // Agent hands it to who has asked
       [&](const StartRound& m) { start(m); },
       [&](const StopRound& m) {
         if (m.round != round_ || state_ != State::kRunning) return;

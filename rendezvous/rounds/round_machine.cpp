@@ -30,7 +30,7 @@ bool may_be_schedulers_doing(const EndJob& verdict) {
 }  // namespace
 
 RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
-    : rules_{std::move(rules)}, gathering_since_{now}, last_step_{now} {}
+    : rules_{std::move(rules)}, chronicle_{now}, gathering_since_{now}, last_step_{now} {}
 
 std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint now) {
   forgive_after_own_sleep(now);
@@ -78,8 +78,8 @@ void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint n
       [&](const WorkerFailed& m) { worker_failed(node, m); },
       [&](const WorkersFinished& m) { workers_finished(node, m); },
       [&](const WorkersStopped& m) { workers_stopped(node, m); },
-      [&](const Preempt& m) { preempt(node, m); },  //
-      [](const Progress&) {}, [](const Inspected&) {},
+      [&](const Preempt& m) { preempt(node, m); },                               //
+      [](const Progress&) {}, [](const Inspected&) {}, [](const AskStatus&) {},  // Job answers it
       [&](const Leave& m) { lose(node, m.reason); });
 }
 
@@ -162,6 +162,7 @@ std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
 
 void RoundMachine::add(PeerId peer, const Join& join, TimePoint now) {
   const Node& node = nodes_.add(peer, join, arrivals_++, now);
+  chronicle_.came(join.host);
   send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds()});
   if (node.phase() == Phase::kReady) welcome(node);
 }
@@ -212,6 +213,7 @@ void RoundMachine::refuse_contenders(const Node& node, TimePoint now) {
 void RoundMachine::lose(Node& node, const std::string& reason) {
   const Phase phase = node.phase();
   last_loss_ = "node " + node.join.host + " lost: " + reason;
+  chronicle_loss(node, reason);
   actions_.push_back(DropPeer{node.peer(), reason});
   Node* const heir = nodes_.remove(node);
   if (state_ == State::kRunning && phase == Phase::kRunning) stop_round(last_loss_);
@@ -261,6 +263,7 @@ void RoundMachine::advance(TimePoint now) {
 
 void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
+  chronicle_.stopped(reason, last_step_);
   std::int64_t longest_ms = 0;
   nodes_.for_each([&](Node& node) {
     if (node.phase() != Phase::kRunning && node.phase() != Phase::kFinished) return;
@@ -329,6 +332,7 @@ void RoundMachine::seal() {
     node.group_rank = start.group_rank = static_cast<int>(i);
     start.first_role_rank = role_ranks[node.join.role];
     start.role_world_size = role_sizes[node.join.role];
+    node.first_rank = start.first_rank;
     send(node.peer(), start);
     start.first_rank += node.join.workers;
     role_ranks[node.join.role] += node.join.workers;
@@ -338,6 +342,7 @@ void RoundMachine::seal() {
       send(node.peer(), Spare{round_, start.group_world_size, attempt_});
   });
   state_ = State::kRunning;
+  chronicle_.sealed(round_, attempt_, start.group_world_size, start.world_size, last_step_);
 }
 
 /// Goes on from what the members of the next round know of the job: after a coordinator that is
@@ -359,6 +364,7 @@ std::optional<EndJob> RoundMachine::go_on_from(const std::vector<Node*>& members
 
 void RoundMachine::end(EndJob verdict) {
   state_ = State::kEnded;
+  chronicle_.stopped("", last_step_);
   nodes_.for_each([&](const Node& node) { send(node.peer(), verdict); });
   verdict_ = std::move(verdict);
 }

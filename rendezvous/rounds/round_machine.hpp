@@ -20,7 +20,9 @@
 #include <variant>
 #include <vector>
 
+#include "rendezvous/rounds/job_chronicle.hpp"
 #include "rendezvous/rounds/roster.hpp"
+#include "rendezvous/wire/job_status.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
@@ -71,6 +73,10 @@ class RoundMachine {
   bool has_nodes() const { return !nodes_.empty(); }
   const RoundRules& rules() const { return rules_; }
 
+  /// Tells how the job is at `now`, when the time of day is `now_unix_ms`. It takes as long as
+  /// there are nodes and ranks.
+  JobStatus status(TimePoint now, std::int64_t now_unix_ms) const;
+
  private:
   enum class State { kGathering, kRunning, kStopping, kEnded };
   using Node = Roster::Node;
@@ -109,6 +115,10 @@ class RoundMachine {
   bool is_member(const Node& node);
   std::optional<EndJob> go_on_from(const std::vector<Node*>& members);
   int members() const;
+  void chronicle_loss(const Node& node, const std::string& reason);
+  void tell_nodes(JobStatus& status, TimePoint now) const;
+  void tell_ranks(JobStatus& status) const;
+  RankStatus status_of_rank(int rank, RankStatus::State state) const;
   EndJob timed_out() const;
   int next_attempt() const;
   void send(PeerId peer, CoordinatorMessage message);
@@ -120,6 +130,7 @@ class RoundMachine {
   int arrivals_ = 0;  // nodes that were admitted so far
   Roster nodes_;
   std::optional<EndJob> verdict_;  // how the job ends, as soon as every node has stopped
+  JobChronicle chronicle_;         // for those who look at the job: it decides nothing
   std::string last_loss_;          // says to the user why the job may be short of nodes
   TimePoint gathering_since_;
   TimePoint stopping_ends_;                  // who has not stopped by then is dropped

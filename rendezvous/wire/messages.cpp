@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "rendezvous/wire/hang_fields.hpp"
 #include "rendezvous/wire/json_fields.hpp"
 #include "rendezvous/wire/message_limits.hpp"
 
@@ -23,8 +24,6 @@ constexpr TextLimit kPath{4096};
 constexpr TextLimit kNote{1024};    // one line of ours
 constexpr TextLimit kReason{4096};  // a sentence, with texts of peers in it
 constexpr TextLimit kName{64};
-constexpr TextLimit kRanks{512};  // a list of ranks
-constexpr TextLimit kStack{3000};
 constexpr std::size_t kKindsMax = 16;
 
 /// A name that is cut would be another name. What is kept of one that is too long is still too
@@ -98,14 +97,12 @@ template <> inline constexpr auto kFields<RankProgress> = std::tuple{
     field("left_s", &RankProgress::left_s)};
 template <> inline constexpr auto kFields<Progress> = std::tuple{
     field("round", &Progress::round), list("ranks", &Progress::ranks, kProgressRanksMax)};
-template <> inline constexpr auto kFields<StackGroup> = std::tuple{
-    text("ranks", &StackGroup::ranks, kRanks), text("doing", &StackGroup::doing, kRanks),
-    text("stack", &StackGroup::stack, kStack), text("operation", &StackGroup::operation, kName),
-    text("group", &StackGroup::group, kName), field("sequence", &StackGroup::sequence),
-    text("shapes", &StackGroup::shapes, kName)};
 template <> inline constexpr auto kFields<Inspected> = std::tuple{
     field("inspection", &Inspected::inspection), field("workers", &Inspected::workers),
     field("last", &Inspected::last)};
+
+template <> inline constexpr auto kFields<AskStatus> = std::tuple{
+    field("question", &AskStatus::question)};
 
 template <> inline constexpr auto kFields<Joined> = std::tuple{
     field("heartbeat_timeout_ms", &Joined::heartbeat_timeout_ms),
@@ -136,19 +133,6 @@ template <> inline constexpr auto kFields<StopRound> = std::tuple{
 template <> inline constexpr auto kFields<EndJob> = std::tuple{
     field("outcome", &EndJob::outcome), field("restarts", &EndJob::restarts),
     text("message", &EndJob::message, kReason), field("failure", &EndJob::failure)};
-using HangKind = HangReport::Kind;
-template <> inline constexpr std::array kNames<HangKind>{
-    Named<HangKind>{HangKind::kMissing, "missing"},
-    Named<HangKind>{HangKind::kDeadlock, "deadlock"},
-    Named<HangKind>{HangKind::kNoProgress, "no_progress"}};
-template <> inline constexpr auto kFields<HangReport> = std::tuple{
-    field("kind", &HangReport::kind), text("sentence", &HangReport::sentence, kNote),
-    text("operation", &HangReport::operation, kName), text("group", &HangReport::group, kName),
-    field("sequence", &HangReport::sequence),
-    text("missing_ranks", &HangReport::missing_ranks, kRanks),
-    text("waiting_ranks", &HangReport::waiting_ranks, kRanks),
-    field("silent_ms", &HangReport::silent_ms),
-    list("stacks", &HangReport::stacks, kStackGroupsMax)};
 template <> inline constexpr auto kFields<Inspect> = std::tuple{
     field("round", &Inspect::round), field("inspection", &Inspect::inspection),
     field("stopping", &Inspect::stopping)};
@@ -156,6 +140,10 @@ template <> inline constexpr auto kFields<HangFound> = std::tuple{
     field("round", &HangFound::round), field("report", &HangFound::report)};
 template <> inline constexpr auto kFields<HangOver> = std::tuple{
     field("round", &HangOver::round), field("lasted_ms", &HangOver::lasted_ms)};
+template <> inline constexpr auto kFields<StatusPart> = std::tuple{
+    field("question", &StatusPart::question),
+    text("text", &StatusPart::text, TextLimit{kStatusPartBytesMax}),
+    field("last", &StatusPart::last)};
 // clang-format on
 
 }  // namespace fields
@@ -175,6 +163,7 @@ constexpr const char* type_of(const Preempt&) { return "preempt"; }
 constexpr const char* type_of(const Leave&) { return "leave"; }
 constexpr const char* type_of(const Progress&) { return "progress"; }
 constexpr const char* type_of(const Inspected&) { return "inspected"; }
+constexpr const char* type_of(const AskStatus&) { return "ask_status"; }
 constexpr const char* type_of(const Joined&) { return "joined"; }
 constexpr const char* type_of(const Refused&) { return "refused"; }
 constexpr const char* type_of(const Waiting&) { return "waiting"; }
@@ -186,6 +175,7 @@ constexpr const char* type_of(const EndJob&) { return "end_job"; }
 constexpr const char* type_of(const Inspect&) { return "inspect"; }
 constexpr const char* type_of(const HangFound&) { return "hang_found"; }
 constexpr const char* type_of(const HangOver&) { return "hang_over"; }
+constexpr const char* type_of(const StatusPart&) { return "status_part"; }
 // clang-format on
 
 constexpr std::size_t kTypeBytesMax = 64;  // of "type", its value, a comma and the newline
@@ -248,7 +238,7 @@ Result<Variant> decode_line(std::string_view line) try {
 
 }  // namespace
 
-std::vector<std::string> known_kinds() { return {kKnowsProgress, kKnowsHangs}; }
+std::vector<std::string> known_kinds() { return {kKnowsProgress, kKnowsHangs, kKnowsStatus}; }
 
 bool knows(const std::vector<std::string>& knows, std::string_view kind) {
   return std::ranges::find(knows, kind) != knows.end();

@@ -87,6 +87,7 @@ TEST_CASE("every message of an agent arrives as it was sent") {
   CHECK(through_the_wire(progress) == AgentMessage{progress});
   const Inspected inspected{3, kStackGroup, true};
   CHECK(through_the_wire(inspected) == AgentMessage{inspected});
+  CHECK(through_the_wire(AskStatus{7}) == AgentMessage{AskStatus{7}});
 }
 
 TEST_CASE("every message of the coordinator arrives as it was sent") {
@@ -119,6 +120,8 @@ TEST_CASE("every message of the coordinator arrives as it was sent") {
                         .stacks = {kStackGroup, kStackGroup}}};
   CHECK(back_through_the_wire(hang) == CoordinatorMessage{hang});
   CHECK(back_through_the_wire(HangOver{2, 9}) == CoordinatorMessage{HangOver{2, 9}});
+  const StatusPart part{7, R"({"run_id":"job"})", true};
+  CHECK(back_through_the_wire(part) == CoordinatorMessage{part});
   CHECK(back_through_the_wire(Refused{"no"}) == CoordinatorMessage{Refused{"no"}});
   const Introduction introduction{"another job", 4711, "h1"};
   CHECK(back_through_the_wire(introduction) == CoordinatorMessage{introduction});
@@ -165,7 +168,8 @@ std::vector<AgentMessage> messages_of_agents() {
           Preempt{"SIGUSR1", 60'000},
           Leave{"SIGTERM"},
           Progress{2, {kProgress}},
-          Inspected{3, kStackGroup, true}};
+          Inspected{3, kStackGroup, true},
+          AskStatus{7}};
 }
 
 std::vector<CoordinatorMessage> messages_of_the_coordinator() {
@@ -180,7 +184,8 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           EndJob{EndJob::Outcome::kFailed, 2, "", kFailure},
           Inspect{2, 7, true},
           HangFound{2, {.missing_ranks = "1", .stacks = {kStackGroup}}},
-          HangOver{2, 9}};
+          HangOver{2, 9},
+          StatusPart{7, "{}", true}};
 }
 
 // Every value inside `message`, an object in it, too.
