@@ -26,12 +26,15 @@ void JobChronicle::sealed(int round, int attempt, int nodes, int world_size, Tim
       {{.round = round, .attempt = attempt, .nodes = nodes, .world_size = world_size}, now, {}});
   drop_oldest(rounds_, kStatusRoundsMax);
   reason_.clear();
+  hang_.reset();
   running_ = true;
 }
 
-void JobChronicle::stopped(const std::string& reason, TimePoint now) {
+void JobChronicle::stopped(const std::string& reason, TimePoint now,
+                           const std::optional<HangReport>& hang) {
   if (!std::exchange(running_, false)) return;
   reason_ = reason;
+  hang_ = hang;
   rounds_.back().round.reason = reason;
   rounds_.back().ended = now;
 }
@@ -59,6 +62,7 @@ void JobChronicle::add_point(PointStatus point, TimePoint now) {
 void JobChronicle::tell(JobStatus& status, TimePoint now) const {
   const auto time_of_day = [&](TimePoint when) { return unix_ms(when, now, status.now_unix_ms); };
   status.began_unix_ms = time_of_day(began_);
+  status.hang = hang_;
   for (const Record& record : rounds_) {
     status.rounds.push_back(record.round);
     status.rounds.back().began_unix_ms = time_of_day(record.began);

@@ -26,8 +26,10 @@ class JobChronicle {
   /// place has been taken, are shown no more.
   void sealed(int round, int attempt, int nodes, int world_size, TimePoint now);
 
-  /// The round is to stop because of `reason`; or it has ended well, with an empty one.
-  void stopped(const std::string& reason, TimePoint now);
+  /// The round is to stop because of `reason`; or it has ended well, with an empty one. `hang` is
+  /// that of its workers, which is shown until the next round.
+  void stopped(const std::string& reason, TimePoint now,
+               const std::optional<HangReport>& hang = std::nullopt);
 
   /// A node was lost. It tells of itself what it was.
   void lost(NodeStatus node, TimePoint now);
@@ -69,6 +71,7 @@ class JobChronicle {
   TimePoint next_point_;
   std::chrono::milliseconds point_interval_{500};
   std::string reason_;
+  std::optional<HangReport> hang_;
   bool running_ = false;
 };
 

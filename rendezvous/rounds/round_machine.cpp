@@ -30,7 +30,11 @@ bool may_be_schedulers_doing(const EndJob& verdict) {
 }  // namespace
 
 RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
-    : rules_{std::move(rules)}, chronicle_{now}, gathering_since_{now}, last_step_{now} {}
+    : rules_{std::move(rules)},
+      watch_{rules_.hang_timeout, rules_.on_hang},
+      chronicle_{now},
+      gathering_since_{now},
+      last_step_{now} {}
 
 std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint now) {
   forgive_after_own_sleep(now);
@@ -44,6 +48,7 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
   lose_silent(now);  // on every step, because no Tick comes between the beats of many nodes
   lose_unstopped(now);
   advance(now);
+  look_for_hangs(now);
   return std::exchange(actions_, {});
 }
 
@@ -56,6 +61,7 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
     consider(nodes_.most_silent().last_heard() + rules_.heartbeat_timeout);
   }
   if (state_ == State::kGathering) consider(gathering_ends());
+  if (state_ == State::kRunning && watch_.next_look()) consider(*watch_.next_look());
   if (state_ == State::kStopping) consider(stopping_ends_);
   return due;
 }
@@ -78,8 +84,10 @@ void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint n
       [&](const WorkerFailed& m) { worker_failed(node, m); },
       [&](const WorkersFinished& m) { workers_finished(node, m); },
       [&](const WorkersStopped& m) { workers_stopped(node, m); },
-      [&](const Preempt& m) { preempt(node, m); },                               //
-      [](const Progress&) {}, [](const Inspected&) {}, [](const AskStatus&) {},  // Job answers it
+      [&](const Preempt& m) { preempt(node, m); },  //
+      [&](const Progress& m) { note_progress(node, m, now); },
+      [&](const Inspected& m) { watch_.take(node.id(), m); },  //
+      [](const AskStatus&) {},                                 // Job answers it
       [&](const Leave& m) { lose(node, m.reason); });
 }
 
@@ -94,11 +102,16 @@ void RoundMachine::worker_failed(Node& node, const WorkerFailed& report) {
   // Only the first failure of a running round counts; the rest are consequences.
   if (state_ != State::kRunning || report.round != round_ || node.phase() != Phase::kRunning)
     return;
+  count_failure({EndJob::Outcome::kFailed, attempt_, "", report.failure});
+  stop_round("rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status));
+}
+
+/// The next attempt follows, or when there is none left, `last` is how the job ends.
+void RoundMachine::count_failure(EndJob last) {
   if (attempt_ >= rules_.restarts_max)
-    verdict_ = EndJob{EndJob::Outcome::kFailed, attempt_, "", report.failure};
+    verdict_ = std::move(last);
   else
     ++attempt_;
-  stop_round("rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status));
 }
 
 void RoundMachine::workers_finished(Node& node, const WorkersFinished& report) {
@@ -121,6 +134,14 @@ void RoundMachine::preempt(Node& node, const Preempt& report) {
   }
   verdict_ = EndJob{EndJob::Outcome::kPreempted, attempt_, report.reason, {}};
   if (state_ == State::kRunning) stop_round(report.reason, report.checkpoint_ms);
+}
+
+void RoundMachine::note_progress(const Node& node, const Progress& report, TimePoint now) {
+  if (state_ != State::kRunning || report.round != round_ || node.group_rank < 0) return;
+  for (const RankProgress& told : report.ranks)
+    if (told.rank >= node.first_rank && told.rank - node.first_rank < node.join.workers)
+      watch_.take(told, now);
+  chronicle_progress(now);
 }
 
 /// Whether the node is in the round; while nodes gather, whether it would be in it.
@@ -215,6 +236,7 @@ void RoundMachine::lose(Node& node, const std::string& reason) {
   last_loss_ = "node " + node.join.host + " lost: " + reason;
   chronicle_loss(node, reason);
   actions_.push_back(DropPeer{node.peer(), reason});
+  watch_.forget(node.id());
   Node* const heir = nodes_.remove(node);
   if (state_ == State::kRunning && phase == Phase::kRunning) stop_round(last_loss_);
   if (heir == nullptr) return;
@@ -263,7 +285,8 @@ void RoundMachine::advance(TimePoint now) {
 
 void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
-  chronicle_.stopped(reason, last_step_);
+  chronicle_.stopped(reason, last_step_, watch_.hang());
+  watch_.end_round();
   std::int64_t longest_ms = 0;
   nodes_.for_each([&](Node& node) {
     if (node.phase() != Phase::kRunning && node.phase() != Phase::kFinished) return;
@@ -280,6 +303,38 @@ void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint
 int RoundMachine::next_attempt() const {
   const bool failed = verdict_ && verdict_->outcome == EndJob::Outcome::kFailed;
   return failed ? attempt_ + 1 : attempt_;
+}
+
+void RoundMachine::look_for_hangs(TimePoint now) {
+  if (state_ != State::kRunning) return;
+  match(
+      watch_.look(round_, now),  //
+      [](std::monostate) {}, [&](const RoundWatch::Ask& a) { tell_members(a.question); },
+      [&](const RoundWatch::Over& o) {
+        tell_members(HangOver{round_, o.lasted.count()});
+      },
+      [&](const RoundWatch::Found& f) {
+        tell_members(HangFound{round_, f.report});
+        act_on_hang(f.report);
+      });
+}
+
+/// The message is of a kind that came with hangs.
+void RoundMachine::tell_members(const CoordinatorMessage& message) {
+  nodes_.for_each([&](const Node& node) {
+    const bool member = node.phase() == Phase::kRunning || node.phase() == Phase::kFinished;
+    if (member && knows(node.join.knows, kKnowsHangs)) send(node.peer(), message);
+  });
+}
+
+void RoundMachine::act_on_hang(const HangReport& report) {
+  if (rules_.on_hang == OnHang::kReport) return;
+  EndJob hung{EndJob::Outcome::kFailed, attempt_, report.sentence, {}, true};
+  if (rules_.on_hang == OnHang::kStop)
+    verdict_ = std::move(hung);
+  else
+    count_failure(std::move(hung));
+  stop_round("the workers hang");
 }
 
 void RoundMachine::gather(TimePoint now) {
@@ -326,13 +381,15 @@ void RoundMachine::seal() {
   }
   actions_.push_back(OpenStore{round_, start.world_size});
   std::map<std::string, int> role_ranks;
+  std::set<NodeId> watched;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     Node& node = *ranked[i];
     nodes_.set_phase(node, Phase::kRunning);
     node.group_rank = start.group_rank = static_cast<int>(i);
+    node.first_rank = start.first_rank;
+    if (knows(node.join.knows, kKnowsHangs)) watched.insert(node.id());
     start.first_role_rank = role_ranks[node.join.role];
     start.role_world_size = role_sizes[node.join.role];
-    node.first_rank = start.first_rank;
     send(node.peer(), start);
     start.first_rank += node.join.workers;
     role_ranks[node.join.role] += node.join.workers;
@@ -341,6 +398,7 @@ void RoundMachine::seal() {
     if (node.phase() == Phase::kReady)
       send(node.peer(), Spare{round_, start.group_world_size, attempt_});
   });
+  watch_.begin_round(start.world_size, std::move(watched), last_step_);
   state_ = State::kRunning;
   chronicle_.sealed(round_, attempt_, start.group_world_size, start.world_size, last_step_);
 }

@@ -22,6 +22,7 @@
 
 #include "rendezvous/rounds/job_chronicle.hpp"
 #include "rendezvous/rounds/roster.hpp"
+#include "rendezvous/watch/round_watch.hpp"
 #include "rendezvous/wire/job_status.hpp"
 #include "rendezvous/wire/messages.hpp"
 
@@ -73,6 +74,9 @@ class RoundMachine {
   bool has_nodes() const { return !nodes_.empty(); }
   const RoundRules& rules() const { return rules_; }
 
+  /// How far the workers of the round are, and whether they hang.
+  const RoundWatch& watch() const { return watch_; }
+
   /// Tells how the job is at `now`, when the time of day is `now_unix_ms`. It takes as long as
   /// there are nodes and ranks.
   JobStatus status(TimePoint now, std::int64_t now_unix_ms) const;
@@ -88,6 +92,7 @@ class RoundMachine {
   void workers_finished(Node& node, const WorkersFinished& report);
   void workers_stopped(Node& node, const WorkersStopped& report);
   void preempt(Node& node, const Preempt& report);
+  void note_progress(const Node& node, const Progress& report, TimePoint now);
 
   // Who comes, and who goes.
   void admit(PeerId peer, const Join& join, TimePoint now);
@@ -102,6 +107,11 @@ class RoundMachine {
   void lose_unstopped(TimePoint now);
   void forgive_after_own_sleep(TimePoint now);
 
+  // What becomes of workers that hang.
+  void look_for_hangs(TimePoint now);
+  void tell_members(const CoordinatorMessage& message);
+  void act_on_hang(const HangReport& report);
+
   // The four states, and what leads from one to the next.
   void advance(TimePoint now);
   void gather(TimePoint now);
@@ -110,6 +120,7 @@ class RoundMachine {
   TimePoint gathering_ends() const;
   void seal();
   void stop_round(const std::string& reason, std::int64_t checkpoint_ms = 0);
+  void count_failure(EndJob last);
   void end(EndJob verdict);
 
   bool is_member(const Node& node);
@@ -118,7 +129,9 @@ class RoundMachine {
   void chronicle_loss(const Node& node, const std::string& reason);
   void tell_nodes(JobStatus& status, TimePoint now) const;
   void tell_ranks(JobStatus& status) const;
-  RankStatus status_of_rank(int rank, RankStatus::State state) const;
+  void tell_progress(JobStatus& status, TimePoint now) const;
+  void tell_troubles(JobStatus& status) const;
+  void chronicle_progress(TimePoint now);
   EndJob timed_out() const;
   int next_attempt() const;
   void send(PeerId peer, CoordinatorMessage message);
@@ -129,6 +142,7 @@ class RoundMachine {
   int attempt_ = 0;   // failure restarts so far
   int arrivals_ = 0;  // nodes that were admitted so far
   Roster nodes_;
+  RoundWatch watch_;
   std::optional<EndJob> verdict_;  // how the job ends, as soon as every node has stopped
   JobChronicle chronicle_;         // for those who look at the job: it decides nothing
   std::string last_loss_;          // says to the user why the job may be short of nodes

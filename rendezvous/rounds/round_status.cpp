@@ -1,8 +1,11 @@
 // What RoundMachine tells of the job to those who look at it. Nothing here decides anything.
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "base/number_list.hpp"
 #include "rendezvous/rounds/round_machine.hpp"
+#include "rendezvous/wire/message_limits.hpp"
 
 namespace ddprun {
 
@@ -11,6 +14,8 @@ namespace {
 using Phase = Roster::Phase;
 using NodeState = NodeStatus::State;
 using RankState = RankStatus::State;
+
+constexpr char kDefaultGroup[] = "0";  // torch's name for the group of all ranks
 
 NodeState node_state(Phase phase, bool round_runs) {
   switch (phase) {
@@ -91,6 +96,8 @@ JobStatus RoundMachine::status(TimePoint now, std::int64_t now_unix_ms) const {
   tell_nodes(status, now);
   chronicle_.tell(status, now);
   tell_ranks(status);
+  tell_progress(status, now);
+  tell_troubles(status);
   summarize(status);
   return status;
 }
@@ -110,16 +117,68 @@ void RoundMachine::tell_ranks(JobStatus& status) const {
     const bool gone = node.state == NodeState::kLost && state_ != State::kStopping;
     if (node.first_rank < 0 || node.state == NodeState::kSpare || gone) continue;
     for (int i = 0; i < node.workers; ++i)
-      status.ranks.push_back(status_of_rank(node.first_rank + i, rank_state(node.state)));
+      status.ranks.push_back(
+          {.rank = node.first_rank + i, .state = rank_state(node.state), .waits_in = ""});
   }
   std::ranges::stable_sort(status.ranks, {}, &RankStatus::rank);
 }
 
-RankStatus RoundMachine::status_of_rank(int rank, RankStatus::State state) const {
-  RankStatus status{.rank = rank, .state = state, .waits_in = ""};
-  const bool failed = verdict_ && verdict_->failure && verdict_->failure->rank == rank;
-  if (failed) status.state = RankState::kFailed;
-  return status;
+/// Adds what the ranks have told of themselves.
+void RoundMachine::tell_progress(JobStatus& status, TimePoint now) const {
+  using std::chrono::duration_cast;
+  const ProgressBook& book = watch_.progress();
+  for (RankStatus& rank : status.ranks) {
+    const ProgressBook::Rank* const known = book.find(rank.rank);
+    if (known == nullptr) continue;
+    const RankProgress& told = known->last;
+    const auto still = now - known->since;
+    rank.step = told.step;
+    rank.steps = told.steps;
+    rank.has_loss = told.has_loss;
+    rank.loss = told.loss;
+    rank.samples_per_second = told.samples_per_second;
+    rank.waits_in = told.waits_in;
+    rank.still_ms = duration_cast<std::chrono::milliseconds>(still).count();
+    for (const GroupProgress& group : told.groups)
+      if (group.group == kDefaultGroup) rank.collectives = group.completed;
+    if (told.left_s < 0) continue;
+    const auto left = told.left_s - duration_cast<std::chrono::seconds>(still).count();
+    status.left_s = std::max({status.left_s, left, std::int64_t{0}});
+  }
+}
+
+/// Marks the ranks that hang, and the one that has failed.
+void RoundMachine::tell_troubles(JobStatus& status) const {
+  if (watch_.hang()) status.hang = *watch_.hang();
+  const auto mark = [&](const std::string& ranks, RankState state) {
+    const auto list = parse_number_list(ranks, kCountMax);
+    if (!list) return;
+    const std::set<int> marked{list->begin(), list->end()};
+    for (RankStatus& rank : status.ranks)
+      if (marked.contains(rank.rank)) rank.state = state;
+  };
+  if (status.hang) {
+    mark(status.hang->waiting_ranks, RankState::kWaiting);
+    mark(status.hang->missing_ranks, RankState::kMissing);
+  }
+  if (verdict_ && verdict_->failure)
+    mark(std::to_string(verdict_->failure->rank), RankState::kFailed);
+}
+
+/// Adds a point to the curves when it is time for one and somebody tells his step.
+void RoundMachine::chronicle_progress(TimePoint now) {
+  if (!chronicle_.wants_point(now)) return;
+  JobStatus status;
+  nodes_.for_each([&](const Node& node) { status.nodes.push_back(status_of(node, true, now)); });
+  tell_ranks(status);
+  tell_progress(status, now);
+  summarize(status);
+  if (status.step < 0) return;
+  chronicle_.add_point({.step = status.step,
+                        .has_loss = status.has_loss,
+                        .loss = status.loss,
+                        .samples_per_second = status.samples_per_second},
+                       now);
 }
 
 /// Whoever looks at the job is to see which node is missing. After the end all nodes go.

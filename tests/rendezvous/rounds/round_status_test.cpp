@@ -90,5 +90,38 @@ TEST_CASE_METHOD(StatusFixture,
   CHECK(status().rounds.back().ended_unix_ms == 5000);
 }
 
+TEST_CASE_METHOD(StatusFixture, "what ranks tell of their steps is in the status and its curves") {
+  job({.nodes_min = 1, .nodes_max = 1});
+  joins("a", 2);
+  const auto tells = [&](std::int64_t step, std::int64_t left_s) {
+    const RankProgress rank0{.rank = 0,
+                             .watched = true,
+                             .groups = {{"0", step + 1, step}},
+                             .step = step,
+                             .steps = 40,
+                             .has_loss = true,
+                             .loss = 0.5,
+                             .samples_per_second = 8,
+                             .left_s = left_s};
+    says("a", Progress{1, {rank0, RankProgress{.rank = 1, .step = step - 1}}});
+  };
+  tells(10, -1);
+  passes(1s);
+  tells(20, -1);
+  const JobStatus now = status();
+  CHECK(now.step == 19);
+  CHECK(now.ranks[0].collectives == 20);
+  CHECK(now.ranks[1].lag == 1);
+  CHECK(now.loss == 0.5);
+  CHECK(now.history.size() == 2);
+  CHECK(now.steps_per_second == 10);
+  CHECK(now.left_s == 2);
+  tells(21, 600);
+  CHECK(status().left_s == 600);
+  passes(3s);
+  CHECK(status().left_s == 597);
+  CHECK(status().ranks[0].still_ms == 3000);
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -16,6 +16,9 @@ inline constexpr int kCpusMax = 8192;  // the kernel's own limit (CONFIG_NR_CPUS
 /// Format: https://docs.kernel.org/admin-guide/cputopology.html
 Result<std::vector<int>> parse_cpu_list(std::string_view text);
 
+/// Reads such a list of numbers that are at most `most`. Errors: kInvalid.
+Result<std::vector<int>> parse_number_list(std::string_view text, int most);
+
 /// The other way round: ascending numbers, each once, to "0-3,8,10-11".
 std::string format_number_list(const std::vector<int>& numbers);
 
