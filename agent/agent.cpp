@@ -52,9 +52,11 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       news_{spec_, run_},
       link_{executor, spec_, run_,
             [this](const GroupEvent& event) {
-              if (const auto* order = std::get_if<Ordered>(&event)) tell_user(order->message);
+              if (const auto* order = std::get_if<Ordered>(&event)) hear(order->message);
+              if (std::holds_alternative<CoordinatorLost>(event)) status_desk_.lose_coordinator();
               step(event);
             }},
+      status_desk_{executor, [this](const AskStatus& question) { link_.send(question); }},
       workers_{executor, spec_, std::move(node), consoles,
                [this](const WorkerFailure& how) { step(WorkerExited{how}); }},
       signals_{executor},
@@ -80,6 +82,7 @@ asio::awaitable<AgentEnd> Agent::run() {
   signals_.cancel();
   child_ends_.cancel();
   link_.end();
+  status_desk_.lose_coordinator();
   co_await workers_.end();
   co_return *end_;
 }
@@ -93,6 +96,15 @@ asio::awaitable<void> Agent::watch_signals() {
     if (signal == SIGWINCH) workers_.resize_terminals();
     step(meaning);
   }
+}
+
+void Agent::stop(int signal) {
+  if (!end_) step(StopSignal{signal});
+}
+
+void Agent::hear(const CoordinatorMessage& message) {
+  tell_user(message);
+  status_desk_.hear(message);
 }
 
 void Agent::step(const GroupEvent& event) {
@@ -112,7 +124,10 @@ void Agent::perform(const GroupAction& action) {
         co_spawn(executor_, sweep(), report_failure("cleaning up after workers"));
       },
       [&](const Tell& a) { link_.send(a.message); },  //
-      [&](const Disconnect&) { link_.disconnect(); },
+      [&](const Disconnect&) {
+        link_.disconnect();
+        status_desk_.lose_coordinator();
+      },
       [&](const Warn& a) { spdlog::warn("{}", a.text); },
       [&](const Exit& a) {
         end_ = a.end;

@@ -13,6 +13,7 @@
 #include "agent/group_machine.hpp"
 #include "agent/job_news.hpp"
 #include "agent/launch_spec.hpp"
+#include "agent/status_desk.hpp"
 #include "agent/worker_plan.hpp"
 #include "agent/worker_set.hpp"
 #include "base/asio.hpp"
@@ -32,9 +33,24 @@ class Agent {
   /// How the workers of the last round ended, beside the failure that ended the job.
   const RoundOutcome& outcome() const { return machine_.outcome(); }
 
+  /// Asks the coordinator how the job is; see StatusDesk.
+  asio::awaitable<Result<JobStatus>> status(std::chrono::milliseconds timeout) {
+    return status_desk_.ask(timeout);
+  }
+  /// Stops this node's part in the job as if ddprun had got that signal.
+  void stop(int signal);
+  /// As those of WorkerSet.
+  std::optional<WorkerOutput> output_of(int rank, bool err) const {
+    return workers_.output_of(rank, err);
+  }
+  std::shared_ptr<OutputFeed> follow(int rank, bool err) const {
+    return workers_.follow(rank, err);
+  }
+
  private:
   asio::awaitable<void> watch_signals();
   asio::awaitable<void> sweep();
+  void hear(const CoordinatorMessage& message);
   void step(const GroupEvent& event);
   void perform(const GroupAction& action);
   void start_workers(const StartRound& round);
@@ -46,6 +62,7 @@ class Agent {
   GroupMachine machine_;
   JobNews news_;
   CoordinatorLink link_;
+  StatusDesk status_desk_;
   WorkerSet workers_;
   asio::signal_set signals_;
   asio::signal_set child_ends_;  // SIGCHLD

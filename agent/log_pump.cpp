@@ -123,6 +123,8 @@ LogPump::ReadResult LogPump::read_some() {
   if (n < 0) return errno == EAGAIN || errno == EINTR ? ReadResult::kNothingNow : ReadResult::kEnd;
   const std::string_view bytes{buffer.data(), static_cast<std::size_t>(n)};
   tail_.append(bytes);
+  for (const auto& feed : feeds_)
+    if (const auto open = feed.lock()) open->append(bytes);
   if (file_) file_->write(bytes);
   if (!plan_.shown) return ReadResult::kData;
   pass_on(lines_.feed(bytes));
@@ -142,6 +144,13 @@ void LogPump::close() {
   drain();
   source_.close();
   idle_.cancel();
+}
+
+std::shared_ptr<OutputFeed> LogPump::follow() {
+  std::erase_if(feeds_, [](const auto& feed) { return feed.expired(); });
+  auto feed = std::make_shared<OutputFeed>();
+  feeds_.push_back(feed);
+  return feed;
 }
 
 void LogPump::resize() {

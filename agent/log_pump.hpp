@@ -13,6 +13,7 @@
 #include "agent/console.hpp"
 #include "agent/line_buffer.hpp"
 #include "agent/log_file.hpp"
+#include "agent/output_feed.hpp"
 #include "agent/output_plan.hpp"
 #include "agent/output_tail.hpp"
 
@@ -42,6 +43,10 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   /// Call it when ddprun's own terminal has changed its size: the worker's terminal follows.
   void resize();
 
+  /// Lets somebody follow what comes from now on, for as long as he keeps what is returned. Of a
+  /// worker that writes to its file itself nothing comes.
+  std::shared_ptr<OutputFeed> follow();
+
   /// The last lines that the worker wrote, oldest first, as OutputTail keeps them.
   std::vector<std::string> last_lines() const;
 
@@ -65,6 +70,7 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   std::optional<LogFile> filtered_;
   LineBuffer lines_;
   OutputTail tail_;
+  std::vector<std::weak_ptr<OutputFeed>> feeds_;
   asio::steady_timer idle_;
 };
 

@@ -1,6 +1,7 @@
 #include "launcher/run/run.hpp"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "agent/agent.hpp"
+#include "agent/control_server.hpp"
 #include "agent/file_limit.hpp"
 #include "agent/guardian.hpp"
 #include "base/fresh_id.hpp"
@@ -127,12 +129,14 @@ class Run {
     say_where(run);
     if (server_) events_.listening({spec_.meeting.coordinator.host, run.coordinator.port});
     say_threads(spec_, node_, environment_);
+    make_job_folder();
     return {};
   }
 
   /// Runs the agent to its end. It handles the signals meanwhile.
   RunEnd run_agent() {
     auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, consoles_);
+    const auto control = open_control(*agent);
     signals_->release();
     std::optional<AgentEnd> ended;
     co_spawn(io_, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
@@ -142,6 +146,7 @@ class Run {
     });
     while (!ended) io_.run_one();
     events_.ended(*ended);
+    if (control) control->close();
     say_goodbye();
     RunEnd end{std::move(*ended), agent->outcome()};
     signals_->hold();
@@ -181,6 +186,37 @@ class Run {
     io_.poll();  // what it has written to the log
   }
 
+  /// Lets other programs of this user find the job. Without it the job runs as well.
+  void make_job_folder() {
+    auto made = JobFolder::make(environment_);
+    if (!made) return spdlog::info("`ddprun ls` does not find this job: {}", made.error().message);
+    job_folder_.emplace(std::move(*made));
+  }
+
+  JobFacts job_facts() const {
+    const RunFacts& run = node_.run;
+    return {.run_id = run.run_id,
+            .title = spec_.title,
+            .host = run.host,
+            .pid = ::getpid(),
+            .started_unix_ms = unix_time_ms(),
+            .workers = spec_.workers,
+            .run_directory = node_.run_directory.string(),
+            .coordinator = run.coordinator.host + ":" + std::to_string(run.coordinator.port),
+            .coordinator_here = run.coordinator_here,
+            .status_url = ""};
+  }
+
+  std::unique_ptr<ControlServer> open_control(Agent& agent) {
+    if (!job_folder_) return nullptr;
+    JobFacts facts = job_facts();
+    auto acceptor = job_folder_->open(io_.get_executor(), facts);
+    if (acceptor)
+      return std::make_unique<ControlServer>(std::move(*acceptor), std::move(facts), agent);
+    spdlog::info("`ddprun ls` does not find this job: {}", acceptor.error().message);
+    return nullptr;
+  }
+
   /// Signals that would end ddprun wait until the agent handles them.
   void hold_signals() {
     std::vector<int> held = spec_.stop_signals;
@@ -206,6 +242,7 @@ class Run {
   std::optional<SignalHold> signals_;
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
+  std::optional<JobFolder> job_folder_;
   std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;
   std::optional<LoopThread> own_thread_;  // runs own_loop_; it ends before all that it works with
