@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "agent/child_process.hpp"
-#include "agent/console.hpp"
 #include "agent/group_machine.hpp"
 #include "agent/heartbeat_board.hpp"
 #include "agent/launch_spec.hpp"
-#include "agent/log_pump.hpp"
 #include "agent/nursery.hpp"
 #include "agent/oom.hpp"
+#include "agent/output/console.hpp"
+#include "agent/output/log_pump.hpp"
 #include "agent/spawn_pool.hpp"
 #include "agent/worker_plan.hpp"
 #include "base/asio.hpp"

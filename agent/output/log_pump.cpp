@@ -1,4 +1,4 @@
-#include "agent/log_pump.hpp"
+#include "agent/output/log_pump.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,7 +12,8 @@
 #include <fstream>
 #include <utility>
 
-#include "agent/terminal.hpp"
+#include "agent/output/line_text.hpp"
+#include "agent/output/terminal.hpp"
 #include "base/report_failure.hpp"
 
 namespace ddprun {

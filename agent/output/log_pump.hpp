@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "agent/console.hpp"
-#include "agent/line_buffer.hpp"
-#include "agent/log_file.hpp"
-#include "agent/output_plan.hpp"
-#include "agent/output_tail.hpp"
+#include "agent/output/console.hpp"
+#include "agent/output/line_buffer.hpp"
+#include "agent/output/log_file.hpp"
+#include "agent/output/output_tail.hpp"
+#include "agent/output/stream_plan.hpp"
 
 namespace ddprun {
 

@@ -1,4 +1,4 @@
-#include "agent/log_pump.hpp"
+#include "agent/output/log_pump.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

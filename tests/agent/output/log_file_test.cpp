@@ -1,4 +1,4 @@
-#include "agent/log_file.hpp"
+#include "agent/output/log_file.hpp"
 
 #include <unistd.h>
 

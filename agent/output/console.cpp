@@ -1,4 +1,4 @@
-#include "agent/console.hpp"
+#include "agent/output/console.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "agent/output_plan.hpp"
+#include "agent/output/line_text.hpp"
 #include "base/report_failure.hpp"
 
 namespace ddprun {

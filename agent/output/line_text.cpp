@@ -1,0 +1,36 @@
+#include "agent/output/line_text.hpp"
+
+#include <algorithm>
+
+namespace ddprun {
+
+std::string with_prefix(std::string_view text, std::string_view prefix, bool line_start) {
+  std::string out;
+  out.reserve(text.size() + prefix.size());
+  while (!text.empty()) {
+    if (line_start) out += prefix;
+    std::size_t end = text.find_first_of("\r\n");
+    if (end != std::string_view::npos && text.compare(end, 2, "\r\n") == 0) ++end;
+    const std::string_view line = text.substr(0, end == std::string_view::npos ? end : end + 1);
+    out += line;
+    text.remove_prefix(line.size());
+    line_start = true;
+  }
+  return out;
+}
+
+std::string matching_lines(std::string_view text, std::string_view prefix,
+                           const std::vector<std::string>& filters) {
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const bool matches = std::ranges::any_of(filters, [&](const std::string& filter) {
+      return line.find(filter) != std::string_view::npos;
+    });
+    if (matches) out.append(prefix).append(line).append("\n");
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return out;
+}
+
+}  // namespace ddprun
