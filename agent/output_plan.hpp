@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "agent/launch_spec.hpp"
 #include "agent/output/stream_plan.hpp"
@@ -27,12 +28,16 @@ OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round, const No
 struct LineWriter {
   std::string role;
   std::string host;  // the name of its node
-  int rank = 0;
-  int local_rank = 0;
+  std::string rank;  // or a list of them, as 0-3,7
+  std::string local_rank;
 };
 
 /// The prefix of a worker's lines: the template `text` (template_text.hpp) with role_name, rank,
 /// local_rank and hostname put in.
 std::string line_prefix(const std::string& text, const LineWriter& writer);
+
+/// What stands before lines that `ranks` said alike.
+std::string fold_label(const LaunchSpec& spec, const NodeFacts& node, const std::vector<int>& ranks,
+                       const std::vector<int>& local_ranks);
 
 }  // namespace ddprun

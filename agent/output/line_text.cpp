@@ -4,16 +4,21 @@
 
 namespace ddprun {
 
+LinePiece first_line(std::string_view text) {
+  const std::size_t end = text.find_first_of("\r\n");
+  if (end == std::string_view::npos) return {text, {}};
+  const std::size_t end_size = text.compare(end, 2, "\r\n") == 0 ? 2 : 1;
+  return {text.substr(0, end), text.substr(end, end_size)};
+}
+
 std::string with_prefix(std::string_view text, std::string_view prefix, bool line_start) {
   std::string out;
   out.reserve(text.size() + prefix.size());
   while (!text.empty()) {
     if (line_start) out += prefix;
-    std::size_t end = text.find_first_of("\r\n");
-    if (end != std::string_view::npos && text.compare(end, 2, "\r\n") == 0) ++end;
-    const std::string_view line = text.substr(0, end == std::string_view::npos ? end : end + 1);
-    out += line;
-    text.remove_prefix(line.size());
+    const LinePiece line = first_line(text);
+    out.append(line.text).append(line.end);
+    text.remove_prefix(line.text.size() + line.end.size());
     line_start = true;
   }
   return out;

@@ -189,7 +189,7 @@ TEST_CASE("the OOM killer is blamed only for what its counters say it did meanwh
 }
 
 TEST_CASE("the prefix template knows role, ranks and host, and leaves the rest alone") {
-  const LineWriter writer{"trainer", "h1", 12, 3};
+  const LineWriter writer{"trainer", "h1", "12", "3"};
   CHECK(line_prefix("[${role_name}${local_rank}]:", writer) == "[trainer3]:");
   CHECK(line_prefix("${hostname}:${rank}: ", writer) == "h1:12: ");
   CHECK(line_prefix("$rank/$local_rank $$ ${other} $other $ ${rank $${rank}", writer) ==
