@@ -7,11 +7,11 @@ python3 - "$DDPRUN" "$scratch" <<'PY' || fail "see above"
 import os, pathlib, pty, re, subprocess, sys, time
 
 ddprun, scratch = sys.argv[1], pathlib.Path(sys.argv[2])
-WORKERS, LINES, PATIENCE_S = 64, 4000, 100
+WORKERS, LINES, PATIENCE_S = 64, 20_000, 100
 for fold in ([], ["--fold"]):
     logs = scratch / f"logs{len(fold)}"
     ours, terminal = pty.openpty()
-    script = 'i=0; while [ $i -lt %d ]; do echo "$RANK says line $i of very many"; i=$((i + 1)); done' % LINES
+    script = f'seq -f "$RANK says line %.0f of very many" 0 {LINES - 1}'
     job = subprocess.Popen(
         [ddprun, "--nproc-per-node", str(WORKERS), "--tee", "3", "--log-dir", logs, *fold,
          "--no-python", "sh", "-c", script],
