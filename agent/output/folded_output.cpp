@@ -13,7 +13,16 @@ namespace ddprun {
 
 FoldedOutput::FoldedOutput(const asio::any_io_executor& executor, Console& out, Console& err,
                            Label label)
-    : out_{out}, err_{err}, label_{std::move(label)}, timer_{executor, TimePoint::max()} {}
+    : out_{out},
+      err_{err},
+      label_{std::move(label)},
+      timer_{executor, TimePoint::max()},
+      progress_{executor, TimePoint::max()} {}
+
+asio::awaitable<void> FoldedOutput::writable(int rank) {
+  while (!closed_ && folder_.is_far_ahead(rank))
+    co_await progress_.async_wait(asio::as_tuple(asio::use_awaitable));
+}
 
 void FoldedOutput::expect(const Speaker& speaker, bool err, bool has_file) {
   all_have_files_ = all_have_files_ && has_file;
@@ -40,6 +49,7 @@ void FoldedOutput::ended(int rank, bool now) {
 void FoldedOutput::close() {
   show(folder_.flush_all(Clock::now()));
   closed_ = true;
+  progress_.cancel();
   timer_.cancel();
   out_.console.end_line(this);
   err_.console.end_line(this);
@@ -64,6 +74,7 @@ asio::awaitable<void> FoldedOutput::keep_showing() {
 
 void FoldedOutput::show(const Folder::Lines& lines) {
   for (const FoldedLine& line : lines) show(line);
+  if (!lines.empty()) progress_.cancel();
 }
 
 /// What goes on with an unfinished line, as a progress bar does, is of the same ranks.

@@ -32,6 +32,9 @@ class FoldedOutput : public std::enable_shared_from_this<FoldedOutput> {
   /// an unfinished line at the end. `stamp` is shown before its lines.
   void say(int rank, bool err, std::string_view text, const std::string& stamp);
 
+  /// Resolves when the rank is not so far ahead of others any more that it should not be heard.
+  asio::awaitable<void> writable(int rank);
+
   /// The worker of this rank has ended. `now`: all that it has said is shown at once.
   void ended(int rank, bool now);
 
@@ -54,6 +57,7 @@ class FoldedOutput : public std::enable_shared_from_this<FoldedOutput> {
   Label label_;
   Folder folder_;
   asio::steady_timer timer_;
+  asio::steady_timer progress_;  // its waiters are woken when lines were shown
   bool all_have_files_ = true;
   bool running_ = false;
   bool closed_ = false;

@@ -13,7 +13,7 @@ namespace {
 
 /// So many lines with the same words are looked at: a rank that has left out more of them is taken
 /// to say something new.
-constexpr std::ptrdiff_t kCandidatesMax = 32;
+constexpr int kCandidatesMax = 8;
 
 constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
 
@@ -24,19 +24,13 @@ bool intersect(const Folder::Ranks& a, const Folder::Ranks& b) {
   return std::ranges::any_of(a, [&](int rank) { return b.contains(rank); });
 }
 
-/// The group of this number, in a queue whose numbers ascend; nullptr when it is not there.
+/// The group of this number, in a queue where numbers follow each other; nullptr when it is not
+/// there.
 template <typename Groups>
 auto* group_of(Groups& groups, std::uint64_t number) {
-  const auto at =
-      std::ranges::lower_bound(groups, number, {}, [](const auto& g) { return g.number; });
-  return at != groups.end() && at->number == number ? &*at : nullptr;
-}
-
-template <typename Index>
-void forget_first(Index& index, std::uint64_t words_hash) {
-  const auto bucket = index.find(words_hash);
-  bucket->second.pop_front();
-  if (bucket->second.empty()) index.erase(bucket);
+  const bool there = !groups.empty() && number >= groups.front().number &&
+                     number - groups.front().number < groups.size();
+  return there ? &groups[number - groups.front().number] : nullptr;
 }
 
 }  // namespace
@@ -54,20 +48,23 @@ std::size_t Folder::Group::bytes() const {
 }
 
 void Folder::expect(const Speaker& speaker, bool err) {
-  Member& member = members_[speaker.rank];
+  const auto [at, is_new] = members_.try_emplace(speaker.rank);
+  Member& member = at->second;
   member.speaker = speaker;
-  (err ? member.err : member.out) = true;
+  if (is_new) ++silent_;
+  if (!std::exchange(err ? member.err : member.out, true)) ++(err ? speakers_err_ : speakers_out_);
 }
 
 Folder::Lines Folder::say(int rank, SaidLine line, TimePoint now) {
   if (!begun_) begun_ = now;
   Member& member = members_[rank];
-  const LineShape shape{std::exchange(line.text, {}), member.speaker};
+  if (!member.has_spoken()) --silent_;
+  LineShape shape{std::exchange(line.text, {}), member.speaker};
   Group* group = find(waiting_, waiting_index_, shape, line, rank, member.queued);
   if (group)
     group->summary.add(shape);
   else
-    group = &open(shape, std::move(line), rank, now);
+    group = &open(std::move(shape), std::move(line), rank, now);
   group->ranks.insert(rank);
   member.queued = group->number;
   if (Group* earlier = group_of(shown_, group->retells)) {
@@ -81,13 +78,10 @@ Folder::Lines Folder::say(int rank, SaidLine line, TimePoint now) {
 
 Folder::Group* Folder::find(std::deque<Group>& groups, const Index& index, const LineShape& shape,
                             const SaidLine& line, int rank, Number behind) {
-  const auto bucket = index.find(shape.words_hash);
-  if (bucket == index.end()) return nullptr;
-  const auto& numbers = bucket->second;
-  auto candidate = std::ranges::upper_bound(numbers, behind);
-  const auto end = candidate + std::min(kCandidatesMax, numbers.end() - candidate);
-  for (; candidate != end; ++candidate) {
-    Group* group = group_of(groups, *candidate);
+  auto candidate = index.upper_bound({shape.words_hash, behind});
+  for (int looked_at = 0; looked_at < kCandidatesMax; ++looked_at, ++candidate) {
+    if (candidate == index.end() || candidate->first != shape.words_hash) return nullptr;
+    Group* group = group_of(groups, candidate->second);
     if (!group->ranks.contains(rank) && group->line.err == line.err &&
         group->line.end == line.end && group->summary.accepts(shape))
       return group;
@@ -95,21 +89,27 @@ Folder::Group* Folder::find(std::deque<Group>& groups, const Index& index, const
   return nullptr;
 }
 
-Folder::Group& Folder::open(const LineShape& shape, SaidLine line, int rank, TimePoint now) {
+Folder::Group& Folder::open(LineShape shape, SaidLine line, int rank, TimePoint now) {
   const Group* earlier = find(shown_, shown_index_, shape, line, rank, members_[rank].retold);
-  Group& group = waiting_.emplace_back(Group{next_++, LineSummary{shape}, std::move(line), now});
+  Group& group = waiting_.emplace_back(
+      Group{next_waiting_++, LineSummary{std::move(shape)}, std::move(line), now});
   if (earlier) {
     group.retells = earlier->number;
     group.said_before = earlier->ranks;
     group.lateness = now - earlier->since;
   }
-  waiting_index_[shape.words_hash].push_back(group.number);
+  waiting_index_.emplace(group.summary.first().words_hash, group.number);
   waiting_bytes_ += group.bytes();
   return group;
 }
 
 Folder::Lines Folder::ended(int rank, TimePoint now) {
-  members_[rank].has_ended = true;
+  Member& member = members_[rank];
+  if (!std::exchange(member.has_ended, true)) {
+    speakers_out_ -= member.out ? 1 : 0;
+    speakers_err_ -= member.err ? 1 : 0;
+    silent_ -= member.has_spoken() ? 0 : 1;
+  }
   return tick(now);
 }
 
@@ -134,6 +134,11 @@ Folder::Lines Folder::flush_all(TimePoint now) {
   return out;
 }
 
+bool Folder::is_far_ahead(int rank) const {
+  const bool much = waiting_.size() > kWaitingLinesMax / 2 || waiting_bytes_ > kWaitingBytesMax / 2;
+  return much && members_.at(rank).queued > waiting_[waiting_.size() / 2].number;
+}
+
 std::optional<TimePoint> Folder::next_tick() const {
   std::optional<TimePoint> next;
   const auto consider = [&](TimePoint at) { next = next ? std::min(*next, at) : at; };
@@ -144,6 +149,8 @@ std::optional<TimePoint> Folder::next_tick() const {
 
 /// Whether all who could say it have said it.
 bool Folder::complete(const Group& group) const {
+  const std::size_t speakers = group.line.err ? speakers_err_ : speakers_out_;
+  if (group.ranks.size() + group.said_before.size() < speakers) return false;
   return std::ranges::all_of(members_, [&](const auto& entry) {
     const auto& [rank, member] = entry;
     const bool speaks = group.line.err ? member.err : member.out;
@@ -154,10 +161,7 @@ bool Folder::complete(const Group& group) const {
 
 TimePoint Folder::shown_at_latest(const Group& group) const {
   const bool starting = group.since < *begun_ + kStart;
-  const bool one_is_silent = std::ranges::any_of(members_, [](const auto& entry) {
-    return !entry.second.has_spoken() && !entry.second.has_ended;
-  });
-  return group.since + (starting && one_is_silent ? kStartWindow : kWindow);
+  return group.since + (starting && silent_ > 0 ? kStartWindow : kWindow);
 }
 
 void Folder::take_due(Lines& out, TimePoint now, Number up_to) {
@@ -175,15 +179,16 @@ void Folder::show_front(Lines& out, TimePoint now) {
   Group group = std::move(waiting_.front());
   waiting_.pop_front();
   waiting_bytes_ -= group.bytes();
-  forget_first(waiting_index_, group.summary.first().words_hash);
+  waiting_index_.erase({group.summary.first().words_hash, group.number});
   if (group.retells != 0) return add_to_run(group, out, now);
   end_runs_of(group.ranks, nullptr, out);
   out.push_back(folded(group));
+  group.number = next_shown_++;
   // A rank alone may have said something between what all say: it goes on behind that.
   if (group.ranks.size() > 1)
     for (const int rank : group.ranks) members_[rank].retold = group.number;
   shown_bytes_ += group.bytes();
-  shown_index_[group.summary.first().words_hash].push_back(group.number);
+  shown_index_.emplace(group.summary.first().words_hash, group.number);
   shown_.push_back(std::move(group));
 }
 
@@ -192,7 +197,7 @@ void Folder::forget_old(TimePoint now) {
          (shown_.front().since + kRemembered < now || shown_.size() > kRememberedLinesMax ||
           shown_bytes_ > kRememberedBytesMax)) {
     shown_bytes_ -= shown_.front().bytes();
-    forget_first(shown_index_, shown_.front().summary.first().words_hash);
+    shown_index_.erase({shown_.front().summary.first().words_hash, shown_.front().number});
     shown_.pop_front();
   }
 }

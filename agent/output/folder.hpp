@@ -11,8 +11,9 @@
 // "(the same 120 lines as others, up to 1.3 s later)". Only a few lines that are very late, when a
 // reader no longer knows which ones are meant, are shown as they are.
 //
-// Memory is bounded: when too much waits, the first lines of the queue are shown before their time,
-// and of what was shown only the last is remembered.
+// Memory is bounded: a rank that is far ahead of others is not heard for a moment. When too much
+// waits anyway, the first lines of the queue are shown before their time, and of what was shown
+// only the last is remembered.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +23,9 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "agent/output/line_shape.hpp"
@@ -84,11 +86,15 @@ class Folder {
   /// Returns everything.
   Lines flush_all(TimePoint now);
 
+  /// Whether so much waits that this rank, which is further than most of it, should go on only when
+  /// something was shown: kWindow later at most, or when the others have come as far.
+  bool is_far_ahead(int rank) const;
+
   /// When tick() has something to do; nullopt: not before somebody says something.
   std::optional<TimePoint> next_tick() const;
 
  private:
-  using Number = std::uint64_t;  // of a line, in the order of the queue
+  using Number = std::uint64_t;  // of a line, in the order of its queue
 
   struct Group {
     Number number = 0;
@@ -96,7 +102,7 @@ class Folder {
     SaidLine line;  // the first one, without its text
     TimePoint since;
     Ranks ranks = {};
-    Number retells = 0;           // the line that was shown before with the same words; 0: none
+    Number retells = 0;           // the number in shown_ of the line that says the same; 0: none
     Ranks said_before = {};       // who said that
     Clock::duration lateness{0};  // since then
     std::size_t bytes() const;
@@ -117,15 +123,15 @@ class Folder {
     bool has_ended = false;
     bool has_spoken() const { return queued != 0; }
     Number queued = 0;  // its last line
-    Number retold = 0;  // how far it has come with what others said
+    Number retold = 0;  // how far in shown_ it has come with what others said
   };
 
-  /// The numbers of groups by their words, ascending.
-  using Index = std::unordered_map<std::uint64_t, std::deque<Number>>;
+  /// The numbers of groups, by the hash of their words.
+  using Index = std::set<std::pair<std::uint64_t, Number>>;
 
   static Group* find(std::deque<Group>& groups, const Index& index, const LineShape& shape,
                      const SaidLine& line, int rank, Number behind);
-  Group& open(const LineShape& shape, SaidLine line, int rank, TimePoint now);
+  Group& open(LineShape shape, SaidLine line, int rank, TimePoint now);
   bool complete(const Group& group) const;
   TimePoint shown_at_latest(const Group& group) const;
   void take_due(Lines& out, TimePoint now, Number up_to);
@@ -139,13 +145,15 @@ class Folder {
   std::vector<int> local_ranks_of(const Ranks& ranks) const;
 
   std::map<int, Member> members_;  // by rank
-  std::deque<Group> waiting_;      // their numbers ascend
-  std::deque<Group> shown_;        // the same; late ones are not among them
+  std::deque<Group> waiting_;      // their numbers follow each other
+  std::deque<Group> shown_;  // the same, with numbers of its own; late ones are not among them
   Index waiting_index_, shown_index_;
   std::size_t waiting_bytes_ = 0, shown_bytes_ = 0;
   std::map<Ranks, Run> runs_;  // by who is late; no rank is in two
-  Number next_ = 1;
-  std::optional<TimePoint> begun_;  // when the first line was said
+  Number next_waiting_ = 1, next_shown_ = 1;
+  std::size_t speakers_out_ = 0, speakers_err_ = 0;  // that have not ended
+  std::size_t silent_ = 0;                           // of these, have not said anything yet
+  std::optional<TimePoint> begun_;                   // when the first line was said
 };
 
 }  // namespace ddprun

@@ -25,6 +25,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kReadBytes = 64 * 1024;  // what a pipe holds
+/// Where lines of many are compared: less at a time, so that all come equally far.
+constexpr std::size_t kFoldedReadBytes = 4 * 1024;
 constexpr auto kPromptDelay = 100ms;  // an unfinished line is shown when no more comes for so long
 /// So much of a file that the worker wrote by itself is read for the failure report.
 constexpr std::streamoff kTailBytes =
@@ -96,6 +98,7 @@ asio::awaitable<void> LogPump::pump() {
   const auto self = shared_from_this();
   for (;;) {
     if (waits_for_console()) co_await console_.writable();
+    if (voice_.output) co_await voice_.output->writable(voice_.rank);
     if (!source_.is_open()) co_return;
     const auto [error] = co_await source_.async_wait(asio::posix::stream_descriptor::wait_read,
                                                      asio::as_tuple(asio::use_awaitable));
@@ -136,7 +139,8 @@ void LogPump::show(const std::string& text) {
 
 LogPump::ReadResult LogPump::read_some() {
   static std::array<char, kReadBytes> buffer;  // one event loop thread, used up before it returns
-  const ssize_t n = ::read(source_.native_handle(), buffer.data(), buffer.size());
+  const std::size_t most = voice_.output ? kFoldedReadBytes : buffer.size();
+  const ssize_t n = ::read(source_.native_handle(), buffer.data(), most);
   if (n == 0) return ReadResult::kEnd;
   if (n < 0) return errno == EAGAIN || errno == EINTR ? ReadResult::kNothingNow : ReadResult::kEnd;
   const std::string_view bytes{buffer.data(), static_cast<std::size_t>(n)};
