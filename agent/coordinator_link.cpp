@@ -85,7 +85,8 @@ Join CoordinatorLink::join(const ReachCoordinator& wish) {
           .workers = spec_.workers,
           .role = spec_.role,
           .node_rank = spec_.meeting.node_rank,
-          .terms = terms_of(spec_)};
+          .terms = terms_of(spec_),
+          .knows = known_kinds()};
 }
 
 asio::awaitable<void> CoordinatorLink::receive() {

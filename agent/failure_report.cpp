@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "agent/number_list.hpp"
+#include "base/number_list.hpp"
 #include "base/printable.hpp"
 
 namespace ddprun {

@@ -60,6 +60,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [](const Waiting&) {},                                         //
       [](const Spare&) {},                                           // waits, as before
       [](const Introduction&) {},                                    // nobody has asked
+      [](const Inspect&) {}, [](const HangFound&) {}, [](const HangOver&) {},
       [&](const StartRound& m) { start(m); },
       [&](const StopRound& m) {
         if (m.round != round_ || state_ != State::kRunning) return;

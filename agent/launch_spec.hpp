@@ -71,6 +71,8 @@ struct JobRules {
   std::chrono::milliseconds join_timeout = RoundRules{}.join_timeout;
   std::chrono::milliseconds heartbeat_timeout = RoundRules{}.heartbeat_timeout;
   StoreAt store = RoundRules{}.store;
+  std::chrono::milliseconds hang_timeout = RoundRules{}.hang_timeout;
+  OnHang on_hang = RoundRules{}.on_hang;
 };
 
 /// Whether workers write to a pseudo-terminal.
@@ -92,6 +94,8 @@ struct LaunchSpec {
   std::optional<Secret> secret;  // of the job's nodes; nullopt: whoever reaches the endpoint joins
   std::string role = "default";
 
+  /// Whether workers open what tells how far they are, and where they are when they hang.
+  bool introspection = true;
   bool virtual_local_rank = false;
   std::optional<WarmStart> warm;
   std::optional<NumaBinding> numa_binding;

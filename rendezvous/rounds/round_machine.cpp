@@ -30,7 +30,10 @@ bool may_be_schedulers_doing(const EndJob& verdict) {
 }  // namespace
 
 RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
-    : rules_{std::move(rules)}, gathering_since_{now}, last_step_{now} {}
+    : rules_{std::move(rules)},
+      watch_{rules_.hang_timeout, rules_.on_hang},
+      gathering_since_{now},
+      last_step_{now} {}
 
 std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint now) {
   forgive_after_own_sleep(now);
@@ -44,6 +47,7 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
   lose_silent(now);  // on every step, because no Tick comes between the beats of many nodes
   lose_unstopped(now);
   advance(now);
+  look_for_hangs(now);
   return std::exchange(actions_, {});
 }
 
@@ -56,6 +60,7 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
     consider(nodes_.most_silent().last_heard() + rules_.heartbeat_timeout);
   }
   if (state_ == State::kGathering) consider(gathering_ends());
+  if (state_ == State::kRunning && watch_.next_look()) consider(*watch_.next_look());
   if (state_ == State::kStopping) consider(stopping_ends_);
   return due;
 }
@@ -79,6 +84,8 @@ void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint n
       [&](const WorkersFinished& m) { workers_finished(node, m); },
       [&](const WorkersStopped& m) { workers_stopped(node, m); },
       [&](const Preempt& m) { preempt(node, m); },  //
+      [&](const Progress& m) { note_progress(node, m, now); },
+      [&](const Inspected& m) { watch_.take(node.id(), m); },  //
       [&](const Leave& m) { lose(node, m.reason); });
 }
 
@@ -93,11 +100,16 @@ void RoundMachine::worker_failed(Node& node, const WorkerFailed& report) {
   // Only the first failure of a running round counts; the rest are consequences.
   if (state_ != State::kRunning || report.round != round_ || node.phase() != Phase::kRunning)
     return;
+  count_failure({EndJob::Outcome::kFailed, attempt_, "", report.failure});
+  stop_round("rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status));
+}
+
+/// The next attempt follows, or when there is none left, `last` is how the job ends.
+void RoundMachine::count_failure(EndJob last) {
   if (attempt_ >= rules_.restarts_max)
-    verdict_ = EndJob{EndJob::Outcome::kFailed, attempt_, "", report.failure};
+    verdict_ = std::move(last);
   else
     ++attempt_;
-  stop_round("rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status));
 }
 
 void RoundMachine::workers_finished(Node& node, const WorkersFinished& report) {
@@ -120,6 +132,13 @@ void RoundMachine::preempt(Node& node, const Preempt& report) {
   }
   verdict_ = EndJob{EndJob::Outcome::kPreempted, attempt_, report.reason, {}};
   if (state_ == State::kRunning) stop_round(report.reason, report.checkpoint_ms);
+}
+
+void RoundMachine::note_progress(const Node& node, const Progress& report, TimePoint now) {
+  if (state_ != State::kRunning || report.round != round_ || node.group_rank < 0) return;
+  for (const RankProgress& told : report.ranks)
+    if (told.rank >= node.first_rank && told.rank - node.first_rank < node.join.workers)
+      watch_.take(told, now);
 }
 
 /// Whether the node is in the round; while nodes gather, whether it would be in it.
@@ -161,7 +180,7 @@ std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
 
 void RoundMachine::add(PeerId peer, const Join& join, TimePoint now) {
   const Node& node = nodes_.add(peer, join, arrivals_++, now);
-  send(peer, Joined{rules_.heartbeat_timeout.count()});
+  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds()});
   if (node.phase() == Phase::kReady) welcome(node);
 }
 
@@ -171,7 +190,7 @@ void RoundMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoin
   const Phase before = node.phase();
   actions_.push_back(DropPeer{node.peer(), "its agent has connected again"});
   nodes_.reconnect(node, peer, join, now);
-  send(peer, Joined{rules_.heartbeat_timeout.count()});
+  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds()});
   if (before == Phase::kContending) return;
   nodes_.set_phase(node, Phase::kReady);
   if (before == Phase::kReady)
@@ -212,6 +231,7 @@ void RoundMachine::lose(Node& node, const std::string& reason) {
   const Phase phase = node.phase();
   last_loss_ = "node " + node.join.host + " lost: " + reason;
   actions_.push_back(DropPeer{node.peer(), reason});
+  watch_.forget(node.id());
   Node* const heir = nodes_.remove(node);
   if (state_ == State::kRunning && phase == Phase::kRunning) stop_round(last_loss_);
   if (heir == nullptr) return;
@@ -260,6 +280,7 @@ void RoundMachine::advance(TimePoint now) {
 
 void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
+  watch_.end_round();
   std::int64_t longest_ms = 0;
   nodes_.for_each([&](Node& node) {
     if (node.phase() != Phase::kRunning && node.phase() != Phase::kFinished) return;
@@ -276,6 +297,38 @@ void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint
 int RoundMachine::next_attempt() const {
   const bool failed = verdict_ && verdict_->outcome == EndJob::Outcome::kFailed;
   return failed ? attempt_ + 1 : attempt_;
+}
+
+void RoundMachine::look_for_hangs(TimePoint now) {
+  if (state_ != State::kRunning) return;
+  match(
+      watch_.look(round_, now),  //
+      [](std::monostate) {}, [&](const RoundWatch::Ask& a) { tell_members(a.question); },
+      [&](const RoundWatch::Over& o) {
+        tell_members(HangOver{round_, o.lasted.count()});
+      },
+      [&](const RoundWatch::Found& f) {
+        tell_members(HangFound{round_, f.report});
+        act_on_hang(f.report);
+      });
+}
+
+/// The message is of a kind that came with hangs.
+void RoundMachine::tell_members(const CoordinatorMessage& message) {
+  nodes_.for_each([&](const Node& node) {
+    const bool member = node.phase() == Phase::kRunning || node.phase() == Phase::kFinished;
+    if (member && knows(node.join.knows, kKnowsHangs)) send(node.peer(), message);
+  });
+}
+
+void RoundMachine::act_on_hang(const HangReport& report) {
+  if (rules_.on_hang == OnHang::kReport) return;
+  EndJob hung{EndJob::Outcome::kFailed, attempt_, report.sentence, {}, true};
+  if (rules_.on_hang == OnHang::kStop)
+    verdict_ = std::move(hung);
+  else
+    count_failure(std::move(hung));
+  stop_round("the workers hang");
 }
 
 void RoundMachine::gather(TimePoint now) {
@@ -322,10 +375,13 @@ void RoundMachine::seal() {
   }
   actions_.push_back(OpenStore{round_, start.world_size});
   std::map<std::string, int> role_ranks;
+  std::set<NodeId> watched;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     Node& node = *ranked[i];
     nodes_.set_phase(node, Phase::kRunning);
     node.group_rank = start.group_rank = static_cast<int>(i);
+    node.first_rank = start.first_rank;
+    if (knows(node.join.knows, kKnowsHangs)) watched.insert(node.id());
     start.first_role_rank = role_ranks[node.join.role];
     start.role_world_size = role_sizes[node.join.role];
     send(node.peer(), start);
@@ -336,6 +392,7 @@ void RoundMachine::seal() {
     if (node.phase() == Phase::kReady)
       send(node.peer(), Spare{round_, start.group_world_size, attempt_});
   });
+  watch_.begin_round(start.world_size, std::move(watched), last_step_);
   state_ = State::kRunning;
 }
 

@@ -34,7 +34,8 @@ struct Field {
   std::string_view name;
   Value Struct::*member;
   TextLimit limit;
-  std::size_t count_max = 1;  // of texts: more than that are not written
+  std::size_t count_max = 1;  // of texts and structs: more than that are not written
+  bool later = false;         // whoever reads goes on without it
 };
 
 /// The table of a struct: a std::tuple of what field(), text() and texts() return. It is a
@@ -73,6 +74,21 @@ constexpr Field<Struct, std::vector<std::string>> texts(std::string_view name,
   return {name, member, limit, count_max};
 }
 
+/// Structs that have a table themselves, of which the first `count_max` are written, and read.
+template <typename Struct, typename Each>
+constexpr Field<Struct, std::vector<Each>> list(std::string_view name,
+                                                std::vector<Each> Struct::*member,
+                                                std::size_t count_max) {
+  return {name, member, {}, count_max};
+}
+
+/// A member that came with a later release: it may be missing, and then keeps its default.
+template <typename Struct, typename Value>
+constexpr Field<Struct, Value> later(Field<Struct, Value> field) {
+  field.later = true;
+  return field;
+}
+
 /// What reading throws: a sentence. It does not leave the functions that decode a line.
 struct Unfit : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -82,6 +98,10 @@ template <typename T>
 inline constexpr bool kIsOptional = false;
 template <typename T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
+template <typename T>
+inline constexpr bool kIsList = false;
+template <typename T>
+inline constexpr bool kIsList<std::vector<T>> = true;
 
 // --- writing ---
 
@@ -96,6 +116,11 @@ json to_value(const Value& value, const Field<Struct, Value>& field) {
     json out = json::array();
     const std::size_t left_out = value.size() - std::min(value.size(), field.count_max);
     for (std::size_t i = left_out; i < value.size(); ++i) out.push_back(cut(value[i], field.limit));
+    return out;
+  } else if constexpr (kIsList<Value>) {
+    json out = json::array();
+    for (std::size_t i = 0; i < std::min(value.size(), field.count_max); ++i)
+      out.push_back(to_object(value[i]));
     return out;
   } else if constexpr (std::is_enum_v<Value>) {
     for (const auto& named : kNames<Value>)
@@ -162,6 +187,11 @@ inline std::string text_from(const json& in, std::string_view name) {
   return in.get<std::string>();
 }
 
+inline double number_from(const json& in, std::string_view name) {
+  if (!in.is_number()) unfit(name, in, "a number");
+  return in.get<double>();
+}
+
 template <typename Value>
 Value value_from(const json& in, std::string_view name) {
   if constexpr (std::is_same_v<Value, std::string>) {
@@ -171,6 +201,11 @@ Value value_from(const json& in, std::string_view name) {
     Value out;
     for (const json& each : in) out.push_back(text_from(each, name));
     return out;
+  } else if constexpr (kIsList<Value>) {
+    if (!in.is_array()) unfit(name, in, "a list of objects");
+    Value out;
+    for (const json& each : in) out.push_back(from_object<typename Value::value_type>(each, name));
+    return out;
   } else if constexpr (std::is_same_v<Value, bool>) {
     if (!in.is_boolean()) unfit(name, in, "true or false");
     return in.get<bool>();
@@ -178,6 +213,8 @@ Value value_from(const json& in, std::string_view name) {
     return enum_from<Value>(in, name);
   } else if constexpr (std::is_integral_v<Value>) {
     return integer_from<Value>(in, name);
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    return number_from(in, name);
   } else if constexpr (kIsOptional<Value>) {
     return from_object<typename Value::value_type>(in, name);
   } else {
@@ -186,8 +223,8 @@ Value value_from(const json& in, std::string_view name) {
 }
 
 /// Reads the object `in`, which is called `name` in errors. Fields that the table does not have are
-/// passed over. Throws Unfit for a field that is missing, unless it is optional, and for a value
-/// that does not fit its member.
+/// passed over. Throws Unfit for a field that is missing, unless it is optional or came later, and
+/// for a value that does not fit its member.
 template <typename Struct>
 Struct from_object(const json& in, std::string_view name) {
   if (!in.is_object()) unfit(name, in, "an object");
@@ -197,7 +234,7 @@ Struct from_object(const json& in, std::string_view name) {
     const auto found = in.find(field.name);
     if (found != in.end())
       out.*field.member = value_from<Value>(*found, field.name);
-    else if (!kIsOptional<Value>)
+    else if (!kIsOptional<Value> && !field.later)
       throw Unfit{"'" + std::string{field.name} + "' is missing in '" + std::string{name} + "'"};
   };
   std::apply([&](const auto&... each) { (take(each), ...); }, kFields<Struct>);
@@ -208,7 +245,7 @@ Struct from_object(const json& in, std::string_view name) {
 
 /// JSON writes a control character as six bytes, \u0001, and no other byte as more than that.
 inline constexpr std::size_t kEscapedMax = 6;
-inline constexpr std::size_t kNumberBytesMax = 20;  // of a 64-bit number with its sign
+inline constexpr std::size_t kNumberBytesMax = 24;  // -2.2250738585072014e-308
 
 template <typename Struct>
 constexpr std::size_t longest();
@@ -220,6 +257,8 @@ constexpr std::size_t longest_value(const Field<Struct, Value>& field) {
     return one_text;
   } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
     return field.count_max * one_text + std::string_view{"[]"}.size();
+  } else if constexpr (kIsList<Value>) {
+    return field.count_max * (longest<typename Value::value_type>() + 1) + 2;
   } else if constexpr (std::is_enum_v<Value>) {
     std::size_t most = 0;
     for (const auto& named : kNames<Value>) most = std::max(most, named.name.size());

@@ -1,5 +1,6 @@
 #include "rendezvous/wire/messages.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -21,6 +22,10 @@ constexpr std::size_t kOutputLinesMax = 20;
 constexpr TextLimit kPath{4096};
 constexpr TextLimit kNote{1024};    // one line of ours
 constexpr TextLimit kReason{4096};  // a sentence, with texts of peers in it
+constexpr TextLimit kName{64};
+constexpr TextLimit kRanks{512};  // a list of ranks
+constexpr TextLimit kStack{3000};
+constexpr std::size_t kKindsMax = 16;
 
 /// A name that is cut would be another name. What is kept of one that is too long is still too
 /// long, so that the other side refuses it.
@@ -29,6 +34,9 @@ constexpr TextLimit name_of(std::size_t bytes_max) { return {bytes_max + 8}; }
 // clang-format off
 template <> inline constexpr std::array kNames<StoreAt>{
     Named<StoreAt>{StoreAt::kLeader, "leader"}, Named<StoreAt>{StoreAt::kLocal, "local"}};
+template <> inline constexpr std::array kNames<OnHang>{
+    Named<OnHang>{OnHang::kReport, "report"}, Named<OnHang>{OnHang::kRestart, "restart"},
+    Named<OnHang>{OnHang::kStop, "stop"}};
 using Outcome = EndJob::Outcome;
 template <> inline constexpr std::array kNames<Outcome>{
     Named<Outcome>{Outcome::kFinished, "finished"}, Named<Outcome>{Outcome::kFailed, "failed"},
@@ -55,7 +63,9 @@ template <> inline constexpr auto kFields<JobTerms> = std::tuple{
     field("last_call_timeout_ms", &JobTerms::last_call_timeout_ms),
     field("join_timeout_ms", &JobTerms::join_timeout_ms),
     field("heartbeat_timeout_ms", &JobTerms::heartbeat_timeout_ms),
-    field("shutdown_timeout_ms", &JobTerms::shutdown_timeout_ms), field("store", &JobTerms::store)};
+    field("shutdown_timeout_ms", &JobTerms::shutdown_timeout_ms), field("store", &JobTerms::store),
+    later(field("hang_timeout_ms", &JobTerms::hang_timeout_ms)),
+    later(field("on_hang", &JobTerms::on_hang))};
 template <> inline constexpr auto kFields<Known> = std::tuple{
     field("round", &Known::round), field("attempt", &Known::attempt)};
 
@@ -64,7 +74,8 @@ template <> inline constexpr auto kFields<Join> = std::tuple{
     text("node", &Join::node, name_of(kNodeIdBytesMax)), field("incarnation", &Join::incarnation),
     field("known", &Join::known), text("host", &Join::host, name_of(kHostBytesMax)),
     field("workers", &Join::workers), text("role", &Join::role, name_of(kRoleBytesMax)),
-    field("node_rank", &Join::node_rank), field("terms", &Join::terms)};
+    field("node_rank", &Join::node_rank), field("terms", &Join::terms),
+    later(texts("knows", &Join::knows, kName, kKindsMax))};
 template <> inline constexpr auto kFields<Beat> = std::tuple{};
 template <> inline constexpr auto kFields<WhoIsThere> = std::tuple{
     text("run_id", &WhoIsThere::run_id, name_of(kRunIdBytesMax))};
@@ -78,9 +89,33 @@ template <> inline constexpr auto kFields<Preempt> = std::tuple{
     text("reason", &Preempt::reason, kReason), field("checkpoint_ms", &Preempt::checkpoint_ms)};
 template <> inline constexpr auto kFields<Leave> = std::tuple{
     text("reason", &Leave::reason, kReason)};
+template <> inline constexpr auto kFields<GroupProgress> = std::tuple{
+    text("group", &GroupProgress::group, kName), field("enqueued", &GroupProgress::enqueued),
+    field("completed", &GroupProgress::completed)};
+template <> inline constexpr auto kFields<RankProgress> = std::tuple{
+    field("rank", &RankProgress::rank), field("watched", &RankProgress::watched),
+    list("groups", &RankProgress::groups, kProgressGroupsMax),
+    text("waits_in", &RankProgress::waits_in, kName), field("idle", &RankProgress::idle),
+    field("busy", &RankProgress::busy), field("paused_ms", &RankProgress::paused_ms),
+    field("still_ms", &RankProgress::still_ms), field("step", &RankProgress::step),
+    field("steps", &RankProgress::steps), field("has_loss", &RankProgress::has_loss),
+    field("loss", &RankProgress::loss),
+    field("samples_per_second", &RankProgress::samples_per_second),
+    field("left_s", &RankProgress::left_s)};
+template <> inline constexpr auto kFields<Progress> = std::tuple{
+    field("round", &Progress::round), list("ranks", &Progress::ranks, kProgressRanksMax)};
+template <> inline constexpr auto kFields<StackGroup> = std::tuple{
+    text("ranks", &StackGroup::ranks, kRanks), text("doing", &StackGroup::doing, kRanks),
+    text("stack", &StackGroup::stack, kStack), text("operation", &StackGroup::operation, kName),
+    text("group", &StackGroup::group, kName), field("sequence", &StackGroup::sequence),
+    text("shapes", &StackGroup::shapes, kName)};
+template <> inline constexpr auto kFields<Inspected> = std::tuple{
+    field("inspection", &Inspected::inspection), field("workers", &Inspected::workers),
+    field("last", &Inspected::last)};
 
 template <> inline constexpr auto kFields<Joined> = std::tuple{
-    field("heartbeat_timeout_ms", &Joined::heartbeat_timeout_ms)};
+    field("heartbeat_timeout_ms", &Joined::heartbeat_timeout_ms),
+    later(texts("knows", &Joined::knows, kName, kKindsMax))};
 template <> inline constexpr auto kFields<Refused> = std::tuple{
     text("reason", &Refused::reason, kReason)};
 template <> inline constexpr auto kFields<Waiting> = std::tuple{
@@ -106,7 +141,28 @@ template <> inline constexpr auto kFields<StopRound> = std::tuple{
     text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms)};
 template <> inline constexpr auto kFields<EndJob> = std::tuple{
     field("outcome", &EndJob::outcome), field("restarts", &EndJob::restarts),
-    text("message", &EndJob::message, kReason), field("failure", &EndJob::failure)};
+    text("message", &EndJob::message, kReason), field("failure", &EndJob::failure),
+    later(field("hung", &EndJob::hung))};
+using HangKind = HangReport::Kind;
+template <> inline constexpr std::array kNames<HangKind>{
+    Named<HangKind>{HangKind::kMissing, "missing"},
+    Named<HangKind>{HangKind::kDeadlock, "deadlock"},
+    Named<HangKind>{HangKind::kNoProgress, "no_progress"}};
+template <> inline constexpr auto kFields<HangReport> = std::tuple{
+    field("kind", &HangReport::kind), text("sentence", &HangReport::sentence, kNote),
+    text("operation", &HangReport::operation, kName), text("group", &HangReport::group, kName),
+    field("sequence", &HangReport::sequence),
+    text("missing_ranks", &HangReport::missing_ranks, kRanks),
+    text("waiting_ranks", &HangReport::waiting_ranks, kRanks),
+    field("silent_ms", &HangReport::silent_ms),
+    list("stacks", &HangReport::stacks, kStackGroupsMax)};
+template <> inline constexpr auto kFields<Inspect> = std::tuple{
+    field("round", &Inspect::round), field("inspection", &Inspect::inspection),
+    field("stopping", &Inspect::stopping)};
+template <> inline constexpr auto kFields<HangFound> = std::tuple{
+    field("round", &HangFound::round), field("report", &HangFound::report)};
+template <> inline constexpr auto kFields<HangOver> = std::tuple{
+    field("round", &HangOver::round), field("lasted_ms", &HangOver::lasted_ms)};
 // clang-format on
 
 }  // namespace fields
@@ -124,6 +180,8 @@ constexpr const char* type_of(const WorkersFinished&) { return "workers_finished
 constexpr const char* type_of(const WorkersStopped&) { return "workers_stopped"; }
 constexpr const char* type_of(const Preempt&) { return "preempt"; }
 constexpr const char* type_of(const Leave&) { return "leave"; }
+constexpr const char* type_of(const Progress&) { return "progress"; }
+constexpr const char* type_of(const Inspected&) { return "inspected"; }
 constexpr const char* type_of(const Joined&) { return "joined"; }
 constexpr const char* type_of(const Refused&) { return "refused"; }
 constexpr const char* type_of(const Waiting&) { return "waiting"; }
@@ -132,6 +190,9 @@ constexpr const char* type_of(const Introduction&) { return "coordinator"; }
 constexpr const char* type_of(const StartRound&) { return "start_round"; }
 constexpr const char* type_of(const StopRound&) { return "stop_round"; }
 constexpr const char* type_of(const EndJob&) { return "end_job"; }
+constexpr const char* type_of(const Inspect&) { return "inspect"; }
+constexpr const char* type_of(const HangFound&) { return "hang_found"; }
+constexpr const char* type_of(const HangOver&) { return "hang_over"; }
 // clang-format on
 
 constexpr std::size_t kTypeBytesMax = 64;  // of "type", its value, a comma and the newline
@@ -193,6 +254,12 @@ Result<Variant> decode_line(std::string_view line) try {
 }
 
 }  // namespace
+
+std::vector<std::string> known_kinds() { return {kKnowsProgress, kKnowsHangs}; }
+
+bool knows(const std::vector<std::string>& knows, std::string_view kind) {
+  return std::ranges::find(knows, kind) != knows.end();
+}
 
 std::string encode(const AgentMessage& message) { return encode_line(message); }
 std::string encode(const CoordinatorMessage& message) { return encode_line(message); }

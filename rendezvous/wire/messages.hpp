@@ -10,10 +10,13 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/failure.hpp"
 #include "base/result.hpp"
+#include "rendezvous/wire/hang_report.hpp"
 #include "rendezvous/wire/job_terms.hpp"
+#include "rendezvous/wire/progress.hpp"
 
 namespace ddprun {
 
@@ -32,6 +35,16 @@ inline constexpr std::size_t kRunIdBytesMax = 1024;
 inline constexpr std::size_t kHostBytesMax = 256;
 inline constexpr std::size_t kRoleBytesMax = 256;
 inline constexpr int kWorkersPerNodeMax = 65'536;
+
+/// A message whose kind came after release 0.1 goes only to a peer that has said in its Join or
+/// Joined that it knows the kind, by a name of this list.
+inline constexpr char kKnowsProgress[] = "progress";  // Progress
+inline constexpr char kKnowsHangs[] = "hangs";        // Inspect, Inspected, HangFound, HangOver
+
+/// Returns the kinds that this build knows.
+std::vector<std::string> known_kinds();
+/// Whether a peer that has said `knows` knows `kind`.
+bool knows(const std::vector<std::string>& knows, std::string_view kind);
 
 /// The first byte of every agent's connection; that of a TCPStore client is kStoreFirstByte.
 inline constexpr char kAgentFirstByte = '{';
@@ -58,6 +71,7 @@ struct Join {
   std::string role = "default";
   int node_rank = -1;  // the group rank that the node wants; -1: any
   JobTerms terms;
+  std::vector<std::string> knows;  // kinds of messages beyond those of release 0.1; see kKnows
   bool operator==(const Join&) const = default;
 };
 /// A heartbeat. The coordinator answers it with another, or with Waiting.
@@ -91,19 +105,34 @@ struct Preempt {
   std::int64_t checkpoint_ms = 0;  // how long the workers have for it
   bool operator==(const Preempt&) const = default;
 };
+/// How far workers of this node are, as far as that has changed. It goes with a heartbeat.
+struct Progress {
+  int round = 0;
+  std::vector<RankProgress> ranks;  // at most kProgressRanksMax; more go in another message
+  bool operator==(const Progress&) const = default;
+};
+/// The answer to Inspect: what some of this node's workers do. Workers of whom the same is to be
+/// said come in one message; the last one says that it is.
+struct Inspected {
+  int inspection = 0;
+  StackGroup workers;
+  bool last = false;
+  bool operator==(const Inspected&) const = default;
+};
 /// The node goes in order: its workers have been stopped.
 struct Leave {
   std::string reason;
   bool operator==(const Leave&) const = default;
 };
 using AgentMessage = std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished,
-                                  WorkersStopped, Preempt, Leave>;
+                                  WorkersStopped, Preempt, Leave, Progress, Inspected>;
 
 // --- coordinator to agent ---
 
 /// The node is admitted.
 struct Joined {
   std::int64_t heartbeat_timeout_ms = 0;  // after so much silence one side gives the other up
+  std::vector<std::string> knows;         // as Join's
   bool operator==(const Joined&) const = default;
 };
 /// The node is not admitted, and its connection is closed.
@@ -165,10 +194,31 @@ struct EndJob {
                         // kFailed: why there is no failure
   std::optional<WorkerFailure> failure;  // kFailed: the first failure of the last attempt; not
                                          // there when the coordinator that heard of it is gone
+  bool hung = false;  // kFailed: the workers hung, and were stopped because of it; see message
   bool operator==(const EndJob&) const = default;
 };
-using CoordinatorMessage = std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat,
-                                        StartRound, StopRound, EndJob>;
+/// The agent is to look at what its workers do, and to answer with Inspected. It disturbs nobody.
+struct Inspect {
+  int round = 0;
+  int inspection = 0;     // counts them
+  bool stopping = false;  // the round is stopped afterwards: workers may be disturbed
+  bool operator==(const Inspect&) const = default;
+};
+/// The workers hang. The agent prints it.
+struct HangFound {
+  int round = 0;
+  HangReport report;
+  bool operator==(const HangFound&) const = default;
+};
+/// The workers that were told of as hanging go on.
+struct HangOver {
+  int round = 0;
+  std::int64_t lasted_ms = 0;
+  bool operator==(const HangOver&) const = default;
+};
+using CoordinatorMessage =
+    std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat, StartRound, StopRound, EndJob,
+                 Inspect, HangFound, HangOver>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

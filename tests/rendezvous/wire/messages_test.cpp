@@ -1,6 +1,7 @@
 #include "rendezvous/wire/messages.hpp"
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <vector>
 
 #include "tests/support/catch.hpp"
@@ -21,6 +22,29 @@ const WorkerFailure kFailure{.host = "h1",
                              .error_file = "/tmp/error.json",
                              .last_heartbeat = "step 120, 0.4 s before",
                              .last_lines = {"one", "two"}};
+
+const RankProgress kProgress{.rank = 3,
+                             .watched = true,
+                             .groups = {{"0", 12, 11}, {"1", 3, 3}},
+                             .waits_in = "init_process_group",
+                             .idle = true,
+                             .busy = true,
+                             .still_ms = 1500,
+                             .paused_ms = 900,
+                             .step = 120,
+                             .steps = 1000,
+                             .has_loss = true,
+                             .loss = 0.25,
+                             .samples_per_second = 1e9,
+                             .left_s = 14};
+
+const StackGroup kStackGroup{.ranks = "0,2-5",
+                             .doing = "waits in gloo:all_reduce",
+                             .stack = "load\ttrain.py\t12\n",
+                             .operation = "gloo:all_reduce",
+                             .group = "0 (default_pg)",
+                             .sequence = 12,
+                             .shapes = "[[10]] Float"};
 
 template <typename Message>
 AgentMessage through_the_wire(const Message& message) {
@@ -52,7 +76,8 @@ TEST_CASE("every message of an agent arrives as it was sent") {
                   .host = "h1",
                   .workers = 4,
                   .node_rank = 2,
-                  .terms = {.restarts_max = 2, .store = StoreAt::kLocal}};
+                  .terms = {.restarts_max = 2, .store = StoreAt::kLocal},
+                  .knows = {kKnowsProgress, kKnowsHangs}};
   CHECK(through_the_wire(join) == AgentMessage{join});
   CHECK(through_the_wire(Beat{}) == AgentMessage{Beat{}});
   CHECK(through_the_wire(WorkerFailed{3, kFailure}) == AgentMessage{WorkerFailed{3, kFailure}});
@@ -61,6 +86,10 @@ TEST_CASE("every message of an agent arrives as it was sent") {
   CHECK(through_the_wire(Leave{"SIGTERM"}) == AgentMessage{Leave{"SIGTERM"}});
   CHECK(through_the_wire(WhoIsThere{"a"}) == AgentMessage{WhoIsThere{"a"}});
   CHECK(through_the_wire(Preempt{"why", 9}) == AgentMessage{Preempt{"why", 9}});
+  const Progress progress{2, {kProgress, RankProgress{.rank = 4}}};
+  CHECK(through_the_wire(progress) == AgentMessage{progress});
+  const Inspected inspected{3, kStackGroup, true};
+  CHECK(through_the_wire(inspected) == AgentMessage{inspected});
 }
 
 TEST_CASE("every message of the coordinator arrives as it was sent") {
@@ -77,6 +106,22 @@ TEST_CASE("every message of the coordinator arrives as it was sent") {
   const EndJob failed{EndJob::Outcome::kFailed, 2, "", kFailure};
   const EndJob finished{EndJob::Outcome::kFinished, 0, "", {}};
   CHECK(back_through_the_wire(Joined{5000}) == CoordinatorMessage{Joined{5000}});
+  const Joined joined{5000, {kKnowsHangs}};
+  CHECK(back_through_the_wire(joined) == CoordinatorMessage{joined});
+  const Inspect inspect{2, 7, true};
+  CHECK(back_through_the_wire(inspect) == CoordinatorMessage{inspect});
+  const HangFound hang{2,
+                       {.kind = HangReport::Kind::kDeadlock,
+                        .sentence = "all wait",
+                        .operation = "gloo:all_reduce",
+                        .group = "0",
+                        .sequence = 12,
+                        .missing_ranks = "1",
+                        .waiting_ranks = "0,2",
+                        .silent_ms = 3000,
+                        .stacks = {kStackGroup, kStackGroup}}};
+  CHECK(back_through_the_wire(hang) == CoordinatorMessage{hang});
+  CHECK(back_through_the_wire(HangOver{2, 9}) == CoordinatorMessage{HangOver{2, 9}});
   CHECK(back_through_the_wire(Refused{"no"}) == CoordinatorMessage{Refused{"no"}});
   const Introduction introduction{"another job", 4711, "h1"};
   CHECK(back_through_the_wire(introduction) == CoordinatorMessage{introduction});
@@ -121,7 +166,9 @@ std::vector<AgentMessage> messages_of_agents() {
           WorkersFinished{3},
           WorkersStopped{4},
           Preempt{"SIGUSR1", 60'000},
-          Leave{"SIGTERM"}};
+          Leave{"SIGTERM"},
+          Progress{2, {kProgress}},
+          Inspected{3, kStackGroup, true}};
 }
 
 std::vector<CoordinatorMessage> messages_of_the_coordinator() {
@@ -133,7 +180,10 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           Beat{},
           StartRound{.round = 2, .master_addr = "10.0.0.1", .master_port = 29400},
           StopRound{2, "why", 9, 1},
-          EndJob{EndJob::Outcome::kFailed, 2, "", kFailure}};
+          EndJob{EndJob::Outcome::kFailed, 2, "", kFailure},
+          Inspect{2, 7, true},
+          HangFound{2, {.missing_ranks = "1", .stacks = {kStackGroup}}},
+          HangOver{2, 9}};
 }
 
 // Every value inside `message`, an object in it, too.
@@ -158,13 +208,20 @@ json with(json message, const json::json_pointer& field, const json& value) {
 }
 
 // A line may lack this field.
-bool is_optional(const json::json_pointer& field) { return field.to_string() == "/failure"; }
+bool is_optional(const json& message, const json::json_pointer& field) {
+  static const std::set<std::string> kLater{"/knows", "/terms/hang_timeout_ms", "/terms/on_hang",
+                                            "/hung"};
+  return kLater.contains(field.to_string()) ||
+         (field.to_string() == "/failure" && message["type"] == "end_job");
+}
 
 // Values that do not fit the field, which is called `name` and has `good` in a message that does.
 std::vector<json> misfits(const std::string& name, const json& good) {
-  std::vector<json> out{json::array({1}), json::object(), nullptr, 2.5, 18446744073709551615U};
+  std::vector<json> out{json::array({1}), json::object(), nullptr};
+  if (!good.is_number_float()) out.insert(out.end(), {2.5, 18446744073709551615U});
   if (!good.is_boolean()) out.push_back(true);
-  const bool is_choice = name == "store" || name == "outcome" || name == "type";
+  const bool is_choice =
+      name == "store" || name == "outcome" || name == "type" || name == "kind" || name == "on_hang";
   if (!good.is_string() || is_choice) out.push_back("no such name");
   return out;
 }
@@ -176,8 +233,7 @@ void check_fields(const Messages& messages, Decode&& decode) {
     REQUIRE(decode(good.dump()).has_value());
     for (const auto& field : fields_of(good, json::json_pointer{})) {
       INFO(good.dump() << " changed at " << field.to_string());
-      const bool optional = is_optional(field) && good["type"] == "end_job";
-      CHECK(decode(without(good, field).dump()).has_value() == optional);
+      CHECK(decode(without(good, field).dump()).has_value() == is_optional(good, field));
       for (const json& misfit : misfits(field.back(), good[field])) {
         INFO("to " << misfit.dump());
         const auto wrong = decode(with(good, field, misfit).dump());
@@ -200,6 +256,21 @@ TEST_CASE("a message that lacks a field, or has one of another type, is an error
     check_fields(messages,
                  [](const std::string& line) { return decode_coordinator_message(line); });
   }
+}
+
+TEST_CASE("what is in a list is checked as everything else") {
+  json progress = json::parse(encode(AgentMessage{Progress{2, {kProgress}}}));
+  progress["ranks"][0].erase("rank");
+  CHECK(error_of(progress.dump()) == "malformed message: 'rank' is missing in 'ranks'");
+  progress["ranks"][0]["rank"] = "three";
+  CHECK_THAT(error_of(progress.dump()), contains("'rank' is \"three\""));
+}
+
+TEST_CASE("a list is no longer than a line allows") {
+  Progress progress{2, std::vector(2 * kProgressRanksMax, kProgress)};
+  const auto read = decode_agent_message(encode(AgentMessage{progress}));
+  REQUIRE(read.has_value());
+  CHECK(std::get<Progress>(*read).ranks.size() == kProgressRanksMax);
 }
 
 TEST_CASE("a number that does not fit is refused, and not cut down to one that does") {

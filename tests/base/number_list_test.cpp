@@ -1,4 +1,4 @@
-#include "agent/number_list.hpp"
+#include "base/number_list.hpp"
 
 #include <numeric>
 

@@ -1,0 +1,48 @@
+// HangReport: workers that hang, who waits for whom, and at which line each of them is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// A report shows at most so many different stacks.
+inline constexpr std::size_t kStackGroupsMax = 12;
+
+/// Workers of whom the same is to be said.
+struct StackGroup {
+  std::string ranks;  // "0,2-5"
+  /// What they do, without a subject: "waits in gloo:all_reduce, number 2 of group default_pg".
+  std::string doing;
+  /// Their Python stack (else the native one), a frame a line, the innermost first:
+  /// "FUNCTION<tab>FILE<tab>LINE"; "" when there is none.
+  std::string stack;
+  // Of the collective that they have entered, and that is not done.
+  std::string operation;  // "gloo:all_reduce"; "": there is none
+  std::string group;      // its name and description: "0 (default_pg)"
+  std::int64_t sequence = 0;
+  std::string shapes;  // "[[10]] float32", as far as it is known
+  bool operator==(const StackGroup&) const = default;
+};
+
+struct HangReport {
+  enum class Kind {
+    kMissing,     // some wait in an operation that others have not entered
+    kDeadlock,    // everybody waits
+    kNoProgress,  // nobody waits, and nobody goes on
+  };
+  Kind kind = Kind::kMissing;
+  std::string sentence;  // for people: one line
+  std::string operation;
+  std::string group;
+  std::int64_t sequence = 0;
+  std::string missing_ranks;  // "1", "3-7,9"; "": nobody is missing
+  std::string waiting_ranks;
+  std::int64_t silent_ms = 0;      // how long nothing has gone on
+  std::vector<StackGroup> stacks;  // those of the missing first; at most kStackGroupsMax
+  bool operator==(const HangReport&) const = default;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,42 @@
+// RankProgress: how far a worker is, as its agent knows without asking it to do anything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// A message has at most so many ranks, and a rank so many groups: those that changed last.
+inline constexpr std::size_t kProgressRanksMax = 64;
+inline constexpr std::size_t kProgressGroupsMax = 8;
+
+/// How far a worker is in one of its process groups, as torch's flight recorder counts.
+struct GroupProgress {
+  std::string group;           // its name, which is the same on all ranks: "0" is the default group
+  std::int64_t enqueued = 0;   // the number of the last collective that it has entered
+  std::int64_t completed = 0;  // the number of the last one that is done
+  bool operator==(const GroupProgress&) const = default;
+};
+
+struct RankProgress {
+  int rank = 0;
+  bool watched = false;  // torch's worker server answers in it, so `groups` and `waits_in` count
+  std::vector<GroupProgress> groups;
+  std::string waits_in;  // "init_process_group" or an operation of the store; "": in neither
+  /// What its processes have done with the CPU since all of this was true for the first time.
+  bool idle = false;           // nothing: they sleep, or are stopped
+  bool busy = false;           // 10 s of CPU or more, which no overloaded machine explains
+  std::int64_t still_ms = 0;   // so long ago this was true for the first time
+  std::int64_t paused_ms = 0;  // so long the same had been seen before that
+  std::int64_t step = -1;      // that is done; -1: it has not told
+  std::int64_t steps = 0;      // of the whole training; 0: it has not told
+  bool has_loss = false;       // it has told a loss, which may be no finite number: then it is 0
+  double loss = 0;
+  double samples_per_second = 0;  // 0: it has not told
+  std::int64_t left_s = -1;       // until the training ends, as it says; -1: it does not
+  bool operator==(const RankProgress&) const = default;
+};
+
+}  // namespace ddprun
