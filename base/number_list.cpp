@@ -35,4 +35,17 @@ Result<std::vector<int>> parse_number_list(std::string_view text, int most) {
   return cpus;
 }
 
+std::string format_number_list(const std::vector<int>& cpus) {
+  std::string text;
+  for (auto first = cpus.begin(); first != cpus.end();) {
+    const auto gap = std::adjacent_find(first, cpus.end(), [](int a, int b) { return b != a + 1; });
+    const auto last = gap == cpus.end() ? cpus.end() - 1 : gap;
+    if (!text.empty()) text += ',';
+    text += std::to_string(*first);
+    if (last != first) text += '-' + std::to_string(*last);
+    first = last + 1;
+  }
+  return text;
+}
+
 }  // namespace ddprun

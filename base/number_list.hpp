@@ -1,11 +1,10 @@
-// Reads lists of CPUs as the kernel writes them, "0-3,8,10-11". base/number_list.hpp writes them.
-// Pure.
+// Lists of numbers as the kernel writes them, "0-3,8,10-11": of CPUs, of ranks. Pure.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/number_list.hpp"  // IWYU pragma: export
 #include "base/result.hpp"
 
 namespace ddprun {
@@ -17,13 +16,10 @@ inline constexpr int kCpusMax = 8192;  // the kernel's own limit (CONFIG_NR_CPUS
 /// Format: https://docs.kernel.org/admin-guide/cputopology.html
 Result<std::vector<int>> parse_cpu_list(std::string_view text);
 
-<<<<<<<< HEAD:agent/number_list.hpp
-========
 /// Reads such a list of numbers that are at most `most`. Errors: kInvalid.
 Result<std::vector<int>> parse_number_list(std::string_view text, int most);
 
 /// The other way round: ascending numbers, each once, to "0-3,8,10-11".
 std::string format_number_list(const std::vector<int>& numbers);
 
->>>>>>>> main:base/number_list.hpp
 }  // namespace ddprun
