@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include "agent/log_reader.hpp"
+#include "agent/output/log_reader.hpp"
 #include "base/parse_number.hpp"
 #include "base/report_failure.hpp"
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/output/log_rotation.hpp"
 #include "agent/placement.hpp"
 #include "base/endpoint.hpp"
 #include "rendezvous/wire/job_terms.hpp"
@@ -34,6 +35,10 @@ struct LogSpec {
       out_filters;  // a tee'd line with one of them goes to the filtered file too
   std::vector<std::string> err_filters;
   std::string prefix_template = "[${role_name}${local_rank}]:";
+  bool fold = false;  // the terminal shows lines once that several workers of this node say
+  std::string fold_template = "[${rank}] ";  // their prefix, with lists of ranks put in
+  bool timestamps = false;                   // before each line, in files and behind a prefix
+  RotationRule rotation;                     // of stdout.log and stderr.log
 };
 
 /// Which node runs the coordinator.

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "agent/console.hpp"
+#include "agent/output/console.hpp"
 #include "base/clock.hpp"
 #include "base/printable.hpp"
 #include "base/report_failure.hpp"

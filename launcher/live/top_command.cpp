@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-#include "agent/console.hpp"
+#include "agent/output/console.hpp"
 #include "launcher/live/job_client.hpp"
 #include "launcher/live/job_texts.hpp"
 

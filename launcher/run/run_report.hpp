@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "agent/console.hpp"
 #include "agent/group_machine.hpp"
+#include "agent/output/console.hpp"
 #include "base/environment.hpp"
 #include "base/failure.hpp"
 

@@ -1,4 +1,4 @@
-#include "agent/log_pump.hpp"
+#include "agent/output/log_pump.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -37,8 +37,8 @@ struct Screen {
 /// One stream of a worker. The test is the worker.
 class Stream {
  public:
-  Stream(EventLoop& loop, Screen& screen, StreamPlan plan) {
-    auto opened = LogPump::open(loop.executor(), screen.console, std::move(plan));
+  Stream(EventLoop& loop, Screen& screen, StreamPlan plan, Voice voice = {}) {
+    auto opened = LogPump::open(loop.executor(), screen.console, std::move(plan), std::move(voice));
     if (!opened) FAIL(opened.error().message);
     pump = *opened;
     worker_ = fcntl(pump->worker_end(), F_DUPFD_CLOEXEC, 0);
@@ -275,6 +275,106 @@ TEST_CASE("a worker sees its terminal, and the pump hears what a process wrote b
   REQUIRE(lines.size() == 2);
   CHECK(std::stoi(lines[0]) > 0);
   CHECK(lines[1] == "bye");
+}
+
+TEST_CASE("a stamped stream has the time before each line of its file and of the console") {
+  EventLoop loop;
+  Screen screen{loop};
+  ScratchFolder folder;
+  const auto without_times = [](std::string text) {
+    std::string rest;
+    while (!text.empty()) {
+      CHECK(text[10] == 'T');
+      CHECK(text[29] == ' ');
+      const std::size_t end = text.find('\n');
+      rest += text.substr(30, end == std::string::npos ? end : end - 29);
+      text.erase(0, end == std::string::npos ? end : end + 1);
+    }
+    return rest;
+  };
+  const Stream out{
+      loop, screen, {.prefix = "[0]:", .file = folder / "stdout.log", .stamped = true}};
+  out.write("one\ntwo\nhalf");
+  out.pump->drain();
+  CHECK(without_times(content(folder / "stdout.log")) == "one\ntwo\nhalf");
+  CHECK(without_times(screen.pipe.available()) == "[0]:one\n[0]:two\n[0]:half\n");
+}
+
+TEST_CASE("what is not shown passes through the pump where files are stamped or rotated") {
+  EventLoop loop;
+  Screen screen{loop};
+  ScratchFolder folder;
+  const std::string text = numbered_lines(5'000);
+  const Stream out{loop,
+                   screen,
+                   {.shown = false,
+                    .file = folder / "stdout.log",
+                    .rotation = {.bytes_max = 1000, .files_max = 10}}};
+  out.write(text);
+  out.pump->drain();
+  std::string kept;
+  for (int i = 9; i > 0; --i) kept += content(folder / ("stdout.log." + std::to_string(i)));
+  CHECK(kept + content(folder / "stdout.log") == text);
+  CHECK(out.pump->last_lines().size() == OutputTail::kLinesMax);
+  CHECK(screen.pipe.available().empty());
+}
+
+/// Two workers whose equal lines are shown once.
+struct Choir {
+  explicit Choir(EventLoop& loop)
+      : screen{loop},
+        errors{loop},
+        output{std::make_shared<FoldedOutput>(
+            loop.executor(), screen.console, errors.console, [](const FoldedLine& line) {
+              return "[" + std::to_string(line.ranks.size()) + " ranks] ";
+            })} {
+    for (const int rank : {0, 1}) output->expect({rank, rank, 0}, false, false);
+  }
+  Screen screen, errors;
+  std::shared_ptr<FoldedOutput> output;
+};
+
+TEST_CASE("folded streams show once what both say, whole or not") {
+  EventLoop loop;
+  Choir choir{loop};
+  const Stream one{loop, choir.screen, {.folded = true}, {choir.output, 0, false}};
+  const Stream other{loop, choir.screen, {.folded = true}, {choir.output, 1, false}};
+  one.write("loading\nwait");
+  other.write("loading\nwait");
+  loop.poll();
+  CHECK(choir.screen.pipe.available() == "[2 ranks] loading\n");
+  one.pump->drain();
+  other.pump->drain();
+  CHECK(choir.screen.pipe.available() == "[2 ranks] wait");
+  one.write("ing\n");
+  other.write("ing\n");
+  loop.poll();
+  CHECK(choir.screen.pipe.available() == "ing\n");
+  choir.output->close();
+}
+
+TEST_CASE("folded streams show what one says alone after a while, and the rest at the end") {
+  EventLoop loop;
+  Choir choir{loop};
+  const Stream one{loop, choir.screen, {.folded = true}, {choir.output, 0, false}};
+  const Stream other{loop, choir.errors, {.folded = true}, {choir.output, 1, true}};
+  one.write("alone\n");
+  std::string shown;
+  loop.run_until(
+      [&] {
+        shown += choir.screen.pipe.available();
+        return !shown.empty();
+      },
+      "the line that one rank said");
+  CHECK(shown == "[1 ranks] alone\n");
+  other.write("an error\n");
+  other.pump->drain();
+  choir.output->ended(1, true);
+  CHECK(choir.errors.pipe.available() == "[1 ranks] an error\n");
+  one.write("the end");
+  one.pump->drain();
+  choir.output->close();
+  CHECK(choir.screen.pipe.available() == "[1 ranks] the end\n");
 }
 
 TEST_CASE("a full disk is told once, with the file's name, and stops nobody") {

@@ -1,4 +1,4 @@
-#include "agent/log_reader.hpp"
+#include "agent/output/log_reader.hpp"
 
 #include <fstream>
 

@@ -1,7 +1,8 @@
-#include "agent/log_file.hpp"
+#include "agent/output/log_file.hpp"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 
@@ -53,6 +54,57 @@ TEST_CASE("LogFile's descriptor outlives it when it is handed over") {
   CHECK(::write(descriptor, "x", 1) == 1);
   ::close(descriptor);
   CHECK(content(folder / "log") == "x");
+}
+
+/// All files of a log, the oldest first.
+std::string rotated(const ScratchFolder& folder) {
+  std::string text;
+  for (const char* name : {"log.3", "log.2", "log.1", "log"}) text += content(folder / name);
+  return text;
+}
+
+TEST_CASE("LogFile is rotated between lines, and no byte is lost as long as there are files") {
+  ScratchFolder folder;
+  auto file = LogFile::open(folder / "log", {.bytes_max = 20, .files_max = 3});
+  REQUIRE(file.has_value());
+  std::string text;
+  for (int i = 0; i < 7; ++i) {
+    file->write("line ");
+    file->write(std::to_string(i) + "\n");
+    text += "line " + std::to_string(i) + "\n";
+  }
+  CHECK(rotated(folder) == text);
+  CHECK(content(folder / "log.2") == "line 0\nline 1\nline 2\n");  // it had begun there
+  CHECK(content(folder / "log") == "line 6\n");
+  CHECK_FALSE(std::filesystem::exists(folder / "log.3"));
+}
+
+TEST_CASE("LogFile takes no more of the disk than its rule allows") {
+  ScratchFolder folder;
+  std::ofstream{folder / "log"} << "of the first attempt\n";
+  auto file = LogFile::open(folder / "log", {.bytes_max = 20, .files_max = 2});
+  REQUIRE(file.has_value());
+  std::string lines;
+  for (int i = 0; i < 1000; ++i) lines += std::to_string(1000 + i) + "\n";
+  file->write(lines);
+  CHECK(content(folder / "log.1") == "1992\n1993\n1994\n1995\n");
+  CHECK(content(folder / "log") == "1996\n1997\n1998\n1999\n");
+  CHECK_FALSE(std::filesystem::exists(folder / "log.2"));
+}
+
+TEST_CASE("LogFile that cannot be rotated grows on, and says so once") {
+  const CapturedLog log;
+  ScratchFolder folder;
+  std::filesystem::create_directories(folder / "log.1/in the way");
+  auto file = LogFile::open(folder / "log", {.bytes_max = 10, .files_max = 3});
+  REQUIRE(file.has_value());
+  std::filesystem::create_directory(folder / "log.2");
+  std::ofstream{folder / "log.2/full"} << "x";
+  for (int i = 0; i < 5; ++i) file->write("a line\n");
+  CHECK(content(folder / "log") == "a line\na line\na line\na line\na line\n");
+  CHECK_THAT(log.text(), contains("error: cannot rotate the log file"));
+  CHECK_THAT(log.text(), contains("it grows on"));
+  CHECK(std::ranges::count(log.text(), '\n') == 1);
 }
 
 TEST_CASE("LogFile names the file that it cannot open or write") {

@@ -1,4 +1,4 @@
-#include "agent/output_tail.hpp"
+#include "agent/output/output_tail.hpp"
 
 #include <algorithm>
 #include <cctype>

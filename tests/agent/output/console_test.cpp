@@ -1,4 +1,4 @@
-#include "agent/console.hpp"
+#include "agent/output/console.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "agent/line_buffer.hpp"
+#include "agent/output/line_buffer.hpp"
 
 #include <utility>
 

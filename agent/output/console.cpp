@@ -1,7 +1,8 @@
-#include "agent/console.hpp"
+#include "agent/output/console.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <spdlog/fmt/fmt.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "agent/output_plan.hpp"
+#include "agent/output/line_text.hpp"
 #include "base/report_failure.hpp"
 
 namespace ddprun {
@@ -41,7 +42,10 @@ ssize_t write_now(int fd, std::string_view bytes) {
 }  // namespace
 
 Console::Console(const asio::any_io_executor& executor, int fd)
-    : fd_{fd}, descriptor_{executor}, progress_{executor, asio::steady_timer::time_point::max()} {
+    : fd_{fd},
+      is_terminal_{isatty(fd) == 1},
+      descriptor_{executor},
+      progress_{executor, asio::steady_timer::time_point::max()} {
   const int own = reopen_nonblocking(fd);
   if (own < 0) return;
   boost::system::error_code not_pollable;  // /dev/null, for one
@@ -100,6 +104,21 @@ void Console::end_line(const void* source) {
   if (open_line_of_ == source && source != nullptr) write("\n");
 }
 
+bool Console::takes_more() const {
+  return !is_terminal_ || queue_.size() < kQueueBytesMax || !writing_;
+}
+
+void Console::leave_out(std::size_t lines) { left_out_ += lines; }
+
+void Console::tell_left_out() {
+  const std::size_t lines = std::exchange(left_out_, 0);
+  if (lines == 0) return;
+  write_message(
+      fmt::format("ddprun: {} lines are not shown here, because the terminal was slow; the "
+                  "log files have them\n",
+                  lines));
+}
+
 /// Writes what the reader takes; true when nothing is left to write.
 bool Console::write_some() {
   std::size_t written = 0;
@@ -125,6 +144,7 @@ asio::awaitable<void> Console::write_queue() {
                                                          asio::as_tuple(asio::use_awaitable));
     if (error) break;
     write_some();
+    if (queue_.size() < kQueueBytesMax / 2) tell_left_out();
     progress_.cancel();
   }
   writing_ = false;
@@ -138,6 +158,7 @@ asio::awaitable<void> Console::writable() {
 
 void Console::flush_blocking() {
   if (wire_) return wire_->flush_blocking();
+  tell_left_out();
   sigset_t none;
   sigemptyset(&none);
   while (!queue_.empty() && !write_some()) {

@@ -1,4 +1,4 @@
-#include "agent/terminal.hpp"
+#include "agent/output/terminal.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

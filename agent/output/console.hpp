@@ -47,6 +47,16 @@ class Console {
   /// Ends the unfinished line of `source`, if that is the last that was written.
   void end_line(const void* source);
 
+  /// Whether a person reads it, as far as one can know.
+  bool is_terminal() const { return is_terminal_; }
+
+  /// Whether a line that is in a file as well should be shown now. Not where a person's terminal
+  /// has fallen behind by kQueueBytesMax: no worker is made to wait for what can be read later.
+  bool takes_more() const;
+
+  /// So many lines were not shown because of that; it is told as soon as there is room.
+  void leave_out(std::size_t lines);
+
   /// Resolves when less than kQueueBytesMax is queued, so that more may be written.
   asio::awaitable<void> writable();
 
@@ -58,10 +68,12 @@ class Console {
   void enqueue(std::string_view bytes);
   asio::awaitable<void> write_queue();
   bool write_some();
+  void tell_left_out();
 
   Console* wire_ = nullptr;  // nullptr: to the descriptor
   Framing framing_;
   int fd_;
+  bool is_terminal_ = false;
   bool pollable_ = false;  // a pipe, terminal or socket, not a file
   asio::posix::stream_descriptor descriptor_;
   std::string queue_;
@@ -70,6 +82,7 @@ class Console {
       nullptr;  // who wrote the unfinished line at the end, by write_lines()
   bool writing_ = false;
   bool reader_gone_ = false;
+  std::size_t left_out_ = 0;     // lines, since it was told
   asio::steady_timer progress_;  // its waiters are woken by every write
 };
 

@@ -1,8 +1,9 @@
-#include "agent/log_pump.hpp"
+#include "agent/output/log_pump.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -12,7 +13,9 @@
 #include <fstream>
 #include <utility>
 
-#include "agent/terminal.hpp"
+#include "agent/output/line_text.hpp"
+#include "agent/output/terminal.hpp"
+#include "base/clock.hpp"
 #include "base/report_failure.hpp"
 
 namespace ddprun {
@@ -22,6 +25,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kReadBytes = 64 * 1024;  // what a pipe holds
+/// Where lines of many are compared: less at a time, so that all come equally far.
+constexpr std::size_t kFoldedReadBytes = 4 * 1024;
 constexpr auto kPromptDelay = 100ms;  // an unfinished line is shown when no more comes for so long
 /// So much of a file that the worker wrote by itself is read for the failure report.
 constexpr std::streamoff kTailBytes =
@@ -34,21 +39,23 @@ Error refused(const std::string& what) {
 }  // namespace
 
 Result<std::shared_ptr<LogPump>> LogPump::open(const asio::any_io_executor& executor,
-                                               Console& console, StreamPlan plan) {
-  std::shared_ptr<LogPump> pump{new LogPump{executor, console, std::move(plan)}};
+                                               Console& console, StreamPlan plan, Voice voice) {
+  std::shared_ptr<LogPump> pump{new LogPump{executor, console, std::move(plan), std::move(voice)}};
   if (const Result<void> connected = pump->connect(); !connected) return connected.error();
   return pump;
 }
 
-LogPump::LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan)
+LogPump::LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan,
+                 Voice voice)
     : console_{console},
       plan_{std::move(plan)},
+      voice_{std::move(voice)},
       source_{executor},
       idle_{executor, asio::steady_timer::time_point::max()} {}
 
 Result<void> LogPump::connect() {
   if (!plan_.file.empty()) {
-    auto file = LogFile::open(plan_.file);
+    auto file = LogFile::open(plan_.file, plan_.rotation);
     if (!file) return file.error();
     file_.emplace(std::move(*file));
   }
@@ -90,7 +97,8 @@ void LogPump::start() {
 asio::awaitable<void> LogPump::pump() {
   const auto self = shared_from_this();
   for (;;) {
-    if (plan_.shown) co_await console_.writable();
+    if (waits_for_console()) co_await console_.writable();
+    if (voice_.output) co_await voice_.output->writable(voice_.rank);
     if (!source_.is_open()) co_return;
     const auto [error] = co_await source_.async_wait(asio::posix::stream_descriptor::wait_read,
                                                      asio::as_tuple(asio::use_awaitable));
@@ -108,24 +116,42 @@ asio::awaitable<void> LogPump::pass_on_when_idle() {
   }
 }
 
+/// What is in a file can be read there, so its worker need not wait until a person has read it
+/// here.
+bool LogPump::waits_for_console() const {
+  return plan_.shown && (plan_.file.empty() || !console_.is_terminal());
+}
+
 void LogPump::pass_on(const std::string& text) {
+  show(text);
+  if (filtered_) filtered_->write(matching_lines(text, stamp_ + plan_.prefix, plan_.filters));
+}
+
+void LogPump::show(const std::string& text) {
+  if (voice_.output) return voice_.output->say(voice_.rank, voice_.err, text, stamp_);
+  if (!waits_for_console() && !console_.takes_more())
+    return console_.leave_out(static_cast<std::size_t>(std::ranges::count(text, '\n')));
   if (plan_.prefix.empty())
     console_.write(text);
   else
-    console_.write_lines(this, plan_.prefix, text);
-  if (filtered_) filtered_->write(matching_lines(text, plan_.prefix, plan_.filters));
+    console_.write_lines(this, stamp_ + plan_.prefix, text);
 }
 
 LogPump::ReadResult LogPump::read_some() {
   static std::array<char, kReadBytes> buffer;  // one event loop thread, used up before it returns
-  const ssize_t n = ::read(source_.native_handle(), buffer.data(), buffer.size());
+  const std::size_t most = voice_.output ? kFoldedReadBytes : buffer.size();
+  const ssize_t n = ::read(source_.native_handle(), buffer.data(), most);
   if (n == 0) return ReadResult::kEnd;
   if (n < 0) return errno == EAGAIN || errno == EINTR ? ReadResult::kNothingNow : ReadResult::kEnd;
   const std::string_view bytes{buffer.data(), static_cast<std::size_t>(n)};
   tail_.append(bytes);
   for (const auto& feed : feeds_)
     if (const auto open = feed.lock()) open->append(bytes);
-  if (file_) file_->write(bytes);
+  if (plan_.stamped) stamp_ = time_stamp(unix_time_ms());
+  if (file_ && plan_.stamped)
+    file_->write(stamper_.stamped(bytes, stamp_));
+  else if (file_)
+    file_->write(bytes);
   if (!plan_.shown) return ReadResult::kData;
   pass_on(lines_.feed(bytes));
   if (!lines_.empty()) idle_.expires_after(kPromptDelay);
