@@ -7,6 +7,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "launcher/run/loop_thread.hpp"
 #include "launcher/run/node_facts.hpp"
 #include "launcher/run/open_coordinator.hpp"
+#include "launcher/run/open_status_page.hpp"
 #include "launcher/run/run_directory.hpp"
 #include "launcher/run/run_report.hpp"
 #include "launcher/run/signal_hold.hpp"
@@ -121,6 +123,7 @@ class Run {
     auto coordinator = open_coordinator(io_, coordinators_loop(), spec_, node_.run.run_id);
     if (!coordinator) return coordinator.error();
     server_ = std::move(coordinator->server);
+    if (const auto shown = open_page(); !shown) return shown.error();
     if (server_ && own_loop_) own_thread_.emplace(*own_loop_, io_);
     RunFacts& run = node_.run;
     run.coordinator = std::move(coordinator->endpoint);
@@ -136,6 +139,7 @@ class Run {
   /// Runs the agent to its end. It handles the signals meanwhile.
   RunEnd run_agent() {
     auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, consoles_);
+    agent_ = &*agent;
     const auto control = open_control(*agent);
     signals_->release();
     std::optional<AgentEnd> ended;
@@ -146,6 +150,7 @@ class Run {
     });
     while (!ended) io_.run_one();
     events_.ended(*ended);
+    agent_ = nullptr;
     if (control) control->close();
     say_goodbye();
     RunEnd end{std::move(*ended), agent->outcome()};
@@ -172,7 +177,43 @@ class Run {
 
   void close_coordinator() {
     if (!server_) return;
-    asio::post(own_thread_ ? *own_loop_ : io_, [this] { server_->close(); });
+    asio::post(own_thread_ ? *own_loop_ : io_, [this] {
+      if (page_) page_->close();
+      server_->close();
+    });
+  }
+
+  /// Shows the job in a browser, where the coordinator is.
+  Result<void> open_page() {
+    if (!spec_.status_address) return {};
+    if (!server_) {
+      spdlog::info("--status-addr: the node that hosts the coordinator serves the status page");
+      return {};
+    }
+    StatusPage page;
+    page.jobs = [this] {
+      std::vector<JobStatus> jobs = server_->status();
+      for (JobStatus& job : jobs) job.title = spec_.title;
+      return jobs;
+    };
+    page.log = [this](HttpRequest request) { return log_from_agent(std::move(request)); };
+    asio::io_context& serving = own_loop_ ? *own_loop_ : io_;
+    auto opened = open_status_page(io_, serving, *spec_.status_address, spec_.secret.has_value(),
+                                   std::move(page));
+    if (!opened) return opened.error();
+    page_ = std::move(opened->server);
+    status_url_ = std::move(opened->url);
+    return {};
+  }
+
+  /// The page is served in the coordinator's event loop; logs belong to the agent's.
+  asio::awaitable<HttpReply> log_from_agent(HttpRequest request) {
+    HttpReply reply = co_await co_spawn(io_, log_here(std::move(request)), asio::use_awaitable);
+    co_return reply;
+  }
+  asio::awaitable<HttpReply> log_here(HttpRequest request) {
+    if (agent_ == nullptr) co_return HttpReply{http_sentence(404, "the agent has ended")};
+    co_return answer_log(*agent_, request);
   }
 
   void say_goodbye() {
@@ -204,7 +245,7 @@ class Run {
             .run_directory = node_.run_directory.string(),
             .coordinator = run.coordinator.host + ":" + std::to_string(run.coordinator.port),
             .coordinator_here = run.coordinator_here,
-            .status_url = ""};
+            .status_url = status_url_};
   }
 
   std::unique_ptr<ControlServer> open_control(Agent& agent) {
@@ -245,6 +286,9 @@ class Run {
   std::optional<JobFolder> job_folder_;
   std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;
+  std::unique_ptr<StatusServer> page_;  // of --status-addr
+  std::string status_url_;
+  Agent* agent_ = nullptr;                // while it runs
   std::optional<LoopThread> own_thread_;  // runs own_loop_; it ends before all that it works with
 };
 

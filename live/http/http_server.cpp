@@ -30,6 +30,7 @@ struct HttpServer::State {
   HttpLimits limits;
   Handler handler;
   std::set<HttpSocket*> open;
+  std::set<HttpStream*> streams;  // that go on
   bool closed = false;
 
   /// A connection's place among those that are open.
@@ -118,22 +119,29 @@ asio::awaitable<bool> HttpStream::pause(std::chrono::milliseconds time) {
   asio::steady_timer timer{socket_.get_executor(), time};
   auto waiting = timer.async_wait(as_tuple(use_awaitable));
   auto gone = socket_.async_wait(HttpSocket::wait_read, as_tuple(use_awaitable));
+  waits_ = true;
   const auto first = co_await (std::move(waiting) || std::move(gone));
+  waits_ = false;
   co_return first.index() == 0 && socket_.is_open();
 }
 
 HttpServer::HttpServer(asio::any_io_executor executor, HttpLimits limits, Handler handler)
     : state_{std::make_shared<State>(
-          State{std::move(executor), limits, std::move(handler), {}, false})} {}
+          State{std::move(executor), limits, std::move(handler), {}, {}, false})} {}
 
 void HttpServer::serve(HttpSocket socket) {
   if (state_->closed || state_->open.size() >= state_->limits.connections_max) return;
   co_spawn(state_->executor, talk(state_, std::move(socket)), give_up_peer("somebody over HTTP"));
 }
 
-void HttpServer::close() {
+void HttpServer::close(const std::string& last_words) {
   state_->closed = true;
   boost::system::error_code ignored;
+  for (HttpStream* const stream : state_->streams) {
+    if (!stream->waits_ || last_words.empty()) continue;
+    stream->socket_.non_blocking(true, ignored);
+    stream->socket_.write_some(asio::buffer(last_words), ignored);
+  }
   for (HttpSocket* const socket : state_->open) socket->close(ignored);
 }
 
@@ -157,7 +165,11 @@ asio::awaitable<void> HttpServer::answer(State& state, HttpSocket& socket, const
   HttpStream stream{socket, state.limits};
   const bool written = co_await stream.write(head_of(reply));
   if (!written) co_return;
-  if (reply.more) co_await reply.more(stream);
+  if (reply.more) {
+    state.streams.insert(&stream);
+    co_await reply.more(stream);
+    state.streams.erase(&stream);
+  }
   boost::system::error_code ignored;
   socket.shutdown(HttpSocket::shutdown_send, ignored);
 }

@@ -42,6 +42,7 @@ class HttpStream {
   HttpStream(HttpSocket& socket, const HttpLimits& limits) : socket_{socket}, limits_{limits} {}
   HttpSocket& socket_;
   const HttpLimits& limits_;
+  bool waits_ = false;  // in pause()
 };
 
 /// What a handler returns: an answer with all of its body, or with what comes after the body so
@@ -64,8 +65,10 @@ class HttpServer {
   /// Answers over a connection, and closes it.
   void serve(HttpSocket socket);
 
-  /// Closes all connections, and takes no more. Handlers that are under way end by themselves.
-  void close();
+  /// Closes all connections, and takes no more. Answers that go on, and wait at this moment for
+  /// something to say, say `last_words` before, as far as their peers take them without delay.
+  /// Handlers that are under way end by themselves.
+  void close(const std::string& last_words = "");
 
  private:
   struct State;
