@@ -111,7 +111,18 @@ asio::awaitable<bool> HttpStream::write(std::string bytes) {
   auto writing = asio::async_write(socket_, asio::buffer(bytes), as_tuple(use_awaitable));
   auto timeout = deadline.async_wait(as_tuple(use_awaitable));
   const auto first = co_await (std::move(writing) || std::move(timeout));
-  co_return first.index() == 0 && !std::get<0>(std::get<0>(first));
+  const bool written = first.index() == 0 && !std::get<0>(std::get<0>(first));
+  if (last_.empty()) co_return written;
+  if (written) say_last(last_);
+  co_return false;
+}
+
+/// Says what is taken without delay, and closes the connection.
+void HttpStream::say_last(const std::string& words) {
+  boost::system::error_code ignored;
+  socket_.non_blocking(true, ignored);
+  socket_.write_some(asio::buffer(words), ignored);
+  socket_.close(ignored);
 }
 
 /// A peer has nothing more to say, so anything that can be read is its end.
@@ -137,12 +148,18 @@ void HttpServer::serve(HttpSocket socket) {
 void HttpServer::close(const std::string& last_words) {
   state_->closed = true;
   boost::system::error_code ignored;
+  std::set<HttpSocket*> busy;
   for (HttpStream* const stream : state_->streams) {
-    if (!stream->waits_ || last_words.empty()) continue;
-    stream->socket_.non_blocking(true, ignored);
-    stream->socket_.write_some(asio::buffer(last_words), ignored);
+    if (last_words.empty()) break;
+    if (stream->waits_) {
+      stream->say_last(last_words);
+    } else {
+      stream->last_ = last_words;
+      busy.insert(&stream->socket_);
+    }
   }
-  for (HttpSocket* const socket : state_->open) socket->close(ignored);
+  for (HttpSocket* const socket : state_->open)
+    if (!busy.contains(socket)) socket->close(ignored);
 }
 
 asio::awaitable<void> HttpServer::talk(std::shared_ptr<State> state, HttpSocket socket) {

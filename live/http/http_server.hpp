@@ -42,7 +42,9 @@ class HttpStream {
   HttpStream(HttpSocket& socket, const HttpLimits& limits) : socket_{socket}, limits_{limits} {}
   HttpSocket& socket_;
   const HttpLimits& limits_;
-  bool waits_ = false;  // in pause()
+  void say_last(const std::string& words);
+  bool waits_ = false;     // in pause()
+  std::string last_ = {};  // to be said when what is being written has been
 };
 
 /// What a handler returns: an answer with all of its body, or with what comes after the body so
@@ -65,9 +67,8 @@ class HttpServer {
   /// Answers over a connection, and closes it.
   void serve(HttpSocket socket);
 
-  /// Closes all connections, and takes no more. Answers that go on, and wait at this moment for
-  /// something to say, say `last_words` before, as far as their peers take them without delay.
-  /// Handlers that are under way end by themselves.
+  /// Closes all connections, and takes no more. Answers that go on say `last_words` before, as far
+  /// as their peers take them without delay. Handlers that are under way end by themselves.
   void close(const std::string& last_words = "");
 
  private:
