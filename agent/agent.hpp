@@ -11,9 +11,11 @@
 
 #include "agent/coordinator_link.hpp"
 #include "agent/group_machine.hpp"
+#include "agent/introspection/introspection.hpp"
 #include "agent/job_news.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/status_desk.hpp"
+#include "agent/trainer_door.hpp"
 #include "agent/worker_plan.hpp"
 #include "agent/worker_set.hpp"
 #include "base/asio.hpp"
@@ -23,9 +25,13 @@ namespace ddprun {
 class Agent {
  public:
   /// Listens for signals from now on, and does nothing else before run(). `consoles` must outlive
-  /// it.
-  Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node, Consoles consoles);
+  /// it. `folder` is that of `node`, where there is one.
+  Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
+        std::optional<WatchFolder> folder, Consoles consoles);
   Agent(const Agent&) = delete;
+
+  /// Lets it know what trainings tell at `door`, which must live longer. To be called before run().
+  void listen_to(TrainerDoor& door) { trainings_ = &door; }
 
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
   asio::awaitable<AgentEnd> run();
@@ -51,6 +57,7 @@ class Agent {
   asio::awaitable<void> watch_signals();
   asio::awaitable<void> sweep();
   void hear(const CoordinatorMessage& message);
+  asio::awaitable<void> inspect(Inspect question);
   void step(const GroupEvent& event);
   void perform(const GroupAction& action);
   void start_workers(const StartRound& round);
@@ -64,6 +71,8 @@ class Agent {
   CoordinatorLink link_;
   StatusDesk status_desk_;
   WorkerSet workers_;
+  Introspection introspection_;
+  TrainerDoor* trainings_ = nullptr;  // null: nobody is told where to tell it
   asio::signal_set signals_;
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;     // also cancelled when end_ is set

@@ -34,7 +34,7 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
       },
       [&](const WorkerExited& e) { exited(e.how); }, [&](const TreeGone&) { after_sweep(); },
       [&](const Connected&) {
-        contact_ = Contact{now, now, std::nullopt};
+        contact_ = Contact{now, now, std::nullopt, {}};
         met_ = true;
       },
       [&](const CoordinatorLost& e) { lose_coordinator(e.reason, now); },
@@ -48,7 +48,10 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
         if (state_ == State::kRunning || state_ == State::kStopping)
           actions_.push_back(SignalWorkers{e.signal, false});
       },
-      [&](const Alarm&) { alarm(now); });
+      [&](const WorkerProgressed& e) {
+        if (state_ == State::kRunning) progressed_[e.progress.rank] = {e.progress, now};
+      },
+      [&](const WorkersInspected& e) { tell_inspected(e); }, [&](const Alarm&) { alarm(now); });
   return std::exchange(actions_, {});
 }
 
@@ -60,8 +63,11 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [](const Waiting&) {},                                         //
       [](const Spare&) {},                                           // waits, as before
       [](const Introduction&) {},                                    // nobody has asked
-      [](const Inspect&) {}, [](const HangFound&) {}, [](const HangOver&) {},
-      [](const StatusPart&) {},  // Agent hands it to who has asked
+      [](const StatusPart&) {},                         // Agent hands it to who has asked
+      [](const HangFound&) {}, [](const HangOver&) {},  // the user is told
+      [&](const Inspect& m) {
+        if (m.round == round_ && state_ == State::kRunning) actions_.push_back(InspectWorkers{m});
+      },
       [&](const StartRound& m) { start(m); },
       [&](const StopRound& m) {
         if (m.round != round_ || state_ != State::kRunning) return;
@@ -101,6 +107,7 @@ void GroupMachine::reach_coordinator(std::chrono::milliseconds patience_with_ref
 void GroupMachine::joined(const Joined& answer, TimePoint now) {
   rules_.heartbeat_timeout = std::chrono::milliseconds{answer.heartbeat_timeout_ms};
   contact_->beat_due = now + beat_interval(rules_);
+  contact_->knows = answer.knows;
   if (announced_) tell_of_end(now);  // the last connection may have taken it along
 }
 
@@ -112,6 +119,7 @@ void GroupMachine::start(const StartRound& order) {
   alive_ = rules_.workers;
   failure_told_ = false;
   outcome_ = {};
+  progressed_.clear();
   actions_.push_back(StartWorkers{order});
 }
 
@@ -253,6 +261,28 @@ void GroupMachine::tell(AgentMessage message) {
   if (contact_) actions_.push_back(Tell{std::move(message)});
 }
 
+/// In the beats, so that a job of ten thousand workers is no more trouble than its nodes are.
+void GroupMachine::tell_progress(TimePoint now) {
+  if (!knows(contact_->knows, kKnowsProgress)) return;
+  Progress message{round_, {}};
+  for (auto& [rank, seen] : progressed_) {
+    using std::chrono::milliseconds;
+    const auto since = std::chrono::duration_cast<milliseconds>(now - seen.at);
+    seen.progress.still_ms += since.count();
+    message.ranks.push_back(std::move(seen.progress));
+    if (message.ranks.size() < kProgressRanksMax) continue;
+    tell(std::exchange(message, Progress{round_, {}}));
+  }
+  if (!message.ranks.empty()) tell(std::move(message));
+  progressed_.clear();
+}
+
+void GroupMachine::tell_inspected(const WorkersInspected& answer) {
+  if (answer.groups.empty()) return tell(Inspected{answer.inspection, {}, true});
+  for (const StackGroup& group : answer.groups)
+    tell(Inspected{answer.inspection, group, &group == &answer.groups.back()});
+}
+
 std::optional<TimePoint> GroupMachine::silence_ends() const {
   if (!contact_) return std::nullopt;
   return contact_->last_heard + rules_.heartbeat_timeout;
@@ -274,6 +304,7 @@ void GroupMachine::alarm(TimePoint now) {
 void GroupMachine::beat_if_due(TimePoint now) {
   if (!contact_ || !contact_->beat_due || now < *contact_->beat_due) return;
   tell(Beat{});
+  tell_progress(now);
   contact_->beat_due = now + beat_interval(rules_);
 }
 

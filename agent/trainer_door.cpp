@@ -48,6 +48,16 @@ const TrainerStatus* TrainerDoor::told(int local_rank) const {
   return found == told_.end() ? nullptr : &found->second;
 }
 
+void TrainerDoor::add_told(int local_rank, WorkerLook& look) const {
+  const TrainerStatus* const status = told(local_rank);
+  if (status == nullptr) return;
+  if (status->step) look.step = status->step;
+  if (status->loss) look.loss = status->loss;
+  if (status->steps > 0) look.steps = status->steps;
+  if (status->samples_per_second > 0) look.samples_per_second = status->samples_per_second;
+  look.left_s = status->left_s;
+}
+
 void TrainerDoor::close() {
   boost::system::error_code ignored;
   acceptor_.close(ignored);

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/introspection/worker_watch.hpp"
 #include "agent/trainer_status.hpp"
 #include "base/asio.hpp"
 #include "base/result.hpp"
@@ -32,6 +33,8 @@ class TrainerDoor {
 
   /// What the worker has told in this round; nullptr: nothing.
   const TrainerStatus* told(int local_rank) const;
+  /// Adds that to a look at the worker.
+  void add_told(int local_rank, WorkerLook& look) const;
   /// Another round begins, whose workers have told nothing.
   void forget() { told_.clear(); }
 

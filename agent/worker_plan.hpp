@@ -29,6 +29,7 @@ struct NodeFacts {
   std::filesystem::path run_directory;  // of logs and error files; "" when there is none
   Streams terminals;                    // which of the agent's own streams are terminals
   std::vector<Placement> placements;    // by local rank, when workers are bound to CPUs
+  std::string watch_folder;   // of the hook in Python workers, see introspection.hpp; "" none
   std::string heartbeats;     // path of the memory that workers' heartbeats go to; "" none
   std::string trainer_url;    // where a worker's training tells how far it is, before "/" and its
                               // local rank; see trainer_door.hpp; "" nowhere

@@ -19,6 +19,7 @@
 #include "agent/child_process.hpp"
 #include "agent/group_machine.hpp"
 #include "agent/heartbeat_board.hpp"
+#include "agent/introspection/introspection.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/nursery.hpp"
 #include "agent/oom.hpp"
@@ -81,6 +82,12 @@ class WorkerSet {
   std::optional<WorkerOutput> output_of(int rank, bool err) const;
   /// Lets somebody follow it; see LogPump::follow(). nullptr: it does not run.
   std::shared_ptr<OutputFeed> follow(int rank, bool err) const;
+
+  /// The process of a worker of this round, as far as there is one.
+  WatchedProcess process(int local_rank) const;
+
+  /// Adds what the worker has told of itself in its heartbeats.
+  void add_told(int local_rank, WorkerLook& look) const;
 
   /// ddprun's terminal has changed its size.
   void resize_terminals();

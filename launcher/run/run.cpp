@@ -52,14 +52,18 @@ bool wants_log_files(const LogSpec& logs) {
   return std::ranges::any_of(logs.redirects, any) || std::ranges::any_of(logs.tee, any);
 }
 
+std::string temporary_directory(const EnvironmentLookup& environment) {
+  const std::string chosen = environment("TMPDIR").value_or("");
+  return chosen.empty() ? "/tmp" : chosen;
+}
+
 /// Makes it in --log-dir, which the user looks into, else in the temporary directory. Nothing stays
 /// there that nobody has asked for.
 Result<RunDirectory> make_run_directory(const LogSpec& logs, const std::string& run_id,
                                         const EnvironmentLookup& environment) {
   const bool wanted = !logs.directory.empty();
-  const std::string temporary = environment("TMPDIR").value_or("");
   auto directory = wanted ? RunDirectory::make(logs.directory, run_id)
-                          : RunDirectory::make(temporary.empty() ? "/tmp" : temporary, "ddprun");
+                          : RunDirectory::make(temporary_directory(environment), "ddprun");
   if (!directory)
     return Error{directory.error().kind, (wanted ? "--log-dir: " : "for error files (TMPDIR): ") +
                                              directory.error().message};
@@ -115,6 +119,7 @@ class Run {
     node_.guardian = guardian_->pid();
     node_.run.host = host_name();
     node_.run.run_id = spec_.meeting.run_id.empty() ? fresh_id() : spec_.meeting.run_id;
+    make_watch_folder();
     return make_directory();
   }
 
@@ -133,12 +138,15 @@ class Run {
     if (server_) events_.listening({spec_.meeting.coordinator.host, run.coordinator.port});
     say_threads(spec_, node_, environment_);
     make_job_folder();
+    open_trainer_door();
     return {};
   }
 
   /// Runs the agent to its end. It handles the signals meanwhile.
   RunEnd run_agent() {
-    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, consoles_);
+    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_,
+                                           std::move(watch_folder_), consoles_);
+    if (trainer_door_) agent->listen_to(*trainer_door_);
     agent_ = &*agent;
     const auto control = open_control(*agent);
     signals_->release();
@@ -152,6 +160,7 @@ class Run {
     events_.ended(*ended);
     agent_ = nullptr;
     if (control) control->close();
+    if (trainer_door_) trainer_door_->close();
     say_goodbye();
     RunEnd end{std::move(*ended), agent->outcome()};
     signals_->hold();
@@ -234,6 +243,20 @@ class Run {
     job_folder_.emplace(std::move(*made));
   }
 
+  /// Lets trainings of Hugging Face's Trainer tell how far they are, unless they tell it elsewhere.
+  void open_trainer_door() {
+    const bool elsewhere = environment_(kTrainerUrlVariable) || environment_(kTrainerTokenVariable);
+    if (!spec_.introspection || !job_folder_ || elsewhere) return;
+    const std::string token = fresh_token();
+    const auto file = job_folder_->write("trainer_token", token);
+    auto door = TrainerDoor::open(io_.get_executor(), token, spec_.workers);
+    if (token.empty() || !file || !door)
+      return spdlog::info("trainings cannot tell their steps here");
+    trainer_door_ = std::move(*door);
+    node_.trainer_url = trainer_door_->url();
+    node_.trainer_token = file->string();
+  }
+
   JobFacts job_facts() const {
     const RunFacts& run = node_.run;
     return {.run_id = run.run_id,
@@ -265,6 +288,15 @@ class Run {
     signals_.emplace(held);
   }
 
+  /// Without it the job runs as well.
+  void make_watch_folder() {
+    if (!spec_.introspection) return;
+    auto made = WatchFolder::make(temporary_directory(environment_));
+    if (!made) return spdlog::info("no looks into workers: {}", made.error().message);
+    watch_folder_.emplace(std::move(*made));
+    node_.watch_folder = watch_folder_->path();
+  }
+
   Result<void> make_directory() {
     if (spec_.logs.no_files) return {};
     auto made = make_run_directory(spec_.logs, node_.run.run_id, environment_);
@@ -284,6 +316,8 @@ class Run {
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
   std::optional<JobFolder> job_folder_;
+  std::unique_ptr<TrainerDoor> trainer_door_;
+  std::optional<WatchFolder> watch_folder_;
   std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;
   std::unique_ptr<StatusServer> page_;  // of --status-addr

@@ -43,7 +43,7 @@ class Browser:
              "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
              "--hide-scrollbars", "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}", "about:blank"],
             pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True)
+            start_new_session=True, env={**os.environ, "TMPDIR": self.profile.name})
         os.close(to_browser)
         os.close(from_browser)
         self.received, self.count, self.session = b"", 0, None

@@ -5,18 +5,19 @@
 here=$(dirname "$0")
 
 cat >"$scratch/worker.sh" <<'SH'
-exec 8>"$alive"
 echo "rank $RANK says its first words"
 echo "rank $RANK complains" >&2
 echo ready >"$ready"
 exec sleep infinity
 SH
 
-watch_lives
+exec 7<>"$ready"
+mark_processes
 start --nproc-per-node 3 --max-restarts 2 --rdzv-id job-7 --status-addr 0 --no-python sh "$scratch/worker.sh"
 wait_ready 3
 url=$(sed -n 's/.*the status page is at //p' "$scratch/err")
 [ -n "$url" ] || fail "the address of the page is not said"
+url=${url%/}
 
 # --- Commands ---
 ask() { # WHAT ARGUMENTS...: a second ddprun, whose words are in $scratch/answer
@@ -71,7 +72,7 @@ wait_ready 3
 ask stop job-7
 answers "stopping job job-7 \(process $pid\)"
 ends 130
-all_dead
+no_process_left "after ddprun stop"
 ask ls
 answers 'no job of this user runs on this machine'
 nothing_left
