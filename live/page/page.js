@@ -38,6 +38,7 @@ function amount(value) {
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en");
   return String(Number(value.toPrecision(4)));
 }
+const count = (number, thing) => number + " " + thing + (number === 1 ? "" : "s");
 const clock = (ms) => new Date(ms).toLocaleTimeString();
 
 function show(status) {
@@ -163,7 +164,7 @@ function showTimeline(status) {
   byId("rounds").replaceChildren(...status.rounds.slice(-8).reverse().map((round) => {
     const lasted = duration(((round.ended_unix_ms || now) - round.began_unix_ms) / 1000);
     const end = round.ended_unix_ms ? round.reason || "it ended well" : "it runs";
-    return make("li", "", "round " + round.round + ", " + clock(round.began_unix_ms) + ", " + round.world_size + " ranks on " + round.nodes + " nodes, " + lasted + ": " + end);
+    return make("li", "", "round " + round.round + ", " + clock(round.began_unix_ms) + ", " + count(round.world_size, "rank") + " on " + count(round.nodes, "node") + ", " + lasted + ": " + end);
   }));
 }
 
@@ -173,9 +174,11 @@ function showCurve(id, points) {
   if (points.length < 2) return;
   const [width, height, foot] = [600, 160, 16];
   const xs = points.map((p) => p[0].unix_ms), ys = points.map((p) => p[1]);
-  const [x0, x1] = [xs[0], xs[xs.length - 1]], [low, high] = [Math.min(...ys), Math.max(...ys)];
+  // A single point far above all others, as the first one of a speed, leaves nothing of the rest to see.
+  const sorted = [...ys].sort((a, b) => a - b);
+  const [x0, x1] = [xs[0], xs[xs.length - 1]], [low, high] = [sorted[0], sorted[Math.floor(0.97 * (sorted.length - 1))]];
   const x = (v) => ((v - x0) / Math.max(1, x1 - x0)) * width;
-  const y = (v) => 6 + (1 - (v - low) / (high - low || 1)) * (height - foot - 12);
+  const y = (v) => 6 + (1 - Math.min(1, (v - low) / (high - low || 1))) * (height - foot - 12);
   const line = points.map((p) => x(p[0].unix_ms).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ");
   box.replaceChildren(
     svg("line", { x1: 0, x2: width, y1: height - foot, y2: height - foot }),
