@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/console.hpp"
+#include "agent/crash_tail.hpp"
 #include "agent/line_buffer.hpp"
 #include "agent/log_file.hpp"
 #include "agent/output_plan.hpp"
@@ -45,6 +46,9 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   /// The last lines that the worker wrote, oldest first, as OutputTail keeps them.
   std::vector<std::string> last_lines() const;
 
+  /// The last that it wrote, as it came, and when signs of a crash came.
+  StreamEnd stream_end() const;
+
   ~LogPump();
 
  private:
@@ -65,6 +69,7 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   std::optional<LogFile> filtered_;
   LineBuffer lines_;
   OutputTail tail_;
+  CrashTail crash_tail_;
   asio::steady_timer idle_;
 };
 

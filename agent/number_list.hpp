@@ -1,10 +1,10 @@
-// Lists of numbers as the kernel writes them, "0-3,8,10-11": of CPUs, of ranks. Pure.
+// The lists of CPUs that the kernel writes, "0-3,8,10-11". Pure.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/number_list.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
@@ -15,8 +15,5 @@ inline constexpr int kCpusMax = 8192;  // the kernel's own limit (CONFIG_NR_CPUS
 /// a newline may follow. Errors: kInvalid for anything else, and for numbers from kCpusMax on.
 /// Format: https://docs.kernel.org/admin-guide/cputopology.html
 Result<std::vector<int>> parse_cpu_list(std::string_view text);
-
-/// The other way round: ascending numbers, each once, to "0-3,8,10-11".
-std::string format_number_list(const std::vector<int>& numbers);
 
 }  // namespace ddprun

@@ -95,6 +95,7 @@ class Interpreter {
     auto signals = parse_signals(settings_["signals-to-handle"]);
     if (!signals) return signals.error();
     spec_.rules.restarts_max = *restarts;
+    spec_.report_file = settings_["report-file"].text;
     spec_.shutdown_timeout = *shutdown;
     spec_.stop_signals = std::move(*signals);
     return {};
