@@ -137,7 +137,8 @@ constexpr std::size_t kFollowersShown = 6;
 bool is_of_worker(const FailedJob& job) {
   if (!job.verdict) return true;
   const FailureKind kind = job.verdict->cause.kind;
-  return kind != FailureKind::kNodeLost && kind != FailureKind::kHang;
+  return kind != FailureKind::kNodeLost && kind != FailureKind::kHang &&
+         !(kind == FailureKind::kExitCode && job.verdict->cause.status.ok());
 }
 
 std::string headline(const FailedJob& job) {

@@ -144,13 +144,13 @@ void GroupMachine::exited(const WorkerExited& worker) {
 /// when it was told.
 void GroupMachine::note_end(const WorkerExited& worker) {
   const bool failed = !worker.how.status.ok();
-  const bool was_ending = worker.end.blame != Blame::kStopped;
+  const bool was_ending = worker.end.blame < Blame::kStopped;
   if (state_ != State::kRunning && !(failed && was_ending))
     outcome_.stopped.push_back(worker.how.rank);
   else if (failed)
     outcome_.failures.push_back(worker.how);
   outcome_.step = std::max(outcome_.step, worker.step);
-  if (failed && !worker.end.ranks.empty()) outcome_.ends.push_back(worker.end);
+  if (!worker.end.ranks.empty()) outcome_.ends.push_back(worker.end);
 }
 
 /// The coordinator compares the ends of all nodes, so they are told in its time.

@@ -35,7 +35,7 @@ struct AgentEnd {
 struct RoundOutcome {
   std::vector<WorkerFailure> failures;  // of workers that failed by themselves, in their order
   std::vector<int> stopped;             // global ranks that ended after they had been told to
-  std::vector<WorkerEnd> ends;          // of all that did not end well, by this machine's clock
+  std::vector<WorkerEnd> ends;          // of all, by this machine's clock
   std::int64_t step = -1;               // the greatest one that a worker has told; -1: none
 };
 

@@ -1,13 +1,24 @@
 #include "launcher/run/report_file.hpp"
 
-#include <unistd.h>
+#include <spdlog/spdlog.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <system_error>
 
+#include "base/fresh_id.hpp"
+
 namespace ddprun {
+
+void write_report(const JobReport& report, const std::vector<std::filesystem::path>& files) {
+  if (files.empty()) return;
+  const std::string text = to_json(report);
+  for (const auto& file : files)
+    if (const auto written = write_whole(file, text); !written)
+      spdlog::warn("{}", written.error().message);
+}
 
 Result<void> write_whole(const std::filesystem::path& path, const std::string& text) {
   const auto refused = [&] {
@@ -15,7 +26,7 @@ Result<void> write_whole(const std::filesystem::path& path, const std::string& t
                  "cannot write " + path.string() + ": " + std::strerror(errno)};
   };
   std::filesystem::path fresh = path;
-  fresh += "." + std::to_string(getpid()) + ".tmp";
+  fresh += "." + fresh_id() + ".tmp";  // several nodes may share the folder
   {
     std::ofstream file{fresh, std::ios::binary | std::ios::trunc};
     file << text;

@@ -3,10 +3,15 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "agent/job_report.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
+
+/// Writes the report to each of `files`, and warns of those that cannot be written.
+void write_report(const JobReport& report, const std::vector<std::filesystem::path>& files);
 
 /// Writes `text` to `path`, so that whoever reads it sees all of it or what was there before.
 /// Errors: kUnavailable, with a sentence.

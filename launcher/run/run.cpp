@@ -157,11 +157,7 @@ class Run {
     if (!spec_.report_file.empty()) files.emplace_back(spec_.report_file);
     if (directory_ && !spec_.logs.directory.empty())
       files.push_back(directory_->path() / "report.json");
-    if (files.empty()) return;
-    const std::string text = to_json(report);
-    for (const auto& file : files)
-      if (const auto written = write_whole(file, text); !written)
-        spdlog::warn("{}", written.error().message);
+    ddprun::write_report(report, files);
   }
 
   /// Tells the user how it ended, and keeps the files that the report names.

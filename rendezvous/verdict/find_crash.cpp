@@ -31,13 +31,16 @@ std::size_t words_between(const std::vector<TextLine>& lines, std::size_t from, 
   return count;
 }
 
+/// The text of an exception may go on for so many lines. Nobody can tell these from others.
+constexpr std::size_t kTextLinesMax = 8;
+
 /// Tearing a program down after an exception may crash it once more; the exception says more.
 bool crashed_in_tear_down(const std::vector<TextLine>& lines, const Traceback& exception,
                           const Traceback& native) {
   if (native.crash.begin < exception.crash.begin) return false;
   std::size_t first = exception.end;
   while (first < lines.size() && lines[first].offset < native.crash.begin) ++first;
-  return words_between(lines, exception.end, first) <= 2;
+  return words_between(lines, exception.end, first) <= kTextLinesMax;
 }
 
 const Traceback* last_of(const std::vector<Traceback>& all, Crash::Source source) {

@@ -54,6 +54,7 @@ std::string fingerprint_of(const WorkerEnd& end) {
     return fault.type + " at " + file_name(fault.file) + ":" + std::to_string(fault.line);
   if (!fault.type.empty()) return fault.type + ": " + without_numbers(fault.message);
   if (end.kind == FailureKind::kOutOfMemory) return "out of memory";
+  if (end.status.ok()) return "left early";
   const std::string how = describe(end.status);
   if (end.status.signal != 0) return how;
   return fault.message.empty() ? how : how + ": " + without_numbers(fault.message);
@@ -67,7 +68,7 @@ std::vector<WorkerEnd> fold_ends(std::vector<WorkerEnd> ends, std::size_t most) 
   for (WorkerEnd& end : ends) {
     const auto alike = std::ranges::find_if(folded, [&](const WorkerEnd& other) {
       if (other.blame != end.blame || other.kind != end.kind) return false;
-      if (end.blame == Blame::kStopped) return true;
+      if (end.blame == Blame::kStopped || end.blame == Blame::kDone) return true;
       if (end.blame == Blame::kFollows) return other.says == end.says;
       return fingerprint_of(other) == fingerprint_of(end);
     });

@@ -14,6 +14,10 @@ namespace ddprun {
 namespace {
 
 constexpr std::size_t kRoundsRemembered = 1000;
+/// A process closes its connections so long before it is gone, at most.
+constexpr std::int64_t kBefore = 500'000;  // microseconds
+/// Who lost a connection so long after it was closed has lost another one.
+constexpr std::int64_t kLongBefore = 60'000'000;
 
 std::string range(int first, int count) {
   std::vector<int> ranks;
@@ -30,11 +34,19 @@ bool same_root(const WorkerEnd& some, const WorkerEnd& other) {
 /// Who was ended by a signal of somebody else is more likely the first than who lost a connection.
 bool was_ended_by_others(const WorkerEnd& end) { return end.says.starts_with("ended by "); }
 
+/// Whether it has lost the connection to another worker, as far as its words tell.
+bool lost_a_peer(const WorkerEnd& end) {
+  for (const char* what :
+       {"connection closed by peer", "connection reset", "broken pipe", "NCCL lost a rank"})
+    if (end.says == what) return true;
+  return false;
+}
+
 /// A node's end is a cause of its own; so is a worker's that does not follow from another one. Only
 /// where there is neither, the rest is looked at.
 int order_of(const WorkerEnd& end) {
   if (end.blame == Blame::kFollows) return was_ended_by_others(end) ? 2 : 3;
-  return end.blame == Blame::kStopped ? 4 : static_cast<int>(end.blame);
+  return end.blame >= Blame::kStopped ? 4 : static_cast<int>(end.blame);
 }
 
 }  // namespace
@@ -86,7 +98,7 @@ void Inquest::add(Suspect suspect) {
   for (Suspect& known : suspects_) {
     const bool alike = !suspect.lost && !known.lost && known.end.blame == suspect.end.blame &&
                        known.end.kind == suspect.end.kind &&
-                       (suspect.end.blame == Blame::kStopped ||
+                       (suspect.end.blame >= Blame::kStopped ||
                         (suspect.end.blame == Blame::kFollows
                              ? known.end.says == suspect.end.says
                              : fingerprint_of(known.end) == fingerprint_of(suspect.end)));
@@ -116,8 +128,21 @@ Inquest::Suspect* Inquest::first_suspect() {
   const auto first = std::ranges::min_element(suspects_, {}, [](const Suspect& suspect) {
     return std::tuple{order_of(suspect.end), suspect.end.began_us};
   });
-  if (first == suspects_.end() || first->end.blame == Blame::kStopped) return nullptr;
-  return &*first;
+  if (first == suspects_.end() || first->end.blame >= Blame::kStopped) return nullptr;
+  Suspect* const early = first->end.blame == Blame::kFollows ? left_early(*first) : nullptr;
+  return early != nullptr ? early : &*first;
+}
+
+/// Who exits with code 0 while others still work leaves them with lost connections, too. nullptr:
+/// nobody did, or the first failure is another one's.
+Inquest::Suspect* Inquest::left_early(const Suspect& first) {
+  if (!lost_a_peer(first.end)) return nullptr;
+  for (Suspect& suspect : suspects_) {
+    const std::int64_t before = first.end.began_us - suspect.end.began_us;
+    if (suspect.end.blame == Blame::kDone && before >= -kBefore && before <= kLongBefore)
+      return &suspect;
+  }
+  return nullptr;
 }
 
 std::optional<Verdict> Inquest::decide() {
@@ -147,6 +172,10 @@ Verdict Inquest::verdict_on(const Suspect& first) {
     made.stack = end.stack;
     made.sentence = sentence_of(made, end.says);
     made.hint = end.hint;
+    if (end.kind == FailureKind::kExitCode && end.status.ok())
+      made.hint =
+          "ranks must do the same number of steps: uneven data (drop_last, Join), or an "
+          "early return";
     made.fingerprint = end.kind == FailureKind::kNodeLost ? "node lost"
                        : end.kind == FailureKind::kHang   ? "hang in " + end.fault.type
                                                           : fingerprint_of(end);
@@ -163,7 +192,8 @@ Verdict Inquest::verdict_on(const Suspect& first) {
     const bool own = other.end.blame == Blame::kOwn || other.end.blame == Blame::kPerhaps;
     if (own && first.end.kind != FailureKind::kHang && verdict.also.size() < kOtherCausesMax)
       verdict.also.push_back(cause_of(other));
-    else if (other.end.ranks != first.end.ranks || other.end.blame != first.end.blame)
+    else if (other.end.blame != Blame::kDone &&
+             (other.end.ranks != first.end.ranks || other.end.blame != first.end.blame))
       follow(verdict, other, first);
   }
   std::ranges::sort(verdict.followers, {}, &Followers::after_us);
@@ -195,7 +225,7 @@ std::string Inquest::history_of(const Cause& cause) {
 
 /// The failure with all its texts, if its node has sent them; else what the verdict knows of it.
 void Inquest::find_failure(const Suspect& first) {
-  if (first.lost || first.end.kind == FailureKind::kHang) return;
+  if (first.lost || first.end.kind == FailureKind::kHang || first.end.status.ok()) return;
   const std::vector<int> ranks = ranks_in(first.end.ranks);
   for (const Told& told : failures_) {
     if (told.node != first.node || std::ranges::count(ranks, told.failure.rank) == 0) continue;

@@ -70,6 +70,7 @@ class Inquest {
   void judge_untold();
   std::string host_of(const NodeId& node) const;
   Suspect* first_suspect();
+  Suspect* left_early(const Suspect& first);
   Verdict verdict_on(const Suspect& first);
   void follow(Verdict& verdict, const Suspect& other, const Suspect& first) const;
   std::string history_of(const Cause& cause);

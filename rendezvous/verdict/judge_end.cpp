@@ -115,7 +115,10 @@ class Judge {
     end_.ended_us = end_.began_us = microseconds(clues_.ended);
     end_.says = end_.fault.message = last_words(clues_.err.text);
     if (end_.says.empty()) end_.says = last_words(clues_.out.text);
-    if (clues_.status.ok()) return std::move(end_);  // kStopped
+    if (clues_.status.ok()) {
+      end_.blame = clues_.told ? Blame::kStopped : Blame::kDone;
+      return std::move(end_);
+    }
     decide_kind();
     decide_blame();
     if (end_.says.size() > kSaysBytesMax) end_.says.resize(kSaysBytesMax);
@@ -190,7 +193,15 @@ class Judge {
     end_.hint = hint_for(said);
     if (end_.hint.empty() && end_.fault.type.empty())
       end_.hint = hint_for_signal(clues_.status.signal);
+    if (end_.hint.empty() && end_.kind == FailureKind::kExitCode && shell_told_signal())
+      end_.hint = "a shell tells so that its program was killed by " +
+                  signal_name(clues_.status.code - kShellSignal);
     if (end_.blame == Blame::kStopped) end_.hint.clear();
+  }
+
+  bool shell_told_signal() const {
+    const int signal = clues_.status.code - kShellSignal;
+    return is_one_of(signal, {SIGSEGV, SIGKILL, SIGABRT, SIGBUS, SIGILL, SIGFPE});
   }
 
   const EndClues& clues_;

@@ -31,8 +31,7 @@ struct EndClues {
 /// caught it, and went on. Tearing down a large program takes seconds.
 inline constexpr std::chrono::seconds kTearDownMax{10};
 
-/// The times in it are those of this machine's Clock, in microseconds. An end that was no failure
-/// (code 0) is one that was told.
+/// The times in it are those of this machine's Clock, in microseconds.
 WorkerEnd judge_end(const EndClues& clues);
 
 /// The clues that are left of a failure where nobody has judged it on its node, as with an agent of

@@ -48,7 +48,9 @@ std::string_view bare(std::string_view line, const Margin& margin) {
 
 /// `  File "x.py", line 12, in f`, and without the function where a syntax is wrong.
 std::optional<Frame> frame_of(std::string_view line) {
-  const auto rest = after(trimmed(line), "File \"");
+  line = trimmed(line);
+  if (line.starts_with("> ")) line.remove_prefix(2);  // so the logger loguru marks one
+  const auto rest = after(line, "File \"");
   if (!rest) return std::nullopt;
   const std::size_t quote = rest->find("\", line ");
   if (quote == std::string_view::npos) return std::nullopt;
@@ -196,6 +198,9 @@ class Finder {
     if (original) words.remove_suffix(std::string_view{"Original "}.size());
     if (group) words.remove_suffix(std::string_view{"Exception Group "}.size());
     Margin margin;
+    // A progress bar may stand before what torch puts before each line.
+    if (const std::size_t rank = words.rfind("[rank"); rank != std::string_view::npos)
+      words.remove_prefix(rank);
     std::size_t bars = words.size();
     while (bars > 0 && is_bar(words[bars - 1])) --bars;
     // Behind words, the blank that ends them is theirs.

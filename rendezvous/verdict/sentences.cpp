@@ -62,6 +62,7 @@ std::string sentence(const Cause& cause, const std::string& says) {
     case FailureKind::kExitCode:
       break;
   }
+  if (cause.status.ok()) return who(cause) + " exited with code 0 while others still worked";
   return who(cause) + " " + ended_how(cause) + behind_colon(says);
 }
 

@@ -120,7 +120,8 @@ template <> inline constexpr std::array kNames<FailureKind>{
     Named<FailureKind>{FailureKind::kCannotStart, "cannot_start"}};
 template <> inline constexpr std::array kNames<Blame>{
     Named<Blame>{Blame::kOwn, "own"}, Named<Blame>{Blame::kPerhaps, "perhaps"},
-    Named<Blame>{Blame::kFollows, "follows"}, Named<Blame>{Blame::kStopped, "stopped"}};
+    Named<Blame>{Blame::kFollows, "follows"}, Named<Blame>{Blame::kStopped, "stopped"},
+    Named<Blame>{Blame::kDone, "done"}};
 template <> inline constexpr auto kFields<Fault> = std::tuple{
     text("type", &Fault::type, kFaultText), text("message", &Fault::message, kFaultText),
     text("file", &Fault::file, kFaultText), field("line", &Fault::line),

@@ -29,6 +29,7 @@ enum class Blame {
   kPerhaps,  // it seems to have failed, but ddprun stopped it before it had ended
   kFollows,  // it says what the end of another worker brings about, as that a connection was reset
   kStopped,  // it ended because ddprun had told it to
+  kDone,     // it exited with code 0, and nobody had told it to
 };
 
 /// What was raised, and where.

@@ -79,6 +79,23 @@ TEST_CASE("what torch, loggers and terminals put before the lines is passed over
                  "\x1b[1;35mKeyError\x1b[0m: 'x'\r\n") == "KeyError at /t.py:4: 'x'");
 }
 
+TEST_CASE("a progress bar may stand before a traceback, on its line") {
+  CHECK(crash_of(
+            "\r  3%|3  | 3/100 [00:01<00:40, 2.4it/s][rank1]: Traceback (most recent call last):\n"
+            "[rank1]:   File \"/t.py\", line 4, in <module>\n[rank1]: KeyError: 'x'\n") ==
+        "KeyError at /t.py:4: 'x'");
+  CHECK(crash_of("  3%|3  | 3/100 [00:01<00:40, 2.4it/s]Traceback (most recent call last):\n"
+                 "  File \"/t.py\", line 4, in <module>\nKeyError: 'x'\n") ==
+        "KeyError at /t.py:4: 'x'");
+}
+
+TEST_CASE("a traceback of loguru is understood") {
+  CHECK(crash_of("Traceback (most recent call last):\n\n  File \"/t.py\", line 9, in <module>\n"
+                 "    main()\n    └ <function main at 0x7f>\n\n> File \"/t.py\", line 4, in main\n"
+                 "    f(x)\n    │ └ 3\n    └ <function f at 0x7f>\n\nKeyError: 'x'\n") ==
+        "KeyError at /t.py:4: 'x'");
+}
+
 TEST_CASE("of chained exceptions all are known, the last one last") {
   const auto crash = find_crash(R"(Traceback (most recent call last):
   File "/t.py", line 2, in read

@@ -161,6 +161,28 @@ TEST_CASE_METHOD(Round, "an unknown signal of somebody else comes before lost co
   CHECK(verdict().cause.ranks == "1");
 }
 
+TEST_CASE_METHOD(Round, "who leaves early with code 0 is the cause of what its peers say") {
+  ends(1, 100, {.blame = Blame::kDone});
+  follows(0, 95, "connection closed by peer");
+  is_stopped(2, 130);
+  const Verdict found = verdict();
+  CHECK(found.cause.ranks == "1");
+  CHECK(found.cause.sentence == "rank 1 on h0 exited with code 0 while others still worked");
+  CHECK_THAT(found.cause.hint, contains("uneven data"));
+  CHECK_FALSE(inquest().failure_of_cause());
+  REQUIRE(found.followers.size() == 2);
+  CHECK(found.followers[0].ranks == "0");
+}
+
+TEST_CASE_METHOD(Round, "who has done its work is no cause where somebody fails by itself") {
+  ends(1, 100, {.blame = Blame::kDone});
+  exits(0, 200, 3);
+  const Verdict found = verdict();
+  CHECK(found.cause.ranks == "0");
+  CHECK(found.also.empty());
+  CHECK(found.followers.empty());
+}
+
 TEST_CASE_METHOD(Round, "a round in which workers were only stopped has no cause") {
   is_stopped(0, 100);
   is_stopped(5, 100);

@@ -119,6 +119,16 @@ TEST_CASE("a traceback that was logged, is old, or came because of the order is 
   CHECK(judge_end(told({}, "", 1s)).blame == Blame::kStopped);
 }
 
+TEST_CASE("code 0 is no failure") {
+  CHECK(judge_end(ended({})).blame == Blame::kDone);
+  CHECK(judge_end(told({}, "", 1s)).blame == Blame::kStopped);
+}
+
+TEST_CASE("what a shell tells of its program's signal is explained") {
+  CHECK_THAT(judge_end(ended({.code = 139})).hint, contains("SIGSEGV"));
+  CHECK(judge_end(ended({.code = 140})).hint.empty());
+}
+
 TEST_CASE("what a worker recorded counts more than what it wrote") {
   EndClues clues = ended({.code = 1});
   clues.message = "TypeError: unsupported";
