@@ -52,11 +52,14 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       news_{spec_, run_},
       link_{executor, spec_, run_,
             [this](const GroupEvent& event) {
-              if (const auto* order = std::get_if<Ordered>(&event)) tell_user(order->message);
+              if (const auto* order = std::get_if<Ordered>(&event)) {
+                keep(order->message);
+                tell_user(order->message);
+              }
               step(event);
             }},
       workers_{executor, spec_, std::move(node), consoles,
-               [this](const WorkerFailure& how) { step(WorkerExited{how}); }},
+               [this](const WorkerExited& worker) { step(worker); }},
       introspection_{
           executor,
           std::move(folder),
@@ -149,6 +152,14 @@ asio::awaitable<void> Agent::sweep() {
   co_await workers_.sweep();
   link_.close_store();
   step(TreeGone{});
+}
+
+/// What the report of the job tells.
+void Agent::keep(const CoordinatorMessage& message) {
+  if (const auto* found = std::get_if<VerdictFound>(&message)) verdict_ = found->verdict;
+  if (const auto* found = std::get_if<HangFound>(&message)) hang_ = found->report;
+  if (std::holds_alternative<HangOver>(message) || std::holds_alternative<StartRound>(message))
+    hang_.reset();
 }
 
 void Agent::tell_user(const CoordinatorMessage& message) {

@@ -58,6 +58,7 @@ constexpr Option kOptions[] = {
     {.name = "duplicate-stdout-filters", .value = "TEXTS", .group = kOutput, .help = "tee'd lines with one of these also go to filtered_stdout.log"},
     {.name = "duplicate-stderr-filters", .value = "TEXTS", .group = kOutput, .help = "the same for stderr"},
 
+    {.name = "report-file", .value = "FILE", .group = kFailure, .help = "why the job ended, as JSON; in --log-dir it is report.json", .own = true},
     {.name = "max-restarts", .value = "N", .fallback = "0", .group = kFailure, .help = "restarts of all workers after a failure"},
     {.name = "shutdown-timeout", .value = "SECONDS", .fallback = "30", .group = kFailure, .help = "from SIGTERM to SIGKILL when workers are stopped", .also = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"},
     {.name = "signals-to-handle", .value = "NAMES", .fallback = "SIGTERM,SIGINT,SIGHUP,SIGQUIT", .group = kFailure, .help = "signals that stop the job; others are handed on"},
