@@ -58,7 +58,7 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
             }},
       status_desk_{executor, [this](const AskStatus& question) { link_.send(question); }},
       workers_{executor, spec_, std::move(node), consoles,
-               [this](const WorkerFailure& how) { step(WorkerExited{how}); }},
+               [this](const WorkerExited& worker) { step(worker); }},
       introspection_{executor,
                      std::move(folder),
                      look_intervals(spec_.rules.hang_timeout),
@@ -112,6 +112,7 @@ void Agent::stop(int signal) {
 }
 
 void Agent::hear(const CoordinatorMessage& message) {
+  keep(message);
   tell_user(message);
   status_desk_.hear(message);
 }
@@ -167,6 +168,14 @@ asio::awaitable<void> Agent::sweep() {
   co_await workers_.sweep();
   link_.close_store();
   step(TreeGone{});
+}
+
+/// What the report of the job tells.
+void Agent::keep(const CoordinatorMessage& message) {
+  if (const auto* found = std::get_if<VerdictFound>(&message)) verdict_ = found->verdict;
+  if (const auto* found = std::get_if<HangFound>(&message)) hang_ = found->report;
+  if (std::holds_alternative<HangOver>(message) || std::holds_alternative<StartRound>(message))
+    hang_.reset();
 }
 
 void Agent::tell_user(const CoordinatorMessage& message) {

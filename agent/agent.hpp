@@ -53,6 +53,11 @@ class Agent {
     return workers_.follow(rank, err);
   }
 
+  /// Why the job failed, as the coordinator has said; nullopt: it has not.
+  const std::optional<Verdict>& verdict() const { return verdict_; }
+  /// The hang that the workers were in when they were last heard of; nullopt: they were in none.
+  const std::optional<HangReport>& hang() const { return hang_; }
+
  private:
   asio::awaitable<void> watch_signals();
   asio::awaitable<void> sweep();
@@ -62,6 +67,7 @@ class Agent {
   void perform(const GroupAction& action);
   void start_workers(const StartRound& round);
   void tell_user(const CoordinatorMessage& message);
+  void keep(const CoordinatorMessage& message);
 
   asio::any_io_executor executor_;
   const LaunchSpec spec_;
@@ -77,6 +83,8 @@ class Agent {
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;     // also cancelled when end_ is set
   std::optional<AgentEnd> end_;
+  std::optional<Verdict> verdict_;
+  std::optional<HangReport> hang_;
 };
 
 }  // namespace ddprun

@@ -163,7 +163,8 @@ HttpReply answer_log(Agent& agent, const HttpRequest& request) {
   const bool err = stream == "err";
   if (!agent.output_of(*rank, err))
     return sentence(404, "rank " + std::to_string(*rank) + " is not on this node");
-  const auto log = std::make_shared<LogFollower>(agent, *rank, err, std::min(bytes, kLogTailBytesMax));
+  const auto log =
+      std::make_shared<LogFollower>(agent, *rank, err, std::min(bytes, kLogTailBytesMax));
   if (request.parameter("follow") != "1") return {{.type = kLogType, .body = read_all(*log)}};
   return {{.type = kLogType}, [log](HttpStream& to) { return follow(log, to); }};
 }

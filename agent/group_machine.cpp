@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/match.hpp"
+#include "rendezvous/verdict/fold_ends.hpp"
 
 namespace ddprun {
 
@@ -32,9 +33,9 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
         contact_->last_heard = now;
         obey(e.message, now);
       },
-      [&](const WorkerExited& e) { exited(e.how); }, [&](const TreeGone&) { after_sweep(); },
-      [&](const Connected&) {
-        contact_ = Contact{now, now, std::nullopt, {}};
+      [&](const WorkerExited& e) { exited(e); }, [&](const TreeGone&) { after_sweep(); },
+      [&](const Connected& e) {
+        contact_ = Contact{now, now, std::nullopt, e.asked};
         met_ = true;
       },
       [&](const CoordinatorLost& e) { lose_coordinator(e.reason, now); },
@@ -58,13 +59,14 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
 void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
   note(order);
   match(
-      order,                                                         //
-      [&](const Joined& m) { joined(m, now); }, [](const Beat&) {},  //
-      [](const Waiting&) {},                                         //
-      [](const Spare&) {},                                           // waits, as before
-      [](const Introduction&) {},                                    // nobody has asked
-      [](const StatusPart&) {},                         // Agent hands it to who has asked
-      [](const HangFound&) {}, [](const HangOver&) {},  // the user is told
+      order,                                                              //
+      [&](const Joined& m) { joined(m, now); },                           //
+      [&](const Beat& m) { hear_clock(m, now); }, [](const Waiting&) {},  //
+      [](const Spare&) {},                                                // waits, as before
+      [](const Introduction&) {},                                         // nobody has asked
+      [](const HangFound&) {}, [](const HangOver&) {},                    // the user is told
+      [](const VerdictFound&) {},                                         // the agent has taken it
+      [](const StatusPart&) {},  // Agent hands it to who has asked
       [&](const Inspect& m) {
         if (m.round == round_ && state_ == State::kRunning) actions_.push_back(InspectWorkers{m});
       },
@@ -108,7 +110,14 @@ void GroupMachine::joined(const Joined& answer, TimePoint now) {
   rules_.heartbeat_timeout = std::chrono::milliseconds{answer.heartbeat_timeout_ms};
   contact_->beat_due = now + beat_interval(rules_);
   contact_->knows = answer.knows;
+  if (contact_->asked && answer.clock_us > 0)
+    contact_->clock.heard(microseconds(*contact_->asked), answer.clock_us, microseconds(now));
   if (announced_) tell_of_end(now);  // the last connection may have taken it along
+}
+
+void GroupMachine::hear_clock(const Beat& answer, TimePoint now) {
+  if (answer.echo_us > 0 && answer.clock_us > 0)
+    contact_->clock.heard(answer.echo_us, answer.clock_us, microseconds(now));
 }
 
 void GroupMachine::start(const StartRound& order) {
@@ -118,30 +127,63 @@ void GroupMachine::start(const StartRound& order) {
   round_ = order.round;
   alive_ = rules_.workers;
   failure_told_ = false;
+  told_rank_ = -1;
   outcome_ = {};
   progressed_.clear();
   actions_.push_back(StartWorkers{order});
 }
 
-void GroupMachine::exited(const WorkerFailure& how) {
+void GroupMachine::exited(const WorkerExited& worker) {
+  const WorkerFailure& how = worker.how;
   --alive_;
-  note_end(how);
+  note_end(worker);
   if (state_ == State::kStopping && alive_ == 0) return sweep();
   if (state_ != State::kRunning) return;
   if (!how.status.ok() && !failure_told_) {
     failure_told_ = true;
+    told_rank_ = how.rank;
     tell(WorkerFailed{round_, how});
   } else if (alive_ == 0 && !failure_told_) {
     tell(WorkersFinished{round_});
   }
 }
 
-/// Only a worker that nobody has told to stop has failed by itself.
-void GroupMachine::note_end(const WorkerFailure& how) {
-  if (state_ != State::kRunning)
-    outcome_.stopped.push_back(how.rank);
-  else if (!how.status.ok())
-    outcome_.failures.push_back(how);
+/// Only a worker that nobody has told to stop has failed by itself, or one that was ending already
+/// when it was told.
+void GroupMachine::note_end(const WorkerExited& worker) {
+  const bool failed = !worker.how.status.ok();
+  const bool was_ending = worker.end.blame < Blame::kStopped;
+  if (state_ != State::kRunning && !(failed && was_ending))
+    outcome_.stopped.push_back(worker.how.rank);
+  else if (failed)
+    outcome_.failures.push_back(worker.how);
+  outcome_.step = std::max(outcome_.step, worker.step);
+  if (!worker.end.ranks.empty()) outcome_.ends.push_back(worker.end);
+}
+
+/// The coordinator compares the ends of all nodes, so they are told in its time.
+void GroupMachine::tell_ends() {
+  if (outcome_.ends.empty() || !contact_ || !knows(contact_->knows, kKnowsVerdict)) return;
+  tell_of_own_cause();
+  WorkersEnded report{round_, outcome_.step, fold_ends(outcome_.ends)};
+  const std::int64_t offset = contact_->clock.offset_us().value_or(0);
+  for (WorkerEnd& end : report.ends) {
+    end.began_us += offset;
+    end.ended_us += offset;
+  }
+  tell(std::move(report));
+}
+
+/// The first failure that was told may only have followed from another one of this node, which
+/// ended later. Then the coordinator gets that one's texts, too.
+void GroupMachine::tell_of_own_cause() {
+  const auto first = std::ranges::min_element(outcome_.ends, {}, [](const WorkerEnd& end) {
+    return std::pair{end.blame, end.began_us};
+  });
+  if (first->blame != Blame::kOwn && first->blame != Blame::kPerhaps) return;
+  for (const WorkerFailure& failure : outcome_.failures)
+    if (std::to_string(failure.rank) == first->ranks && failure.rank != told_rank_)
+      tell(WorkerFailed{round_, failure});
 }
 
 void GroupMachine::request_stop(int signal, TimePoint now) {
@@ -220,6 +262,7 @@ void GroupMachine::after_sweep() {
     rejoining_ = false;
     reach_coordinator(rules_.heartbeat_timeout);
   } else {
+    tell_ends();
     tell(WorkersStopped{round_});
   }
 }
@@ -303,7 +346,7 @@ void GroupMachine::alarm(TimePoint now) {
 
 void GroupMachine::beat_if_due(TimePoint now) {
   if (!contact_ || !contact_->beat_due || now < *contact_->beat_due) return;
-  tell(Beat{});
+  tell(Beat{.clock_us = microseconds(now)});
   tell_progress(now);
   contact_->beat_due = now + beat_interval(rules_);
 }

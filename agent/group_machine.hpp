@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "agent/clock_offset.hpp"
 #include "base/clock.hpp"
 #include "base/failure.hpp"
 #include "rendezvous/rounds/connect_plan.hpp"
@@ -35,6 +36,8 @@ struct AgentEnd {
 struct RoundOutcome {
   std::vector<WorkerFailure> failures;  // of workers that failed by themselves, in their order
   std::vector<int> stopped;             // global ranks that ended after they had been told to
+  std::vector<WorkerEnd> ends;          // of all, by this machine's clock
+  std::int64_t step = -1;               // the greatest one that a worker has told; -1: none
 };
 
 struct GroupRules {
@@ -69,9 +72,11 @@ inline constexpr std::chrono::milliseconds kKillTimeout{10'000};
 // clang-format off
 struct AgentBegins {};                       // once, before all others
 struct Ordered { CoordinatorMessage message; };
-struct WorkerExited { WorkerFailure how; };  // status may be a success; its output has been read
+// Its status may be a success; its output has been read. `step` is that of its last heartbeat.
+struct WorkerExited { WorkerFailure how; WorkerEnd end = {}; std::int64_t step = -1; };
 struct TreeGone {};                          // the answer to SweepTree
-struct Connected {};                         // the answer to ReachCoordinator: it has answered,
+// The answer to ReachCoordinator: it has answered what was asked at that time,
+struct Connected { std::optional<TimePoint> asked = {}; };
 struct CoordinatorUnreachable { std::string reason; };  // or the patience has ended
 struct CoordinatorLost { std::string reason; };         // the connection has ended by itself
 struct StopSignal { int signal; };
@@ -119,9 +124,12 @@ class GroupMachine {
   void note(const CoordinatorMessage& order);
   void reach_coordinator(std::chrono::milliseconds patience_with_refusals);
   void joined(const Joined& answer, TimePoint now);
+  void hear_clock(const Beat& answer, TimePoint now);
   void start(const StartRound& order);
-  void exited(const WorkerFailure& how);
-  void note_end(const WorkerFailure& how);
+  void exited(const WorkerExited& worker);
+  void note_end(const WorkerExited& worker);
+  void tell_ends();
+  void tell_of_own_cause();
   void request_stop(int signal, TimePoint now);
   void announce_end(int signal, TimePoint now);
   void tell_of_end(TimePoint now);
@@ -150,6 +158,7 @@ class GroupMachine {
   int round_ = 0;
   int alive_ = 0;
   bool failure_told_ = false;
+  int told_rank_ = -1;  // whose failure that was
   RoundOutcome outcome_;
   struct Progressed {
     RankProgress progress;
@@ -163,7 +172,9 @@ class GroupMachine {
     TimePoint since;
     TimePoint last_heard;
     std::optional<TimePoint> beat_due;  // nullopt: not joined yet
-    std::vector<std::string> knows;     // the coordinator: see kKnowsProgress
+    std::optional<TimePoint> asked = {};
+    std::vector<std::string> knows = {};  // kinds of messages
+    ClockOffset clock = {};               // of the coordinator
   };
   std::optional<Contact> contact_;  // with the coordinator; nullopt: there is no connection
   bool met_ = false;                // there has been one

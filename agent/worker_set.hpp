@@ -30,6 +30,7 @@
 #include "base/asio.hpp"
 #include "base/failure.hpp"
 #include "base/result.hpp"
+#include "rendezvous/verdict/judge_end.hpp"
 
 namespace ddprun {
 
@@ -48,7 +49,7 @@ struct WorkerOutput {
 
 class WorkerSet {
  public:
-  using ExitListener = std::function<void(const WorkerFailure&)>;
+  using ExitListener = std::function<void(const WorkerExited&)>;
 
   /// `spec` must outlive the set. `exited` is called with the end of every worker, be it a success
   /// or not, once all that the worker wrote has been read; never from within a call to the set.
@@ -110,6 +111,8 @@ class WorkerSet {
     std::shared_ptr<LogPump> out;
     std::shared_ptr<LogPump> err;
     bool ended = false;
+    std::optional<TimePoint> told;  // to end, while it was alive
+    bool killed = false;            // by us
   };
 
   /// One that has its streams and no process yet.
@@ -131,7 +134,8 @@ class WorkerSet {
   void take_on(const NewWorker& worker, ChildProcess process);
   void cannot_start(int local_rank, const Error& error);
   asio::awaitable<void> watch(std::shared_ptr<Worker> worker);
-  void tell_end(WorkerFailure how) const;
+  void tell_end(WorkerFailure how, EndClues clues) const;
+  static void note_told(Worker& worker, int signal);
   WorkerFailure end_of(int local_rank, std::int64_t pid, ExitStatus status) const;
   void add_evidence(WorkerFailure& how) const;
   std::vector<pid_t> lasting_children() const;

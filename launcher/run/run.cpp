@@ -25,6 +25,7 @@
 #include "launcher/run/node_facts.hpp"
 #include "launcher/run/open_coordinator.hpp"
 #include "launcher/run/open_status_page.hpp"
+#include "launcher/run/report_file.hpp"
 #include "launcher/run/run_directory.hpp"
 #include "launcher/run/run_report.hpp"
 #include "launcher/run/signal_hold.hpp"
@@ -93,7 +94,7 @@ bool has_error_file(const WorkerFailure& failure) { return !failure.error_file.e
 /// How the agent of a run has ended.
 struct RunEnd {
   AgentEnd agent;
-  RoundOutcome outcome;
+  EndFacts facts;
 };
 
 /// A run from its preparation to its report. Members are destroyed in the reverse of their order:
@@ -162,19 +163,30 @@ class Run {
     if (control) control->close();
     if (trainer_door_) trainer_door_->close();
     say_goodbye();
-    RunEnd end{std::move(*ended), agent->outcome()};
+    RunEnd end{std::move(*ended), {agent->outcome(), agent->verdict(), agent->hang()}};
     signals_->hold();
     agent.reset();  // its signal handlers end with it
     signals_->only_interrupt();
     return end;
   }
 
+  /// Writes the report to where the user wants it, and where logs are.
+  void write_report(const JobReport& report) const {
+    std::vector<std::filesystem::path> files;
+    if (!spec_.report_file.empty()) files.emplace_back(spec_.report_file);
+    if (directory_ && !spec_.logs.directory.empty())
+      files.push_back(directory_->path() / "report.json");
+    ddprun::write_report(report, files);
+  }
+
   /// Tells the user how it ended, and keeps the files that the report names.
   void report(const RunEnd& end) {
+    write_report(job_report(end.agent, node_.run, end.facts));
     if (node_.run.tells_job || end.agent.why != AgentEnd::Why::kJobEnded)
-      report_end(end.agent, spec_.title, end.outcome, consoles_.err);
+      report_end(end.agent, spec_.title, end.facts, consoles_.err);
     if (end.agent.job.failure) hand_up_error_file(*end.agent.job.failure, environment_);
-    if (directory_ && std::ranges::any_of(end.outcome.failures, has_error_file)) directory_->keep();
+    if (directory_ && std::ranges::any_of(end.facts.outcome.failures, has_error_file))
+      directory_->keep();
   }
 
  private:
@@ -331,8 +343,12 @@ class Run {
 Result<int> run(asio::io_context& io, const LaunchSpec& spec, const EnvironmentLookup& environment,
                 Console& out, Console& err, const RunEvents& events) {
   Run run{io, spec, environment, {out, err}, events};
-  if (const auto prepared = run.prepare(); !prepared) return prepared.error();
-  if (const auto met = run.open_meeting(); !met) return met.error();
+  auto begun = run.prepare();
+  if (begun) begun = run.open_meeting();
+  if (!begun) {
+    run.write_report(job_report(begun.error(), spec.meeting.run_id));
+    return begun.error();
+  }
   const RunEnd end = run.run_agent();
   run.report(end);
   return exit_code(end.agent);

@@ -100,6 +100,7 @@ class Interpreter {
     spec_.rules.on_hang = parse_on_hang(settings_["on-hang"].text);
     spec_.introspection = !settings_.on("no-introspection");
     spec_.rules.restarts_max = *restarts;
+    spec_.report_file = settings_["report-file"].text;
     spec_.shutdown_timeout = *shutdown;
     spec_.stop_signals = std::move(*signals);
     return {};

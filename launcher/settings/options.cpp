@@ -59,6 +59,7 @@ constexpr Option kOptions[] = {
     {.name = "duplicate-stderr-filters", .value = "TEXTS", .group = kOutput, .help = "the same for stderr"},
     {.name = "status-addr", .value = "[HOST:]PORT", .group = kOutput, .help = "show the job in a browser, and its numbers to Prometheus, at http://HOST:PORT/; without HOST: on this machine only; port 0: any free one. The node that hosts the coordinator serves it", .own = true},
 
+    {.name = "report-file", .value = "FILE", .group = kFailure, .help = "why the job ended, as JSON; in --log-dir it is report.json", .own = true},
     {.name = "max-restarts", .value = "N", .fallback = "0", .group = kFailure, .help = "restarts of all workers after a failure"},
     {.name = "shutdown-timeout", .value = "SECONDS", .fallback = "30", .group = kFailure, .help = "from SIGTERM to SIGKILL when workers are stopped", .also = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"},
     {.name = "signals-to-handle", .value = "NAMES", .fallback = "SIGTERM,SIGINT,SIGHUP,SIGQUIT", .group = kFailure, .help = "signals that stop the job; others are handed on"},

@@ -166,7 +166,7 @@ asio::awaitable<void> HttpServer::talk(std::shared_ptr<State> state, HttpSocket 
   const State::Place place{state->open, &socket};
   Parser parser;
   const auto refused = co_await read_request(socket, state->limits, parser);
-  if (!refused) co_return;
+  if (!refused || state->closed) co_return;  // whose handler may be gone with the server
   HttpReply reply;
   auto request = *refused == 0 ? request_of(parser) : std::nullopt;
   if (request) {

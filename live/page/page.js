@@ -102,10 +102,8 @@ function showTrouble(status) {
   const verdict = status.verdict;
   if (verdict && verdict.cause) {
     parts.push(make("h2", "", "Why it ended"), make("div", "", verdict.cause.sentence || verdict.cause.kind || ""));
-    for (const group of verdict.stacks || []) {
-      const lines = (group.frames || []).map((f) => f.function + "  " + f.file + ":" + f.line).join("\n");
-      parts.push(make("div", "", "ranks " + (group.ranks || []).join(", ")), make("pre", "", lines));
-    }
+    if (verdict.cause.hint) parts.push(make("div", "soft", verdict.cause.hint));
+    if (verdict.cause.stack) parts.push(make("pre", "", frames(verdict.cause.stack)));
   }
   const key = JSON.stringify([status.hang, verdict]);
   if (panel.dataset.key === key) return;

@@ -42,7 +42,7 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
       event,  //
       [&](const FromPeer& e) { receive(e.peer, e.message, now); },
       [&](const PeerLost& e) {
-        if (Node* const node = nodes_.with_peer(e.peer)) lose(*node, e.reason);
+        if (Node* const node = nodes_.with_peer(e.peer)) lose(*node, e.reason, now);
       },
       [](const Tick&) {});
   lose_silent(now);  // on every step, because no Tick comes between the beats of many nodes
@@ -79,26 +79,29 @@ void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint n
   match(
       message,             //
       [](const Join&) {},  // admitted above
-      [&](const Beat&) { answer_beat(node, now); },
+      [&](const Beat& m) { answer_beat(node, m, now); },
       [](const WhoIsThere&) {},  // Server answers it where it comes instead of a Join
-      [&](const WorkerFailed& m) { worker_failed(node, m); },
+      [&](const WorkerFailed& m) { worker_failed(node, m, now); },
       [&](const WorkersFinished& m) { workers_finished(node, m); },
       [&](const WorkersStopped& m) { workers_stopped(node, m); },
       [&](const Preempt& m) { preempt(node, m); },  //
       [&](const Progress& m) { note_progress(node, m, now); },
       [&](const Inspected& m) { watch_.take(node.id(), m); },  //
       [](const AskStatus&) {},                                 // Job answers it
-      [&](const Leave& m) { lose(node, m.reason); });
+      [&](const WorkersEnded& m) { inquest_.ended(node.id(), m); },
+      [&](const Leave& m) { lose(node, m.reason, now); });
 }
 
-void RoundMachine::answer_beat(const Node& node, TimePoint now) {
-  if (state_ != State::kGathering) return send(node.peer(), Beat{});
+void RoundMachine::answer_beat(const Node& node, const Beat& beat, TimePoint now) {
+  if (state_ != State::kGathering)
+    return send(node.peer(), Beat{.clock_us = microseconds(now), .echo_us = beat.clock_us});
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(gathering_ends() - now);
   send(node.peer(),
        Waiting{nodes_.count(Phase::kReady), rules_.nodes_min, rules_.nodes_max, left.count()});
 }
 
-void RoundMachine::worker_failed(Node& node, const WorkerFailed& report) {
+void RoundMachine::worker_failed(Node& node, const WorkerFailed& report, TimePoint now) {
+  inquest_.failed(node.id(), report, now);
   // Only the first failure of a running round counts; the rest are consequences.
   if (state_ != State::kRunning || report.round != round_ || node.phase() != Phase::kRunning)
     return;
@@ -134,14 +137,6 @@ void RoundMachine::preempt(Node& node, const Preempt& report) {
   }
   verdict_ = EndJob{EndJob::Outcome::kPreempted, attempt_, report.reason, {}};
   if (state_ == State::kRunning) stop_round(report.reason, report.checkpoint_ms);
-}
-
-void RoundMachine::note_progress(const Node& node, const Progress& report, TimePoint now) {
-  if (state_ != State::kRunning || report.round != round_ || node.group_rank < 0) return;
-  for (const RankProgress& told : report.ranks)
-    if (told.rank >= node.first_rank && told.rank - node.first_rank < node.join.workers)
-      watch_.take(told, now);
-  chronicle_progress(now);
 }
 
 /// Whether the node is in the round; while nodes gather, whether it would be in it.
@@ -184,7 +179,7 @@ std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
 void RoundMachine::add(PeerId peer, const Join& join, TimePoint now) {
   const Node& node = nodes_.add(peer, join, arrivals_++, now);
   chronicle_.came(join.host);
-  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds()});
+  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds(), microseconds(now)});
   if (node.phase() == Phase::kReady) welcome(node);
 }
 
@@ -194,7 +189,7 @@ void RoundMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoin
   const Phase before = node.phase();
   actions_.push_back(DropPeer{node.peer(), "its agent has connected again"});
   nodes_.reconnect(node, peer, join, now);
-  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds()});
+  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds(), microseconds(now)});
   if (before == Phase::kContending) return;
   nodes_.set_phase(node, Phase::kReady);
   if (before == Phase::kReady)
@@ -231,8 +226,10 @@ void RoundMachine::refuse_contenders(const Node& node, TimePoint now) {
   }
 }
 
-void RoundMachine::lose(Node& node, const std::string& reason) {
+void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) {
   const Phase phase = node.phase();
+  if (phase == Phase::kRunning || phase == Phase::kStopping)
+    inquest_.lost(node.id(), reason, since);
   last_loss_ = "node " + node.join.host + " lost: " + reason;
   chronicle_loss(node, reason);
   actions_.push_back(DropPeer{node.peer(), reason});
@@ -247,7 +244,8 @@ void RoundMachine::lose(Node& node, const std::string& reason) {
 void RoundMachine::lose_silent(TimePoint now) {
   while (!nodes_.empty() && now - nodes_.most_silent().last_heard() >= rules_.heartbeat_timeout)
     lose(nodes_.most_silent(),
-         "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms");
+         "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms",
+         nodes_.most_silent().last_heard());
 }
 
 /// A node that beats and never says that its workers have stopped keeps nobody waiting for ever.
@@ -257,7 +255,7 @@ void RoundMachine::lose_unstopped(TimePoint now) {
   nodes_.for_each([&](Node& node) {
     if (node.phase() == Phase::kStopping) late.push_back(&node);
   });
-  for (Node* const node : late) lose(*node, "it has not stopped its workers in time");
+  for (Node* const node : late) lose(*node, "it has not stopped its workers in time", now);
 }
 
 /// A coordinator that was itself stopped (by Ctrl-Z, on a frozen machine) has heard nobody
@@ -298,48 +296,10 @@ void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint
   stopping_ends_ = last_step_ + time + kStoppingReserve;
 }
 
-/// What agents are told, so that the failure that stops the round counts even if this coordinator
-/// does not live to the next one.
-int RoundMachine::next_attempt() const {
-  const bool failed = verdict_ && verdict_->outcome == EndJob::Outcome::kFailed;
-  return failed ? attempt_ + 1 : attempt_;
-}
-
-void RoundMachine::look_for_hangs(TimePoint now) {
-  if (state_ != State::kRunning) return;
-  match(
-      watch_.look(round_, now),  //
-      [](std::monostate) {}, [&](const RoundWatch::Ask& a) { tell_members(a.question); },
-      [&](const RoundWatch::Over& o) {
-        tell_members(HangOver{round_, o.lasted.count()});
-      },
-      [&](const RoundWatch::Found& f) {
-        tell_members(HangFound{round_, f.report});
-        act_on_hang(f.report);
-      });
-}
-
-/// The message is of a kind that came with hangs.
-void RoundMachine::tell_members(const CoordinatorMessage& message) {
-  nodes_.for_each([&](const Node& node) {
-    const bool member = node.phase() == Phase::kRunning || node.phase() == Phase::kFinished;
-    if (member && knows(node.join.knows, kKnowsHangs)) send(node.peer(), message);
-  });
-}
-
-void RoundMachine::act_on_hang(const HangReport& report) {
-  if (rules_.on_hang == OnHang::kReport) return;
-  EndJob hung{EndJob::Outcome::kFailed, attempt_, report.sentence, {}, true};
-  if (rules_.on_hang == OnHang::kStop)
-    verdict_ = std::move(hung);
-  else
-    count_failure(std::move(hung));
-  stop_round("the workers hang");
-}
-
 void RoundMachine::gather(TimePoint now) {
   state_ = State::kGathering;
   gathering_since_ = now;
+  if (auto found = inquest_.decide()) found_ = std::move(found);
 }
 
 /// The last call begins when MIN nodes are ready for the first round. When a node is lost so that
@@ -380,6 +340,8 @@ void RoundMachine::seal() {
     role_sizes[node->join.role] += node->join.workers;
   }
   actions_.push_back(OpenStore{round_, start.world_size});
+  inquest_.begin_round(round_);
+  found_.reset();
   std::map<std::string, int> role_ranks;
   std::set<NodeId> watched;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
@@ -391,6 +353,7 @@ void RoundMachine::seal() {
     start.first_role_rank = role_ranks[node.join.role];
     start.role_world_size = role_sizes[node.join.role];
     send(node.peer(), start);
+    inquest_.seat(node.id(), node.join.host, start.first_rank, node.join.workers);
     start.first_rank += node.join.workers;
     role_ranks[node.join.role] += node.join.workers;
   }
@@ -403,41 +366,9 @@ void RoundMachine::seal() {
   chronicle_.sealed(round_, attempt_, start.group_world_size, start.world_size, last_step_);
 }
 
-/// Goes on from what the members of the next round know of the job: after a coordinator that is
-/// gone, of its rounds and attempts. Only members are believed, because they can spend the restarts
-/// anyway. Returns the verdict when there is to be no next round.
-std::optional<EndJob> RoundMachine::go_on_from(const std::vector<Node*>& members) {
-  for (const Node* member : members) {
-    round_ = std::max(round_, member->join.known.round);
-    attempt_ = std::max(attempt_, member->join.known.attempt);
-    if (member->announced)
-      return EndJob{EndJob::Outcome::kPreempted, attempt_, member->announced->reason, {}};
-  }
-  if (attempt_ <= rules_.restarts_max) return std::nullopt;
-  return EndJob{EndJob::Outcome::kFailed,
-                rules_.restarts_max,
-                "the last attempt has failed, and the coordinator that knew why is gone",
-                {}};
-}
-
-void RoundMachine::end(EndJob verdict) {
-  state_ = State::kEnded;
-  chronicle_.stopped("", last_step_);
-  nodes_.for_each([&](const Node& node) { send(node.peer(), verdict); });
-  verdict_ = std::move(verdict);
-}
-
 /// How many nodes of the running round are still there.
 int RoundMachine::members() const {
   return nodes_.count(Phase::kRunning) + nodes_.count(Phase::kFinished);
-}
-
-EndJob RoundMachine::timed_out() const {
-  std::string message = "waited " + std::to_string(rules_.join_timeout.count() / 1000) +
-                        " s for nodes: " + std::to_string(nodes_.count(Phase::kReady)) +
-                        " there, " + std::to_string(rules_.nodes_min) + " needed";
-  if (!last_loss_.empty()) message += " (" + last_loss_ + ")";
-  return {EndJob::Outcome::kTimedOut, attempt_, std::move(message), {}};
 }
 
 void RoundMachine::send(PeerId peer, CoordinatorMessage message) {

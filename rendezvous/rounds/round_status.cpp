@@ -1,5 +1,6 @@
 // What RoundMachine tells of the job to those who look at it. Nothing here decides anything.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -71,6 +72,16 @@ std::string describe_end(const EndJob& end) {
   }
   if (!end.failure) return end.message;
   return "rank " + std::to_string(end.failure->rank) + " " + describe(end.failure->status);
+}
+
+/// The verdict's cause as /status.json has it: as in --report-file, with the ranks as a text.
+std::string cause_json(const Verdict& verdict) {
+  const Cause& cause = verdict.cause;
+  nlohmann::json out{{"ranks", cause.ranks}, {"node", cause.node}, {"sentence", cause.sentence}};
+  if (!cause.hint.empty()) out["hint"] = cause.hint;
+  if (!cause.stack.empty()) out["stack"] = cause.stack;
+  return nlohmann::json{{"cause", std::move(out)}}.dump(-1, ' ', true,
+                                                        nlohmann::json::error_handler_t::replace);
 }
 
 /// The nodes of the round by group rank, then those that have none yet.
@@ -161,6 +172,7 @@ void RoundMachine::tell_troubles(JobStatus& status) const {
     mark(status.hang->waiting_ranks, RankState::kWaiting);
     mark(status.hang->missing_ranks, RankState::kMissing);
   }
+  if (state_ == State::kEnded && found_) status.verdict = cause_json(*found_);
   if (verdict_ && verdict_->failure)
     mark(std::to_string(verdict_->failure->rank), RankState::kFailed);
 }

@@ -24,6 +24,8 @@ constexpr TextLimit kPath{4096};
 constexpr TextLimit kNote{1024};    // one line of ours
 constexpr TextLimit kReason{4096};  // a sentence, with texts of peers in it
 constexpr TextLimit kName{64};
+constexpr TextLimit kFaultText{600};  // of what was raised: a name, a path, the first lines
+constexpr TextLimit kFaultStack{900};
 constexpr std::size_t kKindsMax = 16;
 
 /// A name that is cut would be another name. What is kept of one that is too long is still too
@@ -75,7 +77,8 @@ template <> inline constexpr auto kFields<Join> = std::tuple{
     field("workers", &Join::workers), text("role", &Join::role, name_of(kRoleBytesMax)),
     field("node_rank", &Join::node_rank), field("terms", &Join::terms),
     later(texts("knows", &Join::knows, kName, kKindsMax))};
-template <> inline constexpr auto kFields<Beat> = std::tuple{};
+template <> inline constexpr auto kFields<Beat> = std::tuple{
+    later(field("clock_us", &Beat::clock_us)), later(field("echo_us", &Beat::echo_us))};
 template <> inline constexpr auto kFields<WhoIsThere> = std::tuple{
     text("run_id", &WhoIsThere::run_id, name_of(kRunIdBytesMax))};
 template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
@@ -110,10 +113,36 @@ template <> inline constexpr auto kFields<Inspected> = std::tuple{
 
 template <> inline constexpr auto kFields<AskStatus> = std::tuple{
     field("question", &AskStatus::question)};
+template <> inline constexpr std::array kNames<FailureKind>{
+    Named<FailureKind>{FailureKind::kExitCode, "exit_code"},
+    Named<FailureKind>{FailureKind::kSignal, "signal"},
+    Named<FailureKind>{FailureKind::kException, "exception"},
+    Named<FailureKind>{FailureKind::kOutOfMemory, "out_of_memory"},
+    Named<FailureKind>{FailureKind::kHang, "hang"},
+    Named<FailureKind>{FailureKind::kNodeLost, "node_lost"},
+    Named<FailureKind>{FailureKind::kCannotStart, "cannot_start"}};
+template <> inline constexpr std::array kNames<Blame>{
+    Named<Blame>{Blame::kOwn, "own"}, Named<Blame>{Blame::kPerhaps, "perhaps"},
+    Named<Blame>{Blame::kFollows, "follows"}, Named<Blame>{Blame::kStopped, "stopped"},
+    Named<Blame>{Blame::kDone, "done"}};
+template <> inline constexpr auto kFields<Fault> = std::tuple{
+    text("type", &Fault::type, kFaultText), text("message", &Fault::message, kFaultText),
+    text("file", &Fault::file, kFaultText), field("line", &Fault::line),
+    text("function", &Fault::function, kName)};
+template <> inline constexpr auto kFields<WorkerEnd> = std::tuple{
+    text("ranks", &WorkerEnd::ranks, kRanks), field("kind", &WorkerEnd::kind),
+    field("blame", &WorkerEnd::blame), field("status", &WorkerEnd::status),
+    field("fault", &WorkerEnd::fault), text("stack", &WorkerEnd::stack, kFaultStack),
+    text("says", &WorkerEnd::says, kRanks), text("hint", &WorkerEnd::hint, kRanks),
+    field("began_us", &WorkerEnd::began_us), field("ended_us", &WorkerEnd::ended_us)};
+template <> inline constexpr auto kFields<WorkersEnded> = std::tuple{
+    field("round", &WorkersEnded::round), field("step", &WorkersEnded::step),
+    list("ends", &WorkersEnded::ends, kWorkerEndsMax)};
 
 template <> inline constexpr auto kFields<Joined> = std::tuple{
     field("heartbeat_timeout_ms", &Joined::heartbeat_timeout_ms),
-    later(texts("knows", &Joined::knows, kName, kKindsMax))};
+    later(texts("knows", &Joined::knows, kName, kKindsMax)),
+    later(field("clock_us", &Joined::clock_us))};
 template <> inline constexpr auto kFields<Refused> = std::tuple{
     text("reason", &Refused::reason, kReason)};
 template <> inline constexpr auto kFields<Waiting> = std::tuple{
@@ -152,6 +181,22 @@ template <> inline constexpr auto kFields<StatusPart> = std::tuple{
     field("question", &StatusPart::question),
     text("text", &StatusPart::text, TextLimit{kStatusPartBytesMax}),
     field("last", &StatusPart::last)};
+template <> inline constexpr auto kFields<Cause> = std::tuple{
+    field("kind", &Cause::kind), text("ranks", &Cause::ranks, kRanks),
+    text("node", &Cause::node, TextLimit{kHostBytesMax}), field("status", &Cause::status),
+    field("fault", &Cause::fault), text("stack", &Cause::stack, kFaultStack),
+    text("sentence", &Cause::sentence, kNote), text("hint", &Cause::hint, kRanks),
+    text("fingerprint", &Cause::fingerprint, kNote)};
+template <> inline constexpr auto kFields<Followers> = std::tuple{
+    text("ranks", &Followers::ranks, kRanks), field("kind", &Followers::kind),
+    text("what", &Followers::what, kRanks), field("after_us", &Followers::after_us),
+    field("stopped_by_us", &Followers::stopped_by_us)};
+template <> inline constexpr auto kFields<Verdict> = std::tuple{
+    field("cause", &Verdict::cause), list("also", &Verdict::also, kOtherCausesMax),
+    list("followers", &Verdict::followers, kFollowersMax),
+    text("history", &Verdict::history, kNote)};
+template <> inline constexpr auto kFields<VerdictFound> = std::tuple{
+    field("verdict", &VerdictFound::verdict)};
 // clang-format on
 
 }  // namespace fields
@@ -172,6 +217,7 @@ constexpr const char* type_of(const Leave&) { return "leave"; }
 constexpr const char* type_of(const Progress&) { return "progress"; }
 constexpr const char* type_of(const Inspected&) { return "inspected"; }
 constexpr const char* type_of(const AskStatus&) { return "ask_status"; }
+constexpr const char* type_of(const WorkersEnded&) { return "workers_ended"; }
 constexpr const char* type_of(const Joined&) { return "joined"; }
 constexpr const char* type_of(const Refused&) { return "refused"; }
 constexpr const char* type_of(const Waiting&) { return "waiting"; }
@@ -184,6 +230,7 @@ constexpr const char* type_of(const Inspect&) { return "inspect"; }
 constexpr const char* type_of(const HangFound&) { return "hang_found"; }
 constexpr const char* type_of(const HangOver&) { return "hang_over"; }
 constexpr const char* type_of(const StatusPart&) { return "status_part"; }
+constexpr const char* type_of(const VerdictFound&) { return "verdict"; }
 // clang-format on
 
 constexpr std::size_t kTypeBytesMax = 64;  // of "type", its value, a comma and the newline
@@ -246,7 +293,9 @@ Result<Variant> decode_line(std::string_view line) try {
 
 }  // namespace
 
-std::vector<std::string> known_kinds() { return {kKnowsProgress, kKnowsHangs, kKnowsStatus}; }
+std::vector<std::string> known_kinds() {
+  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict, kKnowsStatus};
+}
 
 bool knows(const std::vector<std::string>& knows, std::string_view kind) {
   return std::ranges::find(knows, kind) != knows.end();
