@@ -37,6 +37,7 @@ void RoundMachine::tell_members(const CoordinatorMessage& message) {
 
 void RoundMachine::act_on_hang(const HangReport& report) {
   if (rules_.on_hang == OnHang::kReport) return;
+  inquest_.hung(report);
   EndJob hung{EndJob::Outcome::kFailed, attempt_, report.sentence, {}, true};
   if (rules_.on_hang == OnHang::kStop)
     verdict_ = std::move(hung);

@@ -134,7 +134,7 @@ TEST_CASE("every message of the coordinator arrives as it was sent") {
   CHECK(back_through_the_wire(Joined{5000}) == CoordinatorMessage{Joined{5000}});
   const Joined joined{5000, {kKnowsHangs}};
   CHECK(back_through_the_wire(joined) == CoordinatorMessage{joined});
-  const Inspect inspect{2, 7, true};
+  const Inspect inspect{2, 7, true, "3-7,9"};
   CHECK(back_through_the_wire(inspect) == CoordinatorMessage{inspect});
   const HangFound hang{2,
                        {.kind = HangReport::Kind::kDeadlock,
@@ -210,7 +210,7 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           StartRound{.round = 2, .master_addr = "10.0.0.1", .master_port = 29400},
           StopRound{2, "why", 9, 1},
           EndJob{EndJob::Outcome::kFailed, 2, "", kFailure},
-          Inspect{2, 7, true},
+          Inspect{2, 7, true, "1"},
           HangFound{2, {.missing_ranks = "1", .stacks = {kStackGroup}}},
           HangOver{2, 9},
           VerdictFound{{.cause = {.ranks = "1"}, .also = {kCause}, .followers = {kFollowers}}}};
