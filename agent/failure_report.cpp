@@ -252,7 +252,8 @@ std::string summarize(const WorkerFailure& failure) {
 
 std::string failure_report(const FailedJob& failed) {
   const FailedJob job = printable(failed);
-  return "ddprun: the job failed: " + headline(job) + "\n" + explanation(job) + block(job);
+  const std::string ours = "ddprun: the job failed: " + headline(job) + "\n" + explanation(job);
+  return job.first.host.empty() ? ours : ours + block(job);
 }
 
 }  // namespace ddprun

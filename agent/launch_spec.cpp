@@ -12,7 +12,9 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
           .heartbeat_timeout = spec.rules.heartbeat_timeout,
           .shutdown_timeout = spec.shutdown_timeout,
           .master_addr = spec.meeting.coordinator.host,
-          .store = spec.rules.store};
+          .store = spec.rules.store,
+          .hang_timeout = spec.rules.hang_timeout,
+          .on_hang = spec.rules.on_hang};
 }
 
 JobTerms terms_of(const LaunchSpec& spec) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/output/log_rotation.hpp"
 #include "agent/placement.hpp"
 #include "base/endpoint.hpp"
 #include "rendezvous/wire/job_terms.hpp"
@@ -34,6 +35,10 @@ struct LogSpec {
       out_filters;  // a tee'd line with one of them goes to the filtered file too
   std::vector<std::string> err_filters;
   std::string prefix_template = "[${role_name}${local_rank}]:";
+  bool fold = false;  // the terminal shows lines once that several workers of this node say
+  std::string fold_template = "[${rank}] ";  // their prefix, with lists of ranks put in
+  bool timestamps = false;                   // before each line, in files and behind a prefix
+  RotationRule rotation;                     // of stdout.log and stderr.log
 };
 
 /// Which node runs the coordinator.
@@ -66,6 +71,8 @@ struct JobRules {
   std::chrono::milliseconds join_timeout = RoundRules{}.join_timeout;
   std::chrono::milliseconds heartbeat_timeout = RoundRules{}.heartbeat_timeout;
   StoreAt store = RoundRules{}.store;
+  std::chrono::milliseconds hang_timeout = RoundRules{}.hang_timeout;
+  OnHang on_hang = RoundRules{}.on_hang;
 };
 
 /// Whether workers write to a pseudo-terminal.
@@ -87,6 +94,8 @@ struct LaunchSpec {
   std::optional<Secret> secret;  // of the job's nodes; nullopt: whoever reaches the endpoint joins
   std::string role = "default";
 
+  /// Whether workers open what tells how far they are, and where they are when they hang.
+  bool introspection = true;
   bool virtual_local_rank = false;
   std::optional<WarmStart> warm;
   std::optional<NumaBinding> numa_binding;

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "agent/number_list.hpp"
+#include "base/number_list.hpp"
 #include "base/parse_number.hpp"
 
 namespace ddprun {

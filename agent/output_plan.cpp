@@ -1,10 +1,10 @@
 #include "agent/output_plan.hpp"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "agent/template_text.hpp"
+#include "base/number_list.hpp"
 
 namespace ddprun {
 
@@ -14,7 +14,10 @@ StreamPlan plan_stream(const LaunchSpec& spec, bool terminal, bool redirected, b
                        int local_rank) {
   StreamPlan plan;
   const auto& shown = spec.logs.shown_ranks;
+  plan.stamped = spec.logs.timestamps && (redirected || teed);
+  plan.rotation = redirected || teed ? spec.logs.rotation : RotationRule{};
   plan.shown = (!redirected || teed) && (!shown || shown->contains(local_rank));
+  plan.folded = spec.logs.fold && plan.shown;
   const bool as_ours = spec.pty == Pty::kAsOurs && terminal && plan.shown && !teed;
   plan.terminal = spec.pty == Pty::kAlways || as_ours;
   return plan;
@@ -36,8 +39,10 @@ OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round, const No
   const auto own_directory = directory / std::to_string(local_rank);
   if (redirected.out || teed.out) plan.out.file = own_directory / "stdout.log";
   if (redirected.err || teed.err) plan.err.file = own_directory / "stderr.log";
-  const std::string prefix = line_prefix(
-      logs.prefix_template, {spec.role, node.run.host, round.first_rank + local_rank, local_rank});
+  const std::string prefix =
+      line_prefix(logs.prefix_template,
+                  {spec.role, node.run.host, std::to_string(round.first_rank + local_rank),
+                   std::to_string(local_rank)});
   if (teed.out && plan.out.shown) {
     plan.out.prefix = prefix;
     plan.out.filters = logs.out_filters;
@@ -52,39 +57,16 @@ OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round, const No
 }
 
 std::string line_prefix(const std::string& text, const LineWriter& writer) {
-  return substitute(text, std::array{TemplateValue{"role_name", writer.role},
-                                     TemplateValue{"rank", std::to_string(writer.rank)},
-                                     TemplateValue{"local_rank", std::to_string(writer.local_rank)},
-                                     TemplateValue{"hostname", writer.host}});
+  return substitute(
+      text, std::array{TemplateValue{"role_name", writer.role}, TemplateValue{"rank", writer.rank},
+                       TemplateValue{"local_rank", writer.local_rank},
+                       TemplateValue{"hostname", writer.host}});
 }
 
-std::string with_prefix(std::string_view text, std::string_view prefix, bool line_start) {
-  std::string out;
-  out.reserve(text.size() + prefix.size());
-  while (!text.empty()) {
-    if (line_start) out += prefix;
-    std::size_t end = text.find_first_of("\r\n");
-    if (end != std::string_view::npos && text.compare(end, 2, "\r\n") == 0) ++end;
-    const std::string_view line = text.substr(0, end == std::string_view::npos ? end : end + 1);
-    out += line;
-    text.remove_prefix(line.size());
-    line_start = true;
-  }
-  return out;
-}
-
-std::string matching_lines(std::string_view text, std::string_view prefix,
-                           const std::vector<std::string>& filters) {
-  std::string out;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    const bool matches = std::ranges::any_of(filters, [&](const std::string& filter) {
-      return line.find(filter) != std::string_view::npos;
-    });
-    if (matches) out.append(prefix).append(line).append("\n");
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-  }
-  return out;
+std::string fold_label(const LaunchSpec& spec, const NodeFacts& node, const std::vector<int>& ranks,
+                       const std::vector<int>& local_ranks) {
+  return line_prefix(spec.logs.fold_template, {spec.role, node.run.host, format_number_list(ranks),
+                                               format_number_list(local_ranks)});
 }
 
 }  // namespace ddprun

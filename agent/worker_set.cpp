@@ -78,6 +78,7 @@ void WorkerSet::begin_round(const StartRound& round) {
   oom_before_ = read_oom_();
   make_directories();
   make_heartbeat_board();
+  make_folded_output();
 }
 
 /// Logs and error files go there. Where a directory cannot be made, opening a file in it says so.
@@ -104,11 +105,23 @@ void WorkerSet::make_heartbeat_board() {
   node_.heartbeats = heartbeats_->path();
 }
 
+void WorkerSet::make_folded_output() {
+  if (!spec_.logs.fold) return;
+  folded_ = std::make_shared<FoldedOutput>(
+      executor_, consoles_.out, consoles_.err, [this](const FoldedLine& line) {
+        return fold_label(spec_, node_, line.ranks, line.local_ranks);
+      });
+}
+
 Result<WorkerSet::NewWorker> WorkerSet::open_output(int local_rank) const {
   OutputPlan plan = plan_output(spec_, round_, node_, local_rank);
-  auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out));
+  const auto voice = [&](const StreamPlan& stream, bool err) {
+    return stream.folded ? Voice{folded_, round_.first_rank + local_rank, err} : Voice{};
+  };
+  const Voice out_voice = voice(plan.out, false), err_voice = voice(plan.err, true);
+  auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out), out_voice);
   if (!out) return out.error();
-  auto err = LogPump::open(executor_, consoles_.err, std::move(plan.err));
+  auto err = LogPump::open(executor_, consoles_.err, std::move(plan.err), err_voice);
   if (!err) return err.error();
   return NewWorker{local_rank, std::move(*out), std::move(*err)};
 }
@@ -138,7 +151,16 @@ void WorkerSet::take_on_all(const std::vector<NewWorker>& fresh,
   }
 }
 
+/// Who reads folded lines waits for those that may say the same.
+void WorkerSet::announce(const NewWorker& worker, pid_t pid) const {
+  if (!folded_) return;
+  const Speaker speaker{round_.first_rank + worker.local_rank, worker.local_rank, pid};
+  if (worker.out->is_shown()) folded_->expect(speaker, false, worker.out->has_file());
+  if (worker.err->is_shown()) folded_->expect(speaker, true, worker.err->has_file());
+}
+
 void WorkerSet::take_on(const NewWorker& worker, ChildProcess process) {
+  announce(worker, process.pid());
   worker.out->start();
   worker.err->start();
   workers_.push_back(std::make_shared<Worker>(
@@ -164,6 +186,7 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   worker->ended = true;
   worker->out->drain();
   worker->err->drain();
+  if (folded_) folded_->ended(round_.first_rank + worker->local_rank, !status.ok());
   WorkerFailure how = end_of(worker->local_rank, worker->process.pid(), status);
   if (!status.ok()) how.last_lines = worker->err->last_lines();
   if (!status.ok() && how.last_lines.empty()) how.last_lines = worker->out->last_lines();
@@ -255,6 +278,7 @@ asio::awaitable<void> WorkerSet::sweep() {
     worker->out->close();
     worker->err->close();
   }
+  if (folded_) std::exchange(folded_, nullptr)->close();
   workers_.clear();
 }
 

@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "agent/child_process.hpp"
-#include "agent/console.hpp"
 #include "agent/group_machine.hpp"
 #include "agent/heartbeat_board.hpp"
 #include "agent/launch_spec.hpp"
-#include "agent/log_pump.hpp"
 #include "agent/nursery.hpp"
 #include "agent/oom.hpp"
+#include "agent/output/console.hpp"
+#include "agent/output/log_pump.hpp"
 #include "agent/spawn_pool.hpp"
 #include "agent/worker_plan.hpp"
 #include "base/asio.hpp"
@@ -104,10 +104,12 @@ class WorkerSet {
   void begin_round(const StartRound& round);
   void make_directories() const;
   void make_heartbeat_board();
+  void make_folded_output();
   Result<NewWorker> open_output(int local_rank) const;
   asio::awaitable<void> start_warm(std::vector<NewWorker> fresh, std::vector<NewChild> children);
   void take_on_all(const std::vector<NewWorker>& fresh,
                    std::vector<Result<ChildProcess>>& processes);
+  void announce(const NewWorker& worker, pid_t pid) const;
   void take_on(const NewWorker& worker, ChildProcess process);
   void cannot_start(int local_rank, const Error& error);
   asio::awaitable<void> watch(std::shared_ptr<Worker> worker);
@@ -127,6 +129,7 @@ class WorkerSet {
   std::unique_ptr<Nursery> nursery_;  // null: workers start the ordinary way
   StartRound round_;                  // the last one
   std::vector<std::shared_ptr<Worker>> workers_;
+  std::shared_ptr<FoldedOutput> folded_;      // of this round; null: nothing is folded
   std::optional<HeartbeatBoard> heartbeats_;  // of this round's workers
   OomCounters oom_before_;                    // when the round began
   bool stopping_ = false;                     // the workers of this round have been told to stop

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <exception>
 
-#include "agent/console.hpp"
+#include "agent/output/console.hpp"
 #include "base/match.hpp"
 #include "base/own_process.hpp"
 #include "launcher/commands/command_line.hpp"

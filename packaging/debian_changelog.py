@@ -23,6 +23,8 @@ def entries():
     for section in re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)[1:]:
         head, _, text = section.partition("\n")
         version, _, day = head.partition(", ")
+        if version == "Unreleased":  # no package has it yet
+            continue
         points = [" ".join(point.split()) for point in re.split(r"^- ", text, flags=re.MULTILINE)[1:]]
         yield version, day if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else None, points
 

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "agent/console.hpp"
+#include "agent/output/console.hpp"
 #include "base/clock.hpp"
 #include "base/printable.hpp"
 

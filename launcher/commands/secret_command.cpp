@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "agent/console.hpp"
+#include "agent/output/console.hpp"
 #include "rendezvous/wire/fresh_secret.hpp"
 
 namespace ddprun {

@@ -15,8 +15,8 @@
 #include <utility>
 #include <variant>
 
-#include "agent/console.hpp"
 #include "agent/file_limit.hpp"
+#include "agent/output/console.hpp"
 #include "agent/process_tree.hpp"
 #include "base/accept.hpp"
 #include "base/clock.hpp"

@@ -22,7 +22,7 @@
 #include <sstream>
 #include <utility>
 
-#include "agent/console.hpp"
+#include "agent/output/console.hpp"
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/hosts/host_messages.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "agent/child_process.hpp"
-#include "agent/output_tail.hpp"
+#include "agent/output/output_tail.hpp"
 #include "launcher/hosts/host_messages.hpp"
 
 namespace ddprun {

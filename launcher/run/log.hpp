@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/console.hpp"
+#include "agent/output/console.hpp"
 
 namespace ddprun {
 

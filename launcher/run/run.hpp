@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "agent/console.hpp"
 #include "agent/group_machine.hpp"
+#include "agent/output/console.hpp"
 #include "agent/worker_plan.hpp"
 #include "base/environment.hpp"
 

@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
-#include "agent/console.hpp"
 #include "agent/group_machine.hpp"
 #include "agent/job_report.hpp"
 #include "agent/launch_spec.hpp"
+#include "agent/output/console.hpp"
 #include "base/environment.hpp"
 #include "base/failure.hpp"
 

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <set>
 
-#include "agent/number_list.hpp"
+#include "base/number_list.hpp"
 
 namespace ddprun {
 

@@ -170,9 +170,19 @@ class Interpreter {
     logs.out_filters = parse_texts(settings_["duplicate-stdout-filters"]);
     logs.err_filters = parse_texts(settings_["duplicate-stderr-filters"]);
     const Setting& prefix = settings_["log-line-prefix-template"];
-    if (!prefix.text.empty()) logs.prefix_template = prefix.text;
-    if (std::ranges::none_of(logs.tee, [](const Streams& teed) { return teed.out || teed.err; }))
-      no_effect({"log-line-prefix-template"}, "without --tee");
+    if (spec_.meeting.shares_output && spec_.meeting.nodes_max > 1)
+      logs.prefix_template = "[${hostname}:${role_name}${local_rank}]:";
+    if (!prefix.text.empty()) logs.prefix_template = logs.fold_template = prefix.text;
+    logs.fold = settings_.on("fold");
+    logs.timestamps = settings_.on("log-timestamps");
+    const auto rotation = parse_rotation(settings_["log-rotate"]);
+    if (!rotation) return rotation.error();
+    logs.rotation = *rotation;
+    const auto none = [](const Streams& streams) { return !streams.out && !streams.err; };
+    if (std::ranges::all_of(logs.tee, none) && std::ranges::all_of(logs.redirects, none))
+      no_effect({"log-timestamps", "log-rotate"}, "without --tee or --redirects");
+    if (std::ranges::all_of(logs.tee, none) && !logs.fold)
+      no_effect({"log-line-prefix-template"}, "without --tee or --fold");
     if (std::ranges::none_of(logs.tee, &Streams::out))
       no_effect({"duplicate-stdout-filters"}, "without --tee of stdout");
     if (std::ranges::none_of(logs.tee, &Streams::err))

@@ -27,6 +27,27 @@ std::optional<Streams> streams(std::string_view text) {
   return Streams{(bits & 1) != 0, (bits & 2) != 0};
 }
 
+constexpr std::uint64_t kLogFileBytesMin = 256;
+constexpr int kLogFilesMax = 1000;
+
+/// Reads "4096", "100M" or "100MB".
+std::optional<std::uint64_t> bytes_of(std::string_view text) {
+  constexpr std::string_view kUnits = "KMGT";
+  if (text.ends_with('B') || text.ends_with('b')) text.remove_suffix(1);
+  int shift = 0;
+  if (!text.empty()) {
+    const auto unit =
+        kUnits.find(static_cast<char>(std::toupper(static_cast<unsigned char>(text.back()))));
+    if (unit != std::string_view::npos) {
+      shift = 10 * (static_cast<int>(unit) + 1);
+      text.remove_suffix(1);
+    }
+  }
+  const auto number = parse_number<std::uint64_t>(text);
+  if (!number || *number > (std::uint64_t{1} << 62) >> shift) return std::nullopt;
+  return *number << shift;
+}
+
 std::optional<int> signal_number(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
   if (name.starts_with("SIG")) name.erase(0, 3);
@@ -167,6 +188,21 @@ Result<std::vector<int>> parse_counts(const Setting& setting, int most) {
     counts.push_back(*count);
   }
   return counts;
+}
+
+Result<RotationRule> parse_rotation(const Setting& setting) {
+  if (!setting.given) return RotationRule{};
+  const std::size_t colon = setting.text.find(':');
+  const auto size = bytes_of(std::string_view{setting.text}.substr(0, colon));
+  const auto count = colon == std::string::npos
+                         ? std::nullopt
+                         : parse_number<int>(std::string_view{setting.text}.substr(colon + 1));
+  if (!size || *size < kLogFileBytesMin || !count || *count < 2 || *count > kLogFilesMax)
+    return unexpected(
+        setting, fmt::format("expected the size of a file, from {} bytes on, and the number of "
+                             "files, from 2 to {}, as in 100M:5",
+                             kLogFileBytesMin, kLogFilesMax));
+  return RotationRule{*size, *count};
 }
 
 Result<std::optional<std::set<int>>> parse_ranks(const Setting& setting) {

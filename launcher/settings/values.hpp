@@ -69,6 +69,11 @@ Result<std::vector<Streams>> parse_streams(const Setting& setting, int workers);
 /// Reads numbers from 1 to `most`, as in "4,4,2".
 Result<std::vector<int>> parse_counts(const Setting& setting, int most);
 
+/// Reads "100M:5": the size of a file in bytes, where K, M, G and T are powers of 1024, and the
+/// number of files. No file is less than 256 bytes, and there are at least two. Not set: no
+/// rotation.
+Result<RotationRule> parse_rotation(const Setting& setting);
+
 /// Reads local ranks, as in "0,2,11"; nullopt when the option is not set.
 Result<std::optional<std::set<int>>> parse_ranks(const Setting& setting);
 

@@ -29,7 +29,9 @@ RoundRules rules_of(const Join& join) {
           .join_timeout = Milliseconds{join.terms.join_timeout_ms},
           .heartbeat_timeout = Milliseconds{join.terms.heartbeat_timeout_ms},
           .shutdown_timeout = Milliseconds{join.terms.shutdown_timeout_ms},
-          .store = join.terms.store};
+          .store = join.terms.store,
+          .hang_timeout = Milliseconds{join.terms.hang_timeout_ms},
+          .on_hang = join.terms.on_hang};
 }
 
 std::optional<std::string> difference(const RoundRules& rules, const Join& join) {

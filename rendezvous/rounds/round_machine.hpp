@@ -22,6 +22,7 @@
 
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/verdict/inquest.hpp"
+#include "rendezvous/watch/round_watch.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
@@ -72,6 +73,9 @@ class RoundMachine {
   bool has_nodes() const { return !nodes_.empty(); }
   const RoundRules& rules() const { return rules_; }
 
+  /// How far the workers of the round are, and whether they hang.
+  const RoundWatch& watch() const { return watch_; }
+
  private:
   enum class State { kGathering, kRunning, kStopping, kEnded };
   using Node = Roster::Node;
@@ -83,6 +87,7 @@ class RoundMachine {
   void workers_finished(Node& node, const WorkersFinished& report);
   void workers_stopped(Node& node, const WorkersStopped& report);
   void preempt(Node& node, const Preempt& report);
+  void note_progress(const Node& node, const Progress& report, TimePoint now);
 
   // Who comes, and who goes.
   void admit(PeerId peer, const Join& join, TimePoint now);
@@ -97,6 +102,11 @@ class RoundMachine {
   void lose_unstopped(TimePoint now);
   void forgive_after_own_sleep(TimePoint now);
 
+  // What becomes of workers that hang.
+  void look_for_hangs(TimePoint now);
+  void tell_members(const CoordinatorMessage& message);
+  void act_on_hang(const HangReport& report);
+
   // The four states, and what leads from one to the next.
   void advance(TimePoint now);
   void gather(TimePoint now);
@@ -106,6 +116,7 @@ class RoundMachine {
   TimePoint gathering_ends() const;
   void seal();
   void stop_round(const std::string& reason, std::int64_t checkpoint_ms = 0);
+  void count_failure(EndJob last);
   void end(EndJob verdict);
 
   bool is_member(const Node& node);
@@ -121,6 +132,7 @@ class RoundMachine {
   int attempt_ = 0;   // failure restarts so far
   int arrivals_ = 0;  // nodes that were admitted so far
   Roster nodes_;
+  RoundWatch watch_;
   Inquest inquest_;                // into how the workers of the round ended
   std::optional<Verdict> found_;   // why the last round that failed did so
   std::optional<EndJob> verdict_;  // how the job ends, as soon as every node has stopped

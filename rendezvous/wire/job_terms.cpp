@@ -10,7 +10,9 @@ JobTerms terms_of(const RoundRules& rules) {
           rules.join_timeout.count(),
           rules.heartbeat_timeout.count(),
           rules.shutdown_timeout.count(),
-          rules.store};
+          rules.store,
+          rules.hang_timeout.count(),
+          rules.on_hang};
 }
 
 }  // namespace ddprun

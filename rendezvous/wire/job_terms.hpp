@@ -13,6 +13,17 @@ enum class StoreAt {
   kLocal,   // at their own agent, which passes their bytes on over its one connection
 };
 
+/// What is done when workers hang.
+enum class OnHang {
+  kReport,   // it is said, and nobody is killed
+  kRestart,  // it counts as a failure of those who are missing
+  kStop,     // the job ends
+};
+
+/// A hang timeout of so many milliseconds is learned from the job's own pauses, or there is none.
+inline constexpr std::int64_t kHangTimeoutAuto = 0;
+inline constexpr std::int64_t kHangTimeoutOff = -1;
+
 /// What a node says about its job when it joins. The coordinator goes by what the first node says,
 /// and for the time that a node takes to stop its workers by what that node says. The numbers of
 /// nodes and restarts and the place of the store must be the same on all nodes.
@@ -25,6 +36,8 @@ struct JobTerms {
   std::int64_t heartbeat_timeout_ms = 5'000;
   std::int64_t shutdown_timeout_ms = 30'000;
   StoreAt store = StoreAt::kLeader;
+  std::int64_t hang_timeout_ms = kHangTimeoutAuto;
+  OnHang on_hang = OnHang::kReport;
   bool operator==(const JobTerms&) const = default;
 };
 
@@ -42,6 +55,8 @@ struct RoundRules {
   std::string master_addr;  // where workers find the store; "" is where their node reaches us
   int master_port = 0;      // and at which port
   StoreAt store = StoreAt::kLeader;
+  std::chrono::milliseconds hang_timeout{kHangTimeoutAuto};
+  OnHang on_hang = OnHang::kReport;
 };
 
 /// Returns the terms that a node with these rules announces.

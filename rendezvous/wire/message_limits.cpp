@@ -51,7 +51,8 @@ void check_terms(Checker& checker, const JobTerms& terms) {
       .number("join_timeout_ms", terms.join_timeout_ms, 0, kTimeoutMsMax)
       .number("heartbeat_timeout_ms", terms.heartbeat_timeout_ms, kHeartbeatTimeoutMsMin,
               kTimeoutMsMax)
-      .number("shutdown_timeout_ms", terms.shutdown_timeout_ms, 0, kTimeoutMsMax);
+      .number("shutdown_timeout_ms", terms.shutdown_timeout_ms, 0, kTimeoutMsMax)
+      .number("hang_timeout_ms", terms.hang_timeout_ms, kHangTimeoutOff, kTimeoutMsMax);
 }
 
 /// The host stands in every sentence, so it is checked first, in sentences without it.

@@ -36,6 +36,9 @@ constexpr TextLimit name_of(std::size_t bytes_max) { return {bytes_max + 8}; }
 // clang-format off
 template <> inline constexpr std::array kNames<StoreAt>{
     Named<StoreAt>{StoreAt::kLeader, "leader"}, Named<StoreAt>{StoreAt::kLocal, "local"}};
+template <> inline constexpr std::array kNames<OnHang>{
+    Named<OnHang>{OnHang::kReport, "report"}, Named<OnHang>{OnHang::kRestart, "restart"},
+    Named<OnHang>{OnHang::kStop, "stop"}};
 using Outcome = EndJob::Outcome;
 template <> inline constexpr std::array kNames<Outcome>{
     Named<Outcome>{Outcome::kFinished, "finished"}, Named<Outcome>{Outcome::kFailed, "failed"},
@@ -62,7 +65,9 @@ template <> inline constexpr auto kFields<JobTerms> = std::tuple{
     field("last_call_timeout_ms", &JobTerms::last_call_timeout_ms),
     field("join_timeout_ms", &JobTerms::join_timeout_ms),
     field("heartbeat_timeout_ms", &JobTerms::heartbeat_timeout_ms),
-    field("shutdown_timeout_ms", &JobTerms::shutdown_timeout_ms), field("store", &JobTerms::store)};
+    field("shutdown_timeout_ms", &JobTerms::shutdown_timeout_ms), field("store", &JobTerms::store),
+    later(field("hang_timeout_ms", &JobTerms::hang_timeout_ms)),
+    later(field("on_hang", &JobTerms::on_hang))};
 template <> inline constexpr auto kFields<Known> = std::tuple{
     field("round", &Known::round), field("attempt", &Known::attempt)};
 
@@ -94,6 +99,7 @@ template <> inline constexpr auto kFields<RankProgress> = std::tuple{
     field("rank", &RankProgress::rank), field("watched", &RankProgress::watched),
     list("groups", &RankProgress::groups, kProgressGroupsMax),
     text("waits_in", &RankProgress::waits_in, kName), field("idle", &RankProgress::idle),
+    field("busy", &RankProgress::busy), field("paused_ms", &RankProgress::paused_ms),
     field("still_ms", &RankProgress::still_ms), field("step", &RankProgress::step),
     field("steps", &RankProgress::steps), field("has_loss", &RankProgress::has_loss),
     field("loss", &RankProgress::loss),
@@ -165,7 +171,8 @@ template <> inline constexpr auto kFields<StopRound> = std::tuple{
     text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms)};
 template <> inline constexpr auto kFields<EndJob> = std::tuple{
     field("outcome", &EndJob::outcome), field("restarts", &EndJob::restarts),
-    text("message", &EndJob::message, kReason), field("failure", &EndJob::failure)};
+    text("message", &EndJob::message, kReason), field("failure", &EndJob::failure),
+    later(field("hung", &EndJob::hung))};
 using HangKind = HangReport::Kind;
 template <> inline constexpr std::array kNames<HangKind>{
     Named<HangKind>{HangKind::kMissing, "missing"},

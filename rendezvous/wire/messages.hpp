@@ -210,6 +210,7 @@ struct EndJob {
                         // kFailed: why there is no failure
   std::optional<WorkerFailure> failure;  // kFailed: the first failure of the last attempt; not
                                          // there when the coordinator that heard of it is gone
+  bool hung = false;  // kFailed: the workers hung, and were stopped because of it; see message
   bool operator==(const EndJob&) const = default;
 };
 /// The agent is to look at what its workers do, and to answer with Inspected. It disturbs nobody.

@@ -24,12 +24,15 @@ struct RankProgress {
   int rank = 0;
   bool watched = false;  // torch's worker server answers in it, so `groups` and `waits_in` count
   std::vector<GroupProgress> groups;
-  std::string waits_in;       // "init_process_group" or an operation of the store; "": in neither
-  bool idle = false;          // its processes have used no CPU since the last look
-  std::int64_t still_ms = 0;  // so long ago this was true for the first time
-  std::int64_t step = -1;     // that is done; -1: it has not told
-  std::int64_t steps = 0;     // of the whole training; 0: it has not told
-  bool has_loss = false;      // it has told a loss, which may be no finite number: then it is 0
+  std::string waits_in;  // "init_process_group" or an operation of the store; "": in neither
+  /// What its processes have done with the CPU since all of this was true for the first time.
+  bool idle = false;           // nothing: they sleep, or are stopped
+  bool busy = false;           // 10 s of CPU or more, which no overloaded machine explains
+  std::int64_t still_ms = 0;   // so long ago this was true for the first time
+  std::int64_t paused_ms = 0;  // so long the same had been seen before that
+  std::int64_t step = -1;      // that is done; -1: it has not told
+  std::int64_t steps = 0;      // of the whole training; 0: it has not told
+  bool has_loss = false;       // it has told a loss, which may be no finite number: then it is 0
   double loss = 0;
   double samples_per_second = 0;  // 0: it has not told
   std::int64_t left_s = -1;       // until the training ends, as it says; -1: it does not

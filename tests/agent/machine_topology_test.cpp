@@ -4,7 +4,7 @@
 #include <numeric>
 #include <string>
 
-#include "agent/number_list.hpp"
+#include "base/number_list.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 

@@ -5,10 +5,8 @@
 
 #include "agent/error_file.hpp"
 #include "agent/failure_report.hpp"
-#include "agent/line_buffer.hpp"
 #include "agent/oom.hpp"
 #include "agent/output_plan.hpp"
-#include "agent/output_tail.hpp"
 #include "agent/recorded_error.hpp"
 #include "agent/usable_cpus.hpp"
 #include "tests/support/catch.hpp"
@@ -16,71 +14,6 @@
 
 namespace ddprun {
 namespace {
-
-using Lines = std::vector<std::string>;
-
-TEST_CASE("LineBuffer passes whole lines on and holds the unfinished one back") {
-  LineBuffer lines;
-  CHECK(lines.feed("one\ntwo\nthr") == "one\ntwo\n");
-  CHECK(lines.feed("ee").empty());
-  CHECK(lines.feed("\nfour") == "three\n");
-  CHECK(lines.take_rest() == "four");
-  CHECK(lines.empty());
-}
-
-TEST_CASE("LineBuffer passes a progress bar on as it is redrawn") {
-  LineBuffer lines;
-  CHECK(lines.feed("10%\r20%\r3") == "10%\r20%\r");
-}
-
-TEST_CASE("LineBuffer holds a line of any length in bounded memory, and loses nothing") {
-  LineBuffer lines;
-  const std::string part(10'000, 'x');
-  std::size_t passed = 0;
-  for (int i = 0; i < 100; ++i) passed += lines.feed(part).size();
-  CHECK(passed > 1'000'000 - LineBuffer::kHeldBytesMax - part.size());
-  CHECK(passed + lines.take_rest().size() == 1'000'000);
-}
-
-TEST_CASE("LineBuffer takes every byte, also those that are no text") {
-  LineBuffer lines;
-  const std::string bytes{"\0\xff\n\x01", 4};
-  const std::string passed = lines.feed(bytes);
-  CHECK(passed + lines.take_rest() == bytes);
-}
-
-TEST_CASE("OutputTail keeps the last lines, the unfinished one included") {
-  OutputTail tail;
-  for (int i = 0; i < 100; ++i) tail.append("line " + std::to_string(i) + "\n");
-  tail.append("no new");
-  tail.append("line");
-  const Lines lines = tail.lines();
-  REQUIRE(lines.size() == OutputTail::kLinesMax);
-  CHECK(lines.back() == "no newline");
-  CHECK(lines[lines.size() - 2] == "line 99");
-}
-
-TEST_CASE("OutputTail has as many lines when all of them are finished") {
-  OutputTail tail;
-  for (int i = 0; i < 100; ++i) tail.append("line " + std::to_string(i) + "\n");
-  const Lines lines = tail.lines();
-  REQUIRE(lines.size() == OutputTail::kLinesMax);
-  CHECK(lines.front() == "line " + std::to_string(100 - OutputTail::kLinesMax));
-}
-
-TEST_CASE("OutputTail shows of a progress bar what a terminal would show") {
-  OutputTail tail;
-  tail.append("epoch 1\n10%\r20%\r30%\r\nend\n");
-  CHECK(tail.lines() == Lines{"epoch 1", "30%", "end"});
-}
-
-TEST_CASE("OutputTail makes control characters harmless and cuts endless lines") {
-  OutputTail tail;
-  tail.append("\x1b[31mred\x07\n");
-  tail.append(std::string(1'000'000, 'x'));
-  CHECK(tail.lines()[0] == "?[31mred?");
-  CHECK(tail.lines()[1].size() == OutputTail::kLineBytesMax);
-}
 
 TEST_CASE("both forms of error file are understood") {
   const auto object = parse_recorded_error(
@@ -255,37 +188,12 @@ TEST_CASE("the OOM killer is blamed only for what its counters say it did meanwh
              contains("killed 4 process(es) of this machine"));
 }
 
-TEST_CASE("a prefix comes before every line, and a progress bar's redrawing") {
-  CHECK(with_prefix("a\nb\n", "p:", true) == "p:a\np:b\n");
-  CHECK(with_prefix("rest\nb", "p:", false) == "rest\np:b");
-  CHECK(with_prefix("10%\r20%\r", "p:", true) == "p:10%\rp:20%\r");
-  CHECK(with_prefix("dos\r\nline\r\n", "p:", true) == "p:dos\r\np:line\r\n");
-  CHECK(with_prefix("", "p:", true).empty());
-}
-
-TEST_CASE("a carriage return waits for the newline that may follow it") {
-  LineBuffer lines;
-  CHECK(lines.feed("dos\r").empty());
-  CHECK(lines.feed("\nx") == "dos\r\n");
-  CHECK(lines.feed("\ry") == "x\r");
-  LineBuffer bare;
-  CHECK(bare.feed("\r").empty());
-  CHECK(bare.feed("\r").empty());
-  CHECK(bare.take_rest() == "\r\r");
-}
-
 TEST_CASE("the prefix template knows role, ranks and host, and leaves the rest alone") {
-  const LineWriter writer{"trainer", "h1", 12, 3};
+  const LineWriter writer{"trainer", "h1", "12", "3"};
   CHECK(line_prefix("[${role_name}${local_rank}]:", writer) == "[trainer3]:");
   CHECK(line_prefix("${hostname}:${rank}: ", writer) == "h1:12: ");
   CHECK(line_prefix("$rank/$local_rank $$ ${other} $other $ ${rank $${rank}", writer) ==
         "12/3 $$ ${other} $other $ ${rank ${rank}");
-}
-
-TEST_CASE("filters pick whole lines") {
-  CHECK(matching_lines("one apple\ntwo\nbad apple", "p:", {"apple", "zoo"}) ==
-        "p:one apple\np:bad apple\n");
-  CHECK(matching_lines("", "p:", {"a"}).empty());
 }
 
 TEST_CASE("a cgroup's quota counts in whole CPUs") {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "agent/number_list.hpp"
+#include "base/number_list.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

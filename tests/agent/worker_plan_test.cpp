@@ -200,5 +200,30 @@ TEST_CASE(
   CHECK_FALSE(plan().out.terminal);
 }
 
+TEST_CASE("streams in files are stamped and rotated, and what is shown is folded") {
+  LaunchSpec spec = four_workers();
+  spec.logs.redirects.assign(4, {true, false});
+  spec.logs.timestamps = true;
+  spec.logs.rotation = {1000, 3};
+  spec.logs.fold = true;
+  const OutputPlan plan = plan_output(spec, kSecondNode, {.run_directory = "/logs"}, 0);
+  CHECK(plan.out.stamped);
+  CHECK(plan.out.rotation == RotationRule{1000, 3});
+  CHECK_FALSE(plan.out.direct());
+  CHECK_FALSE(plan.out.folded);
+  CHECK_FALSE(plan.err.stamped);
+  CHECK(plan.err.rotation == RotationRule{});
+  CHECK(plan.err.folded);
+}
+
+TEST_CASE("folded lines name the ranks that said them, by whatever template") {
+  LaunchSpec spec = four_workers();
+  NodeFacts node;
+  node.run.host = "h2";
+  CHECK(fold_label(spec, node, {4, 5, 7}, {0, 1, 3}) == "[4-5,7] ");
+  spec.logs.fold_template = "${hostname} ${role_name}${local_rank}: ";
+  CHECK(fold_label(spec, node, {4, 5, 7}, {0, 1, 3}) == "h2 trainer0-1,3: ");
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -2,7 +2,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "agent/console.hpp"
+#include "agent/output/console.hpp"
 #include "tests/support/captured_log.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/pipe.hpp"

@@ -363,12 +363,41 @@ TEST_CASE_METHOD(CommandLineFixture, "streams are chosen for all workers or by l
   CHECK(s.logs.tee[0] == Streams{true, false});
   CHECK(s.logs.tee[11] == Streams{false, true});
   CHECK(s.logs.tee[5] == Streams{});
+  CHECK_FALSE(s.logs.fold);
+  CHECK_FALSE(s.logs.timestamps);
+  CHECK(s.logs.rotation == RotationRule{});
   CHECK_THAT(error({"-r", "4", script()}), contains("--redirects '4': expected 0 (none)"));
   CHECK_THAT(error({"-t", "1:7", script()}), contains("--tee '1:7'"));
   CHECK(spec({"--duplicate-stdout-filters=a,,b,c", "-t1", script()}).logs.out_filters ==
         Words{"a,b", "c"});
   CHECK(spec({"--duplicate-stderr-filters=d", "-t2", script()}).logs.err_filters == Words{"d"});
   CHECK_THAT(error({"--local-ranks-filter=a", script()}), contains("expected local ranks"));
+}
+
+TEST_CASE_METHOD(CommandLineFixture, "lines can be folded and stamped, and log files rotated") {
+  const LogSpec logs =
+      spec({"--fold", "--log-timestamps", "--log-rotate", "100M:5", "-t3", script()}).logs;
+  CHECK(logs.fold);
+  CHECK(logs.fold_template == "[${rank}] ");
+  CHECK(logs.timestamps);
+  CHECK(logs.rotation == RotationRule{100 * 1024 * 1024, 5});
+  const auto rotation = [&](const std::string& text) {
+    return spec({"-t3", "--log-rotate=" + text, script()}).logs.rotation;
+  };
+  CHECK(rotation("256:2") == RotationRule{256, 2});
+  CHECK(rotation("1k:1000") == RotationRule{1024, 1000});
+  CHECK(rotation("2GB:3") == RotationRule{std::uint64_t{2} << 30, 3});
+  for (const std::string wrong : {"", "100M", "100M:", ":5", "100M:1", "100M:1001", "255:5", "x:5",
+                                  "-1:5", "1.5M:5", "99999999999T:5", "100M:5:1", "M:5"})
+    CHECK_THAT(error({"-t3", "--log-rotate=" + wrong, script()}), contains("as in 100M:5"));
+  for (const std::string option : {"--log-timestamps", "--log-rotate=1M:2"})
+    CHECK_THAT(warnings({option, script()}).at(0), contains("without --tee or --redirects"));
+}
+
+TEST_CASE_METHOD(CommandLineFixture, "a prefix of one's own is that of folded lines, too") {
+  const Launch launched = launch({"--fold", "--log-line-prefix-template", "<${rank}>", script()});
+  CHECK(launched.warnings.empty());
+  CHECK(launched.spec.logs.fold_template == "<${rank}>");
 }
 
 TEST_CASE_METHOD(CommandLineFixture,

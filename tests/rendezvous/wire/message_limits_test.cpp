@@ -66,6 +66,9 @@ TEST_CASE("the terms of a job are held to their limits") {
   CHECK_FALSE(terms([](JobTerms& t) { t.nodes_max = 1; }));
   CHECK(terms([](JobTerms& t) { t.nodes_max = kNodesMax; }));
   CHECK_FALSE(terms([](JobTerms& t) { t.nodes_max = kNodesMax + 1; }));
+  CHECK(terms([](JobTerms& t) { t.hang_timeout_ms = kHangTimeoutOff; }));
+  CHECK_FALSE(terms([](JobTerms& t) { t.hang_timeout_ms = kHangTimeoutOff - 1; }));
+  CHECK_FALSE(terms([](JobTerms& t) { t.hang_timeout_ms = kTimeoutMsMax + 1; }));
   CHECK(terms([](JobTerms& t) { t.restarts_max = 0; }));
   CHECK_FALSE(terms([](JobTerms& t) { t.restarts_max = -1; }));
   for (std::int64_t JobTerms::*timeout :

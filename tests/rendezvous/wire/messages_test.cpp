@@ -1,6 +1,7 @@
 #include "rendezvous/wire/messages.hpp"
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <vector>
 
 #include "tests/support/catch.hpp"
@@ -27,7 +28,9 @@ const RankProgress kProgress{.rank = 3,
                              .groups = {{"0", 12, 11}, {"1", 3, 3}},
                              .waits_in = "init_process_group",
                              .idle = true,
+                             .busy = true,
                              .still_ms = 1500,
+                             .paused_ms = 900,
                              .step = 120,
                              .steps = 1000,
                              .has_loss = true,
@@ -235,9 +238,10 @@ json with(json message, const json::json_pointer& field, const json& value) {
 
 // A line may lack this field.
 bool is_optional(const json& message, const json::json_pointer& field) {
-  const std::string name = field.to_string();
-  return name == "/knows" || name == "/clock_us" || name == "/echo_us" ||
-         (name == "/failure" && message["type"] == "end_job");
+  static const std::set<std::string> kLater{
+      "/knows", "/terms/hang_timeout_ms", "/terms/on_hang", "/hung", "/clock_us", "/echo_us"};
+  return kLater.contains(field.to_string()) ||
+         (field.to_string() == "/failure" && message["type"] == "end_job");
 }
 
 // Values that do not fit the field, which is called `name` and has `good` in a message that does.
@@ -245,7 +249,8 @@ std::vector<json> misfits(const std::string& name, const json& good) {
   std::vector<json> out{json::array({1}), json::object(), nullptr};
   if (!good.is_number_float()) out.insert(out.end(), {2.5, 18446744073709551615U});
   if (!good.is_boolean()) out.push_back(true);
-  const bool is_choice = name == "store" || name == "outcome" || name == "type" || name == "kind";
+  const bool is_choice =
+      name == "store" || name == "outcome" || name == "type" || name == "kind" || name == "on_hang";
   if (!good.is_string() || is_choice) out.push_back("no such name");
   return out;
 }

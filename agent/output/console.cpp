@@ -1,0 +1,170 @@
+#include "agent/output/console.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spdlog/fmt/fmt.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <utility>
+
+#include "agent/output/line_text.hpp"
+#include "base/report_failure.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// A descriptor of our own for the same terminal or pipe: O_NONBLOCK belongs to the open file,
+/// which the shell and the workers share, and must not be set there.
+int reopen_nonblocking(int fd) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) return -1;
+  if (S_ISSOCK(status.st_mode)) return dup(fd);  // written with MSG_DONTWAIT
+  if (!S_ISFIFO(status.st_mode) && !S_ISCHR(status.st_mode)) return -1;
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  return open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+ssize_t write_now(int fd, std::string_view bytes) {
+  const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent >= 0 || errno != ENOTSOCK) return sent;
+  return write(fd, bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+Console::Console(const asio::any_io_executor& executor, int fd)
+    : fd_{fd},
+      is_terminal_{isatty(fd) == 1},
+      descriptor_{executor},
+      progress_{executor, asio::steady_timer::time_point::max()} {
+  const int own = reopen_nonblocking(fd);
+  if (own < 0) return;
+  boost::system::error_code not_pollable;  // /dev/null, for one
+  descriptor_.assign(own, not_pollable);
+  if (not_pollable) {
+    ::close(own);
+    return;
+  }
+  fd_ = own;
+  pollable_ = true;
+}
+
+Console::Console(Console& wire, Framing framing)
+    : wire_{&wire},
+      framing_{std::move(framing)},
+      fd_{-1},
+      descriptor_{wire.descriptor_.get_executor()},
+      progress_{wire.descriptor_.get_executor()} {}
+
+void Console::write(std::string_view bytes) {
+  if (bytes.empty()) return;
+  last_byte_ = bytes.back();
+  open_line_of_ = nullptr;
+  if (wire_)
+    wire_->enqueue(framing_(bytes, false));
+  else
+    enqueue(bytes);
+}
+
+void Console::enqueue(std::string_view bytes) {
+  if (reader_gone_) return;
+  queue_ += bytes;
+  if (writing_) return;
+  if (write_some()) return;
+  writing_ = true;
+  co_spawn(descriptor_.get_executor(), write_queue(), report_failure("writing output"));
+}
+
+void Console::write_message(std::string_view line) {
+  if (last_byte_ != '\n') write("\n");
+  if (wire_)
+    wire_->enqueue(framing_(line, true));
+  else
+    write(line);
+}
+
+void Console::write_lines(const void* source, std::string_view prefix, std::string_view text) {
+  if (text.empty()) return;
+  if (open_line_of_ != source && last_byte_ != '\n') write("\n");
+  const bool line_start = open_line_of_ != source || last_byte_ == '\r';
+  write(with_prefix(text, prefix, line_start));
+  open_line_of_ = text.back() == '\n' ? nullptr : source;
+}
+
+void Console::end_line(const void* source) {
+  if (open_line_of_ == source && source != nullptr) write("\n");
+}
+
+bool Console::takes_more() const {
+  return !is_terminal_ || queue_.size() < kQueueBytesMax || !writing_;
+}
+
+void Console::leave_out(std::size_t lines) { left_out_ += lines; }
+
+void Console::tell_left_out() {
+  const std::size_t lines = std::exchange(left_out_, 0);
+  if (lines == 0) return;
+  write_message(
+      fmt::format("ddprun: {} lines are not shown here, because the terminal was slow; the "
+                  "log files have them\n",
+                  lines));
+}
+
+/// Writes what the reader takes; true when nothing is left to write.
+bool Console::write_some() {
+  std::size_t written = 0;
+  while (written < queue_.size()) {
+    const ssize_t n = write_now(fd_, std::string_view{queue_}.substr(written));
+    if (n >= 0) {
+      written += static_cast<std::size_t>(n);
+    } else if (errno == EAGAIN && pollable_) {
+      break;
+    } else if (errno != EINTR) {
+      // Nobody reads any more, or the disk is full: workers must not stop because of it.
+      reader_gone_ = true;
+      written = queue_.size();
+    }
+  }
+  queue_.erase(0, written);
+  return queue_.empty();
+}
+
+asio::awaitable<void> Console::write_queue() {
+  while (!queue_.empty()) {
+    const auto [error] = co_await descriptor_.async_wait(asio::posix::stream_descriptor::wait_write,
+                                                         asio::as_tuple(asio::use_awaitable));
+    if (error) break;
+    write_some();
+    if (queue_.size() < kQueueBytesMax / 2) tell_left_out();
+    progress_.cancel();
+  }
+  writing_ = false;
+}
+
+asio::awaitable<void> Console::writable() {
+  if (wire_) co_return co_await wire_->writable();
+  while (queue_.size() >= kQueueBytesMax && writing_)
+    co_await progress_.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+void Console::flush_blocking() {
+  if (wire_) return wire_->flush_blocking();
+  tell_left_out();
+  sigset_t none;
+  sigemptyset(&none);
+  while (!queue_.empty() && !write_some()) {
+    pollfd wait{fd_, POLLOUT, 0};
+    if (ppoll(&wait, 1, nullptr, &none) < 0 && errno == EINTR) return;
+  }
+}
+
+}  // namespace ddprun

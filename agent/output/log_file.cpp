@@ -1,0 +1,106 @@
+#include "agent/output/log_file.hpp"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace ddprun {
+
+namespace {
+
+int open_log(const std::filesystem::path& path) {
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+}
+
+/// 0 for what has no size, as a pipe.
+std::uint64_t size_of(int fd) {
+  struct stat status {};
+  return fstat(fd, &status) == 0 && status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size)
+                                                       : 0;
+}
+
+}  // namespace
+
+Result<LogFile> LogFile::open(const std::filesystem::path& path, RotationRule rotation) {
+  const int fd = open_log(path);
+  if (fd < 0)
+    return Error{Error::Kind::kUnavailable,
+                 "cannot open the log file '" + path.string() + "': " + std::strerror(errno)};
+  return LogFile{path, fd, rotation, size_of(fd)};
+}
+
+LogFile::LogFile(std::filesystem::path path, int fd, RotationRule rule, std::uint64_t size)
+    : path_{std::move(path)}, fd_{fd}, rule_{rule}, rotation_{rule, size} {}
+
+LogFile::LogFile(LogFile&& other) noexcept
+    : path_{std::move(other.path_)},
+      fd_{std::exchange(other.fd_, -1)},
+      rule_{other.rule_},
+      rotation_{other.rotation_},
+      failed_{other.failed_} {}
+
+LogFile::~LogFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void LogFile::write(std::string_view bytes) {
+  while (!bytes.empty() && !failed_) {
+    const std::size_t fits = rotation_.fits(bytes);
+    append(bytes.substr(0, fits));
+    bytes.remove_prefix(fits);
+    if (!bytes.empty() && !failed_) begin_next();
+  }
+}
+
+void LogFile::append(std::string_view bytes) {
+  while (!bytes.empty() && !failed_) {
+    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    if (n >= 0) {
+      const auto written = static_cast<std::size_t>(n);
+      if (written > 0) rotation_.written(written, bytes[written - 1]);
+      bytes.remove_prefix(written);
+    } else if (errno != EINTR) {
+      failed_ = true;
+      spdlog::error("cannot write to the log file '{}': {}; the rest is missing there",
+                    path_.string(), std::strerror(errno));
+    }
+  }
+}
+
+/// Where the next file cannot be had, the present one goes on: that costs space, and no byte.
+void LogFile::begin_next() {
+  const bool moved = move_files();
+  const int next = moved ? open_log(path_) : -1;
+  if (next < 0) {
+    spdlog::error("cannot rotate the log file '{}': {}; {}", path_.string(), std::strerror(errno),
+                  moved ? "its output goes on in '" + earlier(1).string() + "'" : "it grows on");
+    rule_ = {};
+    rotation_ = {rule_, 0};
+    return;
+  }
+  ::close(std::exchange(fd_, next));
+  rotation_.begin_next();
+}
+
+/// The oldest file is replaced by the one behind it.
+bool LogFile::move_files() const {
+  for (int number = rule_.files_max - 1; number > 0; --number)
+    if (std::rename(earlier(number - 1).c_str(), earlier(number).c_str()) != 0 && errno != ENOENT)
+      return false;
+  return true;
+}
+
+std::filesystem::path LogFile::earlier(int number) const {
+  return number == 0 ? path_ : std::filesystem::path{path_.string() + "." + std::to_string(number)};
+}
+
+int LogFile::release() { return std::exchange(fd_, -1); }
+
+}  // namespace ddprun

@@ -1,0 +1,45 @@
+// LogFile: a file that a worker's output is appended to. It may be rotated: `stdout.log` is written
+// to, `stdout.log.1` came before it, `stdout.log.2` before that.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "agent/output/log_rotation.hpp"
+#include "base/result.hpp"
+
+namespace ddprun {
+
+class LogFile {
+ public:
+  /// Creates the file, or goes on at its end: what is there is never erased but by `rotation`.
+  /// Errors: kUnavailable.
+  static Result<LogFile> open(const std::filesystem::path& path, RotationRule rotation = {});
+
+  LogFile(LogFile&& other) noexcept;
+  LogFile& operator=(LogFile&&) = delete;
+  ~LogFile();
+
+  /// Appends the bytes. When that fails (the disk is full), it warns once, and the worker goes on.
+  /// When files cannot be rotated, it warns once, and goes on with the file that it has.
+  void write(std::string_view bytes);
+
+  /// Hands out the descriptor, which the caller has to close from now on.
+  int release();
+
+ private:
+  LogFile(std::filesystem::path path, int fd, RotationRule rule, std::uint64_t size);
+
+  void append(std::string_view bytes);
+  void begin_next();
+  bool move_files() const;
+  std::filesystem::path earlier(int number) const;
+
+  std::filesystem::path path_;
+  int fd_;
+  RotationRule rule_;
+  LogRotation rotation_;
+  bool failed_ = false;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,200 @@
+#include "agent/output/log_pump.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "agent/output/line_text.hpp"
+#include "agent/output/terminal.hpp"
+#include "base/clock.hpp"
+#include "base/report_failure.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kReadBytes = 64 * 1024;  // what a pipe holds
+/// Where lines of many are compared: less at a time, so that all come equally far.
+constexpr std::size_t kFoldedReadBytes = 4 * 1024;
+constexpr auto kPromptDelay = 100ms;  // an unfinished line is shown when no more comes for so long
+/// So much of a file that the worker wrote by itself is read for the failure report.
+constexpr auto kTailBytes = static_cast<std::streamoff>(CrashTail::kBytesMax);
+
+std::string end_of_file(const std::filesystem::path& path) {
+  std::ifstream file{path, std::ios::binary | std::ios::ate};
+  if (!file) return "";
+  const std::streamoff size = file.tellg();
+  file.seekg(std::max<std::streamoff>(0, size - kTailBytes));
+  std::string text(static_cast<std::size_t>(std::min(size, kTailBytes)), '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+Error refused(const std::string& what) {
+  return {Error::Kind::kUnavailable, "cannot open " + what + ": " + std::strerror(errno)};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<LogPump>> LogPump::open(const asio::any_io_executor& executor,
+                                               Console& console, StreamPlan plan, Voice voice) {
+  std::shared_ptr<LogPump> pump{new LogPump{executor, console, std::move(plan), std::move(voice)}};
+  if (const Result<void> connected = pump->connect(); !connected) return connected.error();
+  return pump;
+}
+
+LogPump::LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan,
+                 Voice voice)
+    : console_{console},
+      plan_{std::move(plan)},
+      voice_{std::move(voice)},
+      source_{executor},
+      idle_{executor, asio::steady_timer::time_point::max()} {}
+
+Result<void> LogPump::connect() {
+  if (!plan_.file.empty()) {
+    auto file = LogFile::open(plan_.file, plan_.rotation);
+    if (!file) return file.error();
+    file_.emplace(std::move(*file));
+  }
+  if (!plan_.filters.empty()) {
+    auto filtered = LogFile::open(plan_.filtered_file);
+    if (!filtered) return filtered.error();
+    filtered_.emplace(std::move(*filtered));
+  }
+  if (plan_.direct()) {
+    worker_end_ = file_ ? file_->release() : ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    return worker_end_ >= 0 ? Result<void>{} : refused("/dev/null");
+  }
+  if (plan_.terminal) {
+    const auto terminal = open_terminal();
+    if (!terminal) return terminal.error();
+    source_.assign(terminal->ours);
+    worker_end_ = terminal->workers;
+    return {};
+  }
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return refused("a pipe for a worker's output");
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);  // the worker's end stays blocking
+  source_.assign(ends[0]);
+  worker_end_ = ends[1];
+  return {};
+}
+
+LogPump::~LogPump() {
+  if (worker_end_ >= 0) ::close(worker_end_);
+}
+
+void LogPump::start() {
+  ::close(std::exchange(worker_end_, -1));
+  if (!source_.is_open()) return;
+  co_spawn(source_.get_executor(), pump(), report_failure("reading a worker's output"));
+  co_spawn(source_.get_executor(), pass_on_when_idle(), report_failure("passing on output"));
+}
+
+asio::awaitable<void> LogPump::pump() {
+  const auto self = shared_from_this();
+  for (;;) {
+    if (waits_for_console()) co_await console_.writable();
+    if (voice_.output) co_await voice_.output->writable(voice_.rank);
+    if (!source_.is_open()) co_return;
+    const auto [error] = co_await source_.async_wait(asio::posix::stream_descriptor::wait_read,
+                                                     asio::as_tuple(asio::use_awaitable));
+    if (error || read_some() == ReadResult::kEnd) co_return close();
+  }
+}
+
+asio::awaitable<void> LogPump::pass_on_when_idle() {
+  const auto self = shared_from_this();
+  while (source_.is_open()) {
+    const auto [moved] = co_await idle_.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (moved || !source_.is_open()) continue;
+    pass_on(lines_.take_rest());
+    idle_.expires_at(asio::steady_timer::time_point::max());
+  }
+}
+
+/// What is in a file can be read there, so its worker need not wait until a person has read it
+/// here.
+bool LogPump::waits_for_console() const {
+  return plan_.shown && (plan_.file.empty() || !console_.is_terminal());
+}
+
+void LogPump::pass_on(const std::string& text) {
+  show(text);
+  if (filtered_) filtered_->write(matching_lines(text, stamp_ + plan_.prefix, plan_.filters));
+}
+
+void LogPump::show(const std::string& text) {
+  if (voice_.output) return voice_.output->say(voice_.rank, voice_.err, text, stamp_);
+  if (!waits_for_console() && !console_.takes_more())
+    return console_.leave_out(static_cast<std::size_t>(std::ranges::count(text, '\n')));
+  if (plan_.prefix.empty())
+    console_.write(text);
+  else
+    console_.write_lines(this, stamp_ + plan_.prefix, text);
+}
+
+LogPump::ReadResult LogPump::read_some() {
+  static std::array<char, kReadBytes> buffer;  // one event loop thread, used up before it returns
+  const std::size_t most = voice_.output ? kFoldedReadBytes : buffer.size();
+  const ssize_t n = ::read(source_.native_handle(), buffer.data(), most);
+  if (n == 0) return ReadResult::kEnd;
+  if (n < 0) return errno == EAGAIN || errno == EINTR ? ReadResult::kNothingNow : ReadResult::kEnd;
+  const std::string_view bytes{buffer.data(), static_cast<std::size_t>(n)};
+  tail_.append(bytes);
+  crash_tail_.append(bytes, Clock::now());
+  if (plan_.stamped) stamp_ = time_stamp(unix_time_ms());
+  if (file_ && plan_.stamped)
+    file_->write(stamper_.stamped(bytes, stamp_));
+  else if (file_)
+    file_->write(bytes);
+  if (!plan_.shown) return ReadResult::kData;
+  pass_on(lines_.feed(bytes));
+  if (!lines_.empty()) idle_.expires_after(kPromptDelay);
+  return ReadResult::kData;
+}
+
+void LogPump::drain() {
+  while (source_.is_open() && read_some() == ReadResult::kData) continue;
+  if (!plan_.shown) return;
+  pass_on(lines_.take_rest());
+  console_.end_line(this);
+}
+
+void LogPump::close() {
+  if (!source_.is_open()) return;
+  drain();
+  source_.close();
+  idle_.cancel();
+}
+
+void LogPump::resize() {
+  if (plan_.terminal && source_.is_open()) copy_window_size(source_.native_handle());
+}
+
+std::vector<std::string> LogPump::last_lines() const {
+  if (!plan_.direct() || plan_.file.empty()) return tail_.lines();
+  OutputTail tail;
+  tail.append(end_of_file(plan_.file));
+  return tail.lines();
+}
+
+StreamEnd LogPump::stream_end() const {
+  if (!plan_.direct() || plan_.file.empty()) return crash_tail_.end();
+  return {end_of_file(plan_.file), {}};
+}
+
+}  // namespace ddprun

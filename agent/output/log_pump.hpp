@@ -1,0 +1,94 @@
+// LogPump: carries one stream of one worker to where its StreamPlan wants it, and keeps the last
+// lines for the failure report.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/output/console.hpp"
+#include "agent/output/crash_tail.hpp"
+#include "agent/output/folded_output.hpp"
+#include "agent/output/line_buffer.hpp"
+#include "agent/output/line_stamper.hpp"
+#include "agent/output/log_file.hpp"
+#include "agent/output/output_tail.hpp"
+#include "agent/output/stream_plan.hpp"
+
+namespace ddprun {
+
+/// In whose name a pump passes lines on where equal ones of several workers are shown once.
+struct Voice {
+  std::shared_ptr<FoldedOutput> output;  // null: lines are shown as they come
+  int rank = 0;
+  bool err = false;
+};
+
+class LogPump : public std::enable_shared_from_this<LogPump> {
+ public:
+  /// `console` must outlive the pump; the directories of the plan's files must be there. Errors:
+  /// kUnavailable, when the system refuses a pipe, a terminal or a file.
+  static Result<std::shared_ptr<LogPump>> open(const asio::any_io_executor& executor,
+                                               Console& console, StreamPlan plan, Voice voice = {});
+
+  /// The end that the worker writes to. start() closes it, because the worker has its own copy
+  /// then.
+  int worker_end() const { return worker_end_; }
+
+  /// Begins to pump; call it when the worker has its end.
+  void start();
+
+  /// Reads all that has been written so far, and passes it on including an unfinished line. Called
+  /// when the worker has ended, so that every byte is out before anybody speaks of its end.
+  void drain();
+
+  /// The plan's: whether ddprun's own stream shows it, and whether there is a file of it.
+  bool is_shown() const { return plan_.shown; }
+  bool has_file() const { return !plan_.file.empty(); }
+
+  /// Drains and closes: nobody has the worker's end any more, or nobody shall be heard any more.
+  void close();
+
+  /// Call it when ddprun's own terminal has changed its size: the worker's terminal follows.
+  void resize();
+
+  /// The last lines that the worker wrote, oldest first, as OutputTail keeps them.
+  std::vector<std::string> last_lines() const;
+
+  /// The last that it wrote, as it came, and when signs of a crash came.
+  StreamEnd stream_end() const;
+
+  ~LogPump();
+
+ private:
+  LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan, Voice voice);
+
+  Result<void> connect();
+  asio::awaitable<void> pump();
+  asio::awaitable<void> pass_on_when_idle();
+  void pass_on(const std::string& text);
+  void show(const std::string& text);
+  bool waits_for_console() const;
+  enum class ReadResult { kData, kNothingNow, kEnd };
+  ReadResult read_some();
+
+  Console& console_;
+  StreamPlan plan_;
+  Voice voice_;
+  asio::posix::stream_descriptor source_;  // not open when the worker writes to the file itself
+  int worker_end_ = -1;
+  std::optional<LogFile> file_;
+  std::optional<LogFile> filtered_;
+  LineBuffer lines_;
+  OutputTail tail_;
+  CrashTail crash_tail_;
+  LineStamper stamper_;
+  std::string stamp_;  // the time of the last bytes; "": lines have none
+  asio::steady_timer idle_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,214 @@
+#include "rendezvous/watch/hang_watch.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace ddprun {
+
+namespace {
+
+using std::chrono::milliseconds;
+using Rank = ProgressBook::Rank;
+using Ranks = std::set<int>;
+
+constexpr char kDefaultGroup[] = "0";  // torch's name of the group of all ranks
+
+bool pending(const GroupProgress& group) { return group.enqueued > group.completed; }
+
+bool waits(const RankProgress& rank) {
+  return !rank.waits_in.empty() || std::ranges::any_of(rank.groups, pending);
+}
+
+/// A place where workers wait.
+struct Place {
+  std::string group;  // "": the store
+  std::int64_t sequence = 0;
+  Ranks waiting;
+  Ranks missing;
+};
+
+class Suspecting {
+ public:
+  Suspecting(const ProgressBook& book, HangPatience patience, TimePoint now)
+      : book_{book}, timeout_{patience.timeout}, learned_{patience.learned}, now_{now} {}
+
+  std::optional<Suspicion> result() const {
+    if (auto found = those_who_wait()) return found;
+    return nobody_goes_on();
+  }
+
+ private:
+  TimePoint since(int rank) const {
+    const Rank* const known = book_.find(rank);
+    return known == nullptr ? book_.began() : known->since;
+  }
+  milliseconds stillness(int rank) const {
+    return std::chrono::duration_cast<milliseconds>(now_ - since(rank));
+  }
+  bool still(int rank) const { return stillness(rank) >= timeout_; }
+  bool all_still(const Ranks& ranks) const {
+    return std::ranges::all_of(ranks, [&](int rank) { return still(rank); });
+  }
+
+  /// Whether a worker that nobody has met yet is stuck, and not only on its way.
+  bool stuck_at_start(int rank) const {
+    if (!still(rank)) return false;
+    const Rank* const known = book_.find(rank);
+    if (known == nullptr) return stillness(rank) >= std::max(timeout_, kStartPatience);
+    return known->last.idle || known->last.busy ||
+           stillness(rank) >= std::max(timeout_, kStartPatience);
+  }
+
+  std::optional<Suspicion> those_who_wait() const {
+    std::vector<Place> places = collectives();
+    if (auto in_store = store()) places.push_back(std::move(*in_store));
+    Ranks waiting;
+    for (const Place& place : places) waiting.insert(place.waiting.begin(), place.waiting.end());
+    if (waiting.empty()) return std::nullopt;
+    // Those who wait elsewhere are held up themselves, so whoever waits for nothing is to blame.
+    for (Place& place : places) {
+      std::erase_if(place.missing, [&](int rank) { return waiting.contains(rank); });
+      if (place.missing.empty()) continue;
+      if (may_come_yet(place)) return std::nullopt;
+      return suspicion(HangReport::Kind::kMissing, place);
+    }
+    if (static_cast<int>(waiting.size()) < book_.world_size() && !others_are_still(waiting))
+      return std::nullopt;
+    Place all = places.front();
+    all.waiting = waiting;
+    return suspicion(HangReport::Kind::kDeadlock, all);
+  }
+
+  bool may_come_yet(const Place& place) const {
+    return learned_ && std::ranges::any_of(place.missing, [&](int rank) {
+             const Rank* const known = book_.find(rank);
+             return known != nullptr && known->last.busy &&
+                    stillness(*place.waiting.begin()) < kPatienceWithBusy * timeout_;
+           });
+  }
+
+  bool others_are_still(const Ranks& waiting) const {
+    for (int rank = 0; rank < book_.world_size(); ++rank)
+      if (!waiting.contains(rank) && !still(rank)) return false;
+    return true;
+  }
+
+  /// The groups in which nothing is done any more, although some wait for it.
+  std::vector<Place> collectives() const {
+    std::map<std::string, Place> places;
+    for (const auto& [rank, known] : book_.ranks())
+      for (const GroupProgress& group : known.last.groups) {
+        if (!pending(group)) continue;
+        Place& place = places[group.group];
+        const auto next = group.completed + 1;
+        place.sequence = place.waiting.empty() ? next : std::min(place.sequence, next);
+        place.waiting.insert(rank);
+      }
+    std::vector<Place> stuck;
+    for (auto& [name, place] : places) {
+      place.group = name;
+      place.missing = missing_in(place);
+      if (all_still(place.waiting) && all_still(place.missing)) stuck.push_back(std::move(place));
+    }
+    return stuck;
+  }
+
+  /// Those who have not entered the collective for which others wait. Who has never been in a group
+  /// may not belong to it, unless it is the group of all.
+  Ranks missing_in(const Place& place) const {
+    Ranks missing;
+    for (int rank = 0; rank < book_.world_size(); ++rank) {
+      if (place.waiting.contains(rank)) continue;
+      const auto entered = last_entered(rank, place.group);
+      const bool belongs = entered || place.group == kDefaultGroup;
+      if (belongs && entered.value_or(0) < place.sequence) missing.insert(rank);
+    }
+    return missing;
+  }
+
+  std::optional<std::int64_t> last_entered(int rank, const std::string& name) const {
+    const Rank* const known = book_.find(rank);
+    if (known == nullptr) return std::nullopt;
+    const auto group = std::ranges::find(known->last.groups, name, &GroupProgress::group);
+    if (group == known->last.groups.end()) return std::nullopt;
+    return group->enqueued;
+  }
+
+  /// Whoever waits in the store waits for somebody who does not.
+  std::optional<Place> store() const {
+    Place place;
+    for (const auto& [rank, known] : book_.ranks())
+      if (!known.last.waits_in.empty()) place.waiting.insert(rank);
+    if (place.waiting.empty() || !all_still(place.waiting)) return std::nullopt;
+    for (int rank = 0; rank < book_.world_size(); ++rank) {
+      const Rank* const known = book_.find(rank);
+      if (known != nullptr && waits(known->last)) continue;
+      if (!stuck_at_start(rank)) return std::nullopt;
+      place.missing.insert(rank);
+    }
+    return place;
+  }
+
+  /// Nobody waits for anybody, and still nothing is done. That needs workers whom one sees sleep.
+  /// Who computes may do so for long without a word: it counts only where the user has said how
+  /// long, and when it has told of progress before.
+  std::optional<Suspicion> nobody_goes_on() const {
+    Place place;
+    for (int rank = 0; rank < book_.world_size(); ++rank) {
+      const Rank* const known = book_.find(rank);
+      if (known == nullptr || !still(rank)) continue;
+      const bool told = known->last.watched || known->last.step >= 0;
+      const bool stopped = known->moved && (known->last.busy || known->last.step >= 0);
+      if (told && (known->last.idle || (stopped && !learned_))) place.missing.insert(rank);
+    }
+    if (place.missing.empty()) return std::nullopt;
+    const bool heartbeats_stop = !only_collectives(place.missing);
+    if (!heartbeats_stop && static_cast<int>(place.missing.size()) < book_.world_size())
+      return std::nullopt;
+    return suspicion(HangReport::Kind::kNoProgress, place);
+  }
+
+  /// Whether none of them tells its steps. Then only all of them together tell something: while one
+  /// computes, the others may have nothing to do.
+  bool only_collectives(const Ranks& ranks) const {
+    return std::ranges::none_of(ranks, [&](int rank) { return book_.find(rank)->last.step >= 0; });
+  }
+
+  Suspicion suspicion(HangReport::Kind kind, const Place& place) const {
+    Suspicion out{kind, place.group, place.sequence, {}, {}, milliseconds::max()};
+    for (const Ranks* ranks : {&place.missing, &place.waiting})
+      for (const int rank : *ranks) out.silent = std::min(out.silent, stillness(rank));
+    out.missing.assign(place.missing.begin(), place.missing.end());
+    out.waiting.assign(place.waiting.begin(), place.waiting.end());
+    return out;
+  }
+
+  const ProgressBook& book_;
+  const milliseconds timeout_;
+  const bool learned_;
+  const TimePoint now_;
+};
+
+}  // namespace
+
+std::optional<HangPatience> hang_patience(milliseconds said, const ProgressBook& book) {
+  if (said.count() == kHangTimeoutOff) return std::nullopt;
+  if (said.count() != kHangTimeoutAuto) return HangPatience{said, false};
+  return HangPatience{std::max(kLearnedTimeoutMin, kPausesPerTimeout * book.longest_pause()), true};
+}
+
+std::optional<Suspicion> suspect(const ProgressBook& book, HangPatience patience, TimePoint now) {
+  return Suspecting{book, patience, now}.result();
+}
+
+bool is_over(const Suspicion& suspicion, const ProgressBook& book, TimePoint then) {
+  const auto went_on = [&](int rank) {
+    const Rank* const known = book.find(rank);
+    return known != nullptr && known->since > then;
+  };
+  if (suspicion.waiting.empty()) return std::ranges::any_of(suspicion.missing, went_on);
+  return std::ranges::any_of(suspicion.waiting, went_on);
+}
+
+}  // namespace ddprun

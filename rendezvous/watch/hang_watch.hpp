@@ -1,0 +1,59 @@
+// HangWatch: from how far each worker is, it tells when the job hangs, who waits, and who has not
+// come.
+//
+// A worker that is slow is no hang as long as collectives are done. What counts is that workers
+// wait, and that nothing of those that they wait for goes on either. docs/hangs.md has the rules
+// for users, docs/protocol.md, section "Hangs", for those who build it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "rendezvous/watch/progress_book.hpp"
+#include "rendezvous/wire/hang_report.hpp"
+#include "rendezvous/wire/job_terms.hpp"
+
+namespace ddprun {
+
+/// Nothing is called a hang before so much time has passed, unless the user has said how much.
+inline constexpr std::chrono::milliseconds kLearnedTimeoutMin{60'000};
+/// So many times the longest pause of a job is a hang.
+inline constexpr int kPausesPerTimeout = 10;
+/// Where the timeout is learned, those who wait for a worker that computes have more patience: rank
+/// 0 may evaluate or save alone for minutes.
+inline constexpr int kPatienceWithBusy = 3;
+/// A worker that computes may still be on its way to the first process group: it has so long, where
+/// it has not used up 10 s of CPU before.
+inline constexpr std::chrono::milliseconds kStartPatience{120'000};
+
+/// What looks like a hang.
+struct Suspicion {
+  HangReport::Kind kind = HangReport::Kind::kMissing;
+  std::string group;                    // in which they wait; "": in the store, or in nothing
+  std::int64_t sequence = 0;            // of the collective in that group
+  std::vector<int> missing;             // ranks, ascending
+  std::vector<int> waiting;             // ranks, ascending
+  std::chrono::milliseconds silent{0};  // how long none of them has gone on
+};
+
+/// How long workers may stand still.
+struct HangPatience {
+  std::chrono::milliseconds timeout{0};
+  bool learned = false;  // and not said by the user: then one rather says nothing than too much
+};
+
+/// Returns the patience by what the user has said (see JobTerms), or as it was learned; nullopt:
+/// for ever.
+std::optional<HangPatience> hang_patience(std::chrono::milliseconds said, const ProgressBook& book);
+
+/// Whether the workers have hung at `now`, and how.
+std::optional<Suspicion> suspect(const ProgressBook& book, HangPatience patience, TimePoint now);
+
+/// Whether any of those who waited or were missed has gone on since the suspicion arose at `then`.
+bool is_over(const Suspicion& suspicion, const ProgressBook& book, TimePoint then);
+
+}  // namespace ddprun

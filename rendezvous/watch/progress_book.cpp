@@ -1,0 +1,44 @@
+#include "rendezvous/watch/progress_book.hpp"
+
+#include <algorithm>
+
+namespace ddprun {
+
+namespace {
+
+/// Whether a worker that was at `before` and is at `now` has gone on with its work. That it has
+/// entered a collective is no progress: it may wait in there for ever.
+bool went_on(const RankProgress& before, const RankProgress& now) {
+  if (now.step > before.step) return true;
+  return std::ranges::any_of(now.groups, [&](const GroupProgress& group) {
+    const auto old = std::ranges::find(before.groups, group.group, &GroupProgress::group);
+    return group.completed > (old == before.groups.end() ? 0 : old->completed);
+  });
+}
+
+}  // namespace
+
+void ProgressBook::begin_round(int world_size, TimePoint now) {
+  world_size_ = world_size;
+  began_ = now;
+  longest_pause_ = {};
+  ranks_.clear();
+}
+
+void ProgressBook::take(const RankProgress& told, TimePoint now) {
+  if (told.rank < 0 || told.rank >= world_size_) return;
+  Rank& rank = ranks_[told.rank];
+  const bool moved = went_on(rank.last, told);
+  if (moved && rank.moved)
+    longest_pause_ = std::max(longest_pause_, std::chrono::milliseconds{told.paused_ms});
+  rank.moved = rank.moved || moved;
+  rank.since = std::max(began_, now - std::chrono::milliseconds{told.still_ms});
+  rank.last = told;
+}
+
+const ProgressBook::Rank* ProgressBook::find(int rank) const {
+  const auto found = ranks_.find(rank);
+  return found == ranks_.end() ? nullptr : &found->second;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,44 @@
+// ProgressBook: how far each worker of a round is, by what its agent has told last.
+#pragma once
+
+#include <chrono>
+#include <map>
+
+#include "base/clock.hpp"
+#include "rendezvous/wire/progress.hpp"
+
+namespace ddprun {
+
+class ProgressBook {
+ public:
+  struct Rank {
+    RankProgress last;
+    TimePoint since;     // nothing of it has changed since then, except for the use of its CPU
+    bool moved = false;  // it has gone on at least once: a collective was done, or a step
+  };
+
+  /// Forgets all and begins a round of so many workers.
+  void begin_round(int world_size, TimePoint now);
+
+  /// Notes what was told at `now`. Ranks that are not in the round are passed over.
+  void take(const RankProgress& told, TimePoint now);
+
+  /// Returns what was told of a rank; nullptr when nothing was.
+  const Rank* find(int rank) const;
+
+  /// All that were told of, by rank.
+  const std::map<int, Rank>& ranks() const { return ranks_; }
+  int world_size() const { return world_size_; }
+  TimePoint began() const { return began_; }
+
+  /// The longest time in which a worker stood still and then went on, as its agent has seen it.
+  std::chrono::milliseconds longest_pause() const { return longest_pause_; }
+
+ private:
+  int world_size_ = 0;
+  TimePoint began_;
+  std::chrono::milliseconds longest_pause_{0};
+  std::map<int, Rank> ranks_;
+};
+
+}  // namespace ddprun

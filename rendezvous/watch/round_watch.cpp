@@ -1,0 +1,70 @@
+#include "rendezvous/watch/round_watch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ddprun {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+void RoundWatch::begin_round(int world_size, std::set<NodeId> nodes, TimePoint now) {
+  end_round();
+  book_.begin_round(world_size, now);
+  nodes_ = std::move(nodes);
+  if (said_.count() != kHangTimeoutOff) due_ = now;
+}
+
+void RoundWatch::end_round() {
+  due_.reset();
+  inspection_.reset();
+  suspicion_.reset();
+  told_.reset();
+}
+
+void RoundWatch::take(const NodeId& node, const Inspected& answer) {
+  if (!inspection_) return;
+  inspection_->take(node, answer);
+  if (inspection_->complete()) due_ = TimePoint::min();
+}
+
+void RoundWatch::forget(const NodeId& node) {
+  nodes_.erase(node);
+  if (inspection_) inspection_->forget(node);
+}
+
+RoundWatch::Finding RoundWatch::look(int round, TimePoint now) {
+  if (!due_ || now < *due_) return {};
+  if (inspection_) return finish_inspection(now);
+  return look_for_hang(round, now);
+}
+
+RoundWatch::Finding RoundWatch::look_for_hang(int round, TimePoint now) {
+  const auto patience = hang_patience(said_, book_);
+  if (!patience) return {};
+  due_ = now + std::clamp(patience->timeout / kLooksPerTimeout, kLooksEveryMin, kLooksEvery);
+  if (suspicion_) {
+    if (!is_over(*suspicion_, book_, told_at_)) return {};
+    const auto lasted = suspicion_->silent + duration_cast<milliseconds>(now - told_at_);
+    suspicion_.reset();
+    told_.reset();
+    return Over{lasted};
+  }
+  auto found = suspect(book_, *patience, now);
+  if (!found) return {};
+  inspection_.emplace(++inspections_, std::move(*found), nodes_);
+  inspection_ends_ = now + kInspectionTimeout;
+  due_ = inspection_ends_;
+  return Ask{{round, inspections_, on_hang_ != OnHang::kReport}};
+}
+
+RoundWatch::Finding RoundWatch::finish_inspection(TimePoint now) {
+  told_ = inspection_->report();
+  suspicion_ = inspection_->why();
+  told_at_ = now;
+  inspection_.reset();
+  due_ = now + kLooksEveryMin;
+  return Found{*told_};
+}
+
+}  // namespace ddprun

@@ -1,0 +1,79 @@
+// RoundWatch: watches over the workers of the round that runs. It keeps how far they are, decides
+// when they are to be looked at because they seem to hang, and what is then told.
+//
+// It is passive, as RoundMachine is, which owns it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "rendezvous/watch/hang_watch.hpp"
+#include "rendezvous/watch/inspection.hpp"
+#include "rendezvous/watch/progress_book.hpp"
+#include "rendezvous/wire/job_terms.hpp"
+#include "rendezvous/wire/messages.hpp"
+
+namespace ddprun {
+
+/// Nodes have so long to say what their workers do; the report is made of what has come by then.
+inline constexpr std::chrono::milliseconds kInspectionTimeout{800};
+/// There is a look at the progress at least this often, and often enough for a short timeout.
+inline constexpr std::chrono::milliseconds kLooksEvery{1'000};
+inline constexpr std::chrono::milliseconds kLooksEveryMin{50};
+inline constexpr int kLooksPerTimeout = 10;
+
+class RoundWatch {
+ public:
+  RoundWatch(std::chrono::milliseconds hang_timeout, OnHang on_hang)
+      : said_{hang_timeout}, on_hang_{on_hang} {}
+
+  /// A round of so many workers begins on these nodes, which can be asked what their workers do.
+  void begin_round(int world_size, std::set<NodeId> nodes, TimePoint now);
+  void end_round();
+
+  void take(const RankProgress& told, TimePoint now) { book_.take(told, now); }
+  void take(const NodeId& node, const Inspected& answer);
+  void forget(const NodeId& node);
+
+  struct Ask {  // all nodes
+    Inspect question;
+  };
+  struct Found {
+    HangReport report;
+  };
+  struct Over {
+    std::chrono::milliseconds lasted;
+  };
+  /// Looks when the time has come, and returns what is to be done; mostly nothing.
+  using Finding = std::variant<std::monostate, Ask, Found, Over>;
+  Finding look(int round, TimePoint now);
+
+  /// When the next look is due; nullopt while no round runs, or nobody wants to know.
+  std::optional<TimePoint> next_look() const { return due_; }
+
+  const ProgressBook& progress() const { return book_; }
+  /// The hang that was told last, while it lasts.
+  const std::optional<HangReport>& hang() const { return told_; }
+
+ private:
+  Finding look_for_hang(int round, TimePoint now);
+  Finding finish_inspection(TimePoint now);
+
+  const std::chrono::milliseconds said_;
+  const OnHang on_hang_;
+  ProgressBook book_;
+  std::set<NodeId> nodes_;
+  int inspections_ = 0;  // so far
+  std::optional<TimePoint> due_;
+  std::optional<Inspection> inspection_;  // that is under way
+  TimePoint inspection_ends_;
+  std::optional<Suspicion> suspicion_;  // that was told
+  std::optional<HangReport> told_;
+  TimePoint told_at_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,142 @@
+// What RoundMachine does when workers hang: whom it asks, what it tells, and how the job goes on.
+#include "tests/rendezvous/rounds/round_fixture.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Two nodes with two workers each. Rank 1 sleeps, the others wait in collective 12.
+class HangFixture : public RoundFixture {
+ protected:
+  void hangs(OnHang on_hang, int restarts_max = 0, const Join& b_says = {}) {
+    job({.nodes_min = 2,
+         .nodes_max = 2,
+         .restarts_max = restarts_max,
+         .hang_timeout = 3s,
+         .on_hang = on_hang});
+    for (const NodeId node : {"a", "b"}) {
+      Join join = join_of(node, 2);
+      join.knows = known_kinds();
+      if (node == "b" && !b_says.node.empty()) join.knows = b_says.knows;
+      says(node, join);
+    }
+    begin(1);
+    passes_beating(3s, {"a", "b"});
+  }
+  void begin(int round) {
+    says("a", Progress{round, {at(0, 12), at(1, 11)}});
+    says("b", Progress{round, {at(2, 12), at(3, 12)}});
+  }
+  static RankProgress at(int rank, std::int64_t enqueued, std::int64_t completed = 11) {
+    return {.rank = rank, .watched = true, .groups = {{"0", enqueued, completed}}};
+  }
+  void answers(const NodeId& node, const std::string& ranks, const std::string& doing) {
+    says(node, Inspected{1, {.ranks = ranks, .doing = doing}, true});
+  }
+  void both_answer() {
+    answers("a", "1", "sleeps");
+    answers("b", "2-3", "waits");
+    passes(0s);
+  }
+};
+
+TEST_CASE_METHOD(HangFixture, "when workers hang every node is asked, and then told") {
+  hangs(OnHang::kReport);
+  const auto question = ordered<Inspect>("a");
+  CHECK(question == Inspect{1, 1, false});
+  CHECK(ordered<Inspect>("b") == question);
+  answers("a", "1", "sleeps");
+  CHECK_FALSE(order<HangFound>("a"));
+  answers("b", "2-3", "waits");
+  const auto found = ordered<HangFound>("a");
+  CHECK(found.report.missing_ranks == "1");
+  CHECK(found.report.waiting_ranks == "0,2-3");
+  CHECK(found.report.stacks.size() == 2);
+  CHECK(ordered<HangFound>("b") == found);
+  CHECK(machine_->watch().hang() == found.report);
+  CHECK_FALSE(order<StopRound>("a"));
+}
+
+TEST_CASE_METHOD(HangFixture, "a node that does not answer keeps the report waiting for a moment") {
+  hangs(OnHang::kReport);
+  answers("a", "1", "sleeps");
+  passes_beating(799ms, {"a", "b"});
+  CHECK_FALSE(order<HangFound>("a"));
+  passes(1ms);
+  CHECK(ordered<HangFound>("a").report.stacks.size() == 1);
+}
+
+TEST_CASE_METHOD(HangFixture, "a hang is told once, and its end") {
+  hangs(OnHang::kReport);
+  both_answer();
+  CHECK(order<HangFound>("a"));
+  passes_beating(60s, {"a", "b"});
+  CHECK_FALSE(order<HangFound>("a"));
+  CHECK_FALSE(order<HangOver>("a"));
+  says("a", Progress{1, {at(0, 12, 12), at(1, 12, 12)}});
+  passes_beating(1s, {"a", "b"});
+  CHECK(ordered<HangOver>("a").lasted_ms >= 63'000);
+  CHECK_FALSE(machine_->watch().hang());
+}
+
+TEST_CASE_METHOD(HangFixture, "a hang may count as a failure, and then a restart follows") {
+  hangs(OnHang::kRestart, 1);
+  CHECK(ordered<Inspect>("a").stopping);
+  both_answer();
+  CHECK(order<HangFound>("a"));
+  CHECK(ordered<StopRound>("a").attempt == 1);
+  says("a", WorkersStopped{1});
+  says("b", WorkersStopped{1});
+  CHECK(start("a").attempt == 1);
+  begin(2);
+  passes_beating(3s, {"a", "b"});
+  CHECK(ordered<Inspect>("a") == Inspect{2, 2, true});
+}
+
+TEST_CASE_METHOD(HangFixture, "a hang ends the job when no restart is left") {
+  hangs(OnHang::kRestart);
+  both_answer();
+  says("a", WorkersStopped{1});
+  says("b", WorkersStopped{1});
+  const auto end = ordered<EndJob>("a");
+  CHECK(end.outcome == EndJob::Outcome::kFailed);
+  CHECK(end.hung);
+  CHECK_FALSE(end.failure);
+}
+
+TEST_CASE_METHOD(HangFixture, "a hang ends the job at once where the user wants that") {
+  hangs(OnHang::kStop, 5);
+  both_answer();
+  says("a", WorkersStopped{1});
+  says("b", WorkersStopped{1});
+  CHECK(ordered<EndJob>("a").hung);
+}
+
+TEST_CASE_METHOD(HangFixture, "a node of an older release is not asked, and not waited for") {
+  hangs(OnHang::kReport, 0, Join{.node = "b"});
+  CHECK_FALSE(order<Inspect>("b"));
+  answers("a", "1", "sleeps");
+  CHECK(order<HangFound>("a"));
+  CHECK_FALSE(order<HangFound>("b"));
+}
+
+TEST_CASE_METHOD(HangFixture, "a node that is lost meanwhile keeps nobody waiting") {
+  hangs(OnHang::kReport);
+  answers("a", "1", "sleeps");
+  is_lost("b");
+  CHECK(ordered<StopRound>("a").reason == "node b lost: connection closed");
+  CHECK_FALSE(order<HangFound>("a"));
+}
+
+TEST_CASE_METHOD(HangFixture, "nobody tells of the ranks of another node") {
+  job({.nodes_min = 2, .nodes_max = 2, .hang_timeout = 3s});
+  joins("a", 2);
+  joins("b", 2);
+  says("b", Progress{1, {at(0, 12), at(1, 11), at(2, 12)}});
+  says("a", Progress{2, {at(1, 11)}});  // of another round
+  CHECK(machine_->watch().progress().ranks().size() == 1);
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,238 @@
+#include "rendezvous/watch/hang_watch.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = HangReport::Kind;
+
+/// A round of which ranks tell how far they are, on a clock that moves when the test says so.
+struct WatchFixture {
+  explicit WatchFixture(int world_size = 3) { book.begin_round(world_size, now); }
+
+  void tell(RankProgress progress) {
+    progress.watched = true;
+    book.take(progress, now);
+  }
+  /// A rank has entered so many collectives of a group, and so many are done.
+  void at(int rank, std::int64_t enqueued, std::int64_t completed, const std::string& group = "0") {
+    tell({.rank = rank, .groups = {{group, enqueued, completed}}});
+  }
+  void all_at(std::int64_t enqueued, std::int64_t completed) {
+    for (int rank = 0; rank < book.world_size(); ++rank) at(rank, enqueued, completed);
+  }
+  std::optional<Suspicion> after(std::chrono::milliseconds time) {
+    now += time;
+    return suspect(book, patience, now);
+  }
+
+  ProgressBook book;
+  TimePoint now{};
+  HangPatience patience{5s, false};
+};
+
+TEST_CASE_METHOD(WatchFixture, "who has not entered a collective that others wait in is missing") {
+  at(0, 12, 11);
+  at(1, 11, 11);
+  at(2, 12, 11);
+  CHECK_FALSE(after(4999ms));
+  const auto hang = after(1ms);
+  REQUIRE(hang);
+  CHECK(hang->kind == Kind::kMissing);
+  CHECK(hang->group == "0");
+  CHECK(hang->sequence == 12);
+  CHECK(hang->missing == std::vector{1});
+  CHECK(hang->waiting == std::vector{0, 2});
+  CHECK(hang->silent == 5s);
+}
+
+TEST_CASE_METHOD(WatchFixture, "as long as collectives are done nobody hangs") {
+  for (int step = 1; step < 20; ++step) {
+    all_at(step + 1, step);
+    CHECK_FALSE(after(4s));
+  }
+}
+
+TEST_CASE_METHOD(WatchFixture, "a rank that goes on elsewhere is slow, and hangs not") {
+  at(0, 12, 11);
+  at(2, 12, 11);
+  for (int step = 0; step < 5; ++step) {
+    tell({.rank = 1, .groups = {{"0", 11, 11}}, .step = step});
+    CHECK_FALSE(after(4s));
+  }
+  REQUIRE(after(5s));
+}
+
+TEST_CASE_METHOD(WatchFixture, "a rank that nothing was heard of is missing in the group of all") {
+  at(0, 1, 0);
+  at(2, 1, 0);
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  CHECK(hang->missing == std::vector{1});
+}
+
+TEST_CASE_METHOD(WatchFixture, "who never was in another group is not missed in it") {
+  at(0, 2, 1, "3");
+  at(1, 1, 1, "3");
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  CHECK(hang->group == "3");
+  CHECK(hang->missing == std::vector{1});
+}
+
+TEST_CASE_METHOD(WatchFixture, "when all wait in the same collective it is a deadlock") {
+  all_at(5, 4);
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  CHECK(hang->kind == Kind::kDeadlock);
+  CHECK(hang->missing.empty());
+  CHECK(hang->waiting == std::vector{0, 1, 2});
+}
+
+TEST_CASE_METHOD(WatchFixture, "who waits for the other way round waits, and is not to blame") {
+  tell({.rank = 0, .groups = {{"1", 3, 2}, {"2", 2, 2}}});
+  tell({.rank = 1, .groups = {{"1", 2, 2}, {"2", 3, 2}}});
+  tell({.rank = 2, .groups = {{"1", 2, 2}, {"2", 3, 2}}});
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  CHECK(hang->kind == Kind::kDeadlock);
+  CHECK(hang->waiting == std::vector{0, 1, 2});
+}
+
+TEST_CASE_METHOD(WatchFixture, "who holds up those who hold up others is to blame") {
+  tell({.rank = 0, .groups = {{"1", 3, 2}}});
+  tell({.rank = 1, .groups = {{"1", 2, 2}, {"2", 3, 2}}});
+  tell({.rank = 2, .groups = {{"2", 2, 2}}});
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  CHECK(hang->kind == Kind::kMissing);
+  CHECK(hang->missing == std::vector{2});
+}
+
+TEST_CASE_METHOD(WatchFixture, "who does not come to the store is missing, if it does nothing") {
+  tell({.rank = 0, .waits_in = "init_process_group"});
+  tell({.rank = 2, .waits_in = "init_process_group"});
+  SECTION("and sleeps") {
+    tell({.rank = 1, .idle = true});
+    const auto hang = after(5s);
+    REQUIRE(hang);
+    CHECK(hang->group.empty());
+    CHECK(hang->missing == std::vector{1});
+    CHECK(hang->waiting == std::vector{0, 2});
+  }
+  SECTION("or computes for long") {
+    tell({.rank = 1, .busy = true});
+    CHECK(after(5s));
+  }
+  SECTION("but one that is on its way on a slow machine has time") {
+    tell({.rank = 1});
+    CHECK_FALSE(after(60s));
+    CHECK(after(60s));
+  }
+  SECTION("and one of which nothing is known, too") {
+    CHECK_FALSE(after(60s));
+    CHECK(after(60s));
+  }
+}
+
+TEST_CASE_METHOD(WatchFixture, "all in the store wait for nobody") {
+  for (int rank = 0; rank < 3; ++rank) tell({.rank = rank, .waits_in = "wait"});
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  CHECK(hang->kind == Kind::kDeadlock);
+}
+
+TEST_CASE_METHOD(WatchFixture, "workers that sleep, and wait for nobody, make no progress") {
+  for (int rank = 0; rank < 3; ++rank) tell({.rank = rank, .groups = {{"0", 4, 4}}, .idle = true});
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  CHECK(hang->kind == Kind::kNoProgress);
+  CHECK(hang->missing == std::vector{0, 1, 2});
+}
+
+TEST_CASE_METHOD(WatchFixture, "one that sleeps while others compute may have nothing to do") {
+  tell({.rank = 0, .groups = {{"0", 4, 4}}, .idle = true});
+  tell({.rank = 1, .groups = {{"0", 4, 4}}});
+  tell({.rank = 2, .groups = {{"0", 4, 4}}});
+  CHECK_FALSE(after(100s));
+}
+
+TEST_CASE_METHOD(WatchFixture, "who computes without a word hangs only if the user said how long") {
+  for (int rank = 0; rank < 3; ++rank) tell({.rank = rank, .groups = {{"0", 4, 4}}, .busy = true});
+  CHECK(after(5s));
+  patience.learned = true;
+  CHECK_FALSE(after(1000s));
+}
+
+TEST_CASE_METHOD(WatchFixture, "a rank whose steps have ended makes no progress") {
+  tell({.rank = 0, .idle = true, .step = 7});
+  tell({.rank = 1, .step = 7});
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  CHECK(hang->missing == std::vector{0, 1});
+}
+
+TEST_CASE_METHOD(WatchFixture, "with a learned timeout others wait longer for one that computes") {
+  patience.learned = true;
+  at(0, 12, 11);
+  at(2, 12, 11);
+  tell({.rank = 1, .groups = {{"0", 11, 11}}, .busy = true});
+  CHECK_FALSE(after(14s));
+  CHECK(after(1s));
+}
+
+TEST_CASE_METHOD(WatchFixture, "a program that tells nothing never hangs") {
+  for (int rank = 0; rank < 3; ++rank) book.take({.rank = rank, .idle = true}, now);
+  CHECK_FALSE(after(10'000s));
+}
+
+TEST_CASE_METHOD(WatchFixture, "a hang is over when those who waited go on") {
+  at(0, 12, 11);
+  at(1, 11, 11);
+  at(2, 12, 11);
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  const TimePoint then = now;
+  now += 1s;
+  CHECK_FALSE(is_over(*hang, book, then));
+  tell({.rank = 1, .groups = {{"0", 11, 11}}, .idle = true, .still_ms = 6000});
+  CHECK_FALSE(is_over(*hang, book, then));  // it only tells more
+  at(0, 12, 12);
+  CHECK(is_over(*hang, book, then));
+}
+
+TEST_CASE_METHOD(WatchFixture, "the timeout is learned from the longest pause") {
+  CHECK_FALSE(hang_patience(std::chrono::milliseconds{kHangTimeoutOff}, book));
+  CHECK(hang_patience(3s, book)->timeout == 3s);
+  const std::chrono::milliseconds learn{kHangTimeoutAuto};
+  CHECK(hang_patience(learn, book)->timeout == 60s);
+  at(0, 1, 1);
+  tell({.rank = 0, .groups = {{"0", 2, 2}}, .paused_ms = 20'000});
+  CHECK(hang_patience(learn, book)->timeout == 200s);
+  tell({.rank = 0, .groups = {{"0", 2, 2}}, .paused_ms = 90'000});
+  CHECK(hang_patience(learn, book)->timeout == 200s);  // it has not gone on
+}
+
+TEST_CASE_METHOD(WatchFixture, "the start of the workers is no pause to learn from") {
+  tell({.rank = 0, .groups = {{"0", 1, 1}}, .paused_ms = 50'000});
+  CHECK(book.longest_pause() == 0ms);
+}
+
+TEST_CASE_METHOD(WatchFixture, "what is told of a rank that is not in the round is passed over") {
+  at(3, 1, 0);
+  at(-1, 1, 0);
+  CHECK(book.ranks().empty());
+}
+
+TEST_CASE_METHOD(WatchFixture, "how long a rank stands still is what its agent says") {
+  now += 10s;
+  tell({.rank = 0, .still_ms = 4000});
+  CHECK(book.find(0)->since == now - 4s);
+  tell({.rank = 0, .still_ms = 400'000});  // longer than the round
+  CHECK(book.find(0)->since == book.began());
+}
+
+}  // namespace
+}  // namespace ddprun

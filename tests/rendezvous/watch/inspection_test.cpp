@@ -1,0 +1,103 @@
+#include "rendezvous/watch/inspection.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = HangReport::Kind;
+
+const Suspicion kMissing{Kind::kMissing, "0", 12, {1}, {0, 2, 3}, 5s};
+
+StackGroup waiting(const std::string& ranks) {
+  return {.ranks = ranks,
+          .doing = "waits",
+          .stack = "step\ttrain.py\t30\n",
+          .operation = "gloo:all_reduce",
+          .group = "0 (default_pg)",
+          .sequence = 12};
+}
+
+StackGroup sleeping(const std::string& ranks) {
+  return {.ranks = ranks, .doing = "sleeps", .stack = "load\ttrain.py\t12\n"};
+}
+
+TEST_CASE("a report tells who has not come, to what, and who waits") {
+  Inspection inspection{7, kMissing, {"a", "b"}};
+  inspection.take("a", {7, waiting("0"), false});
+  inspection.take("a", {7, sleeping("1"), true});
+  CHECK_FALSE(inspection.complete());
+  inspection.take("b", {7, waiting("2-3"), true});
+  CHECK(inspection.complete());
+  const HangReport report = inspection.report();
+  CHECK(report.sentence ==
+        "rank 1 has not come to gloo:all_reduce, number 12 of group 0 (default_pg), in which "
+        "ranks 0,2-3 have waited for 5 s");
+  CHECK(report.operation == "gloo:all_reduce");
+  CHECK(report.missing_ranks == "1");
+  CHECK(report.waiting_ranks == "0,2-3");
+  CHECK(report.silent_ms == 5000);
+  CHECK(report.stacks == std::vector{sleeping("1"), waiting("0,2-3")});
+}
+
+TEST_CASE("a node that is gone keeps no report waiting") {
+  Inspection inspection{7, kMissing, {"a", "b"}};
+  inspection.take("a", {7, waiting("0"), true});
+  inspection.forget("b");
+  CHECK(inspection.complete());
+}
+
+TEST_CASE("answers to another question, and of strangers, are passed over") {
+  Inspection inspection{7, kMissing, {"a"}};
+  inspection.take("a", {6, waiting("0"), true});
+  inspection.take("b", {7, waiting("0"), true});
+  CHECK_FALSE(inspection.complete());
+  CHECK(inspection.report().stacks.empty());
+}
+
+TEST_CASE("without an answer the report tells what is known") {
+  CHECK(Inspection{7, kMissing, {"a"}}.report().sentence ==
+        "rank 1 has not come to a collective, number 12 of group 0, in which ranks 0,2-3 have "
+        "waited for 5 s");
+}
+
+TEST_CASE("where nothing else shows who waits, the stacks do") {
+  const Suspicion nobody_goes_on{Kind::kNoProgress, "", 0, {0, 1}, {}, 5s};
+  Inspection inspection{7, nobody_goes_on, {"a"}};
+  StackGroup receiving{.ranks = "0", .doing = "waits", .operation = "recv"};
+  inspection.take("a", {7, receiving, false});
+  SECTION("one waits, the other one is missing") {
+    inspection.take("a", {7, sleeping("1"), true});
+    const HangReport report = inspection.report();
+    CHECK(report.kind == Kind::kMissing);
+    CHECK(report.sentence == "rank 1 has not come to recv, in which rank 0 has waited for 5 s");
+  }
+  SECTION("both wait") {
+    receiving.ranks = "1";
+    inspection.take("a", {7, receiving, true});
+    const HangReport report = inspection.report();
+    CHECK(report.kind == Kind::kDeadlock);
+    CHECK(report.stacks.size() == 1);
+    CHECK(report.sentence ==
+          "all of the workers have waited for each other for 5 s: ranks 0-1 in recv");
+  }
+}
+
+TEST_CASE("workers of which none waits make no progress") {
+  const Suspicion nobody_goes_on{Kind::kNoProgress, "", 0, {0, 1}, {}, 61s};
+  Inspection inspection{7, nobody_goes_on, {"a"}};
+  inspection.take("a", {7, sleeping("0-1"), true});
+  CHECK(inspection.report().sentence == "ranks 0-1 have made no progress for 61 s");
+  CHECK(inspection.report().operation.empty());
+}
+
+TEST_CASE("a list of ranks that is none costs only that answer") {
+  Inspection inspection{7, kMissing, {"a"}};
+  inspection.take("a", {7, waiting("0-"), false});
+  inspection.take("a", {7, waiting("0,2-3"), true});
+  CHECK(inspection.report().operation == "gloo:all_reduce");
+}
+
+}  // namespace
+}  // namespace ddprun
