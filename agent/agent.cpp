@@ -44,7 +44,7 @@ void log_signal(const GroupEvent& meaning, int signal) {
 }  // namespace
 
 Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
-             Consoles consoles)
+             std::optional<WatchFolder> folder, Consoles consoles)
     : executor_{executor},
       spec_{std::move(spec)},
       run_{node.run},
@@ -60,6 +60,13 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
             }},
       workers_{executor, spec_, std::move(node), consoles,
                [this](const WorkerExited& worker) { step(worker); }},
+      introspection_{
+          executor,
+          std::move(folder),
+          look_intervals(spec_.rules.hang_timeout),
+          {[this](int local_rank) { return workers_.process(local_rank); },
+           [this](int local_rank, WorkerLook& look) { workers_.add_told(local_rank, look); },
+           [this](const RankProgress& p) { step(WorkerProgressed{p}); }}},
       signals_{executor},
       child_ends_{executor, SIGCHLD},
       alarm_{executor, TimePoint::max()} {
@@ -114,6 +121,9 @@ void Agent::perform(const GroupAction& action) {
       [&](const SweepTree&) {
         co_spawn(executor_, sweep(), report_failure("cleaning up after workers"));
       },
+      [&](const InspectWorkers& a) {
+        co_spawn(executor_, inspect(a.question), report_failure("looking at the workers"));
+      },
       [&](const Tell& a) { link_.send(a.message); },  //
       [&](const Disconnect&) { link_.disconnect(); },
       [&](const Warn& a) { spdlog::warn("{}", a.text); },
@@ -129,9 +139,16 @@ void Agent::start_workers(const StartRound& round) {
     workers_.start(*ready);
   else
     workers_.start_none(round, ready.error());
+  introspection_.begin_round(round.round, round.first_rank, spec_.workers);
+}
+
+asio::awaitable<void> Agent::inspect(Inspect question) {
+  auto groups = co_await introspection_.inspect(question.stopping);
+  step(WorkersInspected{question.inspection, std::move(groups)});
 }
 
 asio::awaitable<void> Agent::sweep() {
+  introspection_.end_round();
   co_await workers_.sweep();
   link_.close_store();
   step(TreeGone{});

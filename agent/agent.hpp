@@ -11,6 +11,7 @@
 
 #include "agent/coordinator_link.hpp"
 #include "agent/group_machine.hpp"
+#include "agent/introspection/introspection.hpp"
 #include "agent/job_news.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/worker_plan.hpp"
@@ -22,8 +23,9 @@ namespace ddprun {
 class Agent {
  public:
   /// Listens for signals from now on, and does nothing else before run(). `consoles` must outlive
-  /// it.
-  Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node, Consoles consoles);
+  /// it. `folder` is that of `node`, where there is one.
+  Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
+        std::optional<WatchFolder> folder, Consoles consoles);
   Agent(const Agent&) = delete;
 
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
@@ -40,6 +42,7 @@ class Agent {
  private:
   asio::awaitable<void> watch_signals();
   asio::awaitable<void> sweep();
+  asio::awaitable<void> inspect(Inspect question);
   void step(const GroupEvent& event);
   void perform(const GroupAction& action);
   void start_workers(const StartRound& round);
@@ -53,6 +56,7 @@ class Agent {
   JobNews news_;
   CoordinatorLink link_;
   WorkerSet workers_;
+  Introspection introspection_;
   asio::signal_set signals_;
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;     // also cancelled when end_ is set

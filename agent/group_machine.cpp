@@ -49,7 +49,10 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
         if (state_ == State::kRunning || state_ == State::kStopping)
           actions_.push_back(SignalWorkers{e.signal, false});
       },
-      [&](const Alarm&) { alarm(now); });
+      [&](const WorkerProgressed& e) {
+        if (state_ == State::kRunning) progressed_[e.progress.rank] = {e.progress, now};
+      },
+      [&](const WorkersInspected& e) { tell_inspected(e); }, [&](const Alarm&) { alarm(now); });
   return std::exchange(actions_, {});
 }
 
@@ -61,8 +64,11 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [&](const Beat& m) { hear_clock(m, now); }, [](const Waiting&) {},  //
       [](const Spare&) {},                                                // waits, as before
       [](const Introduction&) {},                                         // nobody has asked
-      [](const Inspect&) {}, [](const HangFound&) {}, [](const HangOver&) {},
-      [](const VerdictFound&) {},  // the agent has taken it
+      [](const HangFound&) {}, [](const HangOver&) {},                    // the user is told
+      [](const VerdictFound&) {},                                         // when the job ends
+      [&](const Inspect& m) {
+        if (m.round == round_ && state_ == State::kRunning) actions_.push_back(InspectWorkers{m});
+      },
       [&](const StartRound& m) { start(m); },
       [&](const StopRound& m) {
         if (m.round != round_ || state_ != State::kRunning) return;
@@ -122,6 +128,7 @@ void GroupMachine::start(const StartRound& order) {
   failure_told_ = false;
   told_rank_ = -1;
   outcome_ = {};
+  progressed_.clear();
   actions_.push_back(StartWorkers{order});
 }
 
@@ -296,6 +303,28 @@ void GroupMachine::tell(AgentMessage message) {
   if (contact_) actions_.push_back(Tell{std::move(message)});
 }
 
+/// In the beats, so that a job of ten thousand workers is no more trouble than its nodes are.
+void GroupMachine::tell_progress(TimePoint now) {
+  if (!knows(contact_->knows, kKnowsProgress)) return;
+  Progress message{round_, {}};
+  for (auto& [rank, seen] : progressed_) {
+    using std::chrono::milliseconds;
+    const auto since = std::chrono::duration_cast<milliseconds>(now - seen.at);
+    seen.progress.still_ms += since.count();
+    message.ranks.push_back(std::move(seen.progress));
+    if (message.ranks.size() < kProgressRanksMax) continue;
+    tell(std::exchange(message, Progress{round_, {}}));
+  }
+  if (!message.ranks.empty()) tell(std::move(message));
+  progressed_.clear();
+}
+
+void GroupMachine::tell_inspected(const WorkersInspected& answer) {
+  if (answer.groups.empty()) return tell(Inspected{answer.inspection, {}, true});
+  for (const StackGroup& group : answer.groups)
+    tell(Inspected{answer.inspection, group, &group == &answer.groups.back()});
+}
+
 std::optional<TimePoint> GroupMachine::silence_ends() const {
   if (!contact_) return std::nullopt;
   return contact_->last_heard + rules_.heartbeat_timeout;
@@ -317,6 +346,7 @@ void GroupMachine::alarm(TimePoint now) {
 void GroupMachine::beat_if_due(TimePoint now) {
   if (!contact_ || !contact_->beat_due || now < *contact_->beat_due) return;
   tell(Beat{.clock_us = microseconds(now)});
+  tell_progress(now);
   contact_->beat_due = now + beat_interval(rules_);
 }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -81,10 +82,12 @@ struct CoordinatorLost { std::string reason; };         // the connection has en
 struct StopSignal { int signal; };
 struct EndAnnounced { int signal; };         // by the scheduler: time for a checkpoint
 struct PassOn { int signal; };               // meant for the workers, not for ddprun
+struct WorkerProgressed { RankProgress progress; };
+struct WorkersInspected { int inspection; std::vector<StackGroup> groups; };  // see InspectWorkers
 struct Alarm {};                             // next_alarm() has come
 using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, Connected,
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
-                                PassOn, Alarm>;
+                                PassOn, WorkerProgressed, WorkersInspected, Alarm>;
 
 // Connect after the pause, and join with this.
 struct ReachCoordinator { Patience patience; Known known; std::chrono::milliseconds pause{}; };
@@ -92,12 +95,13 @@ struct StartWorkers { StartRound round; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
 struct AskForCheckpoint { int signal; };                    // those themselves, not their children
 struct SweepTree {};                    // kill and reap all that workers left behind, then TreeGone
+struct InspectWorkers { Inspect question; };  // then WorkersInspected
 struct Tell { AgentMessage message; };  // the coordinator
 struct Disconnect {};                   // it is silent: end the connection
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
 using GroupAction = std::variant<ReachCoordinator, StartWorkers, SignalWorkers, AskForCheckpoint,
-                                 SweepTree, Tell, Disconnect, Warn, Exit>;
+                                 SweepTree, InspectWorkers, Tell, Disconnect, Warn, Exit>;
 // clang-format on
 
 class GroupMachine {
@@ -138,6 +142,8 @@ class GroupMachine {
   bool gives_up_joining(TimePoint now) const;
   std::chrono::milliseconds pause_before_joining() const;
   void tell(AgentMessage message);
+  void tell_progress(TimePoint now);
+  void tell_inspected(const WorkersInspected& answer);
   void alarm(TimePoint now);
   void end_grace(TimePoint now);
   void beat_if_due(TimePoint now);
@@ -154,16 +160,21 @@ class GroupMachine {
   bool failure_told_ = false;
   int told_rank_ = -1;  // whose failure that was
   RoundOutcome outcome_;
-  std::optional<AgentEnd> end_;  // set: exit once nothing of the round is alive
-  bool rejoining_ = false;       // once nothing of the round is alive
+  struct Progressed {
+    RankProgress progress;
+    TimePoint at;
+  };
+  std::map<int, Progressed> progressed_;  // by rank: what the next beat is to tell
+  std::optional<AgentEnd> end_;           // set: exit once nothing of the round is alive
+  bool rejoining_ = false;                // once nothing of the round is alive
 
   struct Contact {
     TimePoint since;
     TimePoint last_heard;
     std::optional<TimePoint> beat_due;  // nullopt: not joined yet
     std::optional<TimePoint> asked = {};
-    std::vector<std::string> knows = {};  // kinds of messages
-    ClockOffset clock = {};               // of the coordinator
+    std::vector<std::string> knows = {};  // the coordinator: see kKnowsProgress
+    ClockOffset clock = {};               // the coordinator's
   };
   std::optional<Contact> contact_;  // with the coordinator; nullopt: there is no connection
   bool met_ = false;                // there has been one

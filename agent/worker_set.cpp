@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <utility>
@@ -258,6 +259,21 @@ void WorkerSet::ask_for_checkpoint(int signal) {
     note_told(*worker, signal);
     worker->process.signal(signal);
   }
+}
+
+WatchedProcess WorkerSet::process(int local_rank) const {
+  const auto worker = std::ranges::find(
+      workers_, local_rank, [](const std::shared_ptr<Worker>& w) { return w->local_rank; });
+  if (worker == workers_.end()) return {};
+  return {(*worker)->process.pid(), (*worker)->ended};
+}
+
+void WorkerSet::add_told(int local_rank, WorkerLook& look) const {
+  const auto told = heartbeats_ ? heartbeats_->read(local_rank) : std::nullopt;
+  if (!told) return;
+  look.step = told->step;
+  if (!std::isnan(told->loss)) look.loss = told->loss;
+  look.samples_per_second = told->samples_per_second;
 }
 
 void WorkerSet::resize_terminals() {

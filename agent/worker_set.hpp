@@ -18,6 +18,7 @@
 #include "agent/child_process.hpp"
 #include "agent/group_machine.hpp"
 #include "agent/heartbeat_board.hpp"
+#include "agent/introspection/introspection.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/nursery.hpp"
 #include "agent/oom.hpp"
@@ -68,6 +69,12 @@ class WorkerSet {
   /// Sends a signal to the workers that still run and not to their children: only a worker knows
   /// how to write a checkpoint. It ends afterwards.
   void ask_for_checkpoint(int signal);
+
+  /// The process of a worker of this round, as far as there is one.
+  WatchedProcess process(int local_rank) const;
+
+  /// Adds what the worker has told of itself in its heartbeats.
+  void add_told(int local_rank, WorkerLook& look) const;
 
   /// ddprun's terminal has changed its size.
   void resize_terminals();

@@ -49,14 +49,18 @@ bool wants_log_files(const LogSpec& logs) {
   return std::ranges::any_of(logs.redirects, any) || std::ranges::any_of(logs.tee, any);
 }
 
+std::string temporary_directory(const EnvironmentLookup& environment) {
+  const std::string chosen = environment("TMPDIR").value_or("");
+  return chosen.empty() ? "/tmp" : chosen;
+}
+
 /// Makes it in --log-dir, which the user looks into, else in the temporary directory. Nothing stays
 /// there that nobody has asked for.
 Result<RunDirectory> make_run_directory(const LogSpec& logs, const std::string& run_id,
                                         const EnvironmentLookup& environment) {
   const bool wanted = !logs.directory.empty();
-  const std::string temporary = environment("TMPDIR").value_or("");
   auto directory = wanted ? RunDirectory::make(logs.directory, run_id)
-                          : RunDirectory::make(temporary.empty() ? "/tmp" : temporary, "ddprun");
+                          : RunDirectory::make(temporary_directory(environment), "ddprun");
   if (!directory)
     return Error{directory.error().kind, (wanted ? "--log-dir: " : "for error files (TMPDIR): ") +
                                              directory.error().message};
@@ -112,6 +116,7 @@ class Run {
     node_.guardian = guardian_->pid();
     node_.run.host = host_name();
     node_.run.run_id = spec_.meeting.run_id.empty() ? fresh_id() : spec_.meeting.run_id;
+    make_watch_folder();
     return make_directory();
   }
 
@@ -133,7 +138,8 @@ class Run {
 
   /// Runs the agent to its end. It handles the signals meanwhile.
   RunEnd run_agent() {
-    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, consoles_);
+    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_,
+                                           std::move(watch_folder_), consoles_);
     signals_->release();
     std::optional<AgentEnd> ended;
     co_spawn(io_, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
@@ -200,6 +206,15 @@ class Run {
     signals_.emplace(held);
   }
 
+  /// Without it the job runs as well.
+  void make_watch_folder() {
+    if (!spec_.introspection) return;
+    auto made = WatchFolder::make(temporary_directory(environment_));
+    if (!made) return spdlog::info("no looks into workers: {}", made.error().message);
+    watch_folder_.emplace(std::move(*made));
+    node_.watch_folder = watch_folder_->path();
+  }
+
   Result<void> make_directory() {
     if (spec_.logs.no_files) return {};
     auto made = make_run_directory(spec_.logs, node_.run.run_id, environment_);
@@ -218,6 +233,7 @@ class Run {
   std::optional<SignalHold> signals_;
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
+  std::optional<WatchFolder> watch_folder_;
   std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;
   std::optional<LoopThread> own_thread_;  // runs own_loop_; it ends before all that it works with

@@ -111,7 +111,8 @@ void report_end(const AgentEnd& end, const std::string& title, const EndFacts& f
         err.write_message(failure_report(failed_job(end.job, title, facts)));
       if (end.job.outcome == EndJob::Outcome::kTimedOut ||
           (end.job.outcome == EndJob::Outcome::kFailed && !has_report(end.job, facts)))
-        spdlog::error("{}", end.job.message);
+        spdlog::error("{}{}", end.job.hung ? "the job was stopped because its workers hang: " : "",
+                      end.job.message);
       if (end.job.outcome == EndJob::Outcome::kPreempted)
         spdlog::warn("{}: the job has ended to go on later (exit code {})", end.job.message,
                      static_cast<int>(kPreempted));

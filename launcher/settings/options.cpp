@@ -63,6 +63,10 @@ constexpr Option kOptions[] = {
     {.name = "shutdown-timeout", .value = "SECONDS", .fallback = "30", .group = kFailure, .help = "from SIGTERM to SIGKILL when workers are stopped", .also = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"},
     {.name = "signals-to-handle", .value = "NAMES", .fallback = "SIGTERM,SIGINT,SIGHUP,SIGQUIT", .group = kFailure, .help = "signals that stop the job; others are handed on"},
 
+    {.name = "hang-timeout", .value = "SECONDS", .fallback = "auto", .group = kFailure, .help = "so long workers wait for one that does nothing, and then it is told which one and at which line; auto: learned, at least 60; off", .own = true},
+    {.name = "on-hang", .value = "WHAT", .fallback = "report", .group = kFailure, .help = "what else happens then: report, nothing; restart, it counts as a failure; stop, the job ends with code 86", .choices = "report restart stop", .own = true},
+    {.name = "no-introspection", .group = kFailure, .help = "open nothing in workers that tells where they are: their environment is torchrun's", .own = true},
+
     {.name = "preempt-signal", .value = "NAMES", .group = kFailure, .help = "signals that announce the end of this node: workers are asked for a checkpoint, the job ends with code 85; in Slurm SIGUSR1,SIGTERM", .own = true},
     {.name = "preempt-timeout", .value = "SECONDS", .fallback = "60", .group = kFailure, .help = "for that checkpoint, before workers are stopped; after SIGTERM at most 20", .own = true},
     {.name = "checkpoint-signal", .value = "NAME", .fallback = "SIGUSR1", .group = kFailure, .help = "the signal that asks a worker for it", .own = true},

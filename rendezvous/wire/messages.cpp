@@ -96,7 +96,8 @@ template <> inline constexpr auto kFields<GroupProgress> = std::tuple{
     text("group", &GroupProgress::group, kName), field("enqueued", &GroupProgress::enqueued),
     field("completed", &GroupProgress::completed)};
 template <> inline constexpr auto kFields<RankProgress> = std::tuple{
-    field("rank", &RankProgress::rank), field("watched", &RankProgress::watched),
+    field("rank", &RankProgress::rank), field("ended", &RankProgress::ended),
+    field("watched", &RankProgress::watched),
     list("groups", &RankProgress::groups, kProgressGroupsMax),
     text("waits_in", &RankProgress::waits_in, kName), field("idle", &RankProgress::idle),
     field("busy", &RankProgress::busy), field("paused_ms", &RankProgress::paused_ms),

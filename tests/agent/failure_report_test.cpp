@@ -68,7 +68,8 @@ TEST_CASE("where no worker failed there is no block of torchrun's") {
   failed.verdict->cause.kind = FailureKind::kHang;
   failed.verdict->cause.sentence = "rank 1 has not come to gloo:all_reduce";
   CHECK(failure_report(failed) ==
-        "ddprun: the job failed: rank 1 has not come to gloo:all_reduce\n");
+        "ddprun: the job was stopped because its workers hang: rank 1 has not come to "
+        "gloo:all_reduce\n");
 }
 
 TEST_CASE("whatever is to be said has 30 lines at most") {

@@ -24,6 +24,7 @@ const WorkerFailure kFailure{.host = "h1",
                              .last_lines = {"one", "two"}};
 
 const RankProgress kProgress{.rank = 3,
+                             .ended = true,
                              .watched = true,
                              .groups = {{"0", 12, 11}, {"1", 3, 3}},
                              .waits_in = "init_process_group",
