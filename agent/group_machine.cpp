@@ -65,7 +65,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [](const Spare&) {},                                                // waits, as before
       [](const Introduction&) {},                                         // nobody has asked
       [](const HangFound&) {}, [](const HangOver&) {},                    // the user is told
-      [](const VerdictFound&) {},                                         // when the job ends
+      [](const VerdictFound&) {},                                         // the agent has taken it
       [&](const Inspect& m) {
         if (m.round == round_ && state_ == State::kRunning) actions_.push_back(InspectWorkers{m});
       },

@@ -173,8 +173,8 @@ class GroupMachine {
     TimePoint last_heard;
     std::optional<TimePoint> beat_due;  // nullopt: not joined yet
     std::optional<TimePoint> asked = {};
-    std::vector<std::string> knows = {};  // the coordinator: see kKnowsProgress
-    ClockOffset clock = {};               // the coordinator's
+    std::vector<std::string> knows = {};  // kinds of messages
+    ClockOffset clock = {};               // of the coordinator
   };
   std::optional<Contact> contact_;  // with the coordinator; nullopt: there is no connection
   bool met_ = false;                // there has been one

@@ -44,21 +44,6 @@ bool in_file(const Frame& frame, std::string_view ending) {
   return std::string_view{frame.file}.ends_with(ending);
 }
 
-bool is_library(const Frame& frame) {
-  const std::string_view file = frame.file;
-  if (file.starts_with('<')) return true;  // "<frozen runpy>"
-  if (file.find("/site-packages/") != std::string_view::npos) return true;
-  if (file.find("/dist-packages/") != std::string_view::npos) return true;
-  const std::size_t lib = file.find("/lib/python3");
-  return lib != std::string_view::npos;
-}
-
-std::string without_tabs(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < ' '; }, ' ');
-  return text;
-}
-
 }  // namespace
 
 std::vector<Frames> parse_python_stacks(std::string_view text) {
@@ -78,17 +63,6 @@ std::vector<Frames> parse_python_stacks(std::string_view text) {
 
 Frames main_thread(const std::vector<Frames>& threads) {
   return threads.empty() ? Frames{} : threads.back();
-}
-
-std::string stack_text(const Frames& frames, std::size_t bytes_max) {
-  std::string text;
-  for (const Frame& frame : frames) {
-    const std::string line = without_tabs(frame.function) + '\t' + without_tabs(frame.file) + '\t' +
-                             std::to_string(frame.line) + '\n';
-    if (text.size() + line.size() > bytes_max) break;
-    text += line;
-  }
-  return text;
 }
 
 Frames parse_stack_text(std::string_view text) {
@@ -127,15 +101,9 @@ bool waits_for_data_loader(const Frames& frames) {
 bool waits_for_work(const Frames& frames) {
   for (const Frame& frame : frames) {
     if (in_file(frame, "multiprocessing/queues.py") && frame.function == "get") return true;
-    if (!is_library(frame)) return false;
+    if (!is_library_file(frame.file)) return false;
   }
   return false;
-}
-
-std::optional<Frame> own_frame(const Frames& frames) {
-  if (frames.empty()) return std::nullopt;
-  const auto own = std::ranges::find_if_not(frames, is_library);
-  return own == frames.end() ? frames.front() : *own;
 }
 
 std::string describe(const Frame& frame) {

@@ -8,14 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace ddprun {
+#include "rendezvous/verdict/crash.hpp"
 
-struct Frame {
-  std::string function;
-  std::string file;
-  int line = 0;
-  bool operator==(const Frame&) const = default;
-};
+namespace ddprun {
 
 /// A thread's frames, the innermost first.
 using Frames = std::vector<Frame>;
@@ -27,10 +22,7 @@ std::vector<Frames> parse_python_stacks(std::string_view text);
 /// The main thread's; empty when there is none.
 Frames main_thread(const std::vector<Frames>& threads);
 
-/// The frames as a StackGroup has them, "FUNCTION<tab>FILE<tab>LINE" a line each: as many of the
-/// innermost ones as fit into `bytes_max`.
-std::string stack_text(const Frames& frames, std::size_t bytes_max);
-/// The other way round.
+/// Reads what stack_text() has written (rendezvous/verdict/crash.hpp).
 Frames parse_stack_text(std::string_view text);
 
 /// The operation of torch.distributed in which the innermost frame waits for other ranks, such as
@@ -42,10 +34,6 @@ bool waits_for_data_loader(const Frames& frames);
 
 /// Whether a DataLoader's process waits for something to do.
 bool waits_for_work(const Frames& frames);
-
-/// The innermost frame that is the user's, and not of a library or of Python itself; else the
-/// innermost one; nullopt without frames.
-std::optional<Frame> own_frame(const Frames& frames);
 
 /// "load_batch (train.py:12)".
 std::string describe(const Frame& frame);

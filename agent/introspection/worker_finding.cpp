@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kStackBytesMax = 2900;  // what a message takes, with room for its escapes
 
 std::string group_text(const GroupName& group) {
-  if (group.description.empty() || group.description == group.name) return group.name;
+  if (group.description.empty() || group.description == "undefined") return group.name;
   return group.name + " (" + group.description + ")";
 }
 
@@ -57,8 +57,8 @@ std::optional<Wait> waiting(const WorkerFinding& f) {
 }
 
 std::string activity(const WorkerFinding& f) {
-  const auto frame = own_frame(f.frames);
-  const std::string at = frame ? " at " + describe(*frame) : "";
+  const Frame* const frame = user_frame(f.frames);
+  const std::string at = frame != nullptr ? " at " + describe(*frame) : "";
   if (!f.data_loaders.empty()) return "waits for its data loader" + at;
   const bool sleeps = f.state == 'S' && (f.idle || !f.has_server);
   if (sleeps) return "sleeps" + (at.empty() ? in_kernel(f.wait_channel) : at);
@@ -68,11 +68,11 @@ std::string activity(const WorkerFinding& f) {
 }
 
 StackGroup of_child(const WorkerFinding& finding, const WorkerFinding::Child& child) {
-  const auto frame = own_frame(child.frames);
+  const Frame* const frame = user_frame(child.frames);
   const std::string state = child.state == 'T' ? "is stopped (SIGSTOP)" : "is";
   return {.ranks = std::to_string(finding.rank),
           .doing = "has a data loader's process (" + std::to_string(child.pid) + ") that " + state +
-                   (frame ? " at " + describe(*frame) : ""),
+                   (frame != nullptr ? " at " + describe(*frame) : ""),
           .stack = stack_text(child.frames, kStackBytesMax)};
 }
 

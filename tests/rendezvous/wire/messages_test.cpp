@@ -240,7 +240,7 @@ json with(json message, const json::json_pointer& field, const json& value) {
 // A line may lack this field.
 bool is_optional(const json& message, const json::json_pointer& field) {
   static const std::set<std::string> kLater{
-      "/knows", "/terms/hang_timeout_ms", "/terms/on_hang", "/hung", "/clock_us", "/echo_us"};
+      "/knows", "/clock_us", "/echo_us", "/terms/hang_timeout_ms", "/terms/on_hang", "/hung"};
   return kLater.contains(field.to_string()) ||
          (field.to_string() == "/failure" && message["type"] == "end_job");
 }
