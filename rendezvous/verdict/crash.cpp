@@ -23,24 +23,24 @@ bool is_library_file(std::string_view file) {
   return lib != std::string_view::npos || has(file, "/lib64/python3");
 }
 
-const CrashFrame* user_frame(const std::vector<CrashFrame>& frames) {
+const Frame* user_frame(const std::vector<Frame>& frames) {
   if (frames.empty()) return nullptr;
-  const auto own = std::ranges::find_if(
-      frames, [](const CrashFrame& frame) { return !is_library_file(frame.file); });
+  const auto own =
+      std::ranges::find_if(frames, [](const Frame& frame) { return !is_library_file(frame.file); });
   return own == frames.end() ? &frames.front() : &*own;
 }
 
 void place(Raised& raised) {
-  const CrashFrame* frame = user_frame(raised.frames);
+  const Frame* frame = user_frame(raised.frames);
   if (frame == nullptr || !raised.fault.file.empty()) return;
   raised.fault.file = frame->file;
   raised.fault.line = frame->line;
   raised.fault.function = frame->function;
 }
 
-std::string stack_text(const std::vector<CrashFrame>& frames, std::size_t bytes_max) {
+std::string stack_text(const std::vector<Frame>& frames, std::size_t bytes_max) {
   std::string text;
-  for (const CrashFrame& frame : frames) {
+  for (const Frame& frame : frames) {
     const std::string line = frame.function + '\t' + frame.file + '\t' + std::to_string(frame.line);
     if (text.size() + line.size() + 1 > bytes_max) break;
     text += (text.empty() ? "" : "\n") + line;

@@ -10,18 +10,18 @@
 
 namespace ddprun {
 
-struct CrashFrame {
+struct Frame {
   std::string function;
   std::string file;
   int line = 0;
-  bool operator==(const CrashFrame&) const = default;
+  bool operator==(const Frame&) const = default;
 };
 
 /// One fault with its stack. In Python an exception may be raised while another one is dealt with:
 /// each of them is one, the first that was raised first.
 struct Raised {
   Fault fault;
-  std::vector<CrashFrame> frames;  // the innermost first
+  std::vector<Frame> frames;  // the innermost first
 };
 
 struct Crash {
@@ -45,12 +45,12 @@ int leading_number(std::string_view text);
 bool is_library_file(std::string_view file);
 
 /// The innermost frame in the user's own code, else the innermost one; nullptr without frames.
-const CrashFrame* user_frame(const std::vector<CrashFrame>& frames);
+const Frame* user_frame(const std::vector<Frame>& frames);
 
 /// Puts place and function of the user's frame into the fault of `raised`, unless it has a place.
 void place(Raised& raised);
 
 /// "FUNCTION<tab>FILE<tab>LINE" lines, at most `bytes_max` bytes of whole lines.
-std::string stack_text(const std::vector<CrashFrame>& frames, std::size_t bytes_max);
+std::string stack_text(const std::vector<Frame>& frames, std::size_t bytes_max);
 
 }  // namespace ddprun

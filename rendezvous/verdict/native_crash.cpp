@@ -63,7 +63,7 @@ std::optional<Found> assertion(const Lines& lines, std::size_t at) {
 }
 
 /// "    #0 0x55d in main /home/me/prog.cpp:12:3"
-std::optional<CrashFrame> sanitizer_frame(std::string_view line) {
+std::optional<Frame> sanitizer_frame(std::string_view line) {
   const auto rest = after(trimmed(line), "#");
   const std::size_t in = line.find(" in ");
   if (!rest || in == std::string_view::npos) return std::nullopt;
@@ -73,8 +73,8 @@ std::optional<CrashFrame> sanitizer_frame(std::string_view line) {
   const std::string_view where = named.substr(blank + 1);
   const std::size_t colon = where.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  return CrashFrame{std::string{named.substr(0, blank)}, std::string{where.substr(0, colon)},
-                    leading_number(where.substr(colon + 1))};
+  return Frame{std::string{named.substr(0, blank)}, std::string{where.substr(0, colon)},
+               leading_number(where.substr(colon + 1))};
 }
 
 std::optional<Found> sanitizer(const Lines& lines, std::size_t at) {
@@ -98,15 +98,15 @@ std::optional<Found> sanitizer(const Lines& lines, std::size_t at) {
 }
 
 /// `  File "x.py", line 12 in f`, as faulthandler writes it.
-std::optional<CrashFrame> faulthandler_frame(std::string_view line) {
+std::optional<Frame> faulthandler_frame(std::string_view line) {
   const auto rest = after(trimmed(line), "File \"");
   if (!rest) return std::nullopt;
   const std::size_t quote = rest->find("\", line ");
   if (quote == std::string_view::npos) return std::nullopt;
   const std::string_view rest_of_it = rest->substr(quote + 8);
   const std::size_t in = rest_of_it.find(" in ");
-  return CrashFrame{in == std::string_view::npos ? "" : std::string{rest_of_it.substr(in + 4)},
-                    std::string{rest->substr(0, quote)}, leading_number(rest_of_it)};
+  return Frame{in == std::string_view::npos ? "" : std::string{rest_of_it.substr(in + 4)},
+               std::string{rest->substr(0, quote)}, leading_number(rest_of_it)};
 }
 
 /// The stack of the thread that met the error comes first or is called the current one. Stacks of

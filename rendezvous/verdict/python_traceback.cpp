@@ -47,7 +47,7 @@ std::string_view bare(std::string_view line, const Margin& margin) {
 }
 
 /// `  File "x.py", line 12, in f`, and without the function where a syntax is wrong.
-std::optional<CrashFrame> frame_of(std::string_view line) {
+std::optional<Frame> frame_of(std::string_view line) {
   line = trimmed(line);
   if (line.starts_with("> ")) line.remove_prefix(2);  // so the logger loguru marks one
   const auto rest = after(line, "File \"");
@@ -56,7 +56,7 @@ std::optional<CrashFrame> frame_of(std::string_view line) {
   if (quote == std::string_view::npos) return std::nullopt;
   const std::string_view rest_of_it = rest->substr(quote + std::string_view{"\", line "}.size());
   const std::size_t in = rest_of_it.find(", in ");
-  CrashFrame frame{"", std::string{rest->substr(0, quote)}, leading_number(rest_of_it)};
+  Frame frame{"", std::string{rest->substr(0, quote)}, leading_number(rest_of_it)};
   if (in != std::string_view::npos) frame.function = rest_of_it.substr(in + 5);
   return frame;
 }
@@ -141,8 +141,8 @@ class OneTraceback {
   const std::vector<TextLine>& lines_;
   std::size_t& at_;
   const Margin& margin_;
-  std::vector<CrashFrame> frames_;
-  std::optional<CrashFrame> syntax_;  // the last frame, where it has no function
+  std::vector<Frame> frames_;
+  std::optional<Frame> syntax_;  // the last frame, where it has no function
 };
 
 /// What the words before a header, or the line above it, make of a traceback.

@@ -11,7 +11,7 @@ constexpr std::string_view kLowerCorner = "╰";
 constexpr std::string_view kSide = "│";
 
 /// "/home/me/train.py:88 in main", as the box has it.
-std::optional<CrashFrame> boxed_frame(std::string_view inside) {
+std::optional<Frame> boxed_frame(std::string_view inside) {
   const std::size_t in = inside.find(" in ");
   if (in == std::string_view::npos) return std::nullopt;
   const std::string_view where = inside.substr(0, in);
@@ -20,8 +20,8 @@ std::optional<CrashFrame> boxed_frame(std::string_view inside) {
     return std::nullopt;
   const int line = leading_number(where.substr(colon + 1));
   if (line <= 0) return std::nullopt;
-  return CrashFrame{std::string{trimmed(inside.substr(in + 4))},
-                    std::string{where.substr(0, colon)}, line};
+  return Frame{std::string{trimmed(inside.substr(in + 4))}, std::string{where.substr(0, colon)},
+               line};
 }
 
 }  // namespace

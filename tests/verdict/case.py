@@ -9,6 +9,7 @@ The head of the program, a comment, has a sentence and then labels, `name: value
     followers stopped: ranks that follow by themselves, and those that ddprun stopped
     outcome ddprun_exit: of the job
     workers nodes arguments memory needs flags: how it is run
+    clock_ahead:   the clock of the second node is so many seconds ahead of the first one's
     reports:       the nodes that live to write a report; not given: all
 """
 
@@ -121,6 +122,9 @@ def differences(case, report, ddprun_exit):
             wrong.append(f"{name} {found[name]} in place of {wanted}")
         elif name in parts and wanted not in parts[name]:
             wrong.append(f"{name} {parts[name]!r} has no {wanted!r}")
+    for each in followers:
+        if not 0 <= each["after_ms"] < 60_000:
+            wrong.append(f"ranks {each['ranks']} followed {each['after_ms']} ms after")
     if case.place():
         file, line = case.place()
         at = Path(exception.get("file", "")).name, exception.get("line")

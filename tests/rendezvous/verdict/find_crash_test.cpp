@@ -31,9 +31,8 @@ KeyError: 'x'
 TEST_CASE("a traceback names exception, file and line of the innermost frame") {
   CHECK(crash_of(kPlain) == "KeyError at /home/me/train.py:88: 'x'");
   const auto crash = find_crash(kPlain, kCode1);
-  CHECK(crash->raised.front().frames ==
-        std::vector<CrashFrame>{{"main", "/home/me/train.py", 88},
-                                {"<module>", "/home/me/train.py", 90}});
+  CHECK(crash->raised.front().frames == std::vector<Frame>{{"main", "/home/me/train.py", 88},
+                                                           {"<module>", "/home/me/train.py", 90}});
   CHECK(crash->begin == 8);
   CHECK(crash->lines_after == 0);
 }
