@@ -16,10 +16,16 @@ namespace {
 
 /// Beside the failure that the job ended with stand the other failures of this node.
 FailedJob failed_job(const EndJob& job, const std::string& title, const EndFacts& facts) {
-  FailedJob failed{title, *job.failure, job.restarts + 1, {}, facts.outcome.stopped, facts.verdict};
+  const WorkerFailure first = job.failure.value_or(WorkerFailure{});
+  FailedJob failed{title, first, job.restarts + 1, {}, facts.outcome.stopped, facts.verdict};
   for (const WorkerFailure& other : facts.outcome.failures)
-    if (other.rank != job.failure->rank) failed.others.push_back(other);
+    if (other.rank != first.rank) failed.others.push_back(other);
   return failed;
+}
+
+/// Whether more is known than a message says.
+bool has_report(const EndJob& job, const EndFacts& facts) {
+  return job.failure || (job.outcome == EndJob::Outcome::kFailed && facts.verdict);
 }
 
 using Outcome = JobReport::Outcome;
@@ -37,7 +43,9 @@ Outcome outcome_of(const AgentEnd& end, const EndFacts& facts) {
     case EndJob::Outcome::kFailed:
       break;
   }
-  return end.job.hung ? Outcome::kHung : Outcome::kFailed;
+  const bool hung =
+      end.job.hung || (facts.verdict && facts.verdict->cause.kind == FailureKind::kHang);
+  return hung ? Outcome::kHung : Outcome::kFailed;
 }
 
 /// What this node knows by itself of a job whose coordinator has not told it the verdict.
@@ -104,9 +112,10 @@ void report_end(const AgentEnd& end, const std::string& title, const EndFacts& f
                 Console& err) {
   switch (end.why) {
     case AgentEnd::Why::kJobEnded:
-      if (end.job.failure) err.write_message(failure_report(failed_job(end.job, title, facts)));
+      if (has_report(end.job, facts))
+        err.write_message(failure_report(failed_job(end.job, title, facts)));
       if (end.job.outcome == EndJob::Outcome::kTimedOut ||
-          (end.job.outcome == EndJob::Outcome::kFailed && !end.job.failure))
+          (end.job.outcome == EndJob::Outcome::kFailed && !has_report(end.job, facts)))
         spdlog::error("{}{}", end.job.hung ? "the job was stopped because its workers hang: " : "",
                       end.job.message);
       if (end.job.outcome == EndJob::Outcome::kPreempted)

@@ -9,8 +9,10 @@ namespace ddprun {
 void RoundMachine::note_progress(const Node& node, const Progress& report, TimePoint now) {
   if (state_ != State::kRunning || report.round != round_ || node.group_rank < 0) return;
   for (const RankProgress& told : report.ranks)
-    if (told.rank >= node.first_rank && told.rank - node.first_rank < node.join.workers)
+    if (told.rank >= node.first_rank && told.rank - node.first_rank < node.join.workers) {
       watch_.take(told, now);
+      inquest_.reached(told.step);
+    }
 }
 
 void RoundMachine::look_for_hangs(TimePoint now) {

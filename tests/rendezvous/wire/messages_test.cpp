@@ -264,7 +264,9 @@ void check_fields(const Messages& messages, Decode&& decode) {
     for (const auto& field : fields_of(good, json::json_pointer{})) {
       INFO(good.dump() << " changed at " << field.to_string());
       CHECK(decode(without(good, field).dump()).has_value() == is_optional(good, field));
-      for (const json& misfit : misfits(field.back(), good[field])) {
+      // Only that of the message itself is one of a few names.
+      const bool is_text = field.back() == "type" && field.to_string() != "/type";
+      for (const json& misfit : misfits(is_text ? "a text" : field.back(), good[field])) {
         INFO("to " << misfit.dump());
         const auto wrong = decode(with(good, field, misfit).dump());
         REQUIRE(wrong.has_error());
