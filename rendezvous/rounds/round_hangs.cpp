@@ -9,8 +9,10 @@ namespace ddprun {
 void RoundMachine::note_progress(const Node& node, const Progress& report, TimePoint now) {
   if (state_ != State::kRunning || report.round != round_ || node.group_rank < 0) return;
   for (const RankProgress& told : report.ranks)
-    if (told.rank >= node.first_rank && told.rank - node.first_rank < node.join.workers)
+    if (told.rank >= node.first_rank && told.rank - node.first_rank < node.join.workers) {
       watch_.take(told, now);
+      inquest_.reached(told.step);
+    }
   chronicle_progress(now);
 }
 
@@ -38,6 +40,7 @@ void RoundMachine::tell_members(const CoordinatorMessage& message) {
 
 void RoundMachine::act_on_hang(const HangReport& report) {
   if (rules_.on_hang == OnHang::kReport) return;
+  inquest_.hung(report);
   EndJob hung{EndJob::Outcome::kFailed, attempt_, report.sentence, {}, true};
   if (rules_.on_hang == OnHang::kStop)
     verdict_ = std::move(hung);
