@@ -20,6 +20,7 @@ on h2 "$DDPRUN" status http://h1:8080/ | grep -q "job job: running" || fail "the
 
 on h2 python3 "$here/nodes_status_page.py" http://10.77.0.1:8080/events "${agents[h3]}" >"$scratch/answer" 2>&1 ||
   fail "$(cat "$scratch/answer")"
+cat "$scratch/answer"
 node h3 ends 137
 wait_for_world h1 h2
 let_go
