@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "agent/failure_report.hpp"
+#include "agent/hang_verdict.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "rendezvous/verdict/inquest.hpp"
 
@@ -30,7 +31,7 @@ bool has_report(const EndJob& job, const EndFacts& facts) {
 using Outcome = JobReport::Outcome;
 
 Outcome outcome_of(const AgentEnd& end, const EndFacts& facts) {
-  if (end.why == AgentEnd::Why::kStopSignal) return Outcome::kStopped;
+  if (end.why == AgentEnd::Why::kStopSignal) return facts.hang ? Outcome::kHung : Outcome::kStopped;
   if (end.why != AgentEnd::Why::kJobEnded) return Outcome::kFailed;
   switch (end.job.outcome) {
     case EndJob::Outcome::kFinished:
@@ -87,6 +88,10 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
   const bool over = report.outcome == Outcome::kFinished || report.outcome == Outcome::kPreempted ||
                     report.outcome == Outcome::kStopped;
   if (!over) report.verdict = facts.verdict ? facts.verdict : own_verdict(end, run);
+  if (report.outcome == Outcome::kHung && facts.hang) {
+    if (!report.verdict) report.verdict.emplace();
+    report.verdict->cause = verdict_on(*facts.hang).cause;
+  }
   if (!over || report.outcome == Outcome::kStopped) report.hang = facts.hang;
   report.sentence = sentence_of(end, report.verdict);
   return report;
