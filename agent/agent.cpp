@@ -41,6 +41,13 @@ void log_signal(const GroupEvent& meaning, int signal) {
     spdlog::info("{} received: handed on to the workers", signal_name(signal));
 }
 
+/// Tells how long ago the worker ended: the coordinator's clock may show another time.
+AgentMessage with_age(AgentMessage message) {
+  if (auto* failed = std::get_if<WorkerFailed>(&message))
+    failed->age_ms = static_cast<double>(unix_time_ms() - failed->failure.time_unix_ms);
+  return message;
+}
+
 }  // namespace
 
 Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
@@ -61,6 +68,7 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       child_ends_{executor, SIGCHLD},
       alarm_{executor, TimePoint::max()} {
   for (const int signal : signals_for(spec_)) signals_.add(signal);
+  workers_.when_started([this] { step(WorkersRun{}); });
 }
 
 asio::awaitable<AgentEnd> Agent::run() {
@@ -111,7 +119,7 @@ void Agent::perform(const GroupAction& action) {
       [&](const SweepTree&) {
         co_spawn(executor_, sweep(), report_failure("cleaning up after workers"));
       },
-      [&](const Tell& a) { link_.send(a.message); },  //
+      [&](const Tell& a) { link_.send(with_age(a.message)); },  //
       [&](const Disconnect&) { link_.disconnect(); },
       [&](const Warn& a) { spdlog::warn("{}", a.text); },
       [&](const Exit& a) {

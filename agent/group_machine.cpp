@@ -33,6 +33,10 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
         obey(e.message, now);
       },
       [&](const WorkerExited& e) { exited(e.how); }, [&](const TreeGone&) { after_sweep(); },
+      [&](const WorkersRun&) {
+        if (state_ == State::kRunning && contact_ && knows(contact_->knows, kKnowsTimes))
+          tell(WorkersStarted{round_});
+      },
       [&](const Connected&) {
         contact_ = Contact{now, now, std::nullopt};
         met_ = true;
@@ -61,6 +65,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [](const Spare&) {},                                           // waits, as before
       [](const Introduction&) {},                                    // nobody has asked
       [](const Inspect&) {}, [](const HangFound&) {}, [](const HangOver&) {},
+      [](const Restarted&) {}, [](const JobTimes&) {},  // the agent has told them
       [&](const StartRound& m) { start(m); },
       [&](const StopRound& m) {
         if (m.round != round_ || state_ != State::kRunning) return;
@@ -100,6 +105,7 @@ void GroupMachine::reach_coordinator(std::chrono::milliseconds patience_with_ref
 void GroupMachine::joined(const Joined& answer, TimePoint now) {
   rules_.heartbeat_timeout = std::chrono::milliseconds{answer.heartbeat_timeout_ms};
   contact_->beat_due = now + beat_interval(rules_);
+  contact_->knows = answer.knows;
   if (announced_) tell_of_end(now);  // the last connection may have taken it along
 }
 

@@ -70,6 +70,7 @@ struct AgentBegins {};                       // once, before all others
 struct Ordered { CoordinatorMessage message; };
 struct WorkerExited { WorkerFailure how; };  // status may be a success; its output has been read
 struct TreeGone {};                          // the answer to SweepTree
+struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
 struct Connected {};                         // the answer to ReachCoordinator: it has answered,
 struct CoordinatorUnreachable { std::string reason; };  // or the patience has ended
 struct CoordinatorLost { std::string reason; };         // the connection has ended by itself
@@ -77,7 +78,7 @@ struct StopSignal { int signal; };
 struct EndAnnounced { int signal; };         // by the scheduler: time for a checkpoint
 struct PassOn { int signal; };               // meant for the workers, not for ddprun
 struct Alarm {};                             // next_alarm() has come
-using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, Connected,
+using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, WorkersRun, Connected,
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
                                 PassOn, Alarm>;
 
@@ -151,7 +152,8 @@ class GroupMachine {
   struct Contact {
     TimePoint since;
     TimePoint last_heard;
-    std::optional<TimePoint> beat_due;  // nullopt: not joined yet
+    std::optional<TimePoint> beat_due;    // nullopt: not joined yet
+    std::vector<std::string> knows = {};  // kinds of messages
   };
   std::optional<Contact> contact_;  // with the coordinator; nullopt: there is no connection
   bool met_ = false;                // there has been one

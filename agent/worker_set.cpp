@@ -149,6 +149,9 @@ void WorkerSet::take_on_all(const std::vector<NewWorker>& fresh,
     else
       cannot_start(fresh[i].local_rank, processes[i].error());
   }
+  asio::post(executor_, [this, start = starts_] {
+    if (start == starts_) started_();
+  });
 }
 
 /// Who reads folded lines waits for those that may say the same.
@@ -181,11 +184,13 @@ void WorkerSet::cannot_start(int local_rank, const Error& error) {
 /// What the worker wrote last is read before anybody hears of its end.
 asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   const ExitStatus status = co_await worker->process.wait();
+  const std::int64_t ended_unix_ms = unix_time_ms();
   worker->ended = true;
   worker->out->drain();
   worker->err->drain();
   if (folded_) folded_->ended(round_.first_rank + worker->local_rank, !status.ok());
   WorkerFailure how = end_of(worker->local_rank, worker->process.pid(), status);
+  how.time_unix_ms = ended_unix_ms;
   if (!status.ok()) how.last_lines = worker->err->last_lines();
   if (!status.ok() && how.last_lines.empty()) how.last_lines = worker->out->last_lines();
   tell_end(std::move(how));

@@ -49,6 +49,10 @@ class WorkerSet {
       Consoles consoles, ExitListener exited, OomReader oom = [] { return read_oom_counters(); });
   WorkerSet(const WorkerSet&) = delete;
 
+  /// `run` is called when the workers of a round have been started, or as many of them as can be;
+  /// never from within a call to the set.
+  void when_started(std::function<void()> run) { started_ = std::move(run); }
+
   /// Begins to load what warm workers are forked from, where the spec wants them.
   void warm_up();
 
@@ -120,6 +124,7 @@ class WorkerSet {
   NodeFacts node_;
   Consoles consoles_;
   ExitListener exited_;
+  std::function<void()> started_ = [] {};
   OomReader read_oom_;
   SpawnPool pool_;
   std::unique_ptr<Nursery> nursery_;  // null: workers start the ordinary way

@@ -27,11 +27,19 @@ bool may_be_schedulers_doing(const EndJob& verdict) {
   return signal == SIGTERM || signal == SIGUSR1 || signal == SIGUSR2;
 }
 
+/// Milliseconds that a peer has told, which may be any number.
+Clock::duration within_reason(double ms) {
+  constexpr double kMost = 3'600'000;
+  return std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double, std::milli>{std::clamp(ms, 0.0, kMost)});
+}
+
 }  // namespace
 
 RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
     : rules_{std::move(rules)},
       watch_{rules_.hang_timeout, rules_.on_hang},
+      times_{now},
       gathering_since_{now},
       last_step_{now} {}
 
@@ -48,6 +56,7 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
   lose_unstopped(now);
   advance(now);
   look_for_hangs(now);
+  tell_restarts(now);
   return std::exchange(actions_, {});
 }
 
@@ -62,6 +71,7 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   if (state_ == State::kGathering) consider(gathering_ends());
   if (state_ == State::kRunning && watch_.next_look()) consider(*watch_.next_look());
   if (state_ == State::kStopping) consider(stopping_ends_);
+  if (times_.next_due()) consider(*times_.next_due());
   return due;
 }
 
@@ -83,6 +93,7 @@ void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint n
       [&](const WorkerFailed& m) { worker_failed(node, m); },
       [&](const WorkersFinished& m) { workers_finished(node, m); },
       [&](const WorkersStopped& m) { workers_stopped(node, m); },
+      [&](const WorkersStarted& m) { workers_started(node, m, now); },
       [&](const Preempt& m) { preempt(node, m); },  //
       [&](const Progress& m) { note_progress(node, m, now); },
       [&](const Inspected& m) { watch_.take(node.id(), m); },  //
@@ -101,6 +112,7 @@ void RoundMachine::worker_failed(Node& node, const WorkerFailed& report) {
   if (state_ != State::kRunning || report.round != round_ || node.phase() != Phase::kRunning)
     return;
   count_failure({EndJob::Outcome::kFailed, attempt_, "", report.failure});
+  noticed_after_ = within_reason(report.age_ms);
   stop_round("rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status));
 }
 
@@ -134,11 +146,22 @@ void RoundMachine::preempt(Node& node, const Preempt& report) {
   if (state_ == State::kRunning) stop_round(report.reason, report.checkpoint_ms);
 }
 
+void RoundMachine::workers_started(const Node& node, const WorkersStarted& report, TimePoint now) {
+  if (report.round == round_ && node.group_rank >= 0) times_.started(now);
+}
+
 void RoundMachine::note_progress(const Node& node, const Progress& report, TimePoint now) {
   if (state_ != State::kRunning || report.round != round_ || node.group_rank < 0) return;
   for (const RankProgress& told : report.ranks)
     if (told.rank >= node.first_rank && told.rank - node.first_rank < node.join.workers)
-      watch_.take(told, now);
+      take_progress(told, now);
+}
+
+void RoundMachine::take_progress(const RankProgress& told, TimePoint now) {
+  watch_.take(told, now);
+  const auto is_done = [](const GroupProgress& group) { return group.completed > 0; };
+  if (told.step >= 0 || std::ranges::any_of(told.groups, is_done))
+    times_.progressed(told.step, now - within_reason(static_cast<double>(told.still_ms)));
 }
 
 /// Whether the node is in the round; while nodes gather, whether it would be in it.
@@ -240,9 +263,12 @@ void RoundMachine::lose(Node& node, const std::string& reason) {
 }
 
 void RoundMachine::lose_silent(TimePoint now) {
-  while (!nodes_.empty() && now - nodes_.most_silent().last_heard() >= rules_.heartbeat_timeout)
+  while (!nodes_.empty() && now - nodes_.most_silent().last_heard() >= rules_.heartbeat_timeout) {
+    noticed_after_ = now - nodes_.most_silent().last_heard();
     lose(nodes_.most_silent(),
          "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms");
+    noticed_after_ = {};
+  }
 }
 
 /// A node that beats and never says that its workers have stopped keeps nobody waiting for ever.
@@ -281,6 +307,7 @@ void RoundMachine::advance(TimePoint now) {
 void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
   watch_.end_round();
+  times_.stop_ordered(round_, reason, std::exchange(noticed_after_, {}), last_step_);
   std::int64_t longest_ms = 0;
   nodes_.for_each([&](Node& node) {
     if (node.phase() != Phase::kRunning && node.phase() != Phase::kFinished) return;
@@ -321,6 +348,24 @@ void RoundMachine::tell_members(const CoordinatorMessage& message) {
   });
 }
 
+// --- what restarts cost ---
+
+void RoundMachine::tell_restarts(TimePoint now) {
+  while (const auto times = times_.take_due(now)) tell_all_who_know_times(Restarted{*times});
+}
+
+void RoundMachine::tell_times(TimePoint now) {
+  tell_restarts(now);
+  if (const auto times = times_.end(now)) tell_all_who_know_times(Restarted{*times});
+  tell_all_who_know_times(JobTimes{times_.restarts(), times_.goodput(now)});
+}
+
+void RoundMachine::tell_all_who_know_times(const CoordinatorMessage& message) {
+  nodes_.for_each([&](const Node& node) {
+    if (knows(node.join.knows, kKnowsTimes)) send(node.peer(), message);
+  });
+}
+
 void RoundMachine::act_on_hang(const HangReport& report) {
   if (rules_.on_hang == OnHang::kReport) return;
   EndJob hung{EndJob::Outcome::kFailed, attempt_, report.sentence, {}, true};
@@ -334,6 +379,7 @@ void RoundMachine::act_on_hang(const HangReport& report) {
 void RoundMachine::gather(TimePoint now) {
   state_ = State::kGathering;
   gathering_since_ = now;
+  times_.stopped(now);
 }
 
 /// The last call begins when MIN nodes are ready for the first round. When a node is lost so that
@@ -376,12 +422,14 @@ void RoundMachine::seal() {
   actions_.push_back(OpenStore{round_, start.world_size});
   std::map<std::string, int> role_ranks;
   std::set<NodeId> watched;
+  int timed = 0;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     Node& node = *ranked[i];
     nodes_.set_phase(node, Phase::kRunning);
     node.group_rank = start.group_rank = static_cast<int>(i);
     node.first_rank = start.first_rank;
     if (knows(node.join.knows, kKnowsHangs)) watched.insert(node.id());
+    if (knows(node.join.knows, kKnowsTimes)) ++timed;
     start.first_role_rank = role_ranks[node.join.role];
     start.role_world_size = role_sizes[node.join.role];
     send(node.peer(), start);
@@ -392,6 +440,7 @@ void RoundMachine::seal() {
     if (node.phase() == Phase::kReady)
       send(node.peer(), Spare{round_, start.group_world_size, attempt_});
   });
+  times_.sealed(round_, timed, last_step_);
   watch_.begin_round(start.world_size, std::move(watched), last_step_);
   state_ = State::kRunning;
 }
@@ -414,6 +463,7 @@ std::optional<EndJob> RoundMachine::go_on_from(const std::vector<Node*>& members
 }
 
 void RoundMachine::end(EndJob verdict) {
+  tell_times(last_step_);
   state_ = State::kEnded;
   nodes_.for_each([&](const Node& node) { send(node.peer(), verdict); });
   verdict_ = std::move(verdict);

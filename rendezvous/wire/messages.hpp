@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "rendezvous/wire/hang_report.hpp"
 #include "rendezvous/wire/job_terms.hpp"
+#include "rendezvous/wire/job_times.hpp"
 #include "rendezvous/wire/progress.hpp"
 
 namespace ddprun {
@@ -40,6 +41,8 @@ inline constexpr int kWorkersPerNodeMax = 65'536;
 /// Joined that it knows the kind, by a name of this list.
 inline constexpr char kKnowsProgress[] = "progress";  // Progress
 inline constexpr char kKnowsHangs[] = "hangs";        // Inspect, Inspected, HangFound, HangOver
+
+inline constexpr char kKnowsTimes[] = "times";  // WorkersStarted, Restarted, JobTimes
 
 /// Returns the kinds that this build knows.
 std::vector<std::string> known_kinds();
@@ -87,12 +90,18 @@ struct WhoIsThere {
 struct WorkerFailed {
   int round = 0;
   WorkerFailure failure;
+  double age_ms = 0;  // so long ago the worker had ended, when this was sent
   bool operator==(const WorkerFailed&) const = default;
 };
 /// All workers of this node have exited with code 0.
 struct WorkersFinished {
   int round = 0;
   bool operator==(const WorkersFinished&) const = default;
+};
+/// All workers of this node have been started.
+struct WorkersStarted {
+  int round = 0;
+  bool operator==(const WorkersStarted&) const = default;
 };
 /// The answer to StopRound: no process of the round is alive on this node.
 struct WorkersStopped {
@@ -124,8 +133,9 @@ struct Leave {
   std::string reason;
   bool operator==(const Leave&) const = default;
 };
-using AgentMessage = std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished,
-                                  WorkersStopped, Preempt, Leave, Progress, Inspected>;
+using AgentMessage =
+    std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
+                 Leave, Progress, Inspected, WorkersStarted>;
 
 // --- coordinator to agent ---
 
@@ -216,9 +226,20 @@ struct HangOver {
   std::int64_t lasted_ms = 0;
   bool operator==(const HangOver&) const = default;
 };
+/// A restart is over. The agent prints what it cost.
+struct Restarted {
+  RestartTimes times;
+  bool operator==(const Restarted&) const = default;
+};
+/// Where the time of the job went. It comes right before EndJob.
+struct JobTimes {
+  std::vector<RestartTimes> restarts;  // the last ones
+  Goodput goodput;
+  bool operator==(const JobTimes&) const = default;
+};
 using CoordinatorMessage =
     std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat, StartRound, StopRound, EndJob,
-                 Inspect, HangFound, HangOver>;
+                 Inspect, HangFound, HangOver, Restarted, JobTimes>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the
