@@ -51,7 +51,7 @@ AgentMessage with_age(AgentMessage message) {
 }  // namespace
 
 Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
-             Consoles consoles)
+             Consoles consoles, EventLog* events)
     : executor_{executor},
       spec_{std::move(spec)},
       run_{node.run},
@@ -64,11 +64,15 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
             }},
       workers_{executor, spec_, std::move(node), consoles,
                [this](const WorkerFailure& how) { step(WorkerExited{how}); }},
+      events_{events},
       signals_{executor},
       child_ends_{executor, SIGCHLD},
       alarm_{executor, TimePoint::max()} {
   for (const int signal : signals_for(spec_)) signals_.add(signal);
-  workers_.when_started([this] { step(WorkersRun{}); });
+  workers_.when_started([this] {
+    if (events_) events_->note_started(workers_.running());
+    step(WorkersRun{});
+  });
 }
 
 asio::awaitable<AgentEnd> Agent::run() {
@@ -104,7 +108,11 @@ asio::awaitable<void> Agent::watch_signals() {
 }
 
 void Agent::step(const GroupEvent& event) {
-  for (const GroupAction& action : machine_.step(event, Clock::now())) perform(action);
+  if (events_) events_->note(event);
+  for (const GroupAction& action : machine_.step(event, Clock::now())) {
+    if (events_) events_->note(action);
+    perform(action);
+  }
   const TimePoint due = machine_.next_alarm().value_or(TimePoint::max());
   if (due != alarm_.expiry()) alarm_.expires_at(due);
 }
@@ -143,6 +151,7 @@ asio::awaitable<void> Agent::sweep() {
 }
 
 void Agent::tell_user(const CoordinatorMessage& message) {
+  if (const auto* times = std::get_if<JobTimes>(&message)) times_ = *times;
   for (const NewsLine& line : news_.of(message, Clock::now()))
     spdlog::log(line.level == NewsLine::Level::kWarning ? spdlog::level::warn : spdlog::level::info,
                 "{}", line.text);

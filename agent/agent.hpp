@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "agent/coordinator_link.hpp"
+#include "agent/event_log.hpp"
 #include "agent/group_machine.hpp"
 #include "agent/job_news.hpp"
 #include "agent/launch_spec.hpp"
@@ -22,8 +23,9 @@ namespace ddprun {
 class Agent {
  public:
   /// Listens for signals from now on, and does nothing else before run(). `consoles` must outlive
-  /// it.
-  Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node, Consoles consoles);
+  /// it, and `events`, which is told what happens; null: nobody wants to know.
+  Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node, Consoles consoles,
+        EventLog* events = nullptr);
   Agent(const Agent&) = delete;
 
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
@@ -31,6 +33,9 @@ class Agent {
 
   /// How the workers of the last round ended, beside the failure that ended the job.
   const RoundOutcome& outcome() const { return machine_.outcome(); }
+
+  /// Where the time of the job went, as the coordinator told it at the end; nullopt: it did not.
+  const std::optional<JobTimes>& times() const { return times_; }
 
  private:
   asio::awaitable<void> watch_signals();
@@ -47,10 +52,12 @@ class Agent {
   JobNews news_;
   CoordinatorLink link_;
   WorkerSet workers_;
+  EventLog* events_;
   asio::signal_set signals_;
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;     // also cancelled when end_ is set
   std::optional<AgentEnd> end_;
+  std::optional<JobTimes> times_;
 };
 
 }  // namespace ddprun

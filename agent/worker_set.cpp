@@ -65,6 +65,15 @@ void WorkerSet::start(const StartRound& round) {
   take_on_all(fresh, processes);
 }
 
+std::vector<RunningWorker> WorkerSet::running() const {
+  std::vector<RunningWorker> running;
+  for (const auto& worker : workers_)
+    if (!worker->ended)
+      running.push_back(
+          {round_.first_rank + worker->local_rank, worker->local_rank, worker->process.pid()});
+  return running;
+}
+
 void WorkerSet::start_none(const StartRound& round, const Error& error) {
   begin_round(round);
   for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)

@@ -18,6 +18,7 @@
 #include "agent/child_process.hpp"
 #include "agent/group_machine.hpp"
 #include "agent/heartbeat_board.hpp"
+#include "agent/job_events.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/nursery.hpp"
 #include "agent/oom.hpp"
@@ -52,6 +53,9 @@ class WorkerSet {
   /// `run` is called when the workers of a round have been started, or as many of them as can be;
   /// never from within a call to the set.
   void when_started(std::function<void()> run) { started_ = std::move(run); }
+
+  /// The workers of the round that have not ended.
+  std::vector<RunningWorker> running() const;
 
   /// Begins to load what warm workers are forked from, where the spec wants them.
   void warm_up();

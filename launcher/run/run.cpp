@@ -111,6 +111,7 @@ class Run {
     node_.guardian = guardian_->pid();
     node_.run.host = host_name();
     node_.run.run_id = spec_.meeting.run_id.empty() ? fresh_id() : spec_.meeting.run_id;
+    if (const auto opened = open_event_log(); !opened) return opened.error();
     return make_directory();
   }
 
@@ -132,7 +133,8 @@ class Run {
 
   /// Runs the agent to its end. It handles the signals meanwhile.
   RunEnd run_agent() {
-    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, consoles_);
+    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, consoles_,
+                                           event_log_ ? &*event_log_ : nullptr);
     signals_->release();
     std::optional<AgentEnd> ended;
     co_spawn(io_, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
@@ -188,6 +190,14 @@ class Run {
     signals_.emplace(held);
   }
 
+  Result<void> open_event_log() {
+    if (spec_.event_log.empty()) return {};
+    auto opened = EventLog::open(spec_, node_.run);
+    if (!opened) return Error{opened.error().kind, "--event-log: " + opened.error().message};
+    event_log_.emplace(std::move(*opened));
+    return {};
+  }
+
   Result<void> make_directory() {
     if (spec_.logs.no_files) return {};
     auto made = make_run_directory(spec_.logs, node_.run.run_id, environment_);
@@ -206,6 +216,7 @@ class Run {
   std::optional<SignalHold> signals_;
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
+  std::optional<EventLog> event_log_;
   std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;
   std::optional<LoopThread> own_thread_;  // runs own_loop_; it ends before all that it works with
