@@ -41,17 +41,10 @@ void log_signal(const GroupEvent& meaning, int signal) {
     spdlog::info("{} received: handed on to the workers", signal_name(signal));
 }
 
-/// Tells how long ago the worker ended: the coordinator's clock may show another time.
-AgentMessage with_age(AgentMessage message) {
-  if (auto* failed = std::get_if<WorkerFailed>(&message))
-    failed->age_ms = static_cast<double>(unix_time_ms() - failed->failure.time_unix_ms);
-  return message;
-}
-
 }  // namespace
 
 Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
-             Consoles consoles, EventLog* events)
+             std::optional<WatchFolder> folder, Consoles consoles, EventLog* events)
     : executor_{executor},
       spec_{std::move(spec)},
       run_{node.run},
@@ -59,12 +52,22 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       news_{spec_, run_},
       link_{executor, spec_, run_,
             [this](const GroupEvent& event) {
-              if (const auto* order = std::get_if<Ordered>(&event)) tell_user(order->message);
+              if (const auto* order = std::get_if<Ordered>(&event)) {
+                keep(order->message);
+                tell_user(order->message);
+              }
               step(event);
             }},
       workers_{executor, spec_, std::move(node), consoles,
-               [this](const WorkerFailure& how) { step(WorkerExited{how}); }},
+               [this](const WorkerExited& worker) { step(worker); }},
       events_{events},
+      introspection_{
+          executor,
+          std::move(folder),
+          look_intervals(spec_.rules.hang_timeout),
+          {[this](int local_rank) { return workers_.process(local_rank); },
+           [this](int local_rank, WorkerLook& look) { workers_.add_told(local_rank, look); },
+           [this](const RankProgress& p) { step(WorkerProgressed{p}); }}},
       signals_{executor},
       child_ends_{executor, SIGCHLD},
       alarm_{executor, TimePoint::max()} {
@@ -127,7 +130,10 @@ void Agent::perform(const GroupAction& action) {
       [&](const SweepTree&) {
         co_spawn(executor_, sweep(), report_failure("cleaning up after workers"));
       },
-      [&](const Tell& a) { link_.send(with_age(a.message)); },  //
+      [&](const InspectWorkers& a) {
+        co_spawn(executor_, inspect(a.question), report_failure("looking at the workers"));
+      },
+      [&](const Tell& a) { link_.send(a.message); },  //
       [&](const Disconnect&) { link_.disconnect(); },
       [&](const Warn& a) { spdlog::warn("{}", a.text); },
       [&](const Exit& a) {
@@ -142,16 +148,31 @@ void Agent::start_workers(const StartRound& round) {
     workers_.start(*ready);
   else
     workers_.start_none(round, ready.error());
+  introspection_.begin_round(round.round, round.first_rank, spec_.workers);
+}
+
+asio::awaitable<void> Agent::inspect(Inspect question) {
+  auto groups = co_await introspection_.inspect(question.stopping);
+  step(WorkersInspected{question.inspection, std::move(groups)});
 }
 
 asio::awaitable<void> Agent::sweep() {
+  introspection_.end_round();
   co_await workers_.sweep();
   link_.close_store();
   step(TreeGone{});
 }
 
-void Agent::tell_user(const CoordinatorMessage& message) {
+/// What the report of the job tells.
+void Agent::keep(const CoordinatorMessage& message) {
+  if (const auto* found = std::get_if<VerdictFound>(&message)) verdict_ = found->verdict;
+  if (const auto* found = std::get_if<HangFound>(&message)) hang_ = found->report;
   if (const auto* times = std::get_if<JobTimes>(&message)) times_ = *times;
+  if (std::holds_alternative<HangOver>(message) || std::holds_alternative<StartRound>(message))
+    hang_.reset();
+}
+
+void Agent::tell_user(const CoordinatorMessage& message) {
   for (const NewsLine& line : news_.of(message, Clock::now()))
     spdlog::log(line.level == NewsLine::Level::kWarning ? spdlog::level::warn : spdlog::level::info,
                 "{}", line.text);

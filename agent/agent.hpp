@@ -12,6 +12,7 @@
 #include "agent/coordinator_link.hpp"
 #include "agent/event_log.hpp"
 #include "agent/group_machine.hpp"
+#include "agent/introspection/introspection.hpp"
 #include "agent/job_news.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/worker_plan.hpp"
@@ -23,9 +24,10 @@ namespace ddprun {
 class Agent {
  public:
   /// Listens for signals from now on, and does nothing else before run(). `consoles` must outlive
-  /// it, and `events`, which is told what happens; null: nobody wants to know.
-  Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node, Consoles consoles,
-        EventLog* events = nullptr);
+  /// it, and `events`, which is told what happens; null: nobody wants to know. `folder` is that of
+  /// `node`, where there is one.
+  Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
+        std::optional<WatchFolder> folder, Consoles consoles, EventLog* events = nullptr);
   Agent(const Agent&) = delete;
 
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
@@ -36,14 +38,20 @@ class Agent {
 
   /// Where the time of the job went, as the coordinator told it at the end; nullopt: it did not.
   const std::optional<JobTimes>& times() const { return times_; }
+  /// Why the job failed, as the coordinator has said; nullopt: it has not.
+  const std::optional<Verdict>& verdict() const { return verdict_; }
+  /// The hang that the workers were in when they were last heard of; nullopt: they were in none.
+  const std::optional<HangReport>& hang() const { return hang_; }
 
  private:
   asio::awaitable<void> watch_signals();
   asio::awaitable<void> sweep();
+  asio::awaitable<void> inspect(Inspect question);
   void step(const GroupEvent& event);
   void perform(const GroupAction& action);
   void start_workers(const StartRound& round);
   void tell_user(const CoordinatorMessage& message);
+  void keep(const CoordinatorMessage& message);
 
   asio::any_io_executor executor_;
   const LaunchSpec spec_;
@@ -53,11 +61,14 @@ class Agent {
   CoordinatorLink link_;
   WorkerSet workers_;
   EventLog* events_;
+  Introspection introspection_;
   asio::signal_set signals_;
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;     // also cancelled when end_ is set
   std::optional<AgentEnd> end_;
   std::optional<JobTimes> times_;
+  std::optional<Verdict> verdict_;
+  std::optional<HangReport> hang_;
 };
 
 }  // namespace ddprun

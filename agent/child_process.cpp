@@ -276,6 +276,13 @@ asio::awaitable<ExitStatus> ChildProcess::wait() {
   co_return exit_status(info);
 }
 
+bool ChildProcess::has_ended() const {
+  if (is_released()) return true;
+  siginfo_t ended{};
+  const auto id = static_cast<id_t>(pid_);
+  return waitid(P_PID, id, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0;
+}
+
 void ChildProcess::signal(int number) const {
   if (is_released()) return;
   kill(pid_, number);

@@ -55,6 +55,9 @@ class ChildProcess {
 
   pid_t pid() const { return pid_; }
 
+  /// Whether the process has ended, although nobody may have noticed it yet.
+  bool has_ended() const;
+
   /// Resolves when the process has ended.
   asio::awaitable<ExitStatus> wait();
 

@@ -58,7 +58,7 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
   const auto channel = channel_ = reached->channel;
   if (spec_.rules.store == StoreAt::kLocal)
     tunnel_ = std::make_shared<TunnelEntrance>(executor_, channel_);
-  tell_(Connected{});
+  tell_(Connected{asked_});
   tell_(Ordered{reached->answer});
   if (channel == channel_) co_await receive();
 }
@@ -77,6 +77,7 @@ asio::awaitable<void> CoordinatorLink::ended() {
 /// Each attempt is a newer incarnation: the coordinator may have heard an earlier one whose answer
 /// was lost, and then has to give that one up.
 Join CoordinatorLink::join(const ReachCoordinator& wish) {
+  asked_ = Clock::now();
   return {.run_id = run_.run_id,
           .node = id_,
           .incarnation = ++incarnation_,

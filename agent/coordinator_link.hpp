@@ -69,6 +69,7 @@ class CoordinatorLink {
   Listener tell_;
   const NodeId id_;                        // of this agent, for its life
   std::int64_t incarnation_ = 0;           // joins that were said so far
+  TimePoint asked_;                        // when the last one was said
   std::shared_ptr<const TlsContext> tls_;  // null: the job has no secret, or nobody has connected
   std::shared_ptr<Channel> channel_;       // null: not connected
   std::shared_ptr<TunnelEntrance>

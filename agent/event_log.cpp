@@ -13,8 +13,8 @@ namespace ddprun {
 namespace {
 
 std::int64_t unix_time_us() {
-  using namespace std::chrono;
-  return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count();
 }
 
 }  // namespace

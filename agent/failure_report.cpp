@@ -9,6 +9,7 @@
 
 #include "base/number_list.hpp"
 #include "base/printable.hpp"
+#include "rendezvous/verdict/sentences.hpp"
 
 namespace ddprun {
 
@@ -99,11 +100,146 @@ WorkerFailure printable(WorkerFailure failure) {
   return failure;
 }
 
+Cause printable(Cause cause) {
+  for (std::string* text : {&cause.sentence, &cause.hint, &cause.fault.type, &cause.fault.file,
+                            &cause.fault.function, &cause.ranks, &cause.node})
+    *text = plain_line(*text);
+  cause.fault.message = plain_text(cause.fault.message);
+  return cause;
+}
+
+Verdict printable(Verdict verdict) {
+  verdict.cause = printable(std::move(verdict.cause));
+  for (Cause& also : verdict.also) also = printable(std::move(also));
+  for (Followers& each : verdict.followers) {
+    each.ranks = plain_line(each.ranks);
+    each.what = plain_line(each.what);
+  }
+  verdict.history = plain_line(verdict.history);
+  return verdict;
+}
+
 FailedJob printable(FailedJob job) {
   job.title = plain_line(job.title);
   job.first = printable(std::move(job.first));
   for (WorkerFailure& other : job.others) other = printable(std::move(other));
+  if (job.verdict) job.verdict = printable(std::move(*job.verdict));
   return job;
+}
+
+using Lines = std::vector<std::string>;
+
+constexpr std::size_t kRecordLinesMax = 5;
+constexpr std::size_t kLastLinesMin = 5;
+constexpr std::size_t kFollowersShown = 6;
+
+/// A cause that is no worker's has no worker to begin with.
+bool is_of_worker(const FailedJob& job) {
+  if (!job.verdict) return true;
+  const FailureKind kind = job.verdict->cause.kind;
+  return kind != FailureKind::kNodeLost && kind != FailureKind::kHang &&
+         !(kind == FailureKind::kExitCode && job.verdict->cause.status.ok());
+}
+
+std::string headline(const FailedJob& job) {
+  return is_of_worker(job) ? summarize(job.first) : job.verdict->cause.sentence;
+}
+
+/// "KeyError at train.py:88 in load_batch: 'x'".
+std::string fault_line(const Fault& fault) {
+  const std::string place = place_text(fault);
+  const bool named = !fault.function.empty() && fault.function != "<module>";
+  const std::string message = fault.message.substr(0, fault.message.find('\n'));
+  return fault.type + (place.empty() ? "" : " at " + place) +
+         (named ? " in " + fault.function : "") + (message.empty() ? "" : ": " + message);
+}
+
+/// "[0,2] connection reset 12 ms after", "[3-63] were stopped by ddprun".
+std::string follower_line(const Followers& followers) {
+  const bool many = followers.ranks.find_first_of(",-") != std::string::npos;
+  const std::string who = "[" + followers.ranks + "] ";
+  if (followers.stopped_by_us) return who + (many ? "were " : "was ") + followers.what;
+  const std::int64_t ms = (followers.after_us + 500) / 1000;
+  return who + followers.what + (ms == 0 ? " at once" : fmt::format(" {} ms after", ms));
+}
+
+/// What is known of the cause, besides who it was.
+Lines cause_lines(const FailedJob& job) {
+  Lines lines;
+  if (job.verdict && is_of_worker(job)) {
+    const Cause& cause = job.verdict->cause;
+    if (!cause.fault.type.empty()) lines.push_back(fault_line(cause.fault));
+    if (cause.ranks.find_first_of(",-") != std::string::npos)
+      lines.push_back(ranks_text(cause.ranks) + " failed in the same way");
+  }
+  if (!job.first.evidence.empty() && is_of_worker(job)) lines.push_back(job.first.evidence);
+  if (job.verdict && !job.verdict->cause.hint.empty())
+    lines.push_back("hint: " + job.verdict->cause.hint);
+  if (!job.first.last_heartbeat.empty())
+    lines.push_back("last heartbeat: " + job.first.last_heartbeat);
+  if (job.attempts > 1)
+    lines.push_back("in attempt " + std::to_string(job.attempts) + ", the last one allowed");
+  if (job.verdict && !job.verdict->history.empty()) lines.push_back(job.verdict->history);
+  return lines;
+}
+
+/// Who failed besides, and who only followed.
+Lines other_lines(const FailedJob& job) {
+  Lines lines;
+  if (!job.verdict) {
+    for (const WorkerFailure& other : job.others) lines.push_back("meanwhile " + summarize(other));
+    std::vector<int> stopped = job.stopped;
+    std::ranges::sort(stopped);
+    if (!stopped.empty())
+      lines.push_back("[" + format_number_list(stopped) + "] " +
+                      (stopped.size() == 1 ? "was" : "were") + " stopped by ddprun");
+    return lines;
+  }
+  for (const Cause& also : job.verdict->also) lines.push_back("also: " + also.sentence);
+  for (const Followers& followers : job.verdict->followers) {
+    if (lines.size() >= job.verdict->also.size() + kFollowersShown) break;
+    lines.push_back(follower_line(followers));
+  }
+  return lines;
+}
+
+Lines first_of(Lines lines, std::size_t most) {
+  if (lines.size() <= most) return lines;
+  const std::size_t left = lines.size() - most + 1;
+  lines.resize(most - 1);
+  lines.push_back(fmt::format("[ddprun: {} lines more]", left));
+  return lines;
+}
+
+Lines last_of(const Lines& lines, std::size_t most) {
+  const std::size_t from = lines.size() - std::min(lines.size(), most);
+  return {lines.begin() + static_cast<std::ptrdiff_t>(from), lines.end()};
+}
+
+std::string indented(const Lines& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += "  " + line + "\n";
+  return out;
+}
+
+/// All between the first line and torchrun's block. The worker's last lines get what is left of the
+/// space.
+std::string explanation(const FailedJob& job) {
+  const Lines cause = cause_lines(job);
+  const Lines record = first_of(split(job.first.message), kRecordLinesMax);
+  const Lines others = other_lines(job);
+  const std::size_t used =
+      1 + cause.size() + (record.empty() ? 0 : 1 + record.size()) + 1 + others.size();
+  const std::size_t left = kReportLinesMax - std::min(used, kReportLinesMax);
+  std::string out = indented(cause);
+  if (!record.empty()) out += "  it recorded:\n" + quote(record);
+  if (!is_of_worker(job)) return out + indented(others);
+  if (job.first.last_lines.empty())
+    out += "  it wrote nothing to its output\n";
+  else
+    out +=
+        "  its last lines:\n" + quote(last_of(job.first.last_lines, std::max(left, kLastLinesMin)));
+  return out + indented(others);
 }
 
 }  // namespace
@@ -116,24 +252,7 @@ std::string summarize(const WorkerFailure& failure) {
 
 std::string failure_report(const FailedJob& failed) {
   const FailedJob job = printable(failed);
-  const WorkerFailure& first = job.first;
-  std::string out = "ddprun: the job failed: " + summarize(first) + "\n";
-  if (!first.evidence.empty()) out += "  " + first.evidence + "\n";
-  if (!first.last_heartbeat.empty()) out += "  last heartbeat: " + first.last_heartbeat + "\n";
-  if (job.attempts > 1)
-    out += "  in attempt " + std::to_string(job.attempts) + ", the last one allowed\n";
-  if (!first.message.empty()) out += "  it recorded:\n" + quote(split(first.message));
-  if (first.last_lines.empty())
-    out += "  it wrote nothing to its output\n";
-  else
-    out += "  its last lines:\n" + quote(first.last_lines);
-  for (const WorkerFailure& other : job.others) out += "  meanwhile " + summarize(other) + "\n";
-  std::vector<int> stopped = job.stopped;
-  std::ranges::sort(stopped);
-  if (!stopped.empty())
-    out += fmt::format("  stopped by ddprun because of it: rank{} {}\n",
-                       stopped.size() == 1 ? "" : "s", format_number_list(stopped));
-  return out + block(job);
+  return "ddprun: the job failed: " + headline(job) + "\n" + explanation(job) + block(job);
 }
 
 }  // namespace ddprun

@@ -1,6 +1,8 @@
 // The text that tells a user why the job failed: one report, from the first worker that did. Pure.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,12 @@ struct FailedJob {
   int attempts = 1;                   // how often the job was run in all
   std::vector<WorkerFailure> others;  // of this node, that failed by themselves meanwhile
   std::vector<int> stopped;           // global ranks of this node that ddprun stopped because of it
+  /// Why it failed, as the coordinator has found; nullopt: it is of an earlier release.
+  std::optional<Verdict> verdict = {};
 };
+
+/// The report has at most so many lines above the block that torchrun ends with.
+inline constexpr std::size_t kReportLinesMax = 30;
 
 /// Who failed and how, in one sentence: "rank 1 (local rank 1 on host a, pid 4711) was killed by
 /// SIGKILL (signal 9)".

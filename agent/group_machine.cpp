@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/match.hpp"
+#include "rendezvous/verdict/fold_ends.hpp"
 
 namespace ddprun {
 
@@ -20,6 +21,12 @@ std::chrono::milliseconds beat_interval(const GroupRules& rules) {
   return std::max(rules.heartbeat_timeout / kBeatsPerTimeout, std::chrono::milliseconds{1});
 }
 
+/// How long ago it ended; 0 when that is not known.
+double age_ms(const WorkerEnd& end, TimePoint now) {
+  if (end.ended_us <= 0) return 0;
+  return static_cast<double>(std::max<std::int64_t>(microseconds(now) - end.ended_us, 0)) / 1000;
+}
+
 }  // namespace
 
 std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint now) {
@@ -32,13 +39,13 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
         contact_->last_heard = now;
         obey(e.message, now);
       },
-      [&](const WorkerExited& e) { exited(e.how); }, [&](const TreeGone&) { after_sweep(); },
+      [&](const WorkerExited& e) { exited(e, now); }, [&](const TreeGone&) { after_sweep(); },
       [&](const WorkersRun&) {
         if (state_ == State::kRunning && contact_ && knows(contact_->knows, kKnowsTimes))
           tell(WorkersStarted{round_});
       },
-      [&](const Connected&) {
-        contact_ = Contact{now, now, std::nullopt};
+      [&](const Connected& e) {
+        contact_ = Contact{now, now, std::nullopt, e.asked};
         met_ = true;
       },
       [&](const CoordinatorLost& e) { lose_coordinator(e.reason, now); },
@@ -52,20 +59,27 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
         if (state_ == State::kRunning || state_ == State::kStopping)
           actions_.push_back(SignalWorkers{e.signal, false});
       },
-      [&](const Alarm&) { alarm(now); });
+      [&](const WorkerProgressed& e) {
+        if (state_ == State::kRunning) progressed_[e.progress.rank] = {e.progress, now};
+      },
+      [&](const WorkersInspected& e) { tell_inspected(e); }, [&](const Alarm&) { alarm(now); });
   return std::exchange(actions_, {});
 }
 
 void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
   note(order);
   match(
-      order,                                                         //
-      [&](const Joined& m) { joined(m, now); }, [](const Beat&) {},  //
-      [](const Waiting&) {},                                         //
-      [](const Spare&) {},                                           // waits, as before
-      [](const Introduction&) {},                                    // nobody has asked
-      [](const Inspect&) {}, [](const HangFound&) {}, [](const HangOver&) {},
-      [](const Restarted&) {}, [](const JobTimes&) {},  // the agent has told them
+      order,                                                              //
+      [&](const Joined& m) { joined(m, now); },                           //
+      [&](const Beat& m) { hear_clock(m, now); }, [](const Waiting&) {},  //
+      [](const Spare&) {},                                                // waits, as before
+      [](const Introduction&) {},                                         // nobody has asked
+      [](const HangFound&) {}, [](const HangOver&) {},                    // the user is told
+      [](const VerdictFound&) {},                                         // the agent has taken it
+      [](const Restarted&) {}, [](const JobTimes&) {},                    // the same
+      [&](const Inspect& m) {
+        if (m.round == round_ && state_ == State::kRunning) actions_.push_back(InspectWorkers{m});
+      },
       [&](const StartRound& m) { start(m); },
       [&](const StopRound& m) {
         if (m.round != round_ || state_ != State::kRunning) return;
@@ -106,7 +120,14 @@ void GroupMachine::joined(const Joined& answer, TimePoint now) {
   rules_.heartbeat_timeout = std::chrono::milliseconds{answer.heartbeat_timeout_ms};
   contact_->beat_due = now + beat_interval(rules_);
   contact_->knows = answer.knows;
+  if (contact_->asked && answer.clock_us > 0)
+    contact_->clock.heard(microseconds(*contact_->asked), answer.clock_us, microseconds(now));
   if (announced_) tell_of_end(now);  // the last connection may have taken it along
+}
+
+void GroupMachine::hear_clock(const Beat& answer, TimePoint now) {
+  if (answer.echo_us > 0 && answer.clock_us > 0)
+    contact_->clock.heard(answer.echo_us, answer.clock_us, microseconds(now));
 }
 
 void GroupMachine::start(const StartRound& order) {
@@ -116,29 +137,63 @@ void GroupMachine::start(const StartRound& order) {
   round_ = order.round;
   alive_ = rules_.workers;
   failure_told_ = false;
+  told_rank_ = -1;
   outcome_ = {};
+  progressed_.clear();
   actions_.push_back(StartWorkers{order});
 }
 
-void GroupMachine::exited(const WorkerFailure& how) {
+void GroupMachine::exited(const WorkerExited& worker, TimePoint now) {
+  const WorkerFailure& how = worker.how;
   --alive_;
-  note_end(how);
+  note_end(worker);
   if (state_ == State::kStopping && alive_ == 0) return sweep();
   if (state_ != State::kRunning) return;
   if (!how.status.ok() && !failure_told_) {
     failure_told_ = true;
-    tell(WorkerFailed{round_, how});
+    told_rank_ = how.rank;
+    tell(WorkerFailed{round_, how, age_ms(worker.end, now)});
   } else if (alive_ == 0 && !failure_told_) {
     tell(WorkersFinished{round_});
   }
 }
 
-/// Only a worker that nobody has told to stop has failed by itself.
-void GroupMachine::note_end(const WorkerFailure& how) {
-  if (state_ != State::kRunning)
-    outcome_.stopped.push_back(how.rank);
-  else if (!how.status.ok())
-    outcome_.failures.push_back(how);
+/// Only a worker that nobody has told to stop has failed by itself, or one that was ending already
+/// when it was told.
+void GroupMachine::note_end(const WorkerExited& worker) {
+  const bool failed = !worker.how.status.ok();
+  const bool was_ending = worker.end.blame < Blame::kStopped;
+  if (state_ != State::kRunning && !(failed && was_ending))
+    outcome_.stopped.push_back(worker.how.rank);
+  else if (failed)
+    outcome_.failures.push_back(worker.how);
+  outcome_.step = std::max(outcome_.step, worker.step);
+  if (!worker.end.ranks.empty()) outcome_.ends.push_back(worker.end);
+}
+
+/// The coordinator compares the ends of all nodes, so they are told in its time.
+void GroupMachine::tell_ends() {
+  if (outcome_.ends.empty() || !contact_ || !knows(contact_->knows, kKnowsVerdict)) return;
+  tell_of_own_cause();
+  WorkersEnded report{round_, outcome_.step, fold_ends(outcome_.ends)};
+  const std::int64_t offset = contact_->clock.offset_us().value_or(0);
+  for (WorkerEnd& end : report.ends) {
+    end.began_us += offset;
+    end.ended_us += offset;
+  }
+  tell(std::move(report));
+}
+
+/// The first failure that was told may only have followed from another one of this node, which
+/// ended later. Then the coordinator gets that one's texts, too.
+void GroupMachine::tell_of_own_cause() {
+  const auto first = std::ranges::min_element(outcome_.ends, {}, [](const WorkerEnd& end) {
+    return std::pair{end.blame, end.began_us};
+  });
+  if (first->blame != Blame::kOwn && first->blame != Blame::kPerhaps) return;
+  for (const WorkerFailure& failure : outcome_.failures)
+    if (std::to_string(failure.rank) == first->ranks && failure.rank != told_rank_)
+      tell(WorkerFailed{round_, failure});
 }
 
 void GroupMachine::request_stop(int signal, TimePoint now) {
@@ -217,6 +272,7 @@ void GroupMachine::after_sweep() {
     rejoining_ = false;
     reach_coordinator(rules_.heartbeat_timeout);
   } else {
+    tell_ends();
     tell(WorkersStopped{round_});
   }
 }
@@ -258,6 +314,28 @@ void GroupMachine::tell(AgentMessage message) {
   if (contact_) actions_.push_back(Tell{std::move(message)});
 }
 
+/// In the beats, so that a job of ten thousand workers is no more trouble than its nodes are.
+void GroupMachine::tell_progress(TimePoint now) {
+  if (!knows(contact_->knows, kKnowsProgress)) return;
+  Progress message{round_, {}};
+  for (auto& [rank, seen] : progressed_) {
+    using std::chrono::milliseconds;
+    const auto since = std::chrono::duration_cast<milliseconds>(now - seen.at);
+    seen.progress.still_ms += since.count();
+    message.ranks.push_back(std::move(seen.progress));
+    if (message.ranks.size() < kProgressRanksMax) continue;
+    tell(std::exchange(message, Progress{round_, {}}));
+  }
+  if (!message.ranks.empty()) tell(std::move(message));
+  progressed_.clear();
+}
+
+void GroupMachine::tell_inspected(const WorkersInspected& answer) {
+  if (answer.groups.empty()) return tell(Inspected{answer.inspection, {}, true});
+  for (const StackGroup& group : answer.groups)
+    tell(Inspected{answer.inspection, group, &group == &answer.groups.back()});
+}
+
 std::optional<TimePoint> GroupMachine::silence_ends() const {
   if (!contact_) return std::nullopt;
   return contact_->last_heard + rules_.heartbeat_timeout;
@@ -278,7 +356,8 @@ void GroupMachine::alarm(TimePoint now) {
 
 void GroupMachine::beat_if_due(TimePoint now) {
   if (!contact_ || !contact_->beat_due || now < *contact_->beat_due) return;
-  tell(Beat{});
+  tell(Beat{.clock_us = microseconds(now)});
+  tell_progress(now);
   contact_->beat_due = now + beat_interval(rules_);
 }
 

@@ -9,11 +9,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "agent/clock_offset.hpp"
 #include "base/clock.hpp"
 #include "base/failure.hpp"
 #include "rendezvous/rounds/connect_plan.hpp"
@@ -34,6 +36,8 @@ struct AgentEnd {
 struct RoundOutcome {
   std::vector<WorkerFailure> failures;  // of workers that failed by themselves, in their order
   std::vector<int> stopped;             // global ranks that ended after they had been told to
+  std::vector<WorkerEnd> ends;          // of all, by this machine's clock
+  std::int64_t step = -1;               // the greatest one that a worker has told; -1: none
 };
 
 struct GroupRules {
@@ -68,19 +72,23 @@ inline constexpr std::chrono::milliseconds kKillTimeout{10'000};
 // clang-format off
 struct AgentBegins {};                       // once, before all others
 struct Ordered { CoordinatorMessage message; };
-struct WorkerExited { WorkerFailure how; };  // status may be a success; its output has been read
+// Its status may be a success; its output has been read. `step` is that of its last heartbeat.
+struct WorkerExited { WorkerFailure how; WorkerEnd end = {}; std::int64_t step = -1; };
 struct TreeGone {};                          // the answer to SweepTree
 struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
-struct Connected {};                         // the answer to ReachCoordinator: it has answered,
+// The answer to ReachCoordinator: it has answered what was asked at that time,
+struct Connected { std::optional<TimePoint> asked = {}; };
 struct CoordinatorUnreachable { std::string reason; };  // or the patience has ended
 struct CoordinatorLost { std::string reason; };         // the connection has ended by itself
 struct StopSignal { int signal; };
 struct EndAnnounced { int signal; };         // by the scheduler: time for a checkpoint
 struct PassOn { int signal; };               // meant for the workers, not for ddprun
+struct WorkerProgressed { RankProgress progress; };
+struct WorkersInspected { int inspection; std::vector<StackGroup> groups; };  // see InspectWorkers
 struct Alarm {};                             // next_alarm() has come
 using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, WorkersRun, Connected,
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
-                                PassOn, Alarm>;
+                                PassOn, WorkerProgressed, WorkersInspected, Alarm>;
 
 // Connect after the pause, and join with this.
 struct ReachCoordinator { Patience patience; Known known; std::chrono::milliseconds pause{}; };
@@ -88,12 +96,13 @@ struct StartWorkers { StartRound round; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
 struct AskForCheckpoint { int signal; };                    // those themselves, not their children
 struct SweepTree {};                    // kill and reap all that workers left behind, then TreeGone
+struct InspectWorkers { Inspect question; };  // then WorkersInspected
 struct Tell { AgentMessage message; };  // the coordinator
 struct Disconnect {};                   // it is silent: end the connection
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
 using GroupAction = std::variant<ReachCoordinator, StartWorkers, SignalWorkers, AskForCheckpoint,
-                                 SweepTree, Tell, Disconnect, Warn, Exit>;
+                                 SweepTree, InspectWorkers, Tell, Disconnect, Warn, Exit>;
 // clang-format on
 
 class GroupMachine {
@@ -116,9 +125,12 @@ class GroupMachine {
   void note(const CoordinatorMessage& order);
   void reach_coordinator(std::chrono::milliseconds patience_with_refusals);
   void joined(const Joined& answer, TimePoint now);
+  void hear_clock(const Beat& answer, TimePoint now);
   void start(const StartRound& order);
-  void exited(const WorkerFailure& how);
-  void note_end(const WorkerFailure& how);
+  void exited(const WorkerExited& worker, TimePoint now);
+  void note_end(const WorkerExited& worker);
+  void tell_ends();
+  void tell_of_own_cause();
   void request_stop(int signal, TimePoint now);
   void announce_end(int signal, TimePoint now);
   void tell_of_end(TimePoint now);
@@ -131,6 +143,8 @@ class GroupMachine {
   bool gives_up_joining(TimePoint now) const;
   std::chrono::milliseconds pause_before_joining() const;
   void tell(AgentMessage message);
+  void tell_progress(TimePoint now);
+  void tell_inspected(const WorkersInspected& answer);
   void alarm(TimePoint now);
   void end_grace(TimePoint now);
   void beat_if_due(TimePoint now);
@@ -145,15 +159,23 @@ class GroupMachine {
   int round_ = 0;
   int alive_ = 0;
   bool failure_told_ = false;
+  int told_rank_ = -1;  // whose failure that was
   RoundOutcome outcome_;
-  std::optional<AgentEnd> end_;  // set: exit once nothing of the round is alive
-  bool rejoining_ = false;       // once nothing of the round is alive
+  struct Progressed {
+    RankProgress progress;
+    TimePoint at;
+  };
+  std::map<int, Progressed> progressed_;  // by rank: what the next beat is to tell
+  std::optional<AgentEnd> end_;           // set: exit once nothing of the round is alive
+  bool rejoining_ = false;                // once nothing of the round is alive
 
   struct Contact {
     TimePoint since;
     TimePoint last_heard;
-    std::optional<TimePoint> beat_due;    // nullopt: not joined yet
+    std::optional<TimePoint> beat_due;  // nullopt: not joined yet
+    std::optional<TimePoint> asked = {};
     std::vector<std::string> knows = {};  // kinds of messages
+    ClockOffset clock = {};               // of the coordinator
   };
   std::optional<Contact> contact_;  // with the coordinator; nullopt: there is no connection
   bool met_ = false;                // there has been one

@@ -88,6 +88,14 @@ Event of_end(const EndJob& end) {
   return event;
 }
 
+Event of_verdict(const Cause& cause) {
+  return {"verdict",
+          {{"ranks", cause.ranks},
+           {"host", cause.node},
+           {"sentence", cause.sentence},
+           {"fingerprint", cause.fingerprint}}};
+}
+
 Event of_hang(const HangFound& found) {
   return {"hang",
           {{"round", found.round},
@@ -113,6 +121,7 @@ Event of_order(const CoordinatorMessage& order) {
                  {{"round", m.round}, {"reason", m.reason}, {"checkpoint_ms", m.checkpoint_ms}}};
       },
       [&](const EndJob& m) { event = of_end(m); }, [&](const HangFound& m) { event = of_hang(m); },
+      [&](const VerdictFound& m) { event = of_verdict(m.verdict.cause); },
       [&](const HangOver& m) {
         event = {"hang_over", {{"round", m.round}, {"lasted_ms", m.lasted_ms}}};
       },

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "agent/hang_text.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -47,7 +49,10 @@ std::string text(const Goodput& times) {
 }  // namespace
 
 JobNews::JobNews(const LaunchSpec& spec, const RunFacts& run)
-    : workers_{spec.workers}, restarts_max_{spec.rules.restarts_max}, tells_job_{run.tells_job} {}
+    : workers_{spec.workers},
+      restarts_max_{spec.rules.restarts_max},
+      tells_job_{run.tells_job},
+      on_hang_{spec.rules.on_hang} {}
 
 std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint now) {
   if (const auto* start = std::get_if<StartRound>(&message)) return of_start(*start);
@@ -59,9 +64,21 @@ std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint n
   if (const auto* restarted = std::get_if<Restarted>(&message))
     return {of_job(text(restarted->times))};
   if (const auto* times = std::get_if<JobTimes>(&message)) return of_times(times->goodput);
+  if (const auto* hang = std::get_if<HangFound>(&message)) return of_hang(hang->report);
+  if (const auto* over = std::get_if<HangOver>(&message))
+    return {of_job(fmt::format("the workers that hung go on, after {} s", over->lasted_ms / 1000))};
   if (const auto* waiting = std::get_if<Waiting>(&message))
     if (auto note = wait_note_.next(*waiting, now)) return {of_job(std::move(*note))};
   return {};
+}
+
+std::vector<NewsLine> JobNews::of_hang(const HangReport& report) {
+  std::vector<NewsLine> lines;
+  for (std::string& line : hang_lines(report)) lines.push_back(of_job(std::move(line)));
+  if (on_hang_ == OnHang::kReport)
+    lines.push_back(
+        of_job("  no worker is stopped because of it (--on-hang restart or stop does)"));
+  return lines;
 }
 
 std::vector<NewsLine> JobNews::of_start(const StartRound& round) {

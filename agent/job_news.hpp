@@ -33,10 +33,12 @@ class JobNews {
   NewsLine of_job(std::string text) const;
   std::vector<NewsLine> of_times(const Goodput& times) const;
   std::vector<NewsLine> of_start(const StartRound& round);
+  std::vector<NewsLine> of_hang(const HangReport& report);
 
   int workers_;
   int restarts_max_;
   bool tells_job_;
+  OnHang on_hang_;
   int attempt_ = 0;  // of the last round
   WaitNote wait_note_;
 };

@@ -107,6 +107,7 @@ struct LaunchSpec {
   std::vector<int> preempt_signals;                    // those that ask for a checkpoint first
   std::chrono::milliseconds preempt_timeout{60'000};   // for that checkpoint
   int checkpoint_signal = SIGUSR1;                     // to the workers
+  std::string report_file;  // gets the report of the job's end as JSON; "": nobody wants it
   std::vector<int> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};  // those that ddprun obeys
 };
 

@@ -314,6 +314,7 @@ class Worker:
         call_itself(name)
         self.take_place()
         self.wait_until_adopted()
+        run_hook()
         draw_fresh_numbers()
 
     def take_place(self):
@@ -343,6 +344,20 @@ class Worker:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != self.agent_pid:
             os._exit(127)
+
+
+def run_hook():
+    """What the interpreter runs in workers that are not forked: see agent/introspection."""
+    place = os.environ.get("DDPRUN_INTROSPECTION")
+    if not place:
+        return
+    path = os.path.join(os.path.dirname(place), "sitecustomize.py")
+    try:
+        with io.open_code(path) as file:
+            code = compile(file.read(), path, "exec")
+    except OSError:
+        return
+    exec(code, {"__name__": "ddprun_hook", "__file__": path})
 
 
 def draw_fresh_numbers():

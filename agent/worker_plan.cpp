@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "agent/introspection/watch_folder.hpp"
 #include "agent/template_text.hpp"
 #include "base/failure.hpp"
 #include "ddprun/worker_env.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 namespace env = sdk::env;
 
+constexpr char kPythonPath[] = "PYTHONPATH";
 constexpr char kVisibleDevices[] = "CUDA_VISIBLE_DEVICES";
 
 using Environment = std::map<std::string, std::string>;
@@ -48,6 +50,8 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   out.erase(kSecretVariable);  // workers have no use for it
   out[env::kCheckpointSignal] = std::to_string(spec.checkpoint_signal);
   out.try_emplace(env::kNcclAsyncErrorHandling, "1");
+  out.erase(kIntrospectionVariable);  // as kHeartbeat
+  if (spec.introspection) out.try_emplace("PYTHONFAULTHANDLER", "1");
   if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))
     out.try_emplace(env::kOmpNumThreads, std::to_string(*threads));
   if (!node.mark.empty()) {
@@ -103,6 +107,14 @@ void add_worker(Environment& out, const LaunchSpec& spec, const StartRound& roun
     out[env::kHeartbeat] = sdk::to_string({node.heartbeats, static_cast<std::size_t>(local_rank)});
 }
 
+/// Lets Python run the hook, which takes both variables away again. The nursery's workers are
+/// forked, so they run it themselves.
+void add_hook(Environment& out, const StartRound& round, const NodeFacts& node, int local_rank) {
+  if (node.watch_folder.empty()) return;
+  const std::filesystem::path folder{node.watch_folder};
+  out[kIntrospectionVariable] = (folder / watch_name(round.round, local_rank)).string();
+}
+
 }  // namespace
 
 std::filesystem::path round_directory(const NodeFacts& node, const StartRound& round) {
@@ -139,9 +151,14 @@ std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& roun
   Environment environment = node_environment(spec, node);
   const Environment ours = environment;
   add_round(environment, spec, round, node);
+  if (!node.watch_folder.empty()) {
+    const auto users = ours.find(kPythonPath);
+    environment[kPythonPath] = node.watch_folder + (users == ours.end() ? "" : ":" + users->second);
+  }
   std::vector<Command> commands;
   for (int local_rank = 0; local_rank < spec.workers; ++local_rank) {
     add_worker(environment, spec, round, node, local_rank);
+    add_hook(environment, round, node, local_rank);
     if (spec.virtual_local_rank) environment[kVisibleDevices] = own_device(ours, local_rank);
     Command command{spec.program, spec.arguments, flatten(environment), {}};
     if (!node.placements.empty()) command.placement = node.placements[local_rank];

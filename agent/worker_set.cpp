@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <utility>
@@ -176,7 +177,7 @@ void WorkerSet::take_on(const NewWorker& worker, ChildProcess process) {
   worker.out->start();
   worker.err->start();
   workers_.push_back(std::make_shared<Worker>(
-      Worker{worker.local_rank, std::move(process), worker.out, worker.err, false}));
+      Worker{worker.local_rank, std::move(process), worker.out, worker.err}));
   co_spawn(executor_, watch(workers_.back()), report_failure("watching a worker"));
 }
 
@@ -186,28 +187,45 @@ void WorkerSet::cannot_start(int local_rank, const Error& error) {
   asio::post(executor_, [this, local_rank, status, reason = error.message] {
     WorkerFailure how = end_of(local_rank, 0, status);
     how.last_lines = {reason};
-    tell_end(std::move(how));
+    EndClues clues = clues_of(how, Clock::now());
+    tell_end(std::move(how), std::move(clues));
   });
 }
 
 /// What the worker wrote last is read before anybody hears of its end.
 asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   const ExitStatus status = co_await worker->process.wait();
-  const std::int64_t ended_unix_ms = unix_time_ms();
+  const TimePoint ended = Clock::now();
   worker->ended = true;
   worker->out->drain();
   worker->err->drain();
   if (folded_) folded_->ended(round_.first_rank + worker->local_rank, !status.ok());
   WorkerFailure how = end_of(worker->local_rank, worker->process.pid(), status);
-  how.time_unix_ms = ended_unix_ms;
   if (!status.ok()) how.last_lines = worker->err->last_lines();
   if (!status.ok() && how.last_lines.empty()) how.last_lines = worker->out->last_lines();
-  tell_end(std::move(how));
+  EndClues clues{.rank = how.rank, .status = status, .ended = ended};
+  clues.told = worker->told.has_value();
+  clues.told_at = worker->told.value_or(ended);
+  clues.message = how.message;
+  clues.traceback = how.traceback;
+  if (!status.ok()) clues.err = worker->err->stream_end();
+  if (!status.ok()) clues.out = worker->out->stream_end();
+  if (!worker->killed) clues.kernel = how.evidence;
+  tell_end(std::move(how), std::move(clues));
 }
 
-void WorkerSet::tell_end(WorkerFailure how) const {
+void WorkerSet::tell_end(WorkerFailure how, EndClues clues) const {
+  WorkerEnd end = judge_end(clues);
+  how.status = end.status;
   shorten_texts(how);
-  exited_(how);
+  const auto heartbeat = heartbeats_ ? heartbeats_->read(how.local_rank) : std::nullopt;
+  exited_({std::move(how), std::move(end), heartbeat ? heartbeat->step : -1});
+}
+
+/// One that has ended by then has not ended because of it.
+void WorkerSet::note_told(Worker& worker, int signal) {
+  if (!worker.told && !worker.process.has_ended()) worker.told = Clock::now();
+  worker.killed = worker.killed || signal == SIGKILL;
 }
 
 WorkerFailure WorkerSet::end_of(int local_rank, std::int64_t pid, ExitStatus status) const {
@@ -239,14 +257,35 @@ void WorkerSet::add_evidence(WorkerFailure& how) const {
 void WorkerSet::signal(int number, bool to_stop) {
   stopping_ = stopping_ || to_stop;
   if (nursery_) nursery_->look_again();
-  for (const auto& worker : workers_)
-    if (!worker->ended) worker->process.signal_group(number);
+  for (const auto& worker : workers_) {
+    if (worker->ended) continue;
+    if (to_stop) note_told(*worker, number);
+    worker->process.signal_group(number);
+  }
 }
 
 void WorkerSet::ask_for_checkpoint(int signal) {
   stopping_ = true;
-  for (const auto& worker : workers_)
-    if (!worker->ended) worker->process.signal(signal);
+  for (const auto& worker : workers_) {
+    if (worker->ended) continue;
+    note_told(*worker, signal);
+    worker->process.signal(signal);
+  }
+}
+
+WatchedProcess WorkerSet::process(int local_rank) const {
+  const auto worker = std::ranges::find(
+      workers_, local_rank, [](const std::shared_ptr<Worker>& w) { return w->local_rank; });
+  if (worker == workers_.end()) return {};
+  return {(*worker)->process.pid(), (*worker)->ended};
+}
+
+void WorkerSet::add_told(int local_rank, WorkerLook& look) const {
+  const auto told = heartbeats_ ? heartbeats_->read(local_rank) : std::nullopt;
+  if (!told) return;
+  look.step = told->step;
+  if (!std::isnan(told->loss)) look.loss = told->loss;
+  look.samples_per_second = told->samples_per_second;
 }
 
 void WorkerSet::resize_terminals() {

@@ -18,6 +18,7 @@
 #include "agent/child_process.hpp"
 #include "agent/group_machine.hpp"
 #include "agent/heartbeat_board.hpp"
+#include "agent/introspection/introspection.hpp"
 #include "agent/job_events.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/nursery.hpp"
@@ -29,6 +30,7 @@
 #include "base/asio.hpp"
 #include "base/failure.hpp"
 #include "base/result.hpp"
+#include "rendezvous/verdict/judge_end.hpp"
 
 namespace ddprun {
 
@@ -40,7 +42,7 @@ struct Consoles {
 
 class WorkerSet {
  public:
-  using ExitListener = std::function<void(const WorkerFailure&)>;
+  using ExitListener = std::function<void(const WorkerExited&)>;
 
   /// `spec` must outlive the set. `exited` is called with the end of every worker, be it a success
   /// or not, once all that the worker wrote has been read; never from within a call to the set.
@@ -76,6 +78,12 @@ class WorkerSet {
   /// how to write a checkpoint. It ends afterwards.
   void ask_for_checkpoint(int signal);
 
+  /// The process of a worker of this round, as far as there is one.
+  WatchedProcess process(int local_rank) const;
+
+  /// Adds what the worker has told of itself in its heartbeats.
+  void add_told(int local_rank, WorkerLook& look) const;
+
   /// ddprun's terminal has changed its size.
   void resize_terminals();
 
@@ -97,6 +105,8 @@ class WorkerSet {
     std::shared_ptr<LogPump> out;
     std::shared_ptr<LogPump> err;
     bool ended = false;
+    std::optional<TimePoint> told;  // to end, while it was alive
+    bool killed = false;            // by us
   };
 
   /// One that has its streams and no process yet.
@@ -118,7 +128,8 @@ class WorkerSet {
   void take_on(const NewWorker& worker, ChildProcess process);
   void cannot_start(int local_rank, const Error& error);
   asio::awaitable<void> watch(std::shared_ptr<Worker> worker);
-  void tell_end(WorkerFailure how) const;
+  void tell_end(WorkerFailure how, EndClues clues) const;
+  static void note_told(Worker& worker, int signal);
   WorkerFailure end_of(int local_rank, std::int64_t pid, ExitStatus status) const;
   void add_evidence(WorkerFailure& how) const;
   std::vector<pid_t> lasting_children() const;

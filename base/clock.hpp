@@ -11,6 +11,11 @@ namespace ddprun {
 using Clock = std::chrono::steady_clock;
 using TimePoint = Clock::time_point;
 
+/// Returns a time of Clock as a number of microseconds.
+inline std::int64_t microseconds(TimePoint time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
 /// Returns the time of day, in milliseconds since 1970 (UTC), for what people and other machines
 /// read.
 inline std::int64_t unix_time_ms() {

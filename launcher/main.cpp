@@ -19,7 +19,10 @@
 #include "launcher/run/first_process.hpp"
 #include "launcher/run/log.hpp"
 #include "launcher/run/node_facts.hpp"
+#include "launcher/run/report_file.hpp"
 #include "launcher/run/run.hpp"
+#include "launcher/run/run_report.hpp"
+#include "launcher/settings/arguments.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/this_machine.hpp"
 #include "rendezvous/wire/secret.hpp"
@@ -44,6 +47,14 @@ int complain(const Error& error) {
   const bool usage = error.kind == Error::Kind::kInvalid;
   spdlog::error("{}{}", error.message, usage ? " (see ddprun --help)" : "");
   return exit_code(error);
+}
+
+/// A program that is not there ends the job before it begins. Its report is due all the same.
+int cannot_begin(const Error& error, const std::vector<std::string>& arguments) {
+  const auto parsed = parse_arguments(arguments, environment);
+  const std::string file = parsed ? parsed->settings["report-file"].text : "";
+  if (!file.empty()) write_report(job_report(error, parsed->settings["rdzv-id"].text), {file});
+  return complain(error);
 }
 
 int launch(const Launch& job, boost::asio::io_context& io, Console& out, Console& err) {
@@ -91,7 +102,7 @@ int run_command_line(const std::string& program, const std::vector<std::string>&
   if (const Subcommand* command = find_subcommand(program, arguments))
     return run_subcommand(*command, arguments, {io, out, err});
   auto parsed = parse_command_line(arguments, this_machine(environment));
-  if (!parsed) return complain(parsed.error());
+  if (!parsed) return cannot_begin(parsed.error(), arguments);
   return match(
       std::move(*parsed),
       [&](JustPrint&& print) {

@@ -29,8 +29,18 @@ constexpr std::size_t kReadBytes = 64 * 1024;  // what a pipe holds
 constexpr std::size_t kFoldedReadBytes = 4 * 1024;
 constexpr auto kPromptDelay = 100ms;  // an unfinished line is shown when no more comes for so long
 /// So much of a file that the worker wrote by itself is read for the failure report.
-constexpr std::streamoff kTailBytes =
-    static_cast<std::streamoff>(OutputTail::kLinesMax * OutputTail::kLineBytesMax);
+constexpr auto kTailBytes = static_cast<std::streamoff>(CrashTail::kBytesMax);
+
+std::string end_of_file(const std::filesystem::path& path) {
+  std::ifstream file{path, std::ios::binary | std::ios::ate};
+  if (!file) return "";
+  const std::streamoff size = file.tellg();
+  file.seekg(std::max<std::streamoff>(0, size - kTailBytes));
+  std::string text(static_cast<std::size_t>(std::min(size, kTailBytes)), '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
 
 Error refused(const std::string& what) {
   return {Error::Kind::kUnavailable, "cannot open " + what + ": " + std::strerror(errno)};
@@ -145,6 +155,7 @@ LogPump::ReadResult LogPump::read_some() {
   if (n < 0) return errno == EAGAIN || errno == EINTR ? ReadResult::kNothingNow : ReadResult::kEnd;
   const std::string_view bytes{buffer.data(), static_cast<std::size_t>(n)};
   tail_.append(bytes);
+  crash_tail_.append(bytes, Clock::now());
   if (plan_.stamped) stamp_ = time_stamp(unix_time_ms());
   if (file_ && plan_.stamped)
     file_->write(stamper_.stamped(bytes, stamp_));
@@ -176,15 +187,14 @@ void LogPump::resize() {
 
 std::vector<std::string> LogPump::last_lines() const {
   if (!plan_.direct() || plan_.file.empty()) return tail_.lines();
-  std::ifstream file{plan_.file, std::ios::binary | std::ios::ate};
-  if (!file) return {};
-  const std::streamoff size = file.tellg();
-  file.seekg(std::max<std::streamoff>(0, size - kTailBytes));
   OutputTail tail;
-  std::array<char, 4096> buffer{};
-  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0)
-    tail.append({buffer.data(), static_cast<std::size_t>(file.gcount())});
+  tail.append(end_of_file(plan_.file));
   return tail.lines();
+}
+
+StreamEnd LogPump::stream_end() const {
+  if (!plan_.direct() || plan_.file.empty()) return crash_tail_.end();
+  return {end_of_file(plan_.file), {}};
 }
 
 }  // namespace ddprun

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/output/console.hpp"
+#include "agent/output/crash_tail.hpp"
 #include "agent/output/folded_output.hpp"
 #include "agent/output/line_buffer.hpp"
 #include "agent/output/line_stamper.hpp"
@@ -58,6 +59,9 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   /// The last lines that the worker wrote, oldest first, as OutputTail keeps them.
   std::vector<std::string> last_lines() const;
 
+  /// The last that it wrote, as it came, and when signs of a crash came.
+  StreamEnd stream_end() const;
+
   ~LogPump();
 
  private:
@@ -81,6 +85,7 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   std::optional<LogFile> filtered_;
   LineBuffer lines_;
   OutputTail tail_;
+  CrashTail crash_tail_;
   LineStamper stamper_;
   std::string stamp_;  // the time of the last bytes; "": lines have none
   asio::steady_timer idle_;

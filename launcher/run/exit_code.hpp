@@ -14,6 +14,7 @@ enum ExitCode : int {
   kInternalError = 70,       // a bug in ddprun
   kSystemError = 71,         // the system refused something: a port, a directory
   kTooFewNodes = 75,         // fewer than MIN nodes until the join timeout
+  kHung = 86,                // the workers hung, and --on-hang has stopped the job
   kPreempted = 85,           // the end was announced, with time for a checkpoint: run it again
   kProgramNotStarted = 126,  // the program is there and cannot be executed
   kProgramNotFound = 127,    // there is no such program
@@ -25,6 +26,7 @@ inline int exit_code(const EndJob& job) {
     case EndJob::Outcome::kFinished:
       return 0;
     case EndJob::Outcome::kFailed:
+      if (job.hung) return kHung;
       return job.failure ? job.failure->status.shell_code() : kNoCoordinator;
     case EndJob::Outcome::kTimedOut:
       return kTooFewNodes;

@@ -21,6 +21,7 @@
 #include "launcher/run/loop_thread.hpp"
 #include "launcher/run/node_facts.hpp"
 #include "launcher/run/open_coordinator.hpp"
+#include "launcher/run/report_file.hpp"
 #include "launcher/run/run_directory.hpp"
 #include "launcher/run/run_report.hpp"
 #include "launcher/run/signal_hold.hpp"
@@ -48,14 +49,18 @@ bool wants_log_files(const LogSpec& logs) {
   return std::ranges::any_of(logs.redirects, any) || std::ranges::any_of(logs.tee, any);
 }
 
+std::string temporary_directory(const EnvironmentLookup& environment) {
+  const std::string chosen = environment("TMPDIR").value_or("");
+  return chosen.empty() ? "/tmp" : chosen;
+}
+
 /// Makes it in --log-dir, which the user looks into, else in the temporary directory. Nothing stays
 /// there that nobody has asked for.
 Result<RunDirectory> make_run_directory(const LogSpec& logs, const std::string& run_id,
                                         const EnvironmentLookup& environment) {
   const bool wanted = !logs.directory.empty();
-  const std::string temporary = environment("TMPDIR").value_or("");
   auto directory = wanted ? RunDirectory::make(logs.directory, run_id)
-                          : RunDirectory::make(temporary.empty() ? "/tmp" : temporary, "ddprun");
+                          : RunDirectory::make(temporary_directory(environment), "ddprun");
   if (!directory)
     return Error{directory.error().kind, (wanted ? "--log-dir: " : "for error files (TMPDIR): ") +
                                              directory.error().message};
@@ -85,7 +90,7 @@ bool has_error_file(const WorkerFailure& failure) { return !failure.error_file.e
 /// How the agent of a run has ended.
 struct RunEnd {
   AgentEnd agent;
-  RoundOutcome outcome;
+  EndFacts facts;
 };
 
 /// A run from its preparation to its report. Members are destroyed in the reverse of their order:
@@ -111,6 +116,7 @@ class Run {
     node_.guardian = guardian_->pid();
     node_.run.host = host_name();
     node_.run.run_id = spec_.meeting.run_id.empty() ? fresh_id() : spec_.meeting.run_id;
+    make_watch_folder();
     if (const auto opened = open_event_log(); !opened) return opened.error();
     return make_directory();
   }
@@ -133,8 +139,9 @@ class Run {
 
   /// Runs the agent to its end. It handles the signals meanwhile.
   RunEnd run_agent() {
-    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, consoles_,
-                                           event_log_ ? &*event_log_ : nullptr);
+    auto agent =
+        std::make_optional<Agent>(io_.get_executor(), spec_, node_, std::move(watch_folder_),
+                                  consoles_, event_log_ ? &*event_log_ : nullptr);
     signals_->release();
     std::optional<AgentEnd> ended;
     co_spawn(io_, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
@@ -145,19 +152,31 @@ class Run {
     while (!ended) io_.run_one();
     events_.ended(*ended);
     say_goodbye();
-    RunEnd end{std::move(*ended), agent->outcome()};
+    RunEnd end{std::move(*ended),
+               {agent->outcome(), agent->verdict(), agent->hang(), agent->times()}};
     signals_->hold();
     agent.reset();  // its signal handlers end with it
     signals_->only_interrupt();
     return end;
   }
 
+  /// Writes the report to where the user wants it, and where logs are.
+  void write_report(const JobReport& report) const {
+    std::vector<std::filesystem::path> files;
+    if (!spec_.report_file.empty()) files.emplace_back(spec_.report_file);
+    if (directory_ && !spec_.logs.directory.empty())
+      files.push_back(directory_->path() / "report.json");
+    ddprun::write_report(report, files);
+  }
+
   /// Tells the user how it ended, and keeps the files that the report names.
   void report(const RunEnd& end) {
+    write_report(job_report(end.agent, node_.run, end.facts));
     if (node_.run.tells_job || end.agent.why != AgentEnd::Why::kJobEnded)
-      report_end(end.agent, spec_.title, end.outcome, consoles_.err);
+      report_end(end.agent, spec_.title, end.facts, consoles_.err);
     if (end.agent.job.failure) hand_up_error_file(*end.agent.job.failure, environment_);
-    if (directory_ && std::ranges::any_of(end.outcome.failures, has_error_file)) directory_->keep();
+    if (directory_ && std::ranges::any_of(end.facts.outcome.failures, has_error_file))
+      directory_->keep();
   }
 
  private:
@@ -198,6 +217,15 @@ class Run {
     return {};
   }
 
+  /// Without it the job runs as well.
+  void make_watch_folder() {
+    if (!spec_.introspection) return;
+    auto made = WatchFolder::make(temporary_directory(environment_));
+    if (!made) return spdlog::info("no looks into workers: {}", made.error().message);
+    watch_folder_.emplace(std::move(*made));
+    node_.watch_folder = watch_folder_->path();
+  }
+
   Result<void> make_directory() {
     if (spec_.logs.no_files) return {};
     auto made = make_run_directory(spec_.logs, node_.run.run_id, environment_);
@@ -217,6 +245,7 @@ class Run {
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
   std::optional<EventLog> event_log_;
+  std::optional<WatchFolder> watch_folder_;
   std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;
   std::optional<LoopThread> own_thread_;  // runs own_loop_; it ends before all that it works with
@@ -227,8 +256,12 @@ class Run {
 Result<int> run(asio::io_context& io, const LaunchSpec& spec, const EnvironmentLookup& environment,
                 Console& out, Console& err, const RunEvents& events) {
   Run run{io, spec, environment, {out, err}, events};
-  if (const auto prepared = run.prepare(); !prepared) return prepared.error();
-  if (const auto met = run.open_meeting(); !met) return met.error();
+  auto begun = run.prepare();
+  if (begun) begun = run.open_meeting();
+  if (!begun) {
+    run.write_report(job_report(begun.error(), spec.meeting.run_id));
+    return begun.error();
+  }
   const RunEnd end = run.run_agent();
   run.report(end);
   return exit_code(end.agent);

@@ -7,29 +7,107 @@
 
 #include "agent/failure_report.hpp"
 #include "launcher/run/exit_code.hpp"
+#include "rendezvous/verdict/inquest.hpp"
 
 namespace ddprun {
 
 namespace {
 
-/// The first failure is the job's. Beside it stand the other failures of this node.
-FailedJob failed_job(const EndJob& job, const std::string& title, const RoundOutcome& outcome) {
-  FailedJob failed{title, *job.failure, job.restarts + 1, {}, outcome.stopped};
-  for (const WorkerFailure& other : outcome.failures)
+/// Beside the failure that the job ended with stand the other failures of this node.
+FailedJob failed_job(const EndJob& job, const std::string& title, const EndFacts& facts) {
+  FailedJob failed{title, *job.failure, job.restarts + 1, {}, facts.outcome.stopped, facts.verdict};
+  for (const WorkerFailure& other : facts.outcome.failures)
     if (other.rank != job.failure->rank) failed.others.push_back(other);
   return failed;
 }
 
+using Outcome = JobReport::Outcome;
+
+Outcome outcome_of(const AgentEnd& end, const EndFacts& facts) {
+  if (end.why == AgentEnd::Why::kStopSignal) return Outcome::kStopped;
+  if (end.why != AgentEnd::Why::kJobEnded) return Outcome::kFailed;
+  switch (end.job.outcome) {
+    case EndJob::Outcome::kFinished:
+      return Outcome::kFinished;
+    case EndJob::Outcome::kTimedOut:
+      return Outcome::kTooFewNodes;
+    case EndJob::Outcome::kPreempted:
+      return Outcome::kPreempted;
+    case EndJob::Outcome::kFailed:
+      break;
+  }
+  const bool hung = facts.verdict && facts.verdict->cause.kind == FailureKind::kHang;
+  return hung ? Outcome::kHung : Outcome::kFailed;
+}
+
+/// What this node knows by itself of a job whose coordinator has not told it the verdict.
+std::optional<Verdict> own_verdict(const AgentEnd& end, const RunFacts& run) {
+  Verdict verdict;
+  switch (end.why) {
+    case AgentEnd::Why::kJobEnded:
+      if (end.job.failure) return verdict_on(*end.job.failure);
+      return std::nullopt;
+    case AgentEnd::Why::kStopSignal:
+      return std::nullopt;
+    case AgentEnd::Why::kCoordinatorLost:
+      verdict.cause = {.kind = FailureKind::kNodeLost, .node = run.coordinator.host};
+      verdict.cause.sentence = "lost the coordinator: " + end.message;
+      verdict.cause.fingerprint = "coordinator lost";
+      return verdict;
+    case AgentEnd::Why::kRefused:
+    case AgentEnd::Why::kNoCoordinator:
+      verdict.cause = {.kind = FailureKind::kCannotStart, .node = run.host};
+      verdict.cause.status.code = kNoCoordinator;
+      verdict.cause.sentence = end.message;
+      return verdict;
+  }
+  return std::nullopt;
+}
+
+std::string sentence_of(const AgentEnd& end, const std::optional<Verdict>& verdict) {
+  if (end.why == AgentEnd::Why::kStopSignal) return "stopped by " + signal_name(end.signal);
+  if (end.why != AgentEnd::Why::kJobEnded) return end.message;
+  if (end.job.outcome == EndJob::Outcome::kFinished) return "every worker exited with code 0";
+  if (!end.job.message.empty()) return end.job.message;
+  return verdict ? verdict->cause.sentence : "";
+}
+
 }  // namespace
 
-void report_end(const AgentEnd& end, const std::string& title, const RoundOutcome& outcome,
+JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& facts) {
+  JobReport report{.job = run.run_id, .outcome = outcome_of(end, facts)};
+  report.exit_code = exit_code(end);
+  const bool over = report.outcome == Outcome::kFinished || report.outcome == Outcome::kPreempted ||
+                    report.outcome == Outcome::kStopped;
+  if (!over) report.verdict = facts.verdict ? facts.verdict : own_verdict(end, run);
+  if (!over || report.outcome == Outcome::kStopped) report.hang = facts.hang;
+  report.sentence = sentence_of(end, report.verdict);
+  if (!facts.times) return report;
+  report.restarts = facts.times->restarts;
+  report.goodput = facts.times->goodput;
+  return report;
+}
+
+JobReport job_report(const Error& error, const std::string& run_id) {
+  JobReport report{.job = run_id, .outcome = Outcome::kFailed, .exit_code = exit_code(error)};
+  report.sentence = error.message;
+  report.verdict.emplace();
+  report.verdict->cause.kind = FailureKind::kCannotStart;
+  report.verdict->cause.status.code = report.exit_code;
+  report.verdict->cause.sentence = error.message;
+  report.verdict->cause.fingerprint = "cannot start";
+  return report;
+}
+
+void report_end(const AgentEnd& end, const std::string& title, const EndFacts& facts,
                 Console& err) {
   switch (end.why) {
     case AgentEnd::Why::kJobEnded:
-      if (end.job.failure) err.write_message(failure_report(failed_job(end.job, title, outcome)));
+      if (end.job.failure) err.write_message(failure_report(failed_job(end.job, title, facts)));
       if (end.job.outcome == EndJob::Outcome::kTimedOut ||
           (end.job.outcome == EndJob::Outcome::kFailed && !end.job.failure))
-        spdlog::error("{}", end.job.message);
+        spdlog::error("{}{}", end.job.hung ? "the job was stopped because its workers hang: " : "",
+                      end.job.message);
       if (end.job.outcome == EndJob::Outcome::kPreempted)
         spdlog::warn("{}: the job has ended to go on later (exit code {})", end.job.message,
                      static_cast<int>(kPreempted));

@@ -1,19 +1,35 @@
 // Tells the user, and a launcher above, how a run has ended.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "agent/group_machine.hpp"
+#include "agent/job_report.hpp"
+#include "agent/launch_spec.hpp"
 #include "agent/output/console.hpp"
 #include "base/environment.hpp"
 #include "base/failure.hpp"
 
 namespace ddprun {
 
-/// Writes how the agent ended: the report of the job's failure with the other failures of this node
-/// beside it, or a message. `title` is the script as the user named it.
-void report_end(const AgentEnd& end, const std::string& title, const RoundOutcome& outcome,
-                Console& err);
+/// What is known of the end of a run besides how its agent ended.
+struct EndFacts {
+  RoundOutcome outcome;                // of this node's workers in the last round
+  std::optional<Verdict> verdict;      // the coordinator's
+  std::optional<HangReport> hang;      // that was not over
+  std::optional<JobTimes> times = {};  // the coordinator's
+};
+
+/// Writes how the agent ended: the report of the job's failure with what followed from it, or a
+/// message. `title` is the script as the user named it.
+void report_end(const AgentEnd& end, const std::string& title, const EndFacts& facts, Console& err);
+
+/// The report for programs. `run` says which job and where its coordinator was. Pure.
+JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& facts);
+
+/// The same of a job that could not begin.
+JobReport job_report(const Error& error, const std::string& run_id);
 
 /// Copies the record of the first failure to where a launcher above us looks for it
 /// (TORCHELASTIC_ERROR_FILE), as when a ddprun runs a ddprun.

@@ -94,7 +94,13 @@ class Interpreter {
     if (!shutdown) return shutdown.error();
     auto signals = parse_signals(settings_["signals-to-handle"]);
     if (!signals) return signals.error();
+    const auto hang = parse_hang_timeout(settings_["hang-timeout"]);
+    if (!hang) return hang.error();
+    spec_.rules.hang_timeout = *hang;
+    spec_.rules.on_hang = parse_on_hang(settings_["on-hang"].text);
+    spec_.introspection = !settings_.on("no-introspection");
     spec_.rules.restarts_max = *restarts;
+    spec_.report_file = settings_["report-file"].text;
     spec_.shutdown_timeout = *shutdown;
     spec_.stop_signals = std::move(*signals);
     return {};

@@ -59,9 +59,14 @@ constexpr Option kOptions[] = {
     {.name = "duplicate-stdout-filters", .value = "TEXTS", .group = kOutput, .help = "tee'd lines with one of these also go to filtered_stdout.log"},
     {.name = "duplicate-stderr-filters", .value = "TEXTS", .group = kOutput, .help = "the same for stderr"},
 
+    {.name = "report-file", .value = "FILE", .group = kFailure, .help = "why the job ended, as JSON; in --log-dir it is report.json", .own = true},
     {.name = "max-restarts", .value = "N", .fallback = "0", .group = kFailure, .help = "restarts of all workers after a failure"},
     {.name = "shutdown-timeout", .value = "SECONDS", .fallback = "30", .group = kFailure, .help = "from SIGTERM to SIGKILL when workers are stopped", .also = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"},
     {.name = "signals-to-handle", .value = "NAMES", .fallback = "SIGTERM,SIGINT,SIGHUP,SIGQUIT", .group = kFailure, .help = "signals that stop the job; others are handed on"},
+
+    {.name = "hang-timeout", .value = "SECONDS", .fallback = "auto", .group = kFailure, .help = "so long workers wait for one that does nothing, and then it is told which one and at which line; auto: learned, at least 60; off", .own = true},
+    {.name = "on-hang", .value = "WHAT", .fallback = "report", .group = kFailure, .help = "what else happens then: report, nothing; restart, it counts as a failure; stop, the job ends with code 86", .choices = "report restart stop", .own = true},
+    {.name = "no-introspection", .group = kFailure, .help = "open nothing in workers that tells where they are: their environment is torchrun's", .own = true},
 
     {.name = "preempt-signal", .value = "NAMES", .group = kFailure, .help = "signals that announce the end of this node: workers are asked for a checkpoint, the job ends with code 85; in Slurm SIGUSR1,SIGTERM", .own = true},
     {.name = "preempt-timeout", .value = "SECONDS", .fallback = "60", .group = kFailure, .help = "for that checkpoint, before workers are stopped; after SIGTERM at most 20", .own = true},

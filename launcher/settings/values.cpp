@@ -120,6 +120,20 @@ Result<milliseconds> parse_seconds(const Setting& setting, bool positive) {
   return *time;
 }
 
+Result<milliseconds> parse_hang_timeout(const Setting& setting) {
+  if (setting.text == "auto") return milliseconds{kHangTimeoutAuto};
+  if (setting.text == "off") return milliseconds{kHangTimeoutOff};
+  const auto time = parse_seconds(setting, true);
+  if (time) return time;
+  return unexpected(setting, "expected auto, off, or seconds, more than 0 and up to " +
+                                 std::to_string(kSecondsMax) + " (30 days)");
+}
+
+OnHang parse_on_hang(const std::string& text) {
+  if (text == "restart") return OnHang::kRestart;
+  return text == "stop" ? OnHang::kStop : OnHang::kReport;
+}
+
 Result<NodeRange> parse_nodes(const Setting& setting) {
   const std::vector<std::string> parts = split(setting.text, ':');
   const auto min = parse_number<int>(parts.front());

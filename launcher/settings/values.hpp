@@ -47,6 +47,12 @@ Result<int> parse_integer(const Setting& setting, int least,
 /// Reads seconds, up to 30 days. `positive`: 0 is not accepted.
 Result<std::chrono::milliseconds> parse_seconds(const Setting& setting, bool positive = false);
 
+/// Reads auto, off or seconds, as JobTerms has them.
+Result<std::chrono::milliseconds> parse_hang_timeout(const Setting& setting);
+
+/// Reads one of the choices of --on-hang.
+OnHang parse_on_hang(const std::string& text);
+
 /// How many nodes a job may have.
 struct NodeRange {
   int min = 1;

@@ -27,13 +27,6 @@ bool may_be_schedulers_doing(const EndJob& verdict) {
   return signal == SIGTERM || signal == SIGUSR1 || signal == SIGUSR2;
 }
 
-/// Milliseconds that a peer has told, which may be any number.
-Clock::duration within_reason(double ms) {
-  constexpr double kMost = 3'600'000;
-  return std::chrono::duration_cast<Clock::duration>(
-      std::chrono::duration<double, std::milli>{std::clamp(ms, 0.0, kMost)});
-}
-
 }  // namespace
 
 RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
@@ -49,7 +42,7 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
       event,  //
       [&](const FromPeer& e) { receive(e.peer, e.message, now); },
       [&](const PeerLost& e) {
-        if (Node* const node = nodes_.with_peer(e.peer)) lose(*node, e.reason);
+        if (Node* const node = nodes_.with_peer(e.peer)) lose(*node, e.reason, now);
       },
       [](const Tick&) {});
   lose_silent(now);  // on every step, because no Tick comes between the beats of many nodes
@@ -88,31 +81,34 @@ void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint n
   match(
       message,             //
       [](const Join&) {},  // admitted above
-      [&](const Beat&) { answer_beat(node, now); },
+      [&](const Beat& m) { answer_beat(node, m, now); },
       [](const WhoIsThere&) {},  // Server answers it where it comes instead of a Join
-      [&](const WorkerFailed& m) { worker_failed(node, m); },
+      [&](const WorkerFailed& m) { worker_failed(node, m, now); },
       [&](const WorkersFinished& m) { workers_finished(node, m); },
       [&](const WorkersStopped& m) { workers_stopped(node, m); },
       [&](const WorkersStarted& m) { workers_started(node, m, now); },
       [&](const Preempt& m) { preempt(node, m); },  //
       [&](const Progress& m) { note_progress(node, m, now); },
       [&](const Inspected& m) { watch_.take(node.id(), m); },  //
-      [&](const Leave& m) { lose(node, m.reason); });
+      [&](const WorkersEnded& m) { inquest_.ended(node.id(), m); },
+      [&](const Leave& m) { lose(node, m.reason, now); });
 }
 
-void RoundMachine::answer_beat(const Node& node, TimePoint now) {
-  if (state_ != State::kGathering) return send(node.peer(), Beat{});
+void RoundMachine::answer_beat(const Node& node, const Beat& beat, TimePoint now) {
+  if (state_ != State::kGathering)
+    return send(node.peer(), Beat{.clock_us = microseconds(now), .echo_us = beat.clock_us});
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(gathering_ends() - now);
   send(node.peer(),
        Waiting{nodes_.count(Phase::kReady), rules_.nodes_min, rules_.nodes_max, left.count()});
 }
 
-void RoundMachine::worker_failed(Node& node, const WorkerFailed& report) {
+void RoundMachine::worker_failed(Node& node, const WorkerFailed& report, TimePoint now) {
+  inquest_.failed(node.id(), report, now);
   // Only the first failure of a running round counts; the rest are consequences.
   if (state_ != State::kRunning || report.round != round_ || node.phase() != Phase::kRunning)
     return;
   count_failure({EndJob::Outcome::kFailed, attempt_, "", report.failure});
-  noticed_after_ = within_reason(report.age_ms);
+  noticed_after_ = age_of(report);
   stop_round("rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status));
 }
 
@@ -144,24 +140,6 @@ void RoundMachine::preempt(Node& node, const Preempt& report) {
   }
   verdict_ = EndJob{EndJob::Outcome::kPreempted, attempt_, report.reason, {}};
   if (state_ == State::kRunning) stop_round(report.reason, report.checkpoint_ms);
-}
-
-void RoundMachine::workers_started(const Node& node, const WorkersStarted& report, TimePoint now) {
-  if (report.round == round_ && node.group_rank >= 0) times_.started(now);
-}
-
-void RoundMachine::note_progress(const Node& node, const Progress& report, TimePoint now) {
-  if (state_ != State::kRunning || report.round != round_ || node.group_rank < 0) return;
-  for (const RankProgress& told : report.ranks)
-    if (told.rank >= node.first_rank && told.rank - node.first_rank < node.join.workers)
-      take_progress(told, now);
-}
-
-void RoundMachine::take_progress(const RankProgress& told, TimePoint now) {
-  watch_.take(told, now);
-  const auto is_done = [](const GroupProgress& group) { return group.completed > 0; };
-  if (told.step >= 0 || std::ranges::any_of(told.groups, is_done))
-    times_.progressed(told.step, now - within_reason(static_cast<double>(told.still_ms)));
 }
 
 /// Whether the node is in the round; while nodes gather, whether it would be in it.
@@ -203,7 +181,7 @@ std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
 
 void RoundMachine::add(PeerId peer, const Join& join, TimePoint now) {
   const Node& node = nodes_.add(peer, join, arrivals_++, now);
-  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds()});
+  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds(), microseconds(now)});
   if (node.phase() == Phase::kReady) welcome(node);
 }
 
@@ -213,7 +191,7 @@ void RoundMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoin
   const Phase before = node.phase();
   actions_.push_back(DropPeer{node.peer(), "its agent has connected again"});
   nodes_.reconnect(node, peer, join, now);
-  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds()});
+  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds(), microseconds(now)});
   if (before == Phase::kContending) return;
   nodes_.set_phase(node, Phase::kReady);
   if (before == Phase::kReady)
@@ -250,8 +228,10 @@ void RoundMachine::refuse_contenders(const Node& node, TimePoint now) {
   }
 }
 
-void RoundMachine::lose(Node& node, const std::string& reason) {
+void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) {
   const Phase phase = node.phase();
+  if (phase == Phase::kRunning || phase == Phase::kStopping)
+    inquest_.lost(node.id(), reason, since);
   last_loss_ = "node " + node.join.host + " lost: " + reason;
   actions_.push_back(DropPeer{node.peer(), reason});
   watch_.forget(node.id());
@@ -266,7 +246,8 @@ void RoundMachine::lose_silent(TimePoint now) {
   while (!nodes_.empty() && now - nodes_.most_silent().last_heard() >= rules_.heartbeat_timeout) {
     noticed_after_ = now - nodes_.most_silent().last_heard();
     lose(nodes_.most_silent(),
-         "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms");
+         "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms",
+         nodes_.most_silent().last_heard());
     noticed_after_ = {};
   }
 }
@@ -278,7 +259,7 @@ void RoundMachine::lose_unstopped(TimePoint now) {
   nodes_.for_each([&](Node& node) {
     if (node.phase() == Phase::kStopping) late.push_back(&node);
   });
-  for (Node* const node : late) lose(*node, "it has not stopped its workers in time");
+  for (Node* const node : late) lose(*node, "it has not stopped its workers in time", now);
 }
 
 /// A coordinator that was itself stopped (by Ctrl-Z, on a frozen machine) has heard nobody
@@ -319,67 +300,11 @@ void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint
   stopping_ends_ = last_step_ + time + kStoppingReserve;
 }
 
-/// What agents are told, so that the failure that stops the round counts even if this coordinator
-/// does not live to the next one.
-int RoundMachine::next_attempt() const {
-  const bool failed = verdict_ && verdict_->outcome == EndJob::Outcome::kFailed;
-  return failed ? attempt_ + 1 : attempt_;
-}
-
-void RoundMachine::look_for_hangs(TimePoint now) {
-  if (state_ != State::kRunning) return;
-  match(
-      watch_.look(round_, now),  //
-      [](std::monostate) {}, [&](const RoundWatch::Ask& a) { tell_members(a.question); },
-      [&](const RoundWatch::Over& o) {
-        tell_members(HangOver{round_, o.lasted.count()});
-      },
-      [&](const RoundWatch::Found& f) {
-        tell_members(HangFound{round_, f.report});
-        act_on_hang(f.report);
-      });
-}
-
-/// The message is of a kind that came with hangs.
-void RoundMachine::tell_members(const CoordinatorMessage& message) {
-  nodes_.for_each([&](const Node& node) {
-    const bool member = node.phase() == Phase::kRunning || node.phase() == Phase::kFinished;
-    if (member && knows(node.join.knows, kKnowsHangs)) send(node.peer(), message);
-  });
-}
-
-// --- what restarts cost ---
-
-void RoundMachine::tell_restarts(TimePoint now) {
-  while (const auto times = times_.take_due(now)) tell_all_who_know_times(Restarted{*times});
-}
-
-void RoundMachine::tell_times(TimePoint now) {
-  tell_restarts(now);
-  if (const auto times = times_.end(now)) tell_all_who_know_times(Restarted{*times});
-  tell_all_who_know_times(JobTimes{times_.restarts(), times_.goodput(now)});
-}
-
-void RoundMachine::tell_all_who_know_times(const CoordinatorMessage& message) {
-  nodes_.for_each([&](const Node& node) {
-    if (knows(node.join.knows, kKnowsTimes)) send(node.peer(), message);
-  });
-}
-
-void RoundMachine::act_on_hang(const HangReport& report) {
-  if (rules_.on_hang == OnHang::kReport) return;
-  EndJob hung{EndJob::Outcome::kFailed, attempt_, report.sentence, {}, true};
-  if (rules_.on_hang == OnHang::kStop)
-    verdict_ = std::move(hung);
-  else
-    count_failure(std::move(hung));
-  stop_round("the workers hang");
-}
-
 void RoundMachine::gather(TimePoint now) {
   state_ = State::kGathering;
   gathering_since_ = now;
   times_.stopped(now);
+  if (auto found = inquest_.decide()) found_ = std::move(found);
 }
 
 /// The last call begins when MIN nodes are ready for the first round. When a node is lost so that
@@ -420,6 +345,8 @@ void RoundMachine::seal() {
     role_sizes[node->join.role] += node->join.workers;
   }
   actions_.push_back(OpenStore{round_, start.world_size});
+  inquest_.begin_round(round_);
+  found_.reset();
   std::map<std::string, int> role_ranks;
   std::set<NodeId> watched;
   int timed = 0;
@@ -433,6 +360,7 @@ void RoundMachine::seal() {
     start.first_role_rank = role_ranks[node.join.role];
     start.role_world_size = role_sizes[node.join.role];
     send(node.peer(), start);
+    inquest_.seat(node.id(), node.join.host, start.first_rank, node.join.workers);
     start.first_rank += node.join.workers;
     role_ranks[node.join.role] += node.join.workers;
   }
@@ -445,41 +373,9 @@ void RoundMachine::seal() {
   state_ = State::kRunning;
 }
 
-/// Goes on from what the members of the next round know of the job: after a coordinator that is
-/// gone, of its rounds and attempts. Only members are believed, because they can spend the restarts
-/// anyway. Returns the verdict when there is to be no next round.
-std::optional<EndJob> RoundMachine::go_on_from(const std::vector<Node*>& members) {
-  for (const Node* member : members) {
-    round_ = std::max(round_, member->join.known.round);
-    attempt_ = std::max(attempt_, member->join.known.attempt);
-    if (member->announced)
-      return EndJob{EndJob::Outcome::kPreempted, attempt_, member->announced->reason, {}};
-  }
-  if (attempt_ <= rules_.restarts_max) return std::nullopt;
-  return EndJob{EndJob::Outcome::kFailed,
-                rules_.restarts_max,
-                "the last attempt has failed, and the coordinator that knew why is gone",
-                {}};
-}
-
-void RoundMachine::end(EndJob verdict) {
-  tell_times(last_step_);
-  state_ = State::kEnded;
-  nodes_.for_each([&](const Node& node) { send(node.peer(), verdict); });
-  verdict_ = std::move(verdict);
-}
-
 /// How many nodes of the running round are still there.
 int RoundMachine::members() const {
   return nodes_.count(Phase::kRunning) + nodes_.count(Phase::kFinished);
-}
-
-EndJob RoundMachine::timed_out() const {
-  std::string message = "waited " + std::to_string(rules_.join_timeout.count() / 1000) +
-                        " s for nodes: " + std::to_string(nodes_.count(Phase::kReady)) +
-                        " there, " + std::to_string(rules_.nodes_min) + " needed";
-  if (!last_loss_.empty()) message += " (" + last_loss_ + ")";
-  return {EndJob::Outcome::kTimedOut, attempt_, std::move(message), {}};
 }
 
 void RoundMachine::send(PeerId peer, CoordinatorMessage message) {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "rendezvous/rounds/roster.hpp"
+#include "rendezvous/verdict/inquest.hpp"
 #include "rendezvous/watch/restart_clock.hpp"
 #include "rendezvous/watch/round_watch.hpp"
 #include "rendezvous/wire/messages.hpp"
@@ -85,8 +86,8 @@ class RoundMachine {
   using Phase = Roster::Phase;
 
   void receive(PeerId peer, const AgentMessage& message, TimePoint now);
-  void answer_beat(const Node& node, TimePoint now);
-  void worker_failed(Node& node, const WorkerFailed& report);
+  void answer_beat(const Node& node, const Beat& beat, TimePoint now);
+  void worker_failed(Node& node, const WorkerFailed& report, TimePoint now);
   void workers_finished(Node& node, const WorkersFinished& report);
   void workers_stopped(Node& node, const WorkersStopped& report);
   void preempt(Node& node, const Preempt& report);
@@ -102,7 +103,7 @@ class RoundMachine {
   void welcome(const Node& node);
   void refuse(PeerId peer, const std::string& reason);
   void refuse_contenders(const Node& node, TimePoint now);
-  void lose(Node& node, const std::string& reason);
+  void lose(Node& node, const std::string& reason, TimePoint since);
   void lose_silent(TimePoint now);
   void lose_unstopped(TimePoint now);
   void forgive_after_own_sleep(TimePoint now);
@@ -113,6 +114,7 @@ class RoundMachine {
   void act_on_hang(const HangReport& report);
 
   // What restarts cost.
+  static Clock::duration age_of(const WorkerFailed& report);
   void tell_restarts(TimePoint now);
   void tell_times(TimePoint now);
   void tell_all_who_know_times(const CoordinatorMessage& message);
@@ -120,6 +122,7 @@ class RoundMachine {
   // The four states, and what leads from one to the next.
   void advance(TimePoint now);
   void gather(TimePoint now);
+  void tell_verdict(EndJob& end);
   void time_last_call(TimePoint now);
   bool ready_to_seal(TimePoint now) const;
   TimePoint gathering_ends() const;
@@ -144,6 +147,8 @@ class RoundMachine {
   RoundWatch watch_;
   RestartClock times_;
   Clock::duration noticed_after_{0};  // what stops the round had happened so long before
+  Inquest inquest_;                   // into how the workers of the round ended
+  std::optional<Verdict> found_;      // why the last round that failed did so
   std::optional<EndJob> verdict_;     // how the job ends, as soon as every node has stopped
   std::string last_loss_;             // says to the user why the job may be short of nodes
   TimePoint gathering_since_;

@@ -56,7 +56,7 @@ class Suspecting {
     if (!still(rank)) return false;
     const Rank* const known = book_.find(rank);
     if (known == nullptr) return stillness(rank) >= std::max(timeout_, kStartPatience);
-    return known->last.idle || known->last.busy ||
+    return known->last.ended || known->last.idle || known->last.busy ||
            stillness(rank) >= std::max(timeout_, kStartPatience);
   }
 
@@ -155,16 +155,19 @@ class Suspecting {
   /// long, and when it has told of progress before.
   std::optional<Suspicion> nobody_goes_on() const {
     Place place;
+    int ended = 0;
     for (int rank = 0; rank < book_.world_size(); ++rank) {
       const Rank* const known = book_.find(rank);
-      if (known == nullptr || !still(rank)) continue;
+      if (known == nullptr) continue;
+      if (known->last.ended) ++ended;
+      if (known->last.ended || !still(rank)) continue;
       const bool told = known->last.watched || known->last.step >= 0;
       const bool stopped = known->moved && (known->last.busy || known->last.step >= 0);
       if (told && (known->last.idle || (stopped && !learned_))) place.missing.insert(rank);
     }
     if (place.missing.empty()) return std::nullopt;
     const bool heartbeats_stop = !only_collectives(place.missing);
-    if (!heartbeats_stop && static_cast<int>(place.missing.size()) < book_.world_size())
+    if (!heartbeats_stop && static_cast<int>(place.missing.size()) + ended < book_.world_size())
       return std::nullopt;
     return suspicion(HangReport::Kind::kNoProgress, place);
   }

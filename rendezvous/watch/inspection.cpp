@@ -94,7 +94,21 @@ std::string operation_of(const HangReport& report) {
   return text;
 }
 
-std::string sentence(const Suspicion& why, const HangReport& report) {
+/// Whether those who wait do so in one operation.
+bool wait_together(const std::vector<Folded>& folded) {
+  const StackGroup* first = nullptr;
+  for (const Folded& each : folded) {
+    const StackGroup& group = each.group;
+    if (group.operation.empty()) continue;
+    if (first != nullptr && std::tie(first->operation, first->group, first->sequence) !=
+                                std::tie(group.operation, group.group, group.sequence))
+      return false;
+    first = &group;
+  }
+  return true;
+}
+
+std::string sentence(const Suspicion& why, const HangReport& report, bool together) {
   const std::string time = seconds(why.silent);
   const bool one = why.missing.size() == 1;
   switch (why.kind) {
@@ -104,7 +118,8 @@ std::string sentence(const Suspicion& why, const HangReport& report) {
              (why.waiting.size() == 1 ? " has" : " have") + " waited for " + time;
     case HangReport::Kind::kDeadlock:
       return "all of the workers have waited for each other for " + time + ": " +
-             named(why.waiting) + " in " + operation_of(report);
+             named(why.waiting) + " in " +
+             (together ? operation_of(report) : std::string{"different operations"});
     case HangReport::Kind::kNoProgress:
       break;
   }
@@ -148,7 +163,7 @@ HangReport Inspection::report() const {
     report.sequence = waiter->sequence;
   }
   if (why.waiting.empty()) report.operation.clear();
-  report.sentence = sentence(why, report);
+  report.sentence = sentence(why, report, wait_together(folded));
   for (const Folded& each : folded)
     if (report.stacks.size() < kStackGroupsMax) report.stacks.push_back(each.group);
   return report;

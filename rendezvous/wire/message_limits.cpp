@@ -129,6 +129,7 @@ Result<void> check(const AgentMessage& message) {
       [](const WorkersFinished& m) { return check_round(m.round); },
       [](const WorkersStopped& m) { return check_round(m.round); },
       [](const WorkersStarted& m) { return check_round(m.round); },
+      [](const WorkersEnded& m) { return check_round(m.round); },
       [](const auto&) { return Result<void>{}; });
 }
 

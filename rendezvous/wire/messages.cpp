@@ -26,6 +26,8 @@ constexpr TextLimit kName{64};
 constexpr TextLimit kRestartReason{300};
 constexpr TextLimit kRanks{512};  // a list of ranks
 constexpr TextLimit kStack{3000};
+constexpr TextLimit kFaultText{600};  // of what was raised: a name, a path, the first lines
+constexpr TextLimit kFaultStack{900};
 constexpr std::size_t kKindsMax = 16;
 
 /// A name that is cut would be another name. What is kept of one that is too long is still too
@@ -77,7 +79,8 @@ template <> inline constexpr auto kFields<Join> = std::tuple{
     field("workers", &Join::workers), text("role", &Join::role, name_of(kRoleBytesMax)),
     field("node_rank", &Join::node_rank), field("terms", &Join::terms),
     later(texts("knows", &Join::knows, kName, kKindsMax))};
-template <> inline constexpr auto kFields<Beat> = std::tuple{};
+template <> inline constexpr auto kFields<Beat> = std::tuple{
+    later(field("clock_us", &Beat::clock_us)), later(field("echo_us", &Beat::echo_us))};
 template <> inline constexpr auto kFields<WhoIsThere> = std::tuple{
     text("run_id", &WhoIsThere::run_id, name_of(kRunIdBytesMax))};
 template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
@@ -97,7 +100,8 @@ template <> inline constexpr auto kFields<GroupProgress> = std::tuple{
     text("group", &GroupProgress::group, kName), field("enqueued", &GroupProgress::enqueued),
     field("completed", &GroupProgress::completed)};
 template <> inline constexpr auto kFields<RankProgress> = std::tuple{
-    field("rank", &RankProgress::rank), field("watched", &RankProgress::watched),
+    field("rank", &RankProgress::rank), field("ended", &RankProgress::ended),
+    field("watched", &RankProgress::watched),
     list("groups", &RankProgress::groups, kProgressGroupsMax),
     text("waits_in", &RankProgress::waits_in, kName), field("idle", &RankProgress::idle),
     field("busy", &RankProgress::busy), field("paused_ms", &RankProgress::paused_ms),
@@ -117,9 +121,36 @@ template <> inline constexpr auto kFields<Inspected> = std::tuple{
     field("inspection", &Inspected::inspection), field("workers", &Inspected::workers),
     field("last", &Inspected::last)};
 
+template <> inline constexpr std::array kNames<FailureKind>{
+    Named<FailureKind>{FailureKind::kExitCode, "exit_code"},
+    Named<FailureKind>{FailureKind::kSignal, "signal"},
+    Named<FailureKind>{FailureKind::kException, "exception"},
+    Named<FailureKind>{FailureKind::kOutOfMemory, "out_of_memory"},
+    Named<FailureKind>{FailureKind::kHang, "hang"},
+    Named<FailureKind>{FailureKind::kNodeLost, "node_lost"},
+    Named<FailureKind>{FailureKind::kCannotStart, "cannot_start"}};
+template <> inline constexpr std::array kNames<Blame>{
+    Named<Blame>{Blame::kOwn, "own"}, Named<Blame>{Blame::kPerhaps, "perhaps"},
+    Named<Blame>{Blame::kFollows, "follows"}, Named<Blame>{Blame::kStopped, "stopped"},
+    Named<Blame>{Blame::kDone, "done"}};
+template <> inline constexpr auto kFields<Fault> = std::tuple{
+    text("type", &Fault::type, kFaultText), text("message", &Fault::message, kFaultText),
+    text("file", &Fault::file, kFaultText), field("line", &Fault::line),
+    text("function", &Fault::function, kName)};
+template <> inline constexpr auto kFields<WorkerEnd> = std::tuple{
+    text("ranks", &WorkerEnd::ranks, kRanks), field("kind", &WorkerEnd::kind),
+    field("blame", &WorkerEnd::blame), field("status", &WorkerEnd::status),
+    field("fault", &WorkerEnd::fault), text("stack", &WorkerEnd::stack, kFaultStack),
+    text("says", &WorkerEnd::says, kRanks), text("hint", &WorkerEnd::hint, kRanks),
+    field("began_us", &WorkerEnd::began_us), field("ended_us", &WorkerEnd::ended_us)};
+template <> inline constexpr auto kFields<WorkersEnded> = std::tuple{
+    field("round", &WorkersEnded::round), field("step", &WorkersEnded::step),
+    list("ends", &WorkersEnded::ends, kWorkerEndsMax)};
+
 template <> inline constexpr auto kFields<Joined> = std::tuple{
     field("heartbeat_timeout_ms", &Joined::heartbeat_timeout_ms),
-    later(texts("knows", &Joined::knows, kName, kKindsMax))};
+    later(texts("knows", &Joined::knows, kName, kKindsMax)),
+    later(field("clock_us", &Joined::clock_us))};
 template <> inline constexpr auto kFields<Refused> = std::tuple{
     text("reason", &Refused::reason, kReason)};
 template <> inline constexpr auto kFields<Waiting> = std::tuple{
@@ -182,6 +213,22 @@ template <> inline constexpr auto kFields<JobTimes> = std::tuple{
     field("goodput", &JobTimes::goodput)};
 template <> inline constexpr auto kFields<HangOver> = std::tuple{
     field("round", &HangOver::round), field("lasted_ms", &HangOver::lasted_ms)};
+template <> inline constexpr auto kFields<Cause> = std::tuple{
+    field("kind", &Cause::kind), text("ranks", &Cause::ranks, kRanks),
+    text("node", &Cause::node, TextLimit{kHostBytesMax}), field("status", &Cause::status),
+    field("fault", &Cause::fault), text("stack", &Cause::stack, kFaultStack),
+    text("sentence", &Cause::sentence, kNote), text("hint", &Cause::hint, kRanks),
+    text("fingerprint", &Cause::fingerprint, kNote)};
+template <> inline constexpr auto kFields<Followers> = std::tuple{
+    text("ranks", &Followers::ranks, kRanks), field("kind", &Followers::kind),
+    text("what", &Followers::what, kRanks), field("after_us", &Followers::after_us),
+    field("stopped_by_us", &Followers::stopped_by_us)};
+template <> inline constexpr auto kFields<Verdict> = std::tuple{
+    field("cause", &Verdict::cause), list("also", &Verdict::also, kOtherCausesMax),
+    list("followers", &Verdict::followers, kFollowersMax),
+    text("history", &Verdict::history, kNote)};
+template <> inline constexpr auto kFields<VerdictFound> = std::tuple{
+    field("verdict", &VerdictFound::verdict)};
 // clang-format on
 
 }  // namespace fields
@@ -202,6 +249,7 @@ constexpr const char* type_of(const Leave&) { return "leave"; }
 constexpr const char* type_of(const Progress&) { return "progress"; }
 constexpr const char* type_of(const WorkersStarted&) { return "workers_started"; }
 constexpr const char* type_of(const Inspected&) { return "inspected"; }
+constexpr const char* type_of(const WorkersEnded&) { return "workers_ended"; }
 constexpr const char* type_of(const Joined&) { return "joined"; }
 constexpr const char* type_of(const Refused&) { return "refused"; }
 constexpr const char* type_of(const Waiting&) { return "waiting"; }
@@ -215,6 +263,7 @@ constexpr const char* type_of(const HangFound&) { return "hang_found"; }
 constexpr const char* type_of(const HangOver&) { return "hang_over"; }
 constexpr const char* type_of(const Restarted&) { return "restarted"; }
 constexpr const char* type_of(const JobTimes&) { return "job_times"; }
+constexpr const char* type_of(const VerdictFound&) { return "verdict"; }
 // clang-format on
 
 constexpr std::size_t kTypeBytesMax = 64;  // of "type", its value, a comma and the newline
@@ -277,7 +326,9 @@ Result<Variant> decode_line(std::string_view line) try {
 
 }  // namespace
 
-std::vector<std::string> known_kinds() { return {kKnowsProgress, kKnowsHangs, kKnowsTimes}; }
+std::vector<std::string> known_kinds() {
+  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict, kKnowsTimes};
+}
 
 bool knows(const std::vector<std::string>& knows, std::string_view kind) {
   return std::ranges::find(knows, kind) != knows.end();

@@ -18,6 +18,8 @@
 #include "rendezvous/wire/job_terms.hpp"
 #include "rendezvous/wire/job_times.hpp"
 #include "rendezvous/wire/progress.hpp"
+#include "rendezvous/wire/verdict.hpp"
+#include "rendezvous/wire/worker_end.hpp"
 
 namespace ddprun {
 
@@ -41,8 +43,8 @@ inline constexpr int kWorkersPerNodeMax = 65'536;
 /// Joined that it knows the kind, by a name of this list.
 inline constexpr char kKnowsProgress[] = "progress";  // Progress
 inline constexpr char kKnowsHangs[] = "hangs";        // Inspect, Inspected, HangFound, HangOver
-
-inline constexpr char kKnowsTimes[] = "times";  // WorkersStarted, Restarted, JobTimes
+inline constexpr char kKnowsVerdict[] = "verdict";    // WorkersEnded, VerdictFound
+inline constexpr char kKnowsTimes[] = "times";        // WorkersStarted, Restarted, JobTimes
 
 /// Returns the kinds that this build knows.
 std::vector<std::string> known_kinds();
@@ -77,8 +79,11 @@ struct Join {
   std::vector<std::string> knows;  // kinds of messages beyond those of release 0.1; see kKnows
   bool operator==(const Join&) const = default;
 };
-/// A heartbeat. The coordinator answers it with another, or with Waiting.
+/// A heartbeat. The coordinator answers it with another, or with Waiting. The two tell how far the
+/// clocks are apart (agent/clock_offset.hpp).
 struct Beat {
+  std::int64_t clock_us = 0;  // of the sender, as it is sent; 0: it does not tell
+  std::int64_t echo_us = 0;   // in an answer: `clock_us` of the beat that it answers
   bool operator==(const Beat&) const = default;
 };
 /// Comes in place of Join from an agent that finds its port taken and asks whose it is.
@@ -108,6 +113,14 @@ struct WorkersStopped {
   int round = 0;
   bool operator==(const WorkersStopped&) const = default;
 };
+/// How the workers of this node ended in a round that did not end well. It comes before
+/// WorkersStopped.
+struct WorkersEnded {
+  int round = 0;
+  std::int64_t step = -1;       // the greatest one that a worker of this node has told; -1: none
+  std::vector<WorkerEnd> ends;  // at most kWorkerEndsMax
+  bool operator==(const WorkersEnded&) const = default;
+};
 /// The scheduler has announced the end of this node: the job is to write a checkpoint and end.
 struct Preempt {
   std::string reason;
@@ -135,7 +148,7 @@ struct Leave {
 };
 using AgentMessage =
     std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
-                 Leave, Progress, Inspected, WorkersStarted>;
+                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted>;
 
 // --- coordinator to agent ---
 
@@ -143,6 +156,7 @@ using AgentMessage =
 struct Joined {
   std::int64_t heartbeat_timeout_ms = 0;  // after so much silence one side gives the other up
   std::vector<std::string> knows;         // as Join's
+  std::int64_t clock_us = 0;              // of the coordinator, as Beat's
   bool operator==(const Joined&) const = default;
 };
 /// The node is not admitted, and its connection is closed.
@@ -226,6 +240,11 @@ struct HangOver {
   std::int64_t lasted_ms = 0;
   bool operator==(const HangOver&) const = default;
 };
+/// Why the job has failed. It comes before EndJob.
+struct VerdictFound {
+  Verdict verdict;
+  bool operator==(const VerdictFound&) const = default;
+};
 /// A restart is over. The agent prints what it cost.
 struct Restarted {
   RestartTimes times;
@@ -239,7 +258,7 @@ struct JobTimes {
 };
 using CoordinatorMessage =
     std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat, StartRound, StopRound, EndJob,
-                 Inspect, HangFound, HangOver, Restarted, JobTimes>;
+                 Inspect, HangFound, HangOver, VerdictFound, Restarted, JobTimes>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

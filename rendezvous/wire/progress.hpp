@@ -22,12 +22,13 @@ struct GroupProgress {
 
 struct RankProgress {
   int rank = 0;
+  bool ended = false;    // with code 0
   bool watched = false;  // torch's worker server answers in it, so `groups` and `waits_in` count
   std::vector<GroupProgress> groups;
   std::string waits_in;  // "init_process_group" or an operation of the store; "": in neither
-  /// What its processes have done with the CPU since all of this was true for the first time.
-  bool idle = false;           // nothing: they sleep, or are stopped
-  bool busy = false;           // 10 s of CPU or more, which no overloaded machine explains
+  /// What its processes have done with the CPU.
+  bool idle = false;  // nothing for the hang timeout, or since the above is true: they sleep
+  bool busy = false;  // used it for 10 s since the above is true, which no slow machine explains
   std::int64_t still_ms = 0;   // so long ago this was true for the first time
   std::int64_t paused_ms = 0;  // so long the same had been seen before that
   std::int64_t step = -1;      // that is done; -1: it has not told

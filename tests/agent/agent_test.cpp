@@ -36,7 +36,8 @@ class AgentFixture {
     begin_alone();
   }
   void begin_alone() {
-    agent_.emplace(loop_.executor(), spec_, node_, Consoles{out_console_, err_console_});
+    agent_.emplace(loop_.executor(), spec_, node_, std::nullopt,
+                   Consoles{out_console_, err_console_});
     asio::co_spawn(loop_.executor(), agent_->run(),
                    [this](const std::exception_ptr& failure, AgentEnd how) {
                      CHECK(!failure);

@@ -102,6 +102,10 @@ TEST_CASE_METHOD(EventFixture, "restarts, hangs and the end of the job are told"
   CHECK(hang["kind"] == "hang");
   CHECK(hang["missing_ranks"] == "1");
   CHECK(order(HangOver{3, 9})["lasted_ms"] == 9);
+  const json verdict = order(VerdictFound{{.cause = {.ranks = "1", .sentence = "rank 1 failed"}}});
+  CHECK(verdict["kind"] == "verdict");
+  CHECK(verdict["ranks"] == "1");
+  CHECK(verdict["sentence"] == "rank 1 failed");
   const json end = order(EndJob{EndJob::Outcome::kFailed, 2, "",
                                 WorkerFailure{.host = "h2", .rank = 5, .status = {.signal = 11}}});
   CHECK(end["kind"] == "job_ended");

@@ -98,7 +98,7 @@ TEST_CASE("the failure report names rank, node, end and last lines, then torchru
         "    | first\n"
         "    | second\n"
         "  meanwhile rank 6 (local rank 2 on host h1, pid 4712) exited with code 3\n"
-        "  stopped by ddprun because of it: ranks 4,7-9\n"
+        "  [4,7-9] were stopped by ddprun\n"
         "============================================================\n"
         "train.py FAILED\n"
         "------------------------------------------------------------\n"
@@ -146,7 +146,7 @@ TEST_CASE("the failure report says when there is nothing to quote") {
   const WorkerFailure failure{.host = "h", .pid = 1, .status = {.signal = 11}};
   const std::string report = failure_report({"train", failure, 1, {}, {0}});
   CHECK_THAT(report, contains("it wrote nothing to its output"));
-  CHECK_THAT(report, contains("stopped by ddprun because of it: rank 0\n"));
+  CHECK_THAT(report, contains("  [0] was stopped by ddprun\n"));
   CHECK_THAT(report, contains("<NO_OTHER_FAILURES>"));
   CHECK_THAT(report, contains("exitcode  : -11 (pid: 1) (SIGSEGV)\n"));
   CHECK_THAT(report, contains("traceback : Signal 11 (SIGSEGV) received by PID 1\n"));

@@ -93,7 +93,31 @@ TEST_CASE("every worker gets torchrun's variables") {
             {"TORCHELASTIC_SIGNALS_TO_HANDLE", "SIGTERM,SIGINT,SIGHUP,SIGQUIT"},
             {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"},
             {"OMP_NUM_THREADS", "2"},
+            {"PYTHONFAULTHANDLER", "1"},
         });
+}
+
+TEST_CASE("without introspection a worker has torchrun's variables and no other") {
+  LaunchSpec spec = four_workers();
+  spec.introspection = false;
+  const auto without = environment_of(plan_workers(spec, kSecondNode, {{}, 8, ""})[0]);
+  CHECK_FALSE(without.contains("PYTHONFAULTHANDLER"));
+  CHECK_FALSE(without.contains("PYTHONPATH"));
+}
+
+TEST_CASE("a worker's Python finds the hook before what the user has put on its path") {
+  NodeFacts node{{}, 8, ""};
+  node.watch_folder = "/tmp/w";
+  auto first = environment_of(plan_workers(four_workers(), kSecondNode, node)[0]);
+  CHECK(first["PYTHONPATH"] == "/tmp/w");
+  CHECK(first["DDPRUN_INTROSPECTION"] == "/tmp/w/3.0");
+  node.environment = {"PYTHONPATH=/a:/b", "PYTHONFAULTHANDLER=0", "DDPRUN_INTROSPECTION=outer"};
+  first = environment_of(plan_workers(four_workers(), kSecondNode, node)[0]);
+  CHECK(first["PYTHONPATH"] == "/tmp/w:/a:/b");
+  CHECK(first["PYTHONFAULTHANDLER"] == "0");
+  CHECK(first["DDPRUN_INTROSPECTION"] == "/tmp/w/3.0");
+  const auto common = common_environment(four_workers(), node);
+  CHECK(std::ranges::count(common.environment, "PYTHONPATH=/a:/b") == 1);  // the nursery's
 }
 
 TEST_CASE("an outer job's ranks do not reach the workers") {

@@ -29,7 +29,8 @@ class WorkerSetFixture {
     if (!set_)
       set_.emplace(
           loop_.executor(), spec_, node_, Consoles{out_console_, err_console_},
-          [this](const WorkerFailure& how) { ends_.push_back(how); }, [this] { return oom_; });
+          [this](const WorkerExited& worker) { ends_.push_back(worker.how); },
+          [this] { return oom_; });
     return *set_;
   }
   void start(int round = 1) { set().start({.round = round, .first_rank = 4}); }

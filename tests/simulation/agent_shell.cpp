@@ -145,6 +145,7 @@ void AgentShell::perform(const GroupAction& action) {
       [&](const StartWorkers& a) { start_workers(a.round); },
       [&](const SignalWorkers& a) { signal_workers(a.signal); },
       [&](const AskForCheckpoint&) { ask_for_checkpoint(); },
+      [](const InspectWorkers&) {},  // simulated workers tell no progress, so they never hang
       [&](const SweepTree&) {
         const TimePoint give_up = world_.time.now() + kKillTimeout;
         for (auto& [serial, worker] : alive_) report_exit(worker);

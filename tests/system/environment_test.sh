@@ -17,7 +17,7 @@ print("files", sorted(os.listdir("/proc/self/fd"))[:3], len(os.listdir("/proc/se
 print("leader", os.getpid() == os.getsid(0) == os.getpgid(0))
 PY
 exec 9</dev/null # a file that the user's shell has open
-run 0 "$scratch/script.py" --flag -- x
+run 0 --no-introspection "$scratch/script.py" --flag -- x
 says out "['--flag', '--', 'x']"
 says out "files ['0', '1', '2'] 3"
 says out "leader True"

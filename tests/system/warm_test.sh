@@ -33,8 +33,8 @@ compare() {
   done
   [ -s "$scratch/warm_out" ] || fail "there is nothing to compare"
 }
-neutral() {
-  sed -E 's/(pid:?|PID) [0-9]+/\1/; s/[0-9]{4}-.*_[0-9:]+$/now/; s/dpr-nursery/python3/; s/(=|-){40,}/-/' | sort
+neutral() { # faulthandler shows the nursery's own frames below those of the program
+  sed -E '/File "<(ddprun nursery|string)>"/d; s/(hread 0x)[0-9a-f]+/\1/; s/(pid:?|PID) [0-9]+/\1/; s/[0-9]{4}-.*_[0-9:]+$/now/; s/dpr-nursery/python3/; s/(=|-){40,}/-/' | sort
 }
 imported() {
   [ "$(sort "$IMPORTS" | uniq -c | xargs)" = "$1" ] || fail "imports were: $(cat "$IMPORTS")"

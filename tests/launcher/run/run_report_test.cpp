@@ -19,7 +19,8 @@ std::string report_of(const EndJob& job, const RoundOutcome& outcome) {
   asio::io_context io{1};
   Pipe pipe;
   Console console{io.get_executor(), pipe.writer()};
-  report_end(AgentEnd{.why = AgentEnd::Why::kJobEnded, .job = job}, "train.py", outcome, console);
+  report_end(AgentEnd{.why = AgentEnd::Why::kJobEnded, .job = job}, "train.py", {outcome, {}, {}},
+             console);
   io.run();
   return pipe.available();
 }

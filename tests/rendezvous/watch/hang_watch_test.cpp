@@ -152,6 +152,22 @@ TEST_CASE_METHOD(WatchFixture, "workers that sleep, and wait for nobody, make no
   CHECK(hang->missing == std::vector{0, 1, 2});
 }
 
+TEST_CASE_METHOD(WatchFixture, "who has ended is neither asleep nor expected to go on") {
+  tell({.rank = 0, .idle = true});
+  tell({.rank = 1, .ended = true});
+  tell({.rank = 2, .idle = true});
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  CHECK(hang->missing == std::vector{0, 2});
+}
+
+TEST_CASE_METHOD(WatchFixture, "who has ended is missed by those who still wait for it") {
+  at(0, 1, 0);
+  tell({.rank = 1, .ended = true});
+  at(2, 1, 0);
+  CHECK(after(5s)->missing == std::vector{1});
+}
+
 TEST_CASE_METHOD(WatchFixture, "one that sleeps while others compute may have nothing to do") {
   tell({.rank = 0, .groups = {{"0", 4, 4}}, .idle = true});
   tell({.rank = 1, .groups = {{"0", 4, 4}}});

@@ -84,6 +84,16 @@ TEST_CASE("where nothing else shows who waits, the stacks do") {
   }
 }
 
+TEST_CASE("those who wait for each other in different operations are told to") {
+  Inspection inspection{7, {Kind::kDeadlock, "0", 12, {}, {0, 1}, 5s}, {"a"}};
+  StackGroup other = waiting("1");
+  other.group = "2";
+  inspection.take("a", {7, waiting("0"), false});
+  inspection.take("a", {7, other, true});
+  CHECK(inspection.report().sentence ==
+        "all of the workers have waited for each other for 5 s: ranks 0-1 in different operations");
+}
+
 TEST_CASE("workers of which none waits make no progress") {
   const Suspicion nobody_goes_on{Kind::kNoProgress, "", 0, {0, 1}, {}, 61s};
   Inspection inspection{7, nobody_goes_on, {"a"}};

@@ -24,6 +24,7 @@ const WorkerFailure kFailure{.host = "h1",
                              .last_lines = {"one", "two"}};
 
 const RankProgress kProgress{.rank = 3,
+                             .ended = true,
                              .watched = true,
                              .groups = {{"0", 12, 11}, {"1", 3, 3}},
                              .waits_in = "init_process_group",
@@ -62,6 +63,27 @@ CoordinatorMessage back_through_the_wire(const Message& message) {
   return *decoded;
 }
 
+const WorkerEnd kWorkerEnd{.ranks = "0,2-5",
+                           .kind = FailureKind::kException,
+                           .blame = Blame::kFollows,
+                           .status = {.code = 1},
+                           .fault = {"KeyError", "'x'", "/t.py", 88, "step"},
+                           .stack = "step\t/t.py\t88",
+                           .says = "connection reset",
+                           .hint = "do this",
+                           .began_us = -5,
+                           .ended_us = 7};
+const Cause kCause{.kind = FailureKind::kNodeLost,
+                   .ranks = "4-7",
+                   .node = "h2",
+                   .status = {.signal = 9},
+                   .fault = {"KeyError", "'x'", "/t.py", 88, "step"},
+                   .stack = "step\t/t.py\t88",
+                   .sentence = "node h2 was lost",
+                   .hint = "do this",
+                   .fingerprint = "node lost"};
+const Followers kFollowers{"0,2", FailureKind::kSignal, "stopped by ddprun", 12'100, true};
+
 std::string error_of(std::string_view line) {
   const auto decoded = decode_agent_message(line);
   REQUIRE(decoded.has_error());
@@ -83,6 +105,10 @@ TEST_CASE("every message of an agent arrives as it was sent") {
   CHECK(through_the_wire(WorkerFailed{3, kFailure}) == AgentMessage{WorkerFailed{3, kFailure}});
   CHECK(through_the_wire(WorkersFinished{3}) == AgentMessage{WorkersFinished{3}});
   CHECK(through_the_wire(WorkersStopped{4}) == AgentMessage{WorkersStopped{4}});
+  const WorkersEnded ended{3, 120, {kWorkerEnd, kWorkerEnd}};
+  CHECK(through_the_wire(ended) == AgentMessage{ended});
+  const Beat timed{1'000'000, 999'000};
+  CHECK(through_the_wire(timed) == AgentMessage{timed});
   CHECK(through_the_wire(Leave{"SIGTERM"}) == AgentMessage{Leave{"SIGTERM"}});
   CHECK(through_the_wire(WhoIsThere{"a"}) == AgentMessage{WhoIsThere{"a"}});
   CHECK(through_the_wire(Preempt{"why", 9}) == AgentMessage{Preempt{"why", 9}});
@@ -122,6 +148,8 @@ TEST_CASE("every message of the coordinator arrives as it was sent") {
                         .silent_ms = 3000,
                         .stacks = {kStackGroup, kStackGroup}}};
   CHECK(back_through_the_wire(hang) == CoordinatorMessage{hang});
+  const VerdictFound found{{kCause, {kCause}, {kFollowers, kFollowers}, "failed 2 times"}};
+  CHECK(back_through_the_wire(found) == CoordinatorMessage{found});
   CHECK(back_through_the_wire(HangOver{2, 9}) == CoordinatorMessage{HangOver{2, 9}});
   const RestartTimes restart{4, 3, "node h2 lost", 4, 31.5, 0.25, 9, -1};
   CHECK(back_through_the_wire(Restarted{restart}) == CoordinatorMessage{Restarted{restart}});
@@ -174,6 +202,7 @@ std::vector<AgentMessage> messages_of_agents() {
           Leave{"SIGTERM"},
           Progress{2, {kProgress}},
           Inspected{3, kStackGroup, true},
+          WorkersEnded{3, 120, {kWorkerEnd}},
           WorkersStarted{2}};
 }
 
@@ -190,6 +219,7 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           Inspect{2, 7, true},
           HangFound{2, {.missing_ranks = "1", .stacks = {kStackGroup}}},
           HangOver{2, 9},
+          VerdictFound{{.cause = {.ranks = "1"}, .also = {kCause}, .followers = {kFollowers}}},
           Restarted{{.round = 4, .reason = "why"}},
           JobTimes{{{.round = 4, .reason = "why"}}, {.wall_s = 100}}};
 }
@@ -217,8 +247,9 @@ json with(json message, const json::json_pointer& field, const json& value) {
 
 // A line may lack this field.
 bool is_optional(const json& message, const json::json_pointer& field) {
-  static const std::set<std::string> kLater{"/knows", "/terms/hang_timeout_ms", "/terms/on_hang",
-                                            "/hung", "/age_ms"};
+  static const std::set<std::string> kLater{
+      "/knows",         "/clock_us", "/echo_us", "/terms/hang_timeout_ms",
+      "/terms/on_hang", "/hung",     "/age_ms"};
   return kLater.contains(field.to_string()) ||
          (field.to_string() == "/failure" && message["type"] == "end_job");
 }

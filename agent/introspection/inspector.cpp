@@ -1,0 +1,177 @@
+#include "agent/introspection/inspector.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "agent/introspection/native_stack.hpp"
+#include "agent/introspection/process_facts.hpp"
+#include "agent/introspection/worker_server.hpp"
+#include "base/clock.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLookPatience{1'000};
+constexpr milliseconds kFindPatience{350};  // of each question; the coordinator waits for 800 ms
+constexpr milliseconds kSignalPatience{200};
+constexpr milliseconds kSignalPoll{5};
+constexpr std::size_t kDataLoadersMax = 4;
+constexpr std::size_t kStacksBytesMax = 256 * 1024;
+
+std::size_t size_of(const std::filesystem::path& file) {
+  std::error_code gone;
+  const auto size = std::filesystem::file_size(file, gone);
+  return gone ? 0 : static_cast<std::size_t>(size);
+}
+
+std::string read_from(const std::filesystem::path& file, std::size_t begin) {
+  std::ifstream in{file, std::ios::binary};
+  in.seekg(static_cast<std::streamoff>(begin));
+  std::string text{std::istreambuf_iterator<char>{in}, std::istreambuf_iterator<char>{}};
+  if (text.size() > kStacksBytesMax) text.erase(0, text.size() - kStacksBytesMax);
+  return text;
+}
+
+asio::awaitable<void> pause(milliseconds time) {
+  asio::steady_timer timer{co_await asio::this_coro::executor, time};
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+/// While it exists, a worker that ends waits for the answer: see close() in sitecustomize.py.
+class Asked {
+ public:
+  explicit Asked(std::filesystem::path socket) : file_{std::move(socket) += ".asked"} {
+    std::ofstream{file_};
+  }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+  ~Asked() {
+    std::error_code gone;
+    if (answered) std::filesystem::remove(file_, gone);
+  }
+  bool answered = false;
+
+ private:
+  std::filesystem::path file_;
+};
+
+}  // namespace
+
+/// Whether the worker has opened anything so far. A worker may start several programs in turn.
+bool Inspector::find_files() {
+  std::error_code gone;
+  if (!files_.socket.empty() && std::filesystem::exists(files_.socket, gone)) return true;
+  files_ = folder_.opened_by(name_).value_or(WatchFolder::Opened{});
+  return files_.pid != 0;
+}
+
+/// NCCL's recorder can tell its status alone. The other backends' tells all that it has.
+asio::awaitable<std::string> Inspector::trace() {
+  if (no_recorder_) co_return "";
+  auto nccl = co_await ask_worker(files_.socket, "dump_nccl_trace_json?includecollectives=false",
+                                  kLookPatience);
+  if (nccl && nccl->find("\"last_enqueued_collective\"") != std::string::npos)
+    co_return std::move(*nccl);
+  auto any = co_await ask_worker(files_.socket, "fr_trace_json", kLookPatience);
+  if (any) co_return std::move(*any);
+  no_recorder_ = any.error().kind == Error::Kind::kNotFound;
+  co_return "";
+}
+
+asio::awaitable<WorkerLook> Inspector::look(pid_t pid) {
+  WorkerLook look{.deep = true};
+  const TimePoint began = Clock::now();
+  if (find_files() && !files_.socket.empty()) {
+    const auto counters = co_await ask_worker(files_.socket, "wait_counter_values", kLookPatience);
+    look.watched = counters.has_value();
+    if (counters) {
+      look.waits_in = read_store_wait(*counters);
+      const std::string status = co_await trace();
+      if (!status.empty()) look.groups = read_group_progress(status, names_);
+    }
+  }
+  look.asked = duration_cast<milliseconds>(Clock::now() - began);
+  for (const ProcessFacts& process : read_process_tree(pid)) look.cpu += process.cpu;
+  co_return look;
+}
+
+asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool may_disturb) {
+  WorkerFinding finding{.rank = rank_, .idle = idle};
+  const bool python = find_files();
+  const pid_t process = python ? files_.pid : pid;
+  const auto facts = read_process(process);
+  if (!facts) {
+    finding.state = 'X';
+    co_return finding;
+  }
+  finding.state = facts->state;
+  finding.wait_channel = read_wait_channel(process);
+  finding.has_server = !files_.socket.empty();
+  const bool stopped = facts->state == 'T' || facts->state == 't' || facts->state == 'D';
+  if (stopped || finding.state == 'Z') co_return finding;
+  if (finding.has_server) finding.frames = co_await stacks_by_server(finding);
+  // A signal interrupts system calls. Python goes on with its own; native code may not.
+  const bool ask_by_signal = finding.has_server ? may_disturb : python;
+  if (finding.frames.empty() && ask_by_signal) finding.frames = co_await stacks_by_signal(process);
+  if (waits_for_data_loader(finding.frames)) co_await look_at_data_loaders(process, finding);
+  if (finding.frames.empty()) finding.native_stack = co_await native_stack(process);
+  co_return finding;
+}
+
+asio::awaitable<Frames> Inspector::stacks_by_server(WorkerFinding& finding) {
+  const auto counters = co_await ask_worker(files_.socket, "wait_counter_values", kFindPatience);
+  finding.answers = counters.has_value();
+  if (!counters) co_return Frames{};
+  finding.waits_in = read_store_wait(*counters);
+  const auto recorded = co_await ask_worker(files_.socket, "fr_trace_json", kFindPatience);
+  if (recorded) finding.pending = read_pending(*recorded);
+  Asked asked{files_.socket};
+  const auto stacks = co_await ask_worker(files_.socket, "dump_traceback", kFindPatience);
+  asked.answered = stacks.has_value() || stacks.error().kind != Error::Kind::kTimeout;
+  if (!asked.answered) finding.keeps_lock = true;
+  if (!stacks) co_return Frames{};
+  co_return main_thread(parse_python_stacks(*stacks));
+}
+
+asio::awaitable<Frames> Inspector::stacks_by_signal(pid_t pid) {
+  if (!handles_signal(pid, kStackSignal)) co_return Frames{};
+  const std::size_t before = size_of(files_.stacks);
+  if (kill(pid, kStackSignal) != 0) co_return Frames{};
+  const TimePoint deadline = Clock::now() + kSignalPatience;
+  std::size_t seen = before;
+  while (Clock::now() < deadline) {
+    co_await pause(kSignalPoll);
+    const std::size_t now = size_of(files_.stacks);
+    if (now > before && now == seen) break;
+    seen = now;
+  }
+  co_return main_thread(parse_python_stacks(read_from(files_.stacks, before)));
+}
+
+/// They are forked from the worker mostly, and then they have its handler of the signal and its
+/// file. They answer one after the other.
+asio::awaitable<void> Inspector::look_at_data_loaders(pid_t pid, WorkerFinding& finding) {
+  const std::vector<ProcessFacts> tree = read_process_tree(pid);
+  for (const ProcessFacts& process : tree) {
+    if (process.parent != pid || finding.data_loaders.size() >= kDataLoadersMax) continue;
+    WorkerFinding::Child child{process.pid, process.state, {}};
+    if (process.state != 'T' && process.state != 'D' && process.state != 'Z')
+      child.frames = co_await stacks_by_signal(process.pid);
+    finding.data_loaders.push_back(std::move(child));
+  }
+}
+
+}  // namespace ddprun

@@ -1,0 +1,48 @@
+// Inspector: looks at one worker, from outside and through torch's worker server in it. It decides
+// nothing of what that means: see worker_watch.hpp and worker_finding.hpp.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <string>
+
+#include "agent/introspection/flight_recorder.hpp"
+#include "agent/introspection/watch_folder.hpp"
+#include "agent/introspection/worker_finding.hpp"
+#include "agent/introspection/worker_watch.hpp"
+#include "base/asio.hpp"
+
+namespace ddprun {
+
+class Inspector {
+ public:
+  /// Of the worker whose files in `folder`, which outlives it, have that name.
+  Inspector(const WatchFolder& folder, std::string name, int rank)
+      : folder_{folder}, name_{std::move(name)}, rank_{rank} {}
+
+  /// A deep look: how far its process groups are, whether it waits in the store, and what its
+  /// processes from `pid` on have used of the CPU.
+  asio::awaitable<WorkerLook> look(pid_t pid);
+
+  /// Finds out where it is and what it waits for. `may_disturb`: it is stopped afterwards, so that
+  /// a signal may interrupt its native code. `idle`: see RankProgress.
+  asio::awaitable<WorkerFinding> find_out(pid_t pid, bool idle, bool may_disturb);
+
+ private:
+  asio::awaitable<std::string> trace();
+  asio::awaitable<Frames> stacks_by_server(WorkerFinding& finding);
+  asio::awaitable<Frames> stacks_by_signal(pid_t pid);
+  asio::awaitable<void> look_at_data_loaders(pid_t pid, WorkerFinding& finding);
+  bool find_files();
+
+  const WatchFolder& folder_;
+  std::string name_;
+  int rank_;
+  WatchFolder::Opened files_;
+  GroupNames names_;
+  bool no_recorder_ = false;  // this torch is too old to tell its trace
+};
+
+}  // namespace ddprun

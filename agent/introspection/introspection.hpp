@@ -1,0 +1,70 @@
+// Introspection: watches over this node's workers while a round runs. It looks at each of them
+// again and again, tells what has changed, and finds out what all of them do when it is asked to.
+//
+// One thread, that of the event loop, calls it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/introspection/inspector.hpp"
+#include "agent/introspection/watch_folder.hpp"
+#include "agent/introspection/worker_watch.hpp"
+#include "base/asio.hpp"
+
+namespace ddprun {
+
+/// What the agent knows of a worker of the round by now.
+struct WatchedProcess {
+  pid_t pid = 0;       // 0: it has not started yet
+  bool ended = false;  // and how is told elsewhere
+};
+
+class Introspection {
+ public:
+  struct Sources {
+    std::function<WatchedProcess(int local_rank)> process;
+    /// Adds what the worker has told by itself: its step, loss and the like.
+    std::function<void(int local_rank, WorkerLook& look)> add_told;
+    std::function<void(const RankProgress& progress)> changed;
+  };
+
+  /// `folder` is where workers open what lets one look into them; nullopt: they are only watched by
+  /// what they tell by themselves.
+  Introspection(const asio::any_io_executor& executor, std::optional<WatchFolder> folder,
+                LookIntervals intervals, Sources sources);
+  Introspection(const Introspection&) = delete;
+  ~Introspection();
+
+  /// The folder of the hook; "" without one.
+  std::string folder() const;
+
+  /// Watches the workers of a round from now on.
+  void begin_round(int round, int first_rank, int workers);
+  void end_round();
+
+  /// What the workers do. It takes less than a second. See Inspector::find_out() and fold().
+  asio::awaitable<std::vector<StackGroup>> inspect(bool may_disturb);
+
+ private:
+  struct Watched;
+  asio::awaitable<void> watch(std::shared_ptr<Watched> worker);
+  asio::awaitable<void> find_out(std::shared_ptr<Watched> worker, bool may_disturb,
+                                 std::shared_ptr<std::vector<WorkerFinding>> findings);
+
+  asio::any_io_executor executor_;
+  std::optional<WatchFolder> folder_;
+  LookIntervals intervals_;
+  Sources sources_;
+  std::vector<std::shared_ptr<Watched>> workers_;
+};
+
+}  // namespace ddprun

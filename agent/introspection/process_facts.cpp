@@ -1,0 +1,92 @@
+#include "agent/introspection/process_facts.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace ddprun {
+
+namespace {
+
+constexpr std::size_t kProcessesMax = 4096;
+
+std::string read_file(const std::string& path) {
+  std::ifstream in{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, std::istreambuf_iterator<char>{}};
+}
+
+std::string folder_of(pid_t pid) { return "/proc/" + std::to_string(pid); }
+
+/// The kernel lists them by the thread that started them.
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> children;
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator{folder_of(pid) + "/task", gone}) {
+    std::ifstream list{thread.path() / "children"};
+    for (pid_t child = 0; list >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+}  // namespace
+
+/// The name stands in parentheses, and may hold any character.
+std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks) {
+  const std::size_t open = text.find('(');
+  const std::size_t close = text.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || ticks <= 0)
+    return std::nullopt;
+  ProcessFacts facts;
+  facts.name = text.substr(open + 1, close - open - 1);
+  std::istringstream pid{std::string{text.substr(0, open)}};
+  std::istringstream rest{std::string{text.substr(close + 1)}};
+  std::string skipped;
+  if (!(pid >> facts.pid) || !(rest >> facts.state >> facts.parent)) return std::nullopt;
+  for (int field = 5; field < 14; ++field) rest >> skipped;
+  long long user = 0;
+  long long system = 0;
+  if (!(rest >> user >> system)) return std::nullopt;
+  facts.cpu = std::chrono::milliseconds{(user + system) * 1000 / ticks};
+  return facts;
+}
+
+std::optional<ProcessFacts> read_process(pid_t pid) {
+  static const long ticks = sysconf(_SC_CLK_TCK);
+  return parse_stat(read_file(folder_of(pid) + "/stat"), ticks);
+}
+
+std::vector<ProcessFacts> read_process_tree(pid_t pid) {
+  std::vector<ProcessFacts> processes;
+  std::vector<pid_t> to_read{pid};
+  while (!to_read.empty() && processes.size() < kProcessesMax) {
+    const pid_t next = to_read.back();
+    to_read.pop_back();
+    auto facts = read_process(next);
+    if (!facts) continue;
+    processes.push_back(std::move(*facts));
+    for (const pid_t child : children_of(next)) to_read.push_back(child);
+  }
+  return processes;
+}
+
+std::string read_wait_channel(pid_t pid) {
+  std::string channel = read_file(folder_of(pid) + "/wchan");
+  return channel == "0" ? "" : channel;
+}
+
+bool handles_signal(pid_t pid, int signal) {
+  std::istringstream status{read_file(folder_of(pid) + "/status")};
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("SigCgt:")) continue;
+    std::istringstream mask{line.substr(line.find(':') + 1)};
+    unsigned long long handled = 0;
+    mask >> std::hex >> handled;
+    return (handled >> (signal - 1) & 1) != 0;
+  }
+  return false;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,39 @@
+// What /proc tells of a worker and the processes below it. Format: proc(5).
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ddprun {
+
+struct ProcessFacts {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::string name;                  // "python3"
+  char state = '?';                  // R S D T t Z, as ps(1) has them
+  std::chrono::milliseconds cpu{0};  // used so far
+};
+
+/// Reads the text of /proc/PID/stat; nullopt when it is none. Pure. `ticks` are those of a second
+/// (sysconf(3), _SC_CLK_TCK).
+std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks);
+
+/// A process as it is now; nullopt when it has ended.
+std::optional<ProcessFacts> read_process(pid_t pid);
+
+/// A process and all below it, the process first; empty when it has ended. At most 4096 of them.
+std::vector<ProcessFacts> read_process_tree(pid_t pid);
+
+/// The function of the kernel in which the process sleeps, "futex_wait_queue"; "" when it does not,
+/// or the kernel does not tell.
+std::string read_wait_channel(pid_t pid);
+
+/// Whether the process has a handler for the signal.
+bool handles_signal(pid_t pid, int signal);
+
+}  // namespace ddprun

@@ -1,0 +1,135 @@
+# A part of ddprun. Python runs this when a worker starts, and ddprun --no-introspection leaves it out.
+# It lets ddprun see how far the worker is, and at which line it hangs.
+import os
+import sys
+
+
+def begin(chained):
+    place = os.environ.pop("DDPRUN_INTROSPECTION", None)
+    folder = os.path.dirname(place or __file__)
+    leave_path(folder)
+    if place:
+        try:
+            files = "%s.%d" % (place, os.getpid())
+            listen_to_signal(files + ".stacks")
+            watch_for_torch(files + ".sock")
+        except Exception:  # whatever is wrong with it, the worker runs
+            pass
+    if chained:
+        run_users_own(folder)
+
+
+def leave_path(folder):
+    """Nothing that the worker starts, or looks up, finds this folder."""
+    before, separator, users = os.environ.get("PYTHONPATH", "").partition(os.pathsep)
+    if before == folder:
+        if separator:
+            os.environ["PYTHONPATH"] = users
+        else:
+            del os.environ["PYTHONPATH"]
+    if folder in sys.path:
+        sys.path.remove(folder)
+    sys.path_importer_cache.pop(folder, None)
+
+
+def run_users_own(folder):
+    import _frozen_importlib
+    import _frozen_importlib_external
+    spec = _frozen_importlib_external.PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is None:
+        return
+    module = _frozen_importlib.module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+def listen_to_signal(path):
+    import _signal  # the module signal takes two milliseconds
+    import faulthandler
+    number = _signal.SIGRTMIN + 13
+    if _signal.getsignal(number) == _signal.SIG_DFL:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        faulthandler.register(number, file, all_threads=True)
+
+
+def watch_for_torch(path):
+    if TorchFinder.NAME in sys.modules:
+        open_server(path)
+    else:
+        sys.meta_path.insert(0, TorchFinder(path))
+
+
+class TorchFinder:
+    """Waits among the finders of imports until torch.distributed is imported."""
+    NAME = "torch.distributed.distributed_c10d"
+
+    def __init__(self, path):
+        self.path = path
+
+    def find_spec(self, name, path=None, target=None):
+        if name != self.NAME:
+            return None
+        sys.meta_path.remove(self)
+        for finder in sys.meta_path:
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                self.follow(spec.loader)
+                return spec
+        return None
+
+    def follow(self, loader):
+        execute = loader.exec_module
+
+        def execute_and_open(module):
+            execute(module)
+            open_server(self.path)
+
+        loader.exec_module = execute_and_open
+
+
+def open_server(path):
+    """Opens torch's worker server. Its threads take no signals, and it says nothing on stderr."""
+    try:
+        import atexit
+        import ctypes
+        import signal
+        import time
+        import torch
+        from torch._C._distributed_c10d import _WorkerServer
+        folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+        level = ctypes.c_int.in_dll(ctypes.CDLL(os.path.join(folder, "libc10.so")), "FLAGS_caffe2_log_level")
+        opened_by = os.getpid()
+
+        def quietly(action):
+            before, level.value = level.value, 2
+            try:
+                return action()
+            finally:
+                level.value = before
+
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            server = quietly(lambda: _WorkerServer(path))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        # Its destructor would join threads, also in a forked process, which does not have them.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
+
+        def close():
+            """Nobody may be answered any more while the process is taken apart."""
+            if os.getpid() != opened_by:
+                return
+            os.unlink(path)
+            # shutdown() keeps the interpreter's lock, which ddprun's question may be waiting for.
+            for _ in range(50):
+                if not os.path.exists(path + ".asked"):
+                    break
+                time.sleep(0.01)
+            quietly(server.shutdown)
+
+        atexit.register(close)
+    except Exception:  # a torch that is too old for it, mostly
+        pass
+
+
+begin(chained=__name__ == "sitecustomize")

@@ -1,0 +1,61 @@
+// WatchFolder: a private folder with the hook that Python workers run when they start, and with the
+// sockets and files that they open there.
+//
+// The hook is sitecustomize.py, which the interpreter imports by itself from PYTHONPATH
+// (https://docs.python.org/3/library/site.html). It has the name of its files from
+// DDPRUN_INTROSPECTION, removes both from the worker's environment and runs the user's own
+// sitecustomize. Where torch.distributed is imported it opens torch's worker server at
+// NAME.PID.sock; what faulthandler writes when it is asked by kStackSignal goes to NAME.PID.stacks.
+#pragma once
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace ddprun {
+
+/// The variable that tells a worker the name of its files.
+inline constexpr char kIntrospectionVariable[] = "DDPRUN_INTROSPECTION";
+/// Asks a Python worker for its stacks. Nothing else is known to use that number.
+inline const int kStackSignal = SIGRTMIN + 13;
+
+class WatchFolder {
+ public:
+  /// Makes it in the temporary directory, for this user alone; in /tmp where the path would be too
+  /// long for a socket. Errors: kUnavailable.
+  static Result<WatchFolder> make(const std::string& temporary_directory);
+
+  WatchFolder(WatchFolder&& other) noexcept;
+  WatchFolder& operator=(WatchFolder&& other) noexcept;
+  ~WatchFolder();  // removes it with all that is in it
+
+  const std::filesystem::path& path() const { return path_; }
+
+  /// The files of one worker.
+  struct Opened {
+    std::filesystem::path socket;  // "": none
+    std::filesystem::path stacks;  // "": none
+    pid_t pid = 0;                 // of the process that has opened them
+  };
+  /// Those of the worker of that name, of the process that has opened a server last; without a
+  /// server, the last that has started.
+  std::optional<Opened> opened_by(const std::string& name) const;
+
+  /// Forgets the files of earlier rounds.
+  void clear() const;
+
+ private:
+  explicit WatchFolder(std::filesystem::path path) : path_{std::move(path)} {}
+  std::filesystem::path path_;
+};
+
+/// The name of a worker's files.
+std::string watch_name(int round, int local_rank);
+
+}  // namespace ddprun

@@ -1,0 +1,131 @@
+#include "agent/introspection/worker_finding.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/number_list.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr std::size_t kStackBytesMax = 2900;  // what a message takes, with room for its escapes
+
+std::string group_text(const GroupName& group) {
+  if (group.description.empty() || group.description == "undefined") return group.name;
+  return group.name + " (" + group.description + ")";
+}
+
+std::string in_kernel(const std::string& channel) {
+  return channel.empty() ? "" : " (" + channel + ")";
+}
+
+/// What keeps the worker from anything, whatever it wanted to do.
+std::optional<std::string> held_up(const WorkerFinding& f) {
+  if (f.ended) return "has ended, with code 0";
+  if (f.state == 'T') return "is stopped (SIGSTOP)";
+  if (f.state == 't') return "is stopped by a debugger";
+  if (f.state == 'D')
+    return "sleeps in the kernel where no signal reaches it" + in_kernel(f.wait_channel) +
+           ": a file system or a device hangs";
+  if (f.state == 'Z' || f.state == 'X') return "has ended";
+  if (f.keeps_lock) return "keeps the interpreter's lock (GIL) in native code";
+  return std::nullopt;
+}
+
+/// Where it waits for other ranks.
+struct Wait {
+  std::string text;
+  std::string operation;
+};
+
+std::optional<Wait> waiting(const WorkerFinding& f) {
+  if (f.pending) {
+    std::string text = "waits in " + f.pending->operation;
+    if (f.pending->sequence > 0) text += ", number " + std::to_string(f.pending->sequence);
+    if (!f.pending->group.name.empty()) text += " of group " + group_text(f.pending->group);
+    if (!f.pending->shapes.empty()) text += ", " + f.pending->shapes;
+    return Wait{text, f.pending->operation};
+  }
+  if (f.waits_in == "init_process_group") return Wait{"waits in init_process_group", f.waits_in};
+  if (!f.waits_in.empty())
+    return Wait{"waits in the store (" + f.waits_in + ")", "TCPStore:" + f.waits_in};
+  if (const auto operation = waits_for_others(f.frames))
+    return Wait{"waits in " + *operation, *operation};
+  return std::nullopt;
+}
+
+std::string activity(const WorkerFinding& f) {
+  const Frame* const frame = user_frame(f.frames);
+  const std::string at = frame != nullptr ? " at " + describe(*frame) : "";
+  if (!f.data_loaders.empty()) return "waits for its data loader" + at;
+  const bool sleeps = f.state == 'S' && (f.idle || !f.has_server);
+  if (sleeps) return "sleeps" + (at.empty() ? in_kernel(f.wait_channel) : at);
+  if (!at.empty()) return "is" + at;
+  if (f.has_server && !f.answers) return "does not answer";
+  return f.has_server ? "runs" : "runs, and has not imported torch.distributed";
+}
+
+StackGroup of_child(const WorkerFinding& finding, const WorkerFinding::Child& child) {
+  const Frame* const frame = user_frame(child.frames);
+  const std::string state = child.state == 'T' ? "is stopped (SIGSTOP)" : "is";
+  return {.ranks = std::to_string(finding.rank),
+          .doing = "has a data loader's process (" + std::to_string(child.pid) + ") that " + state +
+                   (frame != nullptr ? " at " + describe(*frame) : ""),
+          .stack = stack_text(child.frames, kStackBytesMax)};
+}
+
+}  // namespace
+
+std::vector<StackGroup> describe(const WorkerFinding& finding) {
+  StackGroup group{.ranks = std::to_string(finding.rank)};
+  const auto stuck = held_up(finding);
+  const auto wait = waiting(finding);
+  group.doing = stuck ? *stuck : wait ? wait->text : activity(finding);
+  group.stack = stack_text(finding.frames, kStackBytesMax);
+  if (group.stack.empty()) group.stack = finding.native_stack;
+  if (wait && !stuck) {
+    group.operation = wait->operation;
+    if (finding.pending) {
+      group.group = group_text(finding.pending->group);
+      group.sequence = finding.pending->sequence;
+      group.shapes = finding.pending->shapes;
+    }
+  }
+  std::vector<StackGroup> groups;
+  for (const auto& child : finding.data_loaders)
+    if (!child.frames.empty() && !waits_for_work(child.frames))
+      groups.push_back(of_child(finding, child));
+  groups.push_back(std::move(group));
+  return groups;
+}
+
+std::vector<StackGroup> fold(const std::vector<WorkerFinding>& findings) {
+  struct Group {
+    StackGroup group;
+    std::vector<int> ranks;
+  };
+  std::vector<Group> groups;
+  for (const WorkerFinding& finding : findings)
+    for (StackGroup& group : describe(finding)) {
+      group.ranks.clear();
+      const auto same =
+          std::ranges::find_if(groups, [&](const Group& g) { return g.group == group; });
+      if (same == groups.end())
+        groups.push_back({std::move(group), {finding.rank}});
+      else
+        same->ranks.push_back(finding.rank);
+    }
+  std::vector<StackGroup> folded;
+  for (Group& group : groups) {
+    std::ranges::sort(group.ranks);
+    const auto again = std::ranges::unique(group.ranks);
+    group.ranks.erase(again.begin(), again.end());
+    group.group.ranks = format_number_list(group.ranks);
+    folded.push_back(std::move(group.group));
+  }
+  return folded;
+}
+
+}  // namespace ddprun

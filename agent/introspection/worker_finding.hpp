@@ -1,0 +1,42 @@
+// What was found out about one worker when it was looked at, and how that is said. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/introspection/flight_recorder.hpp"
+#include "agent/introspection/python_stack.hpp"
+#include "rendezvous/wire/hang_report.hpp"
+
+namespace ddprun {
+
+struct WorkerFinding {
+  int rank = 0;
+  bool ended = false;  // with code 0
+  char state = '?';    // of its main thread, as ps(1) has it
+  std::string wait_channel;
+  bool has_server = false;   // it has imported torch.distributed
+  bool answers = false;      // its server does
+  bool keeps_lock = false;   // it answers, but no thread of it gets the interpreter's lock
+  bool idle = false;         // it has not used its CPU since it went on last
+  Frames frames;             // of its main thread; empty: unknown
+  std::string native_stack;  // as StackGroup has it; "": unknown
+  std::optional<PendingCollective> pending;
+  std::string waits_in;  // the store: see RankProgress
+  struct Child {
+    int pid = 0;
+    char state = '?';
+    Frames frames;
+  };
+  std::vector<Child> data_loaders;  // its processes, when it waits for one of them
+};
+
+/// What is said of the worker: one group, and one more for each data loader's process that it waits
+/// for and of which there is a stack.
+std::vector<StackGroup> describe(const WorkerFinding& finding);
+
+/// Workers of whom the same is to be said, as one group.
+std::vector<StackGroup> fold(const std::vector<WorkerFinding>& findings);
+
+}  // namespace ddprun

@@ -1,0 +1,105 @@
+#include "agent/introspection/worker_watch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "rendezvous/wire/job_terms.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kDeepMin{100};
+constexpr int kDeepPerTimeout = 8;
+constexpr int kDutyInverse = 200;  // looks take at most 0.5 % of the time
+
+/// Whether the worker's work is at another place.
+bool moved(const RankProgress& before, const RankProgress& now) {
+  return before.groups != now.groups || before.waits_in != now.waits_in || before.step != now.step;
+}
+
+}  // namespace
+
+LookIntervals look_intervals(milliseconds hang_timeout) {
+  LookIntervals intervals;
+  if (hang_timeout > milliseconds{0})
+    intervals = {.deep = std::clamp(hang_timeout / kDeepPerTimeout, kDeepMin, intervals.deep),
+                 .idle = hang_timeout};
+  intervals.light = std::min(intervals.light, intervals.deep);
+  return intervals;
+}
+
+std::optional<RankProgress> WorkerWatch::take(const WorkerLook& look, TimePoint now) {
+  RankProgress seen = told_;
+  if (look.deep) {
+    seen.watched = look.watched;
+    seen.waits_in = look.waits_in;
+    if (look.groups) seen.groups = *look.groups;
+    if (seen.groups.size() > kProgressGroupsMax) seen.groups.resize(kProgressGroupsMax);
+  }
+  if (look.step) seen.step = *look.step;
+  if (look.steps > 0) seen.steps = look.steps;
+  if (look.loss) {
+    seen.has_loss = true;
+    seen.loss = std::isfinite(*look.loss) ? *look.loss : 0;
+  }
+  if (look.samples_per_second > 0) seen.samples_per_second = look.samples_per_second;
+  if (look.left_s >= 0) seen.left_s = look.left_s;
+  const bool changed = !since_ || moved(told_, seen);
+  seen.paused_ms = 0;
+  if (changed) {
+    if (since_) seen.paused_ms = duration_cast<milliseconds>(seen_ - *since_).count();
+    since_ = now;
+    first_use_.reset();
+    seen.idle = seen.busy = false;
+  }
+  if (look.deep) note_cpu(look, now, seen);
+  seen_ = now;
+  seen.still_ms = told_.still_ms;
+  if (seen == told_ && told_anything_) return std::nullopt;
+  seen.still_ms = duration_cast<milliseconds>(now - *since_).count();
+  told_anything_ = true;
+  told_ = seen;
+  told_.paused_ms = 0;
+  return seen;
+}
+
+void WorkerWatch::note_cpu(const WorkerLook& look, TimePoint now, RankProgress& seen) {
+  const CpuUse use{look.cpu, now, last_use_.asked + look.asked};
+  const CpuUse last = std::exchange(last_use_, use);
+  if (!first_use_) {
+    first_use_ = use;
+    asleep_since_ = now;
+    return;
+  }
+  const auto used_since = [&](const CpuUse& then) {
+    return (use.cpu - then.cpu) - (use.asked - then.asked);
+  };
+  const auto elapsed = duration_cast<milliseconds>(now - last.time);
+  if (used_since(last) > elapsed / kIdlePart + kIdleCpu) asleep_since_ = now;
+  const auto asleep = now - *asleep_since_;
+  seen.idle = asleep >= intervals_.idle || (asleep_since_ == first_use_->time && now > last.time);
+  seen.busy = used_since(*first_use_) >= kBusyCpu;
+}
+
+RankProgress WorkerWatch::end(TimePoint now) {
+  if (!since_) since_ = now;
+  told_.ended = true;
+  told_.still_ms = duration_cast<milliseconds>(now - *since_).count();
+  return told_;
+}
+
+milliseconds WorkerWatch::deep_pause(milliseconds duration) const {
+  const bool at_work = std::ranges::any_of(
+      told_.groups, [](const GroupProgress& group) { return group.completed > 0; });
+  if (!at_work) return std::min(intervals_.deep, milliseconds{1'000});
+  // A worker that does nothing any more is not held up by looks.
+  if (told_.idle) return intervals_.deep;
+  return std::max(intervals_.deep, std::min(kDutyInverse * duration, 3 * intervals_.deep));
+}
+
+}  // namespace ddprun

@@ -1,0 +1,82 @@
+// WorkerWatch: turns looks at one worker into what is to be told of it: only changes. Pure.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "rendezvous/wire/progress.hpp"
+
+namespace ddprun {
+
+/// What one look has seen.
+struct WorkerLook {
+  bool deep = false;  // the worker's server and its use of the CPU were looked at, too
+  // Of deep looks:
+  bool watched = false;                              // the server has answered
+  std::optional<std::vector<GroupProgress>> groups;  // nullopt: it did not tell
+  std::string waits_in;
+  std::chrono::milliseconds cpu{0};    // that its processes have used so far
+  std::chrono::milliseconds asked{0};  // that this look may have cost it of that
+  // Of all looks, as far as the worker has told it:
+  std::optional<std::int64_t> step;
+  std::int64_t steps = 0;
+  std::optional<double> loss;
+  double samples_per_second = 0;
+  std::int64_t left_s = -1;
+};
+
+/// How often workers are looked at.
+struct LookIntervals {
+  std::chrono::milliseconds light{1'000};
+  std::chrono::milliseconds deep{15'000};
+  std::chrono::milliseconds idle{60'000};  // who uses no CPU for so long sleeps
+};
+
+/// A look into torch takes up to 50 ms of the worker's time. So it is rare, unless the user has
+/// asked for a short timeout (see JobTerms).
+LookIntervals look_intervals(std::chrono::milliseconds hang_timeout);
+
+/// What a worker may use of the CPU, and still sleeps: an hundredth, and some for its other
+/// threads.
+inline constexpr int kIdlePart = 100;
+inline constexpr std::chrono::milliseconds kIdleCpu{20};
+/// What no worker uses that is only on its way on an overloaded machine.
+inline constexpr std::chrono::milliseconds kBusyCpu{10'000};
+
+class WorkerWatch {
+ public:
+  WorkerWatch(int rank, LookIntervals intervals) : intervals_{intervals} { told_.rank = rank; }
+
+  /// Returns what is to be told after this look, at `now`; nullopt: nothing that is new.
+  std::optional<RankProgress> take(const WorkerLook& look, TimePoint now);
+
+  /// Returns what is to be told when the worker has ended with code 0.
+  RankProgress end(TimePoint now);
+
+  /// When the next deep look is due, after one that took `duration`. In the beginning they are
+  /// frequent, until the worker has shown its first progress.
+  std::chrono::milliseconds deep_pause(std::chrono::milliseconds duration) const;
+
+ private:
+  void note_cpu(const WorkerLook& look, TimePoint now, RankProgress& seen);
+
+  LookIntervals intervals_;
+  RankProgress told_;
+  bool told_anything_ = false;
+  std::optional<TimePoint> since_;  // what was told is true
+  TimePoint seen_;                  // the last look that saw it
+
+  struct CpuUse {
+    std::chrono::milliseconds cpu{0};
+    TimePoint time;
+    std::chrono::milliseconds asked{0};  // of it, by all looks so far
+  };
+  std::optional<CpuUse> first_use_;  // that a deep look has seen since `since_`
+  CpuUse last_use_;                  // that the last deep look has seen
+  std::optional<TimePoint> asleep_since_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,194 @@
+#include "agent/job_report.hpp"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "rendezvous/verdict/crash.hpp"
+#include "rendezvous/verdict/fold_ends.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* name_of(JobReport::Outcome outcome) {
+  switch (outcome) {
+    case JobReport::Outcome::kFinished:
+      return "finished";
+    case JobReport::Outcome::kFailed:
+      return "failed";
+    case JobReport::Outcome::kHung:
+      return "hung";
+    case JobReport::Outcome::kPreempted:
+      return "preempted";
+    case JobReport::Outcome::kStopped:
+      return "stopped";
+    case JobReport::Outcome::kTooFewNodes:
+      return "too_few_nodes";
+  }
+  return "";
+}
+
+const char* name_of(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::kExitCode:
+      return "exit_code";
+    case FailureKind::kSignal:
+      return "signal";
+    case FailureKind::kException:
+      return "exception";
+    case FailureKind::kOutOfMemory:
+      return "out_of_memory";
+    case FailureKind::kHang:
+      return "hang";
+    case FailureKind::kNodeLost:
+      return "node_lost";
+    case FailureKind::kCannotStart:
+      return "cannot_start";
+  }
+  return "";
+}
+
+void put(Json& out, const char* name, const std::string& text) {
+  if (!text.empty()) out[name] = text;
+}
+
+void put_ranks(Json& out, const char* name, const std::string& list) {
+  if (const std::vector<int> ranks = ranks_in(list); !ranks.empty()) out[name] = ranks;
+}
+
+Json place_of(const Fault& fault) {
+  Json out = Json::object();
+  put(out, "file", fault.file);
+  if (fault.line > 0) out["line"] = fault.line;
+  put(out, "function", fault.function);
+  return out;
+}
+
+Json exception_of(const Fault& fault) {
+  Json out{{"type", fault.type}, {"message", fault.message}};
+  out.update(place_of(fault));
+  return out;
+}
+
+Json cause_json(const Cause& cause) {
+  Json out{{"kind", name_of(cause.kind)}};
+  put_ranks(out, "ranks", cause.ranks);
+  put(out, "node", cause.node);
+  if (cause.kind != FailureKind::kHang && cause.kind != FailureKind::kNodeLost) {
+    if (cause.status.signal != 0)
+      out["signal"] = signal_name(cause.status.signal);
+    else
+      out["exit_code"] = cause.status.code;
+  }
+  if (!cause.fault.type.empty()) out["exception"] = exception_of(cause.fault);
+  out["sentence"] = cause.sentence;
+  put(out, "hint", cause.hint);
+  put(out, "fingerprint", cause.fingerprint);
+  return out;
+}
+
+Json follower_json(const Followers& followers) {
+  Json out;
+  out["ranks"] = ranks_in(followers.ranks);
+  out["kind"] = name_of(followers.kind);
+  put(out, "what", followers.what);
+  out["after_ms"] = static_cast<double>(followers.after_us) / 1000.0;
+  out["stopped_by_launcher"] = followers.stopped_by_us;
+  return out;
+}
+
+/// "FUNCTION<tab>FILE<tab>LINE" lines. A line that is no such is a frame by its words alone.
+Json frames_json(const std::string& stack) {
+  Json frames = Json::array();
+  std::istringstream lines{stack};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
+    const std::size_t file = line.find('\t');
+    const std::size_t number = file == std::string::npos ? file : line.find('\t', file + 1);
+    Json frame{{"function", line.substr(0, file)}};
+    if (number != std::string::npos) {
+      put(frame, "file", line.substr(file + 1, number - file - 1));
+      if (const int at = leading_number(line.substr(number + 1)); at > 0) frame["line"] = at;
+    }
+    frames.push_back(std::move(frame));
+  }
+  return frames;
+}
+
+Json stack_json(const std::string& ranks, const std::string& doing, const std::string& stack) {
+  Json out;
+  out["ranks"] = ranks_in(ranks);
+  put(out, "doing", doing);
+  out["frames"] = frames_json(stack);
+  return out;
+}
+
+Json hang_json(const HangReport& hang) {
+  Json out = Json::object();
+  put(out, "operation", hang.operation);
+  put(out, "group", hang.group);
+  if (hang.sequence > 0) out["sequence"] = hang.sequence;
+  out["missing_ranks"] = ranks_in(hang.missing_ranks);
+  out["waiting_ranks"] = ranks_in(hang.waiting_ranks);
+  out["silent_s"] = static_cast<double>(hang.silent_ms) / 1000.0;
+  return out;
+}
+
+Json restart_json(const RestartTimes& restart) {
+  Json out{{"round", restart.round}, {"reason", restart.reason}};
+  const auto add = [&](const char* name, double ms) {
+    if (ms >= 0) out[name] = ms;
+  };
+  add("detected_ms", restart.detected_ms);
+  add("stopped_ms", restart.stopped_ms);
+  add("sealed_ms", restart.sealed_ms);
+  add("started_ms", restart.started_ms);
+  add("first_step_ms", restart.first_step_ms);
+  return out;
+}
+
+Json goodput_json(const Goodput& goodput) {
+  Json out{{"wall_s", goodput.wall_s},
+           {"training_s", goodput.training_s},
+           {"restarts_s", goodput.restarts_s}};
+  if (goodput.lost_steps >= 0) out["lost_steps"] = goodput.lost_steps;
+  out["percent"] = goodput.percent();
+  return out;
+}
+
+Json stacks_of(const JobReport& report) {
+  Json stacks = Json::array();
+  if (report.hang)
+    for (const StackGroup& group : report.hang->stacks)
+      stacks.push_back(stack_json(group.ranks, group.doing, group.stack));
+  if (report.verdict && !report.verdict->cause.stack.empty())
+    stacks.push_back(stack_json(report.verdict->cause.ranks, "", report.verdict->cause.stack));
+  return stacks;
+}
+
+void put_verdict(Json& out, const Verdict& verdict) {
+  out["cause"] = cause_json(verdict.cause);
+  for (const Cause& also : verdict.also) out["also"].push_back(cause_json(also));
+  put(out, "history", verdict.history);
+}
+
+}  // namespace
+
+std::string to_json(const JobReport& report) {
+  Json out{{"schema", kReportSchema}, {"job", report.job}, {"outcome", name_of(report.outcome)}};
+  out["exit_code"] = report.exit_code;
+  put(out, "sentence", report.sentence);
+  if (report.verdict) put_verdict(out, *report.verdict);
+  if (report.hang) out["hang"] = hang_json(*report.hang);
+  if (Json stacks = stacks_of(report); !stacks.empty()) out["stacks"] = std::move(stacks);
+  if (report.verdict)
+    for (const Followers& each : report.verdict->followers)
+      out["followers"].push_back(follower_json(each));
+  for (const RestartTimes& each : report.restarts) out["restarts"].push_back(restart_json(each));
+  if (report.goodput) out["goodput"] = goodput_json(*report.goodput);
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace ddprun

@@ -1,0 +1,33 @@
+// JobReport: how a job ended, for programs: the JSON of --report-file. docs/logs-and-failures.md
+// has its schema. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rendezvous/wire/hang_report.hpp"
+#include "rendezvous/wire/job_times.hpp"
+#include "rendezvous/wire/verdict.hpp"
+
+namespace ddprun {
+
+/// The schema's name and version. Later versions may have more fields.
+inline constexpr char kReportSchema[] = "ddprun.report/1";
+
+struct JobReport {
+  enum class Outcome { kFinished, kFailed, kHung, kPreempted, kStopped, kTooFewNodes };
+  std::string job;  // its name
+  Outcome outcome = Outcome::kFinished;
+  int exit_code = 0;
+  std::string sentence;            // for people: one line
+  std::optional<Verdict> verdict;  // why it failed
+  std::optional<HangReport> hang;  // the last one that was not over when the job ended
+  std::vector<RestartTimes> restarts;
+  std::optional<Goodput> goodput;
+};
+
+/// The report as JSON, several lines with their ends. What does not apply is left out.
+std::string to_json(const JobReport& report);
+
+}  // namespace ddprun

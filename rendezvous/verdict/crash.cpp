@@ -1,0 +1,51 @@
+#include "rendezvous/verdict/crash.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "rendezvous/verdict/text_lines.hpp"
+
+namespace ddprun {
+
+int leading_number(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} ? number : 0;
+}
+
+bool is_library_file(std::string_view file) {
+  if (file.starts_with('<')) return true;  // <frozen runpy>, <string>
+  if (has_any(file, {"/site-packages/", "/dist-packages/", "/torch/_", "/torch/nn/",
+                     "/torch/utils/", "/torch/distributed/", "/torch/autograd/", "/torch/optim/",
+                     "/torch/serialization.py", "/torch/storage.py"}))
+    return true;
+  const std::size_t lib = file.find("/lib/python3");  // /usr/lib/python3.11/threading.py
+  return lib != std::string_view::npos || has(file, "/lib64/python3");
+}
+
+const Frame* user_frame(const std::vector<Frame>& frames) {
+  if (frames.empty()) return nullptr;
+  const auto own =
+      std::ranges::find_if(frames, [](const Frame& frame) { return !is_library_file(frame.file); });
+  return own == frames.end() ? &frames.front() : &*own;
+}
+
+void place(Raised& raised) {
+  const Frame* frame = user_frame(raised.frames);
+  if (frame == nullptr || !raised.fault.file.empty()) return;
+  raised.fault.file = frame->file;
+  raised.fault.line = frame->line;
+  raised.fault.function = frame->function;
+}
+
+std::string stack_text(const std::vector<Frame>& frames, std::size_t bytes_max) {
+  std::string text;
+  for (const Frame& frame : frames) {
+    const std::string line = frame.function + '\t' + frame.file + '\t' + std::to_string(frame.line);
+    if (text.size() + line.size() + 1 > bytes_max) break;
+    text += (text.empty() ? "" : "\n") + line;
+  }
+  return text;
+}
+
+}  // namespace ddprun

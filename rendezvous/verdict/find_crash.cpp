@@ -1,0 +1,95 @@
+#include "rendezvous/verdict/find_crash.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "rendezvous/verdict/native_crash.hpp"
+#include "rendezvous/verdict/python_traceback.hpp"
+#include "rendezvous/verdict/text_lines.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// Python ends with code 1 because of an exception. It may be logged, and a few lines may follow
+/// before the program exits with that.
+constexpr std::size_t kLinesAfterCode1 = 8;
+constexpr std::size_t kLinesAfterSignal = 5;
+/// Another code was chosen by the program. Then the traceback has to be the last that it wrote.
+constexpr std::size_t kLinesAfterOtherCode = 1;
+
+std::size_t lines_allowed(const ExitStatus& status) {
+  if (status.signal != 0) return kLinesAfterSignal;
+  return status.code == 1 ? kLinesAfterCode1 : kLinesAfterOtherCode;
+}
+
+std::size_t words_between(const std::vector<TextLine>& lines, std::size_t from, std::size_t to) {
+  std::size_t count = 0;
+  for (std::size_t i = from; i < std::min(to, lines.size()); ++i)
+    if (!is_noise(lines[i].text)) ++count;
+  return count;
+}
+
+/// The text of an exception may go on for so many lines. Nobody can tell these from others.
+constexpr std::size_t kTextLinesMax = 8;
+
+/// Tearing a program down after an exception may crash it once more; the exception says more.
+bool crashed_in_tear_down(const std::vector<TextLine>& lines, const Traceback& exception,
+                          const Traceback& native) {
+  if (native.crash.begin < exception.crash.begin) return false;
+  std::size_t first = exception.end;
+  while (first < lines.size() && lines[first].offset < native.crash.begin) ++first;
+  return words_between(lines, exception.end, first) <= kTextLinesMax;
+}
+
+const Traceback* last_of(const std::vector<Traceback>& all, Crash::Source source) {
+  const auto found = std::find_if(
+      all.rbegin(), all.rend(), [&](const Traceback& each) { return each.crash.source == source; });
+  return found == all.rend() ? nullptr : &*found;
+}
+
+Crash finished(const std::vector<TextLine>& lines, const Traceback& traceback) {
+  Crash crash = traceback.crash;
+  crash.lines_after = words_between(lines, traceback.end, lines.size());
+  return crash;
+}
+
+}  // namespace
+
+std::optional<Crash> find_crash(std::string_view text, const ExitStatus& status) {
+  if (status.signal == SIGKILL) return std::nullopt;  // whoever sent it did not ask for words
+  const std::vector<TextLine> lines = text_lines(text);
+  const std::vector<Traceback> tracebacks = find_tracebacks(lines);
+  const std::vector<Traceback> natives = find_native_crashes(lines);
+  const Traceback* const native = natives.empty() ? nullptr : &natives.back();
+  const Traceback* python = last_of(tracebacks, Crash::Source::kPython);
+  const Traceback* const aside = last_of(tracebacks, Crash::Source::kAside);
+  const std::size_t allowed = lines_allowed(status);
+  const auto near = [&](const Traceback* each) {
+    return each != nullptr && words_between(lines, each->end, lines.size()) <= allowed;
+  };
+  if (native != nullptr && python != nullptr && crashed_in_tear_down(lines, *python, *native))
+    return finished(lines, *python);
+  if (native != nullptr && near(native) && (status.signal != 0 || !near(python)))
+    return finished(lines, *native);
+  if (near(python)) return finished(lines, *python);
+  if (near(aside)) return finished(lines, *aside);
+  return std::nullopt;
+}
+
+std::optional<Crash> find_recorded_crash(std::string_view traceback) {
+  const std::vector<TextLine> lines = text_lines(traceback);
+  const std::vector<Traceback> tracebacks = find_tracebacks(lines);
+  if (tracebacks.empty()) return std::nullopt;
+  return tracebacks.back().crash;
+}
+
+std::string last_words(std::string_view text) {
+  const std::vector<TextLine> lines = text_lines(text);
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+    if (!is_noise(line->text)) return std::string{trimmed(line->text)};
+  return "";
+}
+
+}  // namespace ddprun

@@ -1,0 +1,26 @@
+// fold_ends() says the same of many workers once. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "rendezvous/wire/worker_end.hpp"
+
+namespace ddprun {
+
+/// Ranks of a list from a peer, which may be cut: those that can be read.
+std::vector<int> ranks_in(const std::string& list);
+
+/// The union of two lists of ranks.
+std::string united(const std::string& some, const std::string& others);
+
+/// What tells one root from another: what failed and where, without ranks, times, nodes and
+/// whatever else differs from one attempt to the next. The same for the same root.
+std::string fingerprint_of(const WorkerEnd& end);
+
+/// Ends of which the same is to be said become one, which has the times of the first. Those that
+/// may be the cause come first, and of these the earliest. At most `most` of them.
+std::vector<WorkerEnd> fold_ends(std::vector<WorkerEnd> ends, std::size_t most = kWorkerEndsMax);
+
+}  // namespace ddprun

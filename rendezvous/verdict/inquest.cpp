@@ -1,0 +1,251 @@
+#include "rendezvous/verdict/inquest.hpp"
+
+#include <tuple>
+#include <utility>
+
+#include "base/number_list.hpp"
+#include "rendezvous/verdict/fold_ends.hpp"
+#include "rendezvous/verdict/hints.hpp"
+#include "rendezvous/verdict/judge_end.hpp"
+#include "rendezvous/verdict/sentences.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr std::size_t kRoundsRemembered = 1000;
+/// A process closes its connections so long before it is gone, at most.
+constexpr std::int64_t kBefore = 500'000;  // microseconds
+/// Who lost a connection so long after it was closed has lost another one.
+constexpr std::int64_t kLongBefore = 60'000'000;
+
+std::string range(int first, int count) {
+  std::vector<int> ranks;
+  for (int i = 0; i < count; ++i) ranks.push_back(first + i);
+  return format_number_list(ranks);
+}
+
+/// Whether the other end belongs to the same failure: it is of its own, and of the same root.
+bool same_root(const WorkerEnd& some, const WorkerEnd& other) {
+  const bool own = other.blame == Blame::kOwn || other.blame == Blame::kPerhaps;
+  return own && some.kind == other.kind && fingerprint_of(some) == fingerprint_of(other);
+}
+
+/// Who was ended by a signal of somebody else is more likely the first than who lost a connection.
+bool was_ended_by_others(const WorkerEnd& end) { return end.says.starts_with("ended by "); }
+
+/// Whether it has lost the connection to another worker, as far as its words tell.
+bool lost_a_peer(const WorkerEnd& end) {
+  for (const char* what :
+       {"connection closed by peer", "connection reset", "broken pipe", "NCCL lost a rank"})
+    if (end.says == what) return true;
+  return false;
+}
+
+/// A node's end is a cause of its own; so is a worker's that does not follow from another one. Only
+/// where there is neither, the rest is looked at.
+int order_of(const WorkerEnd& end) {
+  if (end.blame == Blame::kFollows) return was_ended_by_others(end) ? 2 : 3;
+  return end.blame >= Blame::kStopped ? 4 : static_cast<int>(end.blame);
+}
+
+}  // namespace
+
+void Inquest::begin_round(int round) {
+  round_ = round;
+  seats_.clear();
+  suspects_.clear();
+  failures_.clear();
+  hang_.reset();
+  failure_.reset();
+  step_ = -1;
+}
+
+void Inquest::seat(const NodeId& node, const std::string& host, int first_rank, int workers) {
+  seats_[node] = {host, range(first_rank, workers), false};
+}
+
+void Inquest::failed(const NodeId& node, const WorkerFailed& report, TimePoint now) {
+  if (report.round != round_ || failures_.size() >= kFailuresMax) return;
+  failures_.push_back({node, report.failure, now});
+}
+
+void Inquest::ended(const NodeId& node, const WorkersEnded& report) {
+  const auto seat = seats_.find(node);
+  if (report.round != round_ || seat == seats_.end()) return;
+  seat->second.told = true;
+  reached(report.step);
+  for (const WorkerEnd& end : report.ends) add({end, node, seat->second.host, false});
+}
+
+void Inquest::lost(const NodeId& node, const std::string& reason, TimePoint since) {
+  const auto seat = seats_.find(node);
+  if (seat == seats_.end()) return;
+  Suspect gone{{}, node, seat->second.host, true};
+  gone.end.ranks = seat->second.ranks;
+  gone.end.kind = FailureKind::kNodeLost;
+  gone.end.blame = Blame::kOwn;
+  gone.end.says = reason;
+  gone.end.began_us = gone.end.ended_us = microseconds(since);
+  seat->second.told = true;  // nothing more will come from it
+  add(std::move(gone));
+}
+
+void Inquest::hung(const HangReport& report) { hang_ = report; }
+
+/// What is alike becomes one, as far as that keeps the first one's node.
+void Inquest::add(Suspect suspect) {
+  for (Suspect& known : suspects_) {
+    const bool alike = !suspect.lost && !known.lost && known.end.blame == suspect.end.blame &&
+                       known.end.kind == suspect.end.kind &&
+                       (suspect.end.blame >= Blame::kStopped ||
+                        (suspect.end.blame == Blame::kFollows
+                             ? known.end.says == suspect.end.says
+                             : fingerprint_of(known.end) == fingerprint_of(suspect.end)));
+    if (!alike) continue;
+    if (suspect.end.began_us < known.end.began_us) std::swap(known, suspect);
+    known.end.ranks = united(known.end.ranks, suspect.end.ranks);
+    return;
+  }
+  if (suspects_.size() < kSuspectsMax) suspects_.push_back(std::move(suspect));
+}
+
+/// An agent of an earlier release tells of the first failure only.
+void Inquest::judge_untold() {
+  for (const Told& told : failures_) {
+    const auto seat = seats_.find(told.node);
+    if (seat != seats_.end() && seat->second.told) continue;
+    add({judge_end(clues_of(told.failure, told.when)), told.node, host_of(told.node), false});
+  }
+}
+
+std::string Inquest::host_of(const NodeId& node) const {
+  const auto seat = seats_.find(node);
+  return seat == seats_.end() ? "" : seat->second.host;
+}
+
+Inquest::Suspect* Inquest::first_suspect() {
+  const auto first = std::ranges::min_element(suspects_, {}, [](const Suspect& suspect) {
+    return std::tuple{order_of(suspect.end), suspect.end.began_us};
+  });
+  if (first == suspects_.end() || first->end.blame >= Blame::kStopped) return nullptr;
+  Suspect* const early = first->end.blame == Blame::kFollows ? left_early(*first) : nullptr;
+  return early != nullptr ? early : &*first;
+}
+
+/// Who exits with code 0 while others still work leaves them with lost connections, too. nullptr:
+/// nobody did, or the first failure is another one's.
+Inquest::Suspect* Inquest::left_early(const Suspect& first) {
+  if (!lost_a_peer(first.end)) return nullptr;
+  for (Suspect& suspect : suspects_) {
+    const std::int64_t before = first.end.began_us - suspect.end.began_us;
+    if (suspect.end.blame == Blame::kDone && before >= -kBefore && before <= kLongBefore)
+      return &suspect;
+  }
+  return nullptr;
+}
+
+std::optional<Verdict> Inquest::decide() {
+  judge_untold();
+  if (hang_) {
+    Suspect hang{{}, "", "", false};
+    hang.end.kind = FailureKind::kHang;
+    hang.end.ranks = hang_->missing_ranks;
+    hang.end.says = hang_->sentence;
+    hang.end.fault.type = hang_->operation;
+    for (const Suspect& suspect : suspects_)
+      hang.end.began_us = std::max(hang.end.began_us, suspect.end.began_us);
+    return verdict_on(hang);
+  }
+  const Suspect* const first = first_suspect();
+  if (first == nullptr) return std::nullopt;
+  return verdict_on(*first);
+}
+
+Verdict Inquest::verdict_on(const Suspect& first) {
+  Verdict verdict;
+  Cause& cause = verdict.cause;
+  const auto cause_of = [](const Suspect& suspect) {
+    const WorkerEnd& end = suspect.end;
+    Cause made{.kind = end.kind, .ranks = end.ranks, .node = suspect.host, .status = end.status};
+    if (end.kind != FailureKind::kHang) made.fault = end.fault;
+    made.stack = end.stack;
+    made.sentence = sentence_of(made, end.says);
+    made.hint = end.hint;
+    if (end.kind == FailureKind::kExitCode && end.status.ok())
+      made.hint =
+          "ranks must do the same number of steps: uneven data (drop_last, Join), or an "
+          "early return";
+    made.fingerprint = end.kind == FailureKind::kNodeLost ? "node lost"
+                       : end.kind == FailureKind::kHang   ? "hang in " + end.fault.type
+                                                          : fingerprint_of(end);
+    return made;
+  };
+  Suspect whole = first;
+  for (const Suspect& other : suspects_)
+    if (!first.lost && !other.lost && same_root(first.end, other.end))
+      whole.end.ranks = united(whole.end.ranks, other.end.ranks);
+  cause = cause_of(whole);
+  for (const Suspect& other : suspects_) {
+    if (!other.lost && !first.lost && same_root(first.end, other.end)) continue;
+    if (other.node == first.node && other.lost && first.lost) continue;
+    const bool own = other.end.blame == Blame::kOwn || other.end.blame == Blame::kPerhaps;
+    if (own && first.end.kind != FailureKind::kHang && verdict.also.size() < kOtherCausesMax)
+      verdict.also.push_back(cause_of(other));
+    else if (other.end.blame != Blame::kDone &&
+             (other.end.ranks != first.end.ranks || other.end.blame != first.end.blame))
+      follow(verdict, other, first);
+  }
+  std::ranges::sort(verdict.followers, {}, &Followers::after_us);
+  if (verdict.followers.size() > kFollowersMax) verdict.followers.resize(kFollowersMax);
+  verdict.history = history_of(cause);
+  find_failure(first);
+  return verdict;
+}
+
+void Inquest::follow(Verdict& verdict, const Suspect& other, const Suspect& first) const {
+  const bool stopped = other.end.blame == Blame::kStopped || other.end.blame == Blame::kPerhaps;
+  const std::int64_t when = stopped ? other.end.ended_us : other.end.began_us;
+  verdict.followers.push_back({.ranks = other.end.ranks,
+                               .kind = other.end.kind,
+                               .what = stopped ? "stopped by ddprun" : other.end.says,
+                               .after_us = std::max<std::int64_t>(0, when - first.end.began_us),
+                               .stopped_by_us = stopped});
+}
+
+/// The rounds before count as long as they had the same root.
+std::string Inquest::history_of(const Cause& cause) {
+  if (!roots_.empty() && roots_.back().fingerprint != cause.fingerprint) roots_.clear();
+  if (roots_.size() < kRoundsRemembered) roots_.push_back({cause.fingerprint, step_});
+  const bool known = roots_.front().step >= 0 && step_ >= 0;
+  const std::int64_t gained =
+      known ? std::max<std::int64_t>(0, step_ - roots_.front().step) : std::int64_t{-1};
+  return history_text(static_cast<int>(roots_.size()), cause, gained);
+}
+
+/// The failure with all its texts, if its node has sent them; else what the verdict knows of it.
+void Inquest::find_failure(const Suspect& first) {
+  if (first.lost || first.end.kind == FailureKind::kHang || first.end.status.ok()) return;
+  const std::vector<int> ranks = ranks_in(first.end.ranks);
+  for (const Told& told : failures_) {
+    if (told.node != first.node || std::ranges::count(ranks, told.failure.rank) == 0) continue;
+    failure_ = told.failure;
+    failure_->status = first.end.status;
+    return;
+  }
+  if (ranks.empty()) return;
+  failure_ = WorkerFailure{.host = first.host, .rank = ranks.front(), .status = first.end.status};
+  if (!first.end.fault.type.empty())
+    failure_->message = first.end.fault.type + ": " + first.end.fault.message;
+  failure_->time_unix_ms = failures_.empty() ? 0 : failures_.front().failure.time_unix_ms;
+}
+
+Verdict verdict_on(const WorkerFailure& failure) {
+  Inquest inquest;
+  inquest.begin_round(1);
+  inquest.seat("", failure.host, failure.rank, 1);
+  inquest.failed("", WorkerFailed{1, failure}, TimePoint{});
+  return inquest.decide().value_or(Verdict{});
+}
+
+}  // namespace ddprun

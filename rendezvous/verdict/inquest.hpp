@@ -1,0 +1,97 @@
+// Inquest collects how the workers of a round ended, from all nodes, and decides what the cause was
+// and what followed from it. docs/logs-and-failures.md has the rules as users see them.
+//
+// It is passive, like RoundMachine, which owns it: facts and their times in, a verdict out. All
+// times are those of the coordinator's Clock.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/failure.hpp"
+#include "rendezvous/wire/hang_report.hpp"
+#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/wire/verdict.hpp"
+
+namespace ddprun {
+
+/// Of so many different ends, and of so many failures with all their texts, it keeps count.
+inline constexpr std::size_t kSuspectsMax = 64;
+inline constexpr std::size_t kFailuresMax = 16;
+
+class Inquest {
+ public:
+  /// A round begins, of which nothing is known yet.
+  void begin_round(int round);
+  /// The node has these ranks in the round.
+  void seat(const NodeId& node, const std::string& host, int first_rank, int workers);
+
+  /// A worker of the round failed, as its agent told at `now`.
+  void failed(const NodeId& node, const WorkerFailed& report, TimePoint now);
+  /// All of the node's workers have ended, not all of them well.
+  void ended(const NodeId& node, const WorkersEnded& report);
+  /// The node is gone, and was heard for the last time at `since`.
+  void lost(const NodeId& node, const std::string& reason, TimePoint since);
+  /// The round is stopped because its workers hang.
+  void hung(const HangReport& report);
+  /// A worker of the round has done this step.
+  void reached(std::int64_t step) { step_ = std::max(step_, step); }
+
+  /// Decides for the round, once all that is to come has come; nullopt: nothing failed in it. It
+  /// remembers the cause, and says when earlier rounds had the same.
+  std::optional<Verdict> decide();
+
+  /// The failure of the cause that was decided last, with all that is known of it, for EndJob.
+  std::optional<WorkerFailure> failure_of_cause() const { return failure_; }
+
+ private:
+  struct Suspect {
+    WorkerEnd end;
+    NodeId node;
+    std::string host;
+    bool lost = false;  // it is a node
+  };
+  struct Seat {
+    std::string host;
+    std::string ranks;
+    bool told = false;  // it has said how its workers ended
+  };
+  struct Root {  // of a round that failed
+    std::string fingerprint;
+    std::int64_t step = -1;
+  };
+
+  void add(Suspect suspect);
+  void judge_untold();
+  std::string host_of(const NodeId& node) const;
+  Suspect* first_suspect();
+  Suspect* left_early(const Suspect& first);
+  Verdict verdict_on(const Suspect& first);
+  void follow(Verdict& verdict, const Suspect& other, const Suspect& first) const;
+  std::string history_of(const Cause& cause);
+  void find_failure(const Suspect& first);
+
+  int round_ = 0;
+  std::map<NodeId, Seat> seats_;
+  std::vector<Suspect> suspects_;
+  struct Told {
+    NodeId node;
+    WorkerFailure failure;
+    TimePoint when;
+  };
+  std::vector<Told> failures_;  // with their texts, the first one first
+  std::optional<HangReport> hang_;
+  std::int64_t step_ = -1;  // the greatest one in the round
+  std::optional<WorkerFailure> failure_;
+  std::vector<Root> roots_;  // of the rounds that failed one after another with the same root
+};
+
+/// The verdict where nothing but one failure is known, as from a coordinator of an earlier release.
+Verdict verdict_on(const WorkerFailure& failure);
+
+}  // namespace ddprun

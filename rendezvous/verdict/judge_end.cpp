@@ -1,0 +1,229 @@
+#include "rendezvous/verdict/judge_end.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+#include "rendezvous/verdict/consequences.hpp"
+#include "rendezvous/verdict/find_crash.hpp"
+#include "rendezvous/verdict/hints.hpp"
+#include "rendezvous/verdict/text_lines.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr std::size_t kStackBytesMax = 900;
+constexpr std::size_t kSaysBytesMax = 300;
+constexpr std::initializer_list<int> kOurs{SIGTERM, SIGKILL, SIGINT, SIGHUP, SIGQUIT};
+constexpr int kShellSignal = 128;  // a shell exits with so much more than its program's signal
+
+bool is_one_of(int signal, std::initializer_list<int> signals) {
+  return std::ranges::find(signals, signal) != signals.end();
+}
+
+/// A crash, and when the worker began to write it.
+struct Seen {
+  Crash crash;
+  std::optional<TimePoint> came;
+};
+
+std::optional<Seen> seen_in(const StreamEnd& stream, const ExitStatus& status) {
+  auto crash = find_crash(stream.text, status);
+  if (!crash) return std::nullopt;
+  const auto came = stream.came(crash->begin);
+  return Seen{std::move(*crash), came};
+}
+
+/// The exception that the worker recorded. Its record has no time of its own; the same text may be
+/// on a stream, too.
+std::optional<Seen> recorded(const EndClues& clues, const std::optional<Seen>& written) {
+  if (clues.message.empty() && clues.traceback.empty()) return std::nullopt;
+  auto crash = find_recorded_crash(clues.traceback);
+  const auto came = written ? written->came : std::nullopt;
+  if (crash) return Seen{std::move(*crash), came};
+  const std::size_t colon = clues.message.find(": ");
+  Fault fault;
+  if (colon == std::string::npos) {
+    fault.message = clues.message;
+  } else {
+    fault.type = clues.message.substr(0, colon);
+    fault.message = clues.message.substr(colon + 2);
+  }
+  Crash bare;
+  bare.raised.push_back({std::move(fault), {}});
+  return Seen{std::move(bare), came};
+}
+
+std::optional<Seen> seen_by(const EndClues& clues) {
+  // A worker that was told to end is read as one that ends with an exception: it may have been
+  // tearing itself down when it was told.
+  const bool by_us = clues.told && is_one_of(clues.status.signal, kOurs);
+  const ExitStatus status = by_us ? ExitStatus{.code = 2} : clues.status;
+  auto written = seen_in(clues.err, status);
+  if (!written) written = seen_in(clues.out, status);
+  if (clues.status.signal == SIGKILL && !clues.told) return std::nullopt;
+  auto record = recorded(clues, written);
+  return record ? record : written;
+}
+
+std::string as_printed(const Fault& fault) { return fault.type + ": " + fault.message; }
+
+/// What follows from another end, in all that was raised; "" when the root is something else. An
+/// exception that is raised while one is dealt with follows from that.
+std::string consequence_of(const Crash& crash) {
+  return std::string{consequence_in(as_printed(crash.raised.front().fault))};
+}
+
+/// The exception to name: the last that was raised, because that ended the program, unless it only
+/// shows that others are gone, too.
+const Raised& to_name(const Crash& crash) {
+  for (auto each = crash.raised.rbegin(); each != crash.raised.rend(); ++each)
+    if (consequence_in(as_printed(each->fault)).empty()) return *each;
+  return crash.raised.back();
+}
+
+/// The signal that ended it, also where a shell tells of it as a code.
+int signal_of(const ExitStatus& status) {
+  return status.signal != 0 ? status.signal : std::max(0, status.code - kShellSignal);
+}
+
+/// Somebody else asked it to end, or whoever it wrote to is gone.
+std::string sent_by_others(const ExitStatus& status) {
+  const int signal = signal_of(status);
+  return is_one_of(signal, {SIGTERM, SIGHUP, SIGINT, SIGPIPE})
+             ? "ended by " + signal_name(signal) + ", which ddprun has not sent"
+             : "";
+}
+
+bool cannot_start(const EndClues& clues) {
+  if (!clues.started) return true;
+  if (clues.status.code != 126 && clues.status.code != 127) return false;
+  return has_any(clues.err.text, {"not found", "No such file", "ermission denied", "cannot execute",
+                                  "loading shared libraries"});
+}
+
+class Judge {
+ public:
+  explicit Judge(const EndClues& clues) : clues_{clues}, seen_{seen_by(clues)} {}
+
+  WorkerEnd judge() {
+    end_.ranks = std::to_string(clues_.rank);
+    end_.status = clues_.status;
+    end_.ended_us = end_.began_us = microseconds(clues_.ended);
+    end_.says = end_.fault.message = last_words(clues_.err.text);
+    if (end_.says.empty()) end_.says = last_words(clues_.out.text);
+    if (clues_.status.ok()) {
+      end_.blame = clues_.told ? Blame::kStopped : Blame::kDone;
+      return std::move(end_);
+    }
+    decide_kind();
+    decide_blame();
+    if (end_.says.size() > kSaysBytesMax) end_.says.resize(kSaysBytesMax);
+    decide_hint();
+    return std::move(end_);
+  }
+
+ private:
+  void decide_kind() {
+    if (clues_.status.signal != 0) end_.kind = FailureKind::kSignal;
+    if (cannot_start(clues_)) {
+      end_.kind = FailureKind::kCannotStart;
+    } else if (!clues_.kernel.empty()) {
+      end_.kind = FailureKind::kOutOfMemory;
+      end_.says = clues_.kernel;
+    } else if (seen_) {
+      name_fault();
+    }
+  }
+
+  /// A fatal signal is what it is, also where a library or Python has said which one.
+  void name_fault() {
+    const Raised& raised = to_name(seen_->crash);
+    end_.fault = raised.fault;
+    end_.stack = stack_text(raised.frames, kStackBytesMax);
+    const bool native = seen_->crash.source == Crash::Source::kNative;
+    const bool cpp = has(raised.fault.type, "::") || has(raised.fault.type, "Sanitizer") ||
+                     raised.fault.type == "panic";
+    if (!native || cpp || clues_.status.signal == 0) end_.kind = FailureKind::kException;
+    if (seen_->came) end_.began_us = std::min(end_.began_us, microseconds(*seen_->came));
+  }
+
+  void decide_blame() {
+    const std::string follows = what_follows();
+    if (!clues_.told) {
+      end_.blame = follows.empty() ? Blame::kOwn : Blame::kFollows;
+      if (!follows.empty()) end_.says = follows;
+      return;
+    }
+    end_.blame = Blame::kStopped;
+    if (!failed_before_told()) return;
+    if (!follows.empty()) {
+      end_.blame = Blame::kFollows;
+      end_.says = follows;
+      return;
+    }
+    end_.blame = seen_ && seen_->crash.uncaught ? Blame::kOwn : Blame::kPerhaps;
+    // It was about to exit by itself, with the code of an exception.
+    if (seen_ && end_.kind == FailureKind::kException && is_one_of(clues_.status.signal, kOurs))
+      end_.status = ExitStatus{.code = 1};
+  }
+
+  std::string what_follows() const {
+    if (end_.kind == FailureKind::kCannotStart || end_.kind == FailureKind::kOutOfMemory) return "";
+    if (seen_) return consequence_of(seen_->crash);
+    if (const std::string sent = sent_by_others(clues_.status); !sent.empty()) return sent;
+    if (clues_.status.signal != 0) return "";
+    return std::string{consequence_in(end_.says)};
+  }
+
+  /// Whether what it wrote before it was told shows that it was ending already.
+  bool failed_before_told() const {
+    if (end_.kind == FailureKind::kOutOfMemory) return true;
+    if (seen_ && seen_->crash.logged && !seen_->crash.uncaught) return false;
+    if (!seen_) return is_one_of(clues_.status.signal, {SIGSEGV, SIGBUS, SIGILL, SIGFPE});
+    if (!seen_->came) return clues_.status.signal == 0 && clues_.status.code == 1;
+    return *seen_->came < clues_.told_at && clues_.told_at - *seen_->came <= kTearDownMax;
+  }
+
+  void decide_hint() {
+    const std::string said = end_.fault.type.empty() ? end_.says : as_printed(end_.fault);
+    end_.hint = hint_for(said);
+    if (end_.hint.empty() && end_.fault.type.empty())
+      end_.hint = hint_for_signal(clues_.status.signal);
+    if (end_.hint.empty() && end_.kind == FailureKind::kExitCode && shell_told_signal())
+      end_.hint = "a shell tells so that its program was killed by " +
+                  signal_name(clues_.status.code - kShellSignal);
+    if (end_.blame == Blame::kStopped) end_.hint.clear();
+  }
+
+  bool shell_told_signal() const {
+    const int signal = clues_.status.code - kShellSignal;
+    return is_one_of(signal, {SIGSEGV, SIGKILL, SIGABRT, SIGBUS, SIGILL, SIGFPE});
+  }
+
+  const EndClues& clues_;
+  std::optional<Seen> seen_;
+  WorkerEnd end_;
+};
+
+}  // namespace
+
+WorkerEnd judge_end(const EndClues& clues) { return Judge{clues}.judge(); }
+
+EndClues clues_of(const WorkerFailure& failure, TimePoint ended) {
+  EndClues clues{.rank = failure.rank,
+                 .status = failure.status,
+                 .started = failure.pid != 0,
+                 .ended = ended,
+                 .told_at = ended,
+                 .message = failure.message,
+                 .traceback = failure.traceback};
+  for (const std::string& line : failure.last_lines) clues.err.text += line + "\n";
+  clues.kernel = failure.evidence;
+  return clues;
+}
+
+}  // namespace ddprun

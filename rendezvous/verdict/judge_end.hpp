@@ -1,0 +1,41 @@
+// judge_end() decides what the end of one worker was: what failed, where, and whether it failed by
+// itself. Pure.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/failure.hpp"
+#include "rendezvous/verdict/stream_end.hpp"
+#include "rendezvous/wire/worker_end.hpp"
+
+namespace ddprun {
+
+/// All that an agent knows about a worker that has ended.
+struct EndClues {
+  int rank = 0;
+  ExitStatus status;
+  bool started = true;    // there was a process
+  TimePoint ended;        // when it was gone
+  bool told = false;      // ddprun had told it to end, and it was alive then
+  TimePoint told_at;      // means something when it was told
+  std::string message;    // of the exception that it recorded; "" when it did not
+  std::string traceback;  // of that
+  StreamEnd err;
+  StreamEnd out;
+  std::string kernel;  // what the kernel's out-of-memory killer did; "": nothing
+};
+
+/// A traceback so long before ddprun stopped the worker does not belong to its end: the worker had
+/// caught it, and went on. Tearing down a large program takes seconds.
+inline constexpr std::chrono::seconds kTearDownMax{10};
+
+/// The times in it are those of this machine's Clock, in microseconds.
+WorkerEnd judge_end(const EndClues& clues);
+
+/// The clues that are left of a failure where nobody has judged it on its node, as with an agent of
+/// an earlier release. It was noticed at `ended`.
+EndClues clues_of(const WorkerFailure& failure, TimePoint ended);
+
+}  // namespace ddprun

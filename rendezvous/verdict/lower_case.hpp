@@ -1,0 +1,30 @@
+// Texts without the difference of capital and small letters, for tables of patterns. Pure.
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+namespace ddprun {
+
+inline std::string lower_case(std::string_view text) {
+  std::string out{text};
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+/// Whether `text` has all parts of `pattern`, which are separated by '*', in their order.
+inline bool matches(std::string_view text, std::string_view pattern) {
+  while (!pattern.empty()) {
+    const std::string_view part = pattern.substr(0, pattern.find('*'));
+    const std::size_t found = text.find(part);
+    if (found == std::string_view::npos) return false;
+    text.remove_prefix(found + part.size());
+    pattern.remove_prefix(std::min(part.size() + 1, pattern.size()));
+  }
+  return true;
+}
+
+}  // namespace ddprun

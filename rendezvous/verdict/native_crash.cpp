@@ -1,0 +1,210 @@
+#include "rendezvous/verdict/native_crash.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace ddprun {
+
+namespace {
+
+/// A crash that is being read: the lines that it takes, and what they say.
+struct Found {
+  Raised raised;
+  std::size_t end = 0;  // index of the line behind it
+};
+
+using Lines = std::vector<TextLine>;
+
+/// `  what():  no such batch`, and further lines of the text.
+std::optional<Found> terminate(const Lines& lines, std::size_t at) {
+  const std::string_view line = lines[at].text;
+  auto type = between(line, "terminate called after throwing an instance of '", "'");
+  if (!type) type = between(line, "uncaught exception of type ", ":");  // libc++
+  if (!type) return std::nullopt;
+  Found found{{{std::string{*type}, "", "", 0, ""}, {}}, at + 1};
+  if (at + 1 < lines.size()) {
+    if (const auto what = behind(lines[at + 1].text, "what():")) {
+      found.raised.fault.message = trimmed(*what);
+      found.end = at + 2;
+    }
+  }
+  return found;
+}
+
+std::optional<Found> no_exception(const Lines& lines, std::size_t at) {
+  if (!has_any(lines[at].text, {"terminate called without an active exception",
+                                "pure virtual method called", "terminate called recursively"}))
+    return std::nullopt;
+  return Found{{{"std::terminate", std::string{trimmed(lines[at].text)}, "", 0, ""}, {}}, at + 1};
+}
+
+/// "prog: dir/file.cpp:12: int main(): Assertion `x == 1' failed."
+std::optional<Found> assertion(const Lines& lines, std::size_t at) {
+  const std::string_view line = lines[at].text;
+  const std::size_t word = line.find(": Assertion `");
+  if (word == std::string_view::npos || !has(line, "failed")) return std::nullopt;
+  Fault fault{"assertion", "", "", 0, ""};
+  const auto what = between(line, "Assertion `", "' failed");
+  fault.message = what.value_or(line.substr(word + 2));
+  std::string_view where = line.substr(0, word);  // prog: file.cpp:12: int main()
+  if (const std::size_t colon = where.find(": "); colon != std::string_view::npos)
+    where.remove_prefix(colon + 2);
+  const std::size_t function = where.find(": ");
+  if (function != std::string_view::npos) fault.function = where.substr(function + 2);
+  const std::string_view place = where.substr(0, function);
+  const std::size_t colon = place.rfind(':');
+  if (colon != std::string_view::npos) {
+    fault.file = place.substr(0, colon);
+    fault.line = leading_number(place.substr(colon + 1));
+  }
+  return Found{{std::move(fault), {}}, at + 1};
+}
+
+/// "    #0 0x55d in main /home/me/prog.cpp:12:3"
+std::optional<Frame> sanitizer_frame(std::string_view line) {
+  const auto rest = after(trimmed(line), "#");
+  const std::size_t in = line.find(" in ");
+  if (!rest || in == std::string_view::npos) return std::nullopt;
+  const std::string_view named = line.substr(in + 4);
+  const std::size_t blank = named.rfind(' ');
+  if (blank == std::string_view::npos) return std::nullopt;
+  const std::string_view where = named.substr(blank + 1);
+  const std::size_t colon = where.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  return Frame{std::string{named.substr(0, blank)}, std::string{where.substr(0, colon)},
+               leading_number(where.substr(colon + 1))};
+}
+
+std::optional<Found> sanitizer(const Lines& lines, std::size_t at) {
+  const auto rest = behind(lines[at].text, "==ERROR: ");
+  if (!rest || !has(*rest, "Sanitizer: ")) return std::nullopt;
+  const std::size_t end = rest->find(' ', rest->find("Sanitizer: ") + 11);
+  Found found{{{std::string{rest->substr(0, end)}, std::string{trimmed(*rest)}, "", 0, ""}, {}},
+              at + 1};
+  bool in_stack = false;
+  for (; found.end < lines.size(); ++found.end) {
+    const std::string_view line = lines[found.end].text;
+    const bool frame_line = trimmed(line).starts_with('#');
+    if (in_stack && !frame_line && !found.raised.frames.empty()) break;
+    in_stack = in_stack || frame_line;
+    auto frame = sanitizer_frame(line);
+    if (frame && frame->line > 0 && !has(frame->file, "libsanitizer"))
+      found.raised.frames.push_back(std::move(*frame));
+  }
+  found.end = lines.size();  // a summary and shadow bytes follow
+  return found;
+}
+
+/// `  File "x.py", line 12 in f`, as faulthandler writes it.
+std::optional<Frame> faulthandler_frame(std::string_view line) {
+  const auto rest = after(trimmed(line), "File \"");
+  if (!rest) return std::nullopt;
+  const std::size_t quote = rest->find("\", line ");
+  if (quote == std::string_view::npos) return std::nullopt;
+  const std::string_view rest_of_it = rest->substr(quote + 8);
+  const std::size_t in = rest_of_it.find(" in ");
+  return Frame{in == std::string_view::npos ? "" : std::string{rest_of_it.substr(in + 4)},
+               std::string{rest->substr(0, quote)}, leading_number(rest_of_it)};
+}
+
+/// The stack of the thread that met the error comes first or is called the current one. Stacks of
+/// other threads are passed over.
+std::optional<Found> fatal_python(const Lines& lines, std::size_t at) {
+  const auto what = behind(lines[at].text, "Fatal Python error: ");
+  if (!what) return std::nullopt;
+  Found found{{{std::string{*what}, "", "", 0, ""}, {}}, at + 1};
+  bool current = false;
+  for (; found.end < lines.size(); ++found.end) {
+    const std::string_view line = lines[found.end].text;
+    auto frame = faulthandler_frame(line);
+    const bool stack = has(line, "(most recent call first):");
+    if (stack) current = has(line, "Current thread");
+    if (!frame && !stack && !is_noise(line) && indentation(line) == 0 &&
+        !has_any(line, {"Python runtime state:", "Extension modules:"}))
+      break;
+    if (frame && current) found.raised.frames.push_back(std::move(*frame));
+  }
+  return found;
+}
+
+/// Words of the C library and of other languages; the whole line is the message.
+std::optional<Found> known_words(const Lines& lines, std::size_t at) {
+  struct Words {
+    std::string_view part;
+    std::string_view type;
+  };
+  static constexpr std::array kWords{
+      Words{"*** stack smashing detected ***", "stack smashing"},
+      Words{"*** buffer overflow detected ***", "buffer overflow"},
+      Words{"double free or corruption", "heap corruption"},
+      Words{"free(): invalid", "heap corruption"},
+      Words{"free(): double free", "heap corruption"},
+      Words{"malloc(): ", "heap corruption"},
+      Words{"malloc_consolidate(): ", "heap corruption"},
+      Words{"realloc(): invalid", "heap corruption"},
+      Words{"munmap_chunk(): invalid", "heap corruption"},
+      Words{"corrupted size vs. prev_size", "heap corruption"},
+      Words{"corrupted double-linked list", "heap corruption"},
+      Words{"] Check failed: ", "check failed"},
+  };
+  const std::string_view line = lines[at].text;
+  const auto* const words =
+      std::ranges::find_if(kWords, [&](const Words& each) { return has(line, each.part); });
+  if (words == kWords.end()) return std::nullopt;
+  return Found{{{std::string{words->type}, std::string{trimmed(line)}, "", 0, ""}, {}}, at + 1};
+}
+
+/// "thread 'main' panicked at src/main.rs:2:5:", and the message below it.
+std::optional<Found> rust_panic(const Lines& lines, std::size_t at) {
+  const auto where = behind(lines[at].text, "' panicked at ");
+  if (!where || !has(lines[at].text, "thread '")) return std::nullopt;
+  const std::size_t colon = where->find(':');
+  Fault fault{"panic", "", std::string{where->substr(0, colon)}, 0, ""};
+  if (colon != std::string_view::npos) fault.line = leading_number(where->substr(colon + 1));
+  if (at + 1 < lines.size()) fault.message = trimmed(lines[at + 1].text);
+  return Found{{std::move(fault), {}}, std::min(at + 2, lines.size())};
+}
+
+constexpr std::array kReaders{&terminate,    &no_exception, &assertion, &sanitizer,
+                              &fatal_python, &known_words,  &rust_panic};
+
+bool belongs_together(const Traceback& last, const Found& next, std::size_t at) {
+  constexpr std::size_t kLinesBetweenMax = 4;
+  const bool stack_alone = next.raised.fault.message.empty() && !next.raised.frames.empty();
+  return stack_alone && at - last.end <= kLinesBetweenMax;
+}
+
+}  // namespace
+
+std::vector<Traceback> find_native_crashes(const std::vector<TextLine>& lines) {
+  std::vector<Traceback> all;
+  for (std::size_t at = 0; at < lines.size();) {
+    std::optional<Found> found;
+    for (const auto& read : kReaders)
+      if ((found = read(lines, at))) break;
+    if (!found) {
+      ++at;
+      continue;
+    }
+    if (!all.empty() && belongs_together(all.back(), *found, at)) {
+      Raised& first = all.back().crash.raised.front();
+      first.frames = std::move(found->raised.frames);
+      place(first);
+      all.back().end = found->end;
+    } else {
+      Traceback traceback;
+      traceback.crash.source = Crash::Source::kNative;
+      traceback.crash.begin = lines[at].offset;
+      place(found->raised);
+      traceback.crash.raised.push_back(std::move(found->raised));
+      traceback.end = found->end;
+      all.push_back(std::move(traceback));
+    }
+    at = found->end;
+  }
+  return all;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,59 @@
+// WorkerEnd: how a worker ended and what it said of it, in brief, as its agent has understood it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/failure.hpp"
+
+namespace ddprun {
+
+/// A node tells of so many ends that differ, those that may be the cause first.
+inline constexpr std::size_t kWorkerEndsMax = 12;
+
+/// What a failure is, by the best evidence that there is.
+enum class FailureKind {
+  kExitCode,     // it exited with a code, and nobody knows more
+  kSignal,       // a signal killed it
+  kException,    // an exception of Python or C++ that nobody has caught, or what a sanitizer found
+  kOutOfMemory,  // the kernel killed it for want of memory
+  kHang,         // it was stopped because the workers hung
+  kNodeLost,     // its node is gone
+  kCannotStart,  // its program could not be started
+};
+
+/// Who is to blame for the end of a worker, as far as its own agent can tell.
+enum class Blame {
+  kOwn,      // it failed by itself
+  kPerhaps,  // it seems to have failed, but ddprun stopped it before it had ended
+  kFollows,  // it says what the end of another worker brings about, as that a connection was reset
+  kStopped,  // it ended because ddprun had told it to
+  kDone,     // it exited with code 0, and nobody had told it to
+};
+
+/// What was raised, and where.
+struct Fault {
+  std::string type;     // "KeyError", "std::runtime_error", "Segmentation fault"; "": not known
+  std::string message;  // the first lines of it; without a type the last line on stderr
+  std::string file;     // as the traceback names it; "": not known
+  int line = 0;
+  std::string function;
+  bool operator==(const Fault&) const = default;
+};
+
+struct WorkerEnd {
+  std::string ranks;  // of whom the same is to be said: "0,2-5"
+  FailureKind kind = FailureKind::kExitCode;
+  Blame blame = Blame::kStopped;
+  ExitStatus status;
+  Fault fault;
+  std::string stack;  // of the fault, the innermost frame first: "FUNCTION<tab>FILE<tab>LINE" lines
+  std::string says;   // kFollows: "connection reset"; else its last line, or what the kernel did
+  std::string hint;   // what to do about it, one line; mostly ""
+  std::int64_t began_us = 0;  // when the first sign of its end was seen, by the coordinator's clock
+  std::int64_t ended_us = 0;  // when the process was gone
+  bool operator==(const WorkerEnd&) const = default;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,113 @@
+// GroupMachine and the ends of its workers: what it tells the coordinator of them, and in whose
+// time.
+#include <algorithm>
+#include <csignal>
+
+#include "agent/group_machine.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+class EndsFixture {
+ protected:
+  /// The coordinator's clock is 7 s ahead, and each way to it takes 10 ms.
+  void joins(std::vector<std::string> knows = known_kinds()) {
+    const TimePoint asked = now_;
+    now_ += 20ms;
+    step(Connected{asked});
+    step(Ordered{Joined{5000, std::move(knows), microseconds(asked + 10ms + 7s)}});
+  }
+  void step(const GroupEvent& event) {
+    for (GroupAction& action : machine_.step(event, now_)) actions_.push_back(std::move(action));
+  }
+  void runs_round(int round) { step(Ordered{StartRound{.round = round}}); }
+  void is_stopped(int round) { step(Ordered{StopRound{round, "why"}}); }
+  void ends(int rank, Blame blame, ExitStatus status, std::int64_t step_done = -1) {
+    const WorkerEnd end{.ranks = std::to_string(rank),
+                        .blame = blame,
+                        .status = status,
+                        .began_us = microseconds(now_),
+                        .ended_us = microseconds(now_)};
+    step(WorkerExited{WorkerFailure{.rank = rank, .status = status}, end, step_done});
+  }
+  /// What it has told, in its order, since the last call.
+  std::vector<AgentMessage> told() {
+    std::vector<AgentMessage> out;
+    for (const GroupAction& action : std::exchange(actions_, {}))
+      if (const auto* tell = std::get_if<Tell>(&action)) out.push_back(tell->message);
+    return out;
+  }
+  const RoundOutcome& outcome() const { return machine_.outcome(); }
+
+  TimePoint now_{100s};
+
+ private:
+  GroupMachine machine_{{.workers = 2, .heartbeat_timeout = 24h}};
+  std::vector<GroupAction> actions_;
+};
+
+TEST_CASE_METHOD(EndsFixture, "how workers ended is told before they are said to have stopped") {
+  joins();
+  runs_round(1);
+  ends(0, Blame::kOwn, {.code = 3}, 120);
+  is_stopped(1);
+  ends(1, Blame::kStopped, {.signal = SIGTERM}, 119);
+  told();
+  step(TreeGone{});
+  const auto messages = told();
+  REQUIRE(messages.size() == 2);
+  const auto& ended = std::get<WorkersEnded>(messages[0]);
+  CHECK(ended.round == 1);
+  CHECK(ended.step == 120);
+  REQUIRE(ended.ends.size() == 2);
+  CHECK(ended.ends[0].ranks == "0");
+  CHECK(ended.ends[0].began_us == microseconds(now_ + 7s));
+  CHECK(messages[1] == AgentMessage{WorkersStopped{1}});
+}
+
+TEST_CASE_METHOD(EndsFixture, "a coordinator that does not know the word is told as before") {
+  joins({});
+  runs_round(1);
+  ends(0, Blame::kOwn, {.code = 3});
+  is_stopped(1);
+  ends(1, Blame::kStopped, {.signal = SIGTERM});
+  told();
+  step(TreeGone{});
+  CHECK(told() == std::vector<AgentMessage>{WorkersStopped{1}});
+}
+
+TEST_CASE_METHOD(EndsFixture,
+                 "the texts of a cause that ended later than its follower are told, too") {
+  joins();
+  runs_round(1);
+  ends(0, Blame::kFollows, {.code = 1});
+  is_stopped(1);
+  ends(1, Blame::kPerhaps, {.code = 1});
+  told();
+  step(TreeGone{});
+  const auto messages = told();
+  REQUIRE(messages.size() == 3);
+  CHECK(std::get<WorkerFailed>(messages[0]).failure.rank == 1);
+  CHECK(outcome().failures.size() == 2);
+  CHECK(outcome().stopped.empty());
+}
+
+TEST_CASE_METHOD(EndsFixture, "each answered beat makes the clocks' difference better known") {
+  now_ = TimePoint{200s};
+  step(Connected{now_ - 400ms});
+  step(Ordered{Joined{5000, known_kinds(), microseconds(now_ + 7s)}});  // 200 ms wrong
+  step(Ordered{Beat{microseconds(now_ - 1ms + 7s), microseconds(now_ - 2ms)}});
+  runs_round(1);
+  ends(0, Blame::kOwn, {.code = 3});
+  ends(1, Blame::kOwn, {.code = 3});
+  is_stopped(1);
+  told();
+  step(TreeGone{});
+  CHECK(std::get<WorkersEnded>(told().front()).ends[0].began_us == microseconds(now_ + 7s));
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,306 @@
+#include "rendezvous/verdict/find_crash.hpp"
+
+#include <csignal>
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+const ExitStatus kCode1{.code = 1};
+const ExitStatus kAborted{.signal = SIGABRT};
+
+/// "TYPE at FILE:LINE: MESSAGE" of what ended the program; "" when nothing is found.
+std::string crash_of(std::string_view text, const ExitStatus& status = kCode1) {
+  const auto crash = find_crash(text, status);
+  if (!crash) return "";
+  const Fault& fault = crash->raised.back().fault;
+  return fault.type + " at " + fault.file + ":" + std::to_string(fault.line) + ": " + fault.message;
+}
+
+constexpr char kPlain[] = R"(loading
+Traceback (most recent call last):
+  File "/home/me/train.py", line 90, in <module>
+    main()
+  File "/home/me/train.py", line 88, in main
+    return settings["x"]
+           ~~~~~~~~^^^^^
+KeyError: 'x'
+)";
+
+TEST_CASE("a traceback names exception, file and line of the innermost frame") {
+  CHECK(crash_of(kPlain) == "KeyError at /home/me/train.py:88: 'x'");
+  const auto crash = find_crash(kPlain, kCode1);
+  CHECK(crash->raised.front().frames == std::vector<Frame>{{"main", "/home/me/train.py", 88},
+                                                           {"<module>", "/home/me/train.py", 90}});
+  CHECK(crash->begin == 8);
+  CHECK(crash->lines_after == 0);
+}
+
+TEST_CASE("the innermost frame in the user's code counts, not that of a library") {
+  CHECK(crash_of(R"(Traceback (most recent call last):
+  File "train.py", line 5, in <module>
+    model(x)
+  File "/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", line 1501, in _call_impl
+    return forward_call(*args, **kwargs)
+  File "/home/me/model.py", line 33, in forward
+    return torch.nn.functional.linear(x, w)
+  File "/usr/lib/python3.11/json/decoder.py", line 337, in decode
+    obj, end = self.raw_decode(s)
+RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x3 and 2x2)
+)") == "RuntimeError at /home/me/model.py:33: mat1 and mat2 shapes cannot be multiplied (4x3 and "
+       "2x2)");
+}
+
+TEST_CASE("where all frames are a library's, the innermost of them is named") {
+  CHECK(crash_of(R"(Traceback (most recent call last):
+  File "<frozen runpy>", line 198, in _run_module_as_main
+  File "/usr/lib/python3.11/site-packages/x/__main__.py", line 7, in <module>
+ValueError: no
+)") == "ValueError at /usr/lib/python3.11/site-packages/x/__main__.py:7: no");
+}
+
+TEST_CASE("what torch, loggers and terminals put before the lines is passed over") {
+  CHECK(crash_of("[rank1]: Traceback (most recent call last):\n"
+                 "[rank1]:   File \"/t.py\", line 4, in <module>\n"
+                 "[rank1]:     f()\n"
+                 "[rank1]: KeyError: 'planted'\n") == "KeyError at /t.py:4: 'planted'");
+  CHECK(crash_of("2026-01-02 10:00:00,123 ERROR Traceback (most recent call last):\n"
+                 "  File \"/t.py\", line 4, in <module>\n"
+                 "KeyError: 'x'\n") == "KeyError at /t.py:4: 'x'");
+  CHECK(crash_of("[trainer0]:Traceback (most recent call last):\n"
+                 "[trainer0]:  File \"/t.py\", line 4, in <module>\n"
+                 "[trainer0]:KeyError: 'x'\n") == "KeyError at /t.py:4: 'x'");
+  CHECK(crash_of("10:00:01 | Traceback (most recent call last):\n"
+                 "10:00:02 |   File \"/t.py\", line 4, in <module>\n"
+                 "10:00:02 | KeyError: 'x'\n") == "KeyError at /t.py:4: 'x'");
+  CHECK(crash_of("\x1b[31mTraceback (most recent call last):\x1b[0m\r\n"
+                 "  File \x1b[35m\"/t.py\"\x1b[0m, line \x1b[35m4\x1b[0m, in \x1b[35mf\x1b[0m\r\n"
+                 "\x1b[1;35mKeyError\x1b[0m: 'x'\r\n") == "KeyError at /t.py:4: 'x'");
+}
+
+TEST_CASE("a progress bar may stand before a traceback, on its line") {
+  CHECK(crash_of(
+            "\r  3%|3  | 3/100 [00:01<00:40, 2.4it/s][rank1]: Traceback (most recent call last):\n"
+            "[rank1]:   File \"/t.py\", line 4, in <module>\n[rank1]: KeyError: 'x'\n") ==
+        "KeyError at /t.py:4: 'x'");
+  CHECK(crash_of("  3%|3  | 3/100 [00:01<00:40, 2.4it/s]Traceback (most recent call last):\n"
+                 "  File \"/t.py\", line 4, in <module>\nKeyError: 'x'\n") ==
+        "KeyError at /t.py:4: 'x'");
+}
+
+TEST_CASE("a traceback of loguru is understood") {
+  CHECK(crash_of("Traceback (most recent call last):\n\n  File \"/t.py\", line 9, in <module>\n"
+                 "    main()\n    └ <function main at 0x7f>\n\n> File \"/t.py\", line 4, in main\n"
+                 "    f(x)\n    │ └ 3\n    └ <function f at 0x7f>\n\nKeyError: 'x'\n") ==
+        "KeyError at /t.py:4: 'x'");
+}
+
+TEST_CASE("of chained exceptions all are known, the last one last") {
+  const auto crash = find_crash(R"(Traceback (most recent call last):
+  File "/t.py", line 2, in read
+    raise OSError("bad block")
+OSError: bad block
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/t.py", line 9, in <module>
+    load()
+  File "/t.py", line 7, in load
+    raise RuntimeError("cannot read") from error
+RuntimeError: cannot read
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/t.py", line 11, in <module>
+    logger.close()
+AttributeError: 'NoneType' object has no attribute 'close'
+)",
+                                kCode1);
+  REQUIRE(crash);
+  REQUIRE(crash->raised.size() == 3);
+  CHECK(crash->raised[0].fault.type == "OSError");
+  CHECK(crash->raised[1].fault.line == 7);
+  CHECK(crash->raised[2].fault.type == "AttributeError");
+  CHECK(crash->begin == 0);
+}
+
+TEST_CASE("an exception of a data loader's process is told with its own place") {
+  CHECK(crash_of(R"([rank1]: Traceback (most recent call last):
+[rank1]:   File "/t.py", line 20, in <module>
+[rank1]:     for batch in loader:
+[rank1]:   File "/v/lib/python3.11/site-packages/torch/_utils.py", line 733, in reraise
+[rank1]:     raise exception
+[rank1]: KeyError: Caught KeyError in DataLoader worker process 0.
+[rank1]: Original Traceback (most recent call last):
+[rank1]:   File "/v/lib/python3.11/site-packages/torch/utils/data/_utils/worker.py", line 349, in _worker_loop
+[rank1]:     data = fetcher.fetch(index)
+[rank1]:   File "/t.py", line 11, in __getitem__
+[rank1]:     return {"x": index}["y"]
+[rank1]: KeyError: 'y'
+)") == "KeyError at /t.py:11: 'y'");
+}
+
+TEST_CASE("an exception group is told with the place of its first exception") {
+  CHECK(
+      crash_of(R"(  + Exception Group Traceback (most recent call last):
+  |   File "/t.py", line 20, in <module>
+  |     read_all()
+  | ExceptionGroup: no shard could be read (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/t.py", line 6, in read
+    |     raise OSError("shard 0")
+    | OSError: shard 0
+    +---------------- 2 ----------------
+    | Traceback (most recent call last):
+    |   File "/t.py", line 8, in read
+    |     raise OSError("shard 1")
+    | OSError: shard 1
+    +------------------------------------
+)") ==
+      "ExceptionGroup at /t.py:6: no shard could be read (2 sub-exceptions) (first: OSError: shard "
+      "0)");
+}
+
+TEST_CASE("a script that cannot be parsed is told with the place of the mistake") {
+  CHECK(crash_of("  File \"/t.py\", line 2\n    def train(:\n              ^\n"
+                 "SyntaxError: invalid syntax\n") == "SyntaxError at /t.py:2: invalid syntax");
+  CHECK(crash_of(R"(Traceback (most recent call last):
+  File "/main.py", line 1, in <module>
+    import broken
+  File "/broken.py", line 2
+    def train(:
+              ^
+SyntaxError: invalid syntax
+)") == "SyntaxError at /broken.py:2: invalid syntax");
+}
+
+TEST_CASE("a traceback that rich has drawn is understood") {
+  CHECK(crash_of("╭───── Traceback (most recent call last) ─────╮\n"
+                 "│ /home/me/train.py:90 in <module>            │\n"
+                 "│                                             │\n"
+                 "│   90     main()                             │\n"
+                 "│ /home/me/train.py:88 in main                │\n"
+                 "│ ❱ 88     return data[\"x\"]                   │\n"
+                 "╰─────────────────────────────────────────────╯\n"
+                 "KeyError: 'x'\n") == "KeyError at /home/me/train.py:88: 'x'");
+}
+
+TEST_CASE("a message of several lines is kept") {
+  const auto crash = find_crash(
+      "Traceback (most recent call last):\n  File \"/t.py\", line 4, in f\n"
+      "RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s): \"a\".\n"
+      "\tsize mismatch for b\n",
+      kCode1);
+  CHECK(crash->raised.front().fault.message ==
+        "Error(s) in loading state_dict for Net:\n\tMissing key(s): \"a\".\n\tsize mismatch for b");
+}
+
+TEST_CASE("what Python goes on from is not what ended the program") {
+  const std::string ignored =
+      "Exception ignored in: <function Loader.__del__ at 0x7f>\nTraceback (most recent call "
+      "last):\n"
+      "  File \"/t.py\", line 99, in __del__\nAttributeError: late\n";
+  CHECK(crash_of(kPlain + ignored) == "KeyError at /home/me/train.py:88: 'x'");
+  CHECK(crash_of(ignored).empty());
+  CHECK(crash_of("Error in atexit._run_exitfuncs:\nTraceback (most recent call last):\n"
+                 "  File \"/t.py\", line 9, in f\nValueError: x\n")
+            .empty());
+}
+
+TEST_CASE("an exception of a thread counts where there is no other") {
+  const std::string thread =
+      "Exception in thread Thread-1 (f):\nTraceback (most recent call last):\n"
+      "  File \"/usr/lib/python3.11/threading.py\", line 1038, in _bootstrap_inner\n"
+      "  File \"/t.py\", line 5, in f\nZeroDivisionError: division by zero\n";
+  CHECK(crash_of(thread, {.code = 5}) == "ZeroDivisionError at /t.py:5: division by zero");
+  CHECK(find_crash(thread, kCode1)->source == Crash::Source::kAside);
+  CHECK(crash_of(kPlain + thread) == "KeyError at /home/me/train.py:88: 'x'");
+}
+
+TEST_CASE("a traceback from which the program has gone on does not explain its end") {
+  std::string text = kPlain;
+  for (int i = 0; i < 9; ++i) text += "step " + std::to_string(i) + "\n";
+  CHECK(crash_of(text).empty());
+  CHECK(crash_of(std::string{kPlain} + "one\ntwo\n", {.code = 3}).empty());
+  CHECK_FALSE(crash_of(std::string{kPlain} + "saved the log\n").empty());
+  CHECK(crash_of(kPlain, {.signal = SIGKILL}).empty());
+}
+
+TEST_CASE("what Python and torch write behind any failure does not count as going on") {
+  std::string text = kPlain;
+  for (int i = 0; i < 9; ++i)
+    text +=
+        "[W1122 08:37:16.974 ProcessGroupNCCL.cpp:1250] Warning: destroy_process_group() was "
+        "not called\n";
+  CHECK_FALSE(crash_of(text, {.code = 3}).empty());
+}
+
+TEST_CASE("a C++ exception is told with its type and text") {
+  const std::string text =
+      "terminate called after throwing an instance of 'std::runtime_error'\n"
+      "  what():  no such batch\n";
+  CHECK(crash_of(text, kAborted) == "std::runtime_error at :0: no such batch");
+  const std::string python =
+      "Fatal Python error: Aborted\n\nCurrent thread 0x00007f1 (most recent call first):\n"
+      "  File \"/v/site-packages/x.py\", line 3 in call\n  File \"/t.py\", line 12 in step\n";
+  CHECK(crash_of(text + python, kAborted) == "std::runtime_error at /t.py:12: no such batch");
+}
+
+TEST_CASE("faulthandler names the line of Python below a crash") {
+  const std::string text =
+      "Fatal Python error: Segmentation fault\n\n"
+      "Thread 0x00007f2 (most recent call first):\n  File \"/other.py\", line 1 in wait\n\n"
+      "Current thread 0x00007f1 (most recent call first):\n"
+      "  File \"/usr/lib/python3.11/ctypes/__init__.py\", line 519 in string_at\n"
+      "  File \"/t.py\", line 12 in read_native\n  File \"/t.py\", line 20 in <module>\n\n"
+      "Extension modules: numpy.core._multiarray_umath (total: 1)\n";
+  CHECK(crash_of(text, {.signal = SIGSEGV}) == "Segmentation fault at /t.py:12: ");
+  CHECK(find_crash(text, {.signal = SIGSEGV})->source == Crash::Source::kNative);
+}
+
+TEST_CASE("an exception says more than the crash of the program that is torn down after it") {
+  CHECK(crash_of(std::string{kPlain} + "terminate called without an active exception\n",
+                 kAborted) == "KeyError at /home/me/train.py:88: 'x'");
+}
+
+TEST_CASE("an assertion, a sanitizer and the C library name what they found") {
+  CHECK(crash_of("prog: src/a.cpp:12: void check(int): Assertion `ranks == 5' failed.\n",
+                 kAborted) == "assertion at src/a.cpp:12: ranks == 5");
+  CHECK(crash_of("=====\n==31846==ERROR: AddressSanitizer: heap-use-after-free on address 0x60\n"
+                 "READ of size 4 at 0x60 thread T0\n"
+                 "    #0 0x55 in read_after(int const*) /home/me/a.cpp:12:7\n"
+                 "    #1 0x55 in main /home/me/a.cpp:19\n\n0x60 is located\n"
+                 "freed by thread T0 here:\n    #0 0x7f in free asan_malloc.cpp:52\n")
+            .starts_with("AddressSanitizer: heap-use-after-free at /home/me/a.cpp:12: "));
+  CHECK(crash_of("free(): double free detected in tcache 2\n", kAborted) ==
+        "heap corruption at :0: free(): double free detected in tcache 2");
+  CHECK(crash_of("thread 'main' panicked at src/main.rs:2:5:\nindex out of bounds\n",
+                 {.code = 101}) == "panic at src/main.rs:2: index out of bounds");
+}
+
+TEST_CASE("whatever a worker writes is read without harm") {
+  for (const std::string text :
+       {"", "Traceback (most recent call last):", "Traceback (most recent call last):\n",
+        "Traceback (most recent call last):\n  File \"", "File \"x\", line 99999999999999, in f",
+        "\x1b[", "\x1b]", "╭─ Traceback (most recent call last) ─╮",
+        "  + Exception Group Traceback (most recent call last):\n",
+        "Fatal Python error: ", "==ERROR: XSanitizer: ", ": Assertion `", "thread ' panicked at "})
+    CHECK_NOTHROW(find_crash(text, kCode1));
+}
+
+TEST_CASE("a record's traceback is read as it stands, however it goes on") {
+  CHECK(find_recorded_crash(kPlain)->raised.back().fault.line == 88);
+  CHECK_FALSE(find_recorded_crash("nothing"));
+}
+
+TEST_CASE("the last words are those that say something") {
+  CHECK(last_words("disk is full\n\n[W1122 08:37:16] Warning: x\n") == "disk is full");
+  CHECK(last_words("").empty());
+}
+
+}  // namespace
+}  // namespace ddprun

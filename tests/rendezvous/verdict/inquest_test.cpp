@@ -1,0 +1,300 @@
+#include "rendezvous/verdict/inquest.hpp"
+
+#include <csignal>
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+/// Three nodes, h0 to h2, with two ranks each.
+class Round {
+ public:
+  Round() { begin(); }
+
+  void begin(std::int64_t step = -1) {
+    told_.clear();
+    inquest_.begin_round(++round_);
+    for (int node = 0; node < 3; ++node)
+      inquest_.seat(name(node), "h" + std::to_string(node), 2 * node, 2);
+    if (step >= 0) inquest_.reached(step);
+  }
+
+  void ends(int rank, std::int64_t ms, WorkerEnd end) {
+    end.ranks = std::to_string(rank);
+    end.began_us = end.ended_us = ms * 1000;
+    told_[rank / 2].push_back(std::move(end));
+  }
+  void raises(int rank, std::int64_t ms, const std::string& type, Blame blame = Blame::kOwn) {
+    WorkerEnd end{.kind = FailureKind::kException, .blame = blame, .status = {.code = 1}};
+    end.fault = {type, "message", "/home/me/train.py", 88, "step"};
+    ends(rank, ms, std::move(end));
+  }
+  void exits(int rank, std::int64_t ms, int code) {
+    ends(rank, ms, {.blame = Blame::kOwn, .status = {.code = code}});
+  }
+  void follows(int rank, std::int64_t ms, const std::string& what) {
+    WorkerEnd end{.kind = FailureKind::kException, .blame = Blame::kFollows, .status = {.code = 1}};
+    end.says = what;
+    end.fault.type = "RuntimeError";
+    ends(rank, ms, std::move(end));
+  }
+  void is_stopped(int rank, std::int64_t ms) {
+    ends(rank, ms, {.kind = FailureKind::kSignal, .status = {.signal = SIGTERM}});
+  }
+  void node_is_lost(int node, std::int64_t ms) {
+    inquest_.lost(name(node), "silent for 5000 ms", TimePoint{std::chrono::milliseconds{ms}});
+  }
+  void agent_tells(int rank, int code) {
+    const WorkerFailure failure{.host = "h", .rank = rank, .pid = 1, .status = {.code = code}};
+    inquest_.failed(name(rank / 2), {round_, failure}, TimePoint{});
+  }
+
+  Verdict verdict() {
+    auto found = decide();
+    REQUIRE(found);
+    return *found;
+  }
+  std::optional<Verdict> decide() {
+    for (const auto& [node, ends] : told_)
+      inquest_.ended(name(node), WorkersEnded{round_, -1, ends});
+    return inquest_.decide();
+  }
+  Inquest& inquest() { return inquest_; }
+
+ private:
+  static NodeId name(int node) { return "node" + std::to_string(node); }
+  Inquest inquest_;
+  int round_ = 0;
+  std::map<int, std::vector<WorkerEnd>> told_;
+};
+
+TEST_CASE_METHOD(Round, "the first failure of its own is the cause") {
+  raises(3, 100, "KeyError");
+  exits(0, 150, 7);
+  is_stopped(1, 160);
+  const Verdict found = verdict();
+  CHECK(found.cause.ranks == "3");
+  CHECK(found.cause.node == "h1");
+  CHECK(found.cause.sentence == "rank 3 on h1 raised KeyError at train.py:88 in step: message");
+  CHECK(found.cause.fingerprint == "KeyError at train.py:88");
+  REQUIRE(found.also.size() == 1);
+  CHECK(found.also[0].ranks == "0");
+  CHECK(found.also[0].status.code == 7);
+}
+
+TEST_CASE_METHOD(Round, "a reset connection is never the cause, also where it was seen first") {
+  follows(0, 95, "connection reset");
+  follows(2, 112, "connection reset");
+  raises(1, 100, "KeyError");
+  for (const int rank : {3, 4, 5}) is_stopped(rank, 130);
+  const Verdict found = verdict();
+  CHECK(found.cause.ranks == "1");
+  CHECK(found.also.empty());
+  REQUIRE(found.followers.size() == 2);
+  CHECK(found.followers[0].ranks == "0,2");
+  CHECK(found.followers[0].what == "connection reset");
+  CHECK(found.followers[0].after_us == 0);
+  CHECK_FALSE(found.followers[0].stopped_by_us);
+  CHECK(found.followers[1].ranks == "3-5");
+  CHECK(found.followers[1].after_us == 30'000);
+  CHECK(found.followers[1].stopped_by_us);
+}
+
+TEST_CASE_METHOD(Round,
+                 "where there are nothing but consequences, the first of them is the cause") {
+  follows(4, 200, "connection reset");
+  follows(2, 100, "a collective timed out");
+  const Verdict found = verdict();
+  CHECK(found.cause.ranks == "2");
+  REQUIRE(found.followers.size() == 1);
+  CHECK(found.followers[0].ranks == "4");
+}
+
+TEST_CASE_METHOD(Round, "a node that is lost is the cause of what its peers say") {
+  follows(0, 90, "connection closed by peer");
+  is_stopped(1, 120);
+  node_is_lost(2, 100);
+  const Verdict found = verdict();
+  CHECK(found.cause.kind == FailureKind::kNodeLost);
+  CHECK(found.cause.ranks == "4-5");
+  CHECK(found.cause.node == "h2");
+  CHECK(found.cause.sentence == "node h2 was lost: silent for 5000 ms");
+  CHECK(found.followers.size() == 2);
+}
+
+TEST_CASE_METHOD(Round, "who was stopped while it was failing is the cause if nobody else is") {
+  raises(5, 100, "KeyError", Blame::kPerhaps);
+  follows(0, 90, "connection reset");
+  CHECK(verdict().cause.ranks == "5");
+  begin();
+  raises(5, 100, "KeyError", Blame::kPerhaps);
+  exits(0, 150, 3);
+  const Verdict found = verdict();
+  CHECK(found.cause.ranks == "0");
+  REQUIRE(found.also.size() == 1);
+  CHECK(found.also[0].ranks == "5");
+}
+
+TEST_CASE_METHOD(Round, "ranks that fail in the same way on any nodes are one cause") {
+  for (int rank = 0; rank < 6; ++rank) raises(rank, 100 + rank, "KeyError");
+  const Verdict found = verdict();
+  CHECK(found.cause.ranks == "0-5");
+  CHECK(found.cause.node == "h0");
+  CHECK(found.also.empty());
+  CHECK(found.followers.empty());
+}
+
+TEST_CASE_METHOD(Round, "who failed is one with who was failing in the same way") {
+  raises(0, 100, "KeyError");
+  raises(3, 90, "KeyError", Blame::kPerhaps);
+  CHECK(verdict().cause.ranks == "0,3");
+}
+
+TEST_CASE_METHOD(Round, "an unknown signal of somebody else comes before lost connections") {
+  ends(1, 110,
+       {.kind = FailureKind::kSignal,
+        .blame = Blame::kFollows,
+        .status = {.signal = SIGTERM},
+        .says = "ended by SIGTERM, which ddprun has not sent"});
+  follows(0, 100, "connection reset");
+  CHECK(verdict().cause.ranks == "1");
+}
+
+TEST_CASE_METHOD(Round, "who leaves early with code 0 is the cause of what its peers say") {
+  ends(1, 100, {.blame = Blame::kDone});
+  follows(0, 95, "connection closed by peer");
+  is_stopped(2, 130);
+  const Verdict found = verdict();
+  CHECK(found.cause.ranks == "1");
+  CHECK(found.cause.sentence == "rank 1 on h0 exited with code 0 while others still worked");
+  CHECK_THAT(found.cause.hint, contains("uneven data"));
+  CHECK_FALSE(inquest().failure_of_cause());
+  REQUIRE(found.followers.size() == 2);
+  CHECK(found.followers[0].ranks == "0");
+}
+
+TEST_CASE_METHOD(Round, "who has done its work is no cause where somebody fails by itself") {
+  ends(1, 100, {.blame = Blame::kDone});
+  exits(0, 200, 3);
+  const Verdict found = verdict();
+  CHECK(found.cause.ranks == "0");
+  CHECK(found.also.empty());
+  CHECK(found.followers.empty());
+}
+
+TEST_CASE_METHOD(Round, "a round in which workers were only stopped has no cause") {
+  is_stopped(0, 100);
+  is_stopped(5, 100);
+  CHECK_FALSE(decide());
+}
+
+TEST_CASE_METHOD(Round, "an agent of an earlier release tells of the first failure only") {
+  agent_tells(2, 9);
+  const Verdict found = verdict();
+  CHECK(found.cause.ranks == "2");
+  CHECK(found.cause.status.code == 9);
+  CHECK(found.cause.node == "h1");
+}
+
+TEST_CASE_METHOD(Round, "what an agent tells of all its ends counts more than its first word") {
+  agent_tells(2, 9);
+  follows(2, 90, "connection reset");
+  raises(3, 100, "KeyError");
+  const Verdict found = verdict();
+  CHECK(found.cause.ranks == "3");
+}
+
+TEST_CASE_METHOD(Round, "the job ends with the failure of the cause, and not of a follower") {
+  agent_tells(0, 1);
+  agent_tells(3, 4);
+  follows(0, 90, "connection reset");
+  exits(3, 100, 4);
+  verdict();
+  REQUIRE(inquest().failure_of_cause());
+  CHECK(inquest().failure_of_cause()->rank == 3);
+  CHECK(inquest().failure_of_cause()->status.code == 4);
+}
+
+TEST_CASE_METHOD(Round, "a cause whose texts nobody has sent is known from its brief") {
+  agent_tells(0, 1);
+  follows(0, 90, "connection reset");
+  raises(4, 100, "KeyError");
+  verdict();
+  const auto failure = inquest().failure_of_cause();
+  REQUIRE(failure);
+  CHECK(failure->rank == 4);
+  CHECK(failure->host == "h2");
+  CHECK(failure->message == "KeyError: message");
+}
+
+TEST_CASE_METHOD(Round, "the same root in attempt after attempt is said, with the steps gained") {
+  raises(1, 100, "KeyError");
+  CHECK(verdict().history.empty());
+  begin(120);
+  raises(4, 100, "KeyError");
+  CHECK(verdict().history == "failed 2 times at train.py:88 with the same KeyError");
+  begin(120);
+  exits(0, 100, 3);
+  CHECK(verdict().history.empty());
+  begin(50);
+  exits(0, 100, 3);
+  CHECK_THAT(verdict().history, contains("failed 2 times with the same exit code 3"));
+}
+
+TEST_CASE_METHOD(Round, "steps that the last attempt gained are told, or that there were none") {
+  begin(120);
+  raises(1, 100, "KeyError");
+  verdict();
+  begin(120);
+  raises(1, 100, "KeyError");
+  CHECK(verdict().history ==
+        "failed 2 times at train.py:88 with the same KeyError, no step gained");
+  begin(150);
+  raises(1, 100, "KeyError");
+  CHECK(verdict().history ==
+        "failed 3 times at train.py:88 with the same KeyError, 30 steps gained");
+}
+
+TEST_CASE_METHOD(Round, "a round that was stopped because of a hang has that as its cause") {
+  is_stopped(0, 100);
+  is_stopped(3, 100);
+  HangReport hang{.sentence = "rank 3 has not come to gloo:all_reduce",
+                  .operation = "gloo:all_reduce"};
+  hang.missing_ranks = "3";
+  inquest().hung(hang);
+  const Verdict found = verdict();
+  CHECK(found.cause.kind == FailureKind::kHang);
+  CHECK(found.cause.ranks == "3");
+  CHECK(found.cause.sentence == "rank 3 has not come to gloo:all_reduce");
+  CHECK(found.cause.fingerprint == "hang in gloo:all_reduce");
+}
+
+TEST_CASE_METHOD(Round, "reports of other rounds and of strangers change nothing") {
+  inquest().ended("node0", WorkersEnded{99, -1, {WorkerEnd{.ranks = "0", .blame = Blame::kOwn}}});
+  inquest().ended("stranger", WorkersEnded{1, -1, {WorkerEnd{.ranks = "0", .blame = Blame::kOwn}}});
+  inquest().lost("stranger", "gone", TimePoint{});
+  CHECK_FALSE(decide());
+}
+
+TEST_CASE_METHOD(Round, "however many ends differ, what is kept of them is bounded") {
+  for (int i = 0; i < 500; ++i) {
+    WorkerEnd end{.ranks = "0", .blame = Blame::kOwn, .status = {.code = 1 + i % 200}};
+    end.fault.message = std::string(static_cast<std::size_t>(1 + i / 200), 'x');
+    inquest().ended("node0", WorkersEnded{1, -1, {end}});
+  }
+  const Verdict found = verdict();
+  CHECK(found.also.size() <= kOtherCausesMax);
+  CHECK(found.followers.size() <= kFollowersMax);
+}
+
+TEST_CASE("one failure alone makes a verdict") {
+  const WorkerFailure failure{.host = "h1", .rank = 1, .pid = 5, .status = {.code = 28}};
+  const Verdict found = verdict_on(failure);
+  CHECK(found.cause.ranks == "1");
+  CHECK(found.cause.node == "h1");
+  CHECK(found.cause.sentence == "rank 1 on h1 exited with code 28");
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,155 @@
+#include "rendezvous/verdict/judge_end.hpp"
+
+#include <csignal>
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+const TimePoint kEnded{100s};
+
+constexpr char kKeyError[] =
+    "Traceback (most recent call last):\n  File \"/t.py\", line 4, in f\nKeyError: 'x'\n";
+constexpr char kReset[] =
+    "Traceback (most recent call last):\n  File \"/t.py\", line 9, in g\n"
+    "ConnectionResetError: [Errno 104] Connection reset by peer\n";
+
+EndClues ended(ExitStatus status, std::string err = "") {
+  EndClues clues{.rank = 1, .status = status, .ended = kEnded};
+  clues.err.text = std::move(err);
+  return clues;
+}
+
+/// A worker that wrote this so long before ddprun told it to end.
+EndClues told(ExitStatus status, std::string err, std::chrono::milliseconds before) {
+  EndClues clues = ended(status, std::move(err));
+  clues.told = true;
+  clues.told_at = kEnded - 50ms;
+  clues.err.marks = {{0, clues.told_at - before}};
+  return clues;
+}
+
+TEST_CASE("a worker that fails by itself is to blame") {
+  const WorkerEnd end = judge_end(ended({.code = 1}, kKeyError));
+  CHECK(end.ranks == "1");
+  CHECK(end.blame == Blame::kOwn);
+  CHECK(end.kind == FailureKind::kException);
+  CHECK(end.fault.type == "KeyError");
+  CHECK(end.fault.line == 4);
+  CHECK(end.stack == "f\t/t.py\t4");
+}
+
+TEST_CASE("the kind of an end goes by the best evidence") {
+  CHECK(judge_end(ended({.code = 3}, "no data\n")).kind == FailureKind::kExitCode);
+  CHECK(judge_end(ended({.code = 3}, "no data\n")).says == "no data");
+  CHECK(judge_end(ended({.signal = SIGSEGV})).kind == FailureKind::kSignal);
+  CHECK(judge_end(ended({.signal = SIGSEGV},
+                        "Fatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent "
+                        "call first):\n  File \"/t.py\", line 3 in f\n"))
+            .kind == FailureKind::kSignal);
+  CHECK(judge_end(ended({.signal = SIGABRT},
+                        "terminate called after throwing an instance of 'std::logic_error'\n"))
+            .kind == FailureKind::kException);
+  EndClues killed = ended({.signal = SIGKILL});
+  killed.kernel = "out of memory: the kernel killed 1 process(es)";
+  CHECK(judge_end(killed).kind == FailureKind::kOutOfMemory);
+  EndClues never = ended({.code = 127}, "cannot run x: No such file or directory\n");
+  never.started = false;
+  CHECK(judge_end(never).kind == FailureKind::kCannotStart);
+  CHECK(judge_end(ended({.code = 127}, "sh: 1: x: not found\n")).kind == FailureKind::kCannotStart);
+  CHECK(judge_end(ended({.code = 127})).kind == FailureKind::kExitCode);
+}
+
+TEST_CASE("who has lost a connection follows from somebody else") {
+  const WorkerEnd end = judge_end(ended({.code = 1}, kReset));
+  CHECK(end.blame == Blame::kFollows);
+  CHECK(end.says == "connection reset");
+  CHECK(judge_end(ended({.code = 1}, "error: Connection reset by peer\n")).blame ==
+        Blame::kFollows);
+  CHECK(judge_end(ended({.signal = SIGTERM})).blame == Blame::kFollows);
+  CHECK(judge_end(ended({.code = 143})).blame == Blame::kFollows);
+}
+
+TEST_CASE("an exception that is raised while a lost connection is dealt with follows, too") {
+  const std::string chained =
+      std::string{kReset} +
+      "\nDuring handling of the above exception, another exception "
+      "occurred:\n\n"
+      "Traceback (most recent call last):\n  File \"/t.py\", line 20, in h\n"
+      "TrainingError: epoch 3 failed\n";
+  CHECK(judge_end(ended({.code = 1}, chained)).blame == Blame::kFollows);
+}
+
+TEST_CASE("the root counts where only cleaning up has lost a connection") {
+  const std::string chained = std::string{kKeyError} +
+                              "\nDuring handling of the above exception, another exception "
+                              "occurred:\n\n" +
+                              kReset;
+  const WorkerEnd end = judge_end(ended({.code = 1}, chained));
+  CHECK(end.blame == Blame::kOwn);
+  CHECK(end.fault.type == "KeyError");
+}
+
+TEST_CASE("who is told to end while it is tearing itself down has perhaps failed by itself") {
+  const WorkerEnd end = judge_end(told({.signal = SIGTERM}, kKeyError, 200ms));
+  CHECK(end.blame == Blame::kPerhaps);
+  CHECK(end.status == ExitStatus{.code = 1});
+  CHECK(end.began_us == microseconds(kEnded - 250ms));
+  CHECK(judge_end(told({.signal = SIGTERM}, kReset, 200ms)).blame == Blame::kFollows);
+}
+
+TEST_CASE("what torch has marked as uncaught has failed by itself for certain") {
+  const std::string marked =
+      "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"/t.py\", line 4, in f\n"
+      "[rank1]: KeyError: 'x'\n";
+  CHECK(judge_end(told({.signal = SIGTERM}, marked, 200ms)).blame == Blame::kOwn);
+}
+
+TEST_CASE("a traceback that was logged, is old, or came because of the order is no failure") {
+  CHECK(judge_end(told({.signal = SIGTERM}, std::string{"ERROR:root:retrying\n"} + kKeyError, 9ms))
+            .blame == Blame::kStopped);
+  CHECK(judge_end(told({.signal = SIGTERM}, kKeyError, 11s)).blame == Blame::kStopped);
+  CHECK(judge_end(told({.code = 1}, kKeyError, -10ms)).blame == Blame::kStopped);
+  CHECK(judge_end(told({.signal = SIGTERM}, std::string{kKeyError} + "a\nb\n", 9ms)).blame ==
+        Blame::kStopped);
+  CHECK(judge_end(told({.code = 143}, "", 1s)).blame == Blame::kStopped);
+  CHECK(judge_end(told({}, "", 1s)).blame == Blame::kStopped);
+}
+
+TEST_CASE("code 0 is no failure") {
+  CHECK(judge_end(ended({})).blame == Blame::kDone);
+  CHECK(judge_end(told({}, "", 1s)).blame == Blame::kStopped);
+}
+
+TEST_CASE("what a shell tells of its program's signal is explained") {
+  CHECK_THAT(judge_end(ended({.code = 139})).hint, contains("SIGSEGV"));
+  CHECK(judge_end(ended({.code = 140})).hint.empty());
+}
+
+TEST_CASE("what a worker recorded counts more than what it wrote") {
+  EndClues clues = ended({.code = 1});
+  clues.message = "TypeError: unsupported";
+  clues.traceback =
+      "Traceback (most recent call last):\n  File \"/t.py\", line 7, in main\n"
+      "TypeError: unsupported operand\n";
+  CHECK(judge_end(clues).fault.line == 7);
+  clues.traceback.clear();
+  CHECK(judge_end(clues).fault.type == "TypeError");
+  CHECK(judge_end(clues).fault.message == "unsupported");
+}
+
+TEST_CASE("a failure of an agent that has judged nothing can be judged from its texts") {
+  WorkerFailure failure{.rank = 3, .pid = 7, .status = {.code = 1}};
+  failure.last_lines = {"Traceback (most recent call last):", "  File \"/t.py\", line 4, in f",
+                        "KeyError: 'x'"};
+  const WorkerEnd end = judge_end(clues_of(failure, kEnded));
+  CHECK(end.ranks == "3");
+  CHECK(end.fault.type == "KeyError");
+  CHECK(end.blame == Blame::kOwn);
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,129 @@
+"""A planted failure: its program, how it is run, and what a verdict on it has to say.
+
+The head of the program, a comment, has a sentence and then labels, `name: value`. These are known:
+
+    kind ranks exit_code signal type message hint sentence history: of the cause
+    file line:     of the cause's exception; not given: the line with the word HERE
+    some_of:       ranks, all or some of whom are the cause's
+    also both:     ranks of other causes; ranks of the cause and of the others together
+    followers stopped: ranks that follow by themselves, and those that ddprun stopped
+    outcome ddprun_exit: of the job
+    workers nodes arguments memory needs flags: how it is run
+    reports:       the nodes that live to write a report; not given: all
+"""
+
+import re
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+CASES = Path(__file__).resolve().parent / "cases"
+LABEL = re.compile(r"(?:#|//) ([a-z_]+): (.*)")
+
+
+@dataclass
+class Case:
+    path: Path
+    labels: dict
+
+    @property
+    def name(self):
+        return self.path.stem
+
+    @property
+    def workers(self):
+        return int(self.labels.get("workers", "3"))
+
+    @property
+    def nodes(self):
+        return int(self.labels.get("nodes", "1"))
+
+    def numbers(self, name):
+        return sorted(int(n) for n in self.labels[name].split(","))
+
+    def place(self):
+        """File and line of the fault; None where the case does not say."""
+        if "line" in self.labels:
+            return self.labels["file"], int(self.labels["line"])
+        for number, line in enumerate(self.path.read_text().splitlines(), 1):
+            if line.rstrip().endswith("HERE"):
+                return self.path.name, number
+        return None
+
+
+def read(path):
+    labels = {}
+    for line in path.read_text().splitlines():
+        if not line.startswith(("#", "//")):
+            break
+        if label := LABEL.fullmatch(line):
+            labels[label[1]] = label[2]
+    return Case(path, labels)
+
+
+def all_cases():
+    return [read(path) for path in sorted(CASES.iterdir()) if path.suffix in (".py", ".sh", ".cpp")]
+
+
+def cannot_run(case, torch_python):
+    """Why the case cannot be run here; None when it can."""
+    if case.labels.get("needs") == "torch" and not torch_python:
+        return "there is no PyTorch"
+    wanted = case.labels.get("python")
+    if wanted and not torch_python and tuple(map(int, wanted.split("."))) > tuple(
+        map(int, sysconfig.get_python_version().split("."))
+    ):
+        return f"needs Python {wanted}"
+    return None
+
+
+def differences(case, report, ddprun_exit):
+    """What the report says otherwise than the labels, a sentence each."""
+    cause = report.get("cause", {})
+    exception = cause.get("exception", {})
+    also = [rank for other in report.get("also", []) for rank in other.get("ranks", [])]
+    followers = report.get("followers", [])
+
+    def ranks_of(stopped):
+        return sorted(r for f in followers if f["stopped_by_launcher"] == stopped for r in f["ranks"])
+
+    found = {
+        "kind": cause.get("kind"),
+        "ranks": cause.get("ranks"),
+        "exit_code": cause.get("exit_code"),
+        "signal": cause.get("signal"),
+        "type": exception.get("type"),
+        "also": sorted(also),
+        "both": sorted(cause.get("ranks", []) + also),
+        "followers": ranks_of(False),
+        "stopped": ranks_of(True),
+        "outcome": report.get("outcome"),
+        "ddprun_exit": ddprun_exit,
+    }
+    parts = {
+        "message": exception.get("message", ""),
+        "hint": cause.get("hint", ""),
+        "sentence": cause.get("sentence", ""),
+        "history": report.get("history", ""),
+    }
+    wrong = []
+    for name, wanted in case.labels.items():
+        if name in ("ranks", "also", "both"):
+            if found[name] != case.numbers(name):
+                wrong.append(f"{name} {found[name]} in place of {wanted}")
+        elif name == "some_of":
+            if not found["ranks"] or not set(found["ranks"]) <= set(case.numbers(name)):
+                wrong.append(f"ranks {found['ranks']} in place of some of {wanted}")
+        elif name in ("followers", "stopped"):
+            if not set(case.numbers(name)) <= set(ranks_of(False) + ranks_of(True)):
+                wrong.append(f"{name} {found[name]} in place of {wanted}")
+        elif name in found and str(found[name]) != wanted:
+            wrong.append(f"{name} {found[name]} in place of {wanted}")
+        elif name in parts and wanted not in parts[name]:
+            wrong.append(f"{name} {parts[name]!r} has no {wanted!r}")
+    if case.place():
+        file, line = case.place()
+        at = Path(exception.get("file", "")).name, exception.get("line")
+        if at != (file, line):
+            wrong.append(f"at {at[0]}:{at[1]} in place of {file}:{line}")
+    return wrong

@@ -1,0 +1,17 @@
+# The agent of the first node, which hosts the coordinator, is killed.
+# kind: node_lost
+# nodes: 2
+# workers: 1
+# outcome: failed
+# ddprun_exit: 69
+# arguments: --rdzv-conf join_timeout=3,heartbeat_timeout=1
+# reports: 1
+import os
+import signal
+
+import meet
+
+meet.everybody_is_there()
+if meet.RANK == 0:
+    os.kill(os.getppid(), signal.SIGKILL)
+meet.sleep_for_ever()

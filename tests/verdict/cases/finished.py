@@ -1,0 +1,3 @@
+# All is well.
+# outcome: finished
+# ddprun_exit: 0

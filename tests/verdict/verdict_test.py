@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Runs the planted failures of cases/ under ddprun and compares each report with its labels.
+
+    verdict_test.py DDPRUN [--torchrun] [--jobs N] [CASE...]
+
+With --torchrun, torchrun runs the same and what its report says is put into a table beside it.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import case as cases
+
+TIMEOUT = 120
+HERE = Path(__file__).resolve().parent
+MEMORY = Path("/sys/fs/cgroup/memory")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def torch_python():
+    folder = os.environ.get("DDPRUN_WORKERS_TORCH_ENV") or os.environ.get("DDPRUN_TORCH_ENV", "")
+    python = Path(folder) / "bin/python"
+    return str(python) if folder and python.exists() else None
+
+
+def build(case, scratch):
+    """The words that run the case's program behind ddprun's own."""
+    if case.path.suffix == ".cpp":
+        program = scratch / case.name
+        flags = case.labels.get("flags", "-g").split()
+        subprocess.run(["g++", "-std=c++17", *flags, str(case.path), "-o", str(program)], check=True)
+        return ["--no-python", str(program)]
+    if case.path.suffix == ".sh":
+        program = scratch / case.path.name
+        shutil.copy(case.path, program)
+        program.chmod(0o755)
+        return ["--no-python", str(program)]
+    return [str(case.path)]
+
+
+def with_memory_limit(case, command):
+    """The command in a cgroup that has no more memory than the case wants."""
+    group = MEMORY / f"verdict_{os.getpid()}_{case.name}"
+    group.mkdir()
+    (group / "memory.limit_in_bytes").write_text(case.labels["memory"])
+    inside = f'echo $$ >{group}/cgroup.procs && exec "$@"'
+    return ["sh", "-c", inside, "sh", *command], group
+
+
+def environment(scratch):
+    return {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(scratch),
+        "PYTHONPATH": str(HERE),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "CASE_DIR": str(scratch),
+        "TMPDIR": str(scratch),
+        "PYTHON_EXEC": torch_python() or sys.executable,
+        "OMP_NUM_THREADS": "1",
+        "ASAN_OPTIONS": "detect_leaks=0",
+    }
+
+
+class Ended:
+    def __init__(self, code, err, report):
+        self.code, self.err, self.report = code, err, report
+
+
+def run_node(case, command, scratch, node):
+    """Starts one node; returns its process, and the file of its report."""
+    report = scratch / f"report_{node}.json"
+    words = [command, "--nproc-per-node", str(case.workers), "--report-file", str(report)]
+    return words, report
+
+
+def run_ddprun(case, ddprun, scratch):
+    """How each node ended."""
+    program = build(case, scratch)
+    port = str(free_port())
+    running, group = [], None
+    for node in range(case.nodes):
+        words, report = run_node(case, ddprun, scratch, node)
+        if case.nodes > 1:
+            words += ["--nnodes", str(case.nodes), "--node-rank", str(node), "--master-port", port]
+        words += case.labels.get("arguments", "").split() + program
+        if "memory" in case.labels:
+            words, group = with_memory_limit(case, words)
+        err = open(scratch / f"err_{node}", "w+b")
+        process = subprocess.Popen(
+            words, env=environment(scratch), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=err, start_new_session=True)
+        running.append((process, err, report))
+    ends = []
+    for process, err, report in running:
+        try:
+            code = process.wait(TIMEOUT)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            code = "no end"
+        err.seek(0)
+        text = err.read().decode(errors="replace")
+        ends.append(Ended(code, text, json.loads(report.read_text()) if report.exists() else None))
+    if group:
+        group.rmdir()
+    return ends
+
+
+def people_lines(err):
+    """How many lines ddprun wrote for people, above torchrun's block."""
+    found = re.search(r"^ddprun: the job failed: .*?(?=^=+$)", err, re.S | re.M)
+    return len(found[0].splitlines()) if found else 0
+
+
+def check(case, ddprun):
+    scratch = Path(tempfile.mkdtemp(prefix=f"verdict_{case.name}_"))
+    try:
+        ends = run_ddprun(case, ddprun, scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    nodes = case.numbers("reports") if "reports" in case.labels else range(case.nodes)
+    wrong = []
+    for node in nodes:
+        end = ends[node]
+        if end.report is None:
+            wrong.append(f"node {node} wrote no report, and ended with {end.code}:\n{end.err[-2000:]}")
+            continue
+        said = cases.differences(case, end.report, end.code)
+        if end.report["exit_code"] != end.code:
+            said.append(f"exit code {end.code}, and the report says {end.report['exit_code']}")
+        if people_lines(end.err) > 30:
+            said.append(f"{people_lines(end.err)} lines for people")
+        if said:
+            said.append(json.dumps(end.report, indent=1)[:3000])
+            said.append(end.err[-1500:])
+        wrong += [f"node {node}: {each}" for each in said]
+    return wrong
+
+
+def torchrun_says(case):
+    """Whether torchrun's report names the right ranks and end, and whether it names file and line."""
+    scratch = Path(tempfile.mkdtemp(prefix=f"torchrun_{case.name}_"))
+    try:
+        words = [torch_python(), "-m", "torch.distributed.run", "--standalone",
+                 "--nproc-per-node", str(case.workers), *build(case, scratch)]
+        try:
+            ended = subprocess.run(words, env=environment(scratch), stdin=subprocess.DEVNULL,
+                                   capture_output=True, timeout=TIMEOUT, start_new_session=True)
+        except subprocess.TimeoutExpired:
+            return "no end", False
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    text = ended.stderr.decode(errors="replace")
+    block = text[text.rfind("Root Cause (first observed failure)"):] if "Root Cause" in text else ""
+    rank = re.search(r"rank\s+: (\d+)", block)
+    code = re.search(r"exitcode\s+: (-?\d+)", block)
+    said = f"rank {rank[1]}, exitcode {code[1]}" if rank and code else "nothing"
+    right = bool(rank) and "ranks" in case.labels and int(rank[1]) in case.numbers("ranks")
+    place = case.place()
+    if place and not re.search(rf"{re.escape(place[0])}.*{place[1]}", block):
+        right = False
+        said += ", no line"
+    return said, right
+
+
+def compare(chosen):
+    alone = [c for c in chosen if c.nodes == 1 and "kind" in c.labels and "memory" not in c.labels]
+    right = 0
+    print(f"{'case':24} {'cause':28} torchrun's report")
+    for case in alone:
+        said, good = torchrun_says(case)
+        right += good
+        wanted = f"rank {case.labels.get('ranks', case.labels.get('both', ''))}, {case.labels['kind']}"
+        print(f"{case.name:24} {wanted:28} {'right' if good else 'WRONG'}: {said}", flush=True)
+    print(f"torchrun: {right} of {len(alone)} right")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("ddprun")
+    parser.add_argument("--torchrun", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    known = {case.name: case for case in cases.all_cases()}
+    chosen = [known[name] for name in options.names] or list(known.values())
+    runnable = []
+    for case in chosen:
+        why = cases.cannot_run(case, torch_python())
+        if not why and "memory" in case.labels and not os.access(MEMORY, os.W_OK):
+            why = "no memory cgroup can be made here"
+        if why:
+            print(f"skipped: {case.name}: {why}")
+        else:
+            runnable.append(case)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        futures = [(case, pool.submit(check, case, options.ddprun)) for case in runnable]
+        for case, future in futures:
+            wrong = future.result()
+            failed += bool(wrong)
+            print(f"{'FAILED' if wrong else 'right '} {case.name}", flush=True)
+            for each in wrong:
+                print("    " + each.replace("\n", "\n    "))
+    print(f"ddprun: {len(runnable) - failed} of {len(runnable)} right")
+    if options.torchrun:
+        compare(runnable)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
