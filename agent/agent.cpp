@@ -6,12 +6,14 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
+#include <limits>
 #include <utility>
 
 #include "agent/job_signals.hpp"
 #include "agent/process_tree.hpp"
 #include "base/clock.hpp"
 #include "base/match.hpp"
+#include "base/number_list.hpp"
 #include "base/report_failure.hpp"
 
 namespace ddprun {
@@ -152,7 +154,9 @@ void Agent::start_workers(const StartRound& round) {
 }
 
 asio::awaitable<void> Agent::inspect(Inspect question) {
-  auto groups = co_await introspection_.inspect(question.stopping);
+  auto first = parse_number_list(question.first, std::numeric_limits<int>::max() - 1);
+  auto ranks = first ? std::move(*first) : std::vector<int>{};
+  auto groups = co_await introspection_.inspect(std::move(ranks), question.stopping);
   step(WorkersInspected{question.inspection, std::move(groups)});
 }
 

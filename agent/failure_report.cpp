@@ -142,7 +142,11 @@ bool is_of_worker(const FailedJob& job) {
 }
 
 std::string headline(const FailedJob& job) {
-  return is_of_worker(job) ? summarize(job.first) : job.verdict->cause.sentence;
+  if (is_of_worker(job)) return "the job failed: " + summarize(job.first);
+  const Cause& cause = job.verdict->cause;
+  const bool hung = cause.kind == FailureKind::kHang;
+  return (hung ? "the job was stopped because its workers hang: " : "the job failed: ") +
+         cause.sentence;
 }
 
 /// "KeyError at train.py:88 in load_batch: 'x'".
@@ -252,7 +256,8 @@ std::string summarize(const WorkerFailure& failure) {
 
 std::string failure_report(const FailedJob& failed) {
   const FailedJob job = printable(failed);
-  return "ddprun: the job failed: " + headline(job) + "\n" + explanation(job) + block(job);
+  const std::string ours = "ddprun: " + headline(job) + "\n" + explanation(job);
+  return job.first.host.empty() ? ours : ours + block(job);
 }
 
 }  // namespace ddprun

@@ -13,7 +13,7 @@ namespace ddprun {
 /// All that the report tells.
 struct FailedJob {
   std::string title;                  // the script or program
-  WorkerFailure first;                // of the whole job
+  WorkerFailure first;                // of the whole job; without a host when no worker failed
   int attempts = 1;                   // how often the job was run in all
   std::vector<WorkerFailure> others;  // of this node, that failed by themselves meanwhile
   std::vector<int> stopped;           // global ranks of this node that ddprun stopped because of it

@@ -104,6 +104,7 @@ asio::awaitable<WorkerLook> Inspector::look(pid_t pid) {
     }
   }
   look.asked = duration_cast<milliseconds>(Clock::now() - began);
+  look.wanted = read_wanted_cpu(files_.pid != 0 ? files_.pid : pid);
   for (const ProcessFacts& process : read_process_tree(pid)) look.cpu += process.cpu;
   co_return look;
 }

@@ -18,6 +18,7 @@ using std::chrono::milliseconds;
 
 /// The coordinator waits for 800 ms.
 constexpr milliseconds kInspectionPatience{700};
+constexpr std::size_t kAskersMax = 8;
 
 }  // namespace
 
@@ -89,33 +90,49 @@ asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
   }
 }
 
-asio::awaitable<void> Introspection::find_out(
-    std::shared_ptr<Watched> worker, bool may_disturb,
-    std::shared_ptr<std::vector<WorkerFinding>> findings) {
-  const WatchedProcess process = sources_.process(worker->local_rank);
-  WorkerFinding finding = worker->finding;
-  finding.ended = process.ended;
-  if (!process.ended && process.pid != 0 && worker->inspector)
-    finding = co_await worker->inspector->find_out(process.pid, worker->idle, may_disturb);
-  if (!worker->gone) findings->push_back(std::move(finding));
+/// One look at all workers of the node.
+struct Introspection::Round {
+  std::vector<std::shared_ptr<Watched>> to_ask;  // the next one is the last
+  bool may_disturb = false;
+  std::vector<WorkerFinding> findings;
+  int asking = 0;
+  bool over = false;
+};
+
+/// Asks one after the other, until none is left or the time is over.
+asio::awaitable<void> Introspection::find_out(std::shared_ptr<Round> round) {
+  while (!round->over && !round->to_ask.empty()) {
+    const auto worker = round->to_ask.back();
+    round->to_ask.pop_back();
+    if (worker->gone) co_return;
+    const WatchedProcess process = sources_.process(worker->local_rank);
+    WorkerFinding finding = worker->finding;
+    finding.ended = process.ended;
+    if (!process.ended && process.pid != 0 && worker->inspector)
+      finding = co_await worker->inspector->find_out(process.pid, worker->idle, round->may_disturb);
+    if (!worker->gone) round->findings.push_back(std::move(finding));
+  }
 }
 
-/// All at once: each of them waits for its worker most of the time.
-asio::awaitable<std::vector<StackGroup>> Introspection::inspect(bool may_disturb) {
-  const auto findings = std::make_shared<std::vector<WorkerFinding>>();
-  const auto asked = workers_;
-  const auto answered = std::make_shared<std::size_t>(0);
+/// Some at a time: with all at once on a machine that is busy, none would answer in time.
+asio::awaitable<std::vector<StackGroup>> Introspection::inspect(std::vector<int> first,
+                                                                bool may_disturb) {
+  const auto round = std::make_shared<Round>(Round{workers_, may_disturb, {}, 0, false});
+  std::ranges::stable_partition(round->to_ask, [&](const std::shared_ptr<Watched>& worker) {
+    return std::ranges::count(first, worker->finding.rank) == 0;
+  });
   const auto done = std::make_shared<asio::steady_timer>(executor_, kInspectionPatience);
-  for (const auto& worker : asked)
-    co_spawn(executor_, find_out(worker, may_disturb, findings),
-             [=, all = asked.size()](const std::exception_ptr& failure) {
-               report_failure("looking at a worker")(failure);
-               if (++*answered == all) done->cancel();
-             });
-  if (!asked.empty()) co_await done->async_wait(asio::as_tuple(asio::use_awaitable));
-  std::vector<WorkerFinding> in_time = *findings;
-  std::ranges::sort(in_time, {}, &WorkerFinding::rank);
-  co_return fold(in_time);
+  const std::size_t askers = std::min(round->to_ask.size(), kAskersMax);
+  round->asking = static_cast<int>(askers);
+  for (std::size_t i = 0; i < askers; ++i)
+    co_spawn(executor_, find_out(round), [round, done](const std::exception_ptr& failure) {
+      report_failure("looking at a worker")(failure);
+      if (--round->asking == 0) done->cancel();
+    });
+  if (askers > 0) co_await done->async_wait(asio::as_tuple(asio::use_awaitable));
+  round->over = true;
+  std::ranges::sort(round->findings, {}, &WorkerFinding::rank);
+  co_return fold(round->findings);
 }
 
 }  // namespace ddprun

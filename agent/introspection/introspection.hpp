@@ -51,14 +51,15 @@ class Introspection {
   void begin_round(int round, int first_rank, int workers);
   void end_round();
 
-  /// What the workers do. It takes less than a second. See Inspector::find_out() and fold().
-  asio::awaitable<std::vector<StackGroup>> inspect(bool may_disturb);
+  /// What the workers do. It takes less than a second, so that of very many some may be left out.
+  /// The ranks `first` come first. See Inspector::find_out() and fold().
+  asio::awaitable<std::vector<StackGroup>> inspect(std::vector<int> first, bool may_disturb);
 
  private:
   struct Watched;
   asio::awaitable<void> watch(std::shared_ptr<Watched> worker);
-  asio::awaitable<void> find_out(std::shared_ptr<Watched> worker, bool may_disturb,
-                                 std::shared_ptr<std::vector<WorkerFinding>> findings);
+  struct Round;
+  asio::awaitable<void> find_out(std::shared_ptr<Round> round);
 
   asio::any_io_executor executor_;
   std::optional<WatchFolder> folder_;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -70,6 +71,14 @@ std::vector<ProcessFacts> read_process_tree(pid_t pid) {
     for (const pid_t child : children_of(next)) to_read.push_back(child);
   }
   return processes;
+}
+
+std::chrono::milliseconds read_wanted_cpu(pid_t pid) {
+  std::istringstream text{read_file(folder_of(pid) + "/schedstat")};
+  std::int64_t had_ns = 0;
+  std::int64_t waited_ns = 0;
+  text >> had_ns >> waited_ns;
+  return std::chrono::milliseconds{(had_ns + waited_ns) / 1'000'000};
 }
 
 std::string read_wait_channel(pid_t pid) {

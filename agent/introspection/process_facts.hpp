@@ -29,6 +29,10 @@ std::optional<ProcessFacts> read_process(pid_t pid);
 /// A process and all below it, the process first; empty when it has ended. At most 4096 of them.
 std::vector<ProcessFacts> read_process_tree(pid_t pid);
 
+/// How long the process's main thread has had the CPU or has wanted it; 0 where the kernel does not
+/// tell (/proc/PID/schedstat, https://docs.kernel.org/scheduler/sched-stats.html).
+std::chrono::milliseconds read_wanted_cpu(pid_t pid);
+
 /// The function of the kernel in which the process sleeps, "futex_wait_queue"; "" when it does not,
 /// or the kernel does not tell.
 std::string read_wait_channel(pid_t pid);

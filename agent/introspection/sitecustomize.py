@@ -119,7 +119,10 @@ def open_server(path):
             """Nobody may be answered any more while the process is taken apart."""
             if os.getpid() != opened_by:
                 return
-            os.unlink(path)
+            try:
+                os.unlink(path)
+            except OSError:
+                pass
             # shutdown() keeps the interpreter's lock, which ddprun's question may be waiting for.
             for _ in range(50):
                 if not os.path.exists(path + ".asked"):

@@ -69,7 +69,8 @@ std::optional<RankProgress> WorkerWatch::take(const WorkerLook& look, TimePoint 
 }
 
 void WorkerWatch::note_cpu(const WorkerLook& look, TimePoint now, RankProgress& seen) {
-  const CpuUse use{look.cpu, now, last_use_.asked + look.asked};
+  const auto asked = last_use_.asked + std::min(look.asked, kLookCostMax);
+  const CpuUse use{look.cpu, look.wanted, now, asked};
   const CpuUse last = std::exchange(last_use_, use);
   if (!first_use_) {
     first_use_ = use;
@@ -80,7 +81,8 @@ void WorkerWatch::note_cpu(const WorkerLook& look, TimePoint now, RankProgress& 
     return (use.cpu - then.cpu) - (use.asked - then.asked);
   };
   const auto elapsed = duration_cast<milliseconds>(now - last.time);
-  if (used_since(last) > elapsed / kIdlePart + kIdleCpu) asleep_since_ = now;
+  const milliseconds idle_use = elapsed / kIdlePart + kIdleCpu;
+  if (used_since(last) > idle_use || look.wanted - last.wanted > idle_use) asleep_since_ = now;
   const auto asleep = now - *asleep_since_;
   seen.idle = asleep >= intervals_.idle || (asleep_since_ == first_use_->time && now > last.time);
   seen.busy = used_since(*first_use_) >= kBusyCpu;

@@ -18,8 +18,9 @@ struct WorkerLook {
   bool watched = false;                              // the server has answered
   std::optional<std::vector<GroupProgress>> groups;  // nullopt: it did not tell
   std::string waits_in;
-  std::chrono::milliseconds cpu{0};    // that its processes have used so far
-  std::chrono::milliseconds asked{0};  // that this look may have cost it of that
+  std::chrono::milliseconds cpu{0};     // that its processes have used so far
+  std::chrono::milliseconds wanted{0};  // that its main thread has used or waited for
+  std::chrono::milliseconds asked{0};   // that this look may have cost it
   // Of all looks, as far as the worker has told it:
   std::optional<std::int64_t> step;
   std::int64_t steps = 0;
@@ -43,6 +44,8 @@ LookIntervals look_intervals(std::chrono::milliseconds hang_timeout);
 /// threads.
 inline constexpr int kIdlePart = 100;
 inline constexpr std::chrono::milliseconds kIdleCpu{20};
+/// No look costs a worker more than that, however long it waits for the answer.
+inline constexpr std::chrono::milliseconds kLookCostMax{60};
 /// What no worker uses that is only on its way on an overloaded machine.
 inline constexpr std::chrono::milliseconds kBusyCpu{10'000};
 
@@ -71,6 +74,7 @@ class WorkerWatch {
 
   struct CpuUse {
     std::chrono::milliseconds cpu{0};
+    std::chrono::milliseconds wanted{0};
     TimePoint time;
     std::chrono::milliseconds asked{0};  // of it, by all looks so far
   };

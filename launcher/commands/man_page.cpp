@@ -134,6 +134,9 @@ too few nodes until the join timeout.
 .B 85
 the scheduler announced the end and workers had time for a checkpoint: run the job again.
 .TP
+.B 86
+the workers hung, and \-\-on\-hang has ended the job.
+.TP
 .BR 126 ", " 127
 the program cannot be executed; there is no such program.
 .SH EXAMPLES

@@ -14,8 +14,8 @@ enum ExitCode : int {
   kInternalError = 70,       // a bug in ddprun
   kSystemError = 71,         // the system refused something: a port, a directory
   kTooFewNodes = 75,         // fewer than MIN nodes until the join timeout
-  kHung = 86,                // the workers hung, and --on-hang has stopped the job
   kPreempted = 85,           // the end was announced, with time for a checkpoint: run it again
+  kHung = 86,                // the workers hung, and --on-hang has stopped the job
   kProgramNotStarted = 126,  // the program is there and cannot be executed
   kProgramNotFound = 127,    // there is no such program
 };

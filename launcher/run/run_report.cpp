@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "agent/failure_report.hpp"
+#include "agent/hang_verdict.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "rendezvous/verdict/inquest.hpp"
 
@@ -15,16 +16,22 @@ namespace {
 
 /// Beside the failure that the job ended with stand the other failures of this node.
 FailedJob failed_job(const EndJob& job, const std::string& title, const EndFacts& facts) {
-  FailedJob failed{title, *job.failure, job.restarts + 1, {}, facts.outcome.stopped, facts.verdict};
+  const WorkerFailure first = job.failure.value_or(WorkerFailure{});
+  FailedJob failed{title, first, job.restarts + 1, {}, facts.outcome.stopped, facts.verdict};
   for (const WorkerFailure& other : facts.outcome.failures)
-    if (other.rank != job.failure->rank) failed.others.push_back(other);
+    if (other.rank != first.rank) failed.others.push_back(other);
   return failed;
+}
+
+/// Whether more is known than a message says.
+bool has_report(const EndJob& job, const EndFacts& facts) {
+  return job.failure || (job.outcome == EndJob::Outcome::kFailed && facts.verdict);
 }
 
 using Outcome = JobReport::Outcome;
 
 Outcome outcome_of(const AgentEnd& end, const EndFacts& facts) {
-  if (end.why == AgentEnd::Why::kStopSignal) return Outcome::kStopped;
+  if (end.why == AgentEnd::Why::kStopSignal) return facts.hang ? Outcome::kHung : Outcome::kStopped;
   if (end.why != AgentEnd::Why::kJobEnded) return Outcome::kFailed;
   switch (end.job.outcome) {
     case EndJob::Outcome::kFinished:
@@ -36,7 +43,8 @@ Outcome outcome_of(const AgentEnd& end, const EndFacts& facts) {
     case EndJob::Outcome::kFailed:
       break;
   }
-  const bool hung = facts.verdict && facts.verdict->cause.kind == FailureKind::kHang;
+  const bool hung =
+      end.job.hung || (facts.verdict && facts.verdict->cause.kind == FailureKind::kHang);
   return hung ? Outcome::kHung : Outcome::kFailed;
 }
 
@@ -80,6 +88,10 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
   const bool over = report.outcome == Outcome::kFinished || report.outcome == Outcome::kPreempted ||
                     report.outcome == Outcome::kStopped;
   if (!over) report.verdict = facts.verdict ? facts.verdict : own_verdict(end, run);
+  if (report.outcome == Outcome::kHung && facts.hang) {
+    if (!report.verdict) report.verdict.emplace();
+    report.verdict->cause = verdict_on(*facts.hang).cause;
+  }
   if (!over || report.outcome == Outcome::kStopped) report.hang = facts.hang;
   report.sentence = sentence_of(end, report.verdict);
   if (!facts.times) return report;
@@ -103,9 +115,10 @@ void report_end(const AgentEnd& end, const std::string& title, const EndFacts& f
                 Console& err) {
   switch (end.why) {
     case AgentEnd::Why::kJobEnded:
-      if (end.job.failure) err.write_message(failure_report(failed_job(end.job, title, facts)));
+      if (has_report(end.job, facts))
+        err.write_message(failure_report(failed_job(end.job, title, facts)));
       if (end.job.outcome == EndJob::Outcome::kTimedOut ||
-          (end.job.outcome == EndJob::Outcome::kFailed && !end.job.failure))
+          (end.job.outcome == EndJob::Outcome::kFailed && !has_report(end.job, facts)))
         spdlog::error("{}{}", end.job.hung ? "the job was stopped because its workers hang: " : "",
                       end.job.message);
       if (end.job.outcome == EndJob::Outcome::kPreempted)

@@ -12,6 +12,7 @@ void RoundMachine::note_progress(const Node& node, const Progress& report, TimeP
     if (told.rank >= node.first_rank && told.rank - node.first_rank < node.join.workers) {
       watch_.take(told, now);
       take_progress(told, now);
+      inquest_.reached(told.step);
     }
 }
 
@@ -39,6 +40,7 @@ void RoundMachine::tell_members(const CoordinatorMessage& message) {
 
 void RoundMachine::act_on_hang(const HangReport& report) {
   if (rules_.on_hang == OnHang::kReport) return;
+  inquest_.hung(report);
   EndJob hung{EndJob::Outcome::kFailed, attempt_, report.sentence, {}, true};
   if (rules_.on_hang == OnHang::kStop)
     verdict_ = std::move(hung);

@@ -12,7 +12,7 @@ namespace ddprun {
 
 namespace {
 
-constexpr int kRanksMax = 1'000'000'000;  // far more than there are
+constexpr int kRanksMax = 1'000'000;  // far more than there are
 
 /// Numbers (pids, ports, addresses) differ from one attempt to the next.
 std::string without_numbers(std::string_view text) {

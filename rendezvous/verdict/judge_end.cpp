@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kStackBytesMax = 900;
 constexpr std::size_t kSaysBytesMax = 300;
+constexpr std::chrono::seconds kPrintedBeforeExitMax{3};
 constexpr std::initializer_list<int> kOurs{SIGTERM, SIGKILL, SIGINT, SIGHUP, SIGQUIT};
 constexpr int kShellSignal = 128;  // a shell exits with so much more than its program's signal
 
@@ -57,6 +58,13 @@ std::optional<Seen> recorded(const EndClues& clues, const std::optional<Seen>& w
   return Seen{std::move(bare), came};
 }
 
+/// An exception that nobody catches ends Python with code 1. A program that prints one and exits
+/// with a code of its own does that at once; else it has gone on meanwhile.
+bool is_long_past(const EndClues& clues, const Seen& seen) {
+  const bool own_code = clues.status.signal == 0 && clues.status.code != 1;
+  return own_code && seen.came && clues.ended - *seen.came > kPrintedBeforeExitMax;
+}
+
 std::optional<Seen> seen_by(const EndClues& clues) {
   // A worker that was told to end is read as one that ends with an exception: it may have been
   // tearing itself down when it was told.
@@ -65,6 +73,7 @@ std::optional<Seen> seen_by(const EndClues& clues) {
   auto written = seen_in(clues.err, status);
   if (!written) written = seen_in(clues.out, status);
   if (clues.status.signal == SIGKILL && !clues.told) return std::nullopt;
+  if (written && is_long_past(clues, *written)) written.reset();
   auto record = recorded(clues, written);
   return record ? record : written;
 }

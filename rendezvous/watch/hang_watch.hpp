@@ -2,8 +2,8 @@
 // come.
 //
 // A worker that is slow is no hang as long as collectives are done. What counts is that workers
-// wait, and that nothing of those that they wait for goes on either. docs/hangs.md has the rules
-// for users, docs/protocol.md, section "Hangs", for those who build it.
+// wait, and that nothing of those that they wait for goes on either. docs/hangs.md has the
+// rules.
 #pragma once
 
 #include <chrono>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/number_list.hpp"
+
 namespace ddprun {
 
 using std::chrono::duration_cast;
@@ -52,10 +54,11 @@ RoundWatch::Finding RoundWatch::look_for_hang(int round, TimePoint now) {
   }
   auto found = suspect(book_, *patience, now);
   if (!found) return {};
+  const std::string missing = format_number_list(found->missing);
   inspection_.emplace(++inspections_, std::move(*found), nodes_);
   inspection_ends_ = now + kInspectionTimeout;
   due_ = inspection_ends_;
-  return Ask{{round, inspections_, on_hang_ != OnHang::kReport}};
+  return Ask{{round, inspections_, on_hang_ != OnHang::kReport, missing}};
 }
 
 RoundWatch::Finding RoundWatch::finish_inspection(TimePoint now) {

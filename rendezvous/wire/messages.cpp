@@ -193,7 +193,8 @@ template <> inline constexpr auto kFields<HangReport> = std::tuple{
     list("stacks", &HangReport::stacks, kStackGroupsMax)};
 template <> inline constexpr auto kFields<Inspect> = std::tuple{
     field("round", &Inspect::round), field("inspection", &Inspect::inspection),
-    field("stopping", &Inspect::stopping)};
+    field("stopping", &Inspect::stopping),
+    text("first", &Inspect::first, kRanks)};
 template <> inline constexpr auto kFields<HangFound> = std::tuple{
     field("round", &HangFound::round), field("report", &HangFound::report)};
 template <> inline constexpr auto kFields<RestartTimes> = std::tuple{

@@ -226,6 +226,7 @@ struct Inspect {
   int round = 0;
   int inspection = 0;     // counts them
   bool stopping = false;  // the round is stopped afterwards: workers may be disturbed
+  std::string first;      // ranks that are to be looked at before all others: "1", "3-7,9"
   bool operator==(const Inspect&) const = default;
 };
 /// The workers hang. The agent prints it.

@@ -62,6 +62,16 @@ TEST_CASE("a node that is lost and a hang have no worker to begin with") {
         "  [0] connection reset at once\n");
 }
 
+TEST_CASE("where no worker failed there is no block of torchrun's") {
+  FailedJob failed = job();
+  failed.first = {};
+  failed.verdict->cause.kind = FailureKind::kHang;
+  failed.verdict->cause.sentence = "rank 1 has not come to gloo:all_reduce";
+  CHECK(failure_report(failed) ==
+        "ddprun: the job was stopped because its workers hang: rank 1 has not come to "
+        "gloo:all_reduce\n");
+}
+
 TEST_CASE("whatever is to be said has 30 lines at most") {
   FailedJob failed = job();
   failed.attempts = 3;

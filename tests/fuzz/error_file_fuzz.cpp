@@ -1,11 +1,12 @@
 // Fuzzes the texts of a failure: whatever a worker leaves in its error file and in its output, the
-// failure fits into one message, and its report gives the terminal no orders.
+// failure fits into one message, its report gives the terminal no orders, and its end is judged.
 #include <algorithm>
 #include <string>
 
 #include "agent/failure_report.hpp"
 #include "agent/failure_texts.hpp"
 #include "agent/recorded_error.hpp"
+#include "rendezvous/verdict/judge_end.hpp"
 #include "rendezvous/wire/messages.hpp"
 #include "tests/fuzz/require.hpp"
 
@@ -51,6 +52,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
                 .traceback = text,
                 .last_heartbeat = text,
                 .last_lines = {text, "a line", text}});
+  const WorkerEnd end = judge_end({.status = {.code = 1}, .message = text, .err = {text, {}}});
+  require(end.hint.find('\n') == std::string::npos);
   if (auto recorded = parse_recorded_error(text))
     check_report(
         {.message = std::move(recorded->message), .traceback = std::move(recorded->traceback)});

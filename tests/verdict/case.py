@@ -8,7 +8,9 @@ The head of the program, a comment, has a sentence and then labels, `name: value
     also both:     ranks of other causes; ranks of the cause and of the others together
     followers stopped: ranks that follow by themselves, and those that ddprun stopped
     outcome ddprun_exit: of the job
+    waiting operation: who waits for those who hang, and in what
     workers nodes arguments memory needs flags: how it is run
+    clock_ahead:   the clock of the second node is so many seconds ahead of the first one's
     reports:       the nodes that live to write a report; not given: all
 """
 
@@ -77,10 +79,17 @@ def cannot_run(case, torch_python):
     return None
 
 
+def own_frame(case, report):
+    """The innermost frame of the first stack that is in the case's own program."""
+    frames = report.get("stacks", [{}])[0].get("frames", [])
+    return next((f for f in frames if Path(f["file"]).name == case.path.name), {})
+
+
 def differences(case, report, ddprun_exit):
     """What the report says otherwise than the labels, a sentence each."""
     cause = report.get("cause", {})
     exception = cause.get("exception", {})
+    hang = report.get("hang", {})
     also = [rank for other in report.get("also", []) for rank in other.get("ranks", [])]
     followers = report.get("followers", [])
 
@@ -99,6 +108,8 @@ def differences(case, report, ddprun_exit):
         "stopped": ranks_of(True),
         "outcome": report.get("outcome"),
         "ddprun_exit": ddprun_exit,
+        "operation": hang.get("operation"),
+        "waiting": hang.get("waiting_ranks"),
     }
     parts = {
         "message": exception.get("message", ""),
@@ -108,7 +119,7 @@ def differences(case, report, ddprun_exit):
     }
     wrong = []
     for name, wanted in case.labels.items():
-        if name in ("ranks", "also", "both"):
+        if name in ("ranks", "also", "both", "waiting"):
             if found[name] != case.numbers(name):
                 wrong.append(f"{name} {found[name]} in place of {wanted}")
         elif name == "some_of":
@@ -121,9 +132,13 @@ def differences(case, report, ddprun_exit):
             wrong.append(f"{name} {found[name]} in place of {wanted}")
         elif name in parts and wanted not in parts[name]:
             wrong.append(f"{name} {parts[name]!r} has no {wanted!r}")
+    for each in followers:
+        if not 0 <= each["after_ms"] < 60_000:
+            wrong.append(f"ranks {each['ranks']} followed {each['after_ms']} ms after")
     if case.place():
         file, line = case.place()
-        at = Path(exception.get("file", "")).name, exception.get("line")
+        found = own_frame(case, report) if hang else exception
+        at = Path(found.get("file", "")).name, found.get("line")
         if at != (file, line):
             wrong.append(f"at {at[0]}:{at[1]} in place of {file}:{line}")
     return wrong

@@ -44,7 +44,7 @@ class HangFixture : public RoundFixture {
 TEST_CASE_METHOD(HangFixture, "when workers hang every node is asked, and then told") {
   hangs(OnHang::kReport);
   const auto question = ordered<Inspect>("a");
-  CHECK(question == Inspect{1, 1, false});
+  CHECK(question == Inspect{1, 1, false, "1"});
   CHECK(ordered<Inspect>("b") == question);
   answers("a", "1", "sleeps");
   CHECK_FALSE(order<HangFound>("a"));
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(HangFixture, "a hang may count as a failure, and then a restart
   CHECK(start("a").attempt == 1);
   begin(2);
   passes_beating(3s, {"a", "b"});
-  CHECK(ordered<Inspect>("a") == Inspect{2, 2, true});
+  CHECK(ordered<Inspect>("a") == Inspect{2, 2, true, "1"});
 }
 
 TEST_CASE_METHOD(HangFixture, "a hang ends the job when no restart is left") {

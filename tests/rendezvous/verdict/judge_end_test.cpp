@@ -119,6 +119,17 @@ TEST_CASE("a traceback that was logged, is old, or came because of the order is 
   CHECK(judge_end(told({}, "", 1s)).blame == Blame::kStopped);
 }
 
+TEST_CASE("a traceback that was printed long before a code of its own does not explain it") {
+  EndClues clues = ended({.code = 3}, kKeyError);
+  clues.err.marks = {{0, kEnded - 5s}};
+  CHECK(judge_end(clues).kind == FailureKind::kExitCode);
+  clues.err.marks = {{0, kEnded - 1s}};
+  CHECK(judge_end(clues).kind == FailureKind::kException);
+  clues.status.code = 1;  // as Python ends with an exception, however long it takes
+  clues.err.marks = {{0, kEnded - 5s}};
+  CHECK(judge_end(clues).kind == FailureKind::kException);
+}
+
 TEST_CASE("code 0 is no failure") {
   CHECK(judge_end(ended({})).blame == Blame::kDone);
   CHECK(judge_end(told({}, "", 1s)).blame == Blame::kStopped);

@@ -1,0 +1,116 @@
+// GroupMachine between its workers and the coordinator: what it tells of their progress, and how it
+// answers when it is asked what they do.
+#include "agent/group_machine.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// An agent with two workers in round 1. The coordinator's heartbeat timeout is 5 s.
+class WatchingFixture {
+ protected:
+  void runs(std::vector<std::string> coordinator_knows) {
+    step(AgentBegins{});
+    step(Connected{});
+    step(Ordered{Joined{.heartbeat_timeout_ms = 5000, .knows = std::move(coordinator_knows)}});
+    step(Ordered{StartRound{.round = 1, .world_size = 100}});
+  }
+  void step(const GroupEvent& event) { actions_ = machine_.step(event, now_); }
+  void passes(std::chrono::milliseconds time) {
+    now_ += time;
+    step(Alarm{});
+  }
+  template <typename Message>
+  std::vector<Message> told() const {
+    std::vector<Message> messages;
+    for (const GroupAction& action : actions_)
+      if (const auto* tell = std::get_if<Tell>(&action))
+        if (const auto* message = std::get_if<Message>(&tell->message))
+          messages.push_back(*message);
+    return messages;
+  }
+  int looks() const {
+    return static_cast<int>(std::ranges::count_if(actions_, [](const GroupAction& action) {
+      return std::holds_alternative<InspectWorkers>(action);
+    }));
+  }
+
+  GroupMachine machine_{GroupRules{.workers = 2}};
+  TimePoint now_{};
+  std::vector<GroupAction> actions_;
+};
+
+TEST_CASE_METHOD(WatchingFixture, "progress goes with the next beat, the last of each rank") {
+  runs(known_kinds());
+  step(WorkerProgressed{{.rank = 0, .step = 1}});
+  step(WorkerProgressed{{.rank = 1, .step = 1}});
+  now_ += 400ms;
+  step(WorkerProgressed{{.rank = 0, .step = 2}});
+  CHECK(actions_.empty());
+  passes(600ms);
+  REQUIRE(told<Progress>().size() == 1);
+  const Progress progress = told<Progress>()[0];
+  CHECK(progress.round == 1);
+  REQUIRE(progress.ranks.size() == 2);
+  CHECK(progress.ranks[0].step == 2);
+  CHECK(progress.ranks[0].still_ms == 600);
+  CHECK(progress.ranks[1].still_ms == 1000);
+  passes(1s);
+  CHECK(told<Beat>().size() == 1);
+  CHECK(told<Progress>().empty());
+}
+
+TEST_CASE_METHOD(WatchingFixture, "the progress of many workers goes in several messages") {
+  runs(known_kinds());
+  for (int rank = 0; rank < 100; ++rank) step(WorkerProgressed{{.rank = rank}});
+  passes(1s);
+  REQUIRE(told<Progress>().size() == 2);
+  CHECK(told<Progress>()[0].ranks.size() == kProgressRanksMax);
+  CHECK(told<Progress>()[1].ranks.size() == 100 - kProgressRanksMax);
+}
+
+TEST_CASE_METHOD(WatchingFixture, "a coordinator of an older release hears of no progress") {
+  runs({});
+  step(WorkerProgressed{{.rank = 0}});
+  passes(1s);
+  CHECK(told<Beat>().size() == 1);
+  CHECK(told<Progress>().empty());
+}
+
+TEST_CASE_METHOD(WatchingFixture, "progress of an earlier round is not told") {
+  runs(known_kinds());
+  step(WorkerProgressed{{.rank = 0}});
+  step(Ordered{StopRound{.round = 1}});
+  step(WorkerExited{WorkerFailure{.rank = 0}});
+  step(WorkerExited{WorkerFailure{.rank = 1}});
+  step(TreeGone{});
+  step(WorkerProgressed{{.rank = 1}});
+  step(Ordered{StartRound{.round = 2}});
+  passes(1s);
+  CHECK(told<Progress>().empty());
+}
+
+TEST_CASE_METHOD(WatchingFixture, "what workers do is found out, and told group by group") {
+  runs(known_kinds());
+  step(Ordered{Inspect{1, 7, false}});
+  CHECK(looks() == 1);
+  step(WorkersInspected{7, {{.ranks = "0"}, {.ranks = "1"}}});
+  REQUIRE(told<Inspected>().size() == 2);
+  CHECK(told<Inspected>()[0].inspection == 7);
+  CHECK_FALSE(told<Inspected>()[0].last);
+  CHECK(told<Inspected>()[1].last);
+  step(WorkersInspected{7, {}});
+  REQUIRE(told<Inspected>().size() == 1);
+  CHECK(told<Inspected>()[0].last);
+}
+
+TEST_CASE_METHOD(WatchingFixture, "nobody looks at workers of another round") {
+  runs(known_kinds());
+  step(Ordered{Inspect{2, 7, false}});
+  CHECK(looks() == 0);
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,101 @@
+#include "agent/introspection/flight_recorder.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+std::string entry(int sequence, int id, const std::string& group, bool retired) {
+  return R"({"collective_seq_id":)" + std::to_string(sequence) +
+         R"(,"input_dtypes":["Float"],"input_sizes":[[10]],"is_p2p":false,"pg_id":)" +
+         std::to_string(id) + R"(,"process_group":)" + group +
+         R"(,"profiling_name":"gloo:all_reduce","retired":)" + (retired ? "true" : "false") +
+         R"(,"state":"scheduled"})";
+}
+
+std::string trace(const std::string& entries, const std::string& status) {
+  return R"({"comm_lib_version":"","entries":[)" + entries +
+         R"(],"nccl_comm_state":{},"pg_config":{},"pg_status":{)" + status +
+         R"(},"version":"2.10"})";
+}
+
+std::string at(const std::string& id, int enqueued, int completed) {
+  return "\"" + id + R"(":{"last_completed_collective":")" + std::to_string(completed) +
+         R"(","last_enqueued_collective":")" + std::to_string(enqueued) +
+         R"(","last_started_collective":"-1"})";
+}
+
+const std::string kDefault = R"(["0","default_pg"])";
+const std::string kOther = R"(["3","undefined"])";
+
+TEST_CASE("how far each group is, is read by the name that all ranks have for it") {
+  GroupNames names;
+  const auto groups =
+      read_group_progress(trace(entry(7, 0, kDefault, true) + "," + entry(2, 1, kOther, false),
+                                at("0", 7, 7) + "," + at("1", 2, 1)),
+                          names);
+  REQUIRE(groups);
+  CHECK(*groups == std::vector<GroupProgress>{{"0", 7, 7}, {"3", 2, 1}});
+}
+
+TEST_CASE("a name is known also when the ring has forgotten its entries") {
+  GroupNames names;
+  read_group_progress(trace(entry(2, 1, kOther, true), at("1", 2, 2)), names);
+  CHECK(read_group_progress(trace("", at("1", 2, 2)), names)->front().group == "3");
+  GroupNames none;
+  CHECK(read_group_progress(trace("", at("1", 2, 2)), none)->front().group == "1");
+}
+
+TEST_CASE("the status of NCCL's recorder has numbers or texts, and no entries") {
+  GroupNames names;
+  const auto groups = read_group_progress(
+      R"({"comm_lib_version":"2.27","nccl_comm_state":{},"pg_config":{},"pg_status":{"0":)"
+      R"({"last_completed_collective":5,"last_enqueued_collective":6}},"version":"2.10"})",
+      names);
+  REQUIRE(groups);
+  CHECK(*groups == std::vector<GroupProgress>{{"0", 6, 5}});
+}
+
+TEST_CASE("what is no trace tells nothing") {
+  GroupNames names;
+  for (const char* text : {"", "{", "[]", R"({"pg_status":)", R"("pg_status":7})", "null"}) {
+    INFO(text);
+    CHECK_FALSE(read_group_progress(text, names));
+    CHECK_FALSE(read_pending(text));
+  }
+  CHECK(read_group_progress(R"({"pg_status":{"0":7}})", names)->empty());
+}
+
+TEST_CASE("the collective that is entered and not done is the oldest that is not retired") {
+  const auto pending =
+      read_pending(trace(entry(6, 0, kDefault, true) + "," + entry(7, 0, kDefault, false) + "," +
+                             entry(2, 1, kOther, false),
+                         ""));
+  REQUIRE(pending);
+  CHECK(*pending == PendingCollective{"gloo:all_reduce", {"0", "default_pg"}, 7, "[[10]] Float"});
+  CHECK_FALSE(read_pending(trace(entry(6, 0, kDefault, true), "")));
+}
+
+TEST_CASE("of a long trace only the end is read") {
+  std::string entries = entry(1, 0, kDefault, false);
+  for (int i = 2; i < 2000; ++i) entries += "," + entry(i, 0, kDefault, true);
+  CHECK_FALSE(read_pending(trace(entries, "")));
+  const auto pending = read_pending(trace(entries + "," + entry(2000, 0, kDefault, false), ""));
+  REQUIRE(pending);
+  CHECK(pending->sequence == 2000);
+}
+
+TEST_CASE("counters tell who waits in the store") {
+  const auto counter = [](const std::string& name, int active) {
+    return R"({"pytorch.wait_counter.)" + name + R"(":{"active_count":)" + std::to_string(active) +
+           R"(,"total_calls":1}})";
+  };
+  CHECK(read_store_wait(counter("TCPStore__wait", 1)) == "wait");
+  CHECK(read_store_wait(counter("c10d.init_process_group", 1)) == "init_process_group");
+  CHECK(read_store_wait(counter("TCPStore__wait", 0)).empty());
+  CHECK(read_store_wait("nonsense").empty());
+  CHECK(read_store_wait(R"({"pytorch.wait_counter.TCPStore__wait":3})").empty());
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,44 @@
+#include "agent/introspection/process_facts.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+TEST_CASE("the kernel's line about a process is read, whatever the process calls itself") {
+  const auto facts =
+      parse_stat("42 (a) S (b) R 7 42 42 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 1 0 9 1 1", 100);
+  REQUIRE(facts);
+  CHECK(facts->pid == 42);
+  CHECK(facts->name == "a) S (b");
+  CHECK(facts->state == 'R');
+  CHECK(facts->parent == 7);
+  CHECK(facts->cpu.count() == 3000);
+}
+
+TEST_CASE("what is no such line tells nothing") {
+  for (const char* text :
+       {"", "42", "42 (a)", "42 (a) R", ") R 7 (", "x (a) R 7 1 1 0 0 0 0 0 0 0"}) {
+    INFO(text);
+    CHECK_FALSE(parse_stat(text, 100));
+  }
+}
+
+TEST_CASE("this process and its signals are found") {
+  const auto self = read_process(getpid());
+  REQUIRE(self);
+  CHECK(self->parent == getppid());
+  CHECK(read_process_tree(getpid()).front().pid == getpid());
+  CHECK_FALSE(read_process(-1));
+  CHECK_FALSE(handles_signal(getpid(), SIGRTMIN + 9));
+  const auto before = std::signal(SIGRTMIN + 9, [](int) {});
+  CHECK(handles_signal(getpid(), SIGRTMIN + 9));
+  std::signal(SIGRTMIN + 9, before);
+}
+
+}  // namespace
+}  // namespace ddprun

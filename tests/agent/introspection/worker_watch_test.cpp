@@ -1,0 +1,143 @@
+#include "agent/introspection/worker_watch.hpp"
+
+#include <cmath>
+
+#include "rendezvous/wire/job_terms.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Looks at one worker every second, on a clock that moves with each look.
+struct WorkerFixture {
+  std::optional<RankProgress> looks(WorkerLook look) {
+    now += 1s;
+    look.deep = look.watched = true;
+    look.cpu = cpu;
+    look.wanted = wanted;
+    return watch.take(look, now);
+  }
+  std::optional<RankProgress> at(std::int64_t enqueued, std::int64_t completed) {
+    return looks({.groups = std::vector{GroupProgress{"0", enqueued, completed}}});
+  }
+
+  WorkerWatch watch{3, {.light = 1s, .deep = 1s, .idle = 5s}};
+  TimePoint now{};
+  std::chrono::milliseconds cpu{0};
+  std::chrono::milliseconds wanted{0};
+};
+
+TEST_CASE_METHOD(WorkerFixture, "only changes are told") {
+  const auto first = at(1, 1);
+  REQUIRE(first);
+  CHECK(first->rank == 3);
+  CHECK(first->watched);
+  CHECK(first->groups == std::vector<GroupProgress>{{"0", 1, 1}});
+  cpu += 500ms;
+  CHECK_FALSE(at(1, 1));
+  cpu += 500ms;
+  const auto second = at(2, 1);
+  REQUIRE(second);
+  CHECK(second->still_ms == 0);
+  CHECK(second->paused_ms == 1000);  // between the two looks that have seen the same
+}
+
+TEST_CASE_METHOD(WorkerFixture, "who uses no CPU sleeps") {
+  at(1, 1);
+  const auto asleep = at(1, 1);
+  REQUIRE(asleep);
+  CHECK(asleep->idle);
+  CHECK(asleep->still_ms == 1000);
+  CHECK_FALSE(at(1, 1));
+  cpu += 900ms;
+  const auto awake = at(1, 1);
+  REQUIRE(awake);
+  CHECK_FALSE(awake->idle);
+  CHECK(awake->still_ms == 3000);  // it has not gone on meanwhile
+}
+
+TEST_CASE_METHOD(WorkerFixture, "who has computed sleeps when it has not done so for long") {
+  at(1, 1);
+  cpu += 900ms;
+  CHECK_FALSE(at(1, 1));
+  for (int i = 0; i < 4; ++i) CHECK_FALSE(at(1, 1));
+  CHECK(at(1, 1)->idle);
+}
+
+TEST_CASE_METHOD(WorkerFixture, "who waits for a CPU does not sleep") {
+  at(1, 1);
+  cpu += 5ms;
+  wanted += 900ms;
+  CHECK_FALSE(at(1, 1));
+}
+
+TEST_CASE_METHOD(WorkerFixture, "what looks cost the worker is not its own work") {
+  const auto look = [&] {
+    return looks({.groups = std::vector{GroupProgress{"0", 1, 1}}, .asked = 50ms});
+  };
+  look();
+  cpu += 60ms;
+  CHECK(look()->idle);
+}
+
+TEST_CASE_METHOD(WorkerFixture, "who has used ten seconds of CPU is busy") {
+  at(1, 1);
+  for (int i = 0; i < 10; ++i) {
+    cpu += 990ms;
+    CHECK_FALSE(at(1, 1));
+  }
+  cpu += 990ms;
+  CHECK(at(1, 1)->busy);
+  CHECK_FALSE(at(2, 2)->busy);
+}
+
+TEST_CASE_METHOD(WorkerFixture, "an answer that does not come changes nothing that was known") {
+  at(5, 5);
+  const auto told = looks({.groups = std::nullopt});
+  REQUIRE(told);  // that it sleeps
+  CHECK(told->groups == std::vector<GroupProgress>{{"0", 5, 5}});
+}
+
+TEST_CASE_METHOD(WorkerFixture, "what a worker tells of itself is told, a loss that is none as 0") {
+  watch.take({.step = 7, .loss = 0.5, .samples_per_second = 12}, now);
+  const auto told = watch.take({.step = 8, .steps = 100, .loss = NAN, .left_s = 9}, now + 1s);
+  REQUIRE(told);
+  CHECK(told->step == 8);
+  CHECK(told->steps == 100);
+  CHECK(told->has_loss);
+  CHECK(told->loss == 0);
+  CHECK(told->samples_per_second == 12);
+  CHECK(told->left_s == 9);
+}
+
+TEST_CASE_METHOD(WorkerFixture, "the end is told with all that was known") {
+  at(5, 5);
+  const RankProgress end = watch.end(now + 2s);
+  CHECK(end.ended);
+  CHECK(end.groups.size() == 1);
+  CHECK(end.still_ms == 2000);
+}
+
+TEST_CASE("looks are rare, and frequent enough for a short timeout") {
+  const auto deep = [](auto timeout) { return look_intervals(timeout).deep; };
+  CHECK(deep(std::chrono::milliseconds{kHangTimeoutAuto}) == 15s);
+  CHECK(deep(std::chrono::milliseconds{kHangTimeoutOff}) == 15s);
+  CHECK(deep(8s) == 1s);
+  CHECK(deep(10ms) == 100ms);
+  CHECK(deep(1h) == 15s);
+  CHECK(look_intervals(800ms).light == 100ms);
+}
+
+TEST_CASE_METHOD(WorkerFixture, "looks that take long are rarer, and the first ones are frequent") {
+  watch = WorkerWatch{3, look_intervals(std::chrono::milliseconds{kHangTimeoutAuto})};
+  CHECK(watch.deep_pause(50ms) == 1s);
+  at(1, 1);
+  CHECK(watch.deep_pause(50ms) == 15s);
+  CHECK(watch.deep_pause(100ms) == 20s);
+  CHECK(watch.deep_pause(10s) == 45s);
+}
+
+}  // namespace
+}  // namespace ddprun

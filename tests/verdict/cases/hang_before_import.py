@@ -1,0 +1,17 @@
+# One rank sleeps before it has imported torch.
+# kind: hang
+# outcome: hung
+# ddprun_exit: 86
+# needs: torch
+# arguments: --hang-timeout 4 --on-hang stop --shutdown-timeout 2
+# ranks: 1
+# waiting: 0,2
+# operation: init_process_group
+import os
+import time
+
+if os.environ["RANK"] == "1":
+    time.sleep(600)  # HERE
+import torch.distributed as dist
+
+dist.init_process_group("gloo")

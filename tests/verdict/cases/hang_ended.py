@@ -1,0 +1,18 @@
+# A rank that has ended well is not to blame for those who sleep.
+# kind: hang
+# outcome: hung
+# ddprun_exit: 86
+# needs: torch
+# arguments: --hang-timeout 4 --on-hang stop --shutdown-timeout 2
+# ranks: 0,2
+import os
+import time
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+dist.all_reduce(torch.ones(3))
+if dist.get_rank() == 1:
+    os._exit(0)
+time.sleep(600)  # HERE

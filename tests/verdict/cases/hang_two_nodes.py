@@ -1,0 +1,21 @@
+# A rank of the second node sleeps.
+# kind: hang
+# outcome: hung
+# ddprun_exit: 86
+# needs: torch
+# arguments: --hang-timeout 4 --on-hang stop --shutdown-timeout 2
+# ranks: 3
+# waiting: 0,1,2
+# operation: gloo:all_reduce
+# nodes: 2
+# workers: 2
+import time
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+dist.all_reduce(torch.ones(3))
+if dist.get_rank() == 3:
+    time.sleep(600)  # HERE
+dist.all_reduce(torch.ones(3))
