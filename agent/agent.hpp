@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "agent/coordinator_link.hpp"
+#include "agent/event_log.hpp"
 #include "agent/group_machine.hpp"
 #include "agent/introspection/introspection.hpp"
 #include "agent/job_news.hpp"
@@ -23,9 +24,10 @@ namespace ddprun {
 class Agent {
  public:
   /// Listens for signals from now on, and does nothing else before run(). `consoles` must outlive
-  /// it. `folder` is that of `node`, where there is one.
+  /// it, and `events`, which is told what happens; null: nobody wants to know. `folder` is that of
+  /// `node`, where there is one.
   Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
-        std::optional<WatchFolder> folder, Consoles consoles);
+        std::optional<WatchFolder> folder, Consoles consoles, EventLog* events = nullptr);
   Agent(const Agent&) = delete;
 
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
@@ -34,6 +36,8 @@ class Agent {
   /// How the workers of the last round ended, beside the failure that ended the job.
   const RoundOutcome& outcome() const { return machine_.outcome(); }
 
+  /// Where the time of the job went, as the coordinator told it at the end; nullopt: it did not.
+  const std::optional<JobTimes>& times() const { return times_; }
   /// Why the job failed, as the coordinator has said; nullopt: it has not.
   const std::optional<Verdict>& verdict() const { return verdict_; }
   /// The hang that the workers were in when they were last heard of; nullopt: they were in none.
@@ -56,11 +60,13 @@ class Agent {
   JobNews news_;
   CoordinatorLink link_;
   WorkerSet workers_;
+  EventLog* events_;
   Introspection introspection_;
   asio::signal_set signals_;
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;     // also cancelled when end_ is set
   std::optional<AgentEnd> end_;
+  std::optional<JobTimes> times_;
   std::optional<Verdict> verdict_;
   std::optional<HangReport> hang_;
 };

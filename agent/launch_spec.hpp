@@ -100,6 +100,7 @@ struct LaunchSpec {
   std::optional<WarmStart> warm;
   std::optional<NumaBinding> numa_binding;
   LogSpec logs;
+  std::string event_log;  // file of what happens, with ${hostname} in its name; "": none
   Pty pty = Pty::kAsOurs;
 
   std::chrono::milliseconds shutdown_timeout{30'000};  // from SIGTERM to SIGKILL

@@ -6,6 +6,7 @@
 #include "launcher/commands/command_line.hpp"
 #include "launcher/commands/secret_command.hpp"
 #include "launcher/commands/serve.hpp"
+#include "launcher/commands/trace_command.hpp"
 #include "launcher/hosts/host_agent.hpp"
 
 namespace ddprun {
@@ -22,6 +23,7 @@ constexpr Subcommand kSubcommands[] = {
     {"secret", "makes a secret for a job: ddprun secret > FILE", run_secret},
     {"server", "the meeting place of any number of jobs, which outlives them", run_server},
     {"store", "the store of torch.distributed (TCPStore) alone", run_store},
+    {"trace", "draws the timeline of a job from its --event-log", run_trace},
 };
 
 bool stands_in_for_torchrun(std::string_view program) {

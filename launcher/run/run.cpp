@@ -117,6 +117,7 @@ class Run {
     node_.run.host = host_name();
     node_.run.run_id = spec_.meeting.run_id.empty() ? fresh_id() : spec_.meeting.run_id;
     make_watch_folder();
+    if (const auto opened = open_event_log(); !opened) return opened.error();
     return make_directory();
   }
 
@@ -138,8 +139,9 @@ class Run {
 
   /// Runs the agent to its end. It handles the signals meanwhile.
   RunEnd run_agent() {
-    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_,
-                                           std::move(watch_folder_), consoles_);
+    auto agent =
+        std::make_optional<Agent>(io_.get_executor(), spec_, node_, std::move(watch_folder_),
+                                  consoles_, event_log_ ? &*event_log_ : nullptr);
     signals_->release();
     std::optional<AgentEnd> ended;
     co_spawn(io_, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
@@ -150,7 +152,8 @@ class Run {
     while (!ended) io_.run_one();
     events_.ended(*ended);
     say_goodbye();
-    RunEnd end{std::move(*ended), {agent->outcome(), agent->verdict(), agent->hang()}};
+    RunEnd end{std::move(*ended),
+               {agent->outcome(), agent->verdict(), agent->hang(), agent->times()}};
     signals_->hold();
     agent.reset();  // its signal handlers end with it
     signals_->only_interrupt();
@@ -206,6 +209,14 @@ class Run {
     signals_.emplace(held);
   }
 
+  Result<void> open_event_log() {
+    if (spec_.event_log.empty()) return {};
+    auto opened = EventLog::open(spec_, node_.run);
+    if (!opened) return Error{opened.error().kind, "--event-log: " + opened.error().message};
+    event_log_.emplace(std::move(*opened));
+    return {};
+  }
+
   /// Without it the job runs as well.
   void make_watch_folder() {
     if (!spec_.introspection) return;
@@ -233,6 +244,7 @@ class Run {
   std::optional<SignalHold> signals_;
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
+  std::optional<EventLog> event_log_;
   std::optional<WatchFolder> watch_folder_;
   std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;

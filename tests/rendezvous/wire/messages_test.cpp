@@ -114,6 +114,7 @@ TEST_CASE("every message of an agent arrives as it was sent") {
   CHECK(through_the_wire(Preempt{"why", 9}) == AgentMessage{Preempt{"why", 9}});
   const Progress progress{2, {kProgress, RankProgress{.rank = 4}}};
   CHECK(through_the_wire(progress) == AgentMessage{progress});
+  CHECK(through_the_wire(WorkersStarted{2}) == AgentMessage{WorkersStarted{2}});
   const Inspected inspected{3, kStackGroup, true};
   CHECK(through_the_wire(inspected) == AgentMessage{inspected});
 }
@@ -150,6 +151,10 @@ TEST_CASE("every message of the coordinator arrives as it was sent") {
   const VerdictFound found{{kCause, {kCause}, {kFollowers, kFollowers}, "failed 2 times"}};
   CHECK(back_through_the_wire(found) == CoordinatorMessage{found});
   CHECK(back_through_the_wire(HangOver{2, 9}) == CoordinatorMessage{HangOver{2, 9}});
+  const RestartTimes restart{4, 3, "node h2 lost", 4, 31.5, 0.25, 9, -1};
+  CHECK(back_through_the_wire(Restarted{restart}) == CoordinatorMessage{Restarted{restart}});
+  const JobTimes times{{restart, restart}, {100, 97.5, 1, 2, 12, 1.5}};
+  CHECK(back_through_the_wire(times) == CoordinatorMessage{times});
   CHECK(back_through_the_wire(Refused{"no"}) == CoordinatorMessage{Refused{"no"}});
   const Introduction introduction{"another job", 4711, "h1"};
   CHECK(back_through_the_wire(introduction) == CoordinatorMessage{introduction});
@@ -197,7 +202,8 @@ std::vector<AgentMessage> messages_of_agents() {
           Leave{"SIGTERM"},
           Progress{2, {kProgress}},
           Inspected{3, kStackGroup, true},
-          WorkersEnded{3, 120, {kWorkerEnd}}};
+          WorkersEnded{3, 120, {kWorkerEnd}},
+          WorkersStarted{2}};
 }
 
 std::vector<CoordinatorMessage> messages_of_the_coordinator() {
@@ -213,7 +219,9 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           Inspect{2, 7, true, "1"},
           HangFound{2, {.missing_ranks = "1", .stacks = {kStackGroup}}},
           HangOver{2, 9},
-          VerdictFound{{.cause = {.ranks = "1"}, .also = {kCause}, .followers = {kFollowers}}}};
+          VerdictFound{{.cause = {.ranks = "1"}, .also = {kCause}, .followers = {kFollowers}}},
+          Restarted{{.round = 4, .reason = "why"}},
+          JobTimes{{{.round = 4, .reason = "why"}}, {.wall_s = 100}}};
 }
 
 // Every value inside `message`, an object in it, too.
@@ -240,7 +248,8 @@ json with(json message, const json::json_pointer& field, const json& value) {
 // A line may lack this field.
 bool is_optional(const json& message, const json::json_pointer& field) {
   static const std::set<std::string> kLater{
-      "/knows", "/clock_us", "/echo_us", "/terms/hang_timeout_ms", "/terms/on_hang", "/hung"};
+      "/knows",         "/clock_us", "/echo_us", "/terms/hang_timeout_ms",
+      "/terms/on_hang", "/hung",     "/age_ms"};
   return kLater.contains(field.to_string()) ||
          (field.to_string() == "/failure" && message["type"] == "end_job");
 }
