@@ -54,22 +54,23 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       news_{spec_, run_},
       link_{executor, spec_, run_,
             [this](const GroupEvent& event) {
-              if (const auto* order = std::get_if<Ordered>(&event)) {
-                keep(order->message);
-                tell_user(order->message);
-              }
+              if (const auto* order = std::get_if<Ordered>(&event)) hear(order->message);
+              if (std::holds_alternative<CoordinatorLost>(event)) status_desk_.lose_coordinator();
               step(event);
             }},
+      status_desk_{executor, [this](const AskStatus& question) { link_.send(question); }},
       workers_{executor, spec_, std::move(node), consoles,
                [this](const WorkerExited& worker) { step(worker); }},
       events_{events},
-      introspection_{
-          executor,
-          std::move(folder),
-          look_intervals(spec_.rules.hang_timeout),
-          {[this](int local_rank) { return workers_.process(local_rank); },
-           [this](int local_rank, WorkerLook& look) { workers_.add_told(local_rank, look); },
-           [this](const RankProgress& p) { step(WorkerProgressed{p}); }}},
+      introspection_{executor,
+                     std::move(folder),
+                     look_intervals(spec_.rules.hang_timeout),
+                     {[this](int local_rank) { return workers_.process(local_rank); },
+                      [this](int local_rank, WorkerLook& look) {
+                        workers_.add_told(local_rank, look);
+                        if (trainings_ != nullptr) trainings_->add_told(local_rank, look);
+                      },
+                      [this](const RankProgress& p) { step(WorkerProgressed{p}); }}},
       signals_{executor},
       child_ends_{executor, SIGCHLD},
       alarm_{executor, TimePoint::max()} {
@@ -97,6 +98,7 @@ asio::awaitable<AgentEnd> Agent::run() {
   signals_.cancel();
   child_ends_.cancel();
   link_.end();
+  status_desk_.lose_coordinator();
   co_await workers_.end();
   co_return *end_;
 }
@@ -110,6 +112,16 @@ asio::awaitable<void> Agent::watch_signals() {
     if (signal == SIGWINCH) workers_.resize_terminals();
     step(meaning);
   }
+}
+
+void Agent::stop(int signal) {
+  if (!end_) step(StopSignal{signal});
+}
+
+void Agent::hear(const CoordinatorMessage& message) {
+  keep(message);
+  tell_user(message);
+  status_desk_.hear(message);
 }
 
 void Agent::step(const GroupEvent& event) {
@@ -136,7 +148,10 @@ void Agent::perform(const GroupAction& action) {
         co_spawn(executor_, inspect(a.question), report_failure("looking at the workers"));
       },
       [&](const Tell& a) { link_.send(a.message); },  //
-      [&](const Disconnect&) { link_.disconnect(); },
+      [&](const Disconnect&) {
+        link_.disconnect();
+        status_desk_.lose_coordinator();
+      },
       [&](const Warn& a) { spdlog::warn("{}", a.text); },
       [&](const Exit& a) {
         end_ = a.end;
@@ -145,6 +160,7 @@ void Agent::perform(const GroupAction& action) {
 }
 
 void Agent::start_workers(const StartRound& round) {
+  if (trainings_ != nullptr) trainings_->forget();
   const Result<StartRound> ready = link_.open_store(round);
   if (ready)
     workers_.start(*ready);

@@ -15,6 +15,8 @@
 #include "agent/introspection/introspection.hpp"
 #include "agent/job_news.hpp"
 #include "agent/launch_spec.hpp"
+#include "agent/status_desk.hpp"
+#include "agent/trainer_door.hpp"
 #include "agent/worker_plan.hpp"
 #include "agent/worker_set.hpp"
 #include "base/asio.hpp"
@@ -30,6 +32,9 @@ class Agent {
         std::optional<WatchFolder> folder, Consoles consoles, EventLog* events = nullptr);
   Agent(const Agent&) = delete;
 
+  /// Lets it know what trainings tell at `door`, which must live longer. To be called before run().
+  void listen_to(TrainerDoor& door) { trainings_ = &door; }
+
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
   asio::awaitable<AgentEnd> run();
 
@@ -38,6 +43,20 @@ class Agent {
 
   /// Where the time of the job went, as the coordinator told it at the end; nullopt: it did not.
   const std::optional<JobTimes>& times() const { return times_; }
+  /// Asks the coordinator how the job is; see StatusDesk.
+  asio::awaitable<Result<JobStatus>> status(std::chrono::milliseconds timeout) {
+    return status_desk_.ask(timeout);
+  }
+  /// Stops this node's part in the job as if ddprun had got that signal.
+  void stop(int signal);
+  /// As those of WorkerSet.
+  std::optional<WorkerOutput> output_of(int rank, bool err) const {
+    return workers_.output_of(rank, err);
+  }
+  std::shared_ptr<OutputFeed> follow(int rank, bool err) const {
+    return workers_.follow(rank, err);
+  }
+
   /// Why the job failed, as the coordinator has said; nullopt: it has not.
   const std::optional<Verdict>& verdict() const { return verdict_; }
   /// The hang that the workers were in when they were last heard of; nullopt: they were in none.
@@ -46,6 +65,7 @@ class Agent {
  private:
   asio::awaitable<void> watch_signals();
   asio::awaitable<void> sweep();
+  void hear(const CoordinatorMessage& message);
   asio::awaitable<void> inspect(Inspect question);
   void step(const GroupEvent& event);
   void perform(const GroupAction& action);
@@ -59,9 +79,11 @@ class Agent {
   GroupMachine machine_;
   JobNews news_;
   CoordinatorLink link_;
+  StatusDesk status_desk_;
   WorkerSet workers_;
   EventLog* events_;
   Introspection introspection_;
+  TrainerDoor* trainings_ = nullptr;  // null: nobody is told where to tell it
   asio::signal_set signals_;
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;     // also cancelled when end_ is set

@@ -9,6 +9,7 @@
 
 #include "agent/introspection/watch_folder.hpp"
 #include "agent/template_text.hpp"
+#include "agent/trainer_status.hpp"
 #include "base/failure.hpp"
 #include "ddprun/worker_env.hpp"
 #include "worker_sdk/contract/heartbeat_slot.hpp"
@@ -105,6 +106,9 @@ void add_worker(Environment& out, const LaunchSpec& spec, const StartRound& roun
   out[env::kErrorFile] = error_file(node, round, local_rank).string();
   if (!node.heartbeats.empty())
     out[env::kHeartbeat] = sdk::to_string({node.heartbeats, static_cast<std::size_t>(local_rank)});
+  if (node.trainer_url.empty()) return;
+  out[kTrainerUrlVariable] = node.trainer_url + "/" + std::to_string(local_rank);
+  out[kTrainerTokenVariable] = node.trainer_token;
 }
 
 /// Lets Python run the hook, which takes both variables away again. The nursery's workers are

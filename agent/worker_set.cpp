@@ -273,6 +273,25 @@ void WorkerSet::ask_for_checkpoint(int signal) {
   }
 }
 
+std::optional<WorkerOutput> WorkerSet::output_of(int rank, bool err) const {
+  const int local_rank = rank - round_.first_rank;
+  if (round_.round == 0 || local_rank < 0 || local_rank >= spec_.workers) return std::nullopt;
+  OutputPlan plan = plan_output(spec_, round_, node_, local_rank);
+  WorkerOutput output{round_.round, std::move(err ? plan.err.file : plan.out.file), {}};
+  if (!output.file.empty()) return output;
+  for (const auto& worker : workers_)
+    if (worker->local_rank == local_rank)
+      output.last_lines = (err ? worker->err : worker->out)->last_lines();
+  return output;
+}
+
+std::shared_ptr<OutputFeed> WorkerSet::follow(int rank, bool err) const {
+  for (const auto& worker : workers_)
+    if (worker->local_rank == rank - round_.first_rank)
+      return (err ? worker->err : worker->out)->follow();
+  return nullptr;
+}
+
 WatchedProcess WorkerSet::process(int local_rank) const {
   const auto worker = std::ranges::find(
       workers_, local_rank, [](const std::shared_ptr<Worker>& w) { return w->local_rank; });

@@ -9,6 +9,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -38,6 +39,13 @@ namespace ddprun {
 struct Consoles {
   Console& out;
   Console& err;
+};
+
+/// Where one stream of a worker can be read.
+struct WorkerOutput {
+  int round = 0;
+  std::filesystem::path file;           // has all of it; "": there is none
+  std::vector<std::string> last_lines;  // where there is no file
 };
 
 class WorkerSet {
@@ -77,6 +85,12 @@ class WorkerSet {
   /// Sends a signal to the workers that still run and not to their children: only a worker knows
   /// how to write a checkpoint. It ends afterwards.
   void ask_for_checkpoint(int signal);
+
+  /// Where the output of the worker of that rank is, in the round that runs or was the last;
+  /// nullopt: this node has no such worker.
+  std::optional<WorkerOutput> output_of(int rank, bool err) const;
+  /// Lets somebody follow it; see LogPump::follow(). nullptr: it does not run.
+  std::shared_ptr<OutputFeed> follow(int rank, bool err) const;
 
   /// The process of a worker of this round, as far as there is one.
   WatchedProcess process(int local_rank) const;

@@ -155,6 +155,8 @@ LogPump::ReadResult LogPump::read_some() {
   if (n < 0) return errno == EAGAIN || errno == EINTR ? ReadResult::kNothingNow : ReadResult::kEnd;
   const std::string_view bytes{buffer.data(), static_cast<std::size_t>(n)};
   tail_.append(bytes);
+  for (const auto& feed : feeds_)
+    if (const auto open = feed.lock()) open->append(bytes);
   crash_tail_.append(bytes, Clock::now());
   if (plan_.stamped) stamp_ = time_stamp(unix_time_ms());
   if (file_ && plan_.stamped)
@@ -179,6 +181,13 @@ void LogPump::close() {
   drain();
   source_.close();
   idle_.cancel();
+}
+
+std::shared_ptr<OutputFeed> LogPump::follow() {
+  std::erase_if(feeds_, [](const auto& feed) { return feed.expired(); });
+  auto feed = std::make_shared<OutputFeed>();
+  feeds_.push_back(feed);
+  return feed;
 }
 
 void LogPump::resize() {

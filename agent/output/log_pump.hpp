@@ -16,6 +16,7 @@
 #include "agent/output/line_buffer.hpp"
 #include "agent/output/line_stamper.hpp"
 #include "agent/output/log_file.hpp"
+#include "agent/output/output_feed.hpp"
 #include "agent/output/output_tail.hpp"
 #include "agent/output/stream_plan.hpp"
 
@@ -56,6 +57,10 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   /// Call it when ddprun's own terminal has changed its size: the worker's terminal follows.
   void resize();
 
+  /// Lets somebody follow what comes from now on, for as long as he keeps what is returned. Of a
+  /// worker that writes to its file itself nothing comes.
+  std::shared_ptr<OutputFeed> follow();
+
   /// The last lines that the worker wrote, oldest first, as OutputTail keeps them.
   std::vector<std::string> last_lines() const;
 
@@ -85,6 +90,7 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   std::optional<LogFile> filtered_;
   LineBuffer lines_;
   OutputTail tail_;
+  std::vector<std::weak_ptr<OutputFeed>> feeds_;
   CrashTail crash_tail_;
   LineStamper stamper_;
   std::string stamp_;  // the time of the last bytes; "": lines have none

@@ -24,6 +24,7 @@
 #include "base/report_failure.hpp"
 #include "launcher/commands/command_line.hpp"
 #include "launcher/commands/secret_folder.hpp"
+#include "launcher/run/open_status_page.hpp"
 #include "launcher/run/own_address.hpp"
 #include "launcher/run/resolve.hpp"
 #include "launcher/settings/values.hpp"
@@ -35,10 +36,11 @@ namespace ddprun {
 namespace {
 
 struct ListenOptions {
-  std::string host;        // "": all addresses of this machine
-  std::uint16_t port = 0;  // 0: any free one
-  std::string port_file;   // where the port is written once it listens; "": nowhere
-  std::string secret_dir;  // where the jobs' secrets are; "": they have none
+  std::string host;         // "": all addresses of this machine
+  std::uint16_t port = 0;   // 0: any free one
+  std::string port_file;    // where the port is written once it listens; "": nowhere
+  std::string status_addr;  // where the status page is served; "": nowhere
+  std::string secret_dir;   // where the jobs' secrets are; "": they have none
 };
 
 /// A command that listens, with its own words for --help and its usual port.
@@ -91,6 +93,10 @@ Result<std::variant<ListenOptions, JustPrint>> parse(const Listener& listener,
     app.add_option("--secret-dir", options.secret_dir,
                    "lets in only jobs with a secret there, in a file named by the run id")
         ->type_name("DIR");
+  if (listener.has_secrets)
+    app.add_option("--status-addr", options.status_addr,
+                   "show the jobs in a browser, and their numbers to Prometheus, there")
+        ->type_name("[HOST:]PORT");
   try {
     app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
   } catch (const CLI::CallForHelp&) {
@@ -154,6 +160,20 @@ Result<int> run(const Listener& listener, const std::vector<std::string>& words,
   return serve_until_stopped(std::get<ListenOptions>(*options), stage, begin);
 }
 
+/// Shows the jobs in a browser where the options want it.
+Result<std::unique_ptr<StatusServer>> show(Server& server, const ListenOptions& options,
+                                           asio::io_context& io) {
+  if (options.status_addr.empty()) return std::unique_ptr<StatusServer>{};
+  const auto address = parse_status_address({options.status_addr, "--status-addr", true});
+  if (!address) return address.error();
+  StatusPage page;
+  page.jobs = [&server] { return server.status(); };
+  page.one_job = false;
+  auto opened = open_status_page(io, io, *address, !options.secret_dir.empty(), std::move(page));
+  if (!opened) return opened.error();
+  return std::move(opened->server);
+}
+
 /// With a folder of secrets, lets in only jobs that have one there.
 Result<void> lock(Server& server, const ListenOptions& options, const asio::ip::address& address) {
   if (options.secret_dir.empty()) {
@@ -182,6 +202,7 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
       "name it with --rdzv-backend c10d --rdzv-endpoint HOST:PORT --rdzv-id ID.",
       kServerPort, true};
   std::unique_ptr<Server> server;
+  std::unique_ptr<StatusServer> page;
   auto code = run(
       listener, words, stage,
       [&](const asio::ip::address& address, const ListenOptions& options) -> Result<std::uint16_t> {
@@ -189,9 +210,13 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
         if (!listening) return listening.error();
         server = std::move(*listening);
         if (const auto locked = lock(*server, options, address); !locked) return locked.error();
+        auto shown = show(*server, options, stage.io);
+        if (!shown) return shown.error();
+        page = std::move(*shown);
         server->start();
         return server->port();
       });
+  if (page) page->close();
   if (!server) return code;
   server->close();
   stage.io.run_for(std::chrono::seconds{2});  // lets the last words to connected agents out

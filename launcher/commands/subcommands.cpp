@@ -8,6 +8,8 @@
 #include "launcher/commands/serve.hpp"
 #include "launcher/commands/trace_command.hpp"
 #include "launcher/hosts/host_agent.hpp"
+#include "launcher/live/live_commands.hpp"
+#include "launcher/live/top_command.hpp"
 
 namespace ddprun {
 
@@ -20,9 +22,14 @@ Result<int> run_agent(const std::vector<std::string>& words, const Stage& stage)
 constexpr Subcommand kSubcommands[] = {
     {"agent", "", run_agent},
     {"checkpoint", "lists and verifies the worker SDK's checkpoints", run_checkpoint},
+    {"logs", "shows what a worker of a running job writes: ddprun logs JOB RANK", run_logs},
+    {"ls", "lists the running jobs of this user on this machine", run_ls},
     {"secret", "makes a secret for a job: ddprun secret > FILE", run_secret},
     {"server", "the meeting place of any number of jobs, which outlives them", run_server},
+    {"status", "tells how a running job is: state, nodes, ranks, progress", run_status},
+    {"stop", "stops a running job, as Ctrl-C would", run_stop},
     {"store", "the store of torch.distributed (TCPStore) alone", run_store},
+    {"top", "shows how a running job is, all the time", run_top},
     {"trace", "draws the timeline of a job from its --event-log", run_trace},
 };
 

@@ -1,17 +1,20 @@
 #include "launcher/run/run.hpp"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "agent/agent.hpp"
+#include "agent/control_server.hpp"
 #include "agent/file_limit.hpp"
 #include "agent/guardian.hpp"
 #include "base/fresh_id.hpp"
@@ -21,6 +24,7 @@
 #include "launcher/run/loop_thread.hpp"
 #include "launcher/run/node_facts.hpp"
 #include "launcher/run/open_coordinator.hpp"
+#include "launcher/run/open_status_page.hpp"
 #include "launcher/run/report_file.hpp"
 #include "launcher/run/run_directory.hpp"
 #include "launcher/run/run_report.hpp"
@@ -126,6 +130,7 @@ class Run {
     auto coordinator = open_coordinator(io_, coordinators_loop(), spec_, node_.run.run_id);
     if (!coordinator) return coordinator.error();
     server_ = std::move(coordinator->server);
+    if (const auto shown = open_page(); !shown) return shown.error();
     if (server_ && own_loop_) own_thread_.emplace(*own_loop_, io_);
     RunFacts& run = node_.run;
     run.coordinator = std::move(coordinator->endpoint);
@@ -134,6 +139,8 @@ class Run {
     say_where(run);
     if (server_) events_.listening({spec_.meeting.coordinator.host, run.coordinator.port});
     say_threads(spec_, node_, environment_);
+    make_job_folder();
+    open_trainer_door();
     return {};
   }
 
@@ -142,6 +149,9 @@ class Run {
     auto agent =
         std::make_optional<Agent>(io_.get_executor(), spec_, node_, std::move(watch_folder_),
                                   consoles_, event_log_ ? &*event_log_ : nullptr);
+    if (trainer_door_) agent->listen_to(*trainer_door_);
+    agent_ = &*agent;
+    const auto control = open_control(*agent);
     signals_->release();
     std::optional<AgentEnd> ended;
     co_spawn(io_, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
@@ -151,6 +161,9 @@ class Run {
     });
     while (!ended) io_.run_one();
     events_.ended(*ended);
+    agent_ = nullptr;
+    if (control) control->close();
+    if (trainer_door_) trainer_door_->close();
     say_goodbye();
     RunEnd end{std::move(*ended),
                {agent->outcome(), agent->verdict(), agent->hang(), agent->times()}};
@@ -188,7 +201,43 @@ class Run {
 
   void close_coordinator() {
     if (!server_) return;
-    asio::post(own_thread_ ? *own_loop_ : io_, [this] { server_->close(); });
+    asio::post(own_thread_ ? *own_loop_ : io_, [this] {
+      if (page_) page_->close();
+      server_->close();
+    });
+  }
+
+  /// Shows the job in a browser, where the coordinator is.
+  Result<void> open_page() {
+    if (!spec_.status_address) return {};
+    if (!server_) {
+      spdlog::info("--status-addr: the node that hosts the coordinator serves the status page");
+      return {};
+    }
+    StatusPage page;
+    page.jobs = [this] {
+      std::vector<JobStatus> jobs = server_->status();
+      for (JobStatus& job : jobs) job.title = spec_.title;
+      return jobs;
+    };
+    page.log = [this](HttpRequest request) { return log_from_agent(std::move(request)); };
+    asio::io_context& serving = own_loop_ ? *own_loop_ : io_;
+    auto opened = open_status_page(io_, serving, *spec_.status_address, spec_.secret.has_value(),
+                                   std::move(page));
+    if (!opened) return opened.error();
+    page_ = std::move(opened->server);
+    status_url_ = std::move(opened->url);
+    return {};
+  }
+
+  /// The page is served in the coordinator's event loop; logs belong to the agent's.
+  asio::awaitable<HttpReply> log_from_agent(HttpRequest request) {
+    HttpReply reply = co_await co_spawn(io_, log_here(std::move(request)), asio::use_awaitable);
+    co_return reply;
+  }
+  asio::awaitable<HttpReply> log_here(HttpRequest request) {
+    if (agent_ == nullptr) co_return HttpReply{http_sentence(404, "the agent has ended")};
+    co_return answer_log(*agent_, request);
   }
 
   void say_goodbye() {
@@ -200,6 +249,51 @@ class Run {
                                      std::chrono::milliseconds{0}));
     io_.restart();
     io_.poll();  // what it has written to the log
+  }
+
+  /// Lets other programs of this user find the job. Without it the job runs as well.
+  void make_job_folder() {
+    auto made = JobFolder::make(environment_);
+    if (!made) return spdlog::info("`ddprun ls` does not find this job: {}", made.error().message);
+    job_folder_.emplace(std::move(*made));
+  }
+
+  /// Lets trainings of Hugging Face's Trainer tell how far they are, unless they tell it elsewhere.
+  void open_trainer_door() {
+    const bool elsewhere = environment_(kTrainerUrlVariable) || environment_(kTrainerTokenVariable);
+    if (!spec_.introspection || !job_folder_ || elsewhere) return;
+    const std::string token = fresh_token();
+    const auto file = job_folder_->write("trainer_token", token);
+    auto door = TrainerDoor::open(io_.get_executor(), token, spec_.workers);
+    if (token.empty() || !file || !door)
+      return spdlog::info("trainings cannot tell their steps here");
+    trainer_door_ = std::move(*door);
+    node_.trainer_url = trainer_door_->url();
+    node_.trainer_token = file->string();
+  }
+
+  JobFacts job_facts() const {
+    const RunFacts& run = node_.run;
+    return {.run_id = run.run_id,
+            .title = spec_.title,
+            .host = run.host,
+            .pid = ::getpid(),
+            .started_unix_ms = unix_time_ms(),
+            .workers = spec_.workers,
+            .run_directory = node_.run_directory.string(),
+            .coordinator = run.coordinator.host + ":" + std::to_string(run.coordinator.port),
+            .coordinator_here = run.coordinator_here,
+            .status_url = status_url_};
+  }
+
+  std::unique_ptr<ControlServer> open_control(Agent& agent) {
+    if (!job_folder_) return nullptr;
+    JobFacts facts = job_facts();
+    auto acceptor = job_folder_->open(io_.get_executor(), facts);
+    if (acceptor)
+      return std::make_unique<ControlServer>(std::move(*acceptor), std::move(facts), agent);
+    spdlog::info("`ddprun ls` does not find this job: {}", acceptor.error().message);
+    return nullptr;
   }
 
   /// Signals that would end ddprun wait until the agent handles them.
@@ -245,9 +339,14 @@ class Run {
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
   std::optional<EventLog> event_log_;
+  std::optional<JobFolder> job_folder_;
+  std::unique_ptr<TrainerDoor> trainer_door_;
   std::optional<WatchFolder> watch_folder_;
   std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;
+  std::unique_ptr<StatusServer> page_;  // of --status-addr
+  std::string status_url_;
+  Agent* agent_ = nullptr;                // while it runs
   std::optional<LoopThread> own_thread_;  // runs own_loop_; it ends before all that it works with
 };
 

@@ -31,11 +31,11 @@ class Interpreter {
         place_{place} {}
 
   Result<Launch> interpret() {
-    for (const auto step :
-         {&Interpreter::count_workers, &Interpreter::decide_restarts,
-          &Interpreter::decide_preemption, &Interpreter::decide_secret,
-          &Interpreter::decide_rules_and_meeting, &Interpreter::decide_output,
-          &Interpreter::decide_workers, &Interpreter::check_ignored, &Interpreter::choose_program})
+    for (const auto step : {&Interpreter::count_workers, &Interpreter::decide_restarts,
+                            &Interpreter::decide_preemption, &Interpreter::decide_secret,
+                            &Interpreter::decide_rules_and_meeting, &Interpreter::decide_output,
+                            &Interpreter::decide_status_page, &Interpreter::decide_workers,
+                            &Interpreter::check_ignored, &Interpreter::choose_program})
       if (const Result<void> done = (this->*step)(); !done) return done.error();
     no_effect({"export", "ssh-cmd", "remote-path", "remote-dir"}, "without --hosts or --hostfile");
     launch_.dry_run = settings_.on("dry-run");
@@ -194,6 +194,15 @@ class Interpreter {
       no_effect({"duplicate-stdout-filters"}, "without --tee of stdout");
     if (std::ranges::none_of(logs.tee, &Streams::err))
       no_effect({"duplicate-stderr-filters"}, "without --tee of stderr");
+    return {};
+  }
+
+  Result<void> decide_status_page() {
+    const Setting& setting = settings_["status-addr"];
+    if (setting.text.empty()) return {};
+    auto address = parse_status_address(setting);
+    if (!address) return address.error();
+    spec_.status_address = std::move(*address);
     return {};
   }
 

@@ -58,6 +58,7 @@ constexpr Option kOptions[] = {
     {.name = "local-ranks-filter", .value = "RANKS", .group = kOutput, .help = "only these local ranks are shown on the terminal"},
     {.name = "duplicate-stdout-filters", .value = "TEXTS", .group = kOutput, .help = "tee'd lines with one of these also go to filtered_stdout.log"},
     {.name = "duplicate-stderr-filters", .value = "TEXTS", .group = kOutput, .help = "the same for stderr"},
+    {.name = "status-addr", .value = "[HOST:]PORT", .group = kOutput, .help = "show the job in a browser, and its numbers to Prometheus, at http://HOST:PORT/; without HOST: on this machine only; port 0: any free one. The node that hosts the coordinator serves it", .own = true},
 
     {.name = "report-file", .value = "FILE", .group = kFailure, .help = "why the job ended, as JSON; in --log-dir it is report.json", .own = true},
     {.name = "max-restarts", .value = "N", .fallback = "0", .group = kFailure, .help = "restarts of all workers after a failure"},

@@ -158,6 +158,19 @@ Result<Endpoint> parse_endpoint(const Setting& setting, int default_port) {
   return Endpoint{parts->first, static_cast<std::uint16_t>(*port)};
 }
 
+Result<Endpoint> parse_status_address(const Setting& setting) {
+  Setting with_host = setting;
+  const bool port_alone = parse_number<int>(setting.text).has_value();
+  if (port_alone) with_host.text = "127.0.0.1:" + setting.text;
+  if (setting.text.starts_with(':')) with_host.text = "127.0.0.1" + setting.text;
+  const auto parts = host_and_port(with_host.text);
+  if (!parts || parts->second.empty())
+    return unexpected(setting, "expected PORT, HOST:PORT or [IPv6]:PORT");
+  auto endpoint = parse_endpoint({with_host.text, setting.source, true}, 0);
+  if (!endpoint) return unexpected(setting, fmt::format("expected a port from 0 to {}", kPortMax));
+  return endpoint;
+}
+
 Result<std::vector<int>> parse_signals(const Setting& setting) {
   std::vector<int> signals;
   for (const std::string& name : split(setting.text, ',')) {

@@ -64,6 +64,9 @@ Result<NodeRange> parse_nodes(const Setting& setting);
 /// Reads "host", "host:29400" and "[::1]:29400"; without a port it is `default_port`.
 Result<Endpoint> parse_endpoint(const Setting& setting, int default_port);
 
+/// Reads "8080", ":8080", "host:8080" and "[::1]:8080"; without a host it is the loopback address.
+Result<Endpoint> parse_status_address(const Setting& setting);
+
 /// Reads "SIGTERM,SIGUSR1", with or without SIG. Signals that no program can handle, or that are no
 /// request to stop, are errors.
 Result<std::vector<int>> parse_signals(const Setting& setting);

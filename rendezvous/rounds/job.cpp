@@ -88,7 +88,18 @@ asio::awaitable<std::string> Job::hear(PeerId peer, const std::shared_ptr<Channe
     const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
     if (!message) co_return message.error().message;
     if (std::holds_alternative<Join>(*message)) co_return "it joined twice";
+    if (const auto* question = std::get_if<AskStatus>(&*message)) answer(*question, *channel);
     step(FromPeer{peer, *message});
+  }
+}
+
+/// The answer is of many bytes for a great job: it goes out in pieces between other lines.
+void Job::answer(const AskStatus& question, Channel& channel) const {
+  const std::string text = to_json(status());
+  for (std::size_t begin = 0; begin < text.size(); begin += kStatusPartBytesMax) {
+    const bool last = begin + kStatusPartBytesMax >= text.size();
+    channel.send(encode(CoordinatorMessage{
+        StatusPart{question.question, text.substr(begin, kStatusPartBytesMax), last}}));
   }
 }
 

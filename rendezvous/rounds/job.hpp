@@ -52,11 +52,15 @@ class Job : public std::enable_shared_from_this<Job> {
   const RoundRules& rules() const { return machine_.rules(); }
   bool has_nodes() const { return machine_.has_nodes(); }
 
+  /// Tells how the job is now.
+  JobStatus status() const { return machine_.status(Clock::now(), unix_time_ms()); }
+
  private:
   asio::awaitable<void> accept_store_clients();
   asio::awaitable<void> tick_when_due();
   asio::awaitable<std::string> hear(PeerId peer, const std::shared_ptr<Channel>& channel);
   bool may_enter(const asio::ip::tcp::socket& socket);
+  void answer(const AskStatus& question, Channel& channel) const;
   void drop(PeerId peer);
   void step(const RoundEvent& event);
   void perform(const RoundAction& action);

@@ -43,7 +43,7 @@ class Roster {
     Join join;                         // what it said of itself
     int arrival = 0;                   // how many nodes came before it
     int group_rank = -1;               // in the last round that it was part of; -1: none
-    int first_rank = 0;                // of its first worker in that round
+    int first_rank = -1;               // of its workers in that round
     TimePoint contends_since;          // kContending
     std::optional<Preempt> announced;  // the scheduler has announced its end while it was a spare
 
@@ -93,6 +93,10 @@ class Roster {
   template <typename Visit>
   void for_each(Visit visit) {
     for (auto& [id, node] : nodes_) visit(node);
+  }
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const auto& [id, node] : nodes_) visit(node);
   }
 
  private:

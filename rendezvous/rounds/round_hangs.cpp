@@ -14,6 +14,7 @@ void RoundMachine::note_progress(const Node& node, const Progress& report, TimeP
       take_progress(told, now);
       inquest_.reached(told.step);
     }
+  chronicle_progress(now);
 }
 
 void RoundMachine::look_for_hangs(TimePoint now) {

@@ -33,6 +33,7 @@ RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
     : rules_{std::move(rules)},
       watch_{rules_.hang_timeout, rules_.on_hang},
       times_{now},
+      chronicle_{now},
       gathering_since_{now},
       last_step_{now} {}
 
@@ -90,6 +91,7 @@ void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint n
       [&](const Preempt& m) { preempt(node, m); },  //
       [&](const Progress& m) { note_progress(node, m, now); },
       [&](const Inspected& m) { watch_.take(node.id(), m); },  //
+      [](const AskStatus&) {},                                 // Job answers it
       [&](const WorkersEnded& m) { inquest_.ended(node.id(), m); },
       [&](const Leave& m) { lose(node, m.reason, now); });
 }
@@ -181,6 +183,7 @@ std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
 
 void RoundMachine::add(PeerId peer, const Join& join, TimePoint now) {
   const Node& node = nodes_.add(peer, join, arrivals_++, now);
+  chronicle_.came(join.host);
   send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds(), microseconds(now)});
   if (node.phase() == Phase::kReady) welcome(node);
 }
@@ -233,6 +236,7 @@ void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) 
   if (phase == Phase::kRunning || phase == Phase::kStopping)
     inquest_.lost(node.id(), reason, since);
   last_loss_ = "node " + node.join.host + " lost: " + reason;
+  chronicle_loss(node, reason);
   actions_.push_back(DropPeer{node.peer(), reason});
   watch_.forget(node.id());
   Node* const heir = nodes_.remove(node);
@@ -287,6 +291,7 @@ void RoundMachine::advance(TimePoint now) {
 
 void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
+  chronicle_.stopped(reason, last_step_, watch_.hang());
   watch_.end_round();
   times_.stop_ordered(round_, reason, std::exchange(noticed_after_, {}), last_step_);
   std::int64_t longest_ms = 0;
@@ -371,6 +376,7 @@ void RoundMachine::seal() {
   times_.sealed(round_, timed, last_step_);
   watch_.begin_round(start.world_size, std::move(watched), last_step_);
   state_ = State::kRunning;
+  chronicle_.sealed(round_, attempt_, start.group_world_size, start.world_size, last_step_);
 }
 
 /// How many nodes of the running round are still there.

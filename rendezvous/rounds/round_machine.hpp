@@ -20,10 +20,12 @@
 #include <variant>
 #include <vector>
 
+#include "rendezvous/rounds/job_chronicle.hpp"
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/verdict/inquest.hpp"
 #include "rendezvous/watch/restart_clock.hpp"
 #include "rendezvous/watch/round_watch.hpp"
+#include "rendezvous/wire/job_status.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
@@ -79,6 +81,9 @@ class RoundMachine {
 
   /// What the restarts cost, and where the time of the job goes.
   const RestartClock& times() const { return times_; }
+  /// Tells how the job is at `now`, when the time of day is `now_unix_ms`. It takes as long as
+  /// there are nodes and ranks.
+  JobStatus status(TimePoint now, std::int64_t now_unix_ms) const;
 
  private:
   enum class State { kGathering, kRunning, kStopping, kEnded };
@@ -134,6 +139,12 @@ class RoundMachine {
   bool is_member(const Node& node);
   std::optional<EndJob> go_on_from(const std::vector<Node*>& members);
   int members() const;
+  void chronicle_loss(const Node& node, const std::string& reason);
+  void tell_nodes(JobStatus& status, TimePoint now) const;
+  void tell_ranks(JobStatus& status) const;
+  void tell_progress(JobStatus& status, TimePoint now) const;
+  void tell_troubles(JobStatus& status) const;
+  void chronicle_progress(TimePoint now);
   EndJob timed_out() const;
   int next_attempt() const;
   void send(PeerId peer, CoordinatorMessage message);
@@ -150,6 +161,7 @@ class RoundMachine {
   Inquest inquest_;                   // into how the workers of the round ended
   std::optional<Verdict> found_;      // why the last round that failed did so
   std::optional<EndJob> verdict_;     // how the job ends, as soon as every node has stopped
+  JobChronicle chronicle_;            // for those who look at the job: it decides nothing
   std::string last_loss_;             // says to the user why the job may be short of nodes
   TimePoint gathering_since_;
   TimePoint stopping_ends_;                  // who has not stopped by then is dropped

@@ -211,6 +211,20 @@ asio::awaitable<void> Server::end_abandoned_jobs() {
   }
 }
 
+std::vector<JobStatus> Server::status() const {
+  if (only_) return {only_->status()};
+  std::vector<JobStatus> all;
+  for (const auto& [run_id, job] : jobs_) all.push_back(job->status());
+  return all;
+}
+
+std::optional<JobStatus> Server::status_of(const std::string& run_id) const {
+  if (only_ && (run_id.empty() || run_id == only_->rules().run_id)) return only_->status();
+  const auto job = jobs_.find(run_id);
+  if (job == jobs_.end()) return std::nullopt;
+  return job->second->status();
+}
+
 Introduction Server::introduction(const WhoIsThere& question) const {
   const bool same = only_ && question.run_id == only_->rules().run_id;
   const std::string jobs = !only_ ? std::to_string(book_.jobs()) + " jobs"

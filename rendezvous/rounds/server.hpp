@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/gated_log.hpp"
 #include "rendezvous/rounds/door.hpp"
@@ -50,6 +51,12 @@ class Server {
   void close();
 
   bool closed() const { return !acceptor_.is_open(); }
+
+  /// Tells how each of its jobs is now.
+  std::vector<JobStatus> status() const;
+  /// Tells how the job of that run id is now; nullopt when it is not here. Of an agent's
+  /// coordinator, "" means its one job.
+  std::optional<JobStatus> status_of(const std::string& run_id) const;
 
   /// The port that was bound.
   std::uint16_t port() const { return port_; }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "rendezvous/wire/hang_fields.hpp"
 #include "rendezvous/wire/json_fields.hpp"
 #include "rendezvous/wire/message_limits.hpp"
 
@@ -24,8 +25,6 @@ constexpr TextLimit kNote{1024};    // one line of ours
 constexpr TextLimit kReason{4096};  // a sentence, with texts of peers in it
 constexpr TextLimit kName{64};
 constexpr TextLimit kRestartReason{300};
-constexpr TextLimit kRanks{512};  // a list of ranks
-constexpr TextLimit kStack{3000};
 constexpr TextLimit kFaultText{600};  // of what was raised: a name, a path, the first lines
 constexpr TextLimit kFaultStack{900};
 constexpr std::size_t kKindsMax = 16;
@@ -112,15 +111,12 @@ template <> inline constexpr auto kFields<RankProgress> = std::tuple{
     field("left_s", &RankProgress::left_s)};
 template <> inline constexpr auto kFields<Progress> = std::tuple{
     field("round", &Progress::round), list("ranks", &Progress::ranks, kProgressRanksMax)};
-template <> inline constexpr auto kFields<StackGroup> = std::tuple{
-    text("ranks", &StackGroup::ranks, kRanks), text("doing", &StackGroup::doing, kRanks),
-    text("stack", &StackGroup::stack, kStack), text("operation", &StackGroup::operation, kName),
-    text("group", &StackGroup::group, kName), field("sequence", &StackGroup::sequence),
-    text("shapes", &StackGroup::shapes, kName)};
 template <> inline constexpr auto kFields<Inspected> = std::tuple{
     field("inspection", &Inspected::inspection), field("workers", &Inspected::workers),
     field("last", &Inspected::last)};
 
+template <> inline constexpr auto kFields<AskStatus> = std::tuple{
+    field("question", &AskStatus::question)};
 template <> inline constexpr std::array kNames<FailureKind>{
     Named<FailureKind>{FailureKind::kExitCode, "exit_code"},
     Named<FailureKind>{FailureKind::kSignal, "signal"},
@@ -178,19 +174,6 @@ template <> inline constexpr auto kFields<EndJob> = std::tuple{
     field("outcome", &EndJob::outcome), field("restarts", &EndJob::restarts),
     text("message", &EndJob::message, kReason), field("failure", &EndJob::failure),
     later(field("hung", &EndJob::hung))};
-using HangKind = HangReport::Kind;
-template <> inline constexpr std::array kNames<HangKind>{
-    Named<HangKind>{HangKind::kMissing, "missing"},
-    Named<HangKind>{HangKind::kDeadlock, "deadlock"},
-    Named<HangKind>{HangKind::kNoProgress, "no_progress"}};
-template <> inline constexpr auto kFields<HangReport> = std::tuple{
-    field("kind", &HangReport::kind), text("sentence", &HangReport::sentence, kNote),
-    text("operation", &HangReport::operation, kName), text("group", &HangReport::group, kName),
-    field("sequence", &HangReport::sequence),
-    text("missing_ranks", &HangReport::missing_ranks, kRanks),
-    text("waiting_ranks", &HangReport::waiting_ranks, kRanks),
-    field("silent_ms", &HangReport::silent_ms),
-    list("stacks", &HangReport::stacks, kStackGroupsMax)};
 template <> inline constexpr auto kFields<Inspect> = std::tuple{
     field("round", &Inspect::round), field("inspection", &Inspect::inspection),
     field("stopping", &Inspect::stopping),
@@ -214,6 +197,10 @@ template <> inline constexpr auto kFields<JobTimes> = std::tuple{
     field("goodput", &JobTimes::goodput)};
 template <> inline constexpr auto kFields<HangOver> = std::tuple{
     field("round", &HangOver::round), field("lasted_ms", &HangOver::lasted_ms)};
+template <> inline constexpr auto kFields<StatusPart> = std::tuple{
+    field("question", &StatusPart::question),
+    text("text", &StatusPart::text, TextLimit{kStatusPartBytesMax}),
+    field("last", &StatusPart::last)};
 template <> inline constexpr auto kFields<Cause> = std::tuple{
     field("kind", &Cause::kind), text("ranks", &Cause::ranks, kRanks),
     text("node", &Cause::node, TextLimit{kHostBytesMax}), field("status", &Cause::status),
@@ -250,6 +237,7 @@ constexpr const char* type_of(const Leave&) { return "leave"; }
 constexpr const char* type_of(const Progress&) { return "progress"; }
 constexpr const char* type_of(const WorkersStarted&) { return "workers_started"; }
 constexpr const char* type_of(const Inspected&) { return "inspected"; }
+constexpr const char* type_of(const AskStatus&) { return "ask_status"; }
 constexpr const char* type_of(const WorkersEnded&) { return "workers_ended"; }
 constexpr const char* type_of(const Joined&) { return "joined"; }
 constexpr const char* type_of(const Refused&) { return "refused"; }
@@ -264,6 +252,7 @@ constexpr const char* type_of(const HangFound&) { return "hang_found"; }
 constexpr const char* type_of(const HangOver&) { return "hang_over"; }
 constexpr const char* type_of(const Restarted&) { return "restarted"; }
 constexpr const char* type_of(const JobTimes&) { return "job_times"; }
+constexpr const char* type_of(const StatusPart&) { return "status_part"; }
 constexpr const char* type_of(const VerdictFound&) { return "verdict"; }
 // clang-format on
 
@@ -328,7 +317,7 @@ Result<Variant> decode_line(std::string_view line) try {
 }  // namespace
 
 std::vector<std::string> known_kinds() {
-  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict, kKnowsTimes};
+  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict, kKnowsTimes, kKnowsStatus};
 }
 
 bool knows(const std::vector<std::string>& knows, std::string_view kind) {

@@ -38,6 +38,7 @@ inline constexpr std::size_t kRunIdBytesMax = 1024;
 inline constexpr std::size_t kHostBytesMax = 256;
 inline constexpr std::size_t kRoleBytesMax = 256;
 inline constexpr int kWorkersPerNodeMax = 65'536;
+inline constexpr std::size_t kStatusPartBytesMax = 48 * 1024;
 
 /// A message whose kind came after release 0.1 goes only to a peer that has said in its Join or
 /// Joined that it knows the kind, by a name of this list.
@@ -45,6 +46,7 @@ inline constexpr char kKnowsProgress[] = "progress";  // Progress
 inline constexpr char kKnowsHangs[] = "hangs";        // Inspect, Inspected, HangFound, HangOver
 inline constexpr char kKnowsVerdict[] = "verdict";    // WorkersEnded, VerdictFound
 inline constexpr char kKnowsTimes[] = "times";        // WorkersStarted, Restarted, JobTimes
+inline constexpr char kKnowsStatus[] = "status";      // AskStatus, StatusPart
 
 /// Returns the kinds that this build knows.
 std::vector<std::string> known_kinds();
@@ -146,9 +148,14 @@ struct Leave {
   std::string reason;
   bool operator==(const Leave&) const = default;
 };
+/// Somebody on this node wants to know how the job is. The answer is a JobStatus in parts.
+struct AskStatus {
+  int question = 0;  // counts them
+  bool operator==(const AskStatus&) const = default;
+};
 using AgentMessage =
     std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
-                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted>;
+                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, AskStatus>;
 
 // --- coordinator to agent ---
 
@@ -241,6 +248,14 @@ struct HangOver {
   std::int64_t lasted_ms = 0;
   bool operator==(const HangOver&) const = default;
 };
+/// A piece of the answer to AskStatus: the JSON of a JobStatus, cut into pieces of at most
+/// kStatusPartBytesMax, which come in their order.
+struct StatusPart {
+  int question = 0;
+  std::string text;
+  bool last = false;
+  bool operator==(const StatusPart&) const = default;
+};
 /// Why the job has failed. It comes before EndJob.
 struct VerdictFound {
   Verdict verdict;
@@ -259,7 +274,7 @@ struct JobTimes {
 };
 using CoordinatorMessage =
     std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat, StartRound, StopRound, EndJob,
-                 Inspect, HangFound, HangOver, VerdictFound, Restarted, JobTimes>;
+                 Inspect, HangFound, HangOver, VerdictFound, Restarted, JobTimes, StatusPart>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

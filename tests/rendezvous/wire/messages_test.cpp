@@ -117,6 +117,7 @@ TEST_CASE("every message of an agent arrives as it was sent") {
   CHECK(through_the_wire(WorkersStarted{2}) == AgentMessage{WorkersStarted{2}});
   const Inspected inspected{3, kStackGroup, true};
   CHECK(through_the_wire(inspected) == AgentMessage{inspected});
+  CHECK(through_the_wire(AskStatus{7}) == AgentMessage{AskStatus{7}});
 }
 
 TEST_CASE("every message of the coordinator arrives as it was sent") {
@@ -155,6 +156,8 @@ TEST_CASE("every message of the coordinator arrives as it was sent") {
   CHECK(back_through_the_wire(Restarted{restart}) == CoordinatorMessage{Restarted{restart}});
   const JobTimes times{{restart, restart}, {100, 97.5, 1, 2, 12, 1.5}};
   CHECK(back_through_the_wire(times) == CoordinatorMessage{times});
+  const StatusPart part{7, R"({"run_id":"job"})", true};
+  CHECK(back_through_the_wire(part) == CoordinatorMessage{part});
   CHECK(back_through_the_wire(Refused{"no"}) == CoordinatorMessage{Refused{"no"}});
   const Introduction introduction{"another job", 4711, "h1"};
   CHECK(back_through_the_wire(introduction) == CoordinatorMessage{introduction});
@@ -203,7 +206,8 @@ std::vector<AgentMessage> messages_of_agents() {
           Progress{2, {kProgress}},
           Inspected{3, kStackGroup, true},
           WorkersEnded{3, 120, {kWorkerEnd}},
-          WorkersStarted{2}};
+          WorkersStarted{2},
+          AskStatus{7}};
 }
 
 std::vector<CoordinatorMessage> messages_of_the_coordinator() {
@@ -221,7 +225,8 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           HangOver{2, 9},
           VerdictFound{{.cause = {.ranks = "1"}, .also = {kCause}, .followers = {kFollowers}}},
           Restarted{{.round = 4, .reason = "why"}},
-          JobTimes{{{.round = 4, .reason = "why"}}, {.wall_s = 100}}};
+          JobTimes{{{.round = 4, .reason = "why"}}, {.wall_s = 100}},
+          StatusPart{7, "{}", true}};
 }
 
 // Every value inside `message`, an object in it, too.

@@ -1,0 +1,172 @@
+#include "agent/control_server.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <utility>
+
+#include "agent/output/log_reader.hpp"
+#include "base/parse_number.hpp"
+#include "base/report_failure.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kStatusTimeout = 2s;
+constexpr auto kFollowInterval = 100ms;
+constexpr std::size_t kLogTailBytes = 16 * 1024;
+constexpr std::size_t kLogTailBytesMax = 1024 * 1024;
+constexpr std::size_t kPieceBytes = 64 * 1024;
+constexpr char kLogType[] = "text/plain; charset=utf-8";
+
+HttpReply sentence(unsigned status, std::string text) {
+  return {http_sentence(status, std::move(text))};
+}
+
+/// Follows one stream of one worker, from round to round.
+class LogFollower {
+ public:
+  LogFollower(Agent& agent, int rank, bool err, std::size_t tail_bytes)
+      : agent_{agent}, rank_{rank}, err_{err}, tail_bytes_{tail_bytes} {}
+
+  /// Returns what is new.
+  std::string next() {
+    auto output = agent_.output_of(rank_, err_);
+    if (!output) return "";
+    if (output->file.empty()) return next_of(*output);
+    if (!reader_ || reader_->file() != output->file)
+      reader_.emplace(output->file, std::exchange(tail_bytes_, kLogTailBytesMax));
+    return reader_->read(kPieceBytes);
+  }
+
+ private:
+  /// Of a worker without a file the last lines are there, and what comes from then on.
+  std::string next_of(const WorkerOutput& output) {
+    if (output.round == round_) return feed_ ? feed_->take() : "";
+    round_ = output.round;
+    feed_ = agent_.follow(rank_, err_);
+    std::string text;
+    for (const std::string& line : output.last_lines) text += line + "\n";
+    return text;
+  }
+
+  Agent& agent_;
+  int rank_;
+  bool err_;
+  std::size_t tail_bytes_;
+  std::optional<LogReader> reader_;
+  std::shared_ptr<OutputFeed> feed_;
+  int round_ = 0;
+};
+
+/// All that is there now.
+std::string read_all(LogFollower& log) {
+  std::string text = log.next();
+  for (std::string more = log.next(); !more.empty() && text.size() < kLogTailBytesMax;
+       more = log.next())
+    text += more;
+  return text;
+}
+
+asio::awaitable<void> follow(std::shared_ptr<LogFollower> log, HttpStream& stream) {
+  for (;;) {
+    std::string more = log->next();
+    const bool idle = more.empty();
+    if (!idle) {
+      const bool written = co_await stream.write(std::move(more));
+      if (!written) co_return;
+      continue;
+    }
+    const bool goes_on = co_await stream.pause(kFollowInterval);
+    if (!goes_on) co_return;
+  }
+}
+
+/// The folder is private; a second look costs nothing.
+bool is_own_users(const JobFolder::Acceptor::protocol_type::socket& socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  const int fd = const_cast<JobFolder::Acceptor::protocol_type::socket&>(socket).native_handle();
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  return peer.uid == 0 || peer.uid == ::geteuid();
+}
+
+}  // namespace
+
+ControlServer::ControlServer(JobFolder::Acceptor acceptor, JobFacts facts, Agent& agent)
+    : acceptor_{std::move(acceptor)},
+      facts_{std::move(facts)},
+      agent_{agent},
+      server_{acceptor_.get_executor(), {}, [this](HttpRequest request) {
+                return answer(std::move(request));
+              }} {
+  co_spawn(acceptor_.get_executor(), accept(), report_failure("the job's control socket"));
+}
+
+void ControlServer::close() {
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+  server_.close();
+}
+
+asio::awaitable<void> ControlServer::accept() {
+  for (;;) {
+    auto [error, socket] = co_await acceptor_.async_accept(asio::as_tuple(asio::use_awaitable));
+    if (!acceptor_.is_open() || error == asio::error::operation_aborted) co_return;
+    if (!error && is_own_users(socket)) server_.serve(HttpSocket{std::move(socket)});
+  }
+}
+
+asio::awaitable<HttpReply> ControlServer::answer(HttpRequest request) {
+  const bool get = request.method == "GET";
+  const bool post = request.method == "POST";
+  if (request.path == "/status.json" && get) {
+    HttpReply reply = co_await tell_status();
+    co_return reply;
+  }
+  if (request.path == "/log" && get) co_return answer_log(agent_, request);
+  if (request.path == "/stop" && post) co_return stop();
+  if (request.path == "/dump" && post)
+    co_return sentence(501, "this ddprun cannot tell yet what its workers do");
+  co_return sentence(404, "there is nothing at " + request.path);
+}
+
+asio::awaitable<HttpReply> ControlServer::tell_status() {
+  auto status = co_await agent_.status(kStatusTimeout);
+  if (!status) co_return sentence(503, status.error().message);
+  status->title = facts_.title;
+  co_return HttpReply{{.type = "application/json", .body = to_json(*status)}};
+}
+
+HttpReply ControlServer::stop() {
+  spdlog::warn("`ddprun stop` has come: stopping the workers of this node");
+  agent_.stop(SIGINT);
+  return sentence(200, "stopping");
+}
+
+HttpReply answer_log(Agent& agent, const HttpRequest& request) {
+  const auto rank = parse_number<int>(request.parameter("rank"));
+  const std::string stream = request.parameter("stream");
+  if (!rank || *rank < 0 || (stream != "out" && stream != "err"))
+    return sentence(400, "expected /log?rank=N&stream=out or err");
+  const auto bytes = parse_number<std::size_t>(request.parameter("bytes")).value_or(kLogTailBytes);
+  const bool err = stream == "err";
+  if (!agent.output_of(*rank, err))
+    return sentence(404, "rank " + std::to_string(*rank) + " is not on this node");
+  const auto log =
+      std::make_shared<LogFollower>(agent, *rank, err, std::min(bytes, kLogTailBytesMax));
+  if (request.parameter("follow") != "1") return {{.type = kLogType, .body = read_all(*log)}};
+  return {{.type = kLogType}, [log](HttpStream& to) { return follow(log, to); }};
+}
+
+}  // namespace ddprun

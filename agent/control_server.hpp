@@ -1,0 +1,47 @@
+// ControlServer answers the other programs of this user that ask about the job, or want it to stop:
+// over HTTP, on the Unix socket of the job's folder.
+//
+//   GET /status.json           how the job is: a JobStatus
+//   GET /log?rank=R&stream=S   the last lines of a worker of this node; S is "out" or "err"; with
+//                              follow=1 what comes from now on, too; bytes=N: that many of them
+//   POST /stop                 as Ctrl-C would
+//   POST /dump                 what all workers do at this moment, as text
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <string>
+
+#include "agent/agent.hpp"
+#include "base/asio.hpp"
+#include "live/http/http_server.hpp"
+#include "live/jobs/job_folder.hpp"
+
+namespace ddprun {
+
+class ControlServer {
+ public:
+  /// Serves `acceptor`'s connections for `agent`, which must live longer.
+  ControlServer(JobFolder::Acceptor acceptor, JobFacts facts, Agent& agent);
+  ControlServer(const ControlServer&) = delete;
+  ~ControlServer() { close(); }
+
+  /// Closes the listener and all connections.
+  void close();
+
+ private:
+  asio::awaitable<void> accept();
+  asio::awaitable<HttpReply> answer(HttpRequest request);
+  asio::awaitable<HttpReply> tell_status();
+  HttpReply stop();
+
+  JobFolder::Acceptor acceptor_;
+  const JobFacts facts_;
+  Agent& agent_;
+  HttpServer server_;
+};
+
+/// Answers /log for the workers of `agent`. It runs in the agent's event loop.
+HttpReply answer_log(Agent& agent, const HttpRequest& request);
+
+}  // namespace ddprun

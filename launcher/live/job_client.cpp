@@ -1,0 +1,176 @@
+#include "launcher/live/job_client.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/parse_number.hpp"
+#include "base/printable.hpp"
+#include "base/report_failure.hpp"
+#include "launcher/live/job_choice.hpp"
+#include "rendezvous/rounds/client.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kAnswerTimeout = 3s;  // an agent asks its coordinator, and waits for 2 s
+
+std::optional<std::string> variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>{value} : std::nullopt;
+}
+
+/// Runs a coroutine to its end, and returns its result.
+template <typename T>
+T run_to_end(asio::io_context& io, asio::awaitable<T> work) {
+  std::optional<T> result;
+  co_spawn(io, std::move(work), [&](const std::exception_ptr& failure, T value) {
+    report_failure("asking a job")(failure);
+    result.emplace(std::move(value));
+  });
+  io.restart();
+  while (!result && io.run_one() > 0) continue;
+  return std::move(*result);
+}
+
+std::string first_line(std::string_view text) {
+  return plain_line(text.substr(0, text.find('\n')));
+}
+
+Result<std::string> body_of(const Result<HttpHeard>& heard) {
+  if (!heard) return heard.error();
+  if (heard->status == 200) return heard->body;
+  return Error{Error::Kind::kUnavailable, first_line(heard->body)};
+}
+
+asio::awaitable<Result<std::string>> ask(FoundJob job, HttpQuestion question) {
+  auto socket = connect_to_job(co_await asio::this_coro::executor, job);
+  if (!socket) co_return socket.error();
+  auto heard = co_await ask_http(std::move(*socket), std::move(question), kAnswerTimeout);
+  co_return body_of(heard);
+}
+
+asio::awaitable<Result<JobStatus>> ask_status(FoundJob job) {
+  HttpQuestion question{.target = "/status.json"};
+  auto body = co_await ask(std::move(job), std::move(question));
+  if (!body) co_return body.error();
+  co_return parse_job_status(*body);
+}
+
+/// What "http://HOST:PORT/?token=T", "HOST:PORT" or "[::1]:PORT" says.
+struct PageAddress {
+  Endpoint endpoint;
+  std::string host;   // with its port, for the Host header
+  std::string query;  // "?token=T", or ""
+};
+
+Result<PageAddress> parse_page_address(const std::string& text) {
+  std::string_view rest = text;
+  if (rest.starts_with("http://")) rest.remove_prefix(7);
+  const std::string_view authority = rest.substr(0, rest.find_first_of("/?"));
+  const auto colon = authority.rfind(':');
+  const auto port = colon == std::string_view::npos
+                        ? std::nullopt
+                        : parse_number<std::uint16_t>(authority.substr(colon + 1));
+  if (!port || *port == 0) return invalid("'" + plain_line(text) + "' is no HOST:PORT");
+  std::string host{authority.substr(0, colon)};
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  const auto mark = rest.find('?');
+  return PageAddress{{std::move(host), *port},
+                     std::string{authority},
+                     mark == std::string_view::npos ? "" : std::string{rest.substr(mark)}};
+}
+
+asio::awaitable<Result<std::string>> ask_page(PageAddress page) {
+  auto socket = co_await connect_http(page.endpoint, kAnswerTimeout);
+  if (!socket) co_return socket.error();
+  HttpQuestion question{.target = "/status.json" + page.query, .host = page.host};
+  auto heard = co_await ask_http(std::move(*socket), std::move(question), kAnswerTimeout);
+  co_return body_of(heard);
+}
+
+/// A server of several jobs answers with a list; of one job it is as good as that job.
+Result<JobStatus> only_status(const std::string& body) {
+  const auto json = nlohmann::json::parse(body, nullptr, false);
+  const auto jobs = json.is_object() ? json.find("jobs") : json.end();
+  if (!json.is_object() || jobs == json.end()) return parse_job_status(body);
+  if (jobs->is_array() && jobs->size() == 1) return parse_job_status(jobs->front().dump());
+  return invalid(
+      "the server there has several jobs: name one behind its address, as in "
+      "http://HOST:PORT/?job=ID");
+}
+
+Error nobody_there(asio::io_context& io, const PageAddress& page, const Error& error) {
+  auto asking = who_is_at(page.endpoint, "");
+  const auto coordinator = run_to_end(io, std::move(asking));
+  if (!coordinator) return error;
+  return {Error::Kind::kUnavailable,
+          "at " + page.host + " is the coordinator of " + coordinator->jobs + " (process " +
+              std::to_string(coordinator->pid) + " on " + plain_line(coordinator->host) +
+              "). It tells strangers no more: `ddprun status` on that machine does, and the page "
+              "of --status-addr"};
+}
+
+}  // namespace
+
+std::vector<FoundJob> running_jobs() { return find_jobs(variable); }
+
+Result<std::vector<FoundJob>> find_job(const std::string& word) {
+  const std::vector<FoundJob> all = running_jobs();
+  std::vector<JobFacts> facts;
+  for (const FoundJob& job : all) facts.push_back(job.facts);
+  const auto chosen = choose_job(facts, word);
+  if (!chosen) return chosen.error();
+  std::vector<FoundJob> agents;
+  for (const std::size_t i : *chosen) agents.push_back(all[i]);
+  return agents;
+}
+
+Result<std::string> ask_job(asio::io_context& io, const FoundJob& job, HttpQuestion question) {
+  return run_to_end(io, ask(job, std::move(question)));
+}
+
+Result<JobStatus> status_of_job(asio::io_context& io, const std::vector<FoundJob>& agents) {
+  Result<JobStatus> status = Error{Error::Kind::kNotFound, "the job has just ended"};
+  for (const FoundJob& agent : agents) {
+    status = run_to_end(io, ask_status(agent));
+    if (status) break;
+  }
+  return status;
+}
+
+std::vector<std::optional<JobStatus>> status_of_jobs(asio::io_context& io,
+                                                     const std::vector<FoundJob>& jobs) {
+  std::vector<std::optional<JobStatus>> all(jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    co_spawn(io, ask_status(jobs[i]),
+             [&all, i](const std::exception_ptr& failure, Result<JobStatus> status) {
+               report_failure("asking a job")(failure);
+               if (status) all[i] = std::move(*status);
+             });
+  io.restart();
+  io.run();
+  return all;
+}
+
+Result<JobStatus> status_at(asio::io_context& io, const std::string& endpoint) {
+  const auto page = parse_page_address(endpoint);
+  if (!page) return page.error();
+  const auto body = run_to_end(io, ask_page(*page));
+  if (body) return only_status(*body);
+  return nobody_there(io, *page, body.error());
+}
+
+bool wants_color(int stream) {
+  const auto no_color = variable("NO_COLOR");
+  return ::isatty(stream) == 1 && (!no_color || no_color->empty());
+}
+
+}  // namespace ddprun

@@ -1,0 +1,43 @@
+// Asks running jobs, for the commands that show them.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "live/http/http_client.hpp"
+#include "live/jobs/job_folder.hpp"
+#include "rendezvous/wire/job_status.hpp"
+
+namespace ddprun {
+
+/// The running jobs of this user on this machine.
+std::vector<FoundJob> running_jobs();
+
+/// The agents of the job that `word` means; see choose_job().
+Result<std::vector<FoundJob>> find_job(const std::string& word);
+
+/// Asks one agent. It runs `io` until the answer is there. Errors: those of ask_http(), and
+/// kUnavailable with the agent's sentence.
+Result<std::string> ask_job(boost::asio::io_context& io, const FoundJob& job,
+                            HttpQuestion question);
+
+/// Asks the job's agents in turn how it is, until one knows.
+Result<JobStatus> status_of_job(boost::asio::io_context& io, const std::vector<FoundJob>& agents);
+
+/// Asks all jobs at one time. nullopt: that one does not answer.
+std::vector<std::optional<JobStatus>> status_of_jobs(boost::asio::io_context& io,
+                                                     const std::vector<FoundJob>& jobs);
+
+/// Asks the status page at a URL, or at HOST:PORT; where a coordinator listens there, the error
+/// says what it tells strangers of itself.
+Result<JobStatus> status_at(boost::asio::io_context& io, const std::string& endpoint);
+
+/// Where color belongs: on a terminal, unless NO_COLOR says otherwise.
+bool wants_color(int stream);
+
+}  // namespace ddprun

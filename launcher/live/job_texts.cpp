@@ -1,0 +1,356 @@
+#include "launcher/live/job_texts.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <tuple>
+
+#include "base/printable.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr std::size_t kRanksShown = 16;
+constexpr std::size_t kRoundsShown = 6;
+constexpr std::size_t kNameColumns = 24;
+
+enum class Color { kNone, kGood, kBusy, kBad, kDim };
+
+std::string painted(const std::string& text, Color color, const TextStyle& style) {
+  if (!style.color || color == Color::kNone || text.empty()) return text;
+  const char* code = color == Color::kGood   ? "32"
+                     : color == Color::kBusy ? "33"
+                     : color == Color::kBad  ? "31"
+                                             : "2";
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+Color color_of(JobStatus::State state) {
+  if (state == JobStatus::State::kRunning) return Color::kGood;
+  return state == JobStatus::State::kEnded ? Color::kDim : Color::kBusy;
+}
+Color color_of(NodeStatus::State state) {
+  if (state == NodeStatus::State::kLost) return Color::kBad;
+  return state == NodeStatus::State::kRunning ? Color::kGood : Color::kBusy;
+}
+Color color_of(RankStatus::State state) {
+  using State = RankStatus::State;
+  if (state == State::kFailed || state == State::kLost || state == State::kMissing)
+    return Color::kBad;
+  return state == State::kRunning || state == State::kFinished ? Color::kGood : Color::kBusy;
+}
+
+/// How many columns a text takes, if each character takes one.
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string shortened(const std::string& text, std::size_t columns) {
+  const std::string line = plain_line(text);
+  if (columns_of(line) <= columns) return line;
+  std::string out;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool begins = (static_cast<unsigned char>(line[i]) & 0xC0) != 0x80;
+    if (begins && columns_of(out) + 1 >= columns) break;
+    out += line[i];
+  }
+  return out + "…";
+}
+
+struct Cell {
+  std::string text;
+  Color color = Color::kNone;
+};
+
+/// A table whose columns are as wide as they have to be. Numbers stand to the right.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> headings, std::string numbers)
+      : numbers_{std::move(numbers)} {
+    std::vector<Cell> row;
+    for (std::string& heading : headings) row.push_back({std::move(heading), Color::kDim});
+    rows_.push_back(std::move(row));
+  }
+  void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
+  std::size_t size() const { return rows_.size() - 1; }
+
+  std::string text(const TextStyle& style) const {
+    std::string out;
+    for (const auto& row : rows_) {
+      std::string line;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const std::string gap(width(i) - columns_of(row[i].text), ' ');
+        const std::string cell = painted(row[i].text, row[i].color, style);
+        line += "  ";
+        line += numbers_[i] == '>' ? gap + cell : cell + (i + 1 < row.size() ? gap : "");
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
+    return out;
+  }
+
+ private:
+  std::size_t width(std::size_t column) const {
+    std::size_t most = 0;
+    for (const auto& row : rows_) most = std::max(most, columns_of(row[column].text));
+    return most;
+  }
+
+  std::string numbers_;  // for each column '>' or '<'
+  std::vector<std::vector<Cell>> rows_;
+};
+
+std::string percent(const JobStatus& status) {
+  return status.progress_percent < 0 ? "-"
+                                     : fmt::format("{:.0f} %", std::floor(status.progress_percent));
+}
+std::string steps(std::int64_t step, std::int64_t of) {
+  if (step < 0) return "-";
+  return of > 0 ? fmt::format("{}/{}", step, of) : std::to_string(step);
+}
+std::string loss(bool has, double value) { return has ? amount_text(value) : "-"; }
+std::string speed(double samples_per_second) {
+  return samples_per_second > 0 ? amount_text(samples_per_second) : "-";
+}
+std::string left(std::int64_t seconds) { return seconds < 0 ? "-" : duration_text(seconds); }
+std::string seconds(std::int64_t ms) {
+  return ms < 10'000 ? fmt::format("{:.1f} s", static_cast<double>(ms) / 1000)
+                     : duration_text(ms / 1000);
+}
+
+std::int64_t nodes_in_round(const JobStatus& status) {
+  return std::ranges::count_if(status.nodes, [](const NodeStatus& node) {
+    using State = NodeStatus::State;
+    return node.state == State::kRunning || node.state == State::kFinished ||
+           node.state == State::kStopping;
+  });
+}
+
+std::string time_of_day(std::int64_t unix_ms) {
+  const std::time_t when = unix_ms / 1000;
+  std::tm local{};
+  localtime_r(&when, &local);
+  return fmt::format("{:02}:{:02}:{:02}", local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+std::string summary(const JobStatus& status, const TextStyle& style) {
+  std::string text =
+      fmt::format("job {}: {}", plain_line(status.run_id),
+                  painted(std::string{name_of(status.state)}, color_of(status.state), style));
+  if (!status.why.empty()) text += fmt::format(" ({})", plain_line(status.why));
+  if (status.state == JobStatus::State::kGathering)
+    text += fmt::format(", waits for nodes: {} there, {} needed", status.nodes.size(),
+                        status.nodes_min);
+  if (status.round > 0)
+    text += fmt::format(", round {}, attempt {}, {} restart{} left", status.round, status.attempt,
+                        status.restarts_left, status.restarts_left == 1 ? "" : "s");
+  text += "\n";
+  std::string facts;
+  const auto add = [&](const std::string& fact) { facts += (facts.empty() ? "  " : ", ") + fact; };
+  if (!status.title.empty()) add(plain_line(status.title));
+  if (status.began_unix_ms > 0)
+    add("for " + duration_text((status.now_unix_ms - status.began_unix_ms) / 1000));
+  if (status.progress_percent >= 0) add(percent(status));
+  if (status.step >= 0) add("step " + steps(status.step, status.steps));
+  if (status.has_loss) add("loss " + amount_text(status.loss));
+  if (status.samples_per_second > 0) add(amount_text(status.samples_per_second) + " samples/s");
+  if (status.steps_per_second > 0) add(amount_text(status.steps_per_second) + " steps/s");
+  if (status.left_s >= 0) add(duration_text(status.left_s) + " left");
+  return facts.empty() ? text : text + facts + "\n";
+}
+
+std::string hang_text(const HangReport& hang, const TextStyle& style) {
+  std::string text =
+      "\n" + painted("  it hangs: ", Color::kBad, style) + plain_line(hang.sentence) + "\n";
+  for (const StackGroup& group : hang.stacks) {
+    text += fmt::format("  ranks {}: {}\n", plain_line(group.ranks), plain_line(group.doing));
+    const std::string frame = group.stack.substr(0, group.stack.find('\n'));
+    if (!frame.empty()) text += fmt::format("    {}\n", plain_line(frame));
+  }
+  return text;
+}
+
+std::string ranks_of(const NodeStatus& node) {
+  if (node.first_rank < 0 || node.workers < 1) return "-";
+  const int last = node.first_rank + node.workers - 1;
+  return last == node.first_rank ? std::to_string(last)
+                                 : fmt::format("{}-{}", node.first_rank, last);
+}
+
+std::string nodes_text(const JobStatus& status, const TextStyle& style) {
+  if (status.nodes.empty()) return "";
+  Table table{{"NODE", "STATE", "RANKS", "HEARD", ""}, "<<<><"};
+  for (const NodeStatus& node : status.nodes)
+    table.add({{shortened(node.host, kNameColumns)},
+               {std::string{name_of(node.state)}, color_of(node.state)},
+               {ranks_of(node)},
+               {seconds(node.silent_ms)},
+               {shortened(node.reason, 60)}});
+  return "\n" + table.text(style);
+}
+
+std::string host_of(const JobStatus& status, int rank) {
+  for (const NodeStatus& node : status.nodes)
+    if (node.first_rank >= 0 && rank >= node.first_rank && rank < node.first_rank + node.workers)
+      return node.host;
+  return "";
+}
+
+/// Those that stand out first: the ones that a person looks for.
+std::vector<RankStatus> slowest(const JobStatus& status) {
+  std::vector<RankStatus> ranks = status.ranks;
+  const auto key = [](const RankStatus& rank) {
+    return std::tuple{color_of(rank.state) == Color::kBad, rank.lag};
+  };
+  std::ranges::stable_sort(ranks, std::greater<>{}, key);
+  return ranks;
+}
+
+std::string ranks_text(const JobStatus& status, const TextStyle& style, std::size_t shown) {
+  if (status.ranks.empty() || shown == 0) return "";
+  Table table{{"RANK", "NODE", "STATE", "STEP", "LAG", "LOSS", "SAMPLES/S", "STILL", "WAITS IN"},
+              "><<>>>>><"};
+  const auto ranks = slowest(status);
+  for (std::size_t i = 0; i < std::min(shown, ranks.size()); ++i) {
+    const RankStatus& rank = ranks[i];
+    table.add({{std::to_string(rank.rank)},
+               {shortened(host_of(status, rank.rank), kNameColumns)},
+               {std::string{name_of(rank.state)}, color_of(rank.state)},
+               {steps(rank.step, 0)},
+               {rank.step < 0 && rank.collectives < 0 ? "-" : std::to_string(rank.lag)},
+               {loss(rank.has_loss, rank.loss)},
+               {speed(rank.samples_per_second)},
+               {rank.step < 0 && rank.collectives < 0 ? "-" : seconds(rank.still_ms)},
+               {shortened(rank.waits_in, 40)}});
+  }
+  std::string text = "\n" + table.text(style);
+  const std::size_t more =
+      ranks.size() - table.size() + static_cast<std::size_t>(status.ranks_left_out);
+  if (more > 0) text += painted(fmt::format("  and {} more\n", more), Color::kDim, style);
+  return text;
+}
+
+std::string rounds_text(const JobStatus& status, const TextStyle& style) {
+  if (status.rounds.size() < 2 && status.state == JobStatus::State::kRunning) return "";
+  if (status.rounds.empty()) return "";
+  Table table{{"ROUND", "ATTEMPT", "NODES", "RANKS", "BEGAN", "LASTED", "ENDED BY"}, ">>>><><"};
+  const std::size_t first = status.rounds.size() - std::min(status.rounds.size(), kRoundsShown);
+  for (std::size_t i = first; i < status.rounds.size(); ++i) {
+    const RoundStatus& round = status.rounds[i];
+    const bool ended = round.ended_unix_ms > 0;
+    const std::int64_t until = ended ? round.ended_unix_ms : status.now_unix_ms;
+    table.add({{std::to_string(round.round)},
+               {std::to_string(round.attempt)},
+               {std::to_string(round.nodes)},
+               {std::to_string(round.world_size)},
+               {time_of_day(round.began_unix_ms)},
+               {seconds(std::max<std::int64_t>(until - round.began_unix_ms, 0))},
+               {ended ? shortened(round.reason, 60) : "it runs"}});
+  }
+  return "\n" + table.text(style);
+}
+
+/// Cuts a line after so many columns; colours take none.
+std::string cut_line(std::string_view line, std::size_t columns) {
+  std::string out;
+  std::size_t used = 0;
+  bool in_code = false;
+  for (const char c : line) {
+    if (c == '\x1b') in_code = true;
+    const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    if (!in_code && begins && ++used > columns) break;
+    out += c;
+    if (in_code && c == 'm') in_code = false;
+  }
+  return line.find('\x1b') == std::string_view::npos ? out : out + "\x1b[0m";
+}
+
+std::string fitted(const std::string& text, const TextStyle& style) {
+  if (style.columns <= 0 && style.lines <= 0) return text;
+  std::string out;
+  int lines = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (style.lines > 0 && ++lines > style.lines) break;
+    const std::string_view line = std::string_view{text}.substr(begin, end - begin);
+    out += style.columns > 0 ? cut_line(line, static_cast<std::size_t>(style.columns))
+                             : std::string{line};
+    out += '\n';
+    begin = end + 1;
+  }
+  return out;
+}
+
+std::vector<Cell> row_of(const JobLine& job, std::int64_t now_unix_ms) {
+  const JobFacts& facts = job.facts;
+  const std::string age =
+      duration_text(std::max<std::int64_t>(now_unix_ms - facts.started_unix_ms, 0) / 1000);
+  const std::string pid = std::to_string(facts.pid);
+  const std::string name = shortened(facts.run_id, kNameColumns);
+  const std::string title = shortened(facts.title, 40);
+  if (!job.status)
+    return {{name}, {"no answer", Color::kBad},
+            {"-"},  {"-"},
+            {"-"},  {"-"},
+            {"-"},  {"-"},
+            {"-"},  {age},
+            {pid},  {title}};
+  const JobStatus& status = *job.status;
+  return {{name},
+          {status.hang ? "hangs" : std::string{name_of(status.state)},
+           status.hang ? Color::kBad : color_of(status.state)},
+          {percent(status)},
+          {steps(status.step, status.steps)},
+          {loss(status.has_loss, status.loss)},
+          {speed(status.samples_per_second)},
+          {left(status.left_s)},
+          {std::to_string(status.restarts_left)},
+          {fmt::format("{}/{}", nodes_in_round(status), status.nodes_max)},
+          {age},
+          {pid},
+          {title}};
+}
+
+}  // namespace
+
+std::string duration_text(std::int64_t seconds) {
+  if (seconds < 120) return fmt::format("{} s", seconds);
+  if (seconds < 120 * 60) return fmt::format("{} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{} h {} min", seconds / 3600, seconds / 60 % 60);
+  return fmt::format("{} d", seconds / 86'400);
+}
+
+std::string amount_text(double value) {
+  if (!std::isfinite(value)) return "NaN";
+  if (std::abs(value) < 1000) return fmt::format("{:.4g}", value);
+  if (std::abs(value) >= 1e15) return fmt::format("{:.3e}", value);
+  std::string digits = fmt::format("{:.0f}", std::abs(value));
+  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return (value < 0 ? "-" : "") + digits;
+}
+
+std::string jobs_table(const std::vector<JobLine>& jobs, std::int64_t now_unix_ms,
+                       const TextStyle& style) {
+  Table table{{"JOB", "STATE", "PROGRESS", "STEP", "LOSS", "SAMPLES/S", "ETA", "RESTARTS LEFT",
+               "NODES", "AGE", "PID", "SCRIPT"},
+              "<<>>>>>>>>><"};
+  for (const JobLine& job : jobs) table.add(row_of(job, now_unix_ms));
+  return fitted(table.text(style), style);
+}
+
+std::string status_text(const JobStatus& status, const TextStyle& style) {
+  std::string text = summary(status, style);
+  if (status.hang) text += hang_text(*status.hang, style);
+  text += nodes_text(status, style);
+  text += ranks_text(status, style, kRanksShown);
+  text += rounds_text(status, style);
+  return fitted(text, style);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,193 @@
+#include "launcher/live/live_commands.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "agent/output/console.hpp"
+#include "base/clock.hpp"
+#include "base/printable.hpp"
+#include "base/report_failure.hpp"
+#include "launcher/live/job_client.hpp"
+#include "launcher/live/job_texts.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr char kJobHelp[] =
+    "the beginning of its run id, or a process id; not needed when one job runs";
+
+/// Reads the words of a command. A value: there is nothing more to do, and that is the exit code.
+std::optional<Result<int>> parse_words(CLI::App& app, const std::vector<std::string>& words,
+                                       const Stage& stage) {
+  try {
+    app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    stage.out.write(app.help());
+    return Result<int>{0};
+  } catch (const CLI::ParseError& e) {
+    return Result<int>{invalid(app.get_name() + ": " + e.what())};
+  }
+}
+
+std::string json_of(const std::vector<JobLine>& jobs) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const JobLine& job : jobs) {
+    auto entry = nlohmann::json::parse(to_json(job.facts));
+    if (job.status) entry["status"] = nlohmann::json::parse(to_json(*job.status));
+    list.push_back(std::move(entry));
+  }
+  return nlohmann::json{{"jobs", std::move(list)}}.dump() + "\n";
+}
+
+bool is_endpoint(const std::string& word) { return word.find(':') != std::string::npos; }
+
+/// A connection that writes to one of our streams what a worker writes to its own.
+asio::awaitable<Result<HttpHeard>> copy_log(FoundJob job, HttpQuestion question, Console& console) {
+  auto socket = connect_to_job(co_await asio::this_coro::executor, job);
+  if (!socket) co_return socket.error();
+  const auto write = [&console](std::string_view piece) {
+    console.write(std::string{piece});
+    return true;
+  };
+  auto heard = co_await follow_http(std::move(*socket), std::move(question), 5s, write);
+  co_return heard;
+}
+
+struct LogWish {
+  std::string job;
+  int rank = 0;
+  bool follow = false;
+  std::size_t bytes = 16 * 1024;
+};
+
+/// Copies both streams of the worker at one time.
+Result<void> copy_both(const Stage& stage, const FoundJob& job, const LogWish& wish) {
+  Result<void> result;
+  for (const bool err : {false, true}) {
+    HttpQuestion question{
+        .target = "/log?rank=" + std::to_string(wish.rank) + "&stream=" + (err ? "err" : "out") +
+                  "&bytes=" + std::to_string(wish.bytes) + (wish.follow ? "&follow=1" : "")};
+    co_spawn(stage.io, copy_log(job, std::move(question), err ? stage.err : stage.out),
+             [&](const std::exception_ptr& failure, Result<HttpHeard> heard) {
+               report_failure("reading a log")(failure);
+               if (!heard)
+                 result = heard.error();
+               else if (heard->status != 200)
+                 result = Error{Error::Kind::kNotFound,
+                                plain_line(heard->body.substr(0, heard->body.find('\n')))};
+             });
+  }
+  stage.io.restart();
+  stage.io.run();
+  return result;
+}
+
+/// The agent of this machine that has the rank; nullptr when none has.
+const FoundJob* agent_of(const std::vector<FoundJob>& agents, const JobStatus& status, int rank) {
+  for (const NodeStatus& node : status.nodes) {
+    if (node.first_rank < 0 || rank < node.first_rank || rank >= node.first_rank + node.workers)
+      continue;
+    for (const FoundJob& agent : agents)
+      if (agent.facts.host == node.host) return &agent;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<int> run_ls(const std::vector<std::string>& words, const Stage& stage) {
+  bool json = false;
+  CLI::App app{"Lists the running jobs of this user on this machine.", "ddprun ls"};
+  app.add_flag("--json", json, "print all that is known as JSON");
+  if (const auto done = parse_words(app, words, stage)) return *done;
+  const std::vector<FoundJob> found = running_jobs();
+  const auto states = status_of_jobs(stage.io, found);
+  std::vector<JobLine> lines;
+  for (std::size_t i = 0; i < found.size(); ++i) lines.push_back({found[i].facts, states[i]});
+  if (json)
+    stage.out.write(json_of(lines));
+  else if (lines.empty())
+    stage.out.write("no job of this user runs on this machine\n");
+  else
+    stage.out.write(jobs_table(lines, unix_time_ms(), {.color = wants_color(STDOUT_FILENO)}));
+  return 0;
+}
+
+Result<int> run_status(const std::vector<std::string>& words, const Stage& stage) {
+  bool json = false;
+  std::string word;
+  CLI::App app{"Tells how a running job is.", "ddprun status"};
+  app.add_option("JOB", word, std::string{kJobHelp} + "; or HOST:PORT or the URL of a status page");
+  app.add_flag("--json", json, "print all that is known as JSON");
+  if (const auto done = parse_words(app, words, stage)) return *done;
+  Result<JobStatus> status = JobStatus{};
+  if (is_endpoint(word)) {
+    status = status_at(stage.io, word);
+  } else {
+    const auto agents = find_job(word);
+    if (!agents) return agents.error();
+    status = status_of_job(stage.io, *agents);
+  }
+  if (!status) return status.error();
+  stage.out.write(json ? to_json(*status) + "\n"
+                       : status_text(*status, {.color = wants_color(STDOUT_FILENO)}));
+  return 0;
+}
+
+Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) {
+  LogWish wish;
+  std::vector<std::string> names;
+  CLI::App app{
+      "Shows what a worker of a running job writes: its stdout here on stdout, its stderr on "
+      "stderr.\nOf a worker without log files (--log-dir with --tee or --redirects) the "
+      "last lines are known.",
+      "ddprun logs"};
+  app.add_option("JOB RANK", names, "the job, if several run, and the worker's rank")->required();
+  app.add_flag("-f,--follow", wish.follow, "go on with what it writes from now on");
+  app.add_option("-c,--bytes", wish.bytes, "at most so many bytes of what was written before")
+      ->capture_default_str();
+  if (const auto done = parse_words(app, words, stage)) return *done;
+  if (names.size() > 2) return invalid("ddprun logs: expected JOB RANK");
+  const auto rank = CLI::detail::lexical_cast(names.back(), wish.rank);
+  if (!rank || wish.rank < 0)
+    return invalid("ddprun logs: '" + plain_line(names.back()) + "' is no rank");
+  if (names.size() == 2) wish.job = names.front();
+  const auto agents = find_job(wish.job);
+  if (!agents) return agents.error();
+  const auto status = status_of_job(stage.io, *agents);
+  const FoundJob* agent = status ? agent_of(*agents, *status, wish.rank) : &agents->front();
+  if (agent == nullptr) agent = &agents->front();
+  const auto copied = copy_both(stage, *agent, wish);
+  if (!copied) return copied.error();
+  return 0;
+}
+
+Result<int> run_stop(const std::vector<std::string>& words, const Stage& stage) {
+  std::string word;
+  CLI::App app{"Stops a running job: its agents on this machine do what Ctrl-C makes them do.",
+               "ddprun stop"};
+  app.add_option("JOB", word, kJobHelp);
+  if (const auto done = parse_words(app, words, stage)) return *done;
+  const auto agents = find_job(word);
+  if (!agents) return agents.error();
+  for (const FoundJob& agent : *agents) {
+    const auto stopped = ask_job(stage.io, agent, {.method = "POST", .target = "/stop"});
+    if (!stopped) return stopped.error();
+    stage.out.write("stopping job " + plain_line(agent.facts.run_id) + " (process " +
+                    std::to_string(agent.facts.pid) + ")\n");
+  }
+  return 0;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,25 @@
+// The commands that find running jobs of this user on this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "launcher/run/stage.hpp"
+
+namespace ddprun {
+
+// Each carries out a command with the words behind its name, and returns the exit code. Errors:
+// kInvalid for its words; kNotFound when there is no such job; kUnavailable and kTimeout when it
+// does not answer.
+
+/// `ddprun ls [--json]`
+Result<int> run_ls(const std::vector<std::string>& words, const Stage& stage);
+/// `ddprun status [JOB|ENDPOINT] [--json]`
+Result<int> run_status(const std::vector<std::string>& words, const Stage& stage);
+/// `ddprun logs JOB RANK [-f]`
+Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage);
+/// `ddprun stop JOB`
+Result<int> run_stop(const std::vector<std::string>& words, const Stage& stage);
+
+}  // namespace ddprun

@@ -1,0 +1,19 @@
+// The status page: one document that holds its style and its script, and asks nobody but us.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ddprun {
+
+/// Returns the document. Its style and script carry `nonce`, without which a browser runs neither:
+/// see page_headers().
+std::string job_page(const std::string& nonce);
+
+/// Headers for the document: nothing from elsewhere is loaded, nobody may put it into a frame, and
+/// its address, which may have a token in it, is told to nobody
+/// (https://www.w3.org/TR/CSP3/).
+std::vector<std::pair<std::string, std::string>> page_headers(const std::string& nonce);
+
+}  // namespace ddprun

@@ -1,0 +1,37 @@
+// The tables of HangReport and what is in it, for whoever writes or reads them as JSON.
+#pragma once
+
+#include <tuple>
+
+#include "rendezvous/wire/hang_report.hpp"
+#include "rendezvous/wire/json_fields.hpp"
+
+namespace ddprun::fields {
+
+constexpr TextLimit kHangSentence{1024};
+constexpr TextLimit kHangName{64};
+constexpr TextLimit kRanks{512};  // a list of ranks
+constexpr TextLimit kStack{3000};
+
+// clang-format off
+template <> inline constexpr auto kFields<StackGroup> = std::tuple{
+    text("ranks", &StackGroup::ranks, kRanks), text("doing", &StackGroup::doing, kRanks),
+    text("stack", &StackGroup::stack, kStack), text("operation", &StackGroup::operation, kHangName),
+    text("group", &StackGroup::group, kHangName), field("sequence", &StackGroup::sequence),
+    text("shapes", &StackGroup::shapes, kHangName)};
+using HangKind = HangReport::Kind;
+template <> inline constexpr std::array kNames<HangKind>{
+    Named<HangKind>{HangKind::kMissing, "missing"},
+    Named<HangKind>{HangKind::kDeadlock, "deadlock"},
+    Named<HangKind>{HangKind::kNoProgress, "no_progress"}};
+template <> inline constexpr auto kFields<HangReport> = std::tuple{
+    field("kind", &HangReport::kind), text("sentence", &HangReport::sentence, kHangSentence),
+    text("operation", &HangReport::operation, kHangName),
+    text("group", &HangReport::group, kHangName), field("sequence", &HangReport::sequence),
+    text("missing_ranks", &HangReport::missing_ranks, kRanks),
+    text("waiting_ranks", &HangReport::waiting_ranks, kRanks),
+    field("silent_ms", &HangReport::silent_ms),
+    list("stacks", &HangReport::stacks, kStackGroupsMax)};
+// clang-format on
+
+}  // namespace ddprun::fields

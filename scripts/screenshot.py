@@ -1,0 +1,26 @@
+"""Takes the pictures of scripts/screenshot: screenshot.py FILE_WITH_DDPRUNS_WORDS PID_OF_DDPRUN FOLDER."""
+
+import pathlib
+import re
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "support"))
+import browser  # noqa: E402
+
+words, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[3])
+if not browser.find():
+    sys.exit("there is no chromium (Debian: chromium)")
+while not (url := re.search(r"http://\S+", words.read_text())):
+    time.sleep(0.1)
+with browser.Browser() as page:
+    page.look(1000, 900)
+    page.open(url[0])
+    page.wait_for("document.getElementById('rounds').children.length === 2")
+    page.wait_for("document.querySelector('#loss polyline').getAttribute('points').split(' ').length > 24")
+    page.wait_for("document.querySelectorAll('.rank.running').length >= 7")
+    page.screenshot(folder / "status-light.png")
+    page.look(1000, 900, dark=True)
+    page.screenshot(folder / "status-dark.png")
+    page.look(390, 844)
+    page.screenshot(folder / "status-phone.png")

@@ -1,0 +1,99 @@
+#include "launcher/live/job_texts.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+JobStatus training() {
+  JobStatus status{.run_id = "r1",
+                   .title = "train.py",
+                   .state = JobStatus::State::kRunning,
+                   .round = 2,
+                   .attempt = 1,
+                   .restarts_left = 2,
+                   .nodes_max = 2,
+                   .now_unix_ms = 600'000,
+                   .began_unix_ms = 0,
+                   .step = 270,
+                   .steps = 1000,
+                   .progress_percent = 27,
+                   .left_s = 3700,
+                   .has_loss = true,
+                   .loss = 0.3141592};
+  status.nodes = {
+      {.host = "h1", .state = NodeStatus::State::kRunning, .first_rank = 0, .workers = 2},
+      {.host = "h2", .state = NodeStatus::State::kLost, .reason = "closed"}};
+  status.ranks = {{.rank = 0, .step = 280}, {.rank = 1, .step = 270, .lag = 10}};
+  status.rounds = {{.round = 1, .began_unix_ms = 1, .ended_unix_ms = 2, .reason = "node h2 lost"},
+                   {.round = 2, .began_unix_ms = 3}};
+  return status;
+}
+
+std::size_t place(const std::string& text, const std::string& part) {
+  INFO(text);
+  CHECK_THAT(text, contains(part));
+  return text.find(part);
+}
+
+TEST_CASE("a status says how far the job is, and shows the slowest ranks first") {
+  const std::string text = status_text(training(), {});
+  place(text, "job r1: running, round 2, attempt 1, 2 restarts left\n");
+  place(text, "train.py");
+  place(text, "27 %, step 270/1000, loss 0.3142, 61 min left");
+  place(text, "h2    lost");
+  place(text, "closed");
+  CHECK(place(text, "270   10") < place(text, "280    0"));
+  place(text, "node h2 lost");
+  CHECK(text.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("a job that hangs says so first, with who does what") {
+  JobStatus status = training();
+  status.hang = HangReport{
+      .sentence = "rank 1 has not come to gloo:all_reduce",
+      .stacks = {{.ranks = "1", .doing = "sleeps", .stack = "load\tx.py\t12\nmain\tx.py\t3"}}};
+  const std::string text = status_text(status, {});
+  CHECK(place(text, "it hangs: rank 1 has not come") < place(text, "NODE"));
+  place(text, "ranks 1: sleeps");
+  place(text, "load\tx.py\t12\n");
+}
+
+TEST_CASE("what peers have said cannot order the terminal about") {
+  JobStatus status = training();
+  status.why = "\x1b[2Jgone";
+  status.nodes[0].host = "h\x1b]0;x";
+  CHECK(status_text(status, {}).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("lines fit the terminal, and colours take no room") {
+  const std::string text = status_text(training(), {.color = true, .columns = 20, .lines = 4});
+  CHECK(std::ranges::count(text, '\n') == 4);
+  CHECK_THAT(text, contains("\x1b[32mrunning\x1b[0m"));
+  CHECK_THAT(text, contains("job r1: \x1b[32mrunning\x1b[0m, rou\x1b[0m\n"));
+}
+
+TEST_CASE("the list has a line for each job, also for one that does not answer") {
+  const std::vector<JobLine> jobs{{{.run_id = "r1", .title = "train.py", .pid = 7}, training()},
+                                  {{.run_id = std::string(60, 'x'), .pid = 8}, std::nullopt}};
+  const std::string text = jobs_table(jobs, 61'000, {});
+  CHECK(std::ranges::count(text, '\n') == 3);
+  place(text, "270/1000");
+  place(text, "no answer");
+  place(text, std::string(23, 'x') + "…");
+}
+
+TEST_CASE("durations and amounts are short") {
+  CHECK(duration_text(14) == "14 s");
+  CHECK(duration_text(600) == "10 min");
+  CHECK(duration_text(3 * 3600 + 61) == "3 h 1 min");
+  CHECK(duration_text(500'000) == "5 d");
+  CHECK(amount_text(0.31) == "0.31");
+  CHECK(amount_text(1234.4) == "1,234");
+  CHECK(amount_text(12'345'678) == "12,345,678");
+  CHECK(amount_text(-1234) == "-1,234");
+  CHECK(amount_text(0.0000431) == "4.31e-05");
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,23 @@
+#include "live/page/job_page.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+TEST_CASE("the page holds its style and its script, and asks no other site") {
+  const std::string page = job_page("n0nce");
+  CHECK_THAT(page, contains("<style nonce=\"n0nce\">:root"));
+  CHECK_THAT(page, contains("<script nonce=\"n0nce\">\"use strict\""));
+  for (const char* other : {"src=", "@import", "//cdn", "https://", "innerHTML", "NONCE", "STYLE<"})
+    CHECK(page.find(other) == std::string::npos);
+}
+
+TEST_CASE("a browser runs no other script in the page, and puts it into no frame") {
+  const auto headers = page_headers("n0nce");
+  CHECK_THAT(headers.front().second, contains("default-src 'none'; script-src 'nonce-n0nce'"));
+  CHECK_THAT(headers.front().second, contains("frame-ancestors 'none'"));
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,51 @@
+#include "live/page/metrics.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+JobStatus training() {
+  JobStatus job{.run_id = "r\"1",
+                .state = JobStatus::State::kRunning,
+                .round = 2,
+                .step = 270,
+                .steps = 1000,
+                .progress_percent = 27,
+                .has_loss = true,
+                .loss = 0.5};
+  job.nodes = {{.host = "h1", .silent_ms = 1500}};
+  job.ranks = {{.rank = 0, .step = 280}, {.rank = 1, .step = 270, .lag = 10, .still_ms = 2000}};
+  return job;
+}
+
+TEST_CASE("numbers have a help, a type, and the job as a label") {
+  const std::string text = metrics_text({training()});
+  CHECK_THAT(text, contains("# HELP ddprun_step The last step that all ranks have done.\n"
+                            "# TYPE ddprun_step gauge\n"
+                            "ddprun_step{job_id=\"r\\\"1\"} 270\n"));
+  CHECK_THAT(text, contains("ddprun_progress_ratio{job_id=\"r\\\"1\"} 0.27\n"));
+  CHECK_THAT(text, contains("ddprun_job_state{job_id=\"r\\\"1\",state=\"running\"} 1\n"));
+  CHECK_THAT(text, contains("ddprun_job_state{job_id=\"r\\\"1\",state=\"ended\"} 0\n"));
+  CHECK_THAT(text, contains("ddprun_rank_lag{job_id=\"r\\\"1\",rank=\"1\"} 10\n"));
+  CHECK_THAT(text, contains("host=\"h1\",state=\"ready\"} 1.5\n"));
+  CHECK(text.ends_with("# EOF\n"));
+}
+
+TEST_CASE("what a job does not know has no sample, and no help either") {
+  const std::string text = metrics_text({JobStatus{.run_id = "r"}});
+  CHECK(text.find("ddprun_loss") == std::string::npos);
+  CHECK(text.find("ddprun_step") == std::string::npos);
+  CHECK(metrics_text({}) == "# EOF\n");
+}
+
+TEST_CASE("samples of one metric stand together, also those of several jobs") {
+  JobStatus other = training();
+  other.run_id = "r2";
+  const std::string text = metrics_text({training(), other});
+  CHECK_THAT(text,
+             contains("ddprun_loss{job_id=\"r\\\"1\"} 0.5\nddprun_loss{job_id=\"r2\"} 0.5\n"));
+}
+
+}  // namespace
+}  // namespace ddprun
