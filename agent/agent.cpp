@@ -46,7 +46,7 @@ void log_signal(const GroupEvent& meaning, int signal) {
 }  // namespace
 
 Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
-             std::optional<WatchFolder> folder, Consoles consoles)
+             std::optional<WatchFolder> folder, Consoles consoles, EventLog* events)
     : executor_{executor},
       spec_{std::move(spec)},
       run_{node.run},
@@ -61,6 +61,7 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       status_desk_{executor, [this](const AskStatus& question) { link_.send(question); }},
       workers_{executor, spec_, std::move(node), consoles,
                [this](const WorkerExited& worker) { step(worker); }},
+      events_{events},
       introspection_{executor,
                      std::move(folder),
                      look_intervals(spec_.rules.hang_timeout),
@@ -74,6 +75,10 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       child_ends_{executor, SIGCHLD},
       alarm_{executor, TimePoint::max()} {
   for (const int signal : signals_for(spec_)) signals_.add(signal);
+  workers_.when_started([this] {
+    if (events_) events_->note_started(workers_.running());
+    step(WorkersRun{});
+  });
 }
 
 asio::awaitable<AgentEnd> Agent::run() {
@@ -120,7 +125,11 @@ void Agent::hear(const CoordinatorMessage& message) {
 }
 
 void Agent::step(const GroupEvent& event) {
-  for (const GroupAction& action : machine_.step(event, Clock::now())) perform(action);
+  if (events_) events_->note(event);
+  for (const GroupAction& action : machine_.step(event, Clock::now())) {
+    if (events_) events_->note(action);
+    perform(action);
+  }
   const TimePoint due = machine_.next_alarm().value_or(TimePoint::max());
   if (due != alarm_.expiry()) alarm_.expires_at(due);
 }
@@ -178,6 +187,7 @@ asio::awaitable<void> Agent::sweep() {
 void Agent::keep(const CoordinatorMessage& message) {
   if (const auto* found = std::get_if<VerdictFound>(&message)) verdict_ = found->verdict;
   if (const auto* found = std::get_if<HangFound>(&message)) hang_ = found->report;
+  if (const auto* times = std::get_if<JobTimes>(&message)) times_ = *times;
   if (std::holds_alternative<HangOver>(message) || std::holds_alternative<StartRound>(message))
     hang_.reset();
 }

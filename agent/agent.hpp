@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "agent/coordinator_link.hpp"
+#include "agent/event_log.hpp"
 #include "agent/group_machine.hpp"
 #include "agent/introspection/introspection.hpp"
 #include "agent/job_news.hpp"
@@ -25,9 +26,10 @@ namespace ddprun {
 class Agent {
  public:
   /// Listens for signals from now on, and does nothing else before run(). `consoles` must outlive
-  /// it. `folder` is that of `node`, where there is one.
+  /// it, and `events`, which is told what happens; null: nobody wants to know. `folder` is that of
+  /// `node`, where there is one.
   Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
-        std::optional<WatchFolder> folder, Consoles consoles);
+        std::optional<WatchFolder> folder, Consoles consoles, EventLog* events = nullptr);
   Agent(const Agent&) = delete;
 
   /// Lets it know what trainings tell at `door`, which must live longer. To be called before run().
@@ -39,6 +41,8 @@ class Agent {
   /// How the workers of the last round ended, beside the failure that ended the job.
   const RoundOutcome& outcome() const { return machine_.outcome(); }
 
+  /// Where the time of the job went, as the coordinator told it at the end; nullopt: it did not.
+  const std::optional<JobTimes>& times() const { return times_; }
   /// Asks the coordinator how the job is; see StatusDesk.
   asio::awaitable<Result<JobStatus>> status(std::chrono::milliseconds timeout) {
     return status_desk_.ask(timeout);
@@ -77,12 +81,14 @@ class Agent {
   CoordinatorLink link_;
   StatusDesk status_desk_;
   WorkerSet workers_;
+  EventLog* events_;
   Introspection introspection_;
   TrainerDoor* trainings_ = nullptr;  // null: nobody is told where to tell it
   asio::signal_set signals_;
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;     // also cancelled when end_ is set
   std::optional<AgentEnd> end_;
+  std::optional<JobTimes> times_;
   std::optional<Verdict> verdict_;
   std::optional<HangReport> hang_;
 };

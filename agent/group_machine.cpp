@@ -21,6 +21,12 @@ std::chrono::milliseconds beat_interval(const GroupRules& rules) {
   return std::max(rules.heartbeat_timeout / kBeatsPerTimeout, std::chrono::milliseconds{1});
 }
 
+/// How long ago it ended; 0 when that is not known.
+double age_ms(const WorkerEnd& end, TimePoint now) {
+  if (end.ended_us <= 0) return 0;
+  return static_cast<double>(std::max<std::int64_t>(microseconds(now) - end.ended_us, 0)) / 1000;
+}
+
 }  // namespace
 
 std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint now) {
@@ -33,7 +39,11 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
         contact_->last_heard = now;
         obey(e.message, now);
       },
-      [&](const WorkerExited& e) { exited(e); }, [&](const TreeGone&) { after_sweep(); },
+      [&](const WorkerExited& e) { exited(e, now); }, [&](const TreeGone&) { after_sweep(); },
+      [&](const WorkersRun&) {
+        if (state_ == State::kRunning && contact_ && knows(contact_->knows, kKnowsTimes))
+          tell(WorkersStarted{round_});
+      },
       [&](const Connected& e) {
         contact_ = Contact{now, now, std::nullopt, e.asked};
         met_ = true;
@@ -66,6 +76,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [](const Introduction&) {},                                         // nobody has asked
       [](const HangFound&) {}, [](const HangOver&) {},                    // the user is told
       [](const VerdictFound&) {},                                         // the agent has taken it
+      [](const Restarted&) {}, [](const JobTimes&) {},                    // the same
       [](const StatusPart&) {},  // Agent hands it to who has asked
       [&](const Inspect& m) {
         if (m.round == round_ && state_ == State::kRunning) actions_.push_back(InspectWorkers{m});
@@ -133,7 +144,7 @@ void GroupMachine::start(const StartRound& order) {
   actions_.push_back(StartWorkers{order});
 }
 
-void GroupMachine::exited(const WorkerExited& worker) {
+void GroupMachine::exited(const WorkerExited& worker, TimePoint now) {
   const WorkerFailure& how = worker.how;
   --alive_;
   note_end(worker);
@@ -142,7 +153,7 @@ void GroupMachine::exited(const WorkerExited& worker) {
   if (!how.status.ok() && !failure_told_) {
     failure_told_ = true;
     told_rank_ = how.rank;
-    tell(WorkerFailed{round_, how});
+    tell(WorkerFailed{round_, how, age_ms(worker.end, now)});
   } else if (alive_ == 0 && !failure_told_) {
     tell(WorkersFinished{round_});
   }

@@ -75,6 +75,7 @@ struct Ordered { CoordinatorMessage message; };
 // Its status may be a success; its output has been read. `step` is that of its last heartbeat.
 struct WorkerExited { WorkerFailure how; WorkerEnd end = {}; std::int64_t step = -1; };
 struct TreeGone {};                          // the answer to SweepTree
+struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
 // The answer to ReachCoordinator: it has answered what was asked at that time,
 struct Connected { std::optional<TimePoint> asked = {}; };
 struct CoordinatorUnreachable { std::string reason; };  // or the patience has ended
@@ -85,7 +86,7 @@ struct PassOn { int signal; };               // meant for the workers, not for d
 struct WorkerProgressed { RankProgress progress; };
 struct WorkersInspected { int inspection; std::vector<StackGroup> groups; };  // see InspectWorkers
 struct Alarm {};                             // next_alarm() has come
-using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, Connected,
+using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, WorkersRun, Connected,
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
                                 PassOn, WorkerProgressed, WorkersInspected, Alarm>;
 
@@ -126,7 +127,7 @@ class GroupMachine {
   void joined(const Joined& answer, TimePoint now);
   void hear_clock(const Beat& answer, TimePoint now);
   void start(const StartRound& order);
-  void exited(const WorkerExited& worker);
+  void exited(const WorkerExited& worker, TimePoint now);
   void note_end(const WorkerExited& worker);
   void tell_ends();
   void tell_of_own_cause();

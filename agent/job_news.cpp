@@ -16,6 +16,36 @@ std::string text(const StopRound& stop) {
                      (stop.checkpoint_ms + 999) / 1000);
 }
 
+std::string duration(double ms) {
+  if (ms >= 1000) return fmt::format("{:.1f} s", ms / 1000);
+  return fmt::format("{:.{}f} ms", ms, ms < 10 ? 1 : 0);
+}
+
+std::string text(const RestartTimes& times) {
+  std::string parts;
+  const auto add = [&](const char* what, double ms) {
+    if (ms >= 0) parts += fmt::format("{} {} {}", parts.empty() ? ":" : ",", what, duration(ms));
+  };
+  add("noticed", times.detected_ms);
+  add("stopped", times.stopped_ms);
+  add("sealed", times.sealed_ms);
+  add("started", times.started_ms);
+  add("first step", times.first_step_ms);
+  return fmt::format("round {} \u2192 {} ({}){}", times.from_round, times.round, times.reason,
+                     parts);
+}
+
+std::string text(const Goodput& times) {
+  std::string lost;
+  if (times.lost_steps > 0)
+    lost = fmt::format(", {} steps done again ({:.1f} s)", times.lost_steps, times.lost_s);
+  return fmt::format(
+      "{:.1f} s in all, {:.1f} s of them in training, {:.1f} s in {} restart{}{}: "
+      "goodput {:.1f} %",
+      times.wall_s, times.training_s, times.restarts_s, times.restarts,
+      times.restarts == 1 ? "" : "s", lost, times.percent());
+}
+
 }  // namespace
 
 JobNews::JobNews(const LaunchSpec& spec, const RunFacts& run)
@@ -31,6 +61,9 @@ std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint n
     return {{NewsLine::Level::kWarning,
              fmt::format("round {} has its {} nodes: this one waits as a spare", spare->round,
                          spare->nodes)}};
+  if (const auto* restarted = std::get_if<Restarted>(&message))
+    return {of_job(text(restarted->times))};
+  if (const auto* times = std::get_if<JobTimes>(&message)) return of_times(times->goodput);
   if (const auto* hang = std::get_if<HangFound>(&message)) return of_hang(hang->report);
   if (const auto* over = std::get_if<HangOver>(&message))
     return {of_job(fmt::format("the workers that hung go on, after {} s", over->lasted_ms / 1000))};
@@ -60,6 +93,12 @@ std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
        fmt::format("round {}: ranks {} to {} of {} on this node", round.round, round.first_rank,
                    round.first_rank + workers_ - 1, round.world_size)});
   return lines;
+}
+
+/// Where nothing was restarted, only who asks for more wants to know.
+std::vector<NewsLine> JobNews::of_times(const Goodput& times) const {
+  if (times.restarts > 0) return {of_job(text(times))};
+  return {{NewsLine::Level::kInfo, text(times)}};
 }
 
 NewsLine JobNews::of_job(std::string text) const {

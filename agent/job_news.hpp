@@ -1,5 +1,6 @@
 // JobNews turns what the coordinator says into lines for the user: that the job waits for nodes,
-// that a round starts or stops, and why. Pure: it writes nothing, and decides nothing of the job.
+// that a round starts or stops, and why, and what restarts cost. Pure: it writes nothing, and
+// decides nothing of the job.
 #pragma once
 
 #include <string>
@@ -30,6 +31,7 @@ class JobNews {
 
  private:
   NewsLine of_job(std::string text) const;
+  std::vector<NewsLine> of_times(const Goodput& times) const;
   std::vector<NewsLine> of_start(const StartRound& round);
   std::vector<NewsLine> of_hang(const HangReport& report);
 

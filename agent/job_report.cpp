@@ -136,14 +136,26 @@ Json hang_json(const HangReport& hang) {
   return out;
 }
 
-Json restart_json(const RestartReport& restart) {
-  return {{"round", restart.round},
-          {"reason", restart.reason},
-          {"detected_ms", restart.detected_ms},
-          {"stopped_ms", restart.stopped_ms},
-          {"sealed_ms", restart.sealed_ms},
-          {"started_ms", restart.started_ms},
-          {"first_step_ms", restart.first_step_ms}};
+Json restart_json(const RestartTimes& restart) {
+  Json out{{"round", restart.round}, {"reason", restart.reason}};
+  const auto add = [&](const char* name, double ms) {
+    if (ms >= 0) out[name] = ms;
+  };
+  add("detected_ms", restart.detected_ms);
+  add("stopped_ms", restart.stopped_ms);
+  add("sealed_ms", restart.sealed_ms);
+  add("started_ms", restart.started_ms);
+  add("first_step_ms", restart.first_step_ms);
+  return out;
+}
+
+Json goodput_json(const Goodput& goodput) {
+  Json out{{"wall_s", goodput.wall_s},
+           {"training_s", goodput.training_s},
+           {"restarts_s", goodput.restarts_s}};
+  if (goodput.lost_steps >= 0) out["lost_steps"] = goodput.lost_steps;
+  out["percent"] = goodput.percent();
+  return out;
 }
 
 Json stacks_of(const JobReport& report) {
@@ -174,12 +186,8 @@ std::string to_json(const JobReport& report) {
   if (report.verdict)
     for (const Followers& each : report.verdict->followers)
       out["followers"].push_back(follower_json(each));
-  for (const RestartReport& each : report.restarts) out["restarts"].push_back(restart_json(each));
-  if (const auto& goodput = report.goodput)
-    out["goodput"] = {{"wall_s", goodput->wall_s},
-                      {"training_s", goodput->training_s},
-                      {"restarts_s", goodput->restarts_s},
-                      {"lost_steps", goodput->lost_steps}};
+  for (const RestartTimes& each : report.restarts) out["restarts"].push_back(restart_json(each));
+  if (report.goodput) out["goodput"] = goodput_json(*report.goodput);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -2,36 +2,18 @@
 // has its schema. Pure.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "rendezvous/wire/hang_report.hpp"
+#include "rendezvous/wire/job_times.hpp"
 #include "rendezvous/wire/verdict.hpp"
 
 namespace ddprun {
 
 /// The schema's name and version. Later versions may have more fields.
 inline constexpr char kReportSchema[] = "ddprun.report/1";
-
-/// What a restart cost, in milliseconds.
-struct RestartReport {
-  int round = 0;  // that began with it
-  std::string reason;
-  double detected_ms = 0;
-  double stopped_ms = 0;
-  double sealed_ms = 0;
-  double started_ms = 0;
-  double first_step_ms = 0;
-};
-
-struct GoodputReport {
-  double wall_s = 0;
-  double training_s = 0;
-  double restarts_s = 0;
-  std::int64_t lost_steps = 0;
-};
 
 struct JobReport {
   enum class Outcome { kFinished, kFailed, kHung, kPreempted, kStopped, kTooFewNodes };
@@ -41,8 +23,8 @@ struct JobReport {
   std::string sentence;            // for people: one line
   std::optional<Verdict> verdict;  // why it failed
   std::optional<HangReport> hang;  // the last one that was not over when the job ended
-  std::vector<RestartReport> restarts;
-  std::optional<GoodputReport> goodput;
+  std::vector<RestartTimes> restarts;
+  std::optional<Goodput> goodput;
 };
 
 /// The report as JSON, several lines with their ends. What does not apply is left out.

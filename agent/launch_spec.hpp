@@ -100,6 +100,7 @@ struct LaunchSpec {
   std::optional<WarmStart> warm;
   std::optional<NumaBinding> numa_binding;
   LogSpec logs;
+  std::string event_log;  // file of what happens, with ${hostname} in its name; "": none
   /// Where the coordinator's node shows the job in a browser; nullopt: nowhere. Port 0: any free
   /// one.
   std::optional<Endpoint> status_address;

@@ -66,6 +66,15 @@ void WorkerSet::start(const StartRound& round) {
   take_on_all(fresh, processes);
 }
 
+std::vector<RunningWorker> WorkerSet::running() const {
+  std::vector<RunningWorker> running;
+  for (const auto& worker : workers_)
+    if (!worker->ended)
+      running.push_back(
+          {round_.first_rank + worker->local_rank, worker->local_rank, worker->process.pid()});
+  return running;
+}
+
 void WorkerSet::start_none(const StartRound& round, const Error& error) {
   begin_round(round);
   for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
@@ -150,6 +159,9 @@ void WorkerSet::take_on_all(const std::vector<NewWorker>& fresh,
     else
       cannot_start(fresh[i].local_rank, processes[i].error());
   }
+  asio::post(executor_, [this, start = starts_] {
+    if (start == starts_) started_();
+  });
 }
 
 /// Who reads folded lines waits for those that may say the same.

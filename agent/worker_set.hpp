@@ -20,6 +20,7 @@
 #include "agent/group_machine.hpp"
 #include "agent/heartbeat_board.hpp"
 #include "agent/introspection/introspection.hpp"
+#include "agent/job_events.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/nursery.hpp"
 #include "agent/oom.hpp"
@@ -58,6 +59,13 @@ class WorkerSet {
       const asio::any_io_executor& executor, const LaunchSpec& spec, NodeFacts node,
       Consoles consoles, ExitListener exited, OomReader oom = [] { return read_oom_counters(); });
   WorkerSet(const WorkerSet&) = delete;
+
+  /// `run` is called when the workers of a round have been started, or as many of them as can be;
+  /// never from within a call to the set.
+  void when_started(std::function<void()> run) { started_ = std::move(run); }
+
+  /// The workers of the round that have not ended.
+  std::vector<RunningWorker> running() const;
 
   /// Begins to load what warm workers are forked from, where the spec wants them.
   void warm_up();
@@ -145,6 +153,7 @@ class WorkerSet {
   NodeFacts node_;
   Consoles consoles_;
   ExitListener exited_;
+  std::function<void()> started_ = [] {};
   OomReader read_oom_;
   SpawnPool pool_;
   std::unique_ptr<Nursery> nursery_;  // null: workers start the ordinary way

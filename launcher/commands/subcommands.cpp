@@ -6,6 +6,7 @@
 #include "launcher/commands/command_line.hpp"
 #include "launcher/commands/secret_command.hpp"
 #include "launcher/commands/serve.hpp"
+#include "launcher/commands/trace_command.hpp"
 #include "launcher/hosts/host_agent.hpp"
 #include "launcher/live/live_commands.hpp"
 #include "launcher/live/top_command.hpp"
@@ -29,6 +30,7 @@ constexpr Subcommand kSubcommands[] = {
     {"stop", "stops a running job, as Ctrl-C would", run_stop},
     {"store", "the store of torch.distributed (TCPStore) alone", run_store},
     {"top", "shows how a running job is, all the time", run_top},
+    {"trace", "draws the timeline of a job from its --event-log", run_trace},
 };
 
 bool stands_in_for_torchrun(std::string_view program) {

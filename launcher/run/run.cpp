@@ -121,6 +121,7 @@ class Run {
     node_.run.host = host_name();
     node_.run.run_id = spec_.meeting.run_id.empty() ? fresh_id() : spec_.meeting.run_id;
     make_watch_folder();
+    if (const auto opened = open_event_log(); !opened) return opened.error();
     return make_directory();
   }
 
@@ -145,8 +146,9 @@ class Run {
 
   /// Runs the agent to its end. It handles the signals meanwhile.
   RunEnd run_agent() {
-    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_,
-                                           std::move(watch_folder_), consoles_);
+    auto agent =
+        std::make_optional<Agent>(io_.get_executor(), spec_, node_, std::move(watch_folder_),
+                                  consoles_, event_log_ ? &*event_log_ : nullptr);
     if (trainer_door_) agent->listen_to(*trainer_door_);
     agent_ = &*agent;
     const auto control = open_control(*agent);
@@ -163,7 +165,8 @@ class Run {
     if (control) control->close();
     if (trainer_door_) trainer_door_->close();
     say_goodbye();
-    RunEnd end{std::move(*ended), {agent->outcome(), agent->verdict(), agent->hang()}};
+    RunEnd end{std::move(*ended),
+               {agent->outcome(), agent->verdict(), agent->hang(), agent->times()}};
     signals_->hold();
     agent.reset();  // its signal handlers end with it
     signals_->only_interrupt();
@@ -300,6 +303,14 @@ class Run {
     signals_.emplace(held);
   }
 
+  Result<void> open_event_log() {
+    if (spec_.event_log.empty()) return {};
+    auto opened = EventLog::open(spec_, node_.run);
+    if (!opened) return Error{opened.error().kind, "--event-log: " + opened.error().message};
+    event_log_.emplace(std::move(*opened));
+    return {};
+  }
+
   /// Without it the job runs as well.
   void make_watch_folder() {
     if (!spec_.introspection) return;
@@ -327,6 +338,7 @@ class Run {
   std::optional<SignalHold> signals_;
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
+  std::optional<EventLog> event_log_;
   std::optional<JobFolder> job_folder_;
   std::unique_ptr<TrainerDoor> trainer_door_;
   std::optional<WatchFolder> watch_folder_;

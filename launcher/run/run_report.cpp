@@ -94,6 +94,9 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
   }
   if (!over || report.outcome == Outcome::kStopped) report.hang = facts.hang;
   report.sentence = sentence_of(end, report.verdict);
+  if (!facts.times) return report;
+  report.restarts = facts.times->restarts;
+  report.goodput = facts.times->goodput;
   return report;
 }
 

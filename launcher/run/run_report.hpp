@@ -15,9 +15,10 @@ namespace ddprun {
 
 /// What is known of the end of a run besides how its agent ended.
 struct EndFacts {
-  RoundOutcome outcome;            // of this node's workers in the last round
-  std::optional<Verdict> verdict;  // the coordinator's
-  std::optional<HangReport> hang;  // that was not over
+  RoundOutcome outcome;                // of this node's workers in the last round
+  std::optional<Verdict> verdict;      // the coordinator's
+  std::optional<HangReport> hang;      // that was not over
+  std::optional<JobTimes> times = {};  // the coordinator's
 };
 
 /// Writes how the agent ended: the report of the job's failure with what followed from it, or a

@@ -175,10 +175,12 @@ class Interpreter {
     logs.out_filters = parse_texts(settings_["duplicate-stdout-filters"]);
     logs.err_filters = parse_texts(settings_["duplicate-stderr-filters"]);
     const Setting& prefix = settings_["log-line-prefix-template"];
-    if (spec_.meeting.shares_output && spec_.meeting.nodes_max > 1)
+    // With --hosts, the launcher puts the host before each line.
+    if (spec_.meeting.shares_output && spec_.meeting.nodes_max > 1 && !place_.host)
       logs.prefix_template = "[${hostname}:${role_name}${local_rank}]:";
     if (!prefix.text.empty()) logs.prefix_template = logs.fold_template = prefix.text;
     logs.fold = settings_.on("fold");
+    spec_.event_log = settings_["event-log"].text;
     logs.timestamps = settings_.on("log-timestamps");
     const auto rotation = parse_rotation(settings_["log-rotate"]);
     if (!rotation) return rotation.error();

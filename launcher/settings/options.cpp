@@ -54,6 +54,7 @@ constexpr Option kOptions[] = {
     {.name = "log-timestamps", .group = kOutput, .help = "the time before each line in files and of tee'd lines", .own = true},
     {.name = "log-rotate", .value = "SIZE:COUNT", .group = kOutput, .help = "stdout.log and stderr.log: at most COUNT files of SIZE (100M:5) for each worker", .own = true},
     {.name = "fold", .group = kOutput, .help = "lines that several workers of a node say alike are shown once: [0-7] loading", .own = true},
+    {.name = "event-log", .value = "FILE", .group = kOutput, .help = "what happens to the job, as lines of JSON, for programs and for `ddprun trace`; ${hostname} is replaced", .own = true},
     {.name = "local-ranks-filter", .value = "RANKS", .group = kOutput, .help = "only these local ranks are shown on the terminal"},
     {.name = "duplicate-stdout-filters", .value = "TEXTS", .group = kOutput, .help = "tee'd lines with one of these also go to filtered_stdout.log"},
     {.name = "duplicate-stderr-filters", .value = "TEXTS", .group = kOutput, .help = "the same for stderr"},

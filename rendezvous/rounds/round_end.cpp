@@ -32,6 +32,7 @@ std::optional<EndJob> RoundMachine::go_on_from(const std::vector<Node*>& members
 }
 
 void RoundMachine::end(EndJob verdict) {
+  tell_times(last_step_);
   state_ = State::kEnded;
   chronicle_.stopped("", last_step_);
   tell_verdict(verdict);

@@ -11,6 +11,7 @@ void RoundMachine::note_progress(const Node& node, const Progress& report, TimeP
   for (const RankProgress& told : report.ranks)
     if (told.rank >= node.first_rank && told.rank - node.first_rank < node.join.workers) {
       watch_.take(told, now);
+      take_progress(told, now);
       inquest_.reached(told.step);
     }
   chronicle_progress(now);

@@ -32,6 +32,7 @@ bool may_be_schedulers_doing(const EndJob& verdict) {
 RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
     : rules_{std::move(rules)},
       watch_{rules_.hang_timeout, rules_.on_hang},
+      times_{now},
       chronicle_{now},
       gathering_since_{now},
       last_step_{now} {}
@@ -49,6 +50,7 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
   lose_unstopped(now);
   advance(now);
   look_for_hangs(now);
+  tell_restarts(now);
   return std::exchange(actions_, {});
 }
 
@@ -63,6 +65,7 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   if (state_ == State::kGathering) consider(gathering_ends());
   if (state_ == State::kRunning && watch_.next_look()) consider(*watch_.next_look());
   if (state_ == State::kStopping) consider(stopping_ends_);
+  if (times_.next_due()) consider(*times_.next_due());
   return due;
 }
 
@@ -84,6 +87,7 @@ void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint n
       [&](const WorkerFailed& m) { worker_failed(node, m, now); },
       [&](const WorkersFinished& m) { workers_finished(node, m); },
       [&](const WorkersStopped& m) { workers_stopped(node, m); },
+      [&](const WorkersStarted& m) { workers_started(node, m, now); },
       [&](const Preempt& m) { preempt(node, m); },  //
       [&](const Progress& m) { note_progress(node, m, now); },
       [&](const Inspected& m) { watch_.take(node.id(), m); },  //
@@ -106,6 +110,7 @@ void RoundMachine::worker_failed(Node& node, const WorkerFailed& report, TimePoi
   if (state_ != State::kRunning || report.round != round_ || node.phase() != Phase::kRunning)
     return;
   count_failure({EndJob::Outcome::kFailed, attempt_, "", report.failure});
+  noticed_after_ = age_of(report);
   stop_round("rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status));
 }
 
@@ -242,10 +247,13 @@ void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) 
 }
 
 void RoundMachine::lose_silent(TimePoint now) {
-  while (!nodes_.empty() && now - nodes_.most_silent().last_heard() >= rules_.heartbeat_timeout)
+  while (!nodes_.empty() && now - nodes_.most_silent().last_heard() >= rules_.heartbeat_timeout) {
+    noticed_after_ = now - nodes_.most_silent().last_heard();
     lose(nodes_.most_silent(),
          "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms",
          nodes_.most_silent().last_heard());
+    noticed_after_ = {};
+  }
 }
 
 /// A node that beats and never says that its workers have stopped keeps nobody waiting for ever.
@@ -285,6 +293,7 @@ void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint
   state_ = State::kStopping;
   chronicle_.stopped(reason, last_step_, watch_.hang());
   watch_.end_round();
+  times_.stop_ordered(round_, reason, std::exchange(noticed_after_, {}), last_step_);
   std::int64_t longest_ms = 0;
   nodes_.for_each([&](Node& node) {
     if (node.phase() != Phase::kRunning && node.phase() != Phase::kFinished) return;
@@ -299,6 +308,7 @@ void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint
 void RoundMachine::gather(TimePoint now) {
   state_ = State::kGathering;
   gathering_since_ = now;
+  times_.stopped(now);
   if (auto found = inquest_.decide()) found_ = std::move(found);
 }
 
@@ -344,12 +354,14 @@ void RoundMachine::seal() {
   found_.reset();
   std::map<std::string, int> role_ranks;
   std::set<NodeId> watched;
+  int timed = 0;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     Node& node = *ranked[i];
     nodes_.set_phase(node, Phase::kRunning);
     node.group_rank = start.group_rank = static_cast<int>(i);
     node.first_rank = start.first_rank;
     if (knows(node.join.knows, kKnowsHangs)) watched.insert(node.id());
+    if (knows(node.join.knows, kKnowsTimes)) ++timed;
     start.first_role_rank = role_ranks[node.join.role];
     start.role_world_size = role_sizes[node.join.role];
     send(node.peer(), start);
@@ -361,6 +373,7 @@ void RoundMachine::seal() {
     if (node.phase() == Phase::kReady)
       send(node.peer(), Spare{round_, start.group_world_size, attempt_});
   });
+  times_.sealed(round_, timed, last_step_);
   watch_.begin_round(start.world_size, std::move(watched), last_step_);
   state_ = State::kRunning;
   chronicle_.sealed(round_, attempt_, start.group_world_size, start.world_size, last_step_);

@@ -23,6 +23,7 @@
 #include "rendezvous/rounds/job_chronicle.hpp"
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/verdict/inquest.hpp"
+#include "rendezvous/watch/restart_clock.hpp"
 #include "rendezvous/watch/round_watch.hpp"
 #include "rendezvous/wire/job_status.hpp"
 #include "rendezvous/wire/messages.hpp"
@@ -78,6 +79,8 @@ class RoundMachine {
   /// How far the workers of the round are, and whether they hang.
   const RoundWatch& watch() const { return watch_; }
 
+  /// What the restarts cost, and where the time of the job goes.
+  const RestartClock& times() const { return times_; }
   /// Tells how the job is at `now`, when the time of day is `now_unix_ms`. It takes as long as
   /// there are nodes and ranks.
   JobStatus status(TimePoint now, std::int64_t now_unix_ms) const;
@@ -93,7 +96,9 @@ class RoundMachine {
   void workers_finished(Node& node, const WorkersFinished& report);
   void workers_stopped(Node& node, const WorkersStopped& report);
   void preempt(Node& node, const Preempt& report);
+  void workers_started(const Node& node, const WorkersStarted& report, TimePoint now);
   void note_progress(const Node& node, const Progress& report, TimePoint now);
+  void take_progress(const RankProgress& told, TimePoint now);
 
   // Who comes, and who goes.
   void admit(PeerId peer, const Join& join, TimePoint now);
@@ -112,6 +117,12 @@ class RoundMachine {
   void look_for_hangs(TimePoint now);
   void tell_members(const CoordinatorMessage& message);
   void act_on_hang(const HangReport& report);
+
+  // What restarts cost.
+  static Clock::duration age_of(const WorkerFailed& report);
+  void tell_restarts(TimePoint now);
+  void tell_times(TimePoint now);
+  void tell_all_who_know_times(const CoordinatorMessage& message);
 
   // The four states, and what leads from one to the next.
   void advance(TimePoint now);
@@ -145,11 +156,13 @@ class RoundMachine {
   int arrivals_ = 0;  // nodes that were admitted so far
   Roster nodes_;
   RoundWatch watch_;
-  Inquest inquest_;                // into how the workers of the round ended
-  std::optional<Verdict> found_;   // why the last round that failed did so
-  std::optional<EndJob> verdict_;  // how the job ends, as soon as every node has stopped
-  JobChronicle chronicle_;         // for those who look at the job: it decides nothing
-  std::string last_loss_;          // says to the user why the job may be short of nodes
+  RestartClock times_;
+  Clock::duration noticed_after_{0};  // what stops the round had happened so long before
+  Inquest inquest_;                   // into how the workers of the round ended
+  std::optional<Verdict> found_;      // why the last round that failed did so
+  std::optional<EndJob> verdict_;     // how the job ends, as soon as every node has stopped
+  JobChronicle chronicle_;            // for those who look at the job: it decides nothing
+  std::string last_loss_;             // says to the user why the job may be short of nodes
   TimePoint gathering_since_;
   TimePoint stopping_ends_;                  // who has not stopped by then is dropped
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round

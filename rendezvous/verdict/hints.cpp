@@ -112,6 +112,8 @@ constexpr std::array kHints{
     Hint{"expected to mark a variable ready only once", "a parameter is used twice in a step: static_graph=True, or no reentrant checkpointing"},
     Hint{"inconsistent with*collective", "the ranks call different collectives: a branch on rank or data around one of them"},
     Hint{"detected mismatch between collectives", "the ranks call different collectives: a branch on rank or data around one of them"},
+    Hint{"received data size doesn't match expected size", "the ranks give tensors of different sizes to one collective: uneven batches, or a branch on rank or data"},
+    Hint{"op.preamble.length", "the ranks give tensors of different sizes to one collective: uneven batches, or a branch on rank or data"},
     Hint{"expected all tensors to be on the same device", "a tensor or the model was not moved: .to(LOCAL_RANK)"},
     Hint{"default process group has not been initialized", "torch.distributed.init_process_group() has to be called first"},
     Hint{"mat1 and mat2 shapes cannot be multiplied", "the model's layers, or its input, have other sizes than expected"},

@@ -169,12 +169,11 @@ class Judge {
     }
     end_.blame = Blame::kStopped;
     if (!failed_before_told()) return;
+    end_.blame = seen_ && seen_->crash.uncaught ? Blame::kOwn : Blame::kPerhaps;
     if (!follows.empty()) {
       end_.blame = Blame::kFollows;
       end_.says = follows;
-      return;
     }
-    end_.blame = seen_ && seen_->crash.uncaught ? Blame::kOwn : Blame::kPerhaps;
     // It was about to exit by itself, with the code of an exception.
     if (seen_ && end_.kind == FailureKind::kException && is_one_of(clues_.status.signal, kOurs))
       end_.status = ExitStatus{.code = 1};

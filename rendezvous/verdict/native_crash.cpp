@@ -109,23 +109,28 @@ std::optional<Frame> faulthandler_frame(std::string_view line) {
                std::string{rest->substr(0, quote)}, leading_number(rest_of_it)};
 }
 
-/// The stack of the thread that met the error comes first or is called the current one. Stacks of
-/// other threads are passed over.
+/// The stack of the thread that met the error is called the current one. Others are passed over.
 std::optional<Found> fatal_python(const Lines& lines, std::size_t at) {
   const auto what = behind(lines[at].text, "Fatal Python error: ");
   if (!what) return std::nullopt;
   Found found{{{std::string{*what}, "", "", 0, ""}, {}}, at + 1};
   bool current = false;
+  std::vector<Frame> last;  // the main thread's, where the current one is none of Python's
   for (; found.end < lines.size(); ++found.end) {
     const std::string_view line = lines[found.end].text;
     auto frame = faulthandler_frame(line);
     const bool stack = has(line, "(most recent call first):");
-    if (stack) current = has(line, "Current thread");
+    if (stack) {
+      current = has(line, "Current thread");
+      last.clear();
+    }
+    if (frame) last.push_back(*frame);
     if (!frame && !stack && !is_noise(line) && indentation(line) == 0 &&
         !has_any(line, {"Python runtime state:", "Extension modules:"}))
       break;
     if (frame && current) found.raised.frames.push_back(std::move(*frame));
   }
+  if (found.raised.frames.empty()) found.raised.frames = std::move(last);
   return found;
 }
 
@@ -172,7 +177,7 @@ constexpr std::array kReaders{&terminate,    &no_exception, &assertion, &sanitiz
 
 bool belongs_together(const Traceback& last, const Found& next, std::size_t at) {
   constexpr std::size_t kLinesBetweenMax = 4;
-  const bool stack_alone = next.raised.fault.message.empty() && !next.raised.frames.empty();
+  const bool stack_alone = next.raised.fault.message.empty() && next.raised.fault.type == "Aborted";
   return stack_alone && at - last.end <= kLinesBetweenMax;
 }
 

@@ -128,6 +128,7 @@ Result<void> check(const AgentMessage& message) {
       [](const WorkerFailed& m) { return check_round(m.round); },
       [](const WorkersFinished& m) { return check_round(m.round); },
       [](const WorkersStopped& m) { return check_round(m.round); },
+      [](const WorkersStarted& m) { return check_round(m.round); },
       [](const WorkersEnded& m) { return check_round(m.round); },
       [](const auto&) { return Result<void>{}; });
 }

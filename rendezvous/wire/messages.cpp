@@ -24,6 +24,7 @@ constexpr TextLimit kPath{4096};
 constexpr TextLimit kNote{1024};    // one line of ours
 constexpr TextLimit kReason{4096};  // a sentence, with texts of peers in it
 constexpr TextLimit kName{64};
+constexpr TextLimit kRestartReason{300};
 constexpr TextLimit kFaultText{600};  // of what was raised: a name, a path, the first lines
 constexpr TextLimit kFaultStack{900};
 constexpr std::size_t kKindsMax = 16;
@@ -82,11 +83,14 @@ template <> inline constexpr auto kFields<Beat> = std::tuple{
 template <> inline constexpr auto kFields<WhoIsThere> = std::tuple{
     text("run_id", &WhoIsThere::run_id, name_of(kRunIdBytesMax))};
 template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
-    field("round", &WorkerFailed::round), field("failure", &WorkerFailed::failure)};
+    field("round", &WorkerFailed::round), field("failure", &WorkerFailed::failure),
+    later(field("age_ms", &WorkerFailed::age_ms))};
 template <> inline constexpr auto kFields<WorkersFinished> = std::tuple{
     field("round", &WorkersFinished::round)};
 template <> inline constexpr auto kFields<WorkersStopped> = std::tuple{
     field("round", &WorkersStopped::round)};
+template <> inline constexpr auto kFields<WorkersStarted> = std::tuple{
+    field("round", &WorkersStarted::round)};
 template <> inline constexpr auto kFields<Preempt> = std::tuple{
     text("reason", &Preempt::reason, kReason), field("checkpoint_ms", &Preempt::checkpoint_ms)};
 template <> inline constexpr auto kFields<Leave> = std::tuple{
@@ -176,6 +180,21 @@ template <> inline constexpr auto kFields<Inspect> = std::tuple{
     text("first", &Inspect::first, kRanks)};
 template <> inline constexpr auto kFields<HangFound> = std::tuple{
     field("round", &HangFound::round), field("report", &HangFound::report)};
+template <> inline constexpr auto kFields<RestartTimes> = std::tuple{
+    field("round", &RestartTimes::round), field("from_round", &RestartTimes::from_round),
+    text("reason", &RestartTimes::reason, kRestartReason),
+    field("detected_ms", &RestartTimes::detected_ms), field("stopped_ms", &RestartTimes::stopped_ms),
+    field("sealed_ms", &RestartTimes::sealed_ms), field("started_ms", &RestartTimes::started_ms),
+    field("first_step_ms", &RestartTimes::first_step_ms)};
+template <> inline constexpr auto kFields<Goodput> = std::tuple{
+    field("wall_s", &Goodput::wall_s), field("training_s", &Goodput::training_s),
+    field("restarts_s", &Goodput::restarts_s), field("restarts", &Goodput::restarts),
+    field("lost_steps", &Goodput::lost_steps), field("lost_s", &Goodput::lost_s)};
+template <> inline constexpr auto kFields<Restarted> = std::tuple{
+    field("times", &Restarted::times)};
+template <> inline constexpr auto kFields<JobTimes> = std::tuple{
+    list("restarts", &JobTimes::restarts, kRestartsToldMax),
+    field("goodput", &JobTimes::goodput)};
 template <> inline constexpr auto kFields<HangOver> = std::tuple{
     field("round", &HangOver::round), field("lasted_ms", &HangOver::lasted_ms)};
 template <> inline constexpr auto kFields<StatusPart> = std::tuple{
@@ -216,6 +235,7 @@ constexpr const char* type_of(const WorkersStopped&) { return "workers_stopped";
 constexpr const char* type_of(const Preempt&) { return "preempt"; }
 constexpr const char* type_of(const Leave&) { return "leave"; }
 constexpr const char* type_of(const Progress&) { return "progress"; }
+constexpr const char* type_of(const WorkersStarted&) { return "workers_started"; }
 constexpr const char* type_of(const Inspected&) { return "inspected"; }
 constexpr const char* type_of(const AskStatus&) { return "ask_status"; }
 constexpr const char* type_of(const WorkersEnded&) { return "workers_ended"; }
@@ -230,6 +250,8 @@ constexpr const char* type_of(const EndJob&) { return "end_job"; }
 constexpr const char* type_of(const Inspect&) { return "inspect"; }
 constexpr const char* type_of(const HangFound&) { return "hang_found"; }
 constexpr const char* type_of(const HangOver&) { return "hang_over"; }
+constexpr const char* type_of(const Restarted&) { return "restarted"; }
+constexpr const char* type_of(const JobTimes&) { return "job_times"; }
 constexpr const char* type_of(const StatusPart&) { return "status_part"; }
 constexpr const char* type_of(const VerdictFound&) { return "verdict"; }
 // clang-format on
@@ -295,7 +317,7 @@ Result<Variant> decode_line(std::string_view line) try {
 }  // namespace
 
 std::vector<std::string> known_kinds() {
-  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict, kKnowsStatus};
+  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict, kKnowsTimes, kKnowsStatus};
 }
 
 bool knows(const std::vector<std::string>& knows, std::string_view kind) {

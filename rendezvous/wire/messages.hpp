@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "rendezvous/wire/hang_report.hpp"
 #include "rendezvous/wire/job_terms.hpp"
+#include "rendezvous/wire/job_times.hpp"
 #include "rendezvous/wire/progress.hpp"
 #include "rendezvous/wire/verdict.hpp"
 #include "rendezvous/wire/worker_end.hpp"
@@ -44,6 +45,7 @@ inline constexpr std::size_t kStatusPartBytesMax = 48 * 1024;
 inline constexpr char kKnowsProgress[] = "progress";  // Progress
 inline constexpr char kKnowsHangs[] = "hangs";        // Inspect, Inspected, HangFound, HangOver
 inline constexpr char kKnowsVerdict[] = "verdict";    // WorkersEnded, VerdictFound
+inline constexpr char kKnowsTimes[] = "times";        // WorkersStarted, Restarted, JobTimes
 inline constexpr char kKnowsStatus[] = "status";      // AskStatus, StatusPart
 
 /// Returns the kinds that this build knows.
@@ -95,12 +97,18 @@ struct WhoIsThere {
 struct WorkerFailed {
   int round = 0;
   WorkerFailure failure;
+  double age_ms = 0;  // so long ago the worker had ended, when this was sent
   bool operator==(const WorkerFailed&) const = default;
 };
 /// All workers of this node have exited with code 0.
 struct WorkersFinished {
   int round = 0;
   bool operator==(const WorkersFinished&) const = default;
+};
+/// All workers of this node have been started.
+struct WorkersStarted {
+  int round = 0;
+  bool operator==(const WorkersStarted&) const = default;
 };
 /// The answer to StopRound: no process of the round is alive on this node.
 struct WorkersStopped {
@@ -147,7 +155,7 @@ struct AskStatus {
 };
 using AgentMessage =
     std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
-                 Leave, Progress, Inspected, WorkersEnded, AskStatus>;
+                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, AskStatus>;
 
 // --- coordinator to agent ---
 
@@ -253,9 +261,20 @@ struct VerdictFound {
   Verdict verdict;
   bool operator==(const VerdictFound&) const = default;
 };
+/// A restart is over. The agent prints what it cost.
+struct Restarted {
+  RestartTimes times;
+  bool operator==(const Restarted&) const = default;
+};
+/// Where the time of the job went. It comes right before EndJob.
+struct JobTimes {
+  std::vector<RestartTimes> restarts;  // the last ones
+  Goodput goodput;
+  bool operator==(const JobTimes&) const = default;
+};
 using CoordinatorMessage =
     std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat, StartRound, StopRound, EndJob,
-                 Inspect, HangFound, HangOver, VerdictFound, StatusPart>;
+                 Inspect, HangFound, HangOver, VerdictFound, Restarted, JobTimes, StatusPart>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

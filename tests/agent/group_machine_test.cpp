@@ -19,6 +19,7 @@ class GroupFixture {
   void exits(ExitStatus status, int rank = 0) {
     step(WorkerExited{WorkerFailure{.rank = rank, .status = status}});
   }
+  void workers_run() { step(WorkersRun{}); }
   void gets(int signal) { step(StopSignal{signal}); }
   void is_announced(int signal) { step(EndAnnounced{signal}); }
   void passes_on(int signal) { step(PassOn{signal}); }
@@ -76,6 +77,18 @@ constexpr ExitStatus kOk{};
 constexpr ExitStatus kCrash{.signal = SIGSEGV};
 constexpr ExitStatus kTerminated{.signal = SIGTERM};
 using Signals = std::vector<int>;
+
+TEST_CASE_METHOD(GroupFixture, "a coordinator that wants to know is told when workers run") {
+  starts_round(1);
+  workers_run();
+  CHECK(told<WorkersStarted>().empty());  // it is of an earlier release, perhaps
+  ordered(Joined{5000, known_kinds()});
+  workers_run();
+  CHECK(told<WorkersStarted>() == std::vector{WorkersStarted{1}});
+  ordered(StopRound{1, "why"});
+  workers_run();
+  CHECK(told<WorkersStarted>().empty());
+}
 
 TEST_CASE_METHOD(GroupFixture, "workers that all exit 0 are reported finished, once") {
   starts_round(1);

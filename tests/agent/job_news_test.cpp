@@ -51,6 +51,29 @@ TEST_CASE_METHOD(NewsFixture, "a stop is told with its reason and with the time 
         Lines{{Level::kWarning, "SIGUSR1: workers have 60 s for a checkpoint"}});
 }
 
+TEST_CASE_METHOD(NewsFixture, "a restart is told with what it cost, as far as it is known") {
+  CHECK(hears(Restarted{{4, 3, "node h2 lost", 4, 31.4, 0.21, 9, 1900}}) ==
+        Lines{{Level::kWarning,
+               "round 3 \u2192 4 (node h2 lost): noticed 4.0 ms, stopped 31 ms, sealed 0.2 ms, "
+               "started 9.0 ms, first step 1.9 s"}});
+  CHECK(hears(Restarted{{4, 3, "why", 0, 2000, 1, -1, -1}}) ==
+        Lines{{Level::kWarning,
+               "round 3 \u2192 4 (why): noticed 0.0 ms, stopped 2.0 s, sealed 1.0 ms"}});
+}
+
+TEST_CASE_METHOD(NewsFixture, "at the end it is told where the time went, if there were restarts") {
+  Goodput goodput{.wall_s = 100, .training_s = 97, .restarts_s = 1, .restarts = 2};
+  CHECK(hears(JobTimes{{}, goodput}) ==
+        Lines{{Level::kWarning,
+               "100.0 s in all, 97.0 s of them in training, 1.0 s in 2 restarts: goodput 97.0 %"}});
+  goodput.lost_steps = 12;
+  goodput.lost_s = 1.5;
+  CHECK_THAT(hears(JobTimes{{}, goodput}).front().text,
+             contains("in 2 restarts, 12 steps done again (1.5 s): goodput 95.5 %"));
+  goodput = {.wall_s = 10, .training_s = 9};
+  CHECK(hears(JobTimes{{}, goodput}).front().level == Level::kInfo);
+}
+
 TEST_CASE_METHOD(NewsFixture, "a spare is told what it waits for") {
   CHECK(hears(Spare{2, 4}) ==
         Lines{{Level::kWarning, "round 2 has its 4 nodes: this one waits as a spare"}});

@@ -90,14 +90,14 @@ TEST_CASE("a hang has its operation, its ranks and their stacks") {
 
 TEST_CASE("restarts and goodput are told where they are known") {
   JobReport report;
-  report.restarts = {{2, "node h2 lost", 4, 31, 2, 9, 1900}};
-  report.goodput = GoodputReport{100, 97, 1, 12};
+  report.restarts = {{2, 1, "node h2 lost", 4, 31, 2, 9, 1900}, {.round = 3, .reason = "why"}};
+  report.goodput = Goodput{100, 97, 1, 2, 12};
   const json out = report_of(report);
   CHECK(out["restarts"] == json::parse(R"([{"round": 2, "reason": "node h2 lost",
       "detected_ms": 4.0, "stopped_ms": 31.0, "sealed_ms": 2.0, "started_ms": 9.0,
-      "first_step_ms": 1900.0}])"));
+      "first_step_ms": 1900.0}, {"round": 3, "reason": "why"}])"));
   CHECK(out["goodput"] == json::parse(R"({"wall_s": 100.0, "training_s": 97.0,
-      "restarts_s": 1.0, "lost_steps": 12})"));
+      "restarts_s": 1.0, "lost_steps": 12, "percent": 97.0})"));
 }
 
 TEST_CASE("a report is JSON whatever bytes are in its texts") {

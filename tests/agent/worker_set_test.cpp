@@ -84,6 +84,22 @@ TEST_CASE_METHOD(WorkerSetFixture, "every worker is told when it has ended, and 
   CHECK_FALSE(has_children());
 }
 
+TEST_CASE_METHOD(WorkerSetFixture, "it is told when the workers of a round have been started") {
+  spec_.workers = 2;
+  probes({"sleep"});
+  std::vector<RunningWorker> running;
+  set().when_started([&] { running = set().running(); });
+  start();
+  CHECK(running.empty());  // never from within start()
+  loop_.run_until([&] { return !running.empty(); }, "the workers' start");
+  REQUIRE(running.size() == 2);
+  CHECK(running[1].rank == 5);
+  CHECK(running[1].local_rank == 1);
+  CHECK(running[1].pid > 0);
+  sweep();
+  CHECK(set().running().empty());
+}
+
 TEST_CASE_METHOD(WorkerSetFixture, "a program that is not there ends like in a shell, with 127") {
   spec_.program = "/nonexistent/program";
   probes({});

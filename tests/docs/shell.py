@@ -135,6 +135,7 @@ def without_what_varies(line):
     """Times, process ids, ports, names of machines and the like become words."""
     for pattern, word in (
             (r"\d{4}-\d\d-\d\d_\d\d:\d\d:\d\d", "TIME"),
+            (r"\b\d+(\.\d+)? %", "PERCENT"),
             (r"\b\d+m[\d.]+s\b|\b\d+(\.\d+)? m?s\b", "TIME"),
             (r"\bpid( *:)? \d+|\(pid: \d+\)", "PID"),
             (r"\bon host \S+?(?=[,)\s])|\bhost +: .*", "HOST"),

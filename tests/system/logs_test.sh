@@ -6,8 +6,8 @@
 logs=$scratch/logs
 export scratch
 
-# files: prints the tree of log files below the only run's directory.
-files() { (cd "$logs"/*/ && find . -type f | sort | tr '\n' ' '); }
+# files: prints the tree of log files, and not the report, below the only run's directory.
+files() { (cd "$logs"/*/ && find . -type f ! -name report.json | sort | tr '\n' ' '); }
 # holds FILE TEXT: fails unless TEXT is all that is in the file.
 holds() {
   local text
@@ -26,7 +26,7 @@ SH
 run 0 --nproc-per-node 3 --max-restarts 1 --rdzv-id my/job --log-dir "$logs" -r 0:3,1:1 -t 2:1 \
   --no-python sh "$scratch/worker.sh"
 case $(ls "$logs") in my_job_??????) ;; *) fail "the run's directory is $(ls "$logs")" ;; esac
-[ "$(files)" = "./attempt_0/0/stderr.log ./attempt_0/0/stdout.log ./attempt_0/1/stdout.log ./attempt_0/2/stdout.log ./attempt_1/0/stderr.log ./attempt_1/0/stdout.log ./attempt_1/1/stdout.log ./attempt_1/2/stdout.log " ] ||
+[ "$(files)" = "./attempt_0/0/stderr.log ./attempt_0/0/stdout.log ./attempt_0/1/stdout.log ./attempt_0/2/stdout.log ./attempt_1/0/stderr.log ./attempt_1/0/stdout.log ./attempt_1/1/stdout.log ./attempt_1/2/stdout.log ./report.json " ] ||
   fail "the files are $(files)"
 holds attempt_0/0/stderr.log 'err 0'
 holds attempt_1/1/stdout.log $'out 1\nunfinished 1'

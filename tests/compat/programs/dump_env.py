@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import sys
 
@@ -12,9 +13,13 @@ def say(text, stream=None):
 
 
 def open_files():
-    """The numbers of the open files; one of them reads the folder, and is closed by now."""
-    numbers = [int(name) for name in os.listdir("/proc/self/fd")]
-    return sorted(n for n in numbers if os.path.exists(f"/proc/self/fd/{n}"))
+    """The numbers of the open files; one of them reads the folder, and is closed by now.
+
+    ddprun has one in which Python writes its stacks when workers hang (--no-introspection has not).
+    """
+    files = [pathlib.Path("/proc/self/fd", name) for name in os.listdir("/proc/self/fd")]
+    return sorted(int(file.name) for file in files
+                  if file.exists() and not str(file.readlink()).endswith(".stacks"))
 
 
 def signals(field):

@@ -87,6 +87,14 @@ TEST_CASE_METHOD(ClusterFixture, "a Slurm step tells nodes, rank, endpoint and r
              contains("Slurm job 12: node 0 of 3, coordinator at h0:16432, run id 12.0"));
 }
 
+TEST_CASE_METHOD(ClusterFixture, "where all nodes write to one terminal, lines name their host") {
+  in(kSlurmTask);
+  CHECK(spec({"--tee", "3"}).logs.prefix_template == "[${hostname}:${role_name}${local_rank}]:");
+  CHECK(spec({"--tee", "3", "--log-line-prefix-template", "mine "}).logs.prefix_template ==
+        "mine ");
+  CHECK(spec({"--tee", "3", "--no-slurm"}).logs.prefix_template == "[${role_name}${local_rank}]:");
+}
+
 TEST_CASE_METHOD(ClusterFixture, "a requeued job has another run id, another step another port") {
   in(kSlurmTask);
   variables_["SLURM_RESTART_COUNT"] = "1";

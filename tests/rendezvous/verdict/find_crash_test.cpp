@@ -262,6 +262,16 @@ TEST_CASE("faulthandler names the line of Python below a crash") {
   CHECK(find_crash(text, {.signal = SIGSEGV})->source == Crash::Source::kNative);
 }
 
+TEST_CASE("an abort of a thread that is none of Python's is told with the main thread's stack") {
+  const std::string text =
+      "terminate called after throwing an instance of 'gloo::EnforceNotMet'\n"
+      "  what():  [enforce fail at pair.cc:446] op.preamble.length <= op.nbytes. 4 vs 2\n"
+      "Fatal Python error: Aborted\n\nCurrent thread 0x00007f3 (most recent call first):\n"
+      "  <no Python frame>\n\nThread 0x00007f1 (most recent call first):\n"
+      "  File \"/t.py\", line 10 in <module>\n\nExtension modules: numpy (total: 1)\n";
+  CHECK(crash_of(text, kAborted).starts_with("gloo::EnforceNotMet at /t.py:10: [enforce fail"));
+}
+
 TEST_CASE("an exception says more than the crash of the program that is torn down after it") {
   CHECK(crash_of(std::string{kPlain} + "terminate called without an active exception\n",
                  kAborted) == "KeyError at /home/me/train.py:88: 'x'");

@@ -63,6 +63,10 @@ TEST_CASE("known causes get a hint") {
       {"RuntimeError: Expected to have finished reduction in the prior iteration before starting a "
        "new one.",
        "find_unused_parameters"},
+      {"gloo::EnforceNotMet: [enforce fail at pair.cc:454] op.preamble.length <= op.nbytes. 9 vs "
+       "4. "
+       "Received data size doesn't match expected size.",
+       "different sizes"},
       {"ModuleNotFoundError: No module named 'transformers'", "not installed"},
       {"ImportError: cannot import name 'x' from 'y'", "another version"},
       {"ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",

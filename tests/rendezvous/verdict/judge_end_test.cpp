@@ -98,7 +98,9 @@ TEST_CASE("who is told to end while it is tearing itself down has perhaps failed
   CHECK(end.blame == Blame::kPerhaps);
   CHECK(end.status == ExitStatus{.code = 1});
   CHECK(end.began_us == microseconds(kEnded - 250ms));
-  CHECK(judge_end(told({.signal = SIGTERM}, kReset, 200ms)).blame == Blame::kFollows);
+  const WorkerEnd lost = judge_end(told({.signal = SIGTERM}, kReset, 200ms));
+  CHECK(lost.blame == Blame::kFollows);
+  CHECK(lost.status == ExitStatus{.code = 1});
 }
 
 TEST_CASE("what torch has marked as uncaught has failed by itself for certain") {

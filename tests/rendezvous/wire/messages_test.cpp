@@ -114,6 +114,7 @@ TEST_CASE("every message of an agent arrives as it was sent") {
   CHECK(through_the_wire(Preempt{"why", 9}) == AgentMessage{Preempt{"why", 9}});
   const Progress progress{2, {kProgress, RankProgress{.rank = 4}}};
   CHECK(through_the_wire(progress) == AgentMessage{progress});
+  CHECK(through_the_wire(WorkersStarted{2}) == AgentMessage{WorkersStarted{2}});
   const Inspected inspected{3, kStackGroup, true};
   CHECK(through_the_wire(inspected) == AgentMessage{inspected});
   CHECK(through_the_wire(AskStatus{7}) == AgentMessage{AskStatus{7}});
@@ -151,6 +152,10 @@ TEST_CASE("every message of the coordinator arrives as it was sent") {
   const VerdictFound found{{kCause, {kCause}, {kFollowers, kFollowers}, "failed 2 times"}};
   CHECK(back_through_the_wire(found) == CoordinatorMessage{found});
   CHECK(back_through_the_wire(HangOver{2, 9}) == CoordinatorMessage{HangOver{2, 9}});
+  const RestartTimes restart{4, 3, "node h2 lost", 4, 31.5, 0.25, 9, -1};
+  CHECK(back_through_the_wire(Restarted{restart}) == CoordinatorMessage{Restarted{restart}});
+  const JobTimes times{{restart, restart}, {100, 97.5, 1, 2, 12, 1.5}};
+  CHECK(back_through_the_wire(times) == CoordinatorMessage{times});
   const StatusPart part{7, R"({"run_id":"job"})", true};
   CHECK(back_through_the_wire(part) == CoordinatorMessage{part});
   CHECK(back_through_the_wire(Refused{"no"}) == CoordinatorMessage{Refused{"no"}});
@@ -201,6 +206,7 @@ std::vector<AgentMessage> messages_of_agents() {
           Progress{2, {kProgress}},
           Inspected{3, kStackGroup, true},
           WorkersEnded{3, 120, {kWorkerEnd}},
+          WorkersStarted{2},
           AskStatus{7}};
 }
 
@@ -218,6 +224,8 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           HangFound{2, {.missing_ranks = "1", .stacks = {kStackGroup}}},
           HangOver{2, 9},
           VerdictFound{{.cause = {.ranks = "1"}, .also = {kCause}, .followers = {kFollowers}}},
+          Restarted{{.round = 4, .reason = "why"}},
+          JobTimes{{{.round = 4, .reason = "why"}}, {.wall_s = 100}},
           StatusPart{7, "{}", true}};
 }
 
@@ -245,7 +253,8 @@ json with(json message, const json::json_pointer& field, const json& value) {
 // A line may lack this field.
 bool is_optional(const json& message, const json::json_pointer& field) {
   static const std::set<std::string> kLater{
-      "/knows", "/clock_us", "/echo_us", "/terms/hang_timeout_ms", "/terms/on_hang", "/hung"};
+      "/knows",         "/clock_us", "/echo_us", "/terms/hang_timeout_ms",
+      "/terms/on_hang", "/hung",     "/age_ms"};
   return kLater.contains(field.to_string()) ||
          (field.to_string() == "/failure" && message["type"] == "end_job");
 }

@@ -1,6 +1,6 @@
 # DistributedDataParallel finds a parameter that took no part.
 # kind: exception
-# ranks: 0,1
+# some_of: 0,1
 # type: RuntimeError
 # message: Expected to have finished reduction
 # needs: torch

@@ -3,6 +3,7 @@
 # workers: 2
 # needs: torch
 # kind: exception
+# hint: different sizes
 import torch
 import torch.distributed as dist
 

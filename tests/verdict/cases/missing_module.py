@@ -1,6 +1,6 @@
 # A package is not installed: all ranks fail alike.
 # kind: exception
-# ranks: 0,1,2
+# some_of: 0,1,2
 # type: ModuleNotFoundError
 # hint: not installed
 import meet

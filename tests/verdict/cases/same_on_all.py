@@ -1,6 +1,6 @@
 # All ranks fail at the same line, each in its own time.
 # kind: exception
-# ranks: 0,1,2
+# some_of: 0,1,2
 # type: AssertionError
 import time
 

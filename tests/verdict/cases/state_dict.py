@@ -1,6 +1,6 @@
 # A checkpoint of another model: all ranks fail alike.
 # kind: exception
-# ranks: 0,1
+# some_of: 0,1
 # type: RuntimeError
 # message: Error(s) in loading state_dict
 # needs: torch

@@ -1,6 +1,6 @@
 # The script imports a module that cannot be parsed.
 # kind: exception
-# ranks: 0,1,2
+# some_of: 0,1,2
 # type: SyntaxError
 # file: broken_module.py
 # line: 2

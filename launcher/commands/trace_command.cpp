@@ -1,0 +1,79 @@
+#include "launcher/commands/trace_command.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "agent/output/console.hpp"
+#include "launcher/commands/timeline.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// Adds the events of a file. Returns false, and says why, when there are none.
+bool read_events(const std::string& path, Timeline& timeline) {
+  std::ifstream file{path, std::ios::binary};
+  if (!file) {
+    spdlog::error("cannot read '{}': {}", path, std::strerror(errno));
+    return false;
+  }
+  std::size_t events = 0, others = 0;
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty()) ++(timeline.add(line) ? events : others);
+  if (events == 0) {
+    spdlog::error("'{}' has no events: is it a file of --event-log?", path);
+    return false;
+  }
+  if (others > 0) spdlog::warn("{} lines of '{}' are no events", others, path);
+  return true;
+}
+
+/// "": to standard output.
+bool write_trace(const std::string& trace, const std::string& path, Console& out) {
+  if (path.empty()) {
+    out.write(trace);
+    return true;
+  }
+  std::ofstream file{path, std::ios::binary};
+  file << trace;
+  file.close();
+  if (!file) spdlog::error("cannot write '{}': {}", path, std::strerror(errno));
+  return !file.fail();
+}
+
+int trace(const std::vector<std::string>& logs, const std::string& path, Console& out) {
+  Timeline timeline;
+  for (const std::string& log : logs)
+    if (!read_events(log, timeline)) return 1;
+  return write_trace(timeline.trace(), path, out) ? 0 : 1;
+}
+
+}  // namespace
+
+Result<int> run_trace(const std::vector<std::string>& words, const Stage& stage) {
+  std::vector<std::string> logs;
+  std::string path;
+  CLI::App app{
+      "Makes a trace of a job's event logs, which https://ui.perfetto.dev draws: a line for each\n"
+      "rank, with its rounds, restarts and failures. Logs of several nodes are put together by\n"
+      "their clocks.",
+      "ddprun trace"};
+  app.add_option("FILE", logs, "what --event-log has written, one or more")->required();
+  app.add_option("-o,--output", path, "write the trace there, and not to standard output")
+      ->type_name("FILE");
+  try {
+    app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
+  } catch (const CLI::CallForHelp&) {
+    stage.out.write(app.help());
+    return 0;
+  } catch (const CLI::ParseError& e) {
+    return Error{Error::Kind::kInvalid, std::string{"ddprun trace: "} + e.what()};
+  }
+  return trace(logs, path, stage.out);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,49 @@
+// What RoundMachine measures, and tells of it.
+#include <algorithm>
+
+#include "rendezvous/rounds/round_machine.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// Milliseconds that a peer has told, which may be any number.
+Clock::duration within_reason(double ms) {
+  constexpr double kMost = 3'600'000;
+  return std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double, std::milli>{std::clamp(ms, 0.0, kMost)});
+}
+
+}  // namespace
+
+Clock::duration RoundMachine::age_of(const WorkerFailed& report) {
+  return within_reason(report.age_ms);
+}
+
+void RoundMachine::workers_started(const Node& node, const WorkersStarted& report, TimePoint now) {
+  if (report.round == round_ && node.group_rank >= 0) times_.started(now);
+}
+
+void RoundMachine::take_progress(const RankProgress& told, TimePoint now) {
+  const auto is_done = [](const GroupProgress& group) { return group.completed > 0; };
+  if (told.step >= 0 || std::ranges::any_of(told.groups, is_done))
+    times_.progressed(told.step, now - within_reason(static_cast<double>(told.still_ms)));
+}
+
+void RoundMachine::tell_restarts(TimePoint now) {
+  while (const auto times = times_.take_due(now)) tell_all_who_know_times(Restarted{*times});
+}
+
+void RoundMachine::tell_times(TimePoint now) {
+  tell_restarts(now);
+  if (const auto times = times_.end(now)) tell_all_who_know_times(Restarted{*times});
+  tell_all_who_know_times(JobTimes{times_.restarts(), times_.goodput(now)});
+}
+
+void RoundMachine::tell_all_who_know_times(const CoordinatorMessage& message) {
+  nodes_.for_each([&](const Node& node) {
+    if (knows(node.join.knows, kKnowsTimes)) send(node.peer(), message);
+  });
+}
+
+}  // namespace ddprun

@@ -1,0 +1,120 @@
+// What RoundMachine tells of the cost of restarts.
+#include "tests/rendezvous/rounds/round_fixture.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Two nodes with one worker each, in round 1. `c` is of a release that does not know such news.
+class RestartFixture : public RoundFixture {
+ protected:
+  RestartFixture() {
+    job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 3});
+    comes("a");
+    comes("b");
+    both_run(1);
+  }
+  void comes(const NodeId& node) {
+    Join join = join_of(node);
+    join.knows = known_kinds();
+    says(node, join);
+  }
+  void both_run(int round) {
+    for (const NodeId node : {"a", "b"}) says(node, WorkersStarted{round});
+  }
+  void b_fails(int round, double age_ms) {
+    says("b",
+         WorkerFailed{round, WorkerFailure{.host = "b", .rank = 1, .status = {.code = 3}}, age_ms});
+  }
+  void restarts(int round) {
+    passes(100ms);
+    says("a", WorkersStopped{round});
+    passes(50ms);
+    says("b", WorkersStopped{round});
+    passes(10ms);
+    both_run(round + 1);
+  }
+};
+
+TEST_CASE_METHOD(RestartFixture, "every node is told what a restart cost, once there is progress") {
+  b_fails(1, 4);
+  restarts(1);
+  CHECK_FALSE(order<Restarted>("a").has_value());
+  passes(900ms);
+  says("a", Progress{2, {{.rank = 0, .still_ms = 400, .step = 7}}});
+  const auto told = ordered<Restarted>("a");
+  CHECK(told.times == RestartTimes{2, 1, "rank 1 exited with code 3", 4, 150, 0, 10, 500});
+  CHECK(ordered<Restarted>("b") == told);
+  CHECK_FALSE(order<Restarted>("a").has_value());
+}
+
+TEST_CASE_METHOD(RestartFixture, "a restart is told without progress after a while") {
+  b_fails(1, 0);
+  restarts(1);
+  passes_beating(RestartClock::kFirstStepPatience + 1s, {"a", "b"});
+  CHECK(ordered<Restarted>("a").times.first_step_ms == -1);
+}
+
+TEST_CASE_METHOD(RestartFixture,
+                 "a collective that is done is progress, one that is entered is not") {
+  b_fails(1, 0);
+  restarts(1);
+  says("a", Progress{2, {{.rank = 0, .watched = true, .groups = {{"0", 1, 0}}}}});
+  CHECK_FALSE(order<Restarted>("a").has_value());
+  says("a", Progress{2, {{.rank = 0, .watched = true, .groups = {{"0", 1, 1}}}}});
+  CHECK(order<Restarted>("a").has_value());
+}
+
+TEST_CASE_METHOD(RestartFixture, "a lost node is noticed when it has been silent for too long") {
+  passes_beating(rules_.heartbeat_timeout, {"a"});
+  says("a", WorkersStopped{1});
+  comes("c");
+  says("a", WorkersStarted{2});
+  says("c", WorkersStarted{2});
+  says("a", Progress{2, {{.rank = 0, .step = 0}}});
+  const auto times = ordered<Restarted>("a").times;
+  CHECK(times.reason == "node b lost: silent for 5000 ms");
+  CHECK(times.detected_ms == Approx(5000).margin(1));
+}
+
+TEST_CASE_METHOD(RestartFixture, "the end of the job comes with its times") {
+  b_fails(1, 0);
+  restarts(1);
+  passes(4s);
+  for (const NodeId node : {"a", "b"}) says(node, WorkersFinished{2});
+  CHECK(ordered<Restarted>("b").times.round == 2);
+  const auto times = ordered<JobTimes>("b");
+  CHECK(times.restarts.size() == 1);
+  CHECK(times.goodput.restarts == 1);
+  CHECK(times.goodput.wall_s == Approx(4.16));
+  CHECK(times.goodput.training_s == Approx(4.0));
+  CHECK(times.goodput.restarts_s == Approx(0.16));
+  CHECK(ordered<EndJob>("b").outcome == EndJob::Outcome::kFinished);
+}
+
+TEST_CASE_METHOD(RestartFixture, "an agent of an earlier release hears nothing of it") {
+  is_lost("b");
+  says("a", WorkersStopped{1});
+  says("c", join_of("c"));
+  says("a", WorkersStarted{2});
+  says("a", Progress{2, {{.rank = 0, .step = 0}}});
+  CHECK(order<Restarted>("a").has_value());
+  CHECK_FALSE(order<Restarted>("c").has_value());
+  for (const NodeId node : {"a", "c"}) says(node, WorkersFinished{2});
+  CHECK(order<JobTimes>("a").has_value());
+  CHECK_FALSE(order<JobTimes>("c").has_value());
+  CHECK(order<EndJob>("c").has_value());
+}
+
+TEST_CASE_METHOD(RestartFixture, "no number of a peer does harm") {
+  b_fails(1, 1e300);
+  restarts(1);
+  says("a", Progress{2, {{.rank = 0, .still_ms = INT64_MAX, .step = INT64_MAX}}});
+  const auto times = ordered<Restarted>("a").times;
+  CHECK(times.detected_ms == Approx(3'600'000));
+  CHECK(times.first_step_ms == 0);
+}
+
+}  // namespace
+}  // namespace ddprun
