@@ -40,6 +40,8 @@ void take_metric(TrainerStatus& status, const std::string& name, double value) {
 Result<TrainerStatus> parse_trainer_status(std::string_view body) try {
   const auto in = nlohmann::json::parse(body);
   const auto& told = in.at("trainerStatus");
+  if (!told.is_object())
+    return invalid("malformed status of a training: 'trainerStatus' is no object");
   TrainerStatus status;
   if (const auto left = told.find("estimatedRemainingSeconds"); left != told.end())
     if (const auto seconds = number_of(*left))
