@@ -6,8 +6,8 @@
 logs=$scratch/logs
 export scratch
 
-# files: prints the tree of log files, and not the report, below the only run's directory.
-files() { (cd "$logs"/*/ && find . -type f ! -name report.json | sort | tr '\n' ' '); }
+# files: prints the tree of log files below the only run's directory.
+files() { (cd "$logs"/*/ && find . -type f | sort | tr '\n' ' '); }
 # holds FILE TEXT: fails unless TEXT is all that is in the file.
 holds() {
   local text

@@ -24,5 +24,5 @@ for host in h1 h4; do
   node "$host" ends 0
   node "$host" says err "node h3 lost"
   node "$host" says err "node h2 lost"
-  node "$host" says_not err "restart"
+  node "$host" says_not err "restart 1 of"
 done
