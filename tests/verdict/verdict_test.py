@@ -181,7 +181,8 @@ def torchrun_says(case):
     rank = re.search(r"rank\s+: (\d+)", block)
     code = re.search(r"exitcode\s+: (-?\d+)", block)
     said = f"rank {rank[1]}, exitcode {code[1]}" if rank and code else "nothing"
-    right = bool(rank) and "ranks" in case.labels and int(rank[1]) in case.numbers("ranks")
+    causes = [name for name in ("ranks", "some_of", "both") if name in case.labels]
+    right = bool(rank) and any(int(rank[1]) in case.numbers(name) for name in causes)
     place = case.place()
     if place and not re.search(rf"{re.escape(place[0])}.*{place[1]}", block):
         right = False
