@@ -68,7 +68,8 @@ def seen_of(row, run):
             if what != "variables":
                 seen[f"{worker}: {what}"] = value
         for name, value in dump["variables"].items():
-            ours = name.startswith("DDPRUN_") or name == "PYTHONFAULTHANDLER"  # torchrun has none
+            # torchrun sets none of these.
+            ours = name.startswith(("DDPRUN_", "KUBEFLOW_TRAINER_")) or name == "PYTHONFAULTHANDLER"
             if not ours or name in row.environment:
                 seen[f"{worker}: {name}"] = comparable(name, value, row, run.port)
     return {name: value for name, value in seen.items() if name.split(": ")[-1] not in row.ignore}
