@@ -35,7 +35,8 @@ def look():
     yield "pickle", pickle.loads(pickle.dumps(of_main))()
     yield "environment", {k: v for k, v in os.environ.items()
                           if k not in ("MASTER_PORT", "DDPRUN_JOB", "DDPRUN_HEARTBEAT", "TORCHELASTIC_ERROR_FILE",
-                                       "TORCHELASTIC_RUN_ID", "_")}
+                                       "TORCHELASTIC_RUN_ID", "KUBEFLOW_TRAINER_SERVER_URL",
+                                       "KUBEFLOW_TRAINER_SERVER_TOKEN", "_")}
     yield "of the agent", [bool(os.environ.get(k)) for k in ("DDPRUN_JOB", "DDPRUN_HEARTBEAT")]
     yield "handlers", {s.name: str(signal.getsignal(s)) for s in signal.Signals}
     yield "blocked", [int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, [])]
