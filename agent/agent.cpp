@@ -81,6 +81,11 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
   });
 }
 
+void Agent::keep_timers(TimerPipe& pipe) {
+  timers_ = &pipe;
+  pipe.listen([this](const ExpiredTimer& timer) { workers_.end_late(timer); });
+}
+
 asio::awaitable<AgentEnd> Agent::run() {
   adopt_orphans();
   workers_.warm_up();
@@ -161,6 +166,7 @@ void Agent::perform(const GroupAction& action) {
 
 void Agent::start_workers(const StartRound& round) {
   if (trainings_ != nullptr) trainings_->forget();
+  if (timers_ != nullptr) timers_->forget();
   const Result<StartRound> ready = link_.open_store(round);
   if (ready)
     workers_.start(*ready);

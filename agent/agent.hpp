@@ -16,6 +16,7 @@
 #include "agent/job_news.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/status_desk.hpp"
+#include "agent/timers/timer_pipe.hpp"
 #include "agent/trainer_door.hpp"
 #include "agent/worker_plan.hpp"
 #include "agent/worker_set.hpp"
@@ -34,6 +35,10 @@ class Agent {
 
   /// Lets it know what trainings tell at `door`, which must live longer. To be called before run().
   void listen_to(TrainerDoor& door) { trainings_ = &door; }
+
+  /// Lets workers set timers for themselves through `pipe`, which must live longer. To be called
+  /// before run().
+  void keep_timers(TimerPipe& pipe);
 
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
   asio::awaitable<AgentEnd> run();
@@ -84,6 +89,7 @@ class Agent {
   EventLog* events_;
   Introspection introspection_;
   TrainerDoor* trainings_ = nullptr;  // null: nobody is told where to tell it
+  TimerPipe* timers_ = nullptr;       // null: workers set no timers
   asio::signal_set signals_;
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;     // also cancelled when end_ is set

@@ -9,6 +9,7 @@
 
 #include "agent/introspection/watch_folder.hpp"
 #include "agent/template_text.hpp"
+#include "agent/timers/timer_book.hpp"
 #include "agent/trainer_status.hpp"
 #include "base/failure.hpp"
 #include "ddprun/worker_env.hpp"
@@ -51,8 +52,9 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   out.erase(kSecretVariable);  // workers have no use for it
   out[env::kCheckpointSignal] = std::to_string(spec.checkpoint_signal);
   out.try_emplace(env::kNcclAsyncErrorHandling, "1");
-  out.erase(kIntrospectionVariable);  // as kHeartbeat
+  out.erase(env::kIntrospection);  // as kHeartbeat
   if (spec.introspection) out.try_emplace("PYTHONFAULTHANDLER", "1");
+  if (!node.timer_pipe.empty()) out[kTimerFileVariable] = node.timer_pipe;
   if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))
     out.try_emplace(env::kOmpNumThreads, std::to_string(*threads));
   if (!node.mark.empty()) {
@@ -116,7 +118,7 @@ void add_worker(Environment& out, const LaunchSpec& spec, const StartRound& roun
 void add_hook(Environment& out, const StartRound& round, const NodeFacts& node, int local_rank) {
   if (node.watch_folder.empty()) return;
   const std::filesystem::path folder{node.watch_folder};
-  out[kIntrospectionVariable] = (folder / watch_name(round.round, local_rank)).string();
+  out[env::kIntrospection] = (folder / watch_name(round.round, local_rank)).string();
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct NodeFacts {
   std::string trainer_url;    // where a worker's training tells how far it is, before "/" and its
                               // local rank; see trainer_door.hpp; "" nowhere
   std::string trainer_token;  // path of the file with the token for that
+  std::string timer_pipe;     // path of the workers' timers, see timer_book.hpp; "" none
   std::string mark;           // what every process of this node's workers carries; "" none
   pid_t guardian = -1;        // a child of the agent that is no worker; see guardian.hpp
   RunFacts run;

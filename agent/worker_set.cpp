@@ -1,6 +1,7 @@
 #include "agent/worker_set.hpp"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
@@ -12,9 +13,11 @@
 
 #include "agent/error_file.hpp"
 #include "agent/failure_texts.hpp"
+#include "agent/introspection/process_facts.hpp"
 #include "agent/output_plan.hpp"
 #include "agent/process_tree.hpp"
 #include "base/clock.hpp"
+#include "base/linux_calls.hpp"
 #include "base/report_failure.hpp"
 
 namespace ddprun {
@@ -23,6 +26,8 @@ namespace {
 
 /// More threads would only wait for each other in the kernel.
 constexpr int kSpawnThreadsMax = 16;
+/// No worker is so many processes above one of its own.
+constexpr int kGenerationsMax = 64;
 
 }  // namespace
 
@@ -201,6 +206,8 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   worker->err->drain();
   if (folded_) folded_->ended(round_.first_rank + worker->local_rank, !status.ok());
   WorkerFailure how = end_of(worker->local_rank, worker->process.pid(), status);
+  if (!status.ok() && !worker->timer.empty())
+    how.evidence = "rank " + std::to_string(how.rank) + "'s " + worker->timer;
   if (!status.ok()) how.last_lines = worker->err->last_lines();
   if (!status.ok() && how.last_lines.empty()) how.last_lines = worker->out->last_lines();
   EndClues clues{.rank = how.rank, .status = status, .ended = ended};
@@ -210,7 +217,10 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   clues.traceback = how.traceback;
   if (!status.ok()) clues.err = worker->err->stream_end();
   if (!status.ok()) clues.out = worker->out->stream_end();
-  if (!worker->killed) clues.kernel = how.evidence;
+  if (!worker->timer.empty())
+    clues.timer = "its " + worker->timer;
+  else if (!worker->killed)
+    clues.kernel = how.evidence;
   tell_end(std::move(how), std::move(clues));
 }
 
@@ -271,6 +281,35 @@ void WorkerSet::ask_for_checkpoint(int signal) {
     note_told(*worker, signal);
     worker->process.signal(signal);
   }
+}
+
+/// The process cannot become another one between the look at it and the signal: what is open stands
+/// for this one, and without that a kernel is too old.
+void WorkerSet::end_late(const ExpiredTimer& timer) {
+  const int process = open_process(timer.pid);
+  Worker* const worker = worker_above(timer.pid);
+  if (worker != nullptr && !worker->ended) {
+    const int rank = round_.first_rank + worker->local_rank;
+    spdlog::warn("rank {}'s {}: process {} {}", rank, describe(timer), timer.pid,
+                 timer.signal > 0 ? "gets " + signal_name(timer.signal)
+                                  : "goes on, as its timer names no signal");
+    if (timer.signal > 0 && !worker->told) worker->timer = describe(timer);
+    if (timer.signal > 0 && process >= 0) signal_process(process, timer.signal);
+    if (timer.signal > 0 && process < 0) ::kill(timer.pid, timer.signal);
+  }
+  if (process >= 0) close(process);
+}
+
+/// The worker that the process is, or is below of; nullptr: there is none, or it has ended.
+WorkerSet::Worker* WorkerSet::worker_above(pid_t pid) const {
+  for (int i = 0; i < kGenerationsMax && pid > 1; ++i) {
+    for (const auto& worker : workers_)
+      if (worker->process.pid() == pid) return worker.get();
+    const auto facts = read_process(pid);
+    if (!facts) return nullptr;
+    pid = facts->parent;
+  }
+  return nullptr;
 }
 
 std::optional<WorkerOutput> WorkerSet::output_of(int rank, bool err) const {

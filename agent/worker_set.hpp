@@ -27,6 +27,7 @@
 #include "agent/output/console.hpp"
 #include "agent/output/log_pump.hpp"
 #include "agent/spawn_pool.hpp"
+#include "agent/timers/timer_book.hpp"
 #include "agent/worker_plan.hpp"
 #include "base/asio.hpp"
 #include "base/failure.hpp"
@@ -86,6 +87,10 @@ class WorkerSet {
   /// how to write a checkpoint. It ends afterwards.
   void ask_for_checkpoint(int signal);
 
+  /// Sends the signal of a timer that has expired, and says so, where the process is a worker that
+  /// still runs, or one below it: others may write to the timers' pipe, too.
+  void end_late(const ExpiredTimer& timer);
+
   /// Where the output of the worker of that rank is, in the round that runs or was the last;
   /// nullopt: this node has no such worker.
   std::optional<WorkerOutput> output_of(int rank, bool err) const;
@@ -121,6 +126,7 @@ class WorkerSet {
     bool ended = false;
     std::optional<TimePoint> told;  // to end, while it was alive
     bool killed = false;            // by us
+    std::string timer;              // what is said of its timer that has expired; "": none has
   };
 
   /// One that has its streams and no process yet.
@@ -146,6 +152,7 @@ class WorkerSet {
   static void note_told(Worker& worker, int signal);
   WorkerFailure end_of(int local_rank, std::int64_t pid, ExitStatus status) const;
   void add_evidence(WorkerFailure& how) const;
+  Worker* worker_above(pid_t pid) const;
   std::vector<pid_t> lasting_children() const;
 
   asio::any_io_executor executor_;

@@ -20,8 +20,6 @@
 
 namespace ddprun {
 
-/// The variable that tells a worker the name of its files.
-inline constexpr char kIntrospectionVariable[] = "DDPRUN_INTROSPECTION";
 /// Asks a Python worker for its stacks. Nothing else is known to use that number.
 inline const int kStackSignal = SIGRTMIN + 13;
 

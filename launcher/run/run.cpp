@@ -121,6 +121,7 @@ class Run {
     node_.run.host = host_name();
     node_.run.run_id = spec_.meeting.run_id.empty() ? fresh_id() : spec_.meeting.run_id;
     make_watch_folder();
+    make_timer_pipe();
     if (const auto opened = open_event_log(); !opened) return opened.error();
     return make_directory();
   }
@@ -150,6 +151,7 @@ class Run {
         std::make_optional<Agent>(io_.get_executor(), spec_, node_, std::move(watch_folder_),
                                   consoles_, event_log_ ? &*event_log_ : nullptr);
     if (trainer_door_) agent->listen_to(*trainer_door_);
+    if (timer_pipe_) agent->keep_timers(*timer_pipe_);
     agent_ = &*agent;
     const auto control = open_control(*agent);
     signals_->release();
@@ -164,6 +166,7 @@ class Run {
     agent_ = nullptr;
     if (control) control->close();
     if (trainer_door_) trainer_door_->close();
+    if (timer_pipe_) timer_pipe_->close();
     say_goodbye();
     RunEnd end{std::move(*ended),
                {agent->outcome(), agent->verdict(), agent->hang(), agent->times()}};
@@ -320,6 +323,17 @@ class Run {
     node_.watch_folder = watch_folder_->path();
   }
 
+  /// Lets workers set timers for themselves where the user wants them to, as torchrun does. Without
+  /// it the job runs as well.
+  void make_timer_pipe() {
+    if (environment_(kFileTimerVariable) != "1") return;
+    auto made = TimerPipe::make(io_.get_executor(), environment_(kTimerFileVariable).value_or(""),
+                                temporary_directory(environment_));
+    if (!made) return spdlog::warn("workers cannot set timers: {}", made.error().message);
+    timer_pipe_ = std::move(*made);
+    node_.timer_pipe = timer_pipe_->path();
+  }
+
   Result<void> make_directory() {
     if (spec_.logs.no_files) return {};
     auto made = make_run_directory(spec_.logs, node_.run.run_id, environment_);
@@ -341,6 +355,7 @@ class Run {
   std::optional<EventLog> event_log_;
   std::optional<JobFolder> job_folder_;
   std::unique_ptr<TrainerDoor> trainer_door_;
+  std::unique_ptr<TimerPipe> timer_pipe_;
   std::optional<WatchFolder> watch_folder_;
   std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;

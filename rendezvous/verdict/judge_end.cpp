@@ -143,6 +143,8 @@ class Judge {
     } else if (!clues_.kernel.empty()) {
       end_.kind = FailureKind::kOutOfMemory;
       end_.says = clues_.kernel;
+    } else if (!clues_.timer.empty()) {
+      end_.says = end_.fault.message = clues_.timer;
     } else if (seen_) {
       name_fault();
     }
@@ -180,6 +182,7 @@ class Judge {
   }
 
   std::string what_follows() const {
+    if (!clues_.timer.empty()) return "";
     if (end_.kind == FailureKind::kCannotStart || end_.kind == FailureKind::kOutOfMemory) return "";
     if (seen_) return consequence_of(seen_->crash);
     if (const std::string sent = sent_by_others(clues_.status); !sent.empty()) return sent;
@@ -189,7 +192,7 @@ class Judge {
 
   /// Whether what it wrote before it was told shows that it was ending already.
   bool failed_before_told() const {
-    if (end_.kind == FailureKind::kOutOfMemory) return true;
+    if (end_.kind == FailureKind::kOutOfMemory || !clues_.timer.empty()) return true;
     if (seen_ && seen_->crash.logged && !seen_->crash.uncaught) return false;
     if (!seen_) return is_one_of(clues_.status.signal, {SIGSEGV, SIGBUS, SIGILL, SIGFPE});
     if (!seen_->came) return clues_.status.signal == 0 && clues_.status.code == 1;
@@ -197,6 +200,7 @@ class Judge {
   }
 
   void decide_hint() {
+    if (!clues_.timer.empty()) return;
     const std::string said = end_.fault.type.empty() ? end_.says : as_printed(end_.fault);
     end_.hint = hint_for(said);
     if (end_.hint.empty() && end_.fault.type.empty())
@@ -230,7 +234,7 @@ EndClues clues_of(const WorkerFailure& failure, TimePoint ended) {
                  .message = failure.message,
                  .traceback = failure.traceback};
   for (const std::string& line : failure.last_lines) clues.err.text += line + "\n";
-  clues.kernel = failure.evidence;
+  (has(failure.evidence, "out of memory") ? clues.kernel : clues.timer) = failure.evidence;
   return clues;
 }
 

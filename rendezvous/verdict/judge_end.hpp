@@ -25,6 +25,8 @@ struct EndClues {
   StreamEnd err;
   StreamEnd out;
   std::string kernel;  // what the kernel's out-of-memory killer did; "": nothing
+  std::string
+      timer;  // "its timer 'x' expired after 2 s", because of which it got a signal; else ""
 };
 
 /// A traceback so long before ddprun stopped the worker does not belong to its end: the worker had

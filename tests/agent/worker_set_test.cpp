@@ -1,5 +1,9 @@
 #include "agent/worker_set.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <fstream>
 
 #include "tests/agent/probes.hpp"
@@ -7,6 +11,8 @@
 
 namespace ddprun {
 namespace {
+
+using namespace std::chrono_literals;
 
 // The workers of one node, with streams that the test reads and counters that it sets.
 class WorkerSetFixture {
@@ -185,6 +191,49 @@ TEST_CASE_METHOD(WorkerSetFixture, "memory that was short in an earlier round is
   end_of_round(1);
   ++oom_.cgroup;
   CHECK(end_of_round(2).evidence.empty());
+}
+
+TEST_CASE_METHOD(WorkerSetFixture,
+                 "a worker whose timer has expired gets its signal, and that is told") {
+  ++spec_.workers;
+  shell("exec sleep 1000");
+  start();
+  const pid_t late = set().process(1).pid;
+  set().end_late({.pid = late, .signal = SIGKILL, .scope = "step", .after = 2s});
+  wait_for_ends(1);
+  CHECK(ends_.front().rank == 5);
+  CHECK(ends_.front().status == ExitStatus{.signal = SIGKILL});
+  CHECK(ends_.front().evidence == "rank 5's timer 'step' expired after 2 s");
+  sweep();
+}
+
+TEST_CASE_METHOD(WorkerSetFixture, "a timer of a process below a worker's ends that process") {
+  shell("sleep 1000 & echo child $!; wait $!; exit $?");
+  start();
+  wait_for_output("\n");
+  const std::size_t number = seen_.find("child ") + 6;
+  const pid_t child = std::stoi(seen_.substr(number));
+  set().end_late({.pid = child, .signal = SIGTERM, .scope = "load", .after = 1s});
+  wait_for_ends(1);
+  CHECK(ends_.front().status == ExitStatus{.code = 128 + SIGTERM});
+  CHECK(ends_.front().evidence == "rank 4's timer 'load' expired after 1 s");
+  sweep();
+}
+
+TEST_CASE_METHOD(WorkerSetFixture, "a timer ends nobody but workers and what is below them") {
+  const pid_t stranger = fork();
+  while (stranger == 0) pause();
+  shell("exec sleep 1000");
+  start();
+  const pid_t worker = set().process(0).pid;
+  set().end_late({.pid = stranger, .signal = SIGKILL, .scope = "x", .after = 1s});
+  set().end_late({.pid = worker, .signal = 0, .scope = "x", .after = 1s});
+  set().signal(SIGTERM, true);
+  wait_for_ends(1);
+  CHECK(ends_.front().status == ExitStatus{.signal = SIGTERM});
+  CHECK(ends_.front().evidence.empty());
+  CHECK(waitpid(stranger, nullptr, WNOHANG) == 0);
+  sweep();
 }
 
 TEST_CASE_METHOD(WorkerSetFixture, "the exception that a worker recorded is part of its report") {

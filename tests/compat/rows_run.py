@@ -76,6 +76,9 @@ SIZES_AND_JOBS = [
         "--monitor-interval=0.5", "--event-log-handler=null", "--start-method=fork", DUMP),
     row("variables of the libraries are passed on", ALONE, TWO, DUMP, environment={
         "OMP_NUM_THREADS": "3", "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0", "CUDA_VISIBLE_DEVICES": "3,5"}),
+    row("a pipe for workers' timers", ALONE, TWO, DUMP, environment={"TORCHELASTIC_ENABLE_FILE_TIMER": "1"}),
+    row("a pipe for workers' timers in a place of the user's", ALONE, TWO, DUMP, environment={
+        "TORCHELASTIC_ENABLE_FILE_TIMER": "1", "TORCHELASTIC_TIMER_FILE": "{scratch}/timers"}),
     row("--virtual-local-rank with visible devices", ALONE, TWO, "--virtual-local-rank", DUMP,
         environment={"CUDA_VISIBLE_DEVICES": "3,5"}),
     row("--virtual-local-rank without", ALONE, TWO, "--virtual_local_rank", DUMP, "${local_rank}"),

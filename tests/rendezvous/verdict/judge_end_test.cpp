@@ -63,6 +63,26 @@ TEST_CASE("the kind of an end goes by the best evidence") {
   CHECK(judge_end(ended({.code = 127})).kind == FailureKind::kExitCode);
 }
 
+TEST_CASE("a worker whose timer has expired is to blame, and nothing else is guessed at") {
+  EndClues late = ended({.signal = SIGKILL}, kReset);
+  late.timer = "its timer 'step' expired after 2 s";
+  const WorkerEnd end = judge_end(late);
+  CHECK(end.blame == Blame::kOwn);
+  CHECK(end.kind == FailureKind::kSignal);
+  CHECK(end.fault.message == late.timer);
+  CHECK(end.says == late.timer);
+  CHECK(end.hint.empty());
+}
+
+TEST_CASE("what an earlier release tells as evidence is memory, or a timer") {
+  WorkerFailure failure{.rank = 1, .pid = 7, .status = {.signal = SIGKILL}};
+  failure.evidence = "rank 1's timer 'step' expired after 2 s";
+  CHECK(judge_end(clues_of(failure, kEnded)).kind == FailureKind::kSignal);
+  CHECK(judge_end(clues_of(failure, kEnded)).says == failure.evidence);
+  failure.evidence = "probably out of memory";
+  CHECK(judge_end(clues_of(failure, kEnded)).kind == FailureKind::kOutOfMemory);
+}
+
 TEST_CASE("who has lost a connection follows from somebody else") {
   const WorkerEnd end = judge_end(ended({.code = 1}, kReset));
   CHECK(end.blame == Blame::kFollows);

@@ -3,8 +3,9 @@
 //
 // The names and meanings are those of torchrun ("Environment Variables" in
 // https://docs.pytorch.org/docs/stable/elastic/run.html). Those that begin with DDPRUN_ are
-// ddprun's own: the number of the round, where heartbeats go (heartbeat_slot.hpp), and the number
-// of the signal that asks for a checkpoint. The module ddprun for Python (worker_sdk/python) reads
+// ddprun's own: the number of the round, where heartbeats go (heartbeat_slot.hpp), the number of
+// the signal that asks for a checkpoint, and the name of the socket at which a worker tells what it
+// does (control_server.hpp). The module ddprun for Python (worker_sdk/python) reads
 // them, too.
 #pragma once
 
@@ -36,6 +37,7 @@ inline constexpr char kSignalsToHandle[] = "TORCHELASTIC_SIGNALS_TO_HANDLE";
 inline constexpr char kRound[] = "DDPRUN_ROUND";
 inline constexpr char kHeartbeat[] = "DDPRUN_HEARTBEAT";
 inline constexpr char kCheckpointSignal[] = "DDPRUN_CHECKPOINT_SIGNAL";
+inline constexpr char kIntrospection[] = "DDPRUN_INTROSPECTION";
 inline constexpr char kNcclAsyncErrorHandling[] = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
 inline constexpr char kOmpNumThreads[] = "OMP_NUM_THREADS";
 }  // namespace env

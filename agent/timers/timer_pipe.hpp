@@ -1,0 +1,59 @@
+// TimerPipe: the named pipe (fifo(7)) through which this node's workers set timers for themselves,
+// as torchrun has one where TORCHELASTIC_ENABLE_FILE_TIMER is 1. See timer_book.hpp.
+//
+// One thread, that of the event loop, calls it.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agent/timers/timer_book.hpp"
+#include "base/asio.hpp"
+#include "base/result.hpp"
+
+namespace ddprun {
+
+class TimerPipe {
+ public:
+  using Listener = std::function<void(const ExpiredTimer&)>;
+
+  /// Makes it at `wanted`, for this user alone. Where that is "", or something is there already
+  /// that is no abandoned pipe of this user, it gets a fresh name in `temporary_directory`. Errors:
+  /// kUnavailable.
+  static Result<std::unique_ptr<TimerPipe>> make(const asio::any_io_executor& executor,
+                                                 const std::string& wanted,
+                                                 const std::string& temporary_directory);
+  TimerPipe(const TimerPipe&) = delete;
+  ~TimerPipe();  // removes the pipe
+
+  const std::string& path() const { return path_; }
+
+  /// Reads the pipe from now on, and tells of each timer that expires. Once only.
+  void listen(Listener expired);
+
+  /// Forgets the timers of the last round's workers.
+  void forget();
+
+  /// Ends what listen() has begun.
+  void close();
+
+ private:
+  TimerPipe(const asio::any_io_executor& executor, std::string path, int pipe);
+  asio::awaitable<void> read();
+  asio::awaitable<void> keep_time();
+  void drain();
+  void set_alarm();
+
+  std::string path_;
+  asio::posix::stream_descriptor pipe_;
+  asio::steady_timer alarm_;
+  TimerBook book_;
+  Listener expired_;
+};
+
+}  // namespace ddprun
