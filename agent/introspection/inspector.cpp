@@ -128,7 +128,10 @@ asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool ma
   const bool ask_by_signal = finding.has_server ? may_disturb : python;
   if (finding.frames.empty() && ask_by_signal) finding.frames = co_await stacks_by_signal(process);
   if (waits_for_data_loader(finding.frames)) co_await look_at_data_loaders(process, finding);
-  if (finding.frames.empty()) finding.native_stack = co_await native_stack(process);
+  // Who waits in a collective has said so. The stacks of all of them would take the time that there
+  // is for those who are missing.
+  if (finding.frames.empty() && !finding.pending)
+    finding.native_stack = co_await native_stack(process);
   co_return finding;
 }
 

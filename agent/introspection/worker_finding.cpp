@@ -57,8 +57,10 @@ std::optional<Wait> waiting(const WorkerFinding& f) {
 }
 
 std::string activity(const WorkerFinding& f) {
-  const Frame* const frame = user_frame(f.frames);
-  const std::string at = frame != nullptr ? " at " + describe(*frame) : "";
+  const Frames frames = f.frames.empty() ? parse_stack_text(f.native_stack) : f.frames;
+  const Frame* const frame = user_frame(frames);
+  const bool has_place = frame != nullptr && !frame->file.empty();
+  const std::string at = has_place ? " at " + describe(*frame) : "";
   if (!f.data_loaders.empty()) return "waits for its data loader" + at;
   const bool sleeps = f.state == 'S' && (f.idle || !f.has_server);
   if (sleeps) return "sleeps" + (at.empty() ? in_kernel(f.wait_channel) : at);

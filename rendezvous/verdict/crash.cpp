@@ -13,8 +13,25 @@ int leading_number(std::string_view text) {
   return error == std::errc{} ? number : 0;
 }
 
+namespace {
+
+/// Distributions build the GNU C library so that its files are named from its own folder:
+/// "../sysdeps/unix/sysv/linux/poll.c", "./nptl/futex-internal.c".
+bool is_c_library(std::string_view file) {
+  if (!file.starts_with("./") && !file.starts_with("../")) return false;
+  file.remove_prefix(file.find('/') + 1);
+  for (const char* part : {"csu/", "elf/", "io/", "libio/", "misc/", "nptl/", "posix/", "signal/",
+                           "socket/", "stdlib/", "string/", "sysdeps/", "time/"})
+    if (file.starts_with(part)) return true;
+  return false;
+}
+
+}  // namespace
+
 bool is_library_file(std::string_view file) {
   if (file.starts_with('<')) return true;  // <frozen runpy>, <string>
+  // A library without debug information, templates of others, and the C library.
+  if (file.empty() || has(file, "/usr/include/") || is_c_library(file)) return true;
   if (has_any(file, {"/site-packages/", "/dist-packages/", "/torch/_", "/torch/nn/",
                      "/torch/utils/", "/torch/distributed/", "/torch/autograd/", "/torch/optim/",
                      "/torch/serialization.py", "/torch/storage.py"}))

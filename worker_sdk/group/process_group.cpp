@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "worker_sdk/group/control_server.hpp"
 #include "worker_sdk/group/group_store.hpp"
 #include "worker_sdk/group/process_group_state.hpp"
 
@@ -89,6 +90,7 @@ std::optional<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& rank
 ProcessGroup init_process_group(const ProcessGroupOptions& options, const InitMethod& method,
                                 const WorkerEnv& env) {
   survive_broken_pipes();
+  answer_ddprun();  // also while this worker waits for the others
   auto state = std::make_shared<ProcessGroup::State>();
   state->env = env;
   state->device = choose_device(options.backend, env);

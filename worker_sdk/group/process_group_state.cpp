@@ -56,6 +56,12 @@ void add_gloo(Group& group, const StorePtr& store, Milliseconds timeout) {
   group.setDefaultBackend(Group::GLOO);
 }
 
+/// The backends that it has by now get the names, too: torch's flight recorder has them from there.
+void name_group(Group& group, const std::string& path, const std::string& name) {
+  group.setGroupName(path);
+  group.setGroupDesc(name);
+}
+
 /// Returns the ranks that have not even begun to join. Python's workers do not say that they have
 /// joined, but Gloo leaves a key of every rank, which tells as much.
 std::vector<int> missing_ranks(c10d::Store& store, int size) {
@@ -73,8 +79,7 @@ std::vector<int> missing_ranks(c10d::Store& store, int size) {
 void ProcessGroup::State::connect(const std::string& operation) {
   const int size = static_cast<int>(global_ranks.size());
   group = c10::make_intrusive<Group>(store, rank, size);
-  group->setGroupName(path);
-  group->setGroupDesc(name);
+  name_group(*group, path, name);
   std::vector<int> missing;
   std::string reason;
   try {
@@ -85,6 +90,7 @@ void ProcessGroup::State::connect(const std::string& operation) {
       store->set(std::string{kJoined} + "/" + std::to_string(rank), std::string{"here"});
       add_gloo(*group, store, timeout);  // connects to all
     }
+    if (missing.empty()) name_group(*group, path, name);
   } catch (const std::exception& e) {
     reason = e.what();
     missing = missing_ranks(*store, size);

@@ -109,6 +109,7 @@ void set_environment(int rank, int nprocs, int port) {
   set(env::kMasterAddr, "127.0.0.1");
   set(env::kMasterPort, std::to_string(port));
   unsetenv(env::kUseAgentStore);
+  unsetenv(env::kIntrospection);  // the agent asks the worker that it has started
 }
 
 void tell(int pipe, const std::string& message) {

@@ -94,6 +94,19 @@ TEST_CASE("without a Python stack the native one is told") {
   CHECK(describe(finding).back().stack == finding.native_stack);
 }
 
+TEST_CASE("the place of a native stack is in the user's own code, where there is some") {
+  WorkerFinding finding = sleeper(0);
+  finding.frames.clear();
+  finding.native_stack =
+      "clock_nanosleep\t../sysdeps/unix/sysv/linux/clock_nanosleep.c\t71\n"
+      "pause\t./posix/pause.c\t9\n"
+      "sleep_for<long>\t/usr/include/c++/12/bits/this_thread_sleep.h\t82\n"
+      "at::native::add\t\t0\nload_batch\t/src/train.cpp\t12\nmain\t/src/train.cpp\t30";
+  CHECK_THAT(describe(finding).back().doing, contains("at load_batch (train.cpp:12)"));
+  finding.native_stack = "at::native::add\t\t0\nmain\t\t0";
+  CHECK_THAT(describe(finding).back().doing, !contains(" at "));
+}
+
 TEST_CASE("workers that do the same are one group") {
   const auto groups = fold({waiter(0), sleeper(1), waiter(2), waiter(3)});
   REQUIRE(groups.size() == 2);
