@@ -6,9 +6,11 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
+#include "agent/introspection/nccl_ras.hpp"
 #include "agent/job_signals.hpp"
 #include "agent/process_tree.hpp"
 #include "base/clock.hpp"
@@ -127,6 +129,25 @@ void Agent::hear(const CoordinatorMessage& message) {
   keep(message);
   tell_user(message);
   status_desk_.hear(message);
+  const auto* const found = std::get_if<HangFound>(&message);
+  if (found == nullptr || !concerns_nccl(found->report)) return;
+  if (std::exchange(may_ask_nccl_, false))
+    co_spawn(executor_, ask_nccl(), report_failure("asking NCCL"));
+}
+
+/// It knows of all ranks, so one node asks. The hang has been told by then.
+asio::awaitable<void> Agent::ask_nccl() {
+  const char* const set = std::getenv(kRasVariable);
+  const auto said =
+      co_await ask_ras(ras_addresses(set != nullptr ? set : kRasDefault), kRasPatience);
+  if (!said) {
+    spdlog::info("{}", said.error().message);
+    co_return;
+  }
+  std::vector<std::string> wrong = abridge_ras(*said);
+  spdlog::warn("NCCL says of the hang:{}", wrong.empty() ? " nothing is wrong" : "");
+  for (const std::string& line : wrong) spdlog::warn("  {}", line);
+  if (hang_) hang_->nccl = std::move(wrong);
 }
 
 void Agent::step(const GroupEvent& event) {
@@ -172,6 +193,7 @@ void Agent::start_workers(const StartRound& round) {
     workers_.start(*ready);
   else
     workers_.start_none(round, ready.error());
+  may_ask_nccl_ = round.first_rank == 0;
   introspection_.begin_round(round.round, round.first_rank, spec_.workers);
 }
 

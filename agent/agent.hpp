@@ -77,6 +77,7 @@ class Agent {
   void start_workers(const StartRound& round);
   void tell_user(const CoordinatorMessage& message);
   void keep(const CoordinatorMessage& message);
+  asio::awaitable<void> ask_nccl();
 
   asio::any_io_executor executor_;
   const LaunchSpec spec_;
@@ -97,6 +98,7 @@ class Agent {
   std::optional<JobTimes> times_;
   std::optional<Verdict> verdict_;
   std::optional<HangReport> hang_;
+  bool may_ask_nccl_ = false;  // rank 0 is here, and nobody has asked in this round
 };
 
 }  // namespace ddprun

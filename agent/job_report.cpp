@@ -133,6 +133,7 @@ Json hang_json(const HangReport& hang) {
   out["missing_ranks"] = ranks_in(hang.missing_ranks);
   out["waiting_ranks"] = ranks_in(hang.waiting_ranks);
   out["silent_s"] = static_cast<double>(hang.silent_ms) / 1000.0;
+  if (!hang.nccl.empty()) out["nccl"] = hang.nccl;
   return out;
 }
 

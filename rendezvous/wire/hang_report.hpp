@@ -42,6 +42,8 @@ struct HangReport {
   std::string waiting_ranks;
   std::int64_t silent_ms = 0;      // how long nothing has gone on
   std::vector<StackGroup> stacks;  // those of the missing first; at most kStackGroupsMax
+  /// What NCCL says is wrong, a line each. No message has it: the node of rank 0 has asked.
+  std::vector<std::string> nccl;
   bool operator==(const HangReport&) const = default;
 };
 

@@ -260,15 +260,18 @@ void ControlServer::answer(int connection) const {
 
 /// The variable stays, with nothing in it: to take it out would move others, which another thread
 /// may be reading.
+std::unique_ptr<ControlServer> open_wanted_server() {
+  const std::string place = environment_lookup(env::kIntrospection).value_or("");
+  if (place.empty()) return nullptr;
+  setenv(env::kIntrospection, "", 1);
+  return std::make_unique<ControlServer>(place + "." + std::to_string(getpid()) + ".sock");
+}
+
 void answer_ddprun() noexcept {
   static std::once_flag once;
   try {
-    std::call_once(once, [] {
-      const std::string place = environment_lookup(env::kIntrospection).value_or("");
-      if (place.empty()) return;
-      setenv(env::kIntrospection, "", 1);
-      static const ControlServer server{place + "." + std::to_string(getpid()) + ".sock"};
-    });
+    std::call_once(
+        once, [] { static const std::unique_ptr<ControlServer> server = open_wanted_server(); });
   } catch (...) {
     return;  // ddprun sees less of this worker, which works as well
   }

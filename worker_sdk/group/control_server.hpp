@@ -44,4 +44,8 @@ class ControlServer {
   std::unique_ptr<std::thread> thread_;
 };
 
+/// What answer_ddprun() does once; nullptr: the agent does not want a server. Errors: those of
+/// ControlServer.
+std::unique_ptr<ControlServer> open_wanted_server();
+
 }  // namespace ddprun::sdk

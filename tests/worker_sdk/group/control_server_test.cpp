@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <torch/csrc/distributed/c10d/control_plane/Handlers.hpp>
 
+#include "ddprun/worker_env.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -88,6 +90,17 @@ TEST_CASE_METHOD(ServerFixture, "what is no question gets an error, and the next
   endless.send(std::string(8 * 1024, 'x'));
   CHECK(endless.all().empty());
   CHECK_THAT(asked("/handler/ping"), contains("200"));
+}
+
+TEST_CASE_METHOD(ServerFixture, "the agent names the socket, and no child finds the name") {
+  setenv(env::kIntrospection, (folder_.path() / "3.1").c_str(), 1);
+  socket_ = folder_.path() / ("3.1." + std::to_string(getpid()) + ".sock");
+  const auto server = open_wanted_server();
+  CHECK_THAT(asked("/handler/ping"), contains("200"));
+  CHECK(environment_lookup(env::kIntrospection) == "");
+  CHECK(open_wanted_server() == nullptr);
+  unsetenv(env::kIntrospection);
+  CHECK(open_wanted_server() == nullptr);
 }
 
 TEST_CASE_METHOD(ServerFixture, "the server ends at once, also while somebody says nothing") {
