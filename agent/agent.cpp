@@ -188,13 +188,13 @@ void Agent::perform(const GroupAction& action) {
 void Agent::start_workers(const StartRound& round) {
   if (trainings_ != nullptr) trainings_->forget();
   if (timers_ != nullptr) timers_->forget();
+  may_ask_nccl_ = round.first_rank == 0;
+  introspection_.begin_round(round.round, round.first_rank, spec_.workers);
   const Result<StartRound> ready = link_.open_store(round);
   if (ready)
     workers_.start(*ready);
   else
     workers_.start_none(round, ready.error());
-  may_ask_nccl_ = round.first_rank == 0;
-  introspection_.begin_round(round.round, round.first_rank, spec_.workers);
 }
 
 asio::awaitable<void> Agent::inspect(Inspect question) {

@@ -47,3 +47,19 @@ function(ddprun_room name)
   set_target_properties(ddprun_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   add_library(ddprun::${name} ALIAS ddprun_${name})
 endfunction()
+
+# ddprun_room_texts(NAME TEMPLATE TEXT...): files of the folder become a part of the room NAME, and so
+# of the executable. CMake makes the header TEMPLATE out of TEMPLATE.in, where @x_py@ stands for the
+# text of x.py. The room includes it by its path from the project's root. Files that use a text are
+# compiled again when it changes.
+function(ddprun_room_texts name template)
+  foreach(text ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${text})
+    string(MAKE_C_IDENTIFIER ${text} variable)
+    file(READ ${text} ${variable})
+  endforeach()
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  configure_file(${template}.in ${generated}/${folder}/${template} @ONLY)
+  target_include_directories(ddprun_${name} PRIVATE ${generated})
+endfunction()

@@ -58,6 +58,7 @@ void Introspection::begin_round(int round, int first_rank, int workers) {
 }
 
 void Introspection::end_round() {
+  if (workers_.empty()) return;
   for (const auto& worker : workers_) {
     worker->gone = true;
     worker->timer.cancel();

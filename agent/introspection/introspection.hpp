@@ -47,7 +47,8 @@ class Introspection {
   /// The folder of the hook; "" without one.
   std::string folder() const;
 
-  /// Watches the workers of a round from now on.
+  /// Watches the workers of a round from now on. To be called before they start: what an earlier
+  /// round has left in the folder is removed.
   void begin_round(int round, int first_rank, int workers);
   void end_round();
 

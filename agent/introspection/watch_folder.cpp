@@ -6,7 +6,7 @@
 #include <fstream>
 #include <utility>
 
-#include "agent/hook_source.hpp"
+#include "agent/introspection/hook_source.hpp"
 #include "base/parse_number.hpp"
 
 namespace ddprun {

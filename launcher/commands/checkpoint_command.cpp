@@ -12,6 +12,7 @@
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
 #include "base/printable.hpp"
+#include "launcher/run/parse_words.hpp"
 
 namespace ddprun {
 
@@ -113,14 +114,9 @@ Result<int> run_checkpoint(const std::vector<std::string>& words, const Stage& s
   CLI::App* const check = app.add_subcommand("verify", "reads all of them, compares the checksums");
   for (CLI::App* const command : {ls, check})
     command->add_option("DIR", folder, "a folder of checkpoints, or one of them")->required();
+  if (const auto done = parse_words(app, words, stage)) return *done;
   try {
-    app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
     return check->parsed() ? verify(folder, stage.out) : list(folder, stage.out);
-  } catch (const CLI::CallForHelp&) {
-    stage.out.write(app.help());
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    return Error{Error::Kind::kInvalid, std::string{"ddprun checkpoint: "} + e.what()};
   } catch (const fs::filesystem_error& e) {
     spdlog::error("cannot read '{}': {}", folder, e.code().message());
     return 1;

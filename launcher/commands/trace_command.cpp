@@ -9,6 +9,7 @@
 
 #include "agent/output/console.hpp"
 #include "launcher/commands/timeline.hpp"
+#include "launcher/run/parse_words.hpp"
 
 namespace ddprun {
 
@@ -65,14 +66,7 @@ Result<int> run_trace(const std::vector<std::string>& words, const Stage& stage)
   app.add_option("FILE", logs, "what --event-log has written, one or more")->required();
   app.add_option("-o,--output", path, "write the trace there, and not to standard output")
       ->type_name("FILE");
-  try {
-    app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
-  } catch (const CLI::CallForHelp&) {
-    stage.out.write(app.help());
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    return Error{Error::Kind::kInvalid, std::string{"ddprun trace: "} + e.what()};
-  }
+  if (const auto done = parse_words(app, words, stage)) return *done;
   return trace(logs, path, stage.out);
 }
 

@@ -16,6 +16,7 @@
 #include "base/report_failure.hpp"
 #include "launcher/live/job_client.hpp"
 #include "launcher/live/job_texts.hpp"
+#include "launcher/run/parse_words.hpp"
 
 namespace ddprun {
 
@@ -25,20 +26,6 @@ using namespace std::chrono_literals;
 
 constexpr char kJobHelp[] =
     "the beginning of its run id, or a process id; not needed when one job runs";
-
-/// Reads the words of a command. A value: there is nothing more to do, and that is the exit code.
-std::optional<Result<int>> parse_words(CLI::App& app, const std::vector<std::string>& words,
-                                       const Stage& stage) {
-  try {
-    app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
-    return std::nullopt;
-  } catch (const CLI::CallForHelp&) {
-    stage.out.write(app.help());
-    return Result<int>{0};
-  } catch (const CLI::ParseError& e) {
-    return Result<int>{invalid(app.get_name() + ": " + e.what())};
-  }
-}
 
 std::string json_of(const std::vector<JobLine>& jobs) {
   nlohmann::json list = nlohmann::json::array();

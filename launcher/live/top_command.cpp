@@ -17,6 +17,7 @@
 #include "agent/output/console.hpp"
 #include "launcher/live/job_client.hpp"
 #include "launcher/live/job_texts.hpp"
+#include "launcher/run/parse_words.hpp"
 
 namespace ddprun {
 
@@ -133,14 +134,7 @@ Result<int> run_top(const std::vector<std::string>& words, const Stage& stage) {
   app.add_option("-n,--interval", interval, "seconds from one look to the next")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  try {
-    app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
-  } catch (const CLI::CallForHelp&) {
-    stage.out.write(app.help());
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    return invalid(std::string{"ddprun top: "} + e.what());
-  }
+  if (const auto done = parse_words(app, words, stage)) return *done;
   const auto watched = watch(stage, word, Seconds{interval});
   if (!watched) return watched.error();
   return 0;

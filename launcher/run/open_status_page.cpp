@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/fresh_token.hpp"
 #include "base/own_process.hpp"
 #include "launcher/run/resolve.hpp"
 

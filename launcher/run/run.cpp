@@ -18,6 +18,7 @@
 #include "agent/file_limit.hpp"
 #include "agent/guardian.hpp"
 #include "base/fresh_id.hpp"
+#include "base/fresh_token.hpp"
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/run/exit_code.hpp"

@@ -1,10 +1,8 @@
 #include "live/http/http_text.hpp"
 
 #include <openssl/crypto.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/ip/address.hpp>
 
 namespace ddprun {
@@ -92,18 +90,6 @@ bool is_own_host(std::string_view header, const std::vector<std::string>& names)
 
 bool same_secret(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
-std::string fresh_token() {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::array<unsigned char, 32> bytes{};
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) return "";
-  std::string token;
-  for (const unsigned char byte : bytes) {
-    token += kDigits[byte / 16];
-    token += kDigits[byte % 16];
-  }
-  return token;
 }
 
 }  // namespace ddprun

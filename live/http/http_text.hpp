@@ -45,7 +45,4 @@ bool is_own_host(std::string_view header, const std::vector<std::string>& names)
 /// Whether both texts are the same; how long that takes tells nothing about where they differ.
 bool same_secret(std::string_view a, std::string_view b);
 
-/// Returns 256 bits of OpenSSL's random numbers, for URLs and headers; "" when it has none.
-std::string fresh_token();
-
 }  // namespace ddprun

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/accept.hpp"
+#include "base/fresh_token.hpp"
 #include "base/report_failure.hpp"
 #include "live/page/job_page.hpp"
 #include "live/page/metrics.hpp"

@@ -46,9 +46,7 @@ void RoundMachine::tell_verdict(EndJob& end) {
   const bool failed = end.outcome == EndJob::Outcome::kFailed;
   if (!found_ || !(failed || end.outcome == EndJob::Outcome::kTimedOut)) return;
   if (failed && end.failure) end.failure = inquest_.failure_of_cause().value_or(*end.failure);
-  nodes_.for_each([&](const Node& node) {
-    if (knows(node.join.knows, kKnowsVerdict)) send(node.peer(), VerdictFound{*found_});
-  });
+  send_to_all_who_know(kKnowsVerdict, VerdictFound{*found_});
 }
 
 EndJob RoundMachine::timed_out() const {

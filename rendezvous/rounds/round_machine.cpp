@@ -388,4 +388,10 @@ void RoundMachine::send(PeerId peer, CoordinatorMessage message) {
   actions_.push_back(SendTo{peer, std::move(message)});
 }
 
+void RoundMachine::send_to_all_who_know(std::string_view kind, const CoordinatorMessage& message) {
+  nodes_.for_each([&](const Node& node) {
+    if (knows(node.join.knows, kind)) send(node.peer(), message);
+  });
+}
+
 }  // namespace ddprun

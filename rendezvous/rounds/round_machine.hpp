@@ -17,6 +17,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -122,7 +123,6 @@ class RoundMachine {
   static Clock::duration age_of(const WorkerFailed& report);
   void tell_restarts(TimePoint now);
   void tell_times(TimePoint now);
-  void tell_all_who_know_times(const CoordinatorMessage& message);
 
   // The four states, and what leads from one to the next.
   void advance(TimePoint now);
@@ -148,6 +148,7 @@ class RoundMachine {
   EndJob timed_out() const;
   int next_attempt() const;
   void send(PeerId peer, CoordinatorMessage message);
+  void send_to_all_who_know(std::string_view kind, const CoordinatorMessage& message);
 
   RoundRules rules_;
   State state_ = State::kGathering;

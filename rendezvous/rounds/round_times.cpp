@@ -31,19 +31,14 @@ void RoundMachine::take_progress(const RankProgress& told, TimePoint now) {
 }
 
 void RoundMachine::tell_restarts(TimePoint now) {
-  while (const auto times = times_.take_due(now)) tell_all_who_know_times(Restarted{*times});
+  while (const auto times = times_.take_due(now))
+    send_to_all_who_know(kKnowsTimes, Restarted{*times});
 }
 
 void RoundMachine::tell_times(TimePoint now) {
   tell_restarts(now);
-  if (const auto times = times_.end(now)) tell_all_who_know_times(Restarted{*times});
-  tell_all_who_know_times(JobTimes{times_.restarts(), times_.goodput(now)});
-}
-
-void RoundMachine::tell_all_who_know_times(const CoordinatorMessage& message) {
-  nodes_.for_each([&](const Node& node) {
-    if (knows(node.join.knows, kKnowsTimes)) send(node.peer(), message);
-  });
+  if (const auto times = times_.end(now)) send_to_all_who_know(kKnowsTimes, Restarted{*times});
+  send_to_all_who_know(kKnowsTimes, JobTimes{times_.restarts(), times_.goodput(now)});
 }
 
 }  // namespace ddprun

@@ -6,6 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "base/fresh_token.hpp"
 #include "base/report_failure.hpp"
 #include "tests/support/event_loop.hpp"
 
