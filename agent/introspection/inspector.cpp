@@ -53,22 +53,33 @@ asio::awaitable<void> pause(milliseconds time) {
 /// While it exists, a worker that ends waits for the answer: see close() in sitecustomize.py.
 class Asked {
  public:
-  explicit Asked(std::filesystem::path socket) : file_{std::move(socket) += ".asked"} {
+  /// `asking` counts those that exist for the same socket.
+  Asked(std::filesystem::path socket, int& asking)
+      : file_{std::move(socket) += ".asked"}, asking_{asking} {
+    ++asking_;
     std::ofstream{file_};
   }
   Asked(const Asked&) = delete;
   Asked& operator=(const Asked&) = delete;
   ~Asked() {
     std::error_code gone;
-    if (answered) std::filesystem::remove(file_, gone);
+    if (--asking_ == 0 && answered) std::filesystem::remove(file_, gone);
   }
   bool answered = false;
 
  private:
   std::filesystem::path file_;
+  int& asking_;
 };
 
 }  // namespace
+
+WorkerFinding seen_from_outside(int rank, pid_t pid) {
+  WorkerFinding finding{.rank = rank, .state = 'X', .looked_into = false};
+  if (const auto facts = read_process(pid)) finding.state = facts->state;
+  finding.wait_channel = read_wait_channel(pid);
+  return finding;
+}
 
 /// Whether the worker has opened anything so far. A worker may start several programs in turn.
 bool Inspector::find_files() {
@@ -139,7 +150,7 @@ asio::awaitable<Frames> Inspector::stacks_by_server(WorkerFinding& finding) {
   finding.waits_in = read_store_wait(*counters);
   const auto recorded = co_await ask_worker(files_.socket, "fr_trace_json", kFindPatience);
   if (recorded) finding.pending = read_pending(*recorded);
-  Asked asked{files_.socket};
+  Asked asked{files_.socket, asking_};
   const auto stacks = co_await ask_worker(files_.socket, "dump_traceback", kFindPatience);
   asked.answered = stacks.has_value() || stacks.error().kind != Error::Kind::kTimeout;
   if (!asked.answered) finding.keeps_lock = true;

@@ -16,6 +16,9 @@
 
 namespace ddprun {
 
+/// What can be seen of a worker without asking it for anything.
+WorkerFinding seen_from_outside(int rank, pid_t pid);
+
 class Inspector {
  public:
   /// Of the worker whose files in `folder`, which outlives it, have that name.
@@ -42,6 +45,7 @@ class Inspector {
   int rank_;
   WatchFolder::Opened files_;
   GroupNames names_;
+  int asking_ = 0;            // questions after its stack that are under way
   bool no_recorder_ = false;  // this torch is too old to tell its trace
 };
 

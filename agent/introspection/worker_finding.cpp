@@ -64,7 +64,8 @@ std::string activity(const WorkerFinding& f) {
   if (sleeps) return "sleeps" + (at.empty() ? in_kernel(f.wait_channel) : at);
   if (!at.empty()) return "is" + at;
   if (f.has_server && !f.answers) return "does not answer";
-  return f.has_server ? "runs" : "runs, and has not imported torch.distributed";
+  if (!f.looked_into && f.state == '?') return "has not started yet";
+  return f.has_server || !f.looked_into ? "runs" : "runs, and has not imported torch.distributed";
 }
 
 StackGroup of_child(const WorkerFinding& finding, const WorkerFinding::Child& child) {
