@@ -14,7 +14,6 @@
 #include "agent/introspection/native_stack.hpp"
 #include "agent/introspection/process_facts.hpp"
 #include "agent/introspection/worker_server.hpp"
-#include "base/clock.hpp"
 
 namespace ddprun {
 
@@ -28,6 +27,8 @@ constexpr milliseconds kLookPatience{1'000};
 constexpr milliseconds kFindPatience{350};  // of each question; the coordinator waits for 800 ms
 constexpr milliseconds kSignalPatience{200};
 constexpr milliseconds kSignalPoll{5};
+constexpr milliseconds kToolPatienceMax{1'500};
+constexpr milliseconds kTimeToTell{50};
 constexpr std::size_t kDataLoadersMax = 4;
 constexpr std::size_t kStacksBytesMax = 256 * 1024;
 
@@ -48,6 +49,12 @@ std::string read_from(const std::filesystem::path& file, std::size_t begin) {
 asio::awaitable<void> pause(milliseconds time) {
   asio::steady_timer timer{co_await asio::this_coro::executor, time};
   co_await timer.async_wait(asio::use_awaitable);
+}
+
+/// A tool stops the worker while it looks, so it does not get all of the time that there may be.
+milliseconds time_for_tool(TimePoint ends) {
+  const auto left = duration_cast<milliseconds>(ends - Clock::now()) - kTimeToTell;
+  return std::clamp(left, kTimeToTell, kToolPatienceMax);
 }
 
 /// While it exists, a worker that ends waits for the answer: see close() in sitecustomize.py.
@@ -120,7 +127,8 @@ asio::awaitable<WorkerLook> Inspector::look(pid_t pid) {
   co_return look;
 }
 
-asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool may_disturb) {
+asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool may_disturb,
+                                                   TimePoint ends) {
   WorkerFinding finding{.rank = rank_, .idle = idle};
   const bool python = find_files();
   const pid_t process = python ? files_.pid : pid;
@@ -139,7 +147,9 @@ asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool ma
   const bool ask_by_signal = finding.has_server ? may_disturb : python;
   if (finding.frames.empty() && ask_by_signal) finding.frames = co_await stacks_by_signal(process);
   if (waits_for_data_loader(finding.frames)) co_await look_at_data_loaders(process, finding);
-  if (finding.frames.empty()) finding.native_stack = co_await native_stack(process);
+  const auto tool = installed_stack_tool();
+  if (finding.frames.empty() && tool)
+    finding.native_stack = co_await native_stack(process, *tool, time_for_tool(ends));
   co_return finding;
 }
 

@@ -13,6 +13,7 @@
 #include "agent/introspection/worker_finding.hpp"
 #include "agent/introspection/worker_watch.hpp"
 #include "base/asio.hpp"
+#include "base/clock.hpp"
 
 namespace ddprun {
 
@@ -30,8 +31,9 @@ class Inspector {
   asio::awaitable<WorkerLook> look(pid_t pid);
 
   /// Finds out where it is and what it waits for. `may_disturb`: it is stopped afterwards, so that
-  /// a signal may interrupt its native code. `idle`: see RankProgress.
-  asio::awaitable<WorkerFinding> find_out(pid_t pid, bool idle, bool may_disturb);
+  /// a signal may interrupt its native code. `idle`: see RankProgress. Whatever it finds later than
+  /// `ends` is of no use.
+  asio::awaitable<WorkerFinding> find_out(pid_t pid, bool idle, bool may_disturb, TimePoint ends);
 
  private:
   asio::awaitable<std::string> trace();

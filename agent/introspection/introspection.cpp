@@ -105,6 +105,7 @@ asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
 struct Introspection::Round {
   std::vector<std::shared_ptr<Watched>> to_ask;  // the next one is the last
   bool may_disturb = false;
+  TimePoint ends;
   std::vector<WorkerFinding> findings;
   int asking = 0;
   bool over = false;
@@ -121,7 +122,7 @@ asio::awaitable<void> Introspection::find_out(std::shared_ptr<Round> round) {
     finding.ended = process.ended;
     finding.looked_into = process.pid != 0;
     if (!process.ended && process.pid != 0)
-      finding = co_await look_into(worker, process.pid, round->may_disturb);
+      finding = co_await look_into(worker, process.pid, round->may_disturb, round->ends);
     if (!worker->gone) round->findings.push_back(std::move(finding));
   }
 }
@@ -129,7 +130,7 @@ asio::awaitable<void> Introspection::find_out(std::shared_ptr<Round> round) {
 /// Two who ask at one time would be in each other's way: a process has one debugger, and what its
 /// handler of a signal writes is for one reader.
 asio::awaitable<WorkerFinding> Introspection::look_into(std::shared_ptr<Watched> worker, pid_t pid,
-                                                        bool may_disturb) {
+                                                        bool may_disturb, TimePoint ends) {
   if (!worker->inspector) co_return seen_from_outside(worker->finding.rank, pid);
   const auto other = worker->looking;
   if (other && (other->may_disturb || !may_disturb)) {
@@ -138,7 +139,8 @@ asio::awaitable<WorkerFinding> Introspection::look_into(std::shared_ptr<Watched>
   }
   const auto own = std::make_shared<Looking>(executor_, may_disturb);
   worker->looking = own;
-  WorkerFinding finding = co_await worker->inspector->find_out(pid, worker->idle, may_disturb);
+  WorkerFinding finding =
+      co_await worker->inspector->find_out(pid, worker->idle, may_disturb, ends);
   own->found = finding;
   own->done.cancel();
   if (worker->looking == own) worker->looking.reset();
@@ -149,10 +151,12 @@ asio::awaitable<WorkerFinding> Introspection::look_into(std::shared_ptr<Watched>
 asio::awaitable<std::vector<StackGroup>> Introspection::inspect(std::vector<int> first,
                                                                 bool may_disturb,
                                                                 milliseconds patience) {
-  const auto round = std::make_shared<Round>(Round{workers_, may_disturb, {}, 0, false});
-  std::ranges::stable_partition(round->to_ask, [&](const std::shared_ptr<Watched>& worker) {
+  const auto round =
+      std::make_shared<Round>(Round{workers_, may_disturb, Clock::now() + patience, {}, 0, false});
+  const auto is_later = [&](const std::shared_ptr<Watched>& worker) {
     return std::ranges::count(first, worker->finding.rank) == 0;
-  });
+  };  // clang 14 does not compile std::ranges::stable_partition
+  std::stable_partition(round->to_ask.begin(), round->to_ask.end(), is_later);
   const auto done = std::make_shared<asio::steady_timer>(executor_, patience);
   const std::size_t askers = std::min(round->to_ask.size(), kAskersMax);
   round->asking = static_cast<int>(askers);

@@ -65,7 +65,7 @@ class Introspection {
   struct Round;
   asio::awaitable<void> find_out(std::shared_ptr<Round> round);
   asio::awaitable<WorkerFinding> look_into(std::shared_ptr<Watched> worker, pid_t pid,
-                                           bool may_disturb);
+                                           bool may_disturb, TimePoint ends);
 
   asio::any_io_executor executor_;
   std::optional<WatchFolder> folder_;
