@@ -121,8 +121,8 @@ std::vector<StackGroup> fold(const std::vector<WorkerFinding>& findings) {
   std::vector<StackGroup> folded;
   for (Group& group : groups) {
     std::ranges::sort(group.ranks);
-    const auto again = std::ranges::unique(group.ranks);
-    group.ranks.erase(again.begin(), again.end());
+    // clang 14 does not compile std::ranges::unique
+    group.ranks.erase(std::unique(group.ranks.begin(), group.ranks.end()), group.ranks.end());
     group.group.ranks = format_number_list(group.ranks);
     folded.push_back(std::move(group.group));
   }

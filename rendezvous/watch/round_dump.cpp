@@ -178,7 +178,7 @@ std::vector<DumpWait> find_waits(const std::vector<StackGroup>& answers, const P
     waits.push_back({place.operation, place.group, place.sequence,
                      format_number_list(place.waiting), format_number_list(missing)});
   }
-  std::ranges::stable_partition(waits, [](const DumpWait& w) { return !w.missing_ranks.empty(); });
+  std::ranges::stable_sort(waits, {}, [](const DumpWait& w) { return w.missing_ranks.empty(); });
   return waits;
 }
 
