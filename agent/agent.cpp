@@ -25,6 +25,10 @@ namespace {
 using asio::as_tuple;
 using asio::use_awaitable;
 
+/// The coordinator waits for 800 ms, where it does not say otherwise.
+constexpr std::chrono::milliseconds kInspectionPatience{700};
+constexpr std::chrono::milliseconds kInspectionPatienceMax{10'000};
+
 GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
   return {.workers = spec.workers,
           .join_timeout = spec.rules.join_timeout,
@@ -57,10 +61,11 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       link_{executor, spec_, run_,
             [this](const GroupEvent& event) {
               if (const auto* order = std::get_if<Ordered>(&event)) hear(order->message);
-              if (std::holds_alternative<CoordinatorLost>(event)) status_desk_.lose_coordinator();
+              if (std::holds_alternative<CoordinatorLost>(event)) lose_coordinator();
               step(event);
             }},
       status_desk_{executor, [this](const AskStatus& question) { link_.send(question); }},
+      dump_desk_{executor, [this](const AskDump& question) { link_.send(question); }},
       workers_{executor, spec_, std::move(node), consoles,
                [this](const WorkerExited& worker) { step(worker); }},
       events_{events},
@@ -105,7 +110,7 @@ asio::awaitable<AgentEnd> Agent::run() {
   signals_.cancel();
   child_ends_.cancel();
   link_.end();
-  status_desk_.lose_coordinator();
+  lose_coordinator();
   co_await workers_.end();
   co_return *end_;
 }
@@ -129,6 +134,7 @@ void Agent::hear(const CoordinatorMessage& message) {
   keep(message);
   tell_user(message);
   status_desk_.hear(message);
+  dump_desk_.hear(message);
   const auto* const found = std::get_if<HangFound>(&message);
   if (found == nullptr || !concerns_nccl(found->report)) return;
   if (std::exchange(may_ask_nccl_, false))
@@ -147,7 +153,16 @@ asio::awaitable<void> Agent::ask_nccl() {
   std::vector<std::string> wrong = abridge_ras(*said);
   spdlog::warn("NCCL says of the hang:{}", wrong.empty() ? " nothing is wrong" : "");
   for (const std::string& line : wrong) spdlog::warn("  {}", line);
-  if (hang_) hang_->nccl = std::move(wrong);
+  if (!hang_) co_return;
+  HangReport hang = *hang_;
+  hang.nccl = std::move(wrong);
+  keep_hang(std::move(hang));
+}
+
+/// Whoever waits for an answer of it hears so.
+void Agent::lose_coordinator() {
+  status_desk_.lose_coordinator();
+  dump_desk_.lose_coordinator();
 }
 
 void Agent::step(const GroupEvent& event) {
@@ -176,7 +191,7 @@ void Agent::perform(const GroupAction& action) {
       [&](const Tell& a) { link_.send(a.message); },  //
       [&](const Disconnect&) {
         link_.disconnect();
-        status_desk_.lose_coordinator();
+        lose_coordinator();
       },
       [&](const Warn& a) { spdlog::warn("{}", a.text); },
       [&](const Exit& a) {
@@ -200,7 +215,10 @@ void Agent::start_workers(const StartRound& round) {
 asio::awaitable<void> Agent::inspect(Inspect question) {
   auto first = parse_number_list(question.first, std::numeric_limits<int>::max() - 1);
   auto ranks = first ? std::move(*first) : std::vector<int>{};
-  auto groups = co_await introspection_.inspect(std::move(ranks), question.stopping);
+  const std::chrono::milliseconds told{question.patience_ms};
+  const auto patience =
+      told.count() == 0 ? kInspectionPatience : std::min(told, kInspectionPatienceMax);
+  auto groups = co_await introspection_.inspect(std::move(ranks), question.stopping, patience);
   step(WorkersInspected{question.inspection, std::move(groups)});
 }
 
@@ -214,10 +232,14 @@ asio::awaitable<void> Agent::sweep() {
 /// What the report of the job tells.
 void Agent::keep(const CoordinatorMessage& message) {
   if (const auto* found = std::get_if<VerdictFound>(&message)) verdict_ = found->verdict;
-  if (const auto* found = std::get_if<HangFound>(&message)) hang_ = found->report;
   if (const auto* times = std::get_if<JobTimes>(&message)) times_ = *times;
   if (std::holds_alternative<HangOver>(message) || std::holds_alternative<StartRound>(message))
-    hang_.reset();
+    keep_hang(std::nullopt);
+  if (const auto* found = std::get_if<HangFound>(&message)) keep_hang(found->report);
+}
+
+void Agent::keep_hang(std::optional<HangReport> hang) {
+  if (std::exchange(hang_, hang) != hang) hang_changed_();
 }
 
 void Agent::tell_user(const CoordinatorMessage& message) {

@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <optional>
 
 #include "agent/coordinator_link.hpp"
@@ -52,6 +53,10 @@ class Agent {
   asio::awaitable<Result<JobStatus>> status(std::chrono::milliseconds timeout) {
     return status_desk_.ask(timeout);
   }
+  /// Asks the coordinator what all workers of the job do; see DumpDesk.
+  asio::awaitable<Result<JobDump>> dump(std::chrono::milliseconds timeout) {
+    return dump_desk_.ask(timeout);
+  }
   /// Stops this node's part in the job as if ddprun had got that signal.
   void stop(int signal);
   /// As those of WorkerSet.
@@ -66,11 +71,14 @@ class Agent {
   const std::optional<Verdict>& verdict() const { return verdict_; }
   /// The hang that the workers were in when they were last heard of; nullopt: they were in none.
   const std::optional<HangReport>& hang() const { return hang_; }
+  /// `tell` is called when that has changed.
+  void when_hang_changes(std::function<void()> tell) { hang_changed_ = std::move(tell); }
 
  private:
   asio::awaitable<void> watch_signals();
   asio::awaitable<void> sweep();
   void hear(const CoordinatorMessage& message);
+  void lose_coordinator();
   asio::awaitable<void> inspect(Inspect question);
   void step(const GroupEvent& event);
   void perform(const GroupAction& action);
@@ -78,6 +86,7 @@ class Agent {
   void tell_user(const CoordinatorMessage& message);
   void keep(const CoordinatorMessage& message);
   asio::awaitable<void> ask_nccl();
+  void keep_hang(std::optional<HangReport> hang);
 
   asio::any_io_executor executor_;
   const LaunchSpec spec_;
@@ -86,6 +95,7 @@ class Agent {
   JobNews news_;
   CoordinatorLink link_;
   StatusDesk status_desk_;
+  DumpDesk dump_desk_;
   WorkerSet workers_;
   EventLog* events_;
   Introspection introspection_;
@@ -99,6 +109,7 @@ class Agent {
   std::optional<Verdict> verdict_;
   std::optional<HangReport> hang_;
   bool may_ask_nccl_ = false;  // rank 0 is here, and nobody has asked in this round
+  std::function<void()> hang_changed_ = [] {};
 };
 
 }  // namespace ddprun

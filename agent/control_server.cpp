@@ -12,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "agent/dump_text.hpp"
 #include "agent/output/log_reader.hpp"
 #include "base/parse_number.hpp"
 #include "base/report_failure.hpp"
@@ -23,11 +24,12 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kStatusTimeout = 2s;
+constexpr auto kDumpAnswerTimeout = 5s;  // the coordinator waits for 2.5 s
 constexpr auto kFollowInterval = 100ms;
 constexpr std::size_t kLogTailBytes = 16 * 1024;
 constexpr std::size_t kLogTailBytesMax = 1024 * 1024;
 constexpr std::size_t kPieceBytes = 64 * 1024;
-constexpr char kLogType[] = "text/plain; charset=utf-8";
+constexpr char kTextType[] = "text/plain; charset=utf-8";
 
 HttpReply sentence(unsigned status, std::string text) {
   return {http_sentence(status, std::move(text))};
@@ -136,8 +138,10 @@ asio::awaitable<HttpReply> ControlServer::answer(HttpRequest request) {
   }
   if (request.path == "/log" && get) co_return answer_log(agent_, request);
   if (request.path == "/stop" && post) co_return stop();
-  if (request.path == "/dump" && post)
-    co_return sentence(501, "this ddprun cannot tell yet what its workers do");
+  if (request.path == "/dump" && post) {
+    HttpReply reply = co_await dump(request.parameter("json") == "1");
+    co_return reply;
+  }
   co_return sentence(404, "there is nothing at " + request.path);
 }
 
@@ -146,6 +150,14 @@ asio::awaitable<HttpReply> ControlServer::tell_status() {
   if (!status) co_return sentence(503, status.error().message);
   status->title = facts_.title;
   co_return HttpReply{{.type = "application/json", .body = to_json(*status)}};
+}
+
+asio::awaitable<HttpReply> ControlServer::dump(bool as_json) {
+  const auto dump = co_await agent_.dump(kDumpAnswerTimeout);
+  if (!dump) co_return sentence(503, dump.error().message);
+  if (as_json)
+    co_return HttpReply{{.type = "application/json", .body = dump_json(*dump, facts_.run_id)}};
+  co_return HttpReply{{.type = kTextType, .body = dump_text(*dump, facts_.run_id)}};
 }
 
 HttpReply ControlServer::stop() {
@@ -165,8 +177,8 @@ HttpReply answer_log(Agent& agent, const HttpRequest& request) {
     return sentence(404, "rank " + std::to_string(*rank) + " is not on this node");
   const auto log =
       std::make_shared<LogFollower>(agent, *rank, err, std::min(bytes, kLogTailBytesMax));
-  if (request.parameter("follow") != "1") return {{.type = kLogType, .body = read_all(*log)}};
-  return {{.type = kLogType}, [log](HttpStream& to) { return follow(log, to); }};
+  if (request.parameter("follow") != "1") return {{.type = kTextType, .body = read_all(*log)}};
+  return {{.type = kTextType}, [log](HttpStream& to) { return follow(log, to); }};
 }
 
 }  // namespace ddprun

@@ -5,7 +5,7 @@
 //   GET /log?rank=R&stream=S   the last lines of a worker of this node; S is "out" or "err"; with
 //                              follow=1 what comes from now on, too; bytes=N: that many of them
 //   POST /stop                 as Ctrl-C would
-//   POST /dump                 what all workers do at this moment, as text
+//   POST /dump                 what all workers do at this moment, as text; with json=1 as JSON
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -33,6 +33,7 @@ class ControlServer {
   asio::awaitable<void> accept();
   asio::awaitable<HttpReply> answer(HttpRequest request);
   asio::awaitable<HttpReply> tell_status();
+  asio::awaitable<HttpReply> dump(bool as_json);
   HttpReply stop();
 
   JobFolder::Acceptor acceptor_;

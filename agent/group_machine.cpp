@@ -77,7 +77,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [](const HangFound&) {}, [](const HangOver&) {},                    // the user is told
       [](const VerdictFound&) {},                                         // the agent has taken it
       [](const Restarted&) {}, [](const JobTimes&) {},                    // the same
-      [](const StatusPart&) {},  // Agent hands it to who has asked
+      [](const StatusPart&) {}, [](const DumpPart&) {},  // Agent hands them to who has asked
       [&](const Inspect& m) {
         if (m.round == round_ && state_ == State::kRunning) actions_.push_back(InspectWorkers{m});
       },

@@ -1,16 +1,15 @@
 #include "agent/job_report.hpp"
 
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "rendezvous/verdict/crash.hpp"
+#include "agent/report_json.hpp"
 #include "rendezvous/verdict/fold_ends.hpp"
 
 namespace ddprun {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using report_json::Json;
+using report_json::put;
+using report_json::put_ranks;
 
 const char* name_of(JobReport::Outcome outcome) {
   switch (outcome) {
@@ -26,6 +25,8 @@ const char* name_of(JobReport::Outcome outcome) {
       return "stopped";
     case JobReport::Outcome::kTooFewNodes:
       return "too_few_nodes";
+    case JobReport::Outcome::kRunning:
+      return "running";
   }
   return "";
 }
@@ -48,14 +49,6 @@ const char* name_of(FailureKind kind) {
       return "cannot_start";
   }
   return "";
-}
-
-void put(Json& out, const char* name, const std::string& text) {
-  if (!text.empty()) out[name] = text;
-}
-
-void put_ranks(Json& out, const char* name, const std::string& list) {
-  if (const std::vector<int> ranks = ranks_in(list); !ranks.empty()) out[name] = ranks;
 }
 
 Json place_of(const Fault& fault) {
@@ -99,44 +92,6 @@ Json follower_json(const Followers& followers) {
   return out;
 }
 
-/// "FUNCTION<tab>FILE<tab>LINE" lines. A line that is no such is a frame by its words alone.
-Json frames_json(const std::string& stack) {
-  Json frames = Json::array();
-  std::istringstream lines{stack};
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty()) continue;
-    const std::size_t file = line.find('\t');
-    const std::size_t number = file == std::string::npos ? file : line.find('\t', file + 1);
-    Json frame{{"function", line.substr(0, file)}};
-    if (number != std::string::npos) {
-      put(frame, "file", line.substr(file + 1, number - file - 1));
-      if (const int at = leading_number(line.substr(number + 1)); at > 0) frame["line"] = at;
-    }
-    frames.push_back(std::move(frame));
-  }
-  return frames;
-}
-
-Json stack_json(const std::string& ranks, const std::string& doing, const std::string& stack) {
-  Json out;
-  out["ranks"] = ranks_in(ranks);
-  put(out, "doing", doing);
-  out["frames"] = frames_json(stack);
-  return out;
-}
-
-Json hang_json(const HangReport& hang) {
-  Json out = Json::object();
-  put(out, "operation", hang.operation);
-  put(out, "group", hang.group);
-  if (hang.sequence > 0) out["sequence"] = hang.sequence;
-  out["missing_ranks"] = ranks_in(hang.missing_ranks);
-  out["waiting_ranks"] = ranks_in(hang.waiting_ranks);
-  out["silent_s"] = static_cast<double>(hang.silent_ms) / 1000.0;
-  if (!hang.nccl.empty()) out["nccl"] = hang.nccl;
-  return out;
-}
-
 Json restart_json(const RestartTimes& restart) {
   Json out{{"round", restart.round}, {"reason", restart.reason}};
   const auto add = [&](const char* name, double ms) {
@@ -163,9 +118,10 @@ Json stacks_of(const JobReport& report) {
   Json stacks = Json::array();
   if (report.hang)
     for (const StackGroup& group : report.hang->stacks)
-      stacks.push_back(stack_json(group.ranks, group.doing, group.stack));
+      stacks.push_back(report_json::of_stack(group.ranks, group.doing, group.stack));
   if (report.verdict && !report.verdict->cause.stack.empty())
-    stacks.push_back(stack_json(report.verdict->cause.ranks, "", report.verdict->cause.stack));
+    stacks.push_back(
+        report_json::of_stack(report.verdict->cause.ranks, "", report.verdict->cause.stack));
   return stacks;
 }
 
@@ -179,10 +135,10 @@ void put_verdict(Json& out, const Verdict& verdict) {
 
 std::string to_json(const JobReport& report) {
   Json out{{"schema", kReportSchema}, {"job", report.job}, {"outcome", name_of(report.outcome)}};
-  out["exit_code"] = report.exit_code;
+  if (report.outcome != JobReport::Outcome::kRunning) out["exit_code"] = report.exit_code;
   put(out, "sentence", report.sentence);
   if (report.verdict) put_verdict(out, *report.verdict);
-  if (report.hang) out["hang"] = hang_json(*report.hang);
+  if (report.hang) out["hang"] = report_json::of_hang(*report.hang);
   if (Json stacks = stacks_of(report); !stacks.empty()) out["stacks"] = std::move(stacks);
   if (report.verdict)
     for (const Followers& each : report.verdict->followers)

@@ -1,5 +1,5 @@
-// JobReport: how a job ended, for programs: the JSON of --report-file. docs/logs-and-failures.md
-// has its schema. Pure.
+// JobReport: how a job ended, or how it hangs, for programs: the JSON of --report-file.
+// docs/logs-and-failures.md has its schema. Pure.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,14 @@ namespace ddprun {
 inline constexpr char kReportSchema[] = "ddprun.report/1";
 
 struct JobReport {
-  enum class Outcome { kFinished, kFailed, kHung, kPreempted, kStopped, kTooFewNodes };
+  /// kRunning: it has not ended. Its report tells of a hang, and another one follows at the end.
+  enum class Outcome { kFinished, kFailed, kHung, kPreempted, kStopped, kTooFewNodes, kRunning };
   std::string job;  // its name
   Outcome outcome = Outcome::kFinished;
-  int exit_code = 0;
+  int exit_code = 0;               // of no meaning while the job runs
   std::string sentence;            // for people: one line
   std::optional<Verdict> verdict;  // why it failed
-  std::optional<HangReport> hang;  // the last one that was not over when the job ended
+  std::optional<HangReport> hang;  // the last one that was not over when the job ended, or now
   std::vector<RestartTimes> restarts;
   std::optional<Goodput> goodput;
 };

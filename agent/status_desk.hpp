@@ -1,4 +1,5 @@
-// StatusDesk asks the coordinator how the job is, for whoever asks this node's agent.
+// A desk asks the coordinator one kind of question for whoever asks this node's agent: how the job
+// is (StatusDesk), and what all workers do (DumpDesk).
 //
 // Any number of questions that come at one time are one question to the coordinator, so that nobody
 // can make it work by asking often.
@@ -13,16 +14,43 @@
 
 #include "base/asio.hpp"
 #include "base/result.hpp"
+#include "rendezvous/wire/job_dump.hpp"
 #include "rendezvous/wire/job_status.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 
-class StatusDesk {
+/// How the job is.
+struct StatusQuestion {
+  using Ask = AskStatus;
+  using Part = StatusPart;
+  using Answer = JobStatus;
+  static constexpr const char* kKind = kKnowsStatus;
+  static constexpr std::size_t kBytesMax = kStatusBytesMax;
+  static constexpr char kTooOld[] = "does not tell how the job is";
+  static Result<Answer> parse(std::string_view json) { return parse_job_status(json); }
+};
+
+/// What all workers do.
+struct DumpQuestion {
+  using Ask = AskDump;
+  using Part = DumpPart;
+  using Answer = JobDump;
+  static constexpr const char* kKind = kKnowsDump;
+  static constexpr std::size_t kBytesMax = kDumpBytesMax;
+  static constexpr char kTooOld[] = "does not tell what the workers do";
+  static Result<Answer> parse(std::string_view json) { return parse_job_dump(json); }
+};
+
+template <typename Question>
+class Desk {
  public:
+  using Ask = typename Question::Ask;
+  using Answer = typename Question::Answer;
+
   /// `send` sends to the coordinator.
-  StatusDesk(const asio::any_io_executor& executor, std::function<void(const AskStatus&)> send);
-  StatusDesk(const StatusDesk&) = delete;
+  Desk(const asio::any_io_executor& executor, std::function<void(const Ask&)> send);
+  Desk(const Desk&) = delete;
 
   /// Hears what the coordinator says: whether it can be asked, and its answers.
   void hear(const CoordinatorMessage& message);
@@ -31,17 +59,22 @@ class StatusDesk {
 
   /// Asks, and waits for the answer. Errors: kUnavailable while there is no coordinator, or one of
   /// an older release; kTimeout.
-  asio::awaitable<Result<JobStatus>> ask(std::chrono::milliseconds timeout);
+  asio::awaitable<Result<Answer>> ask(std::chrono::milliseconds timeout);
 
  private:
-  std::function<void(const AskStatus&)> send_;
+  std::function<void(const Ask&)> send_;
   bool can_be_asked_ = false;
   bool met_ = false;             // a coordinator is there
   int question_ = 0;             // the last one
   bool asking_ = false;          // it is not answered yet
   std::string parts_;            // of its answer, so far
-  Result<JobStatus> answer_;     // the last one
+  Result<Answer> answer_;        // the last one
   asio::steady_timer answered_;  // never expires: it is cancelled when there is an answer
 };
+
+extern template class Desk<StatusQuestion>;
+extern template class Desk<DumpQuestion>;
+using StatusDesk = Desk<StatusQuestion>;
+using DumpDesk = Desk<DumpQuestion>;
 
 }  // namespace ddprun

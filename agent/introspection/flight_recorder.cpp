@@ -18,6 +18,7 @@ constexpr std::string_view kStatus = "\"pg_status\":";
 constexpr std::string_view kEntry = "{\"collective_seq_id\":";
 constexpr std::string_view kAfterEntries = "],\"nccl_comm_state\"";
 constexpr std::size_t kLastEntries = 32;
+constexpr std::size_t kNamesMax = 4096;  // a trace is the word of the user's program
 
 std::string text_of(const json& object, const char* key) {
   const auto found = object.find(key);
@@ -69,6 +70,7 @@ GroupName name_of(std::string_view trace, const std::string& id, GroupNames& nam
   if (known != names.end()) return known->second;
   GroupName name = find_name(trace, id);
   if (name.name.empty()) return {id, ""};
+  if (names.size() >= kNamesMax) names.clear();
   return names[id] = name;
 }
 

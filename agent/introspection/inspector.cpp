@@ -14,7 +14,6 @@
 #include "agent/introspection/native_stack.hpp"
 #include "agent/introspection/process_facts.hpp"
 #include "agent/introspection/worker_server.hpp"
-#include "base/clock.hpp"
 
 namespace ddprun {
 
@@ -28,6 +27,8 @@ constexpr milliseconds kLookPatience{1'000};
 constexpr milliseconds kFindPatience{350};  // of each question; the coordinator waits for 800 ms
 constexpr milliseconds kSignalPatience{200};
 constexpr milliseconds kSignalPoll{5};
+constexpr milliseconds kToolPatienceMax{1'500};
+constexpr milliseconds kTimeToTell{50};
 constexpr std::size_t kDataLoadersMax = 4;
 constexpr std::size_t kStacksBytesMax = 256 * 1024;
 
@@ -50,25 +51,42 @@ asio::awaitable<void> pause(milliseconds time) {
   co_await timer.async_wait(asio::use_awaitable);
 }
 
+/// A tool stops the worker while it looks, so it does not get all of the time that there may be.
+milliseconds time_for_tool(TimePoint ends) {
+  const auto left = duration_cast<milliseconds>(ends - Clock::now()) - kTimeToTell;
+  return std::clamp(left, kTimeToTell, kToolPatienceMax);
+}
+
 /// While it exists, a worker that ends waits for the answer: see close() in sitecustomize.py.
 class Asked {
  public:
-  explicit Asked(std::filesystem::path socket) : file_{std::move(socket) += ".asked"} {
+  /// `asking` counts those that exist for the same socket.
+  Asked(std::filesystem::path socket, int& asking)
+      : file_{std::move(socket) += ".asked"}, asking_{asking} {
+    ++asking_;
     std::ofstream{file_};
   }
   Asked(const Asked&) = delete;
   Asked& operator=(const Asked&) = delete;
   ~Asked() {
     std::error_code gone;
-    if (answered) std::filesystem::remove(file_, gone);
+    if (--asking_ == 0 && answered) std::filesystem::remove(file_, gone);
   }
   bool answered = false;
 
  private:
   std::filesystem::path file_;
+  int& asking_;
 };
 
 }  // namespace
+
+WorkerFinding seen_from_outside(int rank, pid_t pid) {
+  WorkerFinding finding{.rank = rank, .state = 'X', .looked_into = false};
+  if (const auto facts = read_process(pid)) finding.state = facts->state;
+  finding.wait_channel = read_wait_channel(pid);
+  return finding;
+}
 
 /// Whether the worker has opened anything so far. A worker may start several programs in turn.
 bool Inspector::find_files() {
@@ -109,7 +127,8 @@ asio::awaitable<WorkerLook> Inspector::look(pid_t pid) {
   co_return look;
 }
 
-asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool may_disturb) {
+asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool may_disturb,
+                                                   TimePoint ends) {
   WorkerFinding finding{.rank = rank_, .idle = idle};
   const bool python = find_files();
   const pid_t process = python ? files_.pid : pid;
@@ -130,8 +149,9 @@ asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool ma
   if (waits_for_data_loader(finding.frames)) co_await look_at_data_loaders(process, finding);
   // Who waits in a collective has said so. The stacks of all of them would take the time that there
   // is for those who are missing.
-  if (finding.frames.empty() && !finding.pending)
-    finding.native_stack = co_await native_stack(process);
+  const auto tool = installed_stack_tool();
+  if (finding.frames.empty() && !finding.pending && tool)
+    finding.native_stack = co_await native_stack(process, *tool, time_for_tool(ends));
   co_return finding;
 }
 
@@ -142,7 +162,7 @@ asio::awaitable<Frames> Inspector::stacks_by_server(WorkerFinding& finding) {
   finding.waits_in = read_store_wait(*counters);
   const auto recorded = co_await ask_worker(files_.socket, "fr_trace_json", kFindPatience);
   if (recorded) finding.pending = read_pending(*recorded);
-  Asked asked{files_.socket};
+  Asked asked{files_.socket, asking_};
   const auto stacks = co_await ask_worker(files_.socket, "dump_traceback", kFindPatience);
   asked.answered = stacks.has_value() || stacks.error().kind != Error::Kind::kTimeout;
   if (!asked.answered) finding.keeps_lock = true;

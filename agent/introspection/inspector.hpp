@@ -13,8 +13,12 @@
 #include "agent/introspection/worker_finding.hpp"
 #include "agent/introspection/worker_watch.hpp"
 #include "base/asio.hpp"
+#include "base/clock.hpp"
 
 namespace ddprun {
+
+/// What can be seen of a worker without asking it for anything.
+WorkerFinding seen_from_outside(int rank, pid_t pid);
 
 class Inspector {
  public:
@@ -27,8 +31,9 @@ class Inspector {
   asio::awaitable<WorkerLook> look(pid_t pid);
 
   /// Finds out where it is and what it waits for. `may_disturb`: it is stopped afterwards, so that
-  /// a signal may interrupt its native code. `idle`: see RankProgress.
-  asio::awaitable<WorkerFinding> find_out(pid_t pid, bool idle, bool may_disturb);
+  /// a signal may interrupt its native code. `idle`: see RankProgress. Whatever it finds later than
+  /// `ends` is of no use.
+  asio::awaitable<WorkerFinding> find_out(pid_t pid, bool idle, bool may_disturb, TimePoint ends);
 
  private:
   asio::awaitable<std::string> trace();
@@ -42,6 +47,7 @@ class Inspector {
   int rank_;
   WatchFolder::Opened files_;
   GroupNames names_;
+  int asking_ = 0;            // questions after its stack that are under way
   bool no_recorder_ = false;  // this torch is too old to tell its trace
 };
 

@@ -16,11 +16,21 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-/// The coordinator waits for 800 ms.
-constexpr milliseconds kInspectionPatience{700};
 constexpr std::size_t kAskersMax = 8;
+/// A look at one worker takes less: each of its questions has a deadline of its own.
+constexpr milliseconds kLookTimeout{5'000};
 
 }  // namespace
+
+/// A deep look at a worker that is under way.
+struct Introspection::Looking {
+  Looking(const asio::any_io_executor& executor, bool disturbs)
+      : may_disturb{disturbs}, done{executor, kLookTimeout} {}
+
+  bool may_disturb;
+  std::optional<WorkerFinding> found;
+  asio::steady_timer done;  // cancelled when it is
+};
 
 struct Introspection::Watched {
   Watched(const asio::any_io_executor& executor, int local_rank_, int rank, LookIntervals intervals)
@@ -29,6 +39,7 @@ struct Introspection::Watched {
   int local_rank;
   WorkerFinding finding;  // of which only the rank is known
   std::optional<Inspector> inspector;
+  std::shared_ptr<Looking> looking;  // the one that has begun last; null: none is under way
   WorkerWatch changes;
   asio::steady_timer timer;
   bool idle = false;
@@ -95,6 +106,7 @@ asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
 struct Introspection::Round {
   std::vector<std::shared_ptr<Watched>> to_ask;  // the next one is the last
   bool may_disturb = false;
+  TimePoint ends;
   std::vector<WorkerFinding> findings;
   int asking = 0;
   bool over = false;
@@ -109,20 +121,44 @@ asio::awaitable<void> Introspection::find_out(std::shared_ptr<Round> round) {
     const WatchedProcess process = sources_.process(worker->local_rank);
     WorkerFinding finding = worker->finding;
     finding.ended = process.ended;
-    if (!process.ended && process.pid != 0 && worker->inspector)
-      finding = co_await worker->inspector->find_out(process.pid, worker->idle, round->may_disturb);
+    finding.looked_into = process.pid != 0;
+    if (!process.ended && process.pid != 0)
+      finding = co_await look_into(worker, process.pid, round->may_disturb, round->ends);
     if (!worker->gone) round->findings.push_back(std::move(finding));
   }
 }
 
+/// Two who ask at one time would be in each other's way: a process has one debugger, and what its
+/// handler of a signal writes is for one reader.
+asio::awaitable<WorkerFinding> Introspection::look_into(std::shared_ptr<Watched> worker, pid_t pid,
+                                                        bool may_disturb, TimePoint ends) {
+  if (!worker->inspector) co_return seen_from_outside(worker->finding.rank, pid);
+  const auto other = worker->looking;
+  if (other && (other->may_disturb || !may_disturb)) {
+    co_await other->done.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (other->found) co_return *other->found;
+  }
+  const auto own = std::make_shared<Looking>(executor_, may_disturb);
+  worker->looking = own;
+  WorkerFinding finding =
+      co_await worker->inspector->find_out(pid, worker->idle, may_disturb, ends);
+  own->found = finding;
+  own->done.cancel();
+  if (worker->looking == own) worker->looking.reset();
+  co_return finding;
+}
+
 /// Some at a time: with all at once on a machine that is busy, none would answer in time.
 asio::awaitable<std::vector<StackGroup>> Introspection::inspect(std::vector<int> first,
-                                                                bool may_disturb) {
-  const auto round = std::make_shared<Round>(Round{workers_, may_disturb, {}, 0, false});
-  std::ranges::stable_partition(round->to_ask, [&](const std::shared_ptr<Watched>& worker) {
+                                                                bool may_disturb,
+                                                                milliseconds patience) {
+  const auto round =
+      std::make_shared<Round>(Round{workers_, may_disturb, Clock::now() + patience, {}, 0, false});
+  const auto is_later = [&](const std::shared_ptr<Watched>& worker) {
     return std::ranges::count(first, worker->finding.rank) == 0;
-  });
-  const auto done = std::make_shared<asio::steady_timer>(executor_, kInspectionPatience);
+  };  // clang 14 does not compile std::ranges::stable_partition
+  std::stable_partition(round->to_ask.begin(), round->to_ask.end(), is_later);
+  const auto done = std::make_shared<asio::steady_timer>(executor_, patience);
   const std::size_t askers = std::min(round->to_ask.size(), kAskersMax);
   round->asking = static_cast<int>(askers);
   for (std::size_t i = 0; i < askers; ++i)

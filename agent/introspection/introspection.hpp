@@ -9,6 +9,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -52,15 +53,20 @@ class Introspection {
   void begin_round(int round, int first_rank, int workers);
   void end_round();
 
-  /// What the workers do. It takes less than a second, so that of very many some may be left out.
-  /// The ranks `first` come first. See Inspector::find_out() and fold().
-  asio::awaitable<std::vector<StackGroup>> inspect(std::vector<int> first, bool may_disturb);
+  /// What the workers do. It takes at most `patience`, so that of very many some may be left out.
+  /// The ranks `first` come first. See Inspector::find_out() and fold(). It may be called again
+  /// while it is under way: then a worker is looked at once for both.
+  asio::awaitable<std::vector<StackGroup>> inspect(std::vector<int> first, bool may_disturb,
+                                                   std::chrono::milliseconds patience);
 
  private:
+  struct Looking;
   struct Watched;
   asio::awaitable<void> watch(std::shared_ptr<Watched> worker);
   struct Round;
   asio::awaitable<void> find_out(std::shared_ptr<Round> round);
+  asio::awaitable<WorkerFinding> look_into(std::shared_ptr<Watched> worker, pid_t pid,
+                                           bool may_disturb, TimePoint ends);
 
   asio::any_io_executor executor_;
   std::optional<WatchFolder> folder_;

@@ -17,6 +17,7 @@
 #include <csignal>
 #include <optional>
 #include <sstream>
+#include <vector>
 
 #include "agent/introspection/python_stack.hpp"
 #include "base/parse_number.hpp"
@@ -27,8 +28,9 @@ namespace {
 
 using namespace asio::experimental::awaitable_operators;
 
-constexpr char kProgram[] = "/usr/bin/eu-stack";
-constexpr std::chrono::milliseconds kPatience{500};
+constexpr char kEuStack[] = "/usr/bin/eu-stack";
+constexpr char kGdb[] = "/usr/bin/gdb";
+constexpr std::chrono::milliseconds kEndPatience{300};  // to let go of the process
 constexpr std::size_t kTextMax = 64 * 1024;
 constexpr std::size_t kStackMax = 2900;
 
@@ -37,27 +39,66 @@ struct Running {
   int out;  // a descriptor that reads what it writes
 };
 
+/// gdb is to read no file of the user's, and to run nothing that a library brings along.
+std::vector<std::string> words_of(StackTool tool, pid_t pid) {
+  const std::string number = std::to_string(pid);
+  if (tool == StackTool::kEuStack) return {kEuStack, "-1", "-s", "-p", number};
+  return {kGdb,    "-p",
+          number,  "-nx",
+          "-iex",  "set auto-load no",
+          "-ex",   "set print frame-arguments none",
+          "-ex",   "thread apply 1 bt 64",
+          "-batch"};
+}
+
 /// Starts it without a search for debug information in the network.
-std::optional<Running> start(pid_t pid) {
+std::optional<Running> start(std::vector<std::string> words) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::string number = std::to_string(pid);
-  std::string words[] = {kProgram, "-1", "-s", "-p"};
-  char* const argv[] = {words[0].data(), words[1].data(), words[2].data(),
-                        words[3].data(), number.data(),   nullptr};
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
   std::string nowhere = "DEBUGINFOD_URLS=";
-  char* const environment[] = {nowhere.data(), nullptr};
+  std::string plain = "LC_ALL=C";
+  char* const environment[] = {nowhere.data(), plain.data(), nullptr};
   pid_t child = 0;
-  const int failed = posix_spawn(&child, kProgram, &actions, nullptr, argv, environment);
+  const int failed = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environment);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   if (failed == 0) return Running{child, ends[0]};
   close(ends[0]);
   return std::nullopt;
+}
+
+/// Reads what it writes; true: to its end. Otherwise that takes longer than `patience`, or it is
+/// more than anybody wants to know.
+asio::awaitable<bool> read_all(asio::posix::stream_descriptor& out, std::string& text,
+                               std::chrono::milliseconds patience) {
+  asio::steady_timer deadline{out.get_executor(), patience};
+  auto all = asio::async_read(out, asio::dynamic_buffer(text, kTextMax),
+                              asio::as_tuple(asio::use_awaitable));
+  auto late = deadline.async_wait(asio::use_awaitable);
+  const auto first = co_await (std::move(all) || std::move(late));
+  if (first.index() == 1) co_return false;
+  const boost::system::error_code end = std::get<0>(std::get<0>(first));
+  co_return end == asio::error::eof;
+}
+
+/// Ends a tool that has the process `pid` stopped by a SIGSTOP. One that it has not come to see
+/// would stop the process as soon as the tool is gone: a SIGCONT takes that back.
+asio::awaitable<void> end_tool(pid_t tool, asio::posix::stream_descriptor& out, pid_t pid) {
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    std::string ignored;
+    kill(tool, signal);
+    const bool ended = co_await read_all(out, ignored, kEndPatience);
+    if (ended) break;
+  }
+  kill(pid, SIGCONT);
 }
 
 /// "#1  0x00007f main" names the function main.
@@ -84,6 +125,34 @@ void add_place(const std::string& line, Frame& frame) {
       parse_number<int>(std::string_view{line}.substr(number + 1, column - number - 1)).value_or(0);
 }
 
+/// What gdb says of a frame behind its number and its address.
+std::string behind_address(const std::string& line) {
+  std::size_t begin = line.find_first_not_of("0123456789", 1);
+  if (begin != std::string::npos) begin = line.find_first_not_of(' ', begin);
+  if (begin == std::string::npos) return "";
+  const std::string rest = line.substr(begin);
+  if (!rest.starts_with("0x")) return rest;
+  const std::size_t in = rest.find(" in ");
+  return in == std::string::npos ? "" : rest.substr(in + 4);
+}
+
+/// "#1  0x00007f in load (n=...) at /src/train.cpp:12".
+Frame gdb_frame(const std::string& line) {
+  std::string rest = behind_address(line);
+  Frame frame;
+  const std::size_t at = rest.rfind(" at ");
+  const std::size_t colon = rest.rfind(':');
+  if (at != std::string::npos && colon != std::string::npos && colon > at) {
+    frame.file = rest.substr(at + 4, colon - at - 4);
+    frame.line = parse_number<int>(std::string_view{rest}.substr(colon + 1)).value_or(0);
+    rest.resize(at);
+  }
+  if (const std::size_t arguments = rest.rfind(" ("); arguments != std::string::npos)
+    rest.resize(arguments);
+  frame.function = rest.empty() || rest == "??" ? "?" : rest;
+  return frame;
+}
+
 }  // namespace
 
 std::string parse_native_stack(std::string_view text) {
@@ -100,20 +169,34 @@ std::string parse_native_stack(std::string_view text) {
   return stack_text(frames, kStackMax);
 }
 
-/// Nobody waits for the process: the agent reaps all children that it does not know.
-asio::awaitable<std::string> native_stack(pid_t pid) {
-  const auto running = start(pid);
+std::string parse_gdb_stack(std::string_view text) {
+  Frames frames;
+  bool main_thread = false;
+  std::istringstream lines{std::string{text}};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("Thread ")) main_thread = line.starts_with("Thread 1 ");
+    if (main_thread && line.starts_with('#')) frames.push_back(gdb_frame(line));
+  }
+  return stack_text(frames, kStackMax);
+}
+
+std::optional<StackTool> installed_stack_tool() {
+  if (access(kEuStack, X_OK) == 0) return StackTool::kEuStack;
+  if (access(kGdb, X_OK) == 0) return StackTool::kGdb;
+  return std::nullopt;
+}
+
+/// Nobody waits for the tool's process: the agent reaps all children that it does not know.
+asio::awaitable<std::string> native_stack(pid_t pid, StackTool tool,
+                                          std::chrono::milliseconds patience) {
+  const auto running = start(words_of(tool, pid));
   if (!running) co_return "";
   const auto executor = co_await asio::this_coro::executor;
   asio::posix::stream_descriptor out{executor, running->out};
-  asio::steady_timer deadline{executor, kPatience};
   std::string text;
-  auto all = asio::async_read(out, asio::dynamic_buffer(text, kTextMax),
-                              asio::as_tuple(asio::use_awaitable));
-  auto late = deadline.async_wait(asio::use_awaitable);
-  const auto first = co_await (std::move(all) || std::move(late));
-  if (first.index() == 1) kill(running->pid, SIGKILL);
-  co_return first.index() == 1 ? "" : parse_native_stack(text);
+  const bool ended = co_await read_all(out, text, patience);
+  if (!ended) co_await end_tool(running->pid, out, pid);
+  co_return tool == StackTool::kGdb ? parse_gdb_stack(text) : parse_native_stack(text);
 }
 
 }  // namespace ddprun

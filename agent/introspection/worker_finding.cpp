@@ -66,7 +66,8 @@ std::string activity(const WorkerFinding& f) {
   if (sleeps) return "sleeps" + (at.empty() ? in_kernel(f.wait_channel) : at);
   if (!at.empty()) return "is" + at;
   if (f.has_server && !f.answers) return "does not answer";
-  return f.has_server ? "runs" : "runs, and has not imported torch.distributed";
+  if (!f.looked_into && f.state == '?') return "has not started yet";
+  return f.has_server || !f.looked_into ? "runs" : "runs, and has not imported torch.distributed";
 }
 
 StackGroup of_child(const WorkerFinding& finding, const WorkerFinding::Child& child) {
@@ -122,8 +123,8 @@ std::vector<StackGroup> fold(const std::vector<WorkerFinding>& findings) {
   std::vector<StackGroup> folded;
   for (Group& group : groups) {
     std::ranges::sort(group.ranks);
-    const auto again = std::ranges::unique(group.ranks);
-    group.ranks.erase(again.begin(), again.end());
+    // clang 14 does not compile std::ranges::unique
+    group.ranks.erase(std::unique(group.ranks.begin(), group.ranks.end()), group.ranks.end());
     group.group.ranks = format_number_list(group.ranks);
     folded.push_back(std::move(group.group));
   }

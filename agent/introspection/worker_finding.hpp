@@ -16,6 +16,7 @@ struct WorkerFinding {
   bool ended = false;  // with code 0
   char state = '?';    // of its main thread, as ps(1) has it
   std::string wait_channel;
+  bool looked_into = true;   // and not only seen from outside
   bool has_server = false;   // it has imported torch.distributed
   bool answers = false;      // its server does
   bool keeps_lock = false;   // it answers, but no thread of it gets the interpreter's lock

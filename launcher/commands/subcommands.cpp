@@ -22,6 +22,7 @@ Result<int> run_agent(const std::vector<std::string>& words, const Stage& stage)
 constexpr Subcommand kSubcommands[] = {
     {"agent", "", run_agent},
     {"checkpoint", "lists and verifies the worker SDK's checkpoints", run_checkpoint},
+    {"dump", "says what all workers of a running job do at this moment", run_dump},
     {"logs", "shows what a worker of a running job writes: ddprun logs JOB RANK", run_logs},
     {"ls", "lists the running jobs of this user on this machine", run_ls},
     {"secret", "makes a secret for a job: ddprun secret > FILE", run_secret},

@@ -20,7 +20,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kAnswerTimeout = 3s;  // an agent asks its coordinator, and waits for 2 s
+constexpr auto kAnswerTimeout = 3s;      // an agent asks its coordinator, and waits for 2 s
+constexpr auto kDumpAnswerTimeout = 7s;  // or for 5 s
 
 std::optional<std::string> variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -50,10 +51,11 @@ Result<std::string> body_of(const Result<HttpHeard>& heard) {
   return Error{Error::Kind::kUnavailable, first_line(heard->body)};
 }
 
-asio::awaitable<Result<std::string>> ask(FoundJob job, HttpQuestion question) {
+asio::awaitable<Result<std::string>> ask(FoundJob job, HttpQuestion question,
+                                         std::chrono::milliseconds timeout = kAnswerTimeout) {
   auto socket = connect_to_job(co_await asio::this_coro::executor, job);
   if (!socket) co_return socket.error();
-  auto heard = co_await ask_http(std::move(*socket), std::move(question), kAnswerTimeout);
+  auto heard = co_await ask_http(std::move(*socket), std::move(question), timeout);
   co_return body_of(heard);
 }
 
@@ -144,6 +146,17 @@ Result<JobStatus> status_of_job(asio::io_context& io, const std::vector<FoundJob
     if (status) break;
   }
   return status;
+}
+
+Result<std::string> dump_of_job(asio::io_context& io, const std::vector<FoundJob>& agents,
+                                bool as_json) {
+  Result<std::string> dump = Error{Error::Kind::kNotFound, "the job has just ended"};
+  for (const FoundJob& agent : agents) {
+    HttpQuestion question{.method = "POST", .target = as_json ? "/dump?json=1" : "/dump"};
+    dump = run_to_end(io, ask(agent, std::move(question), kDumpAnswerTimeout));
+    if (dump) break;
+  }
+  return dump;
 }
 
 std::vector<std::optional<JobStatus>> status_of_jobs(asio::io_context& io,

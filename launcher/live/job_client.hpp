@@ -29,6 +29,10 @@ Result<std::string> ask_job(boost::asio::io_context& io, const FoundJob& job,
 /// Asks the job's agents in turn how it is, until one knows.
 Result<JobStatus> status_of_job(boost::asio::io_context& io, const std::vector<FoundJob>& agents);
 
+/// Asks the job's agents in turn what all of its workers do, until one knows: as text, or as JSON.
+Result<std::string> dump_of_job(boost::asio::io_context& io, const std::vector<FoundJob>& agents,
+                                bool as_json);
+
 /// Asks all jobs at one time. nullopt: that one does not answer.
 std::vector<std::optional<JobStatus>> status_of_jobs(boost::asio::io_context& io,
                                                      const std::vector<FoundJob>& jobs);

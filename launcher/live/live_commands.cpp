@@ -132,6 +132,24 @@ Result<int> run_status(const std::vector<std::string>& words, const Stage& stage
   return 0;
 }
 
+Result<int> run_dump(const std::vector<std::string>& words, const Stage& stage) {
+  bool json = false;
+  std::string word;
+  CLI::App app{
+      "Says what all workers of a running job do at this moment, on all nodes: their stacks, where "
+      "they wait, and who has not come. It stops nobody.",
+      "ddprun dump"};
+  app.add_option("JOB", word, kJobHelp);
+  app.add_flag("--json", json, "print it as JSON");
+  if (const auto done = parse_words(app, words, stage)) return *done;
+  const auto agents = find_job(word);
+  if (!agents) return agents.error();
+  const auto dump = dump_of_job(stage.io, *agents, json);
+  if (!dump) return dump.error();
+  stage.out.write(*dump);
+  return 0;
+}
+
 Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) {
   LogWish wish;
   std::vector<std::string> names;

@@ -17,6 +17,8 @@ namespace ddprun {
 Result<int> run_ls(const std::vector<std::string>& words, const Stage& stage);
 /// `ddprun status [JOB|ENDPOINT] [--json]`
 Result<int> run_status(const std::vector<std::string>& words, const Stage& stage);
+/// `ddprun dump [JOB] [--json]`
+Result<int> run_dump(const std::vector<std::string>& words, const Stage& stage);
 /// `ddprun logs JOB RANK [-f]`
 Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage);
 /// `ddprun stop JOB`

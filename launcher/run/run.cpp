@@ -40,6 +40,9 @@ using namespace std::chrono_literals;
 /// Once the job is over, open connections are given this long for their last words.
 constexpr auto kGoodbyeTimeout = 2s;
 
+/// Reports of hangs that are being written at the end are given this long.
+constexpr auto kReportTimeout = 2s;
+
 constexpr std::size_t kFilesPerWorker = 3;       // its two streams and its pidfd
 constexpr std::size_t kStoreFilesPerWorker = 4;  // its connections, with --store local
 
@@ -153,6 +156,7 @@ class Run {
                                   consoles_, event_log_ ? &*event_log_ : nullptr);
     if (trainer_door_) agent->listen_to(*trainer_door_);
     if (timer_pipe_) agent->keep_timers(*timer_pipe_);
+    agent->when_hang_changes([this, &agent] { tell_hang(agent->hang()); });
     agent_ = &*agent;
     const auto control = open_control(*agent);
     signals_->release();
@@ -178,12 +182,9 @@ class Run {
   }
 
   /// Writes the report to where the user wants it, and where logs are.
-  void write_report(const JobReport& report) const {
-    std::vector<std::filesystem::path> files;
-    if (!spec_.report_file.empty()) files.emplace_back(spec_.report_file);
-    if (directory_ && !spec_.logs.directory.empty())
-      files.push_back(directory_->path() / "report.json");
-    ddprun::write_report(report, files);
+  void write_report(const JobReport& report) {
+    if (hang_writer_) hang_writer_->end_within(kReportTimeout);  // the last report is to stay
+    ddprun::write_report(report, report_files());
   }
 
   /// Tells the user how it ended, and keeps the files that the report names.
@@ -197,6 +198,25 @@ class Run {
   }
 
  private:
+  std::vector<std::filesystem::path> report_files() const {
+    std::vector<std::filesystem::path> files;
+    if (!spec_.report_file.empty()) files.emplace_back(spec_.report_file);
+    if (directory_ && !spec_.logs.directory.empty())
+      files.push_back(directory_->path() / "report.json");
+    return files;
+  }
+
+  /// Writes what is known of a hang while the job goes on. A disk that hangs, too, holds up only
+  /// the thread that writes to it.
+  void tell_hang(const std::optional<HangReport>& hang) {
+    const auto files = report_files();
+    if (files.empty() || (!hang && !hang_writer_)) return;
+    if (!hang_writer_) hang_writer_.emplace(hang_loop_.emplace(1), io_);
+    asio::post(*hang_loop_, [report = job_report(hang, node_.run.run_id), files] {
+      ddprun::write_report(report, files);
+    });
+  }
+
   /// The other nodes of a job need a coordinator that never waits for what this node waits for. One
   /// node alone does without a second thread.
   asio::io_context& coordinators_loop() {
@@ -362,8 +382,10 @@ class Run {
   std::unique_ptr<Server> server_;
   std::unique_ptr<StatusServer> page_;  // of --status-addr
   std::string status_url_;
-  Agent* agent_ = nullptr;                // while it runs
-  std::optional<LoopThread> own_thread_;  // runs own_loop_; it ends before all that it works with
+  Agent* agent_ = nullptr;  // while it runs
+  std::optional<asio::io_context> hang_loop_;
+  std::optional<LoopThread> hang_writer_;  // runs hang_loop_; made for the first hang
+  std::optional<LoopThread> own_thread_;   // runs own_loop_; it ends before all that it works with
 };
 
 }  // namespace

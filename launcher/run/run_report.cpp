@@ -100,6 +100,14 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
   return report;
 }
 
+JobReport job_report(const std::optional<HangReport>& hang, const std::string& run_id) {
+  JobReport report{.job = run_id, .outcome = Outcome::kRunning};
+  report.sentence = hang ? "the workers hang: " + hang->sentence
+                         : "the job runs; its workers hung, and have gone on or were started anew";
+  report.hang = hang;
+  return report;
+}
+
 JobReport job_report(const Error& error, const std::string& run_id) {
   JobReport report{.job = run_id, .outcome = Outcome::kFailed, .exit_code = exit_code(error)};
   report.sentence = error.message;

@@ -28,6 +28,10 @@ void report_end(const AgentEnd& end, const std::string& title, const EndFacts& f
 /// The report for programs. `run` says which job and where its coordinator was. Pure.
 JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& facts);
 
+/// The report of a job that goes on, and whose workers are in that hang; nullopt: they were in one,
+/// and have gone on or were started anew.
+JobReport job_report(const std::optional<HangReport>& hang, const std::string& run_id);
+
 /// The same of a job that could not begin.
 JobReport job_report(const Error& error, const std::string& run_id);
 

@@ -50,6 +50,7 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
   lose_unstopped(now);
   advance(now);
   look_for_hangs(now);
+  answer_dumps(now);
   tell_restarts(now);
   return std::exchange(actions_, {});
 }
@@ -64,6 +65,7 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   }
   if (state_ == State::kGathering) consider(gathering_ends());
   if (state_ == State::kRunning && watch_.next_look()) consider(*watch_.next_look());
+  if (dump_.under_way()) consider(dump_.due());
   if (state_ == State::kStopping) consider(stopping_ends_);
   if (times_.next_due()) consider(*times_.next_due());
   return due;
@@ -90,8 +92,12 @@ void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint n
       [&](const WorkersStarted& m) { workers_started(node, m, now); },
       [&](const Preempt& m) { preempt(node, m); },  //
       [&](const Progress& m) { note_progress(node, m, now); },
-      [&](const Inspected& m) { watch_.take(node.id(), m); },  //
-      [](const AskStatus&) {},                                 // Job answers it
+      [&](const Inspected& m) {
+        watch_.take(node.id(), m);
+        dump_.take(node.id(), m);
+      },
+      [](const AskStatus&) {},  // Job answers it
+      [&](const AskDump& m) { ask_dump(node, m, now); },
       [&](const WorkersEnded& m) { inquest_.ended(node.id(), m); },
       [&](const Leave& m) { lose(node, m.reason, now); });
 }
@@ -239,6 +245,7 @@ void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) 
   chronicle_loss(node, reason);
   actions_.push_back(DropPeer{node.peer(), reason});
   watch_.forget(node.id());
+  dump_.forget(node.id());
   Node* const heir = nodes_.remove(node);
   if (state_ == State::kRunning && phase == Phase::kRunning) stop_round(last_loss_);
   if (heir == nullptr) return;

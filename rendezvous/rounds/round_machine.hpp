@@ -25,6 +25,7 @@
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/verdict/inquest.hpp"
 #include "rendezvous/watch/restart_clock.hpp"
+#include "rendezvous/watch/round_dump.hpp"
 #include "rendezvous/watch/round_watch.hpp"
 #include "rendezvous/wire/job_status.hpp"
 #include "rendezvous/wire/messages.hpp"
@@ -119,6 +120,12 @@ class RoundMachine {
   void tell_members(const CoordinatorMessage& message);
   void act_on_hang(const HangReport& report);
 
+  // What all workers do, for those who ask.
+  void ask_dump(const Node& node, const AskDump& question, TimePoint now);
+  void answer_dumps(TimePoint now);
+  void send_dump(const RoundDump::Asker& asker, const std::string& text);
+  void tell_state(JobDump& dump) const;
+
   // What restarts cost.
   static Clock::duration age_of(const WorkerFailed& report);
   void tell_restarts(TimePoint now);
@@ -157,6 +164,7 @@ class RoundMachine {
   int arrivals_ = 0;  // nodes that were admitted so far
   Roster nodes_;
   RoundWatch watch_;
+  RoundDump dump_;
   RestartClock times_;
   Clock::duration noticed_after_{0};  // what stops the round had happened so long before
   Inquest inquest_;                   // into how the workers of the round ended

@@ -1,77 +1,25 @@
 #include "rendezvous/watch/inspection.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <tuple>
 #include <utility>
 
 #include "base/number_list.hpp"
+#include "rendezvous/watch/fold_answers.hpp"
 
 namespace ddprun {
 
 namespace {
 
-using RankList = std::vector<int>;
-
 constexpr std::size_t kAnswersMax = 4096;  // of all nodes together
-
-RankList ranks_of(const StackGroup& group) {
-  auto ranks = parse_number_list(group.ranks, std::numeric_limits<int>::max() - 1);
-  return ranks ? std::move(*ranks) : RankList{};
-}
-
-bool contains(const RankList& sorted, int rank) { return std::ranges::binary_search(sorted, rank); }
-
-bool any_of_them(const RankList& ranks, const RankList& sorted) {
-  return std::ranges::any_of(ranks, [&](int rank) { return contains(sorted, rank); });
-}
-
-RankList united(const RankList& a, const RankList& b) {
-  RankList out;
-  std::ranges::set_union(a, b, std::back_inserter(out));
-  return out;
-}
-
-struct Folded {
-  StackGroup group;
-  RankList ranks;
-  bool missing = false;
-};
-
-auto what_it_does(const StackGroup& g) {
-  return std::tie(g.doing, g.stack, g.operation, g.group, g.sequence, g.shapes);
-}
-
-std::vector<Folded> fold(const std::vector<StackGroup>& groups, const RankList& missing) {
-  std::vector<Folded> folded;
-  for (const StackGroup& group : groups) {
-    const RankList ranks = ranks_of(group);
-    const bool is_missing = any_of_them(ranks, missing);
-    const auto same = std::ranges::find_if(folded, [&](const Folded& f) {
-      return f.missing == is_missing && what_it_does(f.group) == what_it_does(group);
-    });
-    if (same == folded.end())
-      folded.push_back({group, ranks, is_missing});
-    else
-      same->ranks = united(same->ranks, ranks);
-  }
-  for (Folded& each : folded) each.group.ranks = format_number_list(each.ranks);
-  std::ranges::stable_sort(folded, [](const Folded& a, const Folded& b) {
-    if (a.missing != b.missing) return a.missing;
-    return a.ranks.size() < b.ranks.size();
-  });
-  return folded;
-}
 
 /// Those whose stacks show that they wait for others, where nothing else has shown it.
 void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& groups) {
   if (why.kind != HangReport::Kind::kNoProgress) return;
   RankList waiting;
   for (const StackGroup& group : groups)
-    if (!group.operation.empty()) waiting = united(waiting, ranks_of(group));
+    if (!group.operation.empty()) waiting = united(waiting, ranks_in_list(group.ranks));
   if (waiting.empty()) return;
-  RankList missing;
-  std::ranges::set_difference(why.missing, waiting, std::back_inserter(missing));
+  RankList missing = without(why.missing, waiting);
   why.kind = missing.empty() ? HangReport::Kind::kDeadlock : HangReport::Kind::kMissing;
   why.missing = std::move(missing);
   why.waiting = std::move(waiting);
@@ -95,9 +43,9 @@ std::string operation_of(const HangReport& report) {
 }
 
 /// Whether those who wait do so in one operation.
-bool wait_together(const std::vector<Folded>& folded) {
+bool wait_together(const std::vector<FoldedStacks>& folded) {
   const StackGroup* first = nullptr;
-  for (const Folded& each : folded) {
+  for (const FoldedStacks& each : folded) {
     const StackGroup& group = each.group;
     if (group.operation.empty()) continue;
     if (first != nullptr && std::tie(first->operation, first->group, first->sequence) !=
@@ -127,10 +75,10 @@ std::string sentence(const Suspicion& why, const HangReport& report, bool togeth
 }
 
 /// What is waited for, as one of those who wait in that group tells it.
-const StackGroup* typical_waiter(const Suspicion& why, const std::vector<Folded>& folded) {
+const StackGroup* typical_waiter(const Suspicion& why, const std::vector<FoldedStacks>& folded) {
   const StackGroup* found = nullptr;
-  for (const Folded& each : folded) {
-    if (each.group.operation.empty() || !any_of_them(each.ranks, why.waiting)) continue;
+  for (const FoldedStacks& each : folded) {
+    if (each.group.operation.empty() || !share_a_rank(each.ranks, why.waiting)) continue;
     if (each.group.sequence == why.sequence) return &each.group;
     if (found == nullptr) found = &each.group;
   }
@@ -149,7 +97,7 @@ void Inspection::take(const NodeId& node, const Inspected& answer) {
 HangReport Inspection::report() const {
   Suspicion why = why_;
   tell_waiting_by_stacks(why, groups_);
-  const std::vector<Folded> folded = fold(groups_, why.missing);
+  const std::vector<FoldedStacks> folded = fold_answers(groups_, why.missing);
   HangReport report{.kind = why.kind,
                     .operation = why.group.empty() ? "the store" : "a collective",
                     .group = why.group,
@@ -164,7 +112,7 @@ HangReport Inspection::report() const {
   }
   if (why.waiting.empty()) report.operation.clear();
   report.sentence = sentence(why, report, wait_together(folded));
-  for (const Folded& each : folded)
+  for (const FoldedStacks& each : folded)
     if (report.stacks.size() < kStackGroupsMax) report.stacks.push_back(each.group);
   return report;
 }

@@ -55,7 +55,7 @@ RoundWatch::Finding RoundWatch::look_for_hang(int round, TimePoint now) {
   auto found = suspect(book_, *patience, now);
   if (!found) return {};
   const std::string missing = format_number_list(found->missing);
-  inspection_.emplace(++inspections_, std::move(*found), nodes_);
+  inspection_.emplace(next_inspection(), std::move(*found), nodes_);
   inspection_ends_ = now + kInspectionTimeout;
   due_ = inspection_ends_;
   return Ask{{round, inspections_, on_hang_ != OnHang::kReport, missing}};

@@ -52,6 +52,9 @@ class RoundWatch {
   using Finding = std::variant<std::monostate, Ask, Found, Over>;
   Finding look(int round, TimePoint now);
 
+  /// A number that no other inspection of the job has.
+  int next_inspection() { return ++inspections_; }
+
   /// When the next look is due; nullopt while no round runs, or nobody wants to know.
   std::optional<TimePoint> next_look() const { return due_; }
 

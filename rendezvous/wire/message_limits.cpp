@@ -112,6 +112,10 @@ Result<void> check(const StopRound& stop) {
       .result();
 }
 
+Result<void> check(const Inspect& inspect) {
+  return Checker{}.number("patience_ms", inspect.patience_ms, 0, kTimeoutMsMax).result();
+}
+
 Result<void> check(const Spare& spare) {
   return Checker{}
       .number("round", spare.round, 0, kIntMax)
@@ -138,7 +142,7 @@ Result<void> check(const CoordinatorMessage& message) {
       message,  //
       [](const Joined& m) { return check(m); }, [](const StartRound& m) { return check(m); },
       [](const StopRound& m) { return check(m); }, [](const Spare& m) { return check(m); },
-      [](const auto&) { return Result<void>{}; });
+      [](const Inspect& m) { return check(m); }, [](const auto&) { return Result<void>{}; });
 }
 
 }  // namespace ddprun

@@ -117,6 +117,8 @@ template <> inline constexpr auto kFields<Inspected> = std::tuple{
 
 template <> inline constexpr auto kFields<AskStatus> = std::tuple{
     field("question", &AskStatus::question)};
+template <> inline constexpr auto kFields<AskDump> = std::tuple{
+    field("question", &AskDump::question)};
 template <> inline constexpr std::array kNames<FailureKind>{
     Named<FailureKind>{FailureKind::kExitCode, "exit_code"},
     Named<FailureKind>{FailureKind::kSignal, "signal"},
@@ -177,7 +179,7 @@ template <> inline constexpr auto kFields<EndJob> = std::tuple{
 template <> inline constexpr auto kFields<Inspect> = std::tuple{
     field("round", &Inspect::round), field("inspection", &Inspect::inspection),
     field("stopping", &Inspect::stopping),
-    text("first", &Inspect::first, kRanks)};
+    text("first", &Inspect::first, kRanks), later(field("patience_ms", &Inspect::patience_ms))};
 template <> inline constexpr auto kFields<HangFound> = std::tuple{
     field("round", &HangFound::round), field("report", &HangFound::report)};
 template <> inline constexpr auto kFields<RestartTimes> = std::tuple{
@@ -201,6 +203,10 @@ template <> inline constexpr auto kFields<StatusPart> = std::tuple{
     field("question", &StatusPart::question),
     text("text", &StatusPart::text, TextLimit{kStatusPartBytesMax}),
     field("last", &StatusPart::last)};
+template <> inline constexpr auto kFields<DumpPart> = std::tuple{
+    field("question", &DumpPart::question),
+    text("text", &DumpPart::text, TextLimit{kStatusPartBytesMax}),
+    field("last", &DumpPart::last)};
 template <> inline constexpr auto kFields<Cause> = std::tuple{
     field("kind", &Cause::kind), text("ranks", &Cause::ranks, kRanks),
     text("node", &Cause::node, TextLimit{kHostBytesMax}), field("status", &Cause::status),
@@ -238,6 +244,7 @@ constexpr const char* type_of(const Progress&) { return "progress"; }
 constexpr const char* type_of(const WorkersStarted&) { return "workers_started"; }
 constexpr const char* type_of(const Inspected&) { return "inspected"; }
 constexpr const char* type_of(const AskStatus&) { return "ask_status"; }
+constexpr const char* type_of(const AskDump&) { return "ask_dump"; }
 constexpr const char* type_of(const WorkersEnded&) { return "workers_ended"; }
 constexpr const char* type_of(const Joined&) { return "joined"; }
 constexpr const char* type_of(const Refused&) { return "refused"; }
@@ -253,6 +260,7 @@ constexpr const char* type_of(const HangOver&) { return "hang_over"; }
 constexpr const char* type_of(const Restarted&) { return "restarted"; }
 constexpr const char* type_of(const JobTimes&) { return "job_times"; }
 constexpr const char* type_of(const StatusPart&) { return "status_part"; }
+constexpr const char* type_of(const DumpPart&) { return "dump_part"; }
 constexpr const char* type_of(const VerdictFound&) { return "verdict"; }
 // clang-format on
 
@@ -317,7 +325,7 @@ Result<Variant> decode_line(std::string_view line) try {
 }  // namespace
 
 std::vector<std::string> known_kinds() {
-  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict, kKnowsTimes, kKnowsStatus};
+  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict, kKnowsTimes, kKnowsStatus, kKnowsDump};
 }
 
 bool knows(const std::vector<std::string>& knows, std::string_view kind) {

@@ -47,6 +47,7 @@ inline constexpr char kKnowsHangs[] = "hangs";        // Inspect, Inspected, Han
 inline constexpr char kKnowsVerdict[] = "verdict";    // WorkersEnded, VerdictFound
 inline constexpr char kKnowsTimes[] = "times";        // WorkersStarted, Restarted, JobTimes
 inline constexpr char kKnowsStatus[] = "status";      // AskStatus, StatusPart
+inline constexpr char kKnowsDump[] = "dump";          // AskDump, DumpPart
 
 /// Returns the kinds that this build knows.
 std::vector<std::string> known_kinds();
@@ -153,9 +154,15 @@ struct AskStatus {
   int question = 0;  // counts them
   bool operator==(const AskStatus&) const = default;
 };
+/// Somebody on this node wants to know what all workers of the job do. The answer is a JobDump in
+/// parts.
+struct AskDump {
+  int question = 0;  // counts them
+  bool operator==(const AskDump&) const = default;
+};
 using AgentMessage =
     std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
-                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, AskStatus>;
+                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, AskStatus, AskDump>;
 
 // --- coordinator to agent ---
 
@@ -231,9 +238,10 @@ struct EndJob {
 /// The agent is to look at what its workers do, and to answer with Inspected. It disturbs nobody.
 struct Inspect {
   int round = 0;
-  int inspection = 0;     // counts them
-  bool stopping = false;  // the round is stopped afterwards: workers may be disturbed
-  std::string first;      // ranks that are to be looked at before all others: "1", "3-7,9"
+  int inspection = 0;            // counts them
+  bool stopping = false;         // the round is stopped afterwards: workers may be disturbed
+  std::string first;             // ranks that are to be looked at before all others: "1", "3-7,9"
+  std::int64_t patience_ms = 0;  // the answer is to come within that time; 0: within 700 ms
   bool operator==(const Inspect&) const = default;
 };
 /// The workers hang. The agent prints it.
@@ -256,6 +264,13 @@ struct StatusPart {
   bool last = false;
   bool operator==(const StatusPart&) const = default;
 };
+/// A piece of the answer to AskDump: the JSON of a JobDump, cut as that of a JobStatus.
+struct DumpPart {
+  int question = 0;
+  std::string text;
+  bool last = false;
+  bool operator==(const DumpPart&) const = default;
+};
 /// Why the job has failed. It comes before EndJob.
 struct VerdictFound {
   Verdict verdict;
@@ -272,9 +287,9 @@ struct JobTimes {
   Goodput goodput;
   bool operator==(const JobTimes&) const = default;
 };
-using CoordinatorMessage =
-    std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat, StartRound, StopRound, EndJob,
-                 Inspect, HangFound, HangOver, VerdictFound, Restarted, JobTimes, StatusPart>;
+using CoordinatorMessage = std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat,
+                                        StartRound, StopRound, EndJob, Inspect, HangFound, HangOver,
+                                        VerdictFound, Restarted, JobTimes, StatusPart, DumpPart>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

@@ -88,6 +88,13 @@ TEST_CASE("a hang has its operation, its ranks and their stacks") {
       {"function": "load_batch", "file": "x.py", "line": 12}, {"function": "no place"}]}])"));
 }
 
+TEST_CASE("the report of a job that goes on has no exit code") {
+  const json out = report_of({.outcome = JobReport::Outcome::kRunning, .hang = HangReport{}});
+  CHECK(out["outcome"] == "running");
+  CHECK(out.contains("hang"));
+  CHECK_FALSE(out.contains("exit_code"));
+}
+
 TEST_CASE("restarts and goodput are told where they are known") {
   JobReport report;
   report.restarts = {{2, 1, "node h2 lost", 4, 31, 2, 9, 1900}, {.round = 3, .reason = "why"}};

@@ -83,5 +83,31 @@ TEST_CASE_METHOD(DeskFixture, "answers that nobody waits for, or that never end,
   CHECK_THAT(answers_[0].error().message, contains("too long"));
 }
 
+TEST_CASE("what all workers do is asked in the same way, of those who can tell") {
+  EventLoop loop;
+  std::vector<int> asked;
+  DumpDesk desk{loop.executor(), [&](const AskDump& q) { asked.push_back(q.question); }};
+  std::vector<Result<JobDump>> answers;
+  const auto asks = [&] {
+    asio::co_spawn(loop.executor(), desk.ask(10s),
+                   [&](const std::exception_ptr& failure, Result<JobDump> answer) {
+                     report_failure("asking")(failure);
+                     answers.push_back(std::move(answer));
+                   });
+    loop.poll();
+  };
+  desk.hear(Joined{5000, {kKnowsStatus}});
+  asks();
+  loop.run_until([&] { return answers.size() == 1; }, "an answer");
+  CHECK(answers[0].error().message ==
+        "the job's coordinator is of an older release, which does not tell what the workers do");
+  desk.hear(Joined{5000, known_kinds()});
+  asks();
+  REQUIRE(asked.size() == 1);
+  desk.hear(DumpPart{asked[0], to_json(JobDump{.round = 3}), true});
+  loop.run_until([&] { return answers.size() == 2; }, "an answer");
+  CHECK(answers[1].value().round == 3);
+}
+
 }  // namespace
 }  // namespace ddprun

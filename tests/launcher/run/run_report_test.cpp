@@ -54,5 +54,18 @@ TEST_CASE("a launcher above gets the record of the first failure, in place of an
   CHECK(content(above) == "new");
 }
 
+TEST_CASE("the report of a hang says that the job runs, and when the hang is over, that, too") {
+  HangReport hang{.sentence = "rank 1 has not come", .missing_ranks = "1"};
+  hang.stacks = {{.ranks = "1", .doing = "sleeps", .stack = "load\tx.py\t3\n"}};
+  const JobReport during = job_report(hang, "job");
+  CHECK(during.outcome == JobReport::Outcome::kRunning);
+  CHECK(during.sentence == "the workers hang: rank 1 has not come");
+  CHECK(during.hang == hang);
+  CHECK_FALSE(during.verdict);
+  const JobReport over = job_report(std::nullopt, "job");
+  CHECK(over.outcome == JobReport::Outcome::kRunning);
+  CHECK_FALSE(over.hang);
+}
+
 }  // namespace
 }  // namespace ddprun

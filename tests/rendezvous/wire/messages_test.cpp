@@ -118,6 +118,7 @@ TEST_CASE("every message of an agent arrives as it was sent") {
   const Inspected inspected{3, kStackGroup, true};
   CHECK(through_the_wire(inspected) == AgentMessage{inspected});
   CHECK(through_the_wire(AskStatus{7}) == AgentMessage{AskStatus{7}});
+  CHECK(through_the_wire(AskDump{7}) == AgentMessage{AskDump{7}});
 }
 
 TEST_CASE("every message of the coordinator arrives as it was sent") {
@@ -207,7 +208,8 @@ std::vector<AgentMessage> messages_of_agents() {
           Inspected{3, kStackGroup, true},
           WorkersEnded{3, 120, {kWorkerEnd}},
           WorkersStarted{2},
-          AskStatus{7}};
+          AskStatus{7},
+          AskDump{7}};
 }
 
 std::vector<CoordinatorMessage> messages_of_the_coordinator() {
@@ -226,7 +228,8 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           VerdictFound{{.cause = {.ranks = "1"}, .also = {kCause}, .followers = {kFollowers}}},
           Restarted{{.round = 4, .reason = "why"}},
           JobTimes{{{.round = 4, .reason = "why"}}, {.wall_s = 100}},
-          StatusPart{7, "{}", true}};
+          StatusPart{7, "{}", true},
+          DumpPart{7, "{}", true}};
 }
 
 // Every value inside `message`, an object in it, too.
@@ -254,7 +257,7 @@ json with(json message, const json::json_pointer& field, const json& value) {
 bool is_optional(const json& message, const json::json_pointer& field) {
   static const std::set<std::string> kLater{
       "/knows",         "/clock_us", "/echo_us", "/terms/hang_timeout_ms",
-      "/terms/on_hang", "/hung",     "/age_ms"};
+      "/terms/on_hang", "/hung",     "/age_ms",  "/patience_ms"};
   return kLater.contains(field.to_string()) ||
          (field.to_string() == "/failure" && message["type"] == "end_job");
 }

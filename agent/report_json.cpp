@@ -1,0 +1,61 @@
+#include "agent/report_json.hpp"
+
+#include <sstream>
+#include <vector>
+
+#include "rendezvous/verdict/crash.hpp"
+#include "rendezvous/verdict/fold_ends.hpp"
+
+namespace ddprun::report_json {
+
+namespace {
+
+/// "FUNCTION<tab>FILE<tab>LINE" lines. A line that is no such is a frame by its words alone.
+Json frames_of(const std::string& stack) {
+  Json frames = Json::array();
+  std::istringstream lines{stack};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
+    const std::size_t file = line.find('\t');
+    const std::size_t number = file == std::string::npos ? file : line.find('\t', file + 1);
+    Json frame{{"function", line.substr(0, file)}};
+    if (number != std::string::npos) {
+      put(frame, "file", line.substr(file + 1, number - file - 1));
+      if (const int at = leading_number(line.substr(number + 1)); at > 0) frame["line"] = at;
+    }
+    frames.push_back(std::move(frame));
+  }
+  return frames;
+}
+
+}  // namespace
+
+void put(Json& out, const char* name, const std::string& text) {
+  if (!text.empty()) out[name] = text;
+}
+
+void put_ranks(Json& out, const char* name, const std::string& list) {
+  if (const std::vector<int> ranks = ranks_in(list); !ranks.empty()) out[name] = ranks;
+}
+
+Json of_stack(const std::string& ranks, const std::string& doing, const std::string& stack) {
+  Json out;
+  out["ranks"] = ranks_in(ranks);
+  put(out, "doing", doing);
+  out["frames"] = frames_of(stack);
+  return out;
+}
+
+Json of_hang(const HangReport& hang) {
+  Json out = Json::object();
+  put(out, "operation", hang.operation);
+  put(out, "group", hang.group);
+  if (hang.sequence > 0) out["sequence"] = hang.sequence;
+  out["missing_ranks"] = ranks_in(hang.missing_ranks);
+  out["waiting_ranks"] = ranks_in(hang.waiting_ranks);
+  out["silent_s"] = static_cast<double>(hang.silent_ms) / 1000.0;
+  if (!hang.nccl.empty()) out["nccl"] = hang.nccl;
+  return out;
+}
+
+}  // namespace ddprun::report_json

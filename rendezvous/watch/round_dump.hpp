@@ -1,0 +1,93 @@
+// RoundDump: what all workers of the running round do at this moment, for whoever asks.
+//
+// There is one dump at a time. Who asks while it is under way gets its answer, too, so that many
+// who ask are no more trouble for the workers than one. It knows nothing of hangs: an inspection
+// because of one has a number of its own, and goes on beside it.
+//
+// It is passive, as RoundMachine is, which owns it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "rendezvous/watch/fold_answers.hpp"
+#include "rendezvous/watch/progress_book.hpp"
+#include "rendezvous/wire/job_dump.hpp"
+#include "rendezvous/wire/messages.hpp"
+
+namespace ddprun {
+
+/// Agents have so long to look at their workers, and a little longer until the dump is made of the
+/// answers that have come.
+inline constexpr std::chrono::milliseconds kDumpPatience{2'000};
+inline constexpr std::chrono::milliseconds kDumpTimeout{2'500};
+
+class RoundDump {
+ public:
+  /// A node of the round.
+  struct Seat {
+    std::string host;
+    int first_rank = 0;
+    int workers = 0;
+    bool can_answer = true;  // its release knows the question
+    bool finished = false;   // its workers have all ended well: there is nothing to look at
+  };
+  using Seats = std::map<NodeId, Seat>;
+  struct Asker {
+    std::int64_t peer = 0;  // the connection over which the question came
+    int question = 0;
+    bool operator==(const Asker&) const = default;
+  };
+
+  bool under_way() const { return number_ > 0; }
+
+  /// Notes who wants the answer. A newer question over the same connection replaces the older one.
+  void add(Asker asker) { askers_[asker.peer] = asker.question; }
+
+  /// Begins the one of that number, which no other inspection has. All nodes in `seats` that can
+  /// answer, and have not finished, are to be asked now: it waits for them.
+  void begin(int number, Seats seats, TimePoint now);
+
+  bool waits_for(const NodeId& node) const { return waiting_for_.contains(node); }
+
+  /// Notes an answer. One to another inspection is passed over, and so are more of them than a dump
+  /// could show.
+  void take(const NodeId& node, const Inspected& answer);
+
+  /// The node is gone: nobody waits for its answer any more.
+  void forget(const NodeId& node) { waiting_for_.erase(node); }
+
+  /// When the dump is made of what has come; at once when all have answered. TimePoint::max() while
+  /// none is under way.
+  TimePoint due() const;
+
+  /// Ends the one that is under way, and returns what all workers did. `book` tells who belongs to
+  /// which group.
+  JobDump finish(const ProgressBook& book, TimePoint now);
+
+  /// Who is to hear it; then nobody is.
+  std::vector<Asker> take_askers();
+
+ private:
+  RankList heard_ranks() const;
+  void tell_unheard(JobDump& dump) const;
+
+  int number_ = 0;  // of the one that is under way; 0: none is
+  Seats seats_;
+  std::set<NodeId> waiting_for_;
+  TimePoint begun_;
+  std::vector<StackGroup> answers_;
+  std::map<std::int64_t, int> askers_;  // question by connection
+};
+
+/// Where workers wait by their answers, and who has not come to it: a rank that belongs to the
+/// group, as `book` knows, and does not wait in it. Of the store, it is whoever waits nowhere.
+/// Waits with missing ranks come first.
+std::vector<DumpWait> find_waits(const std::vector<StackGroup>& answers, const ProgressBook& book);
+
+}  // namespace ddprun

@@ -1,0 +1,77 @@
+#include "rendezvous/wire/job_dump.hpp"
+
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "rendezvous/wire/hang_fields.hpp"
+#include "rendezvous/wire/json_fields.hpp"
+
+namespace ddprun {
+
+namespace fields {
+
+constexpr TextLimit kDumpRanks{16 * 1024};
+constexpr TextLimit kDumpName{256};
+constexpr TextLimit kDumpReason{512};
+
+// clang-format off
+template <> inline constexpr auto kFields<DumpWait> = std::tuple{
+    later(text("operation", &DumpWait::operation, kDumpName)),
+    later(text("group", &DumpWait::group, kDumpName)),
+    later(field("sequence", &DumpWait::sequence)),
+    later(text("waiting_ranks", &DumpWait::waiting_ranks, kDumpRanks)),
+    later(text("missing_ranks", &DumpWait::missing_ranks, kDumpRanks))};
+template <> inline constexpr auto kFields<DumpUnheard> = std::tuple{
+    later(text("node", &DumpUnheard::node, kDumpName)),
+    later(text("ranks", &DumpUnheard::ranks, kDumpRanks)),
+    later(text("reason", &DumpUnheard::reason, kDumpReason))};
+template <> inline constexpr auto kFields<JobDump> = std::tuple{
+    later(text("state", &JobDump::state, kDumpName)), later(text("why", &JobDump::why, kDumpReason)),
+    later(field("round", &JobDump::round)), later(field("attempt", &JobDump::attempt)),
+    later(field("world_size", &JobDump::world_size)), later(field("nodes", &JobDump::nodes)),
+    later(field("took_ms", &JobDump::took_ms)), later(field("hang", &JobDump::hang)),
+    later(list("waits", &JobDump::waits, kDumpWaitsMax)),
+    later(list("stacks", &JobDump::stacks, kDumpStacksMax)),
+    later(field("stacks_left_out", &JobDump::stacks_left_out)),
+    later(list("unheard", &JobDump::unheard, kDumpUnheardMax))};
+// clang-format on
+
+}  // namespace fields
+
+namespace {
+
+std::string one_line(const JobDump& dump) {
+  using nlohmann::json;
+  return fields::to_object(dump).dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+void leave_out_stacks(JobDump& dump, std::size_t stacks_max) {
+  if (dump.stacks.size() <= stacks_max) return;
+  dump.stacks_left_out += static_cast<int>(dump.stacks.size() - stacks_max);
+  dump.stacks.resize(stacks_max);
+}
+
+}  // namespace
+
+std::string to_json(const JobDump& dump) {
+  JobDump less = dump;
+  leave_out_stacks(less, kDumpStacksMax);
+  std::string text = one_line(less);
+  while (text.size() > kDumpBytesMax && !(less.stacks.empty() && less.waits.empty())) {
+    if (less.stacks.empty()) less.waits.resize(less.waits.size() / 2);
+    leave_out_stacks(less, less.stacks.size() / 2);
+    text = one_line(less);
+  }
+  return text;
+}
+
+Result<JobDump> parse_job_dump(std::string_view json) try {
+  if (json.size() > kDumpBytesMax) return invalid("a dump is too long");
+  return fields::from_object<JobDump>(nlohmann::json::parse(json), "dump");
+} catch (const fields::Unfit& e) {
+  return invalid(std::string{"malformed dump: "} + e.what());
+} catch (const nlohmann::json::exception& e) {
+  return invalid(std::string{"malformed dump: "} + e.what());
+}
+
+}  // namespace ddprun

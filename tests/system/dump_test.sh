@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# `ddprun dump` says what all workers of a running job do, and who has not come where; it disturbs nobody.
+. "$(dirname "$0")/lib.sh"
+
+here=$(dirname "$(realpath "$0")")
+need_torch
+export OMP_NUM_THREADS=1
+
+# dumps WORDS...: $scratch/dump has the answer.
+dumps() { "$DDPRUN" dump "$@" >"$scratch/dump" 2>"$scratch/why"; }
+shows() { grep -qE -- "$1" "$scratch/dump" || fail "no '$1' in the dump: $(cat "$scratch/dump" "$scratch/why")"; }
+dump_shows() { dumps "$1" && grep -qE -- "$2" "$scratch/dump"; }
+
+# Nobody looks for hangs here, and still a dump finds who has not come.
+start --nproc-per-node 3 --rdzv-id dumped --hang-timeout off "$here/programs/hang.py"
+until_true 120 "rank 1 to sleep" dump_shows dumped 'ranks 0,2 wait in gloo:all_reduce.* to which rank 1 has not come$'
+[ "$(grep -nm1 '^\[' "$scratch/dump")" = "$(grep -n '^\[1\] ' "$scratch/dump")" ] || fail "rank 1 does not come first"
+shows '^\[1\] .*at load_batch \(hang.py:10\)'
+shows '^    load_batch  .*/hang.py:10$'
+shows '^\[0,2\] waits in gloo:all_reduce'
+shows '^    <module>  .*/hang.py:17$'
+
+dumps dumped --json || fail "no JSON: $(cat "$scratch/why")"
+python3 - "$scratch/dump" <<'PY' || fail "the JSON tells something else: $(cat "$scratch/dump")"
+import json, sys
+dump = json.load(open(sys.argv[1]))
+assert dump["schema"] == "ddprun.dump/1" and dump["job"] == "dumped" and dump["state"] == "running", dump
+assert dump["waits"][0]["missing_ranks"] == [1] and dump["waits"][0]["waiting_ranks"] == [0, 2], dump
+first = dump["stacks"][0]
+assert first["ranks"] == [1] and first["frames"][0]["function"] == "load_batch", dump
+assert first["frames"][0]["line"] == 10, dump
+PY
+
+# Many ask at one time.
+asking=()
+for i in 1 2 3 4 5; do
+  "$DDPRUN" dump dumped >"$scratch/dump$i" &
+  asking+=($!)
+done
+for i in 1 2 3 4 5; do
+  wait "${asking[i - 1]}" || fail "dump $i of those at one time has failed"
+  grep -q '^\[1\] .*load_batch' "$scratch/dump$i" || fail "dump $i: $(cat "$scratch/dump$i")"
+done
+
+# A stopped worker is told as such.
+worker=$(worker_pid 0)
+kill -STOP "$worker"
+until_true 60 "rank 0 to be stopped" dump_shows dumped '^\[0\] is stopped \(SIGSTOP\)'
+kill -CONT "$worker"
+
+"$DDPRUN" status dumped --json >"$scratch/status"
+grep -q '"round":1,' "$scratch/status" || fail "there was a restart: $(cat "$scratch/status")"
+"$DDPRUN" stop dumped >/dev/null
+ends 130
+says_not err 'the workers hang'
+
+# Without a look into the workers a dump tells what the system sees of them.
+start --nproc-per-node 2 --rdzv-id plain --no-introspection --no-python sleep 1000
+until_true 60 "both to sleep" dump_shows plain '^\[0-1\] sleeps'
+"$DDPRUN" stop plain >/dev/null
+ends 130
+
+if "$DDPRUN" dump plain 2>"$scratch/why"; then fail "a job that has ended is dumped"; fi
+grep -qF 'no ' "$scratch/why" || fail "no sentence: $(cat "$scratch/why")"

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The report for programs is there at the moment of a hang, not only at the end of the job.
+. "$(dirname "$0")/lib.sh"
+
+need_torch
+export OMP_NUM_THREADS=1
+cat >"$scratch/steps.py" <<'PY'
+"""Steps together until the file of the last argument is there."""
+
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+ended = torch.zeros(1)
+while not ended.item():
+    ended += os.path.exists(sys.argv[1])
+    dist.all_reduce(ended)
+PY
+
+# report_says FILE TEST: a test in Python of the report, which is called r.
+report_says() { python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert eval(sys.argv[2]), r' "$@"; }
+
+start --nproc-per-node 3 --rdzv-id hangs --hang-timeout 2 --report-file "$scratch/why.json" \
+  --log-dir "$scratch/logs" "$scratch/steps.py" "$scratch/let_go"
+runs() { "$DDPRUN" dump hangs | grep -q 'steps.py'; }
+until_true 120 "the training to run" runs
+sleeper=$(worker_pid 1)
+kill -STOP "$sleeper"
+until_true 60 "the report of the hang" test -e "$scratch/why.json"
+report_says "$scratch/why.json" '(r["outcome"], r["hang"]["missing_ranks"]) == ("running", [1])'
+report_says "$scratch/why.json" '"exit_code" not in r and sorted(r["hang"]["waiting_ranks"]) == [0, 2]'
+report_says "$scratch/why.json" '"is stopped (SIGSTOP)" in [s.get("doing") for s in r["stacks"]]'
+in_logs() { compgen -G "$scratch/logs/*/report.json"; }
+until_true 60 "the report beside the logs" in_logs
+report_says "$(in_logs)" 'r["hang"]["missing_ranks"] == [1]'
+
+kill -CONT "$sleeper"
+is_over() { report_says "$scratch/why.json" 'r["outcome"] == "running" and "hang" not in r'; }
+until_true 60 "the report that they go on" is_over
+touch "$scratch/let_go"
+ends 0
+report_says "$scratch/why.json" '(r["outcome"], r["exit_code"]) == ("finished", 0)'
+[ -z "$(find "$scratch" -name '*.tmp')" ] || fail "files are left: $(find "$scratch" -name '*.tmp')"
+
+# Of a job without a hang nothing is written before its end.
+start --nproc-per-node 1 --report-file "$scratch/later.json" --no-python sh -c 'echo ready; exec sleep 1000'
+until_true 60 "the worker to run" grep -q ready "$scratch/out"
+[ ! -e "$scratch/later.json" ] || fail "there is a report already"
+kill -TERM "$pid"
+ends 143
+report_says "$scratch/later.json" 'r["outcome"] == "stopped"'
