@@ -37,7 +37,8 @@ GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
           // Beside several nodes' coordinator this node may hang alone, and be given up by it.
           .rejoin = !run.coordinator_here || spec.meeting.nodes_max > 1,
           .preempt_timeout = spec.preempt_timeout,
-          .checkpoint_signal = spec.checkpoint_signal};
+          .checkpoint_signal = spec.checkpoint_signal,
+          .endpoint = text_of(run.coordinator)};
 }
 
 void log_signal(const GroupEvent& meaning, int signal) {

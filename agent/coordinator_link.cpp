@@ -25,6 +25,7 @@ CoordinatorLink::CoordinatorLink(const asio::any_io_executor& executor, const La
       run_{run},
       tell_{std::move(tell)},
       id_{fresh_id()},
+      place_{run.coordinator},
       end_{executor, asio::steady_timer::time_point::max()} {}
 
 void CoordinatorLink::connect(const ReachCoordinator& wish) {
@@ -35,7 +36,7 @@ void CoordinatorLink::connect(const ReachCoordinator& wish) {
 asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
   if (const auto taken = take_secret(); !taken)
     co_return tell_(CoordinatorUnreachable{taken.error().message});
-  const Hello hello = [this, &wish] { return join(wish); };
+  const Hello hello = [this, &wish](const Channel& channel) { return join(wish, channel); };
   // Where all nodes write to one terminal, the first that has to wait speaks for all: of a thousand
   // nodes, each says so only when it goes on for long.
   const Meeting& meeting = spec_.meeting;
@@ -49,12 +50,15 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
     auto over = ended();
     co_await (std::move(paused) || std::move(over));
   }
-  auto reaching = reach(run_.coordinator, wish.patience, hello, tell_user, tls_);
+  place_ = wish.at.empty() ? run_.coordinator : read_endpoint(wish.at).value_or(run_.coordinator);
+  auto reaching = reach(place_, wish.patience, hello, tell_user, tls_);
   auto over = ended();
   auto first_of = co_await (std::move(reaching) || std::move(over));
   if (first_of.index() == 1) co_return;
   const auto reached = std::get<0>(std::move(first_of));
-  if (!reached) co_return tell_(CoordinatorUnreachable{reached.error().message});
+  if (!reached)
+    co_return tell_(CoordinatorUnreachable{reached.error().message,
+                                           reached.error().kind == Error::Kind::kUnavailable});
   const auto channel = channel_ = reached->channel;
   if (spec_.rules.store == StoreAt::kLocal)
     tunnel_ = std::make_shared<TunnelEntrance>(executor_, channel_);
@@ -76,8 +80,11 @@ asio::awaitable<void> CoordinatorLink::ended() {
 
 /// Each attempt is a newer incarnation: the coordinator may have heard an earlier one whose answer
 /// was lost, and then has to give that one up.
-Join CoordinatorLink::join(const ReachCoordinator& wish) {
+Join CoordinatorLink::join(const ReachCoordinator& wish, const Channel& channel) {
   asked_ = Clock::now();
+  Standing standing = wish.standing;
+  standing.standby_port = run_.own_port;
+  standing.beside = channel.is_local() && place_.port == run_.own_port;
   return {.run_id = run_.run_id,
           .node = id_,
           .incarnation = ++incarnation_,
@@ -87,7 +94,8 @@ Join CoordinatorLink::join(const ReachCoordinator& wish) {
           .role = spec_.role,
           .node_rank = spec_.meeting.node_rank,
           .terms = terms_of(spec_),
-          .knows = known_kinds()};
+          .knows = known_kinds(),
+          .standing = std::move(standing)};
 }
 
 asio::awaitable<void> CoordinatorLink::receive() {
@@ -121,7 +129,7 @@ Result<StartRound> CoordinatorLink::open_store(StartRound round) {
     round.master_addr = "127.0.0.1";
     round.master_port = *port;
   }
-  if (round.master_addr.empty()) round.master_addr = run_.coordinator.host;
+  if (round.master_addr.empty()) round.master_addr = place_.host;
   spdlog::info("the store is at {} port {}", round.master_addr, round.master_port);
   return round;
 }

@@ -26,9 +26,9 @@ class CoordinatorLink {
  public:
   using Listener = std::function<void(const GroupEvent&)>;
 
-  /// `run` says where the coordinator is, and `spec` with what to join it; both must outlive the
-  /// link.
-  /// `tell` is called with Connected, CoordinatorUnreachable, Ordered and CoordinatorLost.
+  /// `run` says where the job's coordinator is at first, and `spec` with what to join it; both must
+  /// outlive the link. `tell` is called with Connected, CoordinatorUnreachable, Ordered and
+  /// CoordinatorLost.
   CoordinatorLink(const asio::any_io_executor& executor, const LaunchSpec& spec,
                   const RunFacts& run, Listener tell);
   CoordinatorLink(const CoordinatorLink&) = delete;
@@ -60,7 +60,7 @@ class CoordinatorLink {
   asio::awaitable<void> serve(ReachCoordinator wish);
   Result<void> take_secret();
   asio::awaitable<void> ended();
-  Join join(const ReachCoordinator& wish);
+  Join join(const ReachCoordinator& wish, const Channel& channel);
   asio::awaitable<void> receive();
 
   asio::any_io_executor executor_;
@@ -70,6 +70,7 @@ class CoordinatorLink {
   const NodeId id_;                        // of this agent, for its life
   std::int64_t incarnation_ = 0;           // joins that were said so far
   TimePoint asked_;                        // when the last one was said
+  Endpoint place_;                         // where the coordinator is, or is looked for
   std::shared_ptr<const TlsContext> tls_;  // null: the job has no secret, or nobody has connected
   std::shared_ptr<Channel> channel_;       // null: not connected
   std::shared_ptr<TunnelEntrance>

@@ -39,20 +39,19 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
         contact_->last_heard = now;
         obey(e.message, now);
       },
-      [&](const WorkerExited& e) { exited(e, now); }, [&](const TreeGone&) { after_sweep(); },
+      [&](const WorkerExited& e) { exited(e, now); }, [&](const TreeGone&) { after_sweep(now); },
       [&](const WorkersRun&) {
         if (state_ == State::kRunning && contact_ && knows(contact_->knows, kKnowsTimes))
           tell(WorkersStarted{round_});
       },
       [&](const Connected& e) {
         contact_ = Contact{now, now, std::nullopt, e.asked};
+        contact_->place = reaching_;
+        contact_->sent = e.asked.value_or(now);
         met_ = true;
       },
       [&](const CoordinatorLost& e) { lose_coordinator(e.reason, now); },
-      [&](const CoordinatorUnreachable& e) {
-        const auto why = met_ ? AgentEnd::Why::kCoordinatorLost : AgentEnd::Why::kNoCoordinator;
-        exit_with({why, {}, 0, e.reason}, SIGTERM, now);
-      },
+      [&](const CoordinatorUnreachable& e) { unreachable(e, now); },
       [&](const StopSignal& e) { request_stop(e.signal, now); },
       [&](const EndAnnounced& e) { announce_end(e.signal, now); },
       [&](const PassOn& e) {
@@ -69,22 +68,42 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
 void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
   note(order);
   match(
-      order,                                                              //
-      [&](const Joined& m) { joined(m, now); },                           //
-      [&](const Beat& m) { hear_clock(m, now); }, [](const Waiting&) {},  //
-      [](const Spare&) {},                                                // waits, as before
-      [](const Introduction&) {},                                         // nobody has asked
-      [](const HangFound&) {}, [](const HangOver&) {},                    // the user is told
-      [](const VerdictFound&) {},                                         // the agent has taken it
-      [](const Restarted&) {}, [](const JobTimes&) {},                    // the same
+      order,                                     //
+      [&](const Joined& m) { joined(m, now); },  //
+      [&](const Voting&) {
+        if (contact_->voting_until) return;
+        const auto patience = std::max(rules_.heartbeat_timeout / 2, kVotingMin);
+        contact_->voting_until = now + patience;
+      },
+      [&](const Elect& m) { promise(m, now); },
+      [&](const Elsewhere& m) { go_elsewhere(m, now); },  //
+      [&](const Beat& m) {
+        hear_clock(m.clock_us, m.echo_us, now);
+        if (m.echo_us > 0) extend_lease(m.lease_ms);
+        const RoundName settled{m.epoch, m.settled};
+        if (m.settled > 0 && standing_.started.name == settled) note_settled(standing_.started);
+      },
+      [&](const Waiting& m) { hear_clock(m.clock_us, m.echo_us, now); },
+      [](const Spare&) {},                               // waits, as before
+      [](const Introduction&) {},                        // nobody has asked
+      [](const HangFound&) {}, [](const HangOver&) {},   // the user is told
+      [](const VerdictFound&) {},                        // the agent has taken it
+      [](const Restarted&) {}, [](const JobTimes&) {},   // the same
       [](const StatusPart&) {}, [](const DumpPart&) {},  // Agent hands them to who has asked
       [&](const Inspect& m) {
         if (m.round == round_ && state_ == State::kRunning) actions_.push_back(InspectWorkers{m});
       },
-      [&](const StartRound& m) { start(m); },
+      [&](const StartRound& m) { start(m, now); },
       [&](const StopRound& m) {
-        if (m.round != round_ || state_ != State::kRunning) return;
-        if (m.checkpoint_ms > 0)
+        if (m.round != round_) return;
+        if (m.at_once && state_ == State::kStopping && grace_ &&
+            grace_->what != Grace::For::kSigkill)
+          return kill(now);
+        if (state_ != State::kRunning) return;
+        if (m.at_once) {
+          stop(SIGTERM, now);
+          if (grace_) kill(now);
+        } else if (m.checkpoint_ms > 0)
           stop_after_checkpoint(std::chrono::milliseconds{m.checkpoint_ms}, now);
         else
           stop(SIGTERM, now);
@@ -93,6 +112,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
         exit_with({AgentEnd::Why::kJobEnded, m, 0, ""}, SIGTERM, now);
       },
       [&](const Refused& m) {
+        if (search_) return give_up_candidate(now);  // of another job, perhaps
         exit_with({AgentEnd::Why::kRefused, {}, 0, m.reason}, SIGTERM, now);
       });
 }
@@ -106,39 +126,61 @@ void GroupMachine::note(const CoordinatorMessage& order) {
   if (const auto* start = std::get_if<StartRound>(&order)) hear(*start);
   if (const auto* stop = std::get_if<StopRound>(&order)) hear(*stop);
   if (const auto* spare = std::get_if<Spare>(&order)) hear(*spare);
+  note_standing(order);
 }
 
 /// A coordinator that is there answers a join as soon as it answers a beat, and has a little more
 /// time where beats have very little.
 void GroupMachine::reach_coordinator(std::chrono::milliseconds patience_with_refusals) {
   const auto answer = std::max(rules_.heartbeat_timeout, kAnswerTimeoutMin);
-  actions_.push_back(ReachCoordinator{
-      {rules_.join_timeout, patience_with_refusals, answer}, known_, pause_before_joining()});
+  reaching_.clear();
+  actions_.push_back(ReachCoordinator{{rules_.join_timeout, patience_with_refusals, answer},
+                                      known_,
+                                      pause_before_joining(),
+                                      standing_,
+                                      ""});
 }
 
 /// Until the coordinator counts this node, it expects no heartbeat of it.
 void GroupMachine::joined(const Joined& answer, TimePoint now) {
+  if (!leads_here(answer)) return give_up_candidate(now);
   rules_.heartbeat_timeout = std::chrono::milliseconds{answer.heartbeat_timeout_ms};
   contact_->beat_due = now + beat_interval(rules_);
   contact_->knows = answer.knows;
+  hear_clock(answer.clock_us, 0, now);
   if (contact_->asked && answer.clock_us > 0)
     contact_->clock.heard(microseconds(*contact_->asked), answer.clock_us, microseconds(now));
   if (announced_) tell_of_end(now);  // the last connection may have taken it along
+  if (coming_back_) resumed();
+  if (answer.epoch > 0) beat(now);  // so that it knows that it is heard
 }
 
-void GroupMachine::hear_clock(const Beat& answer, TimePoint now) {
-  if (answer.echo_us > 0 && answer.clock_us > 0)
-    contact_->clock.heard(answer.echo_us, answer.clock_us, microseconds(now));
+void GroupMachine::hear_clock(std::int64_t clock_us, std::int64_t echo_us, TimePoint now) {
+  if (clock_us > 0) {
+    contact_->its_clock_us = clock_us;
+    contact_->its_clock_heard = now;
+  }
+  if (echo_us <= 0 || clock_us <= 0) return;
+  contact_->clock.heard(echo_us, clock_us, microseconds(now));
+  const TimePoint sent{std::chrono::microseconds{echo_us}};
+  if (sent <= now) contact_->sent = std::max(contact_->sent, sent);
 }
 
-void GroupMachine::start(const StartRound& order) {
+void GroupMachine::start(const StartRound& order, TimePoint now) {
   if (state_ != State::kIdle || end_ || rejoining_) return;
+  const auto lease = lease_ends();
+  if (lease && now >= *lease) {  // others may have begun a round
+    actions_.push_back(Disconnect{});
+    return lose_coordinator("its order came too late", now);
+  }
   state_ = State::kRunning;
   losses_ = {};
   round_ = order.round;
   alive_ = rules_.workers;
   failure_told_ = false;
   told_rank_ = -1;
+  failed_.reset();
+  fence_.reset();
   outcome_ = {};
   progressed_.clear();
   actions_.push_back(StartWorkers{order});
@@ -153,7 +195,8 @@ void GroupMachine::exited(const WorkerExited& worker, TimePoint now) {
   if (!how.status.ok() && !failure_told_) {
     failure_told_ = true;
     told_rank_ = how.rank;
-    tell(WorkerFailed{round_, how, age_ms(worker.end, now)});
+    failed_ = WorkerFailed{round_, how, age_ms(worker.end, now)};
+    tell(*failed_);
   } else if (alive_ == 0 && !failure_told_) {
     tell(WorkersFinished{round_});
   }
@@ -197,55 +240,10 @@ void GroupMachine::tell_of_own_cause() {
       tell(WorkerFailed{round_, failure});
 }
 
-void GroupMachine::request_stop(int signal, TimePoint now) {
-  if (stop_requests_.count > 0 && now - stop_requests_.last < kOneRequest) return;
-  stop_requests_.last = now;
-  const bool killed = grace_ && grace_->what == Grace::For::kSigkill;
-  switch (++stop_requests_.count) {
-    case 1:
-      return exit_with({AgentEnd::Why::kStopSignal, {}, signal, ""}, signal, now);
-    case 2:
-      if (grace_ && !killed) grace_->ends = std::min(grace_->ends, now + kShortGrace);
-      return;
-    default:
-      if (grace_ && !killed) end_grace(now);
-  }
-}
-
-/// The whole job has to end, so that it can go on later: the coordinator tells all nodes.
-void GroupMachine::announce_end(int signal, TimePoint now) {
-  const std::string reason = signal_name(signal) + " announces the end of this run";
-  if (!contact_)  // there is nobody yet, or nobody any more, to end it together with
-    return exit_with(
-        {AgentEnd::Why::kJobEnded, {EndJob::Outcome::kPreempted, 0, reason, {}}, 0, ""}, SIGTERM,
-        now);
-  const bool again = announced_ && now - announced_->came >= kOneAnnouncement;
-  if (again && signal == SIGTERM) return request_stop(signal, now);
-  if (announced_) return;
-  const auto time = signal == SIGTERM ? std::min(rules_.preempt_timeout, kCheckpointAfterSigterm)
-                                      : rules_.preempt_timeout;
-  announced_ = {now, now + time, reason};
-  tell_of_end(now);
-}
-
-void GroupMachine::tell_of_end(TimePoint now) {
-  using std::chrono::milliseconds;
-  const auto left = std::chrono::duration_cast<milliseconds>(announced_->ends - now);
-  tell(Preempt{announced_->reason, std::max(left, milliseconds{1}).count()});
-}
-
-/// Workers may end by themselves once they have written it, with whatever code.
-void GroupMachine::stop_after_checkpoint(std::chrono::milliseconds time, TimePoint now) {
-  state_ = State::kStopping;
-  if (alive_ == 0) return sweep();
-  actions_.push_back(AskForCheckpoint{rules_.checkpoint_signal});
-  grace_ = Grace{Grace::For::kCheckpoint, now + time};
-}
-
 void GroupMachine::exit_with(AgentEnd end, int signal, TimePoint now) {
   if (!end_) end_ = std::move(end);  // the first reason is the one that users want to know
   if (state_ == State::kRunning || asked_for_checkpoint()) stop(signal, now);
-  if (state_ == State::kIdle) after_sweep();
+  if (state_ == State::kIdle) after_sweep(now);
 }
 
 void GroupMachine::stop(int signal, TimePoint now) {
@@ -254,6 +252,7 @@ void GroupMachine::stop(int signal, TimePoint now) {
   actions_.push_back(SignalWorkers{signal});
   actions_.push_back(SignalWorkers{SIGCONT});  // a worker that is suspended gets its chance, too
   grace_ = Grace{Grace::For::kSigterm, now + rules_.shutdown_timeout};
+  hurry(now);
 }
 
 void GroupMachine::sweep() {
@@ -262,7 +261,7 @@ void GroupMachine::sweep() {
   actions_.push_back(SweepTree{});
 }
 
-void GroupMachine::after_sweep() {
+void GroupMachine::after_sweep(TimePoint now) {
   state_ = State::kIdle;
   if (end_) {
     state_ = State::kExited;
@@ -271,6 +270,7 @@ void GroupMachine::after_sweep() {
     actions_.push_back(Exit{*end_});
   } else if (rejoining_) {
     rejoining_ = false;
+    if (has_successors()) return search(now);
     reach_coordinator(rules_.heartbeat_timeout);
   } else {
     tell_ends();
@@ -282,15 +282,22 @@ void GroupMachine::after_sweep() {
 void GroupMachine::lose_coordinator(const std::string& reason, TimePoint now) {
   if (!contact_) return;
   count_loss(now);
-  contact_.reset();
+  const bool obeyed = contact_->beat_due.has_value();
+  part(now);
   if (end_) return;
+  if (search_ && !obeyed) return try_next(now);
+  if (has_successors()) {
+    const bool runs = state_ == State::kRunning && reason.rfind("silent", 0) != 0;
+    if (runs && now < *fence_) return come_back(now);
+    return stop_and_search(reason, now);
+  }
   if (!rules_.rejoin || gives_up_joining(now))
     return exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, reason}, SIGTERM, now);
   actions_.push_back(Warn{"lost the coordinator (" + reason +
                           "): stopping the workers of this node, then joining again"});
   rejoining_ = true;
   if (state_ == State::kRunning) stop(SIGTERM, now);
-  if (state_ == State::kIdle) after_sweep();
+  if (state_ == State::kIdle) after_sweep(now);
 }
 
 /// A connection that held for some time was no loss in vain: a spare may wait for days.
@@ -339,6 +346,9 @@ void GroupMachine::tell_inspected(const WorkersInspected& answer) {
 
 std::optional<TimePoint> GroupMachine::silence_ends() const {
   if (!contact_) return std::nullopt;
+  if (contact_->voting_until) return contact_->voting_until;
+  if (const auto lease = lease_ends())
+    return std::min(*lease, contact_->sent + rules_.heartbeat_timeout * 4 / 5);
   return contact_->last_heard + rules_.heartbeat_timeout;
 }
 
@@ -357,15 +367,24 @@ void GroupMachine::alarm(TimePoint now) {
 
 void GroupMachine::beat_if_due(TimePoint now) {
   if (!contact_ || !contact_->beat_due || now < *contact_->beat_due) return;
-  tell(Beat{.clock_us = microseconds(now)});
+  beat(now);
   tell_progress(now);
+}
+
+void GroupMachine::beat(TimePoint now) {
+  tell(Beat{.clock_us = microseconds(now),
+            .echo_us = contact_->its_clock_us,
+            .round = standing_.started.name.round,
+            .epoch = standing_.started.name.epoch});
   contact_->beat_due = now + beat_interval(rules_);
+  contact_->echoed = contact_->its_clock_heard;
 }
 
 void GroupMachine::check_silence(TimePoint now) {
   const auto silence = silence_ends();
   if (!silence || now < *silence) return;
-  if (now - *silence > rules_.heartbeat_timeout / 2) {
+  if (contact_->voting_until) return give_up_candidate(now);
+  if (!lease_ends() && now - *silence > rules_.heartbeat_timeout / 2) {
     contact_->last_heard =
         now;  // this process slept itself (Ctrl-Z, a frozen machine), and heard nobody
     return;
@@ -385,16 +404,17 @@ void GroupMachine::end_grace(TimePoint now) {
                             std::to_string(alive_) + " workers"});
     return stop(SIGTERM, now);
   }
-  if (grace_->what != Grace::For::kSigkill) {
-    actions_.push_back(SignalWorkers{SIGKILL});
-    grace_ = Grace{Grace::For::kSigkill, now + kKillTimeout};
-    return;
-  }
+  if (grace_->what != Grace::For::kSigkill) return kill(now);
   actions_.push_back(Warn{std::to_string(alive_) + " workers are still there " +
                           std::to_string(kKillTimeout.count() / 1000) +
                           " s after SIGKILL: the kernel cannot end them (a hung file system or "
                           "driver)"});
   sweep();
+}
+
+void GroupMachine::kill(TimePoint now) {
+  actions_.push_back(SignalWorkers{SIGKILL});
+  grace_ = Grace{Grace::For::kSigkill, now + kKillTimeout};
 }
 
 }  // namespace ddprun

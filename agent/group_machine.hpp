@@ -49,6 +49,7 @@ struct GroupRules {
   bool rejoin = false;  // a lost coordinator may come back: join again, rather than end
   std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
   int checkpoint_signal = SIGUSR1;                    // asks a worker for one
+  std::string endpoint;  // where this node reaches the job's coordinator, as HOST:PORT
 };
 
 /// So many times in each heartbeat timeout the agent shows that it is alive: a few of them may come
@@ -56,6 +57,10 @@ struct GroupRules {
 inline constexpr int kBeatsPerTimeout = 5;
 /// Who listens at the coordinator's endpoint has at least so long to answer to a join.
 inline constexpr std::chrono::milliseconds kAnswerTimeoutMin{3'000};
+/// Who may become the coordinator has at least so long to find the votes for it.
+inline constexpr std::chrono::milliseconds kVotingMin{1'000};
+/// An attempt to find a coordinator at one place takes at most so long.
+inline constexpr std::chrono::milliseconds kPlaceTimeout{1'000};
 /// A second stop signal this soon after the first is the same request: Slurm sends SIGTERM twice.
 inline constexpr std::chrono::milliseconds kOneRequest{300};
 /// What a second stop signal leaves of the grace.
@@ -78,7 +83,8 @@ struct TreeGone {};                          // the answer to SweepTree
 struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
 // The answer to ReachCoordinator: it has answered what was asked at that time,
 struct Connected { std::optional<TimePoint> asked = {}; };
-struct CoordinatorUnreachable { std::string reason; };  // or the patience has ended
+// or the patience has ended; `refused`: nobody listens there, the process that did is gone
+struct CoordinatorUnreachable { std::string reason; bool refused = false; };
 struct CoordinatorLost { std::string reason; };         // the connection has ended by itself
 struct StopSignal { int signal; };
 struct EndAnnounced { int signal; };         // by the scheduler: time for a checkpoint
@@ -90,8 +96,14 @@ using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, Wo
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
                                 PassOn, WorkerProgressed, WorkersInspected, Alarm>;
 
-// Connect after the pause, and join with this.
-struct ReachCoordinator { Patience patience; Known known; std::chrono::milliseconds pause{}; };
+// Connect after the pause, and join with this. `at` is HOST:PORT; "": where the job's coordinator is.
+struct ReachCoordinator {
+  Patience patience;
+  Known known;
+  std::chrono::milliseconds pause{};
+  Standing standing = {};
+  std::string at = {};
+};
 struct StartWorkers { StartRound round; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
 struct AskForCheckpoint { int signal; };                    // those themselves, not their children
@@ -125,8 +137,8 @@ class GroupMachine {
   void note(const CoordinatorMessage& order);
   void reach_coordinator(std::chrono::milliseconds patience_with_refusals);
   void joined(const Joined& answer, TimePoint now);
-  void hear_clock(const Beat& answer, TimePoint now);
-  void start(const StartRound& order);
+  void hear_clock(std::int64_t clock_us, std::int64_t echo_us, TimePoint now);
+  void start(const StartRound& order, TimePoint now);
   void exited(const WorkerExited& worker, TimePoint now);
   void note_end(const WorkerExited& worker);
   void tell_ends();
@@ -137,8 +149,28 @@ class GroupMachine {
   void stop_after_checkpoint(std::chrono::milliseconds time, TimePoint now);
   void stop(int signal, TimePoint now);
   void sweep();
-  void after_sweep();
+  void after_sweep(TimePoint now);
   void lose_coordinator(const std::string& reason, TimePoint now);
+  void unreachable(const CoordinatorUnreachable& event, TimePoint now);
+
+  // When the coordinator is lost, and another agent may follow it: group_succession.cpp.
+  bool has_successors() const;
+  bool leads_here(const Joined& answer) const;
+  void note_standing(const CoordinatorMessage& order);
+  void note_settled(KnownRound round);
+  void part(TimePoint now);
+  std::optional<TimePoint> lease_ends() const;
+  void extend_lease(std::int64_t lease_ms);
+  void come_back(TimePoint now);
+  void resumed();
+  void stop_and_search(const std::string& reason, TimePoint now);
+  void hurry(TimePoint now);
+  void search(TimePoint now);
+  void try_next(TimePoint now);
+  void give_up_candidate(TimePoint now);
+  void promise(const Elect& order, TimePoint now);
+  void go_elsewhere(const Elsewhere& order, TimePoint now);
+  ReachCoordinator reach_at(std::string place, Patience patience, TimePoint now) const;
   void count_loss(TimePoint now);
   bool gives_up_joining(TimePoint now) const;
   std::chrono::milliseconds pause_before_joining() const;
@@ -147,7 +179,9 @@ class GroupMachine {
   void tell_inspected(const WorkersInspected& answer);
   void alarm(TimePoint now);
   void end_grace(TimePoint now);
+  void kill(TimePoint now);
   void beat_if_due(TimePoint now);
+  void beat(TimePoint now);
   void check_silence(TimePoint now);
   std::optional<TimePoint> silence_ends() const;
   bool asked_for_checkpoint() const;
@@ -174,11 +208,35 @@ class GroupMachine {
     TimePoint last_heard;
     std::optional<TimePoint> beat_due;  // nullopt: not joined yet
     std::optional<TimePoint> asked = {};
-    std::vector<std::string> knows = {};  // kinds of messages
-    ClockOffset clock = {};               // of the coordinator
+    std::vector<std::string> knows = {};         // kinds of messages
+    std::string place = {};                      // as ReachCoordinator's `at`
+    bool counts = false;                         // this coordinator may count on this node
+    TimePoint sent = {};                         // when the last beat was that it has answered
+    TimePoint lease = {};                        // the workers may be alive until then
+    std::int64_t its_clock_us = 0;               // what it has said last of its own clock
+    TimePoint its_clock_heard = {};              // when that was
+    TimePoint echoed = {};                       // the same of what a beat has said back
+    std::optional<TimePoint> voting_until = {};  // it coordinates nothing yet
+    ClockOffset clock = {};                      // of the coordinator
   };
   std::optional<Contact> contact_;  // with the coordinator; nullopt: there is no connection
   bool met_ = false;                // there has been one
+
+  Standing standing_;
+  std::vector<std::string> successors_;  // of the coordinator that was obeyed last
+  std::string reaching_;                 // the place that is tried, as ReachCoordinator's `at`
+  bool coming_back_ = false;             // to the coordinator, while the workers run on
+  std::optional<TimePoint> fence_;       // others may begin a round then
+  TimePoint counted_until_;              // by the coordinator that was left last
+  std::optional<WorkerFailed> failed_;   // what was told of the round
+  struct Search {
+    TimePoint since;
+    std::vector<std::string> places;  // that are tried, one after the other, again and again
+    std::size_t next = 0;
+    bool refused = true;  // at each of them nobody listens
+  };
+  std::optional<Search> search_;  // for a coordinator
+  std::string first_place_;       // that is to be tried first
 
   struct LossesInARow {
     int count = 0;

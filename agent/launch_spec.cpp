@@ -14,8 +14,12 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
           .master_addr = spec.meeting.coordinator.host,
           .store = spec.rules.store,
           .hang_timeout = spec.rules.hang_timeout,
-          .on_hang = spec.rules.on_hang};
+          .on_hang = spec.rules.on_hang,
+          .has_successors = has_successors(spec),
+          .endpoint = text_of(spec.meeting.coordinator)};
 }
+
+bool has_successors(const LaunchSpec& spec) { return spec.meeting.nodes_max >= 3; }
 
 JobTerms terms_of(const LaunchSpec& spec) {
   return terms_of(round_rules(spec, spec.meeting.run_id));

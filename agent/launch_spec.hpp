@@ -121,7 +121,14 @@ struct RunFacts {
   Endpoint coordinator;           // where this node's agent reaches it
   bool coordinator_here = false;  // it runs in this process
   bool tells_job = true;          // this node tells the user what concerns the whole job
+  /// The port at which this process coordinates the job, or would; 0: it does not. Then only, other
+  /// agents may follow a coordinator that is lost.
+  std::uint16_t own_port = 0;
 };
+
+/// Whether an agent may follow the job's coordinator when that is lost: there is no majority of
+/// less than three nodes without it.
+bool has_successors(const LaunchSpec& spec);
 
 /// The rules of the job's coordinator, were it to run here.
 RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id);

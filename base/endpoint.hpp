@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace ddprun {
 
@@ -12,5 +14,11 @@ struct Endpoint {
   std::uint16_t port = 0;  // 0: any free one, or none is known
   bool operator==(const Endpoint&) const = default;
 };
+
+/// Returns HOST:PORT, with brackets around an IPv6 address (RFC 3986).
+std::string text_of(const Endpoint& endpoint);
+
+/// Reads what text_of() returns; nullopt when it is something else, or the port is 0.
+std::optional<Endpoint> read_endpoint(std::string_view text);
 
 }  // namespace ddprun

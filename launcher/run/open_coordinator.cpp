@@ -61,7 +61,9 @@ Result<void> lock(Server& server, const LaunchSpec& spec, const std::string& run
   }
   auto tls = TlsContext::for_coordinator(job_key(*spec.secret, run_id));
   if (!tls) return tls.error();
-  server.lock(std::move(*tls));
+  auto as_agent = TlsContext::for_agent(job_key(*spec.secret, run_id));
+  if (!as_agent) return as_agent.error();
+  server.lock(std::move(*tls), std::move(*as_agent));
   return {};
 }
 
@@ -80,11 +82,31 @@ Result<RunCoordinator> serve(Loops loops, const LaunchSpec& spec, const std::str
   if (const auto locked = lock(**server, spec, run_id, listening); !locked) return locked.error();
   (*server)->start();
   Endpoint endpoint{resolved.front().to_string(), (*server)->port()};
-  return RunCoordinator{std::move(*server), std::move(endpoint)};
+  return RunCoordinator{std::move(*server), std::move(endpoint), true};
 }
 
-RunCoordinator coordinator_elsewhere(const Meeting& meeting) {
-  return {nullptr, meeting.coordinator};
+/// Listens for the case that the coordinator is lost and this node follows it: at the same port
+/// where that is free, and else at any. Without it the job runs as well.
+std::unique_ptr<Server> stand_by(Loops loops, const LaunchSpec& spec, const std::string& run_id) {
+  if (!has_successors(spec)) return nullptr;
+  RoundRules rules = round_rules(spec, run_id);
+  rules.stands_by = true;
+  rules.master_addr.clear();  // nodes reach the store where they reach the coordinator
+  const auto resolved = resolve_all(loops.io, spec.meeting.coordinator.host);
+  asio::ip::address listening = asio::ip::address_v4::any();
+  if (resolved && resolved->front().is_v6()) listening = asio::ip::address_v6::any();
+  if (resolved && resolved->front().is_loopback()) listening = resolved->front();
+  const auto executor = loops.serving.get_executor();
+  auto server = Server::listen(executor, rules, listening, spec.meeting.coordinator.port);
+  if (!server) server = Server::listen(executor, rules, listening, 0);
+  if (!server || !lock(**server, spec, run_id, asio::ip::address_v4::loopback())) return nullptr;
+  (*server)->start();
+  return std::move(*server);
+}
+
+RunCoordinator coordinator_elsewhere(Loops loops, const LaunchSpec& spec,
+                                     const std::string& run_id) {
+  return {stand_by(loops, spec, run_id), spec.meeting.coordinator, false};
 }
 
 Result<RunCoordinator> serve_here(Loops loops, const LaunchSpec& spec, const std::string& run_id) {
@@ -106,9 +128,10 @@ Result<RunCoordinator> serve_if_own(Loops loops, const LaunchSpec& spec,
   auto resolved = resolve_all(loops.io, host);
   if (!resolved && is_own_name(host)) resolved = own_address_unknown();
   if (!resolved || !is_own_address(loops.io, resolved->front()))
-    return coordinator_elsewhere(spec.meeting);
+    return coordinator_elsewhere(loops, spec, run_id);
   auto coordinator = serve(loops, spec, run_id, *resolved);
-  return coordinator ? std::move(coordinator) : coordinator_elsewhere(spec.meeting);
+  if (coordinator) return coordinator;
+  return coordinator_elsewhere(loops, spec, run_id);
 }
 
 }  // namespace
@@ -123,7 +146,7 @@ Result<RunCoordinator> open_coordinator(asio::io_context& io, asio::io_context& 
     case Hosting::kElsewhere:
       break;
   }
-  return coordinator_elsewhere(spec.meeting);
+  return coordinator_elsewhere({io, serving}, spec, run_id);
 }
 
 }  // namespace ddprun

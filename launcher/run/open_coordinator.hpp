@@ -12,8 +12,10 @@ namespace ddprun {
 
 /// The coordinator as this node sees it.
 struct RunCoordinator {
-  std::unique_ptr<Server> server;  // already serving; nullptr: the coordinator runs elsewhere
-  Endpoint endpoint;               // where this node's agent reaches it
+  /// Already serving: the coordinator, or what takes its place when that is lost. nullptr: neither.
+  std::unique_ptr<Server> server;
+  Endpoint endpoint;     // where this node's agent reaches the coordinator
+  bool is_here = false;  // it is `server`
 };
 
 /// Serves the coordinator of the job `run_id` if this node is the one to run it. With

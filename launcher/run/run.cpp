@@ -135,14 +135,16 @@ class Run {
     auto coordinator = open_coordinator(io_, coordinators_loop(), spec_, node_.run.run_id);
     if (!coordinator) return coordinator.error();
     server_ = std::move(coordinator->server);
-    if (const auto shown = open_page(); !shown) return shown.error();
+    const bool here = coordinator->is_here;
+    if (const auto shown = open_page(here); !shown) return shown.error();
     if (server_ && own_loop_) own_thread_.emplace(*own_loop_, io_);
     RunFacts& run = node_.run;
     run.coordinator = std::move(coordinator->endpoint);
-    run.coordinator_here = server_ != nullptr;
+    run.coordinator_here = here;
+    if (server_ && has_successors(spec_)) run.own_port = server_->port();
     run.tells_job = run.coordinator_here || !spec_.meeting.shares_output;
     say_where(run);
-    if (server_) events_.listening({spec_.meeting.coordinator.host, run.coordinator.port});
+    if (here) events_.listening({spec_.meeting.coordinator.host, run.coordinator.port});
     say_threads(spec_, node_, environment_);
     make_job_folder();
     open_trainer_door();
@@ -232,9 +234,9 @@ class Run {
   }
 
   /// Shows the job in a browser, where the coordinator is.
-  Result<void> open_page() {
+  Result<void> open_page(bool here) {
     if (!spec_.status_address) return {};
-    if (!server_) {
+    if (!here) {
       spdlog::info("--status-addr: the node that hosts the coordinator serves the status page");
       return {};
     }

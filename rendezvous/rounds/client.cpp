@@ -134,7 +134,7 @@ asio::awaitable<Tried<std::shared_ptr<Channel>>> connect_once(const Search& sear
 
 /// Says hello to who listens, and hears whether it is a coordinator.
 asio::awaitable<Tried<CoordinatorMessage>> greet(const Search& search, Channel& channel) {
-  channel.send(encode(search.hello()));
+  channel.send(encode(search.hello(channel)));
   asio::steady_timer deadline{co_await asio::this_coro::executor,
                               search.plan.answered_by(Clock::now())};
   const auto first = co_await (channel.receive() || deadline.async_wait(as_tuple(use_awaitable)));
@@ -160,9 +160,10 @@ asio::awaitable<Tried<Reached>> reach_once(const Search& search) {
 }
 
 Error failure(const Search& search) {
-  const bool denied = search.last.why == Why::kDenied;
-  return {denied ? Error::Kind::kDenied : Error::Kind::kTimeout,
-          describe(search.last, search.coordinator)};
+  auto kind = Error::Kind::kTimeout;
+  if (search.last.why == Why::kDenied) kind = Error::Kind::kDenied;
+  if (search.last.why == Why::kRefused) kind = Error::Kind::kUnavailable;
+  return {kind, describe(search.last, search.coordinator)};
 }
 
 /// Attempts, one after another, until one succeeds or the patience ends.
@@ -211,7 +212,7 @@ asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, 
 
 asio::awaitable<std::optional<Introduction>> who_is_at(Endpoint endpoint, std::string run_id) {
   const Patience patience{kIntroductionTimeout, 0s, kIntroductionTimeout};
-  const Hello question = [run_id] { return WhoIsThere{run_id}; };
+  const Hello question = [run_id](const Channel&) { return WhoIsThere{run_id}; };
   const TellUser nobody = [](const std::string&) {};
   const auto reached = co_await reach(std::move(endpoint), patience, question, nobody);
   if (!reached) co_return std::nullopt;

@@ -21,16 +21,17 @@ struct Reached {
   CoordinatorMessage answer;
 };
 
-/// Makes the first message of an attempt.
-using Hello = std::function<AgentMessage()>;
+/// Makes the first message of an attempt, which goes over that connection.
+using Hello = std::function<AgentMessage(const Channel&)>;
 
 /// Is given a line for the user when the coordinator is not reached for long.
 using TellUser = std::function<void(const std::string& line)>;
 
 /// Connects to the coordinator, says hello and waits for an answer that makes sense. It tries again
 /// as ConnectPlan says. With `tls`, a connection is one only when both ends have proven to have the
-/// secret. Errors: kTimeout, with a sentence about what the last attempt has found; kDenied, at
-/// once, when the coordinator has another secret or none.
+/// secret. Errors: kTimeout, with a sentence about what the last attempt has found; kUnavailable,
+/// with such a sentence, when that was that nobody listens there; kDenied, at once, when the
+/// coordinator has another secret or none.
 asio::awaitable<Result<Reached>> reach(Endpoint coordinator, Patience patience, Hello hello,
                                        TellUser tell,
                                        std::shared_ptr<const TlsContext> tls = nullptr);

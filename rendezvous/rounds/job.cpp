@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/accept.hpp"
+#include "base/endpoint.hpp"
 #include "base/match.hpp"
 #include "base/report_failure.hpp"
+#include "rendezvous/rounds/client.hpp"
 #include "rendezvous/tunnel/tunnel_exit.hpp"
 
 namespace ddprun {
@@ -22,6 +24,9 @@ using namespace std::chrono_literals;
 
 /// Agents may take so long to hear the verdict and go; then their connections are closed.
 constexpr auto kGoodbyeTimeout = 60s;
+
+constexpr auto kKnockTimeout = 1s;
+constexpr auto kHeraldInterval = 1s;
 
 }  // namespace
 
@@ -70,7 +75,7 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
     });
   std::string reason;
   try {
-    step(FromPeer{peer, std::move(join)});
+    step(FromPeer{peer, std::move(join), channel->address().to_string()});
     reason = co_await hear(peer, channel);
   } catch (const std::exception& e) {  // out of memory, mostly: it costs this agent
     reason = e.what();
@@ -171,7 +176,49 @@ void Job::perform(const RoundAction& action) {
       [&](const OpenStore& a) {
         round_ = a.round;
         store_.begin_round(a.world_size);
+      },
+      [&](const Knock& a) {
+        co_spawn(tick_.get_executor(), knock(a), report_failure("knocking at an agent"));
+      },
+      [&](const Herald& a) {
+        co_spawn(tick_.get_executor(), herald(a), report_failure("telling of a new coordinator"));
       });
+}
+
+/// Asks the system of an agent's host whether somebody listens there still: when nobody does, the
+/// agent's process is gone. Who is alive is connected to, and that is all.
+asio::awaitable<void> Job::knock(Knock order) {
+  const auto self = shared_from_this();
+  const auto endpoint = read_endpoint(order.endpoint);
+  if (!endpoint) co_return;
+  const auto answer = co_await connect(*endpoint, {kKnockTimeout, 0s, kKnockTimeout});
+  const bool refused = !answer && answer.error().kind == Error::Kind::kUnavailable;
+  if (answer) (*answer)->close();
+  if (!closed_ && !machine_.ended()) step(Knocked{order.node, refused});
+}
+
+/// Tells where the coordinator is to whoever may take himself for it, for as long as it is here.
+asio::awaitable<void> Job::herald(Herald order) {
+  const auto self = shared_from_this();
+  asio::steady_timer pause{tick_.get_executor()};
+  const auto is_here = [&] {
+    return !closed_ && !machine_.ended() && machine_.epoch() == order.epoch;
+  };
+  const Hello hello = [&](const Channel&) {
+    return WhoIsThere{rules().run_id, order.epoch, rules().endpoint};
+  };
+  const TellUser nobody = [](const std::string&) {};
+  while (is_here()) {
+    for (const std::string& place : order.endpoints) {
+      const auto endpoint = read_endpoint(place);
+      if (!endpoint) continue;
+      const auto answer =
+          co_await reach(*endpoint, {kKnockTimeout, 0s, kKnockTimeout}, hello, nobody, tls_);
+      if (answer) answer->channel->close();
+    }
+    pause.expires_after(kHeraldInterval);
+    co_await pause.async_wait(as_tuple(use_awaitable));
+  }
 }
 
 void Job::say_ended() {

@@ -38,6 +38,14 @@ class Job : public std::enable_shared_from_this<Job> {
   /// address.
   Result<void> open_store(const asio::ip::address& address);
 
+  /// Reaches other agents of the job with that from now on.
+  void reach_with(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
+
+  /// There is a coordinator of this job elsewhere.
+  void superseded(const Superseded& by) {
+    if (!closed_) step(by);
+  }
+
   /// Serves an agent that has sent `join`, until it has gone.
   asio::awaitable<void> serve(std::shared_ptr<Channel> channel, Join join);
 
@@ -52,6 +60,9 @@ class Job : public std::enable_shared_from_this<Job> {
   const RoundRules& rules() const { return machine_.rules(); }
   bool has_nodes() const { return machine_.has_nodes(); }
 
+  /// Returns its epoch; 0: it coordinates nothing, or has no successors.
+  std::int64_t epoch() const { return machine_.epoch(); }
+
   /// Tells how the job is now.
   JobStatus status() const { return machine_.status(Clock::now(), unix_time_ms()); }
 
@@ -61,6 +72,8 @@ class Job : public std::enable_shared_from_this<Job> {
   asio::awaitable<std::string> hear(PeerId peer, const std::shared_ptr<Channel>& channel);
   bool may_enter(const asio::ip::tcp::socket& socket);
   void answer(const AskStatus& question, Channel& channel) const;
+  asio::awaitable<void> knock(Knock order);
+  asio::awaitable<void> herald(Herald order);
   void drop(PeerId peer);
   void step(const RoundEvent& event);
   void perform(const RoundAction& action);
@@ -78,6 +91,7 @@ class Job : public std::enable_shared_from_this<Job> {
   GatedLog gone_{spdlog::level::info};
   int round_ = 0;  // the one that the store serves; 0: none yet
   bool closed_ = false;
+  std::shared_ptr<const TlsContext> tls_;  // to reach other agents with; null: there is no secret
 };
 
 }  // namespace ddprun

@@ -42,6 +42,8 @@ Roster::Node* Roster::remove(Node& node) {
   return heir;
 }
 
+void Roster::clear() { *this = Roster{}; }
+
 void Roster::reconnect(Node& node, PeerId peer, Join join, TimePoint now) {
   assert(join.node == node.id() && join.node_rank == node.join.node_rank);
   by_peer_.erase(node.peer_);

@@ -26,11 +26,12 @@ class Roster {
  public:
   /// A node's phase says what it is doing, as far as its messages tell.
   enum class Phase {
-    kReady,      // no workers, waiting for a round
-    kRunning,    // its workers run
-    kFinished,   // its workers have all ended well
-    kStopping,   // it was told to stop its workers, and has not answered
-    kContending  // it asks for a rank that another node has, which may be dead
+    kReady,       // no workers, waiting for a round
+    kRunning,     // its workers run
+    kFinished,    // its workers have all ended well
+    kStopping,    // it was told to stop its workers, and has not answered
+    kContending,  // it asks for a rank that another node has, which may be dead
+    kVoting       // no workers, and it has not promised to obey this coordinator yet
   };
 
   class Node {
@@ -46,6 +47,14 @@ class Roster {
     int first_rank = -1;               // of its workers in that round
     TimePoint contends_since;          // kContending
     std::optional<Preempt> announced;  // the scheduler has announced its end while it was a spare
+    std::string address;               // from which its agent has connected
+    TimePoint confirmed;               // when something was said that it is known to have heard
+    TimePoint fenced_until;            // the coordinator before may count on it until then
+    std::int64_t asked = 0;            // to obey none with a smaller epoch
+    std::int64_t promised = 0;         // and has promised it
+    bool aware = true;                 // it is known to know of the last round
+    bool away = false;                 // its connection has ended, and it may come back
+    std::string away_since;            // why that was
 
    private:
     friend Roster;
@@ -75,6 +84,9 @@ class Roster {
   const Node* with_wanted_rank(int rank) const;
   /// Returns those that contend for the rank of `node`, in the order in which they came.
   std::vector<Node*> contenders_of(const Node& node) const;
+
+  /// Removes all nodes.
+  void clear();
 
   bool empty() const { return nodes_.empty(); }
   std::size_t size() const { return nodes_.size(); }
@@ -106,7 +118,7 @@ class Roster {
   std::map<PeerId, Node*> by_peer_;
   std::map<int, std::vector<Node*>> by_wanted_rank_;  // the first has it, the others contend
   std::list<Node*> by_silence_;                       // the node that was heard last is last
-  std::array<int, 5> counts_{};                       // by phase
+  std::array<int, 6> counts_{};                       // by phase
 };
 
 }  // namespace ddprun

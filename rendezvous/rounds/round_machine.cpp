@@ -35,16 +35,21 @@ RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
       times_{now},
       chronicle_{now},
       gathering_since_{now},
-      last_step_{now} {}
+      last_step_{now} {
+  if (rules_.stands_by) state_ = State::kStandby;
+  if (rules_.has_successors && !rules_.stands_by) epoch_ = 1;
+}
 
 std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint now) {
   forgive_after_own_sleep(now);
+  check_authority(now);  // before anybody's word can renew it
   match(
       event,  //
-      [&](const FromPeer& e) { receive(e.peer, e.message, now); },
+      [&](const FromPeer& e) { receive(e, now); },
       [&](const PeerLost& e) {
-        if (Node* const node = nodes_.with_peer(e.peer)) lose(*node, e.reason, now);
+        if (Node* const node = nodes_.with_peer(e.peer)) disconnected(*node, e.reason, now);
       },
+      [&](const Knocked& e) { knocked(e, now); }, [&](const Superseded& e) { step_down(e); },
       [](const Tick&) {});
   lose_silent(now);  // on every step, because no Tick comes between the beats of many nodes
   lose_unstopped(now);
@@ -67,14 +72,19 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   if (state_ == State::kRunning && watch_.next_look()) consider(*watch_.next_look());
   if (dump_.under_way()) consider(dump_.due());
   if (state_ == State::kStopping) consider(stopping_ends_);
+  if (state_ == State::kGathering && elected_)
+    for (const TimePoint t : {old_world_ends(), gathering_since_ + kPromisePatience})
+      if (t > last_step_) consider(t);
   if (times_.next_due()) consider(*times_.next_due());
   return due;
 }
 
-void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint now) {
+void RoundMachine::receive(const FromPeer& event, TimePoint now) {
+  const auto& [peer, message, address] = event;
   Node* const known = nodes_.with_peer(peer);
   if (const auto* join = std::get_if<Join>(&message)) {
-    if (known == nullptr) admit(peer, *join, now);  // else it has joined already: Job hangs up
+    // Job hangs up on one that has joined already.
+    if (known == nullptr) admit(peer, *join, address, now);
     return;
   }
   if (known == nullptr) return;  // it was lost while this message was on its way
@@ -99,15 +109,25 @@ void RoundMachine::receive(PeerId peer, const AgentMessage& message, TimePoint n
       [](const AskStatus&) {},  // Job answers it
       [&](const AskDump& m) { ask_dump(node, m, now); },
       [&](const WorkersEnded& m) { inquest_.ended(node.id(), m); },
-      [&](const Leave& m) { lose(node, m.reason, now); });
+      [&](const Promise& m) { promised(node, m, now); },
+      [&](const Leave& m) { leave(node, m, now); });
 }
 
-void RoundMachine::answer_beat(const Node& node, const Beat& beat, TimePoint now) {
-  if (state_ != State::kGathering)
-    return send(node.peer(), Beat{.clock_us = microseconds(now), .echo_us = beat.clock_us});
+void RoundMachine::answer_beat(Node& node, const Beat& beat, TimePoint now) {
+  heard_of_round(node, {beat.epoch, beat.round});
+  confirm(node, beat.echo_us, now);
+  if (state_ != State::kGathering) {
+    Beat answer = settled_beat(now);
+    answer.echo_us = beat.clock_us;
+    return send(node.peer(), answer);
+  }
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(gathering_ends() - now);
-  send(node.peer(),
-       Waiting{nodes_.count(Phase::kReady), rules_.nodes_min, rules_.nodes_max, left.count()});
+  send(node.peer(), Waiting{.nodes = nodes_.count(Phase::kReady),
+                            .nodes_min = rules_.nodes_min,
+                            .nodes_max = rules_.nodes_max,
+                            .left_ms = left.count(),
+                            .clock_us = microseconds(now),
+                            .echo_us = beat.clock_us});
 }
 
 void RoundMachine::worker_failed(Node& node, const WorkerFailed& report, TimePoint now) {
@@ -156,134 +176,6 @@ bool RoundMachine::is_member(const Node& node) {
   return std::ranges::count(choose_members(nodes_, rules_.nodes_max), &node) > 0;
 }
 
-// --- who comes, and who goes ---
-
-void RoundMachine::admit(PeerId peer, const Join& join, TimePoint now) {
-  const bool was_in_it = join.known.round > 0 && !difference(rules_, join);
-  if (state_ == State::kEnded && was_in_it) {  // and has missed the end
-    send(peer, *verdict_);
-    actions_.push_back(DropPeer{peer, "the job has ended"});
-    return;
-  }
-  if (const auto reason = refusal_of(join)) return refuse(peer, *reason);
-  if (Node* const node = nodes_.find(join.node)) return reconnect(*node, peer, join, now);
-  add(peer, join, now);
-}
-
-/// Why the node cannot take part; nullopt when it can.
-std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
-  if (state_ == State::kEnded) return "the job has already ended";
-  if (auto differs = difference(rules_, join)) return differs;
-  if (const Node* known = nodes_.find(join.node)) {
-    if (join.incarnation <= known->join.incarnation)
-      return "the agent on " + join.host + " has joined over a newer connection already";
-    if (join.node_rank != known->join.node_rank)
-      return "the agent on " + join.host + " has asked for another node rank before";
-    return std::nullopt;
-  }
-  if (nodes_.size() >= 2 * static_cast<std::size_t>(rules_.nodes_max) + kSparesReserve)
-    return "a job of at most " + std::to_string(rules_.nodes_max) + " nodes has " +
-           std::to_string(nodes_.size()) + ", spares among them, and takes no more of them";
-  return std::nullopt;
-}
-
-void RoundMachine::add(PeerId peer, const Join& join, TimePoint now) {
-  const Node& node = nodes_.add(peer, join, arrivals_++, now);
-  chronicle_.came(join.host);
-  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds(), microseconds(now)});
-  if (node.phase() == Phase::kReady) welcome(node);
-}
-
-/// The agent has stopped its workers before it connected again. It keeps its rank and its place
-/// among those that wait, and nobody has to find out first that its old connection is dead.
-void RoundMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoint now) {
-  const Phase before = node.phase();
-  actions_.push_back(DropPeer{node.peer(), "its agent has connected again"});
-  nodes_.reconnect(node, peer, join, now);
-  send(peer, Joined{rules_.heartbeat_timeout.count(), known_kinds(), microseconds(now)});
-  if (before == Phase::kContending) return;
-  nodes_.set_phase(node, Phase::kReady);
-  if (before == Phase::kReady)
-    welcome(node);
-  else if (state_ == State::kRunning)
-    stop_round("node " + join.host + " joined again");
-}
-
-/// A node that is ready makes a new round if there is a place for it; else it is a spare.
-void RoundMachine::welcome(const Node& node) {
-  if (state_ != State::kRunning) return;
-  if (members() < rules_.nodes_max)
-    stop_round("node " + node.join.host + " joined");
-  else
-    send(node.peer(), Spare{round_, members(), attempt_});
-}
-
-void RoundMachine::refuse(PeerId peer, const std::string& reason) {
-  send(peer, Refused{reason});
-  actions_.push_back(DropPeer{peer, reason});
-}
-
-/// A node is alive, so nobody gets its rank. Who asks for the rank of a node that is not heard
-/// waits until that is lost: it may be the same machine, started again.
-void RoundMachine::refuse_contenders(const Node& node, TimePoint now) {
-  if (nodes_.count(Phase::kContending) == 0) return;
-  const std::chrono::milliseconds half = rules_.heartbeat_timeout / 2;
-  for (Node* const other : nodes_.contenders_of(node)) {
-    if (now - other->contends_since < std::min(half, kProofOfLifeMax)) continue;
-    refuse(other->peer(), "node rank " + std::to_string(node.join.node_rank) + " is " +
-                              node.join.host + "'s already, " + other->join.host +
-                              " asks for it, too (--node-rank)");
-    nodes_.remove(*other);
-  }
-}
-
-void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) {
-  const Phase phase = node.phase();
-  if (phase == Phase::kRunning || phase == Phase::kStopping)
-    inquest_.lost(node.id(), reason, since);
-  last_loss_ = "node " + node.join.host + " lost: " + reason;
-  chronicle_loss(node, reason);
-  actions_.push_back(DropPeer{node.peer(), reason});
-  watch_.forget(node.id());
-  dump_.forget(node.id());
-  Node* const heir = nodes_.remove(node);
-  if (state_ == State::kRunning && phase == Phase::kRunning) stop_round(last_loss_);
-  if (heir == nullptr) return;
-  nodes_.set_phase(*heir, Phase::kReady);
-  welcome(*heir);
-}
-
-void RoundMachine::lose_silent(TimePoint now) {
-  while (!nodes_.empty() && now - nodes_.most_silent().last_heard() >= rules_.heartbeat_timeout) {
-    noticed_after_ = now - nodes_.most_silent().last_heard();
-    lose(nodes_.most_silent(),
-         "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms",
-         nodes_.most_silent().last_heard());
-    noticed_after_ = {};
-  }
-}
-
-/// A node that beats and never says that its workers have stopped keeps nobody waiting for ever.
-void RoundMachine::lose_unstopped(TimePoint now) {
-  if (state_ != State::kStopping || now < stopping_ends_) return;
-  std::vector<Node*> late;
-  nodes_.for_each([&](Node& node) {
-    if (node.phase() == Phase::kStopping) late.push_back(&node);
-  });
-  for (Node* const node : late) lose(*node, "it has not stopped its workers in time", now);
-}
-
-/// A coordinator that was itself stopped (by Ctrl-Z, on a frozen machine) has heard nobody
-/// meanwhile, so nobody's silence counts until now.
-void RoundMachine::forgive_after_own_sleep(TimePoint now) {
-  const auto slept = now - std::exchange(last_step_, now);
-  if (slept <= rules_.heartbeat_timeout / 2) return;
-  nodes_.all_heard(now);
-  stopping_ends_ += slept;
-  if (nodes_.count(Phase::kContending) == 0) return;
-  nodes_.for_each([&](Node& node) { node.contends_since = now; });
-}
-
 /// Goes on to the next state when its time has come.
 void RoundMachine::advance(TimePoint now) {
   if (state_ == State::kRunning && nodes_.count(Phase::kRunning) == 0)
@@ -296,7 +188,7 @@ void RoundMachine::advance(TimePoint now) {
   if (now >= gathering_ends()) end(timed_out());
 }
 
-void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms) {
+void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms, bool at_once) {
   state_ = State::kStopping;
   chronicle_.stopped(reason, last_step_, watch_.hang());
   watch_.end_round();
@@ -306,7 +198,7 @@ void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint
     if (node.phase() != Phase::kRunning && node.phase() != Phase::kFinished) return;
     nodes_.set_phase(node, Phase::kStopping);
     longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout_ms);
-    send(node.peer(), StopRound{round_, reason, checkpoint_ms, next_attempt()});
+    send(node.peer(), StopRound{round_, reason, checkpoint_ms, next_attempt(), at_once});
   });
   const std::chrono::milliseconds time{checkpoint_ms + longest_ms};
   stopping_ends_ = last_step_ + time + kStoppingReserve;
@@ -333,6 +225,7 @@ void RoundMachine::time_last_call(TimePoint now) {
 bool RoundMachine::ready_to_seal(TimePoint now) const {
   const int ready = nodes_.count(Phase::kReady);
   if (ready < rules_.nodes_min) return false;
+  if (!has_authority(now) || !old_world_is_gone(now) || waits_for_promises(now)) return false;
   return ready >= rules_.nodes_max || round_ > 0 || now >= gathering_ends();
 }
 
@@ -345,17 +238,25 @@ void RoundMachine::seal() {
   const std::vector<Node*> members = choose_members(nodes_, rules_.nodes_max);
   if (auto verdict = go_on_from(members)) return end(std::move(*verdict));
   const std::vector<Node*> ranked = order_by_rank(members);
+  authority_until_ = authority_ends();
   StartRound start{.round = ++round_,
                    .attempt = attempt_,
                    .group_world_size = static_cast<int>(ranked.size()),
                    .world_size = 0,
                    .master_addr = rules_.master_addr,
-                   .master_port = rules_.master_port};
+                   .master_port = rules_.master_port,
+                   .epoch = epoch_,
+                   .lease_ms = lease_ms(last_step_),
+                   .settled = electorate_.settled};
   std::map<std::string, int> role_sizes;
   for (const Node* node : ranked) {
     start.world_size += node->join.workers;
     role_sizes[node->join.role] += node->join.workers;
   }
+  if (rules_.has_successors) note_round(ranked);
+  start.successors = successors(ranked);
+  start.head_seated =
+      std::ranges::any_of(ranked, [](const Node* node) { return node->join.standing.beside; });
   actions_.push_back(OpenStore{round_, start.world_size});
   inquest_.begin_round(round_);
   found_.reset();
@@ -378,7 +279,8 @@ void RoundMachine::seal() {
   }
   nodes_.for_each([&](const Node& node) {
     if (node.phase() == Phase::kReady)
-      send(node.peer(), Spare{round_, start.group_world_size, attempt_});
+      send(node.peer(),
+           Spare{round_, start.group_world_size, attempt_, epoch_, electorate_.settled});
   });
   times_.sealed(round_, timed, last_step_);
   watch_.begin_round(start.world_size, std::move(watched), last_step_);
@@ -389,6 +291,13 @@ void RoundMachine::seal() {
 /// How many nodes of the running round are still there.
 int RoundMachine::members() const {
   return nodes_.count(Phase::kRunning) + nodes_.count(Phase::kFinished);
+}
+
+Joined RoundMachine::joined_answer(TimePoint now) const {
+  return {.heartbeat_timeout_ms = rules_.heartbeat_timeout.count(),
+          .knows = known_kinds(),
+          .clock_us = microseconds(now),
+          .epoch = epoch_};
 }
 
 void RoundMachine::send(PeerId peer, CoordinatorMessage message) {

@@ -15,12 +15,14 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "rendezvous/rounds/electorate.hpp"
 #include "rendezvous/rounds/job_chronicle.hpp"
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/verdict/inquest.hpp"
@@ -43,19 +45,27 @@ inline constexpr std::chrono::milliseconds kStoppingReserve{30'000};
 /// heard is no message that a dead one has left behind.
 inline constexpr std::chrono::milliseconds kProofOfLifeMax{5'000};
 
+/// Who has just been elected waits so long for the promises of others that are there.
+inline constexpr std::chrono::milliseconds kPromisePatience{100};
+
 // These events may happen. An agent's first message over a connection is its Join; the other
 // messages of a connection that is no node's are passed over.
 // clang-format off
-struct FromPeer { PeerId peer; AgentMessage message; };
+struct FromPeer { PeerId peer; AgentMessage message; std::string address = {}; };  // of its host
 struct PeerLost { PeerId peer; std::string reason; };  // the connection has ended
+struct Knocked { NodeId node; bool refused; };         // the answer to Knock
+struct Superseded { std::int64_t epoch; std::string coordinator; };  // there is a later one
 struct Tick {};                                        // the time has come: see next_tick()
-using RoundEvent = std::variant<FromPeer, PeerLost, Tick>;
+using RoundEvent = std::variant<FromPeer, PeerLost, Knocked, Superseded, Tick>;
 
 // These actions are to be performed, in the order in which step() returns them.
 struct SendTo { PeerId peer; CoordinatorMessage message; };
 struct DropPeer { PeerId peer; std::string reason; };  // send what is queued, close the connection
 struct OpenStore { int round; int world_size; };       // empty the store and close its connections
-using RoundAction = std::variant<SendTo, DropPeer, OpenStore>;
+struct Knock { NodeId node; std::string endpoint; };   // does anybody listen there? then Knocked
+struct Herald { std::int64_t epoch; std::vector<std::string> endpoints; };  // tell it there, again
+                                                       // and again, to who coordinates the job
+using RoundAction = std::variant<SendTo, DropPeer, OpenStore, Knock, Herald>;
 // clang-format on
 
 class RoundMachine {
@@ -75,6 +85,8 @@ class RoundMachine {
   std::optional<TimePoint> next_tick() const;
 
   bool ended() const { return state_ == State::kEnded; }
+  /// Its epoch; 0: it coordinates nothing, or has no successors.
+  std::int64_t epoch() const { return coordinates() ? epoch_ : 0; }
   bool has_nodes() const { return !nodes_.empty(); }
   const RoundRules& rules() const { return rules_; }
 
@@ -88,32 +100,68 @@ class RoundMachine {
   JobStatus status(TimePoint now, std::int64_t now_unix_ms) const;
 
  private:
-  enum class State { kGathering, kRunning, kStopping, kEnded };
+  enum class State { kGathering, kRunning, kStopping, kEnded, kStandby };
   using Node = Roster::Node;
   using Phase = Roster::Phase;
 
-  void receive(PeerId peer, const AgentMessage& message, TimePoint now);
-  void answer_beat(const Node& node, const Beat& beat, TimePoint now);
+  void receive(const FromPeer& event, TimePoint now);
+  void answer_beat(Node& node, const Beat& beat, TimePoint now);
   void worker_failed(Node& node, const WorkerFailed& report, TimePoint now);
   void workers_finished(Node& node, const WorkersFinished& report);
   void workers_stopped(Node& node, const WorkersStopped& report);
   void preempt(Node& node, const Preempt& report);
-  void workers_started(const Node& node, const WorkersStarted& report, TimePoint now);
+  void workers_started(Node& node, const WorkersStarted& report, TimePoint now);
   void note_progress(const Node& node, const Progress& report, TimePoint now);
   void take_progress(const RankProgress& told, TimePoint now);
 
   // Who comes, and who goes.
-  void admit(PeerId peer, const Join& join, TimePoint now);
+  void admit(PeerId peer, const Join& join, const std::string& address, TimePoint now);
   std::optional<std::string> refusal_of(const Join& join);
-  void add(PeerId peer, const Join& join, TimePoint now);
+  void add(PeerId peer, const Join& join, const std::string& address, TimePoint now);
   void reconnect(Node& node, PeerId peer, const Join& join, TimePoint now);
   void welcome(const Node& node);
   void refuse(PeerId peer, const std::string& reason);
   void refuse_contenders(const Node& node, TimePoint now);
+  void leave(Node& node, const Leave& message, TimePoint now);
   void lose(Node& node, const std::string& reason, TimePoint since);
   void lose_silent(TimePoint now);
   void lose_unstopped(TimePoint now);
   void forgive_after_own_sleep(TimePoint now);
+
+  // Who follows a coordinator that is lost: round_succession.cpp.
+  bool coordinates() const { return state_ != State::kStandby; }
+  void take_standing(Node& node, TimePoint now);
+  bool obeys(const Node& node) const;
+  void hear_voter(Node& node);
+  void call_election();
+  void promised(Node& node, const Promise& promise, TimePoint now);
+  void take_over(TimePoint now);
+  void take_on(Node& node, TimePoint now);
+  void let_in(const Node& node, Joined answer, TimePoint now);
+  Beat settled_beat(TimePoint now) const;
+  void step_down(const Superseded& by);
+  Votes votes_of(const std::function<bool(const Node&)>& counts) const;
+  TimePoint authority_ends() const;
+  TimePoint held_until(const KnownRound& round, int left) const;
+  bool has_authority(TimePoint now) const;
+  std::int64_t lease_ms(TimePoint now) const;
+  void check_authority(TimePoint now);
+  bool old_world_is_gone(TimePoint now) const;
+  TimePoint old_world_ends() const;
+  bool waits_for_promises(TimePoint now) const;
+  void confirm(Node& node, std::int64_t echo_us, TimePoint now);
+  void note_round(const std::vector<Node*>& members);
+  void heard_of_round(Node& node, const RoundName& round);
+  void settle_if_known();
+  std::vector<std::string> successors(const std::vector<Node*>& members) const;
+
+  // Who is away for a while: its connection broke, and its workers run on.
+  void disconnected(Node& node, const std::string& reason, TimePoint now);
+  bool may_come_back(const Node& node) const;
+  bool resumes(const Node& node, const Join& join) const;
+  void resume(Node& node, PeerId peer, const Join& join, TimePoint now);
+  void send_to_stop(PeerId peer);
+  void knocked(const Knocked& answer, TimePoint now);
 
   // What becomes of workers that hang.
   void look_for_hangs(TimePoint now);
@@ -139,7 +187,7 @@ class RoundMachine {
   bool ready_to_seal(TimePoint now) const;
   TimePoint gathering_ends() const;
   void seal();
-  void stop_round(const std::string& reason, std::int64_t checkpoint_ms = 0);
+  void stop_round(const std::string& reason, std::int64_t checkpoint_ms = 0, bool at_once = false);
   void count_failure(EndJob last);
   void end(EndJob verdict);
 
@@ -154,6 +202,7 @@ class RoundMachine {
   void chronicle_progress(TimePoint now);
   EndJob timed_out() const;
   int next_attempt() const;
+  Joined joined_answer(TimePoint now) const;
   void send(PeerId peer, CoordinatorMessage message);
   void send_to_all_who_know(std::string_view kind, const CoordinatorMessage& message);
 
@@ -170,8 +219,18 @@ class RoundMachine {
   Inquest inquest_;                   // into how the workers of the round ended
   std::optional<Verdict> found_;      // why the last round that failed did so
   std::optional<EndJob> verdict_;     // how the job ends, as soon as every node has stopped
-  JobChronicle chronicle_;            // for those who look at the job: it decides nothing
-  std::string last_loss_;             // says to the user why the job may be short of nodes
+  std::int64_t epoch_ = 0;        // of this coordinator; 0: it is none yet, or has no successors
+  std::int64_t asked_epoch_ = 0;  // the last one for which promises were asked
+  Electorate electorate_;
+  bool elected_ = false;          // by votes, and no round of its own has settled yet
+  int unaware_ = 0;               // nodes that may not know of the last round yet
+  bool settles_ = false;          // it settles once all of these do
+  bool stopped_at_once_ = false;  // the round, without authority
+  int left_ = 0;                  // nodes of the settled round that have left for good
+  TimePoint authority_until_;     // as it was when it was looked at
+  TimePoint authority_due_;       // when it is looked at again
+  JobChronicle chronicle_;        // for those who look at the job: it decides nothing
+  std::string last_loss_;         // says to the user why the job may be short of nodes
   TimePoint gathering_since_;
   TimePoint stopping_ends_;                  // who has not stopped by then is dropped
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round

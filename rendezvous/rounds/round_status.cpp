@@ -29,6 +29,7 @@ NodeState node_state(Phase phase, bool round_runs) {
     case Phase::kStopping:
       return NodeState::kStopping;
     case Phase::kContending:
+    case Phase::kVoting:
       return NodeState::kWaiting;
   }
   return NodeState::kReady;
@@ -102,7 +103,7 @@ JobStatus RoundMachine::status(TimePoint now, std::int64_t now_unix_ms) const {
                    .nodes_min = rules_.nodes_min,
                    .nodes_max = rules_.nodes_max,
                    .now_unix_ms = now_unix_ms};
-  status.state = static_cast<JobStatus::State>(state_);
+  if (coordinates()) status.state = static_cast<JobStatus::State>(state_);  // else it waits
   status.why = state_ == State::kEnded ? describe_end(*verdict_) : chronicle_.reason();
   tell_nodes(status, now);
   chronicle_.tell(status, now);

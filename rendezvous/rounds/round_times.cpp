@@ -20,7 +20,8 @@ Clock::duration RoundMachine::age_of(const WorkerFailed& report) {
   return within_reason(report.age_ms);
 }
 
-void RoundMachine::workers_started(const Node& node, const WorkersStarted& report, TimePoint now) {
+void RoundMachine::workers_started(Node& node, const WorkersStarted& report, TimePoint now) {
+  if (report.round == round_) heard_of_round(node, electorate_.started.name);
   if (report.round == round_ && node.group_rank >= 0) times_.started(now);
 }
 

@@ -145,6 +145,9 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
   if (const auto* question = std::get_if<WhoIsThere>(&*message)) {
     channel->send(encode(CoordinatorMessage{introduction(*question)}));
     channel->close_when_sent();
+    const bool same_job = only_ && question->run_id == only_->rules().run_id;
+    if (question->epoch > 0 && same_job)
+      only_->superseded({question->epoch, question->coordinator});
   }
   const auto* join = std::get_if<Join>(&*message);
   if (join == nullptr) co_return std::nullopt;
@@ -230,7 +233,7 @@ Introduction Server::introduction(const WhoIsThere& question) const {
   const std::string jobs = !only_ ? std::to_string(book_.jobs()) + " jobs"
                            : same ? "the same job"
                                   : "another job";
-  return {jobs, getpid(), host_name()};
+  return {jobs, getpid(), host_name(), only_ ? only_->epoch() : 0};
 }
 
 }  // namespace ddprun

@@ -40,9 +40,13 @@ class Server {
                                                 const asio::ip::address& address,
                                                 std::uint16_t port, ServerLimits limits = {});
 
-  /// Lets in only agents that prove a key of `tls`, and no client of the store. To be called before
-  /// start().
-  void lock(std::shared_ptr<const TlsContext> tls) { door_.lock(std::move(tls)); }
+  /// Lets in only agents that prove a key of `tls`, and no client of the store. The coordinator of
+  /// one job reaches other agents of it with `as_agent`. To be called before start().
+  void lock(std::shared_ptr<const TlsContext> tls,
+            std::shared_ptr<const TlsContext> as_agent = nullptr) {
+    door_.lock(std::move(tls));
+    if (only_) only_->reach_with(std::move(as_agent));
+  }
 
   /// Starts to accept peers, and goes on until close().
   void start();
@@ -51,6 +55,9 @@ class Server {
   void close();
 
   bool closed() const { return !acceptor_.is_open(); }
+
+  /// Whether it waits for the case that another coordinator is lost.
+  bool stands_by() const { return only_ && only_->rules().has_successors && only_->epoch() == 0; }
 
   /// Tells how each of its jobs is now.
   std::vector<JobStatus> status() const;

@@ -34,6 +34,7 @@ Channel::Channel(asio::ip::tcp::socket socket, std::string already_read,
   const auto remote = socket_.remote_endpoint(gone);
   peer_ = endpoint_text(remote);
   address_ = remote.address();
+  is_local_ = !gone && socket_.local_endpoint(gone).address() == address_;
   socket_.set_option(asio::ip::tcp::no_delay{true}, gone);
   socket_.non_blocking(true, gone);
 }

@@ -101,6 +101,9 @@ class Channel : public std::enable_shared_from_this<Channel> {
   /// The peer's address.
   const asio::ip::address& address() const { return address_; }
 
+  /// Whether both ends have the same address, so that the peer is on this machine.
+  bool is_local() const { return is_local_; }
+
  private:
   void write_next();
   bool seal();
@@ -116,6 +119,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   asio::ip::tcp::socket socket_;
   std::string peer_;
   asio::ip::address address_;
+  bool is_local_ = false;
   TunnelEnd* tunnel_ = nullptr;
   std::unique_ptr<TlsSession> tls_;  // nullptr: the stream is as it is
 

@@ -57,6 +57,11 @@ struct RoundRules {
   StoreAt store = StoreAt::kLeader;
   std::chrono::milliseconds hang_timeout{kHangTimeoutAuto};
   OnHang on_hang = OnHang::kReport;
+  /// An agent coordinates the job, and another one may follow it when it is lost. It begins as one
+  /// that waits for that, or as the first.
+  bool has_successors = false;
+  bool stands_by = false;
+  std::string endpoint;  // where this coordinator is, as HOST:PORT; with successors only
 };
 
 /// Returns the terms that a node with these rules announces.

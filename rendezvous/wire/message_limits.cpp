@@ -55,6 +55,19 @@ void check_terms(Checker& checker, const JobTerms& terms) {
       .number("hang_timeout_ms", terms.hang_timeout_ms, kHangTimeoutOff, kTimeoutMsMax);
 }
 
+void check_standing(Checker& checker, const Standing& standing) {
+  for (const KnownRound& known : {standing.started, standing.settled})
+    checker.number("a round's epoch", known.name.epoch, 0, kCountMax)
+        .number("a round", known.name.round, 0, kCountMax)
+        .number("a round's nodes", known.nodes, 0, kNodesMax);
+  checker.number("the epoch", standing.epoch, 0, kCountMax)
+      .number("the promised epoch", standing.promised, 0, kCountMax)
+      .number("the running round", standing.running, 0, kCountMax)
+      .number("fence_ms", standing.fence_ms, 0, kTimeoutMsMax)
+      .number("standby_port", standing.standby_port, 0, kPortMax)
+      .length("the last coordinator", standing.head, 0, kEndpointBytesMax);
+}
+
 /// The host stands in every sentence, so it is checked first, in sentences without it.
 Result<void> check(const Join& join) {
   Checker host;
@@ -70,6 +83,7 @@ Result<void> check(const Join& join) {
   check_terms(checker, join.terms);
   // The coordinator tells one attempt more than there are when the last of them has failed.
   const std::int64_t attempt_max = std::int64_t{join.terms.restarts_max} + 1;
+  check_standing(checker, join.standing);
   checker.number("the last round", join.known.round, 0, kCountMax)
       .number("the last attempt", join.known.attempt, 0, std::min(attempt_max, kIntMax));
   return checker.result();
@@ -77,6 +91,10 @@ Result<void> check(const Join& join) {
 
 Result<void> check_round(int round) {
   return Checker{}.number("round", round, 0, kIntMax).result();
+}
+
+Result<void> check_epoch(std::int64_t epoch) {
+  return Checker{}.number("epoch", epoch, 0, kCountMax).result();
 }
 
 Result<void> check(const Preempt& preempt) {
@@ -87,6 +105,7 @@ Result<void> check(const Joined& joined) {
   return Checker{}
       .number("heartbeat_timeout_ms", joined.heartbeat_timeout_ms, kHeartbeatTimeoutMsMin,
               kTimeoutMsMax)
+      .number("epoch", joined.epoch, 0, kCountMax)
       .result();
 }
 
@@ -134,6 +153,13 @@ Result<void> check(const AgentMessage& message) {
       [](const WorkersStopped& m) { return check_round(m.round); },
       [](const WorkersStarted& m) { return check_round(m.round); },
       [](const WorkersEnded& m) { return check_round(m.round); },
+      [](const Promise& m) { return check_epoch(m.epoch); },
+      [](const WhoIsThere& m) {
+        return Checker{}
+            .number("epoch", m.epoch, 0, kCountMax)
+            .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)
+            .result();
+      },
       [](const auto&) { return Result<void>{}; });
 }
 
@@ -142,7 +168,15 @@ Result<void> check(const CoordinatorMessage& message) {
       message,  //
       [](const Joined& m) { return check(m); }, [](const StartRound& m) { return check(m); },
       [](const StopRound& m) { return check(m); }, [](const Spare& m) { return check(m); },
-      [](const Inspect& m) { return check(m); }, [](const auto&) { return Result<void>{}; });
+      [](const Elect& m) { return check_epoch(m.epoch); },
+      [](const Elsewhere& m) {
+        return Checker{}
+            .number("epoch", m.epoch, 0, kCountMax)
+            .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)
+            .result();
+      },
+      [](const Inspect& m) { return check(m); },  //
+      [](const auto&) { return Result<void>{}; });
 }
 
 }  // namespace ddprun

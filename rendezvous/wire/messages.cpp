@@ -71,17 +71,36 @@ template <> inline constexpr auto kFields<JobTerms> = std::tuple{
 template <> inline constexpr auto kFields<Known> = std::tuple{
     field("round", &Known::round), field("attempt", &Known::attempt)};
 
+template <> inline constexpr auto kFields<RoundName> = std::tuple{
+    field("epoch", &RoundName::epoch), field("round", &RoundName::round)};
+template <> inline constexpr auto kFields<KnownRound> = std::tuple{
+    field("name", &KnownRound::name), field("nodes", &KnownRound::nodes),
+    field("member", &KnownRound::member)};
+template <> inline constexpr auto kFields<Standing> = std::tuple{
+    field("epoch", &Standing::epoch), field("promised", &Standing::promised),
+    field("started", &Standing::started), field("settled", &Standing::settled),
+    field("running", &Standing::running), field("fence_ms", &Standing::fence_ms),
+    field("head_gone", &Standing::head_gone), field("head_seated", &Standing::head_seated),
+    text("head", &Standing::head, name_of(kEndpointBytesMax)),
+    field("standby_port", &Standing::standby_port), field("beside", &Standing::beside)};
 template <> inline constexpr auto kFields<Join> = std::tuple{
     field("protocol", &Join::protocol), text("run_id", &Join::run_id, name_of(kRunIdBytesMax)),
     text("node", &Join::node, name_of(kNodeIdBytesMax)), field("incarnation", &Join::incarnation),
     field("known", &Join::known), text("host", &Join::host, name_of(kHostBytesMax)),
     field("workers", &Join::workers), text("role", &Join::role, name_of(kRoleBytesMax)),
     field("node_rank", &Join::node_rank), field("terms", &Join::terms),
-    later(texts("knows", &Join::knows, kName, kKindsMax))};
+    later(texts("knows", &Join::knows, kName, kKindsMax)),
+    later(field("standing", &Join::standing))};
 template <> inline constexpr auto kFields<Beat> = std::tuple{
-    later(field("clock_us", &Beat::clock_us)), later(field("echo_us", &Beat::echo_us))};
+    later(field("clock_us", &Beat::clock_us)), later(field("echo_us", &Beat::echo_us)),
+    later(field("round", &Beat::round)), later(field("settled", &Beat::settled)),
+    later(field("epoch", &Beat::epoch)), later(field("lease_ms", &Beat::lease_ms))};
 template <> inline constexpr auto kFields<WhoIsThere> = std::tuple{
-    text("run_id", &WhoIsThere::run_id, name_of(kRunIdBytesMax))};
+    text("run_id", &WhoIsThere::run_id, name_of(kRunIdBytesMax)),
+    later(field("epoch", &WhoIsThere::epoch)),
+    later(text("coordinator", &WhoIsThere::coordinator, name_of(kEndpointBytesMax)))};
+template <> inline constexpr auto kFields<Promise> = std::tuple{
+    field("epoch", &Promise::epoch), field("echo_us", &Promise::echo_us)};
 template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
     field("round", &WorkerFailed::round), field("failure", &WorkerFailed::failure),
     later(field("age_ms", &WorkerFailed::age_ms))};
@@ -148,18 +167,22 @@ template <> inline constexpr auto kFields<WorkersEnded> = std::tuple{
 template <> inline constexpr auto kFields<Joined> = std::tuple{
     field("heartbeat_timeout_ms", &Joined::heartbeat_timeout_ms),
     later(texts("knows", &Joined::knows, kName, kKindsMax)),
-    later(field("clock_us", &Joined::clock_us))};
+    later(field("clock_us", &Joined::clock_us)), later(field("epoch", &Joined::epoch)),
+    later(field("resumed", &Joined::resumed))};
 template <> inline constexpr auto kFields<Refused> = std::tuple{
     text("reason", &Refused::reason, kReason)};
 template <> inline constexpr auto kFields<Waiting> = std::tuple{
     field("nodes", &Waiting::nodes), field("nodes_min", &Waiting::nodes_min),
-    field("nodes_max", &Waiting::nodes_max), field("left_ms", &Waiting::left_ms)};
+    field("nodes_max", &Waiting::nodes_max), field("left_ms", &Waiting::left_ms),
+    later(field("clock_us", &Waiting::clock_us)), later(field("echo_us", &Waiting::echo_us))};
 template <> inline constexpr auto kFields<Spare> = std::tuple{
     field("round", &Spare::round), field("attempt", &Spare::attempt),
-    field("nodes", &Spare::nodes)};
+    field("nodes", &Spare::nodes), later(field("epoch", &Spare::epoch)),
+    later(field("settled", &Spare::settled))};
 template <> inline constexpr auto kFields<Introduction> = std::tuple{
     text("jobs", &Introduction::jobs, kReason), field("pid", &Introduction::pid),
-    text("host", &Introduction::host, TextLimit{kHostBytesMax})};
+    text("host", &Introduction::host, TextLimit{kHostBytesMax}),
+    later(field("epoch", &Introduction::epoch))};
 template <> inline constexpr auto kFields<StartRound> = std::tuple{
     field("round", &StartRound::round), field("attempt", &StartRound::attempt),
     field("group_rank", &StartRound::group_rank),
@@ -168,10 +191,21 @@ template <> inline constexpr auto kFields<StartRound> = std::tuple{
     field("first_role_rank", &StartRound::first_role_rank),
     field("role_world_size", &StartRound::role_world_size),
     text("master_addr", &StartRound::master_addr, kNote),
-    field("master_port", &StartRound::master_port)};
+    field("master_port", &StartRound::master_port),
+    later(field("epoch", &StartRound::epoch)), later(field("lease_ms", &StartRound::lease_ms)),
+    later(field("settled", &StartRound::settled)),
+    later(texts("successors", &StartRound::successors, name_of(kEndpointBytesMax), kSuccessorsMax)),
+    later(field("head_seated", &StartRound::head_seated))};
 template <> inline constexpr auto kFields<StopRound> = std::tuple{
     field("round", &StopRound::round), field("attempt", &StopRound::attempt),
-    text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms)};
+    text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms),
+    later(field("at_once", &StopRound::at_once))};
+template <> inline constexpr auto kFields<Voting> = std::tuple{field("votes", &Voting::votes)};
+template <> inline constexpr auto kFields<Elect> = std::tuple{
+    field("epoch", &Elect::epoch), field("clock_us", &Elect::clock_us)};
+template <> inline constexpr auto kFields<Elsewhere> = std::tuple{
+    text("coordinator", &Elsewhere::coordinator, name_of(kEndpointBytesMax)),
+    field("epoch", &Elsewhere::epoch)};
 template <> inline constexpr auto kFields<EndJob> = std::tuple{
     field("outcome", &EndJob::outcome), field("restarts", &EndJob::restarts),
     text("message", &EndJob::message, kReason), field("failure", &EndJob::failure),
@@ -246,6 +280,10 @@ constexpr const char* type_of(const Inspected&) { return "inspected"; }
 constexpr const char* type_of(const AskStatus&) { return "ask_status"; }
 constexpr const char* type_of(const AskDump&) { return "ask_dump"; }
 constexpr const char* type_of(const WorkersEnded&) { return "workers_ended"; }
+constexpr const char* type_of(const Promise&) { return "promise"; }
+constexpr const char* type_of(const Voting&) { return "voting"; }
+constexpr const char* type_of(const Elect&) { return "elect"; }
+constexpr const char* type_of(const Elsewhere&) { return "elsewhere"; }
 constexpr const char* type_of(const Joined&) { return "joined"; }
 constexpr const char* type_of(const Refused&) { return "refused"; }
 constexpr const char* type_of(const Waiting&) { return "waiting"; }
@@ -325,7 +363,8 @@ Result<Variant> decode_line(std::string_view line) try {
 }  // namespace
 
 std::vector<std::string> known_kinds() {
-  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict, kKnowsTimes, kKnowsStatus, kKnowsDump};
+  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict,   kKnowsTimes,
+          kKnowsStatus,   kKnowsDump,  kKnowsSuccession};
 }
 
 bool knows(const std::vector<std::string>& knows, std::string_view kind) {

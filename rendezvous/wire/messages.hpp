@@ -18,6 +18,7 @@
 #include "rendezvous/wire/job_terms.hpp"
 #include "rendezvous/wire/job_times.hpp"
 #include "rendezvous/wire/progress.hpp"
+#include "rendezvous/wire/standing.hpp"
 #include "rendezvous/wire/verdict.hpp"
 #include "rendezvous/wire/worker_end.hpp"
 
@@ -42,12 +43,17 @@ inline constexpr std::size_t kStatusPartBytesMax = 48 * 1024;
 
 /// A message whose kind came after release 0.1 goes only to a peer that has said in its Join or
 /// Joined that it knows the kind, by a name of this list.
-inline constexpr char kKnowsProgress[] = "progress";  // Progress
-inline constexpr char kKnowsHangs[] = "hangs";        // Inspect, Inspected, HangFound, HangOver
-inline constexpr char kKnowsVerdict[] = "verdict";    // WorkersEnded, VerdictFound
-inline constexpr char kKnowsTimes[] = "times";        // WorkersStarted, Restarted, JobTimes
-inline constexpr char kKnowsStatus[] = "status";      // AskStatus, StatusPart
-inline constexpr char kKnowsDump[] = "dump";          // AskDump, DumpPart
+inline constexpr char kKnowsProgress[] = "progress";      // Progress
+inline constexpr char kKnowsHangs[] = "hangs";            // Inspect, Inspected, HangFound, HangOver
+inline constexpr char kKnowsVerdict[] = "verdict";        // WorkersEnded, VerdictFound
+inline constexpr char kKnowsTimes[] = "times";            // WorkersStarted, Restarted, JobTimes
+inline constexpr char kKnowsStatus[] = "status";          // AskStatus, StatusPart
+inline constexpr char kKnowsDump[] = "dump";              // AskDump, DumpPart
+inline constexpr char kKnowsSuccession[] = "succession";  // Promise, Voting, Elect, Elsewhere
+
+/// So many nodes are told of as those that may follow a lost coordinator.
+inline constexpr std::size_t kSuccessorsMax = 3;
+inline constexpr std::size_t kEndpointBytesMax = 300;  // of HOST:PORT
 
 /// Returns the kinds that this build knows.
 std::vector<std::string> known_kinds();
@@ -80,18 +86,29 @@ struct Join {
   int node_rank = -1;  // the group rank that the node wants; -1: any
   JobTerms terms;
   std::vector<std::string> knows;  // kinds of messages beyond those of release 0.1; see kKnows
+  Standing standing;
   bool operator==(const Join&) const = default;
 };
 /// A heartbeat. The coordinator answers it with another, or with Waiting. The two tell how far the
 /// clocks are apart (agent/clock_offset.hpp).
 struct Beat {
   std::int64_t clock_us = 0;  // of the sender, as it is sent; 0: it does not tell
-  std::int64_t echo_us = 0;   // in an answer: `clock_us` of the beat that it answers
+  std::int64_t echo_us = 0;   // the last `clock_us` that was heard of the other side; 0: none was
+  int round = 0;              // an agent's: the last one that it was told of; 0: of none
+  int settled = 0;            // a coordinator's: the last one of which all its nodes know; 0: none
+  std::int64_t epoch = 0;     // of whose round that is
+  /// A coordinator's: the workers may be alive for so long after the beat was sent that this
+  /// answers; -1: as long as the connection lasts.
+  std::int64_t lease_ms = -1;
   bool operator==(const Beat&) const = default;
 };
 /// Comes in place of Join from an agent that finds its port taken and asks whose it is.
 struct WhoIsThere {
   std::string run_id;  // of the job that the agent wanted to host there; "": of none
+  /// When a coordinator asks: its epoch, and where it is. Who has a smaller one coordinates no
+  /// more.
+  std::int64_t epoch = 0;
+  std::string coordinator;
   bool operator==(const WhoIsThere&) const = default;
 };
 /// A worker has failed while others of this node still run. An agent sends it once a round.
@@ -160,9 +177,15 @@ struct AskDump {
   int question = 0;  // counts them
   bool operator==(const AskDump&) const = default;
 };
-using AgentMessage =
-    std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
-                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, AskStatus, AskDump>;
+/// The answer to Elect: the agent obeys no coordinator with a smaller epoch any more.
+struct Promise {
+  std::int64_t epoch = 0;
+  std::int64_t echo_us = 0;  // Elect's clock_us
+  bool operator==(const Promise&) const = default;
+};
+using AgentMessage = std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished,
+                                  WorkersStopped, Preempt, Leave, Progress, Inspected, WorkersEnded,
+                                  WorkersStarted, AskStatus, AskDump, Promise>;
 
 // --- coordinator to agent ---
 
@@ -171,6 +194,8 @@ struct Joined {
   std::int64_t heartbeat_timeout_ms = 0;  // after so much silence one side gives the other up
   std::vector<std::string> knows;         // as Join's
   std::int64_t clock_us = 0;              // of the coordinator, as Beat's
+  std::int64_t epoch = 0;                 // of the coordinator; 0: it has no successors
+  bool resumed = false;                   // the node is in its round still, and its workers go on
   bool operator==(const Joined&) const = default;
 };
 /// The node is not admitted, and its connection is closed.
@@ -184,6 +209,8 @@ struct Waiting {
   int nodes_min = 1;
   int nodes_max = 1;
   std::int64_t left_ms = 0;  // until the job gives up, when nodes < nodes_min; else until it starts
+  std::int64_t clock_us = 0;  // as Beat's
+  std::int64_t echo_us = 0;
   bool operator==(const Waiting&) const = default;
 };
 /// The round has its MAX nodes without this one, which waits for a place.
@@ -191,13 +218,16 @@ struct Spare {
   int round = 0;
   int nodes = 0;  // in the round
   int attempt = 0;
+  std::int64_t epoch = 0;  // of whose round it is
+  KnownRound settled;      // the last one of which all its nodes know; `member` is not used
   bool operator==(const Spare&) const = default;
 };
 /// The answer to WhoIsThere: who listens at this port. Its type on the wire is "coordinator".
 struct Introduction {
-  std::string jobs;      // "the same job", "another job" or "3 jobs": strangers learn no name
-  std::int64_t pid = 0;  // of the coordinator's process
-  std::string host;      // the name of its machine
+  std::string jobs;        // "the same job", "another job" or "3 jobs": strangers learn no name
+  std::int64_t pid = 0;    // of the coordinator's process
+  std::string host;        // the name of its machine
+  std::int64_t epoch = 0;  // of the coordinator that is here; 0: none is, or it has no successors
   bool operator==(const Introduction&) const = default;
 };
 /// A round is sealed, and this is the node's part in it. The terms are those of torchrun's
@@ -213,6 +243,11 @@ struct StartRound {
   int role_world_size = 1;
   std::string master_addr;  // where the store is; "": where this node reaches the coordinator
   int master_port = 0;
+  std::int64_t epoch = 0;               // of the coordinator
+  std::int64_t lease_ms = -1;           // as Beat's, after the last beat that was answered
+  KnownRound settled;                   // as Spare's
+  std::vector<std::string> successors;  // HOST:PORT of those that may follow this coordinator
+  bool head_seated = false;             // the coordinator's own node is in the round
   bool operator==(const StartRound&) const = default;
 };
 /// The node has to stop its workers of this round, and to answer with WorkersStopped.
@@ -220,7 +255,8 @@ struct StopRound {
   int round = 0;
   std::string reason;
   std::int64_t checkpoint_ms = 0;  // above 0: ask them for a checkpoint and give them so long first
-  int attempt = 0;  // of the next round; more than the job's restarts: there will be none
+  int attempt = 0;       // of the next round; more than the job's restarts: there will be none
+  bool at_once = false;  // the workers have no time: others may begin a round
   bool operator==(const StopRound&) const = default;
 };
 /// The job is over. The agent prints why, and its exit code follows from the outcome.
@@ -287,9 +323,28 @@ struct JobTimes {
   Goodput goodput;
   bool operator==(const JobTimes&) const = default;
 };
-using CoordinatorMessage = std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat,
-                                        StartRound, StopRound, EndJob, Inspect, HangFound, HangOver,
-                                        VerdictFound, Restarted, JobTimes, StatusPart, DumpPart>;
+/// Who listens here coordinates nothing, and may follow a coordinator that is lost. The agent has a
+/// vote here as long as the connection lasts.
+struct Voting {
+  int votes = 0;
+  bool operator==(const Voting&) const = default;
+};
+/// Whoever sends it wants to coordinate the job, and has the votes for it.
+struct Elect {
+  std::int64_t epoch = 0;
+  std::int64_t clock_us = 0;  // as Beat's
+  bool operator==(const Elect&) const = default;
+};
+/// The agent is to stop its workers, if it has any, and to join there; "": here, once more.
+struct Elsewhere {
+  std::string coordinator;  // HOST:PORT
+  std::int64_t epoch = 0;   // of who is there
+  bool operator==(const Elsewhere&) const = default;
+};
+using CoordinatorMessage =
+    std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat, StartRound, StopRound, EndJob,
+                 Inspect, HangFound, HangOver, VerdictFound, Restarted, JobTimes, StatusPart,
+                 DumpPart, Voting, Elect, Elsewhere>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

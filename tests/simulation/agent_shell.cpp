@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/match.hpp"
-#include "tests/simulation/invariants.hpp"
+#include "tests/simulation/coordinator_shell.hpp"
 
 namespace ddprun::simulation {
 
@@ -20,14 +20,15 @@ GroupRules rules_of(World& world) {
   GroupRules rules = world.plan.group;
   rules.workers = world.random.number(1, rules.workers);
   rules.join_timeout = world.plan.rounds.join_timeout;
+  rules.endpoint = world.plan.rounds.endpoint;
   return rules;
 }
 
 }  // namespace
 
-AgentShell::AgentShell(World& world, Invariants& invariants, int number, int host)
+AgentShell::AgentShell(World& world, Watcher& watcher, int number, int host)
     : world_{world},
-      invariants_{invariants},
+      watcher_{watcher},
       number_{number},
       host_{host},
       rules_{rules_of(world)},
@@ -36,6 +37,8 @@ AgentShell::AgentShell(World& world, Invariants& invariants, int number, int hos
 
 void AgentShell::connect(const ReachCoordinator& wish) {
   wish_ = wish;
+  const std::string at = wish.at.empty() ? rules_.endpoint : wish.at;
+  place_ = at.empty() ? 0 : number_at(at);
   connecting_.emplace(wish.patience, world_.time.now());
   connecting_since_ = last_not_refused_ = world_.time.now();
   world_.time.after(wish.pause + world_.random.time(1ms, 20ms), [this] { try_connect(); });
@@ -44,8 +47,9 @@ void AgentShell::connect(const ReachCoordinator& wish) {
 void AgentShell::try_connect() {
   if (frozen_) return when_awake([this] { try_connect(); });
   if (gone()) return;
-  if (!world_.network.can_connect(host_)) return attempt_failed(FailedAttempt::Why::kNoAnswer);
-  if (world_.network.refuses()) return attempt_failed(FailedAttempt::Why::kRefused);
+  if (!world_.network.can_connect(host_, world_.network.host_of(place_)))
+    return attempt_failed(FailedAttempt::Why::kNoAnswer);
+  if (world_.network.refuses(place_)) return attempt_failed(FailedAttempt::Why::kRefused);
   join();
 }
 
@@ -58,26 +62,33 @@ void AgentShell::attempt_failed(FailedAttempt::Why why) {
   }
   if (const auto pause = connecting_->pause_after(why, world_.time.now()))
     return world_.time.after(*pause, [this] { try_connect(); });
-  invariants_.gives_up_connecting(*this);
+  watcher_.gives_up_connecting(*this);
   connecting_.reset();
   connecting_since_.reset();
   refused_since_.reset();
-  step(CoordinatorUnreachable{"no answer"});
+  step(CoordinatorUnreachable{"no answer", why == FailedAttempt::Why::kRefused});
 }
 
 void AgentShell::join() {
   receiving_ = true;
   refused_since_.reset();  // somebody listens again
-  link_ = world_.network.connect(host_, number_);
+  link_ = world_.network.connect(host_, number_, place_);
   last_heard_ = world_.time.now();
-  invariants_.joins(*this);
-  const Join join{.node = id_,
-                  .incarnation = ++joins_,
-                  .known = wish_.known,
-                  .host = "host" + std::to_string(host_),
-                  .workers = rules_.workers,
-                  .node_rank = world_.plan.ranks_wanted ? host_ : -1,
-                  .terms = terms_of(world_.plan.rounds)};
+  asked_ = world_.time.now();
+  watcher_.joins(*this);
+  Join join{.node = id_,
+            .incarnation = ++joins_,
+            .known = wish_.known,
+            .host = "host" + std::to_string(host_),
+            .workers = rules_.workers,
+            .node_rank = world_.plan.ranks_wanted ? host_ : -1,
+            .terms = terms_of(world_.plan.rounds)};
+  if (world_.plan.rounds.has_successors) {
+    join.knows = {kKnowsSuccession};
+    join.standing = wish_.standing;
+    join.standing.standby_port = number_;
+    join.standing.beside = place_ == number_;
+  }
   world_.network.send(link_, Side::kAgent, AgentMessage{join});
   const LinkId asked = link_;
   world_.time.at(connecting_->answered_by(world_.time.now()),
@@ -97,7 +108,7 @@ void AgentShell::reached() {
   connecting_since_.reset();
   refused_since_.reset();
   ever_joined_ = true;
-  step(Connected{});
+  step(Connected{asked_});
 }
 
 void AgentShell::receive(LinkId link, const Parcel& parcel) {
@@ -153,13 +164,13 @@ void AgentShell::perform(const GroupAction& action) {
       },
       [&](const Tell& a) { world_.network.send(link_, Side::kAgent, a.message); },
       [&](const Disconnect&) {
-        invariants_.gives_up_coordinator(*this);
+        watcher_.gives_up_coordinator(*this);
         disconnect();
       },
       [](const Warn&) {},
       [&](const Exit& a) {
         end_ = a.end;
-        invariants_.exits(*this);
+        watcher_.exits(*this);
         if (receiving_) world_.network.close(link_, Side::kAgent);
       });
 }
@@ -170,7 +181,7 @@ void AgentShell::ring() {
   const auto due = machine_.next_alarm();
   if (due && world_.time.now() >= *due) {
     for (const GroupAction& action : machine_.step(Alarm{}, world_.time.now())) perform(action);
-    invariants_.rang("agent", machine_.next_alarm());
+    watcher_.rang("agent", machine_.next_alarm());
   }
   arm();
 }

@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "rendezvous/rounds/connect_plan.hpp"
+#include "tests/simulation/watcher.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace ddprun::simulation {
-
-class Invariants;
 
 struct FakeWorker {
   int round;
@@ -27,7 +26,7 @@ struct FakeWorker {
 class AgentShell {
  public:
   /// The agent number `number` of this run, which starts on `host`.
-  AgentShell(World& world, Invariants& invariants, int number, int host);
+  AgentShell(World& world, Watcher& watcher, int number, int host);
   AgentShell(const AgentShell&) = delete;
 
   void start() { step(AgentBegins{}); }
@@ -51,6 +50,9 @@ class AgentShell {
   bool told_to_stop() const { return told_to_stop_; }
   bool end_announced() const { return end_announced_; }
   int round() const { return round_.round; }
+  const StartRound& started() const { return round_; }
+  bool coming_back() const { return wish_.standing.running > 0; }
+  std::optional<AgentEnd> end() const { return end_; }
   int attempt() const { return round_.attempt; }
   int coordinator() const { return coordinator_; }  // which one has begun that round
   /// The greatest numbers that it was told. Kept apart from what its machine remembers.
@@ -94,7 +96,7 @@ class AgentShell {
   void sweep(TimePoint give_up);
 
   World& world_;
-  Invariants& invariants_;
+  Watcher& watcher_;
   int number_;
   int host_;
   GroupRules rules_;
@@ -103,6 +105,7 @@ class AgentShell {
   int joins_ = 0;
   bool ever_joined_ = false;
   ReachCoordinator wish_;
+  int place_ = 0;  // the number of the coordinator that is reached for
   Known told_;
   LinkId link_ = -1;
   std::optional<ConnectPlan> connecting_;
@@ -116,6 +119,7 @@ class AgentShell {
   std::map<int, FakeWorker> alive_;  // by serial number
   int spawned_ = 0;
   TimePoint last_heard_;
+  std::optional<TimePoint> asked_;
   TimePoint alarm_set_for_ = TimePoint::max();
   bool frozen_ = false;
   TimePoint awake_since_;

@@ -1,10 +1,10 @@
 // The part of AgentShell that stands for processes, and for what happens to an agent itself.
 #include <algorithm>
 #include <csignal>
+#include <string>
 #include <utility>
 
 #include "tests/simulation/agent_shell.hpp"
-#include "tests/simulation/invariants.hpp"
 
 namespace ddprun::simulation {
 
@@ -20,7 +20,7 @@ constexpr milliseconds kStuckMax{25'000};
 }  // namespace
 
 void AgentShell::start_workers(const StartRound& round) {
-  invariants_.starts_workers(*this, round);
+  watcher_.starts_workers(*this, round);
   round_ = round;
   coordinator_ = world_.coordinators;
   finished_ = 0;
@@ -38,6 +38,9 @@ void AgentShell::start_workers(const StartRound& round) {
 
 void AgentShell::signal_workers(int signal) {
   const TimePoint now = world_.time.now();
+  world_.trace.note(now, [&] {
+    return "host" + std::to_string(host_) + " sends its workers signal " + std::to_string(signal);
+  });
   for (const auto& [serial, worker] : alive_) {
     if (signal == SIGKILL && worker.stuck)
       end_at(serial, now + world_.random.time(0ms, kStuckMax), {.signal = SIGKILL});

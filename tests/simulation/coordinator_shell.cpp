@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/match.hpp"
-#include "tests/simulation/invariants.hpp"
 
 namespace ddprun::simulation {
 
@@ -14,7 +13,7 @@ constexpr milliseconds kTimerLateMax{5};
 }  // namespace
 
 void CoordinatorShell::begin() {
-  machine_.emplace(world_.plan.rounds, world_.time.now());
+  machine_.emplace(rules_, world_.time.now());
   awake_since_ = world_.time.now();
   arm();
 }
@@ -25,7 +24,7 @@ void CoordinatorShell::receive(LinkId link, const Parcel& parcel) {
   if (std::holds_alternative<HangUp>(parcel)) return hung_up(link);
   const auto& message = std::get<AgentMessage>(parcel);
   if (std::holds_alternative<Join>(message)) agents_.insert(link);
-  step(FromPeer{link, message});
+  step(FromPeer{link, message, "host" + std::to_string(world_.network.host_of_agent(link))});
 }
 
 void CoordinatorShell::hung_up(LinkId link) {
@@ -36,7 +35,7 @@ void CoordinatorShell::hung_up(LinkId link) {
 
 void CoordinatorShell::step(const RoundEvent& event) {
   const std::vector<RoundAction> actions = machine_->step(event, world_.time.now());
-  invariants_.coordinator_did(event, actions);
+  watcher_.coordinator_did(*this, event, actions);
   for (const RoundAction& action : actions) perform(action);
   arm();
 }
@@ -52,7 +51,12 @@ void CoordinatorShell::perform(const RoundAction& action) {
         const auto link = static_cast<LinkId>(a.peer);
         if (agents_.erase(link) > 0) world_.network.finish(link, Side::kCoordinator);
       },
-      [](const OpenStore&) {});
+      [](const OpenStore&) {}, [&](const Knock& a) { knock(a); },
+      [&](const Herald& a) {
+        const bool first = !heralding_;
+        heralding_ = a;
+        if (first) herald();
+      });
 }
 
 void CoordinatorShell::tick() {
@@ -60,7 +64,7 @@ void CoordinatorShell::tick() {
   const auto due = machine_->next_tick();
   if (due && world_.time.now() >= *due) {
     step(Tick{});
-    invariants_.rang("coordinator", machine_->next_tick());
+    watcher_.rang("coordinator", machine_->next_tick());
   }
   arm();
 }
@@ -91,16 +95,54 @@ void CoordinatorShell::end(bool told) {
   frozen_ = false;
   held_.clear();
   agents_.clear();
-  world_.network.refuse();
-  world_.network.lose_coordinator(told);
+  world_.network.refuse(number_);
+  world_.network.lose_coordinator(told, number_);
 }
 
 void CoordinatorShell::begin_again() {
   gone_ = false;
   ++world_.coordinators;
-  world_.network.listen();
-  invariants_.coordinator_begins_again();
+  world_.network.listen(number_);
+  watcher_.coordinator_begins_again();
   begin();
+}
+
+/// The number of the coordinator at an endpoint, which is its port.
+int number_at(const std::string& endpoint) {
+  return std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
+}
+
+bool CoordinatorShell::reachable_from(int host) const {
+  return world_.network.can_connect(host, world_.network.host_of(number_));
+}
+
+/// Nobody answers for a host that is off or cut off.
+void CoordinatorShell::knock(const Knock& order) {
+  const CoordinatorShell* const other = others_(number_at(order.endpoint));
+  if (other == nullptr || !other->reachable_from(world_.network.host_of(number_))) return;
+  const bool refused = other->gone();
+  world_.time.after(world_.random.time(milliseconds{0}, 2 * Network::kDelayMax),
+                    [this, order, refused] {
+                      if (!gone_ && !frozen_) step(Knocked{order.node, refused});
+                    });
+}
+
+void CoordinatorShell::herald() {
+  if (gone_) return;
+  world_.time.after(milliseconds{1'000}, [this] { herald(); });
+  if (frozen_ || machine_->epoch() != heralding_->epoch || machine_->ended()) return;
+  for (const std::string& endpoint : heralding_->endpoints) {
+    CoordinatorShell* const other = others_(number_at(endpoint));
+    if (other == nullptr || other == this) continue;
+    if (other->reachable_from(world_.network.host_of(number_)))
+      world_.time.after(world_.random.time(milliseconds{0}, Network::kDelayMax), [this, other] {
+        other->told_of({heralding_->epoch, rules_.endpoint});
+      });
+  }
+}
+
+void CoordinatorShell::told_of(const Superseded& other) {
+  if (!gone_ && !frozen_) step(other);
 }
 
 }  // namespace ddprun::simulation

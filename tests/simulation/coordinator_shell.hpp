@@ -1,20 +1,34 @@
 // CoordinatorShell: what Job (rendezvous/rounds/job.hpp) does around a RoundMachine.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "rendezvous/rounds/round_machine.hpp"
+#include "tests/simulation/watcher.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace ddprun::simulation {
 
-class Invariants;
+/// The number of the coordinator at an endpoint, which is its port.
+int number_at(const std::string& endpoint);
 
 class CoordinatorShell {
  public:
-  CoordinatorShell(World& world, Invariants& invariants) : world_{world}, invariants_{invariants} {
+  /// Finds another coordinator by its number; nullptr: there is none.
+  using Others = std::function<CoordinatorShell*(int number)>;
+
+  CoordinatorShell(World& world, Watcher& watcher)
+      : CoordinatorShell{world, watcher, 0, world.plan.rounds, [](int) { return nullptr; }} {}
+  /// One of several.
+  CoordinatorShell(World& world, Watcher& watcher, int number, RoundRules rules, Others others)
+      : world_{world},
+        watcher_{watcher},
+        number_{number},
+        rules_{std::move(rules)},
+        others_{std::move(others)} {
     begin();
   }
   CoordinatorShell(const CoordinatorShell&) = delete;
@@ -31,6 +45,9 @@ class CoordinatorShell {
   bool frozen() const { return frozen_; }
   TimePoint awake_since() const { return awake_since_; }
   bool job_ended() const { return machine_->ended(); }
+  int number() const { return number_; }
+  bool reachable_from(int host) const;
+  std::int64_t epoch() const { return gone_ ? 0 : machine_->epoch(); }
 
  private:
   void begin();
@@ -40,8 +57,16 @@ class CoordinatorShell {
   void tick();
   void arm();
 
+  void knock(const Knock& order);
+  void herald();
+  void told_of(const Superseded& other);
+
   World& world_;
-  Invariants& invariants_;
+  Watcher& watcher_;
+  int number_;
+  RoundRules rules_;
+  Others others_;
+  std::optional<Herald> heralding_;
   std::optional<RoundMachine> machine_;
   std::set<LinkId> agents_;  // that have joined and were not dropped
   TimePoint tick_set_for_ = TimePoint::max();

@@ -65,7 +65,8 @@ void Invariants::coordinator_begins_again() {
   stopping_ = end_announced_ = spare_announced_ = false;
 }
 
-void Invariants::coordinator_did(const RoundEvent& event, const std::vector<RoundAction>& actions) {
+void Invariants::coordinator_did(const CoordinatorShell&, const RoundEvent& event,
+                                 const std::vector<RoundAction>& actions) {
   check_spare_ends_nothing(event, actions);
   heard(event);
   const bool fails = is_first_failure(event);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/simulation/watcher.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace ddprun::simulation {
@@ -14,21 +15,20 @@ namespace ddprun::simulation {
 class Cluster;
 class AgentShell;
 
-class Invariants {
+class Invariants : public Watcher {
  public:
   Invariants(World& world, Cluster& cluster) : world_{world}, cluster_{cluster} {}
 
   // What the shells tell, when it happens.
-  void joins(const AgentShell& agent);
-  void starts_workers(const AgentShell& agent, const StartRound& round);
-  void exits(const AgentShell& agent);
-  void gives_up_coordinator(const AgentShell& agent);  // because it is silent
-  void gives_up_connecting(const AgentShell& agent);
-  void coordinator_did(const RoundEvent& event, const std::vector<RoundAction>& actions);
-  void coordinator_begins_again();  // and knows nothing
-
-  /// A timer that is still due after its event would spin.
-  void rang(const char* timer, std::optional<TimePoint> next);
+  void joins(const AgentShell& agent) override;
+  void starts_workers(const AgentShell& agent, const StartRound& round) override;
+  void exits(const AgentShell& agent) override;
+  void gives_up_coordinator(const AgentShell& agent) override;
+  void gives_up_connecting(const AgentShell& agent) override;
+  void coordinator_did(const CoordinatorShell& coordinator, const RoundEvent& event,
+                       const std::vector<RoundAction>& actions) override;
+  void coordinator_begins_again() override;
+  void rang(const char* timer, std::optional<TimePoint> next) override;
 
   /// Whatever follows from time alone; after every event.
   void check();

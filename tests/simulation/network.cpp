@@ -19,12 +19,31 @@ Network::Cable& Network::cable(int host) {
   return cables_[host];
 }
 
-LinkId Network::connect(int host, int agent) {
-  links_.push_back(Link{.host = host, .agent = agent});
+Network::Place& Network::place(int coordinator) {
+  while (static_cast<int>(places_.size()) <= coordinator) places_.emplace_back();
+  return places_[coordinator];
+}
+
+LinkId Network::connect(int host, int agent, int coordinator) {
+  links_.push_back(Link{.host = host, .agent = agent, .coordinator = coordinator});
   return static_cast<LinkId>(links_.size()) - 1;
 }
 
-bool Network::can_connect(int host) { return !cable(host).cut[0] && !cable(host).cut[1]; }
+bool Network::can_connect(int host, int other) {
+  const auto whole = [&](int end) {
+    return end == kNowhere || (!cable(end).cut[0] && !cable(end).cut[1]);
+  };
+  return host == other || (whole(host) && whole(other));
+}
+
+/// What a host's processes say to each other needs no cable.
+bool Network::holds_back(const Link& link, Side to) {
+  const int other_end = place(link.coordinator).host;
+  if (link.host == other_end) return false;
+  const int towards = static_cast<int>(to);
+  const bool there = other_end != kNowhere && cable(other_end).cut[1 - towards];
+  return cable(link.host).cut[towards] || there;
+}
 
 void Network::send(LinkId link, Side from, Parcel parcel) {
   if (links_[link].broken || stream(link, other(from)).finished) return;
@@ -41,7 +60,7 @@ void Network::enqueue(LinkId link, Side to, milliseconds delay, Parcel parcel) {
 
 void Network::arrive(LinkId link, Side to) {
   Stream& s = stream(link, to);
-  const bool held_back = !links_[link].broken && cable(links_[link].host).cut[static_cast<int>(to)];
+  const bool held_back = !links_[link].broken && holds_back(links_[link], to);
   while (!held_back && !s.under_way.empty() && s.under_way.front().due <= time_.now()) {
     const Parcel parcel = std::move(s.under_way.front().parcel);
     s.under_way.pop_front();
@@ -71,8 +90,9 @@ void Network::break_link(LinkId link, std::optional<milliseconds> agent_learns,
   if (coordinator_learns) enqueue(link, Side::kCoordinator, *coordinator_learns, HangUp{});
 }
 
-void Network::lose_coordinator(bool told) {
+void Network::lose_coordinator(bool told, int coordinator) {
   for (LinkId link = 0; link < static_cast<LinkId>(links_.size()); ++link) {
+    if (links_[link].coordinator != coordinator) continue;
     if (told)
       close(link, Side::kCoordinator);
     else
@@ -101,7 +121,7 @@ void Network::heal(int host) {
   cable(host).cut = {false, false};
   cable(host).healthy_since = time_.now() + kRetransmitMax;
   for (LinkId link = 0; link < static_cast<LinkId>(links_.size()); ++link) {
-    if (links_[link].host != host) continue;
+    if (links_[link].host != host && place(links_[link].coordinator).host != host) continue;
     for (const Side to : {Side::kAgent, Side::kCoordinator})
       time_.after(random_.time(0ms, kRetransmitMax), [this, link, to] { arrive(link, to); });
   }

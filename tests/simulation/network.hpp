@@ -25,19 +25,26 @@ using Parcel = std::variant<AgentMessage, CoordinatorMessage, HangUp>;
 class Network {
  public:
   static constexpr milliseconds kDelayMax{5};  // of a link that is not slow
+  static constexpr int kNowhere = -1;          // a host with a cable that nothing happens to
 
   using Deliver = std::function<void(LinkId, Side to, const Parcel&)>;
 
   Network(Timeline& time, Random& random) : time_{time}, random_{random} {}
   void on_arrival(Deliver deliver) { deliver_ = std::move(deliver); }
 
-  /// A connection of `agent`, which is on `host`, when can_connect().
-  LinkId connect(int host, int agent);
-  bool can_connect(int host);
-  bool refuses() const { return refuses_; }
+  /// A connection of `agent`, which is on `host`, to a coordinator, when can_connect().
+  LinkId connect(int host, int agent, int coordinator = 0);
+  /// Whether packets come through from one host to the other and back.
+  bool can_connect(int host, int other = kNowhere);
+  bool refuses(int coordinator = 0) { return place(coordinator).refuses; }
+  /// Where the coordinator is, so that its cable counts, too.
+  void put_coordinator(int coordinator, int host) { place(coordinator).host = host; }
+  int host_of(int coordinator) { return place(coordinator).host; }
+  int coordinator_of(LinkId link) const { return links_[link].coordinator; }
   /// Whether the connection has lost and delayed nothing for that long.
   bool healthy_for(LinkId link, milliseconds time);
   int agent_of(LinkId link) const { return links_[link].agent; }
+  int host_of_agent(LinkId link) const { return links_[link].host; }
 
   void send(LinkId link, Side from, Parcel parcel);
   /// All that was sent arrives, and then the end; what the other side still sends arrives, too.
@@ -50,10 +57,12 @@ class Network {
                   std::optional<milliseconds> coordinator_learns);
   void cut(int host, bool to_agent, bool to_coordinator);
   void heal(int host);
-  void refuse() { refuses_ = true; }   // nobody listens any more
-  void listen() { refuses_ = false; }  // somebody does again
+  void refuse(int coordinator = 0) {
+    place(coordinator).refuses = true;
+  }  // nobody listens any more
+  void listen(int coordinator = 0) { place(coordinator).refuses = false; }  // somebody does again
   /// The coordinator's ends of all connections are gone. `told`: the agents learn of it.
-  void lose_coordinator(bool told);
+  void lose_coordinator(bool told, int coordinator = 0);
   void slow_down(int host, milliseconds delay_max);
 
  private:
@@ -70,6 +79,7 @@ class Network {
   struct Link {
     int host;
     int agent;
+    int coordinator = 0;
     bool broken = false;
     std::array<Stream, 2> towards{};
   };
@@ -86,7 +96,13 @@ class Network {
   Timeline& time_;
   Random& random_;
   Deliver deliver_;
-  bool refuses_ = false;
+  struct Place {
+    int host = kNowhere;
+    bool refuses = false;
+  };
+  Place& place(int coordinator);
+  bool holds_back(const Link& link, Side to);
+  std::deque<Place> places_;  // of coordinators
   std::deque<Link> links_;
   std::deque<Cable> cables_;  // one for every host
 };

@@ -33,7 +33,7 @@ class RoundFixture {
   /// A Join comes over a new connection, all that follows over the node's last one.
   void says(const NodeId& node, const AgentMessage& message) {
     if (std::holds_alternative<Join>(message)) peers_[node] = ++last_peer_;
-    step(FromPeer{peers_[node], message});
+    step(FromPeer{peers_[node], message, "host-" + node});
   }
   void fails(const NodeId& node, int round, int rank = 0) {
     says(node,

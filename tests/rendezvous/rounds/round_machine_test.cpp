@@ -10,6 +10,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// Whether that is what the job waits for; the clocks are passed over.
+bool is_waiting(const std::optional<Waiting>& told, int nodes, int nodes_min, int nodes_max,
+                std::int64_t left_ms) {
+  return told && told->nodes == nodes && told->nodes_min == nodes_min &&
+         told->nodes_max == nodes_max && told->left_ms == left_ms;
+}
+
 TEST_CASE_METHOD(RoundFixture, "a job of one node starts as soon as the node has joined") {
   job({.master_addr = "127.0.0.1", .master_port = 4000});
   joins("a", 2);
@@ -323,11 +330,11 @@ TEST_CASE_METHOD(RoundFixture, "a beat is answered with what the job waits for")
   joins("a");
   passes(5s);
   says("a", Beat{});
-  CHECK(order<Waiting>("a") == Waiting{1, 2, 3, 55'000});
+  CHECK(is_waiting(order<Waiting>("a"), 1, 2, 3, 55'000));
   joins("b");
   passes(4s);
   says("a", Beat{});
-  CHECK(order<Waiting>("a") == Waiting{2, 2, 3, 6'000});
+  CHECK(is_waiting(order<Waiting>("a"), 2, 2, 3, 6'000));
   joins("c");
   says("a", Beat{});
   CHECK_FALSE(order<Waiting>("a").has_value());
@@ -361,7 +368,7 @@ TEST_CASE_METHOD(RoundFixture, "when the last call falls below MIN the job waits
   }
   SECTION("and says for how long") {
     says("a", Beat{});
-    CHECK(order<Waiting>("a") == Waiting{1, 2, 3, 50'000});
+    CHECK(is_waiting(order<Waiting>("a"), 1, 2, 3, 50'000));
   }
   SECTION("and makes a new last call for the next that comes") {
     passes(5s);

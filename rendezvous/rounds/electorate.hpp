@@ -1,0 +1,52 @@
+// Electorate: whose votes decide who coordinates a job. Pure.
+//
+// A coordinator that is lost is followed by one for whom the majority of the last round has voted.
+// Not everybody may have heard of that round when its coordinator is lost, and those who have not
+// would count the votes of another one. So a round is the electorate only when it has settled: when
+// all its nodes, and those of the electorate before it that are left, know of it. As long as it has
+// not, a successor needs the majority of both.
+#pragma once
+
+#include <vector>
+
+#include "rendezvous/wire/standing.hpp"
+
+namespace ddprun {
+
+/// How many nodes of the two rounds are on somebody's side.
+struct Votes {
+  int settled = 0;
+  int started = 0;
+  bool operator==(const Votes&) const = default;
+};
+
+struct Electorate {
+  KnownRound settled;  // `member` is not used; no name: no round has settled yet
+  KnownRound started;  // the last one that was begun; perhaps the same
+
+  /// Takes what `voter` knows into account.
+  void hear(const Standing& voter);
+
+  /// Whether there is a round, so that there is somebody to be asked.
+  bool exists() const { return settled.nodes > 0 || started.nodes > 0; }
+
+  void count(Votes& votes, const Standing& voter) const;
+
+  /// More than half of each: nobody else can have as many.
+  bool elects(const Votes& votes) const;
+
+  /// At least half of the settled round, or of the first one until it has settled: nobody else can
+  /// have more than half.
+  bool keeps(const Votes& votes) const;
+
+  /// How many of a round are missing among `votes`, at most.
+  int missing(const Votes& votes) const;
+
+  /// Whether the last round that was begun has not settled, and another one has.
+  bool has_two() const { return started.name > settled.name; }
+};
+
+/// Whether the agent is one of the nodes of that round.
+bool is_member(const Standing& agent, const RoundName& round);
+
+}  // namespace ddprun

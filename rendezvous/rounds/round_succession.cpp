@@ -1,0 +1,361 @@
+// The part of RoundMachine that decides who coordinates the job when its coordinator is lost, and
+// that two of them never both go on: docs/protocol.md, section "Succession".
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/endpoint.hpp"
+#include "rendezvous/rounds/round_machine.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using Phase = Roster::Phase;
+using Node = Roster::Node;
+using std::chrono::milliseconds;
+
+std::string standby_endpoint(const Node& node) {
+  return text_of({node.address, static_cast<std::uint16_t>(node.join.standing.standby_port)});
+}
+
+bool may_succeed(const Node& node) {
+  return knows(node.join.knows, kKnowsSuccession) && node.join.standing.standby_port > 0 &&
+         !node.address.empty();
+}
+
+bool is_member_of(const Node& node, const RoundName& round) {
+  return is_member(node.join.standing, round);
+}
+
+/// A contender is perhaps another agent of a node that counts already.
+bool has_voice(const Node& node) { return node.phase() != Phase::kContending; }
+
+}  // namespace
+
+// --- elections ---
+
+void RoundMachine::take_standing(Node& node, TimePoint now) {
+  const Standing& standing = node.join.standing;
+  node.confirmed = {};  // the Join may be old
+  node.fenced_until = now + milliseconds{standing.fence_ms};
+  node.asked = node.promised = 0;
+}
+
+/// Whether the node takes orders from this coordinator, as it is. A coordinator that has no round
+/// yet and meets a node of one is a later one of the same job: it needs votes, as any other.
+bool RoundMachine::obeys(const Node& node) const {
+  const Standing& standing = node.join.standing;
+  const bool of_another_world = round_ == 0 && standing.started.name.round > 0;
+  return coordinates() && standing.promised <= epoch_ && !of_another_world;
+}
+
+void RoundMachine::hear_voter(Node& node) {
+  if (has_voice(node)) nodes_.set_phase(node, Phase::kVoting);
+  const bool newborn = coordinates() && round_ == 0 && !electorate_.exists();
+  if (newborn && node.join.standing.started.name.round > 0) {
+    state_ = State::kStandby;
+    epoch_ = 0;
+    nodes_.for_each([&](Node& other) {
+      if (other.phase() == Phase::kReady) nodes_.set_phase(other, Phase::kVoting);
+    });
+  }
+  send(node.peer(), Voting{nodes_.count(Phase::kVoting)});
+  call_election();
+}
+
+/// Asks for promises as soon as there are enough who could give one.
+void RoundMachine::call_election() {
+  if (!coordinates()) {
+    electorate_ = {};
+    nodes_.for_each([&](const Node& node) { electorate_.hear(node.join.standing); });
+  }
+  if (!electorate_.elects(votes_of(has_voice)) && (electorate_.exists() || !coordinates())) return;
+  std::int64_t given = epoch_;
+  nodes_.for_each([&](const Node& node) {
+    if (asked_epoch_ == 0 || node.promised != asked_epoch_)
+      given = std::max(given, node.join.standing.promised);
+  });
+  if (asked_epoch_ <= given) asked_epoch_ = given + 1;
+  nodes_.for_each([&](Node& node) {
+    if (node.asked == asked_epoch_ || !knows(node.join.knows, kKnowsSuccession)) return;
+    node.asked = asked_epoch_;
+    send(node.peer(), Elect{asked_epoch_, microseconds(last_step_)});
+  });
+}
+
+void RoundMachine::promised(Node& node, const Promise& promise, TimePoint now) {
+  if (promise.epoch != asked_epoch_ || node.asked != asked_epoch_) return;
+  node.promised = node.join.standing.promised = promise.epoch;
+  confirm(node, promise.echo_us, now);
+  if (epoch_ == asked_epoch_) return take_on(node, now);
+  const Votes votes = votes_of(
+      [&](const Node& other) { return has_voice(other) && other.promised == asked_epoch_; });
+  if (electorate_.elects(votes) || !electorate_.exists()) take_over(now);
+}
+
+/// Now nobody else can be elected with a smaller epoch, and whoever gave orders before has lost the
+/// majority.
+void RoundMachine::take_over(TimePoint now) {
+  epoch_ = asked_epoch_;
+  const bool reigned_all_the_time = coordinates() && now < authority_until_;
+  if (!reigned_all_the_time) elected_ = true;  // somebody else may have been elected meanwhile
+  if (!coordinates()) {
+    state_ = State::kGathering;
+    gathering_since_ = now;
+    nodes_.for_each([&](const Node& node) {
+      if (node.join.standing.beside) rules_.endpoint = standby_endpoint(node);
+    });
+    std::set<std::string> heads;
+    nodes_.for_each([&](const Node& node) {
+      const Standing& standing = node.join.standing;
+      if (!standing.head.empty() && standing.head != rules_.endpoint) heads.insert(standing.head);
+      if (standing.started.name.round == 0) return;
+      round_ = std::max(round_, node.join.known.round);
+      attempt_ = std::max(attempt_, node.join.known.attempt);
+    });
+    actions_.push_back(Herald{epoch_, {heads.begin(), heads.end()}});
+  }
+  nodes_.for_each([&](Node& node) {
+    if (node.promised == epoch_) take_on(node, now);
+  });
+}
+
+void RoundMachine::take_on(Node& node, TimePoint now) {
+  if (node.phase() != Phase::kVoting) return;
+  let_in(node, joined_answer(now), now);
+  nodes_.set_phase(node, Phase::kReady);
+  welcome(node);
+}
+
+/// Who joins hears which round has settled, too: it may have missed it.
+void RoundMachine::let_in(const Node& node, Joined answer, TimePoint now) {
+  send(node.peer(), std::move(answer));
+  if (electorate_.settled.nodes > 0 && knows(node.join.knows, kKnowsSuccession))
+    send(node.peer(), settled_beat(now));
+}
+
+Beat RoundMachine::settled_beat(TimePoint now) const {
+  return {.clock_us = microseconds(now),
+          .settled = electorate_.settled.name.round,
+          .epoch = electorate_.settled.name.epoch,
+          .lease_ms = lease_ms(now)};
+}
+
+/// Somebody coordinates the job with the promises of more than half of the nodes.
+void RoundMachine::step_down(const Superseded& by) {
+  if (!rules_.has_successors || state_ == State::kEnded || by.epoch <= epoch_) return;
+  nodes_.for_each([&](const Node& node) {
+    send(node.peer(), Elsewhere{by.coordinator, by.epoch});
+    actions_.push_back(DropPeer{node.peer(), "the coordinator is at " + by.coordinator});
+  });
+  nodes_.clear();
+  if (state_ == State::kRunning) watch_.end_round();
+  state_ = State::kStandby;
+  epoch_ = 0;
+  electorate_ = {};
+  elected_ = stopped_at_once_ = settles_ = false;
+  unaware_ = left_ = 0;
+  verdict_.reset();
+}
+
+// --- authority ---
+
+Votes RoundMachine::votes_of(const std::function<bool(const Node&)>& counts) const {
+  Votes votes;
+  nodes_.for_each([&](const Node& node) {
+    if (counts(node)) electorate_.count(votes, node.join.standing);
+  });
+  return votes;
+}
+
+/// Until when nobody else can have been elected: that takes more than half of the nodes, and at
+/// least half obey this coordinator. One that has heard an answer of ours, and has said so, does
+/// for kReign heartbeat timeouts after that was said. The rest of them is for the order to stop,
+/// and for the workers to end.
+TimePoint RoundMachine::authority_ends() const {
+  if (!rules_.has_successors || !electorate_.exists()) return TimePoint::max();
+  const bool by_settled = electorate_.settled.nodes > 0;
+  const bool by_started = !by_settled || (elected_ && electorate_.has_two());
+  auto ends = TimePoint::max();
+  if (by_settled) ends = std::min(ends, held_until(electorate_.settled, left_));
+  if (by_started) ends = std::min(ends, held_until(electorate_.started, 0));
+  return ends;
+}
+
+/// The time at which this coordinator loses the votes that it needs of the nodes of `round`.
+TimePoint RoundMachine::held_until(const KnownRound& round, int left) const {
+  std::vector<TimePoint> confirmed;
+  nodes_.for_each([&](const Node& node) {
+    const bool obeys_us = node.phase() != Phase::kVoting && has_voice(node);
+    if (obeys_us && is_member_of(node, round.name)) confirmed.push_back(node.confirmed);
+  });
+  const int needed = (elected_ ? round.nodes / 2 + 1 : (round.nodes + 1) / 2) - left;
+  if (needed <= 0) return TimePoint::max();
+  if (std::ssize(confirmed) < needed) return {};
+  std::ranges::nth_element(confirmed, confirmed.begin() + needed - 1, std::greater{});
+  return confirmed[static_cast<std::size_t>(needed - 1)] + rules_.heartbeat_timeout;
+}
+
+bool RoundMachine::has_authority(TimePoint now) const { return now < authority_ends(); }
+
+std::int64_t RoundMachine::lease_ms(TimePoint now) const {
+  if (!rules_.has_successors) return -1;
+  const auto whole = rules_.heartbeat_timeout;
+  if (authority_until_ >= now + whole) return whole.count();
+  const auto left = std::chrono::duration_cast<milliseconds>(authority_until_ - now);
+  return std::max(left, milliseconds{0}).count();
+}
+
+/// Without authority nothing of this coordinator's may go on: others may begin a round.
+void RoundMachine::check_authority(TimePoint now) {
+  if (!rules_.has_successors || now < authority_due_) return;
+  authority_until_ = authority_ends();
+  authority_due_ = std::min(now + rules_.heartbeat_timeout / 20, std::max(authority_until_, now));
+  if (now < authority_until_) return;
+  authority_due_ = now + rules_.heartbeat_timeout / 20;
+  if (state_ == State::kRunning) {
+    stopped_at_once_ = true;
+    stop_round("too few nodes are heard: others may have a new coordinator", 0, true);
+  } else if (state_ == State::kStopping && !stopped_at_once_) {
+    stopped_at_once_ = true;
+    nodes_.for_each([&](const Node& node) {
+      if (node.phase() == Phase::kStopping)
+        send(node.peer(), StopRound{round_, "too few nodes are heard", 0, next_attempt(), true});
+    });
+  }
+}
+
+/// Whether no worker of the round before can be alive, when this coordinator has been elected.
+bool RoundMachine::old_world_is_gone(TimePoint now) const {
+  if (!elected_) return true;
+  const auto ready = [](const Node& node) { return node.phase() == Phase::kReady; };
+  const int missing = electorate_.missing(votes_of(ready));
+  bool head_is_dead = false;
+  nodes_.for_each([&](const Node& node) {
+    const Standing& standing = node.join.standing;
+    if (ready(node) && standing.head_gone && standing.head_seated) head_is_dead = true;
+  });
+  if (missing == 0 || (missing == 1 && head_is_dead)) return true;
+  return now >= old_world_ends();
+}
+
+/// Whoever has given his vote tells how long the coordinator before may count on him: see
+/// authority_ends(). Leases of workers end with that.
+TimePoint RoundMachine::old_world_ends() const {
+  TimePoint ends{};
+  nodes_.for_each([&](const Node& node) {
+    if (node.phase() == Phase::kReady) ends = std::max(ends, node.fenced_until);
+  });
+  return ends;
+}
+
+bool RoundMachine::waits_for_promises(TimePoint now) const {
+  return elected_ && nodes_.count(Phase::kVoting) > 0 && now < gathering_since_ + kPromisePatience;
+}
+
+/// An agent that echoes what was said at some time had not given this coordinator up then.
+void RoundMachine::confirm(Node& node, std::int64_t echo_us, TimePoint now) {
+  const TimePoint heard{std::chrono::microseconds{echo_us}};
+  if (!knows(node.join.knows, kKnowsSuccession)) node.confirmed = now;
+  if (echo_us > 0 && heard <= now) node.confirmed = std::max(node.confirmed, heard);
+}
+
+// --- which round's nodes vote ---
+
+void RoundMachine::note_round(const std::vector<Node*>& members) {
+  const KnownRound round{{epoch_, round_}, static_cast<int>(members.size()), false};
+  electorate_.started = round;
+  unaware_ = 0;
+  settles_ = true;
+  stopped_at_once_ = false;
+  nodes_.for_each([&](Node& node) {
+    if (node.phase() != Phase::kReady) return;
+    Standing& standing = node.join.standing;
+    if (standing.started.name == electorate_.settled.name) standing.settled = standing.started;
+    standing.started = round;
+    node.aware = !knows(node.join.knows, kKnowsSuccession);
+    if (!node.aware) ++unaware_;
+  });
+  for (Node* const member : members) member->join.standing.started.member = true;
+  settle_if_known();
+}
+
+void RoundMachine::heard_of_round(Node& node, const RoundName& round) {
+  if (node.aware || round != electorate_.started.name) return;
+  node.aware = true;
+  --unaware_;
+  settle_if_known();
+}
+
+void RoundMachine::settle_if_known() {
+  if (!settles_ || unaware_ > 0) return;
+  settles_ = false;
+  electorate_.settled = electorate_.started;
+  elected_ = false;
+  left_ = 0;
+  nodes_.for_each([&](const Node& node) {
+    if (node.join.standing.started.name == electorate_.settled.name &&
+        knows(node.join.knows, kKnowsSuccession))
+      send(node.peer(), settled_beat(last_step_));
+  });
+}
+
+std::vector<std::string> RoundMachine::successors(const std::vector<Node*>& members) const {
+  std::vector<std::string> endpoints;
+  if (!rules_.has_successors) return endpoints;
+  for (const Node* node : members)
+    if (endpoints.size() < kSuccessorsMax && may_succeed(*node) && !node->join.standing.beside)
+      endpoints.push_back(standby_endpoint(*node));
+  return endpoints;
+}
+
+// --- who is away ---
+
+/// A node whose connection broke comes back, unless its agent is dead, and its workers run on
+/// meanwhile.
+void RoundMachine::disconnected(Node& node, const std::string& reason, TimePoint now) {
+  if (!may_come_back(node)) return lose(node, reason, now);
+  node.away = true;
+  node.away_since = reason;
+  actions_.push_back(Knock{node.id(), standby_endpoint(node)});
+}
+
+bool RoundMachine::may_come_back(const Node& node) const {
+  const bool in_round = node.phase() == Phase::kRunning || node.phase() == Phase::kFinished ||
+                        node.phase() == Phase::kStopping;
+  return rules_.has_successors && in_round && may_succeed(node);
+}
+
+bool RoundMachine::resumes(const Node& node, const Join& join) const {
+  return may_come_back(node) && join.standing.running == round_ && join.standing.promised <= epoch_;
+}
+
+/// What was said over the old connection may be lost, so both say it again.
+void RoundMachine::resume(Node& node, PeerId peer, const Join& join, TimePoint now) {
+  nodes_.reconnect(node, peer, join, now);
+  node.away = false;
+  take_standing(node, now);
+  Joined answer = joined_answer(now);
+  answer.resumed = true;
+  let_in(node, std::move(answer), now);
+  if (node.phase() == Phase::kStopping)
+    send(peer,
+         StopRound{round_, "the round is being stopped", 0, next_attempt(), stopped_at_once_});
+}
+
+/// Its workers are of no round of this coordinator.
+void RoundMachine::send_to_stop(PeerId peer) {
+  send(peer, Elsewhere{"", epoch_});
+  actions_.push_back(DropPeer{peer, "its workers are of another round"});
+}
+
+void RoundMachine::knocked(const Knocked& answer, TimePoint now) {
+  Node* const node = nodes_.find(answer.node);
+  if (node != nullptr && node->away && answer.refused) lose(*node, node->away_since, now);
+}
+
+}  // namespace ddprun

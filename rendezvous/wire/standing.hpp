@@ -1,0 +1,42 @@
+// What an agent knows of who coordinates its job. It tells it in its Join, and those who may follow
+// a lost coordinator decide by it: docs/protocol.md, section "Succession".
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace ddprun {
+
+/// A round, and whose it is: two coordinators may use the same number, one of them for a round that
+/// few have heard of. Later ones compare as greater.
+struct RoundName {
+  std::int64_t epoch = 0;  // of the coordinator; 0: there is no such round
+  int round = 0;
+  auto operator<=>(const RoundName&) const = default;
+};
+
+/// A round that an agent has heard of.
+struct KnownRound {
+  RoundName name;
+  int nodes = 0;        // in it
+  bool member = false;  // the agent is one of them
+  bool operator==(const KnownRound&) const = default;
+};
+
+struct Standing {
+  std::int64_t epoch = 0;  // of the coordinator that it obeyed last; 0: of none that has successors
+  std::int64_t promised = 0;  // it obeys no coordinator with a smaller epoch any more
+  KnownRound started;         // the last round that it was told of
+  KnownRound settled;         // the last one of which it has heard that all its nodes know of it
+  int running = 0;            // the round whose workers it has alive; 0: none
+  std::int64_t fence_ms = 0;  // the coordinator that it obeyed last may count on it for so long yet
+  bool head_gone = false;     // that one's process is gone
+  bool head_seated = false;   // that one's own node was in the round
+  std::string head;           // where that one was, as HOST:PORT; "": there was none
+  int standby_port = 0;       // where this agent would coordinate, on its host; 0: nowhere
+  bool beside = false;        // it is in the process of the coordinator that it speaks to
+  bool operator==(const Standing&) const = default;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,233 @@
+// GroupMachine when the coordinator is lost, and another agent may follow it.
+#include <algorithm>
+#include <csignal>
+
+#include "agent/group_machine.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+// An agent with one worker in round 4 of three nodes, of a coordinator with two successors. The
+// heartbeat timeout is 5 s.
+class FollowerFixture {
+ protected:
+  FollowerFixture() {
+    now_ += 1h;
+    step(AgentBegins{});
+    step(Connected{now_});
+    step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 1, .epoch = 1}});
+    step(Ordered{StartRound{.round = 4,
+                            .group_world_size = 3,
+                            .epoch = 1,
+                            .lease_ms = 4'000,
+                            .successors = {"h1:1", "h2:1"},
+                            .head_seated = true}});
+    took<StartWorkers>();
+    took<ReachCoordinator>();
+  }
+  void step(const GroupEvent& event) {
+    for (GroupAction& action : machine_.step(event, now_)) actions_.push_back(std::move(action));
+  }
+  void passes(std::chrono::milliseconds time) {
+    const TimePoint end = now_ + time;
+    while (machine_.next_alarm() && *machine_.next_alarm() <= end) {
+      now_ = *machine_.next_alarm();
+      step(Alarm{});
+    }
+    now_ = end;
+  }
+  /// The coordinator answers the beat of this moment, and grants so long a lease.
+  void answered(std::int64_t lease_ms) {
+    step(Ordered{Beat{.clock_us = 5, .echo_us = microseconds(now_), .lease_ms = lease_ms}});
+  }
+  void worker_ends() {
+    step(WorkerExited{WorkerFailure{.status = {.signal = SIGTERM}}});
+    step(TreeGone{});
+  }
+  /// The coordinator's process is gone, and the worker as well.
+  void loses_head() {
+    step(CoordinatorLost{"connection closed"});
+    took<ReachCoordinator>();
+    step(CoordinatorUnreachable{"nobody listens", true});
+    worker_ends();
+  }
+  /// The last action of a kind, which is taken away with all others of the kind.
+  template <typename Action>
+  std::optional<Action> took() {
+    std::optional<Action> last;
+    std::erase_if(actions_, [&](const GroupAction& action) {
+      const auto* found = std::get_if<Action>(&action);
+      if (found) last = *found;
+      return found != nullptr;
+    });
+    return last;
+  }
+  template <typename Message>
+  std::optional<Message> said() {
+    std::optional<Message> last;
+    std::erase_if(actions_, [&](const GroupAction& action) {
+      const auto* tell = std::get_if<Tell>(&action);
+      const auto* found = tell ? std::get_if<Message>(&tell->message) : nullptr;
+      if (found) last = *found;
+      return found != nullptr;
+    });
+    return last;
+  }
+  bool signalled(int signal) {
+    return std::ranges::any_of(actions_, [&](const GroupAction& action) {
+      const auto* sent = std::get_if<SignalWorkers>(&action);
+      return sent != nullptr && sent->signal == signal;
+    });
+  }
+
+  TimePoint now_{};
+  GroupMachine machine_{{.workers = 1,
+                         .join_timeout = 60s,
+                         .shutdown_timeout = 30s,
+                         .rejoin = true,
+                         .endpoint = "h0:1"}};
+  std::vector<GroupAction> actions_;
+};
+
+TEST_CASE_METHOD(FollowerFixture, "a connection that ends stops no worker: the node comes back") {
+  step(CoordinatorLost{"connection reset"});
+  const auto wish = took<ReachCoordinator>();
+  REQUIRE(wish.has_value());
+  CHECK(wish->standing.running == 4);
+  CHECK_FALSE(signalled(SIGTERM));
+
+  step(Connected{now_});
+  step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 9, .epoch = 1, .resumed = true}});
+  answered(4'000);
+  passes(2s);
+  CHECK_FALSE(signalled(SIGTERM));
+}
+
+TEST_CASE_METHOD(FollowerFixture, "what a lost connection may have swallowed is told again") {
+  step(WorkerExited{WorkerFailure{.rank = 2, .status = {.code = 3}}});
+  said<WorkerFailed>();
+  step(CoordinatorLost{"connection reset"});
+  step(Connected{now_});
+  step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .epoch = 1, .resumed = true}});
+  const auto again = said<WorkerFailed>();
+  REQUIRE(again.has_value());
+  CHECK(again->failure.rank == 2);
+}
+
+TEST_CASE_METHOD(FollowerFixture,
+                 "where nobody listens any more the successors are tried in order") {
+  step(CoordinatorLost{"connection closed"});
+  CHECK(took<ReachCoordinator>()->at.empty());  // where the coordinator was
+  step(CoordinatorUnreachable{"nobody listens", true});
+  CHECK(signalled(SIGTERM));
+  CHECK_FALSE(took<ReachCoordinator>().has_value());  // the worker is alive yet
+  worker_ends();
+  const auto first = took<ReachCoordinator>();
+  REQUIRE(first.has_value());
+  CHECK(first->at == "h1:1");
+  CHECK(first->standing.head_gone);
+  CHECK(first->standing.running == 0);
+  CHECK(first->standing.started.name == RoundName{1, 4});
+  step(CoordinatorUnreachable{"nobody listens", true});
+  CHECK(took<ReachCoordinator>()->at == "h2:1");
+  step(CoordinatorUnreachable{"nobody listens", true});
+  CHECK(took<ReachCoordinator>()->at == "h0:1");
+}
+
+TEST_CASE_METHOD(FollowerFixture, "who coordinates nothing for long is left for the next") {
+  loses_head();
+  took<ReachCoordinator>();
+  step(Connected{now_});
+  step(Ordered{Voting{1}});
+  passes(3s);
+  CHECK(took<Disconnect>().has_value());
+  CHECK(took<ReachCoordinator>()->at == "h2:1");
+}
+
+TEST_CASE_METHOD(FollowerFixture,
+                 "a promise is given once, to who asks for more than the last one") {
+  loses_head();
+  step(Connected{now_});
+  step(Ordered{Elect{2, 77}});
+  CHECK(said<Promise>() == Promise{2, 77});
+  step(Ordered{Elect{2, 78}});
+  CHECK_FALSE(said<Promise>().has_value());
+  step(Ordered{Elect{3, 79}});
+  CHECK(said<Promise>() == Promise{3, 79});
+}
+
+TEST_CASE_METHOD(FollowerFixture, "who has promised obeys nobody of before") {
+  loses_head();
+  step(Connected{now_});
+  step(Ordered{Elect{3, 1}});
+  took<Disconnect>();
+  step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .epoch = 2}});
+  CHECK(took<Disconnect>().has_value());
+}
+
+TEST_CASE_METHOD(FollowerFixture, "a coordinator that is elsewhere is joined there") {
+  loses_head();
+  took<ReachCoordinator>();
+  step(Connected{now_});
+  step(Ordered{Elsewhere{"h2:1", 2}});
+  CHECK(took<ReachCoordinator>()->at == "h2:1");
+}
+
+TEST_CASE_METHOD(FollowerFixture,
+                 "workers are killed when the lease ends, whatever time they would have") {
+  passes(3'900ms);
+  CHECK_FALSE(signalled(SIGKILL));
+  passes(100ms);
+  CHECK(signalled(SIGKILL));
+}
+
+TEST_CASE_METHOD(FollowerFixture, "an answer renews the lease from when its beat was sent") {
+  passes(2s);
+  answered(4'500);
+  passes(4'400ms);
+  CHECK_FALSE(signalled(SIGKILL));
+  passes(100ms);
+  CHECK(signalled(SIGKILL));
+}
+
+TEST_CASE_METHOD(FollowerFixture,
+                 "a silent coordinator is given up while there is time to stop in") {
+  answered(4'750);
+  passes(3'900ms);
+  CHECK_FALSE(signalled(SIGTERM));
+  passes(200ms);
+  CHECK(signalled(SIGTERM));
+  CHECK_FALSE(signalled(SIGKILL));
+}
+
+TEST_CASE_METHOD(FollowerFixture,
+                 "a round whose lease is over when it is heard of does not begin") {
+  step(Ordered{StopRound{4, "why"}});
+  worker_ends();
+  now_ += 10s;  // it was frozen
+  step(Ordered{StartRound{.round = 5, .group_world_size = 3, .epoch = 1, .lease_ms = 4'000}});
+  CHECK_FALSE(took<StartWorkers>().has_value());
+  CHECK(took<Disconnect>().has_value());
+}
+
+TEST_CASE_METHOD(FollowerFixture, "an order to stop at once leaves no time") {
+  step(Ordered{StopRound{.round = 4, .reason = "why", .at_once = true}});
+  CHECK(signalled(SIGKILL));
+}
+
+TEST_CASE_METHOD(FollowerFixture,
+                 "one whom nobody leads for the join timeout ends with a sentence") {
+  loses_head();
+  now_ += 61s;
+  step(CoordinatorUnreachable{"nobody listens", true});
+  const auto end = took<Exit>();
+  REQUIRE(end.has_value());
+  CHECK(end->end.why == AgentEnd::Why::kCoordinatorLost);
+  CHECK(end->end.message.find("more than half of the 3 nodes") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace ddprun

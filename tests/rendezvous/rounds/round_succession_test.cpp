@@ -1,0 +1,275 @@
+// RoundMachine when a coordinator is lost: who may follow it, and when it may begin.
+#include "tests/rendezvous/rounds/round_fixture.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kHeartbeat = 5s;
+constexpr RoundName kLast{1, 4};
+
+class SuccessionFixture : protected RoundFixture {
+ protected:
+  SuccessionFixture() { now_ += 1h; }  // a clock that says 0 has said nothing
+
+  /// What waits for the case that the coordinator of a job of three nodes is lost.
+  void stands_by() {
+    job({.nodes_min = 1,
+         .nodes_max = 3,
+         .restarts_max = 3,
+         .has_successors = true,
+         .stands_by = true});
+  }
+  /// A coordinator with these nodes in its first round, which has settled.
+  void coordinates(const std::vector<NodeId>& nodes) {
+    const int count = static_cast<int>(nodes.size());
+    job({.nodes_min = 1, .nodes_max = count, .has_successors = true, .endpoint = "h0:1"});
+    for (const NodeId& node : nodes) {
+      Join join = join_of(node);
+      join.knows = known_kinds();
+      join.standing.standby_port = 7;
+      says(node, join);
+    }
+    for (const NodeId& node : nodes) hears(node);
+    for (const NodeId& node : nodes) says(node, WorkersStarted{1});
+  }
+  /// The node beats, and has heard what was said until now.
+  void hears(const NodeId& node) {
+    says(
+        node,
+        Beat{
+            .clock_us = microseconds(now_), .echo_us = microseconds(now_), .round = 1, .epoch = 1});
+  }
+  void passes_hearing(std::chrono::milliseconds time, const std::vector<NodeId>& nodes) {
+    for (auto left = time; left > 0ms; left -= 500ms) {
+      passes(500ms);
+      for (const NodeId& node : nodes) hears(node);
+    }
+  }
+  /// A node of the last round of three, whose coordinator is lost.
+  Join voter(const NodeId& node) const {
+    Join join = join_of(node);
+    join.known = {.round = 4, .attempt = 2};
+    join.knows = known_kinds();
+    const KnownRound last{kLast, 3, true};
+    join.standing = {.epoch = 1, .promised = 1, .started = last, .settled = last};
+    join.standing.head = "h0:1";
+    join.standing.head_seated = true;
+    return join;
+  }
+  void promises(const NodeId& node) {
+    const Elect elect = ordered<Elect>(node);
+    says(node, Promise{elect.epoch, elect.clock_us});
+  }
+  void step_and_keep(const RoundEvent& event) { last_actions_ = machine_->step(event, now_); }
+  std::vector<RoundAction> last_actions_;
+};
+
+TEST_CASE_METHOD(SuccessionFixture, "half of the nodes are no majority, and nobody is asked") {
+  stands_by();
+  says("a", voter("a"));
+  CHECK(order<Voting>("a").has_value());
+  CHECK_FALSE(order<Elect>("a").has_value());
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "two of three nodes elect, with an epoch beyond all promises") {
+  stands_by();
+  Join late = voter("b");
+  late.standing.promised = 6;
+  says("a", voter("a"));
+  says("b", late);
+  CHECK(ordered<Elect>("a").epoch == 7);
+  CHECK_FALSE(order<Joined>("a").has_value());
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "only who has promised is given orders") {
+  stands_by();
+  for (const char* node : {"a", "b"}) says(node, voter(node));
+  promises("a");
+  CHECK_FALSE(order<Joined>("a").has_value());
+  promises("b");
+  CHECK(ordered<Joined>("a").epoch == 2);
+  CHECK(ordered<Joined>("b").epoch == 2);
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "a promise for another election counts for nothing") {
+  stands_by();
+  for (const char* node : {"a", "b"}) says(node, voter(node));
+  promises("a");
+  says("b", Promise{1});
+  CHECK_FALSE(order<Joined>("a").has_value());
+}
+
+TEST_CASE_METHOD(SuccessionFixture,
+                 "the job goes on at once, from where it was, when the coordinator is dead") {
+  stands_by();
+  for (const char* node : {"a", "b"}) {
+    Join join = voter(node);
+    join.standing.fence_ms = 4'000;
+    join.standing.head_gone = true;
+    says(node, join);
+  }
+  for (const char* node : {"a", "b"}) promises(node);
+  const StartRound begun = start("a");
+  CHECK(begun.round == 5);
+  CHECK(begun.attempt == 2);
+  CHECK(begun.epoch == 2);
+  CHECK(begun.group_world_size == 2);
+}
+
+TEST_CASE_METHOD(SuccessionFixture,
+                 "while workers of the old world may be alive no new one begins") {
+  stands_by();
+  for (const char* node : {"a", "b"}) {
+    Join join = voter(node);
+    join.standing.fence_ms = 4'000;
+    says(node, join);
+  }
+  for (const char* node : {"a", "b"}) promises(node);
+  passes_hearing(3'500ms, {"a", "b"});
+  CHECK_FALSE(order<StartRound>("a").has_value());
+  passes_hearing(1s, {"a", "b"});
+  CHECK(order<StartRound>("a").has_value());
+}
+
+TEST_CASE_METHOD(SuccessionFixture,
+                 "when all nodes of the last round are there nothing is waited for") {
+  stands_by();
+  for (const char* node : {"a", "b", "c"}) {
+    Join join = voter(node);
+    join.standing.fence_ms = 4'000;
+    says(node, join);
+  }
+  for (const char* node : {"a", "b", "c"}) promises(node);
+  CHECK(start("a").group_world_size == 3);
+}
+
+TEST_CASE_METHOD(SuccessionFixture,
+                 "a coordinator that half of the nodes do not hear stops at once") {
+  coordinates({"a", "b", "c"});
+  passes_hearing(kHeartbeat - 500ms, {"a"});
+  CHECK_FALSE(order<StopRound>("a").has_value());
+  passes_hearing(1s, {"a"});
+  CHECK(ordered<StopRound>("a").at_once);
+  says("a", WorkersStopped{1});
+  passes_hearing(20s, {"a"});
+  CHECK(order<StartRound>("a")->round == 1);  // the first one, and none since
+}
+
+TEST_CASE_METHOD(SuccessionFixture,
+                 "with half of the nodes it goes on, for the others are no majority") {
+  coordinates({"a", "b"});
+  start("a");
+  passes_hearing(2 * kHeartbeat, {"a"});
+  says("a", WorkersStopped{1});
+  CHECK(start("a").group_world_size == 1);
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "a node that leaves in order takes its vote along") {
+  coordinates({"a", "b", "c"});
+  start("a");
+  for (const char* node : {"b", "c"}) says(node, Leave{"stopped by SIGTERM"});
+  says("a", WorkersStopped{1});
+  CHECK(start("a").round == 2);
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "what was said long ago renews no authority when it comes") {
+  coordinates({"a", "b", "c"});
+  const std::int64_t then = microseconds(now_);
+  now_ += 2 * kHeartbeat;  // it was frozen
+  for (const char* node : {"a", "b"}) says(node, Beat{.echo_us = then, .round = 1, .epoch = 1});
+  CHECK(ordered<StopRound>("a").at_once);
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "a lease ends before others could have been elected") {
+  coordinates({"a", "b", "c"});
+  passes(3s);
+  says("a", Beat{.clock_us = microseconds(now_), .echo_us = 1, .round = 1, .epoch = 1});
+  const auto lease = ordered<Beat>("a").lease_ms;
+  CHECK(lease >= 0);
+  CHECK(lease <= 2'000);  // nobody has heard of it for 3 s of 5
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "a node whose link broke is knocked at, and not lost") {
+  coordinates({"a", "b", "c"});
+  step_and_keep(PeerLost{peers_["b"], "connection reset"});
+  REQUIRE(last_actions_.size() == 1);
+  CHECK(std::get<Knock>(last_actions_.front()).node == "b");
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "when nobody listens there any more it is lost at once") {
+  coordinates({"a", "b", "c"});
+  is_lost("b");
+  step(Knocked{"b", false});
+  CHECK_FALSE(order<StopRound>("a").has_value());
+  step(Knocked{"b", true});
+  CHECK(ordered<StopRound>("a").reason.find("node b lost") == 0);
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "when it comes back with its workers, the round goes on") {
+  coordinates({"a", "b", "c"});
+  is_lost("b");
+  Join again = join_of("b");
+  again.incarnation = 2;
+  again.knows = known_kinds();
+  again.standing.running = 1;
+  again.standing.standby_port = 7;
+  says("b", again);
+  CHECK(ordered<Joined>("b").resumed);
+  CHECK_FALSE(order<StopRound>("a").has_value());
+}
+
+TEST_CASE_METHOD(SuccessionFixture,
+                 "workers of another round have to be stopped before their node joins") {
+  coordinates({"a", "b", "c"});
+  Join other = join_of("d");
+  other.standing.running = 9;
+  says("d", other);
+  CHECK(ordered<Elsewhere>("d").coordinator.empty());
+  CHECK(dropped("d"));
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "who hears of a later coordinator sends its nodes there") {
+  coordinates({"a", "b", "c"});
+  step(Superseded{2, "h1:7"});
+  const auto sent = ordered<Elsewhere>("a");
+  CHECK(sent.coordinator == "h1:7");
+  CHECK(sent.epoch == 2);
+  CHECK(dropped("a"));
+  CHECK(machine_->epoch() == 0);
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "an earlier coordinator supersedes nobody") {
+  coordinates({"a", "b", "c"});
+  step(Superseded{1, "h1:7"});
+  CHECK_FALSE(order<Elsewhere>("a").has_value());
+  CHECK(machine_->epoch() == 1);
+}
+
+TEST_CASE_METHOD(
+    SuccessionFixture,
+    "a coordinator that was started again needs votes as soon as it meets the old world") {
+  coordinates({});
+  Join fresh = join_of("x");
+  fresh.knows = known_kinds();
+  says("a", voter("a"));
+  CHECK(order<Voting>("a").has_value());
+  says("x", fresh);
+  CHECK_FALSE(order<StartRound>("x").has_value());
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "whoever takes over tells the one before, again and again") {
+  stands_by();
+  for (const char* node : {"a", "b"}) says(node, voter(node));
+  promises("a");
+  const Elect elect = ordered<Elect>("b");
+  step_and_keep(FromPeer{peers_["b"], Promise{elect.epoch, elect.clock_us}});
+  const auto herald = std::ranges::find_if(
+      last_actions_, [](const RoundAction& a) { return std::holds_alternative<Herald>(a); });
+  REQUIRE(herald != last_actions_.end());
+  CHECK(std::get<Herald>(*herald).endpoints == std::vector<std::string>{"h0:1"});
+}
+
+}  // namespace
+}  // namespace ddprun

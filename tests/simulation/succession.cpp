@@ -1,0 +1,331 @@
+#include "tests/simulation/succession.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/match.hpp"
+
+namespace ddprun::simulation {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kNodesMax = 8;
+
+/// Jobs of three and more nodes. Workers heed signals or not; none is stuck in the kernel, because
+/// no fence holds against that.
+JobPlan plan_for(World& world) {
+  JobPlan plan = world.plan;
+  plan.nodes = world.random.number(3, 6);
+  plan.rounds.nodes_min = world.random.number(1, plan.nodes);
+  plan.rounds.nodes_max = world.random.number(std::max(plan.rounds.nodes_min, 3), plan.nodes);
+  plan.rounds.has_successors = true;
+  plan.rounds.join_timeout = world.random.time(30s, 90s);
+  plan.rounds.endpoint = "host0:1";
+  plan.group.rejoin = true;
+  plan.group.endpoint = plan.rounds.endpoint;
+  plan.stuck_percent = 0;
+  plan.ranks_wanted = false;
+  return plan;
+}
+
+std::string text(const Parcel& parcel) {
+  std::string line = match(
+      parcel, [](const AgentMessage& m) { return encode(m); },
+      [](const CoordinatorMessage& m) { return encode(m); },
+      [](const HangUp&) { return std::string{"end of the connection\n"}; });
+  line.pop_back();
+  return line;
+}
+
+bool is_beat(const Parcel& parcel) {
+  const auto* up = std::get_if<AgentMessage>(&parcel);
+  const auto* down = std::get_if<CoordinatorMessage>(&parcel);
+  return (up && std::holds_alternative<Beat>(*up)) ||
+         (down && (std::holds_alternative<Beat>(*down) || std::holds_alternative<Waiting>(*down)));
+}
+
+std::string host_name(int host) { return "host" + std::to_string(host); }
+
+}  // namespace
+
+SuccessionRun::SuccessionRun(std::uint64_t seed, std::size_t trace_lines_max)
+    : world_{seed, trace_lines_max} {
+  world_.plan = plan_for(world_);
+  world_.network.on_arrival(
+      [this](LinkId link, Side to, const Parcel& parcel) { deliver(link, to, parcel); });
+  nodes_.reserve(kNodesMax);
+  for (int i = 0; i < world_.plan.nodes; ++i) add_node();
+  pause_max_ = world_.random.time(500ms, 30s);
+  calm_at_ = world_.time.now() + world_.random.time(20s, 300s);
+  world_.time.after(world_.random.time(0ms, pause_max_), [this] { strike(); });
+}
+
+/// The port of a node's coordinator is its number, and numbers begin with 1.
+void SuccessionRun::add_node() {
+  const int host = static_cast<int>(nodes_.size());
+  const int number = host + 1;
+  RoundRules rules = world_.plan.rounds;
+  rules.stands_by = host > 0;
+  rules.endpoint = host_name(host) + ":" + std::to_string(number);
+  const auto others = [this](int wanted) -> CoordinatorShell* {
+    const auto index = static_cast<std::size_t>(wanted - 1);
+    return index < nodes_.size() && !nodes_[index].off ? nodes_[index].coordinator.get() : nullptr;
+  };
+  world_.network.put_coordinator(number, host);
+  Node& node = nodes_.emplace_back();
+  node.coordinator = std::make_unique<CoordinatorShell>(world_, static_cast<Watcher&>(*this),
+                                                        number, std::move(rules), others);
+  node.agent = std::make_unique<AgentShell>(world_, static_cast<Watcher&>(*this), number, host);
+  node.agent->start();
+}
+
+void SuccessionRun::deliver(LinkId link, Side to, const Parcel& parcel) {
+  const int number = world_.network.coordinator_of(link);
+  AgentShell& agent = *nodes_[static_cast<std::size_t>(world_.network.agent_of(link) - 1)].agent;
+  if (!is_beat(parcel))
+    world_.trace.note(world_.time.now(), [&] {
+      const std::string host = host_name(agent.host());
+      const std::string coordinator = "c" + std::to_string(number - 1);
+      return (to == Side::kAgent ? coordinator + " > " + host : host + " > " + coordinator) + ": " +
+             text(parcel);
+    });
+  if (to == Side::kAgent)
+    agent.receive(link, parcel);
+  else
+    nodes_[static_cast<std::size_t>(number - 1)].coordinator->receive(link, parcel);
+}
+
+bool SuccessionRun::over() const {
+  return std::ranges::all_of(nodes_, [](const Node& node) { return node.agent->gone(); });
+}
+
+SuccessionRun::Outcome SuccessionRun::run(std::uint64_t seed, std::size_t trace_lines_max) {
+  SuccessionRun run{seed, trace_lines_max};
+  return run.carry_out();
+}
+
+SuccessionRun::Outcome SuccessionRun::carry_out() {
+  const auto late = [&] {
+    if (!calm_since_) return false;
+    const auto& rules = world_.plan.rounds;
+    const auto once = world_.plan.run_max + 4 * rules.heartbeat_timeout + 60s;
+    return world_.time.now() - *calm_since_ >
+           2 * rules.join_timeout + (rules.restarts_max + 4) * once;
+  };
+  while (!broken_ && !over() && !late() && world_.time.run_next()) check_one_world();
+  check_end();
+  return {broken_,
+          world_.trace.lines(),
+          std::chrono::duration_cast<milliseconds>(world_.time.now().time_since_epoch()),
+          rounds_,
+          faults_,
+          static_cast<int>(heads_.size())};
+}
+
+// --- what happens ---
+
+void SuccessionRun::strike() {
+  if (world_.time.now() >= calm_at_) return calm_down();
+  world_.time.after(world_.random.time(0ms, pause_max_), [this] { strike(); });
+  ++faults_;
+  const int kind = world_.random.number(0, 99);
+  Node& node = nodes_[static_cast<std::size_t>(
+      world_.random.number(0, static_cast<int>(nodes_.size()) - 1))];
+  if (kind < 5 && nodes_.size() < kNodesMax) {
+    note("a node starts");
+    add_node();
+  } else if (kind < 40) {
+    hit_head();
+  } else if (kind < 55) {
+    split();
+  } else if (kind < 70) {
+    break_links();
+  } else if (kind < 85) {
+    hit(node);
+  } else {
+    note(host_name(node.agent->host()) + " has a worker that ends");
+    node.agent->worker_exits({.code = world_.random.number(0, 1)});
+  }
+}
+
+/// Whoever coordinates; and perhaps the next one soon after.
+void SuccessionRun::hit_head() {
+  std::vector<Node*> heads;
+  for (Node& node : nodes_)
+    if (node.coordinator->epoch() > 0) heads.push_back(&node);
+  if (heads.empty()) return;
+  hit(*heads[static_cast<std::size_t>(
+      world_.random.number(0, static_cast<int>(heads.size()) - 1))]);
+  if (world_.random.chance(30))
+    world_.time.after(world_.random.time(0ms, 1'500ms), [this] { hit_head(); });
+}
+
+void SuccessionRun::hit(Node& node) {
+  if (node.agent->gone()) return;
+  const int kind = world_.random.number(0, 99);
+  if (kind < 15) {
+    kill(node);
+  } else if (kind < 20) {
+    note(host_name(node.agent->host()) + " loses its power");
+    node.agent->power_off();
+    node.coordinator->end(false);
+    node.off = true;
+  } else if (kind < 60) {
+    freeze(node);
+  } else if (kind < 95) {
+    cut(node);
+  } else {
+    note(host_name(node.agent->host()) + " gets SIGTERM");
+    node.agent->stop_signal(SIGTERM);
+  }
+}
+
+void SuccessionRun::kill(Node& node) {
+  note(host_name(node.agent->host()) + " is killed");
+  node.agent->kill();
+  node.coordinator->end(true);
+}
+
+void SuccessionRun::freeze(Node& node) {
+  if (node.agent->frozen()) return;
+  note(host_name(node.agent->host()) + " freezes");
+  node.agent->freeze();
+  node.coordinator->freeze();
+  const std::size_t index = static_cast<std::size_t>(node.agent->host());
+  world_.time.after(a_while(), [this, index] {
+    Node& thawing = nodes_[index];
+    if (!thawing.agent->frozen() || thawing.agent->gone()) return;
+    note(host_name(thawing.agent->host()) + " thaws");
+    thawing.agent->thaw();
+    thawing.coordinator->thaw();
+  });
+}
+
+void SuccessionRun::cut(Node& node) {
+  const int host = node.agent->host();
+  note(host_name(host) + " is cut off");
+  const int kind = world_.random.number(0, 3);  // one way, the other way, both
+  world_.network.cut(host, kind != 1, kind != 0);
+  world_.time.after(a_while(), [this, host] {
+    if (nodes_[static_cast<std::size_t>(host)].off) return;
+    note(host_name(host) + " is no longer cut off");
+    world_.network.heal(host);
+  });
+}
+
+/// Some of the nodes are cut off from the others, and from each other.
+void SuccessionRun::split() {
+  const int percent = world_.random.number(20, 70);
+  for (Node& node : nodes_)
+    if (!node.agent->gone() && world_.random.chance(percent)) cut(node);
+}
+
+/// Connections end, and nothing else does.
+void SuccessionRun::break_links() {
+  const int percent = world_.random.chance(50) ? 100 : world_.random.number(10, 90);
+  note("connections break");
+  for (const Node& node : nodes_) {
+    if (node.agent->link() < 0 || !world_.random.chance(percent)) continue;
+    const auto learned = [&] { return world_.random.time(0ms, 20ms); };
+    world_.network.break_link(node.agent->link(), learned(), learned());
+  }
+}
+
+void SuccessionRun::calm_down() {
+  note("no more faults");
+  for (Node& node : nodes_) {
+    if (node.off) continue;
+    node.agent->thaw();
+    node.coordinator->thaw();
+    world_.network.heal(node.agent->host());
+  }
+  calm_since_ = world_.time.now();
+}
+
+milliseconds SuccessionRun::a_while() {
+  return world_.random.time(100ms, 3 * world_.plan.rounds.heartbeat_timeout);
+}
+
+void SuccessionRun::note(const std::string& what) {
+  world_.trace.note(world_.time.now(), [&] { return "* " + what; });
+}
+
+// --- what must hold ---
+
+void SuccessionRun::joins(const AgentShell& agent) {
+  require(agent.round_alive() == 0 || agent.coming_back(), [&] {
+    return "joined with live workers: " + agent.id() + " has some of round " +
+           std::to_string(agent.round_alive());
+  });
+}
+
+void SuccessionRun::starts_workers(const AgentShell& agent, const StartRound& round) {
+  ++rounds_;
+  require(agent.round_alive() == 0,
+          [&] { return "one round on a node: " + agent.id() + " has workers of another one"; });
+  require(round.attempt >= attempt_, [&] {
+    return "the budget never refills: attempt " + std::to_string(round.attempt) + " follows " +
+           std::to_string(attempt_);
+  });
+  attempt_ = std::max(attempt_, round.attempt);
+  const auto head = heads_.find(round.epoch);
+  require(head != heads_.end() && head->second == world_.network.coordinator_of(agent.link()), [&] {
+    return "one coordinator an epoch: " + agent.id() + " obeys another one in epoch " +
+           std::to_string(round.epoch);
+  });
+}
+
+void SuccessionRun::exits(const AgentShell& agent) {
+  require(agent.round_alive() == 0,
+          [&] { return "nothing left behind: " + agent.id() + " exits before its workers"; });
+}
+
+void SuccessionRun::coordinator_did(const CoordinatorShell& coordinator, const RoundEvent&,
+                                    const std::vector<RoundAction>& actions) {
+  for (const RoundAction& action : actions) {
+    const auto* send = std::get_if<SendTo>(&action);
+    const auto* joined = send ? std::get_if<Joined>(&send->message) : nullptr;
+    if (joined == nullptr) continue;
+    const int head = heads_.try_emplace(joined->epoch, coordinator.number()).first->second;
+    require(head == coordinator.number(), [&] {
+      return "one coordinator an epoch: there are two of " + std::to_string(joined->epoch);
+    });
+  }
+}
+
+void SuccessionRun::rang(const char* timer, std::optional<TimePoint> next) {
+  require(!next || *next > world_.time.now(),
+          [&] { return "timers do not spin: that of the " + std::string{timer} + " does"; });
+}
+
+/// Workers of two rounds are never alive together, whatever is cut. A frozen host is passed over:
+/// its workers are frozen with it, and end as soon as it is awake.
+void SuccessionRun::check_one_world() {
+  constexpr milliseconds kAwakeSlack{200};
+  const StartRound* world = nullptr;
+  for (const Node& node : nodes_) {
+    const AgentShell& agent = *node.agent;
+    const bool awake = !agent.frozen() && world_.time.now() - agent.awake_since() > kAwakeSlack;
+    if (agent.gone() || agent.round_alive() == 0 || !awake) continue;
+    const StartRound& round = agent.started();
+    require(world == nullptr || (world->epoch == round.epoch && world->round == round.round), [&] {
+      return "one world: workers of round " + std::to_string(world->round) + " of epoch " +
+             std::to_string(world->epoch) + " and of round " + std::to_string(round.round) +
+             " of epoch " + std::to_string(round.epoch) + " (" + agent.id() +
+             ") are alive together";
+    });
+    world = &round;
+  }
+}
+
+void SuccessionRun::check_end() {
+  for (const Node& node : nodes_)
+    require(node.agent->gone(), [&] {
+      return "nobody waits for ever: " + node.agent->id() + " has not ended, long after faults did";
+    });
+}
+
+}  // namespace ddprun::simulation

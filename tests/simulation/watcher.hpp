@@ -1,0 +1,31 @@
+// Watcher: is told by the shells of a simulated run what they do, when they do it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "rendezvous/rounds/round_machine.hpp"
+
+namespace ddprun::simulation {
+
+class AgentShell;
+class CoordinatorShell;
+
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+
+  virtual void joins(const AgentShell& agent) = 0;
+  virtual void starts_workers(const AgentShell& agent, const StartRound& round) = 0;
+  virtual void exits(const AgentShell& agent) = 0;
+  virtual void gives_up_coordinator(const AgentShell& agent) = 0;  // because it is silent
+  virtual void gives_up_connecting(const AgentShell& agent) = 0;
+  virtual void coordinator_did(const CoordinatorShell& coordinator, const RoundEvent& event,
+                               const std::vector<RoundAction>& actions) = 0;
+  virtual void coordinator_begins_again() = 0;  // and knows nothing
+
+  /// A timer that is still due after its event would spin.
+  virtual void rang(const char* timer, std::optional<TimePoint> next) = 0;
+};
+
+}  // namespace ddprun::simulation

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# The node that coordinates the job is killed, and then the one that has followed it. The others go on
+# with new workers, it costs no restart, and nobody outside was asked.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/hosts.sh"
+
+need_hosts 5
+for host in h1 h2 h3 h4 h5; do
+  start_on "$host" "$host" --nnodes 2:5 --max-restarts 0 --rdzv-backend c10d \
+    --rdzv-endpoint h1:29400 --rdzv-id job --no-python sh "$worker"
+done
+wait_for_world h1 h2 h3 h4 h5
+kill -KILL "${agents[h1]}"
+node h1 ends 137
+wait_for_world h2 h3 h4 h5
+nothing_on h1
+
+kill -KILL "${agents[h2]}"
+node h2 ends 137
+wait_for_world h3 h4 h5
+nothing_on h2
+let_go
+for host in h3 h4 h5; do
+  node "$host" ends 0
+  node "$host" says err "lost the coordinator"
+  node "$host" says err "the coordinator is at 10.77.0.2:29400 now"
+  node "$host" says err "the coordinator is at 10.77.0.3:29400 now"
+  node "$host" says_not err "restart 1 of"
+done
