@@ -157,7 +157,8 @@ class GroupMachine {
   bool has_successors() const;
   bool leads_here(const Joined& answer) const;
   void note_standing(const CoordinatorMessage& order);
-  void note_settled(KnownRound round);
+  void note_round(const KnownRound& started, KnownRound settled);
+  void note_settled(const KnownRound& round);
   void part(TimePoint now);
   std::optional<TimePoint> lease_ends() const;
   void extend_lease(std::int64_t lease_ms);

@@ -33,23 +33,28 @@ void GroupMachine::note_standing(const CoordinatorMessage& order) {
     if (std::exchange(search_, std::nullopt))
       actions_.push_back(Warn{"the coordinator is at " + standing_.head + " now"});
   } else if (const auto* start = std::get_if<StartRound>(&order); start && start->epoch > 0) {
-    note_settled(start->settled);
     standing_.epoch = start->epoch;
-    standing_.started = {{start->epoch, start->round}, start->group_world_size, true};
+    note_round({{start->epoch, start->round}, start->group_world_size, true}, start->settled);
     standing_.head_seated = start->head_seated;
     successors_ = start->successors;
     extend_lease(start->lease_ms);
   } else if (const auto* spare = std::get_if<Spare>(&order); spare && spare->epoch > 0) {
-    note_settled(spare->settled);
-    standing_.started = {{spare->epoch, spare->round}, spare->nodes, false};
+    note_round({{spare->epoch, spare->round}, spare->nodes, false}, spare->settled);
   }
 }
 
-/// A node that was not in that round has to know of it, too: without its nodes nobody is elected.
-void GroupMachine::note_settled(KnownRound round) {
-  if (round.name <= standing_.settled.name) return;
-  round.member = standing_.started.name == round.name && standing_.started.member;
-  standing_.settled = round;
+/// A node that was not in the settled round has to know of it, too: without its nodes nobody is
+/// elected.
+void GroupMachine::note_round(const KnownRound& started, KnownRound settled) {
+  const KnownRound before = std::exchange(standing_.started, started);
+  settled.member = false;
+  for (const KnownRound& known : {before, started})
+    if (known.name == settled.name) settled.member = known.member;
+  note_settled(settled);
+}
+
+void GroupMachine::note_settled(const KnownRound& round) {
+  if (round.name > standing_.settled.name) standing_.settled = round;
 }
 
 /// Nullopt: the workers may be alive as long as the connection lasts.

@@ -13,20 +13,15 @@ void Electorate::hear(const Standing& voter) {
 }
 
 void Electorate::count(Votes& votes, const Standing& voter) const {
-  if (settled.nodes > 0 && is_member(voter, settled.name)) ++votes.settled;
+  if (is_member(voter, settled.name)) ++votes.settled;
   if (has_two() && is_member(voter, started.name)) ++votes.started;
 }
 
 bool Electorate::elects(const Votes& votes) const {
   if (!exists()) return false;
-  const bool of_settled = settled.nodes == 0 || 2 * votes.settled > settled.nodes;
-  const bool of_started = !has_two() || 2 * votes.started > started.nodes;
+  const bool of_settled = votes.settled >= votes_to_win(settled.nodes);
+  const bool of_started = !has_two() || votes.started >= votes_to_win(started.nodes);
   return of_settled && of_started;
-}
-
-bool Electorate::keeps(const Votes& votes) const {
-  return settled.nodes > 0 ? 2 * votes.settled >= settled.nodes
-                           : 2 * votes.started >= started.nodes;
 }
 
 int Electorate::missing(const Votes& votes) const {

@@ -4,7 +4,8 @@
 // Not everybody may have heard of that round when its coordinator is lost, and those who have not
 // would count the votes of another one. So a round is the electorate only when it has settled: when
 // all its nodes, and those of the electorate before it that are left, know of it. As long as it has
-// not, a successor needs the majority of both.
+// not, a successor needs the majority of both. The first round of a job counts as settled from its
+// beginning, because nobody could vote by another one.
 #pragma once
 
 #include <vector>
@@ -21,23 +22,21 @@ struct Votes {
 };
 
 struct Electorate {
-  KnownRound settled;  // `member` is not used; no name: no round has settled yet
+  KnownRound settled;  // `member` is not used; no name: no round was begun yet
   KnownRound started;  // the last one that was begun; perhaps the same
+
+  bool operator==(const Electorate&) const = default;
 
   /// Takes what `voter` knows into account.
   void hear(const Standing& voter);
 
   /// Whether there is a round, so that there is somebody to be asked.
-  bool exists() const { return settled.nodes > 0 || started.nodes > 0; }
+  bool exists() const { return settled.nodes > 0; }
 
   void count(Votes& votes, const Standing& voter) const;
 
   /// More than half of each: nobody else can have as many.
   bool elects(const Votes& votes) const;
-
-  /// At least half of the settled round, or of the first one until it has settled: nobody else can
-  /// have more than half.
-  bool keeps(const Votes& votes) const;
 
   /// How many of a round are missing among `votes`, at most.
   int missing(const Votes& votes) const;
@@ -45,6 +44,11 @@ struct Electorate {
   /// Whether the last round that was begun has not settled, and another one has.
   bool has_two() const { return started.name > settled.name; }
 };
+
+/// So many of a round's nodes elect: more than half, and nobody else can have as many.
+constexpr int votes_to_win(int nodes) { return nodes / 2 + 1; }
+/// So many keep a coordinator: half of them, and nobody else can have enough to win.
+constexpr int votes_to_stay(int nodes) { return (nodes + 1) / 2; }
 
 /// Whether the agent is one of the nodes of that round.
 bool is_member(const Standing& agent, const RoundName& round);

@@ -75,6 +75,8 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   if (state_ == State::kGathering && elected_)
     for (const TimePoint t : {old_world_ends(), gathering_since_ + kPromisePatience})
       if (t > last_step_) consider(t);
+  if (state_ == State::kGathering && passed_over_ && may_begin_due_ > last_step_)
+    consider(may_begin_due_);
   if (times_.next_due()) consider(*times_.next_due());
   return due;
 }
@@ -222,11 +224,11 @@ void RoundMachine::time_last_call(TimePoint now) {
 
 /// A later round does not wait for more than MIN nodes, because those that are ready have work to
 /// go on with.
-bool RoundMachine::ready_to_seal(TimePoint now) const {
+bool RoundMachine::ready_to_seal(TimePoint now) {
   const int ready = nodes_.count(Phase::kReady);
-  if (ready < rules_.nodes_min) return false;
-  if (!has_authority(now) || !old_world_is_gone(now) || waits_for_promises(now)) return false;
-  return ready >= rules_.nodes_max || round_ > 0 || now >= gathering_ends();
+  if (ready < rules_.nodes_min || waits_for_promises(now)) return false;
+  const bool enough = ready >= rules_.nodes_max || round_ > 0 || now >= gathering_ends();
+  return enough && may_begin(now);
 }
 
 /// When the waiting for nodes ends: with the last call there are enough, without it too few.

@@ -133,7 +133,12 @@ class RoundMachine {
   void take_standing(Node& node, TimePoint now);
   bool obeys(const Node& node) const;
   void hear_voter(Node& node);
-  void call_election();
+  void become_candidate();
+  void call_election(Node& newcomer);
+  bool can_elect() const;
+  void count_voter(const Node& node);
+  void ask(Node& node);
+  void count_promise(const Node& node);
   void promised(Node& node, const Promise& promise, TimePoint now);
   void take_over(TimePoint now);
   void take_on(Node& node, TimePoint now);
@@ -146,6 +151,7 @@ class RoundMachine {
   bool has_authority(TimePoint now) const;
   std::int64_t lease_ms(TimePoint now) const;
   void check_authority(TimePoint now);
+  bool may_begin(TimePoint now);
   bool old_world_is_gone(TimePoint now) const;
   TimePoint old_world_ends() const;
   bool waits_for_promises(TimePoint now) const;
@@ -184,7 +190,7 @@ class RoundMachine {
   void gather(TimePoint now);
   void tell_verdict(EndJob& end);
   void time_last_call(TimePoint now);
-  bool ready_to_seal(TimePoint now) const;
+  bool ready_to_seal(TimePoint now);
   TimePoint gathering_ends() const;
   void seal();
   void stop_round(const std::string& reason, std::int64_t checkpoint_ms = 0, bool at_once = false);
@@ -221,6 +227,13 @@ class RoundMachine {
   std::optional<EndJob> verdict_;     // how the job ends, as soon as every node has stopped
   std::int64_t epoch_ = 0;        // of this coordinator; 0: it is none yet, or has no successors
   std::int64_t asked_epoch_ = 0;  // the last one for which promises were asked
+  std::int64_t given_ = 0;        // the greatest that a node had promised when it came
+  Votes promises_;                // of the nodes that are here, for asked_epoch_
+  bool recount_ = true;           // these, before the next one is added
+  Votes voters_;                  // of the nodes that are here
+  bool recount_voters_ = true;
+  TimePoint may_begin_due_;   // when it is looked at again whether a round may begin
+  bool passed_over_ = false;  // something has happened before that
   Electorate electorate_;
   bool elected_ = false;          // by votes, and no round of its own has settled yet
   int unaware_ = 0;               // nodes that may not know of the last round yet

@@ -49,6 +49,7 @@ void RoundMachine::add(PeerId peer, const Join& join, const std::string& address
   if (rules_.has_successors) {
     take_standing(node, now);
     if (!obeys(node)) return hear_voter(node);
+    recount_voters_ = true;
   }
   let_in(node, joined_answer(now), now);
   if (node.phase() == Phase::kReady) welcome(node);
@@ -62,6 +63,7 @@ void RoundMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoin
   actions_.push_back(DropPeer{node.peer(), "its agent has connected again"});
   if (join.standing.running > 0) return resume(node, peer, join, now);
   nodes_.reconnect(node, peer, join, now);
+  recount_voters_ = true;
   node.away = false;
   if (rules_.has_successors) {
     take_standing(node, now);
@@ -123,6 +125,7 @@ void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) 
   actions_.push_back(DropPeer{node.peer(), reason});
   watch_.forget(node.id());
   dump_.forget(node.id());
+  recount_ = recount_voters_ = true;
   Node* const heir = nodes_.remove(node);
   if (state_ == State::kRunning && phase == Phase::kRunning) stop_round(last_loss_);
   if (heir == nullptr) return;

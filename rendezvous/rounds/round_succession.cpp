@@ -18,6 +18,9 @@ using Phase = Roster::Phase;
 using Node = Roster::Node;
 using std::chrono::milliseconds;
 
+/// A look at a node, and ten times as long for other things.
+constexpr std::chrono::microseconds kLookAtNode{5};
+
 std::string standby_endpoint(const Node& node) {
   return text_of({node.address, static_cast<std::uint16_t>(node.join.standing.standby_port)});
 }
@@ -40,9 +43,11 @@ bool has_voice(const Node& node) { return node.phase() != Phase::kContending; }
 
 void RoundMachine::take_standing(Node& node, TimePoint now) {
   const Standing& standing = node.join.standing;
-  node.confirmed = {};  // the Join may be old
+  // The Join may be old. That does no harm as long as there are no voters who could elect another.
+  node.confirmed = electorate_.exists() ? TimePoint{} : now;
   node.fenced_until = now + milliseconds{standing.fence_ms};
   node.asked = node.promised = 0;
+  recount_ = true;
 }
 
 /// Whether the node takes orders from this coordinator, as it is. A coordinator that has no round
@@ -56,35 +61,53 @@ bool RoundMachine::obeys(const Node& node) const {
 void RoundMachine::hear_voter(Node& node) {
   if (has_voice(node)) nodes_.set_phase(node, Phase::kVoting);
   const bool newborn = coordinates() && round_ == 0 && !electorate_.exists();
-  if (newborn && node.join.standing.started.name.round > 0) {
-    state_ = State::kStandby;
-    epoch_ = 0;
-    nodes_.for_each([&](Node& other) {
-      if (other.phase() == Phase::kReady) nodes_.set_phase(other, Phase::kVoting);
-    });
-  }
+  if (newborn && node.join.standing.started.name.round > 0) become_candidate();
   send(node.peer(), Voting{nodes_.count(Phase::kVoting)});
-  call_election();
+  given_ = std::max(given_, node.join.standing.promised);
+  count_voter(node);
+  call_election(node);
 }
 
-/// Asks for promises as soon as there are enough who could give one.
-void RoundMachine::call_election() {
-  if (!coordinates()) {
-    electorate_ = {};
-    nodes_.for_each([&](const Node& node) { electorate_.hear(node.join.standing); });
-  }
-  if (!electorate_.elects(votes_of(has_voice)) && (electorate_.exists() || !coordinates())) return;
-  std::int64_t given = epoch_;
-  nodes_.for_each([&](const Node& node) {
-    if (asked_epoch_ == 0 || node.promised != asked_epoch_)
-      given = std::max(given, node.join.standing.promised);
-  });
-  if (asked_epoch_ <= given) asked_epoch_ = given + 1;
+/// What the newcomer knows may change whose votes and promises are needed.
+void RoundMachine::count_voter(const Node& node) {
+  const Electorate before = electorate_;
+  if (!coordinates()) electorate_.hear(node.join.standing);
+  if (electorate_ != before) recount_ = recount_voters_ = true;
+  if (std::exchange(recount_voters_, false))
+    voters_ = votes_of(has_voice);
+  else if (has_voice(node))
+    electorate_.count(voters_, node.join.standing);
+}
+
+/// A coordinator that has begun nothing yet needs votes, as any other.
+void RoundMachine::become_candidate() {
+  state_ = State::kStandby;
+  epoch_ = 0;
   nodes_.for_each([&](Node& node) {
-    if (node.asked == asked_epoch_ || !knows(node.join.knows, kKnowsSuccession)) return;
-    node.asked = asked_epoch_;
-    send(node.peer(), Elect{asked_epoch_, microseconds(last_step_)});
+    if (node.phase() == Phase::kReady) nodes_.set_phase(node, Phase::kVoting);
   });
+}
+
+/// Asks for promises as soon as there are enough who could give one: all of them at first, and then
+/// each that comes. One that has promised more to somebody else makes the question a greater one.
+void RoundMachine::call_election(Node& newcomer) {
+  if (!can_elect()) return;
+  if (asked_epoch_ > std::max(given_, epoch_)) return ask(newcomer);
+  asked_epoch_ = std::max(given_, epoch_) + 1;
+  recount_ = true;
+  nodes_.for_each([&](Node& node) { ask(node); });
+}
+
+/// Whether those who are here could give enough promises.
+bool RoundMachine::can_elect() const {
+  if (!electorate_.exists()) return coordinates();
+  return electorate_.elects(voters_);
+}
+
+void RoundMachine::ask(Node& node) {
+  if (node.asked == asked_epoch_ || !knows(node.join.knows, kKnowsSuccession)) return;
+  node.asked = asked_epoch_;
+  send(node.peer(), Elect{asked_epoch_, microseconds(last_step_)});
 }
 
 void RoundMachine::promised(Node& node, const Promise& promise, TimePoint now) {
@@ -92,9 +115,18 @@ void RoundMachine::promised(Node& node, const Promise& promise, TimePoint now) {
   node.promised = node.join.standing.promised = promise.epoch;
   confirm(node, promise.echo_us, now);
   if (epoch_ == asked_epoch_) return take_on(node, now);
-  const Votes votes = votes_of(
-      [&](const Node& other) { return has_voice(other) && other.promised == asked_epoch_; });
-  if (electorate_.elects(votes) || !electorate_.exists()) take_over(now);
+  count_promise(node);
+  const bool alone = coordinates() && !electorate_.exists();  // no round was begun yet
+  if (alone || electorate_.elects(promises_)) take_over(now);
+}
+
+/// In a job of thousands of nodes nobody counts all of them for each promise.
+void RoundMachine::count_promise(const Node& node) {
+  const auto counts = [&](const Node& n) { return has_voice(n) && n.promised == asked_epoch_; };
+  if (std::exchange(recount_, false))
+    promises_ = votes_of(counts);
+  else if (counts(node))
+    electorate_.count(promises_, node.join.standing);
 }
 
 /// Now nobody else can be elected with a smaller epoch, and whoever gave orders before has lost the
@@ -158,6 +190,7 @@ void RoundMachine::step_down(const Superseded& by) {
   epoch_ = 0;
   electorate_ = {};
   elected_ = stopped_at_once_ = settles_ = false;
+  recount_ = recount_voters_ = true;
   unaware_ = left_ = 0;
   verdict_.reset();
 }
@@ -174,16 +207,13 @@ Votes RoundMachine::votes_of(const std::function<bool(const Node&)>& counts) con
 
 /// Until when nobody else can have been elected: that takes more than half of the nodes, and at
 /// least half obey this coordinator. One that has heard an answer of ours, and has said so, does
-/// for kReign heartbeat timeouts after that was said. The rest of them is for the order to stop,
-/// and for the workers to end.
+/// for a heartbeat timeout after that was said. It counts on us a tenth longer: that is for the
+/// order to stop, and for the workers to end.
 TimePoint RoundMachine::authority_ends() const {
   if (!rules_.has_successors || !electorate_.exists()) return TimePoint::max();
-  const bool by_settled = electorate_.settled.nodes > 0;
-  const bool by_started = !by_settled || (elected_ && electorate_.has_two());
-  auto ends = TimePoint::max();
-  if (by_settled) ends = std::min(ends, held_until(electorate_.settled, left_));
-  if (by_started) ends = std::min(ends, held_until(electorate_.started, 0));
-  return ends;
+  const TimePoint ends = held_until(electorate_.settled, left_);
+  const bool needs_both = elected_ && electorate_.has_two();
+  return needs_both ? std::min(ends, held_until(electorate_.started, 0)) : ends;
 }
 
 /// The time at which this coordinator loses the votes that it needs of the nodes of `round`.
@@ -193,7 +223,7 @@ TimePoint RoundMachine::held_until(const KnownRound& round, int left) const {
     const bool obeys_us = node.phase() != Phase::kVoting && has_voice(node);
     if (obeys_us && is_member_of(node, round.name)) confirmed.push_back(node.confirmed);
   });
-  const int needed = (elected_ ? round.nodes / 2 + 1 : (round.nodes + 1) / 2) - left;
+  const int needed = (elected_ ? votes_to_win(round.nodes) : votes_to_stay(round.nodes)) - left;
   if (needed <= 0) return TimePoint::max();
   if (std::ssize(confirmed) < needed) return {};
   std::ranges::nth_element(confirmed, confirmed.begin() + needed - 1, std::greater{});
@@ -229,18 +259,33 @@ void RoundMachine::check_authority(TimePoint now) {
   }
 }
 
-/// Whether no worker of the round before can be alive, when this coordinator has been elected.
+/// Looking at all nodes takes a while when there are thousands of them, so it is not done for each
+/// word that one of them says.
+bool RoundMachine::may_begin(TimePoint now) {
+  if (!rules_.has_successors) return true;
+  passed_over_ = now < may_begin_due_;
+  if (passed_over_) return false;
+  if (has_authority(now) && old_world_is_gone(now)) return true;
+  may_begin_due_ = now + kLookAtNode * static_cast<int>(nodes_.size());
+  return false;
+}
+
+/// Whether no worker of the rounds before can be alive, when this coordinator has been elected.
+/// Those who have seen that the one before is dead have heard all that it had told them: if it had
+/// begun a round with others, one of them would know.
 bool RoundMachine::old_world_is_gone(TimePoint now) const {
-  if (!elected_) return true;
-  const auto ready = [](const Node& node) { return node.phase() == Phase::kReady; };
-  const int missing = electorate_.missing(votes_of(ready));
-  bool head_is_dead = false;
+  if (!elected_ || now >= old_world_ends()) return true;
+  bool head_is_dead = true;
+  bool head_was_seated = false;
   nodes_.for_each([&](const Node& node) {
     const Standing& standing = node.join.standing;
-    if (ready(node) && standing.head_gone && standing.head_seated) head_is_dead = true;
+    if (node.phase() != Phase::kReady || standing.started.name.round == 0) return;
+    if (!standing.head_gone) head_is_dead = false;
+    if (standing.head_seated) head_was_seated = true;
   });
-  if (missing == 0 || (missing == 1 && head_is_dead)) return true;
-  return now >= old_world_ends();
+  const auto ready = [](const Node& node) { return node.phase() == Phase::kReady; };
+  const int missing = electorate_.missing(votes_of(ready));
+  return head_is_dead && missing <= (head_was_seated ? 1 : 0);
 }
 
 /// Whoever has given his vote tells how long the coordinator before may count on him: see
@@ -269,6 +314,9 @@ void RoundMachine::confirm(Node& node, std::int64_t echo_us, TimePoint now) {
 void RoundMachine::note_round(const std::vector<Node*>& members) {
   const KnownRound round{{epoch_, round_}, static_cast<int>(members.size()), false};
   electorate_.started = round;
+  // Nobody can have voted before the first one, so all begin with its nodes.
+  if (electorate_.settled.nodes == 0) electorate_.settled = round;
+  recount_ = recount_voters_ = true;
   unaware_ = 0;
   settles_ = true;
   stopped_at_once_ = false;
@@ -295,6 +343,7 @@ void RoundMachine::settle_if_known() {
   if (!settles_ || unaware_ > 0) return;
   settles_ = false;
   electorate_.settled = electorate_.started;
+  recount_ = recount_voters_ = true;
   elected_ = false;
   left_ = 0;
   nodes_.for_each([&](const Node& node) {

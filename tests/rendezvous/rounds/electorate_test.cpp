@@ -8,9 +8,10 @@ namespace {
 constexpr RoundName kFirst{1, 1};
 constexpr RoundName kSecond{1, 2};
 
-Standing in(const KnownRound& started, const KnownRound& settled = {}) {
+Standing in(const KnownRound& started, const KnownRound& settled) {
   return {.epoch = 1, .promised = 1, .started = started, .settled = settled};
 }
+Standing in(const KnownRound& first) { return in(first, first); }
 
 /// Whether these elect somebody.
 bool elect(const std::vector<Standing>& voters) {
@@ -29,7 +30,7 @@ TEST_CASE("more than half of the nodes of the last round elect, and half of them
 
 TEST_CASE("nobody is elected where no round was begun") {
   CHECK_FALSE(elect({}));
-  CHECK_FALSE(elect({in({}), in({})}));
+  CHECK_FALSE(elect({Standing{}, Standing{}}));
 }
 
 TEST_CASE("a node that waited beside the round has no vote in it") {
@@ -47,24 +48,26 @@ TEST_CASE("a round that has not settled needs the majority of the one before, to
   CHECK(elect({stayed, stayed, lost}));
 }
 
+TEST_CASE("a round that few have heard of is no basis for these few") {
+  // A first round of four; then one of two, of which nobody else has heard.
+  const Standing voter = in({kSecond, 2, true}, {kFirst, 4, true});
+  CHECK_FALSE(elect({voter, voter}));
+}
+
 TEST_CASE("once a round has settled, its nodes alone decide") {
   const Standing stayed = in({kSecond, 3, true}, {kSecond, 3, true});
   const Standing unsettled = in({kSecond, 3, true}, {kFirst, 5, true});
   CHECK(elect({stayed, unsettled}));
 }
 
-TEST_CASE("a coordinator keeps the job with half of the nodes, for nobody else can have more") {
-  Electorate electorate;
-  electorate.hear(in({kFirst, 4, true}, {kFirst, 4, true}));
-  CHECK(electorate.keeps({.settled = 2}));
-  CHECK_FALSE(electorate.keeps({.settled = 1}));
-}
-
-TEST_CASE("until the first round has settled, half of its nodes keep it") {
-  Electorate electorate;
-  electorate.hear(in({kFirst, 3, true}));
-  CHECK(electorate.keeps({.started = 2}));
-  CHECK_FALSE(electorate.keeps({.started = 1}));
+TEST_CASE("who is kept by half of the nodes leaves too few for anybody else") {
+  for (int nodes = 1; nodes <= 100; ++nodes) {
+    CHECK(votes_to_stay(nodes) + votes_to_win(nodes) > nodes);
+    CHECK(2 * votes_to_win(nodes) > nodes);
+    CHECK(votes_to_stay(nodes) <= votes_to_win(nodes));
+  }
+  CHECK(votes_to_stay(4) == 2);
+  CHECK(votes_to_win(4) == 3);
 }
 
 TEST_CASE("a round of a later coordinator is a later round, whatever its number") {
