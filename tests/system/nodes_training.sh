@@ -2,15 +2,17 @@
 # A training on three nodes of which one is killed, and another comes later. A test sources this file
 # after hosts.sh.
 
-# train_through_changes WORD...: runs the training that WORD... starts; its options are added here.
-train_through_changes() {
-  local data host
+join() { # HOST WORD...: runs the training that WORD... starts; its options are added here
+  local data
   data=$(find "$DDPRUN_TORCH_ENV" -path '*/sklearn/datasets/data/digits.csv.gz' -print -quit)
   [ -n "$data" ] || skip "digits.csv.gz is not in $DDPRUN_TORCH_ENV"
-  join() {
-    start_on "$1" "$1" --nnodes 2:3 --rdzv-backend c10d --rdzv-endpoint h1:29400 --rdzv-id training \
-      "${@:2}" --data "$data" --epochs 24 --checkpoint-dir "${scratch:?}/checkpoints"
-  }
+  start_on "$1" "$1" --nnodes 2:3 --rdzv-backend c10d --rdzv-endpoint h1:29400 --rdzv-id training \
+    "${@:2}" --data "$data" --epochs 24 --checkpoint-dir "${scratch:?}/checkpoints"
+}
+
+# train_through_changes WORD...: a node is killed, and another one comes.
+train_through_changes() {
+  local host
   need_hosts 4
   for host in h1 h2 h3; do join "$host" "$@"; done
   node h1 wait_for_line '^epoch 3/24 '
@@ -26,7 +28,29 @@ train_through_changes() {
   node h1 says err "node h4 joined"
   [ "$(grep -c '^resumed at epoch [1-9]' "${nodes:?}/h1/out")" = 2 ] || fail "it did not resume twice"
   every_epoch_once 24
-  awk -v a="$(sed -nE 's/^final test accuracy ([0-9.]+) %$/\1/p' "$nodes/h1/out")" \
+  is_accurate h1
+}
+
+# train_through_a_lost_head WORD...: the node that coordinates the job is killed, with rank 0 on it.
+train_through_a_lost_head() {
+  local host
+  need_hosts 3
+  for host in h1 h2 h3; do join "$host" "$@"; done
+  node h1 wait_for_line '^epoch 3/24 '
+  kill -KILL "${agents[h1]:?}"
+  node h1 ends 137
+  for host in h2 h3; do node "$host" ends 0; done
+  node h2 says err "the coordinator is at 10.77.0.2:29400 now"
+  # Rank 0 tells, and it is on another host now. Of a line that was being written a part may be there.
+  grep '%$' "${nodes:?}/h1/out" >"$nodes/told" || true
+  cat "$nodes/h2/out" >>"$nodes/told"
+  mv "$nodes/told" "$nodes/h1/out"
+  every_epoch_once 24
+  is_accurate h2
+}
+
+is_accurate() { # HOST
+  awk -v a="$(sed -nE 's/^final test accuracy ([0-9.]+) %$/\1/p' "$nodes/$1/out")" \
     'BEGIN { exit !(a >= 95) }' || fail "its accuracy is below 95 %"
 }
 
