@@ -101,10 +101,11 @@ void GroupMachine::come_back(TimePoint now) {
   actions_.push_back(reach_at(reaching_, {time, milliseconds{0}, time}, now));
 }
 
-/// The node is in its round as before. What was told over the old connection may be lost.
+/// The node is in its round as before, for as long as the lease was that it had, until an answer to
+/// a beat makes it longer. What was told over the old connection may be lost.
 void GroupMachine::resumed() {
   coming_back_ = false;
-  fence_.reset();
+  if (const auto ends = std::exchange(fence_, std::nullopt)) contact_->lease = *ends;
   if (failed_) tell(*failed_);
   if (!failed_ && alive_ == 0 && state_ == State::kRunning) tell(WorkersFinished{round_});
 }

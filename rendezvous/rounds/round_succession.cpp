@@ -68,10 +68,11 @@ void RoundMachine::hear_voter(Node& node) {
   call_election(node);
 }
 
-/// What the newcomer knows may change whose votes and promises are needed.
+/// What the newcomer knows may change whose votes and promises are needed. Also a coordinator may
+/// hear of a later round, when another one has been elected meanwhile.
 void RoundMachine::count_voter(const Node& node) {
   const Electorate before = electorate_;
-  if (!coordinates()) electorate_.hear(node.join.standing);
+  electorate_.hear(node.join.standing);
   if (electorate_ != before) recount_ = recount_voters_ = true;
   if (std::exchange(recount_voters_, false))
     voters_ = votes_of(has_voice);

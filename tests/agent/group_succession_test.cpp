@@ -106,6 +106,16 @@ TEST_CASE_METHOD(FollowerFixture, "a connection that ends stops no worker: the n
   CHECK_FALSE(signalled(SIGTERM));
 }
 
+TEST_CASE_METHOD(FollowerFixture,
+                 "whoever comes back has the lease of before, until it is renewed") {
+  step(CoordinatorLost{"connection reset"});
+  step(Connected{now_});
+  now_ += 10s;  // the answer waited while the machine was frozen
+  step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 9, .epoch = 1, .resumed = true}});
+  passes(0ms);
+  CHECK(signalled(SIGKILL));
+}
+
 TEST_CASE_METHOD(FollowerFixture, "what a lost connection may have swallowed is told again") {
   step(WorkerExited{WorkerFailure{.rank = 2, .status = {.code = 3}}});
   said<WorkerFailed>();

@@ -270,7 +270,9 @@ void SuccessionRun::starts_workers(const AgentShell& agent, const StartRound& ro
     return "the budget never refills: attempt " + std::to_string(round.attempt) + " follows " +
            std::to_string(attempt_);
   });
-  attempt_ = std::max(attempt_, round.attempt);
+  // What a few have begun that are all lost nobody can know.
+  if (2 * ++begun_[{round.epoch, round.round}] > round.group_world_size)
+    attempt_ = std::max(attempt_, round.attempt);
   const auto head = heads_.find(round.epoch);
   require(head != heads_.end() && head->second == world_.network.coordinator_of(agent.link()), [&] {
     return "one coordinator an epoch: " + agent.id() + " obeys another one in epoch " +

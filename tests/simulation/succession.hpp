@@ -75,7 +75,8 @@ class SuccessionRun : private Watcher {
   World world_;
   std::vector<Node> nodes_;
   std::map<std::int64_t, int> heads_;  // who has admitted somebody in each epoch
-  int attempt_ = 0;                    // the greatest one that was begun
+  int attempt_ = 0;                    // the greatest one that more than half have begun
+  std::map<RoundName, int> begun_;     // by how many nodes
   int rounds_ = 0;
   int faults_ = 0;
   milliseconds pause_max_{};
