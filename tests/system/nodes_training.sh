@@ -41,8 +41,8 @@ train_through_a_lost_head() {
   node h1 ends 137
   for host in h2 h3; do node "$host" ends 0; done
   node h2 says err "the coordinator is at 10.77.0.2:29400 now"
-  # Rank 0 tells, and it is on another host now. Of a line that was being written a part may be there.
-  grep '%$' "${nodes:?}/h1/out" >"$nodes/told" || true
+  # Rank 0 tells, and it is on another host now.
+  grep '^epoch ' "${nodes:?}/h1/out" >"$nodes/told" || true
   cat "$nodes/h2/out" >>"$nodes/told"
   mv "$nodes/told" "$nodes/h1/out"
   every_epoch_once 24

@@ -28,7 +28,7 @@ ask ls
 answers '^ +job-7 +running .* 1/1 .* sh$'
 ask ls --json
 answers '"run_id":"job-7"'
-ask status
+ask status job-7
 answers 'job job-7: running, round 1, attempt 0, 2 restarts left'
 ask status job- --json
 answers '"schema":"ddprun.status/1"'
