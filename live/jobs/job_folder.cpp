@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -25,6 +26,7 @@ using asio::local::stream_protocol;
 
 constexpr char kFactsFile[] = "job.json";
 constexpr char kSocketFile[] = "control";
+constexpr char kFreshSocketFile[] = "control.new";  // until somebody listens there
 constexpr std::size_t kFactsBytesMax = 16 * 1024;
 /// A folder without a socket may be one that is being made at this moment.
 constexpr std::int64_t kMakingMsMax = 10'000;
@@ -92,8 +94,8 @@ Result<int> open_base(const fs::path& base) {
 }
 
 /// The address of a file in an open folder. It is short, whatever the folder's name is.
-stream_protocol::endpoint socket_in(int folder) {
-  return {"/proc/self/fd/" + std::to_string(folder) + "/" + kSocketFile};
+stream_protocol::endpoint socket_in(int folder, const char* name = kSocketFile) {
+  return {"/proc/self/fd/" + std::to_string(folder) + "/" + name};
 }
 
 std::string read_small_file(int folder, const char* name) {
@@ -190,8 +192,12 @@ Result<JobFolder::Acceptor> JobFolder::open(const asio::any_io_executor& executo
   Acceptor acceptor{executor};
   boost::system::error_code error;
   acceptor.open({}, error);
-  if (!error) acceptor.bind(socket_in(fd_), error);
+  // A socket at which nobody listens is taken for that of a dead job, so it gets its name
+  // afterwards.
+  if (!error) acceptor.bind(socket_in(fd_, kFreshSocketFile), error);
   if (!error) acceptor.listen(Acceptor::max_listen_connections, error);
+  if (!error && ::renameat(fd_, kFreshSocketFile, fd_, kSocketFile) != 0)
+    error.assign(errno, boost::system::system_category());
   if (!error) return acceptor;
   return Error{Error::Kind::kUnavailable,
                "cannot listen in '" + path_.string() + "': " + error.message()};

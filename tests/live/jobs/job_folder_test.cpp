@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 #include "tests/support/event_loop.hpp"
 #include "tests/support/scratch_folder.hpp"
@@ -60,6 +62,25 @@ TEST_CASE_METHOD(FolderFixture, "a job is found while it runs, and nothing stays
   }
   CHECK(found().empty());
   CHECK(fs::is_empty(scratch_ / "run"));
+}
+
+TEST_CASE_METHOD(FolderFixture,
+                 "who looks for jobs takes none that is just being made for a dead one") {
+  fs::create_directory(scratch_ / "run");
+  std::atomic<bool> enough = false;
+  std::thread looking{[&] {
+    while (!enough) find_jobs(environment());
+  }};
+  std::size_t kept = 0;
+  for (int i = 0; i < 300; ++i) {
+    const auto folder = JobFolder::make(environment());
+    const auto acceptor = folder ? folder->open(loop_.executor(), {.run_id = "r1", .pid = 5})
+                                 : Result<JobFolder::Acceptor>{folder.error()};
+    if (acceptor && fs::exists(folder->path() / "control")) ++kept;
+  }
+  enough = true;
+  looking.join();
+  CHECK(kept == 300);
 }
 
 TEST_CASE_METHOD(FolderFixture, "without a runtime folder of our own it is in the temporary one") {
