@@ -156,6 +156,7 @@ class GroupMachine {
   // When the coordinator is lost, and another agent may follow it: group_succession.cpp.
   bool has_successors() const;
   bool leads_here(const Joined& answer) const;
+  const std::string& here() const;
   void note_standing(const CoordinatorMessage& order);
   void note_round(const KnownRound& started, KnownRound settled);
   void note_settled(const KnownRound& round);

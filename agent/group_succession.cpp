@@ -21,12 +21,17 @@ bool GroupMachine::leads_here(const Joined& answer) const {
                            : answer.epoch >= std::max(standing_.epoch, standing_.promised);
 }
 
+/// Where the coordinator is that this node speaks to.
+const std::string& GroupMachine::here() const {
+  return contact_->place.empty() ? rules_.endpoint : contact_->place;
+}
+
 void GroupMachine::note_standing(const CoordinatorMessage& order) {
   if (const auto* joined = std::get_if<Joined>(&order)) {
     if (!leads_here(*joined) || joined->epoch == 0) return;
     standing_.epoch = joined->epoch;
     standing_.promised = std::max(standing_.promised, joined->epoch);
-    standing_.head = contact_->place.empty() ? rules_.endpoint : contact_->place;
+    standing_.head = here();
     standing_.head_gone = false;
     contact_->counts = true;
     contact_->voting_until.reset();
@@ -176,6 +181,7 @@ void GroupMachine::try_next(TimePoint now) {
   reaching_ = places[tried % places.size()];
   ReachCoordinator wish = reach_at(reaching_, {kPlaceTimeout, milliseconds{0}, kPlaceTimeout}, now);
   const std::size_t times_around = tried / places.size();
+  wish.pause = pause_before_joining();  // one that admits this node may be lost at once, each time
   if (times_around > 0)
     wish.pause = std::min(ConnectPlan::kFirstPause * (1 << std::min<std::size_t>(times_around, 7)),
                           ConnectPlan::kLongestPause);
@@ -205,11 +211,10 @@ void GroupMachine::promise(const Elect& order, TimePoint now) {
 
 void GroupMachine::go_elsewhere(const Elsewhere& order, TimePoint now) {
   actions_.push_back(Disconnect{});
-  const std::string here = contact_->place.empty() ? rules_.endpoint : contact_->place;
+  first_place_ = order.coordinator.empty() ? here() : order.coordinator;
   part(now);
   if (end_) return;
   coming_back_ = false;
-  first_place_ = order.coordinator.empty() ? here : order.coordinator;
   search_.reset();
   stop_and_search("it is at " + first_place_ + " now", now);
 }

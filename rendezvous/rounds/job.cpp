@@ -2,6 +2,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <utility>
@@ -17,6 +18,7 @@ namespace ddprun {
 
 namespace {
 
+using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 using asio::ip::tcp;
@@ -36,6 +38,7 @@ Job::Job(const asio::any_io_executor& executor, RoundRules rules, std::function<
       store_{executor, StoreLimits{}, std::move(stores)},
       store_acceptor_{executor},
       tick_{executor},
+      closing_{executor, TimePoint::max()},
       ended_{std::move(ended)} {}
 
 void Job::start() {
@@ -57,6 +60,7 @@ void Job::close() {
   boost::system::error_code ignored;
   store_acceptor_.close(ignored);
   tick_.cancel();
+  closing_.cancel();
   for (const auto& [peer, channel] : agents_) channel->close_when_sent();
   store_.close();
   say_ended();
@@ -200,15 +204,18 @@ asio::awaitable<void> Job::knock(Knock order) {
 /// Tells where the coordinator is to whoever may take himself for it, for as long as it is here.
 asio::awaitable<void> Job::herald(Herald order) {
   const auto self = shared_from_this();
+  auto telling = tell_again_and_again(order);
+  auto closing = closing_.async_wait(as_tuple(use_awaitable));
+  co_await (std::move(telling) || std::move(closing));
+}
+
+asio::awaitable<void> Job::tell_again_and_again(const Herald& order) {
   asio::steady_timer pause{tick_.get_executor()};
-  const auto is_here = [&] {
-    return !closed_ && !machine_.ended() && machine_.epoch() == order.epoch;
-  };
   const Hello hello = [&](const Channel&) {
     return WhoIsThere{rules().run_id, order.epoch, rules().endpoint};
   };
   const TellUser nobody = [](const std::string&) {};
-  while (is_here()) {
+  while (machine_.epoch() == order.epoch && !machine_.ended()) {
     for (const std::string& place : order.endpoints) {
       const auto endpoint = read_endpoint(place);
       if (!endpoint) continue;

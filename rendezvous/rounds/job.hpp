@@ -60,9 +60,6 @@ class Job : public std::enable_shared_from_this<Job> {
   const RoundRules& rules() const { return machine_.rules(); }
   bool has_nodes() const { return machine_.has_nodes(); }
 
-  /// Returns its epoch; 0: it coordinates nothing, or has no successors.
-  std::int64_t epoch() const { return machine_.epoch(); }
-
   /// Tells how the job is now.
   JobStatus status() const { return machine_.status(Clock::now(), unix_time_ms()); }
 
@@ -74,6 +71,7 @@ class Job : public std::enable_shared_from_this<Job> {
   void answer(const AskStatus& question, Channel& channel) const;
   asio::awaitable<void> knock(Knock order);
   asio::awaitable<void> herald(Herald order);
+  asio::awaitable<void> tell_again_and_again(const Herald& order);
   void drop(PeerId peer);
   void step(const RoundEvent& event);
   void perform(const RoundAction& action);
@@ -86,6 +84,7 @@ class Job : public std::enable_shared_from_this<Job> {
   PeerId peers_ = 0;                                      // that have come so far
   std::unordered_map<asio::ip::address, int> agents_at_;  // how many come from each address
   asio::steady_timer tick_;
+  asio::steady_timer closing_;  // never expires: close() cancels it
   std::function<void()> ended_;
   GatedLog refused_{spdlog::level::warn};
   GatedLog gone_{spdlog::level::info};

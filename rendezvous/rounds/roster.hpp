@@ -49,12 +49,11 @@ class Roster {
     std::optional<Preempt> announced;  // the scheduler has announced its end while it was a spare
     std::string address;               // from which its agent has connected
     TimePoint confirmed;               // when something was said that it is known to have heard
-    TimePoint fenced_until;            // the coordinator before may count on it until then
     std::int64_t asked = 0;            // to obey none with a smaller epoch
     std::int64_t promised = 0;         // and has promised it
     bool aware = true;                 // it is known to know of the last round
     bool away = false;                 // its connection has ended, and it may come back
-    std::string away_since;            // why that was
+    std::string away_because;          // of that
 
    private:
     friend Roster;

@@ -49,10 +49,14 @@ void RoundMachine::tell_state(JobDump& dump) const {
   dump.round = round_;
   dump.attempt = attempt_;
   switch (state_) {
+    case State::kStandby:
+      dump.state = "standby";
+      dump.why = "another node coordinates the job";
+      return;
     case State::kGathering:
       dump.state = "gathering";
       dump.why = "the job waits for its nodes: " + std::to_string(nodes_.count(Phase::kReady)) +
-                 " of " + std::to_string(rules_.nodes_min) + " are there";
+                 " of " + std::to_string(nodes_needed()) + " are there";
       return;
     case State::kRunning:
       dump.state = "running";

@@ -52,7 +52,7 @@ void RoundMachine::tell_verdict(EndJob& end) {
 EndJob RoundMachine::timed_out() const {
   std::string message = "waited " + std::to_string(rules_.join_timeout.count() / 1000) +
                         " s for nodes: " + std::to_string(nodes_.count(Phase::kReady)) +
-                        " there, " + std::to_string(rules_.nodes_min) + " needed";
+                        " there, " + std::to_string(nodes_needed()) + " needed";
   if (!last_loss_.empty()) message += " (" + last_loss_ + ")";
   return {EndJob::Outcome::kTimedOut, attempt_, std::move(message), {}};
 }

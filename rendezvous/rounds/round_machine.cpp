@@ -73,7 +73,7 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   if (dump_.under_way()) consider(dump_.due());
   if (state_ == State::kStopping) consider(stopping_ends_);
   if (state_ == State::kGathering && elected_)
-    for (const TimePoint t : {old_world_ends(), gathering_since_ + kPromisePatience})
+    for (const TimePoint t : {fences_end_, gathering_since_ + kPromisePatience})
       if (t > last_step_) consider(t);
   if (state_ == State::kGathering && passed_over_ && may_begin_due_ > last_step_)
     consider(may_begin_due_);
@@ -125,7 +125,7 @@ void RoundMachine::answer_beat(Node& node, const Beat& beat, TimePoint now) {
   }
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(gathering_ends() - now);
   send(node.peer(), Waiting{.nodes = nodes_.count(Phase::kReady),
-                            .nodes_min = rules_.nodes_min,
+                            .nodes_min = nodes_needed(),
                             .nodes_max = rules_.nodes_max,
                             .left_ms = left.count(),
                             .clock_us = microseconds(now),

@@ -148,12 +148,13 @@ class RoundMachine {
   Votes votes_of(const std::function<bool(const Node&)>& counts) const;
   TimePoint authority_ends() const;
   TimePoint held_until(const KnownRound& round, int left) const;
+  int votes_needed(const KnownRound& round, int left) const;
+  int nodes_needed() const;
   bool has_authority(TimePoint now) const;
   std::int64_t lease_ms(TimePoint now) const;
   void check_authority(TimePoint now);
   bool may_begin(TimePoint now);
   bool old_world_is_gone(TimePoint now) const;
-  TimePoint old_world_ends() const;
   bool waits_for_promises(TimePoint now) const;
   void confirm(Node& node, std::int64_t echo_us, TimePoint now);
   void note_round(const std::vector<Node*>& members);
@@ -240,10 +241,13 @@ class RoundMachine {
   bool settles_ = false;          // it settles once all of these do
   bool stopped_at_once_ = false;  // the round, without authority
   int left_ = 0;                  // nodes of the settled round that have left for good
-  TimePoint authority_until_;     // as it was when it was looked at
-  TimePoint authority_due_;       // when it is looked at again
-  JobChronicle chronicle_;        // for those who look at the job: it decides nothing
-  std::string last_loss_;         // says to the user why the job may be short of nodes
+  /// Another coordinator may count on nodes that have come until then, as they say: see
+  /// authority_ends(). Leases of workers of before end with that.
+  TimePoint fences_end_;
+  TimePoint authority_until_;  // as it was when it was looked at
+  TimePoint authority_due_;    // when it is looked at again
+  JobChronicle chronicle_;     // for those who look at the job: it decides nothing
+  std::string last_loss_;      // says to the user why the job may be short of nodes
   TimePoint gathering_since_;
   TimePoint stopping_ends_;                  // who has not stopped by then is dropped
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round

@@ -18,7 +18,7 @@ using Phase = Roster::Phase;
 using Node = Roster::Node;
 using std::chrono::milliseconds;
 
-/// A look at a node, and ten times as long for other things.
+/// So long passes between two looks at all nodes, for each of them. A look takes about a tenth.
 constexpr std::chrono::microseconds kLookAtNode{5};
 
 std::string standby_endpoint(const Node& node) {
@@ -28,10 +28,6 @@ std::string standby_endpoint(const Node& node) {
 bool may_succeed(const Node& node) {
   return knows(node.join.knows, kKnowsSuccession) && node.join.standing.standby_port > 0 &&
          !node.address.empty();
-}
-
-bool is_member_of(const Node& node, const RoundName& round) {
-  return is_member(node.join.standing, round);
 }
 
 /// A contender is perhaps another agent of a node that counts already.
@@ -45,7 +41,7 @@ void RoundMachine::take_standing(Node& node, TimePoint now) {
   const Standing& standing = node.join.standing;
   // The Join may be old. That does no harm as long as there are no voters who could elect another.
   node.confirmed = electorate_.exists() ? TimePoint{} : now;
-  node.fenced_until = now + milliseconds{standing.fence_ms};
+  fences_end_ = std::max(fences_end_, now + milliseconds{standing.fence_ms});
   node.asked = node.promised = 0;
   recount_ = true;
 }
@@ -167,7 +163,7 @@ void RoundMachine::take_on(Node& node, TimePoint now) {
 /// Who joins hears which round has settled, too: it may have missed it.
 void RoundMachine::let_in(const Node& node, Joined answer, TimePoint now) {
   send(node.peer(), std::move(answer));
-  if (electorate_.settled.nodes > 0 && knows(node.join.knows, kKnowsSuccession))
+  if (electorate_.exists() && knows(node.join.knows, kKnowsSuccession))
     send(node.peer(), settled_beat(now));
 }
 
@@ -217,14 +213,26 @@ TimePoint RoundMachine::authority_ends() const {
   return needs_both ? std::min(ends, held_until(electorate_.started, 0)) : ends;
 }
 
+/// So many nodes of `round` must obey this coordinator, when `left` of them have left for good.
+int RoundMachine::votes_needed(const KnownRound& round, int left) const {
+  return (elected_ ? votes_to_win(round.nodes) : votes_to_stay(round.nodes)) - left;
+}
+
+/// So many nodes must be there before a round begins, as far as it can be said in one number.
+int RoundMachine::nodes_needed() const {
+  if (!rules_.has_successors || !electorate_.exists()) return rules_.nodes_min;
+  return std::max(rules_.nodes_min, votes_needed(electorate_.settled, left_));
+}
+
 /// The time at which this coordinator loses the votes that it needs of the nodes of `round`.
 TimePoint RoundMachine::held_until(const KnownRound& round, int left) const {
   std::vector<TimePoint> confirmed;
   nodes_.for_each([&](const Node& node) {
     const bool obeys_us = node.phase() != Phase::kVoting && has_voice(node);
-    if (obeys_us && is_member_of(node, round.name)) confirmed.push_back(node.confirmed);
+    if (obeys_us && ddprun::is_member(node.join.standing, round.name))
+      confirmed.push_back(node.confirmed);
   });
-  const int needed = (elected_ ? votes_to_win(round.nodes) : votes_to_stay(round.nodes)) - left;
+  const int needed = votes_needed(round, left);
   if (needed <= 0) return TimePoint::max();
   if (std::ssize(confirmed) < needed) return {};
   std::ranges::nth_element(confirmed, confirmed.begin() + needed - 1, std::greater{});
@@ -275,7 +283,7 @@ bool RoundMachine::may_begin(TimePoint now) {
 /// Those who have seen that the one before is dead have heard all that it had told them: if it had
 /// begun a round with others, one of them would know.
 bool RoundMachine::old_world_is_gone(TimePoint now) const {
-  if (!elected_ || now >= old_world_ends()) return true;
+  if (!elected_ || now >= fences_end_) return true;
   bool head_is_dead = true;
   bool head_was_seated = false;
   nodes_.for_each([&](const Node& node) {
@@ -287,16 +295,6 @@ bool RoundMachine::old_world_is_gone(TimePoint now) const {
   const auto ready = [](const Node& node) { return node.phase() == Phase::kReady; };
   const int missing = electorate_.missing(votes_of(ready));
   return head_is_dead && missing <= (head_was_seated ? 1 : 0);
-}
-
-/// Whoever has given his vote tells how long the coordinator before may count on him: see
-/// authority_ends(). Leases of workers end with that.
-TimePoint RoundMachine::old_world_ends() const {
-  TimePoint ends{};
-  nodes_.for_each([&](const Node& node) {
-    if (node.phase() == Phase::kReady) ends = std::max(ends, node.fenced_until);
-  });
-  return ends;
 }
 
 bool RoundMachine::waits_for_promises(TimePoint now) const {
@@ -316,7 +314,7 @@ void RoundMachine::note_round(const std::vector<Node*>& members) {
   const KnownRound round{{epoch_, round_}, static_cast<int>(members.size()), false};
   electorate_.started = round;
   // Nobody can have voted before the first one, so all begin with its nodes.
-  if (electorate_.settled.nodes == 0) electorate_.settled = round;
+  if (!electorate_.exists()) electorate_.settled = round;
   recount_ = recount_voters_ = true;
   unaware_ = 0;
   settles_ = true;
@@ -370,7 +368,7 @@ std::vector<std::string> RoundMachine::successors(const std::vector<Node*>& memb
 void RoundMachine::disconnected(Node& node, const std::string& reason, TimePoint now) {
   if (!may_come_back(node)) return lose(node, reason, now);
   node.away = true;
-  node.away_since = reason;
+  node.away_because = reason;
   actions_.push_back(Knock{node.id(), standby_endpoint(node)});
 }
 
@@ -405,7 +403,7 @@ void RoundMachine::send_to_stop(PeerId peer) {
 
 void RoundMachine::knocked(const Knocked& answer, TimePoint now) {
   Node* const node = nodes_.find(answer.node);
-  if (node != nullptr && node->away && answer.refused) lose(*node, node->away_since, now);
+  if (node != nullptr && node->away && answer.refused) lose(*node, node->away_because, now);
 }
 
 }  // namespace ddprun

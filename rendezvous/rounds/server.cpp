@@ -233,7 +233,7 @@ Introduction Server::introduction(const WhoIsThere& question) const {
   const std::string jobs = !only_ ? std::to_string(book_.jobs()) + " jobs"
                            : same ? "the same job"
                                   : "another job";
-  return {jobs, getpid(), host_name(), only_ ? only_->epoch() : 0};
+  return {jobs, getpid(), host_name()};
 }
 
 }  // namespace ddprun

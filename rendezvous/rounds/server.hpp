@@ -56,9 +56,6 @@ class Server {
 
   bool closed() const { return !acceptor_.is_open(); }
 
-  /// Whether it waits for the case that another coordinator is lost.
-  bool stands_by() const { return only_ && only_->rules().has_successors && only_->epoch() == 0; }
-
   /// Tells how each of its jobs is now.
   std::vector<JobStatus> status() const;
   /// Tells how the job of that run id is now; nullopt when it is not here. Of an agent's

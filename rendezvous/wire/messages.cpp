@@ -181,8 +181,7 @@ template <> inline constexpr auto kFields<Spare> = std::tuple{
     later(field("settled", &Spare::settled))};
 template <> inline constexpr auto kFields<Introduction> = std::tuple{
     text("jobs", &Introduction::jobs, kReason), field("pid", &Introduction::pid),
-    text("host", &Introduction::host, TextLimit{kHostBytesMax}),
-    later(field("epoch", &Introduction::epoch))};
+    text("host", &Introduction::host, TextLimit{kHostBytesMax})};
 template <> inline constexpr auto kFields<StartRound> = std::tuple{
     field("round", &StartRound::round), field("attempt", &StartRound::attempt),
     field("group_rank", &StartRound::group_rank),

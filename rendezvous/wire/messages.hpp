@@ -224,10 +224,9 @@ struct Spare {
 };
 /// The answer to WhoIsThere: who listens at this port. Its type on the wire is "coordinator".
 struct Introduction {
-  std::string jobs;        // "the same job", "another job" or "3 jobs": strangers learn no name
-  std::int64_t pid = 0;    // of the coordinator's process
-  std::string host;        // the name of its machine
-  std::int64_t epoch = 0;  // of the coordinator that is here; 0: none is, or it has no successors
+  std::string jobs;      // "the same job", "another job" or "3 jobs": strangers learn no name
+  std::int64_t pid = 0;  // of the coordinator's process
+  std::string host;      // the name of its machine
   bool operator==(const Introduction&) const = default;
 };
 /// A round is sealed, and this is the node's part in it. The terms are those of torchrun's

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/match.hpp"
 #include "tests/simulation/faults.hpp"
 
 namespace ddprun::simulation {
@@ -13,15 +12,6 @@ bool is_beat(const Parcel& parcel) {
   const auto* up = std::get_if<AgentMessage>(&parcel);
   const auto* down = std::get_if<CoordinatorMessage>(&parcel);
   return (up && std::holds_alternative<Beat>(*up)) || (down && std::holds_alternative<Beat>(*down));
-}
-
-std::string text(const Parcel& parcel) {
-  std::string line = match(
-      parcel, [](const AgentMessage& m) { return encode(m); },
-      [](const CoordinatorMessage& m) { return encode(m); },
-      [](const HangUp&) { return std::string{"end of the connection\n"}; });
-  line.pop_back();
-  return line;
 }
 
 }  // namespace
@@ -47,7 +37,7 @@ void Cluster::deliver(LinkId link, Side to, const Parcel& parcel) {
     world.trace.note(world.time.now(), [&] {
       const std::string host = "host" + std::to_string(agent.host());
       return (to == Side::kAgent ? "coordinator > " + host : host + " > coordinator") + ": " +
-             text(parcel);
+             text_of(parcel);
     });
   if (to == Side::kAgent)
     agent.receive(link, parcel);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/match.hpp"
+
 namespace ddprun::simulation {
 
 namespace {
@@ -125,6 +127,15 @@ void Network::heal(int host) {
     for (const Side to : {Side::kAgent, Side::kCoordinator})
       time_.after(random_.time(0ms, kRetransmitMax), [this, link, to] { arrive(link, to); });
   }
+}
+
+std::string text_of(const Parcel& parcel) {
+  std::string line = match(
+      parcel, [](const AgentMessage& m) { return encode(m); },
+      [](const CoordinatorMessage& m) { return encode(m); },
+      [](const HangUp&) { return std::string{"end of the connection\n"}; });
+  line.pop_back();
+  return line;
 }
 
 }  // namespace ddprun::simulation

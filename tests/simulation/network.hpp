@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -106,5 +107,8 @@ class Network {
   std::deque<Link> links_;
   std::deque<Cable> cables_;  // one for every host
 };
+
+/// The line that the parcel is on the wire, without its end.
+std::string text_of(const Parcel& parcel);
 
 }  // namespace ddprun::simulation

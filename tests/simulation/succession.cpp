@@ -4,8 +4,6 @@
 #include <csignal>
 #include <utility>
 
-#include "base/match.hpp"
-
 namespace ddprun::simulation {
 
 namespace {
@@ -29,15 +27,6 @@ JobPlan plan_for(World& world) {
   plan.stuck_percent = 0;
   plan.ranks_wanted = false;
   return plan;
-}
-
-std::string text(const Parcel& parcel) {
-  std::string line = match(
-      parcel, [](const AgentMessage& m) { return encode(m); },
-      [](const CoordinatorMessage& m) { return encode(m); },
-      [](const HangUp&) { return std::string{"end of the connection\n"}; });
-  line.pop_back();
-  return line;
 }
 
 bool is_beat(const Parcel& parcel) {
@@ -90,7 +79,7 @@ void SuccessionRun::deliver(LinkId link, Side to, const Parcel& parcel) {
       const std::string host = host_name(agent.host());
       const std::string coordinator = "c" + std::to_string(number - 1);
       return (to == Side::kAgent ? coordinator + " > " + host : host + " > " + coordinator) + ": " +
-             text(parcel);
+             text_of(parcel);
     });
   if (to == Side::kAgent)
     agent.receive(link, parcel);

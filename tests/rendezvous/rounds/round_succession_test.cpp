@@ -200,6 +200,22 @@ TEST_CASE_METHOD(SuccessionFixture, "a node whose link broke is knocked at, and 
   CHECK(std::get<Knock>(last_actions_.front()).node == "b");
 }
 
+TEST_CASE_METHOD(SuccessionFixture,
+                 "who waits for a majority is told how many nodes that takes, and not MIN") {
+  coordinates({"a", "b", "c", "d", "e"});
+  for (const char* node : {"c", "d", "e"}) {
+    is_lost(node);
+    step(Knocked{node, true});
+  }
+  for (const char* node : {"a", "b"}) says(node, WorkersStopped{1});
+  says("a", Beat{.clock_us = microseconds(now_)});
+  const Waiting told = ordered<Waiting>("a");
+  CHECK(told.nodes == 2);
+  CHECK(told.nodes_min == 3);
+  passes_hearing(11min, {"a", "b"});
+  CHECK(ordered<EndJob>("a").message.starts_with("waited 600 s for nodes: 2 there, 3 needed"));
+}
+
 TEST_CASE_METHOD(SuccessionFixture, "when nobody listens there any more it is lost at once") {
   coordinates({"a", "b", "c"});
   is_lost("b");

@@ -273,7 +273,7 @@ bool is_optional(const json& message, const json::json_pointer& field) {
       {"/clock_us", {"joined", "beat", "waiting"}},
       {"/echo_us", {"beat", "waiting"}},
       {"/round", {"beat"}},
-      {"/epoch", {"joined", "beat", "spare", "start_round", "who_is_there", "coordinator"}},
+      {"/epoch", {"joined", "beat", "spare", "start_round", "who_is_there"}},
       {"/coordinator", {"who_is_there"}}};
   const auto in = kLaterIn.find(field.to_string());
   const bool later =
