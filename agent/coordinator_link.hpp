@@ -40,6 +40,10 @@ class CoordinatorLink {
   /// end is CoordinatorLost. Only when there is no connection, and none on its way.
   void connect(const ReachCoordinator& wish);
 
+  /// Whether the coordinator that was joined last is in this process. It is not known of one that
+  /// has no successors.
+  bool beside() const { return beside_; }
+
   /// Where there is no connection, nobody hears it.
   void send(const AgentMessage& message);
 
@@ -71,6 +75,7 @@ class CoordinatorLink {
   std::int64_t incarnation_ = 0;           // joins that were said so far
   TimePoint asked_;                        // when the last one was said
   Endpoint place_;                         // where the coordinator is, or is looked for
+  bool beside_ = false;                    // it is in this process
   std::shared_ptr<const TlsContext> tls_;  // null: the job has no secret, or nobody has connected
   std::shared_ptr<Channel> channel_;       // null: not connected
   std::shared_ptr<TunnelEntrance>

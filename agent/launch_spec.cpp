@@ -19,7 +19,7 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
           .endpoint = text_of(spec.meeting.coordinator)};
 }
 
-bool has_successors(const LaunchSpec& spec) { return spec.meeting.nodes_max >= 3; }
+bool has_successors(const LaunchSpec& spec) { return has_successors(spec.meeting.nodes_max); }
 
 JobTerms terms_of(const LaunchSpec& spec) {
   return terms_of(round_rules(spec, spec.meeting.run_id));
