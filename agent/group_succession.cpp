@@ -129,8 +129,9 @@ void GroupMachine::unreachable(const CoordinatorUnreachable& event, TimePoint no
 }
 
 void GroupMachine::stop_and_search(const std::string& reason, TimePoint now) {
-  actions_.push_back(Warn{"lost the coordinator (" + reason +
-                          "): stopping the workers of this node, then looking for the next one"});
+  if (!held_end_)
+    actions_.push_back(Warn{"lost the coordinator (" + reason +
+                            "): stopping the workers of this node, then looking for the next one"});
   rejoining_ = true;
   if (state_ == State::kRunning) stop(SIGTERM, now);
   hurry(now);
@@ -178,6 +179,9 @@ void GroupMachine::try_next(TimePoint now) {
                      SIGTERM, now);
   const std::size_t tried = search_->next++;
   const auto& places = search_->places;
+  const bool all_gone = search_->refused && tried >= places.size();
+  if (held_end_ && (all_gone || now - search_->since >= rules_.heartbeat_timeout))
+    return exit_as_told(now);
   reaching_ = places[tried % places.size()];
   ReachCoordinator wish = reach_at(reaching_, {kPlaceTimeout, milliseconds{0}, kPlaceTimeout}, now);
   const std::size_t times_around = tried / places.size();

@@ -72,6 +72,7 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   if (state_ == State::kRunning && watch_.next_look()) consider(*watch_.next_look());
   if (dump_.under_way()) consider(dump_.due());
   if (state_ == State::kStopping) consider(stopping_ends_);
+  if (state_ == State::kEnding) consider(ending_ends_);
   if (state_ == State::kGathering && elected_)
     for (const TimePoint t : {fences_end_, gathering_since_ + kPromisePatience})
       if (t > last_step_) consider(t);
@@ -111,7 +112,8 @@ void RoundMachine::receive(const FromPeer& event, TimePoint now) {
       [](const AskStatus&) {},  // Job answers it
       [&](const AskDump& m) { ask_dump(node, m, now); },
       [&](const WorkersEnded& m) { inquest_.ended(node.id(), m); },
-      [&](const Promise& m) { promised(node, m, now); },
+      [&](const Promise& m) { promised(node, m, now); }, [&](const EndHeard&) { end_heard(node); },
+      [&](const Testament& m) { take_testament(node, m); },
       [&](const Leave& m) { leave(node, m, now); });
 }
 
@@ -163,7 +165,7 @@ void RoundMachine::workers_stopped(Node& node, const WorkersStopped& report) {
 /// Ends the job after a checkpoint. Every node hears from the scheduler; the first report is
 /// enough. A spare cannot end the job: its report counts from when it becomes a member.
 void RoundMachine::preempt(Node& node, const Preempt& report) {
-  if (state_ == State::kEnded || (verdict_ && !may_be_schedulers_doing(*verdict_))) return;
+  if (is_over() || (verdict_ && !may_be_schedulers_doing(*verdict_))) return;
   if (!is_member(node)) {
     node.announced = report;
     return;
@@ -183,8 +185,9 @@ void RoundMachine::advance(TimePoint now) {
   if (state_ == State::kRunning && nodes_.count(Phase::kRunning) == 0)
     return end({EndJob::Outcome::kFinished, attempt_, "", {}});
   if (state_ == State::kStopping && nodes_.count(Phase::kStopping) == 0) gather(now);
+  if (state_ == State::kEnding && (unheard_ == 0 || now >= ending_ends_)) return dismiss();
   if (state_ != State::kGathering) return;
-  if (verdict_) return end(*verdict_);
+  if (verdict_ && may_end(now)) return end(*verdict_);
   time_last_call(now);
   if (ready_to_seal(now)) return seal();
   if (now >= gathering_ends()) end(timed_out());

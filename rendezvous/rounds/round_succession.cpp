@@ -151,6 +151,7 @@ void RoundMachine::take_over(TimePoint now) {
   nodes_.for_each([&](Node& node) {
     if (node.promised == epoch_) take_on(node, now);
   });
+  if (!verdict_) verdict_ = testament();
 }
 
 void RoundMachine::take_on(Node& node, TimePoint now) {
@@ -188,7 +189,7 @@ void RoundMachine::step_down(const Superseded& by) {
   electorate_ = {};
   elected_ = stopped_at_once_ = settles_ = false;
   recount_ = recount_voters_ = true;
-  unaware_ = left_ = 0;
+  unaware_ = left_ = unheard_ = 0;
   verdict_.reset();
 }
 
@@ -270,14 +271,24 @@ void RoundMachine::check_authority(TimePoint now) {
 
 /// Looking at all nodes takes a while when there are thousands of them, so it is not done for each
 /// word that one of them says.
-bool RoundMachine::may_begin(TimePoint now) {
+bool RoundMachine::reigns(TimePoint now) {
   if (!rules_.has_successors) return true;
   passed_over_ = now < may_begin_due_;
   if (passed_over_) return false;
-  if (has_authority(now) && old_world_is_gone(now)) return true;
+  if (has_authority(now)) return true;
   may_begin_due_ = now + kLookAtNode * static_cast<int>(nodes_.size());
   return false;
 }
+
+bool RoundMachine::may_begin(TimePoint now) {
+  if (!reigns(now)) return false;
+  if (old_world_is_gone(now)) return true;
+  may_begin_due_ = now + kLookAtNode * static_cast<int>(nodes_.size());
+  return false;
+}
+
+/// On the smaller side of a cut the job has not ended: others may go on with it.
+bool RoundMachine::may_end(TimePoint now) { return reigns(now) || now >= gathering_ends(); }
 
 /// Whether no worker of the rounds before can be alive, when this coordinator has been elected.
 /// Those who have seen that the one before is dead have heard all that it had told them: if it had
@@ -375,7 +386,7 @@ void RoundMachine::disconnected(Node& node, const std::string& reason, TimePoint
 bool RoundMachine::may_come_back(const Node& node) const {
   const bool in_round = node.phase() == Phase::kRunning || node.phase() == Phase::kFinished ||
                         node.phase() == Phase::kStopping;
-  return rules_.has_successors && in_round && may_succeed(node);
+  return rules_.has_successors && in_round && !is_over() && may_succeed(node);
 }
 
 bool RoundMachine::resumes(const Node& node, const Join& join) const {
