@@ -74,7 +74,8 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   if (state_ == State::kStopping) consider(stopping_ends_);
   if (state_ == State::kEnding) consider(ending_ends_);
   if (state_ == State::kGathering && elected_)
-    for (const TimePoint t : {fences_end_, gathering_since_ + kPromisePatience})
+    for (const TimePoint t : {fences_end_, gathering_since_ + kPromisePatience,
+                              last_came_ + kArrivalPause, gathering_since_ + kArrivalsMax})
       if (t > last_step_) consider(t);
   if (state_ == State::kGathering && passed_over_ && may_begin_due_ > last_step_)
     consider(may_begin_due_);
@@ -229,7 +230,7 @@ void RoundMachine::time_last_call(TimePoint now) {
 /// go on with.
 bool RoundMachine::ready_to_seal(TimePoint now) {
   const int ready = nodes_.count(Phase::kReady);
-  if (ready < rules_.nodes_min || waits_for_promises(now)) return false;
+  if (ready < rules_.nodes_min || waits_for_voters(now)) return false;
   const bool enough = ready >= rules_.nodes_max || round_ > 0 || now >= gathering_ends();
   return enough && may_begin(now);
 }

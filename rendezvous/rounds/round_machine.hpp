@@ -47,6 +47,10 @@ inline constexpr std::chrono::milliseconds kProofOfLifeMax{5'000};
 
 /// Who has just been elected waits so long for the promises of others that are there.
 inline constexpr std::chrono::milliseconds kPromisePatience{100};
+/// A coordinator that was elected waits for nodes of the last round as long as they come this soon
+/// one after the other, and not longer than that in all: each that comes later makes a new round.
+inline constexpr std::chrono::milliseconds kArrivalPause{100};
+inline constexpr std::chrono::milliseconds kArrivalsMax{1'000};
 /// All nodes have so long to say that they have heard of the job's end, before they are let go.
 inline constexpr std::chrono::milliseconds kEndingPatience{1'000};
 
@@ -159,7 +163,7 @@ class RoundMachine {
   bool may_begin(TimePoint now);
   bool may_end(TimePoint now);
   bool old_world_is_gone(TimePoint now) const;
-  bool waits_for_promises(TimePoint now) const;
+  bool waits_for_voters(TimePoint now) const;
   void confirm(Node& node, std::int64_t echo_us, TimePoint now);
   void note_round(const std::vector<Node*>& members);
   void heard_of_round(Node& node, const RoundName& round);
@@ -257,6 +261,7 @@ class RoundMachine {
   /// Another coordinator may count on nodes that have come until then, as they say: see
   /// authority_ends(). Leases of workers of before end with that.
   TimePoint fences_end_;
+  TimePoint last_came_;        // when a node has joined last
   TimePoint authority_until_;  // as it was when it was looked at
   TimePoint authority_due_;    // when it is looked at again
   JobChronicle chronicle_;     // for those who look at the job: it decides nothing

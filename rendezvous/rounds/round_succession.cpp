@@ -44,6 +44,7 @@ void RoundMachine::take_standing(Node& node, TimePoint now) {
   fences_end_ = std::max(fences_end_, now + milliseconds{standing.fence_ms});
   node.asked = node.promised = 0;
   recount_ = true;
+  last_came_ = now;
 }
 
 /// Whether the node takes orders from this coordinator, as it is. A coordinator that has no round
@@ -308,8 +309,13 @@ bool RoundMachine::old_world_is_gone(TimePoint now) const {
   return head_is_dead && missing <= (head_was_seated ? 1 : 0);
 }
 
-bool RoundMachine::waits_for_promises(TimePoint now) const {
-  return elected_ && nodes_.count(Phase::kVoting) > 0 && now < gathering_since_ + kPromisePatience;
+/// All but the coordinator that is lost may come.
+bool RoundMachine::waits_for_voters(TimePoint now) const {
+  if (!elected_) return false;
+  if (nodes_.count(Phase::kVoting) > 0 && now < gathering_since_ + kPromisePatience) return true;
+  const int expected = std::max(electorate_.settled.nodes, electorate_.started.nodes) - 1;
+  return nodes_.count(Phase::kReady) < std::min(expected, rules_.nodes_max) &&
+         now < std::min(last_came_ + kArrivalPause, gathering_since_ + kArrivalsMax);
 }
 
 /// An agent that echoes what was said at some time had not given this coordinator up then.
