@@ -41,6 +41,9 @@ class Agent {
   /// before run().
   void keep_timers(TimerPipe& pipe);
 
+  /// `tell` is called with whose orders this agent obeys, when that has changed.
+  void when_led(std::function<void(const Leader&)> tell) { led_ = std::move(tell); }
+
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
   asio::awaitable<AgentEnd> run();
 
@@ -110,6 +113,7 @@ class Agent {
   std::optional<HangReport> hang_;
   bool may_ask_nccl_ = false;  // rank 0 is here, and nobody has asked in this round
   std::function<void()> hang_changed_ = [] {};
+  std::function<void(const Leader&)> led_ = [](const Leader&) {};
 };
 
 }  // namespace ddprun

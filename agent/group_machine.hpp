@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "base/failure.hpp"
 #include "rendezvous/rounds/connect_plan.hpp"
+#include "rendezvous/wire/leader.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
@@ -50,6 +51,8 @@ struct GroupRules {
   std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
   int checkpoint_signal = SIGUSR1;                    // asks a worker for one
   std::string endpoint;  // where this node reaches the job's coordinator, as HOST:PORT
+  /// Where it may be, too, in the order in which they are tried; that one first. Empty: there only.
+  std::vector<std::string> places = {};
 };
 
 /// So many times in each heartbeat timeout the agent shows that it is alive: a few of them may come
@@ -59,6 +62,8 @@ inline constexpr int kBeatsPerTimeout = 5;
 inline constexpr std::chrono::milliseconds kAnswerTimeoutMin{3'000};
 /// Who may become the coordinator has at least so long to find the votes for it.
 inline constexpr std::chrono::milliseconds kVotingMin{1'000};
+/// A newcomer waits so long at one who coordinates nothing: it may be about to begin the job.
+inline constexpr std::chrono::milliseconds kVotingOfNewcomer{200};
 /// An attempt to find a coordinator at one place takes at most so long.
 inline constexpr std::chrono::milliseconds kPlaceTimeout{1'000};
 /// A second stop signal this soon after the first is the same request: Slurm sends SIGTERM twice.
@@ -111,10 +116,12 @@ struct SweepTree {};                    // kill and reap all that workers left b
 struct InspectWorkers { Inspect question; };  // then WorkersInspected
 struct Tell { AgentMessage message; };  // the coordinator
 struct Disconnect {};                   // it is silent: end the connection
+struct TellStandby { Leader leader; };  // what may coordinate the job in this process
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
 using GroupAction = std::variant<ReachCoordinator, StartWorkers, SignalWorkers, AskForCheckpoint,
-                                 SweepTree, InspectWorkers, Tell, Disconnect, Warn, Exit>;
+                                 SweepTree, InspectWorkers, Tell, Disconnect, TellStandby, Warn,
+                                 Exit>;
 // clang-format on
 
 class GroupMachine {
@@ -135,7 +142,7 @@ class GroupMachine {
 
   void obey(const CoordinatorMessage& order, TimePoint now);
   void note(const CoordinatorMessage& order);
-  void reach_coordinator(std::chrono::milliseconds patience_with_refusals);
+  void reach_coordinator(std::chrono::milliseconds patience_with_refusals, TimePoint now);
   void joined(const Joined& answer, TimePoint now);
   void hear_clock(std::int64_t clock_us, std::int64_t echo_us, TimePoint now);
   void start(const StartRound& order, TimePoint now);
@@ -172,6 +179,16 @@ class GroupMachine {
   void give_up_candidate(TimePoint now);
   void promise(const Elect& order, TimePoint now);
   void go_elsewhere(const Elsewhere& order, TimePoint now);
+
+  // A newcomer, in a job whose coordinator may be at several places: group_places.cpp.
+  void look_around(TimePoint now);
+  void try_next_place(TimePoint now);
+  void follow(const Elsewhere& order, TimePoint now);
+  void found_at_place(std::string what);
+  std::string found_at_places() const;
+  void note_long_search(TimePoint now);
+  void tell_standby();
+
   ReachCoordinator reach_at(std::string place, Patience patience, TimePoint now) const;
   void count_loss(TimePoint now);
   bool gives_up_joining(TimePoint now) const;
@@ -236,9 +253,15 @@ class GroupMachine {
     std::vector<std::string> places;  // that are tried, one after the other, again and again
     std::size_t next = 0;
     bool refused = true;  // at each of them nobody listens
+
+    // Of a newcomer.
+    std::map<std::string, std::string> found = {};  // what was found there the last time
+    std::int64_t told_epoch = 0;                    // of who was told of in this turn
+    TimePoint note_due = {};                        // to the user
   };
   std::optional<Search> search_;  // for a coordinator
   std::string first_place_;       // that is to be tried first
+  Leader told_;                   // to what stands by
 
   struct LossesInARow {
     int count = 0;

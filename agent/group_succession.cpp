@@ -28,15 +28,17 @@ const std::string& GroupMachine::here() const {
 
 void GroupMachine::note_standing(const CoordinatorMessage& order) {
   if (const auto* joined = std::get_if<Joined>(&order)) {
-    if (!leads_here(*joined) || joined->epoch == 0) return;
+    if (!leads_here(*joined)) return;
+    const bool elsewhere = here() != rules_.endpoint || has_successors();
+    if (std::exchange(search_, std::nullopt) && elsewhere)
+      actions_.push_back(Warn{"the coordinator is at " + here() + " now"});
+    if (joined->epoch == 0) return;
     standing_.epoch = joined->epoch;
     standing_.promised = std::max(standing_.promised, joined->epoch);
     standing_.head = here();
     standing_.head_gone = false;
     contact_->counts = true;
     contact_->voting_until.reset();
-    if (std::exchange(search_, std::nullopt))
-      actions_.push_back(Warn{"the coordinator is at " + standing_.head + " now"});
   } else if (const auto* start = std::get_if<StartRound>(&order); start && start->epoch > 0) {
     standing_.epoch = start->epoch;
     note_round({{start->epoch, start->round}, start->group_world_size, true}, start->settled);
@@ -122,6 +124,7 @@ void GroupMachine::unreachable(const CoordinatorUnreachable& event, TimePoint no
   }
   if (search_ && !end_) {
     search_->refused = search_->refused && event.refused;
+    found_at_place(event.reason);
     return try_next(now);
   }
   const auto why = met_ ? AgentEnd::Why::kCoordinatorLost : AgentEnd::Why::kNoCoordinator;
@@ -165,11 +168,14 @@ void GroupMachine::search(TimePoint now) {
   if (!first_place_.empty()) search_->places.push_back(std::exchange(first_place_, ""));
   for (const std::string& place : successors_) search_->places.push_back(place);
   search_->places.push_back(standing_.head);
+  for (const std::string& place : rules_.places)
+    if (std::ranges::count(search_->places, place) == 0) search_->places.push_back(place);
   try_next(now);
 }
 
 /// Of two nodes one is no majority, so the other is waited for only while it may be there.
 void GroupMachine::try_next(TimePoint now) {
+  if (!has_successors()) return try_next_place(now);
   const int nodes = std::max(standing_.started.nodes, standing_.settled.nodes);
   const bool in_vain = nodes < 3 && search_->refused;
   const auto patience = in_vain ? rules_.heartbeat_timeout : rules_.join_timeout;
@@ -197,7 +203,8 @@ void GroupMachine::give_up_candidate(TimePoint now) {
     coming_back_ = false;
     return stop_and_search("it does not know this node any more", now);
   }
-  if (!search_) return search(now);
+  found_at_place("the agent at " + reaching_ + " coordinates nothing");
+  if (!search_) return has_successors() ? search(now) : look_around(now);
   try_next(now);
 }
 
@@ -211,6 +218,7 @@ void GroupMachine::promise(const Elect& order, TimePoint now) {
 
 void GroupMachine::go_elsewhere(const Elsewhere& order, TimePoint now) {
   actions_.push_back(Disconnect{});
+  if (!has_successors()) return follow(order, now);
   first_place_ = order.coordinator.empty() ? here() : order.coordinator;
   part(now);
   if (end_) return;

@@ -58,6 +58,8 @@ struct Meeting {
   /// Where the coordinator is. Its host is also what workers are told as MASTER_ADDR. Port 0: any
   /// free one, which only a job on one node may have, or the node that hosts.
   Endpoint coordinator{"127.0.0.1", 0};
+  /// Where it may be, too, in order; that one is the first. Empty: it is nowhere else.
+  std::vector<Endpoint> places;
   /// Whether all nodes write to one terminal. Then only the coordinator's node tells the user what
   /// concerns the whole job; otherwise every node does.
   bool shares_output = false;
@@ -126,8 +128,10 @@ struct RunFacts {
   std::uint16_t own_port = 0;
 };
 
-/// Whether an agent may follow the job's coordinator when that is lost: there is no majority of
-/// less than three nodes without it.
+/// There is no majority of less nodes without the coordinator's.
+inline constexpr int kNodesToSucceed = 3;
+
+/// Whether an agent may follow the job's coordinator when that is lost.
 bool has_successors(const LaunchSpec& spec);
 
 /// The rules of the job's coordinator, were it to run here.

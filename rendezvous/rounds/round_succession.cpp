@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -57,6 +56,7 @@ bool RoundMachine::obeys(const Node& node) const {
 void RoundMachine::hear_voter(Node& node) {
   if (has_voice(node)) nodes_.set_phase(node, Phase::kVoting);
   const bool newborn = coordinates() && round_ == 0 && !electorate_.exists();
+  if (node.join.standing.started.name.round > 0) may_begin_job_ = false;
   if (newborn && node.join.standing.started.name.round > 0) become_candidate();
   send(node.peer(), Voting{nodes_.count(Phase::kVoting)});
   given_ = std::max(given_, node.join.standing.promised);
@@ -138,15 +138,12 @@ void RoundMachine::take_over(TimePoint now) {
     nodes_.for_each([&](const Node& node) {
       if (node.join.standing.beside) rules_.endpoint = standby_endpoint(node);
     });
-    std::set<std::string> heads;
     nodes_.for_each([&](const Node& node) {
-      const Standing& standing = node.join.standing;
-      if (!standing.head.empty() && standing.head != rules_.endpoint) heads.insert(standing.head);
-      if (standing.started.name.round == 0) return;
+      if (node.join.standing.started.name.round == 0) return;
       round_ = std::max(round_, node.join.known.round);
       attempt_ = std::max(attempt_, node.join.known.attempt);
     });
-    actions_.push_back(Herald{epoch_, {heads.begin(), heads.end()}});
+    actions_.push_back(Herald{epoch_, heralded()});
   }
   nodes_.for_each([&](Node& node) {
     if (node.promised == epoch_) take_on(node, now);
@@ -176,7 +173,10 @@ Beat RoundMachine::settled_beat(TimePoint now) const {
 
 /// Somebody coordinates the job with the promises of more than half of the nodes.
 void RoundMachine::step_down(const Superseded& by) {
-  if (!rules_.has_successors || state_ == State::kEnded || by.epoch <= epoch_) return;
+  // Whoever waits for votes is disturbed only by one who is later than all who have voted.
+  const std::int64_t known = coordinates() ? epoch_ : std::max(given_, asked_epoch_);
+  if (!rules_.has_successors || state_ == State::kEnded || by.epoch <= known) return;
+  may_begin_job_ = false;
   nodes_.for_each([&](const Node& node) {
     send(node.peer(), Elsewhere{by.coordinator, by.epoch});
     actions_.push_back(DropPeer{node.peer(), "the coordinator is at " + by.coordinator});

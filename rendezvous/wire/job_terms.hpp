@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ddprun {
 
@@ -62,6 +63,10 @@ struct RoundRules {
   bool has_successors = false;
   bool stands_by = false;
   std::string endpoint;  // where this coordinator is, as HOST:PORT; with successors only
+  /// Where the job's coordinator may be, as HOST:PORT, in order; empty: at one place only. Who
+  /// begins the job stands by until nobody at the others knows of a coordinator.
+  std::vector<std::string> places;
+  bool begins_job = false;
 };
 
 /// Returns the terms that a node with these rules announces.

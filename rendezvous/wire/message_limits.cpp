@@ -169,6 +169,12 @@ Result<void> check(const CoordinatorMessage& message) {
       [](const Joined& m) { return check(m); }, [](const StartRound& m) { return check(m); },
       [](const StopRound& m) { return check(m); }, [](const Spare& m) { return check(m); },
       [](const Elect& m) { return check_epoch(m.epoch); },
+      [](const Introduction& m) {
+        return Checker{}
+            .number("epoch", m.epoch, 0, kCountMax)
+            .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)
+            .result();
+      },
       [](const Elsewhere& m) {
         return Checker{}
             .number("epoch", m.epoch, 0, kCountMax)

@@ -170,7 +170,7 @@ template <> inline constexpr auto kFields<Joined> = std::tuple{
     later(field("clock_us", &Joined::clock_us)), later(field("epoch", &Joined::epoch)),
     later(field("resumed", &Joined::resumed))};
 template <> inline constexpr auto kFields<Refused> = std::tuple{
-    text("reason", &Refused::reason, kReason)};
+    text("reason", &Refused::reason, kReason), later(field("other_job", &Refused::other_job))};
 template <> inline constexpr auto kFields<Waiting> = std::tuple{
     field("nodes", &Waiting::nodes), field("nodes_min", &Waiting::nodes_min),
     field("nodes_max", &Waiting::nodes_max), field("left_ms", &Waiting::left_ms),
@@ -181,7 +181,9 @@ template <> inline constexpr auto kFields<Spare> = std::tuple{
     later(field("settled", &Spare::settled))};
 template <> inline constexpr auto kFields<Introduction> = std::tuple{
     text("jobs", &Introduction::jobs, kReason), field("pid", &Introduction::pid),
-    text("host", &Introduction::host, TextLimit{kHostBytesMax})};
+    text("host", &Introduction::host, TextLimit{kHostBytesMax}),
+    later(field("epoch", &Introduction::epoch)),
+    later(text("coordinator", &Introduction::coordinator, name_of(kEndpointBytesMax)))};
 template <> inline constexpr auto kFields<StartRound> = std::tuple{
     field("round", &StartRound::round), field("attempt", &StartRound::attempt),
     field("group_rank", &StartRound::group_rank),
