@@ -272,6 +272,7 @@ void GroupMachine::after_sweep(TimePoint now) {
     state_ = State::kExited;
     if (end_->why == AgentEnd::Why::kStopSignal)
       tell(Leave{"stopped by " + signal_name(end_->signal)});
+    tell_standby();
     actions_.push_back(Exit{*end_});
   } else if (rejoining_) {
     rejoining_ = false;

@@ -178,6 +178,7 @@ class GroupMachine {
   void try_next(TimePoint now);
   void give_up_candidate(TimePoint now);
   void promise(const Elect& order, TimePoint now);
+  void pass_by(const std::string& place, TimePoint now);
   void go_elsewhere(const Elsewhere& order, TimePoint now);
 
   // A newcomer, in a job whose coordinator may be at several places: group_places.cpp.
@@ -261,6 +262,7 @@ class GroupMachine {
   };
   std::optional<Search> search_;  // for a coordinator
   std::string first_place_;       // that is to be tried first
+  std::int64_t followed_ = 0;     // the greatest epoch of who was told of, and not joined yet
   Leader told_;                   // to what stands by
 
   struct LossesInARow {

@@ -86,7 +86,7 @@ void GroupMachine::note_long_search(TimePoint now) {
 
 /// What stands by in this process sends newcomers to the coordinator that this agent obeys.
 void GroupMachine::tell_standby() {
-  const bool obeys = contact_ && contact_->counts && contact_->beat_due;
+  const bool obeys = state_ != State::kExited && contact_ && contact_->counts && contact_->beat_due;
   const std::int64_t epoch = has_successors() ? standing_.epoch : 0;
   const bool knows_where = obeys && epoch > 0;
   if (told_.epoch == epoch && told_.coordinator.empty() != knows_where &&

@@ -39,6 +39,7 @@ void GroupMachine::note_standing(const CoordinatorMessage& order) {
     standing_.head_gone = false;
     contact_->counts = true;
     contact_->voting_until.reset();
+    followed_ = 0;
   } else if (const auto* start = std::get_if<StartRound>(&order); start && start->epoch > 0) {
     standing_.epoch = start->epoch;
     note_round({{start->epoch, start->round}, start->group_world_size, true}, start->settled);
@@ -216,9 +217,20 @@ void GroupMachine::promise(const Elect& order, TimePoint now) {
   tell(Promise{order.epoch, order.clock_us});
 }
 
+/// The node has been sent there already. It may be in vain again, so it is tried in its turn.
+void GroupMachine::pass_by(const std::string& place, TimePoint now) {
+  part(now);
+  if (end_) return;
+  if (std::ranges::count(search_->places, place) == 0) search_->places.push_back(place);
+  try_next(now);
+}
+
 void GroupMachine::go_elsewhere(const Elsewhere& order, TimePoint now) {
   actions_.push_back(Disconnect{});
   if (!has_successors()) return follow(order, now);
+  const bool followed = !order.coordinator.empty() && order.epoch <= followed_;
+  if (search_ && followed) return pass_by(order.coordinator, now);
+  followed_ = std::max(followed_, order.epoch);
   first_place_ = order.coordinator.empty() ? here() : order.coordinator;
   part(now);
   if (end_) return;

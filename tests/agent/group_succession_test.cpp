@@ -186,6 +186,19 @@ TEST_CASE_METHOD(FollowerFixture, "a coordinator that is elsewhere is joined the
   CHECK(took<ReachCoordinator>()->at == "h2:1");
 }
 
+TEST_CASE_METHOD(FollowerFixture, "who is sent to the same coordinator again and again looks on") {
+  loses_head();
+  for (int times = 0; times < 2; ++times) {
+    step(Connected{now_});
+    step(Ordered{Elsewhere{"h9:1", 2}});
+  }
+  CHECK(took<ReachCoordinator>()->at == "h1:1");
+  for (const char* next : {"h2:1", "h0:1", "h9:1"}) {
+    step(CoordinatorUnreachable{"nobody listens", true});
+    CHECK(took<ReachCoordinator>()->at == next);
+  }
+}
+
 TEST_CASE_METHOD(FollowerFixture,
                  "workers are killed when the lease ends, whatever time they would have") {
   passes(3'900ms);
