@@ -29,6 +29,12 @@ using asio::use_awaitable;
 constexpr std::chrono::milliseconds kInspectionPatience{700};
 constexpr std::chrono::milliseconds kInspectionPatienceMax{10'000};
 
+std::string lost_hint(const LaunchSpec& spec) {
+  if (spec.meeting.nodes_max != 2 || spec.rules.trust_closed) return "";
+  return "; where that was the other one of two nodes, --on-head-lost trust-closed lets the job go "
+         "on";
+}
+
 /// The first one is reached where the run has found it.
 std::vector<std::string> places_of(const LaunchSpec& spec, const RunFacts& run) {
   std::vector<std::string> places;
@@ -47,6 +53,8 @@ GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
           .preempt_timeout = spec.preempt_timeout,
           .checkpoint_signal = spec.checkpoint_signal,
           .endpoint = text_of(run.coordinator),
+          .trust_closed = spec.rules.trust_closed,
+          .lost_hint = lost_hint(spec),
           .places = places_of(spec, run)};
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -50,7 +51,9 @@ struct GroupRules {
   bool rejoin = false;  // a lost coordinator may come back: join again, rather than end
   std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
   int checkpoint_signal = SIGUSR1;                    // asks a worker for one
-  std::string endpoint;  // where this node reaches the job's coordinator, as HOST:PORT
+  std::string endpoint;        // where this node reaches the job's coordinator, as HOST:PORT
+  bool trust_closed = false;   // a process that refuses connections is dead
+  std::string lost_hint = {};  // what would help when the coordinator is lost for good
   /// Where it may be, too, in the order in which they are tried; that one first. Empty: there only.
   std::vector<std::string> places = {};
 };
@@ -167,6 +170,10 @@ class GroupMachine {
   void note_standing(const CoordinatorMessage& order);
   void note_round(const KnownRound& started, KnownRound settled);
   void note_settled(const KnownRound& round);
+  void note_members(const StartRound& start);
+  int gone_of(const RoundName& round) const;
+  void note_refused(const CoordinatorUnreachable& event);
+  AgentEnd in_vain(int nodes, std::chrono::milliseconds patience) const;
   void part(TimePoint now);
   std::optional<TimePoint> lease_ends() const;
   void extend_lease(std::int64_t lease_ms);
@@ -244,11 +251,15 @@ class GroupMachine {
 
   Standing standing_;
   std::vector<std::string> successors_;  // of the coordinator that was obeyed last
-  std::string reaching_;                 // the place that is tried, as ReachCoordinator's `at`
-  bool coming_back_ = false;             // to the coordinator, while the workers run on
-  std::optional<TimePoint> fence_;       // others may begin a round then
-  TimePoint counted_until_;              // by the coordinator that was left last
-  std::optional<WorkerFailed> failed_;   // what was told of the round
+  /// Where the other nodes of the last rounds are, and where nobody listens any more: the processes
+  /// there are gone. With RoundRules::trust_closed only.
+  std::map<RoundName, std::vector<std::string>> members_;
+  std::set<std::string> gone_;
+  std::string reaching_;                // the place that is tried, as ReachCoordinator's `at`
+  bool coming_back_ = false;            // to the coordinator, while the workers run on
+  std::optional<TimePoint> fence_;      // others may begin a round then
+  TimePoint counted_until_;             // by the coordinator that was left last
+  std::optional<WorkerFailed> failed_;  // what was told of the round
   struct Search {
     TimePoint since;
     std::vector<std::string> places;  // that are tried, one after the other, again and again

@@ -20,11 +20,14 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
           .hang_timeout = spec.rules.hang_timeout,
           .on_hang = spec.rules.on_hang,
           .has_successors = has_successors(spec),
+          .trust_closed = spec.rules.trust_closed,
           .endpoint = text_of(spec.meeting.coordinator),
           .places = std::move(places)};
 }
 
-bool has_successors(const LaunchSpec& spec) { return spec.meeting.nodes_max >= kNodesToSucceed; }
+bool has_successors(const LaunchSpec& spec) {
+  return spec.meeting.nodes_max >= (spec.rules.trust_closed ? 2 : kNodesToSucceed);
+}
 
 JobTerms terms_of(const LaunchSpec& spec) {
   return terms_of(round_rules(spec, spec.meeting.run_id));

@@ -75,6 +75,7 @@ struct JobRules {
   StoreAt store = RoundRules{}.store;
   std::chrono::milliseconds hang_timeout = RoundRules{}.hang_timeout;
   OnHang on_hang = RoundRules{}.on_hang;
+  bool trust_closed = RoundRules{}.trust_closed;
 };
 
 /// Whether workers write to a pseudo-terminal.

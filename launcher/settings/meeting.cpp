@@ -162,10 +162,11 @@ class MeetingRules {
       if (place.port == 0)
         return unexpected(settings_["rdzv-endpoint"],
                           "all nodes have to know the ports, expected HOST:PORT,HOST:PORT");
-    if (meeting_.nodes_max < kNodesToSucceed) {
+    const bool trusts = settings_["on-head-lost"].text == "trust-closed";
+    if (meeting_.nodes_max < kNodesToSucceed && !trusts) {
       decided_.warnings.push_back(
-          "--rdzv-endpoint has no effect beyond its first place: with two nodes nobody can follow "
-          "the coordinator");
+          "--rdzv-endpoint has no effect beyond its first place: with two nodes nobody follows "
+          "the coordinator, unless by --on-head-lost trust-closed");
       meeting_.places.clear();
     }
     return {};

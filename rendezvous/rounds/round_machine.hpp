@@ -148,6 +148,9 @@ class RoundMachine {
   void call_election(Node& newcomer);
   bool can_elect() const;
   void count_voter(const Node& node);
+  void count_gone(const Node& node, bool anew);
+  void rely_on_gone(TimePoint now);
+  bool head_is_dead() const;
   void ask(Node& node);
   void count_promise(const Node& node);
   void promised(Node& node, const Promise& promise, TimePoint now);
@@ -251,6 +254,9 @@ class RoundMachine {
   bool recount_ = true;           // these, before the next one is added
   Votes voters_;                  // of the nodes that are here
   bool recount_voters_ = true;
+  Votes gone_;                // nodes that those who are here have found to be dead
+  bool gone_grew_ = false;    // since promises were asked for
+  Votes relied_;              // those of them without whom this coordinator were none
   TimePoint may_begin_due_;   // when it is looked at again whether a round may begin
   bool passed_over_ = false;  // something has happened before that
   Electorate electorate_;

@@ -53,6 +53,8 @@ inline constexpr char kKnowsSuccession[] = "succession";  // Promise, Voting, El
 
 /// So many nodes are told of as those that may follow a lost coordinator.
 inline constexpr std::size_t kSuccessorsMax = 3;
+/// And so many where all nodes of a round have to be known: --on-head-lost trust-closed.
+inline constexpr std::size_t kMembersToldMax = 15;
 inline constexpr std::size_t kEndpointBytesMax = 300;  // of HOST:PORT
 /// So many places may a job name at which its coordinator may be.
 inline constexpr std::size_t kPlacesMax = 16;

@@ -12,6 +12,14 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kNodesMax = 8;
 
+/// A refused connection is proof of a death, so a job of two nodes has successors, too.
+void trust_closed(World& world, JobPlan& plan) {
+  plan.rounds.trust_closed = plan.group.trust_closed = true;
+  if (world.random.chance(60)) plan.rounds.nodes_max = plan.nodes = 2;
+  plan.rounds.nodes_min = std::min(plan.rounds.nodes_min, plan.rounds.nodes_max);
+  if (world.random.chance(60)) plan.rounds.nodes_min = 1;
+}
+
 /// Jobs of three and more nodes. Workers heed signals or not; none is stuck in the kernel, because
 /// no fence holds against that.
 JobPlan plan_for(World& world) {
@@ -19,6 +27,7 @@ JobPlan plan_for(World& world) {
   plan.nodes = world.random.number(3, 6);
   plan.rounds.nodes_min = world.random.number(1, plan.nodes);
   plan.rounds.nodes_max = world.random.number(std::max(plan.rounds.nodes_min, 3), plan.nodes);
+  if (world.random.chance(40)) trust_closed(world, plan);
   plan.rounds.has_successors = true;
   plan.rounds.join_timeout = world.random.time(30s, 90s);
   plan.rounds.endpoint = "host0:1";
