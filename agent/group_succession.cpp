@@ -66,8 +66,10 @@ void GroupMachine::note_settled(const KnownRound& round) {
   if (round.name > standing_.settled.name) standing_.settled = round;
 }
 
-/// A round that is neither the last one nor the settled one is over for everybody.
+/// A round that is neither the last one nor the settled one is over for everybody. All nodes of the
+/// new one are alive, also where an agent of before has refused and another one listens now.
 void GroupMachine::note_members(const StartRound& start) {
+  gone_.clear();
   std::vector<std::string>& others = members_[standing_.started.name];
   others = start.successors;
   if (start.head_seated) others.push_back(standing_.head);

@@ -151,7 +151,7 @@ class MeetingRules {
     auto places = parse_endpoints(setting, default_port);
     if (!places) return places.error();
     Endpoint first = places->front();
-    if (places->size() > 1) meeting_.places = std::move(*places);
+    if (places->size() > 1 && several_nodes()) meeting_.places = std::move(*places);
     return first;
   }
 

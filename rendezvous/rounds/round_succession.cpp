@@ -128,8 +128,8 @@ void RoundMachine::promised(Node& node, const Promise& promise, TimePoint now) {
   if (epoch_ == asked_epoch_) return take_on(node, now);
   count_promise(node);
   const bool alone = coordinates() && !electorate_.exists();  // no round was begun yet
-  const bool counted = !gone_grew_ && electorate_.elects(promises_, gone_);
-  if (alone || counted) take_over(now);
+  const bool by_all = !gone_grew_ && electorate_.elects(promises_, gone_);
+  if (alone || by_all || electorate_.elects(promises_)) take_over(now);
 }
 
 /// In a job of thousands of nodes nobody counts all of them for each promise.
@@ -172,6 +172,7 @@ void RoundMachine::take_over(TimePoint now) {
 /// after they said the last. With two nodes one of them would be here, and tell so.
 void RoundMachine::rely_on_gone(TimePoint now) {
   relied_ = gone_;
+  left_ = 0;  // these are gone, too
   const bool of_two = electorate_.settled.nodes <= 2 && electorate_.started.nodes <= 2;
   if (!of_two || !head_is_dead())
     fences_end_ = std::max(fences_end_, now + rules_.heartbeat_timeout * 11 / 10);

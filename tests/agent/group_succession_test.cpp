@@ -252,5 +252,71 @@ TEST_CASE_METHOD(FollowerFixture,
   CHECK(end->end.message.find("more than half of the 3 nodes") != std::string::npos);
 }
 
+// The same agent, which takes a refused connection for a death.
+class TrustingFixture : protected FollowerFixture {
+ protected:
+  TrustingFixture() {
+    machine_ = GroupMachine{{.workers = 1,
+                             .join_timeout = 60s,
+                             .rejoin = true,
+                             .endpoint = "h0:1",
+                             .trust_closed = true}};
+    step(AgentBegins{});
+    step(Connected{now_});
+    step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 1, .epoch = 1}});
+    step(Ordered{StartRound{.round = 4,
+                            .group_world_size = 3,
+                            .epoch = 1,
+                            .lease_ms = 4'000,
+                            .settled = {{1, 4}, 3, true},
+                            .successors = {"h1:1", "h2:1"},
+                            .head_seated = true}});
+    actions_.clear();
+  }
+};
+
+TEST_CASE_METHOD(TrustingFixture, "whoever refuses is told of as dead, and who is silent is not") {
+  loses_head();
+  CHECK(took<ReachCoordinator>()->standing.started_gone == 1);  // the head's
+  step(CoordinatorUnreachable{"no answer", false});             // h1
+  CHECK(took<ReachCoordinator>()->standing.started_gone == 1);
+  step(CoordinatorUnreachable{"nobody listens", true});  // h2
+  const auto wish = took<ReachCoordinator>();
+  CHECK(wish->standing.started_gone == 2);
+  CHECK(wish->standing.settled_gone == 2);
+}
+
+TEST_CASE_METHOD(FollowerFixture, "without trust nobody is told of as dead") {
+  loses_head();
+  CHECK(took<ReachCoordinator>()->standing.started_gone == 0);
+}
+
+TEST_CASE_METHOD(TrustingFixture,
+                 "a promise may be another coordinator's, who is not known to be dead") {
+  loses_head();
+  CHECK(took<ReachCoordinator>()->standing.head_gone);
+  step(Connected{now_});
+  step(Ordered{Elect{2, 77}});
+  step(CoordinatorLost{"connection closed"});
+  CHECK_FALSE(took<ReachCoordinator>()->standing.head_gone);
+}
+
+TEST_CASE_METHOD(TrustingFixture, "an agent that listens where another one has died is not dead") {
+  loses_head();
+  step(CoordinatorUnreachable{"nobody listens", true});  // h1
+  step(Connected{now_});
+  step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 1, .epoch = 2}});
+  step(Ordered{StartRound{.round = 5,
+                          .group_world_size = 3,
+                          .epoch = 2,
+                          .lease_ms = 4'000,
+                          .settled = {{2, 5}, 3, true},
+                          .successors = {"h1:1", "h2:1"},
+                          .head_seated = true}});
+  took<ReachCoordinator>();
+  step(CoordinatorLost{"connection closed"});
+  CHECK(took<ReachCoordinator>()->standing.started_gone == 0);
+}
+
 }  // namespace
 }  // namespace ddprun
