@@ -29,6 +29,20 @@ using asio::use_awaitable;
 constexpr std::chrono::milliseconds kInspectionPatience{700};
 constexpr std::chrono::milliseconds kInspectionPatienceMax{10'000};
 
+std::string lost_hint(const LaunchSpec& spec) {
+  if (spec.meeting.nodes_max != 2 || spec.rules.trust_closed) return "";
+  return "; where that was the other one of two nodes, --on-head-lost trust-closed lets the job go "
+         "on";
+}
+
+/// The first one is reached where the run has found it.
+std::vector<std::string> places_of(const LaunchSpec& spec, const RunFacts& run) {
+  std::vector<std::string> places;
+  for (const Endpoint& place : spec.meeting.places)
+    places.push_back(text_of(places.empty() ? run.coordinator : place));
+  return places;
+}
+
 GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
   return {.workers = spec.workers,
           .join_timeout = spec.rules.join_timeout,
@@ -38,7 +52,10 @@ GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
           .rejoin = !run.coordinator_here || spec.meeting.nodes_max > 1,
           .preempt_timeout = spec.preempt_timeout,
           .checkpoint_signal = spec.checkpoint_signal,
-          .endpoint = text_of(run.coordinator)};
+          .endpoint = text_of(run.coordinator),
+          .trust_closed = spec.rules.trust_closed,
+          .lost_hint = lost_hint(spec),
+          .places = places_of(spec, run)};
 }
 
 void log_signal(const GroupEvent& meaning, int signal) {
@@ -203,6 +220,7 @@ void Agent::perform(const GroupAction& action) {
         link_.disconnect();
         lose_coordinator();
       },
+      [&](const TellStandby& a) { led_(a.leader); },
       [&](const Warn& a) { spdlog::warn("{}", a.text); },
       [&](const Exit& a) {
         end_ = a.end;

@@ -44,6 +44,8 @@ class Agent {
   /// `tell` is called when the job's coordinator is in this process from now on, or no longer. To
   /// be called before run().
   void when_leading_changes(std::function<void(bool)> tell) { leading_changed_ = std::move(tell); }
+  /// `tell` is called with whose orders this agent obeys, when that has changed.
+  void when_led(std::function<void(const Leader&)> tell) { led_ = std::move(tell); }
 
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
   asio::awaitable<AgentEnd> run();
@@ -120,6 +122,7 @@ class Agent {
   std::function<void()> hang_changed_ = [] {};
   bool leads_;  // the coordinator is in this process
   std::function<void(bool)> leading_changed_ = [](bool) {};
+  std::function<void(const Leader&)> led_ = [](const Leader&) {};
 };
 
 }  // namespace ddprun

@@ -33,7 +33,7 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
   if (state_ == State::kExited) return {};
   match(
       event,  //
-      [&](const AgentBegins&) { reach_coordinator(rules_.join_timeout); },
+      [&](const AgentBegins&) { reach_coordinator(rules_.join_timeout, now); },
       [&](const Ordered& e) {
         if (!contact_) return;  // read from a connection that has been given up meanwhile
         contact_->last_heard = now;
@@ -62,6 +62,7 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
         if (state_ == State::kRunning) progressed_[e.progress.rank] = {e.progress, now};
       },
       [&](const WorkersInspected& e) { tell_inspected(e); }, [&](const Alarm&) { alarm(now); });
+  tell_standby();
   return std::exchange(actions_, {});
 }
 
@@ -73,8 +74,9 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [&](const Voting&) {
         if (held_end_) tell(Testament{*held_end_});
         if (contact_->voting_until) return;
+        const bool votes = has_successors() || !search_;
         const auto patience = std::max(rules_.heartbeat_timeout / 2, kVotingMin);
-        contact_->voting_until = now + patience;
+        contact_->voting_until = now + (votes ? patience : kVotingOfNewcomer);
       },
       [&](const Elect& m) { promise(m, now); },
       [&](const Elsewhere& m) { go_elsewhere(m, now); },  //
@@ -115,7 +117,8 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       },
       [&](const Dismissed&) { exit_as_told(now); },
       [&](const Refused& m) {
-        if (search_) return give_up_candidate(now);  // of another job, perhaps
+        if (search_ && !has_successors() && !m.other_job) search_.reset();  // it tells why
+        if (search_) return give_up_candidate(now);                         // of another job
         exit_with({AgentEnd::Why::kRefused, {}, 0, m.reason}, SIGTERM, now);
       });
 }
@@ -134,7 +137,9 @@ void GroupMachine::note(const CoordinatorMessage& order) {
 
 /// A coordinator that is there answers a join as soon as it answers a beat, and has a little more
 /// time where beats have very little.
-void GroupMachine::reach_coordinator(std::chrono::milliseconds patience_with_refusals) {
+void GroupMachine::reach_coordinator(std::chrono::milliseconds patience_with_refusals,
+                                     TimePoint now) {
+  if (rules_.places.size() > 1) return look_around(now);
   const auto answer = std::max(rules_.heartbeat_timeout, kAnswerTimeoutMin);
   reaching_.clear();
   actions_.push_back(ReachCoordinator{{rules_.join_timeout, patience_with_refusals, answer},
@@ -283,11 +288,12 @@ void GroupMachine::after_sweep(TimePoint now) {
     state_ = State::kExited;
     if (end_->why == AgentEnd::Why::kStopSignal)
       tell(Leave{"stopped by " + signal_name(end_->signal)});
+    tell_standby();
     actions_.push_back(Exit{*end_});
   } else if (rejoining_) {
     rejoining_ = false;
     if (has_successors()) return search(now);
-    reach_coordinator(rules_.heartbeat_timeout);
+    reach_coordinator(rules_.heartbeat_timeout, now);
   } else if (!held_end_) {
     tell_ends();
     tell(WorkersStopped{round_});

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "base/clock.hpp"
 #include "base/failure.hpp"
 #include "rendezvous/rounds/connect_plan.hpp"
+#include "rendezvous/wire/leader.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
@@ -49,7 +51,11 @@ struct GroupRules {
   bool rejoin = false;  // a lost coordinator may come back: join again, rather than end
   std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
   int checkpoint_signal = SIGUSR1;                    // asks a worker for one
-  std::string endpoint;  // where this node reaches the job's coordinator, as HOST:PORT
+  std::string endpoint;        // where this node reaches the job's coordinator, as HOST:PORT
+  bool trust_closed = false;   // a process that refuses connections is dead
+  std::string lost_hint = {};  // what would help when the coordinator is lost for good
+  /// Where it may be, too, in the order in which they are tried; that one first. Empty: there only.
+  std::vector<std::string> places = {};
 };
 
 /// So many times in each heartbeat timeout the agent shows that it is alive: a few of them may come
@@ -59,6 +65,8 @@ inline constexpr int kBeatsPerTimeout = 5;
 inline constexpr std::chrono::milliseconds kAnswerTimeoutMin{3'000};
 /// Who may become the coordinator has at least so long to find the votes for it.
 inline constexpr std::chrono::milliseconds kVotingMin{1'000};
+/// A newcomer waits so long at one who coordinates nothing: it may be about to begin the job.
+inline constexpr std::chrono::milliseconds kVotingOfNewcomer{200};
 /// An attempt to find a coordinator at one place takes at most so long.
 inline constexpr std::chrono::milliseconds kPlaceTimeout{1'000};
 /// A second stop signal this soon after the first is the same request: Slurm sends SIGTERM twice.
@@ -111,10 +119,12 @@ struct SweepTree {};                    // kill and reap all that workers left b
 struct InspectWorkers { Inspect question; };  // then WorkersInspected
 struct Tell { AgentMessage message; };  // the coordinator
 struct Disconnect {};                   // it is silent: end the connection
+struct TellStandby { Leader leader; };  // what may coordinate the job in this process
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
 using GroupAction = std::variant<ReachCoordinator, StartWorkers, SignalWorkers, AskForCheckpoint,
-                                 SweepTree, InspectWorkers, Tell, Disconnect, Warn, Exit>;
+                                 SweepTree, InspectWorkers, Tell, Disconnect, TellStandby, Warn,
+                                 Exit>;
 // clang-format on
 
 class GroupMachine {
@@ -135,7 +145,7 @@ class GroupMachine {
 
   void obey(const CoordinatorMessage& order, TimePoint now);
   void note(const CoordinatorMessage& order);
-  void reach_coordinator(std::chrono::milliseconds patience_with_refusals);
+  void reach_coordinator(std::chrono::milliseconds patience_with_refusals, TimePoint now);
   void joined(const Joined& answer, TimePoint now);
   void hear_clock(std::int64_t clock_us, std::int64_t echo_us, TimePoint now);
   void start(const StartRound& order, TimePoint now);
@@ -160,6 +170,10 @@ class GroupMachine {
   void note_standing(const CoordinatorMessage& order);
   void note_round(const KnownRound& started, KnownRound settled);
   void note_settled(const KnownRound& round);
+  void note_members(const StartRound& start);
+  int gone_of(const RoundName& round) const;
+  void note_refused(const CoordinatorUnreachable& event);
+  AgentEnd in_vain(int nodes, std::chrono::milliseconds patience) const;
   void part(TimePoint now);
   std::optional<TimePoint> lease_ends() const;
   void extend_lease(std::int64_t lease_ms);
@@ -171,7 +185,18 @@ class GroupMachine {
   void try_next(TimePoint now);
   void give_up_candidate(TimePoint now);
   void promise(const Elect& order, TimePoint now);
+  void pass_by(const std::string& place, TimePoint now);
   void go_elsewhere(const Elsewhere& order, TimePoint now);
+
+  // A newcomer, in a job whose coordinator may be at several places: group_places.cpp.
+  void look_around(TimePoint now);
+  void try_next_place(TimePoint now);
+  void follow(const Elsewhere& order, TimePoint now);
+  void found_at_place(std::string what);
+  std::string found_at_places() const;
+  void note_long_search(TimePoint now);
+  void tell_standby();
+
   ReachCoordinator reach_at(std::string place, Patience patience, TimePoint now) const;
   void count_loss(TimePoint now);
   bool gives_up_joining(TimePoint now) const;
@@ -229,19 +254,30 @@ class GroupMachine {
 
   Standing standing_;
   std::vector<std::string> successors_;  // of the coordinator that was obeyed last
-  std::string reaching_;                 // the place that is tried, as ReachCoordinator's `at`
-  bool coming_back_ = false;             // to the coordinator, while the workers run on
-  std::optional<TimePoint> fence_;       // others may begin a round then
-  TimePoint counted_until_;              // by the coordinator that was left last
-  std::optional<WorkerFailed> failed_;   // what was told of the round
+  /// Where the other nodes of the last rounds are, and where nobody listens any more: the processes
+  /// there are gone. With RoundRules::trust_closed only.
+  std::map<RoundName, std::vector<std::string>> members_;
+  std::set<std::string> gone_;
+  std::string reaching_;                // the place that is tried, as ReachCoordinator's `at`
+  bool coming_back_ = false;            // to the coordinator, while the workers run on
+  std::optional<TimePoint> fence_;      // others may begin a round then
+  TimePoint counted_until_;             // by the coordinator that was left last
+  std::optional<WorkerFailed> failed_;  // what was told of the round
   struct Search {
     TimePoint since;
     std::vector<std::string> places;  // that are tried, one after the other, again and again
     std::size_t next = 0;
     bool refused = true;  // at each of them nobody listens
+
+    // Of a newcomer.
+    std::map<std::string, std::string> found = {};  // what was found there the last time
+    std::int64_t told_epoch = 0;                    // of who was told of in this turn
+    TimePoint note_due = {};                        // to the user
   };
   std::optional<Search> search_;  // for a coordinator
   std::string first_place_;       // that is to be tried first
+  std::int64_t followed_ = 0;     // the greatest epoch of who was told of, and not joined yet
+  Leader told_;                   // to what stands by
 
   struct LossesInARow {
     int count = 0;

@@ -24,7 +24,7 @@ void GroupMachine::request_stop(int signal, TimePoint now) {
 /// The whole job has to end, so that it can go on later: the coordinator tells all nodes.
 void GroupMachine::announce_end(int signal, TimePoint now) {
   const std::string reason = signal_name(signal) + " announces the end of this run";
-  const bool soon_there = coming_back_ || search_ || (rejoining_ && has_successors());
+  const bool soon_there = coming_back_ || ((search_ || rejoining_) && has_successors());
   if (!contact_ && !soon_there)  // nobody is there to end it together with
     return exit_with(
         {AgentEnd::Why::kJobEnded, {EndJob::Outcome::kPreempted, 0, reason, {}}, 0, ""}, SIGTERM,

@@ -28,20 +28,24 @@ const std::string& GroupMachine::here() const {
 
 void GroupMachine::note_standing(const CoordinatorMessage& order) {
   if (const auto* joined = std::get_if<Joined>(&order)) {
-    if (!leads_here(*joined) || joined->epoch == 0) return;
+    if (!leads_here(*joined)) return;
+    const bool elsewhere = here() != rules_.endpoint || has_successors();
+    if (std::exchange(search_, std::nullopt) && elsewhere)
+      actions_.push_back(Warn{"the coordinator is at " + here() + " now"});
+    if (joined->epoch == 0) return;
     standing_.epoch = joined->epoch;
     standing_.promised = std::max(standing_.promised, joined->epoch);
     standing_.head = here();
     standing_.head_gone = false;
     contact_->counts = true;
     contact_->voting_until.reset();
-    if (std::exchange(search_, std::nullopt))
-      actions_.push_back(Warn{"the coordinator is at " + standing_.head + " now"});
+    followed_ = 0;
   } else if (const auto* start = std::get_if<StartRound>(&order); start && start->epoch > 0) {
     standing_.epoch = start->epoch;
     note_round({{start->epoch, start->round}, start->group_world_size, true}, start->settled);
     standing_.head_seated = start->head_seated;
     successors_ = start->successors;
+    if (rules_.trust_closed) note_members(*start);
     extend_lease(start->lease_ms);
   } else if (const auto* spare = std::get_if<Spare>(&order); spare && spare->epoch > 0) {
     note_round({{spare->epoch, spare->round}, spare->nodes, false}, spare->settled);
@@ -60,6 +64,31 @@ void GroupMachine::note_round(const KnownRound& started, KnownRound settled) {
 
 void GroupMachine::note_settled(const KnownRound& round) {
   if (round.name > standing_.settled.name) standing_.settled = round;
+}
+
+/// A round that is neither the last one nor the settled one is over for everybody. All nodes of the
+/// new one are alive, also where an agent of before has refused and another one listens now.
+void GroupMachine::note_members(const StartRound& start) {
+  gone_.clear();
+  std::vector<std::string>& others = members_[standing_.started.name];
+  others = start.successors;
+  if (start.head_seated) others.push_back(standing_.head);
+  std::erase_if(members_, [&](const auto& entry) {
+    return entry.first != standing_.started.name && entry.first != standing_.settled.name;
+  });
+}
+
+int GroupMachine::gone_of(const RoundName& round) const {
+  const auto members = members_.find(round);
+  if (members == members_.end()) return 0;
+  const std::set<std::string> others{members->second.begin(), members->second.end()};
+  const auto is_gone = [&](const std::string& place) { return gone_.contains(place); };
+  return static_cast<int>(std::ranges::count_if(others, is_gone));
+}
+
+void GroupMachine::note_refused(const CoordinatorUnreachable& event) {
+  if (rules_.trust_closed && event.refused)
+    gone_.insert(reaching_.empty() ? rules_.endpoint : reaching_);
 }
 
 /// Nullopt: the workers may be alive as long as the connection lasts.
@@ -91,6 +120,8 @@ void GroupMachine::part(TimePoint now) {
 ReachCoordinator GroupMachine::reach_at(std::string place, Patience patience, TimePoint now) const {
   Standing standing = standing_;
   standing.running = coming_back_ ? round_ : 0;
+  standing.started_gone = gone_of(standing.started.name);
+  standing.settled_gone = gone_of(standing.settled.name);
   const auto counted = std::chrono::duration_cast<milliseconds>(counted_until_ - now);
   standing.fence_ms = std::max(counted, milliseconds{0}).count();
   return {patience, known_, milliseconds{0}, std::move(standing), std::move(place)};
@@ -116,16 +147,19 @@ void GroupMachine::resumed() {
 }
 
 void GroupMachine::unreachable(const CoordinatorUnreachable& event, TimePoint now) {
+  note_refused(event);
   if (std::exchange(coming_back_, false)) {
     standing_.head_gone = event.refused;
     return stop_and_search(event.reason, now);
   }
   if (search_ && !end_) {
     search_->refused = search_->refused && event.refused;
+    found_at_place(event.reason);
     return try_next(now);
   }
   const auto why = met_ ? AgentEnd::Why::kCoordinatorLost : AgentEnd::Why::kNoCoordinator;
-  exit_with({why, {}, 0, event.reason}, SIGTERM, now);
+  const std::string hint = met_ && event.refused ? rules_.lost_hint : "";
+  exit_with({why, {}, 0, event.reason + hint}, SIGTERM, now);
 }
 
 void GroupMachine::stop_and_search(const std::string& reason, TimePoint now) {
@@ -147,18 +181,20 @@ void GroupMachine::hurry(TimePoint now) {
   if (now >= grace_->ends) kill(now);
 }
 
-namespace {
-
-std::string why_in_vain(int nodes, milliseconds patience) {
-  if (nodes < 3)
-    return "the coordinator is lost, and of " + std::to_string(nodes) +
-           " nodes the rest is no majority that could go on: that takes three nodes, or `ddprun "
-           "server` on another machine";
-  return "the coordinator is lost, and for " + std::to_string(patience.count() / 1000) +
-         " s nobody had the votes of more than half of the " + std::to_string(nodes) + " nodes";
+AgentEnd GroupMachine::in_vain(int nodes, milliseconds patience) const {
+  std::string why = "the coordinator is lost, and ";
+  if (rules_.trust_closed)
+    why += "for " + std::to_string(patience.count() / 1000) + " s of " + std::to_string(nodes) +
+           " nodes neither more than half had come together, nor were all others known to be dead";
+  else if (nodes < 3)
+    why += "of " + std::to_string(nodes) +
+           " nodes the rest is no majority that could go on: that takes three nodes, "
+           "--on-head-lost trust-closed, or `ddprun server` on another machine";
+  else
+    why += "for " + std::to_string(patience.count() / 1000) +
+           " s nobody had the votes of more than half of the " + std::to_string(nodes) + " nodes";
+  return {AgentEnd::Why::kCoordinatorLost, {}, 0, std::move(why)};
 }
-
-}  // namespace
 
 /// The successors come first, in their order, so that all nodes meet at the same one.
 void GroupMachine::search(TimePoint now) {
@@ -166,17 +202,21 @@ void GroupMachine::search(TimePoint now) {
   if (!first_place_.empty()) search_->places.push_back(std::exchange(first_place_, ""));
   for (const std::string& place : successors_) search_->places.push_back(place);
   search_->places.push_back(standing_.head);
+  std::vector<std::string> more = rules_.places;
+  for (const auto& [round, others] : members_)
+    more.insert(more.end(), others.begin(), others.end());
+  for (const std::string& place : more)
+    if (std::ranges::count(search_->places, place) == 0) search_->places.push_back(place);
   try_next(now);
 }
 
 /// Of two nodes one is no majority, so the other is waited for only while it may be there.
 void GroupMachine::try_next(TimePoint now) {
+  if (!has_successors()) return try_next_place(now);
   const int nodes = std::max(standing_.started.nodes, standing_.settled.nodes);
-  const bool in_vain = nodes < 3 && search_->refused;
-  const auto patience = in_vain ? rules_.heartbeat_timeout : rules_.join_timeout;
-  if (now - search_->since >= patience)
-    return exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, why_in_vain(nodes, patience)},
-                     SIGTERM, now);
+  const bool alone = nodes < 3 && search_->refused && !rules_.trust_closed;
+  const auto patience = alone ? rules_.heartbeat_timeout : rules_.join_timeout;
+  if (now - search_->since >= patience) return exit_with(in_vain(nodes, patience), SIGTERM, now);
   const std::size_t tried = search_->next++;
   const auto& places = search_->places;
   const bool all_gone = search_->refused && tried >= places.size();
@@ -201,20 +241,34 @@ void GroupMachine::give_up_candidate(TimePoint now) {
     coming_back_ = false;
     return stop_and_search("it does not know this node any more", now);
   }
-  if (!search_) return search(now);
+  found_at_place("the agent at " + reaching_ + " coordinates nothing");
+  if (!search_) return has_successors() ? search(now) : look_around(now);
   try_next(now);
 }
 
 void GroupMachine::promise(const Elect& order, TimePoint now) {
   if (order.epoch <= standing_.promised) return;
   standing_.promised = order.epoch;
+  if (rules_.trust_closed) standing_.head_gone = false;  // there may be another one now
   contact_->counts = true;
   contact_->echoed = now;
   tell(Promise{order.epoch, order.clock_us});
 }
 
+/// The node has been sent there already. It may be in vain again, so it is tried in its turn.
+void GroupMachine::pass_by(const std::string& place, TimePoint now) {
+  part(now);
+  if (end_) return;
+  if (std::ranges::count(search_->places, place) == 0) search_->places.push_back(place);
+  try_next(now);
+}
+
 void GroupMachine::go_elsewhere(const Elsewhere& order, TimePoint now) {
   actions_.push_back(Disconnect{});
+  if (!has_successors()) return follow(order, now);
+  const bool followed = !order.coordinator.empty() && order.epoch <= followed_;
+  if (search_ && followed) return pass_by(order.coordinator, now);
+  followed_ = std::max(followed_, order.epoch);
   first_place_ = order.coordinator.empty() ? here() : order.coordinator;
   part(now);
   if (end_) return;

@@ -1,8 +1,12 @@
 #include "agent/launch_spec.hpp"
 
+#include <utility>
+
 namespace ddprun {
 
 RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
+  std::vector<std::string> places;
+  for (const Endpoint& place : spec.meeting.places) places.push_back(text_of(place));
   return {.run_id = run_id,
           .nodes_min = spec.meeting.nodes_min,
           .nodes_max = spec.meeting.nodes_max,
@@ -16,10 +20,14 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
           .hang_timeout = spec.rules.hang_timeout,
           .on_hang = spec.rules.on_hang,
           .has_successors = has_successors(spec),
-          .endpoint = text_of(spec.meeting.coordinator)};
+          .trust_closed = spec.rules.trust_closed,
+          .endpoint = text_of(spec.meeting.coordinator),
+          .places = std::move(places)};
 }
 
-bool has_successors(const LaunchSpec& spec) { return has_successors(spec.meeting.nodes_max); }
+bool has_successors(const LaunchSpec& spec) {
+  return has_successors(spec.meeting.nodes_max, spec.rules.trust_closed);
+}
 
 JobTerms terms_of(const LaunchSpec& spec) {
   return terms_of(round_rules(spec, spec.meeting.run_id));

@@ -58,6 +58,8 @@ struct Meeting {
   /// Where the coordinator is. Its host is also what workers are told as MASTER_ADDR. Port 0: any
   /// free one, which only a job on one node may have, or the node that hosts.
   Endpoint coordinator{"127.0.0.1", 0};
+  /// Where it may be, too, in order; that one is the first. Empty: it is nowhere else.
+  std::vector<Endpoint> places;
   /// Whether all nodes write to one terminal. Then only the coordinator's node tells the user what
   /// concerns the whole job; otherwise every node does.
   bool shares_output = false;
@@ -73,6 +75,7 @@ struct JobRules {
   StoreAt store = RoundRules{}.store;
   std::chrono::milliseconds hang_timeout = RoundRules{}.hang_timeout;
   OnHang on_hang = RoundRules{}.on_hang;
+  bool trust_closed = RoundRules{}.trust_closed;
 };
 
 /// Whether workers write to a pseudo-terminal.
@@ -125,11 +128,15 @@ struct RunFacts {
   std::uint16_t own_port = 0;
 };
 
-/// Whether an agent may follow the job's coordinator when that is lost: there is no majority of
-/// less than three nodes without it.
+/// There is no majority of less nodes without the coordinator's.
+inline constexpr int kNodesToSucceed = 3;
+
+/// Whether an agent may follow the job's coordinator when that is lost.
 bool has_successors(const LaunchSpec& spec);
 /// The same of a job of at most `nodes_max` nodes.
-constexpr bool has_successors(int nodes_max) { return nodes_max >= 3; }
+constexpr bool has_successors(int nodes_max, bool trust_closed) {
+  return nodes_max >= (trust_closed ? 2 : kNodesToSucceed);
+}
 
 /// The rules of the job's coordinator, were it to run here.
 RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id);

@@ -69,7 +69,8 @@ class HostsInterpreter {
     }
     job_.rules.nodes_min = job_.start.nodes_min = nodes.min;
     job_.start.nodes_max = nodes.max;
-    job_.rules.has_successors = has_successors(nodes.max);
+    job_.rules.has_successors =
+        has_successors(nodes.max, settings_["on-head-lost"].text == "trust-closed");
     const Setting& workers = settings_["nproc-per-node"];
     if (workers.text.find(',') == std::string::npos) return {};
     const auto counts = parse_counts(workers, kWorkersPerNodeMax);
@@ -179,7 +180,7 @@ class HostsInterpreter {
         return true;
       default:
         return option.name == "rdzv-conf" || option.name == "nproc-per-node" ||
-               option.name == "store";
+               option.name == "store" || option.name == "on-head-lost";
     }
   }
 

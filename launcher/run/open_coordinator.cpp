@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <utility>
 #include <vector>
@@ -76,7 +77,9 @@ struct Loops {
 Result<RunCoordinator> serve(Loops loops, const LaunchSpec& spec, const std::string& run_id,
                              const Addresses& resolved) {
   const asio::ip::address listening = listening_address(loops.io, spec.meeting, resolved);
-  auto server = Server::listen(loops.serving.get_executor(), round_rules(spec, run_id), listening,
+  RoundRules rules = round_rules(spec, run_id);
+  rules.begins_job = !spec.meeting.places.empty();
+  auto server = Server::listen(loops.serving.get_executor(), std::move(rules), listening,
                                spec.meeting.coordinator.port);
   if (!server) return server.error();
   if (const auto locked = lock(**server, spec, run_id, listening); !locked) return locked.error();
@@ -85,8 +88,25 @@ Result<RunCoordinator> serve(Loops loops, const LaunchSpec& spec, const std::str
   return RunCoordinator{std::move(*server), std::move(endpoint), true};
 }
 
-/// Listens for the case that the coordinator is lost and this node follows it: at the same port
-/// where that is free, and else at any. Without it the job runs as well.
+bool is_this_machine(asio::io_context& io, const std::string& host) {
+  if (is_own_name(host)) return true;
+  const auto resolved = resolve_all(io, host);
+  return resolved && is_own_address(io, resolved->front());
+}
+
+/// The port at which others look for a coordinator on this machine. Names are looked up only where
+/// the places have several ports.
+std::uint16_t port_of_this_machine(asio::io_context& io, const Meeting& meeting) {
+  const std::uint16_t port = meeting.coordinator.port;
+  const auto is_same = [&](const Endpoint& place) { return place.port == port; };
+  if (std::ranges::all_of(meeting.places, is_same)) return port;
+  for (const Endpoint& place : meeting.places)
+    if (is_this_machine(io, place.host)) return place.port;
+  return port;
+}
+
+/// Listens for the case that the coordinator is lost and this node follows it: where others look
+/// for it on this machine if that is free, and else at any port. Without it the job runs as well.
 std::unique_ptr<Server> stand_by(Loops loops, const LaunchSpec& spec, const std::string& run_id) {
   if (!has_successors(spec)) return nullptr;
   RoundRules rules = round_rules(spec, run_id);
@@ -97,7 +117,8 @@ std::unique_ptr<Server> stand_by(Loops loops, const LaunchSpec& spec, const std:
   if (resolved && resolved->front().is_v6()) listening = asio::ip::address_v6::any();
   if (resolved && resolved->front().is_loopback()) listening = resolved->front();
   const auto executor = loops.serving.get_executor();
-  auto server = Server::listen(executor, rules, listening, spec.meeting.coordinator.port);
+  const std::uint16_t port = port_of_this_machine(loops.io, spec.meeting);
+  auto server = Server::listen(executor, rules, listening, port);
   if (!server) server = Server::listen(executor, rules, listening, 0);
   if (!server || !lock(**server, spec, run_id, asio::ip::address_v4::loopback())) return nullptr;
   (*server)->start();

@@ -160,6 +160,7 @@ class Run {
     if (trainer_door_) agent->listen_to(*trainer_door_);
     if (timer_pipe_) agent->keep_timers(*timer_pipe_);
     agent->when_leading_changes([this](bool leads) { note_leading(leads); });
+    agent->when_led([this](const Leader& leader) { tell_standby(leader); });
     agent->when_hang_changes([this, &agent] { tell_hang(agent->hang()); });
     agent_ = &*agent;
     const auto control = open_control(*agent);
@@ -220,6 +221,12 @@ class Run {
     asio::post(*hang_loop_, [report = job_report(hang, node_.run.run_id), files] {
       ddprun::write_report(report, files);
     });
+  }
+
+  /// What may coordinate the job on this node sends others to who does.
+  void tell_standby(const Leader& leader) {
+    if (!server_) return;
+    asio::post(own_thread_ ? *own_loop_ : io_, [this, leader] { server_->led_by(leader); });
   }
 
   /// The other nodes of a job need a coordinator that never waits for what this node waits for. One

@@ -151,6 +151,7 @@ class Interpreter {
     if (!conf->unused.empty())
       warn_no_effect(launch_.warnings, named(settings_["rdzv-conf"], conf->unused),
                      "ddprun's coordinator has no use for that");
+    spec_.rules.trust_closed = settings_["on-head-lost"].text == "trust-closed";
     if (settings_["store"].text == "local" || spec_.secret) spec_.rules.store = StoreAt::kLocal;
     auto decided = decide_meeting(settings_, *conf, place_);
     if (!decided) return decided.error();

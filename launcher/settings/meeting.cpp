@@ -62,6 +62,7 @@ class MeetingRules {
                                "a job of one node has its coordinator there");
       return std::move(decided_);
     }
+    if (const auto listed = check_places(); !listed) return listed.error();
     if (meeting_.coordinator.port == 0)
       return unexpected(settings_["rdzv-endpoint"],
                         "all nodes have to know the port, expected HOST:PORT");
@@ -131,7 +132,7 @@ class MeetingRules {
     if (!port) return port.error();
     if (const Setting& endpoint = settings_["rdzv-endpoint"]; has_text(endpoint)) {
       warn_no_effect({"master-addr", "master-port"}, "beside --rdzv-endpoint");
-      return parse_endpoint(endpoint, *port);
+      return first_of_places(endpoint, *port);
     }
     const Setting& address = settings_["master-addr"];
     const bool first_host = cluster() && !address.given && !cluster()->first_host.empty();
@@ -144,6 +145,33 @@ class MeetingRules {
     return Endpoint{host, static_cast<std::uint16_t>(*port)};
   }
 
+  /// The endpoint may be a list of places at which the coordinator may be. The first of them begins
+  /// the job.
+  Result<Endpoint> first_of_places(const Setting& setting, int default_port) {
+    auto places = parse_endpoints(setting, default_port);
+    if (!places) return places.error();
+    Endpoint first = places->front();
+    if (places->size() > 1 && several_nodes()) meeting_.places = std::move(*places);
+    return first;
+  }
+
+  /// Nobody follows the coordinator of a smaller job.
+  Result<void> check_places() {
+    if (meeting_.places.empty()) return {};
+    for (const Endpoint& place : meeting_.places)
+      if (place.port == 0)
+        return unexpected(settings_["rdzv-endpoint"],
+                          "all nodes have to know the ports, expected HOST:PORT,HOST:PORT");
+    const bool trusts = settings_["on-head-lost"].text == "trust-closed";
+    if (meeting_.nodes_max < kNodesToSucceed && !trusts) {
+      decided_.warnings.push_back(
+          "--rdzv-endpoint has no effect beyond its first place: with two nodes nobody follows "
+          "the coordinator, unless by --on-head-lost trust-closed");
+      meeting_.places.clear();
+    }
+    return {};
+  }
+
   Result<void> meet_c10d() {
     const Setting& endpoint = settings_["rdzv-endpoint"];
     if (cluster() && !meets_elsewhere(settings_) && !endpoint.given) return meet_in_cluster();
@@ -152,7 +180,7 @@ class MeetingRules {
       return invalid(
           "--rdzv-backend c10d needs --rdzv-endpoint HOST[:PORT], the same on all nodes");
     if (!endpoint.text.empty()) {
-      auto parsed = parse_endpoint(endpoint, kC10dPort);
+      auto parsed = first_of_places(endpoint, kC10dPort);
       if (!parsed) return parsed.error();
       // Port 0 asks for what a job on one node does anyway.
       if (!several_nodes() && parsed->port != 0)

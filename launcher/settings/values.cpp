@@ -12,6 +12,7 @@
 
 #include "base/parse_number.hpp"
 #include "base/signal_names.hpp"
+#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 
@@ -156,6 +157,21 @@ Result<Endpoint> parse_endpoint(const Setting& setting, int default_port) {
     return unexpected(setting,
                       fmt::format("expected a port from 0 to {} after the host", kPortMax));
   return Endpoint{parts->first, static_cast<std::uint16_t>(*port)};
+}
+
+Result<std::vector<Endpoint>> parse_endpoints(const Setting& setting, int default_port) {
+  std::vector<Endpoint> endpoints;
+  for (const std::string& text : split(setting.text, ',')) {
+    if (text.empty()) return unexpected(setting, "expected a host before and after each comma");
+    auto endpoint = parse_endpoint({text, setting.source, true}, default_port);
+    if (!endpoint) return endpoint.error();
+    if (std::ranges::count(endpoints, *endpoint) > 0)
+      return unexpected(setting, text_of(*endpoint) + " is in it twice");
+    endpoints.push_back(std::move(*endpoint));
+  }
+  if (endpoints.size() > kPlacesMax)
+    return unexpected(setting, fmt::format("expected at most {} places", kPlacesMax));
+  return endpoints;
 }
 
 Result<Endpoint> parse_status_address(const Setting& setting) {

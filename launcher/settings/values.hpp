@@ -64,6 +64,9 @@ Result<NodeRange> parse_nodes(const Setting& setting);
 /// Reads "host", "host:29400" and "[::1]:29400"; without a port it is `default_port`.
 Result<Endpoint> parse_endpoint(const Setting& setting, int default_port);
 
+/// Reads several of these with commas between them, at most kPlacesMax, none of them twice.
+Result<std::vector<Endpoint>> parse_endpoints(const Setting& setting, int default_port);
+
 /// Reads "8080", ":8080", "host:8080" and "[::1]:8080"; without a host it is the loopback address.
 Result<Endpoint> parse_status_address(const Setting& setting);
 

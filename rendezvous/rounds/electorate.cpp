@@ -17,16 +17,27 @@ void Electorate::count(Votes& votes, const Standing& voter) const {
   if (has_two() && is_member(voter, started.name)) ++votes.started;
 }
 
-bool Electorate::elects(const Votes& votes) const {
-  if (!exists()) return false;
-  const bool of_settled = votes.settled >= votes_to_win(settled.nodes);
-  const bool of_started = !has_two() || votes.started >= votes_to_win(started.nodes);
-  return of_settled && of_started;
+void Electorate::count_gone(Votes& gone, const Standing& voter) const {
+  const auto known = [&](const RoundName& round) {
+    if (voter.started.name == round) return voter.started_gone;
+    return voter.settled.name == round ? voter.settled_gone : 0;
+  };
+  gone.settled = std::max(gone.settled, known(settled.name));
+  if (has_two()) gone.started = std::max(gone.started, known(started.name));
 }
 
-int Electorate::missing(const Votes& votes) const {
-  const int of_started = has_two() ? started.nodes - votes.started : 0;
-  return std::max(settled.nodes - votes.settled, of_started);
+bool Electorate::elects(const Votes& votes, const Votes& gone) const {
+  const auto decide = [](const KnownRound& round, int here, int dead) {
+    const bool all = here > 0 && dead > 0 && here + dead >= round.nodes;
+    return all || here >= votes_to_win(round.nodes);
+  };
+  return exists() && decide(settled, votes.settled, gone.settled) &&
+         (!has_two() || decide(started, votes.started, gone.started));
+}
+
+int Electorate::missing(const Votes& votes, const Votes& gone) const {
+  const int of_started = has_two() ? started.nodes - votes.started - gone.started : 0;
+  return std::max(settled.nodes - votes.settled - gone.settled, of_started);
 }
 
 bool is_member(const Standing& agent, const RoundName& round) {

@@ -35,11 +35,15 @@ struct Electorate {
 
   void count(Votes& votes, const Standing& voter) const;
 
-  /// More than half of each: nobody else can have as many.
-  bool elects(const Votes& votes) const;
+  /// Raises `gone` to how many nodes of each `voter` has found to be dead.
+  void count_gone(Votes& gone, const Standing& voter) const;
 
-  /// How many of a round are missing among `votes`, at most.
-  int missing(const Votes& votes) const;
+  /// More than half of each: nobody else can have as many. Or all of a round that are not `gone`:
+  /// nobody is left who could elect another.
+  bool elects(const Votes& votes, const Votes& gone = {}) const;
+
+  /// How many of a round are missing among `votes`, at most, and not gone.
+  int missing(const Votes& votes, const Votes& gone = {}) const;
 
   /// Whether the last round that was begun has not settled, and another one has.
   bool has_two() const { return started.name > settled.name; }

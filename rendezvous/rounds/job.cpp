@@ -29,6 +29,9 @@ constexpr auto kGoodbyeTimeout = 60s;
 
 constexpr auto kKnockTimeout = 1s;
 constexpr auto kHeraldInterval = 1s;
+constexpr auto kAskTimeout = 1s;
+constexpr auto kAskPatience = 2s;  // looking up a name cannot be given up
+constexpr auto kAskInterval = 500ms;
 
 /// A process that is ending closes the connections that it still takes within this time.
 constexpr auto kHangUpTime = 50ms;
@@ -46,6 +49,14 @@ asio::awaitable<bool> hangs_up(std::shared_ptr<Channel> channel) {
 
 }  // namespace
 
+/// One question to all other places of the job.
+struct Job::Asking {
+  explicit Asking(const asio::any_io_executor& executor) : late{executor, kAskPatience} {}
+  std::size_t open = 0;  // places that may answer yet
+  LookedAround seen{{}, true};
+  asio::steady_timer late;  // expires when the answers are waited for no longer
+};
+
 Job::Job(const asio::any_io_executor& executor, RoundRules rules, std::function<void()> ended,
          std::shared_ptr<StoreBudget> stores)
     : machine_{std::move(rules), Clock::now()},
@@ -58,6 +69,8 @@ Job::Job(const asio::any_io_executor& executor, RoundRules rules, std::function<
 void Job::start() {
   tick_.expires_at(TimePoint::max());
   co_spawn(tick_.get_executor(), tick_when_due(), report_failure("a job's clock"));
+  if (machine_.may_begin_job())
+    co_spawn(tick_.get_executor(), look_for_leader(), report_failure("asking for a coordinator"));
 }
 
 Result<void> Job::open_store(const asio::ip::address& address) {
@@ -247,6 +260,46 @@ asio::awaitable<void> Job::tell_again_and_again(const Herald& order) {
     pause.expires_after(kHeraldInterval);
     co_await pause.async_wait(as_tuple(use_awaitable));
   }
+}
+
+/// This is the first place of the job, and others may have a coordinator already.
+asio::awaitable<void> Job::look_for_leader() {
+  const auto self = shared_from_this();
+  asio::steady_timer pause{tick_.get_executor()};
+  while (!closed_ && machine_.may_begin_job()) {
+    const auto asking = std::make_shared<Asking>(tick_.get_executor());
+    for (const std::string& place : machine_.places_to_ask()) {
+      ++asking->open;
+      co_spawn(tick_.get_executor(), ask(place, asking),
+               report_failure("asking for a coordinator"));
+    }
+    while (asking->open > 0 && Clock::now() < asking->late.expiry())
+      co_await asking->late.async_wait(as_tuple(use_awaitable));
+    if (closed_) co_return;
+    if (asking->open > 0) asking->seen.all = false;
+    step(asking->seen);
+    pause.expires_after(kAskInterval);
+    co_await pause.async_wait(as_tuple(use_awaitable));
+  }
+}
+
+asio::awaitable<void> Job::ask(std::string place, std::shared_ptr<Asking> asking) {
+  const auto self = shared_from_this();
+  const auto endpoint = read_endpoint(place);
+  const Hello hello = [this](const Channel&) { return WhoIsThere{rules().run_id}; };
+  const TellUser nobody = [](const std::string&) {};
+  if (endpoint) {
+    const auto answer =
+        co_await reach(*endpoint, {kAskTimeout, 0s, kAskTimeout}, hello, nobody, tls_);
+    if (answer) answer->channel->close();
+    const bool silent = !answer && answer.error().kind != Error::Kind::kUnavailable;
+    if (silent) asking->seen.all = false;
+    const auto* told = answer ? std::get_if<Introduction>(&answer->answer) : nullptr;
+    if (told != nullptr && told->epoch > asking->seen.leader.epoch)
+      asking->seen.leader = {told->epoch, told->coordinator};
+  }
+  --asking->open;
+  asking->late.cancel();
 }
 
 void Job::say_ended() {

@@ -46,6 +46,13 @@ class Job : public std::enable_shared_from_this<Job> {
     if (!closed_) step(by);
   }
 
+  /// Tells whose orders the agent in this process obeys.
+  void led_by(const Leader& leader) {
+    if (!closed_) step(LedBy{leader});
+  }
+  /// Whose job it is, as far as is known here.
+  Leader leader() const { return machine_.leader(); }
+
   /// Serves an agent that has sent `join`, until it has gone.
   asio::awaitable<void> serve(std::shared_ptr<Channel> channel, Join join);
 
@@ -64,6 +71,7 @@ class Job : public std::enable_shared_from_this<Job> {
   JobStatus status() const { return machine_.status(Clock::now(), unix_time_ms()); }
 
  private:
+  struct Asking;
   asio::awaitable<void> accept_store_clients();
   asio::awaitable<void> tick_when_due();
   asio::awaitable<std::string> hear(PeerId peer, const std::shared_ptr<Channel>& channel);
@@ -72,6 +80,8 @@ class Job : public std::enable_shared_from_this<Job> {
   asio::awaitable<void> knock(Knock order);
   asio::awaitable<void> herald(Herald order);
   asio::awaitable<void> tell_again_and_again(const Herald& order);
+  asio::awaitable<void> look_for_leader();
+  asio::awaitable<void> ask(std::string place, std::shared_ptr<Asking> asking);
   void drop(PeerId peer);
   void step(const RoundEvent& event);
   void perform(const RoundAction& action);

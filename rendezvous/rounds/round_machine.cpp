@@ -36,8 +36,9 @@ RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
       chronicle_{now},
       gathering_since_{now},
       last_step_{now} {
-  if (rules_.stands_by) state_ = State::kStandby;
-  if (rules_.has_successors && !rules_.stands_by) epoch_ = 1;
+  may_begin_job_ = rules_.begins_job;
+  if (rules_.stands_by || may_begin_job_) state_ = State::kStandby;
+  if (rules_.has_successors && coordinates()) epoch_ = 1;
 }
 
 std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint now) {
@@ -50,7 +51,8 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
         if (Node* const node = nodes_.with_peer(e.peer)) disconnected(*node, e.reason, now);
       },
       [&](const Knocked& e) { knocked(e, now); }, [&](const Superseded& e) { step_down(e); },
-      [](const Tick&) {});
+      [&](const LedBy& e) { leader_ = e.leader; },
+      [&](const LookedAround& e) { looked_around(e, now); }, [](const Tick&) {});
   lose_silent(now);  // on every step, because no Tick comes between the beats of many nodes
   lose_unstopped(now);
   advance(now);

@@ -30,6 +30,7 @@
 #include "rendezvous/watch/round_dump.hpp"
 #include "rendezvous/watch/round_watch.hpp"
 #include "rendezvous/wire/job_status.hpp"
+#include "rendezvous/wire/leader.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
@@ -61,8 +62,13 @@ struct FromPeer { PeerId peer; AgentMessage message; std::string address = {}; }
 struct PeerLost { PeerId peer; std::string reason; };  // the connection has ended
 struct Knocked { NodeId node; bool refused; };         // the answer to Knock
 struct Superseded { std::int64_t epoch; std::string coordinator; };  // there is a later one
+struct LedBy { Leader leader; };                       // the agent in this process is
+// Those who listen at places_to_ask() were asked who leads. `all`: each has answered, or nobody
+// listens there.
+struct LookedAround { Leader leader; bool all; };
 struct Tick {};                                        // the time has come: see next_tick()
-using RoundEvent = std::variant<FromPeer, PeerLost, Knocked, Superseded, Tick>;
+using RoundEvent =
+    std::variant<FromPeer, PeerLost, Knocked, Superseded, LedBy, LookedAround, Tick>;
 
 // These actions are to be performed, in the order in which step() returns them.
 struct SendTo { PeerId peer; CoordinatorMessage message; };
@@ -93,6 +99,11 @@ class RoundMachine {
   bool ended() const { return state_ == State::kEnded; }
   /// Its epoch; 0: it coordinates nothing, or has no successors.
   std::int64_t epoch() const { return coordinates() ? epoch_ : 0; }
+  /// Whether it is to begin the job, and LookedAround is awaited for that.
+  bool may_begin_job() const { return state_ == State::kStandby && may_begin_job_; }
+  std::vector<std::string> places_to_ask() const;
+  /// Whose job it is, as far as is known here: this coordinator's, if it has begun a round.
+  Leader leader() const;
   bool has_nodes() const { return !nodes_.empty(); }
   const RoundRules& rules() const { return rules_; }
 
@@ -143,6 +154,9 @@ class RoundMachine {
   void call_election(Node& newcomer);
   bool can_elect() const;
   void count_voter(const Node& node);
+  void count_gone(const Node& node, bool anew);
+  void rely_on_gone(TimePoint now);
+  bool head_is_dead() const;
   void ask(Node& node);
   void count_promise(const Node& node);
   void promised(Node& node, const Promise& promise, TimePoint now);
@@ -169,6 +183,13 @@ class RoundMachine {
   void heard_of_round(Node& node, const RoundName& round);
   void settle_if_known();
   std::vector<std::string> successors(const std::vector<Node*>& members) const;
+
+  // Where a job has several places for its coordinator: round_places.cpp.
+  void looked_around(const LookedAround& seen, TimePoint now);
+  void begin_job(TimePoint now);
+  bool knows_better(const Join& join) const;
+  void send_to_leader(PeerId peer);
+  std::vector<std::string> heralded() const;
 
   // Who is away for a while: its connection broke, and its workers run on.
   void disconnected(Node& node, const std::string& reason, TimePoint now);
@@ -248,9 +269,15 @@ class RoundMachine {
   bool recount_ = true;           // these, before the next one is added
   Votes voters_;                  // of the nodes that are here
   bool recount_voters_ = true;
+  Votes gone_;                // nodes that those who are here have found to be dead
+  bool gone_grew_ = false;    // since promises were asked for
+  Votes relied_;              // those of them without whom this coordinator were none
   TimePoint may_begin_due_;   // when it is looked at again whether a round may begin
   bool passed_over_ = false;  // something has happened before that
   Electorate electorate_;
+  bool may_begin_job_ = false;    // see RoundRules::begins_job
+  Leader leader_;                 // of the agent in this process
+  Leader told_;                   // of the job, by others, before it was begun here
   bool elected_ = false;          // by votes, and no round of its own has settled yet
   int unaware_ = 0;               // nodes that may not know of the last round yet
   bool settles_ = false;          // it settles once all of these do

@@ -17,6 +17,7 @@ void RoundMachine::admit(PeerId peer, const Join& join, const std::string& addre
     return;
   }
   if (const auto reason = refusal_of(join)) return refuse(peer, *reason);
+  if (knows_better(join)) return send_to_leader(peer);
   if (Node* const node = nodes_.find(join.node)) {
     node->address = address;
     return reconnect(*node, peer, join, now);

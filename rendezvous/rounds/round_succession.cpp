@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -58,6 +57,7 @@ bool RoundMachine::obeys(const Node& node) const {
 void RoundMachine::hear_voter(Node& node) {
   if (has_voice(node)) nodes_.set_phase(node, Phase::kVoting);
   const bool newborn = coordinates() && round_ == 0 && !electorate_.exists();
+  if (node.join.standing.started.name.round > 0) may_begin_job_ = false;
   if (newborn && node.join.standing.started.name.round > 0) become_candidate();
   send(node.peer(), Voting{nodes_.count(Phase::kVoting)});
   given_ = std::max(given_, node.join.standing.promised);
@@ -70,11 +70,24 @@ void RoundMachine::hear_voter(Node& node) {
 void RoundMachine::count_voter(const Node& node) {
   const Electorate before = electorate_;
   electorate_.hear(node.join.standing);
-  if (electorate_ != before) recount_ = recount_voters_ = true;
+  const bool changed = electorate_ != before;
+  if (changed) recount_ = recount_voters_ = true;
+  if (rules_.trust_closed) count_gone(node, changed);
   if (std::exchange(recount_voters_, false))
     voters_ = votes_of(has_voice);
   else if (has_voice(node))
     electorate_.count(voters_, node.join.standing);
+}
+
+/// Who promises after all that was found to be dead was told is not among them.
+void RoundMachine::count_gone(const Node& node, bool anew) {
+  const Votes before = gone_;
+  if (anew) {
+    gone_ = {};
+    nodes_.for_each([&](const Node& other) { electorate_.count_gone(gone_, other.join.standing); });
+  }
+  electorate_.count_gone(gone_, node.join.standing);
+  if (gone_ != before) gone_grew_ = true;
 }
 
 /// A coordinator that has begun nothing yet needs votes, as any other.
@@ -90,8 +103,9 @@ void RoundMachine::become_candidate() {
 /// each that comes. One that has promised more to somebody else makes the question a greater one.
 void RoundMachine::call_election(Node& newcomer) {
   if (!can_elect()) return;
-  if (asked_epoch_ > std::max(given_, epoch_)) return ask(newcomer);
-  asked_epoch_ = std::max(given_, epoch_) + 1;
+  const bool anew = std::exchange(gone_grew_, false);
+  if (!anew && asked_epoch_ > std::max(given_, epoch_)) return ask(newcomer);
+  asked_epoch_ = std::max({given_, epoch_, anew ? asked_epoch_ : 0}) + 1;
   recount_ = true;
   nodes_.for_each([&](Node& node) { ask(node); });
 }
@@ -99,7 +113,7 @@ void RoundMachine::call_election(Node& newcomer) {
 /// Whether those who are here could give enough promises.
 bool RoundMachine::can_elect() const {
   if (!electorate_.exists()) return coordinates();
-  return electorate_.elects(voters_);
+  return electorate_.elects(voters_, gone_);
 }
 
 void RoundMachine::ask(Node& node) {
@@ -115,7 +129,8 @@ void RoundMachine::promised(Node& node, const Promise& promise, TimePoint now) {
   if (epoch_ == asked_epoch_) return take_on(node, now);
   count_promise(node);
   const bool alone = coordinates() && !electorate_.exists();  // no round was begun yet
-  if (alone || electorate_.elects(promises_)) take_over(now);
+  const bool by_all = !gone_grew_ && electorate_.elects(promises_, gone_);
+  if (alone || by_all || electorate_.elects(promises_)) take_over(now);
 }
 
 /// In a job of thousands of nodes nobody counts all of them for each promise.
@@ -133,26 +148,36 @@ void RoundMachine::take_over(TimePoint now) {
   epoch_ = asked_epoch_;
   const bool reigned_all_the_time = coordinates() && now < authority_until_;
   if (!reigned_all_the_time) elected_ = true;  // somebody else may have been elected meanwhile
+  relied_ = {};
+  if (electorate_.exists() && !electorate_.elects(promises_)) rely_on_gone(now);
   if (!coordinates()) {
     state_ = State::kGathering;
     gathering_since_ = now;
     nodes_.for_each([&](const Node& node) {
       if (node.join.standing.beside) rules_.endpoint = standby_endpoint(node);
     });
-    std::set<std::string> heads;
     nodes_.for_each([&](const Node& node) {
-      const Standing& standing = node.join.standing;
-      if (!standing.head.empty() && standing.head != rules_.endpoint) heads.insert(standing.head);
-      if (standing.started.name.round == 0) return;
+      if (node.join.standing.started.name.round == 0) return;
       round_ = std::max(round_, node.join.known.round);
       attempt_ = std::max(attempt_, node.join.known.attempt);
     });
-    actions_.push_back(Herald{epoch_, {heads.begin(), heads.end()}});
+    actions_.push_back(Herald{epoch_, heralded()});
   }
   nodes_.for_each([&](Node& node) {
     if (node.promised == epoch_) take_on(node, now);
   });
   if (!verdict_) verdict_ = testament();
+}
+
+/// Nobody is left of the last round who could elect another. But one who was elected before, and
+/// was in no round yet, may hold on to the votes of those who are dead, for a heartbeat timeout
+/// after they said the last. With two nodes one of them would be here, and tell so.
+void RoundMachine::rely_on_gone(TimePoint now) {
+  relied_ = gone_;
+  left_ = 0;  // these are gone, too
+  const bool of_two = electorate_.settled.nodes <= 2 && electorate_.started.nodes <= 2;
+  if (!of_two || !head_is_dead())
+    fences_end_ = std::max(fences_end_, now + rules_.heartbeat_timeout * 11 / 10);
 }
 
 void RoundMachine::take_on(Node& node, TimePoint now) {
@@ -178,7 +203,10 @@ Beat RoundMachine::settled_beat(TimePoint now) const {
 
 /// Somebody coordinates the job with the promises of more than half of the nodes.
 void RoundMachine::step_down(const Superseded& by) {
-  if (!rules_.has_successors || state_ == State::kEnded || by.epoch <= epoch_) return;
+  // Whoever waits for votes is disturbed only by one who is later than all who have voted.
+  const std::int64_t known = coordinates() ? epoch_ : std::max(given_, asked_epoch_);
+  if (!rules_.has_successors || state_ == State::kEnded || by.epoch <= known) return;
+  may_begin_job_ = false;
   nodes_.for_each([&](const Node& node) {
     send(node.peer(), Elsewhere{by.coordinator, by.epoch});
     actions_.push_back(DropPeer{node.peer(), "the coordinator is at " + by.coordinator});
@@ -191,6 +219,7 @@ void RoundMachine::step_down(const Superseded& by) {
   elected_ = stopped_at_once_ = settles_ = false;
   recount_ = recount_voters_ = true;
   unaware_ = left_ = unheard_ = 0;
+  gone_ = relied_ = {};
   verdict_.reset();
 }
 
@@ -210,9 +239,9 @@ Votes RoundMachine::votes_of(const std::function<bool(const Node&)>& counts) con
 /// order to stop, and for the workers to end.
 TimePoint RoundMachine::authority_ends() const {
   if (!rules_.has_successors || !electorate_.exists()) return TimePoint::max();
-  const TimePoint ends = held_until(electorate_.settled, left_);
+  const TimePoint ends = held_until(electorate_.settled, left_ + relied_.settled);
   const bool needs_both = elected_ && electorate_.has_two();
-  return needs_both ? std::min(ends, held_until(electorate_.started, 0)) : ends;
+  return needs_both ? std::min(ends, held_until(electorate_.started, relied_.started)) : ends;
 }
 
 /// So many nodes of `round` must obey this coordinator, when `left` of them have left for good.
@@ -223,7 +252,7 @@ int RoundMachine::votes_needed(const KnownRound& round, int left) const {
 /// So many nodes must be there before a round begins, as far as it can be said in one number.
 int RoundMachine::nodes_needed() const {
   if (!rules_.has_successors || !electorate_.exists()) return rules_.nodes_min;
-  return std::max(rules_.nodes_min, votes_needed(electorate_.settled, left_));
+  return std::max(rules_.nodes_min, votes_needed(electorate_.settled, left_ + relied_.settled));
 }
 
 /// The time at which this coordinator loses the votes that it needs of the nodes of `round`.
@@ -296,17 +325,26 @@ bool RoundMachine::may_end(TimePoint now) { return reigns(now) || now >= gatheri
 /// begun a round with others, one of them would know.
 bool RoundMachine::old_world_is_gone(TimePoint now) const {
   if (!elected_ || now >= fences_end_) return true;
-  bool head_is_dead = true;
+  const bool relied = relied_ != Votes{};
+  if (relied && std::max(electorate_.settled.nodes, electorate_.started.nodes) > 2) return false;
   bool head_was_seated = false;
   nodes_.for_each([&](const Node& node) {
-    const Standing& standing = node.join.standing;
-    if (node.phase() != Phase::kReady || standing.started.name.round == 0) return;
-    if (!standing.head_gone) head_is_dead = false;
-    if (standing.head_seated) head_was_seated = true;
+    if (node.phase() == Phase::kReady && node.join.standing.head_seated) head_was_seated = true;
   });
   const auto ready = [](const Node& node) { return node.phase() == Phase::kReady; };
-  const int missing = electorate_.missing(votes_of(ready));
-  return head_is_dead && missing <= (head_was_seated ? 1 : 0);
+  const int missing = electorate_.missing(votes_of(ready), relied_);
+  return head_is_dead() && missing <= (head_was_seated && !relied ? 1 : 0);
+}
+
+/// Whether all of the last rounds who are here have found that their coordinator's process is gone.
+bool RoundMachine::head_is_dead() const {
+  bool all = true;
+  nodes_.for_each([&](const Node& node) {
+    const Standing& standing = node.join.standing;
+    const bool counts = node.phase() == Phase::kReady || node.phase() == Phase::kVoting;
+    if (counts && standing.started.name.round > 0 && !standing.head_gone) all = false;
+  });
+  return all;
 }
 
 /// All but the coordinator that is lost may come.
@@ -330,6 +368,7 @@ void RoundMachine::confirm(Node& node, std::int64_t echo_us, TimePoint now) {
 void RoundMachine::note_round(const std::vector<Node*>& members) {
   const KnownRound round{{epoch_, round_}, static_cast<int>(members.size()), false};
   electorate_.started = round;
+  relied_.started = 0;
   // Nobody can have voted before the first one, so all begin with its nodes.
   if (!electorate_.exists()) electorate_.settled = round;
   recount_ = recount_voters_ = true;
@@ -362,6 +401,7 @@ void RoundMachine::settle_if_known() {
   recount_ = recount_voters_ = true;
   elected_ = false;
   left_ = 0;
+  relied_ = gone_ = {};
   nodes_.for_each([&](const Node& node) {
     if (node.join.standing.started.name == electorate_.settled.name &&
         knows(node.join.knows, kKnowsSuccession))
@@ -372,8 +412,9 @@ void RoundMachine::settle_if_known() {
 std::vector<std::string> RoundMachine::successors(const std::vector<Node*>& members) const {
   std::vector<std::string> endpoints;
   if (!rules_.has_successors) return endpoints;
+  const std::size_t most = rules_.trust_closed ? kMembersToldMax : kSuccessorsMax;
   for (const Node* node : members)
-    if (endpoints.size() < kSuccessorsMax && may_succeed(*node) && !node->join.standing.beside)
+    if (endpoints.size() < most && may_succeed(*node) && !node->join.standing.beside)
       endpoints.push_back(standby_endpoint(*node));
   return endpoints;
 }

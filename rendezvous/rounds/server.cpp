@@ -155,7 +155,8 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
   const auto job =
       may_join ? job_of(*join, channel->address()) : Result<std::shared_ptr<Job>>{may_join.error()};
   if (!job) {
-    channel->send(encode(CoordinatorMessage{Refused{job.error().message}}));
+    const bool other_job = only_ && only_->rules().run_id != join->run_id;
+    channel->send(encode(CoordinatorMessage{Refused{job.error().message, other_job}}));
     channel->close_when_sent();
     co_return std::nullopt;
   }
@@ -233,7 +234,8 @@ Introduction Server::introduction(const WhoIsThere& question) const {
   const std::string jobs = !only_ ? std::to_string(book_.jobs()) + " jobs"
                            : same ? "the same job"
                                   : "another job";
-  return {jobs, getpid(), host_name()};
+  const Leader leader = same ? only_->leader() : Leader{};
+  return {jobs, getpid(), host_name(), leader.epoch, leader.coordinator};
 }
 
 }  // namespace ddprun

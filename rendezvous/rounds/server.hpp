@@ -54,6 +54,11 @@ class Server {
   /// Closes the listener and every job. Messages already queued to agents are still sent.
   void close();
 
+  /// Tells the coordinator of one job whose orders the agent in this process obeys.
+  void led_by(const Leader& leader) {
+    if (only_) only_->led_by(leader);
+  }
+
   bool closed() const { return !acceptor_.is_open(); }
 
   /// Tells how each of its jobs is now.

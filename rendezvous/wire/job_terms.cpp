@@ -12,7 +12,8 @@ JobTerms terms_of(const RoundRules& rules) {
           rules.shutdown_timeout.count(),
           rules.store,
           rules.hang_timeout.count(),
-          rules.on_hang};
+          rules.on_hang,
+          rules.trust_closed};
 }
 
 }  // namespace ddprun

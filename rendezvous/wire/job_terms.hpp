@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ddprun {
 
@@ -38,6 +39,7 @@ struct JobTerms {
   StoreAt store = StoreAt::kLeader;
   std::int64_t hang_timeout_ms = kHangTimeoutAuto;
   OnHang on_hang = OnHang::kReport;
+  bool trust_closed = false;  // as RoundRules has it
   bool operator==(const JobTerms&) const = default;
 };
 
@@ -60,8 +62,15 @@ struct RoundRules {
   /// An agent coordinates the job, and another one may follow it when it is lost. It begins as one
   /// that waits for that, or as the first.
   bool has_successors = false;
+  /// A process that refuses connections is dead. Then the coordinator may be followed without a
+  /// majority, when each node of the last round is known to be here or dead.
+  bool trust_closed = false;
   bool stands_by = false;
   std::string endpoint;  // where this coordinator is, as HOST:PORT; with successors only
+  /// Where the job's coordinator may be, as HOST:PORT, in order; empty: at one place only. Who
+  /// begins the job stands by until nobody at the others knows of a coordinator.
+  std::vector<std::string> places;
+  bool begins_job = false;
 };
 
 /// Returns the terms that a node with these rules announces.

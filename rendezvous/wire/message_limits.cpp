@@ -65,6 +65,8 @@ void check_standing(Checker& checker, const Standing& standing) {
       .number("the running round", standing.running, 0, kCountMax)
       .number("fence_ms", standing.fence_ms, 0, kTimeoutMsMax)
       .number("standby_port", standing.standby_port, 0, kPortMax)
+      .number("started_gone", standing.started_gone, 0, kNodesMax)
+      .number("settled_gone", standing.settled_gone, 0, kNodesMax)
       .length("the last coordinator", standing.head, 0, kEndpointBytesMax);
 }
 
@@ -169,6 +171,12 @@ Result<void> check(const CoordinatorMessage& message) {
       [](const Joined& m) { return check(m); }, [](const StartRound& m) { return check(m); },
       [](const StopRound& m) { return check(m); }, [](const Spare& m) { return check(m); },
       [](const Elect& m) { return check_epoch(m.epoch); },
+      [](const Introduction& m) {
+        return Checker{}
+            .number("epoch", m.epoch, 0, kCountMax)
+            .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)
+            .result();
+      },
       [](const Elsewhere& m) {
         return Checker{}
             .number("epoch", m.epoch, 0, kCountMax)

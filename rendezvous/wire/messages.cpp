@@ -67,7 +67,8 @@ template <> inline constexpr auto kFields<JobTerms> = std::tuple{
     field("heartbeat_timeout_ms", &JobTerms::heartbeat_timeout_ms),
     field("shutdown_timeout_ms", &JobTerms::shutdown_timeout_ms), field("store", &JobTerms::store),
     later(field("hang_timeout_ms", &JobTerms::hang_timeout_ms)),
-    later(field("on_hang", &JobTerms::on_hang))};
+    later(field("on_hang", &JobTerms::on_hang)),
+    later(field("trust_closed", &JobTerms::trust_closed))};
 template <> inline constexpr auto kFields<Known> = std::tuple{
     field("round", &Known::round), field("attempt", &Known::attempt)};
 
@@ -82,7 +83,9 @@ template <> inline constexpr auto kFields<Standing> = std::tuple{
     field("running", &Standing::running), field("fence_ms", &Standing::fence_ms),
     field("head_gone", &Standing::head_gone), field("head_seated", &Standing::head_seated),
     text("head", &Standing::head, name_of(kEndpointBytesMax)),
-    field("standby_port", &Standing::standby_port), field("beside", &Standing::beside)};
+    field("standby_port", &Standing::standby_port), field("beside", &Standing::beside),
+    later(field("started_gone", &Standing::started_gone)),
+    later(field("settled_gone", &Standing::settled_gone))};
 template <> inline constexpr auto kFields<Join> = std::tuple{
     field("protocol", &Join::protocol), text("run_id", &Join::run_id, name_of(kRunIdBytesMax)),
     text("node", &Join::node, name_of(kNodeIdBytesMax)), field("incarnation", &Join::incarnation),
@@ -170,7 +173,7 @@ template <> inline constexpr auto kFields<Joined> = std::tuple{
     later(field("clock_us", &Joined::clock_us)), later(field("epoch", &Joined::epoch)),
     later(field("resumed", &Joined::resumed))};
 template <> inline constexpr auto kFields<Refused> = std::tuple{
-    text("reason", &Refused::reason, kReason)};
+    text("reason", &Refused::reason, kReason), later(field("other_job", &Refused::other_job))};
 template <> inline constexpr auto kFields<Waiting> = std::tuple{
     field("nodes", &Waiting::nodes), field("nodes_min", &Waiting::nodes_min),
     field("nodes_max", &Waiting::nodes_max), field("left_ms", &Waiting::left_ms),
@@ -181,7 +184,9 @@ template <> inline constexpr auto kFields<Spare> = std::tuple{
     later(field("settled", &Spare::settled))};
 template <> inline constexpr auto kFields<Introduction> = std::tuple{
     text("jobs", &Introduction::jobs, kReason), field("pid", &Introduction::pid),
-    text("host", &Introduction::host, TextLimit{kHostBytesMax})};
+    text("host", &Introduction::host, TextLimit{kHostBytesMax}),
+    later(field("epoch", &Introduction::epoch)),
+    later(text("coordinator", &Introduction::coordinator, name_of(kEndpointBytesMax)))};
 template <> inline constexpr auto kFields<StartRound> = std::tuple{
     field("round", &StartRound::round), field("attempt", &StartRound::attempt),
     field("group_rank", &StartRound::group_rank),
@@ -193,7 +198,7 @@ template <> inline constexpr auto kFields<StartRound> = std::tuple{
     field("master_port", &StartRound::master_port),
     later(field("epoch", &StartRound::epoch)), later(field("lease_ms", &StartRound::lease_ms)),
     later(field("settled", &StartRound::settled)),
-    later(texts("successors", &StartRound::successors, name_of(kEndpointBytesMax), kSuccessorsMax)),
+    later(texts("successors", &StartRound::successors, name_of(kEndpointBytesMax), kMembersToldMax)),
     later(field("head_seated", &StartRound::head_seated))};
 template <> inline constexpr auto kFields<StopRound> = std::tuple{
     field("round", &StopRound::round), field("attempt", &StopRound::attempt),

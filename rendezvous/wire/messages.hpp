@@ -54,7 +54,11 @@ inline constexpr char kKnowsHeldEnds[] = "held_ends";     // EndHeard, Testament
 
 /// So many nodes are told of as those that may follow a lost coordinator.
 inline constexpr std::size_t kSuccessorsMax = 3;
+/// And so many where all nodes of a round have to be known: --on-head-lost trust-closed.
+inline constexpr std::size_t kMembersToldMax = 15;
 inline constexpr std::size_t kEndpointBytesMax = 300;  // of HOST:PORT
+/// So many places may a job name at which its coordinator may be.
+inline constexpr std::size_t kPlacesMax = 16;
 
 /// Returns the kinds that this build knows.
 std::vector<std::string> known_kinds();
@@ -225,7 +229,8 @@ struct Joined {
 };
 /// The node is not admitted, and its connection is closed.
 struct Refused {
-  std::string reason;  // a sentence for the node's user
+  std::string reason;      // a sentence for the node's user
+  bool other_job = false;  // it is none of this coordinator's, and may be another one's
   bool operator==(const Refused&) const = default;
 };
 /// The answer to a beat while no round runs.
@@ -252,6 +257,10 @@ struct Introduction {
   std::string jobs;      // "the same job", "another job" or "3 jobs": strangers learn no name
   std::int64_t pid = 0;  // of the coordinator's process
   std::string host;      // the name of its machine
+  /// The epoch of the last coordinator of the same job that is known here to have begun a round,
+  /// and where it is. 0: none is known; "": it was lost, and the next one is looked for.
+  std::int64_t epoch = 0;
+  std::string coordinator;
   bool operator==(const Introduction&) const = default;
 };
 /// A round is sealed, and this is the node's part in it. The terms are those of torchrun's

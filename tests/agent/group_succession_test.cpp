@@ -186,6 +186,19 @@ TEST_CASE_METHOD(FollowerFixture, "a coordinator that is elsewhere is joined the
   CHECK(took<ReachCoordinator>()->at == "h2:1");
 }
 
+TEST_CASE_METHOD(FollowerFixture, "who is sent to the same coordinator again and again looks on") {
+  loses_head();
+  for (int times = 0; times < 2; ++times) {
+    step(Connected{now_});
+    step(Ordered{Elsewhere{"h9:1", 2}});
+  }
+  CHECK(took<ReachCoordinator>()->at == "h1:1");
+  for (const char* next : {"h2:1", "h0:1", "h9:1"}) {
+    step(CoordinatorUnreachable{"nobody listens", true});
+    CHECK(took<ReachCoordinator>()->at == next);
+  }
+}
+
 TEST_CASE_METHOD(FollowerFixture,
                  "workers are killed when the lease ends, whatever time they would have") {
   passes(3'900ms);
@@ -299,6 +312,72 @@ TEST_CASE_METHOD(LastFixture, "what it knows is of no account once a round has b
   CHECK(took<StartWorkers>().has_value());
   step(Ordered{Dismissed{}});
   CHECK_FALSE(took<Exit>().has_value());
+}
+
+// The same agent, which takes a refused connection for a death.
+class TrustingFixture : protected FollowerFixture {
+ protected:
+  TrustingFixture() {
+    machine_ = GroupMachine{{.workers = 1,
+                             .join_timeout = 60s,
+                             .rejoin = true,
+                             .endpoint = "h0:1",
+                             .trust_closed = true}};
+    step(AgentBegins{});
+    step(Connected{now_});
+    step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 1, .epoch = 1}});
+    step(Ordered{StartRound{.round = 4,
+                            .group_world_size = 3,
+                            .epoch = 1,
+                            .lease_ms = 4'000,
+                            .settled = {{1, 4}, 3, true},
+                            .successors = {"h1:1", "h2:1"},
+                            .head_seated = true}});
+    actions_.clear();
+  }
+};
+
+TEST_CASE_METHOD(TrustingFixture, "whoever refuses is told of as dead, and who is silent is not") {
+  loses_head();
+  CHECK(took<ReachCoordinator>()->standing.started_gone == 1);  // the head's
+  step(CoordinatorUnreachable{"no answer", false});             // h1
+  CHECK(took<ReachCoordinator>()->standing.started_gone == 1);
+  step(CoordinatorUnreachable{"nobody listens", true});  // h2
+  const auto wish = took<ReachCoordinator>();
+  CHECK(wish->standing.started_gone == 2);
+  CHECK(wish->standing.settled_gone == 2);
+}
+
+TEST_CASE_METHOD(FollowerFixture, "without trust nobody is told of as dead") {
+  loses_head();
+  CHECK(took<ReachCoordinator>()->standing.started_gone == 0);
+}
+
+TEST_CASE_METHOD(TrustingFixture,
+                 "a promise may be another coordinator's, who is not known to be dead") {
+  loses_head();
+  CHECK(took<ReachCoordinator>()->standing.head_gone);
+  step(Connected{now_});
+  step(Ordered{Elect{2, 77}});
+  step(CoordinatorLost{"connection closed"});
+  CHECK_FALSE(took<ReachCoordinator>()->standing.head_gone);
+}
+
+TEST_CASE_METHOD(TrustingFixture, "an agent that listens where another one has died is not dead") {
+  loses_head();
+  step(CoordinatorUnreachable{"nobody listens", true});  // h1
+  step(Connected{now_});
+  step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 1, .epoch = 2}});
+  step(Ordered{StartRound{.round = 5,
+                          .group_world_size = 3,
+                          .epoch = 2,
+                          .lease_ms = 4'000,
+                          .settled = {{2, 5}, 3, true},
+                          .successors = {"h1:1", "h2:1"},
+                          .head_seated = true}});
+  took<ReachCoordinator>();
+  step(CoordinatorLost{"connection closed"});
+  CHECK(took<ReachCoordinator>()->standing.started_gone == 0);
 }
 
 }  // namespace

@@ -26,14 +26,15 @@ GroupRules rules_of(World& world) {
 
 }  // namespace
 
-AgentShell::AgentShell(World& world, Watcher& watcher, int number, int host)
+AgentShell::AgentShell(World& world, Watcher& watcher, int number, int host, int serial)
     : world_{world},
       watcher_{watcher},
       number_{number},
       host_{host},
       rules_{rules_of(world)},
       machine_{rules_},
-      id_{"n" + std::to_string(host) + "." + std::to_string(number)} {}
+      id_{"n" + std::to_string(host) + "." + std::to_string(number) +
+          (serial > 0 ? "." + std::to_string(serial) : "")} {}
 
 void AgentShell::connect(const ReachCoordinator& wish) {
   wish_ = wish;
@@ -167,6 +168,7 @@ void AgentShell::perform(const GroupAction& action) {
         watcher_.gives_up_coordinator(*this);
         disconnect();
       },
+      [&](const TellStandby& a) { watcher_.led(*this, a.leader); },  //
       [](const Warn&) {},
       [&](const Exit& a) {
         end_ = a.end;

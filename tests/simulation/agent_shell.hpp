@@ -25,8 +25,9 @@ struct FakeWorker {
 
 class AgentShell {
  public:
-  /// The agent number `number` of this run, which starts on `host`.
-  AgentShell(World& world, Watcher& watcher, int number, int host);
+  /// The agent number `number` of this run, which starts on `host`. Of several with that number one
+  /// after the other, `serial` tells which one it is.
+  AgentShell(World& world, Watcher& watcher, int number, int host, int serial = 0);
   AgentShell(const AgentShell&) = delete;
 
   void start() { step(AgentBegins{}); }

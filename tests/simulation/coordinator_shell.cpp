@@ -15,6 +15,7 @@ constexpr milliseconds kTimerLateMax{5};
 void CoordinatorShell::begin() {
   machine_.emplace(rules_, world_.time.now());
   awake_since_ = world_.time.now();
+  look_around();
   arm();
 }
 
@@ -125,6 +126,27 @@ void CoordinatorShell::knock(const Knock& order) {
                     [this, order, refused] {
                       if (!gone_ && !frozen_) step(Knocked{order.node, refused});
                     });
+}
+
+/// Before it begins a job that may have a coordinator elsewhere.
+void CoordinatorShell::look_around() {
+  if (gone_ || !machine_->may_begin_job()) return;
+  world_.time.after(milliseconds{500}, [this] { look_around(); });
+  if (frozen_) return;
+  LookedAround seen{{}, true};
+  for (const std::string& place : machine_->places_to_ask()) {
+    const CoordinatorShell* const other = others_(number_at(place));
+    const bool answers = other != nullptr && !other->frozen() &&
+                         other->reachable_from(world_.network.host_of(number_));
+    if (!answers) seen.all = false;
+    if (answers && !other->gone() && other->leader().epoch > seen.leader.epoch)
+      seen.leader = other->leader();
+  }
+  step(seen);
+}
+
+void CoordinatorShell::led_by(const Leader& leader) {
+  if (!gone_ && !frozen_) step(LedBy{leader});
 }
 
 void CoordinatorShell::herald() {

@@ -47,6 +47,8 @@ class CoordinatorShell {
   bool job_ended() const { return machine_->ended(); }
   int number() const { return number_; }
   bool reachable_from(int host) const;
+  Leader leader() const { return machine_->leader(); }
+  void led_by(const Leader& leader);
   std::int64_t epoch() const { return gone_ ? 0 : machine_->epoch(); }
 
  private:
@@ -57,6 +59,7 @@ class CoordinatorShell {
   void tick();
   void arm();
 
+  void look_around();
   void knock(const Knock& order);
   void herald();
   void told_of(const Superseded& other);

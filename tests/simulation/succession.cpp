@@ -12,6 +12,14 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kNodesMax = 8;
 
+/// A refused connection is proof of a death, so a job of two nodes has successors, too.
+void trust_closed(World& world, JobPlan& plan) {
+  plan.rounds.trust_closed = plan.group.trust_closed = true;
+  if (world.random.chance(60)) plan.rounds.nodes_max = plan.nodes = 2;
+  plan.rounds.nodes_min = std::min(plan.rounds.nodes_min, plan.rounds.nodes_max);
+  if (world.random.chance(60)) plan.rounds.nodes_min = 1;
+}
+
 /// Jobs of three and more nodes. Workers heed signals or not; none is stuck in the kernel, because
 /// no fence holds against that.
 JobPlan plan_for(World& world) {
@@ -19,6 +27,7 @@ JobPlan plan_for(World& world) {
   plan.nodes = world.random.number(3, 6);
   plan.rounds.nodes_min = world.random.number(1, plan.nodes);
   plan.rounds.nodes_max = world.random.number(std::max(plan.rounds.nodes_min, 3), plan.nodes);
+  if (world.random.chance(40)) trust_closed(world, plan);
   plan.rounds.has_successors = true;
   plan.rounds.join_timeout = world.random.time(30s, 90s);
   plan.rounds.endpoint = "host0:1";
@@ -26,6 +35,10 @@ JobPlan plan_for(World& world) {
   plan.group.endpoint = plan.rounds.endpoint;
   plan.stuck_percent = 0;
   plan.ranks_wanted = false;
+  if (world.random.chance(60))
+    for (int host = 0; host < world.random.number(2, 3); ++host)
+      plan.rounds.places.push_back("host" + std::to_string(host) + ":" + std::to_string(host + 1));
+  plan.group.places = plan.rounds.places;
   return plan;
 }
 
@@ -65,6 +78,7 @@ void SuccessionRun::add_node() {
   const int number = host + 1;
   RoundRules rules = world_.plan.rounds;
   rules.stands_by = host > 0;
+  rules.begins_job = host == 0 && !rules.places.empty();
   rules.endpoint = host_name(host) + ":" + std::to_string(number);
   const auto others = [this](int wanted) -> CoordinatorShell* {
     const auto index = static_cast<std::size_t>(wanted - 1);
@@ -183,6 +197,9 @@ void SuccessionRun::kill(Node& node) {
   note(host_name(node.agent->host()) + " is killed");
   node.agent->kill();
   node.coordinator->end(true);
+  const std::size_t index = static_cast<std::size_t>(node.agent->host());
+  if (world_.random.chance(60))
+    world_.time.after(world_.random.time(10ms, 20s), [this, index] { start_again(nodes_[index]); });
 }
 
 void SuccessionRun::freeze(Node& node) {
@@ -219,6 +236,33 @@ void SuccessionRun::split() {
     if (!node.agent->gone() && world_.random.chance(percent)) cut(node);
 }
 
+/// The machine of a node whose processes were killed runs ddprun again, which knows nothing. The
+/// first place of the job cannot know that the job is there already when it reaches none of the
+/// others who know of it, so this is left out.
+void SuccessionRun::start_again(Node& node) {
+  if (!may_start_again(node)) return;
+  const int host = node.agent->host();
+  note(host_name(host) + " starts again");
+  node.before.push_back(std::move(node.agent));
+  node.agent = std::make_unique<AgentShell>(world_, static_cast<Watcher&>(*this), host + 1, host,
+                                            static_cast<int>(node.before.size()));
+  node.coordinator->begin_again();
+  node.agent->start();
+}
+
+bool SuccessionRun::may_start_again(const Node& node) {
+  const int host = node.agent->host();
+  const bool killed = node.coordinator->gone() && node.agent->gone() && !node.off;
+  const std::size_t listed = world_.plan.rounds.places.size();
+  if (!killed || host >= static_cast<int>(listed)) return false;
+  const auto knows = [&](const Node& other) {
+    return !other.coordinator->gone() && !other.coordinator->frozen() &&
+           other.coordinator->reachable_from(host) && other.coordinator->leader().epoch > 0;
+  };
+  return host > 0 ||
+         std::any_of(nodes_.begin() + 1, nodes_.begin() + static_cast<int>(listed), knows);
+}
+
 /// Connections end, and nothing else does.
 void SuccessionRun::break_links() {
   const int percent = world_.random.chance(50) ? 100 : world_.random.number(10, 90);
@@ -247,6 +291,11 @@ milliseconds SuccessionRun::a_while() {
 
 void SuccessionRun::note(const std::string& what) {
   world_.trace.note(world_.time.now(), [&] { return "* " + what; });
+}
+
+void SuccessionRun::led(const AgentShell& agent, const Leader& leader) {
+  const std::size_t index = static_cast<std::size_t>(agent.host());
+  world_.time.after(0ms, [this, index, leader] { nodes_[index].coordinator->led_by(leader); });
 }
 
 // --- what must hold ---

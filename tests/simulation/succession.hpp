@@ -33,7 +33,8 @@ class SuccessionRun : private Watcher {
   struct Node {
     std::unique_ptr<CoordinatorShell> coordinator;
     std::unique_ptr<AgentShell> agent;
-    bool off = false;  // no power: nobody answers for its host
+    bool off = false;                                      // no power: nobody answers for its host
+    std::vector<std::unique_ptr<AgentShell>> before = {};  // agents that were killed
   };
 
   SuccessionRun(std::uint64_t seed, std::size_t trace_lines_max);
@@ -49,6 +50,8 @@ class SuccessionRun : private Watcher {
   void split();
   void break_links();
   void kill(Node& node);
+  void start_again(Node& node);
+  bool may_start_again(const Node& node);
   void freeze(Node& node);
   void cut(Node& node);
   void calm_down();
@@ -60,6 +63,7 @@ class SuccessionRun : private Watcher {
   void starts_workers(const AgentShell& agent, const StartRound& round) override;
   void exits(const AgentShell& agent) override;
   void gives_up_coordinator(const AgentShell&) override {}
+  void led(const AgentShell& agent, const Leader& leader) override;
   void gives_up_connecting(const AgentShell&) override {}
   void coordinator_did(const CoordinatorShell& coordinator, const RoundEvent& event,
                        const std::vector<RoundAction>& actions) override;

@@ -19,6 +19,7 @@ class Watcher {
   virtual void starts_workers(const AgentShell& agent, const StartRound& round) = 0;
   virtual void exits(const AgentShell& agent) = 0;
   virtual void gives_up_coordinator(const AgentShell& agent) = 0;  // because it is silent
+  virtual void led(const AgentShell&, const Leader&) {}
   virtual void gives_up_connecting(const AgentShell& agent) = 0;
   virtual void coordinator_did(const CoordinatorShell& coordinator, const RoundEvent& event,
                                const std::vector<RoundAction>& actions) = 0;

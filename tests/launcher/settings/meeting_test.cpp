@@ -39,6 +39,7 @@ std::string told(const Words& options, const MeetingPlace& place) {
   const auto decided = decide_meeting(arguments->settings, *conf, place);
   if (!decided) return "error: " + decided.error().message;
   std::string text = told(decided->meeting);
+  for (const Endpoint& place : decided->meeting.places) text += " or " + text_of(place);
   for (const std::string& warning : decided->warnings) text += "; " + warning;
   return text;
 }
@@ -124,6 +125,16 @@ const Case kByOptions[] = {
     {"c10d, several", {"--nnodes=1:4", "--rdzv-backend=c10d", "--rdzv-endpoint=h"}, {}, "job none, 1:4 nodes, rank any, hosts if it is h:29400"},
     {"c10d, several, port", {"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h:7", "--rdzv-id=j"}, {}, "job j, 2:2 nodes, rank any, hosts if it is h:7"},
     {"c10d, several, IPv6", {"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=[::2]:7"}, {}, "job none, 2:2 nodes, rank any, hosts if it is ::2:7"},
+    {"c10d, several places", {"--nnodes=2:4", "--rdzv-backend=c10d", "--rdzv-endpoint=h:7,i,[::2]:9"}, {}, "job none, 2:4 nodes, rank any, hosts if it is h:7 or h:7 or i:29400 or [::2]:9"},
+    {"static, several places", {"--nnodes=3", "--node-rank=1", "--rdzv-endpoint=h:7,i:8"}, {}, "job none, 3:3 nodes, rank 1, joins h:7 or h:7 or i:8"},
+    {"c10d, several places of two nodes", {"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h:7,i:7"}, {}, "job none, 2:2 nodes, rank any, hosts if it is h:7; --rdzv-endpoint has no effect beyond its first place: with two nodes nobody follows the coordinator, unless by --on-head-lost trust-closed"},
+    {"c10d, several places of two nodes that trust", {"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h:7,i:7", "--on-head-lost=trust-closed"}, {}, "job none, 2:2 nodes, rank any, hosts if it is h:7 or h:7 or i:7"},
+    {"static, several places of one node", {"--rdzv-endpoint=h:7,i:7"}, {}, "job none, 1:1 nodes, rank any, hosts h:7"},
+    {"c10d, a place twice", {"--nnodes=3", "--rdzv-backend=c10d", "--rdzv-endpoint=h,i,h:29400"}, {}, "error: --rdzv-endpoint 'h,i,h:29400': h:29400 is in it twice"},
+    {"c10d, a place without a host", {"--nnodes=3", "--rdzv-backend=c10d", "--rdzv-endpoint=h,,i"}, {}, "error: --rdzv-endpoint 'h,,i': expected a host before and after each comma"},
+    {"c10d, a bad place", {"--nnodes=3", "--rdzv-backend=c10d", "--rdzv-endpoint=h,i:x"}, {}, "error: --rdzv-endpoint 'i:x': expected a port from 0 to 65535 after the host"},
+    {"c10d, a place without a port", {"--nnodes=3", "--rdzv-backend=c10d", "--rdzv-endpoint=h,i:0"}, {}, "error: --rdzv-endpoint 'h,i:0': all nodes have to know the ports, expected HOST:PORT,HOST:PORT"},
+    {"c10d, too many places", {"--nnodes=3", "--rdzv-backend=c10d", "--rdzv-endpoint=a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q"}, {}, "error: --rdzv-endpoint 'a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q': expected at most 16 places"},
     {"c10d, several, port 0", {"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h:0"}, {}, "error: --rdzv-endpoint 'h:0': all nodes have to know the port, expected HOST:PORT"},
     {"c10d, several, no endpoint", {"--nnodes=2", "--rdzv-backend=c10d"}, {}, "error: --rdzv-backend c10d needs --rdzv-endpoint HOST[:PORT], the same on all nodes"},
     {"c10d, is_host", {"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h:7", "--rdzv-conf=is_host=true"}, {}, "job none, 2:2 nodes, rank any, hosts h:7"},

@@ -77,6 +77,36 @@ TEST_CASE("a round of a later coordinator is a later round, whatever its number"
   CHECK(electorate.started.name == RoundName{2, 3});
 }
 
+TEST_CASE("who is left when all others are dead elects, of two nodes as of more") {
+  Electorate electorate;
+  electorate.hear(in({kFirst, 4, true}));
+  CHECK_FALSE(electorate.elects({.settled = 1}, {.settled = 2}));
+  CHECK(electorate.elects({.settled = 1}, {.settled = 3}));
+  CHECK_FALSE(electorate.elects({.settled = 0}, {.settled = 4}));
+}
+
+TEST_CASE("with two rounds, those of both are to be here or dead") {
+  Electorate electorate;
+  electorate.hear(in({kSecond, 2, true}, {kFirst, 3, true}));
+  CHECK_FALSE(electorate.elects({.settled = 1, .started = 1}, {.settled = 0, .started = 1}));
+  CHECK(electorate.elects({.settled = 1, .started = 1}, {.settled = 2, .started = 1}));
+}
+
+TEST_CASE("who is dead is known by the round that the voter means") {
+  Standing voter = in({kSecond, 3, true}, {kFirst, 5, true});
+  voter.started_gone = 1;
+  voter.settled_gone = 2;
+  Electorate electorate;
+  electorate.hear(voter);
+  Votes gone;
+  electorate.count_gone(gone, voter);
+  CHECK(gone == Votes{.settled = 2, .started = 1});
+  Standing other = in({kFirst, 5, true});
+  other.started_gone = other.settled_gone = 3;
+  electorate.count_gone(gone, other);
+  CHECK(gone == Votes{.settled = 3, .started = 1});
+}
+
 TEST_CASE("what is missing of a round is what has not voted, of either round") {
   Electorate electorate;
   electorate.hear(in({kSecond, 3, true}, {kFirst, 5, true}));

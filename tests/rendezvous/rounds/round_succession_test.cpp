@@ -371,5 +371,82 @@ TEST_CASE_METHOD(SuccessionFixture, "on the smaller side of a cut the job has no
   CHECK_FALSE(order<EndJob>("a").has_value());
 }
 
+// A job whose nodes take a refused connection for a death.
+class TrustFixture : protected SuccessionFixture {
+ protected:
+  void stands_by(int nodes_max) {
+    job({.nodes_min = 1,
+         .nodes_max = nodes_max,
+         .has_successors = true,
+         .trust_closed = true,
+         .stands_by = true});
+  }
+  /// A node of the last round of so many, which has found so many of them dead.
+  Join survivor(const NodeId& node, int nodes, int gone) const {
+    Join join = voter(node);
+    join.standing.started.nodes = join.standing.settled.nodes = nodes;
+    join.standing.started_gone = join.standing.settled_gone = gone;
+    join.standing.head_gone = true;
+    return join;
+  }
+};
+
+TEST_CASE_METHOD(TrustFixture,
+                 "of two nodes the other one goes on at once when the first is dead") {
+  stands_by(2);
+  says("a", survivor("a", 2, 1));
+  promises("a");
+  const StartRound begun = start("a");
+  CHECK(begun.epoch == 2);
+  CHECK(begun.group_world_size == 1);
+}
+
+TEST_CASE_METHOD(TrustFixture,
+                 "of two nodes the other one has no vote for two while the first may live") {
+  stands_by(2);
+  says("a", survivor("a", 2, 0));
+  CHECK_FALSE(order<Elect>("a").has_value());
+}
+
+TEST_CASE_METHOD(TrustFixture,
+                 "one that may have another coordinator than the dead one waits for it") {
+  stands_by(2);
+  Join join = survivor("a", 2, 1);
+  join.standing.head_gone = false;
+  says("a", join);
+  promises("a");
+  for (int beats = 0; beats < 10; ++beats) {
+    CHECK_FALSE(order<StartRound>("a").has_value());
+    passes(500ms);
+    hears("a");
+  }
+  passes(600ms);
+  CHECK(order<StartRound>("a").has_value());
+}
+
+TEST_CASE_METHOD(TrustFixture,
+                 "of more nodes the last ones wait for the votes of the dead to be void") {
+  stands_by(4);
+  says("a", survivor("a", 4, 3));
+  promises("a");
+  passes(500ms);
+  CHECK_FALSE(order<StartRound>("a").has_value());
+}
+
+TEST_CASE_METHOD(TrustFixture, "a promise from before a death was told does not count beside it") {
+  stands_by(6);
+  says("x", survivor("x", 6, 2));
+  says("y", survivor("y", 6, 3));
+  CHECK_FALSE(order<Elect>("x").has_value());
+  says("a", survivor("a", 6, 3));  // three here, three dead
+  const Elect first = ordered<Elect>("x");
+  says("x", Promise{first.epoch, first.clock_us});
+  says("b", survivor("b", 6, 4));  // x has died meanwhile, and is not missed yet
+  const Elect second = ordered<Elect>("a");
+  CHECK(second.epoch > first.epoch);
+  for (const char* node : {"a", "y"}) says(node, Promise{first.epoch, first.clock_us});
+  CHECK_FALSE(order<Joined>("a").has_value());
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -1,0 +1,161 @@
+// RoundMachine of a job whose coordinator may be at several places.
+#include "tests/rendezvous/rounds/round_fixture.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PlacesFixture : protected RoundFixture {
+ protected:
+  PlacesFixture() {
+    now_ += 1h;
+    rules_ = {.nodes_min = 1,
+              .nodes_max = 3,
+              .has_successors = true,
+              .endpoint = "h0:1",
+              .places = {"h0:1", "h1:1", "h2:1"}};
+  }
+  /// What listens at the first place.
+  void is_first() {
+    RoundRules rules = rules_;
+    rules.begins_job = true;
+    job(rules);
+  }
+  void stands_by() {
+    RoundRules rules = rules_;
+    rules.stands_by = true;
+    job(rules);
+  }
+  Join newcomer(const NodeId& node) const {
+    Join join = join_of(node);
+    join.knows = known_kinds();
+    join.standing.standby_port = 7;
+    return join;
+  }
+  /// A node of a round of three whose coordinator had the epoch 2.
+  Join voter(const NodeId& node) const {
+    Join join = newcomer(node);
+    const KnownRound last{{2, 4}, 3, true};
+    join.known = {.round = 4, .attempt = 0};
+    join.standing.epoch = join.standing.promised = 2;
+    join.standing.started = join.standing.settled = last;
+    join.standing.head = "h5:1";
+    return join;
+  }
+  void hears_of(std::int64_t epoch, const std::string& coordinator, bool all = true) {
+    step(LookedAround{{epoch, coordinator}, all});
+  }
+};
+
+TEST_CASE_METHOD(PlacesFixture,
+                 "the first place begins the job when nobody knows of a coordinator") {
+  is_first();
+  says("a", newcomer("a"));
+  CHECK(order<Voting>("a").has_value());
+  hears_of(0, "", false);  // some are not there
+  CHECK(ordered<Joined>("a").epoch == 1);
+  for (const char* node : {"b", "c"}) says(node, newcomer(node));
+  CHECK(start("a").epoch == 1);
+}
+
+TEST_CASE_METHOD(PlacesFixture,
+                 "the first place begins nothing while somebody knows of a coordinator") {
+  is_first();
+  says("a", newcomer("a"));
+  hears_of(2, "h1:1");
+  CHECK(machine_->may_begin_job());
+  CHECK_FALSE(order<Joined>("a").has_value());
+  CHECK(machine_->epoch() == 0);
+}
+
+TEST_CASE_METHOD(PlacesFixture,
+                 "once it was told of a coordinator, silence is no proof of its end") {
+  is_first();
+  hears_of(2, "h3:9");
+  CHECK(machine_->places_to_ask() == std::vector<std::string>{"h1:1", "h2:1", "h3:9"});
+  hears_of(2, "");  // it was lost; it may be there again
+  CHECK(machine_->places_to_ask().back() == "h3:9");
+  hears_of(0, "", false);
+  CHECK(machine_->may_begin_job());
+  hears_of(0, "", true);  // the job is over
+  CHECK_FALSE(machine_->may_begin_job());
+  CHECK(machine_->epoch() == 1);
+}
+
+TEST_CASE_METHOD(PlacesFixture,
+                 "the first place begins nothing once it has met a node of a round") {
+  is_first();
+  says("a", voter("a"));
+  CHECK_FALSE(machine_->may_begin_job());
+  hears_of(0, "");
+  CHECK(machine_->epoch() == 0);
+}
+
+TEST_CASE_METHOD(PlacesFixture, "what stands by begins no job") {
+  stands_by();
+  CHECK_FALSE(machine_->may_begin_job());
+  hears_of(0, "");
+  CHECK(machine_->epoch() == 0);
+}
+
+TEST_CASE_METHOD(PlacesFixture, "a newcomer is sent to the coordinator that the agent here obeys") {
+  stands_by();
+  step(LedBy{{2, "h1:1"}});
+  says("x", newcomer("x"));
+  CHECK(ordered<Elsewhere>("x") == Elsewhere{"h1:1", 2});
+  CHECK(dropped("x"));
+}
+
+TEST_CASE_METHOD(PlacesFixture, "who has lost that very coordinator comes for a vote") {
+  stands_by();
+  step(LedBy{{2, "h5:1"}});
+  says("a", voter("a"));
+  CHECK_FALSE(order<Elsewhere>("a").has_value());
+  CHECK(order<Voting>("a").has_value());
+}
+
+TEST_CASE_METHOD(PlacesFixture, "a newcomer waits where the coordinator was lost") {
+  stands_by();
+  step(LedBy{{2, "h1:1"}});
+  step(LedBy{{2, ""}});
+  says("x", newcomer("x"));
+  CHECK(order<Voting>("x").has_value());
+  CHECK(machine_->leader() == Leader{2, ""});
+}
+
+TEST_CASE_METHOD(PlacesFixture, "a coordinator leads once it has begun a round") {
+  is_first();
+  hears_of(0, "");
+  CHECK(machine_->leader() == Leader{});
+  for (const char* node : {"a", "b", "c"}) says(node, newcomer(node));
+  CHECK(machine_->leader() == Leader{1, "h0:1"});
+}
+
+TEST_CASE_METHOD(PlacesFixture, "a new coordinator is told of at all places of the job") {
+  stands_by();
+  Join own = voter("a");
+  own.standing.beside = true;
+  for (const Join& join : {own, voter("b")}) says(join.node, join);
+  for (const char* node : {"a", "b"}) {
+    const Elect elect = ordered<Elect>(node);
+    const auto actions =
+        machine_->step(FromPeer{peers_[node], Promise{elect.epoch, elect.clock_us}}, now_);
+    for (const RoundAction& action : actions)
+      if (const auto* herald = std::get_if<Herald>(&action))
+        CHECK(herald->endpoints == std::vector<std::string>{"h0:1", "h1:1", "h2:1", "h5:1"});
+  }
+  CHECK(machine_->epoch() == 3);
+}
+
+TEST_CASE_METHOD(PlacesFixture, "voters are not sent to a coordinator that they have lost") {
+  stands_by();
+  says("a", voter("a"));
+  step(Superseded{2, "h5:1"});
+  CHECK_FALSE(order<Elsewhere>("a").has_value());
+  step(Superseded{3, "h6:1"});
+  CHECK(ordered<Elsewhere>("a").coordinator == "h6:1");
+}
+
+}  // namespace
+}  // namespace ddprun
