@@ -167,7 +167,9 @@ asio::awaitable<Frames> Inspector::stacks_by_server(WorkerFinding& finding) {
   asked.answered = stacks.has_value() || stacks.error().kind != Error::Kind::kTimeout;
   if (!asked.answered) finding.keeps_lock = true;
   if (!stacks) co_return Frames{};
-  co_return main_thread(parse_python_stacks(*stacks));
+  const auto threads = parse_python_stacks(*stacks);
+  finding.at_exit = waits_for_threads_at_exit(threads);
+  co_return telling_thread(threads);
 }
 
 asio::awaitable<Frames> Inspector::stacks_by_signal(pid_t pid) {
@@ -182,7 +184,7 @@ asio::awaitable<Frames> Inspector::stacks_by_signal(pid_t pid) {
     if (now > before && now == seen) break;
     seen = now;
   }
-  co_return main_thread(parse_python_stacks(read_from(files_.stacks, before)));
+  co_return telling_thread(parse_python_stacks(read_from(files_.stacks, before)));
 }
 
 /// They are forked from the worker mostly, and then they have its handler of the signal and its
