@@ -17,6 +17,7 @@
 #include "base/match.hpp"
 #include "base/number_list.hpp"
 #include "base/report_failure.hpp"
+#include "base/startup_pages.hpp"
 
 namespace ddprun {
 
@@ -238,6 +239,7 @@ void Agent::start_workers(const StartRound& round) {
     workers_.start(*ready);
   else
     workers_.start_none(round, ready.error());
+  if (!std::exchange(is_started_, true)) give_back_startup_pages();
 }
 
 asio::awaitable<void> Agent::inspect(Inspect question) {

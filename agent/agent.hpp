@@ -118,6 +118,7 @@ class Agent {
   std::optional<JobTimes> times_;
   std::optional<Verdict> verdict_;
   std::optional<HangReport> hang_;
+  bool is_started_ = false;    // workers have been, once
   bool may_ask_nccl_ = false;  // rank 0 is here, and nobody has asked in this round
   std::function<void()> hang_changed_ = [] {};
   bool leads_;  // the coordinator is in this process

@@ -76,7 +76,7 @@ std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint n
 std::vector<NewsLine> JobNews::of_hang(const HangReport& report) {
   std::vector<NewsLine> lines;
   for (std::string& line : hang_lines(report)) lines.push_back(of_job(std::move(line)));
-  if (on_hang_ == OnHang::kReport)
+  if (on_hang_ == OnHang::kReport && report.silent_ms > 0)
     lines.push_back(
         of_job("  no worker is stopped because of it (--on-hang restart or stop does)"));
   return lines;

@@ -202,6 +202,7 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   const ExitStatus status = co_await worker->process.wait();
   const TimePoint ended = Clock::now();
   worker->ended = true;
+  worker->failed = !status.ok();
   worker->out->drain();
   worker->err->drain();
   if (folded_) folded_->ended(round_.first_rank + worker->local_rank, !status.ok());
@@ -335,7 +336,7 @@ WatchedProcess WorkerSet::process(int local_rank) const {
   const auto worker = std::ranges::find(
       workers_, local_rank, [](const std::shared_ptr<Worker>& w) { return w->local_rank; });
   if (worker == workers_.end()) return {};
-  return {(*worker)->process.pid(), (*worker)->ended};
+  return {(*worker)->process.pid(), (*worker)->ended, (*worker)->failed};
 }
 
 void WorkerSet::add_told(int local_rank, WorkerLook& look) const {

@@ -124,6 +124,7 @@ class WorkerSet {
     std::shared_ptr<LogPump> out;
     std::shared_ptr<LogPump> err;
     bool ended = false;
+    bool failed = false;            // it has ended, and not well
     std::optional<TimePoint> told;  // to end, while it was alive
     bool killed = false;            // by us
     std::string timer;              // what is said of its timer that has expired; "": none has

@@ -1,5 +1,6 @@
 #include "agent/introspection/inspector.hpp"
 
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -31,6 +32,7 @@ constexpr milliseconds kToolPatienceMax{1'500};
 constexpr milliseconds kTimeToTell{50};
 constexpr std::size_t kDataLoadersMax = 4;
 constexpr std::size_t kStacksBytesMax = 256 * 1024;
+constexpr std::size_t kAnswerKeptMax = 64 * 1024;
 
 std::size_t size_of(const std::filesystem::path& file) {
   std::error_code gone;
@@ -55,6 +57,13 @@ asio::awaitable<void> pause(milliseconds time) {
 milliseconds time_for_tool(TimePoint ends) {
   const auto left = duration_cast<milliseconds>(ends - Clock::now()) - kTimeToTell;
   return std::clamp(left, kTimeToTell, kToolPatienceMax);
+}
+
+/// The allocator would keep what a large answer has taken until the next one, seconds later.
+void give_memory_back() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 /// While it exists, a worker that ends waits for the answer: see close() in sitecustomize.py.
@@ -112,6 +121,7 @@ asio::awaitable<std::string> Inspector::trace() {
 asio::awaitable<WorkerLook> Inspector::look(pid_t pid) {
   WorkerLook look{.deep = true};
   const TimePoint began = Clock::now();
+  std::size_t answered = 0;
   if (find_files() && !files_.socket.empty()) {
     const auto counters = co_await ask_worker(files_.socket, "wait_counter_values", kLookPatience);
     look.watched = counters.has_value();
@@ -119,8 +129,10 @@ asio::awaitable<WorkerLook> Inspector::look(pid_t pid) {
       look.waits_in = read_store_wait(*counters);
       const std::string status = co_await trace();
       if (!status.empty()) look.groups = read_group_progress(status, names_);
+      answered = status.size();
     }
   }
+  if (answered > kAnswerKeptMax) give_memory_back();
   look.asked = duration_cast<milliseconds>(Clock::now() - began);
   look.wanted = read_wanted_cpu(files_.pid != 0 ? files_.pid : pid);
   for (const ProcessFacts& process : read_process_tree(pid)) look.cpu += process.cpu;
@@ -167,7 +179,9 @@ asio::awaitable<Frames> Inspector::stacks_by_server(WorkerFinding& finding) {
   asked.answered = stacks.has_value() || stacks.error().kind != Error::Kind::kTimeout;
   if (!asked.answered) finding.keeps_lock = true;
   if (!stacks) co_return Frames{};
-  co_return main_thread(parse_python_stacks(*stacks));
+  const auto threads = parse_python_stacks(*stacks);
+  finding.at_exit = waits_for_threads_at_exit(threads);
+  co_return telling_thread(threads);
 }
 
 asio::awaitable<Frames> Inspector::stacks_by_signal(pid_t pid) {
@@ -182,7 +196,7 @@ asio::awaitable<Frames> Inspector::stacks_by_signal(pid_t pid) {
     if (now > before && now == seen) break;
     seen = now;
   }
-  co_return main_thread(parse_python_stacks(read_from(files_.stacks, before)));
+  co_return telling_thread(parse_python_stacks(read_from(files_.stacks, before)));
 }
 
 /// They are forked from the worker mostly, and then they have its handler of the signal and its

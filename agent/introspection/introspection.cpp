@@ -121,6 +121,7 @@ asio::awaitable<void> Introspection::find_out(std::shared_ptr<Round> round) {
     const WatchedProcess process = sources_.process(worker->local_rank);
     WorkerFinding finding = worker->finding;
     finding.ended = process.ended;
+    finding.failed = process.failed;
     finding.looked_into = process.pid != 0;
     if (!process.ended && process.pid != 0)
       finding = co_await look_into(worker, process.pid, round->may_disturb, round->ends);

@@ -82,7 +82,7 @@ asio::awaitable<bool> read_all(asio::posix::stream_descriptor& out, std::string&
   asio::steady_timer deadline{out.get_executor(), patience};
   auto all = asio::async_read(out, asio::dynamic_buffer(text, kTextMax),
                               asio::as_tuple(asio::use_awaitable));
-  auto late = deadline.async_wait(asio::use_awaitable);
+  auto late = deadline.async_wait(asio::as_tuple(asio::use_awaitable));
   const auto first = co_await (std::move(all) || std::move(late));
   if (first.index() == 1) co_return false;
   const boost::system::error_code end = std::get<0>(std::get<0>(first));

@@ -72,7 +72,7 @@ asio::awaitable<Result<std::string>> ask_ras(std::vector<RasAddress> addresses,
   tcp::socket socket{executor};
   asio::steady_timer deadline{executor, patience};
   auto answer = hold_talk(socket, std::move(addresses));
-  auto late = deadline.async_wait(asio::use_awaitable);
+  auto late = deadline.async_wait(kQuietly);
   auto first = co_await (std::move(answer) || std::move(late));
   if (first.index() == 1)
     co_return Error{Error::Kind::kTimeout, "NCCL's RAS service does not answer in time"};

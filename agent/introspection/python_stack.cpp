@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 
 #include "base/parse_number.hpp"
 
@@ -61,8 +62,21 @@ std::vector<Frames> parse_python_stacks(std::string_view text) {
   return threads;
 }
 
-Frames main_thread(const std::vector<Frames>& threads) {
-  return threads.empty() ? Frames{} : threads.back();
+bool waits_for_threads_at_exit(const std::vector<Frames>& threads) {
+  if (threads.empty() || threads.back().empty()) return false;
+  const Frame& outer = threads.back().back();  // Python itself calls it
+  return outer.function == "_shutdown" && in_file(outer, "/threading.py");
+}
+
+Frames telling_thread(const std::vector<Frames>& threads) {
+  if (threads.empty()) return {};
+  if (!waits_for_threads_at_exit(threads)) return threads.back();
+  const auto others = std::prev(threads.end());
+  const auto of_user = std::find_if(threads.begin(), others, [](const Frames& frames) {
+    const Frame* const frame = user_frame(frames);
+    return frame != nullptr && !is_library_file(frame->file);
+  });
+  return of_user == others ? threads.back() : *of_user;
 }
 
 Frames parse_stack_text(std::string_view text) {

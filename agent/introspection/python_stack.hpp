@@ -19,8 +19,13 @@ using Frames = std::vector<Frame>;
 /// thread is the last one. Lines that are no part of a stack are passed over.
 std::vector<Frames> parse_python_stacks(std::string_view text);
 
-/// The main thread's; empty when there is none.
-Frames main_thread(const std::vector<Frames>& threads);
+/// The thread's that tells where the program is: the main thread's, and where that has come to the
+/// end of the program and only waits for other threads, the one's that it waits for. Empty when
+/// there is none.
+Frames telling_thread(const std::vector<Frames>& threads);
+
+/// Whether the program has come to its end, and Python waits for threads that are no daemons.
+bool waits_for_threads_at_exit(const std::vector<Frames>& threads);
 
 /// Reads what stack_text() has written (rendezvous/verdict/crash.hpp).
 Frames parse_stack_text(std::string_view text);

@@ -23,6 +23,7 @@ std::string in_kernel(const std::string& channel) {
 
 /// What keeps the worker from anything, whatever it wanted to do.
 std::optional<std::string> held_up(const WorkerFinding& f) {
+  if (f.failed) return std::string{kHasFailed};
   if (f.ended) return "has ended, with code 0";
   if (f.state == 'T') return "is stopped (SIGSTOP)";
   if (f.state == 't') return "is stopped by a debugger";
@@ -62,6 +63,7 @@ std::string activity(const WorkerFinding& f) {
   const bool has_place = frame != nullptr && !frame->file.empty();
   const std::string at = has_place ? " at " + describe(*frame) : "";
   if (!f.data_loaders.empty()) return "waits for its data loader" + at;
+  if (f.at_exit) return "has come to its end, and waits for a thread" + at;
   const bool sleeps = f.state == 'S' && (f.idle || !f.has_server);
   if (sleeps) return "sleeps" + (at.empty() ? in_kernel(f.wait_channel) : at);
   if (!at.empty()) return "is" + at;

@@ -69,7 +69,8 @@ asio::awaitable<Result<std::string>> ask_worker(std::filesystem::path socket, st
   Socket connection{executor};
   asio::steady_timer deadline{executor, patience};
   auto answer = exchange(connection, std::move(socket), name);
-  auto late = deadline.async_wait(use_awaitable);
+  // As an error, and not as an exception: it is cancelled whenever there is an answer.
+  auto late = deadline.async_wait(as_tuple(use_awaitable));
   auto first = co_await (std::move(answer) || std::move(late));
   if (first.index() == 1)
     co_return Error{Error::Kind::kTimeout, "the worker's server did not answer '" + name + "'"};

@@ -7,12 +7,14 @@ namespace ddprun {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kSigns{"Traceback (most recent",
+constexpr std::array<std::string_view, 9> kSigns{"Traceback (most recent",
                                                  "Fatal Python error",
                                                  "terminate called",
                                                  ": Assertion `",
+                                                 ": Assertion '",
                                                  "==ERROR: ",
                                                  "' panicked at",
+                                                 "panic: ",
                                                  "Error: "};
 constexpr std::size_t kSignBytesMax = 24;
 

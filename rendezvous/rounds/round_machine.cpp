@@ -142,9 +142,21 @@ void RoundMachine::worker_failed(Node& node, const WorkerFailed& report, TimePoi
   // Only the first failure of a running round counts; the rest are consequences.
   if (state_ != State::kRunning || report.round != round_ || node.phase() != Phase::kRunning)
     return;
-  count_failure({EndJob::Outcome::kFailed, attempt_, "", report.failure});
-  noticed_after_ = age_of(report);
-  stop_round("rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status));
+  if (timed_out_) return;
+  Failure failure{
+      {EndJob::Outcome::kFailed, attempt_, "", report.failure},
+      "rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status),
+      age_of(report)};
+  if (ask_for_missing(report, now))
+    timed_out_ = std::move(failure);
+  else
+    stop_because_of(std::move(failure));
+}
+
+void RoundMachine::stop_because_of(Failure failure) {
+  count_failure(std::move(failure.last));
+  noticed_after_ = failure.noticed_after;
+  stop_round(failure.reason);
 }
 
 /// The next attempt follows, or when there is none left, `last` is how the job ends.
@@ -199,7 +211,9 @@ void RoundMachine::advance(TimePoint now) {
 void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms, bool at_once) {
   state_ = State::kStopping;
   chronicle_.stopped(reason, last_step_, watch_.hang());
+  if (watch_.hang()) inquest_.hung_before(*watch_.hang());
   watch_.end_round();
+  timed_out_.reset();
   times_.stop_ordered(round_, reason, std::exchange(noticed_after_, {}), last_step_);
   std::int64_t longest_ms = 0;
   nodes_.for_each([&](Node& node) {

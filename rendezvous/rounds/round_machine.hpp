@@ -203,6 +203,13 @@ class RoundMachine {
   void look_for_hangs(TimePoint now);
   void tell_members(const CoordinatorMessage& message);
   void act_on_hang(const HangReport& report);
+  struct Failure {  // that stops the round
+    EndJob last;    // how the job ends, where no attempt is left
+    std::string reason;
+    Clock::duration noticed_after;
+  };
+  bool ask_for_missing(const WorkerFailed& report, TimePoint now);
+  void stop_because_of(Failure failure);
 
   // What all workers do, for those who ask.
   void ask_dump(const Node& node, const AskDump& question, TimePoint now);
@@ -256,6 +263,8 @@ class RoundMachine {
   int arrivals_ = 0;  // nodes that were admitted so far
   Roster nodes_;
   RoundWatch watch_;
+  std::optional<Failure>
+      timed_out_;  // the nodes are asked who is missing before it stops the round
   RoundDump dump_;
   RestartClock times_;
   Clock::duration noticed_after_{0};  // what stops the round had happened so long before

@@ -6,6 +6,9 @@
 
 namespace ddprun {
 
+/// What is said where others have not come to a collective in time.
+inline constexpr std::string_view kCollectiveTimedOut{"a collective timed out"};
+
 /// What the end of another worker has brought about, in a word or two ("connection reset"), where
 /// `text` says that; "" where it says anything else. `text` is an exception as Python prints it, or
 /// some last lines.

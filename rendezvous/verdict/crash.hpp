@@ -31,6 +31,7 @@ struct Crash {
     kNative,  // a C++ exception, a failed assertion, a sanitizer's report, a fatal signal
   };
   Source source = Source::kPython;
+  bool thrown = false;          // native: an exception or the like, and not a signal alone
   bool uncaught = false;        // torch has marked it ("[rank0]: "), as it marks no other
   bool logged = false;          // a logger wrote it, so the program may have gone on
   std::vector<Raised> raised;   // at least one

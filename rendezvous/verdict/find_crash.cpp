@@ -31,6 +31,16 @@ std::size_t words_between(const std::vector<TextLine>& lines, std::size_t from, 
   return count;
 }
 
+/// Whether the exception ended Python, however much follows it: the rest of a long message, such as
+/// a compiler's output, and what the program says when it exits.
+bool ended_python(const Traceback& exception, const ExitStatus& status,
+                  const WrittenLate& written_late) {
+  const Crash& crash = exception.crash;
+  if (crash.source != Crash::Source::kPython || status.signal != 0 || status.code != 1)
+    return false;
+  return crash.uncaught || (!crash.logged && written_late(crash.begin));
+}
+
 /// The text of an exception may go on for so many lines. Nobody can tell these from others.
 constexpr std::size_t kTextLinesMax = 8;
 
@@ -57,7 +67,8 @@ Crash finished(const std::vector<TextLine>& lines, const Traceback& traceback) {
 
 }  // namespace
 
-std::optional<Crash> find_crash(std::string_view text, const ExitStatus& status) {
+std::optional<Crash> find_crash(std::string_view text, const ExitStatus& status,
+                                const WrittenLate& written_late) {
   if (status.signal == SIGKILL) return std::nullopt;  // whoever sent it did not ask for words
   const std::vector<TextLine> lines = text_lines(text);
   const std::vector<Traceback> tracebacks = find_tracebacks(lines);
@@ -67,7 +78,9 @@ std::optional<Crash> find_crash(std::string_view text, const ExitStatus& status)
   const Traceback* const aside = last_of(tracebacks, Crash::Source::kAside);
   const std::size_t allowed = lines_allowed(status);
   const auto near = [&](const Traceback* each) {
-    return each != nullptr && words_between(lines, each->end, lines.size()) <= allowed;
+    if (each == nullptr) return false;
+    if (ended_python(*each, status, written_late)) return true;
+    return words_between(lines, each->end, lines.size()) <= allowed;
   };
   if (native != nullptr && python != nullptr && crashed_in_tear_down(lines, *python, *native))
     return finished(lines, *python);

@@ -14,8 +14,9 @@ namespace ddprun {
 namespace {
 
 constexpr std::size_t kRoundsRemembered = 1000;
-/// A process closes its connections so long before it is gone, at most.
-constexpr std::int64_t kBefore = 500'000;  // microseconds
+/// A process closes its connections so long before it is gone, at most: tearing a large program
+/// down takes seconds on a machine that has much to do.
+constexpr std::int64_t kBefore = 10'000'000;  // microseconds
 /// Who lost a connection so long after it was closed has lost another one.
 constexpr std::int64_t kLongBefore = 60'000'000;
 
@@ -57,6 +58,7 @@ void Inquest::begin_round(int round) {
   suspects_.clear();
   failures_.clear();
   hang_.reset();
+  hung_before_.reset();
   failure_.reset();
   step_ = -1;
 }
@@ -147,19 +149,25 @@ Inquest::Suspect* Inquest::left_early(const Suspect& first) {
 
 std::optional<Verdict> Inquest::decide() {
   judge_untold();
-  if (hang_) {
-    Suspect hang{{}, "", "", false};
-    hang.end.kind = FailureKind::kHang;
-    hang.end.ranks = hang_->missing_ranks;
-    hang.end.says = hang_->sentence;
-    hang.end.fault.type = hang_->operation;
-    for (const Suspect& suspect : suspects_)
-      hang.end.began_us = std::max(hang.end.began_us, suspect.end.began_us);
-    return verdict_on(hang);
-  }
+  if (hang_) return verdict_on(suspect_of(*hang_));
   const Suspect* const first = first_suspect();
   if (first == nullptr) return std::nullopt;
-  return verdict_on(*first);
+  const bool follows = first->end.blame == Blame::kFollows && !was_ended_by_others(first->end);
+  if (!hung_before_ || !follows) return verdict_on(*first);
+  Suspect hang = suspect_of(*hung_before_);
+  hang.end.began_us = first->end.began_us;
+  return verdict_on(hang);
+}
+
+Inquest::Suspect Inquest::suspect_of(const HangReport& hang) const {
+  Suspect suspect{{}, "", "", false};
+  suspect.end.kind = FailureKind::kHang;
+  suspect.end.ranks = hang.missing_ranks.empty() ? hang.waiting_ranks : hang.missing_ranks;
+  suspect.end.says = hang.sentence;
+  suspect.end.fault.type = hang.operation;
+  for (const Suspect& other : suspects_)
+    suspect.end.began_us = std::max(suspect.end.began_us, other.end.began_us);
+  return suspect;
 }
 
 Verdict Inquest::verdict_on(const Suspect& first) {

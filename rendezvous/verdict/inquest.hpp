@@ -39,6 +39,9 @@ class Inquest {
   void lost(const NodeId& node, const std::string& reason, TimePoint since);
   /// The round is stopped because its workers hang.
   void hung(const HangReport& report);
+  /// The workers have hung when a failure stopped the round. They are the cause where that failure
+  /// only follows from somebody else's: a collective waits for a limited time only.
+  void hung_before(const HangReport& report) { hung_before_ = report; }
   /// A worker of the round has done this step.
   void reached(std::int64_t step) { step_ = std::max(step_, step); }
 
@@ -71,6 +74,7 @@ class Inquest {
   std::string host_of(const NodeId& node) const;
   Suspect* first_suspect();
   Suspect* left_early(const Suspect& first);
+  Suspect suspect_of(const HangReport& hang) const;
   Verdict verdict_on(const Suspect& first);
   void follow(Verdict& verdict, const Suspect& other, const Suspect& first) const;
   std::string history_of(const Cause& cause);
@@ -86,6 +90,7 @@ class Inquest {
   };
   std::vector<Told> failures_;  // with their texts, the first one first
   std::optional<HangReport> hang_;
+  std::optional<HangReport> hung_before_;
   std::int64_t step_ = -1;  // the greatest one in the round
   std::optional<WorkerFailure> failure_;
   std::vector<Root> roots_;  // of the rounds that failed one after another with the same root

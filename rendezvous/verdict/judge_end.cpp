@@ -31,8 +31,12 @@ struct Seen {
   std::optional<TimePoint> came;
 };
 
-std::optional<Seen> seen_in(const StreamEnd& stream, const ExitStatus& status) {
-  auto crash = find_crash(stream.text, status);
+std::optional<Seen> seen_in(const StreamEnd& stream, const ExitStatus& status, TimePoint ended) {
+  const auto written_late = [&](std::size_t offset) {
+    const auto came = stream.came(offset);
+    return came && ended - *came <= kPrintedBeforeExitMax;
+  };
+  auto crash = find_crash(stream.text, status, written_late);
   if (!crash) return std::nullopt;
   const auto came = stream.came(crash->begin);
   return Seen{std::move(*crash), came};
@@ -70,8 +74,8 @@ std::optional<Seen> seen_by(const EndClues& clues) {
   // tearing itself down when it was told.
   const bool by_us = clues.told && is_one_of(clues.status.signal, kOurs);
   const ExitStatus status = by_us ? ExitStatus{.code = 2} : clues.status;
-  auto written = seen_in(clues.err, status);
-  if (!written) written = seen_in(clues.out, status);
+  auto written = seen_in(clues.err, status, clues.ended);
+  if (!written) written = seen_in(clues.out, status, clues.ended);
   if (clues.status.signal == SIGKILL && !clues.told) return std::nullopt;
   if (written && is_long_past(clues, *written)) written.reset();
   auto record = recorded(clues, written);
@@ -156,9 +160,8 @@ class Judge {
     end_.fault = raised.fault;
     end_.stack = stack_text(raised.frames, kStackBytesMax);
     const bool native = seen_->crash.source == Crash::Source::kNative;
-    const bool cpp = has(raised.fault.type, "::") || has(raised.fault.type, "Sanitizer") ||
-                     raised.fault.type == "panic";
-    if (!native || cpp || clues_.status.signal == 0) end_.kind = FailureKind::kException;
+    if (!native || seen_->crash.thrown || clues_.status.signal == 0)
+      end_.kind = FailureKind::kException;
     if (seen_->came) end_.began_us = std::min(end_.began_us, microseconds(*seen_->came));
   }
 

@@ -13,6 +13,7 @@ namespace {
 struct Found {
   Raised raised;
   std::size_t end = 0;  // index of the line behind it
+  bool thrown = false;  // see Crash
 };
 
 using Lines = std::vector<TextLine>;
@@ -23,7 +24,7 @@ std::optional<Found> terminate(const Lines& lines, std::size_t at) {
   auto type = between(line, "terminate called after throwing an instance of '", "'");
   if (!type) type = between(line, "uncaught exception of type ", ":");  // libc++
   if (!type) return std::nullopt;
-  Found found{{{std::string{*type}, "", "", 0, ""}, {}}, at + 1};
+  Found found{{{std::string{*type}, "", "", 0, ""}, {}}, at + 1, true};
   if (at + 1 < lines.size()) {
     if (const auto what = behind(lines[at + 1].text, "what():")) {
       found.raised.fault.message = trimmed(*what);
@@ -40,17 +41,20 @@ std::optional<Found> no_exception(const Lines& lines, std::size_t at) {
   return Found{{{"std::terminate", std::string{trimmed(lines[at].text)}, "", 0, ""}, {}}, at + 1};
 }
 
-/// "prog: dir/file.cpp:12: int main(): Assertion `x == 1' failed."
+/// "prog: dir/file.cpp:12: int main(): Assertion `x == 1' failed.", and with the checks of
+/// libstdc++ "dir/file.cpp:12: int main(): Assertion 'x == 1' failed."
 std::optional<Found> assertion(const Lines& lines, std::size_t at) {
   const std::string_view line = lines[at].text;
-  const std::size_t word = line.find(": Assertion `");
+  std::size_t word = line.find(": Assertion `");
+  const bool of_library = word == std::string_view::npos;
+  if (of_library) word = line.find(": Assertion '");
   if (word == std::string_view::npos || !has(line, "failed")) return std::nullopt;
   Fault fault{"assertion", "", "", 0, ""};
-  const auto what = between(line, "Assertion `", "' failed");
+  const auto what = between(line, of_library ? "Assertion '" : "Assertion `", "' failed");
   fault.message = what.value_or(line.substr(word + 2));
   std::string_view where = line.substr(0, word);  // prog: file.cpp:12: int main()
-  if (const std::size_t colon = where.find(": "); colon != std::string_view::npos)
-    where.remove_prefix(colon + 2);
+  const std::size_t program = of_library ? std::string_view::npos : where.find(": ");
+  if (program != std::string_view::npos) where.remove_prefix(program + 2);
   const std::size_t function = where.find(": ");
   if (function != std::string_view::npos) fault.function = where.substr(function + 2);
   const std::string_view place = where.substr(0, function);
@@ -82,7 +86,8 @@ std::optional<Found> sanitizer(const Lines& lines, std::size_t at) {
   if (!rest || !has(*rest, "Sanitizer: ")) return std::nullopt;
   const std::size_t end = rest->find(' ', rest->find("Sanitizer: ") + 11);
   Found found{{{std::string{rest->substr(0, end)}, std::string{trimmed(*rest)}, "", 0, ""}, {}},
-              at + 1};
+              at + 1,
+              true};
   bool in_stack = false;
   for (; found.end < lines.size(); ++found.end) {
     const std::string_view line = lines[found.end].text;
@@ -169,11 +174,40 @@ std::optional<Found> rust_panic(const Lines& lines, std::size_t at) {
   Fault fault{"panic", "", std::string{where->substr(0, colon)}, 0, ""};
   if (colon != std::string_view::npos) fault.line = leading_number(where->substr(colon + 1));
   if (at + 1 < lines.size()) fault.message = trimmed(lines[at + 1].text);
-  return Found{{std::move(fault), {}}, std::min(at + 2, lines.size())};
+  return Found{{std::move(fault), {}}, std::min(at + 2, lines.size()), true};
 }
 
-constexpr std::array kReaders{&terminate,    &no_exception, &assertion, &sanitizer,
-                              &fatal_python, &known_words,  &rust_panic};
+/// "\t/src/reader.go:21 +0x1d"
+std::optional<Frame> go_frame(std::string_view line, std::string_view function) {
+  if (!line.starts_with('\t')) return std::nullopt;
+  const std::string_view where = trimmed(line).substr(0, trimmed(line).find(' '));
+  const std::size_t colon = where.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  return Frame{std::string{function.substr(0, function.find('('))},
+               std::string{where.substr(0, colon)}, leading_number(where.substr(colon + 1))};
+}
+
+/// "panic: message", and the stack of the goroutine that panicked below "goroutine 1 [running]:".
+/// The frames of Go's own runtime, which come first, are passed over.
+std::optional<Found> go_panic(const Lines& lines, std::size_t at) {
+  const auto message = after(lines[at].text, "panic: ");
+  if (!message) return std::nullopt;
+  std::size_t next = at + 1;
+  while (next < lines.size() && next < at + 6 && !lines[next].text.starts_with("goroutine "))
+    ++next;
+  if (next >= lines.size() || !lines[next].text.ends_with("]:")) return std::nullopt;
+  Found found{{{"panic", std::string{trimmed(*message)}, "", 0, ""}, {}}, next + 1, true};
+  for (; found.end < lines.size() && !trimmed(lines[found.end].text).empty(); ++found.end) {
+    auto frame = go_frame(lines[found.end].text, lines[found.end - 1].text);
+    if (frame && !has(frame->file, "/src/runtime/"))
+      found.raised.frames.push_back(std::move(*frame));
+    if (lines[found.end].text.starts_with("exit status ")) break;
+  }
+  return found;
+}
+
+constexpr std::array kReaders{&terminate,    &no_exception, &assertion,  &sanitizer,
+                              &fatal_python, &known_words,  &rust_panic, &go_panic};
 
 bool belongs_together(const Traceback& last, const Found& next, std::size_t at) {
   constexpr std::size_t kLinesBetweenMax = 4;
@@ -201,6 +235,7 @@ std::vector<Traceback> find_native_crashes(const std::vector<TextLine>& lines) {
     } else {
       Traceback traceback;
       traceback.crash.source = Crash::Source::kNative;
+      traceback.crash.thrown = found->thrown;
       traceback.crash.begin = lines[at].offset;
       place(found->raised);
       traceback.crash.raised.push_back(std::move(found->raised));

@@ -169,6 +169,12 @@ enum class Link {
   kInner,  // it is the same one, told in more detail
 };
 
+/// Whether an exception is the one before it, handed on: a pool of processes raises again what was
+/// raised in one of them. Its first place says more.
+bool is_same(const Fault& before, const Fault& fault) {
+  return before.type == fault.type && before.message == fault.message;
+}
+
 class Finder {
  public:
   explicit Finder(const std::vector<TextLine>& lines) : lines_{lines} {}
@@ -252,7 +258,7 @@ class Finder {
       Traceback& last = found_.back();
       if (link == Link::kInner && !last.crash.raised.empty())
         last.crash.raised.back() = std::move(*raised);
-      else
+      else if (!is_same(last.crash.raised.back().fault, raised->fault))
         last.crash.raised.push_back(std::move(*raised));
       last.end = at_;
       return;

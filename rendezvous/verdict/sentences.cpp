@@ -50,7 +50,7 @@ std::string sentence(const Cause& cause, const std::string& says) {
              cause.fault.type + where(cause.fault) + behind_colon(cause.fault.message);
     case FailureKind::kSignal:
       return who(cause) + " " + ended_how(cause) + where(cause.fault) +
-             behind_colon(cause.fault.type.empty() ? cause.fault.message : cause.fault.type);
+             behind_colon(cause.fault.type) + behind_colon(cause.fault.message);
     case FailureKind::kOutOfMemory:
       return who(cause) + " " + ended_how(cause) + behind_colon(says);
     case FailureKind::kCannotStart:

@@ -38,6 +38,8 @@ struct Suspicion {
   std::vector<int> missing;             // ranks, ascending
   std::vector<int> waiting;             // ranks, ascending
   std::chrono::milliseconds silent{0};  // how long none of them has gone on
+  /// A worker has failed because a collective's own time is over, so nobody needs to be patient.
+  bool timed_out = false;
 };
 
 /// How long workers may stand still.

@@ -12,14 +12,29 @@ namespace {
 
 constexpr std::size_t kAnswersMax = 4096;  // of all nodes together
 
-/// Those whose stacks show that they wait for others, where nothing else has shown it.
+/// Those of whom it is known that they are somewhere else than in a wait for others: a rank that
+/// has not answered in time may wait as well.
+RankList elsewhere(const std::vector<StackGroup>& groups) {
+  RankList ranks;
+  for (const StackGroup& group : groups) {
+    const bool held_up = group.doing.starts_with("is stopped") ||
+                         group.doing.starts_with("keeps the interpreter's lock");
+    if (held_up || (!group.stack.empty() && group.operation.empty()))
+      ranks = united(ranks, ranks_in_list(group.ranks));
+  }
+  return ranks;
+}
+
+/// Those whose stacks show that they wait for others, where nothing else has shown it. Who has
+/// failed since one of them gave up has given up as well.
 void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& groups) {
   if (why.kind != HangReport::Kind::kNoProgress) return;
-  RankList waiting;
+  RankList waiting = why.waiting;
   for (const StackGroup& group : groups)
-    if (!group.operation.empty()) waiting = united(waiting, ranks_in_list(group.ranks));
+    if (!group.operation.empty() || group.doing == kHasFailed)
+      waiting = united(waiting, ranks_in_list(group.ranks));
   if (waiting.empty()) return;
-  RankList missing = without(why.missing, waiting);
+  RankList missing = without(why.timed_out ? elsewhere(groups) : why.missing, waiting);
   why.kind = missing.empty() ? HangReport::Kind::kDeadlock : HangReport::Kind::kMissing;
   why.missing = std::move(missing);
   why.waiting = std::move(waiting);
@@ -57,21 +72,21 @@ bool wait_together(const std::vector<FoldedStacks>& folded) {
 }
 
 std::string sentence(const Suspicion& why, const HangReport& report, bool together) {
-  const std::string time = seconds(why.silent);
+  const std::string time = why.timed_out ? "in vain" : "for " + seconds(why.silent);
   const bool one = why.missing.size() == 1;
   switch (why.kind) {
     case HangReport::Kind::kMissing:
       return named(why.missing) + (one ? " has" : " have") + " not come to " +
              operation_of(report) + ", in which " + named(why.waiting) +
-             (why.waiting.size() == 1 ? " has" : " have") + " waited for " + time;
+             (why.waiting.size() == 1 ? " has" : " have") + " waited " + time;
     case HangReport::Kind::kDeadlock:
-      return "all of the workers have waited for each other for " + time + ": " +
-             named(why.waiting) + " in " +
-             (together ? operation_of(report) : std::string{"different operations"});
+      return "all of the workers have waited for each other " + time + ": " + named(why.waiting) +
+             " in " + (together ? operation_of(report) : std::string{"different operations"});
     case HangReport::Kind::kNoProgress:
       break;
   }
-  return named(why.missing) + (one ? " has" : " have") + " made no progress for " + time;
+  return named(why.missing) + (one ? " has" : " have") + " made no progress for " +
+         seconds(why.silent);
 }
 
 /// What is waited for, as one of those who wait in that group tells it.
@@ -98,8 +113,9 @@ HangReport Inspection::report() const {
   Suspicion why = why_;
   tell_waiting_by_stacks(why, groups_);
   const std::vector<FoldedStacks> folded = fold_answers(groups_, why.missing);
+  const bool in_store = why.group.empty() && !why.timed_out;
   HangReport report{.kind = why.kind,
-                    .operation = why.group.empty() ? "the store" : "a collective",
+                    .operation = in_store ? "the store" : "a collective",
                     .group = why.group,
                     .sequence = why.sequence,
                     .missing_ranks = format_number_list(why.missing),

@@ -61,13 +61,27 @@ RoundWatch::Finding RoundWatch::look_for_hang(int round, TimePoint now) {
   return Ask{{round, inspections_, on_hang_ != OnHang::kReport, missing}};
 }
 
+std::optional<Inspect> RoundWatch::ask_for_missing(int round, int failed_rank, TimePoint now) {
+  if (!due_ || nodes_.empty() || suspicion_) return std::nullopt;
+  Suspicion why{.kind = HangReport::Kind::kNoProgress, .waiting = {failed_rank}, .timed_out = true};
+  for (int rank = 0; rank < book_.world_size(); ++rank)
+    if (rank != failed_rank) why.missing.push_back(rank);
+  inspection_.emplace(next_inspection(), std::move(why), nodes_);
+  inspection_ends_ = now + kInspectionTimeout;
+  due_ = inspection_ends_;
+  return Inspect{round, inspections_, true, ""};
+}
+
 RoundWatch::Finding RoundWatch::finish_inspection(TimePoint now) {
-  told_ = inspection_->report();
+  HangReport report = inspection_->report();
   suspicion_ = inspection_->why();
+  // That somebody has given up to wait shows a hang only where it is known who has not come.
+  if (suspicion_->timed_out && report.kind != HangReport::Kind::kMissing) suspicion_.reset();
+  if (suspicion_) told_ = report;
   told_at_ = now;
   inspection_.reset();
   due_ = now + kLooksEveryMin;
-  return Found{*told_};
+  return Found{std::move(report)};
 }
 
 }  // namespace ddprun

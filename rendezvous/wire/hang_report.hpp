@@ -4,12 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ddprun {
 
 /// A report shows at most so many different stacks.
 inline constexpr std::size_t kStackGroupsMax = 12;
+
+/// What is said of a worker that has failed: it is not waited for, and it does not wait.
+inline constexpr std::string_view kHasFailed{"has failed"};
 
 /// Workers of whom the same is to be said.
 struct StackGroup {
@@ -40,7 +44,8 @@ struct HangReport {
   std::int64_t sequence = 0;
   std::string missing_ranks;  // "1", "3-7,9"; "": nobody is missing
   std::string waiting_ranks;
-  std::int64_t silent_ms = 0;      // how long nothing has gone on
+  std::int64_t silent_ms =
+      0;  // how long nothing has gone on; 0: until a collective's time was over
   std::vector<StackGroup> stacks;  // those of the missing first; at most kStackGroupsMax
   /// What NCCL says is wrong, a line each. No message has it: the node of rank 0 has asked.
   std::vector<std::string> nccl;

@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (bytes[0] == 'c') check_finding({.has_server = true, .waits_in = read_store_wait(rest)});
   if (bytes[0] == 'p')
     check_stacks({.state = 'R', .has_server = true, .answers = true},
-                 main_thread(parse_python_stacks(rest)));
+                 telling_thread(parse_python_stacks(rest)));
   if (bytes[0] == 'e') check_finding({.state = 'S', .native_stack = parse_native_stack(rest)});
   if (bytes[0] == 'g') check_finding({.state = 'S', .native_stack = parse_gdb_stack(rest)});
   if (bytes[0] == 'd') check_dump(rest);

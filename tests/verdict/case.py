@@ -23,7 +23,7 @@ CASES = Path(__file__).resolve().parent / "cases"
 LABEL = re.compile(r"(?:#|//) ([a-z_]+): (.*)")
 
 
-@dataclass
+@dataclass(eq=False)
 class Case:
     path: Path
     labels: dict

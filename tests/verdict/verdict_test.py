@@ -3,7 +3,7 @@
 
     verdict_test.py DDPRUN [--torchrun] [--jobs N] [CASE...]
 
-With --torchrun, torchrun runs the same and what its report says is put into a table beside it.
+With --torchrun, torchrun runs the same, and a table has what either report has right.
 """
 
 import argparse
@@ -17,11 +17,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
+import beside_torchrun
 import case as cases
 
 TIMEOUT = 120
+TORCHRUN_MEMORY = 2000  # MiB; it needs some 500, and is not to be the largest when memory ends
 HERE = Path(__file__).resolve().parent
 MEMORY = Path("/sys/fs/cgroup/memory")
 
@@ -53,13 +56,35 @@ def build(case, scratch):
     return [str(case.path)]
 
 
-def with_memory_limit(case, command):
-    """The command in a cgroup that has no more memory than the case wants."""
+def with_memory_limit(case, command, more):
+    """The command in a cgroup that has no more memory than the case wants, and `more` MiB."""
     group = MEMORY / f"verdict_{os.getpid()}_{case.name}"
     group.mkdir()
-    (group / "memory.limit_in_bytes").write_text(case.labels["memory"])
+    (group / "memory.limit_in_bytes").write_text(f"{int(case.labels['memory'].rstrip('M')) + more}M")
     inside = f'echo $$ >{group}/cgroup.procs && exec "$@"'
     return ["sh", "-c", inside, "sh", *command], group
+
+
+def wrapped(case, node, words, more_memory=0):
+    """The words of a node with the clock and the memory of the case, and the cgroup made for it."""
+    if node == 1 and "clock_ahead" in case.labels:
+        words = ["unshare", "--fork", "--time", "--monotonic", case.labels["clock_ahead"],
+                 "--kill-child", *words]
+    if "memory" in case.labels:
+        return with_memory_limit(case, words, more_memory)
+    return words, None
+
+
+def remove_group(group):
+    """Removes a cgroup, once the kernel has let go of those who were in it."""
+    deadline = time.monotonic() + 10
+    while group and group.exists():
+        try:
+            group.rmdir()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def environment(scratch):
@@ -107,11 +132,7 @@ def run_ddprun(case, ddprun, scratch):
         if case.nodes > 1:
             words += ["--nnodes", str(case.nodes), "--node-rank", str(node), "--master-port", port]
         words += case.labels.get("arguments", "").split() + program
-        if node == 1 and "clock_ahead" in case.labels:
-            words = ["unshare", "--fork", "--time", "--monotonic", case.labels["clock_ahead"],
-                     "--kill-child", *words]
-        if "memory" in case.labels:
-            words, group = with_memory_limit(case, words)
+        words, group = wrapped(case, node, words)
         err = open(scratch / f"err_{node}", "w+b")
         process = subprocess.Popen(
             words, env=environment(scratch), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -127,8 +148,7 @@ def run_ddprun(case, ddprun, scratch):
         err.seek(0)
         text = err.read().decode(errors="replace")
         ends.append(Ended(code, text, json.loads(report.read_text()) if report.exists() else None))
-    if group:
-        group.rmdir()
+    remove_group(group)
     return ends
 
 
@@ -139,6 +159,7 @@ def people_lines(err):
 
 
 def check(case, ddprun):
+    """What is wrong, a sentence each; and the reports of all nodes that had to write one."""
     scratch = Path(tempfile.mkdtemp(prefix=f"verdict_{case.name}_"))
     try:
         ends = run_ddprun(case, ddprun, scratch)
@@ -160,46 +181,42 @@ def check(case, ddprun):
             said.append(json.dumps(end.report, indent=1)[:3000])
             said.append(end.err[-1500:])
         wrong += [f"node {node}: {each}" for each in said]
-    return wrong
+    return wrong, [ends[node].report for node in nodes]
 
 
-def torchrun_says(case):
-    """Whether torchrun's report names the right ranks and end, and whether it names file and line."""
+def under_torchrun(case):
+    """What torchrun's report has right."""
     scratch = Path(tempfile.mkdtemp(prefix=f"torchrun_{case.name}_"))
+    groups = []
+
+    def wrap(node, words):
+        words, group = wrapped(case, node, words, TORCHRUN_MEMORY)
+        groups.append(group)
+        return words
+
     try:
-        words = [torch_python(), "-m", "torch.distributed.run", "--standalone",
-                 "--nproc-per-node", str(case.workers), *build(case, scratch)]
-        try:
-            ended = subprocess.run(words, env=environment(scratch), stdin=subprocess.DEVNULL,
-                                   capture_output=True, timeout=TIMEOUT, start_new_session=True)
-        except subprocess.TimeoutExpired:
-            return "no end", False
+        texts = beside_torchrun.run_torchrun(
+            case, torch_python(), build(case, scratch), scratch, environment(scratch), free_port(),
+            wrap)
+        return beside_torchrun.best_of(
+            [beside_torchrun.right_of_torchrun(case, text) for text in texts])
     finally:
+        remove_group(groups[0] if groups else None)
         shutil.rmtree(scratch, ignore_errors=True)
-    text = ended.stderr.decode(errors="replace")
-    block = text[text.rfind("Root Cause (first observed failure)"):] if "Root Cause" in text else ""
-    rank = re.search(r"rank\s+: (\d+)", block)
-    code = re.search(r"exitcode\s+: (-?\d+)", block)
-    said = f"rank {rank[1]}, exitcode {code[1]}" if rank and code else "nothing"
-    causes = [name for name in ("ranks", "some_of", "both") if name in case.labels]
-    right = bool(rank) and any(int(rank[1]) in case.numbers(name) for name in causes)
-    place = case.place()
-    if place and not re.search(rf"{re.escape(place[0])}.*{place[1]}", block):
-        right = False
-        said += ", no line"
-    return said, right
 
 
-def compare(chosen):
-    alone = [c for c in chosen if c.nodes == 1 and "kind" in c.labels and "memory" not in c.labels]
-    right = 0
-    print(f"{'case':24} {'cause':28} torchrun's report")
-    for case in alone:
-        said, good = torchrun_says(case)
-        right += good
-        wanted = f"rank {case.labels.get('ranks', case.labels.get('both', ''))}, {case.labels['kind']}"
-        print(f"{case.name:24} {wanted:28} {'right' if good else 'WRONG'}: {said}", flush=True)
-    print(f"torchrun: {right} of {len(alone)} right")
+def compare(pool, reports):
+    """Prints the table; `reports` are ddprun's, by case."""
+    causes = [case for case in reports if "kind" in case.labels]
+    rows = []
+    for case, torchrun in zip(causes, pool.map(under_torchrun, causes)):
+        seen = [report for report in reports[case] if report]
+        ddprun = beside_torchrun.best_of([
+            beside_torchrun.right_of_ddprun(case, report, cases.own_frame(case, report))
+            for report in seen or [{}]])
+        rows.append((case, torchrun, ddprun))
+    print("\nEach cell: torchrun's report | ddprun's")
+    print(beside_torchrun.table(rows), flush=True)
 
 
 def main():
@@ -208,7 +225,11 @@ def main():
     parser.add_argument("--torchrun", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
+    # A shell's job in the background ignores it, and so would ddprun.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if options.torchrun and not torch_python():
+        parser.error("torchrun needs PyTorch: DDPRUN_TORCH_ENV names its environment")
     known = {case.name: case for case in cases.all_cases()}
     chosen = [known[name] for name in options.names] or list(known.values())
     runnable = []
@@ -222,18 +243,18 @@ def main():
             print(f"skipped: {case.name}: {why}")
         else:
             runnable.append(case)
-    failed = 0
+    failed, reports = 0, {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         futures = [(case, pool.submit(check, case, options.ddprun)) for case in runnable]
         for case, future in futures:
-            wrong = future.result()
+            wrong, reports[case] = future.result()
             failed += bool(wrong)
             print(f"{'FAILED' if wrong else 'right '} {case.name}", flush=True)
             for each in wrong:
                 print("    " + each.replace("\n", "\n    "))
-    print(f"ddprun: {len(runnable) - failed} of {len(runnable)} right")
-    if options.torchrun:
-        compare(runnable)
+        print(f"ddprun: {len(runnable) - failed} of {len(runnable)} right", flush=True)
+        if options.torchrun:
+            compare(pool, reports)
     return 1 if failed else 0
 
 

@@ -74,6 +74,9 @@ TEST_CASE("the collective that is entered and not done is the oldest that is not
   REQUIRE(pending);
   CHECK(*pending == PendingCollective{"gloo:all_reduce", {"0", "default_pg"}, 7, "[[10]] Float"});
   CHECK_FALSE(read_pending(trace(entry(6, 0, kDefault, true), "")));
+  std::string done = entry(6, 0, kDefault, false);
+  done.replace(done.find("scheduled"), std::string{"scheduled"}.size(), "completed");
+  CHECK_FALSE(read_pending(trace(done, "")));
 }
 
 TEST_CASE("of a long trace only the end is read") {

@@ -27,8 +27,21 @@ TEST_CASE("the stacks of faulthandler are read, and the main thread's is the las
   const auto threads = parse_python_stacks(kDump);
   REQUIRE(threads.size() == 2);
   CHECK(threads[0] == Frames{{"run", "/usr/lib/python3.11/threading.py", 982}});
-  CHECK(main_thread(threads) == kMain);
-  CHECK(main_thread({}).empty());
+  CHECK(telling_thread(threads) == kMain);
+  CHECK(telling_thread({}).empty());
+}
+
+TEST_CASE("at the end of the program the thread that it waits for tells where it is") {
+  const Frames waits{{"join", "/usr/lib/python3.11/threading.py", 1},
+                     {"_shutdown", "/usr/lib/python3.11/threading.py", 1590}};
+  const Frames idle{{"wait", "/usr/lib/python3.11/threading.py", 320}};
+  CHECK(waits_for_threads_at_exit({kMain, waits}));
+  CHECK(telling_thread({idle, kMain, waits}) == kMain);
+  CHECK(telling_thread({idle, waits}) == waits);
+  CHECK_FALSE(waits_for_threads_at_exit({waits, kMain}));
+  CHECK(telling_thread({waits, kMain}) == kMain);
+  CHECK_FALSE(waits_for_threads_at_exit({{{"_shutdown", "/home/me/train.py", 3}}}));
+  CHECK_FALSE(waits_for_threads_at_exit({}));
 }
 
 TEST_CASE("what is no stack has no frames") {

@@ -42,6 +42,17 @@ TEST_CASE("what a worker does is said in a few words") {
   CHECK(doing(finding) == "sleeps (hrtimer_nanosleep)");
 }
 
+TEST_CASE("it is told how a worker has ended, and what keeps one from ending") {
+  WorkerFinding finding = sleeper(0);
+  finding.at_exit = true;
+  CHECK(doing(finding) ==
+        "has come to its end, and waits for a thread at load_batch (train.py:12)");
+  finding.ended = true;
+  CHECK(doing(finding) == "has ended, with code 0");
+  finding.failed = true;
+  CHECK(doing(finding) == kHasFailed);
+}
+
 TEST_CASE("what keeps a worker from everything comes before what it wanted to do") {
   WorkerFinding finding = waiter(0);
   finding.keeps_lock = true;

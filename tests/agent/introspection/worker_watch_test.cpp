@@ -63,7 +63,9 @@ TEST_CASE_METHOD(WorkerFixture, "who has computed sleeps when it has not done so
   cpu += 900ms;
   CHECK_FALSE(at(1, 1));
   for (int i = 0; i < 4; ++i) CHECK_FALSE(at(1, 1));
-  CHECK(at(1, 1)->idle);
+  const auto asleep = at(1, 1);
+  REQUIRE(asleep);
+  CHECK(asleep->idle);
 }
 
 TEST_CASE_METHOD(WorkerFixture, "who waits for a CPU does not sleep") {
@@ -79,7 +81,9 @@ TEST_CASE_METHOD(WorkerFixture, "what looks cost the worker is not its own work"
   };
   look();
   cpu += 60ms;
-  CHECK(look()->idle);
+  const auto asleep = look();
+  REQUIRE(asleep);
+  CHECK(asleep->idle);
 }
 
 TEST_CASE_METHOD(WorkerFixture, "who has used ten seconds of CPU is busy") {
@@ -89,7 +93,9 @@ TEST_CASE_METHOD(WorkerFixture, "who has used ten seconds of CPU is busy") {
     CHECK_FALSE(at(1, 1));
   }
   cpu += 990ms;
-  CHECK(at(1, 1)->busy);
+  const auto busy = at(1, 1);
+  REQUIRE(busy);
+  CHECK(busy->busy);
   CHECK_FALSE(at(2, 2)->busy);
 }
 

@@ -129,6 +129,86 @@ TEST_CASE_METHOD(HangFixture, "a node that is lost meanwhile keeps nobody waitin
   CHECK_FALSE(order<HangFound>("a"));
 }
 
+/// The same two nodes, in which nobody is known to hang.
+class TimedOutFixture : public HangFixture {
+ protected:
+  void runs(int restarts_max = 0) {
+    job({.nodes_min = 2, .nodes_max = 2, .restarts_max = restarts_max, .hang_timeout = 600s});
+    for (const NodeId node : {"a", "b"}) {
+      Join join = join_of(node, 2);
+      join.knows = known_kinds();
+      says(node, join);
+    }
+    begin(1);
+  }
+  void fails(const std::string& line) {
+    WorkerFailed report{1, {.host = "hb", .rank = 2, .pid = 1, .status = {.code = 1}}};
+    report.failure.last_lines = {"Traceback (most recent call last):",
+                                 R"(  File "train.py", line 9, in step)", "RuntimeError: " + line};
+    says("b", report);
+  }
+  static StackGroup group(const std::string& ranks, const std::string& operation,
+                          const std::string& stack = "load\ttrain.py\t7\n") {
+    return {.ranks = ranks, .doing = "is", .stack = stack, .operation = operation};
+  }
+  void tells(const NodeId& node, StackGroup what) {
+    says(node, Inspected{1, std::move(what), true});
+    passes(0s);
+  }
+};
+constexpr char kInVain[] = "Timed out waiting 3000ms for recv operation to complete";
+
+TEST_CASE_METHOD(TimedOutFixture, "who waits in vain is stopped once it is known who is missing") {
+  runs();
+  fails(kInVain);
+  CHECK(ordered<Inspect>("a") == Inspect{1, 1, true, ""});
+  CHECK_FALSE(order<StopRound>("a"));
+  tells("b", {.ranks = "2", .doing = std::string{kHasFailed}});
+  says("a", Inspected{1, group("0", "gloo:all_reduce"), false});
+  tells("a", group("1", ""));
+  const HangReport report = ordered<HangFound>("a").report;
+  CHECK(report.sentence ==
+        "rank 1 has not come to gloo:all_reduce, in which ranks 0,2 have waited "
+        "in vain");
+  CHECK(ordered<StopRound>("a").reason == "rank 2 exited with code 1");
+  WorkerEnd gave_up{.ranks = "2", .blame = Blame::kFollows, .status = {.code = 1}};
+  gave_up.says = "a collective timed out";
+  says("b", WorkersEnded{1, -1, {gave_up}});
+  says("a", WorkersStopped{1});
+  says("b", WorkersStopped{1});
+  const Cause cause = ordered<VerdictFound>("a").verdict.cause;
+  CHECK(cause.kind == FailureKind::kHang);
+  CHECK(cause.ranks == "1");
+  const auto end = ordered<EndJob>("a");
+  CHECK_FALSE(end.hung);
+  REQUIRE(end.failure);
+  CHECK(end.failure->rank == 2);
+}
+
+TEST_CASE_METHOD(TimedOutFixture, "who does not answer is not called missing") {
+  runs(1);
+  fails(kInVain);
+  tells("a", group("0-1", "", ""));
+  passes_beating(800ms, {"a", "b"});
+  CHECK_FALSE(order<HangFound>("a"));
+  CHECK(ordered<StopRound>("a").attempt == 1);
+}
+
+TEST_CASE_METHOD(TimedOutFixture, "a failure of another kind stops the round at once") {
+  runs();
+  fails("Connection closed by peer [127.0.0.1]:4711");
+  CHECK_FALSE(order<Inspect>("a"));
+  CHECK(order<StopRound>("a"));
+}
+
+TEST_CASE_METHOD(TimedOutFixture, "a node that is lost meanwhile stops the round at once") {
+  runs(1);
+  fails(kInVain);
+  is_lost("b");
+  CHECK(ordered<StopRound>("a").reason == "node b lost: connection closed");
+  CHECK_FALSE(order<HangFound>("a"));
+}
+
 TEST_CASE_METHOD(HangFixture, "nobody tells of the ranks of another node") {
   job({.nodes_min = 2, .nodes_max = 2, .hang_timeout = 3s});
   joins("a", 2);

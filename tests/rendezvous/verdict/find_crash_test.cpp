@@ -290,6 +290,54 @@ TEST_CASE("an assertion, a sanitizer and the C library name what they found") {
         "heap corruption at :0: free(): double free detected in tcache 2");
   CHECK(crash_of("thread 'main' panicked at src/main.rs:2:5:\nindex out of bounds\n",
                  {.code = 101}) == "panic at src/main.rs:2: index out of bounds");
+  CHECK(crash_of("/usr/include/c++/12/bits/stl_vector.h:1142: int& std::vector<int>::operator[]"
+                 "(size_type): Assertion '__n < this->size()' failed.\n",
+                 kAborted) ==
+        "assertion at /usr/include/c++/12/bits/stl_vector.h:1142: __n < this->size()");
+}
+
+TEST_CASE("a panic of Go names the innermost frame that is not Go's own") {
+  const std::string text =
+      "panic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:\n"
+      "runtime.goPanicIndex(0x5, 0x3)\n\t/usr/local/go/src/runtime/panic.go:114 +0x74\n"
+      "main.read(...)\n\t/src/reader.go:21\nmain.main()\n\t/src/main.go:12 +0x1d\n"
+      "exit status 2\n";
+  CHECK(crash_of(text, {.code = 2}) ==
+        "panic at /src/reader.go:21: runtime error: index out of range [5] with length 3");
+  CHECK(crash_of("panic: no stack\n", {.code = 2}).empty());
+  CHECK(crash_of("panic: x\n\ngoroutine 1 [running]:\n", {.code = 2}) == "panic at :0: x");
+}
+
+TEST_CASE("what was thrown is told from what only ended the program") {
+  const auto thrown = [](std::string_view text) { return find_crash(text, kAborted)->thrown; };
+  CHECK(thrown("terminate called after throwing an instance of 'int'\n"));
+  CHECK_FALSE(thrown("terminate called without an active exception\n"));
+  CHECK_FALSE(thrown("free(): double free detected in tcache 2\n"));
+}
+
+TEST_CASE("an exception that a pool of processes hands on has its first place") {
+  const std::string remote =
+      "multiprocessing.pool.RemoteTraceback: \n\"\"\"\nTraceback (most recent call last):\n"
+      "  File \"/t.py\", line 13, in decode\nValueError: sample 3\n\"\"\"\n\n"
+      "The above exception was the direct cause of the following exception:\n\n"
+      "Traceback (most recent call last):\n  File \"/t.py\", line 21, in <module>\n";
+  CHECK(crash_of(remote + "ValueError: sample 3\n") == "ValueError at /t.py:13: sample 3");
+  CHECK(crash_of(remote + "ValueError: batch 1\n") == "ValueError at /t.py:21: batch 1");
+}
+
+TEST_CASE("an exception that ended Python counts, however much is written behind it") {
+  std::string text = kPlain;
+  for (int i = 0; i < 40; ++i) text += "tracker: line " + std::to_string(i) + "\n";
+  const auto late = [](std::size_t offset) { return offset == 8; };
+  CHECK_FALSE(find_crash(text, kCode1));
+  CHECK(find_crash(text, kCode1, late));
+  CHECK_FALSE(find_crash(text, {.code = 3}, late));
+  CHECK_FALSE(find_crash("ERROR:root:failed\n" + text.substr(8), kCode1, late));
+  std::string marked =
+      "[rank1]: Traceback (most recent call last):\n"
+      "[rank1]:   File \"/t.py\", line 4, in f\n[rank1]: KeyError: 'x'\n";
+  for (int i = 0; i < 40; ++i) marked += "tracker: line " + std::to_string(i) + "\n";
+  CHECK(find_crash(marked, kCode1));
 }
 
 TEST_CASE("whatever a worker writes is read without harm") {

@@ -117,6 +117,8 @@ TEST_CASE("what follows from another worker's end is known") {
       {"RuntimeError: [unbound_buffer.cc:84] Timed out waiting 1800000ms for recv operation to "
        "complete",
        "a collective timed out"},
+      {"RuntimeError: [Rank 0]: Rank 1 failed to pass monitoredBarrier in 3000 ms",
+       "a collective timed out"},
       {"torch.distributed.DistStoreError: wait timeout after 300000ms, keys: "
        "/default_pg/0//cuda//0",
        "lost the store"},

@@ -270,6 +270,44 @@ TEST_CASE_METHOD(Round, "a round that was stopped because of a hang has that as 
   CHECK(found.cause.fingerprint == "hang in gloo:all_reduce");
 }
 
+TEST_CASE_METHOD(Round, "a hang that was told is the cause of who gives up to wait, only") {
+  is_stopped(3, 100);
+  HangReport hang{.sentence = "rank 3 has not come"};
+  hang.missing_ranks = "3";
+  inquest().hung_before(hang);
+  SECTION("a collective's time is over") {
+    follows(0, 90, "a collective timed out");
+    const Verdict found = verdict();
+    CHECK(found.cause.kind == FailureKind::kHang);
+    CHECK(found.cause.ranks == "3");
+    REQUIRE_FALSE(found.followers.empty());
+    CHECK(found.followers[0].ranks == "0");
+  }
+  SECTION("somebody fails by itself") {
+    raises(1, 90, "KeyError");
+    CHECK(verdict().cause.ranks == "1");
+  }
+  SECTION("somebody else ends a rank") {
+    ends(1, 90,
+         {.kind = FailureKind::kSignal,
+          .blame = Blame::kFollows,
+          .status = {.signal = SIGTERM},
+          .says = "ended by SIGTERM, which ddprun has not sent"});
+    CHECK(verdict().cause.ranks == "1");
+  }
+  SECTION("the next round knows nothing of it") {
+    begin();
+    follows(0, 90, "a collective timed out");
+    CHECK(verdict().cause.ranks == "0");
+  }
+}
+
+TEST_CASE_METHOD(Round, "who is done closes its connections seconds before it is gone") {
+  ends(1, 5'000, {.blame = Blame::kDone});
+  follows(0, 95, "connection closed by peer");
+  CHECK(verdict().cause.ranks == "1");
+}
+
 TEST_CASE_METHOD(Round, "reports of other rounds and of strangers change nothing") {
   inquest().ended("node0", WorkersEnded{99, -1, {WorkerEnd{.ranks = "0", .blame = Blame::kOwn}}});
   inquest().ended("stranger", WorkersEnded{1, -1, {WorkerEnd{.ranks = "0", .blame = Blame::kOwn}}});

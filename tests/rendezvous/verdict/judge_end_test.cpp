@@ -152,6 +152,16 @@ TEST_CASE("a traceback that was printed long before a code of its own does not e
   CHECK(judge_end(clues).kind == FailureKind::kException);
 }
 
+TEST_CASE("a traceback shortly before code 1 explains it, whatever follows it") {
+  std::string text = kKeyError;
+  for (int i = 0; i < 40; ++i) text += "tracker: line " + std::to_string(i) + "\n";
+  EndClues clues = ended({.code = 1}, text);
+  clues.err.marks = {{0, kEnded - 1s}};
+  CHECK(judge_end(clues).fault.type == "KeyError");
+  clues.err.marks = {{0, kEnded - 5s}};
+  CHECK(judge_end(clues).kind == FailureKind::kExitCode);
+}
+
 TEST_CASE("code 0 is no failure") {
   CHECK(judge_end(ended({})).blame == Blame::kDone);
   CHECK(judge_end(told({}, "", 1s)).blame == Blame::kStopped);

@@ -101,6 +101,19 @@ TEST_CASE_METHOD(WatchFixture, "who waits for the other way round waits, and is 
   CHECK(hang->waiting == std::vector{0, 1, 2});
 }
 
+TEST_CASE_METHOD(WatchFixture, "two who wait for each other have time while another one works") {
+  at(0, 3, 2, "1");
+  at(1, 3, 2, "1");
+  for (int step = 0; step < 5; ++step) {
+    tell({.rank = 2, .step = step});
+    CHECK_FALSE(after(4s));
+  }
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  CHECK(hang->kind == Kind::kDeadlock);
+  CHECK(hang->waiting == std::vector{0, 1});
+}
+
 TEST_CASE_METHOD(WatchFixture, "who holds up those who hold up others is to blame") {
   tell({.rank = 0, .groups = {{"1", 3, 2}}});
   tell({.rank = 1, .groups = {{"1", 2, 2}, {"2", 3, 2}}});
@@ -154,7 +167,7 @@ TEST_CASE_METHOD(WatchFixture, "workers that sleep, and wait for nobody, make no
 
 TEST_CASE_METHOD(WatchFixture, "who has ended is neither asleep nor expected to go on") {
   tell({.rank = 0, .idle = true});
-  tell({.rank = 1, .ended = true});
+  tell({.rank = 1, .ended = true, .idle = true});
   tell({.rank = 2, .idle = true});
   const auto hang = after(5s);
   REQUIRE(hang);
@@ -229,6 +242,8 @@ TEST_CASE_METHOD(WatchFixture, "the timeout is learned from the longest pause") 
   CHECK(hang_patience(learn, book)->timeout == 200s);
   tell({.rank = 0, .groups = {{"0", 2, 2}}, .paused_ms = 90'000});
   CHECK(hang_patience(learn, book)->timeout == 200s);  // it has not gone on
+  tell({.rank = 0, .groups = {{"0", 3, 2}}, .paused_ms = 90'000});
+  CHECK(hang_patience(learn, book)->timeout == 200s);  // nor has who only enters a collective
 }
 
 TEST_CASE_METHOD(WatchFixture, "the start of the workers is no pause to learn from") {

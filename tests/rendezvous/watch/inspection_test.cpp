@@ -84,6 +84,40 @@ TEST_CASE("where nothing else shows who waits, the stacks do") {
   }
 }
 
+TEST_CASE("where a collective gave up, only those are missing who are seen elsewhere") {
+  const Suspicion gave_up{Kind::kNoProgress, "", 0, {0, 1, 3, 4, 5}, {2}, 0s, true};
+  Inspection inspection{7, gave_up, {"a"}};
+  inspection.take("a", {7, waiting("0"), false});
+  inspection.take("a", {7, {.ranks = "2-3", .doing = std::string{kHasFailed}}, false});
+  SECTION("one sleeps, and of another one nothing is known") {
+    inspection.take("a", {7, {.ranks = "5", .doing = "does not answer"}, false});
+    inspection.take("a", {7, sleeping("1"), true});
+    const HangReport report = inspection.report();
+    CHECK(report.kind == Kind::kMissing);
+    CHECK(report.missing_ranks == "1");
+    CHECK(report.waiting_ranks == "0,2-3");
+    CHECK_THAT(report.sentence, contains("have waited in vain"));
+  }
+  SECTION("one is stopped, or keeps the lock: then it has no stack") {
+    inspection.take("a", {7, {.ranks = "4", .doing = "is stopped (SIGSTOP)"}, false});
+    inspection.take(
+        "a",
+        {7, {.ranks = "1", .doing = "keeps the interpreter's lock (GIL) in native code"}, true});
+    CHECK(inspection.report().missing_ranks == "1,4");
+  }
+  SECTION("nobody is") {
+    inspection.take("a", {7, waiting("1"), true});
+    CHECK(inspection.report().kind == Kind::kDeadlock);
+  }
+}
+
+TEST_CASE("the one who gave up is enough to know that others have not come") {
+  Inspection inspection{7, {Kind::kNoProgress, "", 0, {1}, {0}, 0s, true}, {"a"}};
+  inspection.take("a", {7, sleeping("1"), true});
+  CHECK(inspection.report().sentence ==
+        "rank 1 has not come to a collective, in which rank 0 has waited in vain");
+}
+
 TEST_CASE("those who wait for each other in different operations are told to") {
   Inspection inspection{7, {Kind::kDeadlock, "0", 12, {}, {0, 1}, 5s}, {"a"}};
   StackGroup other = waiting("1");

@@ -1,0 +1,19 @@
+# One rank waits for a pipe into which nobody writes.
+# kind: hang
+# outcome: hung
+# ddprun_exit: 86
+# needs: torch
+# arguments: --hang-timeout 4 --on-hang stop --shutdown-timeout 2
+# ranks: 1
+# waiting: 0,2
+# operation: gloo:all_reduce
+import os
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+dist.all_reduce(torch.ones(3))
+if dist.get_rank() == 1:
+    os.read(os.pipe()[0], 1)  # HERE
+dist.all_reduce(torch.ones(3))

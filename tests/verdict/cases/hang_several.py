@@ -1,0 +1,20 @@
+# Two of four ranks sleep.
+# kind: hang
+# outcome: hung
+# ddprun_exit: 86
+# needs: torch
+# arguments: --hang-timeout 4 --on-hang stop --shutdown-timeout 2
+# ranks: 1,3
+# waiting: 0,2
+# operation: gloo:all_reduce
+# workers: 4
+import time
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+dist.all_reduce(torch.ones(3))
+if dist.get_rank() % 2 == 1:
+    time.sleep(600)  # HERE
+dist.all_reduce(torch.ones(3))

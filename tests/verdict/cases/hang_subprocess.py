@@ -1,0 +1,19 @@
+# One rank waits for a program that it has started.
+# kind: hang
+# outcome: hung
+# ddprun_exit: 86
+# needs: torch
+# arguments: --hang-timeout 4 --on-hang stop --shutdown-timeout 2
+# ranks: 2
+# waiting: 0,1
+# operation: gloo:all_reduce
+import subprocess
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+dist.all_reduce(torch.ones(3))
+if dist.get_rank() == 2:
+    subprocess.run(["sleep", "600"])  # HERE
+dist.all_reduce(torch.ones(3))

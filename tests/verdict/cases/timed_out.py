@@ -1,0 +1,16 @@
+# A collective's own time is over before a hang is known: whoever did not come is the cause.
+# kind: hang
+# ranks: 1
+# needs: torch
+# arguments: --hang-timeout 300
+import datetime
+import time
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=3))
+dist.all_reduce(torch.ones(3))
+if dist.get_rank() == 1:
+    time.sleep(600)  # HERE
+dist.all_reduce(torch.ones(3))

@@ -1,0 +1,16 @@
+# A hang is told and nobody stopped; then the collective's own time is over.
+# kind: hang
+# ranks: 1
+# needs: torch
+# arguments: --hang-timeout 3
+import datetime
+import time
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=9))
+dist.all_reduce(torch.ones(3))
+if dist.get_rank() == 1:
+    time.sleep(600)  # HERE
+dist.all_reduce(torch.ones(3))
