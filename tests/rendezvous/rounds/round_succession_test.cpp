@@ -295,6 +295,7 @@ class TrustFixture : protected SuccessionFixture {
   void stands_by(int nodes_max) {
     job({.nodes_min = 1,
          .nodes_max = nodes_max,
+         .restarts_max = 3,
          .has_successors = true,
          .trust_closed = true,
          .stands_by = true});
