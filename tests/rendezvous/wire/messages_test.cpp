@@ -276,7 +276,9 @@ bool is_optional(const json& message, const json::json_pointer& field) {
                                             "/head_seated",
                                             "/at_once",
                                             "/other_job",
-                                            "/terms/trust_closed"};
+                                            "/terms/trust_closed",
+                                            "/standing/started_gone",
+                                            "/standing/settled_gone"};
   // Fields of later releases whose name is an old one in other messages.
   static const std::map<std::string, std::set<std::string>> kLaterIn{
       {"/clock_us", {"joined", "beat", "waiting"}},
