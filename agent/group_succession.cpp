@@ -148,6 +148,13 @@ void GroupMachine::resumed() {
 
 void GroupMachine::unreachable(const CoordinatorUnreachable& event, TimePoint now) {
   note_refused(event);
+  // A process that is just dying may accept and hang up, and refuse only then.
+  const auto again = now + ConnectPlan::kFirstPause + rules_.heartbeat_timeout / 5;
+  if (coming_back_ && rules_.trust_closed && !event.refused && fence_ && again < *fence_) {
+    come_back(now);
+    std::get<ReachCoordinator>(actions_.back()).pause = ConnectPlan::kFirstPause;
+    return;
+  }
   if (std::exchange(coming_back_, false)) {
     standing_.head_gone = event.refused && fence_ && now < *fence_;  // it had not lost this node
     return stop_and_search(event.reason, now);
