@@ -148,8 +148,15 @@ void GroupMachine::resumed() {
 
 void GroupMachine::unreachable(const CoordinatorUnreachable& event, TimePoint now) {
   note_refused(event);
+  // A process that is just dying may accept and hang up, and refuse only then.
+  const auto again = now + ConnectPlan::kFirstPause + rules_.heartbeat_timeout / 5;
+  if (coming_back_ && rules_.trust_closed && !event.refused && fence_ && again < *fence_) {
+    come_back(now);
+    std::get<ReachCoordinator>(actions_.back()).pause = ConnectPlan::kFirstPause;
+    return;
+  }
   if (std::exchange(coming_back_, false)) {
-    standing_.head_gone = event.refused;
+    standing_.head_gone = event.refused && fence_ && now < *fence_;  // it had not lost this node
     return stop_and_search(event.reason, now);
   }
   if (search_ && !end_) {
@@ -184,8 +191,9 @@ void GroupMachine::hurry(TimePoint now) {
 AgentEnd GroupMachine::in_vain(int nodes, milliseconds patience) const {
   std::string why = "the coordinator is lost, and ";
   if (rules_.trust_closed)
-    why += "for " + std::to_string(patience.count() / 1000) + " s of " + std::to_string(nodes) +
-           " nodes neither more than half had come together, nor were all others known to be dead";
+    why +=
+        "for " + std::to_string(patience.count() / 1000) + " s of " + std::to_string(nodes) +
+        " nodes neither more than half had come together, nor was the other half known to be dead";
   else if (nodes < 3)
     why += "of " + std::to_string(nodes) +
            " nodes the rest is no majority that could go on: that takes three nodes, "

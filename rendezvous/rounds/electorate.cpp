@@ -28,7 +28,7 @@ void Electorate::count_gone(Votes& gone, const Standing& voter) const {
 
 bool Electorate::elects(const Votes& votes, const Votes& gone) const {
   const auto decide = [](const KnownRound& round, int here, int dead) {
-    const bool all = here > 0 && dead > 0 && here + dead >= round.nodes;
+    const bool all = here > 0 && here + dead >= round.nodes && dead < votes_to_win(round.nodes);
     return all || here >= votes_to_win(round.nodes);
   };
   return exists() && decide(settled, votes.settled, gone.settled) &&

@@ -38,8 +38,9 @@ struct Electorate {
   /// Raises `gone` to how many nodes of each `voter` has found to be dead.
   void count_gone(Votes& gone, const Standing& voter) const;
 
-  /// More than half of each: nobody else can have as many. Or all of a round that are not `gone`:
-  /// nobody is left who could elect another.
+  /// More than half of each: nobody else can have as many. Or all of a round that are not `gone`,
+  /// when these are no majority: nobody else can have been elected without one of those who are
+  /// here.
   bool elects(const Votes& votes, const Votes& gone = {}) const;
 
   /// How many of a round are missing among `votes`, at most, and not gone.

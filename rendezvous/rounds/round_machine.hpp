@@ -155,7 +155,6 @@ class RoundMachine {
   bool can_elect() const;
   void count_voter(const Node& node);
   void count_gone(const Node& node, bool anew);
-  void rely_on_gone(TimePoint now);
   bool head_is_dead() const;
   void ask(Node& node);
   void count_promise(const Node& node);

@@ -113,7 +113,7 @@ void RoundMachine::call_election(Node& newcomer) {
 /// Whether those who are here could give enough promises.
 bool RoundMachine::can_elect() const {
   if (!electorate_.exists()) return coordinates();
-  return electorate_.elects(voters_, gone_);
+  return electorate_.elects(voters_, head_is_dead() ? gone_ : Votes{});
 }
 
 void RoundMachine::ask(Node& node) {
@@ -129,7 +129,7 @@ void RoundMachine::promised(Node& node, const Promise& promise, TimePoint now) {
   if (epoch_ == asked_epoch_) return take_on(node, now);
   count_promise(node);
   const bool alone = coordinates() && !electorate_.exists();  // no round was begun yet
-  const bool by_all = !gone_grew_ && electorate_.elects(promises_, gone_);
+  const bool by_all = !gone_grew_ && head_is_dead() && electorate_.elects(promises_, gone_);
   if (alone || by_all || electorate_.elects(promises_)) take_over(now);
 }
 
@@ -149,7 +149,10 @@ void RoundMachine::take_over(TimePoint now) {
   const bool reigned_all_the_time = coordinates() && now < authority_until_;
   if (!reigned_all_the_time) elected_ = true;  // somebody else may have been elected meanwhile
   relied_ = {};
-  if (electorate_.exists() && !electorate_.elects(promises_)) rely_on_gone(now);
+  if (electorate_.exists() && !electorate_.elects(promises_)) {
+    relied_ = gone_;
+    left_ = 0;  // these are gone, too
+  }
   if (!coordinates()) {
     state_ = State::kGathering;
     gathering_since_ = now;
@@ -167,17 +170,6 @@ void RoundMachine::take_over(TimePoint now) {
     if (node.promised == epoch_) take_on(node, now);
   });
   if (!verdict_) verdict_ = testament();
-}
-
-/// Nobody is left of the last round who could elect another. But one who was elected before, and
-/// was in no round yet, may hold on to the votes of those who are dead, for a heartbeat timeout
-/// after they said the last. With two nodes one of them would be here, and tell so.
-void RoundMachine::rely_on_gone(TimePoint now) {
-  relied_ = gone_;
-  left_ = 0;  // these are gone, too
-  const bool of_two = electorate_.settled.nodes <= 2 && electorate_.started.nodes <= 2;
-  if (!of_two || !head_is_dead())
-    fences_end_ = std::max(fences_end_, now + rules_.heartbeat_timeout * 11 / 10);
 }
 
 void RoundMachine::take_on(Node& node, TimePoint now) {
@@ -326,7 +318,6 @@ bool RoundMachine::may_end(TimePoint now) { return reigns(now) || now >= gatheri
 bool RoundMachine::old_world_is_gone(TimePoint now) const {
   if (!elected_ || now >= fences_end_) return true;
   const bool relied = relied_ != Votes{};
-  if (relied && std::max(electorate_.settled.nodes, electorate_.started.nodes) > 2) return false;
   bool head_was_seated = false;
   nodes_.for_each([&](const Node& node) {
     if (node.phase() == Phase::kReady && node.join.standing.head_seated) head_was_seated = true;
@@ -336,13 +327,17 @@ bool RoundMachine::old_world_is_gone(TimePoint now) const {
   return head_is_dead() && missing <= (head_was_seated && !relied ? 1 : 0);
 }
 
-/// Whether all of the last rounds who are here have found that their coordinator's process is gone.
+/// Whether all of the last rounds who are here have found that their coordinator's process is gone,
+/// and had not lost it before.
 bool RoundMachine::head_is_dead() const {
   bool all = true;
   nodes_.for_each([&](const Node& node) {
     const Standing& standing = node.join.standing;
     const bool counts = node.phase() == Phase::kReady || node.phase() == Phase::kVoting;
-    if (counts && standing.started.name.round > 0 && !standing.head_gone) all = false;
+    const bool in_it = !rules_.trust_closed ||
+                       ddprun::is_member(standing, electorate_.settled.name) ||
+                       ddprun::is_member(standing, electorate_.started.name);
+    if (counts && in_it && standing.started.name.round > 0 && !standing.head_gone) all = false;
   });
   return all;
 }

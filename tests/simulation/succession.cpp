@@ -12,6 +12,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kNodesMax = 8;
 
+std::string host_name(int host) { return "host" + std::to_string(host); }
+
 /// A refused connection is proof of a death, so a job of two nodes has successors, too.
 void trust_closed(World& world, JobPlan& plan) {
   plan.rounds.trust_closed = plan.group.trust_closed = true;
@@ -35,9 +37,9 @@ JobPlan plan_for(World& world) {
   plan.group.endpoint = plan.rounds.endpoint;
   plan.stuck_percent = 0;
   plan.ranks_wanted = false;
-  if (world.random.chance(60))
-    for (int host = 0; host < world.random.number(2, 3); ++host)
-      plan.rounds.places.push_back("host" + std::to_string(host) + ":" + std::to_string(host + 1));
+  const int places = world.random.chance(60) ? world.random.number(2, std::min(plan.nodes, 3)) : 0;
+  for (int host = 0; host < places; ++host)
+    plan.rounds.places.push_back(host_name(host) + ":" + std::to_string(host + 1));
   plan.group.places = plan.rounds.places;
   return plan;
 }
@@ -55,8 +57,6 @@ bool is_beat(const Parcel& parcel) {
   return (up && std::holds_alternative<Beat>(*up)) ||
          (down && (std::holds_alternative<Beat>(*down) || std::holds_alternative<Waiting>(*down)));
 }
-
-std::string host_name(int host) { return "host" + std::to_string(host); }
 
 }  // namespace
 

@@ -77,19 +77,20 @@ TEST_CASE("a round of a later coordinator is a later round, whatever its number"
   CHECK(electorate.started.name == RoundName{2, 3});
 }
 
-TEST_CASE("who is left when all others are dead elects, of two nodes as of more") {
+TEST_CASE("half of the nodes elect when the other half is dead, and less do not") {
   Electorate electorate;
   electorate.hear(in({kFirst, 4, true}));
-  CHECK_FALSE(electorate.elects({.settled = 1}, {.settled = 2}));
-  CHECK(electorate.elects({.settled = 1}, {.settled = 3}));
+  CHECK_FALSE(electorate.elects({.settled = 2}, {.settled = 1}));
+  CHECK(electorate.elects({.settled = 2}, {.settled = 2}));
+  CHECK_FALSE(electorate.elects({.settled = 1}, {.settled = 3}));  // these may have elected another
   CHECK_FALSE(electorate.elects({.settled = 0}, {.settled = 4}));
 }
 
 TEST_CASE("with two rounds, those of both are to be here or dead") {
   Electorate electorate;
-  electorate.hear(in({kSecond, 2, true}, {kFirst, 3, true}));
-  CHECK_FALSE(electorate.elects({.settled = 1, .started = 1}, {.settled = 0, .started = 1}));
-  CHECK(electorate.elects({.settled = 1, .started = 1}, {.settled = 2, .started = 1}));
+  electorate.hear(in({kSecond, 2, true}, {kFirst, 4, true}));
+  CHECK_FALSE(electorate.elects({.settled = 2, .started = 1}, {.settled = 1, .started = 1}));
+  CHECK(electorate.elects({.settled = 2, .started = 1}, {.settled = 2, .started = 1}));
 }
 
 TEST_CASE("who is dead is known by the round that the voter means") {

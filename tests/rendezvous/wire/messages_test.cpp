@@ -280,6 +280,8 @@ bool is_optional(const json& message, const json::json_pointer& field) {
                                             "/at_once",
                                             "/other_job",
                                             "/terms/trust_closed",
+                                            "/standing/started_gone",
+                                            "/standing/settled_gone",
                                             "/held",
                                             "/end/hung",
                                             "/end/held",
