@@ -2,6 +2,7 @@
 // gives everybody the weights of rank 0.
 
 #include <ddprun/distributed_data_parallel.hpp>
+#include <ddprun/run_worker.hpp>
 #include <ddprun/spawn.hpp>
 
 #include "toy.hpp"
@@ -37,4 +38,6 @@ void train(int rank) {
 
 }  // namespace
 
-int main() { ddprun::sdk::spawn(train, toy::kWorkers); }
+int main() {
+  return run_worker([] { spawn(train, toy::kWorkers); });
+}

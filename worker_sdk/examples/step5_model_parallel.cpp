@@ -6,6 +6,7 @@
 
 #include <ddprun/distributed_data_parallel.hpp>
 #include <ddprun/pipeline.hpp>
+#include <ddprun/run_worker.hpp>
 #include <ddprun/spawn.hpp>
 #include <iostream>
 #include <string>
@@ -96,5 +97,6 @@ int main(int argc, char** argv) {
     std::cerr << "usage: step5_model_parallel devices|pipeline" << std::endl;
     return 2;
   }
-  ddprun::sdk::spawn(way == "devices" ? train_on_two_devices : train_pipeline, toy::kWorkers);
+  return run_worker(
+      [&] { spawn(way == "devices" ? train_on_two_devices : train_pipeline, toy::kWorkers); });
 }

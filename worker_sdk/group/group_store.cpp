@@ -30,8 +30,10 @@ struct OpenStore {
 
 std::mutex open_stores_mutex;
 
+/// They are never closed: the kernel does that when the process ends. A store that rank 0 serves
+/// must not be gone before rank 0 is.
 std::map<StoreKey, OpenStore>& open_stores() {
-  static std::map<StoreKey, OpenStore> stores;
+  static auto& stores = *new std::map<StoreKey, OpenStore>;
   return stores;
 }
 

@@ -8,6 +8,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupWrapper.hpp>
 
 #include "worker_sdk/group/group_store.hpp"
+#include "worker_sdk/group/last_exit.hpp"
 
 namespace ddprun::sdk {
 
@@ -106,6 +107,10 @@ void ProcessGroup::State::connect(const std::string& operation) {
 
 ProcessGroup::State::~State() {
   if (!group) return;
+  if (std::uncaught_exceptions() > exceptions_before) {
+    abandon(std::move(group));
+    return;
+  }
   try {
     group->shutdown();
   } catch (const std::exception&) {

@@ -24,6 +24,8 @@
 #include <vector>
 
 #include "ddprun/worker_env.hpp"
+#include "worker_sdk/group/exception_text.hpp"
+#include "worker_sdk/group/last_exit.hpp"
 
 namespace ddprun::sdk {
 
@@ -129,11 +131,9 @@ void tell(int pipe, const std::string& message) {
   } catch (const std::exception& e) {
     tell(pipe, e.what());
   } catch (...) {
-    tell(pipe, "an exception that is no std::exception");
+    tell(pipe, exception_text().whole);
   }
-  std::cout.flush();
-  std::fflush(nullptr);
-  _exit(code);
+  leave_process(code);
 }
 
 std::string how_it_ended(const Child& child, const siginfo_t& end) {
