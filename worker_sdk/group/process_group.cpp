@@ -1,6 +1,7 @@
 #include "ddprun/process_group.hpp"
 
 #include <c10/cuda/CUDAFunctions.h>
+#include <torch/csrc/distributed/c10d/debug.h>
 
 #include <algorithm>
 #include <csignal>
@@ -38,6 +39,13 @@ void survive_broken_pipes() {
   struct sigaction now {};
   if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
     std::signal(SIGPIPE, SIG_IGN);
+}
+
+/// Python does it when torch.distributed is imported; LibTorch does not do it by itself. Errors:
+/// std::invalid_argument for what is neither OFF, INFO nor DETAIL.
+void read_debug_level() {
+  if (const auto level = environment_lookup("TORCH_DISTRIBUTED_DEBUG"); level && !level->empty())
+    c10d::setDebugLevelFromEnvironment();
 }
 
 }  // namespace
@@ -90,6 +98,7 @@ std::optional<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& rank
 ProcessGroup init_process_group(const ProcessGroupOptions& options, const InitMethod& method,
                                 const WorkerEnv& env) {
   survive_broken_pipes();
+  read_debug_level();
   answer_ddprun();  // also while this worker waits for the others
   auto state = std::make_shared<ProcessGroup::State>();
   state->env = env;

@@ -26,41 +26,55 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo> make_gloo(const Group& group, const S
       c10d::ProcessGroupGloo::Options::create_default(timeout));
 }
 
+/// The backends that are made for a group, and where they meet.
+struct Maker {
+  Group& group;
+  const StorePtr& store;
+  const std::string& path;  // the name that Python would give the group
+  Milliseconds timeout;
+  std::vector<c10::intrusive_ptr<c10d::Backend>>& wrapped;
+};
+
 /// With TORCH_DISTRIBUTED_DEBUG=DETAIL, all ranks compare what they are about to do before they do
 /// it, as in Python
-/// (https://docs.pytorch.org/docs/stable/distributed.html#torch-distributed-debug).
-c10::intrusive_ptr<c10d::Backend> checked(const c10::intrusive_ptr<c10d::Backend>& backend,
-                                          const Group& group, const StorePtr& store,
-                                          Milliseconds timeout) {
+/// (https://docs.pytorch.org/docs/stable/distributed.html#torch-distributed-debug). What compares
+/// passes neither the group's name on nor its end, so what it wraps is remembered.
+c10::intrusive_ptr<c10d::Backend> checked(const Maker& make, const StorePtr& store,
+                                          const c10::intrusive_ptr<c10d::Backend>& backend) {
   if (c10d::debug_level() != c10d::DebugLevel::Detail) return backend;
-  const auto own =
-      c10::make_intrusive<c10d::PrefixStore>("pg_wrapper:" + group.getGroupName(), store);
-  return c10::make_intrusive<c10d::ProcessGroupWrapper>(backend, make_gloo(group, own, timeout));
+  make.wrapped.push_back(backend);
+  const auto own = c10::make_intrusive<c10d::PrefixStore>("pg_wrapper:" + make.path, store);
+  return c10::make_intrusive<c10d::ProcessGroupWrapper>(backend,
+                                                        make_gloo(make.group, own, make.timeout));
 }
 
-void add_nccl(Group& group, const StorePtr& store, Milliseconds timeout) {
+void add_nccl(const Maker& make) {
   auto options = c10d::ProcessGroupNCCL::Options::create();
-  options->timeout = timeout;
-  const StorePtr own = with_prefix("cuda", store);
-  const auto nccl =
-      c10::make_intrusive<c10d::ProcessGroupNCCL>(own, group.getRank(), group.getSize(), options);
-  group.setBackend(torch::kCUDA, Group::NCCL, checked(nccl, group, own, timeout));
-  group.setDefaultBackend(Group::NCCL);
+  options->timeout = make.timeout;
+  const StorePtr own = with_prefix("cuda", make.store);
+  const auto nccl = c10::make_intrusive<c10d::ProcessGroupNCCL>(own, make.group.getRank(),
+                                                                make.group.getSize(), options);
+  make.group.setBackend(torch::kCUDA, Group::NCCL, checked(make, own, nccl));
+  make.group.setDefaultBackend(Group::NCCL);
 }
 
-void add_gloo(Group& group, const StorePtr& store, Milliseconds timeout) {
-  const StorePtr own = with_prefix("cpu", store);
-  const auto gloo = checked(make_gloo(group, own, timeout), group, own, timeout);
-  group.setBackend(torch::kCPU, Group::GLOO, gloo);
+void add_gloo(const Maker& make) {
+  const StorePtr own = with_prefix("cpu", make.store);
+  const auto gloo = checked(make, own, make_gloo(make.group, own, make.timeout));
+  make.group.setBackend(torch::kCPU, Group::GLOO, gloo);
   // So DDP can also reduce gradients on a GPU that several workers share, which NCCL refuses.
-  if (torch::cuda::is_available()) group.setBackend(torch::kCUDA, Group::GLOO, gloo);
-  group.setDefaultBackend(Group::GLOO);
+  if (torch::cuda::is_available()) make.group.setBackend(torch::kCUDA, Group::GLOO, gloo);
+  make.group.setDefaultBackend(Group::GLOO);
 }
 
 /// The backends that it has by now get the names, too: torch's flight recorder has them from there.
-void name_group(Group& group, const std::string& path, const std::string& name) {
-  group.setGroupName(path);
-  group.setGroupDesc(name);
+void name_group(const Maker& make, const std::string& name) {
+  make.group.setGroupName(make.path);
+  make.group.setGroupDesc(name);
+  for (const auto& backend : make.wrapped) {
+    backend->setGroupUid(make.path);
+    backend->setGroupDesc(name);
+  }
 }
 
 /// Returns the ranks that have not even begun to join. Python's workers do not say that they have
@@ -80,18 +94,19 @@ std::vector<int> missing_ranks(c10d::Store& store, int size) {
 void ProcessGroup::State::connect(const std::string& operation) {
   const int size = static_cast<int>(global_ranks.size());
   group = c10::make_intrusive<Group>(store, rank, size);
-  name_group(*group, path, name);
+  const Maker make{*group, store, path, timeout, wrapped};
+  name_group(make, name);
   std::vector<int> missing;
   std::string reason;
   try {
     if (device.is_cuda()) {
       missing = await_all(*store, kJoined, rank, size, timeout);  // NCCL connects at its first use
-      if (missing.empty()) add_nccl(*group, store, timeout);
+      if (missing.empty()) add_nccl(make);
     } else {
       store->set(std::string{kJoined} + "/" + std::to_string(rank), std::string{"here"});
-      add_gloo(*group, store, timeout);  // connects to all
+      add_gloo(make);  // connects to all
     }
-    if (missing.empty()) name_group(*group, path, name);
+    if (missing.empty()) name_group(make, name);
   } catch (const std::exception& e) {
     reason = e.what();
     missing = missing_ranks(*store, size);
@@ -113,6 +128,7 @@ ProcessGroup::State::~State() {
   }
   try {
     group->shutdown();
+    for (const auto& backend : wrapped) backend->shutdown();
   } catch (const std::exception&) {
     return;  // a peer is gone, so there is nothing left to close
   }

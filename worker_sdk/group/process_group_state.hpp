@@ -28,6 +28,7 @@ struct ProcessGroup::State {
   Milliseconds timeout{};
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroup> group;
+  std::vector<c10::intrusive_ptr<c10d::Backend>> wrapped;  // in debug mode: what `group` uses
   int exceptions_before = std::uncaught_exceptions();      // under way when it was made
   mutable std::atomic<int> subgroups{0};
   mutable std::atomic<int> monitored_barriers{0};
