@@ -234,7 +234,7 @@ def main():
     print(f"ddprun: {len(runnable) - failed} of {len(runnable)} right")
     if options.torchrun:
         compare(runnable)
-    return 1 if failed else 0
+    return 1 if failed or not runnable else 0
 
 
 if __name__ == "__main__":
