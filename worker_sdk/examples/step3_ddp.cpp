@@ -25,7 +25,7 @@ void train(int rank) {
     sampler.set_epoch(epoch);
     torch::Tensor loss_sum = torch::zeros({1}, group.device());
     for (const toy::Batch& batch : toy::batches(data, sampler, group.size(), group.device())) {
-      ddp.zero_grad();
+      optimizer.zero_grad();
       const auto loss = toy::loss_of(ddp.forward(batch.inputs), batch.targets);
       loss.backward();
       optimizer.step();

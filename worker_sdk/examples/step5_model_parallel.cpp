@@ -51,7 +51,7 @@ void train_on_two_devices(int rank) {
     sampler.set_epoch(epoch);
     torch::Tensor loss_sum = torch::zeros({1});
     for (const toy::Batch& batch : toy::batches(data, sampler, group.size())) {
-      ddp.zero_grad();
+      optimizer.zero_grad();
       const auto outputs = ddp.forward(batch.inputs.to(device(rank, 0)));
       const auto loss = toy::loss_of(outputs, batch.targets.to(outputs.device()));
       loss.backward();

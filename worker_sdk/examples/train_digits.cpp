@@ -120,7 +120,7 @@ class Training {
     std::int64_t steps = 0;
     for (const torch::Tensor& batch : batches) {
       const LabelledImages images = data_.train.select(batch);
-      ddp_.zero_grad();
+      optimizer_.zero_grad();
       auto loss = torch::nn::functional::cross_entropy(
           ddp_.forward(images.images.to(group_.device())), images.labels.to(group_.device()));
       loss.backward();

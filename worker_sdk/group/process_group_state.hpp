@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "ddprun/process_group.hpp"
+#include "worker_sdk/group/group_place.hpp"
 
 namespace ddprun::sdk {
 
@@ -16,11 +17,12 @@ struct ProcessGroup::State {
 
   /// Connects with the other members through `store`, sets `group`, and returns when all ranks are
   /// there. `operation` is the function that the program has called. Errors: CommunicationError,
-  /// naming the missing ranks.
+  /// naming the missing ranks; std::invalid_argument where ranks have chosen different backends,
+  /// naming the odd ones.
   void connect(const std::string& operation);
 
   WorkerEnv env;
-  torch::Device device = torch::kCPU;
+  TensorDevices devices;
   std::string name;
   std::string path;  // as Python names groups: "0" is the first one, "1", "2"... its sub-groups
   int rank = 0;

@@ -25,6 +25,7 @@
 
 #include "ddprun/worker_env.hpp"
 #include "worker_sdk/group/exception_text.hpp"
+#include "worker_sdk/group/gpu_files.hpp"
 #include "worker_sdk/group/last_exit.hpp"
 
 namespace ddprun::sdk {
@@ -96,6 +97,14 @@ void refuse_threads() {
         "spawn: this process has " + std::to_string(threads) +
         " threads, which its forks would lack. Call spawn() first thing in main(), before anything "
         "computes with tensors; or start the workers with ddprun"};
+}
+
+void refuse_cuda() {
+  if (has_initialised_cuda())
+    throw std::logic_error{
+        "spawn: this process has initialised CUDA, which its forks could not use. Something has "
+        "asked "
+        "for a GPU, or how many there are: ask visible_gpus(), which does without CUDA"};
 }
 
 void set_environment(int rank, int nprocs, int port) {
@@ -224,10 +233,13 @@ class Children {
 
 }  // namespace
 
+int visible_gpus() { return count_gpus("/dev", environment_lookup("CUDA_VISIBLE_DEVICES")); }
+
 void spawn(const std::function<void(int rank)>& function, int nprocs, const SpawnOptions& options) {
   if (nprocs < 1)
     throw std::invalid_argument{"spawn: nprocs is " + std::to_string(nprocs) +
                                 ", expected 1 at least"};
+  refuse_cuda();  // first: CUDA starts threads, too
   refuse_threads();
   const FreePort port;
   std::cout.flush();
