@@ -233,9 +233,11 @@ void WorkerSet::tell_end(WorkerFailure how, EndClues clues) const {
   exited_({std::move(how), std::move(end), heartbeat ? heartbeat->step : -1});
 }
 
-/// One that has ended by then has not ended because of it.
+/// One that is ending by then does not end because of it. The kernel closes a process's connections
+/// some time before it can be reaped, so another worker that lost one may have been reaped first.
 void WorkerSet::note_told(Worker& worker, int signal) {
-  if (!worker.told && !worker.process.has_ended()) worker.told = Clock::now();
+  const bool is_over = worker.process.has_ended() || is_ending(worker.process.pid());
+  if (!worker.told && !is_over) worker.told = Clock::now();
   worker.killed = worker.killed || signal == SIGKILL;
 }
 

@@ -50,8 +50,11 @@ function(ddprun_add_torch torch)
   target_link_directories(ddprun::torch INTERFACE ${torch}/lib)
   # libstdc++ comes first: libtorch.so exports pieces of another one (std::filesystem::remove_all
   # among them, which crashes), and the first library that has a symbol wins.
+  # LibTorch finds GPUs when libtorch_cuda.so is loaded. Programs need no symbol of it, so a linker
+  # that is told --as-needed, as Debian's and Ubuntu's gcc tell it, would leave it out.
   target_link_libraries(ddprun::torch INTERFACE
-    stdc++ torch torch_cpu torch_cuda c10 c10_cuda Threads::Threads)
+    stdc++ -Wl,--push-state,--no-as-needed,-ltorch_cuda,--pop-state
+    torch torch_cpu c10 c10_cuda Threads::Threads)
   target_link_options(ddprun::torch INTERFACE
     -Wl,-rpath,${torch}/lib
     # What LibTorch itself needs it finds by its own runpath, when it is loaded.

@@ -13,6 +13,8 @@ namespace ddprun {
 namespace {
 
 constexpr std::size_t kProcessesMax = 4096;
+/// Of the flags in /proc/PID/stat, which are those of include/linux/sched.h.
+constexpr unsigned long kExiting = 0x4;
 
 std::string read_file(const std::string& path) {
   std::ifstream in{path, std::ios::binary};
@@ -46,7 +48,11 @@ std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks) {
   std::istringstream rest{std::string{text.substr(close + 1)}};
   std::string skipped;
   if (!(pid >> facts.pid) || !(rest >> facts.state >> facts.parent)) return std::nullopt;
-  for (int field = 5; field < 14; ++field) rest >> skipped;
+  for (int field = 5; field < 9; ++field) rest >> skipped;
+  unsigned long flags = 0;
+  rest >> flags;
+  facts.exiting = (flags & kExiting) != 0;
+  for (int field = 10; field < 14; ++field) rest >> skipped;
   long long user = 0;
   long long system = 0;
   if (!(rest >> user >> system)) return std::nullopt;
@@ -57,6 +63,18 @@ std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks) {
 std::optional<ProcessFacts> read_process(pid_t pid) {
   static const long ticks = sysconf(_SC_CLK_TCK);
   return parse_stat(read_file(folder_of(pid) + "/stat"), ticks);
+}
+
+/// A main thread may end before the others, which go on.
+bool is_ending(pid_t pid) {
+  const auto main_thread = read_process(pid);
+  if (!main_thread || !main_thread->exiting) return false;
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator{folder_of(pid) + "/task", gone}) {
+    const auto facts = parse_stat(read_file(thread.path() / "stat"), 1);
+    if (facts && !facts->exiting) return false;
+  }
+  return true;
 }
 
 std::vector<ProcessFacts> read_process_tree(pid_t pid) {

@@ -17,6 +17,7 @@ struct ProcessFacts {
   std::string name;                  // "python3"
   char state = '?';                  // R S D T t Z, as ps(1) has them
   std::chrono::milliseconds cpu{0};  // used so far
+  bool exiting = false;              // on its way out of the kernel, or a zombie
 };
 
 /// Reads the text of /proc/PID/stat; nullopt when it is none. Pure. `ticks` are those of a second
@@ -25,6 +26,10 @@ std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks);
 
 /// A process as it is now; nullopt when it has ended.
 std::optional<ProcessFacts> read_process(pid_t pid);
+
+/// Whether all threads of the process are on their way out of the kernel, so that no signal can
+/// change how it ends. Its connections are closed on that way. False where /proc does not show it.
+bool is_ending(pid_t pid);
 
 /// A process and all below it, the process first; empty when it has ended. At most 4096 of them.
 std::vector<ProcessFacts> read_process_tree(pid_t pid);

@@ -59,6 +59,7 @@ TEST_CASE_METHOD(DoorFixture, "the user at the other end of a connection is this
 TEST_CASE_METHOD(DoorFixture, "another user is told apart, kept out, and named in the log") {
   if (geteuid() != 0) {
     WARN("only root can make sockets of another user");
+    SUCCEED();
     return;
   }
   tcp::socket stranger = made_by(kStranger);
@@ -74,6 +75,7 @@ TEST_CASE_METHOD(DoorFixture, "another user is told apart, kept out, and named i
 TEST_CASE_METHOD(DoorFixture, "a socket that speaks IPv6 to an IPv4 listener is found") {
   if (geteuid() != 0) {
     WARN("only root can make sockets of another user");
+    SUCCEED();
     return;
   }
   boost::system::error_code no_ipv6;
@@ -84,6 +86,7 @@ TEST_CASE_METHOD(DoorFixture, "a socket that speaks IPv6 to an IPv4 listener is 
   }
   if (no_ipv6) {
     WARN("there is no IPv6");
+    SUCCEED();
     return;
   }
   tcp::acceptor acceptor{io, {asio::ip::address_v4::loopback(), 0}};

@@ -33,7 +33,8 @@ for i in 1 2 3; do
   timeout 60 tail -s 0.02 --pid="$orphan" -f /dev/null || { echo "orphan $orphan is a zombie"; exit 1; }
 done
 setsid sleep 1000 &
-ps -e -o ppid=,stat= | grep '^ *1 *Z' && exit 1
+list=$(ps -e -o ppid=,stat=) || exit 1
+echo "$list" | grep '^ *1 *Z' && exit 1
 exit 9
 SH
 run 9 --no-python sh "$scratch/orphans.sh"
@@ -44,7 +45,10 @@ nothing_left
 start_contained server --host 127.0.0.1 --port 0
 wait_for_line '^listening on '
 nsenter -t "$one" --pid --mount sh -c '(setsid sh -c "exit 0" &) ; (setsid sh -c "exit 0" &)'
-no_zombie() { ! nsenter -t "$one" --pid --mount ps -e -o ppid=,stat= | grep '^ *1 *Z'; }
+no_zombie() {
+  local list
+  list=$(nsenter -t "$one" --pid --mount ps -e -o ppid=,stat=) && ! grep '^ *1 *Z' <<<"$list"
+}
 until_true 60 "all orphans to be reaped" no_zombie
 kill -s QUIT "$one"
 ends 131

@@ -255,7 +255,7 @@ def main():
         print(f"ddprun: {len(runnable) - failed} of {len(runnable)} right", flush=True)
         if options.torchrun:
             compare(pool, reports)
-    return 1 if failed else 0
+    return 1 if failed or not runnable else 0
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ddprun/process_group.hpp"
+#include "tests/support/catch.hpp"
 
 namespace ddprun::sdk {
 
@@ -9,6 +10,14 @@ namespace ddprun::sdk {
 inline const ProcessGroup& group() {
   static const ProcessGroup all = init_process_group({.backend = "gloo"});
   return all;
+}
+
+/// Whether a case cannot run with so few ranks, which it then says: a case that asserts nothing
+/// fails.
+inline bool too_few_ranks(int needed) {
+  if (group().size() >= needed) return false;
+  SUCCEED("needs " << needed << " ranks");
+  return true;
 }
 
 }  // namespace ddprun::sdk

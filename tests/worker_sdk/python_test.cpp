@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "ddprun/safetensors.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "worker_sdk/group/exception_text.hpp"
 
 namespace ddprun::sdk {
 namespace {
@@ -84,6 +86,18 @@ partition(100, [0.7, 0.2, 0.1], 1234)
       print(DataPartitioner{length, {1 / 3.0, 1 / 3.0, 1 / 3.0}, seed});
   print(DataPartitioner{100});
   CHECK(ours.str() == expected);
+}
+
+TEST_CASE("the launcher of PyTorch reads what a worker records of an exception") {
+  const ScratchFolder folder;
+  const auto record = folder / "error.json";
+  std::ofstream{record} << error_record({"std::runtime_error: no \"x\"", "line\nanother"}, 1234);
+  CHECK(python("from torch.distributed.elastic.multiprocessing.errors import ProcessFailure\n"
+               "f = ProcessFailure(0, 1, 1, \"" +
+               record.string() +
+               "\")\n"
+               "print(f.message[\"message\"], f.message[\"extraInfo\"][\"py_callstack\"], "
+               "f.timestamp)") == "std::runtime_error: no \"x\" line\nanother 1234\n");
 }
 
 TEST_CASE("Python's safetensors reads what we write, and we read what it writes") {

@@ -1,6 +1,7 @@
 #include "worker_sdk/checkpoint/checkpoint_snapshot.hpp"
 
 #include <cstring>
+#include <set>
 #include <span>
 
 namespace ddprun::sdk {
@@ -36,10 +37,11 @@ void CheckpointSnapshot::add(const std::string& name, const SafeTensors& content
 }
 
 void CheckpointSnapshot::copy_to(StagingBuffer& buffer) {
-  bool from_gpu = false;
+  std::set<torch::DeviceIndex> gpus;
   for (const File& file : files_)
-    for (const torch::Tensor& tensor : file.tensors) from_gpu = from_gpu || tensor.is_cuda();
-  std::byte* next = buffer.reserve(bytes_, from_gpu);
+    for (const torch::Tensor& tensor : file.tensors)
+      if (tensor.is_cuda()) gpus.insert(tensor.device().index());
+  std::byte* next = buffer.reserve(bytes_, !gpus.empty());
   for (File& file : files_) {
     for (const torch::Tensor& tensor : file.tensors) {
       copy_bytes(next, tensor);
@@ -47,7 +49,8 @@ void CheckpointSnapshot::copy_to(StagingBuffer& buffer) {
       next += tensor.nbytes();
     }
   }
-  if (from_gpu) torch::cuda::synchronize();
+  // Each copy runs on its tensor's device: a worker may have its layers on several.
+  for (const torch::DeviceIndex gpu : gpus) torch::cuda::synchronize(gpu);
   for (File& file : files_) file.tensors.clear();
 }
 

@@ -37,7 +37,7 @@ inline void train_with_checkpoints(
     sampler.set_epoch(epoch);
     torch::Tensor loss_sum = torch::zeros({1}, group.device());
     for (const Batch& batch : batches(data, sampler, group.size(), group.device())) {
-      ddp.zero_grad();
+      optimizer.zero_grad();
       const auto loss = loss_of(ddp.forward(batch.inputs), batch.targets);
       loss.backward();
       optimizer.step();

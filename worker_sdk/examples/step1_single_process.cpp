@@ -1,8 +1,12 @@
 // Step 1: a training in one process, as LibTorch users know it.
 
+#include <ddprun/run_worker.hpp>
+
 #include "toy.hpp"
 
-int main() {
+namespace {
+
+void train() {
   const toy::Batch data = toy::make_data();
   auto model = std::make_shared<toy::Model>();
   torch::optim::SGD optimizer{model->parameters(), toy::kLearningRate};
@@ -21,3 +25,7 @@ int main() {
     toy::report(epoch, loss_sum);
   }
 }
+
+}  // namespace
+
+int main() { return ddprun::sdk::run_worker(train); }

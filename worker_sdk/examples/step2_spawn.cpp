@@ -1,6 +1,7 @@
 // Step 2: two workers, which average their gradients by hand. Each sees half of every batch.
 
 #include <ddprun/process_group.hpp>
+#include <ddprun/run_worker.hpp>
 #include <ddprun/spawn.hpp>
 
 #include "toy.hpp"
@@ -39,4 +40,6 @@ void train(int rank) {
 
 }  // namespace
 
-int main() { ddprun::sdk::spawn(train, toy::kWorkers); }
+int main() {
+  return run_worker([] { spawn(train, toy::kWorkers); });
+}

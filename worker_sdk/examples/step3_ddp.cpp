@@ -2,6 +2,7 @@
 // gives everybody the weights of rank 0.
 
 #include <ddprun/distributed_data_parallel.hpp>
+#include <ddprun/run_worker.hpp>
 #include <ddprun/spawn.hpp>
 
 #include "toy.hpp"
@@ -24,7 +25,7 @@ void train(int rank) {
     sampler.set_epoch(epoch);
     torch::Tensor loss_sum = torch::zeros({1}, group.device());
     for (const toy::Batch& batch : toy::batches(data, sampler, group.size(), group.device())) {
-      ddp.zero_grad();
+      optimizer.zero_grad();
       const auto loss = toy::loss_of(ddp.forward(batch.inputs), batch.targets);
       loss.backward();
       optimizer.step();
@@ -37,4 +38,6 @@ void train(int rank) {
 
 }  // namespace
 
-int main() { ddprun::sdk::spawn(train, toy::kWorkers); }
+int main() {
+  return run_worker([] { spawn(train, toy::kWorkers); });
+}

@@ -3,6 +3,7 @@
 //
 //     step4_checkpoint FOLDER
 
+#include <ddprun/run_worker.hpp>
 #include <ddprun/spawn.hpp>
 #include <iostream>
 
@@ -13,12 +14,14 @@ int main(int argc, char** argv) {
     std::cerr << "usage: step4_checkpoint FOLDER" << std::endl;
     return 2;
   }
-  for (const int epochs : {toy::kEpochs / 2, toy::kEpochs}) {
-    const auto train = [&](int) {
-      torch::set_num_threads(1);
-      const auto group = ddprun::sdk::init_process_group();
-      toy::train_with_checkpoints(group, argv[1], epochs);
-    };
-    ddprun::sdk::spawn(train, toy::kWorkers);
-  }
+  return ddprun::sdk::run_worker([&] {
+    for (const int epochs : {toy::kEpochs / 2, toy::kEpochs}) {
+      const auto train = [&](int) {
+        torch::set_num_threads(1);
+        const auto group = ddprun::sdk::init_process_group();
+        toy::train_with_checkpoints(group, argv[1], epochs);
+      };
+      ddprun::sdk::spawn(train, toy::kWorkers);
+    }
+  });
 }

@@ -6,6 +6,7 @@
 
 #include <ddprun/distributed_data_parallel.hpp>
 #include <ddprun/pipeline.hpp>
+#include <ddprun/run_worker.hpp>
 #include <ddprun/spawn.hpp>
 #include <iostream>
 #include <string>
@@ -50,7 +51,7 @@ void train_on_two_devices(int rank) {
     sampler.set_epoch(epoch);
     torch::Tensor loss_sum = torch::zeros({1});
     for (const toy::Batch& batch : toy::batches(data, sampler, group.size())) {
-      ddp.zero_grad();
+      optimizer.zero_grad();
       const auto outputs = ddp.forward(batch.inputs.to(device(rank, 0)));
       const auto loss = toy::loss_of(outputs, batch.targets.to(outputs.device()));
       loss.backward();
@@ -96,5 +97,6 @@ int main(int argc, char** argv) {
     std::cerr << "usage: step5_model_parallel devices|pipeline" << std::endl;
     return 2;
   }
-  ddprun::sdk::spawn(way == "devices" ? train_on_two_devices : train_pipeline, toy::kWorkers);
+  return run_worker(
+      [&] { spawn(way == "devices" ? train_on_two_devices : train_pipeline, toy::kWorkers); });
 }

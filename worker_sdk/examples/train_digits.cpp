@@ -20,6 +20,7 @@
 #include <ddprun/heartbeat.hpp>
 #include <ddprun/process_group.hpp>
 #include <ddprun/progress_bar.hpp>
+#include <ddprun/run_worker.hpp>
 #include <ddprun/safetensors.hpp>
 #include <filesystem>
 #include <iostream>
@@ -119,7 +120,7 @@ class Training {
     std::int64_t steps = 0;
     for (const torch::Tensor& batch : batches) {
       const LabelledImages images = data_.train.select(batch);
-      ddp_.zero_grad();
+      optimizer_.zero_grad();
       auto loss = torch::nn::functional::cross_entropy(
           ddp_.forward(images.images.to(group_.device())), images.labels.to(group_.device()));
       loss.backward();
@@ -179,7 +180,7 @@ class Training {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app{"Trains a network on the handwritten digits; start it with ddprun."};
   app.add_option("--data", arguments.data, "digits.csv.gz")->required();
@@ -193,11 +194,9 @@ int main(int argc, char** argv) try {
   app.add_option("--seed", arguments.seed)->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
-  torch::set_num_threads(1);  // the network is small, and the order of sums must not vary
-  const ProcessGroup group = init_process_group({.backend = arguments.backend});
-  Training{arguments, group}.run();
-  return 0;
-} catch (const std::exception& e) {
-  std::cerr << "train_digits: " << e.what() << std::endl;
-  return 1;
+  return run_worker([&] {
+    torch::set_num_threads(1);  // the network is small, and the order of sums must not vary
+    const ProcessGroup group = init_process_group({.backend = arguments.backend});
+    Training{arguments, group}.run();
+  });
 }

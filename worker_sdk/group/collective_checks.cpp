@@ -23,9 +23,10 @@ void CollectiveChecks::tensor(const torch::Tensor& tensor, const std::string& na
   if (!tensor.defined()) operation_.refuse(name + " is an undefined tensor");
   if (tensor.layout() != torch::kStrided)
     operation_.refuse(name + " is sparse; call to_dense() on it first");
-  if (tensor.device() != device_)
+  if (tensor.device() != devices_.device && !(devices_.cpu_too && tensor.is_cpu()))
     operation_.refuse(name + " is on " + tensor.device().str() + ", this group's tensors are on " +
-                      device_.str() + "; call .to(group.device()) on it first");
+                      devices_.device.str() + (devices_.cpu_too ? " or the CPU" : "") +
+                      "; call .to(group.device()) on it first");
   if (!tensor.is_contiguous())
     operation_.refuse(name + " has the strides " + c10::str(tensor.strides()) +
                       ", which is not contiguous; call .contiguous() on it first");
@@ -63,6 +64,9 @@ void CollectiveChecks::same_dtype(const torch::Tensor& a, const torch::Tensor& b
   if (a.scalar_type() != b.scalar_type())
     operation_.refuse("its tensors are of different dtypes, " + dtype_name(a) + " and " +
                       dtype_name(b));
+  if (a.device() != b.device())
+    operation_.refuse("its tensors are on different devices, " + a.device().str() + " and " +
+                      b.device().str());
 }
 
 void CollectiveChecks::is_whole_of(const torch::Tensor& whole, const std::string& whole_name,

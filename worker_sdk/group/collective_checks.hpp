@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ddprun/process_group.hpp"
+#include "worker_sdk/group/group_place.hpp"
 
 namespace ddprun::sdk {
 
@@ -10,10 +11,10 @@ namespace ddprun::sdk {
 /// Operation::refuse() words it.
 class CollectiveChecks {
  public:
-  CollectiveChecks(const Operation& operation, torch::Device device)
-      : operation_{operation}, device_{device} {}
+  CollectiveChecks(const Operation& operation, const TensorDevices& devices)
+      : operation_{operation}, devices_{devices} {}
 
-  /// `tensor` is on the group's device, dense and contiguous. `name` is the argument's name.
+  /// `tensor` is on a device of the group's, dense and contiguous. `name` is the argument's name.
   void tensor(const torch::Tensor& tensor, const std::string& name) const;
   /// `rank` is a rank of the group.
   void rank(int rank, const std::string& name) const;
@@ -22,7 +23,7 @@ class CollectiveChecks {
   /// There is one tensor for each rank, with the dtype and shape of `like`.
   void one_per_rank(const Tensors& tensors, const torch::Tensor& like,
                     const std::string& name) const;
-  /// Both have the same dtype.
+  /// Both have the same dtype, and are on the same device.
   void same_dtype(const torch::Tensor& a, const torch::Tensor& b) const;
   /// `whole` has the shape of all ranks' `part`, one after the other.
   void is_whole_of(const torch::Tensor& whole, const std::string& whole_name,
@@ -31,12 +32,12 @@ class CollectiveChecks {
   /// must be possible.
   void splits(const torch::Tensor& tensor, const std::vector<std::int64_t>& splits,
               const std::string& name) const;
-  /// The backend can do `op` with the tensor's dtype.
+  /// The backend can do `op` with the tensor's dtype. `nccl`: it is NCCL that does it.
   void reduction(const torch::Tensor& tensor, const ReduceOp& op, bool nccl) const;
 
  private:
   const Operation& operation_;
-  torch::Device device_;
+  TensorDevices devices_;
 };
 
 /// Returns `tensor` as one row. Gloo takes a whole only in the shape that is cut in its first

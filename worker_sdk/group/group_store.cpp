@@ -30,8 +30,10 @@ struct OpenStore {
 
 std::mutex open_stores_mutex;
 
+/// They are never closed: the kernel does that when the process ends. A store that rank 0 serves
+/// must not be gone before rank 0 is.
 std::map<StoreKey, OpenStore>& open_stores() {
-  static std::map<StoreKey, OpenStore> stores;
+  static auto& stores = *new std::map<StoreKey, OpenStore>;
   return stores;
 }
 
@@ -79,15 +81,15 @@ StorePtr connect_or_explain(const InitMethod& method, const WorkerEnv& env,
 /// Removes the keys of a meeting to which everybody has come, because a store that a launcher
 /// serves for weeks must not fill up. Rank 0 goes last: it may serve the store itself, and end
 /// next.
-void leave(c10d::Store& store, const std::string& key, int rank, int size,
-           std::chrono::milliseconds timeout) try {
-  store.deleteKey(key + "/" + std::to_string(rank));
-  if (rank != 0) {
-    if (store.add(key + "/left", 1) == size - 1) store.set(key + "/done", std::string{"here"});
+void leave(c10d::Store& store, const std::string& key, const Attendance& own) try {
+  store.deleteKey(key + "/" + std::to_string(own.rank));
+  if (own.rank != 0) {
+    if (store.add(key + "/left", 1) == own.size - 1) store.set(key + "/done", std::string{"here"});
     return;
   }
-  if (size > 1) store.wait({key + "/done"}, timeout);
+  if (own.size > 1) store.wait({key + "/done"}, own.timeout);
   for (const char* name : {"/count", "/all", "/left", "/done"}) store.deleteKey(key + name);
+  store.deleteKey(key + "/some/" + own.brings);  // the same on all ranks
 } catch (const c10::Error&) {
   return;  // somebody has died since, but the meeting has taken place
 }
@@ -115,21 +117,40 @@ StorePtr with_prefix(const std::string& name, const StorePtr& store) {
   return c10::make_intrusive<c10d::PrefixStore>(name + "/", store);
 }
 
-std::vector<int> await_all(c10d::Store& store, const std::string& key, int rank, int size,
-                           std::chrono::milliseconds timeout) {
-  const auto key_of_rank = [&](int i) { return key + "/" + std::to_string(i); };
-  store.set(key_of_rank(rank), std::string{"here"});
-  if (store.add(key + "/count", 1) == size) store.set(key + "/all", std::string{"here"});
+void announce(c10d::Store& store, const std::string& key, const Attendance& own) {
+  store.set(key + "/some/" + own.brings, std::string{"here"});
+  store.set(key + "/" + std::to_string(own.rank), own.brings);
+  if (store.add(key + "/count", 1) == own.size) store.set(key + "/all", std::string{"here"});
+}
+
+std::vector<int> await_all(c10d::Store& store, const std::string& key, const Attendance& own) {
+  announce(store, key, own);
   try {
-    store.wait({key + "/all"}, timeout);
+    store.wait({key + "/all"}, own.timeout);
   } catch (const c10::Error&) {
     std::vector<int> missing;
-    for (int i = 0; i < size; ++i)
-      if (!store.check({key_of_rank(i)})) missing.push_back(i);
+    for (int i = 0; i < own.size; ++i)
+      if (!store.check({key + "/" + std::to_string(i)})) missing.push_back(i);
     if (!missing.empty() || !store.check({key + "/all"})) return missing;
   }
-  leave(store, key, rank, size, timeout);
+  own.when_all();
+  leave(store, key, own);
   return {};
+}
+
+std::string describe_backends(const std::map<std::string, std::vector<int>>& ranks) {
+  const auto usual =
+      std::ranges::max_element(ranks, {}, [](const auto& one) { return one.second.size(); });
+  std::string odd;
+  for (auto one = ranks.begin(); one != ranks.end(); ++one) {
+    if (one == usual) continue;
+    odd += (odd.empty() ? "" : ", ") + list_ranks(one->second) +
+           (one->second.size() == 1 ? " has" : " have") + " chosen " + one->first;
+  }
+  if (odd.empty()) return "";
+  return odd + ", the others " + usual->first +
+         "; all need the same: either some node's GPUs cannot be used (does nvidia-smi show them "
+         "there?), or the ranks were given different backends";
 }
 
 std::string list_ranks(const std::vector<int>& ranks) {

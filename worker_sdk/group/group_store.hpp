@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <map>
 #include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
@@ -26,10 +28,28 @@ void forget_store(const InitMethod& method, const WorkerEnv& env);
 /// so, and its workers must find ours.
 StorePtr with_prefix(const std::string& name, const StorePtr& store);
 
-/// Waits until all `size` ranks have called it with the same `key`. Returns the ranks that have not
-/// come within `timeout`, none of them if all is well. Errors: c10::Error when the store is gone.
-std::vector<int> await_all(c10d::Store& store, const std::string& key, int rank, int size,
-                           std::chrono::milliseconds timeout);
+/// One rank's part in a meeting.
+struct Attendance {
+  int rank = 0;
+  int size = 1;
+  std::chrono::milliseconds timeout{};
+  std::string brings = "here";  // what the others find about this rank under KEY/RANK
+  /// Called when all have come, as long as their keys are there. What it throws comes out.
+  std::function<void()> when_all = [] {};
+};
+
+/// Tells the others that this rank has come, and waits for nobody. KEY/some/WHAT is there for each
+/// thing that somebody brings.
+void announce(c10d::Store& store, const std::string& key, const Attendance& own);
+
+/// Waits until all ranks have called it, or announce(), with the same `key`. Returns the ranks that
+/// have not come within the timeout, none of them if all is well. Errors: c10::Error when the store
+/// is gone.
+std::vector<int> await_all(c10d::Store& store, const std::string& key, const Attendance& own);
+
+/// Returns a text that names the ranks whose backend is not that of most, and what both are: "ranks
+/// 2 and 3 have chosen gloo, the others nccl..."; `ranks` are those of each backend. Pure.
+std::string describe_backends(const std::map<std::string, std::vector<int>>& ranks);
 
 /// Returns a text such as "rank 3", "ranks 1, 3 and 4" or "ranks 1 to 63".
 std::string list_ranks(const std::vector<int>& ranks);

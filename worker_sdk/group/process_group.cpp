@@ -1,36 +1,23 @@
 #include "ddprun/process_group.hpp"
 
 #include <c10/cuda/CUDAFunctions.h>
+#include <torch/csrc/distributed/c10d/debug.h>
 
 #include <algorithm>
 #include <csignal>
+#include <iostream>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "worker_sdk/group/control_server.hpp"
+#include "worker_sdk/group/gpu_files.hpp"
 #include "worker_sdk/group/group_store.hpp"
 #include "worker_sdk/group/process_group_state.hpp"
 
 namespace ddprun::sdk {
 
 namespace {
-
-torch::Device choose_device(const std::string& backend, const WorkerEnv& env) {
-  if (backend == "mpi")
-    throw std::invalid_argument{
-        "backend 'mpi': this LibTorch has no ProcessGroupMPI; the PyTorch wheel is built without "
-        "MPI (USE_MPI=0). Use gloo or nccl; they also work under mpirun"};
-  if (backend != "" && backend != "nccl" && backend != "gloo")
-    throw std::invalid_argument{"backend '" + backend + "': expected nccl, gloo, or nothing"};
-  const int gpus = static_cast<int>(torch::cuda::device_count());
-  if (backend == "gloo" || (backend.empty() && gpus == 0)) return torch::kCPU;
-  if (env.local_rank >= gpus)
-    throw std::invalid_argument{"backend nccl needs a GPU for every worker: local rank " +
-                                std::to_string(env.local_rank) + " sees " + std::to_string(gpus) +
-                                "; start fewer workers on this node, or use gloo"};
-  return {torch::kCUDA, static_cast<torch::DeviceIndex>(env.local_rank)};
-}
 
 /// Gloo sends with writev(2), which cannot be told to leave out the signal: a peer that dies at the
 /// wrong moment would end this process without a word, in place of an error.
@@ -40,6 +27,13 @@ void survive_broken_pipes() {
     std::signal(SIGPIPE, SIG_IGN);
 }
 
+/// Python does it when torch.distributed is imported; LibTorch does not do it by itself. Errors:
+/// std::invalid_argument for what is neither OFF, INFO nor DETAIL.
+void read_debug_level() {
+  if (const auto level = environment_lookup("TORCH_DISTRIBUTED_DEBUG"); level && !level->empty())
+    c10d::setDebugLevelFromEnvironment();
+}
+
 }  // namespace
 
 int ProcessGroup::rank() const { return state_->rank; }
@@ -47,7 +41,7 @@ int ProcessGroup::size() const { return static_cast<int>(state_->global_ranks.si
 const std::string& ProcessGroup::name() const { return state_->name; }
 const std::vector<int>& ProcessGroup::global_ranks() const { return state_->global_ranks; }
 const WorkerEnv& ProcessGroup::env() const { return state_->env; }
-torch::Device ProcessGroup::device() const { return state_->device; }
+torch::Device ProcessGroup::device() const { return state_->devices.device; }
 std::string ProcessGroup::backend() const { return state_->group->getBackendName(); }
 ProcessGroup::Milliseconds ProcessGroup::timeout() const { return state_->timeout; }
 const c10::intrusive_ptr<c10d::ProcessGroup>& ProcessGroup::c10d_group() const {
@@ -76,7 +70,7 @@ std::optional<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& rank
   if (own == members.end()) return std::nullopt;
   auto state = std::make_shared<State>();
   state->env = env();
-  state->device = device();
+  state->devices = state_->devices;
   state->path = state_->path == "0" ? number : state_->path + "/" + number;
   state->name = options.name.empty() ? state->path : options.name;
   state->rank = static_cast<int>(own - members.begin());
@@ -90,11 +84,16 @@ std::optional<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& rank
 ProcessGroup init_process_group(const ProcessGroupOptions& options, const InitMethod& method,
                                 const WorkerEnv& env) {
   survive_broken_pipes();
+  read_debug_level();
   answer_ddprun();  // also while this worker waits for the others
   auto state = std::make_shared<ProcessGroup::State>();
   state->env = env;
-  state->device = choose_device(options.backend, env);
-  if (state->device.is_cuda()) c10::cuda::set_device(state->device.index());
+  const VisibleGpus gpus{static_cast<int>(torch::cuda::device_count()),
+                         environment_lookup("CUDA_VISIBLE_DEVICES"), has_gpu_driver()};
+  if (const auto warning = missing_gpu_warning(options.backend, gpus); !warning.empty())
+    std::cerr << "warning: rank " << env.rank << ": " << warning << std::endl;
+  state->devices = choose_devices(options.backend, options.device, env.local_rank, gpus);
+  if (state->devices.device.is_cuda()) c10::cuda::set_device(state->devices.device.index());
   state->name = "default";
   state->path = "0";
   state->rank = env.rank;

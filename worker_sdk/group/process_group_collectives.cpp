@@ -39,7 +39,7 @@ void copy_parts(const torch::Tensor& whole, const Tensors& parts) {
 
 Work ProcessGroup::broadcast_async(const torch::Tensor& tensor, int root) const {
   Operation call = operation("broadcast", {tensor});
-  const CollectiveChecks check{call, device()};
+  const CollectiveChecks check{call, state_->devices};
   check.tensor(tensor, "the tensor");
   check.rank(root, "root");
   Tensors tensors{tensor};
@@ -51,7 +51,7 @@ Work ProcessGroup::broadcast_async(const torch::Tensor& tensor, int root) const 
 
 Work ProcessGroup::all_gather_async(const Tensors& outputs, const torch::Tensor& input) const {
   Operation call = operation("all_gather", {input});
-  const CollectiveChecks check{call, device()};
+  const CollectiveChecks check{call, state_->devices};
   check.tensor(input, "input");
   check.one_per_rank(outputs, input, "outputs");
   std::vector<Tensors> all_outputs{outputs};
@@ -69,7 +69,7 @@ Tensors ProcessGroup::all_gather(const torch::Tensor& input) const {
 Work ProcessGroup::all_gather_into_tensor_async(const torch::Tensor& output,
                                                 const torch::Tensor& input) const {
   Operation call = operation("all_gather_into_tensor", {output, input});
-  CollectiveChecks{call, device()}.is_whole_of(output, "output", input, "input");
+  CollectiveChecks{call, state_->devices}.is_whole_of(output, "output", input, "input");
   torch::Tensor to = in_one_row(output);
   torch::Tensor from = in_one_row(input);
   auto work = call.start([&] { return c10d_group()->_allgather_base(to, from); });
@@ -79,7 +79,7 @@ Work ProcessGroup::all_gather_into_tensor_async(const torch::Tensor& output,
 Work ProcessGroup::gather_async(const Tensors& outputs, const torch::Tensor& input,
                                 int root) const {
   Operation call = operation("gather", {input});
-  const CollectiveChecks check{call, device()};
+  const CollectiveChecks check{call, state_->devices};
   check.rank(root, "root");
   check.tensor(input, "input");
   std::vector<Tensors> all_outputs;
@@ -106,7 +106,7 @@ Tensors ProcessGroup::gather(const torch::Tensor& input, int root) const {
 Work ProcessGroup::scatter_async(const torch::Tensor& output, const Tensors& inputs,
                                  int root) const {
   Operation call = operation("scatter", {output});
-  const CollectiveChecks check{call, device()};
+  const CollectiveChecks check{call, state_->devices};
   check.rank(root, "root");
   check.tensor(output, "output");
   std::vector<Tensors> all_inputs;
@@ -127,7 +127,7 @@ Work ProcessGroup::all_to_all_async(const Tensors& outputs, const Tensors& input
   Tensors tensors = inputs;
   tensors.insert(tensors.end(), outputs.begin(), outputs.end());
   Operation call = operation("all_to_all", std::move(tensors));
-  const CollectiveChecks check{call, device()};
+  const CollectiveChecks check{call, state_->devices};
   for (const auto& [list, name] : {std::pair{&inputs, "inputs"}, std::pair{&outputs, "outputs"}}) {
     if (static_cast<int>(list->size()) != size())
       call.refuse(std::string{name} + " has " + std::to_string(list->size()) +
@@ -151,7 +151,7 @@ Work ProcessGroup::all_to_all_single_async(const torch::Tensor& output, const to
                                            const std::vector<std::int64_t>& output_splits,
                                            const std::vector<std::int64_t>& input_splits) const {
   Operation call = operation("all_to_all_single", {output, input});
-  const CollectiveChecks check{call, device()};
+  const CollectiveChecks check{call, state_->devices};
   check.tensor(output, "output");
   check.tensor(input, "input");
   check.same_dtype(output, input);

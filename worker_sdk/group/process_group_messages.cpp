@@ -1,4 +1,5 @@
 // The operations of ProcessGroup between two ranks, send and recv, and its barriers.
+#include <algorithm>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <utility>
 
@@ -10,13 +11,13 @@ namespace ddprun::sdk {
 
 namespace {
 
-void check_message(const Operation& call, torch::Device device, const torch::Tensor& tensor,
+void check_message(const Operation& call, const TensorDevices& devices, const torch::Tensor& tensor,
                    int peer) {
-  const CollectiveChecks check{call, device};
+  const CollectiveChecks check{call, devices};
   check.tensor(tensor, "the tensor");
   if (peer != kAnySource || call.name == "send") {
     check.peer(peer);
-  } else if (device.is_cuda()) {
+  } else if (devices.by_nccl(tensor)) {
     call.refuse("NCCL receives from a rank that is given only; gloo also from any");
   }
 }
@@ -36,7 +37,9 @@ void ProcessGroup::monitored_barrier(Milliseconds timeout) const {
   const Operation call = operation("monitored_barrier", {});
   const std::string key = "monitored_barrier/" + std::to_string(++state_->monitored_barriers);
   std::vector<int> missing;
-  call.guard([&] { missing = await_all(*state_->store, key, rank(), size(), timeout); });
+  call.guard([&] {
+    missing = await_all(*state_->store, key, {.rank = rank(), .size = size(), .timeout = timeout});
+  });
   if (missing.empty()) return;
   throw CommunicationError{call.describe() + ": " + list_ranks(missing) +
                            (missing.size() == 1 ? " has" : " have") + " not come within " +
@@ -45,7 +48,7 @@ void ProcessGroup::monitored_barrier(Milliseconds timeout) const {
 
 Work ProcessGroup::isend(const torch::Tensor& tensor, int peer, int tag) const {
   Operation call = operation("send", {tensor});
-  check_message(call, device(), tensor, peer);
+  check_message(call, state_->devices, tensor, peer);
   Tensors tensors{tensor};
   auto work = call.start([&] { return c10d_group()->send(tensors, peer, tag); });
   return {std::move(call), std::move(work)};
@@ -53,7 +56,7 @@ Work ProcessGroup::isend(const torch::Tensor& tensor, int peer, int tag) const {
 
 Work ProcessGroup::irecv(const torch::Tensor& tensor, int peer, int tag) const {
   Operation call = operation("recv", {tensor});
-  check_message(call, device(), tensor, peer);
+  check_message(call, state_->devices, tensor, peer);
   Tensors tensors{tensor};
   auto work = call.start([&] {
     return peer == kAnySource ? c10d_group()->recvAnysource(tensors, tag)
@@ -72,8 +75,12 @@ std::vector<Work> ProcessGroup::batch_isend_irecv(const std::vector<P2POp>& oper
   Operation call = operation("batch_isend_irecv");
   for (const P2POp& one : operations) call.tensors.push_back(one.tensor);
   // All are checked before the first begins: NCCL would wait for the rest of the batch for ever.
-  for (const P2POp& one : operations) check_message(call, device(), one.tensor, one.peer);
-  const bool together = device().is_cuda() && !operations.empty();
+  for (const P2POp& one : operations) check_message(call, state_->devices, one.tensor, one.peer);
+  const auto by_nccl = std::ranges::count_if(
+      operations, [&](const P2POp& one) { return state_->devices.by_nccl(one.tensor); });
+  if (by_nccl > 0 && by_nccl < std::ssize(operations))
+    call.refuse("some of its tensors are on a GPU and some on the CPU; make a batch of each");
+  const bool together = by_nccl > 0;
   if (together) c10d_group()->startCoalescing(torch::kCUDA);
   std::vector<Work> works;
   for (const P2POp& one : operations)

@@ -55,10 +55,11 @@ ReduceOp premul_sum(double factor) { return c10d::makeNCCLPreMulSum(factor); }
 
 Work ProcessGroup::all_reduce_async(const torch::Tensor& tensor, const ReduceOp& op) const {
   Operation call = operation("all_reduce", {tensor});
-  const CollectiveChecks check{call, device()};
+  const CollectiveChecks check{call, state_->devices};
   check.tensor(tensor, "the tensor");
-  check.reduction(tensor, op, device().is_cuda());
-  const Reduction reduction{op, size(), device().is_cuda()};
+  const bool nccl = state_->devices.by_nccl(tensor);
+  check.reduction(tensor, op, nccl);
+  const Reduction reduction{op, size(), nccl};
   reduction.before_in_place(tensor);
   Tensors tensors{tensor};
   c10d::AllreduceOptions options;
@@ -69,11 +70,12 @@ Work ProcessGroup::all_reduce_async(const torch::Tensor& tensor, const ReduceOp&
 
 Work ProcessGroup::reduce_async(const torch::Tensor& tensor, int root, const ReduceOp& op) const {
   Operation call = operation("reduce", {tensor});
-  const CollectiveChecks check{call, device()};
+  const CollectiveChecks check{call, state_->devices};
   check.tensor(tensor, "the tensor");
   check.rank(root, "root");
-  check.reduction(tensor, op, device().is_cuda());
-  const Reduction reduction{op, size(), device().is_cuda()};
+  const bool nccl = state_->devices.by_nccl(tensor);
+  check.reduction(tensor, op, nccl);
+  const Reduction reduction{op, size(), nccl};
   reduction.before_in_place(tensor);
   Tensors tensors{tensor};
   c10d::ReduceOptions options;
@@ -87,11 +89,12 @@ Work ProcessGroup::reduce_async(const torch::Tensor& tensor, int root, const Red
 Work ProcessGroup::reduce_scatter_async(const torch::Tensor& output, const Tensors& inputs,
                                         const ReduceOp& op) const {
   Operation call = operation("reduce_scatter", {output});
-  const CollectiveChecks check{call, device()};
+  const CollectiveChecks check{call, state_->devices};
   check.tensor(output, "output");
   check.one_per_rank(inputs, output, "inputs");
-  check.reduction(output, op, device().is_cuda());
-  const Reduction reduction{op, size(), device().is_cuda()};
+  const bool nccl = state_->devices.by_nccl(output);
+  check.reduction(output, op, nccl);
+  const Reduction reduction{op, size(), nccl};
   Tensors outputs{output};
   std::vector<Tensors> all_inputs(1);
   for (const torch::Tensor& input : inputs) all_inputs[0].push_back(reduction.before(input));
@@ -106,10 +109,11 @@ Work ProcessGroup::reduce_scatter_tensor_async(const torch::Tensor& output,
                                                const torch::Tensor& input,
                                                const ReduceOp& op) const {
   Operation call = operation("reduce_scatter_tensor", {output, input});
-  const CollectiveChecks check{call, device()};
+  const CollectiveChecks check{call, state_->devices};
   check.is_whole_of(input, "input", output, "output");
-  check.reduction(output, op, device().is_cuda());
-  const Reduction reduction{op, size(), device().is_cuda()};
+  const bool nccl = state_->devices.by_nccl(output);
+  check.reduction(output, op, nccl);
+  const Reduction reduction{op, size(), nccl};
   torch::Tensor to = in_one_row(output);
   torch::Tensor from = in_one_row(reduction.before(input));
   c10d::ReduceScatterOptions options;

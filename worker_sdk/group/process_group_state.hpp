@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 
 #include "ddprun/process_group.hpp"
+#include "worker_sdk/group/group_place.hpp"
 
 namespace ddprun::sdk {
 
@@ -15,11 +17,12 @@ struct ProcessGroup::State {
 
   /// Connects with the other members through `store`, sets `group`, and returns when all ranks are
   /// there. `operation` is the function that the program has called. Errors: CommunicationError,
-  /// naming the missing ranks.
+  /// naming the missing ranks; std::invalid_argument where ranks have chosen different backends,
+  /// naming the odd ones.
   void connect(const std::string& operation);
 
   WorkerEnv env;
-  torch::Device device = torch::kCPU;
+  TensorDevices devices;
   std::string name;
   std::string path;  // as Python names groups: "0" is the first one, "1", "2"... its sub-groups
   int rank = 0;
@@ -27,6 +30,8 @@ struct ProcessGroup::State {
   Milliseconds timeout{};
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroup> group;
+  std::vector<c10::intrusive_ptr<c10d::Backend>> wrapped;  // in debug mode: what `group` uses
+  int exceptions_before = std::uncaught_exceptions();      // under way when it was made
   mutable std::atomic<int> subgroups{0};
   mutable std::atomic<int> monitored_barriers{0};
 };

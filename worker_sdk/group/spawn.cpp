@@ -24,6 +24,9 @@
 #include <vector>
 
 #include "ddprun/worker_env.hpp"
+#include "worker_sdk/group/exception_text.hpp"
+#include "worker_sdk/group/gpu_files.hpp"
+#include "worker_sdk/group/last_exit.hpp"
 
 namespace ddprun::sdk {
 
@@ -96,6 +99,14 @@ void refuse_threads() {
         "computes with tensors; or start the workers with ddprun"};
 }
 
+void refuse_cuda() {
+  if (has_initialised_cuda())
+    throw std::logic_error{
+        "spawn: this process has initialised CUDA, which its forks could not use. Something has "
+        "asked "
+        "for a GPU, or how many there are: ask visible_gpus(), which does without CUDA"};
+}
+
 void set_environment(int rank, int nprocs, int port) {
   const auto set = [](const char* name, const std::string& value) {
     setenv(name, value.c_str(), 1);
@@ -129,11 +140,9 @@ void tell(int pipe, const std::string& message) {
   } catch (const std::exception& e) {
     tell(pipe, e.what());
   } catch (...) {
-    tell(pipe, "an exception that is no std::exception");
+    tell(pipe, exception_text().whole);
   }
-  std::cout.flush();
-  std::fflush(nullptr);
-  _exit(code);
+  leave_process(code);
 }
 
 std::string how_it_ended(const Child& child, const siginfo_t& end) {
@@ -224,10 +233,13 @@ class Children {
 
 }  // namespace
 
+int visible_gpus() { return count_gpus("/dev", environment_lookup("CUDA_VISIBLE_DEVICES")); }
+
 void spawn(const std::function<void(int rank)>& function, int nprocs, const SpawnOptions& options) {
   if (nprocs < 1)
     throw std::invalid_argument{"spawn: nprocs is " + std::to_string(nprocs) +
                                 ", expected 1 at least"};
+  refuse_cuda();  // first: CUDA starts threads, too
   refuse_threads();
   const FreePort port;
   std::cout.flush();

@@ -1,5 +1,6 @@
 #include "ddprun/work.hpp"
 
+#include <exception>
 #include <future>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
@@ -65,6 +66,12 @@ struct Work::State {
         work{std::move(its_work)},
         finish{std::move(at_the_end)} {}
   ~State() {
+    if (std::uncaught_exceptions() > exceptions_before) {
+      // The future would wait for its thread, and that for a peer; an abort would tell the peer
+      // that we are gone before we have said why.
+      static_cast<void>(new std::future<void>{std::move(polled)});
+      return;
+    }
     // Otherwise the thread that waits would hold us up until the group's timeout.
     if (polled.valid() && polled.wait_for(std::chrono::seconds{0}) != std::future_status::ready)
       work->abort();
@@ -76,6 +83,7 @@ struct Work::State {
   c10::intrusive_ptr<c10d::Work> work;
   std::function<void()> finish;
   bool done = false;
+  int exceptions_before = std::uncaught_exceptions();  // under way when it was made
   std::future<void> polled;  // a thread's wait, for a send or recv that somebody asks about
 };
 

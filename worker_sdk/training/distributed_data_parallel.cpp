@@ -3,7 +3,9 @@
 #include <torch/csrc/autograd/engine.h>
 
 #include <algorithm>
+#include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 #include <unordered_map>
@@ -55,6 +57,43 @@ std::vector<bool> sparse_gradients(const torch::nn::Module& module,
   return result;
 }
 
+/// A tensor under two names would be reduced twice, and the optimizer would update it twice.
+void refuse_duplicates(const torch::nn::Module& module) {
+  std::unordered_map<const void*, std::string> names;
+  for (const auto& one : module.named_parameters()) {
+    const auto [known, is_new] = names.emplace(one.value().unsafeGetTensorImpl(), one.key());
+    if (!is_new)
+      throw std::invalid_argument{
+          "DistributedDataParallel: the parameters '" + known->second + "' and '" + one.key() +
+          "' are one tensor, which would be trained twice: register it once, and use it "
+          "twice in forward(), as torch::linear(x, weight)"};
+  }
+}
+
+/// NCCL throws in the backward pass of the first step.
+void refuse_sparse(const ProcessGroup& group, const std::vector<torch::Tensor>& parameters,
+                   const std::vector<std::string>& names, const std::vector<bool>& is_sparse) {
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (is_sparse[i] && parameters[i].is_cuda() && group.backend() == "nccl")
+      throw std::invalid_argument{
+          "DistributedDataParallel: the gradient of '" + names[i] +
+          "' is sparse, which NCCL cannot reduce: use gloo, or an Embedding "
+          "without sparse(true)"};
+}
+
+/// Puts names behind the numbers with which the Reducer tells of parameters that got no gradient:
+/// "Parameter indices which did not receive grad for rank 0: 1 3".
+std::string with_names(const std::string& text, const std::vector<std::string>& names) {
+  constexpr std::string_view kBefore = "did not receive grad for rank ";
+  const std::size_t at = text.find(kBefore);
+  if (at == std::string::npos) return text;
+  std::istringstream numbers{text.substr(text.find(':', at) + 1)};
+  std::string list;
+  for (std::size_t number = 0; numbers >> number && number < names.size();)
+    list += (list.empty() ? "" : ", ") + names[number];
+  return list.empty() ? text : text + "\nThese are " + list;
+}
+
 }  // namespace
 
 /// Whether the first step of a static graph is still to come. Its gradients are reduced after the
@@ -94,9 +133,13 @@ struct DdpCore::Sink : torch::autograd::Function<Sink> {
 
 DdpCore::DdpCore(torch::nn::Module& module, const ProcessGroup& group, const DdpOptions& options)
     : group_{group}, options_{options}, buffers_{module.buffers()} {
-  for (const torch::Tensor& parameter : module.parameters())
-    if (parameter.requires_grad()) parameters_.push_back(parameter);
+  for (const auto& parameter : module.named_parameters()) {
+    if (!parameter.value().requires_grad()) continue;
+    parameters_.push_back(parameter.value());
+    names_.push_back(parameter.key());
+  }
   check_same_parameters(module, group);
+  refuse_duplicates(module);
   if (parameters_.empty())
     throw std::invalid_argument{
         "DistributedDataParallel: the module has no parameter that needs a gradient"};
@@ -116,25 +159,32 @@ DdpCore::~DdpCore() {
 
 std::shared_ptr<c10d::Reducer> DdpCore::make_reducer(const torch::nn::Module& module) const {
   std::unordered_map<std::size_t, std::string> names;
-  for (const auto& parameter : module.named_parameters())
-    if (parameter.value().requires_grad()) names.emplace(names.size(), parameter.key());
+  for (const std::string& name : names_) names.emplace(names.size(), name);
   const std::size_t cap_bytes = bucket_cap_bytes(options_);
   const std::vector<bool> is_sparse = sparse_gradients(module, parameters_);
+  refuse_sparse(group_, parameters_, names_, is_sparse);
   return std::make_shared<c10d::Reducer>(
       parameters_, make_buckets(parameters_, is_sparse, cap_bytes), group_.c10d_group(), is_sparse,
       static_cast<std::int64_t>(cap_bytes), options_.find_unused_parameters,
-      /*gradient_as_bucket_view=*/true, names,
+      options_.gradient_as_bucket_view, names,
       static_cast<std::int64_t>(first_bucket_bytes(cap_bytes)),
       /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
       std::vector<std::int64_t>{});
+}
+
+/// After the first backward pass the buckets follow the order in which gradients really came.
+/// Errors: std::runtime_error when the step before was not finished.
+void DdpCore::rebuild_buckets() try { reducer_->rebuild_buckets(); } catch (const c10::Error& e) {
+  const std::string text = e.what_without_backtrace();
+  if (text.find("Expected to have finished reduction") == std::string::npos) throw;
+  throw std::runtime_error{"DistributedDataParallel: " + with_names(text, names_)};
 }
 
 void DdpCore::before_forward() {
   const bool trains = torch::GradMode::is_enabled();
   if (trains && sync_gradients_) reducer_->prepare_for_forward();
   if (join_) announce_forward();
-  // After the first backward pass the buckets follow the order in which gradients really came.
-  if (trains) reducer_->rebuild_buckets();
+  if (trains) rebuild_buckets();
   if (broadcasts_buffers()) broadcast_from(join_ ? greatest_rank(true) : 0, buffers_);
   if (join_) announce_backward();
 }

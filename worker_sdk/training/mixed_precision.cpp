@@ -46,10 +46,11 @@ GradientsByKind gradients_by_kind(const std::vector<torch::optim::OptimizerParam
 
 }  // namespace
 
-Autocast::Autocast(torch::DeviceType device, torch::ScalarType dtype, bool enabled)
+Autocast::Autocast(torch::DeviceType device, std::optional<torch::ScalarType> chosen, bool enabled)
     : device_{device},
       enabled_before_{at::autocast::is_autocast_enabled(device)},
       dtype_before_{at::autocast::get_autocast_dtype(device)} {
+  const torch::ScalarType dtype = chosen.value_or(dtype_before_);
   if (dtype != torch::kFloat16 && dtype != torch::kBFloat16)
     throw std::invalid_argument{std::string{"Autocast: dtype "} + c10::toString(dtype) +
                                 ", expected Half or BFloat16"};

@@ -67,7 +67,8 @@ TEST_CASE("what gdb writes is read, of the main thread") {
 
 bool has_gdb() {
   const bool there = access("/usr/bin/gdb", X_OK) == 0;
-  if (!there) WARN("there is no gdb");
+  if (!there) WARN("left out: there is no gdb");
+  if (!there) SUCCEED();
   return there;
 }
 

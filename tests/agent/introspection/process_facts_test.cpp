@@ -1,8 +1,11 @@
 #include "agent/introspection/process_facts.hpp"
 
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <thread>
 
 #include "tests/support/catch.hpp"
 
@@ -18,6 +21,39 @@ TEST_CASE("the kernel's line about a process is read, whatever the process calls
   CHECK(facts->state == 'R');
   CHECK(facts->parent == 7);
   CHECK(facts->cpu.count() == 3000);
+  CHECK_FALSE(facts->exiting);
+  const auto leaving =
+      parse_stat("42 (a) S 7 42 42 0 -1 4194308 100 0 0 0 250 50 0 0 20 0 1 0 9 1 1", 100);
+  REQUIRE(leaving);
+  CHECK(leaving->exiting);
+}
+
+TEST_CASE("a process is ending when all of its threads are, and not before") {
+  CHECK_FALSE(is_ending(getpid()));
+  CHECK_FALSE(is_ending(-1));
+
+  const pid_t ended = fork();
+  if (ended == 0) _exit(0);
+  siginfo_t how{};
+  REQUIRE(waitid(P_PID, static_cast<id_t>(ended), &how, WEXITED | WNOWAIT) == 0);
+  CHECK(is_ending(ended));
+  REQUIRE(waitpid(ended, nullptr, 0) == ended);
+
+  const pid_t headless = fork();  // its main thread ends, and another one goes on
+  if (headless == 0) {
+    std::thread{[] {
+      for (;;) pause();
+    }}.detach();
+    syscall(SYS_exit, 0);  // of this thread alone
+  }
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  while (read_process(headless)->state != 'Z') {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+    std::this_thread::yield();
+  }
+  CHECK_FALSE(is_ending(headless));
+  kill(headless, SIGKILL);
+  REQUIRE(waitpid(headless, nullptr, 0) == headless);
 }
 
 TEST_CASE("what is no such line tells nothing") {

@@ -55,7 +55,11 @@ TEST_CASE_METHOD(SecretFileFixture, "a file that others may read or write is ref
 
 TEST_CASE_METHOD(SecretFileFixture, "a file of another user is refused") {
   write(to_text(secret_));
-  if (geteuid() != 0) return;  // only root can give a file away
+  if (geteuid() != 0) {
+    WARN("only root can give a file away");
+    SUCCEED();
+    return;
+  }
   REQUIRE(chown(path_.c_str(), 65'534, 65'534) == 0);
   CHECK_THAT(refusal(path_), contains("belongs to the user with id 65534"));
 }

@@ -126,6 +126,7 @@ TEST_CASE_METHOD(HttpFixture, "a peer that goes away ends what goes on for it") 
     loop_.run_until([&] { return waits_; }, "the request");
   }
   loop_.run_until([&] { return !waits_; }, "its end");
+  CHECK_FALSE(waits_);
 }
 
 TEST_CASE_METHOD(HttpFixture, "closing the server ends what goes on") {
@@ -135,6 +136,7 @@ TEST_CASE_METHOD(HttpFixture, "closing the server ends what goes on") {
   loop_.run_until([&] { return waits_; }, "the request");
   server_->close();
   loop_.run_until([&] { return !waits_; }, "its end");
+  CHECK_FALSE(waits_);
 }
 
 TEST_CASE_METHOD(HttpFixture, "our client reads what our server answers") {

@@ -195,4 +195,5 @@ TEST_CASE("a server may end before the event loop does") {
   }
   context.restart();
   context.run();
+  CHECK(context.stopped());  // nothing of the server was left to wait for
 }

@@ -200,6 +200,7 @@ TEST_CASE_METHOD(CheckpointFixture,
   const auto mounted = mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, "size=25m");
   if (mounted != 0) {
     WARN("only root can fill a disk of its own");
+    SUCCEED();
     return;
   }
   struct Unmount {

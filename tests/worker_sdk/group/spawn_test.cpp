@@ -81,9 +81,14 @@ std::string spawn_error(const std::function<void(int)>& function, int nprocs) {
   return error<SpawnError>([&] { spawn(function, nprocs, {.shutdown_timeout = kPatience}); });
 }
 
+/// Runs the workers, whose require() speaks for them: what one of them throws comes out of spawn().
+void all_succeed(const std::function<void(int)>& function, int nprocs) {
+  CHECK_NOTHROW(spawn(function, nprocs));
+}
+
 TEST_CASE("spawned workers find one another") {
   for (const int nprocs : {1, 2, 4})
-    spawn(
+    all_succeed(
         [&](int rank) {
           const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
           require(group.rank() == rank && group.size() == nprocs, "each has its rank");
@@ -153,7 +158,7 @@ TEST_CASE("spawn refuses what cannot work") {
 TEST_CASE("workers meet at an address, or in a file") {
   const ScratchFolder folder;
   const std::string file = "file://" + (folder / "meeting").string();
-  spawn(
+  all_succeed(
       [&](int rank) {
         const std::string port = std::getenv("MASTER_PORT");
         const std::string place = "tcp://127.0.0.1:" + port;
@@ -172,7 +177,7 @@ TEST_CASE("workers meet at an address, or in a file") {
 }
 
 TEST_CASE("a group can be made again when it is gone, as often as one likes") {
-  spawn(
+  all_succeed(
       [](int) {
         for (int i = 0; i < 5; ++i)
           check_sum(init_process_group({.backend = "gloo", .timeout = kPatience}));
@@ -186,7 +191,7 @@ TEST_CASE("a group can be made again when it is gone, as often as one likes") {
 TEST_CASE("whoever does not join in time is named") {
   const ScratchFolder folder;
   const Meeting both{2};  // who comes does so at the same time, however busy the machine is
-  spawn(
+  all_succeed(
       [&](int rank) {
         if (rank == 1 || rank == 2) return;
         both.wait_for_all();
@@ -203,7 +208,7 @@ TEST_CASE("whoever does not join in time is named") {
 }
 
 TEST_CASE("when rank 0, which serves the store, does not come, it is said so") {
-  spawn(
+  all_succeed(
       [](int rank) {
         if (rank == 0) return;
         require_contains(error<std::runtime_error>(
@@ -214,7 +219,7 @@ TEST_CASE("when rank 0, which serves the store, does not come, it is said so") {
 }
 
 TEST_CASE("a sub-group whose members do not come names them by their numbers in the job") {
-  spawn(
+  all_succeed(
       [](int rank) {
         const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
         if (rank != 2) {
@@ -231,7 +236,7 @@ TEST_CASE("a sub-group whose members do not come names them by their numbers in 
 
 TEST_CASE("a monitored barrier names who does not come, on all who wait") {
   const Meeting both{2};
-  spawn(
+  all_succeed(
       [&](int rank) {
         const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
         if (rank % 2 == 0) {
@@ -280,7 +285,7 @@ TEST_CASE("a peer that has died is an error of the operation, at once") {
 
 TEST_CASE("a connection that breaks under a worker with a group sends it no deadly signal") {
   SECTION("the signal is ignored") {
-    spawn(
+    all_succeed(
         [](int) {
           const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
           raise(SIGPIPE);
@@ -289,7 +294,7 @@ TEST_CASE("a connection that breaks under a worker with a group sends it no dead
   }
   SECTION("a handler of the program's stays") {
     static volatile std::sig_atomic_t came = 0;
-    spawn(
+    all_succeed(
         [](int) {
           std::signal(SIGPIPE, [](int) { came = 1; });
           const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
@@ -321,7 +326,7 @@ TEST_CASE("a group whose peer has died can be left at once, also when nobody has
 }
 
 TEST_CASE("a peer that does not come is an error of the operation after the timeout") {
-  spawn(
+  all_succeed(
       [](int rank) {
         const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
         group.barrier();  // both make the hasty group at the same time
@@ -335,7 +340,7 @@ TEST_CASE("a peer that does not come is an error of the operation after the time
 }
 
 TEST_CASE("a wait can be given less time than the group") {
-  spawn(
+  all_succeed(
       [](int rank) {
         const ProcessGroup group = init_process_group({.backend = "gloo", .timeout = kPatience});
         const torch::Tensor sum = torch::ones({3});
@@ -356,7 +361,7 @@ TEST_CASE("a wait can be given less time than the group") {
 
 TEST_CASE("who has given up on a message can leave before the peer does") {
   const Meeting rank_0_has_left{2};
-  spawn(
+  all_succeed(
       [&](int rank) {
         auto group = std::optional{init_process_group({.backend = "gloo", .timeout = kPatience})};
         if (rank == 0) {

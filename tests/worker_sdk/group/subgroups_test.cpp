@@ -76,20 +76,20 @@ TEST_CASE(
 }
 
 TEST_CASE("messages go round a ring: send and recv") {
-  if (group().size() == 1) return;
+  if (too_few_ranks(2)) return;
   const torch::Tensor token = torch::zeros({1}, torch::kInt64);
   if (group().rank() == 0) {
     group().send(token + 1, next());
     CHECK(group().recv(token, previous()) == previous());
     CHECK(token.item<int>() == group().size());
   } else {
-    group().recv(token, previous());
+    CHECK(group().recv(token, previous()) == previous());
     group().send(token + 1, next());
   }
 }
 
 TEST_CASE("isend and irecv, one by one or as a batch, do not block one another") {
-  if (group().size() == 1) return;
+  if (too_few_ranks(2)) return;
   const torch::Tensor mine = torch::full({1000}, group().rank());
   const torch::Tensor got = torch::full({1000}, -1);
   const Work sending = group().isend(mine, next());
@@ -104,11 +104,13 @@ TEST_CASE("isend and irecv, one by one or as a batch, do not block one another")
 }
 
 TEST_CASE("tags keep messages apart") {
-  if (group().size() == 1 || group().rank() > 1) return;
+  if (too_few_ranks(2)) return;
   const torch::Tensor one = torch::tensor(1);
   const torch::Tensor two = torch::tensor(2);
   if (group().rank() == 0) {
-    wait_all({group().isend(one, 1, 1), group().isend(two, 1, 2)});
+    CHECK_NOTHROW(wait_all({group().isend(one, 1, 1), group().isend(two, 1, 2)}));
+  } else if (group().rank() > 1) {
+    SUCCEED("two ranks are enough");
   } else {
     group().recv(one, 0, 2);
     group().recv(two, 0, 1);
@@ -118,9 +120,9 @@ TEST_CASE("tags keep messages apart") {
 }
 
 TEST_CASE("a message is taken from whoever sends, who is then known") {
-  if (group().size() == 1) return;
+  if (too_few_ranks(2)) return;
   if (group().rank() > 0) {
-    group().send(torch::tensor(10 * group().rank()), 0, 7);
+    CHECK_NOTHROW(group().send(torch::tensor(10 * group().rank()), 0, 7));
     return;
   }
   std::set<int> senders;
@@ -134,10 +136,10 @@ TEST_CASE("a message is taken from whoever sends, who is then known") {
 }
 
 TEST_CASE("a receiver that asks whether it is done learns of it, and one that gives up can leave") {
-  if (group().size() == 1 || group().rank() > 1) return;
+  if (too_few_ranks(2)) return;
   const torch::Tensor number = torch::tensor(group().rank());
-  if (group().rank() == 0) {
-    group().send(number, 1, 8);
+  if (group().rank() != 1) {
+    CHECK_NOTHROW(group().rank() == 0 ? group().send(number, 1, 8) : void());
     return;
   }
   const Work work = group().irecv(number, 0, 8);

@@ -53,6 +53,18 @@ TEST_CASE("collectives on the device") {
   group().barrier();
 }
 
+TEST_CASE("tensors on the CPU are carried, too") {
+  const torch::Tensor sum = torch::full({3}, group().rank() + 1.0);
+  group().all_reduce(sum, ReduceOp::AVG);
+  check_close(sum, torch::full({3}, (group().size() + 1) / 2.0));
+  const auto all = group().new_group(group().global_ranks());
+  REQUIRE(all);
+  const torch::Tensor from_last = torch::tensor({group().rank()});
+  all->broadcast(from_last, group().size() - 1);
+  CHECK(from_last.item<int>() == group().size() - 1);
+  group().barrier();
+}
+
 TEST_CASE("DDP and no_sync on the device give the gradients of the whole batch") {
   auto network = make_network();
   DistributedDataParallel<SequentialImpl> ddp{network, group()};
@@ -134,6 +146,7 @@ TEST_CASE("a pipeline of as many stages as ranks on the device has the whole net
   const torch::Tensor loss = pipeline.step(input, target, mean_square);
   torch::Tensor output = input;
   for (auto& one : stages) output = one(output);
+  CHECK(loss.defined() == pipeline.is_last());
   if (pipeline.is_last()) check_close(loss, torch::mse_loss(output, target));
 }
 

@@ -2,6 +2,8 @@
 
 #include "ddprun/mixed_precision.hpp"
 
+#include <ATen/autocast_mode.h>
+
 #include "ddprun/distributed_data_parallel.hpp"
 #include "ddprun/gradient_clipping.hpp"
 #include "tests/support/catch.hpp"
@@ -56,6 +58,17 @@ TEST_CASE("Autocast computes matrix products in its dtype, and ends with its sco
     CHECK(linear(x).scalar_type() == torch::kBFloat16);
   }
   CHECK(linear(x).scalar_type() == torch::kFloat32);
+}
+
+TEST_CASE("without a dtype, Autocast takes Python's: float16 on CUDA, bfloat16 on the CPU") {
+  {
+    const Autocast on_gpu{torch::kCUDA};
+    CHECK(at::autocast::get_autocast_dtype(torch::kCUDA) == torch::kFloat16);
+  }
+  const Autocast half{torch::kCPU, torch::kFloat16};
+  CHECK(at::autocast::get_autocast_dtype(torch::kCPU) == torch::kFloat16);
+  const Autocast inner{torch::kCPU};  // as in Python, that of the scope around it
+  CHECK(at::autocast::get_autocast_dtype(torch::kCPU) == torch::kFloat16);
 }
 
 TEST_CASE("Autocast does not keep old copies of the weights") {

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,10 @@ struct DdpOptions {
   bool find_unused_parameters = false;
   /// Copies rank 0's buffers (running means, for one) to all ranks before every forward().
   bool broadcast_buffers = true;
+  /// Gradients are views of the buckets that are reduced, which saves a copy of them in memory and
+  /// in time. Then call DistributedDataParallel::zero_grad() in place of Optimizer::zero_grad(),
+  /// which cannot detach a view.
+  bool gradient_as_bucket_view = false;
   /// Set it when every step uses the same parameters equally often. Unused ones are then looked for
   /// in the first step alone, and a parameter may be used several times in a checkpointed graph.
   bool static_graph = false;
@@ -74,6 +79,7 @@ class DdpCore {
   struct FirstStep;
 
   std::shared_ptr<c10d::Reducer> make_reducer(const torch::nn::Module& module) const;
+  void rebuild_buckets();
   void broadcast_from(int root, std::vector<torch::Tensor> tensors) const;
   bool broadcasts_buffers() const;
 
@@ -87,6 +93,7 @@ class DdpCore {
   ProcessGroup group_;
   DdpOptions options_;
   std::vector<torch::Tensor> parameters_;  // of the module, those that need gradients
+  std::vector<std::string> names_;         // of these
   std::vector<torch::Tensor> buffers_;
   std::shared_ptr<c10d::Reducer> reducer_;
   c10::intrusive_ptr<FirstStep> first_step_;
@@ -99,8 +106,8 @@ class DdpCore {
 /// It must not outlive its DistributedDataParallel.
 class [[nodiscard]] NoSync {
  public:
-  explicit NoSync(DdpCore& core) : core_{core}, before_{core.sync_gradients()} {
-    core_.set_sync_gradients(false);
+  NoSync(DdpCore& core, bool enabled) : core_{core}, before_{core.sync_gradients()} {
+    if (enabled) core_.set_sync_gradients(false);
   }
   ~NoSync() { core_.set_sync_gradients(before_); }
   NoSync(const NoSync&) = delete;
@@ -116,12 +123,13 @@ class [[nodiscard]] NoSync {
 /// the ranks' parameters and copies rank 0's parameters and buffers to everybody. All ranks
 /// construct their instances in the same order, and call forward and backward equally often.
 /// Parameters may have every floating dtype. Sparse gradients (of a torch::nn::Embedding with
-/// sparse(true)) are reduced as sparse ones.
+/// sparse(true)) are reduced as sparse ones, by Gloo alone.
 ///
 /// Errors: std::invalid_argument, on all ranks alike, when their parameters differ in number, name,
-/// shape, dtype or strides (what() names the first such parameter and the ranks), and when there
-/// is none that needs a gradient. c10::Error from forward() when some parameter got no gradient in
-/// the step before and find_unused_parameters is not set.
+/// shape, dtype or strides (what() names the first such parameter and the ranks), when there is
+/// none that needs a gradient, when one tensor is registered under two names, and for sparse
+/// gradients with NCCL. std::runtime_error from forward() when some parameter got no gradient in
+/// the step before and find_unused_parameters is not set; it has their names.
 template <typename Module>
 class DistributedDataParallel {
  public:
@@ -143,8 +151,9 @@ class DistributedDataParallel {
 
   /// Accumulates gradients without reducing them: `{ const auto guard = ddp.no_sync(); forward and
   /// backward... }`. The last forward() and backward(), outside, reduce the sum. forward() must be
-  /// inside, too. It is DistributedDataParallel.no_sync in the page above.
-  NoSync no_sync() { return NoSync{core_}; }
+  /// inside, too. With `enabled` false, everything is as without it: `ddp.no_sync(step % 4 != 3)`.
+  /// It is DistributedDataParallel.no_sync in the page above.
+  NoSync no_sync(bool enabled = true) { return NoSync{core_, enabled}; }
 
   /// Serves schedules with several forward passes before the backward passes (Pipeline): they call
   /// forward() inside no_sync() always, and this before the last backward(), which then reduces the
@@ -165,9 +174,8 @@ class DistributedDataParallel {
     core_.join(std::function<void()>{std::ref(train)}, options);
   }
 
-  /// Sets all gradients to undefined. Call it in place of Optimizer::zero_grad(), which cannot
-  /// work: gradients are views of the buckets that are reduced, and the optimizer cannot detach a
-  /// view.
+  /// Sets all gradients to undefined, as Optimizer::zero_grad() does; that one cannot work with
+  /// gradient_as_bucket_view.
   void zero_grad() { core_.zero_grad(); }
 
   /// The module that was given, for evaluation, checkpoints and its optimizer.

@@ -19,10 +19,12 @@ namespace ddprun::sdk {
 /// While it lives, operators on this thread choose their dtype as torch.autocast has it: `dtype`
 /// for matrix products and convolutions, float32 where precision matters. Put it around forward()
 /// and the loss, and call backward() after it has gone. `dtype` is kFloat16 or kBFloat16, on CUDA
-/// and CPU; bfloat16 needs no GradScaler. Errors: std::invalid_argument for another dtype.
+/// and CPU; not given, it is Python's: kFloat16 on CUDA and kBFloat16 on the CPU, or that of the
+/// scope around this one. bfloat16 needs no GradScaler. Errors: std::invalid_argument for another
+/// dtype.
 class [[nodiscard]] Autocast {
  public:
-  explicit Autocast(torch::DeviceType device, torch::ScalarType dtype = torch::kBFloat16,
+  explicit Autocast(torch::DeviceType device, std::optional<torch::ScalarType> dtype = {},
                     bool enabled = true);
   ~Autocast();
   Autocast(const Autocast&) = delete;

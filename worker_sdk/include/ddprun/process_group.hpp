@@ -8,11 +8,14 @@
 //
 // Common to all operations:
 // - All ranks of the group call them in the same order, with the same shapes and dtypes.
-// - Tensors are contiguous and on device(). Results are written into the tensors that are given.
+// - Tensors are contiguous, and all on the same device: device() or, with the backend
+//   "cpu:gloo,cuda:nccl", the CPU. Results are written into the tensors that are given.
 // - Ranks (`root`, `peer`) are those of the group: in a sub-group from 0 to size() - 1.
 // - Errors: std::invalid_argument, before anything is sent, for what is wrong on this rank (device,
 //   strides, shape, dtype, rank); CommunicationError when a peer is gone, or has not come within
 //   the group's timeout. Both name operation, group, rank, and the tensor's dtype and shape.
+//   With NCCL, a wait() that returns has only made the current stream wait. When a peer is gone, or
+//   the timeout is over, the watchdog of LibTorch ends this process instead.
 #pragma once
 
 #include <torch/torch.h>
@@ -42,8 +45,14 @@ using Tensors = std::vector<torch::Tensor>;
 
 /// How init_process_group() makes a group.
 struct ProcessGroupOptions {
-  /// "nccl", "gloo", or "", which means NCCL when this process sees a GPU and Gloo otherwise.
+  /// "nccl"; "gloo"; "cpu:gloo,cuda:nccl", where Gloo carries tensors on the CPU and NCCL those on
+  /// the GPU; or "", which means the latter when this process sees a GPU and Gloo otherwise. It is
+  /// the same on all ranks.
   std::string backend = {};
+  /// This worker's device: a GPU for NCCL, the CPU for Gloo. Not set: the GPU of the number
+  /// LOCAL_RANK or, where CUDA_VISIBLE_DEVICES names a single one, as under Slurm's
+  /// --gpus-per-task, that one.
+  std::optional<torch::Device> device = {};
   /// How long an operation may take, and how long the workers have to join.
   std::chrono::milliseconds timeout{std::chrono::minutes{30}};
   /// Where the workers meet
@@ -93,7 +102,7 @@ class ProcessGroup {
   /// This worker's place in the whole job.
   const WorkerEnv& env() const;
 
-  /// The device that this worker's tensors must be on: cuda:LOCAL_RANK with NCCL, cpu with Gloo.
+  /// The device that this worker's tensors are on: a GPU with NCCL, cpu with Gloo.
   torch::Device device() const;
   /// Who does the work: "nccl" or "gloo".
   std::string backend() const;
@@ -243,10 +252,10 @@ class ProcessGroup {
 /// Meets the other workers and returns when all of them are there. All ranks may call it again,
 /// also when the group before is gone. From then on SIGPIPE is ignored, as in Python, unless the
 /// program has a handler for it: it would end a worker whose peer has died. Errors:
-/// EnvironmentError for what the environment lacks; std::invalid_argument for a backend or
-/// `init_method` that is not known, or NCCL without a GPU for this worker; CommunicationError when
-/// not all came within the timeout, naming the missing ranks; std::runtime_error when the place
-/// where they meet cannot be reached.
+/// EnvironmentError for what the environment lacks; std::invalid_argument for a backend, device or
+/// `init_method` that is not known, NCCL without a GPU for this worker, and where the ranks'
+/// backends differ, naming the odd ones; CommunicationError when not all came within the timeout,
+/// naming the missing ranks; std::runtime_error when the place where they meet cannot be reached.
 ProcessGroup init_process_group(const ProcessGroupOptions& options = {});
 
 /// Does the same for a worker whose place is known already. Errors: also std::invalid_argument when

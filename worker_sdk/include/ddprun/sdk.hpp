@@ -23,6 +23,7 @@
 #include <ddprun/pipeline.hpp>
 #include <ddprun/process_group.hpp>
 #include <ddprun/progress_bar.hpp>
+#include <ddprun/run_worker.hpp>
 #include <ddprun/safetensors.hpp>
 #include <ddprun/sampler_state.hpp>
 #include <ddprun/spawn.hpp>

@@ -13,6 +13,11 @@
 
 namespace ddprun::sdk {
 
+/// Returns how many NVIDIA GPUs this process sees, for `spawn(train, visible_gpus())`. It does not
+/// ask CUDA, as torch::cuda::device_count() does: a process that has initialised CUDA must not
+/// fork. It counts device files, and heeds CUDA_VISIBLE_DEVICES.
+int visible_gpus();
+
 /// How spawn() stops workers.
 struct SpawnOptions {
   /// How long the other workers have to end after SIGTERM, when one has failed; then comes SIGKILL.
@@ -38,8 +43,9 @@ class SpawnError : public std::runtime_error {
 /// dies, they are killed.
 ///
 /// Call it before anything that starts threads (most tensor operations do), for a fork has none of
-/// them. Errors: std::logic_error when there are threads already; std::invalid_argument for
-/// `nprocs` < 1; std::system_error when no process can be made; SpawnError.
+/// them. Errors: std::logic_error when there are threads already, or CUDA is initialised;
+/// std::invalid_argument for `nprocs` < 1; std::system_error when no process can be made;
+/// SpawnError.
 void spawn(const std::function<void(int rank)>& function, int nprocs,
            const SpawnOptions& options = {});
 

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# A C++ worker that fails while the others wait for it in a collective ends the job at once, and is the one
+# that is named: whatever it dies of, whichever its rank, with and without an operation pending.
+#
+#     ROUNDS=50 bash tests/system/sdk_exception_test.sh build/ddprun    # all of it, with the times
+. "$(dirname "$0")/lib.sh"
+
+worker=$(dirname "$DDPRUN")/failing_worker
+[ -x "$worker" ] || skip "built without the worker SDK: there is no failing_worker"
+export OMP_NUM_THREADS=1
+ulimit -c 0
+rounds=${ROUNDS:-0}
+
+# fails HOW RANK CODE [pending]: the job ends with CODE, and its report names the rank and its words.
+fails() {
+  local how=$1 rank=$2 code=$3 begin end took
+  run "$code" --standalone --nproc-per-node 4 --shutdown-timeout 100 --report-file "$scratch/report.json" \
+    --no-python "$worker" "$how" "$rank" "$scratch/moment" ${4:+"$4"}
+  end=$(date +%s%N)
+  begin=$(cat "$scratch/moment")
+  took=$(((end - begin) / 1000000))
+  HOW=$how RANK=$rank python3 - "$scratch/report.json" <<'CHECK' || fail "$* is reported as: $(cat "$scratch/report.json")"
+import json, os, sys
+report = json.load(open(sys.argv[1]))
+cause, how = report["cause"], os.environ["HOW"]
+assert cause["ranks"] == [int(os.environ["RANK"])], cause
+assert not report.get("also"), report["also"]
+if how == "run_worker" or how == "uncaught":
+    assert (cause["exception"]["type"], cause["exception"]["message"]) == ("std::runtime_error", "no such batch"), cause
+if how == "caught":
+    assert "failing_worker: no such batch" in cause["sentence"], cause
+if how == "segv":
+    assert cause["signal"] == "SIGSEGV", cause
+if how == "exit":
+    assert cause["exit_code"] == 3, cause
+CHECK
+  # Without haste, the others would wait for half an hour.
+  [ "$took" -lt 60000 ] || fail "$*: the job ended $took ms after the failure"
+  [ "$rounds" = 0 ] || echo "$how, rank $rank${4:+, $4}: $took ms" | tee -a "$scratch/times"
+}
+
+if [ "$rounds" = 0 ]; then
+  fails run_worker 1 1
+  fails run_worker 0 1 pending
+  says err "failing_worker: rank 0 of 4: std::runtime_error: no such batch"
+  fails uncaught 1 134 pending
+  fails caught 0 1
+  fails caught 1 1 pending
+  fails segv 0 139 pending
+  fails exit 1 3
+  exit 0
+fi
+
+for ((i = 0; i < rounds; i++)); do
+  for rank in 0 1; do
+    for pending in "" pending; do
+      fails run_worker $rank 1 $pending
+      fails uncaught $rank 134 $pending
+      fails caught $rank 1 $pending
+      fails segv $rank 139 $pending
+      fails exit $rank 3 $pending
+    done
+  done
+done
+echo "the slowest of $(wc -l <"$scratch/times"): $(sort -t: -k2 -n "$scratch/times" | tail -1)"
