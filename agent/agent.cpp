@@ -38,7 +38,8 @@ GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
           .rejoin = !run.coordinator_here || spec.meeting.nodes_max > 1,
           .preempt_timeout = spec.preempt_timeout,
           .checkpoint_signal = spec.checkpoint_signal,
-          .endpoint = text_of(run.coordinator)};
+          .endpoint = text_of(run.coordinator),
+          .has_referee = spec.meeting.etcd.has_value()};
 }
 
 void log_signal(const GroupEvent& meaning, int signal) {

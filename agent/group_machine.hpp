@@ -50,6 +50,8 @@ struct GroupRules {
   std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
   int checkpoint_signal = SIGUSR1;                    // asks a worker for one
   std::string endpoint;  // where this node reaches the job's coordinator, as HOST:PORT
+  /// Somebody else than the nodes knows where the coordinator is; see ReachCoordinator's `at`.
+  bool has_referee = false;
 };
 
 /// So many times in each heartbeat timeout the agent shows that it is alive: a few of them may come
@@ -82,7 +84,7 @@ struct WorkerExited { WorkerFailure how; WorkerEnd end = {}; std::int64_t step =
 struct TreeGone {};                          // the answer to SweepTree
 struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
 // The answer to ReachCoordinator: it has answered what was asked at that time,
-struct Connected { std::optional<TimePoint> asked = {}; };
+struct Connected { std::optional<TimePoint> asked = {}; std::string place = {}; };  // "": as was wished
 // or the patience has ended; `refused`: nobody listens there, the process that did is gone
 struct CoordinatorUnreachable { std::string reason; bool refused = false; };
 struct CoordinatorLost { std::string reason; };         // the connection has ended by itself
@@ -96,7 +98,8 @@ using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, Wo
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
                                 PassOn, WorkerProgressed, WorkersInspected, Alarm>;
 
-// Connect after the pause, and join with this. `at` is HOST:PORT; "": where the job's coordinator is.
+// Connect after the pause, and join with this. `at` is HOST:PORT; "": where the job's coordinator is,
+// as the referee knows where there is one.
 struct ReachCoordinator {
   Patience patience;
   Known known;
@@ -169,6 +172,7 @@ class GroupMachine {
   void hurry(TimePoint now);
   void search(TimePoint now);
   void try_next(TimePoint now);
+  void try_referee(TimePoint now);
   void give_up_candidate(TimePoint now);
   void promise(const Elect& order, TimePoint now);
   void go_elsewhere(const Elsewhere& order, TimePoint now);
@@ -236,6 +240,7 @@ class GroupMachine {
     std::vector<std::string> places;  // that are tried, one after the other, again and again
     std::size_t next = 0;
     bool refused = true;  // at each of them nobody listens
+    std::string why = "the coordinator is lost, and nobody has followed it";  // when it is in vain
   };
   std::optional<Search> search_;  // for a coordinator
   std::string first_place_;       // that is to be tried first

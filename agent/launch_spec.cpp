@@ -16,10 +16,13 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
           .hang_timeout = spec.rules.hang_timeout,
           .on_hang = spec.rules.on_hang,
           .has_successors = has_successors(spec),
+          .has_referee = spec.meeting.etcd.has_value(),
           .endpoint = text_of(spec.meeting.coordinator)};
 }
 
-bool has_successors(const LaunchSpec& spec) { return spec.meeting.nodes_max >= 3; }
+bool has_successors(const LaunchSpec& spec) {
+  return spec.meeting.nodes_max >= (spec.meeting.etcd ? 2 : 3);
+}
 
 JobTerms terms_of(const LaunchSpec& spec) {
   return terms_of(round_rules(spec, spec.meeting.run_id));

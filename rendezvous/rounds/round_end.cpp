@@ -37,6 +37,7 @@ void RoundMachine::end(EndJob verdict) {
   chronicle_.stopped("", last_step_);
   tell_verdict(verdict);
   nodes_.for_each([&](const Node& node) { send(node.peer(), verdict); });
+  if (rules_.has_referee) actions_.push_back(TellVerdict{verdict});
   verdict_ = std::move(verdict);
 }
 

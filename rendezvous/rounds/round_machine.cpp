@@ -50,7 +50,8 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
         if (Node* const node = nodes_.with_peer(e.peer)) disconnected(*node, e.reason, now);
       },
       [&](const Knocked& e) { knocked(e, now); }, [&](const Superseded& e) { step_down(e); },
-      [](const Tick&) {});
+      [](const Tick&) {}, [&](const Elected& e) { elected(e, now); },
+      [&](const Held& e) { held_ = e; }, [&](const WorldBegun& e) { world_begun(e); });
   lose_silent(now);  // on every step, because no Tick comes between the beats of many nodes
   lose_unstopped(now);
   advance(now);

@@ -61,6 +61,8 @@ struct RoundRules {
   /// that waits for that, or as the first.
   bool has_successors = false;
   bool stands_by = false;
+  /// Who coordinates the job is decided by etcd, and not by a majority of the nodes.
+  bool has_referee = false;
   std::string endpoint;  // where this coordinator is, as HOST:PORT; with successors only
 };
 
