@@ -82,7 +82,8 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
                       [this](const RankProgress& p) { step(WorkerProgressed{p}); }}},
       signals_{executor},
       child_ends_{executor, SIGCHLD},
-      alarm_{executor, TimePoint::max()} {
+      alarm_{executor, TimePoint::max()},
+      leads_{run_.coordinator_here} {
   for (const int signal : signals_for(spec_)) signals_.add(signal);
   workers_.when_started([this] {
     if (events_) events_->note_started(workers_.running());
@@ -133,6 +134,7 @@ void Agent::stop(int signal) {
 }
 
 void Agent::hear(const CoordinatorMessage& message) {
+  if (std::holds_alternative<Joined>(message)) note_leading();
   keep(message);
   tell_user(message);
   status_desk_.hear(message);
@@ -141,6 +143,13 @@ void Agent::hear(const CoordinatorMessage& message) {
   if (found == nullptr || !concerns_nccl(found->report)) return;
   if (std::exchange(may_ask_nccl_, false))
     co_spawn(executor_, ask_nccl(), report_failure("asking NCCL"));
+}
+
+/// The coordinator may have been lost, and this node's own may follow it.
+void Agent::note_leading() {
+  if (run_.own_port == 0 || std::exchange(leads_, link_.beside()) == link_.beside()) return;
+  news_.leads(leads_);
+  leading_changed_(leads_);
 }
 
 /// It knows of all ranks, so one node asks. The hang has been told by then.

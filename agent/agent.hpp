@@ -44,11 +44,18 @@ class Agent {
   /// before run().
   void keep_timers(TimerPipe& pipe);
 
+  /// `tell` is called when the job's coordinator is in this process from now on, or no longer. To
+  /// be called before run().
+  void when_leading_changes(std::function<void(bool)> tell) { leading_changed_ = std::move(tell); }
+
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
   asio::awaitable<AgentEnd> run();
 
   /// How the workers of the last round ended, beside the failure that ended the job.
   const RoundOutcome& outcome() const { return machine_.outcome(); }
+
+  /// Whether this node tells the user what concerns the whole job.
+  bool tells_job() const { return news_.tells_job(); }
 
   /// Where the time of the job went, as the coordinator told it at the end; nullopt: it did not.
   const std::optional<JobTimes>& times() const { return times_; }
@@ -82,6 +89,7 @@ class Agent {
   asio::awaitable<void> sweep();
   void hear(const CoordinatorMessage& message);
   void lose_coordinator();
+  void note_leading();
   asio::awaitable<void> inspect(Inspect question);
   void step(const GroupEvent& event);
   void perform(const GroupAction& action);
@@ -113,6 +121,8 @@ class Agent {
   std::optional<HangReport> hang_;
   bool may_ask_nccl_ = false;  // rank 0 is here, and nobody has asked in this round
   std::function<void()> hang_changed_ = [] {};
+  bool leads_;  // the coordinator is in this process
+  std::function<void(bool)> leading_changed_ = [](bool) {};
 };
 
 }  // namespace ddprun

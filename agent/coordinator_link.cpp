@@ -119,7 +119,7 @@ Join CoordinatorLink::join(const ReachCoordinator& wish, const Channel& channel)
   asked_ = Clock::now();
   Standing standing = wish.standing;
   standing.standby_port = run_.own_port;
-  standing.beside = channel.is_local() && place_.port == run_.own_port;
+  standing.beside = beside_ = channel.is_local() && place_.port == run_.own_port;
   return {.run_id = run_.run_id,
           .node = id_,
           .incarnation = ++incarnation_,

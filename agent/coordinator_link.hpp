@@ -55,6 +55,10 @@ class CoordinatorLink {
   /// From now on the referee says where the coordinator is, wherever a wish names no place.
   void ask_referee(AskReferee ask) { ask_referee_ = std::move(ask); }
 
+  /// Whether the coordinator that was joined last is in this process. It is not known of one that
+  /// has no successors.
+  bool beside() const { return beside_; }
+
   /// Where there is no connection, nobody hears it.
   void send(const AgentMessage& message);
 
@@ -91,6 +95,7 @@ class CoordinatorLink {
   std::int64_t incarnation_ = 0;           // joins that were said so far
   TimePoint asked_;                        // when the last one was said
   Endpoint place_;                         // where the coordinator is, or is looked for
+  bool beside_ = false;                    // it is in this process
   std::shared_ptr<const TlsContext> tls_;  // null: the job has no secret, or nobody has connected
   std::shared_ptr<Channel> channel_;       // null: not connected
   std::shared_ptr<TunnelEntrance>

@@ -51,7 +51,8 @@ std::string text(const Goodput& times) {
 JobNews::JobNews(const LaunchSpec& spec, const RunFacts& run)
     : workers_{spec.workers},
       restarts_max_{spec.rules.restarts_max},
-      tells_job_{run.tells_job},
+      shares_output_{spec.meeting.shares_output},
+      tells_job_{run.coordinator_here || !shares_output_},
       on_hang_{spec.rules.on_hang} {}
 
 std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint now) {

@@ -22,9 +22,14 @@ struct NewsLine {
 
 class JobNews {
  public:
-  /// What every node of the job could tell is a warning where `run.tells_job`, and else no more
-  /// than information: the user is to read it once.
+  /// What every node of the job could tell is a warning where the coordinator is, or where nodes do
+  /// not share their output, and else no more than information: the user is to read it once.
   JobNews(const LaunchSpec& spec, const RunFacts& run);
+
+  /// The job's coordinator is in this process from now on, or no longer.
+  void leads(bool here) { tells_job_ = here || !shares_output_; }
+  /// Whether it is this node that tells the user what concerns the whole job.
+  bool tells_job() const { return tells_job_; }
 
   /// The lines that `message`, which came at `now`, is worth; mostly none.
   std::vector<NewsLine> of(const CoordinatorMessage& message, TimePoint now);
@@ -37,6 +42,7 @@ class JobNews {
 
   int workers_;
   int restarts_max_;
+  bool shares_output_;
   bool tells_job_;
   OnHang on_hang_;
   int attempt_ = 0;  // of the last round

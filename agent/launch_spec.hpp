@@ -125,7 +125,6 @@ struct RunFacts {
   std::string host;               // this node's name in messages
   Endpoint coordinator;           // where this node's agent reaches it
   bool coordinator_here = false;  // it runs in this process
-  bool tells_job = true;          // this node tells the user what concerns the whole job
   /// The port at which this process coordinates the job, or would; 0: it does not. Then only, other
   /// agents may follow a coordinator that is lost.
   std::uint16_t own_port = 0;
@@ -134,6 +133,8 @@ struct RunFacts {
 /// Whether an agent may follow the job's coordinator when that is lost: without etcd there is no
 /// majority of less than three nodes.
 bool has_successors(const LaunchSpec& spec);
+/// The same of a job of at most `nodes_max` nodes.
+constexpr bool has_successors(int nodes_max) { return nodes_max >= 3; }
 
 /// The rules of the job's coordinator, were it to run here.
 RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id);

@@ -164,7 +164,8 @@ class HostAgent {
     stop_signal_ = std::ranges::count(stops, SIGTERM) > 0 ? SIGTERM : stops.front();
     co_spawn(io_, follow_orders(), report_failure("listening to the launcher"));
     const RunEvents events{[&](const Endpoint& at) {
-                             say(HostListening{at.host, at.port});
+                             const bool named = !at.host.empty();
+                             say(HostListening{named ? at.host : address_of_login(), at.port});
                            },
                            [&](const AgentEnd& end) {
                              end_.began = true;

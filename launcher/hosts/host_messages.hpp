@@ -41,7 +41,8 @@ struct HostHello {
   std::string version;
   bool operator==(const HostHello&) const = default;
 };
-/// The coordinator is there: the other hosts meet it at this address.
+/// The coordinator is there, from the beginning or because it follows one that was lost: the other
+/// hosts meet it at this address.
 struct HostListening {
   std::string host;
   std::uint16_t port = 0;

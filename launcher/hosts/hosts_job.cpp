@@ -6,6 +6,7 @@
 #include <cctype>
 #include <utility>
 
+#include "agent/launch_spec.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/options.hpp"
 #include "launcher/settings/rdzv_conf.hpp"
@@ -68,6 +69,7 @@ class HostsInterpreter {
     }
     job_.rules.nodes_min = job_.start.nodes_min = nodes.min;
     job_.start.nodes_max = nodes.max;
+    job_.rules.has_successors = has_successors(nodes.max);
     const Setting& workers = settings_["nproc-per-node"];
     if (workers.text.find(',') == std::string::npos) return {};
     const auto counts = parse_counts(workers, kWorkersPerNodeMax);

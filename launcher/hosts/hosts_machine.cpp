@@ -65,9 +65,18 @@ void HostsMachine::greet(int host, const HostHello& hello) {
 }
 
 void HostsMachine::listening(int host, const HostListening& where) {
-  if (host != leader_ || coordinator_) return;
+  if (!may_lead(host)) return;
+  leader_ = host;
   coordinator_ = where;
   nodes_[host].due.reset();
+}
+
+/// The first leader says once where its coordinator listens. Any other agent says so when the job
+/// has elected its coordinator.
+bool HostsMachine::may_lead(int host) const {
+  if (!coordinator_) return host == leader_;
+  const Node& node = nodes_[host];
+  return rules_.has_successors && host != leader_ && node.phase == Phase::kRunning && !node.lost;
 }
 
 void HostsMachine::ended(int host, const HostEnded& end, TimePoint now) {
@@ -76,16 +85,22 @@ void HostsMachine::ended(int host, const HostEnded& end, TimePoint now) {
   node.phase = Phase::kEnded;
   node.due.reset();
   if (end.code != 0 && first_failure_ == 0) first_failure_ = end.code;
-  if (!end.began) {
+  if (end.verdict && !verdict_) verdict_ = end.code;
+  if (!end.began)
     node.lost = true;
-  } else if (host == leader_) {
-    if (!result_) result_ = end.code;
-    // The others have been told the same. They may have to stop workers first.
-    if (!due_) due_ = now + rules_.shutdown_timeout + kStopReserve;
-    leave_idle();
-  } else if (!end.verdict) {
+  else if (host == leader_ && (end.verdict || !coordinator_ || !rules_.has_successors))
+    end_with(end.code, now);
+  else if (host == leader_ && verdict_)
+    end_with(*verdict_, now);
+  else if (!end.verdict)
     node.due = now + kLeaderDelay;
-  }
+}
+
+/// The others have been told the same. They may have to stop workers first.
+void HostsMachine::end_with(int code, TimePoint now) {
+  if (!result_) result_ = code;
+  if (!due_) due_ = now + rules_.shutdown_timeout + kStopReserve;
+  leave_idle();
 }
 
 /// Leaves the hosts on which nothing has begun.
@@ -197,6 +212,7 @@ void HostsMachine::start(TimePoint now) {
     actions_.push_back(StartAgent{leader_, true, {}});
     return;
   }
+  if (nodes_[leader_].lost) return;  // its successor will say where it listens
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     if (nodes_[i].phase != Phase::kReady || nodes_[i].lost) continue;
     nodes_[i].phase = Phase::kRunning;
@@ -206,18 +222,28 @@ void HostsMachine::start(TimePoint now) {
 
 /// Stops the job if it can no longer be run to its end.
 void HostsMachine::judge(TimePoint now) {
-  if (coordinator_ && nodes_[leader_].lost) {
-    result_ = kNoCoordinator;
-    actions_.push_back(Complain{fmt::format(
-        "{} hosted the coordinator: without it the job cannot go on", host(leader_).label())});
-    return stop(SIGTERM, now);
-  }
-  if (left() >= rules_.nodes_min) return;
+  if (coordinator_ && nodes_[leader_].lost) judge_without_leader(now);
+  if (!deciding() || left() >= rules_.nodes_min) return;
   result_ = first_failure_ != 0 ? first_failure_ : coordinator_ ? kTooFewNodes : kNoCoordinator;
   actions_.push_back(
       Complain{fmt::format("{} of {} hosts {} left, and the job needs {} (--nnodes MIN:MAX allows "
                            "for fewer): stopping it",
                            left(), nodes_.size(), left() == 1 ? "is" : "are", rules_.nodes_min)});
+  stop(SIGTERM, now);
+}
+
+void HostsMachine::judge_without_leader(TimePoint now) {
+  if (verdict_) return end_with(*verdict_, now);
+  const std::string name = host(leader_).label();
+  if (rules_.has_successors && count(Phase::kRunning) > 0) {
+    if (left() >= rules_.nodes_min && std::exchange(mourned_, leader_) != leader_)
+      actions_.push_back(
+          Complain{fmt::format("{} hosted the coordinator: another host takes its place", name)});
+    return;
+  }
+  result_ = kNoCoordinator;
+  actions_.push_back(
+      Complain{fmt::format("{} hosted the coordinator: without it the job cannot go on", name)});
   stop(SIGTERM, now);
 }
 

@@ -8,7 +8,8 @@
 //
 // All hosts are connected to at once, kConnectingMax at a time. The first of them that is there
 // hosts the coordinator: it is started first and says where that listens; the others are started
-// then. Its exit code is the job's.
+// then. Its exit code is the job's. When it is lost, and another agent's coordinator may follow its
+// own, that one says where it listens, and leads from then on.
 #pragma once
 
 #include <chrono>
@@ -27,7 +28,8 @@ namespace ddprun {
 /// What the machine goes by.
 struct HostsRules {
   std::vector<Host> hosts;
-  int nodes_min = 1;  // with fewer hosts the job makes no sense
+  int nodes_min = 1;            // with fewer hosts the job makes no sense
+  bool has_successors = false;  // a coordinator that is lost is followed by another agent's
   Ssh ssh;
   std::string version;  // of this ddprun; the hosts must have the same
   std::chrono::milliseconds shutdown_timeout{30'000};  // what an agent may take for its workers
@@ -87,6 +89,9 @@ class HostsMachine {
   void hear(int host, const FromHost& message, TimePoint now);
   void greet(int host, const HostHello& hello);
   void listening(int host, const HostListening& where);
+  bool may_lead(int host) const;
+  void end_with(int code, TimePoint now);
+  void judge_without_leader(TimePoint now);
   void ended(int host, const HostEnded& end, TimePoint now);
   void gone(const HostGone& event);
   void talks(TimePoint now);
@@ -110,8 +115,10 @@ class HostsMachine {
   HostsRules rules_;
   std::vector<Node> nodes_;
   int leader_ = -1;
-  std::optional<HostListening> coordinator_;
+  std::optional<HostListening> coordinator_;  // the last one that was heard of
+  std::optional<int> verdict_;                // the job's code, as an agent has told first
   std::optional<int> result_;
+  int mourned_ = -1;       // the leader that was lost last
   int first_failure_ = 0;  // the code of the first agent that failed
   bool begun_ = false;
   bool stopping_ = false;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "agent/agent.hpp"
 #include "agent/control_server.hpp"
@@ -99,6 +100,7 @@ bool has_error_file(const WorkerFailure& failure) { return !failure.error_file.e
 struct RunEnd {
   AgentEnd agent;
   EndFacts facts;
+  bool tells_job;  // this node tells the user what concerns the whole job
 };
 
 /// A run from its preparation to its report. Members are destroyed in the reverse of their order:
@@ -142,7 +144,6 @@ class Run {
     run.coordinator = std::move(coordinator->endpoint);
     run.coordinator_here = here;
     if (server_ && has_successors(spec_)) run.own_port = server_->port();
-    run.tells_job = run.coordinator_here || !spec_.meeting.shares_output;
     say_where(run);
     if (here) events_.listening({spec_.meeting.coordinator.host, run.coordinator.port});
     say_threads(spec_, node_, environment_);
@@ -158,6 +159,7 @@ class Run {
                                   consoles_, event_log_ ? &*event_log_ : nullptr);
     if (trainer_door_) agent->listen_to(*trainer_door_);
     if (timer_pipe_) agent->keep_timers(*timer_pipe_);
+    agent->when_leading_changes([this](bool leads) { note_leading(leads); });
     agent->when_hang_changes([this, &agent] { tell_hang(agent->hang()); });
     agent_ = &*agent;
     const auto control = open_control(*agent);
@@ -176,7 +178,8 @@ class Run {
     if (timer_pipe_) timer_pipe_->close();
     say_goodbye();
     RunEnd end{std::move(*ended),
-               {agent->outcome(), agent->verdict(), agent->hang(), agent->times()}};
+               {agent->outcome(), agent->verdict(), agent->hang(), agent->times()},
+               agent->tells_job()};
     signals_->hold();
     agent.reset();  // its signal handlers end with it
     signals_->only_interrupt();
@@ -192,7 +195,7 @@ class Run {
   /// Tells the user how it ended, and keeps the files that the report names.
   void report(const RunEnd& end) {
     write_report(job_report(end.agent, node_.run, end.facts));
-    if (node_.run.tells_job || end.agent.why != AgentEnd::Why::kJobEnded)
+    if (end.tells_job || end.agent.why != AgentEnd::Why::kJobEnded)
       report_end(end.agent, spec_.title, end.facts, consoles_.err);
     if (end.agent.job.failure) hand_up_error_file(*end.agent.job.failure, environment_);
     if (directory_ && std::ranges::any_of(end.facts.outcome.failures, has_error_file))
@@ -225,12 +228,28 @@ class Run {
     return spec_.meeting.nodes_max > 1 ? own_loop_.emplace(1) : io_;
   }
 
+  /// This node's coordinator follows one that was lost, or has itself been followed. The page is
+  /// where the job's coordinator is. Without it the job goes on as well.
+  void note_leading(bool leads) {
+    if (leads) events_.listening({"", server_->port()});
+    if (!spec_.status_address) return;
+    asio::post(own_thread_ ? *own_loop_ : io_, [this, leads] {
+      close_pages();
+      if (!leads) return;
+      if (const auto shown = open_page(true); !shown) spdlog::warn("{}", shown.error().message);
+    });
+  }
+
   void close_coordinator() {
     if (!server_) return;
     asio::post(own_thread_ ? *own_loop_ : io_, [this] {
-      if (page_) page_->close();
+      close_pages();
       server_->close();
     });
+  }
+
+  void close_pages() {
+    for (const auto& page : pages_) page->close();
   }
 
   /// Shows the job in a browser, where the coordinator is.
@@ -251,7 +270,7 @@ class Run {
     auto opened = open_status_page(io_, serving, *spec_.status_address, spec_.secret.has_value(),
                                    std::move(page));
     if (!opened) return opened.error();
-    page_ = std::move(opened->server);
+    pages_.push_back(std::move(opened->server));
     status_url_ = std::move(opened->url);
     return {};
   }
@@ -382,7 +401,7 @@ class Run {
   std::optional<WatchFolder> watch_folder_;
   std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;
-  std::unique_ptr<StatusServer> page_;  // of --status-addr
+  std::vector<std::unique_ptr<StatusServer>> pages_;  // of --status-addr; the last one may be open
   std::string status_url_;
   Agent* agent_ = nullptr;  // while it runs
   std::optional<asio::io_context> hang_loop_;

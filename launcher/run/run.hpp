@@ -12,7 +12,8 @@ namespace ddprun {
 
 /// Functions that are called while the job runs.
 struct RunEvents {
-  /// The coordinator serves here, and workers and other nodes find it at this address.
+  /// The coordinator serves here, and workers and other nodes find it at this address. The host ""
+  /// stands for this machine: its coordinator follows one that was lost.
   std::function<void(const Endpoint& coordinator)> listening = [](const Endpoint&) {};
   /// The agent has ended; nothing of its workers is left.
   std::function<void(const AgentEnd& end)> ended = [](const AgentEnd&) {};

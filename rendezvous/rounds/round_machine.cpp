@@ -124,7 +124,7 @@ void RoundMachine::answer_beat(Node& node, const Beat& beat, TimePoint now) {
     answer.echo_us = beat.clock_us;
     return send(node.peer(), answer);
   }
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(gathering_ends() - now);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(waiting_ends() - now);
   send(node.peer(), Waiting{.nodes = nodes_.count(Phase::kReady),
                             .nodes_min = nodes_needed(),
                             .nodes_max = rules_.nodes_max,
@@ -235,6 +235,13 @@ bool RoundMachine::ready_to_seal(TimePoint now) {
 /// When the waiting for nodes ends: with the last call there are enough, without it too few.
 TimePoint RoundMachine::gathering_ends() const {
   return last_call_ends_.value_or(gathering_since_ + rules_.join_timeout);
+}
+
+/// Until when nodes are told to wait. With enough of them only the workers of before are waited
+/// for.
+TimePoint RoundMachine::waiting_ends() const {
+  const bool enough = round_ > 0 && nodes_.count(Phase::kReady) >= nodes_needed();
+  return enough ? std::max(last_step_, fences_end_) : gathering_ends();
 }
 
 void RoundMachine::seal() {

@@ -12,14 +12,18 @@ using Lines = std::vector<NewsLine>;
 // A node with two workers in a job that may be restarted three times.
 class NewsFixture {
  protected:
-  explicit NewsFixture(bool tells_job = true) : news_{spec(), {.tells_job = tells_job}} {}
+  explicit NewsFixture(bool shares_output = false) : news_{spec(shares_output), RunFacts{}} {}
   Lines hears(const CoordinatorMessage& message) { return news_.of(message, now_); }
+
+  /// The coordinator is in this process from now on.
+  void leads() { news_.leads(true); }
 
   TimePoint now_{};
 
  private:
-  static LaunchSpec spec() {
+  static LaunchSpec spec(bool shares_output) {
     LaunchSpec spec;
+    spec.meeting.shares_output = shares_output;
     spec.workers = 2;
     spec.rules.restarts_max = 3;
     return spec;
@@ -27,8 +31,9 @@ class NewsFixture {
   JobNews news_;
 };
 
+// The coordinator is on another node, which says to the same user what concerns the whole job.
 struct SilentNewsFixture : NewsFixture {
-  SilentNewsFixture() : NewsFixture{false} {}
+  SilentNewsFixture() : NewsFixture{true} {}
 };
 
 TEST_CASE_METHOD(NewsFixture, "the first round is told with the ranks of this node") {
@@ -100,6 +105,13 @@ TEST_CASE_METHOD(NewsFixture, "what concerns the machine alone is no news") {
   CHECK(hears(Beat{}).empty());
   CHECK(hears(EndJob{}).empty());
   CHECK(hears(Refused{"why"}).empty());
+}
+
+TEST_CASE_METHOD(SilentNewsFixture,
+                 "whose coordinator follows one that is lost tells from then on") {
+  leads();
+  CHECK(hears(StopRound{.reason = "node b is lost"}) ==
+        Lines{{Level::kWarning, "node b is lost: stopping all workers"}});
 }
 
 }  // namespace

@@ -15,12 +15,14 @@ void HostsInvariants::stepped(const HostsEvent& event, const std::vector<HostsAc
                               TimePoint now, std::optional<TimePoint> next_alarm) {
   require(!code_ || actions.empty(), [] { return "the machine goes on after its end"; });
   heard(event, now);
+  judge_lost_leader(now);
   const bool signals = std::ranges::any_of(actions, [](const HostsAction& action) {
     return std::holds_alternative<PassSignal>(action);
   });
   const auto* interrupt = std::get_if<Interrupt>(&event);
   if (signals && interrupt == nullptr) given_up_ = true;
   for (const HostsAction& action : actions) did(action, now);
+  judge_lost_leader(now);
   if (signals && !over_since_ && (interrupt == nullptr || interrupt->to_stop)) over_since_ = now;
   if (signals || interrupt != nullptr) check_signals(actions);
   check_idle_hosts();
@@ -51,15 +53,29 @@ void HostsInvariants::heard(int index, const FromHost& message, TimePoint now) {
   if (const auto* hello = std::get_if<HostHello>(&message)) {
     host.greeted = hello->version == rules_.version && hello->protocol == kHostProtocol;
   } else if (const auto* listening = std::get_if<HostListening>(&message)) {
-    if (index == leader_ && !coordinator_) coordinator_ = *listening;
+    const bool follows =
+        rules_.has_successors && coordinator_ && index != leader_ && runs(host) && !host.lost;
+    if (follows) leader_ = index;
+    if (follows || (index == leader_ && !coordinator_)) coordinator_ = *listening;
   } else if (const auto* end = std::get_if<HostEnded>(&message)) {
     if (!runs(host)) return;
     host.ended = true;
     if (!end->began) host.lost = true;
+    if (end->verdict && !verdict_) verdict_ = end->code;
+    host.told_nothing = !end->verdict;
     if (index != leader_ || !end->began) return;
+    if (rules_.has_successors && coordinator_ && !end->verdict) return;
     if (!given_up_) leader_code_ = end->code;
     if (!over_since_) over_since_ = now;
   }
+}
+
+/// What a leader has said before it was lost is as good as its end.
+void HostsInvariants::judge_lost_leader(TimePoint now) {
+  if (leader_ < 0 || !coordinator_ || !verdict_ || over_since_) return;
+  if (!hosts_[leader_].lost && !hosts_[leader_].told_nothing) return;
+  leader_code_ = verdict_;
+  over_since_ = now;
 }
 
 void HostsInvariants::did(const HostsAction& action, TimePoint now) {
@@ -126,11 +142,12 @@ void HostsInvariants::finished(int code) {
       return fmt::format("it ends with code {}, and the job with {}", code, *leader_code_);
     });
   } else if (deciding_signal_) {
-    require(code == 128 + *deciding_signal_, [&] {
+    require(code == 128 + *deciding_signal_ || code == verdict_, [&] {
       return fmt::format("it ends with code {} after signal {}", code, *deciding_signal_);
     });
   } else {
-    require(code != 0, [] { return "it ends with code 0 and no leader has said so"; });
+    require(code != 0 || verdict_ == 0,
+            [] { return "it ends with code 0 and no leader has said so"; });
   }
 }
 

@@ -35,10 +35,12 @@ class HostsInvariants {
     bool gone = false;
     bool lost = false;  // the job has to do without it
     bool babbled = false;
+    bool told_nothing = false;  // has ended before the job has
   };
 
   void heard(const HostsEvent& event, TimePoint now);
   void heard(int host, const FromHost& message, TimePoint now);
+  void judge_lost_leader(TimePoint now);
   void did(const HostsAction& action, TimePoint now);
   void connected(int host);
   void started(const StartAgent& order);
@@ -57,6 +59,7 @@ class HostsInvariants {
   std::vector<Seen> hosts_;
   int leader_ = -1;
   std::optional<HostListening> coordinator_;
+  std::optional<int> verdict_;           // the job's code, as an agent has said first
   std::optional<int> leader_code_;       // the job's, as its leader has said
   std::optional<TimePoint> over_since_;  // the leader has ended, or the user or the machine stops
   std::optional<int> deciding_signal_;   // of a user who stops a job that could have gone on

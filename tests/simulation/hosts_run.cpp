@@ -20,6 +20,7 @@ HostsRules draw_rules(Random& random) {
   const bool many = random.chance(2);
   const int hosts = many ? random.number(kConnectingMax, kConnectingMax + 8) : random.number(1, 6);
   HostsRules rules{.nodes_min = random.chance(50) ? hosts : random.number(1, hosts),
+                   .has_successors = hosts >= 3 && random.chance(50),
                    .ssh = {{"ssh"}, "/opt/ddprun"},
                    .version = kVersion,
                    .shutdown_timeout = random.time(0ms, 40s)};
@@ -187,14 +188,41 @@ void HostsRun::lead(int host) {
   if (hosts_[host].kind == HostKind::kNeverListens) return;
   const milliseconds listens = random_.chance(90) ? a_while() : random_.time(0s, 59s);
   say(host, listens, HostListening{"10.0.0.1", static_cast<std::uint16_t>(4'000 + host)});
-  time_.after(listens + job_takes_, [this, host] {
-    if (hosts_[host].leads && hosts_[host].ssh_runs) end_job();
+  time_.after(listens, [this, host] { hosts_[host].listened = true; });
+  time_.after(listens + job_takes_, [this, host] { end_job_at(host); });
+}
+
+void HostsRun::end_job_at(int host) {
+  if (hosts_[host].leads && hosts_[host].ssh_runs) end_job();
+}
+
+/// The agents elect another one, or there are too few of them, and they all end.
+void HostsRun::lose_leader(int host) {
+  SimulatedHost& leader = hosts_[host];
+  if (!rules_.has_successors || verdict_ || !leader.listened || !std::exchange(leader.leads, false))
+    return;
+  time_.after(a_while(), [this] {
+    const auto runs = [](const SimulatedHost& h) {
+      return h.started && h.ssh_runs && !h.ending && h.kind != HostKind::kNeverListens;
+    };
+    const auto next = std::ranges::find_if(hosts_, runs);
+    if (next != hosts_.end() && random_.chance(80))
+      return succeed(static_cast<int>(next - hosts_.begin()));
+    for (int i = 0; i < static_cast<int>(hosts_.size()); ++i)
+      if (hosts_[i].started) end_agent(i, random_.time(0s, 5s), {75, true, false});
   });
+}
+
+void HostsRun::succeed(int host) {
+  hosts_[host].leads = hosts_[host].listened = true;
+  say(host, milliseconds{0}, HostListening{"10.0.0.2", static_cast<std::uint16_t>(5'000 + host)});
+  time_.after(random_.time(0s, 1min), [this, host] { end_job_at(host); });
 }
 
 /// Whoever comes when the job is over is refused.
 void HostsRun::follow(int host) {
-  if (hosts_[host].kind == HostKind::kRepeatsItself) say(host, a_while(), HostListening{"evil", 1});
+  if (hosts_[host].kind == HostKind::kRepeatsItself && !rules_.has_successors)
+    say(host, a_while(), HostListening{"evil", 1});
   if (verdict_) end_agent(host, a_while(), {69, true, false});
 }
 
@@ -216,6 +244,7 @@ void HostsRun::stop(int host, int signal) {
 void HostsRun::end_agent(int host, milliseconds delay, HostEnded end) {
   if (std::exchange(hosts_[host].ending, true)) return;
   say(host, delay, end);
+  if (!end.verdict) time_.after(delay, [this, host] { lose_leader(host); });
   if (hosts_[host].kind != HostKind::kLingers) end_ssh(host, delay + a_while(), end.code);
 }
 
@@ -223,6 +252,7 @@ void HostsRun::end_ssh(int host, milliseconds delay, int code) {
   time_.after(delay, [this, host, code] {
     if (!std::exchange(hosts_[host].ssh_runs, false)) return;
     step(HostGone{host, {.code = code}, {}});
+    lose_leader(host);
   });
 }
 

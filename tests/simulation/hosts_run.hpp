@@ -53,6 +53,7 @@ class HostsRun {
     bool babbled = false;  // nobody reads on
     bool started = false;
     bool leads = false;
+    bool listened = false;  // its coordinator was there
     bool ending = false;
   };
 
@@ -66,6 +67,9 @@ class HostsRun {
   void start(const StartAgent& order);
   void lead(int host);
   void follow(int host);
+  void lose_leader(int host);
+  void succeed(int host);
+  void end_job_at(int host);
   void end_job();
   void stop(int host, int signal);
   void end_agent(int host, milliseconds delay, HostEnded end);

@@ -7,13 +7,15 @@
 need_hosts 5
 for host in h1 h2 h3 h4 h5; do
   start_on "$host" "$host" --nnodes 2:5 --max-restarts 0 --rdzv-backend c10d \
-    --rdzv-endpoint h1:29400 --rdzv-id job --no-python sh "$worker"
+    --rdzv-endpoint h1:29400 --rdzv-id job --status-addr 0.0.0.0:8080 --no-python sh "$worker"
 done
 wait_for_world h1 h2 h3 h4 h5
 kill -KILL "${agents[h1]}"
 node h1 ends 137
 wait_for_world h2 h3 h4 h5
 nothing_on h1
+node h2 wait_for_message "the status page is at http://h2:8080/"
+on h5 "$DDPRUN" status http://h2:8080/ | grep -q "job job: running" || fail "the page has not gone along"
 
 kill -KILL "${agents[h2]}"
 node h2 ends 137

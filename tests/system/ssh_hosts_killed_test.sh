@@ -38,13 +38,26 @@ node all says err "h2 is lost"
 node all says err "2 of 3 hosts are left, and the job needs 3"
 nothing_of_the_job_on h1 h2 h4
 
-# Nothing goes on without the coordinator.
+# The host of the coordinator may be lost as well, and the next one too.
 elastic first 2
 wait_for_world h1 h2 h3 h4
 kill -KILL "$(agent_on h1)"
-node first ends 69
-node first says err "h1 hosted the coordinator"
+wait_for_world h2 h3 h4
+node first wait_for_message "h1 hosted the coordinator: another host takes its place"
+kill -KILL "$(agent_on h2)"
+wait_for_world h3 h4
+node first wait_for_message "h2 hosted the coordinator: another host takes its place"
+let_go
+node first ends 0
 nothing_of_the_job_on h1 h2 h3 h4
+
+# Two hosts have no majority without the coordinator's.
+start_hosts two --hosts h1,h2 --nnodes 1:2 --no-python sh "$worker"
+wait_for_world h1 h2
+kill -KILL "$(agent_on h1)"
+node two ends 69
+node two says err "h1 hosted the coordinator: without it the job cannot go on"
+nothing_of_the_job_on h1 h2
 
 # Without the launcher nobody wants the job.
 elastic orphan 1

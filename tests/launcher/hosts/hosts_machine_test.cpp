@@ -14,6 +14,7 @@ class HostsFixture {
  protected:
   void hosts(int n, int nodes_min = 0) {
     HostsRules rules{.nodes_min = nodes_min == 0 ? n : nodes_min,
+                     .has_successors = has_successors_,
                      .ssh = {{"ssh"}, "/opt/ddprun"},
                      .version = "1.0",
                      .shutdown_timeout = 30s};
@@ -31,6 +32,8 @@ class HostsFixture {
     const auto due = machine_->next_alarm();
     return due && now_ >= *due ? step(HostsAlarm{}) : "";
   }
+  /// From the next job on, a coordinator that is lost is followed by another agent's.
+  void have_successors() { has_successors_ = true; }
   std::string hello(int host, std::string version = "1.0") {
     return step(HostSaid{host - 1, HostHello{kHostProtocol, std::move(version)}});
   }
@@ -67,6 +70,7 @@ class HostsFixture {
 
   std::optional<HostsMachine> machine_;
   TimePoint now_{};
+  bool has_successors_ = false;
 };
 
 TEST_CASE_METHOD(HostsFixture, "all hosts are connected to at once, and the first one leads") {
@@ -179,6 +183,74 @@ TEST_CASE_METHOD(HostsFixture, "the job does not outlive the host of its coordin
   CHECK_THAT(said, contains("signal 15 h2, signal 15 h3"));
   gone(2);
   CHECK(gone(3) == "exit 69");
+}
+
+TEST_CASE_METHOD(HostsFixture, "where agents elect another coordinator its host leads the job") {
+  have_successors();
+  run(3, 2);
+  CHECK(gone(1, 255) ==
+        "'h1 is lost: its agent was killed, or the connection to it has ended', "
+        "'h1 hosted the coordinator: another host takes its place'");
+  CHECK(listening(3).empty());
+  CHECK(ended(2, 0).empty());
+  CHECK(gone(2).empty());
+  CHECK(ended(3, 0).empty());
+  CHECK(gone(3) == "exit 0");
+}
+
+TEST_CASE_METHOD(HostsFixture, "who comes while there is no coordinator waits for the next one") {
+  have_successors();
+  hosts(4, 2);
+  step(Begin{});
+  for (const int host : {1, 2, 3}) hello(host);
+  listening(1);
+  gone(1, 255);
+  CHECK(hello(4).empty());
+  CHECK(listening(2) == "start h4 at 10.0.0.1");
+}
+
+TEST_CASE_METHOD(HostsFixture, "where nobody else runs yet nobody follows a leader that is lost") {
+  have_successors();
+  hosts(3, 1);
+  step(Begin{});
+  hello(1);
+  listening(1);
+  gone(2, 255);
+  CHECK_THAT(gone(1, 255),
+             contains("'h1 hosted the coordinator: without it the job cannot go on'"));
+}
+
+TEST_CASE_METHOD(HostsFixture,
+                 "a leader that hangs is followed while its connection is still there") {
+  have_successors();
+  run(3, 2);
+  CHECK(listening(2).empty());
+  ended(3, 5);
+  ended(2, 5);
+  gone(2, 5);
+  gone(3, 5);
+  CHECK_THAT(after(30s + kStopReserve), contains("h1 has not ended in time"));
+  CHECK(gone(1, 255) == "exit 5");
+}
+
+TEST_CASE_METHOD(HostsFixture, "a verdict counts though the leader that gave it is lost") {
+  have_successors();
+  run(3, 2);
+  ended(2, 3);
+  gone(1, 255);
+  ended(3, 3);
+  gone(2, 3);
+  CHECK(gone(3, 3) == "exit 3");
+}
+
+TEST_CASE_METHOD(HostsFixture, "without its leader and with too few hosts the job ends") {
+  have_successors();
+  run(3, 3);
+  const std::string said = gone(1, 255);
+  CHECK_THAT(said, contains("2 of 3 hosts are left, and the job needs 3"));
+  CHECK_THAT(said, contains("signal 15 h2, signal 15 h3"));
+  gone(2);
+  CHECK(gone(3) == "exit 75");
 }
 
 TEST_CASE_METHOD(HostsFixture, "another version on a host is told, with both numbers") {
