@@ -90,7 +90,7 @@ class CoordinatorLink {
   const LaunchSpec& spec_;
   const RunFacts& run_;
   Listener tell_;
-  AskReferee ask_referee_;  // empty: there is none
+  AskReferee ask_referee_;                 // empty: there is none
   const NodeId id_;                        // of this agent, for its life
   std::int64_t incarnation_ = 0;           // joins that were said so far
   TimePoint asked_;                        // when the last one was said

@@ -192,8 +192,8 @@ void GroupMachine::try_next(TimePoint now) {
 
 /// The referee knows where the coordinator is, so there is one attempt for all the time.
 void GroupMachine::try_referee(TimePoint now) {
-  const auto left = std::chrono::duration_cast<milliseconds>(search_->since + rules_.join_timeout -
-                                                             now);
+  const auto left =
+      std::chrono::duration_cast<milliseconds>(search_->since + rules_.join_timeout - now);
   if (left <= milliseconds{0})
     return exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, search_->why}, SIGTERM, now);
   const std::size_t tried = search_->next++;

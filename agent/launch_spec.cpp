@@ -21,7 +21,8 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
 }
 
 bool has_successors(const LaunchSpec& spec) {
-  return has_successors(spec.meeting.nodes_max) || (spec.meeting.etcd && spec.meeting.nodes_max > 1);
+  return has_successors(spec.meeting.nodes_max) ||
+         (spec.meeting.etcd && spec.meeting.nodes_max > 1);
 }
 
 JobTerms terms_of(const LaunchSpec& spec) {

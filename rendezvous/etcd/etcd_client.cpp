@@ -119,8 +119,7 @@ asio::awaitable<Result<void>> EtcdClient::connect(std::chrono::milliseconds time
     connection->plain.emplace(executor_);
   tcp::resolver resolver{executor_};
   asio::steady_timer deadline{executor_, timeout};
-  auto resolving =
-      resolver.async_resolve(member().host, std::to_string(member().port), kQuietly);
+  auto resolving = resolver.async_resolve(member().host, std::to_string(member().port), kQuietly);
   auto late = deadline.async_wait(kQuietly);
   const auto first = co_await (std::move(resolving) || std::move(late));
   if (first.index() == 1) co_return Error{Error::Kind::kTimeout, "no name server answers"};
@@ -136,8 +135,7 @@ asio::awaitable<Result<void>> EtcdClient::connect(std::chrono::milliseconds time
     auto& secure = *connection->secure;
     SSL_set_tlsext_host_name(secure.native_handle(), member().host.c_str());
     secure.set_verify_callback(ssl::host_name_verification{member().host}, ignored);
-    const auto [untrusted] =
-        co_await secure.async_handshake(ssl::stream_base::client, kQuietly);
+    const auto [untrusted] = co_await secure.async_handshake(ssl::stream_base::client, kQuietly);
     if (untrusted) co_return Error{error_of(untrusted).kind, "TLS: " + untrusted.message()};
   }
   connection_ = std::move(connection);

@@ -1,5 +1,5 @@
-// EtcdClient asks the members of an etcd cluster, one request at a time: over one connection that it
-// keeps, of HTTP/1.1, with TLS where the place says so.
+// EtcdClient asks the members of an etcd cluster, one request at a time: over one connection that
+// it keeps, of HTTP/1.1, with TLS where the place says so.
 //
 // It speaks to one member as long as that answers. When it does not, the next request goes to the
 // next one, in their order and around.

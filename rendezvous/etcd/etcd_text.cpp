@@ -94,10 +94,8 @@ WorldRecord world_in(const json& response) {
   const json value = value_in(response);
   if (value.is_null()) return {};
   const json text = text_in(value);
-  return {text.at("epoch").get<std::int64_t>(),
-          text.value("nodes", std::vector<std::string>{}),
-          text.value("verdict", ""),
-          number_in(value, "mod_revision")};
+  return {text.at("epoch").get<std::int64_t>(), text.value("nodes", std::vector<std::string>{}),
+          text.value("verdict", ""), number_in(value, "mod_revision")};
 }
 
 KeysRead keys_in(const json& responses) {

@@ -29,8 +29,8 @@ struct EtcdPost {
 /// `endpoint` is what TakeKey says of this process.
 EtcdPost post_of(const EtcdRequest& request, const EtcdKeys& keys, const std::string& endpoint);
 
-/// Reads what etcd has answered to `request`, with that status of HTTP. Errors: kInvalid, when it is
-/// nothing that etcd says; kUnavailable, with what etcd says against it.
+/// Reads what etcd has answered to `request`, with that status of HTTP. Errors: kInvalid, when it
+/// is nothing that etcd says; kUnavailable, with what etcd says against it.
 Result<EtcdAnswer> answer_of(const EtcdRequest& request, unsigned status, std::string_view body);
 
 }  // namespace ddprun

@@ -55,7 +55,7 @@ class Referee : public std::enable_shared_from_this<Referee> {
   asio::steady_timer alarm_;
   asio::steady_timer seeking_;
   std::optional<Campaign::Found> found_;
-  std::string last_failure_;   // "": etcd answers
+  std::string last_failure_;  // "": etcd answers
   TimePoint failing_since_;
   TimePoint note_due_;
   bool ticking_ = false;

@@ -271,16 +271,16 @@ class RoundMachine {
   /// Another coordinator may count on nodes that have come until then, as they say: see
   /// authority_ends(). Leases of workers of before end with that.
   TimePoint fences_end_;
-  TimePoint authority_until_;  // as it was when it was looked at
-  TimePoint authority_due_;    // when it is looked at again
-  Held held_{};                       // what the referee has told last
-  std::int64_t world_epoch_ = 0;      // of this coordinator's world that was written down last
-  std::vector<NodeId> world_;         // what is written down now; none: that is not known
-  std::vector<NodeId> asked_world_;   // what is to be written down
-  std::int64_t last_world_epoch_ = 0; // of the world of before
-  std::set<NodeId> last_world_;       // those who may have workers of before
-  JobChronicle chronicle_;     // for those who look at the job: it decides nothing
-  std::string last_loss_;      // says to the user why the job may be short of nodes
+  TimePoint authority_until_;          // as it was when it was looked at
+  TimePoint authority_due_;            // when it is looked at again
+  Held held_{};                        // what the referee has told last
+  std::int64_t world_epoch_ = 0;       // of this coordinator's world that was written down last
+  std::vector<NodeId> world_;          // what is written down now; none: that is not known
+  std::vector<NodeId> asked_world_;    // what is to be written down
+  std::int64_t last_world_epoch_ = 0;  // of the world of before
+  std::set<NodeId> last_world_;        // those who may have workers of before
+  JobChronicle chronicle_;             // for those who look at the job: it decides nothing
+  std::string last_loss_;              // says to the user why the job may be short of nodes
   TimePoint gathering_since_;
   TimePoint stopping_ends_;                  // who has not stopped by then is dropped
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round

@@ -20,12 +20,12 @@ constexpr std::size_t kWitnessesMin = 3;
 
 }  // namespace
 
-/// A coordinator whose lease has ended in between gets another one. Unless somebody else has written
-/// down a world meanwhile, nobody has begun anything.
+/// A coordinator whose lease has ended in between gets another one. Unless somebody else has
+/// written down a world meanwhile, nobody has begun anything.
 void RoundMachine::elected(const Elected& event, TimePoint now) {
   if (state_ == State::kEnded) return;
-  const bool own = event.world_epoch == 0 || event.world_epoch == epoch_ ||
-                   event.world_epoch == world_epoch_;
+  const bool own =
+      event.world_epoch == 0 || event.world_epoch == epoch_ || event.world_epoch == world_epoch_;
   if (coordinates() && own) {
     if (event.world_epoch > 0) world_epoch_ = event.world_epoch;
     epoch_ = event.epoch;
@@ -75,8 +75,8 @@ bool RoundMachine::may_begin_by_referee(TimePoint now) {
 }
 
 /// Whether no worker of the world that somebody else has written down can be alive. A coordinator
-/// that does not reach the referee goes on while all nodes of that world obey it. So one of them has
-/// to be here: it says until when the other one may count on it.
+/// that does not reach the referee goes on while all nodes of that world obey it. So one of them
+/// has to be here: it says until when the other one may count on it.
 bool RoundMachine::last_world_is_gone(TimePoint now) const {
   if (!elected_) return true;
   std::size_t here = 0;
@@ -92,7 +92,8 @@ bool RoundMachine::last_world_is_gone(TimePoint now) const {
   if (here == 0) return false;
   if (now >= fences_end_) return true;
   const std::size_t missing = last_world_.size() - here;
-  return last_world_.size() >= kWitnessesMin && head_is_dead && missing <= (head_was_seated ? 1U : 0U);
+  return last_world_.size() >= kWitnessesMin && head_is_dead &&
+         missing <= (head_was_seated ? 1U : 0U);
 }
 
 }  // namespace ddprun

@@ -284,8 +284,7 @@ bool RoundMachine::may_begin(TimePoint now) {
   if (!rules_.has_successors) return true;
   passed_over_ = now < may_begin_due_;
   if (passed_over_) return false;
-  if (rules_.has_referee ? may_begin_by_referee(now)
-                         : has_authority(now) && old_world_is_gone(now))
+  if (rules_.has_referee ? may_begin_by_referee(now) : has_authority(now) && old_world_is_gone(now))
     return true;
   may_begin_due_ = now + kLookAtNode * static_cast<int>(nodes_.size());
   return false;
