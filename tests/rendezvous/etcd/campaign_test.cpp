@@ -246,7 +246,7 @@ class RandomCampaigns {
   void run() {
     for (int i = 0; i < 4; ++i) begin(i);
     for (int i = 0; i < 4'000; ++i) {
-      now_ += std::chrono::milliseconds{below(60)};
+      now_ += std::chrono::milliseconds{below(40)};
       etcd_.remove_what_has_ended(now_);
       disturb();
       for (auto& agent : agents_) act(agent);
@@ -272,6 +272,10 @@ class RandomCampaigns {
   };
 
   int below(int limit) { return static_cast<int>(random_() % static_cast<std::uint32_t>(limit)); }
+  /// Mostly next to nothing.
+  std::chrono::milliseconds some_time() {
+    return std::chrono::milliseconds{below(10) == 0 ? below(500) : below(5)};
+  }
   void begin(int i) {
     Agent agent;
     agent.name = "a" + std::to_string(i) + "." + std::to_string(++lives_) + ":1";
@@ -314,15 +318,15 @@ class RandomCampaigns {
       const auto holder = etcd_.read().holder;
       const std::int64_t lost = holder && below(2) == 0 ? holder->epoch : 0;
       step(agent, Campaign::Seek{true, lost, dead_.contains(lost) && lost > 0});
-    } else if (below(10) == 0 && agent.campaign->epoch() > 0) {
-      step(agent, Campaign::BeginWorld{{agent.name, std::to_string(below(3))}});
     }
+    if (below(10) == 0 && agent.campaign->epoch() > 0)
+      step(agent, Campaign::BeginWorld{{agent.name, std::to_string(below(3))}});
   }
   void step(Agent& agent, const Campaign::Event& event) {
     for (const auto& action : agent.campaign->step(event, now_)) {
       if (const auto* ask = std::get_if<Campaign::Ask>(&action)) {
-        const auto arrives = now_ + std::chrono::milliseconds{below(150)};
-        agent.asked = {ask->request, arrives, arrives + std::chrono::milliseconds{below(300)}};
+        const auto arrives = now_ + some_time();
+        agent.asked = {ask->request, arrives, arrives + some_time()};
       } else if (const auto* elected = std::get_if<Campaign::Elected>(&action)) {
         was_elected(agent, *elected);
       } else if (const auto* held = std::get_if<Campaign::Held>(&action)) {

@@ -13,7 +13,7 @@ const EtcdKeys kKeys = keys_of("/ddprun", "j");
 template <typename Answer>
 Answer read(const EtcdRequest& request, std::string_view body, unsigned status = 200) {
   const auto answer = answer_of(request, status, body);
-  REQUIRE(answer);
+  REQUIRE(answer.has_value());
   REQUIRE(std::holds_alternative<Answer>(*answer));
   return std::get<Answer>(*answer);
 }
@@ -89,10 +89,11 @@ TEST_CASE("the epoch of who has taken the key is the revision at which that was"
 }
 
 TEST_CASE("what etcd says against a request is told as it says it") {
-  CHECK(failure(TakeKey{0, 9},
-                R"({"error":"etcdserver: requested lease not found","message":"etcdserver: requested
-lease not found","code":5})",
-                404) == "etcd says: etcdserver: requested\\x0alease not found");
+  CHECK(
+      failure(
+          TakeKey{0, 9},
+          R"({"error":"etcdserver: requested lease not found","message":"etcdserver: requested\nlease not found","code":5})",
+          404) == "etcd says: etcdserver: requested\\x0alease not found");
   CHECK_THAT(failure(KeepLease{7}, R"({"error":{"message":"no leader"}})"), contains("etcd says"));
 }
 
