@@ -69,7 +69,8 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
     consider(last_step_ + check_interval(rules_));
     consider(nodes_.most_silent().last_heard() + rules_.heartbeat_timeout);
   }
-  if (state_ == State::kGathering) consider(gathering_ends());
+  if (state_ == State::kGathering)
+    consider(gathering_ends() > last_step_ ? gathering_ends() : gives_up_at());
   if (state_ == State::kRunning && watch_.next_look()) consider(*watch_.next_look());
   if (dump_.under_way()) consider(dump_.due());
   if (state_ == State::kStopping) consider(stopping_ends_);
@@ -188,7 +189,7 @@ void RoundMachine::advance(TimePoint now) {
   if (verdict_) return end(*verdict_);
   time_last_call(now);
   if (ready_to_seal(now)) return seal();
-  if (now >= gathering_ends()) end(timed_out());
+  if (now >= gives_up_at()) end(timed_out());
 }
 
 void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms, bool at_once) {
@@ -242,6 +243,12 @@ TimePoint RoundMachine::gathering_ends() const {
 TimePoint RoundMachine::waiting_ends() const {
   const bool enough = round_ > 0 && nodes_.count(Phase::kReady) >= nodes_needed();
   return enough ? std::max(last_step_, fences_end_) : gathering_ends();
+}
+
+/// The referee may not answer for a while, when there are enough nodes.
+TimePoint RoundMachine::gives_up_at() const {
+  const bool waits = rules_.has_referee && last_call_ends_;
+  return waits ? *last_call_ends_ + rules_.join_timeout : gathering_ends();
 }
 
 void RoundMachine::seal() {

@@ -219,6 +219,7 @@ class RoundMachine {
   void time_last_call(TimePoint now);
   bool ready_to_seal(TimePoint now);
   TimePoint gathering_ends() const;
+  TimePoint gives_up_at() const;
   TimePoint waiting_ends() const;
   void seal();
   void stop_round(const std::string& reason, std::int64_t checkpoint_ms = 0, bool at_once = false);

@@ -109,6 +109,7 @@ TEST_CASE_METHOD(RefereeFixture,
   job_of(1, 2);
   is_elected({5});
   for (const char* node : {"a", "b"}) tells(node, newcomer(node));
+  passes_by(10ms);
   const auto both = asked_;
   hears(PeerLost{peers_["b"], "gone"});
   passes_by(10ms);
@@ -138,6 +139,7 @@ class RunningWorld : protected RefereeFixture {
     job_of(1, 2);
     is_elected({5});
     for (const char* node : {"a", "b"}) tells(node, newcomer(node));
+    passes_by(10ms);
     begins_world();
     passes_by(10ms);
     for (const char* node : {"a", "b"}) beats(node);
@@ -209,7 +211,10 @@ TEST_CASE_METHOD(RunningWorld, "the same nodes get their next attempt without th
   forget();
   hears(PeerLost{peers_["b"], "reset"});
   Join again = newcomer("b");
-  again.incarnation = 1;
+  again.incarnation = 2;
+  again.known = {.round = 1, .attempt = 0};
+  again.standing.epoch = again.standing.promised = 5;
+  again.standing.started = again.standing.settled = {{5, 1}, 2, true};
   tells("b", again);
   tells("a", WorkersStopped{1});
   for (int i = 0; i < 3; ++i) {
