@@ -1,5 +1,7 @@
 #include "launcher/run/open_referee.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/udp.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -53,6 +55,7 @@ std::optional<RoundEvent> for_coordinator(const Campaign::Action& said) {
       [](const Campaign::WorldBegun& e) -> std::optional<RoundEvent> {
         return WorldBegun{e.nodes};
       },
+      [](const Campaign::WorldGone&) -> std::optional<RoundEvent> { return WorldGone{}; },
       [](const Campaign::Replaced& e) -> std::optional<RoundEvent> {
         return Superseded{e.epoch, e.endpoint};
       },
@@ -65,6 +68,15 @@ std::optional<Campaign::Event> for_etcd(const RoundAction& wish) {
   if (const auto* end = std::get_if<TellVerdict>(&wish))
     return Campaign::JobEnded{encode(CoordinatorMessage{end->verdict})};
   return std::nullopt;
+}
+
+/// Who begins a job anew may find what is left of the one before.
+void tell_user(const Campaign::Elected& elected) {
+  if (!elected.newcomer || elected.world.nodes.empty()) return;
+  spdlog::warn(
+      "{} nodes of a job of this name may run yet, as etcd says: waiting for one of them, or until "
+      "etcd forgets them",
+      elected.world.nodes.size());
 }
 
 }  // namespace
@@ -87,6 +99,7 @@ Result<std::shared_ptr<Referee>> open_referee(const asio::any_io_executor& servi
   if (!client) return client.error();
   const Campaign::Rules rules{text_of(own), spec.rules.heartbeat_timeout, spec.meeting.nodes_max};
   const auto tell = [&server](const Campaign::Action& said) {
+    if (const auto* elected = std::get_if<Campaign::Elected>(&said)) tell_user(*elected);
     if (const auto event = for_coordinator(said)) server.hear_referee(*event);
   };
   auto referee = std::make_shared<Referee>(serving, std::move(*client), rules,

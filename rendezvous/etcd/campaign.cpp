@@ -127,6 +127,7 @@ void Campaign::keys_read(const KeysRead& keys, TimePoint now) {
 /// The lease alone tells little: somebody who knows this process to be dead may have the key.
 void Campaign::check_own_key(const KeysRead& keys, TimePoint now) {
   world_revision_ = keys.world.revision;
+  if (world_revision_ == 0 && std::exchange(found_world_, false)) actions_.push_back(WorldGone{});
   if (keys.holder && keys.holder->epoch != epoch_ && keys.holder->endpoint != rules_.endpoint)
     return replaced(*keys.holder);
   has_key_ = keys.holder && keys.holder->epoch == epoch_;
@@ -203,7 +204,8 @@ void Campaign::taken(const KeyTaken& answer, TimePoint now) {
   WorldRecord world = answer.world;
   const bool newcomer = seek_ && !seek_->in_job;
   if (newcomer && !world.verdict.empty()) world = {};  // that was another job of the same name
-  actions_.push_back(Elected{epoch_, std::move(world), by_death_});
+  found_world_ = !world.nodes.empty();
+  actions_.push_back(Elected{epoch_, std::move(world), by_death_, newcomer});
   tell_held();
 }
 
@@ -212,7 +214,7 @@ void Campaign::put(const WorldPut& answer) {
   world_revision_ = answer.revision;
   const auto& written = std::get<PutWorld>(*asked_).world.nodes;
   if (written != world_) return;  // the coordinator wants another one meanwhile
-  world_wanted_ = false;
+  world_wanted_ = found_world_ = false;
   world_written_ = true;
   world_due_ = world_lease_.sent + rules_.heartbeat_timeout;
   tell_held();

@@ -86,13 +86,14 @@ class Campaign {
   struct Found { std::string endpoint; std::int64_t epoch; };   // the answer to Seek
   /// This process coordinates the job. `by_death`: the key was taken from one whose process is gone,
   /// so that a lease of that one's may not have ended.
-  struct Elected { std::int64_t epoch; WorldRecord world; bool by_death; };
+  struct Elected { std::int64_t epoch; WorldRecord world; bool by_death; bool newcomer = false; };
   /// Nobody else coordinates before `alone`. Nobody else takes the nodes of the world for dead before
   /// `world`.
   struct Held { TimePoint alone; TimePoint world; };
   struct WorldBegun { std::vector<std::string> nodes; };        // the answer to BeginWorld
+  struct WorldGone {};  // etcd has forgotten the world that this coordinator found
   struct Replaced { std::int64_t epoch; std::string endpoint; };  // somebody else coordinates
-  using Action = std::variant<Ask, Found, Elected, Held, WorldBegun, Replaced>;
+  using Action = std::variant<Ask, Found, Elected, Held, WorldBegun, WorldGone, Replaced>;
   // clang-format on
 
   struct Rules {
@@ -165,6 +166,7 @@ class Campaign {
   std::vector<std::string> world_;  // that is written, or is to be
   bool world_wanted_ = false;
   bool world_written_ = false;
+  bool found_world_ = false;  // of somebody else, or of before
   std::int64_t world_revision_ = 0;
   Lease world_lease_;
   Lease verdict_lease_;

@@ -51,7 +51,8 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
       },
       [&](const Knocked& e) { knocked(e, now); }, [&](const Superseded& e) { step_down(e); },
       [](const Tick&) {}, [&](const Elected& e) { elected(e, now); },
-      [&](const Held& e) { held_ = e; }, [&](const WorldBegun& e) { world_begun(e); });
+      [&](const Held& e) { held_ = e; }, [&](const WorldBegun& e) { world_begun(e); },
+      [&](const WorldGone&) { world_gone(); });
   lose_silent(now);  // on every step, because no Tick comes between the beats of many nodes
   lose_unstopped(now);
   advance(now);

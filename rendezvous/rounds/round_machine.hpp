@@ -69,9 +69,10 @@ struct Held {       // nobody else coordinates the job before `alone`; before `w
   TimePoint alone;  // begins a round without a node of the world that was written down
   TimePoint world;
 };
+struct WorldGone {};  // nobody can have workers any more by what was written down before
 struct WorldBegun { std::vector<NodeId> nodes; };      // the answer to BeginWorld
 using RoundEvent =
-    std::variant<FromPeer, PeerLost, Knocked, Superseded, Tick, Elected, Held, WorldBegun>;
+    std::variant<FromPeer, PeerLost, Knocked, Superseded, Tick, Elected, Held, WorldBegun, WorldGone>;
 
 // These actions are to be performed, in the order in which step() returns them.
 struct SendTo { PeerId peer; CoordinatorMessage message; };
@@ -184,6 +185,7 @@ class RoundMachine {
   // Where a referee decides who coordinates the job: round_referee.cpp.
   void elected(const Elected& event, TimePoint now);
   void world_begun(const WorldBegun& event);
+  void world_gone();
   TimePoint held_by_referee() const;
   bool may_begin_by_referee(TimePoint now);
   bool last_world_is_gone(TimePoint now) const;

@@ -51,6 +51,12 @@ void RoundMachine::world_begun(const WorldBegun& event) {
   world_epoch_ = epoch_;
 }
 
+/// Its coordinator counts on it for less time than the referee keeps it.
+void RoundMachine::world_gone() {
+  last_world_.clear();
+  elected_ = false;
+}
+
 /// As long as the referee says so, and beyond that while all nodes of the round obey: nobody else
 /// begins a round without one of them.
 TimePoint RoundMachine::held_by_referee() const {

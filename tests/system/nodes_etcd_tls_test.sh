@@ -56,5 +56,5 @@ begin h1 nowhere h2:2379 "join_timeout=2"
 node nowhere ends 69
 node nowhere says err "etcd at h2:2379: Connection refused"
 begin h1 no_file h3:2379 "protocol=https,cacert=$keys/none.pem"
-node no_file ends 64
+node no_file ends 2
 node no_file says err "cacert=$keys/none.pem: No such file"

@@ -29,6 +29,7 @@ class CampaignFixture {
     std::optional<Campaign::Elected> elected;
     std::optional<Campaign::Replaced> replaced;
     std::optional<Campaign::WorldBegun> begun;
+    bool world_gone = false;
     Campaign::Held held{};
     TimePoint answer_due;
     std::optional<EtcdRequest> asked;
@@ -73,6 +74,7 @@ class CampaignFixture {
       if (const auto* held = std::get_if<Campaign::Held>(&action)) a.held = *held;
       if (const auto* gone = std::get_if<Campaign::Replaced>(&action)) a.replaced = *gone;
       if (const auto* begun = std::get_if<Campaign::WorldBegun>(&action)) a.begun = *begun;
+      if (std::holds_alternative<Campaign::WorldGone>(action)) a.world_gone = true;
     }
   }
   /// Until nobody's answer is due.
@@ -200,6 +202,25 @@ TEST_CASE_METHOD(CampaignFixture, "without etcd a world is held for as long as e
     REQUIRE(now_ < TimePoint{} + 3h);
   }
   CHECK(agent("a:1").held.world < now_);
+}
+
+TEST_CASE_METHOD(CampaignFixture,
+                 "a newcomer hears when etcd has forgotten a world that all have left") {
+  seeks("a:1");
+  says("a:1", Campaign::BeginWorld{{"n1"}});
+  const TimePoint held = agent("a:1").held.world;
+  agent("a:1").cut_off = true;  // as good as dead
+  passes(6s);
+  seeks("b:1");
+  REQUIRE(agent("b:1").elected);
+  CHECK(agent("b:1").elected->newcomer);
+  CHECK(agent("b:1").elected->world.nodes.size() == 1);
+  while (now_ < held) {
+    CHECK_FALSE(agent("b:1").world_gone);
+    passes(5s);
+  }
+  passes(20s);
+  CHECK(agent("b:1").world_gone);
 }
 
 TEST_CASE_METHOD(CampaignFixture, "how the job has ended is told to who has missed it") {

@@ -247,6 +247,17 @@ TEST_CASE_METHOD(RefereeFixture, "who is chosen needs a node of the world before
   CHECK(*asked_ == std::vector<NodeId>{"a", "c"});
 }
 
+TEST_CASE_METHOD(RefereeFixture, "or that the referee has forgotten that world") {
+  job_of(1, 3);
+  is_elected({9, 5, {"a", "b"}});
+  tells("c", newcomer("c"));
+  passes_by(1s);
+  CHECK_FALSE(asked_);
+  hears(WorldGone{});
+  passes_by(1ms);
+  CHECK(asked_);
+}
+
 TEST_CASE_METHOD(RefereeFixture, "and waits until the one before cannot count on that any more") {
   job_of(1, 2);
   is_elected({9, 5, {"a", "b"}});
