@@ -164,8 +164,12 @@ std::string why_in_vain(int nodes, milliseconds patience) {
 void GroupMachine::search(TimePoint now) {
   search_ = Search{now, {}, 0};
   if (!first_place_.empty()) search_->places.push_back(std::exchange(first_place_, ""));
-  for (const std::string& place : successors_) search_->places.push_back(place);
-  search_->places.push_back(rules_.has_referee ? "" : standing_.head);
+  if (rules_.has_referee) {
+    search_->places.emplace_back();
+  } else {
+    for (const std::string& place : successors_) search_->places.push_back(place);
+    search_->places.push_back(standing_.head);
+  }
   try_next(now);
 }
 
