@@ -341,6 +341,8 @@ TEST_CASE_METHOD(CommandLineFixture, "keys that are torchrun's alone are accepte
   CHECK(warnings("use_libuv=1,cas_backoff_max_seconds=0.5,join_timeout=5,rank=0") ==
         "--rdzv-conf cas_backoff_max_seconds, rank, use_libuv has no effect: ddprun's coordinator "
         "has no use for that\n");
+  CHECK(warnings("cacert=a,protocol=https") ==
+        "--rdzv-conf cacert, protocol has no effect: that is for --rdzv-backend etcd\n");
   environment_["PET_RDZV_CONF"] = "use_libuv=1";
   CHECK(launch({script()}).warnings.empty());
 }
