@@ -71,6 +71,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       order,                                     //
       [&](const Joined& m) { joined(m, now); },  //
       [&](const Voting&) {
+        if (held_end_) tell(Testament{*held_end_});
         if (contact_->voting_until) return;
         const auto patience = std::max(rules_.heartbeat_timeout / 2, kVotingMin);
         contact_->voting_until = now + patience;
@@ -109,8 +110,10 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
           stop(SIGTERM, now);
       },
       [&](const EndJob& m) {
-        exit_with({AgentEnd::Why::kJobEnded, m, 0, ""}, SIGTERM, now);
+        hold_end(m, now);
+        if (!m.held) exit_as_told(now);
       },
+      [&](const Dismissed&) { exit_as_told(now); },
       [&](const Refused& m) {
         if (search_) return give_up_candidate(now);  // of another job, perhaps
         exit_with({AgentEnd::Why::kRefused, {}, 0, m.reason}, SIGTERM, now);
@@ -176,6 +179,7 @@ void GroupMachine::start(const StartRound& order, TimePoint now) {
   state_ = State::kRunning;
   losses_ = {};
   round_ = order.round;
+  held_end_.reset();
   alive_ = rules_.workers;
   failure_told_ = false;
   told_rank_ = -1;
@@ -246,6 +250,18 @@ void GroupMachine::exit_with(AgentEnd end, int signal, TimePoint now) {
   if (state_ == State::kIdle) after_sweep(now);
 }
 
+/// When the coordinator is lost now, the next one is told how the job has ended.
+void GroupMachine::hold_end(const EndJob& end, TimePoint now) {
+  held_end_ = end;
+  held_end_->held = false;
+  if (end.held) tell(EndHeard{});
+  if (state_ == State::kRunning || asked_for_checkpoint()) stop(SIGTERM, now);
+}
+
+void GroupMachine::exit_as_told(TimePoint now) {
+  if (held_end_) exit_with({AgentEnd::Why::kJobEnded, *held_end_, 0, ""}, SIGTERM, now);
+}
+
 void GroupMachine::stop(int signal, TimePoint now) {
   state_ = State::kStopping;
   if (alive_ == 0) return sweep();
@@ -272,7 +288,7 @@ void GroupMachine::after_sweep(TimePoint now) {
     rejoining_ = false;
     if (has_successors()) return search(now);
     reach_coordinator(rules_.heartbeat_timeout);
-  } else {
+  } else if (!held_end_) {
     tell_ends();
     tell(WorkersStopped{round_});
   }

@@ -192,6 +192,8 @@ class GroupMachine {
   std::optional<TimePoint> silence_ends() const;
   bool asked_for_checkpoint() const;
   void exit_with(AgentEnd end, int signal, TimePoint now);
+  void hold_end(const EndJob& end, TimePoint now);
+  void exit_as_told(TimePoint now);
 
   GroupRules rules_;
   State state_ = State::kIdle;
@@ -208,6 +210,7 @@ class GroupMachine {
   std::map<int, Progressed> progressed_;  // by rank: what the next beat is to tell
   std::optional<AgentEnd> end_;           // set: exit once nothing of the round is alive
   bool rejoining_ = false;                // once nothing of the round is alive
+  std::optional<EndJob> held_end_;        // how the job has ended; perhaps not all know it yet
 
   struct Contact {
     TimePoint since;

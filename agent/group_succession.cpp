@@ -130,8 +130,9 @@ void GroupMachine::unreachable(const CoordinatorUnreachable& event, TimePoint no
 }
 
 void GroupMachine::stop_and_search(const std::string& reason, TimePoint now) {
-  actions_.push_back(Warn{"lost the coordinator (" + reason +
-                          "): stopping the workers of this node, then looking for the next one"});
+  if (!held_end_)
+    actions_.push_back(Warn{"lost the coordinator (" + reason +
+                            "): stopping the workers of this node, then looking for the next one"});
   rejoining_ = true;
   if (state_ == State::kRunning) stop(SIGTERM, now);
   hurry(now);
@@ -184,6 +185,9 @@ void GroupMachine::try_next(TimePoint now) {
                      SIGTERM, now);
   const std::size_t tried = search_->next++;
   const auto& places = search_->places;
+  const bool all_gone = search_->refused && tried >= places.size();
+  if (held_end_ && (all_gone || now - search_->since >= rules_.heartbeat_timeout))
+    return exit_as_told(now);
   reaching_ = places[tried % places.size()];
   ReachCoordinator wish = reach_at(reaching_, {kPlaceTimeout, milliseconds{0}, kPlaceTimeout}, now);
   const std::size_t times_around = tried / places.size();
@@ -196,8 +200,9 @@ void GroupMachine::try_next(TimePoint now) {
 
 /// The referee knows where the coordinator is, so there is one attempt for all the time.
 void GroupMachine::try_referee(TimePoint now) {
-  const auto left =
-      std::chrono::duration_cast<milliseconds>(search_->since + rules_.join_timeout - now);
+  const auto patience = held_end_ ? rules_.heartbeat_timeout : rules_.join_timeout;
+  const auto left = std::chrono::duration_cast<milliseconds>(search_->since + patience - now);
+  if (left <= milliseconds{0} && held_end_) return exit_as_told(now);
   if (left <= milliseconds{0})
     return exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, search_->why}, SIGTERM, now);
   const std::size_t tried = search_->next++;

@@ -65,6 +65,8 @@ std::optional<std::chrono::milliseconds> ConnectPlan::pause_after(FailedAttempt:
   if (why == FailedAttempt::Why::kDenied) return std::nullopt;
   refused_ = why == FailedAttempt::Why::kRefused;
   if (!refused_) refused_until_ = now + patience_.refused;
+  const bool asks_again = why == FailedAttempt::Why::kHungUp && ++hang_ups_ <= kHangUpsMax;
+  if (asks_again) refused_until_ = std::max(refused_until_, now + 2 * pause_);
   if (std::min(deadline_, refused_until_) <= now + pause_) return std::nullopt;
   return std::exchange(pause_, std::min(pause_ * 2, kLongestPause));
 }

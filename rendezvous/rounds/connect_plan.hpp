@@ -43,6 +43,9 @@ class ConnectPlan {
  public:
   static constexpr std::chrono::milliseconds kFirstPause{10};
   static constexpr std::chrono::milliseconds kLongestPause{1'000};
+  /// A process that is ending may still take connections for a moment, and ends them. So whoever
+  /// hangs up is tried again so often, without any patience: it may be gone then.
+  static constexpr int kHangUpsMax = 3;
   /// An attempt to connect that the network does not answer has failed after that. A fresh one may
   /// be answered at once, where the system would have repeated the lost packet only much later.
   static constexpr std::chrono::milliseconds kConnectTimeout{3'000};
@@ -62,7 +65,7 @@ class ConnectPlan {
 
   /// How long to wait before the next attempt; nullopt: there is no next one, because it would
   /// begin after the patience has ended. Each pause is twice the last one, up to kLongestPause.
-  /// Whatever is no refusal begins the patience with refusals anew.
+  /// Whatever is no refusal begins the patience with refusals anew. See also kHangUpsMax.
   std::optional<std::chrono::milliseconds> pause_after(FailedAttempt::Why why, TimePoint now);
 
   /// When the user is to be told that the coordinator is not reached yet.
@@ -80,6 +83,7 @@ class ConnectPlan {
   TimePoint refused_until_;
   TimePoint note_due_;
   bool refused_ = false;  // the last attempt was
+  int hang_ups_ = 0;
   std::chrono::milliseconds pause_ = kFirstPause;
 };
 

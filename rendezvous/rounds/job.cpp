@@ -30,6 +30,20 @@ constexpr auto kGoodbyeTimeout = 60s;
 constexpr auto kKnockTimeout = 1s;
 constexpr auto kHeraldInterval = 1s;
 
+/// A process that is ending closes the connections that it still takes within this time.
+constexpr auto kHangUpTime = 50ms;
+constexpr int kKnocksMax = 4;
+
+/// Whether the other end closes the connection soon, without a word. It is closed then.
+asio::awaitable<bool> hangs_up(std::shared_ptr<Channel> channel) {
+  asio::steady_timer timer{co_await asio::this_coro::executor, kHangUpTime};
+  auto hearing = channel->receive();
+  auto waiting = timer.async_wait(as_tuple(use_awaitable));
+  const auto first = co_await (std::move(hearing) || std::move(waiting));
+  channel->close();
+  co_return first.index() == 0;
+}
+
 }  // namespace
 
 Job::Job(const asio::any_io_executor& executor, RoundRules rules, std::function<void()> ended,
@@ -196,14 +210,21 @@ void Job::perform(const RoundAction& action) {
 }
 
 /// Asks the system of an agent's host whether somebody listens there still: when nobody does, the
-/// agent's process is gone. Who is alive is connected to, and that is all.
+/// agent's process is gone. Who is alive is connected to, and that is all. A process that is ending
+/// may still take the connection, and ends it at once: then it is asked again.
 asio::awaitable<void> Job::knock(Knock order) {
   const auto self = shared_from_this();
   const auto endpoint = read_endpoint(order.endpoint);
   if (!endpoint) co_return;
-  const auto answer = co_await connect(*endpoint, {kKnockTimeout, 0s, kKnockTimeout});
-  const bool refused = !answer && answer.error().kind == Error::Kind::kUnavailable;
-  if (answer) (*answer)->close();
+  bool refused = false;
+  bool hung_up = true;
+  for (int i = 0; i < kKnocksMax && hung_up; ++i) {
+    const auto answer = co_await connect(*endpoint, {kKnockTimeout, 0s, kKnockTimeout});
+    refused = !answer && answer.error().kind == Error::Kind::kUnavailable;
+    if (!answer) break;
+    auto hanging_up = hangs_up(*answer);
+    hung_up = co_await std::move(hanging_up);
+  }
   if (!closed_ && !machine_.ended()) step(Knocked{order.node, refused});
 }
 

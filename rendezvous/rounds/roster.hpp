@@ -54,6 +54,8 @@ class Roster {
     bool aware = true;                 // it is known to know of the last round
     bool away = false;                 // its connection has ended, and it may come back
     std::string away_because;          // of that
+    std::optional<EndJob> testament;   // of a coordinator before, that it has told
+    bool owes_answer = false;          // it may not have heard that the job is over
 
    private:
     friend Roster;

@@ -65,6 +65,7 @@ void RoundMachine::tell_state(JobDump& dump) const {
       dump.state = "stopping";
       dump.why = "the workers of round " + std::to_string(round_) + " are being stopped";
       return;
+    case State::kEnding:
     case State::kEnded:
       dump.state = "ended";
       dump.why = "the job has ended";

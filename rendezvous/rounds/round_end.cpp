@@ -7,6 +7,8 @@
 
 namespace ddprun {
 
+using Node = Roster::Node;
+
 /// What agents are told, so that the failure that stops the round counts even if this coordinator
 /// does not live to the next one.
 int RoundMachine::next_attempt() const {
@@ -36,9 +38,54 @@ void RoundMachine::end(EndJob verdict) {
   state_ = State::kEnded;
   chronicle_.stopped("", last_step_);
   tell_verdict(verdict);
-  nodes_.for_each([&](const Node& node) { send(node.peer(), verdict); });
+  EndJob held = verdict;
+  held.held = true;
+  nodes_.for_each([&](Node& node) {
+    node.owes_answer = is_held(verdict) && knows(node.join.knows, kKnowsHeldEnds);
+    if (node.owes_answer) ++unheard_;
+    send(node.peer(), node.owes_answer ? held : verdict);
+  });
   if (rules_.has_referee) actions_.push_back(TellVerdict{verdict});
   verdict_ = std::move(verdict);
+  if (unheard_ == 0) return;
+  state_ = State::kEnding;
+  ending_ends_ = last_step_ + kEndingPatience;
+}
+
+/// Whoever follows this coordinator, should it be lost now, is to end the job in the same way. That
+/// nodes have not come in time may be known on one side of a cut only.
+bool RoundMachine::is_held(const EndJob& verdict) const {
+  return rules_.has_successors && verdict.outcome != EndJob::Outcome::kTimedOut;
+}
+
+void RoundMachine::end_heard(Node& node) {
+  if (std::exchange(node.owes_answer, false)) --unheard_;
+}
+
+void RoundMachine::dismiss() {
+  state_ = State::kEnded;
+  send_to_all_who_know(kKnowsHeldEnds, Dismissed{});
+}
+
+/// A coordinator that has been elected ends the job as the one before had, unless it has begun a
+/// round before it heard of that.
+void RoundMachine::take_testament(Node& node, const Testament& message) {
+  node.testament = message.end;
+  node.testament->held = false;
+  if (state_ == State::kGathering && elected_ && !verdict_) verdict_ = testament();
+}
+
+/// Of a node that knows the last round: with an earlier one the end is of no account.
+std::optional<EndJob> RoundMachine::testament() const {
+  std::optional<EndJob> found;
+  nodes_.for_each([&](const Node& node) {
+    const Standing& standing = node.join.standing;
+    const bool counts = rules_.has_referee ? last_world_.contains(node.id()) &&
+                                                 standing.started.name.epoch >= last_world_epoch_
+                                           : standing.started.name == electorate_.started.name;
+    if (node.testament && counts) found = node.testament;
+  });
+  return found;
 }
 
 /// Says why the last round failed, where the job ends because of that. It ends with the failure of

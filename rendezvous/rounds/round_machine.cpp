@@ -75,8 +75,10 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   if (state_ == State::kRunning && watch_.next_look()) consider(*watch_.next_look());
   if (dump_.under_way()) consider(dump_.due());
   if (state_ == State::kStopping) consider(stopping_ends_);
+  if (state_ == State::kEnding) consider(ending_ends_);
   if (state_ == State::kGathering && elected_)
-    for (const TimePoint t : {fences_end_, gathering_since_ + kPromisePatience})
+    for (const TimePoint t : {fences_end_, gathering_since_ + kPromisePatience,
+                              last_came_ + kArrivalPause, gathering_since_ + kArrivalsMax})
       if (t > last_step_) consider(t);
   if (state_ == State::kGathering && passed_over_ && may_begin_due_ > last_step_)
     consider(may_begin_due_);
@@ -114,7 +116,8 @@ void RoundMachine::receive(const FromPeer& event, TimePoint now) {
       [](const AskStatus&) {},  // Job answers it
       [&](const AskDump& m) { ask_dump(node, m, now); },
       [&](const WorkersEnded& m) { inquest_.ended(node.id(), m); },
-      [&](const Promise& m) { promised(node, m, now); },
+      [&](const Promise& m) { promised(node, m, now); }, [&](const EndHeard&) { end_heard(node); },
+      [&](const Testament& m) { take_testament(node, m); },
       [&](const Leave& m) { leave(node, m, now); });
 }
 
@@ -166,7 +169,7 @@ void RoundMachine::workers_stopped(Node& node, const WorkersStopped& report) {
 /// Ends the job after a checkpoint. Every node hears from the scheduler; the first report is
 /// enough. A spare cannot end the job: its report counts from when it becomes a member.
 void RoundMachine::preempt(Node& node, const Preempt& report) {
-  if (state_ == State::kEnded || (verdict_ && !may_be_schedulers_doing(*verdict_))) return;
+  if (is_over() || (verdict_ && !may_be_schedulers_doing(*verdict_))) return;
   if (!is_member(node)) {
     node.announced = report;
     return;
@@ -186,8 +189,9 @@ void RoundMachine::advance(TimePoint now) {
   if (state_ == State::kRunning && nodes_.count(Phase::kRunning) == 0)
     return end({EndJob::Outcome::kFinished, attempt_, "", {}});
   if (state_ == State::kStopping && nodes_.count(Phase::kStopping) == 0) gather(now);
+  if (state_ == State::kEnding && (unheard_ == 0 || now >= ending_ends_)) return dismiss();
   if (state_ != State::kGathering) return;
-  if (verdict_) return end(*verdict_);
+  if (verdict_ && may_end(now)) return end(*verdict_);
   time_last_call(now);
   if (ready_to_seal(now)) return seal();
   if (now >= gives_up_at()) end(timed_out());
@@ -229,7 +233,7 @@ void RoundMachine::time_last_call(TimePoint now) {
 /// go on with.
 bool RoundMachine::ready_to_seal(TimePoint now) {
   const int ready = nodes_.count(Phase::kReady);
-  if (ready < rules_.nodes_min || waits_for_promises(now)) return false;
+  if (ready < rules_.nodes_min || waits_for_voters(now)) return false;
   const bool enough = ready >= rules_.nodes_max || round_ > 0 || now >= gathering_ends();
   return enough && may_begin(now);
 }

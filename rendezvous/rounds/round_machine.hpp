@@ -48,6 +48,12 @@ inline constexpr std::chrono::milliseconds kProofOfLifeMax{5'000};
 
 /// Who has just been elected waits so long for the promises of others that are there.
 inline constexpr std::chrono::milliseconds kPromisePatience{100};
+/// A coordinator that was elected waits for nodes of the last round as long as they come this soon
+/// one after the other, and not longer than that in all: each that comes later makes a new round.
+inline constexpr std::chrono::milliseconds kArrivalPause{100};
+inline constexpr std::chrono::milliseconds kArrivalsMax{1'000};
+/// All nodes have so long to say that they have heard of the job's end, before they are let go.
+inline constexpr std::chrono::milliseconds kEndingPatience{1'000};
 
 // These events may happen. An agent's first message over a connection is its Join; the other
 // messages of a connection that is no node's are passed over.
@@ -120,7 +126,7 @@ class RoundMachine {
   JobStatus status(TimePoint now, std::int64_t now_unix_ms) const;
 
  private:
-  enum class State { kGathering, kRunning, kStopping, kEnded, kStandby };
+  enum class State { kGathering, kRunning, kStopping, kEnded, kEnding, kStandby };
   using Node = Roster::Node;
   using Phase = Roster::Phase;
 
@@ -173,9 +179,11 @@ class RoundMachine {
   bool has_authority(TimePoint now) const;
   std::int64_t lease_ms(TimePoint now) const;
   void check_authority(TimePoint now);
+  bool reigns(TimePoint now);
   bool may_begin(TimePoint now);
+  bool may_end(TimePoint now);
   bool old_world_is_gone(TimePoint now) const;
-  bool waits_for_promises(TimePoint now) const;
+  bool waits_for_voters(TimePoint now) const;
   void confirm(Node& node, std::int64_t echo_us, TimePoint now);
   void note_round(const std::vector<Node*>& members);
   void heard_of_round(Node& node, const RoundName& round);
@@ -214,7 +222,7 @@ class RoundMachine {
   void tell_restarts(TimePoint now);
   void tell_times(TimePoint now);
 
-  // The four states, and what leads from one to the next.
+  // The states of one who coordinates, and what leads from one to the next.
   void advance(TimePoint now);
   void gather(TimePoint now);
   void tell_verdict(EndJob& end);
@@ -227,6 +235,12 @@ class RoundMachine {
   void stop_round(const std::string& reason, std::int64_t checkpoint_ms = 0, bool at_once = false);
   void count_failure(EndJob last);
   void end(EndJob verdict);
+  bool is_over() const { return state_ == State::kEnding || state_ == State::kEnded; }
+  bool is_held(const EndJob& verdict) const;
+  void end_heard(Node& node);
+  void dismiss();
+  void take_testament(Node& node, const Testament& message);
+  std::optional<EndJob> testament() const;
 
   bool is_member(const Node& node);
   std::optional<EndJob> go_on_from(const std::vector<Node*>& members);
@@ -270,10 +284,13 @@ class RoundMachine {
   int unaware_ = 0;               // nodes that may not know of the last round yet
   bool settles_ = false;          // it settles once all of these do
   bool stopped_at_once_ = false;  // the round, without authority
+  int unheard_ = 0;               // nodes that may not know that the job is over
+  TimePoint ending_ends_;         // they are waited for until then
   int left_ = 0;                  // nodes of the settled round that have left for good
   /// Another coordinator may count on nodes that have come until then, as they say: see
   /// authority_ends(). Leases of workers of before end with that.
   TimePoint fences_end_;
+  TimePoint last_came_;                // when a node has joined last
   TimePoint authority_until_;          // as it was when it was looked at
   TimePoint authority_due_;            // when it is looked at again
   Held held_{};                        // what the referee has told last

@@ -11,7 +11,7 @@ namespace ddprun {
 
 void RoundMachine::admit(PeerId peer, const Join& join, const std::string& address, TimePoint now) {
   const bool was_in_it = join.known.round > 0 && !difference(rules_, join);
-  if (state_ == State::kEnded && was_in_it) {  // and has missed the end
+  if (is_over() && was_in_it) {  // and has missed the end
     send(peer, *verdict_);
     actions_.push_back(DropPeer{peer, "the job has ended"});
     return;
@@ -26,7 +26,7 @@ void RoundMachine::admit(PeerId peer, const Join& join, const std::string& addre
 
 /// Why the node cannot take part; nullopt when it can.
 std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
-  if (state_ == State::kEnded) return "the job has already ended";
+  if (is_over()) return "the job has already ended";
   if (auto differs = difference(rules_, join)) return differs;
   if (const Node* known = nodes_.find(join.node)) {
     if (join.incarnation <= known->join.incarnation)
@@ -114,6 +114,7 @@ void RoundMachine::leave(Node& node, const Leave& message, TimePoint now) {
 
 void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) {
   const Phase phase = node.phase();
+  if (node.owes_answer) --unheard_;
   if (!node.aware) {
     settles_ = false;
     --unaware_;

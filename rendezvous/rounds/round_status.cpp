@@ -100,11 +100,14 @@ JobStatus RoundMachine::status(TimePoint now, std::int64_t now_unix_ms) const {
                    .round = round_,
                    .attempt = attempt_,
                    .restarts_left = std::max(rules_.restarts_max - attempt_, 0),
-                   .nodes_min = rules_.nodes_min,
+                   .nodes_min = nodes_needed(),
                    .nodes_max = rules_.nodes_max,
                    .now_unix_ms = now_unix_ms};
-  if (coordinates()) status.state = static_cast<JobStatus::State>(state_);  // else it waits
-  status.why = state_ == State::kEnded ? describe_end(*verdict_) : chronicle_.reason();
+  if (is_over())
+    status.state = JobStatus::State::kEnded;
+  else if (coordinates())  // else it waits
+    status.state = static_cast<JobStatus::State>(state_);
+  status.why = is_over() ? describe_end(*verdict_) : chronicle_.reason();
   tell_nodes(status, now);
   chronicle_.tell(status, now);
   tell_ranks(status);
@@ -173,7 +176,7 @@ void RoundMachine::tell_troubles(JobStatus& status) const {
     mark(status.hang->waiting_ranks, RankState::kWaiting);
     mark(status.hang->missing_ranks, RankState::kMissing);
   }
-  if (state_ == State::kEnded && found_) status.verdict = cause_json(*found_);
+  if (is_over() && found_) status.verdict = cause_json(*found_);
   if (verdict_ && verdict_->failure)
     mark(std::to_string(verdict_->failure->rank), RankState::kFailed);
 }
@@ -196,7 +199,7 @@ void RoundMachine::chronicle_progress(TimePoint now) {
 
 /// Whoever looks at the job is to see which node is missing. After the end all nodes go.
 void RoundMachine::chronicle_loss(const Node& node, const std::string& reason) {
-  if (state_ == State::kEnded || node.phase() == Phase::kContending) return;
+  if (is_over() || node.phase() == Phase::kContending) return;
   NodeStatus status = status_of(node, state_ == State::kRunning, last_step_);
   status.reason = reason;
   chronicle_.lost(std::move(status), last_step_);

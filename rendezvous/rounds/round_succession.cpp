@@ -44,6 +44,7 @@ void RoundMachine::take_standing(Node& node, TimePoint now) {
   fences_end_ = std::max(fences_end_, now + milliseconds{standing.fence_ms});
   node.asked = node.promised = 0;
   recount_ = true;
+  last_came_ = now;
   // So that the next round waits for nobody else: the first one of a job does.
   if (last_world_.contains(node.id())) round_ = std::max(round_, node.join.known.round);
 }
@@ -155,6 +156,7 @@ void RoundMachine::take_over(TimePoint now) {
   nodes_.for_each([&](Node& node) {
     if (node.promised == epoch_) take_on(node, now);
   });
+  if (!verdict_) verdict_ = testament();
 }
 
 void RoundMachine::take_on(Node& node, TimePoint now) {
@@ -192,7 +194,7 @@ void RoundMachine::step_down(const Superseded& by) {
   electorate_ = {};
   elected_ = stopped_at_once_ = settles_ = false;
   recount_ = recount_voters_ = true;
-  unaware_ = left_ = 0;
+  unaware_ = left_ = unheard_ = 0;
   held_ = {};
   world_.clear();
   asked_world_.clear();
@@ -280,15 +282,24 @@ void RoundMachine::check_authority(TimePoint now) {
 
 /// Looking at all nodes takes a while when there are thousands of them, so it is not done for each
 /// word that one of them says.
-bool RoundMachine::may_begin(TimePoint now) {
+bool RoundMachine::reigns(TimePoint now) {
   if (!rules_.has_successors) return true;
   passed_over_ = now < may_begin_due_;
   if (passed_over_) return false;
-  if (rules_.has_referee ? may_begin_by_referee(now) : has_authority(now) && old_world_is_gone(now))
-    return true;
+  if (has_authority(now)) return true;
   may_begin_due_ = now + kLookAtNode * static_cast<int>(nodes_.size());
   return false;
 }
+
+bool RoundMachine::may_begin(TimePoint now) {
+  if (!reigns(now)) return false;
+  if (rules_.has_referee ? may_begin_by_referee(now) : old_world_is_gone(now)) return true;
+  may_begin_due_ = now + kLookAtNode * static_cast<int>(nodes_.size());
+  return false;
+}
+
+/// On the smaller side of a cut the job has not ended: others may go on with it.
+bool RoundMachine::may_end(TimePoint now) { return reigns(now) || now >= gathering_ends(); }
 
 /// Whether no worker of the rounds before can be alive, when this coordinator has been elected.
 /// Those who have seen that the one before is dead have heard all that it had told them: if it had
@@ -308,8 +319,13 @@ bool RoundMachine::old_world_is_gone(TimePoint now) const {
   return head_is_dead && missing <= (head_was_seated ? 1 : 0);
 }
 
-bool RoundMachine::waits_for_promises(TimePoint now) const {
-  return elected_ && nodes_.count(Phase::kVoting) > 0 && now < gathering_since_ + kPromisePatience;
+/// All but the coordinator that is lost may come.
+bool RoundMachine::waits_for_voters(TimePoint now) const {
+  if (!elected_) return false;
+  if (nodes_.count(Phase::kVoting) > 0 && now < gathering_since_ + kPromisePatience) return true;
+  const int expected = std::max(electorate_.settled.nodes, electorate_.started.nodes) - 1;
+  return nodes_.count(Phase::kReady) < std::min(expected, rules_.nodes_max) &&
+         now < std::min(last_came_ + kArrivalPause, gathering_since_ + kArrivalsMax);
 }
 
 /// An agent that echoes what was said at some time had not given this coordinator up then.
@@ -391,7 +407,7 @@ void RoundMachine::disconnected(Node& node, const std::string& reason, TimePoint
 bool RoundMachine::may_come_back(const Node& node) const {
   const bool in_round = node.phase() == Phase::kRunning || node.phase() == Phase::kFinished ||
                         node.phase() == Phase::kStopping;
-  return rules_.has_successors && in_round && may_succeed(node);
+  return rules_.has_successors && in_round && !is_over() && may_succeed(node);
 }
 
 bool RoundMachine::resumes(const Node& node, const Join& join) const {

@@ -208,7 +208,10 @@ template <> inline constexpr auto kFields<Elsewhere> = std::tuple{
 template <> inline constexpr auto kFields<EndJob> = std::tuple{
     field("outcome", &EndJob::outcome), field("restarts", &EndJob::restarts),
     text("message", &EndJob::message, kReason), field("failure", &EndJob::failure),
-    later(field("hung", &EndJob::hung))};
+    later(field("hung", &EndJob::hung)), later(field("held", &EndJob::held))};
+template <> inline constexpr auto kFields<EndHeard> = std::tuple{};
+template <> inline constexpr auto kFields<Testament> = std::tuple{field("end", &Testament::end)};
+template <> inline constexpr auto kFields<Dismissed> = std::tuple{};
 template <> inline constexpr auto kFields<Inspect> = std::tuple{
     field("round", &Inspect::round), field("inspection", &Inspect::inspection),
     field("stopping", &Inspect::stopping),
@@ -280,6 +283,9 @@ constexpr const char* type_of(const AskStatus&) { return "ask_status"; }
 constexpr const char* type_of(const AskDump&) { return "ask_dump"; }
 constexpr const char* type_of(const WorkersEnded&) { return "workers_ended"; }
 constexpr const char* type_of(const Promise&) { return "promise"; }
+constexpr const char* type_of(const EndHeard&) { return "end_heard"; }
+constexpr const char* type_of(const Testament&) { return "testament"; }
+constexpr const char* type_of(const Dismissed&) { return "dismissed"; }
 constexpr const char* type_of(const Voting&) { return "voting"; }
 constexpr const char* type_of(const Elect&) { return "elect"; }
 constexpr const char* type_of(const Elsewhere&) { return "elsewhere"; }
@@ -362,8 +368,8 @@ Result<Variant> decode_line(std::string_view line) try {
 }  // namespace
 
 std::vector<std::string> known_kinds() {
-  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict,   kKnowsTimes,
-          kKnowsStatus,   kKnowsDump,  kKnowsSuccession};
+  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict,    kKnowsTimes,
+          kKnowsStatus,   kKnowsDump,  kKnowsSuccession, kKnowsHeldEnds};
 }
 
 bool knows(const std::vector<std::string>& knows, std::string_view kind) {

@@ -50,6 +50,7 @@ inline constexpr char kKnowsTimes[] = "times";            // WorkersStarted, Res
 inline constexpr char kKnowsStatus[] = "status";          // AskStatus, StatusPart
 inline constexpr char kKnowsDump[] = "dump";              // AskDump, DumpPart
 inline constexpr char kKnowsSuccession[] = "succession";  // Promise, Voting, Elect, Elsewhere
+inline constexpr char kKnowsHeldEnds[] = "held_ends";     // EndHeard, Testament, Dismissed
 
 /// So many nodes are told of as those that may follow a lost coordinator.
 inline constexpr std::size_t kSuccessorsMax = 3;
@@ -183,9 +184,33 @@ struct Promise {
   std::int64_t echo_us = 0;  // Elect's clock_us
   bool operator==(const Promise&) const = default;
 };
+/// The job is over. The agent prints why, and its exit code follows from the outcome.
+struct EndJob {
+  enum class Outcome { kFinished, kFailed, kTimedOut, kPreempted };
+  Outcome outcome = Outcome::kFinished;
+  int restarts = 0;     // failure restarts that were made
+  std::string message;  // kTimedOut: how many nodes came and how many were needed; kPreempted: why;
+                        // kFailed: why there is no failure
+  std::optional<WorkerFailure> failure;  // kFailed: the first failure of the last attempt; not
+                                         // there when the coordinator that heard of it is gone
+  bool hung = false;  // kFailed: the workers hung, and were stopped because of it; see message
+  /// The agent is to answer with EndHeard, and to stay until it is Dismissed: as long as some may
+  /// not have heard of the end, those who have can tell the next coordinator.
+  bool held = false;
+  bool operator==(const EndJob&) const = default;
+};
+/// The answer to an EndJob that is held.
+struct EndHeard {
+  bool operator==(const EndHeard&) const = default;
+};
+/// To one who may follow a coordinator that is lost: that one had ended the job.
+struct Testament {
+  EndJob end;
+  bool operator==(const Testament&) const = default;
+};
 using AgentMessage = std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished,
                                   WorkersStopped, Preempt, Leave, Progress, Inspected, WorkersEnded,
-                                  WorkersStarted, AskStatus, AskDump, Promise>;
+                                  WorkersStarted, AskStatus, AskDump, Promise, EndHeard, Testament>;
 
 // --- coordinator to agent ---
 
@@ -258,18 +283,6 @@ struct StopRound {
   bool at_once = false;  // the workers have no time: others may begin a round
   bool operator==(const StopRound&) const = default;
 };
-/// The job is over. The agent prints why, and its exit code follows from the outcome.
-struct EndJob {
-  enum class Outcome { kFinished, kFailed, kTimedOut, kPreempted };
-  Outcome outcome = Outcome::kFinished;
-  int restarts = 0;     // failure restarts that were made
-  std::string message;  // kTimedOut: how many nodes came and how many were needed; kPreempted: why;
-                        // kFailed: why there is no failure
-  std::optional<WorkerFailure> failure;  // kFailed: the first failure of the last attempt; not
-                                         // there when the coordinator that heard of it is gone
-  bool hung = false;  // kFailed: the workers hung, and were stopped because of it; see message
-  bool operator==(const EndJob&) const = default;
-};
 /// The agent is to look at what its workers do, and to answer with Inspected. It disturbs nobody.
 struct Inspect {
   int round = 0;
@@ -340,10 +353,14 @@ struct Elsewhere {
   std::int64_t epoch = 0;   // of who is there
   bool operator==(const Elsewhere&) const = default;
 };
+/// All have heard that the job is over.
+struct Dismissed {
+  bool operator==(const Dismissed&) const = default;
+};
 using CoordinatorMessage =
     std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat, StartRound, StopRound, EndJob,
                  Inspect, HangFound, HangOver, VerdictFound, Restarted, JobTimes, StatusPart,
-                 DumpPart, Voting, Elect, Elsewhere>;
+                 DumpPart, Voting, Elect, Elsewhere, Dismissed>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

@@ -9,6 +9,7 @@ import socket
 import statistics
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -108,6 +109,31 @@ def swarm_in(folder, agents, server_options, agent_options):
                 "to": start["bytes_sent"] / agents, "from": start["bytes_received"] / agents,
                 "loss to": loss["bytes_sent"] / agents, "loss from": loss["bytes_received"] / agents,
                 "memory": memory / agents}
+
+
+def follow(agents):
+    """Seconds until all agents of a round whose coordinator was killed have their parts of the next one: they
+    connect to the agent that follows it, elect it, and hear of the round."""
+    cores = sorted(os.sched_getaffinity(0))
+    port = free_port()
+    with subprocess.Popen(
+            [DDPRUN, "--nnodes", f"1:{agents + 1}", "--nproc-per-node", "1", "--rdzv-backend", "c10d",
+             "--rdzv-endpoint", f"127.0.0.1:{port}", "--rdzv-id", "swarm", "--rdzv-conf",
+             "is_host=false,heartbeat_timeout=10", "--max-restarts", "0", "--no-python", "sleep", "1000"],
+            stderr=subprocess.DEVNULL, preexec_fn=alone_on(cores[0])) as successor:
+        while socket.socket().connect_ex(("127.0.0.1", port)) != 0:
+            time.sleep(0.01)
+        run = subprocess.run([AGENTS, "127.0.0.1", str(port), str(agents), "--voters"], text=True, check=True,
+                             stdin=subprocess.DEVNULL, capture_output=True, preexec_fn=alone_on(cores[-1]))
+        successor.terminate()
+    return json.loads(run.stdout.splitlines()[0])["seconds"]
+
+
+def bench_successors():
+    print("simulated agents whose coordinator was killed, and the agent that follows it, on one core each")
+    for agents in SWARMS:
+        print(f"  {agents:6,} first connect -> last assignment"
+              f" {milliseconds([follow(agents) for _ in range(SWARM_RUNS)])}")
 
 
 def bench_swarms():
@@ -272,5 +298,6 @@ def bench_nodes(arguments):
 
 def bench(arguments):
     bench_swarms()
+    bench_successors()
     bench_together(arguments)
     bench_nodes(arguments)

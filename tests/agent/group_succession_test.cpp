@@ -291,5 +291,67 @@ TEST_CASE_METHOD(RefereeFollowerFixture, "a coordinator that names another one i
   CHECK(took<ReachCoordinator>()->at.empty());
 }
 
+// The coordinator has ended the job, and this node waits until all know it.
+class LastFixture : protected FollowerFixture {
+ protected:
+  LastFixture() {
+    step(WorkerExited{});
+    step(Ordered{EndJob{.restarts = 1, .held = true}});
+    step(TreeGone{});
+  }
+  std::optional<Exit> loses_all_others() {
+    step(CoordinatorLost{"connection closed"});
+    while (took<ReachCoordinator>() && tried_++ < 10)
+      step(CoordinatorUnreachable{"nobody listens", true});
+    return took<Exit>();
+  }
+  int tried_ = 0;
+};
+
+TEST_CASE_METHOD(LastFixture,
+                 "who knows that the job has ended says so, and stays until dismissed") {
+  CHECK(said<EndHeard>().has_value());
+  CHECK_FALSE(took<Exit>().has_value());
+  step(Ordered{Dismissed{}});
+  const auto exit = took<Exit>();
+  REQUIRE(exit.has_value());
+  CHECK(exit->end.why == AgentEnd::Why::kJobEnded);
+  CHECK(exit->end.job == EndJob{.restarts = 1});
+}
+
+TEST_CASE_METHOD(LastFixture, "when the coordinator is lost then, the next one is told") {
+  step(CoordinatorLost{"connection closed"});
+  CHECK(took<ReachCoordinator>()->at == "h1:1");
+  CHECK_FALSE(took<Warn>().has_value());
+  step(Connected{now_});
+  step(Ordered{Voting{1}});
+  CHECK(said<Testament>()->end == EndJob{.restarts = 1});
+}
+
+TEST_CASE_METHOD(LastFixture, "when nobody is there any more, all the others know it") {
+  const auto exit = loses_all_others();
+  REQUIRE(exit.has_value());
+  CHECK(exit->end.why == AgentEnd::Why::kJobEnded);
+  CHECK(tried_ == 3);
+}
+
+TEST_CASE_METHOD(LastFixture, "without a majority it waits no longer than a heartbeat timeout") {
+  step(CoordinatorLost{"connection closed"});
+  step(Connected{now_});
+  step(Ordered{Voting{1}});
+  passes(6s);
+  while (took<ReachCoordinator>()) step(CoordinatorUnreachable{"no answer"});
+  const auto exit = took<Exit>();
+  REQUIRE(exit.has_value());
+  CHECK(exit->end.why == AgentEnd::Why::kJobEnded);
+}
+
+TEST_CASE_METHOD(LastFixture, "what it knows is of no account once a round has begun again") {
+  step(Ordered{StartRound{.round = 5, .group_world_size = 3, .epoch = 1, .lease_ms = 4'000}});
+  CHECK(took<StartWorkers>().has_value());
+  step(Ordered{Dismissed{}});
+  CHECK_FALSE(took<Exit>().has_value());
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -52,6 +52,7 @@ class AgentShell {
   int round() const { return round_.round; }
   const StartRound& started() const { return round_; }
   bool coming_back() const { return wish_.standing.running > 0; }
+  const std::optional<AgentEnd>& end() const { return end_; }
   int attempt() const { return round_.attempt; }
   int coordinator() const { return coordinator_; }  // which one has begun that round
   /// The greatest numbers that it was told. Kept apart from what its machine remembers.

@@ -29,6 +29,13 @@ JobPlan plan_for(World& world) {
   return plan;
 }
 
+/// Of the coordinator that admits a node, or gives it a round.
+std::optional<std::int64_t> epoch_of(const CoordinatorMessage& order) {
+  if (const auto* joined = std::get_if<Joined>(&order)) return joined->epoch;
+  if (const auto* start = std::get_if<StartRound>(&order)) return start->epoch;
+  return std::nullopt;
+}
+
 bool is_beat(const Parcel& parcel) {
   const auto* up = std::get_if<AgentMessage>(&parcel);
   const auto* down = std::get_if<CoordinatorMessage>(&parcel);
@@ -255,6 +262,9 @@ void SuccessionRun::starts_workers(const AgentShell& agent, const StartRound& ro
   ++rounds_;
   require(agent.round_alive() == 0,
           [&] { return "one round on a node: " + agent.id() + " has workers of another one"; });
+  require(!verdict_, [&] {
+    return "one end: " + agent.id() + " starts workers when the job has ended for most";
+  });
   require(round.attempt >= attempt_, [&] {
     return "the budget never refills: attempt " + std::to_string(round.attempt) + " follows " +
            std::to_string(attempt_);
@@ -272,18 +282,25 @@ void SuccessionRun::starts_workers(const AgentShell& agent, const StartRound& ro
 void SuccessionRun::exits(const AgentShell& agent) {
   require(agent.round_alive() == 0,
           [&] { return "nothing left behind: " + agent.id() + " exits before its workers"; });
+  if (agent.end()->why != AgentEnd::Why::kJobEnded) return;
+  const EndJob& end = agent.end()->job;
+  if (end.outcome == EndJob::Outcome::kTimedOut) return;  // on its side of a cut
+  require(!verdict_ || end.outcome == *verdict_,
+          [&] { return "one end: " + agent.id() + " ends otherwise than most have"; });
+  const StartRound& last = agent.started();
+  if (last.round > 0 && 2 * ++ended_[{last.epoch, last.round}] > last.group_world_size)
+    verdict_ = end.outcome;
 }
 
 void SuccessionRun::coordinator_did(const CoordinatorShell& coordinator, const RoundEvent&,
                                     const std::vector<RoundAction>& actions) {
   for (const RoundAction& action : actions) {
     const auto* send = std::get_if<SendTo>(&action);
-    const auto* joined = send ? std::get_if<Joined>(&send->message) : nullptr;
-    if (joined == nullptr) continue;
-    const int head = heads_.try_emplace(joined->epoch, coordinator.number()).first->second;
-    require(head == coordinator.number(), [&] {
-      return "one coordinator an epoch: there are two of " + std::to_string(joined->epoch);
-    });
+    const auto epoch = send ? epoch_of(send->message) : std::nullopt;
+    if (!epoch) continue;
+    const int head = heads_.try_emplace(*epoch, coordinator.number()).first->second;
+    require(head == coordinator.number(),
+            [&] { return "one coordinator an epoch: there are two of " + std::to_string(*epoch); });
   }
 }
 

@@ -76,7 +76,9 @@ class SuccessionRun : private Watcher {
   std::vector<Node> nodes_;
   std::map<std::int64_t, int> heads_;  // who has admitted somebody in each epoch
   int attempt_ = 0;                    // the greatest one that more than half have begun
-  std::map<RoundName, int> begun_;     // by how many nodes
+  std::map<RoundName, int> ended_;     // nodes that were in it last and know how the job has ended
+  std::optional<EndJob::Outcome> verdict_;  // with which more than half of them have ended
+  std::map<RoundName, int> begun_;          // by how many nodes
   int rounds_ = 0;
   int faults_ = 0;
   milliseconds pause_max_{};

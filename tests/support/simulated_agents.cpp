@@ -1,7 +1,10 @@
 // A swarm of agents in one process, to see how a coordinator bears thousands: each has a connection
 // of its own, joins, beats and answers as an agent does, and has no workers.
 //
-//   ddprun_simulated_agents HOST PORT AGENTS [--secret TEXT]
+//   ddprun_simulated_agents HOST PORT AGENTS [--secret TEXT] [--voters]
+//
+// With --voters they are those that are left of a round whose coordinator was killed, and the agent
+// that listens there is to follow it: it takes part in the round as well.
 //
 // Prints a line of JSON when every agent has its part in the first round. Then it does what the
 // lines of its standard input say, with a line of JSON when every agent has its part in the round
@@ -50,6 +53,7 @@ struct Options {
   int agents = 0;
   int heartbeat_timeout_ms = 5'000;
   std::shared_ptr<const TlsContext> tls;  // null: they do not encrypt
+  bool voters = false;                    // they have lost the coordinator of their round
 };
 
 class Swarm {
@@ -124,11 +128,14 @@ class Swarm {
     connect_next();
     tell(*channel, Join{.run_id = kRunId,
                         .node = "swarm-" + std::to_string(number),
+                        .known = {.round = others()},
                         .host = "node" + std::to_string(number),
                         .terms = {.nodes_min = 1,
-                                  .nodes_max = options_.agents,
+                                  .nodes_max = options_.agents + others(),
                                   .heartbeat_timeout_ms = options_.heartbeat_timeout_ms,
-                                  .store = options_.tls ? StoreAt::kLocal : StoreAt::kLeader}});
+                                  .store = options_.tls ? StoreAt::kLocal : StoreAt::kLeader},
+                        .knows = {kKnowsSuccession},
+                        .standing = standing()});
     for (;;) {
       const Result<std::string> line = co_await channel->receive();
       if (!line) break;
@@ -142,13 +149,33 @@ class Swarm {
                                std::to_string(number)};
   }
 
+  /// What an agent knows of the round whose coordinator was killed; nothing of one that begins.
+  Standing standing() const {
+    if (!options_.voters) return {};
+    const KnownRound last{{1, 1}, options_.agents + 1, true};
+    return {.epoch = 1,
+            .promised = 1,
+            .started = last,
+            .settled = last,
+            .head_gone = true,
+            .head_seated = true,
+            .head = "127.0.0.1:1"};
+  }
+
+  /// Nodes of the round that are none of ours.
+  int others() const { return options_.voters ? 1 : 0; }
+
   void obey(int number, const std::shared_ptr<Channel>& channel, const CoordinatorMessage& order) {
     match(
         order,  //
         [&](const Joined&) { co_spawn(io_, beat(number, channel), report_failure("a heartbeat")); },
         [](const Refused& m) { throw std::runtime_error{m.reason}; },
         [](const Spare&) { throw std::runtime_error{"there are places for all agents"}; },
-        [&](const StartRound& m) { started(m); },
+        [&](const Elect& m) {
+          tell(*channel, Promise{m.epoch, m.clock_us});
+        },
+        [&](const Beat& m) { clock_us_ = m.clock_us; },
+        [&](const Waiting& m) { clock_us_ = m.clock_us; }, [&](const StartRound& m) { started(m); },
         [&](const StopRound& m) { tell(*channel, WorkersStopped{m.round}); },
         [&](const EndJob&) {
           if (!std::exchange(ended_, true)) reached_ = 0;
@@ -160,7 +187,8 @@ class Swarm {
   void started(const StartRound& start) {
     if (start.round != round_) reached_ = 0;
     round_ = start.round;
-    if (start.group_world_size == static_cast<int>(agents_.size())) reach_one_more();
+    epoch_ = start.epoch;
+    if (start.group_world_size == static_cast<int>(agents_.size()) + others()) reach_one_more();
   }
 
   void reach_one_more() {
@@ -176,7 +204,7 @@ class Swarm {
       timer.expires_after(std::chrono::milliseconds{options_.heartbeat_timeout_ms} / 5);
       co_await timer.async_wait(use_awaitable);
       if (!agents_.contains(number)) co_return;
-      tell(*channel, Beat{});
+      tell(*channel, Beat{.echo_us = clock_us_, .round = round_, .epoch = epoch_});
     }
   }
 
@@ -192,7 +220,9 @@ class Swarm {
   int wanted_ = 0;                                  // agents that are to connect, ever
   int begun_ = 0;                                   // of them, those that connect or have connected
   int round_ = 0;
-  int reached_ = 0;  // agents that know of the round, or of the end
+  std::int64_t epoch_ = 0;     // of that round
+  std::int64_t clock_us_ = 0;  // what the coordinator has said last of its clock
+  int reached_ = 0;            // agents that know of the round, or of the end
   bool ended_ = false;
   bool settled_ = false;
   Clock::time_point since_;
@@ -226,6 +256,7 @@ int main(int argc, char** argv) try {
   app.add_option("port", options.coordinator.port)->required();
   app.add_option("agents", options.agents)->required()->check(CLI::PositiveNumber);
   app.add_option("--heartbeat-timeout-ms", options.heartbeat_timeout_ms)->capture_default_str();
+  app.add_flag("--voters", options.voters, "they have lost their coordinator, and elect this one");
   app.add_option("--secret", secret, "of the job 'swarm': then the agents speak TLS");
   CLI11_PARSE(app, argc, argv);
   options.tls = ddprun::tls_with(secret);

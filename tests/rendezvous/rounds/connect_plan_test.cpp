@@ -73,6 +73,21 @@ TEST_CASE("no attempt is made that would come after the end of the patience") {
   CHECK_FALSE(plan.pause_after(Why::kRefused, TimePoint{} + 80ms).has_value());
 }
 
+TEST_CASE("whoever hangs up is asked again for a moment: it may be a process that is ending") {
+  ConnectPlan plan{{10s, 0ms}, TimePoint{}};
+  CHECK(plan.pause_after(Why::kHungUp, TimePoint{}) == 10ms);
+  CHECK_FALSE(plan.pause_after(Why::kRefused, TimePoint{} + 10ms).has_value());
+
+  ConnectPlan other{{10s, 0ms}, TimePoint{}};
+  TimePoint now{};
+  for (int i = 0; i < ConnectPlan::kHangUpsMax; ++i) {
+    const auto pause = other.pause_after(Why::kHungUp, now);
+    REQUIRE(pause.has_value());
+    now += *pause;
+  }
+  CHECK_FALSE(other.pause_after(Why::kHungUp, now).has_value());
+}
+
 TEST_CASE("no patience with refusals means one attempt") {
   ConnectPlan plan{{10s, 0ms}, TimePoint{}};
   CHECK_FALSE(plan.pause_after(Why::kRefused, TimePoint{}).has_value());

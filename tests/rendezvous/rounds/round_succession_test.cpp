@@ -289,5 +289,87 @@ TEST_CASE_METHOD(SuccessionFixture, "whoever takes over tells the one before, ag
   CHECK(std::get<Herald>(*herald).endpoints == std::vector<std::string>{"h0:1"});
 }
 
+TEST_CASE_METHOD(SuccessionFixture, "nobody leaves before all have heard that the job has ended") {
+  coordinates({"a", "b", "c"});
+  for (const char* node : {"a", "b", "c"}) says(node, WorkersFinished{1});
+  for (const char* node : {"a", "b", "c"}) CHECK(ordered<EndJob>(node).held);
+  says("a", EndHeard{});
+  says("a", EndHeard{});
+  says("b", EndHeard{});
+  CHECK_FALSE(order<Dismissed>("a").has_value());
+  CHECK_FALSE(machine_->ended());
+  says("c", EndHeard{});
+  for (const char* node : {"a", "b", "c"}) CHECK(order<Dismissed>(node).has_value());
+  CHECK(machine_->ended());
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "nobody waits for a node that is lost at the job's end") {
+  coordinates({"a", "b", "c"});
+  for (const char* node : {"a", "b", "c"}) says(node, WorkersFinished{1});
+  for (const char* node : {"a", "b"}) says(node, EndHeard{});
+  is_lost("c");
+  CHECK(order<Dismissed>("a").has_value());
+}
+
+TEST_CASE_METHOD(SuccessionFixture,
+                 "a node that does not answer delays the job's end by a second") {
+  coordinates({"a", "b", "c"});
+  for (const char* node : {"a", "b", "c"}) says(node, WorkersFinished{1});
+  passes(kEndingPatience - 1ms);
+  CHECK_FALSE(order<Dismissed>("a").has_value());
+  passes(1ms);
+  CHECK(order<Dismissed>("a").has_value());
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "a successor ends the job as the one before it had") {
+  stands_by();
+  for (const char* node : {"a", "b"}) says(node, voter(node));
+  says("b", Testament{{.outcome = EndJob::Outcome::kFinished, .restarts = 2}});
+  for (const char* node : {"a", "b"}) promises(node);
+  const EndJob end = ordered<EndJob>("a");
+  CHECK(end.outcome == EndJob::Outcome::kFinished);
+  CHECK(end.restarts == 2);
+  CHECK(end.held);
+  CHECK_FALSE(order<StartRound>("a").has_value());
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "so it does when it hears of that before its first round") {
+  stands_by();
+  for (const char* node : {"a", "b", "c"}) {
+    Join join = voter(node);
+    join.standing.fence_ms = 4'000;
+    says(node, join);
+  }
+  for (const char* node : {"a", "b"}) promises(node);
+  says("c", Testament{{.outcome = EndJob::Outcome::kPreempted}});
+  CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kPreempted);
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "the end of an earlier round is of no account") {
+  stands_by();
+  Join late = voter("c");
+  late.standing.started = late.standing.settled = {{1, 3}, 3, true};
+  says("c", late);
+  says("c", Testament{{.outcome = EndJob::Outcome::kFinished}});
+  for (const char* node : {"a", "b"}) {
+    Join join = voter(node);
+    join.standing.head_gone = true;
+    says(node, join);
+  }
+  for (const char* node : {"a", "b", "c"}) promises(node);
+  passes_hearing(6s, {"a", "b", "c"});
+  CHECK_FALSE(order<EndJob>("a").has_value());
+  CHECK(order<StartRound>("a").has_value());
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "on the smaller side of a cut the job has not ended") {
+  coordinates({"a", "b", "c"});
+  passes_hearing(4s, {"a"});
+  says("a", WorkerFailed{1, {.rank = 0, .status = {.code = 1}}});
+  says("a", WorkersStopped{1});
+  passes_hearing(30s, {"a"});
+  CHECK_FALSE(order<EndJob>("a").has_value());
+}
+
 }  // namespace
 }  // namespace ddprun

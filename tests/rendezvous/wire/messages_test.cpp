@@ -212,7 +212,9 @@ std::vector<AgentMessage> messages_of_agents() {
           WorkersStarted{2},
           AskStatus{7},
           AskDump{7},
-          Promise{3, 17}};
+          Promise{3, 17},
+          EndHeard{},
+          Testament{{EndJob::Outcome::kFailed, 2, "", kFailure}}};
 }
 
 std::vector<CoordinatorMessage> messages_of_the_coordinator() {
@@ -235,7 +237,8 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           DumpPart{7, "{}", true},
           Voting{2},
           Elect{3, 17},
-          Elsewhere{"h1:29400", 3}};
+          Elsewhere{"h1:29400", 3},
+          Dismissed{}};
 }
 
 // Every value inside `message`, an object in it, too.
@@ -267,7 +270,9 @@ bool is_optional(const json& message, const json::json_pointer& field) {
                                             "/standing",      "/settled",
                                             "/lease_ms",      "/resumed",
                                             "/successors",    "/head_seated",
-                                            "/at_once"};
+                                            "/at_once",       "/held",
+                                            "/end/hung",      "/end/held",
+                                            "/end/failure"};
   // Fields of later releases whose name is an old one in other messages.
   static const std::map<std::string, std::set<std::string>> kLaterIn{
       {"/clock_us", {"joined", "beat", "waiting"}},
