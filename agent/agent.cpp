@@ -56,7 +56,8 @@ GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
           .endpoint = text_of(run.coordinator),
           .trust_closed = spec.rules.trust_closed,
           .lost_hint = lost_hint(spec),
-          .places = places_of(spec, run)};
+          .places = places_of(spec, run),
+          .has_referee = spec.meeting.etcd.has_value()};
 }
 
 void log_signal(const GroupEvent& meaning, int signal) {

@@ -37,6 +37,9 @@ class Agent {
   /// Lets it know what trainings tell at `door`, which must live longer. To be called before run().
   void listen_to(TrainerDoor& door) { trainings_ = &door; }
 
+  /// Asks a referee where the coordinator is. To be called before run().
+  void ask_referee(CoordinatorLink::AskReferee ask) { link_.ask_referee(std::move(ask)); }
+
   /// Lets workers set timers for themselves through `pipe`, which must live longer. To be called
   /// before run().
   void keep_timers(TimerPipe& pipe);

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -50,8 +51,7 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
     auto over = ended();
     co_await (std::move(paused) || std::move(over));
   }
-  place_ = wish.at.empty() ? run_.coordinator : read_endpoint(wish.at).value_or(run_.coordinator);
-  auto reaching = reach(place_, wish.patience, hello, tell_user, tls_);
+  auto reaching = reach_any(wish, hello, tell_user);
   auto over = ended();
   auto first_of = co_await (std::move(reaching) || std::move(over));
   if (first_of.index() == 1) co_return;
@@ -62,9 +62,44 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
   const auto channel = channel_ = reached->channel;
   if (spec_.rules.store == StoreAt::kLocal)
     tunnel_ = std::make_shared<TunnelEntrance>(executor_, channel_);
-  tell_(Connected{asked_});
+  tell_(Connected{asked_, ask_referee_ ? text_of(place_) : ""});
   tell_(Ordered{reached->answer});
   if (channel == channel_) co_await receive();
+}
+
+asio::awaitable<Result<Reached>> CoordinatorLink::reach_any(const ReachCoordinator& wish,
+                                                            const Hello& hello,
+                                                            const TellUser& tell_user) {
+  if (wish.at.empty() && ask_referee_) {
+    auto found = co_await reach_by_referee(wish, hello);
+    co_return found;
+  }
+  place_ = wish.at.empty() ? run_.coordinator : read_endpoint(wish.at).value_or(run_.coordinator);
+  auto reached = co_await reach(place_, wish.patience, hello, tell_user, tls_);
+  co_return reached;
+}
+
+/// Who is named may be gone already, and another one may be named soon.
+asio::awaitable<Result<Reached>> CoordinatorLink::reach_by_referee(const ReachCoordinator& wish,
+                                                                   const Hello& hello) {
+  const TimePoint deadline = Clock::now() + wish.patience.any;
+  const TellUser nobody = [](const std::string&) {};
+  std::int64_t lost = wish.standing.epoch;
+  Result<Reached> reached = Error{Error::Kind::kTimeout, "nobody coordinates the job"};
+  do {
+    auto asking = ask_referee_(wish.standing, lost, deadline);
+    const auto head = co_await std::move(asking);
+    if (!head) co_return head.error();
+    place_ = head->endpoint;
+    lost = head->epoch;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto time = std::clamp(left, std::chrono::milliseconds{1}, kAnswerTimeoutMin);
+    reached = co_await reach(place_, {time, std::chrono::milliseconds{0}, wish.patience.answer},
+                             hello, nobody, tls_);
+    const bool is_final = reached || reached.error().kind == Error::Kind::kDenied;
+    if (is_final) co_return reached;
+  } while (Clock::now() < deadline);
+  co_return Error{Error::Kind::kTimeout, reached.error().message};
 }
 
 Result<void> CoordinatorLink::take_secret() {

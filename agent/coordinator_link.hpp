@@ -16,6 +16,7 @@
 #include "agent/launch_spec.hpp"
 #include "base/asio.hpp"
 #include "base/result.hpp"
+#include "rendezvous/rounds/client.hpp"
 #include "rendezvous/rounds/connect_plan.hpp"
 #include "rendezvous/tunnel/tunnel_entrance.hpp"
 #include "rendezvous/wire/channel.hpp"
@@ -25,6 +26,17 @@ namespace ddprun {
 class CoordinatorLink {
  public:
   using Listener = std::function<void(const GroupEvent&)>;
+
+  /// Where a referee says that the coordinator is, and its epoch.
+  struct Head {
+    Endpoint endpoint;
+    std::int64_t epoch = 0;
+  };
+  /// Asks the referee where the coordinator is, and tells it what this node knows: `lost` is the
+  /// epoch of one that cannot be reached, 0 for none. Errors: kTimeout, when it does not say so
+  /// before the deadline, with the reason.
+  using AskReferee = std::function<asio::awaitable<Result<Head>>(
+      const Standing& standing, std::int64_t lost, TimePoint deadline)>;
 
   /// `run` says where the job's coordinator is at first, and `spec` with what to join it; both must
   /// outlive the link. `tell` is called with Connected, CoordinatorUnreachable, Ordered and
@@ -39,6 +51,9 @@ class CoordinatorLink {
   /// CoordinatorUnreachable when none has; then every message is Ordered, also that answer, and the
   /// end is CoordinatorLost. Only when there is no connection, and none on its way.
   void connect(const ReachCoordinator& wish);
+
+  /// From now on the referee says where the coordinator is, wherever a wish names no place.
+  void ask_referee(AskReferee ask) { ask_referee_ = std::move(ask); }
 
   /// Whether the coordinator that was joined last is in this process. It is not known of one that
   /// has no successors.
@@ -62,6 +77,10 @@ class CoordinatorLink {
 
  private:
   asio::awaitable<void> serve(ReachCoordinator wish);
+  asio::awaitable<Result<Reached>> reach_any(const ReachCoordinator& wish, const Hello& hello,
+                                             const TellUser& tell_user);
+  asio::awaitable<Result<Reached>> reach_by_referee(const ReachCoordinator& wish,
+                                                    const Hello& hello);
   Result<void> take_secret();
   asio::awaitable<void> ended();
   Join join(const ReachCoordinator& wish, const Channel& channel);
@@ -71,6 +90,7 @@ class CoordinatorLink {
   const LaunchSpec& spec_;
   const RunFacts& run_;
   Listener tell_;
+  AskReferee ask_referee_;                 // empty: there is none
   const NodeId id_;                        // of this agent, for its life
   std::int64_t incarnation_ = 0;           // joins that were said so far
   TimePoint asked_;                        // when the last one was said

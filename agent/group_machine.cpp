@@ -46,7 +46,7 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
       },
       [&](const Connected& e) {
         contact_ = Contact{now, now, std::nullopt, e.asked};
-        contact_->place = reaching_;
+        contact_->place = e.place.empty() ? reaching_ : e.place;
         contact_->sent = e.asked.value_or(now);
         met_ = true;
       },

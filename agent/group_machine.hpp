@@ -56,6 +56,8 @@ struct GroupRules {
   std::string lost_hint = {};  // what would help when the coordinator is lost for good
   /// Where it may be, too, in the order in which they are tried; that one first. Empty: there only.
   std::vector<std::string> places = {};
+  /// Somebody else than the nodes knows where the coordinator is; see ReachCoordinator's `at`.
+  bool has_referee = false;
 };
 
 /// So many times in each heartbeat timeout the agent shows that it is alive: a few of them may come
@@ -90,7 +92,7 @@ struct WorkerExited { WorkerFailure how; WorkerEnd end = {}; std::int64_t step =
 struct TreeGone {};                          // the answer to SweepTree
 struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
 // The answer to ReachCoordinator: it has answered what was asked at that time,
-struct Connected { std::optional<TimePoint> asked = {}; };
+struct Connected { std::optional<TimePoint> asked = {}; std::string place = {}; };  // "": as was wished
 // or the patience has ended; `refused`: nobody listens there, the process that did is gone
 struct CoordinatorUnreachable { std::string reason; bool refused = false; };
 struct CoordinatorLost { std::string reason; };         // the connection has ended by itself
@@ -104,7 +106,8 @@ using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, Wo
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
                                 PassOn, WorkerProgressed, WorkersInspected, Alarm>;
 
-// Connect after the pause, and join with this. `at` is HOST:PORT; "": where the job's coordinator is.
+// Connect after the pause, and join with this. `at` is HOST:PORT; "": where the job's coordinator is,
+// as the referee knows where there is one.
 struct ReachCoordinator {
   Patience patience;
   Known known;
@@ -183,6 +186,7 @@ class GroupMachine {
   void hurry(TimePoint now);
   void search(TimePoint now);
   void try_next(TimePoint now);
+  void try_referee(TimePoint now);
   void give_up_candidate(TimePoint now);
   void promise(const Elect& order, TimePoint now);
   void pass_by(const std::string& place, TimePoint now);
@@ -268,6 +272,7 @@ class GroupMachine {
     std::vector<std::string> places;  // that are tried, one after the other, again and again
     std::size_t next = 0;
     bool refused = true;  // at each of them nobody listens
+    std::string why = "the coordinator is lost, and nobody has followed it";  // when it is in vain
 
     // Of a newcomer.
     std::map<std::string, std::string> found = {};  // what was found there the last time

@@ -162,6 +162,7 @@ void GroupMachine::unreachable(const CoordinatorUnreachable& event, TimePoint no
   if (search_ && !end_) {
     search_->refused = search_->refused && event.refused;
     found_at_place(event.reason);
+    search_->why = event.reason;
     return try_next(now);
   }
   const auto why = met_ ? AgentEnd::Why::kCoordinatorLost : AgentEnd::Why::kNoCoordinator;
@@ -208,6 +209,10 @@ AgentEnd GroupMachine::in_vain(int nodes, milliseconds patience) const {
 void GroupMachine::search(TimePoint now) {
   search_ = Search{now, {}, 0};
   if (!first_place_.empty()) search_->places.push_back(std::exchange(first_place_, ""));
+  if (rules_.has_referee) {
+    search_->places.emplace_back();
+    return try_next(now);
+  }
   for (const std::string& place : successors_) search_->places.push_back(place);
   search_->places.push_back(standing_.head);
   std::vector<std::string> more = rules_.places;
@@ -220,6 +225,7 @@ void GroupMachine::search(TimePoint now) {
 
 /// Of two nodes one is no majority, so the other is waited for only while it may be there.
 void GroupMachine::try_next(TimePoint now) {
+  if (rules_.has_referee) return try_referee(now);
   if (!has_successors()) return try_next_place(now);
   const int nodes = std::max(standing_.started.nodes, standing_.settled.nodes);
   const bool alone = nodes < 3 && search_->refused && !rules_.trust_closed;
@@ -236,6 +242,25 @@ void GroupMachine::try_next(TimePoint now) {
   wish.pause = pause_before_joining();  // one that admits this node may be lost at once, each time
   if (times_around > 0)
     wish.pause = std::min(ConnectPlan::kFirstPause * (1 << std::min<std::size_t>(times_around, 7)),
+                          ConnectPlan::kLongestPause);
+  actions_.push_back(std::move(wish));
+}
+
+/// The referee knows where the coordinator is, so there is one attempt for all the time.
+void GroupMachine::try_referee(TimePoint now) {
+  const auto patience = held_end_ ? rules_.heartbeat_timeout : rules_.join_timeout;
+  const auto left = std::chrono::duration_cast<milliseconds>(search_->since + patience - now);
+  if (left <= milliseconds{0} && held_end_) return exit_as_told(now);
+  if (left <= milliseconds{0})
+    return exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, search_->why}, SIGTERM, now);
+  const std::size_t tried = search_->next++;
+  reaching_ = search_->places[std::min(tried, search_->places.size() - 1)];
+  const auto time = reaching_.empty() ? left : std::min(left, milliseconds{kPlaceTimeout});
+  const auto answer = std::max(rules_.heartbeat_timeout, kAnswerTimeoutMin);
+  ReachCoordinator wish = reach_at(reaching_, {time, milliseconds{0}, std::min(time, answer)}, now);
+  wish.pause = pause_before_joining();
+  if (tried > 1)
+    wish.pause = std::min(ConnectPlan::kFirstPause * (1 << std::min<std::size_t>(tried, 7)),
                           ConnectPlan::kLongestPause);
   actions_.push_back(std::move(wish));
 }

@@ -21,12 +21,14 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
           .on_hang = spec.rules.on_hang,
           .has_successors = has_successors(spec),
           .trust_closed = spec.rules.trust_closed,
+          .has_referee = spec.meeting.etcd.has_value(),
           .endpoint = text_of(spec.meeting.coordinator),
           .places = std::move(places)};
 }
 
 bool has_successors(const LaunchSpec& spec) {
-  return has_successors(spec.meeting.nodes_max, spec.rules.trust_closed);
+  return has_successors(spec.meeting.nodes_max, spec.rules.trust_closed) ||
+         (spec.meeting.etcd && spec.meeting.nodes_max > 1);
 }
 
 JobTerms terms_of(const LaunchSpec& spec) {

@@ -12,6 +12,7 @@
 #include "agent/output/log_rotation.hpp"
 #include "agent/placement.hpp"
 #include "base/endpoint.hpp"
+#include "rendezvous/etcd/etcd_place.hpp"
 #include "rendezvous/wire/job_terms.hpp"
 #include "rendezvous/wire/secret.hpp"
 
@@ -46,6 +47,7 @@ enum class Hosting {
   kHere,
   kElsewhere,
   kAtEndpoint,  // the one whose address the endpoint is; of several agents there, the first
+  kByEtcd,      // the one that etcd chooses
 };
 
 /// How the nodes of a job meet. The launcher decides it once; see launcher/settings/meeting.hpp.
@@ -63,6 +65,9 @@ struct Meeting {
   /// Whether all nodes write to one terminal. Then only the coordinator's node tells the user what
   /// concerns the whole job; otherwise every node does.
   bool shares_output = false;
+  /// etcd decides which node runs the coordinator, and says where that is. Then every node may, at
+  /// the port of `coordinator` where that is free, and else at any.
+  std::optional<EtcdPlace> etcd;
   bool operator==(const Meeting&) const = default;
 };
 

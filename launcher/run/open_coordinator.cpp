@@ -9,6 +9,7 @@
 
 #include "base/asio.hpp"
 #include "base/own_process.hpp"
+#include "launcher/run/open_referee.hpp"
 #include "launcher/run/own_address.hpp"
 #include "launcher/run/resolve.hpp"
 
@@ -107,12 +108,13 @@ std::uint16_t port_of_this_machine(asio::io_context& io, const Meeting& meeting)
 
 /// Listens for the case that the coordinator is lost and this node follows it: where others look
 /// for it on this machine if that is free, and else at any port. Without it the job runs as well.
-std::unique_ptr<Server> stand_by(Loops loops, const LaunchSpec& spec, const std::string& run_id) {
+std::unique_ptr<Server> stand_by(Loops loops, const LaunchSpec& spec, const std::string& run_id,
+                                 const std::string& host) {
   if (!has_successors(spec)) return nullptr;
   RoundRules rules = round_rules(spec, run_id);
   rules.stands_by = true;
   rules.master_addr.clear();  // nodes reach the store where they reach the coordinator
-  const auto resolved = resolve_all(loops.io, spec.meeting.coordinator.host);
+  const auto resolved = resolve_all(loops.io, host);
   asio::ip::address listening = asio::ip::address_v4::any();
   if (resolved && resolved->front().is_v6()) listening = asio::ip::address_v6::any();
   if (resolved && resolved->front().is_loopback()) listening = resolved->front();
@@ -121,13 +123,27 @@ std::unique_ptr<Server> stand_by(Loops loops, const LaunchSpec& spec, const std:
   auto server = Server::listen(executor, rules, listening, port);
   if (!server) server = Server::listen(executor, rules, listening, 0);
   if (!server || !lock(**server, spec, run_id, asio::ip::address_v4::loopback())) return nullptr;
-  (*server)->start();
   return std::move(*server);
+}
+
+/// Every node listens for the case that etcd chooses it.
+Result<RunCoordinator> coordinator_by_etcd(Loops loops, const LaunchSpec& spec,
+                                           const std::string& run_id) {
+  const std::string host = own_host(loops.io, spec.meeting);
+  auto server = stand_by(loops, spec, run_id, host);
+  if (!server) return Error{Error::Kind::kUnavailable, "this node cannot listen at any port"};
+  const Endpoint endpoint{host, server->port()};
+  auto referee = open_referee(loops.serving.get_executor(), spec, run_id, endpoint, *server);
+  if (!referee) return referee.error();
+  server->start();
+  return RunCoordinator{std::move(server), endpoint, false, std::move(*referee)};
 }
 
 RunCoordinator coordinator_elsewhere(Loops loops, const LaunchSpec& spec,
                                      const std::string& run_id) {
-  return {stand_by(loops, spec, run_id), spec.meeting.coordinator, false};
+  auto server = stand_by(loops, spec, run_id, spec.meeting.coordinator.host);
+  if (server) server->start();
+  return {std::move(server), spec.meeting.coordinator, false};
 }
 
 Result<RunCoordinator> serve_here(Loops loops, const LaunchSpec& spec, const std::string& run_id) {
@@ -164,6 +180,8 @@ Result<RunCoordinator> open_coordinator(asio::io_context& io, asio::io_context& 
       return serve_here({io, serving}, spec, run_id);
     case Hosting::kAtEndpoint:
       return serve_if_own({io, serving}, spec, run_id);
+    case Hosting::kByEtcd:
+      return coordinator_by_etcd({io, serving}, spec, run_id);
     case Hosting::kElsewhere:
       break;
   }

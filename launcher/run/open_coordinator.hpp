@@ -6,6 +6,7 @@
 #include <string>
 
 #include "agent/launch_spec.hpp"
+#include "rendezvous/etcd/referee.hpp"
 #include "rendezvous/rounds/server.hpp"
 
 namespace ddprun {
@@ -14,8 +15,9 @@ namespace ddprun {
 struct RunCoordinator {
   /// Already serving: the coordinator, or what takes its place when that is lost. nullptr: neither.
   std::unique_ptr<Server> server;
-  Endpoint endpoint;     // where this node's agent reaches the coordinator
-  bool is_here = false;  // it is `server`
+  Endpoint endpoint;                           // where this node's agent reaches the coordinator
+  bool is_here = false;                        // it is `server`
+  std::shared_ptr<Referee> referee = nullptr;  // says where it is; null: `endpoint` does
 };
 
 /// Serves the coordinator of the job `run_id` if this node is the one to run it. With

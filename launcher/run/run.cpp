@@ -26,6 +26,7 @@
 #include "launcher/run/loop_thread.hpp"
 #include "launcher/run/node_facts.hpp"
 #include "launcher/run/open_coordinator.hpp"
+#include "launcher/run/open_referee.hpp"
 #include "launcher/run/open_status_page.hpp"
 #include "launcher/run/report_file.hpp"
 #include "launcher/run/run_directory.hpp"
@@ -137,6 +138,7 @@ class Run {
     auto coordinator = open_coordinator(io_, coordinators_loop(), spec_, node_.run.run_id);
     if (!coordinator) return coordinator.error();
     server_ = std::move(coordinator->server);
+    referee_ = std::move(coordinator->referee);
     const bool here = coordinator->is_here;
     if (const auto shown = open_page(here); !shown) return shown.error();
     if (server_ && own_loop_) own_thread_.emplace(*own_loop_, io_);
@@ -144,7 +146,11 @@ class Run {
     run.coordinator = std::move(coordinator->endpoint);
     run.coordinator_here = here;
     if (server_ && has_successors(spec_)) run.own_port = server_->port();
-    say_where(run);
+    if (referee_)
+      spdlog::info("etcd at {} chooses the coordinator; this node would be it at {} port {}",
+                   text_of(*spec_.meeting.etcd), run.coordinator.host, run.coordinator.port);
+    else
+      say_where(run);
     if (here) events_.listening({spec_.meeting.coordinator.host, run.coordinator.port});
     say_threads(spec_, node_, environment_);
     make_job_folder();
@@ -157,6 +163,7 @@ class Run {
     auto agent =
         std::make_optional<Agent>(io_.get_executor(), spec_, node_, std::move(watch_folder_),
                                   consoles_, event_log_ ? &*event_log_ : nullptr);
+    if (referee_) agent->ask_referee(ask_of(referee_, own_loop_->get_executor()));
     if (trainer_door_) agent->listen_to(*trainer_door_);
     if (timer_pipe_) agent->keep_timers(*timer_pipe_);
     agent->when_leading_changes([this](bool leads) { note_leading(leads); });
@@ -251,6 +258,7 @@ class Run {
     if (!server_) return;
     asio::post(own_thread_ ? *own_loop_ : io_, [this] {
       close_pages();
+      if (referee_) referee_->close();
       server_->close();
     });
   }
@@ -408,6 +416,7 @@ class Run {
   std::optional<WatchFolder> watch_folder_;
   std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;
+  std::shared_ptr<Referee> referee_;  // tells server_ who coordinates; null: there is none
   std::vector<std::unique_ptr<StatusServer>> pages_;  // of --status-addr; the last one may be open
   std::string status_url_;
   Agent* agent_ = nullptr;  // while it runs

@@ -152,6 +152,10 @@ class Interpreter {
       warn_no_effect(launch_.warnings, named(settings_["rdzv-conf"], conf->unused),
                      "ddprun's coordinator has no use for that");
     spec_.rules.trust_closed = settings_["on-head-lost"].text == "trust-closed";
+    if (const std::string backend = settings_["rdzv-backend"].text;
+        !conf->for_etcd.empty() && !backend.starts_with("etcd"))
+      warn_no_effect(launch_.warnings, named(settings_["rdzv-conf"], conf->for_etcd),
+                     "that is for --rdzv-backend etcd");
     if (settings_["store"].text == "local" || spec_.secret) spec_.rules.store = StoreAt::kLocal;
     auto decided = decide_meeting(settings_, *conf, place_);
     if (!decided) return decided.error();

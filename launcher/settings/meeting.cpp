@@ -52,16 +52,18 @@ class MeetingRules {
   MeetingRules(const Settings& settings, const MeetingPlace& place)
       : settings_{settings}, place_{place} {}
 
-  Result<DecidedMeeting> decide(std::optional<bool> is_host) {
+  Result<DecidedMeeting> decide(const RendezvousConf& conf) {
+    const std::optional<bool>& is_host = conf.is_host;
     if (const auto counted = take_nodes(); !counted) return counted.error();
     take_run_id();
-    if (const auto met = meet(); !met) return met.error();
+    if (const auto met = meet(conf); !met) return met.error();
     if (!several_nodes()) {
       if (is_host && !*is_host)
         ddprun::warn_no_effect(decided_.warnings, named(settings_["rdzv-conf"], "is_host=false"),
                                "a job of one node has its coordinator there");
       return std::move(decided_);
     }
+    if (meeting_.etcd) return std::move(decided_);
     if (const auto listed = check_places(); !listed) return listed.error();
     if (meeting_.coordinator.port == 0)
       return unexpected(settings_["rdzv-endpoint"],
@@ -92,15 +94,14 @@ class MeetingRules {
     meeting_.run_id = by_cluster ? place_.cluster->run_id : setting.text;
   }
 
-  Result<void> meet() {
+  Result<void> meet(const RendezvousConf& conf) {
     if (settings_.on("standalone")) return meet_alone();
     if (meeting_.run_id.empty() && several_nodes())
       return unexpected(settings_["rdzv-id"], "the nodes of a job need a name in common");
     const std::string backend = backend_of(settings_, cluster());
     if (backend == "static") return meet_static();
     if (backend == "c10d") return meet_c10d();
-    return unexpected(settings_["rdzv-backend"],
-                      "etcd is not there in this version, expected static or c10d");
+    return meet_by_etcd(conf);
   }
 
   Result<void> meet_alone() {
@@ -197,6 +198,39 @@ class MeetingRules {
     return {};
   }
 
+  /// Any node may host the coordinator, and etcd says which one does.
+  Result<void> meet_by_etcd(const RendezvousConf& conf) {
+    const Setting& endpoint = settings_["rdzv-endpoint"];
+    warn_no_effect({"node-rank", "master-addr", "master-port"}, "with --rdzv-backend etcd");
+    if (conf.is_host)
+      ddprun::warn_no_effect(decided_.warnings, named(settings_["rdzv-conf"], "is_host"),
+                             "etcd chooses the coordinator");
+    if (!several_nodes()) {
+      warn_no_effect({"rdzv-endpoint"}, "a job of one node takes a free port");
+      meeting_.coordinator = {or_loopback(settings_["local-addr"].text), 0};
+      return {};
+    }
+    if (endpoint.text.empty())
+      return invalid(
+          "--rdzv-backend etcd needs --rdzv-endpoint HOST[:PORT][,HOST[:PORT]...], the members of "
+          "the etcd");
+    EtcdPlace etcd{.tls = conf.tls,
+                   .ca_file = conf.ca_file,
+                   .cert_file = conf.cert_file,
+                   .key_file = conf.key_file};
+    if (!conf.prefix.empty()) etcd.prefix = conf.prefix;
+    for (const std::string& member : split(endpoint.text, ',')) {
+      auto parsed = parse_endpoint({member, endpoint.source, endpoint.given}, kEtcdPort);
+      if (!parsed) return parsed.error();
+      if (parsed->port == 0) return unexpected(endpoint, "etcd has no port 0");
+      etcd.members.push_back(std::move(*parsed));
+    }
+    meeting_.etcd = std::move(etcd);
+    meeting_.hosting = Hosting::kByEtcd;
+    meeting_.coordinator = {settings_["local-addr"].text, kC10dPort};
+    return {};
+  }
+
   /// All have been started together: who hosts needs no guess, and ranks follow the nodes' order.
   Result<void> meet_in_cluster() {
     const ClusterPlace& place = *cluster();
@@ -270,7 +304,7 @@ Setting node_rank_setting(const Settings& settings, const MeetingPlace& place) {
 Result<DecidedMeeting> decide_meeting(const Settings& settings, const RendezvousConf& conf,
                                       const MeetingPlace& place) {
   if (place.host) return DecidedMeeting{meeting_of(*place.host), {}};
-  return MeetingRules{settings, place}.decide(conf.is_host);
+  return MeetingRules{settings, place}.decide(conf);
 }
 
 }  // namespace ddprun

@@ -20,6 +20,7 @@
 namespace ddprun {
 
 inline constexpr int kC10dPort = 29'400;  // the default of torchrun's c10d rendezvous
+inline constexpr int kEtcdPort = 2'379;   // and of its etcd rendezvous
 
 /// This ddprun as one of those that a scheduler has started together, one on each node.
 struct ClusterPlace {

@@ -21,8 +21,8 @@ constexpr Option kOptions[] = {
     {.name = "use-env", .group = kProgram, .help = "with `ddprun launch`: do not give --local-rank to the script", .from_environment = false},
 
     {.name = "rdzv-id", .value = "ID", .fallback = "none", .group = kNodes, .help = "name of the job (TORCHELASTIC_RUN_ID); \"\": a fresh one"},
-    {.name = "rdzv-backend", .value = "NAME", .fallback = "static", .group = kNodes, .help = "static: ranks by --node-rank; c10d: as nodes come", .choices = "static c10d etcd etcd-v2"},
-    {.name = "rdzv-endpoint", .value = "HOST[:PORT],...", .group = kNodes, .help = "where the nodes meet; port 0: any free one; several: where the coordinator may be, the first begins"},
+    {.name = "rdzv-backend", .value = "NAME", .fallback = "static", .group = kNodes, .help = "static: ranks by --node-rank; c10d: as nodes come; etcd: the same, and an etcd chooses who coordinates", .choices = "static c10d etcd etcd-v2"},
+    {.name = "rdzv-endpoint", .value = "HOST[:PORT],...", .group = kNodes, .help = "where the nodes meet; port 0: any free one; several: where the coordinator may be, the first begins; of etcd: its members"},
     {.name = "rdzv-conf", .value = "K=V,...", .group = kNodes, .help = "times: join_timeout, last_call_timeout, ..."},
     {.name = "node-rank", .value = "N", .fallback = "0", .group = kNodes, .help = "this node's rank (static)"},
     {.name = "master-addr", .value = "HOST", .fallback = "127.0.0.1", .group = kNodes, .help = "address of the first node (static)"},

@@ -24,12 +24,13 @@ using std::chrono::milliseconds;
 constexpr milliseconds kHeartbeatMin{kHeartbeatTimeoutMsMin};
 constexpr milliseconds kHeartbeatMax{kTimeoutMsMax};
 
-enum class ConfKind { kSeconds, kPositiveSeconds, kCount, kSwitch, kText };
+enum class ConfKind { kSeconds, kPositiveSeconds, kCount, kSwitch, kText, kProtocol };
 
 struct ConfKey {
   std::string_view name;
   ConfKind kind;
-  bool used = true;  // false: ddprun accepts it and has no use for it
+  bool used = true;       // false: ddprun accepts it and has no use for it
+  bool for_etcd = false;  // except with etcd
 };
 
 constexpr std::array kConfKeys = {
@@ -46,14 +47,15 @@ constexpr std::array kConfKeys = {
     ConfKey{"read_timeout", ConfKind::kPositiveSeconds, false},
     ConfKey{"use_libuv", ConfKind::kSwitch, false},
     ConfKey{"rank", ConfKind::kCount, false},
-    ConfKey{"protocol", ConfKind::kText, false},
-    ConfKey{"ssl_cert", ConfKind::kText, false},
-    ConfKey{"ssl_cert_key", ConfKind::kText, false},
-    ConfKey{"ca_cert", ConfKind::kText, false},
-    ConfKey{"cert", ConfKind::kText, false},
-    ConfKey{"key", ConfKind::kText, false},
-    ConfKey{"cacert", ConfKind::kText, false},
-    ConfKey{"etcd_prefix", ConfKind::kText, false},
+    ConfKey{"protocol", ConfKind::kProtocol, false, true},
+    ConfKey{"ssl_cert", ConfKind::kText, false, true},
+    ConfKey{"ssl_cert_key", ConfKind::kText, false, true},
+    ConfKey{"ca_cert", ConfKind::kText, false, true},
+    ConfKey{"cert", ConfKind::kText, false, true},
+    ConfKey{"key", ConfKind::kText, false, true},
+    ConfKey{"cacert", ConfKind::kText, false, true},
+    ConfKey{"etcd_prefix", ConfKind::kText, false, true},
+    ConfKey{"prefix", ConfKind::kText, false, true},
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -96,6 +98,9 @@ std::optional<std::string> mismatch(ConfKind kind, const std::string& value) {
     case ConfKind::kSwitch:
       if (conf_switch(value)) return std::nullopt;
       return "expected true or false";
+    case ConfKind::kProtocol:
+      if (value == "http" || value == "https") return std::nullopt;
+      return "expected http or https";
     case ConfKind::kText:
       return std::nullopt;
   }
@@ -159,8 +164,21 @@ Result<RendezvousConf> parse_rdzv_conf(const Setting& setting) {
                                            static_cast<double>(conf.heartbeat->count()) / 1000));
   if (const auto host = entries->find("is_host"); host != entries->end())
     conf.is_host = conf_switch(host->second);
-  for (const auto& [name, value] : *entries)
-    if (!find_key(name)->used) conf.unused.append(conf.unused.empty() ? "" : ", ").append(name);
+  const auto text = [&](const char* name, const char* other) -> std::string {
+    for (const char* key : {name, other})
+      if (const auto entry = entries->find(key); entry != entries->end()) return entry->second;
+    return "";
+  };
+  conf.tls = text("protocol", "") == "https";
+  conf.ca_file = text("cacert", "ca_cert");
+  conf.cert_file = text("cert", "ssl_cert");
+  conf.key_file = text("key", "ssl_cert_key");
+  conf.prefix = text("prefix", "etcd_prefix");
+  for (const auto& [name, value] : *entries) {
+    const ConfKey& key = *find_key(name);
+    std::string& list = key.for_etcd ? conf.for_etcd : conf.unused;
+    if (!key.used) list.append(list.empty() ? "" : ", ").append(name);
+  }
   return conf;
 }
 

@@ -20,7 +20,15 @@ struct RendezvousConf {
   /// keep_alive_interval x keep_alive_max_attempt, which torchrun counts; else heartbeat_timeout
   std::optional<std::chrono::milliseconds> heartbeat;
   std::optional<bool> is_host;  // says whether this node runs the coordinator
-  std::string unused;           // "rank, use_libuv": torchrun's keys that have no effect here
+  /// What etcd's backends are told, by either one's names: protocol; cacert or ca_cert; cert or
+  /// ssl_cert; key or ssl_cert_key; prefix or etcd_prefix.
+  bool tls = false;
+  std::string ca_file;
+  std::string cert_file;
+  std::string key_file;
+  std::string prefix;
+  std::string for_etcd;  // "protocol, cacert": those of these keys that are given
+  std::string unused;    // "rank, use_libuv": torchrun's keys that have no effect here
 };
 
 /// Checks the values of all keys and returns those that mean something here. Errors: kInvalid, with

@@ -213,6 +213,12 @@ void Job::perform(const RoundAction& action) {
       },
       [&](const Herald& a) {
         co_spawn(tick_.get_executor(), herald(a), report_failure("telling of a new coordinator"));
+      },
+      [&](const BeginWorld& a) {
+        if (ask_referee_) ask_referee_(a);
+      },
+      [&](const TellVerdict& a) {
+        if (ask_referee_) ask_referee_(a);
       });
 }
 

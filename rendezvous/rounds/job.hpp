@@ -41,6 +41,13 @@ class Job : public std::enable_shared_from_this<Job> {
   /// Reaches other agents of the job with that from now on.
   void reach_with(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
 
+  /// Asks `ask` what only the referee can do. To be called before start().
+  void have_referee(std::function<void(const RoundAction&)> ask) { ask_referee_ = std::move(ask); }
+  /// The referee has said something.
+  void hear_referee(const RoundEvent& said) {
+    if (!closed_ && !machine_.ended()) step(said);
+  }
+
   /// There is a coordinator of this job elsewhere.
   void superseded(const Superseded& by) {
     if (!closed_) step(by);
@@ -96,6 +103,7 @@ class Job : public std::enable_shared_from_this<Job> {
   asio::steady_timer tick_;
   asio::steady_timer closing_;  // never expires: close() cancels it
   std::function<void()> ended_;
+  std::function<void(const RoundAction&)> ask_referee_;
   GatedLog refused_{spdlog::level::warn};
   GatedLog gone_{spdlog::level::info};
   int round_ = 0;  // the one that the store serves; 0: none yet

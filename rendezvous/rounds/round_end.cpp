@@ -45,6 +45,7 @@ void RoundMachine::end(EndJob verdict) {
     if (node.owes_answer) ++unheard_;
     send(node.peer(), node.owes_answer ? held : verdict);
   });
+  if (rules_.has_referee) actions_.push_back(TellVerdict{verdict});
   verdict_ = std::move(verdict);
   if (unheard_ == 0) return;
   state_ = State::kEnding;
@@ -78,8 +79,11 @@ void RoundMachine::take_testament(Node& node, const Testament& message) {
 std::optional<EndJob> RoundMachine::testament() const {
   std::optional<EndJob> found;
   nodes_.for_each([&](const Node& node) {
-    if (node.testament && node.join.standing.started.name == electorate_.started.name)
-      found = node.testament;
+    const Standing& standing = node.join.standing;
+    const bool counts = rules_.has_referee ? last_world_.contains(node.id()) &&
+                                                 standing.started.name.epoch >= last_world_epoch_
+                                           : standing.started.name == electorate_.started.name;
+    if (node.testament && counts) found = node.testament;
   });
   return found;
 }

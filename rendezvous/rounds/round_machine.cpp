@@ -52,7 +52,9 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
       },
       [&](const Knocked& e) { knocked(e, now); }, [&](const Superseded& e) { step_down(e); },
       [&](const LedBy& e) { leader_ = e.leader; },
-      [&](const LookedAround& e) { looked_around(e, now); }, [](const Tick&) {});
+      [&](const LookedAround& e) { looked_around(e, now); }, [](const Tick&) {},
+      [&](const Elected& e) { elected(e, now); }, [&](const Held& e) { held_ = e; },
+      [&](const WorldBegun& e) { world_begun(e); }, [&](const WorldGone&) { world_gone(); });
   lose_silent(now);  // on every step, because no Tick comes between the beats of many nodes
   lose_unstopped(now);
   advance(now);
@@ -70,7 +72,8 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
     consider(last_step_ + check_interval(rules_));
     consider(nodes_.most_silent().last_heard() + rules_.heartbeat_timeout);
   }
-  if (state_ == State::kGathering) consider(gathering_ends());
+  if (state_ == State::kGathering)
+    consider(gathering_ends() > last_step_ ? gathering_ends() : gives_up_at());
   if (state_ == State::kRunning && watch_.next_look()) consider(*watch_.next_look());
   if (dump_.under_way()) consider(dump_.due());
   if (state_ == State::kStopping) consider(stopping_ends_);
@@ -205,7 +208,7 @@ void RoundMachine::advance(TimePoint now) {
   if (verdict_ && may_end(now)) return end(*verdict_);
   time_last_call(now);
   if (ready_to_seal(now)) return seal();
-  if (now >= gathering_ends()) end(timed_out());
+  if (now >= gives_up_at()) end(timed_out());
 }
 
 void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms, bool at_once) {
@@ -261,6 +264,12 @@ TimePoint RoundMachine::gathering_ends() const {
 TimePoint RoundMachine::waiting_ends() const {
   const bool enough = round_ > 0 && nodes_.count(Phase::kReady) >= nodes_needed();
   return enough ? std::max(last_step_, fences_end_) : gathering_ends();
+}
+
+/// The referee may not answer for a while, when there are enough nodes.
+TimePoint RoundMachine::gives_up_at() const {
+  const bool waits = rules_.has_referee && last_call_ends_;
+  return waits ? *last_call_ends_ + rules_.join_timeout : gathering_ends();
 }
 
 void RoundMachine::seal() {

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -67,8 +68,22 @@ struct LedBy { Leader leader; };                       // the agent in this proc
 // listens there.
 struct LookedAround { Leader leader; bool all; };
 struct Tick {};                                        // the time has come: see next_tick()
-using RoundEvent =
-    std::variant<FromPeer, PeerLost, Knocked, Superseded, LedBy, LookedAround, Tick>;
+// With a referee (RoundRules::has_referee) these, too.
+struct Elected {  // this coordinates the job now
+  std::int64_t epoch;
+  std::int64_t world_epoch = 0;              // whose world was written down last; 0: nobody's
+  std::vector<NodeId> world = {};            // the nodes that may have workers by that
+  bool by_death = false;                     // a lease of the one before may not have ended
+  std::optional<EndJob> verdict = {};        // the job has ended so
+};
+struct Held {       // nobody else coordinates the job before `alone`; before `world`, nobody else
+  TimePoint alone;  // begins a round without a node of the world that was written down
+  TimePoint world;
+};
+struct WorldGone {};  // nobody can have workers any more by what was written down before
+struct WorldBegun { std::vector<NodeId> nodes; };      // the answer to BeginWorld
+using RoundEvent = std::variant<FromPeer, PeerLost, Knocked, Superseded, LedBy, LookedAround, Tick,
+                                Elected, Held, WorldBegun, WorldGone>;
 
 // These actions are to be performed, in the order in which step() returns them.
 struct SendTo { PeerId peer; CoordinatorMessage message; };
@@ -77,7 +92,11 @@ struct OpenStore { int round; int world_size; };       // empty the store and cl
 struct Knock { NodeId node; std::string endpoint; };   // does anybody listen there? then Knocked
 struct Herald { std::int64_t epoch; std::vector<std::string> endpoints; };  // tell it there, again
                                                        // and again, to who coordinates the job
-using RoundAction = std::variant<SendTo, DropPeer, OpenStore, Knock, Herald>;
+struct BeginWorld { std::vector<NodeId> nodes; };       // let the referee write down that these may
+                                                       // have workers, then WorldBegun
+struct TellVerdict { EndJob verdict; };                // to the referee
+using RoundAction =
+    std::variant<SendTo, DropPeer, OpenStore, Knock, Herald, BeginWorld, TellVerdict>;
 // clang-format on
 
 class RoundMachine {
@@ -190,6 +209,14 @@ class RoundMachine {
   void send_to_leader(PeerId peer);
   std::vector<std::string> heralded() const;
 
+  // Where a referee decides who coordinates the job: round_referee.cpp.
+  void elected(const Elected& event, TimePoint now);
+  void world_begun(const WorldBegun& event);
+  void world_gone();
+  TimePoint held_by_referee() const;
+  bool may_begin_by_referee(TimePoint now);
+  bool last_world_is_gone(TimePoint now) const;
+
   // Who is away for a while: its connection broke, and its workers run on.
   void disconnected(Node& node, const std::string& reason, TimePoint now);
   bool may_come_back(const Node& node) const;
@@ -228,6 +255,7 @@ class RoundMachine {
   void time_last_call(TimePoint now);
   bool ready_to_seal(TimePoint now);
   TimePoint gathering_ends() const;
+  TimePoint gives_up_at() const;
   TimePoint waiting_ends() const;
   void seal();
   void stop_round(const std::string& reason, std::int64_t checkpoint_ms = 0, bool at_once = false);
@@ -296,11 +324,17 @@ class RoundMachine {
   /// Another coordinator may count on nodes that have come until then, as they say: see
   /// authority_ends(). Leases of workers of before end with that.
   TimePoint fences_end_;
-  TimePoint last_came_;        // when a node has joined last
-  TimePoint authority_until_;  // as it was when it was looked at
-  TimePoint authority_due_;    // when it is looked at again
-  JobChronicle chronicle_;     // for those who look at the job: it decides nothing
-  std::string last_loss_;      // says to the user why the job may be short of nodes
+  TimePoint last_came_;                // when a node has joined last
+  TimePoint authority_until_;          // as it was when it was looked at
+  TimePoint authority_due_;            // when it is looked at again
+  Held held_{};                        // what the referee has told last
+  std::int64_t world_epoch_ = 0;       // of this coordinator's world that was written down last
+  std::vector<NodeId> world_;          // what is written down now; none: that is not known
+  std::vector<NodeId> asked_world_;    // what is to be written down
+  std::int64_t last_world_epoch_ = 0;  // of the world of before
+  std::set<NodeId> last_world_;        // those who may have workers of before
+  JobChronicle chronicle_;             // for those who look at the job: it decides nothing
+  std::string last_loss_;              // says to the user why the job may be short of nodes
   TimePoint gathering_since_;
   TimePoint stopping_ends_;                  // who has not stopped by then is dropped
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round

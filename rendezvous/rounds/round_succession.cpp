@@ -44,18 +44,22 @@ void RoundMachine::take_standing(Node& node, TimePoint now) {
   node.asked = node.promised = 0;
   recount_ = true;
   last_came_ = now;
+  // So that the next round waits for nobody else: the first one of a job does.
+  if (last_world_.contains(node.id())) round_ = std::max(round_, node.join.known.round);
 }
 
 /// Whether the node takes orders from this coordinator, as it is. A coordinator that has no round
 /// yet and meets a node of one is a later one of the same job: it needs votes, as any other.
 bool RoundMachine::obeys(const Node& node) const {
   const Standing& standing = node.join.standing;
+  if (rules_.has_referee) return coordinates() && standing.promised <= epoch_;
   const bool of_another_world = round_ == 0 && standing.started.name.round > 0;
   return coordinates() && standing.promised <= epoch_ && !of_another_world;
 }
 
 void RoundMachine::hear_voter(Node& node) {
   if (has_voice(node)) nodes_.set_phase(node, Phase::kVoting);
+  if (rules_.has_referee) return send(node.peer(), Voting{nodes_.count(Phase::kVoting)});
   const bool newborn = coordinates() && round_ == 0 && !electorate_.exists();
   if (node.join.standing.started.name.round > 0) may_begin_job_ = false;
   if (newborn && node.join.standing.started.name.round > 0) become_candidate();
@@ -212,6 +216,9 @@ void RoundMachine::step_down(const Superseded& by) {
   recount_ = recount_voters_ = true;
   unaware_ = left_ = unheard_ = 0;
   gone_ = relied_ = {};
+  held_ = {};
+  world_.clear();
+  asked_world_.clear();
   verdict_.reset();
 }
 
@@ -230,6 +237,7 @@ Votes RoundMachine::votes_of(const std::function<bool(const Node&)>& counts) con
 /// for a heartbeat timeout after that was said. It counts on us a tenth longer: that is for the
 /// order to stop, and for the workers to end.
 TimePoint RoundMachine::authority_ends() const {
+  if (rules_.has_referee) return held_by_referee();
   if (!rules_.has_successors || !electorate_.exists()) return TimePoint::max();
   const TimePoint ends = held_until(electorate_.settled, left_ + relied_.settled);
   const bool needs_both = elected_ && electorate_.has_two();
@@ -238,12 +246,14 @@ TimePoint RoundMachine::authority_ends() const {
 
 /// So many nodes of `round` must obey this coordinator, when `left` of them have left for good.
 int RoundMachine::votes_needed(const KnownRound& round, int left) const {
+  if (rules_.has_referee) return round.nodes - left;
   return (elected_ ? votes_to_win(round.nodes) : votes_to_stay(round.nodes)) - left;
 }
 
 /// So many nodes must be there before a round begins, as far as it can be said in one number.
 int RoundMachine::nodes_needed() const {
-  if (!rules_.has_successors || !electorate_.exists()) return rules_.nodes_min;
+  if (!rules_.has_successors || rules_.has_referee || !electorate_.exists())
+    return rules_.nodes_min;
   return std::max(rules_.nodes_min, votes_needed(electorate_.settled, left_ + relied_.settled));
 }
 
@@ -304,7 +314,7 @@ bool RoundMachine::reigns(TimePoint now) {
 
 bool RoundMachine::may_begin(TimePoint now) {
   if (!reigns(now)) return false;
-  if (old_world_is_gone(now)) return true;
+  if (rules_.has_referee ? may_begin_by_referee(now) : old_world_is_gone(now)) return true;
   may_begin_due_ = now + kLookAtNode * static_cast<int>(nodes_.size());
   return false;
 }
@@ -375,11 +385,16 @@ void RoundMachine::note_round(const std::vector<Node*>& members) {
     Standing& standing = node.join.standing;
     if (standing.started.name == electorate_.settled.name) standing.settled = standing.started;
     standing.started = round;
-    node.aware = !knows(node.join.knows, kKnowsSuccession);
+    node.aware = rules_.has_referee || !knows(node.join.knows, kKnowsSuccession);
     if (!node.aware) ++unaware_;
   });
   for (Node* const member : members) member->join.standing.started.member = true;
-  settle_if_known();
+  if (!rules_.has_referee) return settle_if_known();
+  for (Node* const member : members) member->join.standing.settled = member->join.standing.started;
+  electorate_.settled = round;  // nobody votes
+  elected_ = settles_ = false;
+  left_ = unaware_ = 0;
+  last_world_.clear();
 }
 
 void RoundMachine::heard_of_round(Node& node, const RoundName& round) {
@@ -406,7 +421,7 @@ void RoundMachine::settle_if_known() {
 
 std::vector<std::string> RoundMachine::successors(const std::vector<Node*>& members) const {
   std::vector<std::string> endpoints;
-  if (!rules_.has_successors) return endpoints;
+  if (!rules_.has_successors || rules_.has_referee) return endpoints;
   const std::size_t most = rules_.trust_closed ? kMembersToldMax : kSuccessorsMax;
   for (const Node* node : members)
     if (endpoints.size() < most && may_succeed(*node) && !node->join.standing.beside)

@@ -9,6 +9,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,6 +48,13 @@ class Server {
     door_.lock(std::move(tls));
     if (only_) only_->reach_with(std::move(as_agent));
   }
+
+  /// A referee decides who coordinates the one job: `ask` gets BeginWorld and TellVerdict, and what
+  /// hear_referee() is given is what it says. To be called before start().
+  void have_referee(std::function<void(const RoundAction&)> ask) {
+    only_->have_referee(std::move(ask));
+  }
+  void hear_referee(const RoundEvent& said) { only_->hear_referee(said); }
 
   /// Starts to accept peers, and goes on until close().
   void start();

@@ -66,6 +66,8 @@ struct RoundRules {
   /// majority, when each node of the last round is known to be here or dead.
   bool trust_closed = false;
   bool stands_by = false;
+  /// Who coordinates the job is decided by etcd, and not by a majority of the nodes.
+  bool has_referee = false;
   std::string endpoint;  // where this coordinator is, as HOST:PORT; with successors only
   /// Where the job's coordinator may be, as HOST:PORT, in order; empty: at one place only. Who
   /// begins the job stands by until nobody at the others knows of a coordinator.

@@ -14,10 +14,10 @@ using namespace std::chrono_literals;
 // heartbeat timeout is 5 s.
 class FollowerFixture {
  protected:
-  FollowerFixture() {
+  explicit FollowerFixture(bool has_referee = false) : machine_{rules(has_referee)} {
     now_ += 1h;
     step(AgentBegins{});
-    step(Connected{now_});
+    step(Connected{now_, has_referee ? "h0:9" : ""});
     step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 1, .epoch = 1}});
     step(Ordered{StartRound{.round = 4,
                             .group_world_size = 3,
@@ -83,12 +83,17 @@ class FollowerFixture {
     });
   }
 
+  static GroupRules rules(bool has_referee) {
+    return {.workers = 1,
+            .join_timeout = 60s,
+            .shutdown_timeout = 30s,
+            .rejoin = true,
+            .endpoint = "h0:1",
+            .has_referee = has_referee};
+  }
+
   TimePoint now_{};
-  GroupMachine machine_{{.workers = 1,
-                         .join_timeout = 60s,
-                         .shutdown_timeout = 30s,
-                         .rejoin = true,
-                         .endpoint = "h0:1"}};
+  GroupMachine machine_;
   std::vector<GroupAction> actions_;
 };
 
@@ -250,6 +255,53 @@ TEST_CASE_METHOD(FollowerFixture,
   REQUIRE(end.has_value());
   CHECK(end->end.why == AgentEnd::Why::kCoordinatorLost);
   CHECK(end->end.message.find("more than half of the 3 nodes") != std::string::npos);
+}
+
+class RefereeFollowerFixture : protected FollowerFixture {
+ protected:
+  RefereeFollowerFixture() : FollowerFixture{true} {}
+};
+
+TEST_CASE_METHOD(RefereeFollowerFixture, "a broken connection is tried again where it was") {
+  step(CoordinatorLost{"connection closed"});
+  CHECK(took<ReachCoordinator>()->at == "h0:9");
+}
+
+TEST_CASE_METHOD(RefereeFollowerFixture, "a referee knows who follows, and hears who is dead") {
+  loses_head();
+  const auto wish = took<ReachCoordinator>();
+  REQUIRE(wish.has_value());
+  CHECK(wish->at.empty());
+  CHECK(wish->patience.any == 60s);
+  CHECK(wish->standing.head_gone);
+  CHECK(wish->standing.epoch == 1);
+}
+
+TEST_CASE_METHOD(RefereeFollowerFixture, "who leads nobody yet is asked for again") {
+  loses_head();
+  step(Connected{now_, "h1:9"});
+  step(Ordered{Voting{1}});
+  took<ReachCoordinator>();
+  passes(3s);
+  CHECK(took<ReachCoordinator>()->at.empty());
+}
+
+TEST_CASE_METHOD(RefereeFollowerFixture, "the node ends with what the referee has said at last") {
+  loses_head();
+  now_ += 60s;
+  step(CoordinatorUnreachable{"etcd at e:2379: no answer"});
+  const auto end = took<Exit>();
+  REQUIRE(end.has_value());
+  CHECK(end->end.why == AgentEnd::Why::kCoordinatorLost);
+  CHECK(end->end.message == "etcd at e:2379: no answer");
+}
+
+TEST_CASE_METHOD(RefereeFollowerFixture, "a coordinator that names another one is believed first") {
+  step(Ordered{Elsewhere{"h2:9", 7}});
+  worker_ends();
+  CHECK(took<ReachCoordinator>()->at == "h2:9");
+  step(CoordinatorUnreachable{"refused", true});
+  CHECK(took<ReachCoordinator>()->at.empty());
 }
 
 // The coordinator has ended the job, and this node waits until all know it.

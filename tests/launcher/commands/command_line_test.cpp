@@ -341,6 +341,8 @@ TEST_CASE_METHOD(CommandLineFixture, "keys that are torchrun's alone are accepte
   CHECK(warnings("use_libuv=1,cas_backoff_max_seconds=0.5,join_timeout=5,rank=0") ==
         "--rdzv-conf cas_backoff_max_seconds, rank, use_libuv has no effect: ddprun's coordinator "
         "has no use for that\n");
+  CHECK(warnings("cacert=a,protocol=https") ==
+        "--rdzv-conf cacert, protocol has no effect: that is for --rdzv-backend etcd\n");
   environment_["PET_RDZV_CONF"] = "use_libuv=1";
   CHECK(launch({script()}).warnings.empty());
 }
@@ -407,7 +409,8 @@ TEST_CASE_METHOD(CommandLineFixture,
   CHECK_THAT(error({"--nnodes=0", script()}), contains("at least 1"));
   CHECK_THAT(error({"--nnodes=2:1", script()}), contains("MIN not above MAX"));
   CHECK_THAT(error({"--rdzv-backend=zoo", script()}), contains("expected one of static c10d"));
-  CHECK_THAT(error({"--rdzv-backend=etcd", script()}), contains("etcd"));
+  CHECK_THAT(error({"--nnodes=2", "--rdzv-backend=etcd", script()}),
+             contains("needs --rdzv-endpoint"));
   CHECK_THAT(error({"--rdzv-endpoint=a:70000", script()}), contains("port from 0 to 65535"));
   CHECK_THAT(error({"--master-port=70000", script()}), contains("--master-port '70000'"));
   CHECK_THAT(error({"--node-rank=1", script()}), contains("--node-rank '1'"));

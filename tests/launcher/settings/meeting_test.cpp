@@ -15,20 +15,30 @@ const char* hosting_text(Hosting hosting) {
       return "hosts";
     case Hosting::kElsewhere:
       return "joins";
+    case Hosting::kByEtcd:
+      return "own";
     case Hosting::kAtEndpoint:
       return "hosts if it is";
   }
   return "";
 }
 
+std::string told_of_etcd(const EtcdPlace& etcd) {
+  std::string text = "asks " + text_of(etcd) + " under " + etcd.prefix;
+  if (etcd.tls)
+    text += " by TLS (" + etcd.ca_file + ", " + etcd.cert_file + ", " + etcd.key_file + ")";
+  return text + ", ";
+}
+
 /// "job none, 2:4 nodes, rank 1, joins 10.0.0.1:29500": the meeting in a line.
 std::string told(const Meeting& meeting) {
-  return fmt::format("job {}, {}:{} nodes, rank {}, {} {}:{}{}",
+  return fmt::format("job {}, {}:{} nodes, rank {}, {}{} {}:{}{}",
                      meeting.run_id.empty() ? "<fresh>" : meeting.run_id, meeting.nodes_min,
                      meeting.nodes_max,
                      meeting.node_rank < 0 ? "any" : std::to_string(meeting.node_rank),
-                     hosting_text(meeting.hosting), meeting.coordinator.host,
-                     meeting.coordinator.port, meeting.shares_output ? ", one terminal" : "");
+                     meeting.etcd ? told_of_etcd(*meeting.etcd) : "", hosting_text(meeting.hosting),
+                     meeting.coordinator.host, meeting.coordinator.port,
+                     meeting.shares_output ? ", one terminal" : "");
 }
 
 std::string told(const Words& options, const MeetingPlace& place) {
@@ -141,7 +151,17 @@ const Case kByOptions[] = {
     {"c10d, is_host=false", {"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h:7", "--rdzv-conf=is_host=false"}, {}, "job none, 2:2 nodes, rank any, joins h:7"},
     {"c10d, rank and local address", {"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h:7", "--node-rank=1", "--local-addr=b"}, {},
      "job none, 2:2 nodes, rank any, hosts if it is h:7; --node-rank" + std::string{kNoEffectC10d} + kLocalNoEffect},
-    {"etcd", {"--rdzv-backend=etcd"}, {}, "error: --rdzv-backend 'etcd': etcd is not there in this version, expected static or c10d"},
+    {"etcd", {"--nnodes=1:2", "--rdzv-backend=etcd", "--rdzv-endpoint=e1,e2:7"}, {}, "job none, 1:2 nodes, rank any, asks e1:2379,e2:7 under /ddprun, own :29400"},
+    {"etcd-v2", {"--nnodes=2", "--rdzv-backend=etcd-v2", "--rdzv-endpoint=[::1]", "--local-addr=b"}, {}, "job none, 2:2 nodes, rank any, asks [::1]:2379 under /ddprun, own b:29400"},
+    {"etcd, TLS", {"--nnodes=2", "--rdzv-backend=etcd", "--rdzv-endpoint=e", "--rdzv-conf=protocol=https,cacert=a,cert=b,key=c,etcd_prefix=/p"}, {},
+     "job none, 2:2 nodes, rank any, asks e:2379 under /p by TLS (a, b, c), own :29400"},
+    {"etcd-v2, TLS", {"--nnodes=2", "--rdzv-backend=etcd-v2", "--rdzv-endpoint=e", "--rdzv-conf=protocol=https,ca_cert=a,ssl_cert=b,ssl_cert_key=c,prefix=/p"}, {},
+     "job none, 2:2 nodes, rank any, asks e:2379 under /p by TLS (a, b, c), own :29400"},
+    {"etcd, no endpoint", {"--nnodes=2", "--rdzv-backend=etcd"}, {}, "error: --rdzv-backend etcd needs --rdzv-endpoint HOST[:PORT][,HOST[:PORT]...], the members of the etcd"},
+    {"etcd, bad endpoint", {"--nnodes=2", "--rdzv-backend=etcd", "--rdzv-endpoint=e1,:7"}, {}, "error: --rdzv-endpoint ':7': expected HOST, HOST:PORT or [IPv6]:PORT"},
+    {"etcd, one node", {"--rdzv-backend=etcd", "--rdzv-endpoint=e"}, {}, "job none, 1:1 nodes, rank any, hosts 127.0.0.1:0; --rdzv-endpoint has no effect: a job of one node takes a free port"},
+    {"etcd, what it has no use for", {"--nnodes=2", "--rdzv-backend=etcd", "--rdzv-endpoint=e", "--node-rank=1", "--rdzv-conf=is_host=true"}, {},
+     "job none, 2:2 nodes, rank any, asks e:2379 under /ddprun, own :29400; --node-rank has no effect: with --rdzv-backend etcd; --rdzv-conf is_host has no effect: etcd chooses the coordinator"},
     {"the store's place changes nothing", {"--nnodes=2", "--node-rank=1", "--master-addr=a", "--store=local"}, {}, "job none, 2:2 nodes, rank 1, joins a:29500"},
     {"the range upside down", {"--nnodes=3:2"}, {}, "error: --nnodes '3:2': expected at least 1 node, and MIN not above MAX"},
 };

@@ -1,0 +1,132 @@
+#include "launcher/run/open_referee.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/udp.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/match.hpp"
+#include "base/own_process.hpp"
+#include "launcher/run/resolve.hpp"
+#include "rendezvous/wire/messages.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// Asks the system which address of this host it would send from. Nothing is sent.
+std::optional<asio::ip::address> address_towards(asio::io_context& io, const Endpoint& there) {
+  const auto address = resolve(io, there.host);
+  if (!address) return std::nullopt;
+  boost::system::error_code error;
+  asio::ip::udp::socket socket{io};
+  socket.connect({*address, there.port}, error);
+  const auto own = socket.local_endpoint(error).address();
+  if (error) return std::nullopt;
+  return own;
+}
+
+bool is_this_machine(const std::string& host) {
+  boost::system::error_code is_name;
+  const auto address = asio::ip::make_address(host, is_name);
+  return host == "localhost" || (!is_name && address.is_loopback());
+}
+
+std::optional<EndJob> verdict_in(const std::string& line) {
+  const auto message = decode_coordinator_message(line);
+  if (line.empty() || !message || !std::holds_alternative<EndJob>(*message)) return std::nullopt;
+  return std::get<EndJob>(*message);
+}
+
+/// What etcd has said, in the words of the coordinator; nullopt: that is not for it.
+std::optional<RoundEvent> for_coordinator(const Campaign::Action& said) {
+  return match(
+      said,
+      [](const Campaign::Elected& e) -> std::optional<RoundEvent> {
+        return Elected{e.epoch, e.world.epoch, e.world.nodes, e.by_death,
+                       verdict_in(e.world.verdict)};
+      },
+      [](const Campaign::Held& e) -> std::optional<RoundEvent> {
+        return Held{e.alone, e.world};
+      },
+      [](const Campaign::WorldBegun& e) -> std::optional<RoundEvent> {
+        return WorldBegun{e.nodes};
+      },
+      [](const Campaign::WorldGone&) -> std::optional<RoundEvent> { return WorldGone{}; },
+      [](const Campaign::Replaced& e) -> std::optional<RoundEvent> {
+        return Superseded{e.epoch, e.endpoint};
+      },
+      [](const auto&) -> std::optional<RoundEvent> { return std::nullopt; });
+}
+
+/// And the other way round.
+std::optional<Campaign::Event> for_etcd(const RoundAction& wish) {
+  if (const auto* world = std::get_if<BeginWorld>(&wish)) return Campaign::BeginWorld{world->nodes};
+  if (const auto* end = std::get_if<TellVerdict>(&wish))
+    return Campaign::JobEnded{encode(CoordinatorMessage{end->verdict})};
+  return std::nullopt;
+}
+
+/// Who begins a job anew may find what is left of the one before.
+void tell_user(const Campaign::Elected& elected) {
+  if (!elected.newcomer || elected.world.nodes.empty()) return;
+  spdlog::warn(
+      "{} nodes of a job of this name may run yet, as etcd says: waiting for one of them, or until "
+      "etcd forgets them",
+      elected.world.nodes.size());
+}
+
+}  // namespace
+
+std::string own_host(asio::io_context& io, const Meeting& meeting) {
+  if (!meeting.coordinator.host.empty()) return meeting.coordinator.host;
+  for (const Endpoint& member : meeting.etcd->members) {
+    const auto own = address_towards(io, member);
+    // A name of this host may mean its loopback address here, and another one elsewhere.
+    if (own && (!own->is_loopback() || is_this_machine(member.host))) return own->to_string();
+  }
+  return host_name();
+}
+
+Result<std::shared_ptr<Referee>> open_referee(const asio::any_io_executor& serving,
+                                              const LaunchSpec& spec, const std::string& run_id,
+                                              const Endpoint& own, Server& server) {
+  const EtcdPlace& place = *spec.meeting.etcd;
+  auto client = EtcdClient::make(serving, place);
+  if (!client) return client.error();
+  const Campaign::Rules rules{text_of(own), spec.rules.heartbeat_timeout, spec.meeting.nodes_max};
+  const auto tell = [&server](const Campaign::Action& said) {
+    if (const auto* elected = std::get_if<Campaign::Elected>(&said)) tell_user(*elected);
+    if (const auto event = for_coordinator(said)) server.hear_referee(*event);
+  };
+  auto referee = std::make_shared<Referee>(serving, std::move(*client), rules,
+                                           keys_of(place.prefix, run_id), tell);
+  server.have_referee([weak = std::weak_ptr{referee}](const RoundAction& wish) {
+    const auto event = for_etcd(wish);
+    const auto asked = weak.lock();
+    if (event && asked) asked->hear(*event);
+  });
+  return referee;
+}
+
+CoordinatorLink::AskReferee ask_of(std::shared_ptr<Referee> referee,
+                                   const asio::any_io_executor& serving) {
+  return [referee = std::move(referee), serving](
+             const Standing& standing, std::int64_t lost,
+             TimePoint deadline) -> asio::awaitable<Result<CoordinatorLink::Head>> {
+    const Campaign::Seek wish{standing.started.name.round > 0, lost,
+                              standing.head_gone && lost == standing.epoch};
+    auto seeking = co_spawn(serving, referee->seek(wish, deadline), asio::use_awaitable);
+    const auto found = co_await std::move(seeking);
+    if (!found) co_return found.error();
+    const auto endpoint = read_endpoint(found->endpoint);
+    if (!endpoint)
+      co_return Error{Error::Kind::kInvalid, "etcd names no coordinator: " + found->endpoint};
+    co_return CoordinatorLink::Head{*endpoint, found->epoch};
+  };
+}
+
+}  // namespace ddprun

@@ -1,0 +1,34 @@
+// Opens what stands between etcd, the coordinator that this process may become, and its agent.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <string>
+
+#include "agent/coordinator_link.hpp"
+#include "agent/launch_spec.hpp"
+#include "base/endpoint.hpp"
+#include "base/result.hpp"
+#include "rendezvous/etcd/referee.hpp"
+#include "rendezvous/rounds/server.hpp"
+
+namespace ddprun {
+
+/// Returns under which name or address the other nodes reach this one: as the meeting says, else
+/// the address that this host has towards etcd, else its name. Looks up names and runs `io`
+/// meanwhile.
+std::string own_host(boost::asio::io_context& io, const Meeting& meeting);
+
+/// Makes a referee that tells `server` when it coordinates the job, and asks what that wants. Both
+/// are in the event loop `serving`, and `server` outlives what runs there. `own` is where the
+/// server is. Errors: kInvalid, for certificates that cannot be read.
+Result<std::shared_ptr<Referee>> open_referee(const boost::asio::any_io_executor& serving,
+                                              const LaunchSpec& spec, const std::string& run_id,
+                                              const Endpoint& own, Server& server);
+
+/// Lets an agent of another event loop ask it.
+CoordinatorLink::AskReferee ask_of(std::shared_ptr<Referee> referee,
+                                   const boost::asio::any_io_executor& serving);
+
+}  // namespace ddprun

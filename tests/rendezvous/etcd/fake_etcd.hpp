@@ -1,0 +1,79 @@
+// An etcd for tests, on fake time: keys with revisions, leases that end, transactions.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/match.hpp"
+#include "rendezvous/etcd/campaign.hpp"
+
+namespace ddprun {
+
+class FakeEtcd {
+ public:
+  EtcdAnswer answer(const EtcdRequest& request, const std::string& endpoint, TimePoint now) {
+    remove_what_has_ended(now);
+    return match(
+        request,  //
+        [&](const ReadKeys&) -> EtcdAnswer { return read(); },
+        [&](const GrantLease& r) -> EtcdAnswer {
+          leases_[++last_lease_] = {r.ttl, now + r.ttl};
+          return LeaseGranted{last_lease_, r.ttl};
+        },
+        [&](const KeepLease& r) -> EtcdAnswer {
+          const auto lease = leases_.find(r.lease);
+          if (lease == leases_.end()) return LeaseKept{std::chrono::seconds{0}};
+          lease->second.ends = now + lease->second.ttl;
+          return LeaseKept{lease->second.ttl};
+        },
+        [&](const TakeKey& r) -> EtcdAnswer {
+          if (!leases_.contains(r.lease)) return NotAnswered{"requested lease not found"};
+          if (holder_epoch() != r.from_epoch) return read();
+          holder_ = KeyHolder{++revision_, endpoint};
+          holder_lease_ = r.lease;
+          return KeyTaken{revision_, world_};
+        },
+        [&](const PutWorld& r) -> EtcdAnswer {
+          if (!leases_.contains(r.lease)) return NotAnswered{"requested lease not found"};
+          if (holder_epoch() != r.epoch || world_.revision != r.world.revision) return read();
+          world_ = r.world;
+          world_.revision = ++revision_;
+          world_lease_ = r.lease;
+          return WorldPut{revision_};
+        },
+        [&](const EndWorld& r) -> EtcdAnswer {
+          if (holder_epoch() != r.epoch) return read();
+          world_ = {r.epoch, {}, r.verdict, ++revision_};
+          world_lease_ = r.lease;
+          holder_.reset();
+          return WorldPut{revision_};
+        });
+  }
+  KeysRead read() const { return {holder_, world_}; }
+  bool has_lease(std::int64_t lease) const { return leases_.contains(lease); }
+
+  void remove_what_has_ended(TimePoint now) {
+    std::erase_if(leases_, [&](const auto& lease) { return now >= lease.second.ends; });
+    if (holder_ && !leases_.contains(holder_lease_)) holder_.reset();
+    if (world_.revision > 0 && !leases_.contains(world_lease_)) world_ = {};
+  }
+
+ private:
+  struct Lease {
+    std::chrono::seconds ttl;
+    TimePoint ends;
+  };
+  std::int64_t holder_epoch() const { return holder_ ? holder_->epoch : 0; }
+
+  std::int64_t revision_ = 1;
+  std::int64_t last_lease_ = 0;
+  std::map<std::int64_t, Lease> leases_;
+  std::optional<KeyHolder> holder_;
+  std::int64_t holder_lease_ = 0;
+  WorldRecord world_;
+  std::int64_t world_lease_ = 0;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,324 @@
+// RoundMachine where a referee decides who coordinates the job: when it begins a round, and for how
+// long it goes on.
+#include "tests/rendezvous/rounds/round_fixture.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RefereeFixture : protected RoundFixture {
+ protected:
+  RefereeFixture() { now_ += 1h; }  // a clock that says 0 has said nothing
+
+  void job_of(int nodes_min, int nodes_max) {
+    job({.nodes_min = nodes_min,
+         .nodes_max = nodes_max,
+         .last_call_timeout = 0ms,
+         .has_successors = true,
+         .stands_by = true,
+         .has_referee = true});
+  }
+  void is_elected(Elected how) {
+    hears(how);
+    holds();
+  }
+  void holds(std::chrono::milliseconds alone = 4'500ms) { hears(Held{now_ + alone, now_ + 100s}); }
+  void hears(const RoundEvent& said) {
+    for (const RoundAction& action : machine_->step(said, now_)) note(action);
+  }
+  /// Says it, and keeps what the referee is asked.
+  void tells(const NodeId& node, const AgentMessage& message) {
+    if (std::holds_alternative<Join>(message)) peers_[node] = ++last_peer_;
+    hears(FromPeer{peers_[node], message, "host-" + node});
+  }
+  void note(const RoundAction& action) {
+    if (const auto* begin = std::get_if<BeginWorld>(&action)) asked_ = begin->nodes;
+    if (const auto* end = std::get_if<TellVerdict>(&action)) verdict_ = end->verdict;
+    if (const auto* send = std::get_if<SendTo>(&action)) got_[send->peer].push_back(send->message);
+  }
+  template <typename Order>
+  std::optional<Order> got(const NodeId& node) {
+    std::optional<Order> last;
+    for (const CoordinatorMessage& message : got_[peers_[node]])
+      if (const auto* found = std::get_if<Order>(&message)) last = *found;
+    return last;
+  }
+  void forget() { got_.clear(); }
+  Join newcomer(const NodeId& node) const {
+    Join join = join_of(node);
+    join.knows = known_kinds();
+    join.standing.standby_port = 7;
+    return join;
+  }
+  /// A node of the world of the coordinator with that epoch, which is lost.
+  Join of_world(const NodeId& node, std::int64_t epoch, std::int64_t fence_ms = 0) const {
+    Join join = newcomer(node);
+    join.known = {.round = 4, .attempt = 0};
+    const KnownRound last{{epoch, 4}, 3, true};
+    join.standing.epoch = join.standing.promised = epoch;
+    join.standing.started = join.standing.settled = last;
+    join.standing.fence_ms = fence_ms;
+    return join;
+  }
+  void passes_by(std::chrono::milliseconds time) {
+    const auto end = now_ + time;
+    while (machine_->next_tick() && *machine_->next_tick() <= end) {
+      now_ = std::max(now_, *machine_->next_tick());
+      hears(Tick{});
+    }
+    now_ = end;
+  }
+  void begins_world() {
+    REQUIRE(asked_);
+    hears(WorldBegun{*asked_});
+  }
+  void beats(const NodeId& node) {
+    tells(node, Beat{.clock_us = microseconds(now_), .echo_us = microseconds(now_)});
+  }
+
+  std::optional<std::vector<NodeId>> asked_;
+  std::optional<EndJob> verdict_;
+  std::map<PeerId, std::vector<CoordinatorMessage>> got_;
+};
+
+TEST_CASE_METHOD(RefereeFixture, "nobody is given orders before the referee has chosen this one") {
+  job_of(1, 2);
+  tells("a", newcomer("a"));
+  CHECK(got<Voting>("a"));
+  CHECK_FALSE(got<Joined>("a"));
+  is_elected({5});
+  CHECK(got<Joined>("a")->epoch == 5);
+}
+
+TEST_CASE_METHOD(RefereeFixture, "a round begins once it is written down who has workers") {
+  job_of(2, 2);
+  is_elected({5});
+  for (const char* node : {"b", "a"}) tells(node, newcomer(node));
+  REQUIRE(asked_);
+  CHECK(*asked_ == std::vector<NodeId>{"a", "b"});
+  CHECK_FALSE(got<StartRound>("a"));
+  begins_world();
+  passes_by(10ms);
+  CHECK(got<StartRound>("a")->epoch == 5);
+  CHECK(got<StartRound>("b")->group_world_size == 2);
+}
+
+TEST_CASE_METHOD(RefereeFixture,
+                 "nothing begins for other nodes than those that are written down") {
+  job_of(1, 2);
+  is_elected({5});
+  for (const char* node : {"a", "b"}) tells(node, newcomer(node));
+  passes_by(10ms);
+  const auto both = asked_;
+  hears(PeerLost{peers_["b"], "gone"});
+  passes_by(10ms);
+  CHECK(*asked_ == std::vector<NodeId>{"a"});
+  hears(WorldBegun{*both});
+  passes_by(10ms);
+  CHECK_FALSE(got<StartRound>("a"));
+  begins_world();
+  passes_by(10ms);
+  CHECK(got<StartRound>("a")->group_world_size == 1);
+}
+
+TEST_CASE_METHOD(RefereeFixture, "without the referee no round begins with other nodes") {
+  job_of(1, 2);
+  is_elected({5});
+  passes_by(5s);
+  tells("a", newcomer("a"));
+  CHECK_FALSE(asked_);
+  holds();
+  passes_by(1s);
+  CHECK(asked_);
+}
+
+class RunningWorld : protected RefereeFixture {
+ protected:
+  RunningWorld() {
+    job_of(1, 2);
+    is_elected({5});
+    for (const char* node : {"a", "b"}) tells(node, newcomer(node));
+    passes_by(10ms);
+    begins_world();
+    passes_by(10ms);
+    for (const char* node : {"a", "b"}) beats(node);
+  }
+};
+
+TEST_CASE_METHOD(RunningWorld, "without the referee a round goes on while all of its nodes obey") {
+  for (int i = 0; i < 60; ++i) {
+    passes_by(1s);
+    for (const char* node : {"a", "b"}) beats(node);
+  }
+  CHECK_FALSE(got<StopRound>("a"));
+}
+
+TEST_CASE_METHOD(RunningWorld,
+                 "it stops at once when one of them does not, and the lease is over") {
+  for (int i = 0; i < 4; ++i) {
+    passes_by(1s);
+    beats("a");
+  }
+  CHECK_FALSE(got<StopRound>("a"));
+  passes_by(1'200ms);
+  REQUIRE(got<StopRound>("a"));
+  CHECK(got<StopRound>("a")->at_once);
+}
+
+TEST_CASE_METHOD(RunningWorld, "no workers' lease goes beyond what the referee has given") {
+  for (int i = 0; i < 4; ++i) {
+    passes_by(1s);
+    beats("a");  // and b does not
+  }
+  CHECK(got<Beat>("a")->lease_ms <= 1'100);
+}
+
+TEST_CASE_METHOD(RunningWorld, "a world is held without the referee for as long as that keeps it") {
+  hears(Held{now_, now_ + 3s});
+  for (int i = 0; i < 4; ++i) {
+    passes_by(1s);
+    for (const char* node : {"a", "b"}) beats(node);
+  }
+  CHECK(got<StopRound>("a"));
+}
+
+TEST_CASE_METHOD(RunningWorld, "a coordinator that is chosen again goes on, with a greater epoch") {
+  is_elected({9, 5, {"a", "b"}});
+  passes_by(1s);
+  CHECK_FALSE(got<StopRound>("a"));
+  CHECK(machine_->epoch() == 9);
+}
+
+TEST_CASE_METHOD(RunningWorld,
+                 "it does not when somebody else has written down a world meanwhile") {
+  is_elected({9, 7, {"a"}});
+  CHECK(got<Elsewhere>("a"));
+  CHECK_FALSE(machine_->has_nodes());
+}
+
+TEST_CASE_METHOD(RunningWorld, "who is replaced sends its nodes to the other one") {
+  hears(Superseded{9, "h2:1"});
+  CHECK(got<Elsewhere>("a")->coordinator == "h2:1");
+  CHECK(machine_->epoch() == 0);
+}
+
+TEST_CASE_METHOD(RunningWorld, "the same nodes get their next attempt without the referee") {
+  passes_by(1s);
+  for (const char* node : {"a", "b"}) beats(node);
+  hears(Held{now_ - 1s, now_ + 60s});
+  asked_.reset();
+  forget();
+  hears(PeerLost{peers_["b"], "reset"});
+  Join again = newcomer("b");
+  again.incarnation = 2;
+  again.known = {.round = 1, .attempt = 0};
+  again.standing.epoch = again.standing.promised = 5;
+  again.standing.started = again.standing.settled = {{5, 1}, 2, true};
+  tells("b", again);
+  tells("a", WorkersStopped{1});
+  for (int i = 0; i < 3; ++i) {
+    passes_by(100ms);
+    for (const char* node : {"a", "b"}) beats(node);
+  }
+  CHECK_FALSE(asked_);
+  CHECK(got<StartRound>("a")->round == 2);
+}
+
+TEST_CASE_METHOD(RunningWorld, "the referee hears how the job has ended") {
+  for (const char* node : {"a", "b"}) tells(node, WorkersFinished{1});
+  REQUIRE(verdict_);
+  CHECK(verdict_->outcome == EndJob::Outcome::kFinished);
+}
+
+TEST_CASE_METHOD(RefereeFixture, "who is chosen needs a node of the world before it") {
+  job_of(1, 3);
+  is_elected({9, 5, {"a", "b"}});
+  tells("c", newcomer("c"));
+  for (int i = 0; i < 30; ++i) {
+    passes_by(1s);
+    holds();
+    beats("c");
+  }
+  CHECK_FALSE(asked_);
+  tells("a", of_world("a", 5));
+  passes_by(200ms);
+  REQUIRE(asked_);
+  CHECK(*asked_ == std::vector<NodeId>{"a", "c"});
+}
+
+TEST_CASE_METHOD(RefereeFixture, "or that the referee has forgotten that world") {
+  job_of(1, 3);
+  is_elected({9, 5, {"a", "b"}});
+  tells("c", newcomer("c"));
+  passes_by(1s);
+  CHECK_FALSE(asked_);
+  hears(WorldGone{});
+  passes_by(1ms);
+  CHECK(asked_);
+}
+
+TEST_CASE_METHOD(RefereeFixture, "and waits until the one before cannot count on that any more") {
+  job_of(1, 2);
+  is_elected({9, 5, {"a", "b"}});
+  tells("a", of_world("a", 5, 2'000));
+  passes_by(1'900ms);
+  CHECK_FALSE(asked_);
+  passes_by(200ms);
+  CHECK(asked_);
+}
+
+TEST_CASE_METHOD(RefereeFixture,
+                 "of two nodes one alone waits for the lease of a dead coordinator") {
+  job_of(1, 2);
+  is_elected({9, 5, {"a", "b"}, true});
+  Join join = of_world("a", 5);
+  join.standing.head_gone = join.standing.head_seated = true;
+  tells("a", join);
+  passes_by(4'000ms);
+  CHECK_FALSE(asked_);
+  holds();
+  beats("a");
+  passes_by(1'200ms);
+  CHECK(asked_);
+}
+
+TEST_CASE_METHOD(RefereeFixture, "two of three that know that it is dead go on at once") {
+  job_of(2, 3);
+  is_elected({9, 5, {"a", "b", "c"}, true});
+  for (const char* node : {"a", "b"}) {
+    Join join = of_world(node, 5, 5'000);
+    join.standing.head_gone = join.standing.head_seated = true;
+    tells(node, join);
+  }
+  passes_by(50ms);
+  REQUIRE(asked_);
+  begins_world();
+  passes_by(50ms);
+  CHECK(got<StartRound>("a")->round == 5);
+}
+
+TEST_CASE_METHOD(RefereeFixture,
+                 "that another one is dead than who has begun the world says nothing") {
+  job_of(2, 3);
+  is_elected({9, 5, {"a", "b", "c"}, true});
+  for (const char* node : {"a", "b"}) {
+    Join join = of_world(node, 5, 5'000);
+    join.standing.epoch = join.standing.promised = 7;
+    join.standing.head_gone = join.standing.head_seated = true;
+    tells(node, join);
+  }
+  passes_by(1s);
+  CHECK_FALSE(asked_);
+}
+
+TEST_CASE_METHOD(RefereeFixture, "who is chosen after the end tells how it was") {
+  job_of(1, 2);
+  EndJob end{EndJob::Outcome::kFinished, 0, "", {}};
+  is_elected({.epoch = 9, .world_epoch = 5, .verdict = end});
+  tells("a", of_world("a", 5));
+  CHECK(got<EndJob>("a"));
+}
+
+}  // namespace
+}  // namespace ddprun
