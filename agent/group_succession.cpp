@@ -42,7 +42,12 @@ void GroupMachine::note_standing(const CoordinatorMessage& order) {
     followed_ = 0;
   } else if (const auto* start = std::get_if<StartRound>(&order); start && start->epoch > 0) {
     standing_.epoch = start->epoch;
-    note_round({{start->epoch, start->round}, start->group_world_size, true}, start->settled);
+    note_round({{start->epoch, start->round},
+                start->group_world_size,
+                true,
+                start->group_rank,
+                start->awaited},
+               start->settled);
     standing_.head_seated = start->head_seated;
     successors_ = start->successors;
     if (rules_.trust_closed) note_members(*start);
@@ -57,8 +62,12 @@ void GroupMachine::note_standing(const CoordinatorMessage& order) {
 void GroupMachine::note_round(const KnownRound& started, KnownRound settled) {
   const KnownRound before = std::exchange(standing_.started, started);
   settled.member = false;
+  settled.rank = -1;
   for (const KnownRound& known : {before, started})
-    if (known.name == settled.name) settled.member = known.member;
+    if (known.name == settled.name) {
+      settled.member = known.member;
+      settled.rank = known.rank;
+    }
   note_settled(settled);
 }
 

@@ -1,20 +1,37 @@
 #include "rendezvous/rounds/electorate.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/number_list.hpp"
+#include "rendezvous/wire/message_limits.hpp"
 
 namespace ddprun {
 
 void Electorate::hear(const Standing& voter) {
-  const auto later = [](KnownRound& known, const KnownRound& told) {
-    if (told.name > known.name) known = told;
-  };
-  later(settled, voter.settled);
-  later(started, voter.started);
+  if (voter.settled.name > settled.name) settled = voter.settled;
+  const KnownRound& told = voter.started;
+  const bool is_later = told.name > started.name && told.name > never_settles;
+  const bool tells_more = told.name == started.name && started.awaited.empty();
+  if (!is_later && !tells_more) return;
+  started = told;
+  auto ranks = parse_number_list(told.awaited, kNodesMax);
+  awaited = ranks ? std::move(*ranks) : std::vector<int>{};
+}
+
+void Electorate::forget_started() {
+  never_settles = started.name;
+  started = settled;
+  awaited.clear();
 }
 
 void Electorate::count(Votes& votes, const Standing& voter) const {
   if (is_member(voter, settled.name)) ++votes.settled;
-  if (has_two() && is_member(voter, started.name)) ++votes.started;
+  if (!has_two()) return;
+  if (is_member(voter, started.name)) ++votes.started;
+  const bool knows_of_it = voter.started.name >= started.name;
+  if (!knows_of_it && std::ranges::binary_search(awaited, rank_in(voter, settled.name)))
+    ++votes.unaware;
 }
 
 void Electorate::count_gone(Votes& gone, const Standing& voter) const {
@@ -32,12 +49,18 @@ bool Electorate::elects(const Votes& votes, const Votes& gone) const {
     return all || here >= votes_to_win(round.nodes);
   };
   return exists() && decide(settled, votes.settled, gone.settled) &&
-         (!has_two() || decide(started, votes.started, gone.started));
+         (!has_two() || votes.unaware > 0 || decide(started, votes.started, gone.started));
 }
 
 int Electorate::missing(const Votes& votes, const Votes& gone) const {
   const int of_started = has_two() ? started.nodes - votes.started - gone.started : 0;
   return std::max(settled.nodes - votes.settled - gone.settled, of_started);
+}
+
+int rank_in(const Standing& agent, const RoundName& round) {
+  for (const KnownRound& known : {agent.settled, agent.started})
+    if (known.member && known.name == round) return known.rank;
+  return -1;
 }
 
 bool is_member(const Standing& agent, const RoundName& round) {

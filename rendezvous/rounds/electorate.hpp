@@ -4,8 +4,10 @@
 // Not everybody may have heard of that round when its coordinator is lost, and those who have not
 // would count the votes of another one. So a round is the electorate only when it has settled: when
 // all its nodes, and those of the electorate before it that are left, know of it. As long as it has
-// not, a successor needs the majority of both. The first round of a job counts as settled from its
-// beginning, because nobody could vote by another one.
+// not, a successor needs the majority of both. That is too much when few have heard of it. But when
+// one of those who have to know of it has voted, and does not, it never settles: whoever has voted
+// obeys its coordinator no more. Then the settled round's majority is enough. The first round of a
+// job counts as settled from its beginning, because nobody could vote by another one.
 #pragma once
 
 #include <vector>
@@ -18,6 +20,7 @@ namespace ddprun {
 struct Votes {
   int settled = 0;
   int started = 0;
+  int unaware = 0;  // without whom the second one does not settle: they know nothing of it
   bool operator==(const Votes&) const = default;
 };
 
@@ -26,6 +29,9 @@ struct Electorate {
   KnownRound started;  // the last one that was begun; perhaps the same
 
   bool operator==(const Electorate&) const = default;
+
+  RoundName never_settles = {};   // rounds up to this one do not, if they have not
+  std::vector<int> awaited = {};  // who has to know of `started`: ranks in `settled`, ascending
 
   /// Takes what `voter` knows into account.
   void hear(const Standing& voter);
@@ -37,6 +43,10 @@ struct Electorate {
 
   /// Raises `gone` to how many nodes of each `voter` has found to be dead.
   void count_gone(Votes& gone, const Standing& voter) const;
+
+  /// With the promises of more than half of the settled round, one of whom has to know of the last
+  /// one first and never will: it is as if that had not been begun.
+  void forget_started();
 
   /// More than half of each: nobody else can have as many. Or all of a round that are not `gone`,
   /// when these are no majority: nobody else can have been elected without one of those who are
@@ -57,5 +67,7 @@ constexpr int votes_to_stay(int nodes) { return (nodes + 1) / 2; }
 
 /// Whether the agent is one of the nodes of that round.
 bool is_member(const Standing& agent, const RoundName& round);
+/// Its rank there; -1: it is none of them, or has not told.
+int rank_in(const Standing& agent, const RoundName& round);
 
 }  // namespace ddprun

@@ -291,7 +291,10 @@ void RoundMachine::seal() {
     start.world_size += node->join.workers;
     role_sizes[node->join.role] += node->join.workers;
   }
-  if (rules_.has_successors) note_round(ranked);
+  if (rules_.has_successors) {
+    start.awaited = awaited();
+    note_round(ranked);
+  }
   start.successors = successors(ranked);
   start.head_seated =
       std::ranges::any_of(ranked, [](const Node* node) { return node->join.standing.beside; });

@@ -197,6 +197,7 @@ class RoundMachine {
   bool old_world_is_gone(TimePoint now) const;
   bool waits_for_voters(TimePoint now) const;
   void confirm(Node& node, std::int64_t echo_us, TimePoint now);
+  std::string awaited() const;
   void note_round(const std::vector<Node*>& members);
   void heard_of_round(Node& node, const RoundName& round);
   void settle_if_known();
@@ -315,6 +316,7 @@ class RoundMachine {
   Leader leader_;                 // of the agent in this process
   Leader told_;                   // of the job, by others, before it was begun here
   bool elected_ = false;          // by votes, and no round of its own has settled yet
+  bool forgotten_ = false;        // it was elected in spite of a round that never settles
   int unaware_ = 0;               // nodes that may not know of the last round yet
   bool settles_ = false;          // it settles once all of these do
   bool stopped_at_once_ = false;  // the round, without authority

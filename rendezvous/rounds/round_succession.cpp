@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/endpoint.hpp"
+#include "base/number_list.hpp"
 #include "rendezvous/rounds/round_machine.hpp"
 
 namespace ddprun {
@@ -153,6 +154,12 @@ void RoundMachine::take_over(TimePoint now) {
   const bool reigned_all_the_time = coordinates() && now < authority_until_;
   if (!reigned_all_the_time) elected_ = true;  // somebody else may have been elected meanwhile
   relied_ = {};
+  forgotten_ = electorate_.has_two() && promises_.unaware > 0 &&
+               promises_.started < votes_to_win(electorate_.started.nodes);
+  if (forgotten_) {
+    electorate_.forget_started();
+    recount_ = recount_voters_ = true;
+  }
   if (electorate_.exists() && !electorate_.elects(promises_)) {
     relied_ = gone_;
     left_ = 0;  // these are gone, too
@@ -212,7 +219,7 @@ void RoundMachine::step_down(const Superseded& by) {
   state_ = State::kStandby;
   epoch_ = 0;
   electorate_ = {};
-  elected_ = stopped_at_once_ = settles_ = false;
+  elected_ = stopped_at_once_ = settles_ = forgotten_ = false;
   recount_ = recount_voters_ = true;
   unaware_ = left_ = unheard_ = 0;
   gone_ = relied_ = {};
@@ -327,6 +334,7 @@ bool RoundMachine::may_end(TimePoint now) { return reigns(now) || now >= gatheri
 /// begun a round with others, one of them would know.
 bool RoundMachine::old_world_is_gone(TimePoint now) const {
   if (!elected_ || now >= fences_end_) return true;
+  if (forgotten_) return false;  // nodes that are not here may have workers of that round
   const bool relied = relied_ != Votes{};
   bool head_was_seated = false;
   nodes_.for_each([&](const Node& node) {
@@ -370,9 +378,22 @@ void RoundMachine::confirm(Node& node, std::int64_t echo_us, TimePoint now) {
 
 // --- which round's nodes vote ---
 
+/// Who has to know of the round that begins now before it settles.
+std::string RoundMachine::awaited() const {
+  std::vector<int> ranks;
+  nodes_.for_each([&](const Node& node) {
+    const int rank = rank_in(node.join.standing, electorate_.settled.name);
+    if (node.phase() == Phase::kReady && rank >= 0) ranks.push_back(rank);
+  });
+  std::ranges::sort(ranks);
+  std::string list = format_number_list(ranks);
+  return list.size() <= kAwaitedBytesMax ? list : "";
+}
+
 void RoundMachine::note_round(const std::vector<Node*>& members) {
   const KnownRound round{{epoch_, round_}, static_cast<int>(members.size()), false};
   electorate_.started = round;
+  electorate_.awaited.clear();
   relied_.started = 0;
   // Nobody can have voted before the first one, so all begin with its nodes.
   if (!electorate_.exists()) electorate_.settled = round;
@@ -388,7 +409,11 @@ void RoundMachine::note_round(const std::vector<Node*>& members) {
     node.aware = rules_.has_referee || !knows(node.join.knows, kKnowsSuccession);
     if (!node.aware) ++unaware_;
   });
-  for (Node* const member : members) member->join.standing.started.member = true;
+  int rank = 0;
+  for (Node* const member : members) {
+    member->join.standing.started.member = true;
+    member->join.standing.started.rank = rank++;
+  }
   if (!rules_.has_referee) return settle_if_known();
   for (Node* const member : members) member->join.standing.settled = member->join.standing.started;
   electorate_.settled = round;  // nobody votes

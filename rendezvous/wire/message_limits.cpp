@@ -59,7 +59,9 @@ void check_standing(Checker& checker, const Standing& standing) {
   for (const KnownRound& known : {standing.started, standing.settled})
     checker.number("a round's epoch", known.name.epoch, 0, kCountMax)
         .number("a round", known.name.round, 0, kCountMax)
-        .number("a round's nodes", known.nodes, 0, kNodesMax);
+        .number("a round's nodes", known.nodes, 0, kNodesMax)
+        .number("a rank in a round", known.rank, -1, kNodesMax)
+        .length("a list of ranks", known.awaited, 0, kAwaitedBytesMax);
   checker.number("the epoch", standing.epoch, 0, kCountMax)
       .number("the promised epoch", standing.promised, 0, kCountMax)
       .number("the running round", standing.running, 0, kCountMax)

@@ -76,7 +76,8 @@ template <> inline constexpr auto kFields<RoundName> = std::tuple{
     field("epoch", &RoundName::epoch), field("round", &RoundName::round)};
 template <> inline constexpr auto kFields<KnownRound> = std::tuple{
     field("name", &KnownRound::name), field("nodes", &KnownRound::nodes),
-    field("member", &KnownRound::member)};
+    field("member", &KnownRound::member), later(field("rank", &KnownRound::rank)),
+    later(text("awaited", &KnownRound::awaited, TextLimit{kAwaitedBytesMax}))};
 template <> inline constexpr auto kFields<Standing> = std::tuple{
     field("epoch", &Standing::epoch), field("promised", &Standing::promised),
     field("started", &Standing::started), field("settled", &Standing::settled),
@@ -199,7 +200,8 @@ template <> inline constexpr auto kFields<StartRound> = std::tuple{
     later(field("epoch", &StartRound::epoch)), later(field("lease_ms", &StartRound::lease_ms)),
     later(field("settled", &StartRound::settled)),
     later(texts("successors", &StartRound::successors, name_of(kEndpointBytesMax), kMembersToldMax)),
-    later(field("head_seated", &StartRound::head_seated))};
+    later(field("head_seated", &StartRound::head_seated)),
+    later(text("awaited", &StartRound::awaited, TextLimit{kAwaitedBytesMax}))};
 template <> inline constexpr auto kFields<StopRound> = std::tuple{
     field("round", &StopRound::round), field("attempt", &StopRound::attempt),
     text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms),

@@ -281,6 +281,7 @@ struct StartRound {
   KnownRound settled;                   // as Spare's
   std::vector<std::string> successors;  // HOST:PORT of those that may follow this coordinator
   bool head_seated = false;             // the coordinator's own node is in the round
+  std::string awaited;                  // as KnownRound's, of this round
   bool operator==(const StartRound&) const = default;
 };
 /// The node has to stop its workers of this round, and to answer with WorkersStopped.

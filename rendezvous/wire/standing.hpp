@@ -3,10 +3,15 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace ddprun {
+
+/// A list of ranks in the text of a round has at most so many bytes; of a longer one nothing is
+/// told.
+inline constexpr std::size_t kAwaitedBytesMax = 512;
 
 /// A round, and whose it is: two coordinators may use the same number, one of them for a round that
 /// few have heard of. Later ones compare as greater.
@@ -21,6 +26,10 @@ struct KnownRound {
   RoundName name;
   int nodes = 0;        // in it
   bool member = false;  // the agent is one of them
+  int rank = -1;        // then: which
+  /// Who has to know of it before it settles, of the round that had settled before it: their ranks
+  /// in that one, as "0-3,8". "": nobody is known.
+  std::string awaited = {};
   bool operator==(const KnownRound&) const = default;
 };
 

@@ -57,7 +57,8 @@ void CoordinatorShell::perform(const RoundAction& action) {
         const bool first = !heralding_;
         heralding_ = a;
         if (first) herald();
-      });
+      },
+      [](const BeginWorld&) {}, [](const TellVerdict&) {});  // to a referee: there is none
 }
 
 void CoordinatorShell::tick() {

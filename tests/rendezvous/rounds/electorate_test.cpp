@@ -54,6 +54,35 @@ TEST_CASE("a round that few have heard of is no basis for these few") {
   CHECK_FALSE(elect({voter, voter}));
 }
 
+// A first round of five has settled. Its nodes 1 to 4 were to know of the second one, which few
+// have heard of.
+Standing knows_both(int rank) {
+  return in({kSecond, 4, true, rank - 1, "1-4"}, {kFirst, 5, true, rank});
+}
+Standing knows_first(int rank) { return in({kFirst, 5, true, rank}); }
+
+TEST_CASE("a round that somebody must know of and does not, who votes, is of no account") {
+  CHECK(elect({knows_both(2), knows_first(3), knows_first(4)}));
+  CHECK(elect({knows_both(2), knows_both(3), knows_first(4)}));
+  CHECK_FALSE(elect({knows_both(2), knows_first(4)}));  // two of five
+}
+
+TEST_CASE("who was not to know of a round proves nothing by not knowing it") {
+  CHECK_FALSE(elect({knows_both(2), knows_first(0), knows_first(0)}));
+  const Standing untold = in({kSecond, 4, true, 1, ""}, {kFirst, 5, true, 2});
+  CHECK_FALSE(elect({untold, knows_first(3), knows_first(4)}));
+}
+
+TEST_CASE("a round that is forgotten is not heard of again") {
+  Electorate electorate;
+  electorate.hear(knows_both(2));
+  electorate.forget_started();
+  electorate.hear(knows_both(3));
+  CHECK_FALSE(electorate.has_two());
+  electorate.hear(in({{2, 3}, 3, true, 0}, {kFirst, 5, true, 4}));
+  CHECK(electorate.has_two());
+}
+
 TEST_CASE("once a round has settled, its nodes alone decide") {
   const Standing stayed = in({kSecond, 3, true}, {kSecond, 3, true});
   const Standing unsettled = in({kSecond, 3, true}, {kFirst, 5, true});

@@ -371,6 +371,37 @@ TEST_CASE_METHOD(SuccessionFixture, "on the smaller side of a cut the job has no
   CHECK_FALSE(order<EndJob>("a").has_value());
 }
 
+TEST_CASE_METHOD(
+    SuccessionFixture,
+    "a coordinator that died while it began a round leaves nobody without a majority") {
+  stands_by();
+  const KnownRound first{kLast, 5, true};
+  std::vector<NodeId> nodes{"c", "d", "e"};
+  for (int rank = 2; rank <= 4; ++rank) {
+    Join join = voter(nodes[static_cast<std::size_t>(rank - 2)]);
+    join.standing.head_gone = true;
+    join.standing.settled = {kLast, 5, true, rank};
+    join.standing.started = rank == 2 ? KnownRound{{1, 5}, 4, true, 1, "1-4"} : first;
+    join.standing.started.rank = rank == 2 ? 1 : rank;
+    join.standing.fence_ms = 3'000;
+    says(join.node, join);
+  }
+  for (const NodeId& node : nodes) promises(node);
+  passes(500ms);
+  CHECK_FALSE(order<StartRound>("c").has_value());  // others may have workers of that round
+  passes_hearing(3s, nodes);
+  CHECK(start("c").group_world_size == 3);
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "who has to know of a round is told with it") {
+  coordinates({"a", "b", "c"});
+  CHECK(start("a").awaited.empty());
+  is_lost("b");
+  step(Knocked{"b", true});
+  for (const char* node : {"a", "c"}) says(node, WorkersStopped{1});
+  CHECK(start("c").awaited == "0,2");
+}
+
 // A job whose nodes take a refused connection for a death.
 class TrustFixture : protected SuccessionFixture {
  protected:
