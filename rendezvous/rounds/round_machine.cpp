@@ -200,7 +200,7 @@ bool RoundMachine::is_member(const Node& node) {
 
 /// Goes on to the next state when its time has come.
 void RoundMachine::advance(TimePoint now) {
-  if (state_ == State::kRunning && nodes_.count(Phase::kRunning) == 0)
+  if (state_ == State::kRunning && nodes_.count(Phase::kRunning) == 0 && may_finish(now))
     return end({EndJob::Outcome::kFinished, attempt_, "", {}});
   if (state_ == State::kStopping && nodes_.count(Phase::kStopping) == 0) gather(now);
   if (state_ == State::kEnding && (unheard_ == 0 || now >= ending_ends_)) return dismiss();

@@ -194,7 +194,9 @@ class RoundMachine {
   bool reigns(TimePoint now);
   bool may_begin(TimePoint now);
   bool may_end(TimePoint now);
+  bool may_finish(TimePoint now);
   bool old_world_is_gone(TimePoint now) const;
+  bool head_was_seated() const;
   bool waits_for_voters(TimePoint now) const;
   void confirm(Node& node, std::int64_t echo_us, TimePoint now);
   std::string awaited() const;

@@ -326,6 +326,14 @@ bool RoundMachine::may_begin(TimePoint now) {
   return false;
 }
 
+/// Nodes whose connections have ended may have gone over to another coordinator, and do the work
+/// again. They come back, or are lost, and perhaps with them the authority.
+bool RoundMachine::may_finish(TimePoint now) {
+  bool away = false;
+  if (rules_.has_successors) nodes_.for_each([&](const Node& node) { away |= node.away; });
+  return !away && reigns(now);
+}
+
 /// On the smaller side of a cut the job has not ended: others may go on with it.
 bool RoundMachine::may_end(TimePoint now) { return reigns(now) || now >= gathering_ends(); }
 
@@ -336,13 +344,28 @@ bool RoundMachine::old_world_is_gone(TimePoint now) const {
   if (!elected_ || now >= fences_end_) return true;
   if (forgotten_) return false;  // nodes that are not here may have workers of that round
   const bool relied = relied_ != Votes{};
-  bool head_was_seated = false;
-  nodes_.for_each([&](const Node& node) {
-    if (node.phase() == Phase::kReady && node.join.standing.head_seated) head_was_seated = true;
-  });
   const auto ready = [](const Node& node) { return node.phase() == Phase::kReady; };
   const int missing = electorate_.missing(votes_of(ready), relied_);
-  return head_is_dead() && missing <= (head_was_seated && !relied ? 1 : 0);
+  return head_is_dead() && missing <= (head_was_seated() && !relied ? 1 : 0);
+}
+
+/// Whether the coordinator that is lost was itself a node of the settled round, and may be the only
+/// one that is missing of it. A node that waited beside the round only knows how it was before. Of
+/// a round that has not settled too little is known.
+bool RoundMachine::head_was_seated() const {
+  if (electorate_.has_two()) return false;
+  bool seated = false;
+  bool all = true;
+  nodes_.for_each([&](const Node& node) {
+    const Standing& standing = node.join.standing;
+    if (node.phase() != Phase::kReady || !ddprun::is_member(standing, electorate_.settled.name))
+      return;
+    if (standing.head_seated)
+      seated = true;
+    else
+      all = false;
+  });
+  return seated && all;
 }
 
 /// Whether all of the last rounds who are here have found that their coordinator's process is gone,

@@ -26,6 +26,8 @@ def newest_table():
         sys.exit(f"torch {version} is written in another way: torch_source.py finds only {table}")
     return table
 
+VALUES = {"protocol": "http"}  # of keys of --rdzv-conf that do not take a 1
+
 
 def run(ddprun, *words):
     done = subprocess.run([ddprun, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -51,9 +53,10 @@ def complaints(ddprun, table):
             if code != 0:
                 yield f"--{name} {choice}: {words}"
     for key in table["rendezvous_keys"]:
-        code, words = run(ddprun, "--no-slurm", "--rdzv-conf", key + "=1", "--dry-run", "--no-python", "true")
+        entry = f"{key}={VALUES.get(key, 1)}"
+        code, words = run(ddprun, "--no-slurm", "--rdzv-conf", entry, "--dry-run", "--no-python", "true")
         if code != 0:
-            yield f"--rdzv-conf {key}=1: {words}"
+            yield f"--rdzv-conf {entry}: {words}"
 
 
 def main(arguments):

@@ -336,9 +336,9 @@ void SuccessionRun::exits(const AgentShell& agent) {
   if (end.outcome == EndJob::Outcome::kTimedOut) return;  // on its side of a cut
   require(!verdict_ || end.outcome == *verdict_,
           [&] { return "one end: " + agent.id() + " ends otherwise than most have"; });
-  const StartRound& last = agent.started();
-  if (last.round > 0 && 2 * ++ended_[{last.epoch, last.round}] > last.group_world_size)
-    verdict_ = end.outcome;
+  const RoundName last{agent.started().epoch, agent.started().round};
+  if (begun_.empty() || last != begun_.rbegin()->first) return;  // it was a spare of later rounds
+  if (2 * ++ended_[last] > agent.started().group_world_size) verdict_ = end.outcome;
 }
 
 void SuccessionRun::coordinator_did(const CoordinatorShell& coordinator, const RoundEvent&,

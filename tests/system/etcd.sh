@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # tests use etcds; nodes is of hosts.sh
 # An etcd on hosts of hosts.sh, which a test sources before this file. It ends with its host.
 
 # need_etcd: the test is skipped where there is none.

@@ -303,6 +303,16 @@ TEST_CASE_METHOD(SuccessionFixture, "nobody leaves before all have heard that th
   CHECK(machine_->ended());
 }
 
+TEST_CASE_METHOD(SuccessionFixture, "a job does not end while its nodes may be somewhere else") {
+  coordinates({"a", "b", "c"});
+  for (const char* node : {"a", "b"}) says(node, WorkersFinished{1});
+  is_lost("b");
+  says("c", WorkersFinished{1});
+  CHECK_FALSE(order<EndJob>("a").has_value());
+  step(Knocked{"b", true});
+  CHECK(order<EndJob>("a").has_value());
+}
+
 TEST_CASE_METHOD(SuccessionFixture, "nobody waits for a node that is lost at the job's end") {
   coordinates({"a", "b", "c"});
   for (const char* node : {"a", "b", "c"}) says(node, WorkersFinished{1});
@@ -369,6 +379,22 @@ TEST_CASE_METHOD(SuccessionFixture, "on the smaller side of a cut the job has no
   says("a", WorkersStopped{1});
   passes_hearing(30s, {"a"});
   CHECK_FALSE(order<EndJob>("a").has_value());
+}
+
+TEST_CASE_METHOD(SuccessionFixture,
+                 "a spare, who knows only rounds of before, does not tell who is missing") {
+  stands_by();
+  for (const char* node : {"a", "b", "spare"}) {
+    Join join = voter(node);
+    join.standing.head_gone = true;
+    join.standing.fence_ms = 3'000;
+    join.standing.head_seated = join.node == "spare";  // in the last round that it was in
+    join.standing.started.member = join.standing.settled.member = join.node != "spare";
+    says(node, join);
+  }
+  for (const char* node : {"a", "b", "spare"}) promises(node);
+  passes(1s);
+  CHECK_FALSE(order<StartRound>("a").has_value());  // the third one may have workers
 }
 
 TEST_CASE_METHOD(
