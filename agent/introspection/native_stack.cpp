@@ -90,14 +90,13 @@ asio::awaitable<bool> read_all(asio::posix::stream_descriptor& out, std::string&
 }
 
 /// Ends a tool that has the process `pid` stopped by a SIGSTOP. One that it has not come to see
-/// would stop the process as soon as the tool is gone: a SIGCONT takes that back.
+/// would stop the process as soon as the tool is gone: a SIGCONT takes that back. A SIGTERM would
+/// not do: a gdb that is just attaching takes the process for one that it has started, and kills
+/// it. When it is killed itself, the kernel lets the process go.
 asio::awaitable<void> end_tool(pid_t tool, asio::posix::stream_descriptor& out, pid_t pid) {
-  for (const int signal : {SIGTERM, SIGKILL}) {
-    std::string ignored;
-    kill(tool, signal);
-    const bool ended = co_await read_all(out, ignored, kEndPatience);
-    if (ended) break;
-  }
+  std::string ignored;
+  kill(tool, SIGKILL);
+  co_await read_all(out, ignored, kEndPatience);
   kill(pid, SIGCONT);
 }
 

@@ -76,7 +76,11 @@ void RoundMachine::count_voter(const Node& node) {
   const Electorate before = electorate_;
   electorate_.hear(node.join.standing);
   const bool changed = electorate_ != before;
-  if (changed) recount_ = recount_voters_ = true;
+  if (changed) {
+    recount_ = recount_voters_ = true;
+    relied_ = {};
+  }
+  if (electorate_.settled.name != before.settled.name) left_ = 0;  // of another round
   if (rules_.trust_closed) count_gone(node, changed);
   if (std::exchange(recount_voters_, false))
     voters_ = votes_of(has_voice);

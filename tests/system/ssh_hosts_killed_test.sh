@@ -43,10 +43,10 @@ elastic first 2
 wait_for_world h1 h2 h3 h4
 kill -KILL "$(agent_on h1)"
 wait_for_world h2 h3 h4
-node first wait_for_message "h1 hosted the coordinator: another host takes its place"
+node first wait_for_message "h1 is lost: its agent was killed"
 kill -KILL "$(agent_on h2)"
 wait_for_world h3 h4
-node first wait_for_message "h2 hosted the coordinator: another host takes its place"
+node first wait_for_message "h2 is lost: its agent was killed"
 let_go
 node first ends 0
 nothing_of_the_job_on h1 h2 h3 h4
