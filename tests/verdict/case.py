@@ -82,7 +82,7 @@ def cannot_run(case, torch_python):
 def own_frame(case, report):
     """The innermost frame of the first stack that is in the case's own program."""
     frames = report.get("stacks", [{}])[0].get("frames", [])
-    return next((f for f in frames if Path(f["file"]).name == case.path.name), {})
+    return next((f for f in frames if Path(f.get("file", "")).name == case.path.name), {})
 
 
 def differences(case, report, ddprun_exit):
