@@ -25,6 +25,15 @@ RankList elsewhere(const std::vector<StackGroup>& groups) {
   return ranks;
 }
 
+/// Those of whom the system's C library says that they are exiting.
+RankList exiting(const std::vector<StackGroup>& groups) {
+  RankList ranks;
+  for (const StackGroup& group : groups)
+    if (group.stack.find("__run_exit_handlers\t") != std::string::npos)
+      ranks = united(ranks, ranks_in_list(group.ranks));
+  return ranks;
+}
+
 /// Those whose stacks show that they wait for others, where nothing else has shown it. Who has
 /// failed since one of them gave up has given up as well.
 void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& groups) {
@@ -35,6 +44,12 @@ void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
       waiting = united(waiting, ranks_in_list(group.ranks));
   if (waiting.empty()) return;
   RankList missing = without(why.timed_out ? elsewhere(groups) : why.missing, waiting);
+  // Who exits while others give up has mostly given up, too, unless nobody else is missing.
+  const RankList gone = why.timed_out ? exiting(groups) : RankList{};
+  if (RankList rest = without(missing, gone); !rest.empty() && rest.size() < missing.size()) {
+    missing = std::move(rest);
+    waiting = united(waiting, gone);
+  }
   why.kind = missing.empty() ? HangReport::Kind::kDeadlock : HangReport::Kind::kMissing;
   why.missing = std::move(missing);
   why.waiting = std::move(waiting);

@@ -98,6 +98,19 @@ TEST_CASE("where a collective gave up, only those are missing who are seen elsew
     CHECK(report.waiting_ranks == "0,2-3");
     CHECK_THAT(report.sentence, contains("have waited in vain"));
   }
+  SECTION("one sleeps, and another one is exiting because it has given up itself") {
+    StackGroup ending{.ranks = "5", .doing = "runs"};
+    ending.stack = "?\t\t0\n__run_exit_handlers\t./stdlib/exit.c\t116\nmain\t\t0";
+    inspection.take("a", {7, ending, false});
+    inspection.take("a", {7, sleeping("1"), true});
+    CHECK(inspection.report().missing_ranks == "1");
+    CHECK(inspection.report().waiting_ranks == "0,2-3,5");
+  }
+  SECTION("only one that is exiting is not there") {
+    StackGroup ending{.ranks = "5", .doing = "runs", .stack = "__run_exit_handlers\t\t0"};
+    inspection.take("a", {7, ending, true});
+    CHECK(inspection.report().missing_ranks == "5");
+  }
   SECTION("one is stopped, or keeps the lock: then it has no stack") {
     inspection.take("a", {7, {.ranks = "4", .doing = "is stopped (SIGSTOP)"}, false});
     inspection.take(
