@@ -334,10 +334,8 @@ bool GroupMachine::gives_up_joining(TimePoint now) const {
 
 /// The first time it joins again at once; then the pauses are those of attempts that fail.
 std::chrono::milliseconds GroupMachine::pause_before_joining() const {
-  std::chrono::milliseconds pause{0};
-  for (int lost = 1; lost < losses_.count && pause < ConnectPlan::kLongestPause; ++lost)
-    pause = std::max(ConnectPlan::kFirstPause, pause * 2);
-  return std::min(pause, ConnectPlan::kLongestPause);
+  if (losses_.count < 2) return {};
+  return ConnectPlan::pause_number(static_cast<std::size_t>(losses_.count - 2));
 }
 
 void GroupMachine::tell(AgentMessage message) {

@@ -38,10 +38,10 @@ void GroupMachine::try_next_place(TimePoint now) {
     reaching_ = search_->places[tried % places];
     const std::size_t times_around = tried / places;
     const bool new_turn = times_around > 0 && tried % places == 0;
-    if (new_turn) search_->told_epoch = 0;
-    if (new_turn)
-      pause = std::min(ConnectPlan::kFirstPause * (1 << std::min<std::size_t>(times_around - 1, 7)),
-                       ConnectPlan::kLongestPause);
+    if (new_turn) {
+      search_->told_epoch = 0;
+      pause = ConnectPlan::pause_number(times_around - 1);
+    }
   }
   ReachCoordinator wish = reach_at(reaching_, {kPlaceTimeout, milliseconds{0}, kPlaceTimeout}, now);
   wish.pause = std::max(pause, pause_before_joining());

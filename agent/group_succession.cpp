@@ -249,9 +249,7 @@ void GroupMachine::try_next(TimePoint now) {
   ReachCoordinator wish = reach_at(reaching_, {kPlaceTimeout, milliseconds{0}, kPlaceTimeout}, now);
   const std::size_t times_around = tried / places.size();
   wish.pause = pause_before_joining();  // one that admits this node may be lost at once, each time
-  if (times_around > 0)
-    wish.pause = std::min(ConnectPlan::kFirstPause * (1 << std::min<std::size_t>(times_around, 7)),
-                          ConnectPlan::kLongestPause);
+  if (times_around > 0) wish.pause = ConnectPlan::pause_number(times_around);
   actions_.push_back(std::move(wish));
 }
 
@@ -268,9 +266,7 @@ void GroupMachine::try_referee(TimePoint now) {
   const auto answer = std::max(rules_.heartbeat_timeout, kAnswerTimeoutMin);
   ReachCoordinator wish = reach_at(reaching_, {time, milliseconds{0}, std::min(time, answer)}, now);
   wish.pause = pause_before_joining();
-  if (tried > 1)
-    wish.pause = std::min(ConnectPlan::kFirstPause * (1 << std::min<std::size_t>(tried, 7)),
-                          ConnectPlan::kLongestPause);
+  if (tried > 1) wish.pause = ConnectPlan::pause_number(tried);
   actions_.push_back(std::move(wish));
 }
 

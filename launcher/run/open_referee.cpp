@@ -29,7 +29,7 @@ std::optional<asio::ip::address> address_towards(asio::io_context& io, const End
   return own;
 }
 
-bool is_this_machine(const std::string& host) {
+bool means_loopback(const std::string& host) {
   boost::system::error_code is_name;
   const auto address = asio::ip::make_address(host, is_name);
   return host == "localhost" || (!is_name && address.is_loopback());
@@ -86,7 +86,7 @@ std::string own_host(asio::io_context& io, const Meeting& meeting) {
   for (const Endpoint& member : meeting.etcd->members) {
     const auto own = address_towards(io, member);
     // A name of this host may mean its loopback address here, and another one elsewhere.
-    if (own && (!own->is_loopback() || is_this_machine(member.host))) return own->to_string();
+    if (own && (!own->is_loopback() || means_loopback(member.host))) return own->to_string();
   }
   return host_name();
 }

@@ -214,17 +214,16 @@ class MeetingRules {
       return invalid(
           "--rdzv-backend etcd needs --rdzv-endpoint HOST[:PORT][,HOST[:PORT]...], the members of "
           "the etcd");
-    EtcdPlace etcd{.tls = conf.tls,
+    auto members = parse_endpoints(endpoint, kEtcdPort);
+    if (!members) return members.error();
+    if (std::ranges::count(*members, 0, &Endpoint::port) > 0)
+      return unexpected(endpoint, "etcd has no port 0");
+    EtcdPlace etcd{.members = std::move(*members),
+                   .tls = conf.tls,
                    .ca_file = conf.ca_file,
                    .cert_file = conf.cert_file,
                    .key_file = conf.key_file};
     if (!conf.prefix.empty()) etcd.prefix = conf.prefix;
-    for (const std::string& member : split(endpoint.text, ',')) {
-      auto parsed = parse_endpoint({member, endpoint.source, endpoint.given}, kEtcdPort);
-      if (!parsed) return parsed.error();
-      if (parsed->port == 0) return unexpected(endpoint, "etcd has no port 0");
-      etcd.members.push_back(std::move(*parsed));
-    }
     meeting_.etcd = std::move(etcd);
     meeting_.hosting = Hosting::kByEtcd;
     meeting_.coordinator = {settings_["local-addr"].text, kC10dPort};

@@ -3,7 +3,9 @@
 // tells it how each attempt ended, and when.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -43,6 +45,10 @@ class ConnectPlan {
  public:
   static constexpr std::chrono::milliseconds kFirstPause{10};
   static constexpr std::chrono::milliseconds kLongestPause{1'000};
+  /// The pause after so many others: the first one, and each is twice the last one.
+  static constexpr std::chrono::milliseconds pause_number(std::size_t others) {
+    return std::min(kFirstPause * (1 << std::min<std::size_t>(others, 7)), kLongestPause);
+  }
   /// A process that is ending may still take connections for a moment, and ends them. So whoever
   /// hangs up is tried again so often, without any patience: it may be gone then.
   static constexpr int kHangUpsMax = 3;

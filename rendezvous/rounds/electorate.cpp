@@ -12,7 +12,8 @@ void Electorate::hear(const Standing& voter) {
   if (voter.settled.name > settled.name) settled = voter.settled;
   const KnownRound& told = voter.started;
   const bool is_later = told.name > started.name && told.name > never_settles;
-  const bool tells_more = told.name == started.name && started.awaited.empty();
+  const bool tells_more =
+      told.name == started.name && started.awaited.empty() && !told.awaited.empty();
   if (!is_later && !tells_more) return;
   started = told;
   auto ranks = parse_number_list(told.awaited, kNodesMax);

@@ -40,6 +40,8 @@ class Roster {
     PeerId peer() const { return peer_; }
     Phase phase() const { return phase_; }
     TimePoint last_heard() const { return last_heard_; }
+    /// A contender is perhaps another agent of a node that counts already.
+    bool has_voice() const { return phase_ != Phase::kContending; }
 
     Join join;                         // what it said of itself
     int arrival = 0;                   // how many nodes came before it

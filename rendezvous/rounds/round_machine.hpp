@@ -164,7 +164,7 @@ class RoundMachine {
   void lose_unstopped(TimePoint now);
   void forgive_after_own_sleep(TimePoint now);
 
-  // Who follows a coordinator that is lost: round_succession.cpp.
+  // Who follows a coordinator that is lost: round_succession.cpp, round_authority.cpp.
   bool coordinates() const { return state_ != State::kStandby; }
   void take_standing(Node& node, TimePoint now);
   bool obeys(const Node& node) const;

@@ -1,8 +1,8 @@
-// The part of RoundMachine that decides who coordinates the job when its coordinator is lost, and
-// that two of them never both go on: docs/protocol.md, section "Succession".
+// The part of RoundMachine that decides who coordinates the job when its coordinator is lost:
+// docs/protocol.md, section "Succession". That two of them never both go on is decided in
+// round_authority.cpp.
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 #include <vector>
 
@@ -18,9 +18,6 @@ using Phase = Roster::Phase;
 using Node = Roster::Node;
 using std::chrono::milliseconds;
 
-/// So long passes between two looks at all nodes, for each of them. A look takes about a tenth.
-constexpr std::chrono::microseconds kLookAtNode{5};
-
 std::string standby_endpoint(const Node& node) {
   return text_of({node.address, static_cast<std::uint16_t>(node.join.standing.standby_port)});
 }
@@ -29,9 +26,6 @@ bool may_succeed(const Node& node) {
   return knows(node.join.knows, kKnowsSuccession) && node.join.standing.standby_port > 0 &&
          !node.address.empty();
 }
-
-/// A contender is perhaps another agent of a node that counts already.
-bool has_voice(const Node& node) { return node.phase() != Phase::kContending; }
 
 }  // namespace
 
@@ -59,7 +53,7 @@ bool RoundMachine::obeys(const Node& node) const {
 }
 
 void RoundMachine::hear_voter(Node& node) {
-  if (has_voice(node)) nodes_.set_phase(node, Phase::kVoting);
+  if (node.has_voice()) nodes_.set_phase(node, Phase::kVoting);
   if (rules_.has_referee) return send(node.peer(), Voting{nodes_.count(Phase::kVoting)});
   const bool newborn = coordinates() && round_ == 0 && !electorate_.exists();
   if (node.join.standing.started.name.round > 0) may_begin_job_ = false;
@@ -83,8 +77,8 @@ void RoundMachine::count_voter(const Node& node) {
   if (electorate_.settled.name != before.settled.name) left_ = 0;  // of another round
   if (rules_.trust_closed) count_gone(node, changed);
   if (std::exchange(recount_voters_, false))
-    voters_ = votes_of(has_voice);
-  else if (has_voice(node))
+    voters_ = votes_of(&Node::has_voice);
+  else if (node.has_voice())
     electorate_.count(voters_, node.join.standing);
 }
 
@@ -144,7 +138,7 @@ void RoundMachine::promised(Node& node, const Promise& promise, TimePoint now) {
 
 /// In a job of thousands of nodes nobody counts all of them for each promise.
 void RoundMachine::count_promise(const Node& node) {
-  const auto counts = [&](const Node& n) { return has_voice(n) && n.promised == asked_epoch_; };
+  const auto counts = [&](const Node& n) { return n.has_voice() && n.promised == asked_epoch_; };
   if (std::exchange(recount_, false))
     promises_ = votes_of(counts);
   else if (counts(node))
@@ -231,176 +225,6 @@ void RoundMachine::step_down(const Superseded& by) {
   world_.clear();
   asked_world_.clear();
   verdict_.reset();
-}
-
-// --- authority ---
-
-Votes RoundMachine::votes_of(const std::function<bool(const Node&)>& counts) const {
-  Votes votes;
-  nodes_.for_each([&](const Node& node) {
-    if (counts(node)) electorate_.count(votes, node.join.standing);
-  });
-  return votes;
-}
-
-/// Until when nobody else can have been elected: that takes more than half of the nodes, and at
-/// least half obey this coordinator. One that has heard an answer of ours, and has said so, does
-/// for a heartbeat timeout after that was said. It counts on us a tenth longer: that is for the
-/// order to stop, and for the workers to end.
-TimePoint RoundMachine::authority_ends() const {
-  if (rules_.has_referee) return held_by_referee();
-  if (!rules_.has_successors || !electorate_.exists()) return TimePoint::max();
-  const TimePoint ends = held_until(electorate_.settled, left_ + relied_.settled);
-  const bool needs_both = elected_ && electorate_.has_two();
-  return needs_both ? std::min(ends, held_until(electorate_.started, relied_.started)) : ends;
-}
-
-/// So many nodes of `round` must obey this coordinator, when `left` of them have left for good.
-int RoundMachine::votes_needed(const KnownRound& round, int left) const {
-  if (rules_.has_referee) return round.nodes - left;
-  return (elected_ ? votes_to_win(round.nodes) : votes_to_stay(round.nodes)) - left;
-}
-
-/// So many nodes must be there before a round begins, as far as it can be said in one number.
-int RoundMachine::nodes_needed() const {
-  if (!rules_.has_successors || rules_.has_referee || !electorate_.exists())
-    return rules_.nodes_min;
-  return std::max(rules_.nodes_min, votes_needed(electorate_.settled, left_ + relied_.settled));
-}
-
-/// The time at which this coordinator loses the votes that it needs of the nodes of `round`.
-TimePoint RoundMachine::held_until(const KnownRound& round, int left) const {
-  std::vector<TimePoint> confirmed;
-  nodes_.for_each([&](const Node& node) {
-    const bool obeys_us = node.phase() != Phase::kVoting && has_voice(node);
-    if (obeys_us && ddprun::is_member(node.join.standing, round.name))
-      confirmed.push_back(node.confirmed);
-  });
-  const int needed = votes_needed(round, left);
-  if (needed <= 0) return TimePoint::max();
-  if (std::ssize(confirmed) < needed) return {};
-  std::ranges::nth_element(confirmed, confirmed.begin() + needed - 1, std::greater{});
-  return confirmed[static_cast<std::size_t>(needed - 1)] + rules_.heartbeat_timeout;
-}
-
-bool RoundMachine::has_authority(TimePoint now) const { return now < authority_ends(); }
-
-std::int64_t RoundMachine::lease_ms(TimePoint now) const {
-  if (!rules_.has_successors) return -1;
-  const auto whole = rules_.heartbeat_timeout;
-  if (authority_until_ >= now + whole) return whole.count();
-  const auto left = std::chrono::duration_cast<milliseconds>(authority_until_ - now);
-  return std::max(left, milliseconds{0}).count();
-}
-
-/// Without authority nothing of this coordinator's may go on: others may begin a round.
-void RoundMachine::check_authority(TimePoint now) {
-  if (!rules_.has_successors || now < authority_due_) return;
-  authority_until_ = authority_ends();
-  authority_due_ = std::min(now + rules_.heartbeat_timeout / 20, std::max(authority_until_, now));
-  if (now < authority_until_) return;
-  authority_due_ = now + rules_.heartbeat_timeout / 20;
-  if (state_ == State::kRunning) {
-    stopped_at_once_ = true;
-    stop_round("too few nodes are heard: others may have a new coordinator", 0, true);
-  } else if (state_ == State::kStopping && !stopped_at_once_) {
-    stopped_at_once_ = true;
-    nodes_.for_each([&](const Node& node) {
-      if (node.phase() == Phase::kStopping)
-        send(node.peer(), StopRound{round_, "too few nodes are heard", 0, next_attempt(), true});
-    });
-  }
-}
-
-/// Looking at all nodes takes a while when there are thousands of them, so it is not done for each
-/// word that one of them says.
-bool RoundMachine::reigns(TimePoint now) {
-  if (!rules_.has_successors) return true;
-  passed_over_ = now < may_begin_due_;
-  if (passed_over_) return false;
-  if (has_authority(now)) return true;
-  may_begin_due_ = now + kLookAtNode * static_cast<int>(nodes_.size());
-  return false;
-}
-
-bool RoundMachine::may_begin(TimePoint now) {
-  if (!reigns(now)) return false;
-  if (rules_.has_referee ? may_begin_by_referee(now) : old_world_is_gone(now)) return true;
-  may_begin_due_ = now + kLookAtNode * static_cast<int>(nodes_.size());
-  return false;
-}
-
-/// Nodes whose connections have ended may have gone over to another coordinator, and do the work
-/// again. They come back, or are lost, and perhaps with them the authority.
-bool RoundMachine::may_finish(TimePoint now) {
-  bool away = false;
-  if (rules_.has_successors) nodes_.for_each([&](const Node& node) { away |= node.away; });
-  return !away && reigns(now);
-}
-
-/// On the smaller side of a cut the job has not ended: others may go on with it.
-bool RoundMachine::may_end(TimePoint now) { return reigns(now) || now >= gathering_ends(); }
-
-/// Whether no worker of the rounds before can be alive, when this coordinator has been elected.
-/// Those who have seen that the one before is dead have heard all that it had told them: if it had
-/// begun a round with others, one of them would know.
-bool RoundMachine::old_world_is_gone(TimePoint now) const {
-  if (!elected_ || now >= fences_end_) return true;
-  if (forgotten_) return false;  // nodes that are not here may have workers of that round
-  const bool relied = relied_ != Votes{};
-  const auto ready = [](const Node& node) { return node.phase() == Phase::kReady; };
-  const int missing = electorate_.missing(votes_of(ready), relied_);
-  return head_is_dead() && missing <= (head_was_seated() && !relied ? 1 : 0);
-}
-
-/// Whether the coordinator that is lost was itself a node of the settled round, and may be the only
-/// one that is missing of it. A node that waited beside the round only knows how it was before. Of
-/// a round that has not settled too little is known.
-bool RoundMachine::head_was_seated() const {
-  if (electorate_.has_two()) return false;
-  bool seated = false;
-  bool all = true;
-  nodes_.for_each([&](const Node& node) {
-    const Standing& standing = node.join.standing;
-    if (node.phase() != Phase::kReady || !ddprun::is_member(standing, electorate_.settled.name))
-      return;
-    if (standing.head_seated)
-      seated = true;
-    else
-      all = false;
-  });
-  return seated && all;
-}
-
-/// Whether all of the last rounds who are here have found that their coordinator's process is gone,
-/// and had not lost it before.
-bool RoundMachine::head_is_dead() const {
-  bool all = true;
-  nodes_.for_each([&](const Node& node) {
-    const Standing& standing = node.join.standing;
-    const bool counts = node.phase() == Phase::kReady || node.phase() == Phase::kVoting;
-    const bool in_it = !rules_.trust_closed ||
-                       ddprun::is_member(standing, electorate_.settled.name) ||
-                       ddprun::is_member(standing, electorate_.started.name);
-    if (counts && in_it && standing.started.name.round > 0 && !standing.head_gone) all = false;
-  });
-  return all;
-}
-
-/// All but the coordinator that is lost may come.
-bool RoundMachine::waits_for_voters(TimePoint now) const {
-  if (!elected_) return false;
-  if (nodes_.count(Phase::kVoting) > 0 && now < gathering_since_ + kPromisePatience) return true;
-  const int expected = std::max(electorate_.settled.nodes, electorate_.started.nodes) - 1;
-  return nodes_.count(Phase::kReady) < std::min(expected, rules_.nodes_max) &&
-         now < std::min(last_came_ + kArrivalPause, gathering_since_ + kArrivalsMax);
-}
-
-/// An agent that echoes what was said at some time had not given this coordinator up then.
-void RoundMachine::confirm(Node& node, std::int64_t echo_us, TimePoint now) {
-  const TimePoint heard{std::chrono::microseconds{echo_us}};
-  if (!knows(node.join.knows, kKnowsSuccession)) node.confirmed = now;
-  if (echo_us > 0 && heard <= now) node.confirmed = std::max(node.confirmed, heard);
 }
 
 // --- which round's nodes vote ---

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "agent/group_machine.hpp"
+#include "tests/agent/group_machine_fixture.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -15,13 +15,14 @@ constexpr ExitStatus kTerminated{.signal = SIGTERM};
 
 // An agent with two workers that may join again. Its own heartbeat timeout is 8 s; that of the
 // coordinator, once it has said so, is 5 s.
-class ContactFixture {
+class ContactFixture : protected MachineFixture {
  protected:
-  ContactFixture() { step(AgentBegins{}); }
-
-  void step(const GroupEvent& event) {
-    for (GroupAction& action : machine_.step(event, now_)) actions_.push_back(std::move(action));
+  ContactFixture()
+      : MachineFixture{
+            {.workers = 2, .join_timeout = 600s, .heartbeat_timeout = 8s, .rejoin = true}} {
+    step(AgentBegins{});
   }
+
   void joins() {
     step(Connected{});
     step(Ordered{Joined{5000}});
@@ -37,16 +38,7 @@ class ContactFixture {
     for (const int rank : {0, 1}) exits(rank, kTerminated);
     step(TreeGone{});
   }
-  /// Time passes, and alarms ring when they are due.
-  void passes(std::chrono::milliseconds time) {
-    const TimePoint end = now_ + time;
-    while (machine_.next_alarm() && *machine_.next_alarm() <= end) {
-      now_ = *machine_.next_alarm();
-      step(Alarm{});
-    }
-    now_ = end;
-  }
-  /// The same beside a coordinator that answers every second.
+  /// As passes(), beside a coordinator that answers every second.
   void passes_answered(std::chrono::seconds time) {
     for (auto second = 0s; second < time; ++second) {
       passes(1s);
@@ -83,11 +75,6 @@ class ContactFixture {
     actions_.erase(found);
     return wish;
   }
-
-  GroupMachine machine_{
-      {.workers = 2, .join_timeout = 600s, .heartbeat_timeout = 8s, .rejoin = true}};
-  TimePoint now_{};
-  std::vector<GroupAction> actions_;
 };
 
 TEST_CASE_METHOD(ContactFixture, "a coordinator that does not listen yet is waited for") {

@@ -1,7 +1,7 @@
 // GroupMachine of a newcomer, in a job whose coordinator may be at several places.
 #include <algorithm>
 
-#include "agent/group_machine.hpp"
+#include "tests/agent/group_machine_fixture.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -9,33 +9,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class NewcomerFixture {
+class NewcomerFixture : protected MachineFixture {
  protected:
-  NewcomerFixture() {
+  NewcomerFixture()
+      : MachineFixture{{.workers = 1,
+                        .join_timeout = 60s,
+                        .rejoin = true,
+                        .endpoint = "h0:1",
+                        .places = {"h0:1", "h1:1", "h2:1"}}} {
     now_ += 1h;
     step(AgentBegins{});
-  }
-  void step(const GroupEvent& event) {
-    for (GroupAction& action : machine_.step(event, now_)) actions_.push_back(std::move(action));
-  }
-  void passes(std::chrono::milliseconds time) {
-    const TimePoint end = now_ + time;
-    while (machine_.next_alarm() && *machine_.next_alarm() <= end) {
-      now_ = *machine_.next_alarm();
-      step(Alarm{});
-    }
-    now_ = end;
-  }
-  /// The last action of a kind, which is taken away with all others of the kind.
-  template <typename Action>
-  std::optional<Action> took() {
-    std::optional<Action> last;
-    std::erase_if(actions_, [&](const GroupAction& action) {
-      const auto* found = std::get_if<Action>(&action);
-      if (found) last = *found;
-      return found != nullptr;
-    });
-    return last;
   }
   /// Where it looks now; "": nowhere.
   std::string looks_at() {
@@ -55,14 +38,7 @@ class NewcomerFixture {
     step(Ordered{StartRound{.round = 4, .group_world_size = 3, .epoch = epoch, .lease_ms = 4'000}});
   }
 
-  TimePoint now_{};
   std::chrono::milliseconds pause_{};
-  GroupMachine machine_{{.workers = 1,
-                         .join_timeout = 60s,
-                         .rejoin = true,
-                         .endpoint = "h0:1",
-                         .places = {"h0:1", "h1:1", "h2:1"}}};
-  std::vector<GroupAction> actions_;
 };
 
 TEST_CASE_METHOD(NewcomerFixture, "the places are tried in turn, with a pause after the last one") {

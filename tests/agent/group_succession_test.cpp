@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "agent/group_machine.hpp"
+#include "tests/agent/group_machine_fixture.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -12,9 +12,9 @@ using namespace std::chrono_literals;
 
 // An agent with one worker in round 4 of three nodes, of a coordinator with two successors. The
 // heartbeat timeout is 5 s.
-class FollowerFixture {
+class FollowerFixture : protected MachineFixture {
  protected:
-  explicit FollowerFixture(bool has_referee = false) : machine_{rules(has_referee)} {
+  explicit FollowerFixture(bool has_referee = false) : MachineFixture{rules(has_referee)} {
     now_ += 1h;
     step(AgentBegins{});
     step(Connected{now_, has_referee ? "h0:9" : ""});
@@ -27,17 +27,6 @@ class FollowerFixture {
                             .head_seated = true}});
     took<StartWorkers>();
     took<ReachCoordinator>();
-  }
-  void step(const GroupEvent& event) {
-    for (GroupAction& action : machine_.step(event, now_)) actions_.push_back(std::move(action));
-  }
-  void passes(std::chrono::milliseconds time) {
-    const TimePoint end = now_ + time;
-    while (machine_.next_alarm() && *machine_.next_alarm() <= end) {
-      now_ = *machine_.next_alarm();
-      step(Alarm{});
-    }
-    now_ = end;
   }
   /// The coordinator answers the beat of this moment, and grants so long a lease.
   void answered(std::int64_t lease_ms) {
@@ -54,28 +43,6 @@ class FollowerFixture {
     step(CoordinatorUnreachable{"nobody listens", true});
     worker_ends();
   }
-  /// The last action of a kind, which is taken away with all others of the kind.
-  template <typename Action>
-  std::optional<Action> took() {
-    std::optional<Action> last;
-    std::erase_if(actions_, [&](const GroupAction& action) {
-      const auto* found = std::get_if<Action>(&action);
-      if (found) last = *found;
-      return found != nullptr;
-    });
-    return last;
-  }
-  template <typename Message>
-  std::optional<Message> said() {
-    std::optional<Message> last;
-    std::erase_if(actions_, [&](const GroupAction& action) {
-      const auto* tell = std::get_if<Tell>(&action);
-      const auto* found = tell ? std::get_if<Message>(&tell->message) : nullptr;
-      if (found) last = *found;
-      return found != nullptr;
-    });
-    return last;
-  }
   bool signalled(int signal) {
     return std::ranges::any_of(actions_, [&](const GroupAction& action) {
       const auto* sent = std::get_if<SignalWorkers>(&action);
@@ -91,10 +58,6 @@ class FollowerFixture {
             .endpoint = "h0:1",
             .has_referee = has_referee};
   }
-
-  TimePoint now_{};
-  GroupMachine machine_;
-  std::vector<GroupAction> actions_;
 };
 
 TEST_CASE_METHOD(FollowerFixture, "a connection that ends stops no worker: the node comes back") {

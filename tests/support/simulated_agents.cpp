@@ -135,7 +135,7 @@ class Swarm {
                                   .heartbeat_timeout_ms = options_.heartbeat_timeout_ms,
                                   .store = options_.tls ? StoreAt::kLocal : StoreAt::kLeader},
                         .knows = {kKnowsSuccession},
-                        .standing = standing()});
+                        .standing = standing(number)});
     for (;;) {
       const Result<std::string> line = co_await channel->receive();
       if (!line) break;
@@ -150,9 +150,9 @@ class Swarm {
   }
 
   /// What an agent knows of the round whose coordinator was killed; nothing of one that begins.
-  Standing standing() const {
+  Standing standing(int number) const {
     if (!options_.voters) return {};
-    const KnownRound last{{1, 1}, options_.agents + 1, true};
+    const KnownRound last{{1, 1}, options_.agents + 1, true, number + 1};
     return {.epoch = 1,
             .promised = 1,
             .started = last,

@@ -73,6 +73,14 @@ TEST_CASE("who was not to know of a round proves nothing by not knowing it") {
   CHECK_FALSE(elect({untold, knows_first(3), knows_first(4)}));
 }
 
+TEST_CASE("what another voter knows as well changes nothing") {
+  Electorate electorate;
+  electorate.hear({.started = {kFirst, 5, true, 1}, .settled = {kFirst, 5, true, 1}});
+  const Electorate before = electorate;
+  electorate.hear({.started = {kFirst, 5, true, 2}, .settled = {kFirst, 5, true, 2}});
+  CHECK(electorate == before);
+}
+
 TEST_CASE("a round that is forgotten is not heard of again") {
   Electorate electorate;
   electorate.hear(knows_both(2));
