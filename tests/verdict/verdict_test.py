@@ -249,7 +249,8 @@ def main():
         for case, future in futures:
             wrong, reports[case] = future.result()
             failed += bool(wrong)
-            print(f"{'FAILED' if wrong else 'right '} {case.name}", flush=True)
+            if wrong:
+                print(f"FAILED {case.name}", flush=True)
             for each in wrong:
                 print("    " + each.replace("\n", "\n    "))
         print(f"ddprun: {len(runnable) - failed} of {len(runnable)} right", flush=True)
