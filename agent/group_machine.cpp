@@ -83,8 +83,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [&](const Beat& m) {
         hear_clock(m.clock_us, m.echo_us, now);
         if (m.echo_us > 0) extend_lease(m.lease_ms);
-        const RoundName settled{m.epoch, m.settled};
-        if (m.settled > 0 && standing_.started.name == settled) note_settled(standing_.started);
+        note_settled(m);
       },
       [&](const Waiting& m) { hear_clock(m.clock_us, m.echo_us, now); },
       [](const Spare&) {},                               // waits, as before
@@ -186,8 +185,6 @@ void GroupMachine::start(const StartRound& order, TimePoint now) {
   round_ = order.round;
   held_end_.reset();
   alive_ = rules_.workers;
-  failure_told_ = false;
-  told_rank_ = -1;
   failed_.reset();
   fence_.reset();
   outcome_ = {};
@@ -201,13 +198,15 @@ void GroupMachine::exited(const WorkerExited& worker, TimePoint now) {
   note_end(worker);
   if (state_ == State::kStopping && alive_ == 0) return sweep();
   if (state_ != State::kRunning) return;
-  if (!how.status.ok() && !failure_told_) {
-    failure_told_ = true;
-    told_rank_ = how.rank;
-    failed_ = WorkerFailed{round_, how, age_ms(worker.end, now)};
+  if (!how.status.ok() && (!failed_ || explains(worker.end) < told_explains_)) {
+    told_explains_ = explains(worker.end);
+    failed_ = WorkerFailed{round_, how, age_ms(worker.end, now), alive_};
     tell(*failed_);
-  } else if (alive_ == 0 && !failure_told_) {
+  } else if (alive_ == 0 && !failed_) {
     tell(WorkersFinished{round_});
+  } else if (alive_ == 0 && told_explains_ != Explains::kCause) {
+    failed_->left = 0;
+    tell(*failed_);
   }
 }
 
@@ -244,8 +243,9 @@ void GroupMachine::tell_of_own_cause() {
     return std::pair{end.blame, end.began_us};
   });
   if (first->blame != Blame::kOwn && first->blame != Blame::kPerhaps) return;
+  const int told = failed_ ? failed_->failure.rank : -1;
   for (const WorkerFailure& failure : outcome_.failures)
-    if (std::to_string(failure.rank) == first->ranks && failure.rank != told_rank_)
+    if (std::to_string(failure.rank) == first->ranks && failure.rank != told)
       tell(WorkerFailed{round_, failure});
 }
 

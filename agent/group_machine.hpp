@@ -20,6 +20,7 @@
 #include "base/clock.hpp"
 #include "base/failure.hpp"
 #include "rendezvous/rounds/connect_plan.hpp"
+#include "rendezvous/verdict/judge_end.hpp"
 #include "rendezvous/wire/leader.hpp"
 #include "rendezvous/wire/messages.hpp"
 
@@ -172,6 +173,7 @@ class GroupMachine {
   const std::string& here() const;
   void note_standing(const CoordinatorMessage& order);
   void note_round(const KnownRound& started, KnownRound settled);
+  void note_settled(const Beat& beat);
   void note_settled(const KnownRound& round);
   void note_members(const StartRound& start);
   int gone_of(const RoundName& round) const;
@@ -225,8 +227,6 @@ class GroupMachine {
   Known known_;  // what coordinators have told of the job
   int round_ = 0;
   int alive_ = 0;
-  bool failure_told_ = false;
-  int told_rank_ = -1;  // whose failure that was
   RoundOutcome outcome_;
   struct Progressed {
     RankProgress progress;
@@ -267,6 +267,7 @@ class GroupMachine {
   std::optional<TimePoint> fence_;      // others may begin a round then
   TimePoint counted_until_;             // by the coordinator that was left last
   std::optional<WorkerFailed> failed_;  // what was told of the round
+  Explains told_explains_ = Explains::kCause;  // of it
   struct Search {
     TimePoint since;
     std::vector<std::string> places;  // that are tried, one after the other, again and again

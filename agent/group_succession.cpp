@@ -71,6 +71,16 @@ void GroupMachine::note_round(const KnownRound& started, KnownRound settled) {
   note_settled(settled);
 }
 
+/// Who came when a round had been begun knows it from here, and that the job is no new one.
+void GroupMachine::note_settled(const Beat& beat) {
+  const RoundName settled{beat.epoch, beat.settled};
+  if (beat.settled == 0) return;
+  if (standing_.started.name == settled)
+    note_settled(standing_.started);
+  else if (beat.settled_nodes > 0 && standing_.started.name < settled)
+    note_settled(KnownRound{.name = settled, .nodes = beat.settled_nodes});
+}
+
 void GroupMachine::note_settled(const KnownRound& round) {
   if (round.name > standing_.settled.name) standing_.settled = round;
 }

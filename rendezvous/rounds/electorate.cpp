@@ -64,6 +64,10 @@ int rank_in(const Standing& agent, const RoundName& round) {
   return -1;
 }
 
+bool knows_a_round(const Standing& agent) {
+  return agent.started.name.round > 0 || agent.settled.name.round > 0;
+}
+
 bool is_member(const Standing& agent, const RoundName& round) {
   const auto in = [&](const KnownRound& known) { return known.member && known.name == round; };
   return in(agent.settled) || in(agent.started);

@@ -65,6 +65,8 @@ constexpr int votes_to_win(int nodes) { return nodes / 2 + 1; }
 /// So many keep a coordinator: half of them, and nobody else can have enough to win.
 constexpr int votes_to_stay(int nodes) { return (nodes + 1) / 2; }
 
+/// Whether the agent has heard of a round of its job.
+bool knows_a_round(const Standing& agent);
 /// Whether the agent is one of the nodes of that round.
 bool is_member(const Standing& agent, const RoundName& round);
 /// Its rank there; -1: it is none of them, or has not told.

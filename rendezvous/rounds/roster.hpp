@@ -47,6 +47,7 @@ class Roster {
     int arrival = 0;                   // how many nodes came before it
     int group_rank = -1;               // in the last round that it was part of; -1: none
     int first_rank = -1;               // of its workers in that round
+    int workers_left = 0;              // of those, as far as it has told of failures
     TimePoint contends_since;          // kContending
     std::optional<Preempt> announced;  // the scheduler has announced its end while it was a spare
     std::string address;               // from which its agent has connected

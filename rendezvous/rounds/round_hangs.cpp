@@ -3,8 +3,6 @@
 
 #include "base/match.hpp"
 #include "rendezvous/rounds/round_machine.hpp"
-#include "rendezvous/verdict/consequences.hpp"
-#include "rendezvous/verdict/judge_end.hpp"
 
 namespace ddprun {
 
@@ -29,20 +27,11 @@ void RoundMachine::look_for_hangs(TimePoint now) {
       },
       [&](const RoundWatch::Found& f) {
         if (watch_.hang()) tell_members(HangFound{round_, f.report});
-        if (timed_out_)
-          stop_because_of(*std::exchange(timed_out_, std::nullopt));
+        if (awaits_cause_ && awaits_cause_->asked)
+          stop_because_of(awaits_cause_->failure);
         else
           act_on_hang(f.report);
       });
-}
-
-/// Who waits in vain says that others have not come, and not who. They are alive still, and can be
-/// looked at before they are stopped. Returns whether that is done.
-bool RoundMachine::ask_for_missing(const WorkerFailed& report, TimePoint now) {
-  if (judge_end(clues_of(report.failure, now)).says != kCollectiveTimedOut) return false;
-  const auto question = watch_.ask_for_missing(round_, report.failure.rank, now);
-  if (question) tell_members(*question);
-  return question.has_value();
 }
 
 /// The message is of a kind that came with hangs.

@@ -76,6 +76,8 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
     consider(gathering_ends() > last_step_ ? gathering_ends() : gives_up_at());
   if (state_ == State::kRunning && watch_.next_look()) consider(*watch_.next_look());
   if (dump_.under_way()) consider(dump_.due());
+  if (state_ == State::kRunning && awaits_cause_ && !awaits_cause_->asked)
+    consider(awaits_cause_->until);
   if (state_ == State::kStopping) consider(stopping_ends_);
   if (state_ == State::kEnding) consider(ending_ends_);
   if (state_ == State::kGathering && elected_)
@@ -140,36 +142,6 @@ void RoundMachine::answer_beat(Node& node, const Beat& beat, TimePoint now) {
                             .echo_us = beat.clock_us});
 }
 
-void RoundMachine::worker_failed(Node& node, const WorkerFailed& report, TimePoint now) {
-  inquest_.failed(node.id(), report, now);
-  // Only the first failure of a running round counts; the rest are consequences.
-  if (state_ != State::kRunning || report.round != round_ || node.phase() != Phase::kRunning)
-    return;
-  if (timed_out_) return;
-  Failure failure{
-      {EndJob::Outcome::kFailed, attempt_, "", report.failure},
-      "rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status),
-      age_of(report)};
-  if (ask_for_missing(report, now))
-    timed_out_ = std::move(failure);
-  else
-    stop_because_of(std::move(failure));
-}
-
-void RoundMachine::stop_because_of(Failure failure) {
-  count_failure(std::move(failure.last));
-  noticed_after_ = failure.noticed_after;
-  stop_round(failure.reason);
-}
-
-/// The next attempt follows, or when there is none left, `last` is how the job ends.
-void RoundMachine::count_failure(EndJob last) {
-  if (attempt_ >= rules_.restarts_max)
-    verdict_ = std::move(last);
-  else
-    ++attempt_;
-}
-
 void RoundMachine::workers_finished(Node& node, const WorkersFinished& report) {
   if (report.round == round_ && node.phase() == Phase::kRunning)
     nodes_.set_phase(node, Phase::kFinished);
@@ -200,6 +172,8 @@ bool RoundMachine::is_member(const Node& node) {
 
 /// Goes on to the next state when its time has come.
 void RoundMachine::advance(TimePoint now) {
+  if (state_ == State::kRunning && awaits_cause_ && has_awaited_cause(now))
+    stop_because_of(awaits_cause_->failure);
   if (state_ == State::kRunning && nodes_.count(Phase::kRunning) == 0 && may_finish(now))
     return end({EndJob::Outcome::kFinished, attempt_, "", {}});
   if (state_ == State::kStopping && nodes_.count(Phase::kStopping) == 0) gather(now);
@@ -216,7 +190,7 @@ void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint
   chronicle_.stopped(reason, last_step_, watch_.hang());
   if (watch_.hang()) inquest_.hung_before(*watch_.hang());
   watch_.end_round();
-  timed_out_.reset();
+  awaits_cause_.reset();
   times_.stop_ordered(round_, reason, std::exchange(noticed_after_, {}), last_step_);
   std::int64_t longest_ms = 0;
   nodes_.for_each([&](Node& node) {
@@ -301,6 +275,7 @@ void RoundMachine::seal() {
   actions_.push_back(OpenStore{round_, start.world_size});
   inquest_.begin_round(round_);
   found_.reset();
+  awaits_cause_.reset();
   std::map<std::string, int> role_ranks;
   std::set<NodeId> watched;
   int timed = 0;
@@ -309,6 +284,7 @@ void RoundMachine::seal() {
     nodes_.set_phase(node, Phase::kRunning);
     node.group_rank = start.group_rank = static_cast<int>(i);
     node.first_rank = start.first_rank;
+    node.workers_left = node.join.workers;
     if (knows(node.join.knows, kKnowsHangs)) watched.insert(node.id());
     if (knows(node.join.knows, kKnowsTimes)) ++timed;
     start.first_role_rank = role_ranks[node.join.role];

@@ -232,11 +232,20 @@ class RoundMachine {
   void look_for_hangs(TimePoint now);
   void tell_members(const CoordinatorMessage& message);
   void act_on_hang(const HangReport& report);
+
+  // What becomes of a round in which workers fail.
   struct Failure {  // that stops the round
     EndJob last;    // how the job ends, where no attempt is left
     std::string reason;
     Clock::duration noticed_after;
   };
+  struct AwaitedCause {  // of a failure that follows from another one
+    Failure failure;     // it stops the round when no cause comes
+    bool asked;          // the nodes are asked who is missing
+    TimePoint until;
+  };
+  void await_cause(AwaitedCause awaited);
+  bool has_awaited_cause(TimePoint now) const;
   bool ask_for_missing(const WorkerFailed& report, TimePoint now);
   void stop_because_of(Failure failure);
 
@@ -293,8 +302,7 @@ class RoundMachine {
   int arrivals_ = 0;  // nodes that were admitted so far
   Roster nodes_;
   RoundWatch watch_;
-  std::optional<Failure>
-      timed_out_;  // the nodes are asked who is missing before it stops the round
+  std::optional<AwaitedCause> awaits_cause_;
   RoundDump dump_;
   RestartClock times_;
   Clock::duration noticed_after_{0};  // what stops the round had happened so long before

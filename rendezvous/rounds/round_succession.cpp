@@ -48,7 +48,7 @@ void RoundMachine::take_standing(Node& node, TimePoint now) {
 bool RoundMachine::obeys(const Node& node) const {
   const Standing& standing = node.join.standing;
   if (rules_.has_referee) return coordinates() && standing.promised <= epoch_;
-  const bool of_another_world = round_ == 0 && standing.started.name.round > 0;
+  const bool of_another_world = round_ == 0 && knows_a_round(standing);
   return coordinates() && standing.promised <= epoch_ && !of_another_world;
 }
 
@@ -56,8 +56,8 @@ void RoundMachine::hear_voter(Node& node) {
   if (node.has_voice()) nodes_.set_phase(node, Phase::kVoting);
   if (rules_.has_referee) return send(node.peer(), Voting{nodes_.count(Phase::kVoting)});
   const bool newborn = coordinates() && round_ == 0 && !electorate_.exists();
-  if (node.join.standing.started.name.round > 0) may_begin_job_ = false;
-  if (newborn && node.join.standing.started.name.round > 0) become_candidate();
+  if (knows_a_round(node.join.standing)) may_begin_job_ = false;
+  if (newborn && knows_a_round(node.join.standing)) become_candidate();
   send(node.peer(), Voting{nodes_.count(Phase::kVoting)});
   given_ = std::max(given_, node.join.standing.promised);
   count_voter(node);
@@ -199,6 +199,7 @@ Beat RoundMachine::settled_beat(TimePoint now) const {
   return {.clock_us = microseconds(now),
           .settled = electorate_.settled.name.round,
           .epoch = electorate_.settled.name.epoch,
+          .settled_nodes = electorate_.settled.nodes,
           .lease_ms = lease_ms(now)};
 }
 

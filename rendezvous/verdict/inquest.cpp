@@ -32,19 +32,9 @@ bool same_root(const WorkerEnd& some, const WorkerEnd& other) {
   return own && some.kind == other.kind && fingerprint_of(some) == fingerprint_of(other);
 }
 
-/// Who was ended by a signal of somebody else is more likely the first than who lost a connection.
-bool was_ended_by_others(const WorkerEnd& end) { return end.says.starts_with("ended by "); }
-
-/// Whether it has lost the connection to another worker, as far as its words tell.
-bool lost_a_peer(const WorkerEnd& end) {
-  for (const char* what :
-       {"connection closed by peer", "connection reset", "broken pipe", "NCCL lost a rank"})
-    if (end.says == what) return true;
-  return false;
-}
-
 /// A node's end is a cause of its own; so is a worker's that does not follow from another one. Only
-/// where there is neither, the rest is looked at.
+/// where there is neither, the rest is looked at. Who was ended by a signal of somebody else is
+/// more likely the first than who lost a connection.
 int order_of(const WorkerEnd& end) {
   if (end.blame == Blame::kFollows) return was_ended_by_others(end) ? 2 : 3;
   return end.blame >= Blame::kStopped ? 4 : static_cast<int>(end.blame);

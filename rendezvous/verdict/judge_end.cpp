@@ -19,6 +19,7 @@ constexpr std::size_t kStackBytesMax = 900;
 constexpr std::size_t kSaysBytesMax = 300;
 constexpr std::chrono::seconds kPrintedBeforeExitMax{3};
 constexpr std::initializer_list<int> kOurs{SIGTERM, SIGKILL, SIGINT, SIGHUP, SIGQUIT};
+constexpr char kEndedBy[] = "ended by ";
 constexpr int kShellSignal = 128;  // a shell exits with so much more than its program's signal
 
 bool is_one_of(int signal, std::initializer_list<int> signals) {
@@ -107,7 +108,7 @@ int signal_of(const ExitStatus& status) {
 std::string sent_by_others(const ExitStatus& status) {
   const int signal = signal_of(status);
   return is_one_of(signal, {SIGTERM, SIGHUP, SIGINT, SIGPIPE})
-             ? "ended by " + signal_name(signal) + ", which ddprun has not sent"
+             ? kEndedBy + signal_name(signal) + ", which ddprun has not sent"
              : "";
 }
 
@@ -227,6 +228,20 @@ class Judge {
 }  // namespace
 
 WorkerEnd judge_end(const EndClues& clues) { return Judge{clues}.judge(); }
+
+bool was_ended_by_others(const WorkerEnd& end) { return end.says.starts_with(kEndedBy); }
+
+bool lost_a_peer(const WorkerEnd& end) {
+  for (const char* what :
+       {"connection closed by peer", "connection reset", "broken pipe", "NCCL lost a rank"})
+    if (end.says == what) return true;
+  return false;
+}
+
+Explains explains(const WorkerEnd& end) {
+  if (end.blame != Blame::kFollows || was_ended_by_others(end)) return Explains::kCause;
+  return end.says == kCollectiveTimedOut ? Explains::kWaits : Explains::kNothing;
+}
 
 EndClues clues_of(const WorkerFailure& failure, TimePoint ended) {
   EndClues clues{.rank = failure.rank,

@@ -36,6 +36,20 @@ inline constexpr std::chrono::seconds kTearDownMax{10};
 /// The times in it are those of this machine's Clock, in microseconds.
 WorkerEnd judge_end(const EndClues& clues);
 
+/// Whether it was ended by a signal that ddprun has not sent.
+bool was_ended_by_others(const WorkerEnd& end);
+
+/// Whether it has lost the connection to another worker, as far as its words tell.
+bool lost_a_peer(const WorkerEnd& end);
+
+/// What the end of a worker tells of why its round fails; what tells more comes first.
+enum class Explains {
+  kCause,   // it may be the cause itself
+  kWaits,   // it has waited in vain: others have not come, and are there perhaps
+  kNothing  // others are gone
+};
+Explains explains(const WorkerEnd& end);
+
 /// The clues that are left of a failure where nobody has judged it on its node, as with an agent of
 /// an earlier release. It was noticed at `ended`.
 EndClues clues_of(const WorkerFailure& failure, TimePoint ended);

@@ -98,7 +98,8 @@ template <> inline constexpr auto kFields<Join> = std::tuple{
 template <> inline constexpr auto kFields<Beat> = std::tuple{
     later(field("clock_us", &Beat::clock_us)), later(field("echo_us", &Beat::echo_us)),
     later(field("round", &Beat::round)), later(field("settled", &Beat::settled)),
-    later(field("epoch", &Beat::epoch)), later(field("lease_ms", &Beat::lease_ms))};
+    later(field("epoch", &Beat::epoch)), later(field("settled_nodes", &Beat::settled_nodes)),
+    later(field("lease_ms", &Beat::lease_ms))};
 template <> inline constexpr auto kFields<WhoIsThere> = std::tuple{
     text("run_id", &WhoIsThere::run_id, name_of(kRunIdBytesMax)),
     later(field("epoch", &WhoIsThere::epoch)),
@@ -107,7 +108,7 @@ template <> inline constexpr auto kFields<Promise> = std::tuple{
     field("epoch", &Promise::epoch), field("echo_us", &Promise::echo_us)};
 template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
     field("round", &WorkerFailed::round), field("failure", &WorkerFailed::failure),
-    later(field("age_ms", &WorkerFailed::age_ms))};
+    later(field("age_ms", &WorkerFailed::age_ms)), later(field("left", &WorkerFailed::left))};
 template <> inline constexpr auto kFields<WorkersFinished> = std::tuple{
     field("round", &WorkersFinished::round)};
 template <> inline constexpr auto kFields<WorkersStopped> = std::tuple{

@@ -102,6 +102,7 @@ struct Beat {
   int round = 0;              // an agent's: the last one that it was told of; 0: of none
   int settled = 0;            // a coordinator's: the last one of which all its nodes know; 0: none
   std::int64_t epoch = 0;     // of whose round that is
+  int settled_nodes = 0;      // in it; 0: it does not tell
   /// A coordinator's: the workers may be alive for so long after the beat was sent that this
   /// answers; -1: as long as the connection lasts.
   std::int64_t lease_ms = -1;
@@ -116,11 +117,13 @@ struct WhoIsThere {
   std::string coordinator;
   bool operator==(const WhoIsThere&) const = default;
 };
-/// A worker has failed while others of this node still run. An agent sends it once a round.
+/// A worker has failed. An agent tells of the first one of a round. As long as that seems to follow
+/// from somebody else's end, it also tells of one that explains more, and when all have ended.
 struct WorkerFailed {
   int round = 0;
   WorkerFailure failure;
   double age_ms = 0;  // so long ago the worker had ended, when this was sent
+  int left = -1;      // workers of this node that still run; -1: of an earlier release
   bool operator==(const WorkerFailed&) const = default;
 };
 /// All workers of this node have exited with code 0.

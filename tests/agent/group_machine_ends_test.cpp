@@ -2,6 +2,9 @@
 // time.
 #include <algorithm>
 #include <csignal>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "agent/group_machine.hpp"
 #include "tests/support/catch.hpp"
@@ -25,10 +28,12 @@ class EndsFixture {
   }
   void runs_round(int round) { step(Ordered{StartRound{.round = round}}); }
   void is_stopped(int round) { step(Ordered{StopRound{round, "why"}}); }
-  void ends(int rank, Blame blame, ExitStatus status, std::int64_t step_done = -1) {
+  void ends(int rank, Blame blame, ExitStatus status, std::int64_t step_done = -1,
+            const std::string& says = "") {
     const WorkerEnd end{.ranks = std::to_string(rank),
                         .blame = blame,
                         .status = status,
+                        .says = says,
                         .began_us = microseconds(now_),
                         .ended_us = microseconds(now_)};
     step(WorkerExited{WorkerFailure{.rank = rank, .status = status}, end, step_done});
@@ -40,12 +45,20 @@ class EndsFixture {
       if (const auto* tell = std::get_if<Tell>(&action)) out.push_back(tell->message);
     return out;
   }
+  /// The ranks of whose failures it has told since the last call, and how many workers were left.
+  std::vector<std::pair<int, int>> failures_told() {
+    std::vector<std::pair<int, int>> out;
+    for (const AgentMessage& message : told())
+      if (const auto* failed = std::get_if<WorkerFailed>(&message))
+        out.emplace_back(failed->failure.rank, failed->left);
+    return out;
+  }
   const RoundOutcome& outcome() const { return machine_.outcome(); }
 
   TimePoint now_{100s};
 
  private:
-  GroupMachine machine_{{.workers = 2, .heartbeat_timeout = 24h}};
+  GroupMachine machine_{{.workers = 4, .heartbeat_timeout = 24h}};
   std::vector<GroupAction> actions_;
 };
 
@@ -93,6 +106,44 @@ TEST_CASE_METHOD(EndsFixture,
   CHECK(std::get<WorkerFailed>(messages[0]).failure.rank == 1);
   CHECK(outcome().failures.size() == 2);
   CHECK(outcome().stopped.empty());
+}
+
+using Failures = std::vector<std::pair<int, int>>;
+constexpr ExitStatus kFailed{.code = 1};
+
+TEST_CASE_METHOD(EndsFixture, "a failure that explains more than the one that was told is told") {
+  joins();
+  runs_round(1);
+  told();
+  ends(2, Blame::kFollows, kFailed, -1, "connection reset");
+  CHECK(failures_told() == Failures{{2, 3}});
+  ends(3, Blame::kFollows, kFailed, -1, "broken pipe");
+  CHECK(failures_told().empty());
+  ends(1, Blame::kFollows, kFailed, -1, "a collective timed out");
+  CHECK(failures_told() == Failures{{1, 1}});
+  ends(0, Blame::kOwn, kFailed);
+  CHECK(failures_told() == Failures{{0, 0}});
+}
+
+TEST_CASE_METHOD(EndsFixture, "that all have ended is told while nothing has explained it") {
+  joins();
+  runs_round(1);
+  told();
+  ends(2, Blame::kFollows, kFailed, -1, "connection reset");
+  ends(1, Blame::kDone, {});
+  ends(3, Blame::kFollows, kFailed, -1, "connection reset");
+  told();
+  ends(0, Blame::kDone, {});
+  CHECK(failures_told() == Failures{{2, 0}});
+}
+
+TEST_CASE_METHOD(EndsFixture, "after a cause nothing more is told") {
+  joins();
+  runs_round(1);
+  ends(0, Blame::kOwn, kFailed);
+  told();
+  for (const int rank : {1, 2, 3}) ends(rank, Blame::kOwn, kFailed);
+  CHECK(failures_told().empty());
 }
 
 TEST_CASE_METHOD(EndsFixture, "each answered beat makes the clocks' difference better known") {

@@ -96,6 +96,22 @@ TEST_CASE_METHOD(FollowerFixture, "what a lost connection may have swallowed is 
 }
 
 TEST_CASE_METHOD(FollowerFixture,
+                 "a later round that it was in no part of is told to a successor") {
+  Beat beat{.clock_us = 5, .echo_us = microseconds(now_), .lease_ms = 4'000};
+  beat.settled = 6;
+  beat.epoch = 1;
+  step(Ordered{beat});  // it does not tell of how many nodes
+  beat.settled = 5;
+  beat.settled_nodes = 2;
+  step(Ordered{beat});
+  step(CoordinatorLost{"connection closed"});
+  const auto reach = took<ReachCoordinator>();
+  REQUIRE(reach.has_value());
+  CHECK(reach->standing.settled == KnownRound{.name = {1, 5}, .nodes = 2});
+  CHECK(reach->standing.started.name == RoundName{1, 4});
+}
+
+TEST_CASE_METHOD(FollowerFixture,
                  "where nobody listens any more the successors are tried in order") {
   step(CoordinatorLost{"connection closed"});
   CHECK(took<ReachCoordinator>()->at.empty());  // where the coordinator was

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "rendezvous/verdict/judge_end.hpp"
 #include "tests/simulation/agent_shell.hpp"
 
 namespace ddprun::simulation {
@@ -83,14 +84,20 @@ void AgentShell::end_worker(int serial) {
 /// Posted, as the shell does: the machine takes one event at a time.
 void AgentShell::report_exit(FakeWorker& worker) {
   if (std::exchange(worker.reported, true)) return;
-  const WorkerFailure how{.host = "host" + std::to_string(host_),
-                          .group_rank = round_.group_rank,
-                          .rank = round_.first_rank + worker.local_rank,
-                          .local_rank = worker.local_rank,
-                          .status = worker.how};
-  world_.time.after(0ms, [this, how] {
-    when_awake([this, how] {
-      if (!gone()) step(WorkerExited{how});
+  WorkerFailure how{.host = "host" + std::to_string(host_),
+                    .group_rank = round_.group_rank,
+                    .rank = round_.first_rank + worker.local_rank,
+                    .local_rank = worker.local_rank,
+                    .status = worker.how};
+  WorkerEnd end;
+  if (worker.how.code == 1 && world_.random.chance(30)) {
+    how.last_lines = {"Traceback (most recent call last):", R"(  File "t.py", line 9, in step)",
+                      "RuntimeError: Connection closed by peer"};
+    end = judge_end(clues_of(how, world_.time.now()));
+  }
+  world_.time.after(0ms, [this, how, end] {
+    when_awake([this, how, end] {
+      if (!gone()) step(WorkerExited{how, end});
     });
   });
 }

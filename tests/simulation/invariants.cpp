@@ -62,14 +62,14 @@ void Invariants::rang(const char* timer, std::optional<TimePoint> next) {
 void Invariants::coordinator_begins_again() {
   counted_.clear();
   round_ = round_nodes_ = world_size_ = failures_ = 0;
-  stopping_ = end_announced_ = spare_announced_ = false;
+  stopping_ = cause_awaited_ = end_announced_ = spare_announced_ = false;
 }
 
 void Invariants::coordinator_did(const CoordinatorShell&, const RoundEvent& event,
                                  const std::vector<RoundAction>& actions) {
   check_spare_ends_nothing(event, actions);
   heard(event);
-  const bool fails = is_first_failure(event);
+  const bool fails = counts_a_failure(event, actions);
   std::vector<StartRound> sealed;
   bool stops = false;
   for (const RoundAction& action : actions) {
@@ -138,6 +138,22 @@ void Invariants::check_spare_ends_nothing(const RoundEvent& event,
   });
 }
 
+/// A failure of its own counts when it is told. One that follows from another counts if it stops
+/// the round later, and does not if the loss of a node does.
+bool Invariants::counts_a_failure(const RoundEvent& event,
+                                  const std::vector<RoundAction>& actions) {
+  if (is_first_failure(event)) {
+    const auto& failed = std::get<WorkerFailed>(std::get<FromPeer>(event).message);
+    if (failed.failure.last_lines.empty()) return true;
+    cause_awaited_ = true;
+  }
+  if (!cause_awaited_) return false;
+  return std::ranges::any_of(actions, [&](const RoundAction& action) {
+    const auto* stop = sent_as<StopRound>(action);
+    return stop && stop->attempt == failures_ + 1;
+  });
+}
+
 /// Of a round that runs, on a node that takes part in it.
 bool Invariants::is_first_failure(const RoundEvent& event) const {
   const auto* from = std::get_if<FromPeer>(&event);
@@ -198,7 +214,7 @@ void Invariants::check_sealed(const std::vector<StartRound>& sealed) {
   round_ = first.round;
   round_nodes_ = size;
   world_size_ = first.world_size;
-  stopping_ = false;
+  stopping_ = cause_awaited_ = false;
 }
 
 /// Whoever joins a round that is not full gets a new one. A round without members has ended, though

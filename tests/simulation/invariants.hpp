@@ -55,6 +55,7 @@ class Invariants : public Watcher {
   }
   void heard(const RoundEvent& event);
   bool is_first_failure(const RoundEvent& event) const;
+  bool counts_a_failure(const RoundEvent& event, const std::vector<RoundAction>& actions);
   void sent(const SendTo& action, std::vector<StartRound>& sealed);
   void check_sealed(const std::vector<StartRound>& sealed);
   void check_nobody_kept_waiting();
@@ -85,6 +86,7 @@ class Invariants : public Watcher {
   int round_nodes_ = 0;
   int world_size_ = 0;
   bool stopping_ = false;
+  bool cause_awaited_ = false;    // a worker has lost a peer, which may stop the round later
   bool end_announced_ = false;    // by a member, to the coordinator
   bool spare_announced_ = false;  // by another node
   bool ever_announced_ = false;   // to any coordinator: workers may be writing a checkpoint

@@ -173,8 +173,8 @@ def check(case, ddprun):
             wrong.append(f"node {node} wrote no report, and ended with {end.code}:\n{end.err[-2000:]}")
             continue
         said = cases.differences(case, end.report, end.code)
-        if end.report["exit_code"] != end.code:
-            said.append(f"exit code {end.code}, and the report says {end.report['exit_code']}")
+        if end.report.get("exit_code") != end.code:
+            said.append(f"ended with {end.code}, and the report says {end.report.get('exit_code')}")
         if people_lines(end.err) > 30:
             said.append(f"{people_lines(end.err)} lines for people")
         if said:

@@ -277,6 +277,30 @@ TEST_CASE_METHOD(
   CHECK_FALSE(order<StartRound>("x").has_value());
 }
 
+TEST_CASE_METHOD(SuccessionFixture,
+                 "who came late tells one that was started again that the job is no new one") {
+  coordinates({});
+  for (const NodeId node : {"x", "y"}) {
+    Join late = join_of(node);
+    late.knows = known_kinds();
+    late.standing = {.epoch = 2, .promised = 2, .settled = {{2, 3}, 3}};
+    says(node, late);
+    CHECK(order<Voting>(node).has_value());
+    CHECK_FALSE(order<Elect>(node).has_value());
+  }
+}
+
+TEST_CASE_METHOD(SuccessionFixture, "who comes while the workers stop hears of the round before") {
+  coordinates({"a", "b", "c"});
+  fails("a", 1);
+  Join late = join_of("x");
+  late.knows = known_kinds();
+  says("x", late);
+  const auto beat = ordered<Beat>("x");
+  CHECK(beat.settled == 1);
+  CHECK(beat.settled_nodes == 3);
+}
+
 TEST_CASE_METHOD(SuccessionFixture, "whoever takes over tells the one before, again and again") {
   stands_by();
   for (const char* node : {"a", "b"}) says(node, voter(node));

@@ -270,6 +270,8 @@ bool is_optional(const json& message, const json::json_pointer& field) {
                                             "/terms/on_hang",
                                             "/hung",
                                             "/age_ms",
+                                            "/left",
+                                            "/settled_nodes",
                                             "/patience_ms",
                                             "/standing",
                                             "/settled",

@@ -1,0 +1,123 @@
+// RoundMachine and a failure that only follows from another one: it waits for the cause.
+#include "tests/rendezvous/rounds/round_fixture.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr char kLostPeer[] = "RuntimeError: Connection closed by peer [127.0.0.1]:4711";
+constexpr char kInVain[] = "RuntimeError: Timed out waiting 3000ms for recv operation to complete";
+constexpr char kOwn[] = "ValueError: the loss is NaN";
+
+/// Two nodes of two workers each; ranks 0 and 1 are on a, 2 and 3 on b.
+class FailuresFixture : public RoundFixture {
+ protected:
+  void runs(int restarts_max = 0) {
+    job({.nodes_min = 2, .nodes_max = 2, .restarts_max = restarts_max, .hang_timeout = 600s});
+    for (const NodeId node : {"a", "b"}) {
+      Join join = join_of(node, 2);
+      join.knows = known_kinds();
+      says(node, join);
+    }
+  }
+  void fails(int rank, const std::string& line, int left, int round = 1) {
+    WorkerFailed report{round, {.host = "h", .rank = rank, .pid = 1, .status = {.code = 1}}};
+    report.failure.last_lines = {
+        "Traceback (most recent call last):", R"(  File "train.py", line 9, in step)", line};
+    report.left = left;
+    says(rank < 2 ? "a" : "b", report);
+  }
+  std::string stopped_because() {
+    const auto stop = order<StopRound>("a");
+    return stop ? stop->reason : "";
+  }
+};
+
+TEST_CASE_METHOD(FailuresFixture, "who has lost a peer stops the round when no cause is told") {
+  runs();
+  fails(0, kLostPeer, 1);
+  passes_beating(1900ms, {"a", "b"});
+  CHECK(stopped_because().empty());
+  passes(100ms);
+  CHECK(stopped_because() == "rank 0 exited with code 1");
+}
+
+TEST_CASE_METHOD(FailuresFixture, "a cause that is told meanwhile stops the round at once") {
+  runs();
+  fails(0, kLostPeer, 1);
+  fails(3, kOwn, 1);
+  CHECK(stopped_because() == "rank 3 exited with code 1");
+}
+
+TEST_CASE_METHOD(FailuresFixture,
+                 "another one who has lost a peer neither stops it nor delays it") {
+  runs();
+  fails(0, kLostPeer, 1);
+  passes_beating(1000ms, {"a", "b"});
+  fails(2, kLostPeer, 1);
+  CHECK(stopped_because().empty());
+  passes(1000ms);
+  CHECK(stopped_because() == "rank 0 exited with code 1");
+}
+
+TEST_CASE_METHOD(FailuresFixture, "no cause is waited for once nobody is left who could tell it") {
+  runs();
+  fails(0, kLostPeer, 1);
+  fails(2, kLostPeer, 0);
+  CHECK(stopped_because().empty());
+  fails(0, kLostPeer, 0);
+  CHECK(stopped_because() == "rank 0 exited with code 1");
+}
+
+TEST_CASE_METHOD(FailuresFixture, "nobody is left either when the other nodes have finished") {
+  runs();
+  fails(0, kLostPeer, 0);
+  CHECK(stopped_because().empty());
+  says("b", WorkersFinished{1});
+  CHECK(stopped_because() == "rank 0 exited with code 1");
+}
+
+TEST_CASE_METHOD(FailuresFixture, "who waited in vain makes the nodes look who is missing") {
+  runs();
+  fails(0, kLostPeer, 1);
+  CHECK_FALSE(order<Inspect>("b"));
+  fails(3, kInVain, 1);
+  CHECK(order<Inspect>("b"));
+  CHECK(stopped_because().empty());
+  passes_beating(800ms, {"a", "b"});
+  CHECK(stopped_because() == "rank 3 exited with code 1");
+}
+
+TEST_CASE_METHOD(FailuresFixture, "a cause also ends the look at who is missing") {
+  runs();
+  fails(3, kInVain, 1);
+  fails(0, kLostPeer, 1);
+  CHECK(stopped_because().empty());
+  fails(1, kOwn, 0);
+  CHECK(stopped_because() == "rank 1 exited with code 1");
+}
+
+TEST_CASE_METHOD(FailuresFixture, "a node that is lost is the cause, and costs no restart") {
+  runs(1);
+  fails(0, kLostPeer, 1);
+  is_lost("b");
+  const auto stop = ordered<StopRound>("a");
+  CHECK(stop.reason == "node b lost: connection closed");
+  CHECK(stop.attempt == 0);
+}
+
+TEST_CASE_METHOD(FailuresFixture, "the next round begins with all workers again") {
+  runs(1);
+  fails(0, kLostPeer, 0);
+  fails(2, kLostPeer, 0);
+  CHECK_FALSE(stopped_because().empty());
+  for (const NodeId node : {"a", "b"}) says(node, WorkersStopped{1});
+  REQUIRE(start("a").round == 2);
+  fails(0, kLostPeer, 1, 2);
+  CHECK(stopped_because().empty());
+}
+
+}  // namespace
+}  // namespace ddprun
