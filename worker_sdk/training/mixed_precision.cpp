@@ -3,6 +3,7 @@
 #include <ATen/autocast_mode.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -144,6 +145,22 @@ void GradScaler::load(const State& state) {
   require(state.scale > 0, "the scale to load", state.scale, "more than 0");
   scale_ = state.scale;
   growth_tracker_ = state.growth_tracker;
+}
+
+std::string GradScaler::save_state() const {
+  return nlohmann::json{{"scale", scale_},
+                        {"growth_factor", options_.growth_factor},
+                        {"backoff_factor", options_.backoff_factor},
+                        {"growth_interval", options_.growth_interval},
+                        {"_growth_tracker", growth_tracker_}}
+      .dump();
+}
+
+void GradScaler::restore_state(const std::string& state) try {
+  const auto saved = nlohmann::json::parse(state);
+  load({saved.at("scale"), saved.at("_growth_tracker")});
+} catch (const nlohmann::json::exception& e) {
+  throw std::invalid_argument{std::string{"the saved state is not of a GradScaler: "} + e.what()};
 }
 
 }  // namespace ddprun::sdk

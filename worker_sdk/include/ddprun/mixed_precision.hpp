@@ -10,8 +10,10 @@
 #include <torch/torch.h>
 
 #include <ddprun/process_group.hpp>
+#include <ddprun/stateful.hpp>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace ddprun::sdk {
@@ -60,7 +62,7 @@ struct GradScalerOptions {
 ///
 /// An optimizer is a torch::optim::Optimizer or a ZeroRedundancyOptimizer; several may share a
 /// scaler, with one update() for all. Not copyable: it knows its optimizers by their addresses.
-class GradScaler {
+class GradScaler : public Stateful {
  public:
   /// What a checkpoint holds of it; state() gives it and load() takes it.
   struct State {
@@ -108,6 +110,12 @@ class GradScaler {
 
   /// Goes on where a scaler stood. Errors: std::invalid_argument for a scale that is not above 0.
   void load(const State& state);
+
+  /// The same as JSON, under the names of Python's GradScaler.state_dict(), which Python's
+  /// load_state_dict() takes; Checkpointer::keep() uses it. restore_state() takes Python's, and
+  /// leaves the options as they are. Errors: std::invalid_argument.
+  std::string save_state() const override;
+  void restore_state(const std::string& state) override;
 
  private:
   struct Unscaled {

@@ -14,6 +14,8 @@
 #include <ddprun/gradient_clipping.hpp>
 #include <ddprun/heartbeat.hpp>
 #include <ddprun/labelled_images.hpp>
+#include <ddprun/lr_schedule.hpp>
+#include <ddprun/lr_scheduler.hpp>
 #include <ddprun/mixed_precision.hpp>
 #include <ddprun/mnist.hpp>
 #include <ddprun/module_state.hpp>
@@ -27,6 +29,7 @@
 #include <ddprun/safetensors.hpp>
 #include <ddprun/sampler_state.hpp>
 #include <ddprun/spawn.hpp>
+#include <ddprun/stateful.hpp>
 #include <ddprun/work.hpp>
 #include <ddprun/worker_env.hpp>
 #include <ddprun/zero_redundancy_optimizer.hpp>
