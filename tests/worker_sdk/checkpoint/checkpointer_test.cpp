@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "ddprun/fused_optimizers.hpp"
 #include "ddprun/lr_scheduler.hpp"
 #include "ddprun/mixed_precision.hpp"
 #include "ddprun/module_state.hpp"
@@ -110,7 +111,7 @@ void damage(const fs::path& path) {
 
 TEMPLATE_TEST_CASE("a checkpoint brings back module and optimizer, so that training goes on alike",
                    "", torch::optim::SGD, torch::optim::Adam, torch::optim::AdamW,
-                   torch::optim::RMSprop, torch::optim::Adagrad) {
+                   torch::optim::RMSprop, torch::optim::Adagrad, FusedAdamW) {
   for (const bool asynchronous : {false, true}) {
     const SharedFolder folder;
     const CheckpointerOptions options{.asynchronous = asynchronous};

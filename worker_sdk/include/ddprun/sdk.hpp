@@ -11,6 +11,8 @@
 #include <ddprun/digits.hpp>
 #include <ddprun/distributed_data_parallel.hpp>
 #include <ddprun/distributed_sampler.hpp>
+#include <ddprun/fused_optimizers.hpp>
+#include <ddprun/fused_step.hpp>
 #include <ddprun/gradient_clipping.hpp>
 #include <ddprun/heartbeat.hpp>
 #include <ddprun/labelled_images.hpp>
