@@ -32,6 +32,7 @@
 #include <ddprun/sampler_state.hpp>
 #include <ddprun/spawn.hpp>
 #include <ddprun/stateful.hpp>
+#include <ddprun/token_files.hpp>
 #include <ddprun/work.hpp>
 #include <ddprun/worker_env.hpp>
 #include <ddprun/zero_redundancy_optimizer.hpp>
