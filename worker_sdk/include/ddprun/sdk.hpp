@@ -18,6 +18,7 @@
 #include <ddprun/labelled_images.hpp>
 #include <ddprun/lr_schedule.hpp>
 #include <ddprun/lr_scheduler.hpp>
+#include <ddprun/metrics_log.hpp>
 #include <ddprun/mixed_precision.hpp>
 #include <ddprun/mnist.hpp>
 #include <ddprun/module_state.hpp>
