@@ -17,6 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kNone = -1;
+/// The names of parts, in the metadata of optimizer.safetensors, begin with it.
+constexpr char kPart[] = "state/";
 /// Room for what staging_bytes() cannot foresee: step counts and the states of generators.
 constexpr std::size_t kStagingSlackBytes = 4 * 1024 * 1024;
 
@@ -63,6 +65,11 @@ Checkpointer::~Checkpointer() {
   }
 }
 
+void Checkpointer::keep(const std::string& name, Stateful& part) {
+  if (!parts_.emplace(name, &part).second)
+    throw std::invalid_argument{"checkpoints hold a part '" + name + "' already"};
+}
+
 void Checkpointer::save(const torch::nn::Module& module, const torch::optim::Optimizer& optimizer,
                         const Progress& progress) {
   SafeTensors of_optimizer;
@@ -78,7 +85,9 @@ void Checkpointer::save(const std::map<std::string, torch::Tensor>& model,
   if (!writer_) return;
   CheckpointSnapshot snapshot;
   snapshot.add(kModelFile, {model, {{"format", "pt"}}});
-  snapshot.add(kOptimizerFile, optimizer);
+  SafeTensors with_parts = optimizer;
+  for (const auto& [name, part] : parts_) with_parts.metadata[kPart + name] = part->save_state();
+  snapshot.add(kOptimizerFile, with_parts);
   snapshot.add(kRngFile, {generators, {}});
   writer_->write(make_manifest(progress, group_.env()), std::move(snapshot));
 }
@@ -100,6 +109,16 @@ std::optional<Progress> Checkpointer::load_latest(torch::nn::Module& module,
   return progress;
 }
 
+void Checkpointer::load_parts(const std::map<std::string, std::string>& saved) {
+  for (const auto& [name, part] : parts_) {
+    const auto found = saved.find(kPart + name);
+    if (found == saved.end())
+      throw std::runtime_error{"the checkpoint has no state of '" + name +
+                               "'; load it before Checkpointer::keep() is called for that"};
+    part->restore_state(found->second);
+  }
+}
+
 Progress Checkpointer::load(std::int64_t step, torch::nn::Module& module,
                             torch::optim::Optimizer& optimizer) {
   const fs::path path = path_of(step);
@@ -117,6 +136,7 @@ Progress Checkpointer::load(std::int64_t step, torch::nn::Module& module,
   restore_optimizer_state(optimizer, saved.tensors);
   if (const auto options = saved.metadata.find(kParamGroups); options != saved.metadata.end())
     restore_optimizer_options(optimizer, options->second);
+  load_parts(saved.metadata);
   restore_rng_state(group_, load_safetensors(path / kRngFile).tensors);
   return {step, entry.manifest->epoch, entry.manifest->sampler, entry.manifest->metadata};
 }

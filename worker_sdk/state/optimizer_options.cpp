@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "ddprun/fused_step.hpp"
 #include "ddprun/optimizer_state.hpp"
 
 namespace ddprun::sdk {
@@ -119,6 +120,9 @@ std::string optimizer_options(const torch::optim::Optimizer& optimizer) {
   std::size_t number = 0;
   for (const auto& group : optimizer.param_groups()) {
     groups.push_back(options_of(group.options()));
+    // Python, which takes all options from the checkpoint, would go on with its slower kernels
+    // else.
+    if (dynamic_cast<const FusedStep*>(&optimizer)) groups.back()["fused"] = true;
     groups.back()["params"] = json::array();
     for (std::size_t i = 0; i < group.params().size(); ++i)
       groups.back()["params"].push_back(number++);

@@ -3,6 +3,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "ddprun/fused_step.hpp"
+
 namespace ddprun::sdk {
 
 namespace {
@@ -25,6 +27,7 @@ std::vector<torch::Tensor> parameters(const torch::optim::Optimizer& optimizer) 
 /// Lets `visit` see the step count as a tensor, which it may replace.
 template <typename ParamState, typename Visit>
 void visit_step(ParamState& state, Visit visit) {
+  if (auto* fused = dynamic_cast<StepTensor*>(&state)) return visit("step", fused->steps);
   torch::Tensor step = torch::tensor(state.step(), torch::kInt64);
   visit("step", step);
   state.step(step.item<std::int64_t>());

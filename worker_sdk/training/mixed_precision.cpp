@@ -3,9 +3,12 @@
 #include <ATen/autocast_mode.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
+
+#include "worker_sdk/training/tensor_kind.hpp"
 
 namespace ddprun::sdk {
 
@@ -17,15 +20,7 @@ void require(bool holds, const std::string& option, double value, const std::str
                                 ", expected " + expected};
 }
 
-/// Gradients of one device and dtype, which one kernel can take together.
-using Kind = std::pair<torch::Device, torch::ScalarType>;
-struct KindLess {
-  bool operator()(const Kind& a, const Kind& b) const {
-    return std::tuple{a.first.type(), a.first.index(), a.second} <
-           std::tuple{b.first.type(), b.first.index(), b.second};
-  }
-};
-using GradientsByKind = std::map<Kind, std::vector<torch::Tensor>, KindLess>;
+using GradientsByKind = ByTensorKind<std::vector<torch::Tensor>>;
 
 GradientsByKind gradients_by_kind(const std::vector<torch::optim::OptimizerParamGroup>& groups) {
   GradientsByKind result;
@@ -38,7 +33,7 @@ GradientsByKind gradients_by_kind(const std::vector<torch::optim::OptimizerParam
             "float32 and use Autocast"};
       const torch::Tensor dense =
           parameter.grad().is_sparse() ? parameter.grad()._values() : parameter.grad();
-      result[{dense.device(), dense.scalar_type()}].push_back(dense);
+      result[kind_of(dense)].push_back(dense);
     }
   }
   return result;
@@ -85,31 +80,28 @@ torch::Tensor GradScaler::scale(const torch::Tensor& loss) {
   return loss * torch::full({}, scale_, torch::dtype(torch::kFloat32).device(loss.device()));
 }
 
-bool GradScaler::unscale_in_place(const Groups& groups) const {
+torch::Tensor GradScaler::multiply(const Groups& groups, double factor) const {
   torch::NoGradGuard no_grad;
-  const GradientsByKind gradients = gradients_by_kind(groups);
-  std::vector<torch::Tensor> found;  // one for each device and dtype, waited for together
-  for (const auto& [kind, tensors] : gradients) {
+  torch::Tensor found = torch::zeros({1}, torch::kFloat32);
+  for (const auto& [kind, tensors] : gradients_by_kind(groups)) {
     const auto options = torch::dtype(torch::kFloat32).device(kind.first);
-    found.push_back(torch::zeros({}, options));
-    // 1 / scale is computed in double and rounded to float32 once, as Python's does it.
-    at::_amp_foreach_non_finite_check_and_unscale_(tensors, found.back(),
-                                                   torch::full({}, 1 / scale_, options));
+    torch::Tensor here = torch::zeros({1}, options);
+    at::_amp_foreach_non_finite_check_and_unscale_(tensors, here,
+                                                   torch::full({1}, factor, options));
+    found = torch::maximum(found.to(here.device()), here);
   }
-  bool found_inf = false;
-  for (const torch::Tensor& one : found) found_inf = one.item<float>() != 0 || found_inf;
-  if (!options_.shards) return found_inf;
-  torch::Tensor anywhere = torch::full({1}, found_inf ? 1 : 0, torch::dtype(torch::kInt32))
-                               .to(options_.shards->device());
-  options_.shards->all_reduce(anywhere, c10d::ReduceOp{c10d::ReduceOp::MAX});
-  return anywhere.item<int>() != 0;
+  if (!options_.shards) return found;
+  found = found.to(options_.shards->device());
+  options_.shards->all_reduce(found, c10d::ReduceOp{c10d::ReduceOp::MAX});
+  return found;
 }
 
 GradScaler::Unscaled& GradScaler::unscale_gradients(const void* optimizer, const Groups& groups) {
   if (unscaled_.contains(optimizer))
     throw std::logic_error{
         "GradScaler: unscale() twice for one optimizer, without update() in between"};
-  const bool found_inf = options_.enabled && unscale_in_place(groups);
+  // 1 / scale is computed in double and rounded to float32 once, as Python's does it.
+  const bool found_inf = options_.enabled && multiply(groups, 1 / scale_).item<float>() != 0;
   return unscaled_[optimizer] = {found_inf};
 }
 
@@ -121,6 +113,17 @@ bool GradScaler::may_step(const void* optimizer, const Groups& groups) {
     throw std::logic_error{
         "GradScaler: step() twice for one optimizer, without update() in between"};
   return !unscaled.found_inf;
+}
+
+bool GradScaler::step_fused(FusedStep& optimizer, const void* address, const Groups& groups) {
+  const torch::Tensor found_inf = multiply(groups, 1);
+  optimizer.step_scaled(
+      torch::full({1}, scale_, torch::dtype(torch::kFloat32).device(found_inf.device())),
+      found_inf);
+  // The host waits for the device only now, when all kernels are on their way.
+  const bool found = found_inf.item<float>() != 0;
+  unscaled_[address] = {found, /*stepped=*/true};
+  return !found;
 }
 
 void GradScaler::update() {
@@ -144,6 +147,22 @@ void GradScaler::load(const State& state) {
   require(state.scale > 0, "the scale to load", state.scale, "more than 0");
   scale_ = state.scale;
   growth_tracker_ = state.growth_tracker;
+}
+
+std::string GradScaler::save_state() const {
+  return nlohmann::json{{"scale", scale_},
+                        {"growth_factor", options_.growth_factor},
+                        {"backoff_factor", options_.backoff_factor},
+                        {"growth_interval", options_.growth_interval},
+                        {"_growth_tracker", growth_tracker_}}
+      .dump();
+}
+
+void GradScaler::restore_state(const std::string& state) try {
+  const auto saved = nlohmann::json::parse(state);
+  load({saved.at("scale"), saved.at("_growth_tracker")});
+} catch (const nlohmann::json::exception& e) {
+  throw std::invalid_argument{std::string{"the saved state is not of a GradScaler: "} + e.what()};
 }
 
 }  // namespace ddprun::sdk

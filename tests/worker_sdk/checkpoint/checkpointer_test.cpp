@@ -9,6 +9,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "ddprun/fused_optimizers.hpp"
+#include "ddprun/lr_scheduler.hpp"
+#include "ddprun/mixed_precision.hpp"
 #include "ddprun/module_state.hpp"
 #include "ddprun/optimizer_state.hpp"
 #include "ddprun/safetensors.hpp"
@@ -108,7 +111,7 @@ void damage(const fs::path& path) {
 
 TEMPLATE_TEST_CASE("a checkpoint brings back module and optimizer, so that training goes on alike",
                    "", torch::optim::SGD, torch::optim::Adam, torch::optim::AdamW,
-                   torch::optim::RMSprop, torch::optim::Adagrad) {
+                   torch::optim::RMSprop, torch::optim::Adagrad, FusedAdamW) {
   for (const bool asynchronous : {false, true}) {
     const SharedFolder folder;
     const CheckpointerOptions options{.asynchronous = asynchronous};
@@ -151,6 +154,50 @@ TEST_CASE("the optimizer's options come back, whatever it was made with") {
   CHECK(restored.lr() == 0.025);
   CHECK(restored.betas() == std::tuple{0.8, 0.99});
   CHECK(restored.eps() == 1e-6);
+}
+
+TEST_CASE("schedule and scaler go on where they stood; a checkpoint that lacks them is refused") {
+  const SharedFolder folder;
+  Network network{1};
+  torch::optim::SGD optimizer{network.parameters(), 0.1};
+  LRScheduler schedule{optimizer, CosineAnnealingLR{.T_max = 10}};
+  GradScaler scaler{{.init_scale = 1024, .growth_interval = 2}};
+  {
+    Checkpointer without{folder.path(), group()};
+    without.save(network, optimizer, {.step = 1});
+  }
+  for (int step = 0; step < 3; ++step) {
+    scaler.scale(network.forward(torch::eye(3, 4)).sum()).backward();
+    scaler.step(optimizer);
+    scaler.update();
+    schedule.step();
+  }
+  const auto at_save = scaler.state();
+  Checkpointer checkpointer{folder.path(), group()};
+  checkpointer.keep("scheduler", schedule);
+  checkpointer.keep("scaler", scaler);
+  CHECK_THROWS_WITH(checkpointer.keep("scaler", scaler), contains("'scaler'"));
+  CHECK_THROWS_WITH(checkpointer.load_latest(network, optimizer), contains("no state of 'sca"));
+  optimizer.param_groups()[0].options().set_lr(0.05);
+  checkpointer.save(network, optimizer, {.step = 2});
+  checkpointer.wait();
+  schedule.step();
+  const std::vector<double> expected = schedule.get_last_lr();
+  group().barrier();
+
+  torch::optim::SGD fresh{network.parameters(), 0.1};
+  LRScheduler resumed{fresh, CosineAnnealingLR{.T_max = 10}};
+  GradScaler fresh_scaler{{.init_scale = 7, .growth_interval = 2}};
+  Checkpointer loading{folder.path(), group()};
+  loading.keep("scheduler", resumed);
+  loading.keep("scaler", fresh_scaler);
+  loading.load_latest(network, fresh);
+  resumed.step();
+  CHECK(resumed.get_last_lr() == expected);
+  CHECK(fresh_scaler.state().scale == at_save.scale);
+  CHECK(fresh_scaler.state().growth_tracker == at_save.growth_tracker);
+  CHECK(at_save.growth_tracker == 1);
+  CHECK_THROWS_WITH(fresh_scaler.restore_state("{}"), contains("not of a GradScaler"));
 }
 
 TEST_CASE("state of another optimizer is refused, and changes nothing") {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ddprun/distributed_data_parallel.hpp"
+#include "ddprun/fused_optimizers.hpp"
 #include "ddprun/optimizer_state.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/worker_sdk/ranks.hpp"
@@ -36,6 +37,10 @@ template <>
 std::unique_ptr<torch::optim::AdamW> make_optimizer(SequentialImpl& network) {
   return std::make_unique<torch::optim::AdamW>(network.parameters(),
                                                torch::optim::AdamWOptions(0.05));
+}
+template <>
+std::unique_ptr<FusedAdamW> make_optimizer(SequentialImpl& network) {
+  return std::make_unique<FusedAdamW>(network.parameters(), torch::optim::AdamWOptions(0.05));
 }
 template <>
 std::unique_ptr<torch::optim::RMSprop> make_optimizer(SequentialImpl& network) {
@@ -79,7 +84,7 @@ struct Pair {
 };
 
 TEMPLATE_TEST_CASE("the sharded optimizer leaves the parameters that the whole one leaves", "",
-                   torch::optim::SGD, torch::optim::Adam, torch::optim::AdamW,
+                   torch::optim::SGD, torch::optim::Adam, torch::optim::AdamW, FusedAdamW,
                    torch::optim::RMSprop, torch::optim::Adagrad) {
   Pair<TestType> pair;
   for (int step = 0; step < 4; ++step) pair.step(step);
@@ -112,7 +117,7 @@ TEST_CASE("shares are about equal: the biggest parameter first, to whoever has l
 }
 
 TEMPLATE_TEST_CASE("consolidated, the state is that of the whole optimizer, until the next step",
-                   "", torch::optim::SGD, torch::optim::Adam, torch::optim::AdamW,
+                   "", torch::optim::SGD, torch::optim::Adam, torch::optim::AdamW, FusedAdamW,
                    torch::optim::RMSprop, torch::optim::Adagrad) {
   const int to = GENERATE(0, 1);
   if (too_few_ranks(to + 1)) return;

@@ -3,7 +3,8 @@
 // A checkpoint is a folder, `checkpoint-000000000042`:
 //
 //     model.safetensors      parameters and buffers under the names of Python's state_dict()
-//     optimizer.safetensors  the optimizer's state; see optimizer_state.hpp
+//     optimizer.safetensors  the optimizer's state; see optimizer_state.hpp. Its metadata hold
+//                            the parts of keep() under "state/NAME"
 //     rng.safetensors        the states of all ranks' random number generators
 //     manifest.json          step, epoch, world size, position in the epoch, and a SHA-256 of
 //                            every file; see checkpoint_manifest.hpp
@@ -20,6 +21,7 @@
 #include <ddprun/process_group.hpp>
 #include <ddprun/safetensors.hpp>
 #include <ddprun/sampler_state.hpp>
+#include <ddprun/stateful.hpp>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -65,6 +67,11 @@ class Checkpointer {
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
+  /// From now on checkpoints hold rank 0's state of `part` under `name`, and load_latest() gives it
+  /// to all ranks: an LRScheduler, a GradScaler, or what the program has. `part` must outlive this.
+  /// Errors: std::invalid_argument for a name that is taken.
+  void keep(const std::string& name, Stateful& part);
+
   /// Saves the state of rank 0's module and optimizer, and of all ranks' generators of random
   /// numbers. If the checkpoint before is still being written, it waits for that. Errors:
   /// std::invalid_argument for an optimizer that optimizer_state() does not know, or a step below
@@ -83,11 +90,12 @@ class Checkpointer {
   void wait();
 
   /// Loads, on all ranks, the newest complete checkpoint, which rank 0 chooses: the module, the
-  /// optimizer with its learning rate and other options, and the generators of random numbers. Rank
+  /// optimizer with its learning rate and other options, the parts of keep(), and the generators of
+  /// random numbers. Rank
   /// 0 passes over damaged and incomplete ones with a warning. Returns where that training stood;
   /// nullopt when there is no checkpoint. Errors: std::runtime_error when names or shapes do not
-  /// fit `module`, or a rank does not see the folder; std::invalid_argument when they do not fit
-  /// `optimizer`.
+  /// fit `module`, it lacks a part of keep(), or a rank does not see the folder;
+  /// std::invalid_argument when it does not fit `optimizer` or a part.
   std::optional<Progress> load_latest(torch::nn::Module& module,
                                       torch::optim::Optimizer& optimizer);
 
@@ -95,10 +103,12 @@ class Checkpointer {
   std::filesystem::path path_of(std::int64_t step) const;
 
  private:
+  void load_parts(const std::map<std::string, std::string>& saved);
   Progress load(std::int64_t step, torch::nn::Module& module, torch::optim::Optimizer& optimizer);
 
   std::filesystem::path folder_;
   const ProcessGroup& group_;
+  std::map<std::string, Stateful*> parts_;
   std::unique_ptr<CheckpointWriter> writer_;  // rank 0 has one
 };
 

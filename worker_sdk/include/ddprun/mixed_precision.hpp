@@ -9,9 +9,13 @@
 
 #include <torch/torch.h>
 
+#include <ddprun/fused_step.hpp>
 #include <ddprun/process_group.hpp>
+#include <ddprun/stateful.hpp>
 #include <map>
 #include <optional>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 namespace ddprun::sdk {
@@ -60,7 +64,7 @@ struct GradScalerOptions {
 ///
 /// An optimizer is a torch::optim::Optimizer or a ZeroRedundancyOptimizer; several may share a
 /// scaler, with one update() for all. Not copyable: it knows its optimizers by their addresses.
-class GradScaler {
+class GradScaler : public Stateful {
  public:
   /// What a checkpoint holds of it; state() gives it and load() takes it.
   struct State {
@@ -87,10 +91,15 @@ class GradScaler {
   }
 
   /// Calls optimizer.step() unless a gradient is inf or NaN, and returns whether it did. It calls
-  /// unscale() if you have not, and waits for the device. Errors: those of unscale();
+  /// unscale() if you have not, and waits for the device. A fused optimizer unscales by itself, and
+  /// the wait comes when its kernels are on their way. Errors: those of unscale();
   /// std::logic_error when it is called twice before update().
   template <typename Optimizer>
   bool step(Optimizer& optimizer) {
+    if constexpr (std::is_polymorphic_v<Optimizer>)
+      if (auto* fused = dynamic_cast<FusedStep*>(&optimizer);
+          fused != nullptr && options_.enabled && !unscaled_.contains(&optimizer))
+        return step_fused(*fused, &optimizer, optimizer.param_groups());
     if (!may_step(&optimizer, optimizer.param_groups())) return false;
     optimizer.step();
     return true;
@@ -109,6 +118,12 @@ class GradScaler {
   /// Goes on where a scaler stood. Errors: std::invalid_argument for a scale that is not above 0.
   void load(const State& state);
 
+  /// The same as JSON, under the names of Python's GradScaler.state_dict(), which Python's
+  /// load_state_dict() takes; Checkpointer::keep() uses it. restore_state() takes Python's, and
+  /// leaves the options as they are. Errors: std::invalid_argument.
+  std::string save_state() const override;
+  void restore_state(const std::string& state) override;
+
  private:
   struct Unscaled {
     bool found_inf;
@@ -118,7 +133,10 @@ class GradScaler {
 
   Unscaled& unscale_gradients(const void* optimizer, const Groups& groups);
   bool may_step(const void* optimizer, const Groups& groups);
-  bool unscale_in_place(const Groups& groups) const;
+  bool step_fused(FusedStep& optimizer, const void* address, const Groups& groups);
+  /// Multiplies the gradients in place, and returns a float32 tensor of one number: 0 if all were
+  /// finite.
+  torch::Tensor multiply(const Groups& groups, double factor) const;
 
   GradScalerOptions options_;
   double scale_;  // always a float32 number, as it is in Python

@@ -18,7 +18,8 @@ inline constexpr char kParamGroups[] = "param_groups";
 /// Returns the state of an SGD, Adam, AdamW, RMSprop or Adagrad. A name is "PARAMETER/FIELD", from
 /// the parameter's number over all groups and the field's name in PyTorch ("3/exp_avg"); a
 /// parameter that was never updated has no fields. The tensors are the optimizer's own, not copies;
-/// "step" is a new int64 scalar. Errors: std::invalid_argument for another optimizer.
+/// "step" is a new int64 scalar, of a fused optimizer its own float32 one. Errors:
+/// std::invalid_argument for another optimizer.
 std::map<std::string, torch::Tensor> optimizer_state(const torch::optim::Optimizer& optimizer);
 
 /// Puts back what optimizer_state() returned for an optimizer of the same kind over the same
@@ -28,7 +29,8 @@ void restore_optimizer_state(torch::optim::Optimizer& optimizer,
                              const std::map<std::string, torch::Tensor>& state);
 
 /// Returns a JSON list with one object for each group of parameters: its learning rate and other
-/// options under their names in Python, and under "params" the numbers of its parameters. Errors:
+/// options under their names in Python, "fused" if it is, and under "params" the numbers of its
+/// parameters. Errors:
 /// std::invalid_argument for an optimizer that optimizer_state() does not know.
 std::string optimizer_options(const torch::optim::Optimizer& optimizer);
 

@@ -11,9 +11,14 @@
 #include <ddprun/digits.hpp>
 #include <ddprun/distributed_data_parallel.hpp>
 #include <ddprun/distributed_sampler.hpp>
+#include <ddprun/fused_optimizers.hpp>
+#include <ddprun/fused_step.hpp>
 #include <ddprun/gradient_clipping.hpp>
 #include <ddprun/heartbeat.hpp>
 #include <ddprun/labelled_images.hpp>
+#include <ddprun/lr_schedule.hpp>
+#include <ddprun/lr_scheduler.hpp>
+#include <ddprun/metrics_log.hpp>
 #include <ddprun/mixed_precision.hpp>
 #include <ddprun/mnist.hpp>
 #include <ddprun/module_state.hpp>
@@ -27,6 +32,8 @@
 #include <ddprun/safetensors.hpp>
 #include <ddprun/sampler_state.hpp>
 #include <ddprun/spawn.hpp>
+#include <ddprun/stateful.hpp>
+#include <ddprun/token_files.hpp>
 #include <ddprun/work.hpp>
 #include <ddprun/worker_env.hpp>
 #include <ddprun/zero_redundancy_optimizer.hpp>
