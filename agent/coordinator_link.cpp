@@ -62,6 +62,7 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
   const auto channel = channel_ = reached->channel;
   if (spec_.rules.store == StoreAt::kLocal)
     tunnel_ = std::make_shared<TunnelEntrance>(executor_, channel_);
+  open_store_again(wish.standing.running);
   tell_(Connected{asked_, ask_referee_ ? text_of(place_) : ""});
   tell_(Ordered{reached->answer});
   if (channel == channel_) co_await receive();
@@ -162,11 +163,18 @@ Result<StartRound> CoordinatorLink::open_store(StartRound round) {
     const auto port = tunnel_->open(round.round);
     if (!port) return port.error();
     round.master_addr = "127.0.0.1";
-    round.master_port = *port;
+    round.master_port = tunnel_port_ = *port;
   }
   if (round.master_addr.empty()) round.master_addr = place_.host;
   spdlog::info("the store is at {} port {}", round.master_addr, round.master_port);
   return round;
+}
+
+/// Workers that run on look for the store where it was.
+void CoordinatorLink::open_store_again(int round) {
+  if (!tunnel_ || round == 0) return;
+  const auto opened = tunnel_->open(round, static_cast<std::uint16_t>(tunnel_port_));
+  if (!opened) spdlog::warn("{}", opened.error().message);
 }
 
 void CoordinatorLink::close_store() {

@@ -83,6 +83,7 @@ class CoordinatorLink {
                                                     const Hello& hello);
   Result<void> take_secret();
   asio::awaitable<void> ended();
+  void open_store_again(int round);
   Join join(const ReachCoordinator& wish, const Channel& channel);
   asio::awaitable<void> receive();
 
@@ -100,6 +101,7 @@ class CoordinatorLink {
   std::shared_ptr<Channel> channel_;       // null: not connected
   std::shared_ptr<TunnelEntrance>
       tunnel_;              // null: workers go to the coordinator's store themselves
+  int tunnel_port_ = 0;     // at which it was opened last
   asio::steady_timer end_;  // expires when end() is called
 };
 

@@ -59,7 +59,8 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
           actions_.push_back(SignalWorkers{e.signal, false});
       },
       [&](const WorkerProgressed& e) {
-        if (state_ == State::kRunning) progressed_[e.progress.rank] = {e.progress, now};
+        if (state_ != State::kRunning) return;
+        progressed_[e.progress.rank] = told_last_[e.progress.rank] = {e.progress, now};
       },
       [&](const WorkersInspected& e) { tell_inspected(e); }, [&](const Alarm&) { alarm(now); });
   tell_standby();
@@ -128,7 +129,10 @@ void GroupMachine::note(const CoordinatorMessage& order) {
   const auto hear = [&](const auto& m) {
     known_ = {std::max(known_.round, m.round), std::max(known_.attempt, m.attempt)};
   };
-  if (const auto* start = std::get_if<StartRound>(&order)) hear(*start);
+  if (const auto* start = std::get_if<StartRound>(&order)) {
+    hear(*start);
+    note_seat(*start);
+  }
   if (const auto* stop = std::get_if<StopRound>(&order)) hear(*stop);
   if (const auto* spare = std::get_if<Spare>(&order)) hear(*spare);
   note_standing(order);
@@ -150,7 +154,11 @@ void GroupMachine::reach_coordinator(std::chrono::milliseconds patience_with_ref
 
 /// Until the coordinator counts this node, it expects no heartbeat of it.
 void GroupMachine::joined(const Joined& answer, TimePoint now) {
-  if (!leads_here(answer)) return give_up_candidate(now);
+  const bool forgotten = coming_back_ && !has_successors() && !answer.resumed;
+  if (forgotten || !leads_here(answer)) return give_up_candidate(now);
+  keeps_workers_ = answer.keeps_workers;
+  kept_at_ = contact_->place;
+  if (keeps_workers_) contact_->counts = true;
   rules_.heartbeat_timeout = std::chrono::milliseconds{answer.heartbeat_timeout_ms};
   contact_->beat_due = now + beat_interval(rules_);
   contact_->knows = answer.knows;
@@ -175,8 +183,8 @@ void GroupMachine::hear_clock(std::int64_t clock_us, std::int64_t echo_us, TimeP
 
 void GroupMachine::start(const StartRound& order, TimePoint now) {
   if (state_ != State::kIdle || end_ || rejoining_) return;
-  const auto lease = lease_ends();
-  if (lease && now >= *lease) {  // others may have begun a round
+  const bool has_lease = contact_->counts && contact_->lease > TimePoint{};
+  if (has_lease && now >= contact_->lease) {  // others may have begun a round
     actions_.push_back(Disconnect{});
     return lose_coordinator("its order came too late", now);
   }
@@ -189,6 +197,7 @@ void GroupMachine::start(const StartRound& order, TimePoint now) {
   fence_.reset();
   outcome_ = {};
   progressed_.clear();
+  told_last_.clear();
   actions_.push_back(StartWorkers{order});
 }
 
@@ -308,11 +317,9 @@ void GroupMachine::lose_coordinator(const std::string& reason, TimePoint now) {
   part(now);
   if (end_) return;
   if (search_ && !obeyed) return try_next(now);
-  if (has_successors()) {
-    const bool runs = state_ == State::kRunning && reason.rfind("silent", 0) != 0;
-    if (runs && now < *fence_) return come_back(now);
-    return stop_and_search(reason, now);
-  }
+  const bool runs = state_ == State::kRunning && reason.rfind("silent", 0) != 0;
+  if (may_run_on() && runs && now < *fence_) return come_back(now);
+  if (has_successors()) return stop_and_search(reason, now);
   if (!rules_.rejoin || gives_up_joining(now))
     return exit_with({AgentEnd::Why::kCoordinatorLost, {}, 0, reason}, SIGTERM, now);
   actions_.push_back(Warn{"lost the coordinator (" + reason +

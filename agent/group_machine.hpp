@@ -182,6 +182,8 @@ class GroupMachine {
   void part(TimePoint now);
   std::optional<TimePoint> lease_ends() const;
   void extend_lease(std::int64_t lease_ms);
+  bool may_run_on() const;
+  void note_seat(const StartRound& start);
   void come_back(TimePoint now);
   void resumed();
   void stop_and_search(const std::string& reason, TimePoint now);
@@ -233,6 +235,7 @@ class GroupMachine {
     TimePoint at;
   };
   std::map<int, Progressed> progressed_;  // by rank: what the next beat is to tell
+  std::map<int, Progressed> told_last_;   // by rank: what a coordinator that knows nothing is told
   std::optional<AgentEnd> end_;           // set: exit once nothing of the round is alive
   bool rejoining_ = false;                // once nothing of the round is alive
   std::optional<EndJob> held_end_;        // how the job has ended; perhaps not all know it yet
@@ -264,6 +267,8 @@ class GroupMachine {
   std::set<std::string> gone_;
   std::string reaching_;                // the place that is tried, as ReachCoordinator's `at`
   bool coming_back_ = false;            // to the coordinator, while the workers run on
+  bool keeps_workers_ = false;          // as Joined has it
+  std::string kept_at_;                 // the place of who has said so, as ReachCoordinator's `at`
   std::optional<TimePoint> fence_;      // others may begin a round then
   TimePoint counted_until_;             // by the coordinator that was left last
   std::optional<WorkerFailed> failed_;  // what was told of the round

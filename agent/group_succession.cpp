@@ -110,10 +110,25 @@ void GroupMachine::note_refused(const CoordinatorUnreachable& event) {
     gone_.insert(reaching_.empty() ? rules_.endpoint : reaching_);
 }
 
-/// Nullopt: the workers may be alive as long as the connection lasts.
+/// Nullopt: the workers may be alive as long as the connection lasts. With a `ddprun server`, which
+/// nobody follows, the lease is theirs alone.
 std::optional<TimePoint> GroupMachine::lease_ends() const {
   const bool has_lease = contact_ && contact_->counts && contact_->lease > TimePoint{};
-  return has_lease && has_successors() ? std::optional{contact_->lease} : std::nullopt;
+  const bool is_bound = has_successors() || (keeps_workers_ && state_ != State::kIdle);
+  return has_lease && is_bound ? std::optional{contact_->lease} : std::nullopt;
+}
+
+/// Whether the workers outlive a connection that ends, as long as their lease.
+bool GroupMachine::may_run_on() const {
+  return fence_ && (has_successors() || (keeps_workers_ && rules_.rejoin));
+}
+
+/// A `ddprun server` that is started again has this from nobody else.
+void GroupMachine::note_seat(const StartRound& start) {
+  if (!keeps_workers_) return;
+  standing_.seat = {start.round,      start.group_world_size, start.group_rank,
+                    start.first_rank, start.world_size,       start.master_port};
+  extend_lease(start.lease_ms);
 }
 
 /// It is counted from when the last beat was sent that has been answered: the answer was not sent
@@ -147,19 +162,28 @@ ReachCoordinator GroupMachine::reach_at(std::string place, Patience patience, Ti
 }
 
 /// The connection has ended, and perhaps nothing else: the workers run on while the coordinator is
-/// tried again.
+/// tried again. A `ddprun server` may be started again meanwhile.
 void GroupMachine::come_back(TimePoint now) {
   coming_back_ = true;
   const auto left = *fence_ - rules_.heartbeat_timeout / 5 - now;
   const auto time = std::max(std::chrono::duration_cast<milliseconds>(left), milliseconds{1});
   reaching_ = standing_.head == rules_.endpoint ? "" : standing_.head;
-  actions_.push_back(reach_at(reaching_, {time, milliseconds{0}, time}, now));
+  if (!has_successors()) reaching_ = kept_at_;
+  const milliseconds if_refused = has_successors() ? milliseconds{0} : time;
+  actions_.push_back(reach_at(reaching_, {time, if_refused, time}, now));
+  if (!has_successors())
+    actions_.push_back(Warn{"lost the coordinator: the workers of this node run on, and it has " +
+                            std::to_string(time.count()) + " ms to be there again"});
 }
 
 /// The node is in its round as before, for as long as the lease was that it had, until an answer to
 /// a beat makes it longer. What was told over the old connection may be lost.
 void GroupMachine::resumed() {
   coming_back_ = false;
+  if (!has_successors()) {
+    actions_.push_back(Warn{"the coordinator is there again: the workers go on"});
+    progressed_ = told_last_;
+  }
   if (const auto ends = std::exchange(fence_, std::nullopt)) contact_->lease = *ends;
   if (failed_) tell(*failed_);
   if (!failed_ && alive_ == 0 && state_ == State::kRunning) tell(WorkersFinished{round_});
@@ -175,7 +199,8 @@ void GroupMachine::unreachable(const CoordinatorUnreachable& event, TimePoint no
     return;
   }
   if (std::exchange(coming_back_, false)) {
-    standing_.head_gone = event.refused && fence_ && now < *fence_;  // it had not lost this node
+    standing_.head_gone =
+        has_successors() && event.refused && fence_ && now < *fence_;  // it had not lost this node
     return stop_and_search(event.reason, now);
   }
   if (search_ && !end_) {
@@ -192,7 +217,8 @@ void GroupMachine::unreachable(const CoordinatorUnreachable& event, TimePoint no
 void GroupMachine::stop_and_search(const std::string& reason, TimePoint now) {
   if (!held_end_)
     actions_.push_back(Warn{"lost the coordinator (" + reason +
-                            "): stopping the workers of this node, then looking for the next one"});
+                            "): stopping the workers of this node, then " +
+                            (has_successors() ? "looking for the next one" : "joining again")});
   rejoining_ = true;
   if (state_ == State::kRunning) stop(SIGTERM, now);
   hurry(now);
@@ -313,7 +339,14 @@ void GroupMachine::pass_by(const std::string& place, TimePoint now) {
 
 void GroupMachine::go_elsewhere(const Elsewhere& order, TimePoint now) {
   actions_.push_back(Disconnect{});
-  if (!has_successors()) return follow(order, now);
+  const bool runs_for_nobody = order.coordinator.empty() && state_ != State::kIdle;
+  if (!has_successors() && !runs_for_nobody) return follow(order, now);
+  if (!has_successors()) {
+    part(now);
+    if (end_) return;
+    coming_back_ = false;
+    return stop_and_search("its workers are of no round any more", now);
+  }
   const bool followed = !order.coordinator.empty() && order.epoch <= followed_;
   if (search_ && followed) return pass_by(order.coordinator, now);
   followed_ = std::max(followed_, order.epoch);

@@ -31,6 +31,12 @@ bool has_successors(const LaunchSpec& spec) {
          (spec.meeting.etcd && spec.meeting.nodes_max > 1);
 }
 
+bool may_meet_server(const LaunchSpec& spec) {
+  const Meeting& meeting = spec.meeting;
+  return meeting.hosting == Hosting::kAtEndpoint ||
+         (meeting.hosting == Hosting::kElsewhere && meeting.node_rank < 0);
+}
+
 JobTerms terms_of(const LaunchSpec& spec) {
   return terms_of(round_rules(spec, spec.meeting.run_id));
 }

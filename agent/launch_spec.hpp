@@ -128,8 +128,8 @@ struct RunFacts {
   std::string host;               // this node's name in messages
   Endpoint coordinator;           // where this node's agent reaches it
   bool coordinator_here = false;  // it runs in this process
-  /// The port at which this process coordinates the job, or would; 0: it does not. Then only, other
-  /// agents may follow a coordinator that is lost.
+  /// The port at which this process coordinates the job, or would, or at least shows that it is
+  /// alive; 0: none.
   std::uint16_t own_port = 0;
 };
 
@@ -142,6 +142,9 @@ bool has_successors(const LaunchSpec& spec);
 constexpr bool has_successors(int nodes_max, bool trust_closed) {
   return nodes_max >= (trust_closed ? 2 : kNodesToSucceed);
 }
+
+/// Whether the coordinator may be a `ddprun server`, which asks agents whether they are alive.
+bool may_meet_server(const LaunchSpec& spec);
 
 /// The rules of the job's coordinator, were it to run here.
 RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id);

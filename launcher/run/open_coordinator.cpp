@@ -107,10 +107,11 @@ std::uint16_t port_of_this_machine(asio::io_context& io, const Meeting& meeting)
 }
 
 /// Listens for the case that the coordinator is lost and this node follows it: where others look
-/// for it on this machine if that is free, and else at any port. Without it the job runs as well.
+/// for it on this machine if that is free, and else at any port. Where nobody follows, a `ddprun
+/// server` finds there that this process is alive. Without it the job runs as well.
 std::unique_ptr<Server> stand_by(Loops loops, const LaunchSpec& spec, const std::string& run_id,
                                  const std::string& host) {
-  if (!has_successors(spec)) return nullptr;
+  if (!has_successors(spec) && !may_meet_server(spec)) return nullptr;
   RoundRules rules = round_rules(spec, run_id);
   rules.stands_by = true;
   rules.master_addr.clear();  // nodes reach the store where they reach the coordinator
@@ -119,7 +120,8 @@ std::unique_ptr<Server> stand_by(Loops loops, const LaunchSpec& spec, const std:
   if (resolved && resolved->front().is_v6()) listening = asio::ip::address_v6::any();
   if (resolved && resolved->front().is_loopback()) listening = resolved->front();
   const auto executor = loops.serving.get_executor();
-  const std::uint16_t port = port_of_this_machine(loops.io, spec.meeting);
+  const std::uint16_t port =
+      has_successors(spec) ? port_of_this_machine(loops.io, spec.meeting) : std::uint16_t{0};
   auto server = Server::listen(executor, rules, listening, port);
   if (!server) server = Server::listen(executor, rules, listening, 0);
   if (!server || !lock(**server, spec, run_id, asio::ip::address_v4::loopback())) return nullptr;

@@ -3,6 +3,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <utility>
@@ -61,7 +62,6 @@ Job::Job(const asio::any_io_executor& executor, RoundRules rules, std::function<
          std::shared_ptr<StoreBudget> stores)
     : machine_{std::move(rules), Clock::now()},
       store_{executor, StoreLimits{}, std::move(stores)},
-      store_acceptor_{executor},
       tick_{executor},
       closing_{executor, TimePoint::max()},
       ended_{std::move(ended)} {}
@@ -74,18 +74,39 @@ void Job::start() {
 }
 
 Result<void> Job::open_store(const asio::ip::address& address) {
-  auto acceptor = listen_on(tick_.get_executor(), {address, 0});
-  if (!acceptor) return acceptor.error();
-  store_acceptor_ = std::move(*acceptor);
-  machine_.serve_store_at(store_acceptor_.local_endpoint().port());
-  co_spawn(tick_.get_executor(), accept_store_clients(), report_failure("a job's store"));
+  if (const auto opened = listen_for_workers({address, 0}); !opened) return opened;
+  machine_.serve_store_at(store_acceptor_->local_endpoint().port());
   return {};
+}
+
+Result<void> Job::listen_for_workers(const tcp::endpoint& endpoint) {
+  auto acceptor = listen_on(tick_.get_executor(), endpoint);
+  if (!acceptor) return acceptor.error();
+  boost::system::error_code ignored;
+  if (store_acceptor_) store_acceptor_->close(ignored);
+  store_acceptor_ = std::make_shared<tcp::acceptor>(std::move(*acceptor));
+  co_spawn(tick_.get_executor(), accept_store_clients(store_acceptor_),
+           report_failure("a job's store"));
+  return {};
+}
+
+/// To where the workers of a round look for it that was begun by a server of before.
+void Job::move_store(const OpenStore& order) {
+  const tcp::endpoint endpoint{store_acceptor_->local_endpoint().address(),
+                               static_cast<std::uint16_t>(order.port)};
+  const auto moved = listen_for_workers(endpoint);
+  if (moved) return machine_.serve_store_at(order.port);
+  const auto self = shared_from_this();
+  const StoreGone gone{order.round, moved.error().message};
+  asio::post(tick_.get_executor(), [self, gone] {
+    if (!self->closed_ && !self->machine_.ended()) self->step(gone);
+  });
 }
 
 void Job::close() {
   if (std::exchange(closed_, true)) return;
   boost::system::error_code ignored;
-  store_acceptor_.close(ignored);
+  if (store_acceptor_) store_acceptor_->close(ignored);
   tick_.cancel();
   closing_.cancel();
   for (const auto& [peer, channel] : agents_) channel->close_when_sent();
@@ -143,12 +164,12 @@ void Job::serve_store(tcp::socket socket, std::string_view head) {
   if (!closed_ && may_enter(socket)) store_.adopt(std::move(socket), head);
 }
 
-asio::awaitable<void> Job::accept_store_clients() {
+asio::awaitable<void> Job::accept_store_clients(std::shared_ptr<tcp::acceptor> acceptor) {
   const auto self = shared_from_this();
   const std::function<void(tcp::socket)> serve_one = [this](tcp::socket socket) {
     serve_store(std::move(socket), "");
   };
-  co_await accept_all(store_acceptor_, serve_one);
+  co_await accept_all(*acceptor, serve_one);
 }
 
 void Job::drop(PeerId peer) {
@@ -207,6 +228,7 @@ void Job::perform(const RoundAction& action) {
       [&](const OpenStore& a) {
         round_ = a.round;
         store_.begin_round(a.world_size);
+        if (a.port > 0 && store_acceptor_) move_store(a);
       },
       [&](const Knock& a) {
         co_spawn(tick_.get_executor(), knock(a), report_failure("knocking at an agent"));

@@ -79,7 +79,9 @@ class Job : public std::enable_shared_from_this<Job> {
 
  private:
   struct Asking;
-  asio::awaitable<void> accept_store_clients();
+  Result<void> listen_for_workers(const asio::ip::tcp::endpoint& endpoint);
+  void move_store(const OpenStore& order);
+  asio::awaitable<void> accept_store_clients(std::shared_ptr<asio::ip::tcp::acceptor> acceptor);
   asio::awaitable<void> tick_when_due();
   asio::awaitable<std::string> hear(PeerId peer, const std::shared_ptr<Channel>& channel);
   bool may_enter(const asio::ip::tcp::socket& socket);
@@ -96,7 +98,8 @@ class Job : public std::enable_shared_from_this<Job> {
 
   RoundMachine machine_;
   StoreServer store_;
-  asio::ip::tcp::acceptor store_acceptor_;
+  std::shared_ptr<asio::ip::tcp::acceptor>
+      store_acceptor_;                                    // null: the store has no port of its own
   std::map<PeerId, std::shared_ptr<Channel>> agents_;     // those that the machine has not dropped
   PeerId peers_ = 0;                                      // that have come so far
   std::unordered_map<asio::ip::address, int> agents_at_;  // how many come from each address

@@ -72,6 +72,7 @@ TimePoint RoundMachine::held_until(const KnownRound& round, int left) const {
 bool RoundMachine::has_authority(TimePoint now) const { return now < authority_ends(); }
 
 std::int64_t RoundMachine::lease_ms(TimePoint now) const {
+  if (rules_.hosted) return rules_.heartbeat_timeout.count();
   if (!rules_.has_successors) return -1;
   const auto whole = rules_.heartbeat_timeout;
   if (authority_until_ >= now + whole) return whole.count();
@@ -110,7 +111,7 @@ bool RoundMachine::reigns(TimePoint now) {
 }
 
 bool RoundMachine::may_begin(TimePoint now) {
-  if (!reigns(now)) return false;
+  if (workers_may_be_left(now) || !reigns(now)) return false;
   if (rules_.has_referee ? may_begin_by_referee(now) : old_world_is_gone(now)) return true;
   may_begin_due_ = now + kLookAtNode * static_cast<int>(nodes_.size());
   return false;
@@ -119,6 +120,7 @@ bool RoundMachine::may_begin(TimePoint now) {
 /// Nodes whose connections have ended may have gone over to another coordinator, and do the work
 /// again. They come back, or are lost, and perhaps with them the authority.
 bool RoundMachine::may_finish(TimePoint now) {
+  if (returning_ && !returning_->absent.empty()) return false;
   bool away = false;
   if (rules_.has_successors) nodes_.for_each([&](const Node& node) { away |= node.away; });
   return !away && reigns(now);

@@ -67,8 +67,10 @@ void RoundMachine::stop_because_of(Failure failure) {
   stop_round(failure.reason);
 }
 
-/// The next attempt follows, or when there is none left, `last` is how the job ends.
+/// The next attempt follows, or when there is none left, `last` is how the job ends. Workers that
+/// have lost their store with a server may fail because of that, so this costs nothing.
 void RoundMachine::count_failure(EndJob last) {
+  if (store_is_new_) return;
   if (attempt_ >= rules_.restarts_max)
     verdict_ = std::move(last);
   else

@@ -53,10 +53,12 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
       [&](const Knocked& e) { knocked(e, now); }, [&](const Superseded& e) { step_down(e); },
       [&](const LedBy& e) { leader_ = e.leader; },
       [&](const LookedAround& e) { looked_around(e, now); }, [](const Tick&) {},
-      [&](const Elected& e) { elected(e, now); }, [&](const Held& e) { held_ = e; },
-      [&](const WorldBegun& e) { world_begun(e); }, [&](const WorldGone&) { world_gone(); });
+      [&](const StoreGone& e) { store_gone(e); }, [&](const Elected& e) { elected(e, now); },
+      [&](const Held& e) { held_ = e; }, [&](const WorldBegun& e) { world_begun(e); },
+      [&](const WorldGone&) { world_gone(); });
   lose_silent(now);  // on every step, because no Tick comes between the beats of many nodes
   lose_unstopped(now);
+  give_up_absent(now);
   advance(now);
   look_for_hangs(now);
   answer_dumps(now);
@@ -87,6 +89,7 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   if (state_ == State::kGathering && passed_over_ && may_begin_due_ > last_step_)
     consider(may_begin_due_);
   if (times_.next_due()) consider(*times_.next_due());
+  if (rules_.hosted && workers_of_before_end() > last_step_) consider(workers_of_before_end());
   return due;
 }
 
@@ -237,11 +240,14 @@ TimePoint RoundMachine::gathering_ends() const {
 /// for.
 TimePoint RoundMachine::waiting_ends() const {
   const bool enough = round_ > 0 && nodes_.count(Phase::kReady) >= nodes_needed();
+  if (workers_may_be_left(last_step_)) return std::max(gathering_ends(), workers_of_before_end());
   return enough ? std::max(last_step_, fences_end_) : gathering_ends();
 }
 
-/// The referee may not answer for a while, when there are enough nodes.
+/// The referee may not answer for a while, when there are enough nodes; and workers that a server
+/// of before has left may have to be waited for.
 TimePoint RoundMachine::gives_up_at() const {
+  if (rules_.hosted) return std::max(gathering_ends(), workers_of_before_end());
   const bool waits = rules_.has_referee && last_call_ends_;
   return waits ? *last_call_ends_ + rules_.join_timeout : gathering_ends();
 }
@@ -272,6 +278,8 @@ void RoundMachine::seal() {
   start.successors = successors(ranked);
   start.head_seated =
       std::ranges::any_of(ranked, [](const Node* node) { return node->join.standing.beside; });
+  returning_.reset();
+  store_is_new_ = false;
   actions_.push_back(OpenStore{round_, start.world_size});
   inquest_.begin_round(round_);
   found_.reset();
@@ -310,11 +318,12 @@ int RoundMachine::members() const {
   return nodes_.count(Phase::kRunning) + nodes_.count(Phase::kFinished);
 }
 
-Joined RoundMachine::joined_answer(TimePoint now) const {
+Joined RoundMachine::joined_answer(const Node& node, TimePoint now) const {
   return {.heartbeat_timeout_ms = rules_.heartbeat_timeout.count(),
           .knows = known_kinds(),
           .clock_us = microseconds(now),
-          .epoch = epoch_};
+          .epoch = epoch_,
+          .keeps_workers = keeps_workers(node)};
 }
 
 void RoundMachine::send(PeerId peer, CoordinatorMessage message) {

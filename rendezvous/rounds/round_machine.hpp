@@ -67,6 +67,7 @@ struct LedBy { Leader leader; };                       // the agent in this proc
 // Those who listen at places_to_ask() were asked who leads. `all`: each has answered, or nobody
 // listens there.
 struct LookedAround { Leader leader; bool all; };
+struct StoreGone { int round; std::string reason; };   // OpenStore's port is not free
 struct Tick {};                                        // the time has come: see next_tick()
 // With a referee (RoundRules::has_referee) these, too.
 struct Elected {  // this coordinates the job now
@@ -83,12 +84,13 @@ struct Held {       // nobody else coordinates the job before `alone`; before `w
 struct WorldGone {};  // nobody can have workers any more by what was written down before
 struct WorldBegun { std::vector<NodeId> nodes; };      // the answer to BeginWorld
 using RoundEvent = std::variant<FromPeer, PeerLost, Knocked, Superseded, LedBy, LookedAround, Tick,
-                                Elected, Held, WorldBegun, WorldGone>;
+                                StoreGone, Elected, Held, WorldBegun, WorldGone>;
 
 // These actions are to be performed, in the order in which step() returns them.
 struct SendTo { PeerId peer; CoordinatorMessage message; };
 struct DropPeer { PeerId peer; std::string reason; };  // send what is queued, close the connection
-struct OpenStore { int round; int world_size; };       // empty the store and close its connections
+// Empty the store and close its connections. With a port: listen there, or StoreGone.
+struct OpenStore { int round; int world_size; int port = 0; };
 struct Knock { NodeId node; std::string endpoint; };   // does anybody listen there? then Knocked
 struct Herald { std::int64_t epoch; std::vector<std::string> endpoints; };  // tell it there, again
                                                        // and again, to who coordinates the job
@@ -108,8 +110,7 @@ class RoundMachine {
   /// back from one call to the next.
   std::vector<RoundAction> step(const RoundEvent& event, TimePoint now);
 
-  /// Sets the store's port, which is known only after the rules when the system has chosen it. To
-  /// be called before the first node joins.
+  /// Sets the store's port, which is known only after the rules when the system has chosen it.
   void serve_store_at(int port) { rules_.master_port = port; }
 
   /// Returns when the next Tick is due; nullopt while only events from nodes can change anything.
@@ -220,9 +221,25 @@ class RoundMachine {
   bool may_begin_by_referee(TimePoint now);
   bool last_world_is_gone(TimePoint now) const;
 
+  // Where a `ddprun server` was started again: round_hosted.cpp.
+  struct Returning {       // the round of before, which goes on
+    HostedSeat round;      // as its first node has told
+    std::set<int> absent;  // group ranks of nodes that were not heard of yet
+  };
+  TimePoint workers_of_before_end() const;
+  bool workers_may_be_left(TimePoint now) const;
+  bool returns(const Join& join, TimePoint now) const;
+  bool nobody_knows_more(const Join& join) const;
+  void go_on_with(const Join& join, TimePoint now);
+  void take_back(PeerId peer, const Join& join, const std::string& address, TimePoint now);
+  void came_back_stopped(const Node& node);
+  void give_up_absent(TimePoint now);
+  void store_gone(const StoreGone& event);
+
   // Who is away for a while: its connection broke, and its workers run on.
   void disconnected(Node& node, const std::string& reason, TimePoint now);
   bool may_come_back(const Node& node) const;
+  bool keeps_workers(const Node& node) const;
   bool resumes(const Node& node, const Join& join) const;
   void resume(Node& node, PeerId peer, const Join& join, TimePoint now);
   void send_to_stop(PeerId peer);
@@ -291,7 +308,7 @@ class RoundMachine {
   void chronicle_progress(TimePoint now);
   EndJob timed_out() const;
   int next_attempt() const;
-  Joined joined_answer(TimePoint now) const;
+  Joined joined_answer(const Node& node, TimePoint now) const;
   void send(PeerId peer, CoordinatorMessage message);
   void send_to_all_who_know(std::string_view kind, const CoordinatorMessage& message);
 
@@ -336,17 +353,19 @@ class RoundMachine {
   /// Another coordinator may count on nodes that have come until then, as they say: see
   /// authority_ends(). Leases of workers of before end with that.
   TimePoint fences_end_;
-  TimePoint last_came_;                // when a node has joined last
-  TimePoint authority_until_;          // as it was when it was looked at
-  TimePoint authority_due_;            // when it is looked at again
-  Held held_{};                        // what the referee has told last
-  std::int64_t world_epoch_ = 0;       // of this coordinator's world that was written down last
-  std::vector<NodeId> world_;          // what is written down now; none: that is not known
-  std::vector<NodeId> asked_world_;    // what is to be written down
-  std::int64_t last_world_epoch_ = 0;  // of the world of before
-  std::set<NodeId> last_world_;        // those who may have workers of before
-  JobChronicle chronicle_;             // for those who look at the job: it decides nothing
-  std::string last_loss_;              // says to the user why the job may be short of nodes
+  TimePoint last_came_;                 // when a node has joined last
+  TimePoint authority_until_;           // as it was when it was looked at
+  TimePoint authority_due_;             // when it is looked at again
+  Held held_{};                         // what the referee has told last
+  std::int64_t world_epoch_ = 0;        // of this coordinator's world that was written down last
+  std::vector<NodeId> world_;           // what is written down now; none: that is not known
+  std::vector<NodeId> asked_world_;     // what is to be written down
+  std::int64_t last_world_epoch_ = 0;   // of the world of before
+  std::set<NodeId> last_world_;         // those who may have workers of before
+  JobChronicle chronicle_;              // for those who look at the job: it decides nothing
+  std::optional<Returning> returning_;  // until the next round is sealed
+  bool store_is_new_ = false;           // what the workers had in the store is gone
+  std::string last_loss_;               // says to the user why the job may be short of nodes
   TimePoint gathering_since_;
   TimePoint stopping_ends_;                  // who has not stopped by then is dropped
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round

@@ -43,7 +43,10 @@ std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
 }
 
 void RoundMachine::add(PeerId peer, const Join& join, const std::string& address, TimePoint now) {
-  if (join.standing.running > 0) return send_to_stop(peer);
+  if (join.standing.running > 0) {
+    if (!returns(join, now)) return send_to_stop(peer);
+    return take_back(peer, join, address, now);
+  }
   Node& node = nodes_.add(peer, join, arrivals_++, now);
   node.address = address;
   chronicle_.came(join.host);
@@ -52,7 +55,8 @@ void RoundMachine::add(PeerId peer, const Join& join, const std::string& address
     if (!obeys(node)) return hear_voter(node);
     recount_voters_ = true;
   }
-  let_in(node, joined_answer(now), now);
+  let_in(node, joined_answer(node, now), now);
+  came_back_stopped(node);
   if (node.phase() == Phase::kReady) welcome(node);
 }
 
@@ -70,7 +74,7 @@ void RoundMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoin
     take_standing(node, now);
     if (!obeys(node)) return hear_voter(node);
   }
-  let_in(node, joined_answer(now), now);
+  let_in(node, joined_answer(node, now), now);
   if (before == Phase::kContending) return;
   nodes_.set_phase(node, Phase::kReady);
   if (before == Phase::kReady)
@@ -82,6 +86,7 @@ void RoundMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoin
 /// A node that is ready makes a new round if there is a place for it; else it is a spare.
 void RoundMachine::welcome(const Node& node) {
   if (state_ != State::kRunning) return;
+  if (returning_ && !returning_->absent.empty()) return;  // others are on their way
   if (members() < rules_.nodes_max)
     stop_round("node " + node.join.host + " joined");
   else

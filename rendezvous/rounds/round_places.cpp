@@ -48,7 +48,7 @@ void RoundMachine::begin_job(TimePoint now) {
       call_election(*node);
       continue;
     }
-    let_in(*node, joined_answer(now), now);
+    let_in(*node, joined_answer(*node, now), now);
     nodes_.set_phase(*node, Phase::kReady);
   }
 }

@@ -183,7 +183,7 @@ void RoundMachine::take_over(TimePoint now) {
 
 void RoundMachine::take_on(Node& node, TimePoint now) {
   if (node.phase() != Phase::kVoting) return;
-  let_in(node, joined_answer(now), now);
+  let_in(node, joined_answer(node, now), now);
   nodes_.set_phase(node, Phase::kReady);
   welcome(node);
 }
@@ -320,7 +320,13 @@ void RoundMachine::disconnected(Node& node, const std::string& reason, TimePoint
 bool RoundMachine::may_come_back(const Node& node) const {
   const bool in_round = node.phase() == Phase::kRunning || node.phase() == Phase::kFinished ||
                         node.phase() == Phase::kStopping;
-  return rules_.has_successors && in_round && !is_over() && may_succeed(node);
+  const bool keeps = rules_.has_successors ? may_succeed(node) : keeps_workers(node);
+  return in_round && !is_over() && keeps;
+}
+
+/// Of an agent that nobody can knock at nobody knows whether it is dead.
+bool RoundMachine::keeps_workers(const Node& node) const {
+  return rules_.hosted && may_succeed(node);
 }
 
 bool RoundMachine::resumes(const Node& node, const Join& join) const {
@@ -331,8 +337,8 @@ bool RoundMachine::resumes(const Node& node, const Join& join) const {
 void RoundMachine::resume(Node& node, PeerId peer, const Join& join, TimePoint now) {
   nodes_.reconnect(node, peer, join, now);
   node.away = false;
-  take_standing(node, now);
-  Joined answer = joined_answer(now);
+  if (rules_.has_successors) take_standing(node, now);
+  Joined answer = joined_answer(node, now);
   answer.resumed = true;
   let_in(node, std::move(answer), now);
   if (node.phase() == Phase::kStopping)

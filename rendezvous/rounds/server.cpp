@@ -49,7 +49,9 @@ Result<std::unique_ptr<Server>> Server::listen(const asio::any_io_executor& exec
                                                ServerLimits limits) {
   auto acceptor = listen_on(executor, {address, port});
   if (!acceptor) return acceptor.error();
-  return std::unique_ptr<Server>{new Server{std::move(*acceptor), limits}};
+  auto server = std::unique_ptr<Server>{new Server{std::move(*acceptor), limits}};
+  if (port > 0) server->started_ = Clock::now();
+  return server;
 }
 
 Result<std::unique_ptr<Server>> Server::listen(const asio::any_io_executor& executor,
@@ -191,7 +193,11 @@ Result<std::shared_ptr<Job>> Server::begin_job(const Join& join, const asio::ip:
     book_.ended(run_id);
     jobs_.erase(run_id);
   };
-  const auto job = std::make_shared<Job>(acceptor_.get_executor(), rules_of(join), ended, stores_);
+  RoundRules rules = rules_of(join);
+  rules.hosted = true;
+  rules.hosted_since = started_;
+  const auto executor = acceptor_.get_executor();
+  const auto job = std::make_shared<Job>(executor, std::move(rules), ended, stores_);
   if (join.terms.store == StoreAt::kLeader) {
     const auto opened = job->open_store(acceptor_.local_endpoint().address());
     if (!opened)

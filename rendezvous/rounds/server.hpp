@@ -97,6 +97,7 @@ class Server {
   Introduction introduction(const WhoIsThere& question) const;
 
   const ServerLimits limits_;
+  TimePoint started_;  // when there may have been another one before; of a free port nobody knew
   asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_;
   Door door_;

@@ -27,9 +27,9 @@ TunnelEntrance::TunnelEntrance(const asio::any_io_executor& executor,
 
 TunnelEntrance::~TunnelEntrance() { coordinator_->carry(nullptr); }
 
-Result<std::uint16_t> TunnelEntrance::open(int round) {
+Result<std::uint16_t> TunnelEntrance::open(int round, std::uint16_t at) {
   close();
-  auto acceptor = listen_on(executor_, {asio::ip::address_v4::loopback(), 0});
+  auto acceptor = listen_on(executor_, {asio::ip::address_v4::loopback(), at});
   if (!acceptor)
     return Error{acceptor.error().kind, "for the workers' store: " + acceptor.error().message};
   door_ = std::make_shared<tcp::acceptor>(std::move(*acceptor));

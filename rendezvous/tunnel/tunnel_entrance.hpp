@@ -41,9 +41,9 @@ class TunnelEntrance : public TunnelEnd, public std::enable_shared_from_this<Tun
                  TunnelLimits limits = {});
   ~TunnelEntrance() override;
 
-  /// Listens on loopback for the workers of `round`, and returns the port, a free one. Workers of
-  /// an earlier round are cut off. Errors: kUnavailable.
-  Result<std::uint16_t> open(int round);
+  /// Listens on loopback for the workers of `round`, and returns the port: that one, or for 0 a
+  /// free one. Workers of an earlier round are cut off. Errors: kUnavailable.
+  Result<std::uint16_t> open(int round, std::uint16_t at = 0);
 
   /// Stops to listen and cuts off all workers, until open() is called again.
   void close();

@@ -30,6 +30,8 @@ void RoundWatch::take(const NodeId& node, const Inspected& answer) {
   if (inspection_->complete()) due_ = TimePoint::min();
 }
 
+void RoundWatch::add(const NodeId& node) { nodes_.insert(node); }
+
 void RoundWatch::forget(const NodeId& node) {
   nodes_.erase(node);
   if (inspection_) inspection_->forget(node);

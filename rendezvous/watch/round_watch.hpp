@@ -37,6 +37,8 @@ class RoundWatch {
 
   void take(const RankProgress& told, TimePoint now) { book_.take(told, now); }
   void take(const NodeId& node, const Inspected& answer);
+  /// A node of the round that can look at its workers is back.
+  void add(const NodeId& node);
   void forget(const NodeId& node);
 
   struct Ask {  // all nodes

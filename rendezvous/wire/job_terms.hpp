@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
+
 namespace ddprun {
 
 /// Where workers connect to reach the job's store.
@@ -73,6 +75,10 @@ struct RoundRules {
   /// begins the job stands by until nobody at the others knows of a coordinator.
   std::vector<std::string> places;
   bool begins_job = false;
+  /// A `ddprun server` coordinates the job, and nobody ever follows it. It was started at that
+  /// time, and there may have been another one before it.
+  bool hosted = false;
+  TimePoint hosted_since;
 };
 
 /// Returns the terms that a node with these rules announces.

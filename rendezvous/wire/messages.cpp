@@ -78,6 +78,10 @@ template <> inline constexpr auto kFields<KnownRound> = std::tuple{
     field("name", &KnownRound::name), field("nodes", &KnownRound::nodes),
     field("member", &KnownRound::member), later(field("rank", &KnownRound::rank)),
     later(text("awaited", &KnownRound::awaited, TextLimit{kAwaitedBytesMax}))};
+template <> inline constexpr auto kFields<HostedSeat> = std::tuple{
+    field("round", &HostedSeat::round), field("nodes", &HostedSeat::nodes),
+    field("group_rank", &HostedSeat::group_rank), field("first_rank", &HostedSeat::first_rank),
+    field("world_size", &HostedSeat::world_size), field("store_port", &HostedSeat::store_port)};
 template <> inline constexpr auto kFields<Standing> = std::tuple{
     field("epoch", &Standing::epoch), field("promised", &Standing::promised),
     field("started", &Standing::started), field("settled", &Standing::settled),
@@ -86,7 +90,8 @@ template <> inline constexpr auto kFields<Standing> = std::tuple{
     text("head", &Standing::head, name_of(kEndpointBytesMax)),
     field("standby_port", &Standing::standby_port), field("beside", &Standing::beside),
     later(field("started_gone", &Standing::started_gone)),
-    later(field("settled_gone", &Standing::settled_gone))};
+    later(field("settled_gone", &Standing::settled_gone)),
+    later(field("seat", &Standing::seat))};
 template <> inline constexpr auto kFields<Join> = std::tuple{
     field("protocol", &Join::protocol), text("run_id", &Join::run_id, name_of(kRunIdBytesMax)),
     text("node", &Join::node, name_of(kNodeIdBytesMax)), field("incarnation", &Join::incarnation),
@@ -173,7 +178,8 @@ template <> inline constexpr auto kFields<Joined> = std::tuple{
     field("heartbeat_timeout_ms", &Joined::heartbeat_timeout_ms),
     later(texts("knows", &Joined::knows, kName, kKindsMax)),
     later(field("clock_us", &Joined::clock_us)), later(field("epoch", &Joined::epoch)),
-    later(field("resumed", &Joined::resumed))};
+    later(field("resumed", &Joined::resumed)),
+    later(field("keeps_workers", &Joined::keeps_workers))};
 template <> inline constexpr auto kFields<Refused> = std::tuple{
     text("reason", &Refused::reason, kReason), later(field("other_job", &Refused::other_job))};
 template <> inline constexpr auto kFields<Waiting> = std::tuple{

@@ -228,6 +228,9 @@ struct Joined {
   std::int64_t clock_us = 0;              // of the coordinator, as Beat's
   std::int64_t epoch = 0;                 // of the coordinator; 0: it has no successors
   bool resumed = false;                   // the node is in its round still, and its workers go on
+  /// Of a coordinator without successors: when the connection ends, the node's workers run on for
+  /// as long as their lease, and meanwhile the node comes back.
+  bool keeps_workers = false;
   bool operator==(const Joined&) const = default;
 };
 /// The node is not admitted, and its connection is closed.

@@ -33,6 +33,18 @@ struct KnownRound {
   bool operator==(const KnownRound&) const = default;
 };
 
+/// An agent's place in the last round that a `ddprun server` has told it of. A server that is
+/// started again knows that round from nobody else.
+struct HostedSeat {
+  int round = 0;       // 0: there was none
+  int nodes = 0;       // in it
+  int group_rank = 0;  // of this node
+  int first_rank = 0;  // of this node's first worker
+  int world_size = 0;  // workers in the round
+  int store_port = 0;  // where the store was, on the server
+  bool operator==(const HostedSeat&) const = default;
+};
+
 struct Standing {
   std::int64_t epoch = 0;  // of the coordinator that it obeyed last; 0: of none that has successors
   std::int64_t promised = 0;  // it obeys no coordinator with a smaller epoch any more
@@ -47,6 +59,7 @@ struct Standing {
   int started_gone = 0;       // processes of nodes of `started` that it has found to be gone
   int settled_gone = 0;       // the same of `settled`
   bool beside = false;        // it is in the process of the coordinator that it speaks to
+  HostedSeat seat;            // in a job that a `ddprun server` hosts
   bool operator==(const Standing&) const = default;
 };
 

@@ -34,7 +34,9 @@ AgentShell::AgentShell(World& world, Watcher& watcher, int number, int host, int
       rules_{rules_of(world)},
       machine_{rules_},
       id_{"n" + std::to_string(host) + "." + std::to_string(number) +
-          (serial > 0 ? "." + std::to_string(serial) : "")} {}
+          (serial > 0 ? "." + std::to_string(serial) : "")} {
+  if (world.plan.rounds.hosted) listens_ = world.random.chance(90);
+}
 
 void AgentShell::connect(const ReachCoordinator& wish) {
   wish_ = wish;
@@ -89,6 +91,11 @@ void AgentShell::join() {
     join.standing = wish_.standing;
     join.standing.standby_port = number_;
     join.standing.beside = place_ == number_;
+  }
+  if (world_.plan.rounds.hosted) {
+    join.knows = {kKnowsSuccession};
+    join.standing = wish_.standing;
+    join.standing.standby_port = listens_ ? number_ + 1 : 0;
   }
   world_.network.send(link_, Side::kAgent, AgentMessage{join});
   const LinkId asked = link_;

@@ -52,6 +52,7 @@ class AgentShell {
   bool end_announced() const { return end_announced_; }
   int round() const { return round_.round; }
   const StartRound& started() const { return round_; }
+  bool listens() const { return listens_; }  // so that it can be knocked at
   bool coming_back() const { return wish_.standing.running > 0; }
   const std::optional<AgentEnd>& end() const { return end_; }
   int attempt() const { return round_.attempt; }
@@ -108,6 +109,7 @@ class AgentShell {
   ReachCoordinator wish_;
   int place_ = 0;  // the number of the coordinator that is reached for
   Known told_;
+  bool listens_ = true;
   LinkId link_ = -1;
   std::optional<ConnectPlan> connecting_;
   std::optional<TimePoint> connecting_since_;

@@ -20,7 +20,15 @@ Cluster::Cluster(std::uint64_t seed, std::size_t trace_lines_max)
     : world{seed, trace_lines_max}, invariants{world, *this}, coordinator{world, invariants} {
   world.network.on_arrival(
       [this](LinkId link, Side to, const Parcel& parcel) { deliver(link, to, parcel); });
+  coordinator.when_knocking([this](const std::string& endpoint) { return knock_at(endpoint); });
   for (int i = 0; i < world.plan.nodes; ++i) add_agent();
+}
+
+/// The port of an agent is its number and one more. A frozen one's system answers for it.
+std::optional<bool> Cluster::knock_at(const std::string& endpoint) {
+  const AgentShell& agent = *agents[static_cast<std::size_t>(number_at(endpoint) - 1)];
+  if (!world.network.can_connect(agent.host())) return std::nullopt;
+  return agent.gone();
 }
 
 void Cluster::add_agent() { add_agent_on(hosts_++); }
@@ -62,7 +70,10 @@ Cluster::Outcome Cluster::run(std::uint64_t seed, std::size_t trace_lines_max) {
   invariants.check_end();
   return {invariants.broken(),
           std::chrono::duration_cast<milliseconds>(cluster.world.time.now().time_since_epoch()),
-          invariants.rounds(), faults.count(), cluster.world.trace.lines()};
+          invariants.rounds(),
+          faults.count(),
+          cluster.world.trace.lines(),
+          invariants.rounds_that_went_on()};
 }
 
 }  // namespace ddprun::simulation

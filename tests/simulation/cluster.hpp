@@ -24,6 +24,7 @@ class Cluster {
     int rounds = 0;
     int faults = 0;
     std::deque<std::string> trace;
+    int went_on = 0;  // rounds under a server that was started again
   };
   static Outcome run(std::uint64_t seed, std::size_t trace_lines_max);
 
@@ -40,6 +41,7 @@ class Cluster {
  private:
   void deliver(LinkId link, Side to, const Parcel& parcel);
   bool over() const;
+  std::optional<bool> knock_at(const std::string& endpoint);
   int hosts_ = 0;
 };
 

@@ -13,6 +13,7 @@ constexpr milliseconds kTimerLateMax{5};
 }  // namespace
 
 void CoordinatorShell::begin() {
+  rules_.hosted_since = world_.time.now();
   machine_.emplace(rules_, world_.time.now());
   awake_since_ = world_.time.now();
   look_around();
@@ -52,13 +53,22 @@ void CoordinatorShell::perform(const RoundAction& action) {
         const auto link = static_cast<LinkId>(a.peer);
         if (agents_.erase(link) > 0) world_.network.finish(link, Side::kCoordinator);
       },
-      [](const OpenStore&) {}, [&](const Knock& a) { knock(a); },
+      [&](const OpenStore& a) { open_store(a); }, [&](const Knock& a) { knock(a); },
       [&](const Herald& a) {
         const bool first = !heralding_;
         heralding_ = a;
         if (first) herald();
       },
       [](const BeginWorld&) {}, [](const TellVerdict&) {});  // to a referee: there is none
+}
+
+/// Somebody else may have taken the port at which the store was.
+void CoordinatorShell::open_store(const OpenStore& order) {
+  if (order.port == 0 || world_.random.chance(90)) return;
+  const int life = lives_;
+  world_.time.after(milliseconds{0}, [this, life, round = order.round] {
+    if (life == lives_ && !gone_ && !frozen_) step(StoreGone{round, "taken"});
+  });
 }
 
 void CoordinatorShell::tick() {
@@ -103,6 +113,7 @@ void CoordinatorShell::end(bool told) {
 
 void CoordinatorShell::begin_again() {
   gone_ = false;
+  ++lives_;
   ++world_.coordinators;
   world_.network.listen(number_);
   watcher_.coordinator_begins_again();
@@ -120,12 +131,23 @@ bool CoordinatorShell::reachable_from(int host) const {
 
 /// Nobody answers for a host that is off or cut off.
 void CoordinatorShell::knock(const Knock& order) {
+  if (knocking_) return knock_at_agent(order);
   const CoordinatorShell* const other = others_(number_at(order.endpoint));
   if (other == nullptr || !other->reachable_from(world_.network.host_of(number_))) return;
   const bool refused = other->gone();
   world_.time.after(world_.random.time(milliseconds{0}, 2 * Network::kDelayMax),
                     [this, order, refused] {
                       if (!gone_ && !frozen_) step(Knocked{order.node, refused});
+                    });
+}
+
+void CoordinatorShell::knock_at_agent(const Knock& order) {
+  const std::optional<bool> refused = knocking_(order.endpoint);
+  if (!refused) return;
+  const int life = lives_;
+  world_.time.after(world_.random.time(milliseconds{0}, 2 * Network::kDelayMax),
+                    [this, life, order, refused] {
+                      if (life == lives_ && !gone_ && !frozen_) step(Knocked{order.node, *refused});
                     });
 }
 

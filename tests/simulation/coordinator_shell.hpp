@@ -33,6 +33,10 @@ class CoordinatorShell {
   }
   CoordinatorShell(const CoordinatorShell&) = delete;
 
+  /// What an agent's own port says: whether it refuses; nullopt: nothing.
+  using Knocking = std::function<std::optional<bool>(const std::string& endpoint)>;
+  void when_knocking(Knocking ask) { knocking_ = std::move(ask); }
+
   void receive(LinkId link, const Parcel& parcel);
 
   // What may happen to it.
@@ -60,7 +64,9 @@ class CoordinatorShell {
   void arm();
 
   void look_around();
+  void open_store(const OpenStore& order);
   void knock(const Knock& order);
+  void knock_at_agent(const Knock& order);
   void herald();
   void told_of(const Superseded& other);
 
@@ -69,6 +75,8 @@ class CoordinatorShell {
   int number_;
   RoundRules rules_;
   Others others_;
+  Knocking knocking_;
+  int lives_ = 0;  // before this one
   std::optional<Herald> heralding_;
   std::optional<RoundMachine> machine_;
   std::set<LinkId> agents_;  // that have joined and were not dropped

@@ -33,7 +33,7 @@ void Faults::strike() {
     announce_end();
   } else if (kind < 15 && cluster_.agents.size() < kAgentsMax) {
     start_agent(agent);
-  } else if (kind < 20) {
+  } else if (kind < (world_.plan.rounds.hosted ? 30 : 20)) {
     hit_coordinator();
   } else if (agent.gone()) {
     --count_;
@@ -121,7 +121,9 @@ void Faults::end_coordinator() {
   });
   cluster_.coordinator.end(told);
   if (!comes_back) return;
-  const auto away = world_.random.time(10ms, world_.plan.rounds.heartbeat_timeout * 3 / 2);
+  const bool soon = world_.plan.rounds.hosted && world_.random.chance(70);
+  const auto away =
+      world_.random.time(10ms, world_.plan.rounds.heartbeat_timeout * 3 / (soon ? 8 : 2));
   world_.time.after(away, [this] {
     world_.trace.note(world_.time.now(), [] { return "* the coordinator starts again"; });
     cluster_.coordinator.begin_again();

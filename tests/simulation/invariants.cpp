@@ -24,7 +24,7 @@ std::string round_name(int round) { return "round " + std::to_string(round); }
 }  // namespace
 
 void Invariants::joins(const AgentShell& agent) {
-  require(agent.round_alive() == 0, [&] {
+  require(agent.round_alive() == 0 || agent.coming_back(), [&] {
     return "joined with live workers: " + agent.id() + " has some of " +
            round_name(agent.round_alive());
   });
@@ -62,7 +62,7 @@ void Invariants::rang(const char* timer, std::optional<TimePoint> next) {
 void Invariants::coordinator_begins_again() {
   counted_.clear();
   round_ = round_nodes_ = world_size_ = failures_ = 0;
-  stopping_ = cause_awaited_ = end_announced_ = spare_announced_ = false;
+  stopping_ = cause_awaited_ = end_announced_ = spare_announced_ = went_on_ = false;
 }
 
 void Invariants::coordinator_did(const CoordinatorShell&, const RoundEvent& event,
@@ -81,7 +81,7 @@ void Invariants::coordinator_did(const CoordinatorShell&, const RoundEvent& even
     stops = stops || sent_as<StopRound>(action) != nullptr;
   }
   if (stops) stopping_ = true;
-  if (stops && fails) ++failures_;
+  if (stops && fails && !went_on_) ++failures_;  // its store is gone
   for (const RoundAction& action : actions) {
     const auto* stop = sent_as<StopRound>(action);
     require(!stop || stop->attempt == failures_, [&] {
@@ -118,8 +118,9 @@ bool Invariants::is_member(PeerId peer) const {
 void Invariants::check_answered(const FromPeer& joining, const std::vector<RoundAction>& actions) {
   const AgentShell& joined = agent(joining.peer);
   if (joined.gone() || joined.link() != joining.peer || cluster_.coordinator.job_ended()) return;
-  const bool let_in = std::ranges::any_of(
-      actions, [](const RoundAction& action) { return sent_as<Joined>(action) != nullptr; });
+  const bool let_in = std::ranges::any_of(actions, [](const RoundAction& action) {
+    return sent_as<Joined>(action) != nullptr || sent_as<Elsewhere>(action) != nullptr;
+  });
   require(let_in, [&] { return "who is back is let in: " + joined.id() + " is not"; });
 }
 
@@ -162,8 +163,7 @@ bool Invariants::is_first_failure(const RoundEvent& event) const {
 }
 
 void Invariants::sent(const SendTo& action, std::vector<StartRound>& sealed) {
-  if (std::holds_alternative<Joined>(action.message))
-    counted_[action.peer] = {0, world_.time.now()};
+  if (const auto* joined = std::get_if<Joined>(&action.message)) let_in(action.peer, *joined);
   if (const auto* verdict = std::get_if<EndJob>(&action.message)) check_verdict(*verdict);
   const auto* start = std::get_if<StartRound>(&action.message);
   if (!start) return;
@@ -183,6 +183,27 @@ void Invariants::sent(const SendTo& action, std::vector<StartRound>& sealed) {
   if (sealed.empty()) check_nobody_left(start->round);
   counted_[action.peer].round = start->round;
   sealed.push_back(*start);
+}
+
+/// A round may go on under a coordinator that has not begun it.
+void Invariants::let_in(PeerId peer, const Joined& answer) {
+  const AgentShell& node = agent(peer);
+  counted_[peer] = {answer.resumed ? node.round() : 0, world_.time.now()};
+  if (!answer.resumed) return;
+  require(node.round_alive() == 0 || node.round_alive() == node.round(),
+          [&] { return "who goes on has its workers: " + node.id() + " has not"; });
+  require(round_ == 0 || round_ == node.round(), [&] {
+    return "one round goes on: " + node.id() + " is in " + round_name(node.round()) + ", and " +
+           round_name(round_) + " runs";
+  });
+  if (round_ > 0) return;
+  went_on_ = true;
+  ++rounds_that_went_on_;
+  round_ = node.round();
+  round_nodes_ = node.started().group_world_size;
+  world_size_ = node.started().world_size;
+  round_coordinator_ = node.coordinator();
+  failures_ = node.told().attempt;
 }
 
 void Invariants::check_sealed(const std::vector<StartRound>& sealed) {
@@ -214,7 +235,8 @@ void Invariants::check_sealed(const std::vector<StartRound>& sealed) {
   round_ = first.round;
   round_nodes_ = size;
   world_size_ = first.world_size;
-  stopping_ = cause_awaited_ = false;
+  round_coordinator_ = world_.coordinators;
+  stopping_ = cause_awaited_ = went_on_ = false;
 }
 
 /// Whoever joins a round that is not full gets a new one. A round without members has ended, though
@@ -224,6 +246,7 @@ void Invariants::check_nobody_kept_waiting() {
   if (counted_hosts() < static_cast<int>(counted_.size())) return;  // one waits for another's rank
   const auto members = std::ranges::count_if(
       counted_, [&](const auto& entry) { return entry.second.round == round_; });
+  if (went_on_ && members < round_nodes_) return;  // the others are on their way
   require(round_ == 0 || members == 0 || members == std::ssize(counted_), [&] {
     return "nobody waits beside a round with free places: " + round_name(round_) + " has " +
            std::to_string(members) + " nodes, and there are " + std::to_string(counted_.size());
@@ -247,7 +270,7 @@ void Invariants::check_verdict(const EndJob& verdict) {
   failures_ = std::max(failures_, failures_told());
   int finished = 0;
   for (const auto& agent : cluster_.agents)
-    if (agent->round() == round_ && agent->coordinator() == world_.coordinators)
+    if (agent->round() == round_ && agent->coordinator() == round_coordinator_)
       finished += agent->finished_in_round();
   if (verdict.outcome == EndJob::Outcome::kFinished)
     require(finished == world_size_, [&] {

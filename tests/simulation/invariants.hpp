@@ -42,6 +42,7 @@ class Invariants : public Watcher {
   /// The first that was broken.
   const std::optional<std::string>& broken() const { return broken_; }
   int rounds() const { return round_; }
+  int rounds_that_went_on() const { return rounds_that_went_on_; }
 
  private:
   struct Counted {  // a connection whose node joined and was not dropped
@@ -56,6 +57,7 @@ class Invariants : public Watcher {
   void heard(const RoundEvent& event);
   bool is_first_failure(const RoundEvent& event) const;
   bool counts_a_failure(const RoundEvent& event, const std::vector<RoundAction>& actions);
+  void let_in(PeerId peer, const Joined& answer);
   void sent(const SendTo& action, std::vector<StartRound>& sealed);
   void check_sealed(const std::vector<StartRound>& sealed);
   void check_nobody_kept_waiting();
@@ -70,6 +72,7 @@ class Invariants : public Watcher {
   bool undisturbed(const AgentShell& agent) const;
   milliseconds patience_with_refusals(const AgentShell& agent) const;
   void check_one_live_round();
+  void check_one_live_world();
   void check_silent_evicted();
   void check_progress();
   bool round_runs() const;
@@ -85,6 +88,9 @@ class Invariants : public Watcher {
   int round_ = 0;
   int round_nodes_ = 0;
   int world_size_ = 0;
+  int round_coordinator_ = 1;  // which one has begun it
+  bool went_on_ = false;       // under another one
+  int rounds_that_went_on_ = 0;
   bool stopping_ = false;
   bool cause_awaited_ = false;    // a worker has lost a peer, which may stop the round later
   bool end_announced_ = false;    // by a member, to the coordinator

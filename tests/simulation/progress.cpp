@@ -22,12 +22,31 @@ std::string in_seconds(Clock::duration time) {
 
 void Invariants::check() {
   check_one_live_round();
+  if (world_.plan.rounds.hosted) check_one_live_world();
   check_silent_evicted();
   for (const auto& agent : cluster_.agents) {
     check_cut_off(*agent);
     check_patience(*agent);
   }
   if (calm_since_) check_progress();
+}
+
+/// Where a server hosts the job, whatever it believes. A frozen host is passed over: its workers
+/// are frozen with it, and end as soon as it is awake. So is an agent that nobody can knock at.
+void Invariants::check_one_live_world() {
+  const AgentShell* world = nullptr;
+  for (const auto& agent : cluster_.agents) {
+    const bool awake = !agent->frozen() && world_.time.now() - agent->awake_since() > kSlack;
+    if (agent->gone() || agent->round_alive() == 0 || !awake || !agent->listens()) continue;
+    require(!world ||
+                (world->round() == agent->round() && world->coordinator() == agent->coordinator()),
+            [&] {
+              return "one world: " + world->id() + " has workers of " +
+                     std::to_string(world->round()) + ", and " + agent->id() + " of " +
+                     std::to_string(agent->round());
+            });
+    world = agent.get();
+  }
 }
 
 void Invariants::check_one_live_round() {
@@ -116,6 +135,7 @@ void Invariants::check_patience(const AgentShell& agent) {
 /// that would come after its end, a pause later. Whoever wakes from a long sleep finds that its
 /// patience has ended meanwhile.
 void Invariants::gives_up_connecting(const AgentShell& agent) {
+  if (agent.coming_back()) return;  // its lease ends before
   if (world_.time.now() - agent.awake_since() < 2 * ConnectPlan::kLongestPause) return;
   const TimePoint now = world_.time.now() + 2 * ConnectPlan::kLongestPause;
   const bool long_enough = now - *agent.connecting_since() >= world_.plan.rounds.join_timeout;
@@ -185,7 +205,8 @@ milliseconds Invariants::stop_max() const {
 /// Silence is noticed, workers are stopped, nodes join again, and for that the others are stopped.
 milliseconds Invariants::pause_max() const {
   const auto& rules = world_.plan.rounds;
-  return 3 * rules.heartbeat_timeout + 2 * stop_max() + rules.last_call_timeout + 5s;
+  const auto left_over = rules.hosted ? 2 * rules.heartbeat_timeout : 0ms;
+  return left_over + 3 * rules.heartbeat_timeout + 2 * stop_max() + rules.last_call_timeout + 5s;
 }
 
 }  // namespace ddprun::simulation

@@ -38,7 +38,7 @@ void report(std::uint64_t seed, const char* program, const char* mode) {
 template <typename Run>
 int run_all(std::uint64_t first_seed, std::uint64_t seeds, bool verbose, const char* program,
             const char* mode) {
-  std::int64_t rounds = 0, faults = 0, heads = 0;
+  std::int64_t rounds = 0, faults = 0, heads = 0, went_on = 0;
   std::chrono::milliseconds simulated{};
   for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
     const auto outcome = Run::run(seed, verbose ? kAllLines : 0);
@@ -50,6 +50,7 @@ int run_all(std::uint64_t first_seed, std::uint64_t seeds, bool verbose, const c
     rounds += outcome.rounds;
     faults += outcome.faults;
     if constexpr (requires { outcome.heads; }) heads += outcome.heads;
+    if constexpr (requires { outcome.went_on; }) went_on += outcome.went_on;
     simulated += outcome.simulated;
   }
   std::printf("%llu seeds, %.0f simulated hours, %lld rounds, %lld faults",
@@ -57,6 +58,8 @@ int run_all(std::uint64_t first_seed, std::uint64_t seeds, bool verbose, const c
               static_cast<double>(simulated.count()) / 3'600'000, static_cast<long long>(rounds),
               static_cast<long long>(faults));
   if (heads > 0) std::printf(", %lld heads", static_cast<long long>(heads));
+  if (went_on > 0)
+    std::printf(", %lld rounds went on under a new server", static_cast<long long>(went_on));
   std::printf(": no invariant broken\n");
   return 0;
 }

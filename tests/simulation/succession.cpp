@@ -31,6 +31,7 @@ JobPlan plan_for(World& world) {
   plan.rounds.nodes_max = world.random.number(std::max(plan.rounds.nodes_min, 3), plan.nodes);
   if (world.random.chance(40)) trust_closed(world, plan);
   plan.rounds.has_successors = true;
+  plan.rounds.hosted = false;
   plan.rounds.join_timeout = world.random.time(30s, 90s);
   plan.rounds.endpoint = "host0:1";
   plan.group.rejoin = true;

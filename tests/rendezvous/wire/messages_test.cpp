@@ -277,6 +277,8 @@ bool is_optional(const json& message, const json::json_pointer& field) {
                                             "/settled",
                                             "/lease_ms",
                                             "/resumed",
+                                            "/keeps_workers",
+                                            "/standing/seat",
                                             "/successors",
                                             "/head_seated",
                                             "/at_once",

@@ -1,0 +1,289 @@
+// RoundMachine at a `ddprun server` that was started again: which rounds go on, and when another
+// one may begin.
+#include "tests/rendezvous/rounds/round_fixture.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kHeartbeat = 5s;
+constexpr auto kHold = kHeartbeat;
+
+class HostedFixture : protected RoundFixture {
+ protected:
+  HostedFixture() { now_ += 1h; }
+
+  /// The server has just been started, or so long ago.
+  void server(int nodes_min, int nodes_max, std::chrono::milliseconds ago = 0ms) {
+    job({.nodes_min = nodes_min,
+         .nodes_max = nodes_max,
+         .restarts_max = 1,
+         .last_call_timeout = 0ms,
+         .heartbeat_timeout = kHeartbeat,
+         .hosted = true,
+         .hosted_since = now_ - ago});
+  }
+  Join agent(const NodeId& node) const {
+    Join join = join_of(node);
+    join.knows = known_kinds();
+    join.standing.standby_port = 7;
+    return join;
+  }
+  /// A node of round 4, which has two nodes of one worker each.
+  Join member(const NodeId& node, int rank) const {
+    Join join = agent(node);
+    join.known = {.round = 4, .attempt = 1};
+    join.standing.seat = {4, 2, rank, rank, 2, 2'000};
+    return join;
+  }
+  Join runs(const NodeId& node, int rank) const {
+    Join join = member(node, rank);
+    join.standing.running = 4;
+    return join;
+  }
+  void both_return() {
+    says("a", runs("a", 0));
+    says("b", runs("b", 1));
+  }
+  /// What is asked of the shell: where the store was, and at whom it is to knock.
+  template <typename Action>
+  std::optional<Action> did(const RoundEvent& event) {
+    std::optional<Action> last;
+    for (const RoundAction& action : machine_->step(event, now_))
+      if (const auto* found = std::get_if<Action>(&action)) last = *found;
+    return last;
+  }
+};
+
+TEST_CASE_METHOD(HostedFixture, "a round goes on when all its nodes are back, and nobody is told") {
+  server(2, 2);
+  both_return();
+  for (const char* node : {"a", "b"}) {
+    const Joined answer = ordered<Joined>(node);
+    CHECK(answer.resumed);
+    CHECK(answer.keeps_workers);
+  }
+  passes_beating(2 * kHold, {"a", "b"});
+  for (const char* node : {"a", "b"}) {
+    CHECK_FALSE(order<StartRound>(node).has_value());
+    CHECK_FALSE(order<StopRound>(node).has_value());
+    CHECK_FALSE(order<Elsewhere>(node).has_value());
+  }
+  says("a", WorkersFinished{4});
+  says("b", WorkersFinished{4});
+  const EndJob end = ordered<EndJob>("b");
+  CHECK(end.outcome == EndJob::Outcome::kFinished);
+  CHECK(end.restarts == 1);
+}
+
+TEST_CASE_METHOD(HostedFixture, "a job does not end before all nodes of its round are back") {
+  server(2, 2);
+  says("a", runs("a", 0));
+  says("a", WorkersFinished{4});
+  CHECK_FALSE(order<EndJob>("a").has_value());
+  says("b", runs("b", 1));
+  says("b", WorkersFinished{4});
+  CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kFinished);
+}
+
+TEST_CASE_METHOD(HostedFixture, "the store listens where the workers of the round look for it") {
+  server(2, 2);
+  const auto open = did<OpenStore>(FromPeer{1, runs("a", 0), "host-a"});
+  REQUIRE(open.has_value());
+  CHECK(open->port == 2'000);
+  CHECK(open->world_size == 2);
+}
+
+TEST_CASE_METHOD(HostedFixture, "a port of the system is opened for nobody") {
+  server(2, 2);
+  Join join = runs("a", 0);
+  join.standing.seat.store_port = 22;
+  const auto open = did<OpenStore>(FromPeer{1, join, "host-a"});
+  REQUIRE(open.has_value());
+  CHECK(open->port == 0);
+}
+
+TEST_CASE_METHOD(HostedFixture, "a round whose store cannot listen there is stopped") {
+  server(2, 2);
+  both_return();
+  step(StoreGone{4, "taken"});
+  CHECK(ordered<StopRound>("a").attempt == 1);
+  says("a", WorkersStopped{4});
+  says("b", WorkersStopped{4});
+  CHECK(start("a").round == 5);
+}
+
+TEST_CASE_METHOD(HostedFixture, "who does not come back costs the round, and no restart") {
+  server(1, 2);
+  says("a", runs("a", 0));
+  passes_beating(kHold - 1s, {"a"});
+  CHECK_FALSE(order<StopRound>("a").has_value());
+  passes_beating(1s, {"a"});
+  CHECK(ordered<StopRound>("a").attempt == 1);
+  says("a", WorkersStopped{4});
+  const StartRound next = start("a");
+  CHECK(next.round == 5);
+  CHECK(next.attempt == 1);
+}
+
+TEST_CASE_METHOD(HostedFixture, "a node that has stopped its workers stops the round") {
+  server(2, 2);
+  says("a", runs("a", 0));
+  says("b", member("b", 1));
+  CHECK(order<StopRound>("a").has_value());
+  says("a", WorkersStopped{4});
+  CHECK(start("b").round == 5);  // nobody else can have workers
+}
+
+TEST_CASE_METHOD(HostedFixture, "a round does not go on that somebody has stopped") {
+  server(2, 2);
+  says("b", member("b", 1));
+  says("a", runs("a", 0));
+  CHECK(order<Elsewhere>("a").has_value());
+  CHECK(dropped("a"));
+}
+
+TEST_CASE_METHOD(HostedFixture, "a round does not go on when a later attempt is known") {
+  server(2, 2);
+  says("a", runs("a", 0));
+  Join other = runs("b", 1);
+  other.known.attempt = 2;
+  says("b", other);
+  CHECK(order<Elsewhere>("b").has_value());
+}
+
+TEST_CASE_METHOD(HostedFixture, "two nodes with one place are not both in the round") {
+  server(2, 2);
+  says("a", runs("a", 0));
+  says("b", runs("b", 0));
+  CHECK(order<Elsewhere>("b").has_value());
+  passes_beating(kHold, {"a"});
+  CHECK(order<StopRound>("a").has_value());
+}
+
+TEST_CASE_METHOD(HostedFixture, "a place that no round can have is no place") {
+  server(2, 2);
+  const auto refuses = [&](auto change) {
+    Join join = runs("a", 0);
+    change(join.standing.seat);
+    says("a", join);
+    return order<Elsewhere>("a").has_value();
+  };
+  CHECK(refuses([](HostedSeat& s) { s.nodes = 3; }));
+  CHECK(refuses([](HostedSeat& s) { s.nodes = 0; }));
+  CHECK(refuses([](HostedSeat& s) { s.group_rank = 2; }));
+  CHECK(refuses([](HostedSeat& s) { s.group_rank = -1; }));
+  CHECK(refuses([](HostedSeat& s) { s.first_rank = 2; }));
+  CHECK(refuses([](HostedSeat& s) { s.first_rank = -1; }));
+  CHECK(refuses([](HostedSeat& s) { s.store_port = 70'000; }));
+  CHECK(refuses([](HostedSeat& s) { s.round = 3; }));
+  CHECK_FALSE(refuses([](HostedSeat&) {}));
+}
+
+TEST_CASE_METHOD(HostedFixture, "workers whose lease is over do not go on") {
+  server(1, 2, kHold);
+  says("a", runs("a", 0));
+  CHECK(order<Elsewhere>("a").has_value());
+}
+
+TEST_CASE_METHOD(HostedFixture, "no round begins while workers of before may be alive") {
+  server(2, 2);
+  says("a", member("a", 0));
+  Join other = agent("c");
+  says("c", other);
+  passes_beating(kHold - 1s, {"a", "c"});
+  CHECK_FALSE(order<StartRound>("a").has_value());
+  passes_beating(1s, {"a", "c"});
+  CHECK(start("a").round == 5);
+}
+
+TEST_CASE_METHOD(HostedFixture, "nodes that know of nothing wait for workers that may be left") {
+  server(2, 2);
+  says("a", agent("a"));
+  says("b", agent("b"));
+  passes_beating(kHold - 1s, {"a", "b"});
+  CHECK_FALSE(order<StartRound>("a").has_value());
+  passes_beating(1s, {"a", "b"});
+  CHECK(start("a").round == 1);
+}
+
+TEST_CASE_METHOD(HostedFixture, "a job begins at once when the server has been there for long") {
+  server(2, 2, kHold);
+  says("a", agent("a"));
+  says("b", agent("b"));
+  CHECK(start("a").round == 1);
+  CHECK(start("b").lease_ms == 5'000);
+}
+
+TEST_CASE_METHOD(HostedFixture, "a failure is for free when the store is new") {
+  server(2, 2);
+  both_return();
+  fails("b", 4, 1);
+  CHECK(ordered<StopRound>("a").attempt == 1);
+  says("a", WorkersStopped{4});
+  says("b", WorkersStopped{4});
+  CHECK(start("a").attempt == 1);
+  fails("b", 5, 1);
+  says("a", WorkersStopped{5});
+  says("b", WorkersStopped{5});
+  CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kFailed);
+}
+
+TEST_CASE_METHOD(HostedFixture, "a spare waits until the round is complete, and stays a spare") {
+  server(2, 2);
+  Join spare = agent("s");
+  spare.known = {.round = 4, .attempt = 1};
+  says("s", spare);
+  both_return();
+  CHECK_FALSE(order<StopRound>("a").has_value());
+  CHECK(ordered<Spare>("s").round == 4);
+}
+
+TEST_CASE_METHOD(HostedFixture, "a node joins a round with a free place once all are back") {
+  server(1, 3);
+  says("n", agent("n"));
+  says("a", runs("a", 0));
+  CHECK_FALSE(order<StopRound>("a").has_value());
+  says("b", runs("b", 1));
+  CHECK(order<StopRound>("a").has_value());
+}
+
+TEST_CASE_METHOD(HostedFixture, "a connection that breaks is no death, and a refused one is") {
+  server(2, 2, 1h);
+  says("a", agent("a"));
+  says("b", agent("b"));
+  REQUIRE(start("a").round == 1);
+  const auto knock = did<Knock>(PeerLost{peers_["b"], "connection closed"});
+  REQUIRE(knock.has_value());
+  CHECK(knock->endpoint == "host-b:7");
+  CHECK_FALSE(order<StopRound>("a").has_value());
+
+  SECTION("it comes back, and its workers go on") {
+    Join back = agent("b");
+    back.incarnation = 2;
+    back.standing.running = 1;
+    says("b", back);
+    CHECK(ordered<Joined>("b").resumed);
+    CHECK_FALSE(order<StopRound>("a").has_value());
+  }
+  SECTION("its process is gone") {
+    step(Knocked{"b", true});
+    CHECK(order<StopRound>("a").has_value());
+  }
+}
+
+TEST_CASE_METHOD(HostedFixture, "an agent that cannot be knocked at stops its workers as before") {
+  server(2, 2, 1h);
+  Join unheard = agent("b");
+  unheard.standing.standby_port = 0;
+  says("a", agent("a"));
+  says("b", unheard);
+  CHECK(ordered<Joined>("a").keeps_workers);
+  CHECK_FALSE(ordered<Joined>("b").keeps_workers);
+  is_lost("b");
+  CHECK(order<StopRound>("a").has_value());
+}
+
+}  // namespace
+}  // namespace ddprun
