@@ -4,75 +4,18 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <map>
 #include <optional>
-#include <system_error>
 #include <utility>
 
+#include "agent/sysfs_files.hpp"
 #include "base/number_list.hpp"
-#include "base/parse_number.hpp"
 
 namespace ddprun {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-bool is_there(const fs::path& file) {
-  std::error_code unknown;
-  return fs::exists(file, unknown);
-}
-
-std::optional<std::string> first_line(const fs::path& file) {
-  std::ifstream in{file};
-  std::string line;
-  if (!in.is_open()) return std::nullopt;
-  std::getline(in, line);
-  return line;
-}
-
-Error invalid(const fs::path& file, const std::string& why) {
-  return {Error::Kind::kInvalid, file.string() + ": " + why};
-}
-
-Error missing(const fs::path& file) {
-  return {Error::Kind::kNotFound,
-          "the kernel does not describe its CPUs: " + file.string() + " cannot be read"};
-}
-
-Result<int> read_number(const fs::path& file) {
-  const auto line = first_line(file);
-  if (!line) return missing(file);
-  const auto number = parse_number<int>(*line);
-  if (!number) return invalid(file, "'" + *line + "' is not a number");
-  return *number;
-}
-
-Result<std::vector<int>> read_cpu_list(const fs::path& file) {
-  const auto line = first_line(file);
-  if (!line) return missing(file);
-  auto cpus = parse_cpu_list(*line);
-  if (!cpus) return invalid(file, cpus.error().message);
-  return cpus;
-}
-
-/// The names in a folder, sorted; none when there is no such folder.
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code failed;
-  for (fs::directory_iterator entry{folder, failed}, end; !failed && entry != end;
-       entry.increment(failed))
-    names.push_back(entry->path().filename().string());
-  std::ranges::sort(names);
-  return names;
-}
-
-/// The 12 of "node12"; nullopt for other names.
-std::optional<int> number_after(std::string_view prefix, std::string_view name) {
-  if (!name.starts_with(prefix)) return std::nullopt;
-  return parse_number<int>(name.substr(prefix.size()));
-}
 
 Result<std::map<int, int>> node_of_each_cpu(const fs::path& folder) {
   std::map<int, int> nodes;

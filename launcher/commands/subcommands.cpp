@@ -10,6 +10,7 @@
 #include "launcher/hosts/host_agent.hpp"
 #include "launcher/live/live_commands.hpp"
 #include "launcher/live/top_command.hpp"
+#include "launcher/topology/topo_command.hpp"
 
 namespace ddprun {
 
@@ -31,6 +32,7 @@ constexpr Subcommand kSubcommands[] = {
     {"stop", "stops a running job, as Ctrl-C would", run_stop},
     {"store", "the store of torch.distributed (TCPStore) alone", run_store},
     {"top", "shows how a running job is, all the time", run_top},
+    {"topo", "draws this machine, and where --numa-binding puts workers", run_topo},
     {"trace", "draws the timeline of a job from its --event-log", run_trace},
 };
 

@@ -1,7 +1,5 @@
 #include "launcher/live/job_client.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <cstdlib>
@@ -179,11 +177,6 @@ Result<JobStatus> status_at(asio::io_context& io, const std::string& endpoint) {
   const auto body = run_to_end(io, ask_page(*page));
   if (body) return only_status(*body);
   return nobody_there(io, *page, body.error());
-}
-
-bool wants_color(int stream) {
-  const auto no_color = variable("NO_COLOR");
-  return ::isatty(stream) == 1 && (!no_color || no_color->empty());
 }
 
 }  // namespace ddprun

@@ -41,7 +41,4 @@ std::vector<std::optional<JobStatus>> status_of_jobs(boost::asio::io_context& io
 /// says what it tells strangers of itself.
 Result<JobStatus> status_at(boost::asio::io_context& io, const std::string& endpoint);
 
-/// Where color belongs: on a terminal, unless NO_COLOR says otherwise.
-bool wants_color(int stream);
-
 }  // namespace ddprun

@@ -18,6 +18,7 @@
 #include "launcher/live/job_client.hpp"
 #include "launcher/live/job_texts.hpp"
 #include "launcher/run/parse_words.hpp"
+#include "launcher/run/terminal.hpp"
 
 namespace ddprun {
 

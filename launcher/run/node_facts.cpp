@@ -17,12 +17,10 @@ namespace {
 
 /// Returns the NUMA nodes of the GPUs, in the order in which workers see the GPUs.
 std::vector<int> visible_gpu_nodes(const EnvironmentLookup& environment) {
-  std::vector<int> nodes = gpu_numa_nodes("/sys", "/proc");
-  const auto list = environment("CUDA_VISIBLE_DEVICES");
-  if (!list) return nodes;
+  const std::vector<int> nodes = gpu_numa_nodes("/sys", "/proc");
   std::vector<int> visible;
-  for (const std::string& device : visible_devices(*list, static_cast<int>(nodes.size())))
-    if (const auto index = device_index(device)) visible.push_back(nodes[*index]);
+  for (const int index : visible_indices(environment, static_cast<int>(nodes.size())))
+    visible.push_back(nodes[static_cast<std::size_t>(index)]);
   return visible;
 }
 

@@ -67,6 +67,17 @@ std::optional<int> device_index(const std::string& entry) {
   return is_number(entry) ? parse_number<int>(entry) : std::nullopt;
 }
 
+std::vector<int> visible_indices(const EnvironmentLookup& environment, int present) {
+  std::vector<int> indices;
+  if (const auto list = environment("CUDA_VISIBLE_DEVICES")) {
+    for (const std::string& device : visible_devices(*list, present))
+      if (const auto index = device_index(device)) indices.push_back(*index);
+    return indices;
+  }
+  for (int index = 0; index < present; ++index) indices.push_back(index);
+  return indices;
+}
+
 int visible_gpus(const EnvironmentLookup& environment) {
   const int present = count_gpus();
   int visible = present;

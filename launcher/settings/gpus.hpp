@@ -24,6 +24,10 @@ std::vector<std::string> visible_devices(const std::string& list, int present);
 /// Returns the number in such an entry; nullopt where the entry is a name.
 std::optional<int> device_index(const std::string& entry);
 
+/// Returns which of `present` GPUs, in PCI bus order, CUDA_VISIBLE_DEVICES leaves, in the order in
+/// which workers see them. Those that it names by UUID are left out: only the driver knows them.
+std::vector<int> visible_indices(const EnvironmentLookup& environment, int present);
+
 /// Counts the GPUs of this machine that CUDA_VISIBLE_DEVICES leaves, and for AMD's also
 /// HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES.
 int visible_gpus(const EnvironmentLookup& environment);

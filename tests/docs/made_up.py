@@ -40,7 +40,7 @@ def dry_run(words):
 def ddprun(words):
     if words[:1] in (["server"], ["store"]) and "--help" not in words:
         code, err = listen(words)
-    elif words[:1] == ["checkpoint"]:
+    elif words[:1] in (["checkpoint"], ["topo"]):
         done = subprocess.run([DDPRUN, *words], text=True, capture_output=True)
         code, err = done.returncode, done.stderr
     elif words[:1] == ["secret"]:  # which looks at the file that its output goes to

@@ -1,0 +1,38 @@
+// Reads the small files in which the kernel describes a machine, below /sys. The files may also be
+// a record of another machine that somebody has sent, so nothing is read without a limit.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace ddprun {
+
+/// The longest line that the kernel writes is a list of every second of kCpusMax CPUs: 20 KB.
+inline constexpr std::size_t kSysfsLineBytesMax = 64 * 1024;
+/// The largest folders have a file for each CPU or PCI device.
+inline constexpr std::size_t kSysfsNamesMax = 65'536;
+
+bool is_there(const std::filesystem::path& file);
+
+/// The first line, without its end; nullopt when the file cannot be read. Of a longer line than
+/// kSysfsLineBytesMax the rest is left out.
+std::optional<std::string> first_line(const std::filesystem::path& file);
+
+/// Errors: kNotFound when the file cannot be read, kInvalid when it has no number.
+Result<int> read_number(const std::filesystem::path& file);
+
+/// Reads CPUs as parse_cpu_list() does. Errors: kNotFound, kInvalid.
+Result<std::vector<int>> read_cpu_list(const std::filesystem::path& file);
+
+/// The names in a folder, sorted; none when there is no such folder, and at most kSysfsNamesMax.
+std::vector<std::string> names_in(const std::filesystem::path& folder);
+
+/// The 12 of "node12"; nullopt for other names.
+std::optional<int> number_after(std::string_view prefix, std::string_view name);
+
+}  // namespace ddprun

@@ -1,0 +1,48 @@
+#include "launcher/topology/driver_facts.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace ddprun {
+
+namespace {
+
+int nvlinks_between(const DriverGpu& a, const DriverGpu& b) {
+  const auto direct =
+      std::max(std::ranges::count(a.peers, b.bus_id), std::ranges::count(b.peers, a.bus_id));
+  return static_cast<int>(direct) + std::min(a.links_to_switches, b.links_to_switches);
+}
+
+void add_gpu(Machine& machine, const DriverGpu& gpu) {
+  for (Device& device : machine.devices)
+    if (device.bus_id == gpu.bus_id) {
+      if (!gpu.model.empty()) device.model = gpu.model;
+      return;
+    }
+  if (machine.devices.size() < kDevicesMax && is_pci_name(gpu.bus_id))
+    machine.devices.push_back({.bus_id = gpu.bus_id, .model = gpu.model});
+}
+
+}  // namespace
+
+void add_driver_facts(Machine& machine, const DriverFacts& facts) {
+  for (const DriverGpu& gpu : facts.gpus) add_gpu(machine, gpu);
+  name_devices(machine);
+  for (std::size_t i = 0; i < facts.gpus.size(); ++i)
+    for (std::size_t j = i + 1; j < facts.gpus.size(); ++j) {
+      const GpuPair pair = gpu_pair(facts.gpus[i].bus_id, facts.gpus[j].bus_id);
+      GpuLink& link = machine.gpu_links[pair];
+      link.nvlinks = nvlinks_between(facts.gpus[i], facts.gpus[j]);
+      if (const auto way = facts.ways.find(pair); way != facts.ways.end()) link.told = way->second;
+    }
+}
+
+std::string plain_bus_id(std::string bus_id) {
+  std::ranges::transform(bus_id, bus_id.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::size_t domain = bus_id.find(':');
+  const bool long_domain = domain == 8 && bus_id.starts_with("0000");
+  return long_domain ? bus_id.substr(4) : bus_id;
+}
+
+}  // namespace ddprun

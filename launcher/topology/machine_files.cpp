@@ -1,0 +1,220 @@
+#include "launcher/topology/machine_files.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "agent/machine_topology.hpp"
+#include "agent/sysfs_files.hpp"
+#include "base/number_list.hpp"
+#include "base/parse_number.hpp"
+#include "launcher/topology/driver_facts.hpp"
+
+namespace ddprun {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kNvidia = "0x10de", kAmd = "0x1002", kIntel = "0x8086";
+
+struct Roots {
+  fs::path sys, proc;
+  bool recorded = false;
+};
+
+std::string text_of(const fs::path& file) { return first_line(file).value_or(""); }
+
+/// Returns the number of bytes in the line "Node 0 MemTotal:  131072 kB"; 0: there is none.
+std::uint64_t node_bytes(const fs::path& meminfo) {
+  const std::string line = text_of(meminfo);
+  const std::size_t colon = line.find("MemTotal:");
+  if (colon == std::string::npos) return 0;
+  std::string_view rest = std::string_view{line}.substr(colon + 9);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  const auto kilobytes = parse_number<std::uint64_t>(rest.substr(0, rest.find(' ')));
+  return kilobytes.value_or(0) * 1024;
+}
+
+/// Reads "10 12 32".
+std::vector<int> distances(const std::string& line) {
+  std::vector<int> all;
+  for (std::size_t at = 0; at < line.size() && all.size() < kNumaNodesMax;) {
+    const std::size_t end = std::min(line.find(' ', at), line.size());
+    if (const auto number = parse_number<int>(std::string_view{line}.substr(at, end - at)))
+      all.push_back(*number);
+    at = end + 1;
+  }
+  return all;
+}
+
+NumaNode only_node(const CpuTopology& cpus) {
+  NumaNode node;
+  for (const Cpu& cpu : cpus.cpus) node.cpus.push_back(cpu.id);
+  return node;
+}
+
+Result<std::vector<NumaNode>> read_nodes(const fs::path& folder, const CpuTopology& cpus) {
+  std::vector<NumaNode> nodes;
+  for (const std::string& name : names_in(folder)) {
+    const auto id = number_after("node", name);
+    if (!id || *id < 0 || nodes.size() >= kNumaNodesMax) continue;
+    auto of_node = read_cpu_list(folder / name / "cpulist");
+    if (!of_node) return of_node.error();
+    nodes.push_back({*id, std::move(*of_node), node_bytes(folder / name / "meminfo"),
+                     distances(text_of(folder / name / "distance"))});
+  }
+  std::ranges::sort(nodes, {}, &NumaNode::id);
+  if (nodes.empty()) nodes.push_back(only_node(cpus));
+  return nodes;
+}
+
+/// What a PCI device is: https://pcisig.com, "PCI Code and ID Assignment", base classes 02, 03 and
+/// 12. A display adapter of another vendor is the screen of a server's management controller, and
+/// one of Intel's (0x0300) is in the CPU.
+std::optional<Device::Kind> kind_of(const std::string& type, const std::string& vendor) {
+  if (type.starts_with("0x02")) return Device::Kind::kNic;
+  const bool screen = type.starts_with("0x0300");
+  const bool computes =
+      type.starts_with("0x0302") || type.starts_with("0x0380") || type.starts_with("0x1200");
+  const bool makes_gpus = vendor == kNvidia || vendor == kAmd;
+  if (makes_gpus && (screen || computes)) return Device::Kind::kGpu;
+  if (vendor == kIntel && type.starts_with("0x0380")) return Device::Kind::kGpu;
+  return std::nullopt;
+}
+
+/// The bridges above a device are the folders above its own, which the link in bus/pci leads to:
+/// ../../../devices/pci0000:00/0000:00:01.1/0000:01:00.0. What is no PCI folder is left out, such
+/// as those of Intel's VMD.
+std::vector<std::string> path_of(const fs::path& link) {
+  std::error_code unknown;
+  const fs::path target = fs::read_symlink(link, unknown);
+  std::vector<std::string> path;
+  for (const fs::path& part : target.parent_path())
+    if (is_pci_name(part.string()) && path.size() < kBridgesMax) path.push_back(part.string());
+  return path;
+}
+
+/// The names of a card's interfaces. Those of a virtio card are one folder further down.
+std::vector<std::string> interfaces_of(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::vector<fs::path> folders{folder};
+  for (const std::string& name : names_in(folder))
+    if (name.starts_with("virtio")) folders.push_back(folder / name);
+  for (const char* kind : {"infiniband", "net"})
+    for (const fs::path& place : folders)
+      for (std::string& name : names_in(place / kind))
+        if (names.size() < kInterfacesMax) names.push_back(std::move(name));
+  return names;
+}
+
+/// "NVIDIA H100" of the line "Model:  NVIDIA H100" that the driver writes, or "10de:2330".
+std::string model_of(const Roots& roots, const std::string& bus_id, const std::string& vendor,
+                     const std::string& device) {
+  const std::string line = text_of(roots.proc / "driver/nvidia/gpus" / bus_id / "information");
+  if (line.starts_with("Model:")) {
+    const std::size_t begin = line.find_first_not_of(" \t", 6);
+    if (begin != std::string::npos) return line.substr(begin);
+  }
+  const auto digits = [](const std::string& text) {
+    return text.starts_with("0x") ? text.substr(2) : "?";
+  };
+  return digits(vendor) + ":" + digits(device);
+}
+
+/// Finds out which GPUs a job would see, as gpu_numa_nodes() does.
+class DriverGpus {
+ public:
+  explicit DriverGpus(const Roots& roots)
+      : known_{is_there(roots.proc / "driver/nvidia/gpus") || !roots.recorded} {
+    for (const std::string& name : names_in(roots.proc / "driver/nvidia/gpus"))
+      listed_.insert(plain_bus_id(name));
+  }
+  bool has(const std::string& bus_id, const fs::path& folder) const {
+    if (known_) return listed_.contains(bus_id);
+    std::error_code unknown;
+    return fs::read_symlink(folder / "driver", unknown).filename() == "nvidia";
+  }
+
+ private:
+  bool known_;
+  std::set<std::string> listed_;
+};
+
+Device read_device(const Roots& roots, Device::Kind kind, const std::string& bus_id,
+                   const DriverGpus& driver) {
+  const fs::path folder = roots.sys / "bus/pci/devices" / bus_id;
+  const std::string vendor = text_of(folder / "vendor");
+  Device device{.kind = kind,
+                .bus_id = bus_id,
+                .model = model_of(roots, bus_id, vendor, text_of(folder / "device")),
+                .path = path_of(folder)};
+  const auto node = read_number(folder / "numa_node");
+  if (node && *node >= 0) device.numa_node = *node;
+  auto cpus = read_cpu_list(folder / "local_cpulist");
+  if (cpus) device.cpus = std::move(*cpus);
+  if (kind == Device::Kind::kNic) device.interfaces = interfaces_of(folder);
+  device.for_workers =
+      kind == Device::Kind::kGpu && vendor == kNvidia && driver.has(bus_id, folder);
+  return device;
+}
+
+/// Virtual functions of a card are as near as the card itself, which is there, too.
+bool is_virtual_function(const fs::path& folder) { return is_there(folder / "physfn"); }
+
+Result<std::vector<Device>> read_devices(const Roots& roots) {
+  const DriverGpus driver{roots};
+  const fs::path folder = roots.sys / "bus/pci/devices";
+  std::vector<Device> devices;
+  for (const std::string& name : names_in(folder)) {
+    const auto kind = kind_of(text_of(folder / name / "class"), text_of(folder / name / "vendor"));
+    if (!kind || !is_pci_name(name) || is_virtual_function(folder / name)) continue;
+    if (devices.size() == kDevicesMax)
+      return Error{Error::Kind::kInvalid, folder.string() + " has more than " +
+                                              std::to_string(kDevicesMax) +
+                                              " GPUs and network cards"};
+    devices.push_back(read_device(roots, *kind, name, driver));
+  }
+  return devices;
+}
+
+std::vector<int> all_cpus(const fs::path& sys) {
+  const fs::path folder = sys / "devices/system/cpu";
+  if (auto online = read_cpu_list(folder / "online")) return std::move(*online);
+  std::vector<int> cpus;
+  for (const std::string& name : names_in(folder))
+    if (const auto id = number_after("cpu", name)) cpus.push_back(*id);
+  return cpus;
+}
+
+Result<Machine> read_machine(const Roots& roots) {
+  auto cpus = read_topology(roots.sys, all_cpus(roots.sys));
+  if (!cpus) return cpus.error();
+  auto usable = roots.recorded ? *cpus : read_topology(roots.sys, allowed_cpus());
+  if (!usable) return usable.error();
+  auto nodes = read_nodes(roots.sys / "devices/system/node", *cpus);
+  if (!nodes) return nodes.error();
+  auto devices = read_devices(roots);
+  if (!devices) return devices.error();
+  Machine machine{.cpus = std::move(*cpus),
+                  .usable = std::move(*usable),
+                  .nodes = std::move(*nodes),
+                  .devices = std::move(*devices),
+                  .gpu_links = {}};
+  name_devices(machine);
+  return machine;
+}
+
+}  // namespace
+
+Result<Machine> read_this_machine() { return read_machine({"/sys", "/proc"}); }
+
+Result<Machine> read_recorded_machine(const fs::path& folder) {
+  if (!is_there(folder / "sys"))
+    return invalid("'" + folder.string() +
+                   "' has no folder sys: expected a folder such as hwloc-gather-topology makes");
+  return read_machine({folder / "sys", folder / "proc", true});
+}
+
+}  // namespace ddprun

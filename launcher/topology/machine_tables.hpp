@@ -1,0 +1,34 @@
+// The tables that `ddprun topo` prints. Pure. No line is longer than the style's columns, but for a
+// terminal too narrow for a name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/topology/machine.hpp"
+#include "launcher/topology/worker_places.hpp"
+
+namespace ddprun {
+
+struct TopoStyle {
+  bool color = false;
+  int columns = 80;
+};
+
+/// How near all devices are to each other, in as many blocks beside each other as fit, and what the
+/// words mean that stand there. "": there is no device.
+std::string nearness_table(const Machine& machine, const TopoStyle& style);
+
+/// Where each device is, which NUMA node and CPUs are near it, and what it is. "": there is none.
+std::string device_table(const Machine& machine, const TopoStyle& style);
+
+/// How far NUMA nodes are from each other, by the firmware. "": there is one, or it does not tell.
+std::string distance_table(const Machine& machine, const TopoStyle& style);
+
+/// Where workers are put.
+std::string worker_table(const std::vector<WorkerPlace>& places, const TopoStyle& style);
+
+/// Returns a text cut to so many columns; "…" stands for the rest. `text` has passed plain_line().
+std::string cut_to(const std::string& text, std::size_t columns);
+
+}  // namespace ddprun

@@ -1,0 +1,196 @@
+#include "launcher/topology/topo_command.hpp"
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <utility>
+
+#include "agent/output/console.hpp"
+#include "agent/usable_cpus.hpp"
+#include "base/parse_number.hpp"
+#include "launcher/run/parse_words.hpp"
+#include "launcher/run/terminal.hpp"
+#include "launcher/settings/gpus.hpp"
+#include "launcher/topology/machine_drawing.hpp"
+#include "launcher/topology/machine_files.hpp"
+#include "launcher/topology/machine_json.hpp"
+#include "launcher/topology/machine_tables.hpp"
+#include "launcher/topology/nvml.hpp"
+#include "rendezvous/wire/messages.hpp"
+
+namespace ddprun {
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+/// The driver takes seconds to wake up eight GPUs that nobody uses.
+constexpr auto kDriverTimeout = 30s;
+
+const std::map<std::string, NumaBinding> kBindings{{"node", NumaBinding::kNode},
+                                                   {"socket", NumaBinding::kSocket},
+                                                   {"exclusive", NumaBinding::kExclusive},
+                                                   {"core-complex", NumaBinding::kCoreComplex}};
+
+struct Wish {
+  std::string input;  // "": this machine
+  std::string workers = "1";
+  std::string binding = "node";
+  bool json = false;
+};
+
+/// A machine, and what a job on it would see.
+struct Surveyed {
+  Machine machine;
+  WorkerGpus gpus;
+  int visible_gpus = 0;
+  int usable_cpus = 0;
+};
+
+Surveyed as_surveyed(Machine machine) {
+  Surveyed surveyed{.gpus = gpus_for_workers(machine)};
+  surveyed.visible_gpus = static_cast<int>(devices_of(machine, Device::Kind::kGpu).size());
+  surveyed.usable_cpus = static_cast<int>(machine.usable.cpus.size());
+  surveyed.machine = std::move(machine);
+  return surveyed;
+}
+
+std::optional<std::string> variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>{value} : std::nullopt;
+}
+
+/// Leaves those GPUs that CUDA_VISIBLE_DEVICES leaves, in its order.
+WorkerGpus visible_among(const WorkerGpus& all) {
+  WorkerGpus visible;
+  for (const int index : visible_indices(variable, static_cast<int>(all.nodes.size()))) {
+    visible.names.push_back(all.names[static_cast<std::size_t>(index)]);
+    visible.nodes.push_back(all.nodes[static_cast<std::size_t>(index)]);
+  }
+  return visible;
+}
+
+Result<Surveyed> survey_here() {
+  auto machine = read_this_machine();
+  if (!machine) return machine.error();
+  if (!gpus_for_workers(*machine).names.empty()) {
+    const auto facts = ask_nvml_within(kDriverTimeout);
+    if (facts)
+      add_driver_facts(*machine, *facts);
+    else
+      spdlog::warn("NVLinks are not shown: NVIDIA's driver: {}", facts.error().message);
+  }
+  Surveyed surveyed = as_surveyed(std::move(*machine));
+  surveyed.gpus = visible_among(surveyed.gpus);
+  surveyed.visible_gpus = visible_gpus(variable);
+  surveyed.usable_cpus = usable_cpus();
+  return surveyed;
+}
+
+Result<std::string> read_input(const std::string& path) {
+  std::error_code unknown;
+  std::ifstream file{path, std::ios::binary};
+  if (!file || !fs::is_regular_file(path, unknown))
+    return invalid("cannot read '" + path +
+                   "': expected a file of ddprun topo --json, or a folder with a copy of /sys");
+  std::string text(kMachineBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+Result<Surveyed> survey(const std::string& input) {
+  if (input.empty()) return survey_here();
+  std::error_code unknown;
+  if (fs::is_directory(input, unknown)) {
+    auto machine = read_recorded_machine(input);
+    if (!machine) return machine.error();
+    return as_surveyed(std::move(*machine));
+  }
+  const auto text = read_input(input);
+  if (!text) return text.error();
+  auto machine = parse_machine(*text);
+  if (!machine) return invalid("'" + input + "' is no machine: " + machine.error().message);
+  return as_surveyed(std::move(*machine));
+}
+
+Result<int> worker_count(const std::string& text, const Surveyed& surveyed) {
+  if (text == "cpu") return surveyed.usable_cpus;
+  if (text == "auto" || text == "gpu") {
+    if (surveyed.visible_gpus > 0) return surveyed.visible_gpus;
+    if (text == "auto") return surveyed.usable_cpus;
+    return invalid("--nproc-per-node 'gpu': no GPU is visible; give a number, auto or cpu");
+  }
+  const auto count = parse_number<int>(text);
+  if (!count || *count < 1 || *count > kWorkersPerNodeMax)
+    return invalid(
+        fmt::format("--nproc-per-node '{}': expected a whole number from 1 to {}, auto, gpu or cpu",
+                    text, kWorkersPerNodeMax));
+  return *count;
+}
+
+std::string drawing(const Surveyed& surveyed, const std::vector<WorkerPlace>& places,
+                    const Wish& wish, const TopoStyle& style) {
+  const Machine& machine = surveyed.machine;
+  std::string text = machine_tree(machine, style);
+  for (const std::string& part : {nearness_table(machine, style), device_table(machine, style),
+                                  distance_table(machine, style)})
+    if (!part.empty()) text += "\n" + part;
+  if (machine.gpu_links.empty() && gpus_for_workers(machine).names.size() > 1)
+    text += "\nNVLinks are not shown: NVIDIA's driver tells of them, and it was not asked\n";
+  if (machine.devices.empty()) text += "\nno GPU and no network card is on the PCI bus\n";
+  text += fmt::format("\n--nproc-per-node {} --numa-binding {} puts\n", wish.workers, wish.binding);
+  return text + worker_table(places, style);
+}
+
+Result<int> draw(const Wish& wish, const Stage& stage) {
+  const auto surveyed = survey(wish.input);
+  if (!surveyed) return surveyed.error();
+  const auto workers = worker_count(wish.workers, *surveyed);
+  if (!workers) return workers.error();
+  const auto places =
+      place_on(surveyed->machine, surveyed->gpus, kBindings.at(wish.binding), *workers);
+  if (!places) return Error{places.error().kind, "--numa-binding: " + places.error().message};
+  const TopoStyle style{.color = wants_color(STDOUT_FILENO),
+                        .columns = terminal_columns(STDOUT_FILENO, 120)};
+  stage.out.write(wish.json ? to_json(surveyed->machine, *places)
+                            : drawing(*surveyed, *places, wish, style));
+  return 0;
+}
+
+}  // namespace
+
+Result<int> run_topo(const std::vector<std::string>& words, const Stage& stage) {
+  Wish wish;
+  CLI::App app{
+      "Draws this machine: sockets, NUMA nodes, GPUs and network cards, how near they are to each\n"
+      "other as nvidia-smi topo -m has it, and where --numa-binding puts each worker.",
+      "ddprun topo"};
+  app.add_option("--nproc-per-node", wish.workers,
+                 "show the places of so many workers: a number, auto, gpu or cpu")
+      ->envname("PET_NPROC_PER_NODE")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--numa-binding", wish.binding, "how they are bound")
+      ->envname("PET_NUMA_BINDING")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"node", "socket", "exclusive", "core-complex"}))
+      ->capture_default_str();
+  app.add_option("--input", wish.input,
+                 "draw another machine: a file of ddprun topo --json, or a folder of "
+                 "hwloc-gather-topology")
+      ->type_name("PATH");
+  app.add_flag("--json", wish.json, "print all that is known as JSON");
+  if (const auto done = parse_words(app, words, stage)) return *done;
+  return draw(wish, stage);
+}
+
+}  // namespace ddprun
