@@ -49,7 +49,7 @@ std::string told(const Words& options, const MeetingPlace& place) {
   const auto decided = decide_meeting(arguments->settings, *conf, place);
   if (!decided) return "error: " + decided.error().message;
   std::string text = told(decided->meeting);
-  for (const Endpoint& place : decided->meeting.places) text += " or " + text_of(place);
+  for (const Endpoint& each : decided->meeting.places) text += " or " + text_of(each);
   for (const std::string& warning : decided->warnings) text += "; " + warning;
   return text;
 }
