@@ -239,8 +239,12 @@ TimePoint RoundMachine::gathering_ends() const {
 /// Until when nodes are told to wait. With enough of them only the workers of before are waited
 /// for.
 TimePoint RoundMachine::waiting_ends() const {
-  const bool enough = round_ > 0 && nodes_.count(Phase::kReady) >= nodes_needed();
-  if (workers_may_be_left(last_step_)) return std::max(gathering_ends(), workers_of_before_end());
+  const int ready = nodes_.count(Phase::kReady);
+  const bool enough = round_ > 0 && ready >= nodes_needed();
+  if (workers_may_be_left(last_step_))
+    return enough || ready >= rules_.nodes_max
+               ? workers_of_before_end()
+               : std::max(gathering_ends(), workers_of_before_end());
   return enough ? std::max(last_step_, fences_end_) : gathering_ends();
 }
 

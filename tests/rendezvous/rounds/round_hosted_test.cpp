@@ -208,6 +208,17 @@ TEST_CASE_METHOD(HostedFixture, "nodes that know of nothing wait for workers tha
   CHECK(start("a").round == 1);
 }
 
+TEST_CASE_METHOD(HostedFixture, "nodes are told for how long workers of before are waited for") {
+  server(2, 2);
+  says("a", agent("a"));
+  says("a", Beat{});
+  CHECK(ordered<Waiting>("a").left_ms == rules_.join_timeout.count());
+  says("b", agent("b"));
+  passes(1s);
+  says("a", Beat{});
+  CHECK(ordered<Waiting>("a").left_ms == 4'000);
+}
+
 TEST_CASE_METHOD(HostedFixture, "a job begins at once when the server has been there for long") {
   server(2, 2, kHold);
   says("a", agent("a"));
