@@ -76,6 +76,7 @@ void AgentShell::join() {
   receiving_ = true;
   refused_since_.reset();  // somebody listens again
   link_ = world_.network.connect(host_, number_, place_);
+  connected_to_ = world_.coordinators;
   last_heard_ = world_.time.now();
   asked_ = world_.time.now();
   watcher_.joins(*this);

@@ -118,6 +118,7 @@ class AgentShell {
   bool receiving_ = false;  // there is a connection
   StartRound round_{.round = 0};
   int coordinator_ = 0;
+  int connected_to_ = 0;  // the last coordinator that it has reached, by number
   int finished_ = 0;
   std::map<int, FakeWorker> alive_;  // by serial number
   int spawned_ = 0;

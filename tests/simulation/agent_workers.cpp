@@ -23,7 +23,7 @@ constexpr milliseconds kStuckMax{25'000};
 void AgentShell::start_workers(const StartRound& round) {
   watcher_.starts_workers(*this, round);
   round_ = round;
-  coordinator_ = world_.coordinators;
+  coordinator_ = connected_to_;
   finished_ = 0;
   for (int rank = 0; rank < rules_.workers; ++rank) {
     const bool ignores = world_.random.chance(world_.plan.ignores_term_percent);

@@ -308,6 +308,14 @@ void SuccessionRun::joins(const AgentShell& agent) {
   });
 }
 
+/// Whether nobody else is left who knows of a round: the first place may take the job for a new
+/// one.
+bool SuccessionRun::all_is_forgotten(const AgentShell& but) const {
+  return std::ranges::none_of(nodes_, [&](const Node& node) {
+    return node.agent.get() != &but && !node.agent->gone() && node.agent->started().round > 0;
+  });
+}
+
 void SuccessionRun::starts_workers(const AgentShell& agent, const StartRound& round) {
   ++rounds_;
   require(agent.round_alive() == 0,
@@ -315,6 +323,7 @@ void SuccessionRun::starts_workers(const AgentShell& agent, const StartRound& ro
   require(!verdict_, [&] {
     return "one end: " + agent.id() + " starts workers when the job has ended for most";
   });
+  if (all_is_forgotten(agent)) attempt_ = 0;
   require(round.attempt >= attempt_, [&] {
     return "the budget never refills: attempt " + std::to_string(round.attempt) + " follows " +
            std::to_string(attempt_);

@@ -42,6 +42,7 @@ class SuccessionRun : private Watcher {
   void add_node();
   void deliver(LinkId link, Side to, const Parcel& parcel);
   bool over() const;
+  bool all_is_forgotten(const AgentShell& but) const;
 
   // What happens to it.
   void strike();

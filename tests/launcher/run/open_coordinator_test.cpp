@@ -27,21 +27,23 @@ TEST_CASE_METHOD(CoordinatorFixture, "the node that hosts serves at a port that 
   CHECK(here->endpoint.port != 0);
 }
 
-TEST_CASE_METHOD(CoordinatorFixture, "other nodes go where the meeting says, and look nothing up") {
+TEST_CASE_METHOD(CoordinatorFixture,
+                 "other nodes go where the meeting says, and show that they are alive") {
   const auto elsewhere = open(Hosting::kElsewhere, {"no.such.host", 400});
   REQUIRE(elsewhere.has_value());
-  CHECK(elsewhere->server == nullptr);
+  CHECK_FALSE(elsewhere->is_here);
+  CHECK(elsewhere->server != nullptr);
   CHECK(elsewhere->endpoint == Endpoint{"no.such.host", 400});
 }
 
 TEST_CASE_METHOD(CoordinatorFixture, "of nodes that do not know who hosts, the endpoint's does") {
   const auto own = open(Hosting::kAtEndpoint, {"127.0.0.1", 0});
   REQUIRE(own.has_value());
-  CHECK(own->server != nullptr);
+  CHECK(own->is_here);
   const Endpoint others{"192.0.2.1", 400};  // no machine has this address (RFC 5737)
   const auto other = open(Hosting::kAtEndpoint, others);
   REQUIRE(other.has_value());
-  CHECK(other->server == nullptr);
+  CHECK_FALSE(other->is_here);
   CHECK(other->endpoint == others);
 }
 
@@ -50,7 +52,7 @@ TEST_CASE_METHOD(CoordinatorFixture, "of two agents at the endpoint, the second 
   REQUIRE(first.has_value());
   const auto second = open(Hosting::kAtEndpoint, first->endpoint);
   REQUIRE(second.has_value());
-  CHECK(second->server == nullptr);
+  CHECK_FALSE(second->is_here);
   CHECK(second->endpoint == first->endpoint);
 }
 
