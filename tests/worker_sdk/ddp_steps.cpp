@@ -27,6 +27,7 @@ struct Arguments {
   std::string optimizer = "sgd";
   std::string backend;
   std::string autocast = "none";
+  CommHook hook = CommHook::kAllReduce;
   std::string device;  // the group's, if not given
   int steps = 20;
   int warm_up = 5;  // steps whose times are not told
@@ -87,7 +88,7 @@ Results train(const Arguments& arguments, const ProcessGroup& group, torch::Devi
   const auto& sizes = kModels.at(arguments.model);
   auto model = make_model(sizes);
   model->to(device);
-  DistributedDataParallel<SequentialImpl> ddp{model, group};
+  DistributedDataParallel<SequentialImpl> ddp{model, group, {.comm_hook = arguments.hook}};
   const auto optimizer = make_optimizer(arguments.optimizer, model->parameters());
   const bool half = arguments.autocast == "float16";
   GradScaler scaler{{.init_scale = 1024, .enabled = half}};
@@ -140,6 +141,9 @@ int main(int argc, char** argv) try {
   app.add_option("--device", arguments.device, "cuda:0 or the like; the backend's if not given");
   app.add_option("--autocast", arguments.autocast)
       ->check(CLI::IsMember({"none", "bfloat16", "float16"}));
+  app.add_option("--hook", arguments.hook)
+      ->transform(CLI::Transformer{std::map<std::string, CommHook>{
+          {"fp16", CommHook::kFp16Compress}, {"bf16", CommHook::kBf16Compress}}});
   app.add_option("--steps", arguments.steps)->check(CLI::PositiveNumber);
   app.add_option("--warm-up", arguments.warm_up)->check(CLI::NonNegativeNumber);
   CLI11_PARSE(app, argc, argv);

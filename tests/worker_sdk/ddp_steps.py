@@ -10,12 +10,15 @@ import time
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import (
+    bf16_compress_hook, fp16_compress_hook)
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
 MODELS = {"small": [64, 256, 128, 10],
           "medium": [512, 1024, 1024, 1024, 10],
           "large": [1024, 4096, 4096, 10]}
+HOOKS = {"fp16": fp16_compress_hook, "bf16": bf16_compress_hook}
 ROWS = 16  # of each worker's batch
 
 
@@ -26,6 +29,7 @@ def parse_arguments():
     parser.add_argument("--backend", choices=["gloo", "nccl"])
     parser.add_argument("--device", help="cuda:0 or the like; the backend's if not given")
     parser.add_argument("--autocast", choices=["none", "bfloat16", "float16"], default="none")
+    parser.add_argument("--hook", choices=HOOKS, help="in which gradients are sent")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warm-up", type=int, default=5)
     return parser.parse_args()
@@ -56,6 +60,8 @@ def train(arguments, device):
     sizes = MODELS[arguments.model]
     model = make_model(sizes).to(device)
     ddp = DistributedDataParallel(model, gradient_as_bucket_view=True)
+    if arguments.hook:
+        ddp.register_comm_hook(None, HOOKS[arguments.hook])
     if arguments.optimizer == "adam":
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     else:

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "worker_sdk/training/comm_hooks.hpp"
 #include "worker_sdk/training/same_parameters.hpp"
 
 namespace ddprun::sdk {
@@ -146,6 +147,8 @@ DdpCore::DdpCore(torch::nn::Module& module, const ProcessGroup& group, const Ddp
   broadcast_from(0, module.parameters());
   broadcast_from(0, buffers_);
   reducer_ = make_reducer(module);
+  if (auto hook = make_comm_hook(options_.comm_hook, group_))
+    reducer_->register_comm_hook(std::move(hook));
   first_step_ = c10::make_intrusive<FirstStep>();
   if (!options_.static_graph) return;
   reducer_->set_static_graph();
@@ -163,6 +166,11 @@ std::shared_ptr<c10d::Reducer> DdpCore::make_reducer(const torch::nn::Module& mo
   const std::size_t cap_bytes = bucket_cap_bytes(options_);
   const std::vector<bool> is_sparse = sparse_gradients(module, parameters_);
   refuse_sparse(group_, parameters_, names_, is_sparse);
+  if (options_.comm_hook != CommHook::kAllReduce &&
+      std::ranges::find(is_sparse, true) != is_sparse.end())
+    throw std::invalid_argument{
+        "DistributedDataParallel: comm_hook takes no sparse gradients: use an Embedding without "
+        "sparse(true)"};
   return std::make_shared<c10d::Reducer>(
       parameters_, make_buckets(parameters_, is_sparse, cap_bytes), group_.c10d_group(), is_sparse,
       static_cast<std::int64_t>(cap_bytes), options_.find_unused_parameters,

@@ -24,6 +24,14 @@ class Reducer;
 
 namespace ddprun::sdk {
 
+/// What goes over the network, as Python's communication hooks
+/// (https://docs.pytorch.org/docs/stable/ddp_comm_hooks.html).
+enum class CommHook {
+  kAllReduce,     // the gradients as they are
+  kFp16Compress,  // in float16: half of the bytes; gradients above 65504 become inf
+  kBf16Compress,  // in bfloat16: half of the bytes, three digits, the range of float32
+};
+
 /// How gradients are reduced.
 struct DdpOptions {
   /// Gradients are reduced in buckets of this many MiB; the first one has 1 MiB at most, so that
@@ -41,6 +49,9 @@ struct DdpOptions {
   /// Set it when every step uses the same parameters equally often. Unused ones are then looked for
   /// in the first step alone, and a parameter may be used several times in a checkpointed graph.
   bool static_graph = false;
+  /// For a network that is slower than the devices. It takes no sparse gradients, and within join()
+  /// divides by the number of all ranks. Errors: std::invalid_argument with sparse gradients.
+  CommHook comm_hook = CommHook::kAllReduce;
 };
 
 /// What join() does while some ranks have run out of inputs.
