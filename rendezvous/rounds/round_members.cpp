@@ -113,8 +113,9 @@ void RoundMachine::refuse_contenders(const Node& node, TimePoint now) {
   }
 }
 
+/// Who has promised a later epoch to somebody else takes no vote along: it may count there.
 void RoundMachine::leave(Node& node, const Leave& message, TimePoint now) {
-  if (ddprun::is_member(node.join.standing, electorate_.settled.name)) ++left_;
+  if (obeys(node) && ddprun::is_member(node.join.standing, electorate_.settled.name)) ++left_;
   lose(node, message.reason, now);
 }
 

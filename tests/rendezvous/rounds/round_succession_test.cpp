@@ -176,6 +176,25 @@ TEST_CASE_METHOD(SuccessionFixture, "a node that leaves in order takes its vote 
   CHECK(start("a").round == 2);
 }
 
+TEST_CASE_METHOD(SuccessionFixture,
+                 "a node that has promised to obey another one leaves its vote to that one") {
+  const auto late_vote = GENERATE(1, 2);
+  coordinates({"a", "b", "c"});
+  says("a", Leave{"stopped by SIGTERM"});
+  passes(2 * kHeartbeat);  // and hears nothing of the others
+  Join back = join_of("b");
+  back.knows = known_kinds();
+  const KnownRound first{{1, 1}, 3, true, 1};
+  back.standing = {.epoch = 1, .promised = late_vote, .started = first, .settled = first};
+  says("b", back);
+  says("b", Leave{"stopped by SIGTERM"});
+  Join fresh = join_of("x");
+  fresh.knows = known_kinds();
+  says("x", fresh);
+  passes_hearing(kHeartbeat, {"x"});
+  CHECK(order<StartRound>("x").has_value() == (late_vote == 1));
+}
+
 TEST_CASE_METHOD(SuccessionFixture, "what was said long ago renews no authority when it comes") {
   coordinates({"a", "b", "c"});
   const std::int64_t then = microseconds(now_);
