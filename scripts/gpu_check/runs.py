@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 LIMIT_S = 300
+STOP_S = 60
 HERE = Path(__file__).resolve().parent
 
 
@@ -23,7 +24,8 @@ class Runs:
         libraries = [*about["libraries"], os.environ.get("LD_LIBRARY_PATH", "")]
         # NCCL's own lines would stand between those that are read here.
         ours = {name: value for name, value in os.environ.items() if name != "NCCL_DEBUG"}
-        self.environment = {**ours, "PYTHON_EXEC": python, "OMP_NUM_THREADS": "1",
+        # PyTorch asks for the user's name, which a container may not know.
+        self.environment = {"USER": "gpu-check", **ours, "PYTHON_EXEC": python, "OMP_NUM_THREADS": "1",
                             # Tests have tensors on the CPU, too: monitored_barrier() needs Gloo.
                             "DDPRUN_TEST_BACKEND": "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
                             "LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
@@ -57,18 +59,39 @@ class Runs:
         start = time.monotonic()
         facts = {"command": " ".join(command)}
         try:
-            done = subprocess.run(command, env={**self.environment, **environment}, text=True,
-                                  errors="replace", capture_output=True, timeout=LIMIT_S)
+            code_seen, out, err = self.to_its_end(command, {**self.environment, **environment}, facts)
             facts["seconds"] = round(time.monotonic() - start, 1)
-            if done.returncode != code:
-                raise ValueError(f"exit code {done.returncode}, expected {code}:\n"
-                                 f"{done.stdout[-3000:]}{done.stderr[-3000:]}")
-            facts.update(judge(done.stdout, done.stderr))
-        except subprocess.TimeoutExpired:
-            return self.note(what, False, **facts, error=f"not ended after {LIMIT_S} s")
+            if code_seen != code:
+                raise ValueError(f"exit code {code_seen}, expected {code}:\n{out[-3000:]}{err[-3000:]}")
+            facts.update(judge(out, err))
         except (ValueError, KeyError, IndexError, OSError) as error:
             return self.note(what, False, **facts, error=f"{type(error).__name__}: {error}")
         return self.note(what, True, **facts)
+
+    def to_its_end(self, command, environment, facts):
+        """(exit code, output, errors). A job that does not end is asked what its workers do, and stopped."""
+        with subprocess.Popen(command, env=environment, text=True, errors="replace",
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            try:
+                out, err = job.communicate(timeout=LIMIT_S)
+                return job.returncode, out, err
+            except subprocess.TimeoutExpired:
+                facts["dump"] = self.dump(job.pid)
+                job.terminate()
+                try:
+                    out, err = job.communicate(timeout=STOP_S)
+                except subprocess.TimeoutExpired:
+                    job.kill()
+                    out, err = job.communicate()
+        raise ValueError(f"not ended after {LIMIT_S} s:\n{out[-3000:]}{err[-3000:]}")
+
+    def dump(self, pid):
+        try:
+            return subprocess.run([self.programs / "ddprun", "dump", str(pid)], env=self.environment,
+                                  text=True, errors="replace", timeout=STOP_S, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT).stdout
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
 
     def run_and_report(self, what, options, program, judge, code):
         """The same, for a job that fails: `judge` gets its report (--report-file), and its output."""
