@@ -158,7 +158,7 @@ void RoundMachine::tell_progress(JobStatus& status, TimePoint now) const {
       if (group.group == kDefaultGroup) rank.collectives = group.completed;
     if (told.left_s < 0) continue;
     const auto left = told.left_s - duration_cast<std::chrono::seconds>(still).count();
-    status.left_s = std::max({status.left_s, left, std::int64_t{0}});
+    status.left_s = std::max<std::int64_t>({status.left_s, left, std::int64_t{0}});
   }
 }
 

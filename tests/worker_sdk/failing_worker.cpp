@@ -3,9 +3,9 @@
 //
 //     failing_worker HOW RANK MOMENT [pending]
 //
-// Rank RANK fails: HOW is run_worker, uncaught, caught, segv or exit. Just before, it writes the
-// time to the file MOMENT, in nanoseconds since 1970. With `pending` it has begun two operations by
-// then that nobody else takes part in.
+// Rank RANK fails: HOW is run_worker, uncaught, caught, segv, kill or exit. Just before, it writes
+// the time to the file MOMENT, in nanoseconds since 1970. With `pending` it has begun two
+// operations by then that nobody else takes part in.
 #include <unistd.h>
 
 #include <chrono>
@@ -16,6 +16,7 @@
 
 #include "ddprun/process_group.hpp"
 #include "ddprun/run_worker.hpp"
+#include "tests/worker_sdk/test_backend.hpp"
 
 namespace {
 
@@ -33,23 +34,25 @@ void fail(const Arguments& arguments) {
   std::ofstream{arguments.moment}
       << std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   if (arguments.how == "segv") std::raise(SIGSEGV);
+  if (arguments.how == "kill") std::raise(SIGKILL);
   if (arguments.how == "exit") _exit(3);
   throw std::runtime_error{"no such batch"};
 }
 
 void train(const Arguments& arguments) {
   torch::set_num_threads(1);
-  const ProcessGroup group = init_process_group({.backend = "gloo"});
-  const auto other = group.new_group({0, 1, 2, 3});
-  torch::Tensor sum = torch::ones({3});
+  const ProcessGroup group = init_process_group({.backend = test_backend()});
+  const auto other = group.new_group(group.global_ranks());
+  torch::Tensor sum = torch::ones({3}, group.device());
   group.all_reduce(sum);
   if (group.rank() != arguments.rank) {
     for (;;) group.all_reduce(sum);
   }
   std::vector<Work> works;
   if (arguments.pending) {
-    works.push_back(other->all_reduce_async(torch::ones({3})));
-    works.push_back(other->irecv(torch::ones({3}), (group.rank() + 1) % 4));
+    works.push_back(other->all_reduce_async(torch::ones({3}, group.device())));
+    works.push_back(
+        other->irecv(torch::ones({3}, group.device()), (group.rank() + 1) % group.size()));
     if (works.back().is_completed()) throw std::logic_error{"nobody has sent this"};
   }
   fail(arguments);

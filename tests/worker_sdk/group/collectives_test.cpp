@@ -11,7 +11,7 @@ namespace {
 torch::Tensor given_by(int rank, std::vector<std::int64_t> shape = {2, 3},
                        torch::ScalarType type = torch::kFloat32) {
   const std::int64_t count = c10::multiply_integers(shape);
-  return (torch::arange(count) + 1 + 3 * rank).reshape(shape).to(type);
+  return (torch::arange(count) + 1 + 3 * rank).reshape(shape).to(group().device(), type);
 }
 
 /// [size, ...]: what all ranks give.
@@ -37,7 +37,7 @@ torch::Tensor fold(const torch::Tensor& all,
 }
 
 std::vector<Case> reductions() {
-  return {
+  std::vector<Case> cases{
       {"SUM", ReduceOp::SUM, torch::kFloat32, [](const auto& all) { return all.sum(0); }},
       {"SUM", ReduceOp::SUM, torch::kInt64, [](const auto& all) { return all.sum(0); }},
       {"SUM", ReduceOp::SUM, torch::kFloat64, [](const auto& all) { return all.sum(0); }},
@@ -46,15 +46,19 @@ std::vector<Case> reductions() {
       {"PRODUCT", ReduceOp::PRODUCT, torch::kFloat32, [](const auto& all) { return all.prod(0); }},
       {"MIN", ReduceOp::MIN, torch::kFloat32, [](const auto& all) { return all.amin(0); }},
       {"MAX", ReduceOp::MAX, torch::kInt32, [](const auto& all) { return all.amax(0); }},
-      {"BAND", ReduceOp::BAND, torch::kInt64,
-       [](const auto& all) { return fold(all, torch::bitwise_and); }},
-      {"BOR", ReduceOp::BOR, torch::kInt64,
-       [](const auto& all) { return fold(all, torch::bitwise_or); }},
-      {"BXOR", ReduceOp::BXOR, torch::kInt64,
-       [](const auto& all) { return fold(all, torch::bitwise_xor); }},
       {"premul_sum", premul_sum(0.5), torch::kFloat32,
        [](const auto& all) { return all.sum(0) * 0.5; }},
   };
+  if (group().device().is_cuda()) return cases;  // NCCL has no operations on bits
+  cases.insert(cases.end(), {
+                                {"BAND", ReduceOp::BAND, torch::kInt64,
+                                 [](const auto& all) { return fold(all, torch::bitwise_and); }},
+                                {"BOR", ReduceOp::BOR, torch::kInt64,
+                                 [](const auto& all) { return fold(all, torch::bitwise_or); }},
+                                {"BXOR", ReduceOp::BXOR, torch::kInt64,
+                                 [](const auto& all) { return fold(all, torch::bitwise_xor); }},
+                            });
+  return cases;
 }
 
 TEST_CASE("all_reduce gives everybody the reduction of all tensors, with every op") {
@@ -109,10 +113,10 @@ TEST_CASE("broadcast gives everybody the tensor of the root, whichever it is") {
 TEST_CASE("all_gather and all_gather_into_tensor give everybody the tensors of all") {
   const torch::Tensor input = given_by(group().rank());
   CHECK(torch::equal(torch::stack(group().all_gather(input)), given_by_all()));
-  const torch::Tensor stacked = torch::empty({group().size(), 2, 3});
+  const torch::Tensor stacked = torch::empty({group().size(), 2, 3}, here());
   group().all_gather_into_tensor(stacked, input);
   CHECK(torch::equal(stacked, given_by_all()));
-  const torch::Tensor in_a_row = torch::empty({group().size() * 2, 3});
+  const torch::Tensor in_a_row = torch::empty({group().size() * 2, 3}, here());
   group().all_gather_into_tensor(in_a_row, input);
   CHECK(torch::equal(in_a_row, given_by_all().flatten(0, 1)));
 }
@@ -132,7 +136,7 @@ TEST_CASE("scatter gives each rank its tensor of the root") {
     Tensors inputs;
     for (int rank = 0; group().rank() == root && rank < group().size(); ++rank)
       inputs.push_back(given_by(10 * root + rank));
-    const torch::Tensor output = torch::zeros({2, 3});
+    const torch::Tensor output = torch::zeros({2, 3}, here());
     group().scatter(output, inputs, root);
     CHECK(torch::equal(output, given_by(10 * root + group().rank())));
   }
@@ -143,7 +147,7 @@ TEST_CASE("all_to_all exchanges tensors, whose shapes may differ from pair to pa
   Tensors inputs, outputs;
   for (int peer = 0; peer < size; ++peer) {
     inputs.push_back(given_by(size * group().rank() + peer, {peer + 1, 2}));
-    outputs.push_back(torch::zeros({group().rank() + 1, 2}));
+    outputs.push_back(torch::zeros({group().rank() + 1, 2}, here()));
   }
   group().all_to_all(outputs, inputs);
   for (int peer = 0; peer < size; ++peer)
@@ -155,7 +159,7 @@ TEST_CASE("all_to_all_single exchanges the parts of one tensor, equal or not") {
   const int size = group().size();
   const int rank = group().rank();
   const torch::Tensor input = given_by(rank, {size, 2});
-  const torch::Tensor output = torch::zeros({size, 2});
+  const torch::Tensor output = torch::zeros({size, 2}, here());
   group().all_to_all_single(output, input);
   CHECK(torch::equal(output, given_by_all({size, 2}).select(1, rank)));
 
@@ -163,7 +167,7 @@ TEST_CASE("all_to_all_single exchanges the parts of one tensor, equal or not") {
   std::vector<std::int64_t> to_each, from_each(size, rank + 1);
   for (int peer = 0; peer < size; ++peer) to_each.push_back(peer + 1);
   const std::int64_t rows = size * (size + 1) / 2;
-  const torch::Tensor uneven = torch::zeros({size * (rank + 1), 2});
+  const torch::Tensor uneven = torch::zeros({size * (rank + 1), 2}, here());
   group().all_to_all_single(uneven, given_by(rank, {rows, 2}), from_each, to_each);
   Tensors expected;
   for (int peer = 0; peer < size; ++peer)
@@ -198,39 +202,41 @@ TEST_CASE("asynchronous operations overlap, and are done when they have been wai
   std::vector<torch::Tensor> tensors;
   std::vector<Work> works;
   for (int i = 0; i < 8; ++i) {
-    tensors.push_back(torch::full({1000}, static_cast<float>(i + group().rank())));
+    tensors.push_back(torch::full({1000}, i + group().rank(), here()));
     works.push_back(group().all_reduce_async(tensors.back(), ReduceOp::AVG));
   }
   wait_all(works);
   for (int i = 0; i < 8; ++i) {
     CHECK(works[i].is_completed());
     works[i].wait();  // a second time changes nothing
-    CHECK(torch::allclose(tensors[i], torch::full({1000}, i + (group().size() - 1) / 2.0)));
+    CHECK(torch::allclose(tensors[i], torch::full({1000}, i + (group().size() - 1) / 2.0, here())));
   }
 }
 
 TEST_CASE("tensors without elements, scalars and those of one element are no exception") {
-  const torch::Tensor scalar = torch::tensor(group().rank() + 1.0);
+  const torch::Tensor scalar = torch::tensor(group().rank() + 1.0, here(torch::kFloat64));
   group().all_reduce(scalar);
   CHECK(scalar.item<double>() == group().size() * (group().size() + 1) / 2.0);
-  const torch::Tensor empty = torch::empty({0, 3});
+  const torch::Tensor empty = torch::empty({0, 3}, here());
   group().all_reduce(empty);
   group().broadcast(empty);
-  const torch::Tensor gathered = torch::zeros({group().size()}, torch::kFloat64);
-  group().all_gather_into_tensor(gathered, torch::tensor(1.0 * group().rank(), torch::kFloat64));
-  CHECK(torch::equal(gathered, torch::arange(group().size()).to(torch::kFloat64)));
+  const torch::Tensor gathered = torch::zeros({group().size()}, here(torch::kFloat64));
+  group().all_gather_into_tensor(gathered,
+                                 torch::tensor(1.0 * group().rank(), here(torch::kFloat64)));
+  CHECK(torch::equal(gathered, torch::arange(group().size(), here(torch::kFloat64))));
 }
 
 TEST_CASE("a dtype that the backend lacks is an error that names it, and harms nobody") {
-  CHECK_THROWS_WITH(group().all_reduce(torch::zeros({2}, torch::kInt16)),
+  CHECK_THROWS_WITH(group().all_reduce(torch::zeros({2}, here(torch::kInt16))),
                     contains("all_reduce on group \"default\"") && contains("int16 [2]: "));
-  const torch::Tensor sum = torch::tensor(1);
+  const torch::Tensor sum = torch::tensor(1, here(torch::kInt64));
   group().all_reduce(sum);
   CHECK(sum.item<int>() == group().size());
 }
 
 TEST_CASE("parameters that are trained can be reduced and broadcast") {
   torch::nn::Linear layer{2, 2};
+  layer->to(group().device());
   group().broadcast(layer->weight);
   group().all_reduce(layer->weight, ReduceOp::AVG);
   group().all_reduce(layer->bias, premul_sum(2));
