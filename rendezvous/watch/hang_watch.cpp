@@ -16,8 +16,16 @@ constexpr char kDefaultGroup[] = "0";  // torch's name of the group of all ranks
 
 bool pending(const GroupProgress& group) { return group.enqueued > group.completed; }
 
+bool waits_in_store(const RankProgress& rank) { return !rank.ended && !rank.waits_in.empty(); }
+
+/// Who has ended waits for nobody, also if it has not told that its last collective was done.
+bool waits_in(const RankProgress& rank, const GroupProgress& group) {
+  return !rank.ended && pending(group);
+}
+
 bool waits(const RankProgress& rank) {
-  return !rank.waits_in.empty() || std::ranges::any_of(rank.groups, pending);
+  return waits_in_store(rank) ||
+         std::ranges::any_of(rank.groups, [&](const auto& group) { return waits_in(rank, group); });
 }
 
 /// A place where workers wait.
@@ -99,7 +107,7 @@ class Suspecting {
     std::map<std::string, Place> places;
     for (const auto& [rank, known] : book_.ranks())
       for (const GroupProgress& group : known.last.groups) {
-        if (!pending(group)) continue;
+        if (!waits_in(known.last, group)) continue;
         Place& place = places[group.group];
         const auto next = group.completed + 1;
         place.sequence = place.waiting.empty() ? next : std::min(place.sequence, next);
@@ -139,7 +147,7 @@ class Suspecting {
   std::optional<Place> store() const {
     Place place;
     for (const auto& [rank, known] : book_.ranks())
-      if (!known.last.waits_in.empty()) place.waiting.insert(rank);
+      if (waits_in_store(known.last)) place.waiting.insert(rank);
     if (place.waiting.empty() || !all_still(place.waiting)) return std::nullopt;
     for (int rank = 0; rank < book_.world_size(); ++rank) {
       const Rank* const known = book_.find(rank);

@@ -1,5 +1,5 @@
 """DDP of the SDK and DDP of Python, from the same weights on the same batches, have the same loss in
-every step: in float32 to 1e-5, with Adam, with communication hooks and with autocast, too.
+every step: in float32 to 1e-5, also with Adam, and nearly so with communication hooks and autocast.
 
     python_ddp_test.py DDPRUN DDP_STEPS RANKS
 """
@@ -15,9 +15,9 @@ STEPS = 12
 CASES = [(["--model", "small"], 1e-5),
          (["--model", "small", "--optimizer", "adam"], 1e-5),
          (["--model", "medium"], 1e-5),
-         (["--model", "small", "--hook", "fp16"], 1e-5),
-         (["--model", "medium", "--hook", "bf16"], 1e-5),
          # A last bit that differs in float32 is rounded to one of 2^-8 in bfloat16.
+         (["--model", "small", "--hook", "fp16"], 1e-3),
+         (["--model", "medium", "--hook", "bf16"], 1e-3),
          (["--model", "small", "--autocast", "bfloat16"], 1e-3),
          (["--model", "small", "--autocast", "float16"], 1e-3)]
 

@@ -174,6 +174,20 @@ TEST_CASE_METHOD(WatchFixture, "who has ended is neither asleep nor expected to 
   CHECK(hang->missing == std::vector{0, 2});
 }
 
+TEST_CASE_METHOD(WatchFixture, "who has ended waits for nobody, whatever it has told before") {
+  const bool in_store = GENERATE(false, true);
+  tell({.rank = 0, .ended = true, .groups = {{"0", 12, 12}}});
+  tell({.rank = 1, .groups = {{"0", 12, 12}}, .idle = true});
+  RankProgress last{.rank = 2, .ended = true, .groups = {{"0", 12, 11}}};
+  if (in_store) last.waits_in = "store";
+  tell(last);
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  CHECK(hang->kind == Kind::kNoProgress);
+  CHECK(hang->missing == std::vector{1});
+  CHECK(hang->waiting.empty());
+}
+
 TEST_CASE_METHOD(WatchFixture, "who has ended is missed by those who still wait for it") {
   at(0, 1, 0);
   tell({.rank = 1, .ended = true});
