@@ -9,7 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "agent/introspection/native_stack.hpp"
@@ -43,7 +43,9 @@ std::size_t size_of(const std::filesystem::path& file) {
 std::string read_from(const std::filesystem::path& file, std::size_t begin) {
   std::ifstream in{file, std::ios::binary};
   in.seekg(static_cast<std::streamoff>(begin));
-  std::string text{std::istreambuf_iterator<char>{in}, std::istreambuf_iterator<char>{}};
+  std::ostringstream read;
+  read << in.rdbuf();
+  std::string text = read.str();
   if (text.size() > kStacksBytesMax) text.erase(0, text.size() - kStacksBytesMax);
   return text;
 }

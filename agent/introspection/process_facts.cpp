@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 namespace ddprun {
@@ -16,25 +14,37 @@ constexpr std::size_t kProcessesMax = 4096;
 /// Of the flags in /proc/PID/stat, which are those of include/linux/sched.h.
 constexpr unsigned long kExiting = 0x4;
 
-std::string read_file(const std::string& path) {
-  std::ifstream in{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, std::istreambuf_iterator<char>{}};
-}
-
 std::string folder_of(pid_t pid) { return "/proc/" + std::to_string(pid); }
+
+/// The folders of the process's threads, as far as they can be read before it is gone.
+std::vector<std::filesystem::path> threads_of(pid_t pid) {
+  std::vector<std::filesystem::path> threads;
+  std::error_code gone;
+  std::filesystem::directory_iterator thread{folder_of(pid) + "/task", gone};
+  for (; !gone && thread != std::filesystem::directory_iterator{}; thread.increment(gone))
+    threads.push_back(thread->path());
+  return threads;
+}
 
 /// The kernel lists them by the thread that started them.
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> children;
-  std::error_code gone;
-  for (const auto& thread : std::filesystem::directory_iterator{folder_of(pid) + "/task", gone}) {
-    std::ifstream list{thread.path() / "children"};
+  for (const auto& thread : threads_of(pid)) {
+    std::istringstream list{read_proc_file(thread / "children")};
     for (pid_t child = 0; list >> child;) children.push_back(child);
   }
   return children;
 }
 
 }  // namespace
+
+/// A stream's iterators would throw when the process ends between the opening and the reading.
+std::string read_proc_file(const std::filesystem::path& path) {
+  const std::ifstream in{path, std::ios::binary};
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
 
 /// The name stands in parentheses, and may hold any character.
 std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks) {
@@ -62,16 +72,15 @@ std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks) {
 
 std::optional<ProcessFacts> read_process(pid_t pid) {
   static const long ticks = sysconf(_SC_CLK_TCK);
-  return parse_stat(read_file(folder_of(pid) + "/stat"), ticks);
+  return parse_stat(read_proc_file(folder_of(pid) + "/stat"), ticks);
 }
 
 /// A main thread may end before the others, which go on.
 bool is_ending(pid_t pid) {
   const auto main_thread = read_process(pid);
   if (!main_thread || !main_thread->exiting) return false;
-  std::error_code gone;
-  for (const auto& thread : std::filesystem::directory_iterator{folder_of(pid) + "/task", gone}) {
-    const auto facts = parse_stat(read_file(thread.path() / "stat"), 1);
+  for (const auto& thread : threads_of(pid)) {
+    const auto facts = parse_stat(read_proc_file(thread / "stat"), 1);
     if (facts && !facts->exiting) return false;
   }
   return true;
@@ -92,7 +101,7 @@ std::vector<ProcessFacts> read_process_tree(pid_t pid) {
 }
 
 std::chrono::milliseconds read_wanted_cpu(pid_t pid) {
-  std::istringstream text{read_file(folder_of(pid) + "/schedstat")};
+  std::istringstream text{read_proc_file(folder_of(pid) + "/schedstat")};
   std::int64_t had_ns = 0;
   std::int64_t waited_ns = 0;
   text >> had_ns >> waited_ns;
@@ -100,12 +109,12 @@ std::chrono::milliseconds read_wanted_cpu(pid_t pid) {
 }
 
 std::string read_wait_channel(pid_t pid) {
-  std::string channel = read_file(folder_of(pid) + "/wchan");
+  std::string channel = read_proc_file(folder_of(pid) + "/wchan");
   return channel == "0" ? "" : channel;
 }
 
 bool handles_signal(pid_t pid, int signal) {
-  std::istringstream status{read_file(folder_of(pid) + "/status")};
+  std::istringstream status{read_proc_file(folder_of(pid) + "/status")};
   for (std::string line; std::getline(status, line);) {
     if (!line.starts_with("SigCgt:")) continue;
     std::istringstream mask{line.substr(line.find(':') + 1)};

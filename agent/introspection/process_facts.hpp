@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ struct ProcessFacts {
   std::chrono::milliseconds cpu{0};  // used so far
   bool exiting = false;              // on its way out of the kernel, or a zombie
 };
+
+/// The text of a file of /proc; what was read of it when its process ends meanwhile, mostly "".
+std::string read_proc_file(const std::filesystem::path& path);
 
 /// Reads the text of /proc/PID/stat; nullopt when it is none. Pure. `ticks` are those of a second
 /// (sysconf(3), _SC_CLK_TCK).
