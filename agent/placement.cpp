@@ -105,6 +105,14 @@ Result<std::vector<Cpu>> cpus_of(NumaBinding binding, const CpuTopology& topolog
 
 }  // namespace
 
+std::optional<NumaBinding> numa_binding_named(std::string_view name) {
+  if (name == "node") return NumaBinding::kNode;
+  if (name == "socket") return NumaBinding::kSocket;
+  if (name == "exclusive") return NumaBinding::kExclusive;
+  if (name == "core-complex") return NumaBinding::kCoreComplex;
+  return std::nullopt;
+}
+
 std::vector<int> nodes_of_workers(const CpuTopology& topology, const std::vector<int>& gpu_nodes,
                                   int workers) {
   const std::set<int> usable = nodes_with_cpus(topology);

@@ -3,6 +3,8 @@
 // Pure: it knows the machine only as a CpuTopology. Whoever starts the workers binds them.
 #pragma once
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "agent/cpu_topology.hpp"
@@ -17,6 +19,9 @@ enum class NumaBinding {
   kExclusive,    // physical cores of the node that no other worker has
   kCoreComplex,  // CPUs of the node that share one last-level cache
 };
+
+/// The one that users call "node", "socket", "exclusive" or "core-complex"; nullopt: none.
+std::optional<NumaBinding> numa_binding_named(std::string_view name);
 
 struct Placement {
   std::vector<int> cpus;          // ascending, never empty

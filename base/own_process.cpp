@@ -15,6 +15,11 @@ std::vector<std::string> own_environment() {
   return entries;
 }
 
+std::optional<std::string> own_variable(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>{value} : std::nullopt;
+}
+
 std::optional<std::string> take_variable(const std::string& name) {
   std::optional<std::string> value;
   for (char** entry = environ; *entry != nullptr; ++entry) {

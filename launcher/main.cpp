@@ -6,7 +6,6 @@
 #include <boost/asio/io_context.hpp>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 
 #include "agent/output/console.hpp"
@@ -39,8 +38,7 @@ const std::optional<std::string>& secret_variable() {
 
 std::optional<std::string> environment(const std::string& name) {
   if (name == kSecretVariable) return secret_variable();
-  const char* value = std::getenv(name.c_str());
-  return value ? std::optional<std::string>{value} : std::nullopt;
+  return own_variable(name);
 }
 
 int complain(const Error& error) {

@@ -45,9 +45,7 @@ constexpr auto kStartTimeout = 5min;
 /// Settings come with the command line from the launcher's machine, so variables for them that a
 /// login sets here do not count.
 std::optional<std::string> environment_here(const std::string& name) {
-  if (name.starts_with("PET_")) return std::nullopt;
-  const char* value = std::getenv(name.c_str());
-  return value ? std::optional<std::string>{value} : std::nullopt;
+  return name.starts_with("PET_") ? std::nullopt : own_variable(name);
 }
 
 Console::Framing framed_as(HostOutput::Stream stream) {

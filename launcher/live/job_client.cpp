@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/own_process.hpp"
 #include "base/parse_number.hpp"
 #include "base/printable.hpp"
 #include "base/report_failure.hpp"
@@ -20,11 +20,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kAnswerTimeout = 3s;      // an agent asks its coordinator, and waits for 2 s
 constexpr auto kDumpAnswerTimeout = 7s;  // or for 5 s
-
-std::optional<std::string> variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value ? std::optional<std::string>{value} : std::nullopt;
-}
 
 /// Runs a coroutine to its end, and returns its result.
 template <typename T>
@@ -120,7 +115,7 @@ Error nobody_there(asio::io_context& io, const PageAddress& page, const Error& e
 
 }  // namespace
 
-std::vector<FoundJob> running_jobs() { return find_jobs(variable); }
+std::vector<FoundJob> running_jobs() { return find_jobs(own_variable); }
 
 Result<std::vector<FoundJob>> find_job(const std::string& word) {
   const std::vector<FoundJob> all = running_jobs();

@@ -217,11 +217,7 @@ class Interpreter {
     if (settings_.on("pty")) spec_.pty = Pty::kAlways;
     if (settings_.on("no-pty")) spec_.pty = Pty::kNever;
     spec_.role = settings_["role"].text;
-    const std::string& binding = settings_["numa-binding"].text;
-    if (binding == "node") spec_.numa_binding = NumaBinding::kNode;
-    if (binding == "socket") spec_.numa_binding = NumaBinding::kSocket;
-    if (binding == "exclusive") spec_.numa_binding = NumaBinding::kExclusive;
-    if (binding == "core-complex") spec_.numa_binding = NumaBinding::kCoreComplex;
+    spec_.numa_binding = numa_binding_named(settings_["numa-binding"].text);
     spec_.virtual_local_rank = settings_.on("virtual-local-rank");
     if (const Result<void> warm = warm_start(); !warm) return warm.error();
     return spec_.virtual_local_rank ? enough_devices() : Result<void>{};

@@ -6,14 +6,14 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <utility>
 
 #include "agent/output/console.hpp"
+#include "agent/placement.hpp"
 #include "agent/usable_cpus.hpp"
+#include "base/own_process.hpp"
 #include "base/parse_number.hpp"
 #include "launcher/run/parse_words.hpp"
 #include "launcher/run/terminal.hpp"
@@ -34,11 +34,6 @@ using namespace std::chrono_literals;
 
 /// The driver takes seconds to wake up eight GPUs that nobody uses.
 constexpr auto kDriverTimeout = 30s;
-
-const std::map<std::string, NumaBinding> kBindings{{"node", NumaBinding::kNode},
-                                                   {"socket", NumaBinding::kSocket},
-                                                   {"exclusive", NumaBinding::kExclusive},
-                                                   {"core-complex", NumaBinding::kCoreComplex}};
 
 struct Wish {
   std::string input;  // "": this machine
@@ -63,15 +58,10 @@ Surveyed as_surveyed(Machine machine) {
   return surveyed;
 }
 
-std::optional<std::string> variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value ? std::optional<std::string>{value} : std::nullopt;
-}
-
 /// Leaves those GPUs that CUDA_VISIBLE_DEVICES leaves, in its order.
 WorkerGpus visible_among(const WorkerGpus& all) {
   WorkerGpus visible;
-  for (const int index : visible_indices(variable, static_cast<int>(all.nodes.size()))) {
+  for (const int index : visible_indices(own_variable, static_cast<int>(all.nodes.size()))) {
     visible.names.push_back(all.names[static_cast<std::size_t>(index)]);
     visible.nodes.push_back(all.nodes[static_cast<std::size_t>(index)]);
   }
@@ -90,7 +80,7 @@ Result<Surveyed> survey_here() {
   }
   Surveyed surveyed = as_surveyed(std::move(*machine));
   surveyed.gpus = visible_among(surveyed.gpus);
-  surveyed.visible_gpus = visible_gpus(variable);
+  surveyed.visible_gpus = visible_gpus(own_variable);
   surveyed.usable_cpus = usable_cpus();
   return surveyed;
 }
@@ -157,7 +147,7 @@ Result<int> draw(const Wish& wish, const Stage& stage) {
   const auto workers = worker_count(wish.workers, *surveyed);
   if (!workers) return workers.error();
   const auto places =
-      place_on(surveyed->machine, surveyed->gpus, kBindings.at(wish.binding), *workers);
+      place_on(surveyed->machine, surveyed->gpus, *numa_binding_named(wish.binding), *workers);
   if (!places) return Error{places.error().kind, "--numa-binding: " + places.error().message};
   const TopoStyle style{.color = wants_color(STDOUT_FILENO),
                         .columns = terminal_columns(STDOUT_FILENO, 120)};

@@ -16,11 +16,7 @@ class FailuresFixture : public RoundFixture {
  protected:
   void runs(int restarts_max = 0) {
     job({.nodes_min = 2, .nodes_max = 2, .restarts_max = restarts_max, .hang_timeout = 600s});
-    for (const NodeId node : {"a", "b"}) {
-      Join join = join_of(node, 2);
-      join.knows = known_kinds();
-      says(node, join);
-    }
+    for (const NodeId node : {"a", "b"}) joins_knowing_all(node, 2);
   }
   void fails(int rank, const std::string& line, int left, int round = 1) {
     WorkerFailed report{round, {.host = "h", .rank = rank, .pid = 1, .status = {.code = 1}}};

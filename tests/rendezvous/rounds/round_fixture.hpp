@@ -30,6 +30,12 @@ class RoundFixture {
   void joins(const NodeId& node, int workers = 1, int node_rank = -1) {
     says(node, join_of(node, workers, node_rank));
   }
+  /// The same, with an agent that knows every kind of message.
+  void joins_knowing_all(const NodeId& node, int workers) {
+    Join join = join_of(node, workers);
+    join.knows = known_kinds();
+    says(node, join);
+  }
   /// A Join comes over a new connection, all that follows over the node's last one.
   void says(const NodeId& node, const AgentMessage& message) {
     if (std::holds_alternative<Join>(message)) peers_[node] = ++last_peer_;

@@ -134,11 +134,7 @@ class TimedOutFixture : public HangFixture {
  protected:
   void runs(int restarts_max = 0) {
     job({.nodes_min = 2, .nodes_max = 2, .restarts_max = restarts_max, .hang_timeout = 600s});
-    for (const NodeId node : {"a", "b"}) {
-      Join join = join_of(node, 2);
-      join.knows = known_kinds();
-      says(node, join);
-    }
+    for (const NodeId node : {"a", "b"}) joins_knowing_all(node, 2);
     begin(1);
   }
   void fails(const std::string& line) {
