@@ -1,5 +1,6 @@
-"""The GPT of the examples has the losses of its Python twin, in float32 and bfloat16; killed in the
-middle, it goes on with the same numbers to the bit.
+"""The GPT of the examples has the losses of its Python twin, in float32 and bfloat16, and with the
+optimizer's state spread over the ranks; killed in the middle, it goes on with the same numbers to
+the bit, also with that.
 
     gpt_test.py DDPRUN GPT GPT_PY
 """
@@ -92,7 +93,7 @@ def killed(ddprun, gpt, text, folder):
     def files(name):
         (folder / name).mkdir()
         return folder / name / "metrics", [
-            "--dropout", "0.1", "--checkpoint-every", str(CHECKPOINT_EVERY),
+            "--dropout", "0.1", "--zero", "--checkpoint-every", str(CHECKPOINT_EVERY),
             "--checkpoint-dir", str(folder / name / "checkpoints")]
 
     metrics, options = files("straight")
@@ -119,6 +120,7 @@ def main():
         write_text(text)
         compare(ddprun, gpt, gpt_py, text, folder, [])
         compare(ddprun, gpt, gpt_py, text, folder, ["--bf16"])
+        compare(ddprun, gpt, gpt_py, text, folder, ["--zero"])
         killed(ddprun, gpt, text, folder)
 
 
