@@ -109,6 +109,7 @@ class DdpCore {
   std::shared_ptr<c10d::Reducer> reducer_;
   c10::intrusive_ptr<FirstStep> first_step_;
   bool sync_gradients_ = true;
+  bool has_sync_batch_norm_ = false;
   std::optional<JoinOptions> join_;  // set while join() trains
   bool sync_buffers_ = true;         // false after a forward() whose gradients were not reduced
 };
@@ -177,9 +178,9 @@ class DistributedDataParallel {
   /// highest number. All ranks call it, and do nothing else together meanwhile: each loads its own
   /// data, and nobody saves a checkpoint in there. Buffers are those of the highest rank that still
   /// trains. It is DistributedDataParallel.join in the page above. Errors: std::logic_error with
-  /// static_graph, within another join(), and for a forward() under torch::NoGradGuard in `train`:
-  /// evaluate with module().forward(). What `train` throws comes out, and then the others wait in
-  /// vain.
+  /// static_graph, with a SyncBatchNorm unless throw_on_early_termination is set, within another
+  /// join(), and for a forward() under torch::NoGradGuard in `train`: evaluate with
+  /// module().forward(). What `train` throws comes out, and then the others wait in vain.
   template <typename Train>
   void join(Train&& train, const JoinOptions& options = {}) {
     core_.join(std::function<void()>{std::ref(train)}, options);

@@ -33,6 +33,7 @@
 #include <ddprun/sampler_state.hpp>
 #include <ddprun/spawn.hpp>
 #include <ddprun/stateful.hpp>
+#include <ddprun/sync_batch_norm.hpp>
 #include <ddprun/token_files.hpp>
 #include <ddprun/work.hpp>
 #include <ddprun/worker_env.hpp>
