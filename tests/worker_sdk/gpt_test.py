@@ -57,6 +57,15 @@ def compare(ddprun, gpt, gpt_py, text, folder, options):
     assert ours[-1][0] < ours[0][0] - 1, "it does not learn"
 
 
+def checkpointed(ddprun, gpt, text, folder):
+    """Activations that are computed again are the same, with the same dropout."""
+    run(command(ddprun, ["--no-python", gpt], text, folder / "kept", "--dropout", "0.1"))
+    run(command(ddprun, ["--no-python", gpt], text, folder / "again", "--dropout", "0.1",
+                "--checkpoint-activations"))
+    assert read(folder / "again") == read(folder / "kept")
+    print("with --checkpoint-activations, all losses and gradients' norms are the same")
+
+
 def steps_in(metrics):
     return metrics.read_text().count("\n") if metrics.exists() else 0
 
@@ -121,6 +130,7 @@ def main():
         compare(ddprun, gpt, gpt_py, text, folder, [])
         compare(ddprun, gpt, gpt_py, text, folder, ["--bf16"])
         compare(ddprun, gpt, gpt_py, text, folder, ["--zero"])
+        checkpointed(ddprun, gpt, text, folder)
         killed(ddprun, gpt, text, folder)
 
 

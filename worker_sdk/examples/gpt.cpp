@@ -219,6 +219,7 @@ int main(int argc, char** argv) {
   app.add_option("--weight-decay", a.weight_decay)->check(CLI::NonNegativeNumber);
   app.add_flag("--bf16", a.bf16);
   app.add_flag("--zero", a.zero);
+  app.add_flag("--checkpoint-activations", a.model.checkpoint);
   app.add_option("--seed", a.model.seed);
   for (auto& [name, count] : std::vector<std::pair<const char*, std::int64_t*>>{
            {"--vocab-size", &a.model.vocab_size},

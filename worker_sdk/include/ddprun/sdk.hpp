@@ -2,6 +2,7 @@
 // here says at its beginning what it is for.
 #pragma once
 
+#include <ddprun/activation_checkpoint.hpp>
 #include <ddprun/checkpoint_request.hpp>
 #include <ddprun/checkpoint_writing.hpp>
 #include <ddprun/checkpointer.hpp>
