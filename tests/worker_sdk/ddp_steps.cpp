@@ -28,7 +28,7 @@ struct Arguments {
   std::string optimizer = "sgd";
   std::string backend;
   std::string autocast = "none";
-  CommHook hook = CommHook::kAllReduce;
+  DdpOptions ddp;
   std::string device;  // the group's, if not given
   bool sync_batch_norm = false;
   int steps = 20;
@@ -91,7 +91,7 @@ struct Results {
 Results train(const Arguments& arguments, const ProcessGroup& group, torch::Device device) {
   auto model = make_model(arguments, group);
   model->to(device);
-  DistributedDataParallel<SequentialImpl> ddp{model, group, {.comm_hook = arguments.hook}};
+  DistributedDataParallel<SequentialImpl> ddp{model, group, arguments.ddp};
   const auto optimizer = make_optimizer(arguments.optimizer, model->parameters());
   const bool half = arguments.autocast == "float16";
   GradScaler scaler{{.init_scale = 1024, .enabled = half}};
@@ -145,13 +145,20 @@ int main(int argc, char** argv) try {
   app.add_option("--device", arguments.device, "cuda:0 or the like; the backend's if not given");
   app.add_option("--autocast", arguments.autocast)
       ->check(CLI::IsMember({"none", "bfloat16", "float16"}));
-  app.add_option("--hook", arguments.hook)
-      ->transform(CLI::Transformer{std::map<std::string, CommHook>{
-          {"fp16", CommHook::kFp16Compress}, {"bf16", CommHook::kBf16Compress}}});
+  app.add_option("--hook", arguments.ddp.comm_hook)
+      ->transform(
+          CLI::Transformer{std::map<std::string, CommHook>{{"fp16", CommHook::kFp16Compress},
+                                                           {"bf16", CommHook::kBf16Compress},
+                                                           {"powersgd", CommHook::kPowerSgd}}});
+  app.add_option("--power-sgd-rank", arguments.ddp.power_sgd.matrix_approximation_rank);
+  bool forgetful = false;
+  app.add_flag("--power-sgd-forgetful", forgetful, "neither error feedback nor warm start");
   app.add_flag("--sync-batch-norm", arguments.sync_batch_norm);
   app.add_option("--steps", arguments.steps)->check(CLI::PositiveNumber);
   app.add_option("--warm-up", arguments.warm_up)->check(CLI::NonNegativeNumber);
   CLI11_PARSE(app, argc, argv);
+  arguments.ddp.power_sgd.start_powerSGD_iter = 3;
+  arguments.ddp.power_sgd.use_error_feedback = arguments.ddp.power_sgd.warm_start = !forgetful;
   if (arguments.warm_up > arguments.steps) throw std::invalid_argument{"--warm-up above --steps"};
 
   torch::set_num_threads(1);

@@ -10,6 +10,7 @@ import time
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as powersgd
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import (
     bf16_compress_hook, fp16_compress_hook)
 from torch.nn.functional import cross_entropy
@@ -28,7 +29,9 @@ def parse_arguments():
     parser.add_argument("--backend", choices=["gloo", "nccl"])
     parser.add_argument("--device", help="cuda:0 or the like; the backend's if not given")
     parser.add_argument("--autocast", choices=["none", "bfloat16", "float16"], default="none")
-    parser.add_argument("--hook", choices=HOOKS, help="in which gradients are sent")
+    parser.add_argument("--power-sgd-rank", type=int, default=1)
+    parser.add_argument("--power-sgd-forgetful", action="store_true")
+    parser.add_argument("--hook", choices=[*HOOKS, "powersgd"], help="in which gradients are sent")
     parser.add_argument("--batch-norm", action="store_true")
     parser.add_argument("--rows", type=int, default=16, help="of each worker's batch")
     parser.add_argument("--steps", type=int, default=20)
@@ -63,7 +66,12 @@ def train(arguments, device):
     sizes = MODELS[arguments.model]
     model = make_model(sizes, arguments.batch_norm).to(device)
     ddp = DistributedDataParallel(model, gradient_as_bucket_view=True)
-    if arguments.hook:
+    if arguments.hook == "powersgd":
+        remembers = not arguments.power_sgd_forgetful
+        state = powersgd.PowerSGDState(None, arguments.power_sgd_rank, 3,
+                                       use_error_feedback=remembers, warm_start=remembers)
+        ddp.register_comm_hook(state, powersgd.powerSGD_hook)
+    elif arguments.hook:
         ddp.register_comm_hook(None, HOOKS[arguments.hook])
     if arguments.optimizer == "adam":
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)

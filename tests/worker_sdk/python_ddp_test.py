@@ -21,6 +21,11 @@ CASES = [(["--model", "small"], 1e-5),
          # A last bit that differs in float32 is rounded to one of 2^-8 in bfloat16.
          (["--model", "small", "--hook", "fp16"], 1e-3),
          (["--model", "medium", "--hook", "bf16"], 1e-3),
+         (["--model", "small", "--hook", "powersgd"], 1e-5),
+         (["--model", "small", "--hook", "powersgd", "--power-sgd-rank", "2",
+           "--power-sgd-forgetful"], 1e-5),
+         (["--model", "small", "--hook", "powersgd", "--power-sgd-rank", "4",
+           "--optimizer", "adam"], 1e-4),
          (["--model", "small", "--autocast", "bfloat16"], 1e-3),
          (["--model", "small", "--autocast", "float16"], 1e-3)]
 

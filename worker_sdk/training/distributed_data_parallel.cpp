@@ -150,8 +150,7 @@ DdpCore::DdpCore(torch::nn::Module& module, const ProcessGroup& group, const Ddp
   broadcast_from(0, module.parameters());
   broadcast_from(0, buffers_);
   reducer_ = make_reducer(module);
-  if (auto hook = make_comm_hook(options_.comm_hook, group_))
-    reducer_->register_comm_hook(std::move(hook));
+  if (auto hook = make_comm_hook(options_, group_)) reducer_->register_comm_hook(std::move(hook));
   first_step_ = c10::make_intrusive<FirstStep>();
   if (!options_.static_graph) return;
   reducer_->set_static_graph();
