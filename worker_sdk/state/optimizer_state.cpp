@@ -116,6 +116,13 @@ std::size_t copies_kept(const torch::optim::OptimizerOptions& options) {
   return 1;  // Adagrad
 }
 
+/// Returns a copy of `values` where the parameter is, and with its strides: fused kernels take the
+/// numbers of parameter and state in the order in which they lie in memory.
+torch::Tensor laid_out_as(const torch::Tensor& parameter, const torch::Tensor& values) {
+  const torch::NoGradGuard no_grad;
+  return torch::empty_like(parameter, values.scalar_type()).copy_(values);
+}
+
 [[noreturn]] void refuse_state(const std::string& what) {
   throw std::invalid_argument{
       "the saved optimizer state is of another optimizer, or of other parameters: it has " + what};
@@ -150,9 +157,7 @@ void restore_optimizer_state(torch::optim::Optimizer& optimizer, const State& st
       const bool is_step = field == std::string{"step"};
       if (!is_step && found->second.sizes() != all[i].sizes())
         refuse_state("'" + found->first + "' of another shape");
-      tensor = is_step ? found->second
-                       : found->second.to(all[i].device(), /*non_blocking=*/false,
-                                          /*copy=*/true);
+      tensor = is_step ? found->second : laid_out_as(all[i], found->second);
       ++used;
     });
     if (used > used_before) restored[i] = std::move(fields);

@@ -2,6 +2,7 @@
 // here says at its beginning what it is for.
 #pragma once
 
+#include <ddprun/activation_checkpoint.hpp>
 #include <ddprun/checkpoint_request.hpp>
 #include <ddprun/checkpoint_writing.hpp>
 #include <ddprun/checkpointer.hpp>
@@ -33,6 +34,7 @@
 #include <ddprun/sampler_state.hpp>
 #include <ddprun/spawn.hpp>
 #include <ddprun/stateful.hpp>
+#include <ddprun/sync_batch_norm.hpp>
 #include <ddprun/token_files.hpp>
 #include <ddprun/work.hpp>
 #include <ddprun/worker_env.hpp>
