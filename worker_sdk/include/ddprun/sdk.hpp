@@ -31,8 +31,10 @@
 #include <ddprun/run_worker.hpp>
 #include <ddprun/safetensors.hpp>
 #include <ddprun/sampler_state.hpp>
+#include <ddprun/shard_loader.hpp>
 #include <ddprun/spawn.hpp>
 #include <ddprun/stateful.hpp>
+#include <ddprun/tar_shards.hpp>
 #include <ddprun/token_files.hpp>
 #include <ddprun/work.hpp>
 #include <ddprun/worker_env.hpp>
