@@ -2,12 +2,14 @@
 // here says at its beginning what it is for.
 #pragma once
 
+#include <ddprun/batch_tensors.hpp>
 #include <ddprun/checkpoint_request.hpp>
 #include <ddprun/checkpoint_writing.hpp>
 #include <ddprun/checkpointer.hpp>
 #include <ddprun/data_loader.hpp>
 #include <ddprun/data_parallel.hpp>
 #include <ddprun/data_partitioner.hpp>
+#include <ddprun/device_prefetcher.hpp>
 #include <ddprun/digits.hpp>
 #include <ddprun/distributed_data_parallel.hpp>
 #include <ddprun/distributed_sampler.hpp>
