@@ -48,10 +48,13 @@ function(ddprun_add_torch torch)
   if(TARGET ddprun::torch)
     return()
   endif()
+  cmake_path(GET torch PARENT_PATH site_packages)
+  file(GLOB nvidia_includes ${site_packages}/nvidia/*/include)  # beside a wheel with CUDA
   add_library(ddprun::torch INTERFACE IMPORTED GLOBAL)
   target_include_directories(ddprun::torch SYSTEM INTERFACE
     ${torch}/include
-    ${torch}/include/torch/csrc/api/include)
+    ${torch}/include/torch/csrc/api/include
+    ${nvidia_includes})
   target_compile_definitions(ddprun::torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
   target_link_directories(ddprun::torch INTERFACE ${torch}/lib)
   # libstdc++ comes first: libtorch.so exports pieces of another one (std::filesystem::remove_all
@@ -72,8 +75,8 @@ function(ddprun_add_torch torch)
 endfunction()
 
 # ddprun_add_cuda_headers(TORCH): those that LibTorch's headers for NCCL include, for who compiles the
-# SDK itself. They lie in the nvidia wheels beside a wheel. An archive lacks them: there the CUDA toolkit
-# and NCCL of the machine have them. Does nothing for a LibTorch without CUDA.
+# SDK itself. An archive lacks them: there the CUDA toolkit and NCCL of the machine have them. Does nothing
+# for a LibTorch without CUDA.
 function(ddprun_add_cuda_headers torch)
   if(NOT EXISTS ${torch}/lib/libtorch_cuda.so)
     return()

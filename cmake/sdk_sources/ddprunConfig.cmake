@@ -22,8 +22,11 @@ endif()
 ddprun_find_torch(_ddprun_torch "${_ddprun_torch_env}")
 if(NOT _ddprun_torch)
   set(ddprun_FOUND FALSE)
-  set(ddprun_NOT_FOUND_MESSAGE "There is no PyTorch in '${_ddprun_torch_env}', nor has the Python that \
-CMake finds one. Install the wheel torch into a virtual environment, or unpack a LibTorch, and name its \
+  set(_ddprun_looked "in '${_ddprun_torch_env}'")
+  if(NOT _ddprun_torch_env)
+    set(_ddprun_looked "in the Python that CMake finds")
+  endif()
+  set(ddprun_NOT_FOUND_MESSAGE "There is no PyTorch ${_ddprun_looked}. Install the wheel torch into a virtual environment, or unpack a LibTorch, and name its \
 folder with -DDDPRUN_TORCH_ENV=...")
   return()
 endif()

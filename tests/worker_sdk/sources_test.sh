@@ -28,7 +28,7 @@ trains() { # FOLDER LIBTORCH: the examples are built with it, and the GPT trains
 # An archive with CUDA has not all headers: those of the wheel stand for the CUDA toolkit's.
 make_archive_layout "$scratch/libtorch"
 trains "$scratch/with_archive" "$scratch/libtorch" \
-  -DDDPRUN_FOLDER_OF_cuda_runtime_api_h="$(echo "$wheel"/../nvidia/cu*/include)" \
+  -DDDPRUN_FOLDER_OF_cuda_runtime_api_h="$(dirname "$wheel"/../nvidia/*/include/cuda_runtime_api.h)" \
   -DDDPRUN_FOLDER_OF_nccl_h="$wheel/../nvidia/nccl/include"
 
 make_cpu_layout "$scratch/cpu" "$compiler"

@@ -100,9 +100,9 @@ ProcessGroup init_process_group(const ProcessGroupOptions& options, const InitMe
   state->rank = env.rank;
   state->global_ranks.resize(env.world_size);
   std::iota(state->global_ranks.begin(), state->global_ranks.end(), 0);
-  state->timeout = options.timeout;
+  state->timeout = options.timeout.value_or(default_timeout(state->devices));
   try {
-    state->store = with_prefix("0", open_store(method, env, options.timeout));
+    state->store = with_prefix("0", open_store(method, env, state->timeout));
     state->connect("init_process_group");
   } catch (...) {
     forget_store(method, env);

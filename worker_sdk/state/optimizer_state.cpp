@@ -137,7 +137,8 @@ State optimizer_state(const torch::optim::Optimizer& optimizer) {
   return saved;
 }
 
-void restore_optimizer_state(torch::optim::Optimizer& optimizer, const State& state) {
+void restore_optimizer_state(torch::optim::Optimizer& optimizer, const State& state,
+                             std::optional<torch::Device> device) {
   const auto all = parameters(optimizer);
   std::vector<std::unique_ptr<OptimizerParamState>> restored(all.size());
   std::size_t used = 0;
@@ -150,8 +151,8 @@ void restore_optimizer_state(torch::optim::Optimizer& optimizer, const State& st
       const bool is_step = field == std::string{"step"};
       if (!is_step && found->second.sizes() != all[i].sizes())
         refuse_state("'" + found->first + "' of another shape");
-      tensor = is_step ? found->second
-                       : found->second.to(all[i].device(), /*non_blocking=*/false,
+      tensor = is_step ? found->second.clone()  // which may lie in a mapped file
+                       : found->second.to(device.value_or(all[i].device()), /*non_blocking=*/false,
                                           /*copy=*/true);
       ++used;
     });

@@ -34,10 +34,10 @@ class CheckpointWriter;
 
 /// Where a training stands; saved with a checkpoint and returned when it is loaded.
 struct Progress {
-  std::int64_t step = 0;                        // 0 or more; must grow, as it orders checkpoints
-  std::int64_t epoch = 0;                       // the program's own count
-  std::optional<SamplerState> sampler;          // DistributedSampler::state_after()
-  std::map<std::string, std::string> metadata;  // the program's own notes, in UTF-8
+  std::int64_t step = 0;                     // 0 or more; must grow, as it orders checkpoints
+  std::int64_t epoch = 0;                    // the program's own count
+  std::optional<SamplerState> sampler = {};  // DistributedSampler::state_after()
+  std::map<std::string, std::string> metadata = {};  // the program's own notes, in UTF-8
 };
 
 /// How checkpoints are saved, and which of them are kept.

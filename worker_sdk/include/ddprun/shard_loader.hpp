@@ -22,11 +22,11 @@ namespace ddprun::sdk {
 
 /// How batches are made of shards.
 struct ShardLoaderOptions {
-  TarShardsOptions shards;      // `worker` and `workers` are the loader's business
-  std::int64_t batch_size = 1;  // samples in a batch, at least 1
-  int workers = 1;              // threads, at least 1; each has shards of its own
-  int prefetch = 2;             // batches that each thread may be ahead of the caller, at least 1
-  bool drop_last = false;       // leaves out a thread's last batch, where it is smaller
+  TarShardsOptions shards = {};  // `worker` and `workers` are the loader's business
+  std::int64_t batch_size = 1;   // samples in a batch, at least 1
+  int workers = 1;               // threads, at least 1; each has shards of its own
+  int prefetch = 2;              // batches that each thread may be ahead of the caller, at least 1
+  bool drop_last = false;        // leaves out a thread's last batch, where it is smaller
 };
 
 /// Where a loader stands: what each of its streams has delivered.

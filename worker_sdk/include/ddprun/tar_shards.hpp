@@ -47,9 +47,9 @@ struct ShardState {
     bool operator==(const Place&) const = default;
   };
   std::int64_t epoch = 0;
-  std::uint64_t draws = 0;    // from the buffer, in this epoch
-  Place next;                 // to be read
-  std::vector<Place> buffer;  // what was read, and not yet drawn
+  std::uint64_t draws = 0;         // from the buffer, in this epoch
+  Place next = {};                 // to be read
+  std::vector<Place> buffer = {};  // what was read, and not yet drawn
   bool operator==(const ShardState&) const = default;
 };
 
