@@ -33,7 +33,7 @@ constexpr std::chrono::milliseconds kInspectionPatienceMax{10'000};
 std::string lost_hint(const LaunchSpec& spec) {
   if (spec.meeting.nodes_max != 2 || spec.rules.trust_closed) return "";
   return "; where that was the other one of two nodes, --on-head-lost trust-closed lets the job go "
-         "on";
+         "on, or a witness (`ddprun server` on a third machine, named by --rdzv-endpoint)";
 }
 
 /// The first one is reached where the run has found it.

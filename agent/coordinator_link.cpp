@@ -131,7 +131,15 @@ Join CoordinatorLink::join(const ReachCoordinator& wish, const Channel& channel)
           .node_rank = spec_.meeting.node_rank,
           .terms = terms_of(spec_),
           .knows = known_kinds(),
-          .standing = std::move(standing)};
+          .standing = std::move(standing),
+          .place = place_number()};
+}
+
+/// Which of the job's places is tried; 0: the first one, or one that somebody has told of.
+int CoordinatorLink::place_number() const {
+  const auto& places = spec_.meeting.places;
+  const auto found = std::ranges::find(places, place_);
+  return found == places.end() ? 0 : static_cast<int>(found - places.begin());
 }
 
 asio::awaitable<void> CoordinatorLink::receive() {

@@ -85,6 +85,7 @@ class CoordinatorLink {
   asio::awaitable<void> ended();
   void open_store_again(int round);
   Join join(const ReachCoordinator& wish, const Channel& channel);
+  int place_number() const;
   asio::awaitable<void> receive();
 
   asio::any_io_executor executor_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/match.hpp"
+#include "rendezvous/rounds/standing_notes.hpp"
 #include "rendezvous/verdict/fold_ends.hpp"
 
 namespace ddprun {
@@ -84,7 +85,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [&](const Beat& m) {
         hear_clock(m.clock_us, m.echo_us, now);
         if (m.echo_us > 0) extend_lease(m.lease_ms);
-        note_settled(m);
+        note_settled(standing_, m);
       },
       [&](const Waiting& m) { hear_clock(m.clock_us, m.echo_us, now); },
       [](const Spare&) {},                               // waits, as before
@@ -97,6 +98,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
         if (m.round == round_ && state_ == State::kRunning) actions_.push_back(InspectWorkers{m});
       },
       [&](const StartRound& m) { start(m, now); },
+      [&](const Voters&) { beat(now); },  // which tells that this node knows of it
       [&](const StopRound& m) {
         if (m.round != round_) return;
         if (m.at_once && state_ == State::kStopping && grace_ &&
@@ -155,7 +157,7 @@ void GroupMachine::reach_coordinator(std::chrono::milliseconds patience_with_ref
 /// Until the coordinator counts this node, it expects no heartbeat of it.
 void GroupMachine::joined(const Joined& answer, TimePoint now) {
   const bool forgotten = coming_back_ && !has_successors() && !answer.resumed;
-  if (forgotten || !leads_here(answer)) return give_up_candidate(now);
+  if (forgotten || !may_lead(standing_, answer)) return give_up_candidate(now);
   keeps_workers_ = answer.keeps_workers;
   kept_at_ = contact_->place;
   if (keeps_workers_) contact_->counts = true;
@@ -402,7 +404,8 @@ void GroupMachine::beat(TimePoint now) {
   tell(Beat{.clock_us = microseconds(now),
             .echo_us = contact_->its_clock_us,
             .round = standing_.started.name.round,
-            .epoch = standing_.started.name.epoch});
+            .epoch = standing_.started.name.epoch,
+            .edition = standing_.started.name.edition});
   contact_->beat_due = now + beat_interval(rules_);
   contact_->echoed = contact_->its_clock_heard;
 }

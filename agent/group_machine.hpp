@@ -169,12 +169,8 @@ class GroupMachine {
 
   // When the coordinator is lost, and another agent may follow it: group_succession.cpp.
   bool has_successors() const;
-  bool leads_here(const Joined& answer) const;
   const std::string& here() const;
   void note_standing(const CoordinatorMessage& order);
-  void note_round(const KnownRound& started, KnownRound settled);
-  void note_settled(const Beat& beat);
-  void note_settled(const KnownRound& round);
   void note_members(const StartRound& start);
   int gone_of(const RoundName& round) const;
   void note_refused(const CoordinatorUnreachable& event);
@@ -260,6 +256,7 @@ class GroupMachine {
   bool met_ = false;                // there has been one
 
   Standing standing_;
+  bool witnessed_ = false;               // a witness votes in the last round
   std::vector<std::string> successors_;  // of the coordinator that was obeyed last
   /// Where the other nodes of the last rounds are, and where nobody listens any more: the processes
   /// there are gone. With RoundRules::trust_closed only.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/group_machine.hpp"
+#include "rendezvous/rounds/standing_notes.hpp"
 
 namespace ddprun {
 
@@ -15,12 +16,6 @@ bool GroupMachine::has_successors() const {
   return standing_.epoch > 0 && standing_.started.name.round > 0;
 }
 
-/// Whether who has admitted this node may give it orders.
-bool GroupMachine::leads_here(const Joined& answer) const {
-  return answer.epoch == 0 ? standing_.epoch == 0
-                           : answer.epoch >= std::max(standing_.epoch, standing_.promised);
-}
-
 /// Where the coordinator is that this node speaks to.
 const std::string& GroupMachine::here() const {
   return contact_->place.empty() ? rules_.endpoint : contact_->place;
@@ -28,7 +23,7 @@ const std::string& GroupMachine::here() const {
 
 void GroupMachine::note_standing(const CoordinatorMessage& order) {
   if (const auto* joined = std::get_if<Joined>(&order)) {
-    if (!leads_here(*joined)) return;
+    if (!may_lead(standing_, *joined)) return;
     const bool elsewhere = here() != rules_.endpoint || has_successors();
     if (std::exchange(search_, std::nullopt) && elsewhere)
       actions_.push_back(Warn{"the coordinator is at " + here() + " now"});
@@ -42,47 +37,24 @@ void GroupMachine::note_standing(const CoordinatorMessage& order) {
     followed_ = 0;
   } else if (const auto* start = std::get_if<StartRound>(&order); start && start->epoch > 0) {
     standing_.epoch = start->epoch;
-    note_round({{start->epoch, start->round},
+    note_round(standing_,
+               {{start->epoch, start->round},
                 start->group_world_size,
                 true,
                 start->group_rank,
                 start->awaited},
                start->settled);
     standing_.head_seated = start->head_seated;
+    witnessed_ = false;
     successors_ = start->successors;
     if (rules_.trust_closed) note_members(*start);
     extend_lease(start->lease_ms);
   } else if (const auto* spare = std::get_if<Spare>(&order); spare && spare->epoch > 0) {
-    note_round({{spare->epoch, spare->round}, spare->nodes, false}, spare->settled);
+    note_round(standing_, {{spare->epoch, spare->round}, spare->nodes, false}, spare->settled);
+  } else if (const auto* voters = std::get_if<Voters>(&order)) {
+    note_voters(standing_, voters->round);
+    witnessed_ = voters->witnessed;
   }
-}
-
-/// A node that was not in the settled round has to know of it, too: without its nodes nobody is
-/// elected.
-void GroupMachine::note_round(const KnownRound& started, KnownRound settled) {
-  const KnownRound before = std::exchange(standing_.started, started);
-  settled.member = false;
-  settled.rank = -1;
-  for (const KnownRound& known : {before, started})
-    if (known.name == settled.name) {
-      settled.member = known.member;
-      settled.rank = known.rank;
-    }
-  note_settled(settled);
-}
-
-/// Who came when a round had been begun knows it from here, and that the job is no new one.
-void GroupMachine::note_settled(const Beat& beat) {
-  const RoundName settled{beat.epoch, beat.settled};
-  if (beat.settled == 0) return;
-  if (standing_.started.name == settled)
-    note_settled(standing_.started);
-  else if (beat.settled_nodes > 0 && standing_.started.name < settled)
-    note_settled(KnownRound{.name = settled, .nodes = beat.settled_nodes});
-}
-
-void GroupMachine::note_settled(const KnownRound& round) {
-  if (round.name > standing_.settled.name) standing_.settled = round;
 }
 
 /// A round that is neither the last one nor the settled one is over for everybody. All nodes of the
@@ -242,8 +214,13 @@ AgentEnd GroupMachine::in_vain(int nodes, milliseconds patience) const {
         " nodes neither more than half had come together, nor was the other half known to be dead";
   else if (nodes < 3)
     why += "of " + std::to_string(nodes) +
-           " nodes the rest is no majority that could go on: that takes three nodes, "
-           "--on-head-lost trust-closed, or `ddprun server` on another machine";
+           " nodes the rest is no majority that could go on: that takes three nodes, a witness "
+           "(`ddprun server` on a third machine, named by --rdzv-endpoint), or --on-head-lost "
+           "trust-closed";
+  else if (witnessed_)
+    why += "for " + std::to_string(patience.count() / 1000) +
+           " s nobody had more than half of the votes of " + std::to_string(nodes - 1) +
+           " nodes and the witness";
   else
     why += "for " + std::to_string(patience.count() / 1000) +
            " s nobody had the votes of more than half of the " + std::to_string(nodes) + " nodes";

@@ -27,8 +27,10 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
 }
 
 bool has_successors(const LaunchSpec& spec) {
-  return has_successors(spec.meeting.nodes_max, spec.rules.trust_closed) ||
-         (spec.meeting.etcd && spec.meeting.nodes_max > 1);
+  const Meeting& meeting = spec.meeting;
+  const bool decided_by_others = meeting.etcd.has_value() || !meeting.places.empty();
+  return has_successors(meeting.nodes_max, spec.rules.trust_closed) ||
+         (decided_by_others && meeting.nodes_max > 1);
 }
 
 bool may_meet_server(const LaunchSpec& spec) {

@@ -133,7 +133,7 @@ struct RunFacts {
   std::uint16_t own_port = 0;
 };
 
-/// There is no majority of less nodes without the coordinator's.
+/// There is no majority of less nodes without the coordinator's, unless a witness votes, too.
 inline constexpr int kNodesToSucceed = 3;
 
 /// Whether an agent may follow the job's coordinator when that is lost.

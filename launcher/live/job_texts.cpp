@@ -191,6 +191,8 @@ std::string nodes_text(const JobStatus& status, const TextStyle& style) {
                {ranks_of(node)},
                {seconds(node.silent_ms)},
                {shortened(node.reason, 60)}});
+  if (!status.witness.empty())
+    table.add({{shortened(status.witness, kNameColumns)}, {"witness"}, {"-"}, {"-"}, {""}});
   return "\n" + table.text(style);
 }
 

@@ -156,20 +156,11 @@ class MeetingRules {
     return first;
   }
 
-  /// Nobody follows the coordinator of a smaller job.
   Result<void> check_places() {
-    if (meeting_.places.empty()) return {};
     for (const Endpoint& place : meeting_.places)
       if (place.port == 0)
         return unexpected(settings_["rdzv-endpoint"],
                           "all nodes have to know the ports, expected HOST:PORT,HOST:PORT");
-    const bool trusts = settings_["on-head-lost"].text == "trust-closed";
-    if (meeting_.nodes_max < kNodesToSucceed && !trusts) {
-      decided_.warnings.push_back(
-          "--rdzv-endpoint has no effect beyond its first place: with two nodes nobody follows "
-          "the coordinator, unless by --on-head-lost trust-closed");
-      meeting_.places.clear();
-    }
     return {};
   }
 

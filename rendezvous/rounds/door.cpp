@@ -59,10 +59,14 @@ std::shared_ptr<Channel> Door::open(tcp::socket socket) const {
                                    tls_ ? std::make_unique<TlsSession>(tls_) : nullptr);
 }
 
+Result<void> Door::may_speak_of(const Channel& channel, const std::string& run_id) const {
+  if (!tls_ || channel.proven_run_id() == run_id) return {};
+  return Error{Error::Kind::kDenied, "its secret is that of another job"};
+}
+
 Result<void> Door::may_join(const Channel& channel, const Join& join) const {
   if (!tls_) return {};
-  if (channel.proven_run_id() != join.run_id)
-    return Error{Error::Kind::kDenied, "its secret is that of another job"};
+  if (const auto proven = may_speak_of(channel, join.run_id); !proven) return proven.error();
   if (join.terms.store == StoreAt::kLeader)
     return Error{Error::Kind::kDenied, "a job with a secret has its store inside: --store local"};
   return {};

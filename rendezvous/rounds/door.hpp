@@ -38,6 +38,10 @@ class Door {
   /// proven, and with its store inside the connection. Errors: kDenied, with a sentence for it.
   Result<void> may_join(const Channel& channel, const Join& join) const;
 
+  /// Whether the other end has proven the key of that job, where a key is needed. Errors: kDenied,
+  /// with a sentence for it.
+  Result<void> may_speak_of(const Channel& channel, const std::string& run_id) const;
+
   /// Logs that an agent's connection has failed before it has joined.
   void failed(const Channel& channel, const Error& error);
 

@@ -2,7 +2,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
@@ -19,7 +18,6 @@ namespace ddprun {
 
 namespace {
 
-using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 using asio::ip::tcp;
@@ -28,35 +26,7 @@ using namespace std::chrono_literals;
 /// Agents may take so long to hear the verdict and go; then their connections are closed.
 constexpr auto kGoodbyeTimeout = 60s;
 
-constexpr auto kKnockTimeout = 1s;
-constexpr auto kHeraldInterval = 1s;
-constexpr auto kAskTimeout = 1s;
-constexpr auto kAskPatience = 2s;  // looking up a name cannot be given up
-constexpr auto kAskInterval = 500ms;
-
-/// A process that is ending closes the connections that it still takes within this time.
-constexpr auto kHangUpTime = 50ms;
-constexpr int kKnocksMax = 4;
-
-/// Whether the other end closes the connection soon, without a word. It is closed then.
-asio::awaitable<bool> hangs_up(std::shared_ptr<Channel> channel) {
-  asio::steady_timer timer{co_await asio::this_coro::executor, kHangUpTime};
-  auto hearing = channel->receive();
-  auto waiting = timer.async_wait(as_tuple(use_awaitable));
-  const auto first = co_await (std::move(hearing) || std::move(waiting));
-  channel->close();
-  co_return first.index() == 0;
-}
-
 }  // namespace
-
-/// One question to all other places of the job.
-struct Job::Asking {
-  explicit Asking(const asio::any_io_executor& executor) : late{executor, kAskPatience} {}
-  std::size_t open = 0;  // places that may answer yet
-  LookedAround seen{{}, true};
-  asio::steady_timer late;  // expires when the answers are waited for no longer
-};
 
 Job::Job(const asio::any_io_executor& executor, RoundRules rules, std::function<void()> ended,
          std::shared_ptr<StoreBudget> stores)
@@ -64,6 +34,7 @@ Job::Job(const asio::any_io_executor& executor, RoundRules rules, std::function<
       store_{executor, StoreLimits{}, std::move(stores)},
       tick_{executor},
       closing_{executor, TimePoint::max()},
+      inviting_{executor},
       ended_{std::move(ended)} {}
 
 void Job::start() {
@@ -71,6 +42,8 @@ void Job::start() {
   co_spawn(tick_.get_executor(), tick_when_due(), report_failure("a job's clock"));
   if (machine_.may_begin_job())
     co_spawn(tick_.get_executor(), look_for_leader(), report_failure("asking for a coordinator"));
+  if (rules().places.size() > 1)
+    co_spawn(tick_.get_executor(), look_for_witness(), report_failure("looking for a witness"));
 }
 
 Result<void> Job::open_store(const asio::ip::address& address) {
@@ -109,6 +82,7 @@ void Job::close() {
   if (store_acceptor_) store_acceptor_->close(ignored);
   tick_.cancel();
   closing_.cancel();
+  inviting_.cancel();
   for (const auto& [peer, channel] : agents_) channel->close_when_sent();
   store_.close();
   say_ended();
@@ -119,7 +93,10 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
   if (closed_) co_return channel->close();
   const PeerId peer = ++peers_;
   agents_[peer] = channel;
-  ++agents_at_[channel->address()];
+  if (join.witness)
+    witness_peer_ = peer;  // no worker of its host has to reach the store
+  else
+    ++agents_at_[channel->address()];
   std::unique_ptr<TunnelExit> tunnel;
   if (rules().store == StoreAt::kLocal)
     tunnel = std::make_unique<TunnelExit>(channel, store_, [&, peer](std::uint32_t round) {
@@ -177,7 +154,10 @@ void Job::drop(PeerId peer) {
   if (agent == agents_.end()) return;
   const auto channel = std::move(agent->second);
   agents_.erase(agent);
-  if (--agents_at_[channel->address()] == 0) agents_at_.erase(channel->address());
+  if (peer == witness_peer_)
+    witness_peer_ = 0;
+  else if (--agents_at_[channel->address()] == 0)
+    agents_at_.erase(channel->address());
   channel->close_when_sent();
 }
 
@@ -213,6 +193,9 @@ void Job::step(const RoundEvent& event) {
     return say_ended();
   }
   if (machine_.ended()) return;
+  const bool wants = machine_.wants_witness();
+  if (wants && !std::exchange(wants_witness_, wants)) inviting_.cancel();
+  wants_witness_ = wants;
   const TimePoint due = machine_.next_tick().value_or(TimePoint::max());
   if (due != tick_.expiry()) tick_.expires_at(due);
 }
@@ -242,92 +225,6 @@ void Job::perform(const RoundAction& action) {
       [&](const TellVerdict& a) {
         if (ask_referee_) ask_referee_(a);
       });
-}
-
-/// Asks the system of an agent's host whether somebody listens there still: when nobody does, the
-/// agent's process is gone. Who is alive is connected to, and that is all. A process that is ending
-/// may still take the connection, and ends it at once: then it is asked again.
-asio::awaitable<void> Job::knock(Knock order) {
-  const auto self = shared_from_this();
-  const auto endpoint = read_endpoint(order.endpoint);
-  if (!endpoint) co_return;
-  bool refused = false;
-  bool hung_up = true;
-  for (int i = 0; i < kKnocksMax && hung_up; ++i) {
-    const auto answer = co_await connect(*endpoint, {kKnockTimeout, 0s, kKnockTimeout});
-    refused = !answer && answer.error().kind == Error::Kind::kUnavailable;
-    if (!answer) break;
-    auto hanging_up = hangs_up(*answer);
-    hung_up = co_await std::move(hanging_up);
-  }
-  if (!closed_ && !machine_.ended()) step(Knocked{order.node, refused});
-}
-
-/// Tells where the coordinator is to whoever may take himself for it, for as long as it is here.
-asio::awaitable<void> Job::herald(Herald order) {
-  const auto self = shared_from_this();
-  auto telling = tell_again_and_again(order);
-  auto closing = closing_.async_wait(as_tuple(use_awaitable));
-  co_await (std::move(telling) || std::move(closing));
-}
-
-asio::awaitable<void> Job::tell_again_and_again(const Herald& order) {
-  asio::steady_timer pause{tick_.get_executor()};
-  const Hello hello = [&](const Channel&) {
-    return WhoIsThere{rules().run_id, order.epoch, rules().endpoint};
-  };
-  const TellUser nobody = [](const std::string&) {};
-  while (machine_.epoch() == order.epoch && !machine_.ended()) {
-    for (const std::string& place : order.endpoints) {
-      const auto endpoint = read_endpoint(place);
-      if (!endpoint) continue;
-      const auto answer =
-          co_await reach(*endpoint, {kKnockTimeout, 0s, kKnockTimeout}, hello, nobody, tls_);
-      if (answer) answer->channel->close();
-    }
-    pause.expires_after(kHeraldInterval);
-    co_await pause.async_wait(as_tuple(use_awaitable));
-  }
-}
-
-/// This is the first place of the job, and others may have a coordinator already.
-asio::awaitable<void> Job::look_for_leader() {
-  const auto self = shared_from_this();
-  asio::steady_timer pause{tick_.get_executor()};
-  while (!closed_ && machine_.may_begin_job()) {
-    const auto asking = std::make_shared<Asking>(tick_.get_executor());
-    for (const std::string& place : machine_.places_to_ask()) {
-      ++asking->open;
-      co_spawn(tick_.get_executor(), ask(place, asking),
-               report_failure("asking for a coordinator"));
-    }
-    while (asking->open > 0 && Clock::now() < asking->late.expiry())
-      co_await asking->late.async_wait(as_tuple(use_awaitable));
-    if (closed_) co_return;
-    if (asking->open > 0) asking->seen.all = false;
-    step(asking->seen);
-    pause.expires_after(kAskInterval);
-    co_await pause.async_wait(as_tuple(use_awaitable));
-  }
-}
-
-asio::awaitable<void> Job::ask(std::string place, std::shared_ptr<Asking> asking) {
-  const auto self = shared_from_this();
-  const auto endpoint = read_endpoint(place);
-  const Hello hello = [this](const Channel&) { return WhoIsThere{rules().run_id}; };
-  const TellUser nobody = [](const std::string&) {};
-  if (endpoint) {
-    const auto answer =
-        co_await reach(*endpoint, {kAskTimeout, 0s, kAskTimeout}, hello, nobody, tls_);
-    if (answer) answer->channel->close();
-    const bool silent = !answer && answer.error().kind != Error::Kind::kUnavailable;
-    if (silent) asking->seen.all = false;
-    const auto* told = answer ? std::get_if<Introduction>(&answer->answer) : nullptr;
-    if (told != nullptr && told->epoch > asking->seen.leader.epoch)
-      asking->seen.leader = {told->epoch, told->coordinator};
-  }
-  --asking->open;
-  asking->late.cancel();
 }
 
 void Job::say_ended() {

@@ -12,6 +12,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
 #include <unordered_map>
 
 #include "base/gated_log.hpp"
@@ -91,6 +94,10 @@ class Job : public std::enable_shared_from_this<Job> {
   asio::awaitable<void> tell_again_and_again(const Herald& order);
   asio::awaitable<void> look_for_leader();
   asio::awaitable<void> ask(std::string place, std::shared_ptr<Asking> asking);
+  asio::awaitable<void> look_for_witness();
+  asio::awaitable<void> invite(std::string place);
+  asio::awaitable<std::optional<Join>> ask_for_vote(std::string place,
+                                                    std::shared_ptr<Channel> channel);
   void drop(PeerId peer);
   void step(const RoundEvent& event);
   void perform(const RoundAction& action);
@@ -104,7 +111,12 @@ class Job : public std::enable_shared_from_this<Job> {
   PeerId peers_ = 0;                                      // that have come so far
   std::unordered_map<asio::ip::address, int> agents_at_;  // how many come from each address
   asio::steady_timer tick_;
-  asio::steady_timer closing_;  // never expires: close() cancels it
+  asio::steady_timer closing_;            // never expires: close() cancels it
+  asio::steady_timer inviting_;           // when a witness is asked again
+  std::set<std::string> invited_;         // places that are being asked for a vote
+  std::set<std::string> witness_places_;  // where one has answered
+  bool wants_witness_ = false;
+  PeerId witness_peer_ = 0;  // 0: none is there
   std::function<void()> ended_;
   std::function<void(const RoundAction&)> ask_referee_;
   GatedLog refused_{spdlog::level::warn};

@@ -3,6 +3,8 @@
 #include <cassert>
 #include <utility>
 
+#include "base/endpoint.hpp"
+
 namespace ddprun {
 
 Roster::Node& Roster::add(PeerId peer, Join join, int arrival, TimePoint now) {
@@ -19,6 +21,7 @@ Roster::Node& Roster::add(PeerId peer, Join join, int arrival, TimePoint now) {
     wanting.push_back(&node);
     if (wanting.size() > 1) node.phase_ = Phase::kContending;
   }
+  if (node.join.witness) node.phase_ = Phase::kWitnessing;
   node.contends_since = now;
   ++counter(node.phase_);
   return node;
@@ -58,6 +61,11 @@ Roster::Node* Roster::find(const NodeId& id) {
   return found == nodes_.end() ? nullptr : &found->second;
 }
 
+const Roster::Node* Roster::find(const NodeId& id) const {
+  const auto found = nodes_.find(id);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
 Roster::Node* Roster::with_peer(PeerId peer) {
   const auto found = by_peer_.find(peer);
   return found == by_peer_.end() ? nullptr : found->second;
@@ -87,6 +95,10 @@ void Roster::heard(Node& node, TimePoint now) {
 
 void Roster::all_heard(TimePoint now) {
   for (Node* node : by_silence_) node->last_heard_ = now;
+}
+
+std::string standby_endpoint(const Roster::Node& node) {
+  return text_of({node.address, static_cast<std::uint16_t>(node.join.standing.standby_port)});
 }
 
 }  // namespace ddprun

@@ -31,7 +31,8 @@ class Roster {
     kFinished,    // its workers have all ended well
     kStopping,    // it was told to stop its workers, and has not answered
     kContending,  // it asks for a rank that another node has, which may be dead
-    kVoting       // no workers, and it has not promised to obey this coordinator yet
+    kVoting,      // no workers, and it has not promised to obey this coordinator yet
+    kWitnessing   // a witness, which obeys this coordinator, and never has workers
   };
 
   class Node {
@@ -69,7 +70,8 @@ class Roster {
   };
 
   /// Adds a node that was heard at `now`, and returns it. It is ready, or contends when another
-  /// node has asked for its rank already. No node of that id may be there, and none with that peer.
+  /// node has asked for its rank already; a witness is witnessing. No node of that id may be there,
+  /// and none with that peer.
   Node& add(PeerId peer, Join join, int arrival, TimePoint now);
 
   /// Removes a node. When that had the rank that others contend for, the oldest of these has it
@@ -82,6 +84,7 @@ class Roster {
 
   /// Returns the node of that id; nullptr when it is not there.
   Node* find(const NodeId& id);
+  const Node* find(const NodeId& id) const;
   /// Returns the node whose agent has that connection; nullptr when none has.
   Node* with_peer(PeerId peer);
   /// Returns the node that has asked for `rank` first; nullptr when none has.
@@ -122,7 +125,10 @@ class Roster {
   std::map<PeerId, Node*> by_peer_;
   std::map<int, std::vector<Node*>> by_wanted_rank_;  // the first has it, the others contend
   std::list<Node*> by_silence_;                       // the node that was heard last is last
-  std::array<int, 6> counts_{};                       // by phase
+  std::array<int, 7> counts_{};                       // by phase
 };
+
+/// Where the node's agent would coordinate the job, as HOST:PORT.
+std::string standby_endpoint(const Roster::Node& node);
 
 }  // namespace ddprun

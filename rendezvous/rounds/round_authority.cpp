@@ -51,7 +51,9 @@ int RoundMachine::votes_needed(const KnownRound& round, int left) const {
 int RoundMachine::nodes_needed() const {
   if (!rules_.has_successors || rules_.has_referee || !electorate_.exists())
     return rules_.nodes_min;
-  return std::max(rules_.nodes_min, votes_needed(electorate_.settled, left_ + relied_.settled));
+  const int witnesses = nodes_.count(Phase::kWitnessing);
+  return std::max(rules_.nodes_min,
+                  votes_needed(electorate_.settled, left_ + relied_.settled) - witnesses);
 }
 
 /// The time at which this coordinator loses the votes that it needs of the nodes of `round`.
@@ -123,11 +125,13 @@ bool RoundMachine::may_finish(TimePoint now) {
   if (returning_ && !returning_->absent.empty()) return false;
   bool away = false;
   if (rules_.has_successors) nodes_.for_each([&](const Node& node) { away |= node.away; });
-  return !away && reigns(now);
+  return !away && reigns(now) && witness_knows_round();
 }
 
 /// On the smaller side of a cut the job has not ended: others may go on with it.
-bool RoundMachine::may_end(TimePoint now) { return reigns(now) || now >= gathering_ends(); }
+bool RoundMachine::may_end(TimePoint now) {
+  return (reigns(now) && witness_knows_round()) || now >= gathering_ends();
+}
 
 /// Whether no worker of the rounds before can be alive, when this coordinator has been elected.
 /// Those who have seen that the one before is dead have heard all that it had told them: if it had
@@ -136,7 +140,7 @@ bool RoundMachine::old_world_is_gone(TimePoint now) const {
   if (!elected_ || now >= fences_end_) return true;
   if (forgotten_) return false;  // nodes that are not here may have workers of that round
   const bool relied = relied_ != Votes{};
-  const auto ready = [](const Node& node) { return node.phase() == Phase::kReady; };
+  const auto ready = [&](const Node& node) { return has_to_know(node); };
   const int missing = electorate_.missing(votes_of(ready), relied_);
   return head_is_dead() && missing <= (head_was_seated() && !relied ? 1 : 0);
 }
@@ -166,7 +170,8 @@ bool RoundMachine::head_is_dead() const {
   bool all = true;
   nodes_.for_each([&](const Node& node) {
     const Standing& standing = node.join.standing;
-    const bool counts = node.phase() == Phase::kReady || node.phase() == Phase::kVoting;
+    const bool counts = (node.phase() == Phase::kReady || node.phase() == Phase::kVoting) &&
+                        !node.join.witness;  // it has no way to know that
     const bool in_it = !rules_.trust_closed ||
                        ddprun::is_member(standing, electorate_.settled.name) ||
                        ddprun::is_member(standing, electorate_.started.name);
@@ -180,7 +185,8 @@ bool RoundMachine::waits_for_voters(TimePoint now) const {
   if (!elected_) return false;
   if (nodes_.count(Phase::kVoting) > 0 && now < gathering_since_ + kPromisePatience) return true;
   const int expected = std::max(electorate_.settled.nodes, electorate_.started.nodes) - 1;
-  return nodes_.count(Phase::kReady) < std::min(expected, rules_.nodes_max) &&
+  const int witnesses = nodes_.count(Phase::kWitnessing);
+  return nodes_.count(Phase::kReady) < std::min(expected - witnesses, rules_.nodes_max) &&
          now < std::min(last_came_ + kArrivalPause, gathering_since_ + kArrivalsMax);
 }
 

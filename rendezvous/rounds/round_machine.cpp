@@ -60,6 +60,8 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
   lose_unstopped(now);
   give_up_absent(now);
   advance(now);
+  change_voters(now);
+  drop_idle_witness();
   look_for_hangs(now);
   answer_dumps(now);
   tell_restarts(now);
@@ -110,6 +112,7 @@ void RoundMachine::receive(const FromPeer& event, TimePoint now) {
       [](const Join&) {},  // admitted above
       [&](const Beat& m) { answer_beat(node, m, now); },
       [](const WhoIsThere&) {},  // Server answers it where it comes instead of a Join
+      [](const BeWitness&) {},   // the same
       [&](const WorkerFailed& m) { worker_failed(node, m, now); },
       [&](const WorkersFinished& m) { workers_finished(node, m); },
       [&](const WorkersStopped& m) { workers_stopped(node, m); },
@@ -129,7 +132,7 @@ void RoundMachine::receive(const FromPeer& event, TimePoint now) {
 }
 
 void RoundMachine::answer_beat(Node& node, const Beat& beat, TimePoint now) {
-  heard_of_round(node, {beat.epoch, beat.round});
+  heard_of_round(node, {beat.epoch, beat.round, beat.edition});
   confirm(node, beat.echo_us, now);
   if (state_ != State::kGathering) {
     Beat answer = settled_beat(now);
@@ -151,7 +154,9 @@ void RoundMachine::workers_finished(Node& node, const WorkersFinished& report) {
 }
 
 void RoundMachine::workers_stopped(Node& node, const WorkersStopped& report) {
-  if (report.round == round_ && node.phase() == Phase::kStopping)
+  if (node.join.witness)
+    node.join.known.attempt = std::max(node.join.known.attempt, witness_told_);
+  else if (report.round == round_ && node.phase() == Phase::kStopping)
     nodes_.set_phase(node, Phase::kReady);
 }
 
@@ -228,7 +233,7 @@ bool RoundMachine::ready_to_seal(TimePoint now) {
   const int ready = nodes_.count(Phase::kReady);
   if (ready < rules_.nodes_min || waits_for_voters(now)) return false;
   const bool enough = ready >= rules_.nodes_max || round_ > 0 || now >= gathering_ends();
-  return enough && may_begin(now);
+  return enough && may_begin(now) && witness_knows_attempt();
 }
 
 /// When the waiting for nodes ends: with the last call there are enough, without it too few.
@@ -307,7 +312,7 @@ void RoundMachine::seal() {
     role_ranks[node.join.role] += node.join.workers;
   }
   nodes_.for_each([&](const Node& node) {
-    if (node.phase() == Phase::kReady)
+    if (node.phase() == Phase::kReady || node.phase() == Phase::kWitnessing)
       send(node.peer(),
            Spare{round_, start.group_world_size, attempt_, epoch_, electorate_.settled});
   });

@@ -122,6 +122,10 @@ class RoundMachine {
   /// Whether it is to begin the job, and LookedAround is awaited for that.
   bool may_begin_job() const { return state_ == State::kStandby && may_begin_job_; }
   std::vector<std::string> places_to_ask() const;
+  /// Whether a witness is looked for, at the job's places.
+  bool wants_witness() const;
+  /// What that one is told.
+  BeWitness invitation() const;
   /// Whose job it is, as far as is known here: this coordinator's, if it has begun a round.
   Leader leader() const;
   bool has_nodes() const { return !nodes_.empty(); }
@@ -202,6 +206,8 @@ class RoundMachine {
   void confirm(Node& node, std::int64_t echo_us, TimePoint now);
   std::string awaited() const;
   void note_round(const std::vector<Node*>& members);
+  void begin_to_settle(const KnownRound& round);
+  bool has_to_know(const Node& node) const;
   void heard_of_round(Node& node, const RoundName& round);
   void settle_if_known();
   std::vector<std::string> successors(const std::vector<Node*>& members) const;
@@ -212,6 +218,17 @@ class RoundMachine {
   bool knows_better(const Join& join) const;
   void send_to_leader(PeerId peer);
   std::vector<std::string> heralded() const;
+
+  // Where a witness votes, too: round_witness.cpp.
+  bool may_have_witness() const;
+  void change_voters(TimePoint now);
+  bool may_change_voters(TimePoint now) const;
+  void begin_edition(const Node* voting);
+  void drop_idle_witness();
+  void release_witness();
+  bool nodes_elect_alone() const;
+  bool witness_knows_attempt();
+  bool witness_knows_round() const;
 
   // Where a referee decides who coordinates the job: round_referee.cpp.
   void elected(const Elected& event, TimePoint now);
@@ -350,6 +367,12 @@ class RoundMachine {
   int unheard_ = 0;               // nodes that may not know that the job is over
   TimePoint ending_ends_;         // they are waited for until then
   int left_ = 0;                  // nodes of the settled round that have left for good
+  int round_nodes_ = 0;           // in the last round that was begun here
+  NodeId beside_;                 // of the agent in this process, if it is here
+  NodeId witness_;                // that is here; "": none is
+  int witness_told_ = 0;          // the last attempt that it was told of
+  NodeId voting_witness_;         // votes in the last round; "": none does
+  TimePoint voters_due_;          // when it is looked at again whether others are to vote
   /// Another coordinator may count on nodes that have come until then, as they say: see
   /// authority_ends(). Leases of workers of before end with that.
   TimePoint fences_end_;

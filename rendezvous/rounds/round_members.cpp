@@ -36,6 +36,7 @@ std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
       return "the agent on " + join.host + " has asked for another node rank before";
     return std::nullopt;
   }
+  if (join.witness && !witness_.empty()) return "the job has a witness already";
   if (nodes_.size() >= 2 * static_cast<std::size_t>(rules_.nodes_max) + kSparesReserve)
     return "a job of at most " + std::to_string(rules_.nodes_max) + " nodes has " +
            std::to_string(nodes_.size()) + ", spares among them, and takes no more of them";
@@ -49,7 +50,13 @@ void RoundMachine::add(PeerId peer, const Join& join, const std::string& address
   }
   Node& node = nodes_.add(peer, join, arrivals_++, now);
   node.address = address;
-  chronicle_.came(join.host);
+  if (join.standing.beside) beside_ = join.node;
+  if (join.witness) {
+    witness_ = join.node;
+    witness_told_ = 0;
+  } else {
+    chronicle_.came(join.host);
+  }
   if (rules_.has_successors) {
     take_standing(node, now);
     if (!obeys(node)) return hear_voter(node);
@@ -76,6 +83,7 @@ void RoundMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoin
   }
   let_in(node, joined_answer(node, now), now);
   if (before == Phase::kContending) return;
+  if (join.witness) return nodes_.set_phase(node, Phase::kWitnessing);
   nodes_.set_phase(node, Phase::kReady);
   if (before == Phase::kReady)
     welcome(node);
@@ -117,6 +125,7 @@ void RoundMachine::refuse_contenders(const Node& node, TimePoint now) {
 void RoundMachine::leave(Node& node, const Leave& message, TimePoint now) {
   if (obeys(node) && ddprun::is_member(node.join.standing, electorate_.settled.name)) ++left_;
   lose(node, message.reason, now);
+  release_witness();
 }
 
 void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) {
@@ -128,7 +137,11 @@ void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) 
   }
   if (phase == Phase::kRunning || phase == Phase::kStopping)
     inquest_.lost(node.id(), reason, since);
-  last_loss_ = "node " + node.join.host + " lost: " + reason;
+  if (node.id() == beside_) beside_.clear();
+  if (node.join.witness)
+    witness_.clear();
+  else
+    last_loss_ = "node " + node.join.host + " lost: " + reason;
   chronicle_loss(node, reason);
   actions_.push_back(DropPeer{node.peer(), reason});
   watch_.forget(node.id());

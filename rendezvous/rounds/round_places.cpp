@@ -22,14 +22,17 @@ std::vector<std::string> RoundMachine::places_to_ask() const {
 /// A job that has no round yet has nobody who could vote, so one alone may begin it: the first of
 /// its places. That may be a machine that was started again, of a job which goes on elsewhere. So
 /// it begins only when nobody at the other places knows of a coordinator. Who is silent knows none,
-/// until somebody has told of one.
+/// until somebody has told of one. A witness that has not heard its coordinator for long tells
+/// where that one was, and no epoch.
 void RoundMachine::looked_around(const LookedAround& seen, TimePoint now) {
   if (!may_begin_job()) return;
   if (seen.leader.epoch > 0) {
     const std::string before = told_.coordinator;
     told_ = seen.leader;
     if (told_.coordinator.empty()) told_.coordinator = before;
-  } else if (told_.epoch == 0 || seen.all) {
+  } else if (!seen.leader.coordinator.empty() && told_.coordinator != seen.leader.coordinator) {
+    told_.coordinator = seen.leader.coordinator;  // one was there: it is asked itself next
+  } else if (told_ == Leader{} || seen.all) {
     begin_job(now);
   }
 }
@@ -49,7 +52,7 @@ void RoundMachine::begin_job(TimePoint now) {
       continue;
     }
     let_in(*node, joined_answer(*node, now), now);
-    nodes_.set_phase(*node, Phase::kReady);
+    nodes_.set_phase(*node, node->join.witness ? Phase::kWitnessing : Phase::kReady);
   }
 }
 

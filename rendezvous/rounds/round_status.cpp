@@ -30,6 +30,7 @@ NodeState node_state(Phase phase, bool round_runs) {
       return NodeState::kStopping;
     case Phase::kContending:
     case Phase::kVoting:
+    case Phase::kWitnessing:
       return NodeState::kWaiting;
   }
   return NodeState::kReady;
@@ -119,7 +120,10 @@ JobStatus RoundMachine::status(TimePoint now, std::int64_t now_unix_ms) const {
 
 void RoundMachine::tell_nodes(JobStatus& status, TimePoint now) const {
   nodes_.for_each([&](const Node& node) {
-    status.nodes.push_back(status_of(node, state_ == State::kRunning, now));
+    if (!node.join.witness)
+      status.nodes.push_back(status_of(node, state_ == State::kRunning, now));
+    else if (node.id() == voting_witness_ && !electorate_.has_two())
+      status.witness = node.join.host;
   });
   std::ranges::stable_sort(status.nodes, comes_before);
 }
@@ -199,7 +203,7 @@ void RoundMachine::chronicle_progress(TimePoint now) {
 
 /// Whoever looks at the job is to see which node is missing. After the end all nodes go.
 void RoundMachine::chronicle_loss(const Node& node, const std::string& reason) {
-  if (is_over() || node.phase() == Phase::kContending) return;
+  if (is_over() || node.phase() == Phase::kContending || node.join.witness) return;
   NodeStatus status = status_of(node, state_ == State::kRunning, last_step_);
   status.reason = reason;
   chronicle_.lost(std::move(status), last_step_);

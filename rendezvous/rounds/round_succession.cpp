@@ -18,10 +18,6 @@ using Phase = Roster::Phase;
 using Node = Roster::Node;
 using std::chrono::milliseconds;
 
-std::string standby_endpoint(const Node& node) {
-  return text_of({node.address, static_cast<std::uint16_t>(node.join.standing.standby_port)});
-}
-
 bool may_succeed(const Node& node) {
   return knows(node.join.knows, kKnowsSuccession) && node.join.standing.standby_port > 0 &&
          !node.address.empty();
@@ -98,7 +94,7 @@ void RoundMachine::become_candidate() {
   state_ = State::kStandby;
   epoch_ = 0;
   nodes_.for_each([&](Node& node) {
-    if (node.phase() == Phase::kReady) nodes_.set_phase(node, Phase::kVoting);
+    if (has_to_know(node)) nodes_.set_phase(node, Phase::kVoting);
   });
 }
 
@@ -184,8 +180,8 @@ void RoundMachine::take_over(TimePoint now) {
 void RoundMachine::take_on(Node& node, TimePoint now) {
   if (node.phase() != Phase::kVoting) return;
   let_in(node, joined_answer(node, now), now);
-  nodes_.set_phase(node, Phase::kReady);
-  welcome(node);
+  nodes_.set_phase(node, node.join.witness ? Phase::kWitnessing : Phase::kReady);
+  if (!node.join.witness) welcome(node);
 }
 
 /// Who joins hears which round has settled, too: it may have missed it.
@@ -199,6 +195,7 @@ Beat RoundMachine::settled_beat(TimePoint now) const {
   return {.clock_us = microseconds(now),
           .settled = electorate_.settled.name.round,
           .epoch = electorate_.settled.name.epoch,
+          .edition = electorate_.settled.name.edition,
           .settled_nodes = electorate_.settled.nodes,
           .lease_ms = lease_ms(now)};
 }
@@ -223,6 +220,9 @@ void RoundMachine::step_down(const Superseded& by) {
   unaware_ = left_ = unheard_ = 0;
   gone_ = relied_ = {};
   held_ = {};
+  beside_.clear();
+  witness_.clear();
+  voting_witness_.clear();
   world_.clear();
   asked_world_.clear();
   verdict_.reset();
@@ -235,7 +235,7 @@ std::string RoundMachine::awaited() const {
   std::vector<int> ranks;
   nodes_.for_each([&](const Node& node) {
     const int rank = rank_in(node.join.standing, electorate_.settled.name);
-    if (node.phase() == Phase::kReady && rank >= 0) ranks.push_back(rank);
+    if (has_to_know(node) && rank >= 0) ranks.push_back(rank);
   });
   std::ranges::sort(ranks);
   std::string list = format_number_list(ranks);
@@ -243,7 +243,25 @@ std::string RoundMachine::awaited() const {
 }
 
 void RoundMachine::note_round(const std::vector<Node*>& members) {
-  const KnownRound round{{epoch_, round_}, static_cast<int>(members.size()), false};
+  round_nodes_ = static_cast<int>(members.size());
+  voting_witness_.clear();
+  stopped_at_once_ = false;
+  begin_to_settle({{epoch_, round_}, round_nodes_, false});
+  int rank = 0;
+  for (Node* const member : members) {
+    member->join.standing.started.member = true;
+    member->join.standing.started.rank = rank++;
+  }
+  if (!rules_.has_referee) return settle_if_known();
+  for (Node* const member : members) member->join.standing.settled = member->join.standing.started;
+  electorate_.settled = electorate_.started;  // nobody votes
+  elected_ = settles_ = false;
+  left_ = unaware_ = 0;
+  last_world_.clear();
+}
+
+/// All who obey this coordinator are told of the round, and settle it when they have said so.
+void RoundMachine::begin_to_settle(const KnownRound& round) {
   electorate_.started = round;
   electorate_.awaited.clear();
   relied_.started = 0;
@@ -252,26 +270,20 @@ void RoundMachine::note_round(const std::vector<Node*>& members) {
   recount_ = recount_voters_ = true;
   unaware_ = 0;
   settles_ = true;
-  stopped_at_once_ = false;
   nodes_.for_each([&](Node& node) {
-    if (node.phase() != Phase::kReady) return;
+    if (!has_to_know(node)) return;
     Standing& standing = node.join.standing;
     if (standing.started.name == electorate_.settled.name) standing.settled = standing.started;
     standing.started = round;
     node.aware = rules_.has_referee || !knows(node.join.knows, kKnowsSuccession);
     if (!node.aware) ++unaware_;
   });
-  int rank = 0;
-  for (Node* const member : members) {
-    member->join.standing.started.member = true;
-    member->join.standing.started.rank = rank++;
-  }
-  if (!rules_.has_referee) return settle_if_known();
-  for (Node* const member : members) member->join.standing.settled = member->join.standing.started;
-  electorate_.settled = round;  // nobody votes
-  elected_ = settles_ = false;
-  left_ = unaware_ = 0;
-  last_world_.clear();
+}
+
+bool RoundMachine::has_to_know(const Node& node) const {
+  const Phase phase = node.phase();
+  return phase == Phase::kReady || phase == Phase::kRunning || phase == Phase::kFinished ||
+         phase == Phase::kWitnessing;
 }
 
 void RoundMachine::heard_of_round(Node& node, const RoundName& round) {

@@ -71,6 +71,7 @@ Server::Server(tcp::acceptor acceptor, const ServerLimits& limits)
       newcomers_{limits.join_timeout, limits.newcomers_max},
       book_{limits},
       stores_{std::make_shared<StoreBudget>(limits.stores_bytes_max)},
+      witness_{acceptor_.get_executor(), limits.jobs_max},
       sweep_{acceptor_.get_executor()} {}
 
 void Server::start() {
@@ -86,6 +87,7 @@ void Server::close() {
   sweep_.cancel();
   newcomers_.clear();
   if (only_) only_->close();
+  witness_.close();
   for (const auto& [run_id, job] : std::exchange(jobs_, {})) job->close();
 }
 
@@ -151,13 +153,14 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
     if (question->epoch > 0 && same_job)
       only_->superseded({question->epoch, question->coordinator});
   }
+  if (const auto* invitation = std::get_if<BeWitness>(&*message)) be_witness(channel, *invitation);
   const auto* join = std::get_if<Join>(&*message);
-  if (join == nullptr) co_return std::nullopt;
+  if (join == nullptr || send_to_leader(*join, *channel)) co_return std::nullopt;
   const auto may_join = door_.may_join(*channel, *join);
   const auto job =
       may_join ? job_of(*join, channel->address()) : Result<std::shared_ptr<Job>>{may_join.error()};
   if (!job) {
-    const bool other_job = only_ && only_->rules().run_id != join->run_id;
+    const bool other_job = only_ ? only_->rules().run_id != join->run_id : join->place > 0;
     channel->send(encode(CoordinatorMessage{Refused{job.error().message, other_job}}));
     channel->close_when_sent();
     co_return std::nullopt;
@@ -166,8 +169,37 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
   co_return Arrival{*job, channel, *join};
 }
 
-/// Where one job is at home its name is not told to who does not know it.
+/// Tells a node that comes to the witness where the job's coordinator is, if that is known here and
+/// the node was not there before.
+bool Server::send_to_leader(const Join& join, Channel& channel) const {
+  if (only_ || join.place == 0 || !door_.may_speak_of(channel, join.run_id)) return false;
+  const Leader leader = witness_.leader_of(join.run_id);
+  if (leader.coordinator.empty() || leader.epoch <= join.standing.promised) return false;
+  channel.send(encode(CoordinatorMessage{Elsewhere{leader.coordinator, leader.epoch}}));
+  channel.close_when_sent();
+  return true;
+}
+
+/// The vote goes on over the connection by itself, in the job whose key it has proven.
+void Server::be_witness(std::shared_ptr<Channel> channel, const BeWitness& invitation) {
+  const auto may = only_ ? Result<void>{Error{Error::Kind::kUnavailable, "this is no witness"}}
+                         : door_.may_speak_of(*channel, invitation.run_id);
+  if (!may) {
+    channel->send(encode(CoordinatorMessage{Refused{may.error().message, true}}));
+    return channel->close_when_sent();
+  }
+  channel->limit_lines(kLineBytesMax);
+  co_spawn(acceptor_.get_executor(), witness_.serve(std::move(channel), invitation),
+           give_up_peer("who asks for a vote"));
+}
+
+/// Where one job is at home its name is not told to who does not know it. At any place of a job but
+/// the first a `ddprun server` is its witness.
 Result<std::shared_ptr<Job>> Server::job_of(const Join& join, const asio::ip::address& from) {
+  if (join.witness)
+    return Error{Error::Kind::kUnavailable, "a witness votes for who asks it, and joins nobody"};
+  if (!only_ && join.place > 0)
+    return Error{Error::Kind::kUnavailable, "this is the witness of the job, and hosts it not"};
   if (only_ && only_->rules().run_id == join.run_id) return only_;
   if (only_)
     return Error{Error::Kind::kUnavailable,
@@ -218,6 +250,7 @@ asio::awaitable<void> Server::end_abandoned_jobs() {
     for (const auto& [run_id, job] : jobs_)
       if (book_.abandoned(run_id, job->has_nodes(), Clock::now())) abandoned.push_back(job);
     for (const auto& job : abandoned) job->close();  // which takes it out of jobs_
+    witness_.sweep(Clock::now());
   }
 }
 
@@ -240,8 +273,9 @@ Introduction Server::introduction(const WhoIsThere& question) const {
   const std::string jobs = !only_ ? std::to_string(book_.jobs()) + " jobs"
                            : same ? "the same job"
                                   : "another job";
-  const Leader leader = same ? only_->leader() : Leader{};
-  return {jobs, getpid(), host_name(), leader.epoch, leader.coordinator};
+  const Leader leader =
+      only_ ? (same ? only_->leader() : Leader{}) : witness_.leader_of(question.run_id);
+  return {jobs, getpid(), host_name(), leader.epoch, leader.coordinator, !only_};
 }
 
 }  // namespace ddprun

@@ -23,6 +23,7 @@
 #include "rendezvous/rounds/job_book.hpp"
 #include "rendezvous/rounds/newcomers.hpp"
 #include "rendezvous/rounds/server_limits.hpp"
+#include "rendezvous/rounds/witness.hpp"
 
 namespace ddprun {
 
@@ -94,6 +95,8 @@ class Server {
   Result<std::shared_ptr<Job>> job_of(const Join& join, const asio::ip::address& from);
   Result<std::shared_ptr<Job>> begin_job(const Join& join, const asio::ip::address& from);
   asio::awaitable<void> end_abandoned_jobs();
+  bool send_to_leader(const Join& join, Channel& channel) const;
+  void be_witness(std::shared_ptr<Channel> channel, const BeWitness& invitation);
   Introduction introduction(const WhoIsThere& question) const;
 
   const ServerLimits limits_;
@@ -109,6 +112,7 @@ class Server {
   JobBook book_;                                      // which jobs it hosts
   std::map<std::string, std::shared_ptr<Job>> jobs_;  // those in the book, by run id
   std::shared_ptr<StoreBudget> stores_;               // what all their stores may hold together
+  Witness witness_;                                   // its vote in jobs that it does not host
   asio::steady_timer sweep_;                          // when jobs are looked at that may be empty
 };
 

@@ -71,6 +71,7 @@ template <> inline constexpr auto kFields<JobStatus> = std::tuple{
     later(field("restarts_left", &JobStatus::restarts_left)),
     later(field("nodes_min", &JobStatus::nodes_min)),
     later(field("nodes_max", &JobStatus::nodes_max)),
+    later(text("witness", &JobStatus::witness, kStatusHost)),
     later(field("now_unix_ms", &JobStatus::now_unix_ms)),
     later(field("began_unix_ms", &JobStatus::began_unix_ms)),
     later(field("step", &JobStatus::step)), later(field("steps", &JobStatus::steps)),

@@ -83,6 +83,7 @@ struct JobStatus {
   int restarts_left = 0;
   int nodes_min = 1;
   int nodes_max = 1;
+  std::string witness;  // the host of one that votes in the round, as all know; "": nobody does
   std::int64_t now_unix_ms = 0;  // when this was told
   std::int64_t began_unix_ms = 0;
 

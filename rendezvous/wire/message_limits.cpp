@@ -59,7 +59,8 @@ void check_standing(Checker& checker, const Standing& standing) {
   for (const KnownRound& known : {standing.started, standing.settled})
     checker.number("a round's epoch", known.name.epoch, 0, kCountMax)
         .number("a round", known.name.round, 0, kCountMax)
-        .number("a round's nodes", known.nodes, 0, kNodesMax)
+        .number("a round's edition", known.name.edition, 0, kCountMax)
+        .number("a round's nodes", known.nodes, 0, kNodesMax + 1)
         .number("a rank in a round", known.rank, -1, kNodesMax)
         .length("a list of ranks", known.awaited, 0, kAwaitedBytesMax);
   checker.number("the epoch", standing.epoch, 0, kCountMax)
@@ -83,7 +84,8 @@ Result<void> check(const Join& join) {
       .length("the role", join.role, 0, kRoleBytesMax)
       .number("incarnation", join.incarnation, 1, kCountMax)
       .number("the number of workers", join.workers, 1, kWorkersPerNodeMax)
-      .number("the node rank", join.node_rank, -1, kNodesMax - 1);
+      .number("the node rank", join.node_rank, -1, kNodesMax - 1)
+      .number("the place", join.place, 0, kPlacesMax - 1);
   check_terms(checker, join.terms);
   // The coordinator tells one attempt more than there are when the last of them has failed.
   const std::int64_t attempt_max = std::int64_t{join.terms.restarts_max} + 1;
@@ -158,6 +160,15 @@ Result<void> check(const AgentMessage& message) {
       [](const WorkersStarted& m) { return check_round(m.round); },
       [](const WorkersEnded& m) { return check_round(m.round); },
       [](const Promise& m) { return check_epoch(m.epoch); },
+      [](const BeWitness& m) {
+        return Checker{}
+            .number("epoch", m.epoch, 0, kCountMax)
+            .number("round", m.round, 0, kIntMax)
+            .number("join_timeout_ms", m.join_timeout_ms, 0, kTimeoutMsMax)
+            .length("the run id", m.run_id, 0, kRunIdBytesMax)
+            .length("the coordinator", m.coordinator, 1, kEndpointBytesMax)
+            .result();
+      },
       [](const WhoIsThere& m) {
         return Checker{}
             .number("epoch", m.epoch, 0, kCountMax)

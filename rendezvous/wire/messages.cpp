@@ -8,6 +8,7 @@
 #include "rendezvous/wire/hang_fields.hpp"
 #include "rendezvous/wire/json_fields.hpp"
 #include "rendezvous/wire/message_limits.hpp"
+#include "rendezvous/wire/verdict_fields.hpp"
 
 namespace ddprun {
 
@@ -25,8 +26,6 @@ constexpr TextLimit kNote{1024};    // one line of ours
 constexpr TextLimit kReason{4096};  // a sentence, with texts of peers in it
 constexpr TextLimit kName{64};
 constexpr TextLimit kRestartReason{300};
-constexpr TextLimit kFaultText{600};  // of what was raised: a name, a path, the first lines
-constexpr TextLimit kFaultStack{900};
 constexpr std::size_t kKindsMax = 16;
 
 /// A name that is cut would be another name. What is kept of one that is too long is still too
@@ -73,7 +72,8 @@ template <> inline constexpr auto kFields<Known> = std::tuple{
     field("round", &Known::round), field("attempt", &Known::attempt)};
 
 template <> inline constexpr auto kFields<RoundName> = std::tuple{
-    field("epoch", &RoundName::epoch), field("round", &RoundName::round)};
+    field("epoch", &RoundName::epoch), field("round", &RoundName::round),
+    later(field("edition", &RoundName::edition))};
 template <> inline constexpr auto kFields<KnownRound> = std::tuple{
     field("name", &KnownRound::name), field("nodes", &KnownRound::nodes),
     field("member", &KnownRound::member), later(field("rank", &KnownRound::rank)),
@@ -99,16 +99,23 @@ template <> inline constexpr auto kFields<Join> = std::tuple{
     field("workers", &Join::workers), text("role", &Join::role, name_of(kRoleBytesMax)),
     field("node_rank", &Join::node_rank), field("terms", &Join::terms),
     later(texts("knows", &Join::knows, kName, kKindsMax)),
-    later(field("standing", &Join::standing))};
+    later(field("standing", &Join::standing)), later(field("place", &Join::place)),
+    later(field("witness", &Join::witness))};
 template <> inline constexpr auto kFields<Beat> = std::tuple{
     later(field("clock_us", &Beat::clock_us)), later(field("echo_us", &Beat::echo_us)),
     later(field("round", &Beat::round)), later(field("settled", &Beat::settled)),
-    later(field("epoch", &Beat::epoch)), later(field("settled_nodes", &Beat::settled_nodes)),
+    later(field("epoch", &Beat::epoch)), later(field("edition", &Beat::edition)),
+    later(field("settled_nodes", &Beat::settled_nodes)),
     later(field("lease_ms", &Beat::lease_ms))};
 template <> inline constexpr auto kFields<WhoIsThere> = std::tuple{
     text("run_id", &WhoIsThere::run_id, name_of(kRunIdBytesMax)),
     later(field("epoch", &WhoIsThere::epoch)),
     later(text("coordinator", &WhoIsThere::coordinator, name_of(kEndpointBytesMax)))};
+template <> inline constexpr auto kFields<BeWitness> = std::tuple{
+    text("run_id", &BeWitness::run_id, name_of(kRunIdBytesMax)), field("epoch", &BeWitness::epoch),
+    field("round", &BeWitness::round),
+    text("coordinator", &BeWitness::coordinator, name_of(kEndpointBytesMax)),
+    field("join_timeout_ms", &BeWitness::join_timeout_ms)};
 template <> inline constexpr auto kFields<Promise> = std::tuple{
     field("epoch", &Promise::epoch), field("echo_us", &Promise::echo_us)};
 template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
@@ -148,28 +155,6 @@ template <> inline constexpr auto kFields<AskStatus> = std::tuple{
     field("question", &AskStatus::question)};
 template <> inline constexpr auto kFields<AskDump> = std::tuple{
     field("question", &AskDump::question)};
-template <> inline constexpr std::array kNames<FailureKind>{
-    Named<FailureKind>{FailureKind::kExitCode, "exit_code"},
-    Named<FailureKind>{FailureKind::kSignal, "signal"},
-    Named<FailureKind>{FailureKind::kException, "exception"},
-    Named<FailureKind>{FailureKind::kOutOfMemory, "out_of_memory"},
-    Named<FailureKind>{FailureKind::kHang, "hang"},
-    Named<FailureKind>{FailureKind::kNodeLost, "node_lost"},
-    Named<FailureKind>{FailureKind::kCannotStart, "cannot_start"}};
-template <> inline constexpr std::array kNames<Blame>{
-    Named<Blame>{Blame::kOwn, "own"}, Named<Blame>{Blame::kPerhaps, "perhaps"},
-    Named<Blame>{Blame::kFollows, "follows"}, Named<Blame>{Blame::kStopped, "stopped"},
-    Named<Blame>{Blame::kDone, "done"}};
-template <> inline constexpr auto kFields<Fault> = std::tuple{
-    text("type", &Fault::type, kFaultText), text("message", &Fault::message, kFaultText),
-    text("file", &Fault::file, kFaultText), field("line", &Fault::line),
-    text("function", &Fault::function, kName)};
-template <> inline constexpr auto kFields<WorkerEnd> = std::tuple{
-    text("ranks", &WorkerEnd::ranks, kRanks), field("kind", &WorkerEnd::kind),
-    field("blame", &WorkerEnd::blame), field("status", &WorkerEnd::status),
-    field("fault", &WorkerEnd::fault), text("stack", &WorkerEnd::stack, kFaultStack),
-    text("says", &WorkerEnd::says, kRanks), text("hint", &WorkerEnd::hint, kRanks),
-    field("began_us", &WorkerEnd::began_us), field("ended_us", &WorkerEnd::ended_us)};
 template <> inline constexpr auto kFields<WorkersEnded> = std::tuple{
     field("round", &WorkersEnded::round), field("step", &WorkersEnded::step),
     list("ends", &WorkersEnded::ends, kWorkerEndsMax)};
@@ -194,7 +179,8 @@ template <> inline constexpr auto kFields<Introduction> = std::tuple{
     text("jobs", &Introduction::jobs, kReason), field("pid", &Introduction::pid),
     text("host", &Introduction::host, TextLimit{kHostBytesMax}),
     later(field("epoch", &Introduction::epoch)),
-    later(text("coordinator", &Introduction::coordinator, name_of(kEndpointBytesMax)))};
+    later(text("coordinator", &Introduction::coordinator, name_of(kEndpointBytesMax))),
+    later(field("witness", &Introduction::witness))};
 template <> inline constexpr auto kFields<StartRound> = std::tuple{
     field("round", &StartRound::round), field("attempt", &StartRound::attempt),
     field("group_rank", &StartRound::group_rank),
@@ -209,6 +195,9 @@ template <> inline constexpr auto kFields<StartRound> = std::tuple{
     later(texts("successors", &StartRound::successors, name_of(kEndpointBytesMax), kMembersToldMax)),
     later(field("head_seated", &StartRound::head_seated)),
     later(text("awaited", &StartRound::awaited, TextLimit{kAwaitedBytesMax}))};
+template <> inline constexpr auto kFields<Voters> = std::tuple{
+    field("round", &Voters::round), field("witnessed", &Voters::witnessed),
+    later(field("head_seated", &Voters::head_seated))};
 template <> inline constexpr auto kFields<StopRound> = std::tuple{
     field("round", &StopRound::round), field("attempt", &StopRound::attempt),
     text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms),
@@ -257,20 +246,6 @@ template <> inline constexpr auto kFields<DumpPart> = std::tuple{
     field("question", &DumpPart::question),
     text("text", &DumpPart::text, TextLimit{kStatusPartBytesMax}),
     field("last", &DumpPart::last)};
-template <> inline constexpr auto kFields<Cause> = std::tuple{
-    field("kind", &Cause::kind), text("ranks", &Cause::ranks, kRanks),
-    text("node", &Cause::node, TextLimit{kHostBytesMax}), field("status", &Cause::status),
-    field("fault", &Cause::fault), text("stack", &Cause::stack, kFaultStack),
-    text("sentence", &Cause::sentence, kNote), text("hint", &Cause::hint, kRanks),
-    text("fingerprint", &Cause::fingerprint, kNote)};
-template <> inline constexpr auto kFields<Followers> = std::tuple{
-    text("ranks", &Followers::ranks, kRanks), field("kind", &Followers::kind),
-    text("what", &Followers::what, kRanks), field("after_us", &Followers::after_us),
-    field("stopped_by_us", &Followers::stopped_by_us)};
-template <> inline constexpr auto kFields<Verdict> = std::tuple{
-    field("cause", &Verdict::cause), list("also", &Verdict::also, kOtherCausesMax),
-    list("followers", &Verdict::followers, kFollowersMax),
-    text("history", &Verdict::history, kNote)};
 template <> inline constexpr auto kFields<VerdictFound> = std::tuple{
     field("verdict", &VerdictFound::verdict)};
 // clang-format on
@@ -299,7 +274,9 @@ constexpr const char* type_of(const WorkersEnded&) { return "workers_ended"; }
 constexpr const char* type_of(const Promise&) { return "promise"; }
 constexpr const char* type_of(const EndHeard&) { return "end_heard"; }
 constexpr const char* type_of(const Testament&) { return "testament"; }
+constexpr const char* type_of(const BeWitness&) { return "be_witness"; }
 constexpr const char* type_of(const Dismissed&) { return "dismissed"; }
+constexpr const char* type_of(const Voters&) { return "voters"; }
 constexpr const char* type_of(const Voting&) { return "voting"; }
 constexpr const char* type_of(const Elect&) { return "elect"; }
 constexpr const char* type_of(const Elsewhere&) { return "elsewhere"; }
@@ -382,8 +359,8 @@ Result<Variant> decode_line(std::string_view line) try {
 }  // namespace
 
 std::vector<std::string> known_kinds() {
-  return {kKnowsProgress, kKnowsHangs, kKnowsVerdict,    kKnowsTimes,
-          kKnowsStatus,   kKnowsDump,  kKnowsSuccession, kKnowsHeldEnds};
+  return {kKnowsProgress, kKnowsHangs,      kKnowsVerdict,  kKnowsTimes,  kKnowsStatus,
+          kKnowsDump,     kKnowsSuccession, kKnowsHeldEnds, kKnowsWitness};
 }
 
 bool knows(const std::vector<std::string>& knows, std::string_view kind) {

@@ -19,6 +19,7 @@
 #include "rendezvous/wire/job_times.hpp"
 #include "rendezvous/wire/progress.hpp"
 #include "rendezvous/wire/standing.hpp"
+#include "rendezvous/wire/succession_messages.hpp"
 #include "rendezvous/wire/verdict.hpp"
 #include "rendezvous/wire/worker_end.hpp"
 
@@ -51,6 +52,7 @@ inline constexpr char kKnowsStatus[] = "status";          // AskStatus, StatusPa
 inline constexpr char kKnowsDump[] = "dump";              // AskDump, DumpPart
 inline constexpr char kKnowsSuccession[] = "succession";  // Promise, Voting, Elect, Elsewhere
 inline constexpr char kKnowsHeldEnds[] = "held_ends";     // EndHeard, Testament, Dismissed
+inline constexpr char kKnowsWitness[] = "witness";        // Voters
 
 /// So many nodes are told of as those that may follow a lost coordinator.
 inline constexpr std::size_t kSuccessorsMax = 3;
@@ -92,6 +94,8 @@ struct Join {
   JobTerms terms;
   std::vector<std::string> knows;  // kinds of messages beyond those of release 0.1; see kKnows
   Standing standing;
+  int place = 0;         // which of the job's places this is, as the agent was told; 0: the first
+  bool witness = false;  // it votes, and has no workers and no place in a round
   bool operator==(const Join&) const = default;
 };
 /// A heartbeat. The coordinator answers it with another, or with Waiting. The two tell how far the
@@ -102,7 +106,8 @@ struct Beat {
   int round = 0;              // an agent's: the last one that it was told of; 0: of none
   int settled = 0;            // a coordinator's: the last one of which all its nodes know; 0: none
   std::int64_t epoch = 0;     // of whose round that is
-  int settled_nodes = 0;      // in it; 0: it does not tell
+  int edition = 0;            // of the round that is named by `epoch`
+  int settled_nodes = 0;      // that vote in it; 0: it does not tell
   /// A coordinator's: the workers may be alive for so long after the beat was sent that this
   /// answers; -1: as long as the connection lasts.
   std::int64_t lease_ms = -1;
@@ -185,12 +190,6 @@ struct AskDump {
   int question = 0;  // counts them
   bool operator==(const AskDump&) const = default;
 };
-/// The answer to Elect: the agent obeys no coordinator with a smaller epoch any more.
-struct Promise {
-  std::int64_t epoch = 0;
-  std::int64_t echo_us = 0;  // Elect's clock_us
-  bool operator==(const Promise&) const = default;
-};
 /// The job is over. The agent prints why, and its exit code follows from the outcome.
 struct EndJob {
   enum class Outcome { kFinished, kFailed, kTimedOut, kPreempted };
@@ -215,9 +214,10 @@ struct Testament {
   EndJob end;
   bool operator==(const Testament&) const = default;
 };
-using AgentMessage = std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished,
-                                  WorkersStopped, Preempt, Leave, Progress, Inspected, WorkersEnded,
-                                  WorkersStarted, AskStatus, AskDump, Promise, EndHeard, Testament>;
+using AgentMessage =
+    std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
+                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, AskStatus, AskDump,
+                 Promise, EndHeard, Testament, BeWitness>;
 
 // --- coordinator to agent ---
 
@@ -267,6 +267,7 @@ struct Introduction {
   /// and where it is. 0: none is known; "": it was lost, and the next one is looked for.
   std::int64_t epoch = 0;
   std::string coordinator;
+  bool witness = false;  // it votes in jobs of others: see BeWitness
   bool operator==(const Introduction&) const = default;
 };
 /// A round is sealed, and this is the node's part in it. The terms are those of torchrun's
@@ -351,24 +352,6 @@ struct JobTimes {
   Goodput goodput;
   bool operator==(const JobTimes&) const = default;
 };
-/// Who listens here coordinates nothing, and may follow a coordinator that is lost. The agent has a
-/// vote here as long as the connection lasts.
-struct Voting {
-  int votes = 0;
-  bool operator==(const Voting&) const = default;
-};
-/// Whoever sends it wants to coordinate the job, and has the votes for it.
-struct Elect {
-  std::int64_t epoch = 0;
-  std::int64_t clock_us = 0;  // as Beat's
-  bool operator==(const Elect&) const = default;
-};
-/// The agent is to stop its workers, if it has any, and to join there; "": here, once more.
-struct Elsewhere {
-  std::string coordinator;  // HOST:PORT
-  std::int64_t epoch = 0;   // of who is there
-  bool operator==(const Elsewhere&) const = default;
-};
 /// All have heard that the job is over.
 struct Dismissed {
   bool operator==(const Dismissed&) const = default;
@@ -376,7 +359,7 @@ struct Dismissed {
 using CoordinatorMessage =
     std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat, StartRound, StopRound, EndJob,
                  Inspect, HangFound, HangOver, VerdictFound, Restarted, JobTimes, StatusPart,
-                 DumpPart, Voting, Elect, Elsewhere, Dismissed>;
+                 DumpPart, Voting, Elect, Elsewhere, Dismissed, Voters>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

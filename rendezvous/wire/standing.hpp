@@ -18,13 +18,14 @@ inline constexpr std::size_t kAwaitedBytesMax = 512;
 struct RoundName {
   std::int64_t epoch = 0;  // of the coordinator; 0: there is no such round
   int round = 0;
+  int edition = 0;  // grows while the round runs, each time that others vote than before
   auto operator<=>(const RoundName&) const = default;
 };
 
 /// A round that an agent has heard of.
 struct KnownRound {
   RoundName name;
-  int nodes = 0;        // in it
+  int nodes = 0;        // that vote: those in it, and perhaps a witness, which has the last rank
   bool member = false;  // the agent is one of them
   int rank = -1;        // then: which
   /// Who has to know of it before it settles, of the round that had settled before it: their ranks

@@ -2,7 +2,9 @@
 (gradient_as_bucket_view=True): 2 workers over Gloo under ddprun, one thread each, the same network,
 batches of 16 rows a worker, SGD with momentum and Adam. Three sizes: 50,826 parameters, where the
 overhead of calls rules, 2,634,762 and 21,020,682. Both take turns; a run's figure is the median of
-its steps. The losses are compared, too. Before it, what a call of Heartbeat::beat() costs."""
+its steps. The losses are compared, too. Before it, what a call of Heartbeat::beat() costs. After it,
+the same of a transformer, gpt.cpp and gpt.py, in three sizes, with DDP alone and with the optimizer's
+state spread over the workers; and the peak of a worker's memory."""
 
 import json
 import os
@@ -11,10 +13,11 @@ import subprocess
 import sys
 
 from benchmarks.common import DDPRUN, PROJECT
+from benchmarks.transformer import GPT, bench_transformer
 
 DDP_STEPS = str(PROJECT / "build" / "ddp_steps")
 HEARTBEAT_COST = str(PROJECT / "build" / "heartbeat_cost")
-NEEDS = (DDPRUN, DDP_STEPS, HEARTBEAT_COST)
+NEEDS = (DDPRUN, DDP_STEPS, HEARTBEAT_COST, GPT)
 WORKERS = 2
 STEPS = {"small": 500, "medium": 100, "large": 25}  # about as long a run each
 WARM_UP = 5
@@ -50,14 +53,25 @@ def show_heartbeat_cost():
           f"the slowest round {cost['greatest_ns']:.0f} ns", flush=True)
 
 
+def add_options(parser):
+    parser.add_argument("--gpt-only", action="store_true", help="of sdk, the transformer alone")
+    parser.add_argument("--gpt-steps", type=int, default=30, help="of each run of the transformer")
+
+
 def bench(arguments):
     if not arguments.torchrun:
         sys.exit("bench: there is no PyTorch to compare with: run scripts/setup first")
     python = str(PROJECT / arguments.torchrun).removesuffix("torchrun") + "python"
+    rounds = max(3, arguments.runs // 5)
+    if not arguments.gpt_only:
+        show_heartbeat_cost()
+        bench_networks(python, rounds)
+    bench_transformer(python, rounds, arguments.gpt_steps)
+
+
+def bench_networks(python, rounds):
     ways = {"C++ SDK": ["--no-python", DDP_STEPS],
             "Python": [str(PROJECT / "tests" / "worker_sdk" / "ddp_steps.py")]}
-    show_heartbeat_cost()
-    rounds = max(3, arguments.runs // 5)
     for optimizer in ("sgd", "adam"):
         for model in STEPS:
             medians, worst = compare(ways, model, optimizer, python, rounds)

@@ -24,13 +24,25 @@ void CoordinatorShell::receive(LinkId link, const Parcel& parcel) {
   if (frozen_) return held_.push_back([this, link, parcel] { receive(link, parcel); });
   if (gone_) return;
   if (std::holds_alternative<HangUp>(parcel)) return hung_up(link);
+  if (const auto* sent_away = std::get_if<CoordinatorMessage>(&parcel)) {
+    const auto& elsewhere = std::get<Elsewhere>(*sent_away);  // by the witness
+    if (elsewhere.epoch > 0) step(Superseded{elsewhere.epoch, elsewhere.coordinator});
+    return give_up_invitation(link);
+  }
   const auto& message = std::get<AgentMessage>(parcel);
-  if (std::holds_alternative<Join>(message)) agents_.insert(link);
+  const auto* join = std::get_if<Join>(&message);
+  if (join != nullptr && join->witness) {
+    if (invitation_ != link || !machine_->wants_witness())
+      return world_.network.close(link, Side::kCoordinator);
+    invitation_.reset();
+  }
+  if (join != nullptr) agents_.insert(link);
   step(FromPeer{link, message, "host" + std::to_string(world_.network.host_of_agent(link))});
 }
 
 void CoordinatorShell::hung_up(LinkId link) {
   world_.network.close(link, Side::kCoordinator);
+  if (invitation_ == link) invitation_.reset();
   // Gone already when the node left or was dropped.
   if (agents_.contains(link)) step(PeerLost{link, "connection closed"});
 }
@@ -107,6 +119,7 @@ void CoordinatorShell::end(bool told) {
   frozen_ = false;
   held_.clear();
   agents_.clear();
+  invitation_.reset();
   world_.network.refuse(number_);
   world_.network.lose_coordinator(told, number_);
 }
@@ -158,14 +171,55 @@ void CoordinatorShell::look_around() {
   if (frozen_) return;
   LookedAround seen{{}, true};
   for (const std::string& place : machine_->places_to_ask()) {
-    const CoordinatorShell* const other = others_(number_at(place));
-    const bool answers = other != nullptr && !other->frozen() &&
-                         other->reachable_from(world_.network.host_of(number_));
-    if (!answers) seen.all = false;
-    if (answers && !other->gone() && other->leader().epoch > seen.leader.epoch)
-      seen.leader = other->leader();
+    const std::optional<Leader> told = told_at(place);
+    if (!told) seen.all = false;
+    if (told && told->epoch >= seen.leader.epoch && *told != Leader{}) seen.leader = *told;
   }
   step(seen);
+}
+
+/// What is answered there; nullopt: nothing.
+std::optional<Leader> CoordinatorShell::told_at(const std::string& place) {
+  const int host = world_.network.host_of(number_);
+  if (witness_ != nullptr && number_at(place) == WitnessShell::kNumber) {
+    const bool refused = witness_->gone() && world_.network.can_connect(host, WitnessShell::kHost);
+    return refused ? Leader{} : witness_->tells(host);
+  }
+  const CoordinatorShell* const other = others_(number_at(place));
+  const bool answers = other != nullptr && !other->frozen() && other->reachable_from(host);
+  if (!answers) return std::nullopt;
+  return other->gone() ? Leader{} : other->leader();
+}
+
+void CoordinatorShell::have_witness(WitnessShell* witness) {
+  witness_ = witness;
+  if (witness_ != nullptr) look_for_witness();
+}
+
+void CoordinatorShell::look_for_witness() {
+  const bool leads = machine_->epoch() > 0;
+  world_.time.after(milliseconds{leads || gone_ ? 1'000 : 50}, [this] { look_for_witness(); });
+  if (!gone_ && !frozen_ && !invitation_ && machine_->wants_witness()) invite_witness();
+}
+
+/// The connection is made from here, and the witness is what an agent is on it.
+void CoordinatorShell::invite_witness() {
+  if (witness_->gone() ||
+      !world_.network.can_connect(world_.network.host_of(number_), WitnessShell::kHost))
+    return;
+  const LinkId link = world_.network.connect(WitnessShell::kHost, WitnessShell::kNumber, number_);
+  invitation_ = link;
+  world_.time.after(world_.random.time(milliseconds{0}, Network::kDelayMax),
+                    [this, link, told = machine_->invitation()] { witness_->invited(link, told); });
+  world_.time.after(milliseconds{1'000}, [this, link] {
+    if (invitation_ == link) give_up_invitation(link);
+  });
+}
+
+void CoordinatorShell::give_up_invitation(LinkId link) {
+  if (invitation_ != link) return;
+  invitation_.reset();
+  world_.network.close(link, Side::kCoordinator);
 }
 
 void CoordinatorShell::led_by(const Leader& leader) {

@@ -8,6 +8,7 @@
 
 #include "rendezvous/rounds/round_machine.hpp"
 #include "tests/simulation/watcher.hpp"
+#include "tests/simulation/witness_shell.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace ddprun::simulation {
@@ -37,6 +38,9 @@ class CoordinatorShell {
   using Knocking = std::function<std::optional<bool>(const std::string& endpoint)>;
   void when_knocking(Knocking ask) { knocking_ = std::move(ask); }
 
+  /// One that may vote, in a job of several places.
+  void have_witness(WitnessShell* witness);
+
   void receive(LinkId link, const Parcel& parcel);
 
   // What may happen to it.
@@ -48,6 +52,7 @@ class CoordinatorShell {
   bool gone() const { return gone_; }
   bool frozen() const { return frozen_; }
   TimePoint awake_since() const { return awake_since_; }
+  bool may_begin_job() const { return !gone_ && machine_->may_begin_job(); }
   bool job_ended() const { return machine_->ended(); }
   int number() const { return number_; }
   bool reachable_from(int host) const;
@@ -64,6 +69,10 @@ class CoordinatorShell {
   void arm();
 
   void look_around();
+  void look_for_witness();
+  void invite_witness();
+  void give_up_invitation(LinkId link);
+  std::optional<Leader> told_at(const std::string& place);
   void open_store(const OpenStore& order);
   void knock(const Knock& order);
   void knock_at_agent(const Knock& order);
@@ -76,7 +85,9 @@ class CoordinatorShell {
   RoundRules rules_;
   Others others_;
   Knocking knocking_;
-  int lives_ = 0;  // before this one
+  WitnessShell* witness_ = nullptr;
+  std::optional<LinkId> invitation_;  // to the witness, which has not answered yet
+  int lives_ = 0;                     // before this one
   std::optional<Herald> heralding_;
   std::optional<RoundMachine> machine_;
   std::set<LinkId> agents_;  // that have joined and were not dropped

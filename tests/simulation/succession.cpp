@@ -22,6 +22,13 @@ void trust_closed(World& world, JobPlan& plan) {
   if (world.random.chance(60)) plan.rounds.nodes_min = 1;
 }
 
+/// Half of an even number of nodes is a majority together with the witness.
+void have_witness(World& world, JobPlan& plan) {
+  plan.rounds.nodes_max = plan.nodes = world.random.chance(70) ? 2 : 4;
+  plan.rounds.nodes_min = world.random.number(1, plan.nodes);
+  if (world.random.chance(60)) plan.rounds.nodes_min = 1;
+}
+
 /// Jobs of three and more nodes. Workers heed signals or not; none is stuck in the kernel, because
 /// no fence holds against that.
 JobPlan plan_for(World& world) {
@@ -29,7 +36,9 @@ JobPlan plan_for(World& world) {
   plan.nodes = world.random.number(3, 6);
   plan.rounds.nodes_min = world.random.number(1, plan.nodes);
   plan.rounds.nodes_max = world.random.number(std::max(plan.rounds.nodes_min, 3), plan.nodes);
-  if (world.random.chance(40)) trust_closed(world, plan);
+  const bool witnessed = world.random.chance(35);
+  if (witnessed) have_witness(world, plan);
+  if (!witnessed && world.random.chance(40)) trust_closed(world, plan);
   plan.rounds.has_successors = true;
   plan.rounds.hosted = false;
   plan.rounds.join_timeout = world.random.time(30s, 90s);
@@ -38,18 +47,16 @@ JobPlan plan_for(World& world) {
   plan.group.endpoint = plan.rounds.endpoint;
   plan.stuck_percent = 0;
   plan.ranks_wanted = false;
-  const int places = world.random.chance(60) ? world.random.number(2, std::min(plan.nodes, 3)) : 0;
+  const int places = witnessed                 ? 1
+                     : world.random.chance(60) ? world.random.number(2, std::min(plan.nodes, 3))
+                                               : 0;
   for (int host = 0; host < places; ++host)
     plan.rounds.places.push_back(host_name(host) + ":" + std::to_string(host + 1));
+  if (witnessed)
+    plan.rounds.places.push_back(host_name(WitnessShell::kHost) + ":" +
+                                 std::to_string(WitnessShell::kNumber));
   plan.group.places = plan.rounds.places;
   return plan;
-}
-
-/// Of the coordinator that admits a node, or gives it a round.
-std::optional<std::int64_t> epoch_of(const CoordinatorMessage& order) {
-  if (const auto* joined = std::get_if<Joined>(&order)) return joined->epoch;
-  if (const auto* start = std::get_if<StartRound>(&order)) return start->epoch;
-  return std::nullopt;
 }
 
 bool is_beat(const Parcel& parcel) {
@@ -67,6 +74,9 @@ SuccessionRun::SuccessionRun(std::uint64_t seed, std::size_t trace_lines_max)
   world_.network.on_arrival(
       [this](LinkId link, Side to, const Parcel& parcel) { deliver(link, to, parcel); });
   nodes_.reserve(kNodesMax);
+  const auto& places = world_.plan.rounds.places;
+  if (!places.empty() && places.back().starts_with(host_name(WitnessShell::kHost)))
+    witness_ = std::make_unique<WitnessShell>(world_, static_cast<Watcher&>(*this));
   for (int i = 0; i < world_.plan.nodes; ++i) add_node();
   pause_max_ = world_.random.time(500ms, 30s);
   calm_at_ = world_.time.now() + world_.random.time(20s, 300s);
@@ -89,24 +99,47 @@ void SuccessionRun::add_node() {
   Node& node = nodes_.emplace_back();
   node.coordinator = std::make_unique<CoordinatorShell>(world_, static_cast<Watcher&>(*this),
                                                         number, std::move(rules), others);
+  node.coordinator->have_witness(witness_.get());
   node.agent = std::make_unique<AgentShell>(world_, static_cast<Watcher&>(*this), number, host);
   node.agent->start();
 }
 
 void SuccessionRun::deliver(LinkId link, Side to, const Parcel& parcel) {
-  const int number = world_.network.coordinator_of(link);
-  AgentShell& agent = *nodes_[static_cast<std::size_t>(world_.network.agent_of(link) - 1)].agent;
   if (!is_beat(parcel))
     world_.trace.note(world_.time.now(), [&] {
-      const std::string host = host_name(agent.host());
-      const std::string coordinator = "c" + std::to_string(number - 1);
+      const std::string host = host_name(world_.network.host_of_agent(link));
+      const std::string coordinator = "c" + std::to_string(world_.network.coordinator_of(link) - 1);
       return (to == Side::kAgent ? coordinator + " > " + host : host + " > " + coordinator) + ": " +
              text_of(parcel);
     });
-  if (to == Side::kAgent)
-    agent.receive(link, parcel);
+  pass_on(link, to, parcel);
+}
+
+void SuccessionRun::pass_on(LinkId link, Side to, const Parcel& parcel) {
+  const int coordinator = world_.network.coordinator_of(link);
+  const int agent = world_.network.agent_of(link);
+  if (to == Side::kCoordinator && coordinator == WitnessShell::kNumber)
+    turn_away(link, parcel);
+  else if (to == Side::kCoordinator)
+    nodes_[static_cast<std::size_t>(coordinator - 1)].coordinator->receive(link, parcel);
+  else if (agent == WitnessShell::kNumber)
+    witness_->receive(link, parcel);
   else
-    nodes_[static_cast<std::size_t>(number - 1)].coordinator->receive(link, parcel);
+    nodes_[static_cast<std::size_t>(agent - 1)].agent->receive(link, parcel);
+}
+
+/// The witness hosts no job. It tells a node where the coordinator is, if it knows that.
+void SuccessionRun::turn_away(LinkId link, const Parcel& parcel) {
+  const auto* message = std::get_if<AgentMessage>(&parcel);
+  const auto* join = message != nullptr ? std::get_if<Join>(message) : nullptr;
+  const auto told = witness_->tells(WitnessShell::kHost);
+  if (join == nullptr || !told) return;
+  const bool later = !told->coordinator.empty() && told->epoch > join->standing.promised;
+  const CoordinatorMessage answer =
+      later ? CoordinatorMessage{Elsewhere{told->coordinator, told->epoch}}
+            : CoordinatorMessage{Refused{"it hosts no job", true}};
+  world_.network.send(link, Side::kCoordinator, answer);
+  world_.network.finish(link, Side::kCoordinator);
 }
 
 bool SuccessionRun::over() const {
@@ -148,6 +181,8 @@ void SuccessionRun::strike() {
   if (kind < 5 && nodes_.size() < kNodesMax) {
     note("a node starts");
     add_node();
+  } else if (kind < 17 && witness_) {
+    hit_witness();
   } else if (kind < 40) {
     hit_head();
   } else if (kind < 55) {
@@ -193,6 +228,39 @@ void SuccessionRun::hit(Node& node) {
     node.agent->stop_signal(SIGTERM);
   }
 }
+
+void SuccessionRun::hit_witness() {
+  if (witness_->gone() || witness_->frozen()) return;
+  const int kind = world_.random.number(0, 99);
+  if (kind < 40 && !may_forget()) return;
+  if (kind < 40) {
+    const bool told = world_.random.chance(70);
+    note(std::string{"the witness is killed"} + (told ? "" : ", and nobody hears of it"));
+    witness_->end(told);
+    world_.time.after(world_.random.time(10ms, 20s), [this] {
+      note("the witness starts again");
+      witness_->begin_again();
+    });
+  } else if (kind < 60) {
+    note("the witness freezes");
+    witness_->freeze();
+    world_.time.after(a_while(), [this] {
+      note("the witness thaws");
+      witness_->thaw();
+    });
+  } else {
+    note("the witness is cut off");
+    world_.network.cut(WitnessShell::kHost, world_.random.chance(70), world_.random.chance(70));
+    world_.time.after(a_while(), [this] {
+      note("the witness is no longer cut off");
+      world_.network.heal(WitnessShell::kHost);
+    });
+  }
+}
+
+/// The first place of a job cannot know that the job is there already when the only one has
+/// forgotten it who could have told.
+bool SuccessionRun::may_forget() const { return !nodes_[0].coordinator->may_begin_job(); }
 
 void SuccessionRun::kill(Node& node) {
   note(host_name(node.agent->host()) + " is killed");
@@ -254,12 +322,14 @@ void SuccessionRun::start_again(Node& node) {
 bool SuccessionRun::may_start_again(const Node& node) {
   const int host = node.agent->host();
   const bool killed = node.coordinator->gone() && node.agent->gone() && !node.off;
-  const std::size_t listed = world_.plan.rounds.places.size();
+  const std::size_t listed = world_.plan.rounds.places.size() - (witness_ ? 1 : 0);
   if (!killed || host >= static_cast<int>(listed)) return false;
   const auto knows = [&](const Node& other) {
     return !other.coordinator->gone() && !other.coordinator->frozen() &&
            other.coordinator->reachable_from(host) && other.coordinator->leader().epoch > 0;
   };
+  const auto told = witness_ ? witness_->tells(host) : std::nullopt;
+  if (told && told->epoch > 0) return true;
   return host > 0 ||
          std::any_of(nodes_.begin() + 1, nodes_.begin() + static_cast<int>(listed), knows);
 }
@@ -283,6 +353,8 @@ void SuccessionRun::calm_down() {
     node.coordinator->thaw();
     world_.network.heal(node.agent->host());
   }
+  if (witness_) witness_->thaw();
+  world_.network.heal(WitnessShell::kHost);
   calm_since_ = world_.time.now();
 }
 
@@ -297,102 +369,6 @@ void SuccessionRun::note(const std::string& what) {
 void SuccessionRun::led(const AgentShell& agent, const Leader& leader) {
   const std::size_t index = static_cast<std::size_t>(agent.host());
   world_.time.after(0ms, [this, index, leader] { nodes_[index].coordinator->led_by(leader); });
-}
-
-// --- what must hold ---
-
-void SuccessionRun::joins(const AgentShell& agent) {
-  require(agent.round_alive() == 0 || agent.coming_back(), [&] {
-    return "joined with live workers: " + agent.id() + " has some of round " +
-           std::to_string(agent.round_alive());
-  });
-}
-
-/// Whether nobody else is left who knows of a round: the first place may take the job for a new
-/// one.
-bool SuccessionRun::all_is_forgotten(const AgentShell& but) const {
-  return std::ranges::none_of(nodes_, [&](const Node& node) {
-    return node.agent.get() != &but && !node.agent->gone() && node.agent->started().round > 0;
-  });
-}
-
-void SuccessionRun::starts_workers(const AgentShell& agent, const StartRound& round) {
-  ++rounds_;
-  require(agent.round_alive() == 0,
-          [&] { return "one round on a node: " + agent.id() + " has workers of another one"; });
-  require(!verdict_, [&] {
-    return "one end: " + agent.id() + " starts workers when the job has ended for most";
-  });
-  if (all_is_forgotten(agent)) attempt_ = 0;
-  require(round.attempt >= attempt_, [&] {
-    return "the budget never refills: attempt " + std::to_string(round.attempt) + " follows " +
-           std::to_string(attempt_);
-  });
-  // What a few have begun that are all lost nobody can know.
-  if (2 * ++begun_[{round.epoch, round.round}] > round.group_world_size)
-    attempt_ = std::max(attempt_, round.attempt);
-  const auto head = heads_.find(round.epoch);
-  require(head != heads_.end() && head->second == world_.network.coordinator_of(agent.link()), [&] {
-    return "one coordinator an epoch: " + agent.id() + " obeys another one in epoch " +
-           std::to_string(round.epoch);
-  });
-}
-
-void SuccessionRun::exits(const AgentShell& agent) {
-  require(agent.round_alive() == 0,
-          [&] { return "nothing left behind: " + agent.id() + " exits before its workers"; });
-  if (agent.end()->why != AgentEnd::Why::kJobEnded) return;
-  const EndJob& end = agent.end()->job;
-  if (end.outcome == EndJob::Outcome::kTimedOut) return;  // on its side of a cut
-  require(!verdict_ || end.outcome == *verdict_,
-          [&] { return "one end: " + agent.id() + " ends otherwise than most have"; });
-  const RoundName last{agent.started().epoch, agent.started().round};
-  if (begun_.empty() || last != begun_.rbegin()->first) return;  // it was a spare of later rounds
-  if (2 * ++ended_[last] > agent.started().group_world_size) verdict_ = end.outcome;
-}
-
-void SuccessionRun::coordinator_did(const CoordinatorShell& coordinator, const RoundEvent&,
-                                    const std::vector<RoundAction>& actions) {
-  for (const RoundAction& action : actions) {
-    const auto* send = std::get_if<SendTo>(&action);
-    const auto epoch = send ? epoch_of(send->message) : std::nullopt;
-    if (!epoch) continue;
-    const int head = heads_.try_emplace(*epoch, coordinator.number()).first->second;
-    require(head == coordinator.number(),
-            [&] { return "one coordinator an epoch: there are two of " + std::to_string(*epoch); });
-  }
-}
-
-void SuccessionRun::rang(const char* timer, std::optional<TimePoint> next) {
-  require(!next || *next > world_.time.now(),
-          [&] { return "timers do not spin: that of the " + std::string{timer} + " does"; });
-}
-
-/// Workers of two rounds are never alive together, whatever is cut. A frozen host is passed over:
-/// its workers are frozen with it, and end as soon as it is awake.
-void SuccessionRun::check_one_world() {
-  constexpr milliseconds kAwakeSlack{200};
-  const StartRound* world = nullptr;
-  for (const Node& node : nodes_) {
-    const AgentShell& agent = *node.agent;
-    const bool awake = !agent.frozen() && world_.time.now() - agent.awake_since() > kAwakeSlack;
-    if (agent.gone() || agent.round_alive() == 0 || !awake) continue;
-    const StartRound& round = agent.started();
-    require(world == nullptr || (world->epoch == round.epoch && world->round == round.round), [&] {
-      return "one world: workers of round " + std::to_string(world->round) + " of epoch " +
-             std::to_string(world->epoch) + " and of round " + std::to_string(round.round) +
-             " of epoch " + std::to_string(round.epoch) + " (" + agent.id() +
-             ") are alive together";
-    });
-    world = &round;
-  }
-}
-
-void SuccessionRun::check_end() {
-  for (const Node& node : nodes_)
-    require(node.agent->gone(), [&] {
-      return "nobody waits for ever: " + node.agent->id() + " has not ended, long after faults did";
-    });
 }
 
 }  // namespace ddprun::simulation

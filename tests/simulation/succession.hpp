@@ -13,6 +13,7 @@
 #include "tests/simulation/agent_shell.hpp"
 #include "tests/simulation/coordinator_shell.hpp"
 #include "tests/simulation/watcher.hpp"
+#include "tests/simulation/witness_shell.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace ddprun::simulation {
@@ -41,13 +42,17 @@ class SuccessionRun : private Watcher {
   Outcome carry_out();
   void add_node();
   void deliver(LinkId link, Side to, const Parcel& parcel);
+  void pass_on(LinkId link, Side to, const Parcel& parcel);
+  void turn_away(LinkId link, const Parcel& parcel);
   bool over() const;
-  bool all_is_forgotten(const AgentShell& but) const;
+  bool all_is_forgotten(const AgentShell* but = nullptr) const;
 
   // What happens to it.
   void strike();
   void hit(Node& node);
   void hit_head();
+  void hit_witness();
+  bool may_forget() const;
   void split();
   void break_links();
   void kill(Node& node);
@@ -79,9 +84,10 @@ class SuccessionRun : private Watcher {
 
   World world_;
   std::vector<Node> nodes_;
-  std::map<std::int64_t, int> heads_;  // who has admitted somebody in each epoch
-  int attempt_ = 0;                    // the greatest one that more than half have begun
-  std::map<RoundName, int> ended_;     // nodes that were in it last and know how the job has ended
+  std::unique_ptr<WitnessShell> witness_;  // nullptr: there is none
+  std::map<std::int64_t, int> heads_;      // who has admitted somebody in each epoch
+  int attempt_ = 0;                        // the greatest one that more than half have begun
+  std::map<RoundName, int> ended_;  // nodes that were in it last and know how the job has ended
   std::optional<EndJob::Outcome> verdict_;  // with which more than half of them have ended
   std::map<RoundName, int> begun_;          // by how many nodes
   int rounds_ = 0;

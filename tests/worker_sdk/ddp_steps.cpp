@@ -15,6 +15,7 @@
 
 #include "ddprun/distributed_data_parallel.hpp"
 #include "ddprun/mixed_precision.hpp"
+#include "ddprun/sync_batch_norm.hpp"
 
 namespace {
 
@@ -27,8 +28,9 @@ struct Arguments {
   std::string optimizer = "sgd";
   std::string backend;
   std::string autocast = "none";
-  CommHook hook = CommHook::kAllReduce;
+  DdpOptions ddp;
   std::string device;  // the group's, if not given
+  bool sync_batch_norm = false;
   int steps = 20;
   int warm_up = 5;  // steps whose times are not told
 };
@@ -41,10 +43,12 @@ const std::map<std::string, std::vector<std::int64_t>> kModels = {
     {"large", {1024, 4096, 4096, 10}}};
 constexpr std::int64_t kRows = 16;  // of each worker's batch
 
-std::shared_ptr<SequentialImpl> make_model(const std::vector<std::int64_t>& sizes) {
+std::shared_ptr<SequentialImpl> make_model(const Arguments& arguments, const ProcessGroup& group) {
+  const auto& sizes = kModels.at(arguments.model);
   torch::manual_seed(0);
   auto model = std::make_shared<SequentialImpl>();
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    if (i > 0 && arguments.sync_batch_norm) model->push_back(SyncBatchNorm(sizes[i], group));
     if (i > 0) model->push_back(torch::nn::ReLU());
     model->push_back(torch::nn::Linear(sizes[i], sizes[i + 1]));
   }
@@ -85,14 +89,14 @@ struct Results {
 };
 
 Results train(const Arguments& arguments, const ProcessGroup& group, torch::Device device) {
-  const auto& sizes = kModels.at(arguments.model);
-  auto model = make_model(sizes);
+  auto model = make_model(arguments, group);
   model->to(device);
-  DistributedDataParallel<SequentialImpl> ddp{model, group, {.comm_hook = arguments.hook}};
+  DistributedDataParallel<SequentialImpl> ddp{model, group, arguments.ddp};
   const auto optimizer = make_optimizer(arguments.optimizer, model->parameters());
   const bool half = arguments.autocast == "float16";
   GradScaler scaler{{.init_scale = 1024, .enabled = half}};
-  const auto batches = make_batches(sizes.front(), arguments.steps, group, device);
+  const auto batches =
+      make_batches(kModels.at(arguments.model).front(), arguments.steps, group, device);
   group.barrier();
   Results results;
   for (const Batch& batch : batches) {
@@ -141,12 +145,20 @@ int main(int argc, char** argv) try {
   app.add_option("--device", arguments.device, "cuda:0 or the like; the backend's if not given");
   app.add_option("--autocast", arguments.autocast)
       ->check(CLI::IsMember({"none", "bfloat16", "float16"}));
-  app.add_option("--hook", arguments.hook)
-      ->transform(CLI::Transformer{std::map<std::string, CommHook>{
-          {"fp16", CommHook::kFp16Compress}, {"bf16", CommHook::kBf16Compress}}});
+  app.add_option("--hook", arguments.ddp.comm_hook)
+      ->transform(
+          CLI::Transformer{std::map<std::string, CommHook>{{"fp16", CommHook::kFp16Compress},
+                                                           {"bf16", CommHook::kBf16Compress},
+                                                           {"powersgd", CommHook::kPowerSgd}}});
+  app.add_option("--power-sgd-rank", arguments.ddp.power_sgd.matrix_approximation_rank);
+  bool forgetful = false;
+  app.add_flag("--power-sgd-forgetful", forgetful, "neither error feedback nor warm start");
+  app.add_flag("--sync-batch-norm", arguments.sync_batch_norm);
   app.add_option("--steps", arguments.steps)->check(CLI::PositiveNumber);
   app.add_option("--warm-up", arguments.warm_up)->check(CLI::NonNegativeNumber);
   CLI11_PARSE(app, argc, argv);
+  arguments.ddp.power_sgd.start_powerSGD_iter = 3;
+  arguments.ddp.power_sgd.use_error_feedback = arguments.ddp.power_sgd.warm_start = !forgetful;
   if (arguments.warm_up > arguments.steps) throw std::invalid_argument{"--warm-up above --steps"};
 
   torch::set_num_threads(1);

@@ -10,6 +10,7 @@ import time
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as powersgd
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import (
     bf16_compress_hook, fp16_compress_hook)
 from torch.nn.functional import cross_entropy
@@ -19,7 +20,6 @@ MODELS = {"small": [64, 256, 128, 10],
           "medium": [512, 1024, 1024, 1024, 10],
           "large": [1024, 4096, 4096, 10]}
 HOOKS = {"fp16": fp16_compress_hook, "bf16": bf16_compress_hook}
-ROWS = 16  # of each worker's batch
 
 
 def parse_arguments():
@@ -29,38 +29,49 @@ def parse_arguments():
     parser.add_argument("--backend", choices=["gloo", "nccl"])
     parser.add_argument("--device", help="cuda:0 or the like; the backend's if not given")
     parser.add_argument("--autocast", choices=["none", "bfloat16", "float16"], default="none")
-    parser.add_argument("--hook", choices=HOOKS, help="in which gradients are sent")
+    parser.add_argument("--power-sgd-rank", type=int, default=1)
+    parser.add_argument("--power-sgd-forgetful", action="store_true")
+    parser.add_argument("--hook", choices=[*HOOKS, "powersgd"], help="in which gradients are sent")
+    parser.add_argument("--batch-norm", action="store_true")
+    parser.add_argument("--rows", type=int, default=16, help="of each worker's batch")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warm-up", type=int, default=5)
     return parser.parse_args()
 
 
-def make_model(sizes):
+def make_model(sizes, batch_norm):
     torch.manual_seed(0)
     layers = []
     for i, (before, after) in enumerate(zip(sizes, sizes[1:])):
+        if i > 0 and batch_norm:
+            layers.append(nn.BatchNorm1d(before))
         if i > 0:
             layers.append(nn.ReLU())
         layers.append(nn.Linear(before, after))
     return nn.Sequential(*layers)
 
 
-def make_batches(pixels, steps, device):
+def make_batches(pixels, rows, steps, device):
     """This rank's part of each step's batch."""
     world, rank = dist.get_world_size(), dist.get_rank()
     for step in range(steps):
         torch.manual_seed(1000 + step)
-        images = torch.randn(ROWS * world, pixels)
-        labels = torch.randint(10, (ROWS * world,))
-        mine = slice(ROWS * rank, ROWS * (rank + 1))
+        images = torch.randn(rows * world, pixels)
+        labels = torch.randint(10, (rows * world,))
+        mine = slice(rows * rank, rows * (rank + 1))
         yield images[mine].to(device), labels[mine].to(device)
 
 
 def train(arguments, device):
     sizes = MODELS[arguments.model]
-    model = make_model(sizes).to(device)
+    model = make_model(sizes, arguments.batch_norm).to(device)
     ddp = DistributedDataParallel(model, gradient_as_bucket_view=True)
-    if arguments.hook:
+    if arguments.hook == "powersgd":
+        remembers = not arguments.power_sgd_forgetful
+        state = powersgd.PowerSGDState(None, arguments.power_sgd_rank, 3,
+                                       use_error_feedback=remembers, warm_start=remembers)
+        ddp.register_comm_hook(state, powersgd.powerSGD_hook)
+    elif arguments.hook:
         ddp.register_comm_hook(None, HOOKS[arguments.hook])
     if arguments.optimizer == "adam":
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
@@ -69,7 +80,7 @@ def train(arguments, device):
     half = arguments.autocast == "float16"
     scaler = torch.amp.GradScaler(device.type, init_scale=1024, enabled=half)
     dtype = torch.float16 if half else torch.bfloat16
-    batches = list(make_batches(sizes[0], arguments.steps, device))
+    batches = list(make_batches(sizes[0], arguments.rows, arguments.steps, device))
     dist.barrier()
     losses, step_ms = [], []
     for images, labels in batches:

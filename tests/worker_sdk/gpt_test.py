@@ -1,5 +1,6 @@
-"""The GPT of the examples has the losses of its Python twin, in float32 and bfloat16; killed in the
-middle, it goes on with the same numbers to the bit.
+"""The GPT of the examples has the losses of its Python twin, in float32 and bfloat16, and with the
+optimizer's state spread over the ranks; killed in the middle, it goes on with the same numbers to
+the bit, also with that.
 
     gpt_test.py DDPRUN GPT GPT_PY
 """
@@ -56,6 +57,15 @@ def compare(ddprun, gpt, gpt_py, text, folder, options):
     assert ours[-1][0] < ours[0][0] - 1, "it does not learn"
 
 
+def checkpointed(ddprun, gpt, text, folder):
+    """Activations that are computed again are the same, with the same dropout."""
+    run(command(ddprun, ["--no-python", gpt], text, folder / "kept", "--dropout", "0.1"))
+    run(command(ddprun, ["--no-python", gpt], text, folder / "again", "--dropout", "0.1",
+                "--checkpoint-activations"))
+    assert read(folder / "again") == read(folder / "kept")
+    print("with --checkpoint-activations, all losses and gradients' norms are the same")
+
+
 def steps_in(metrics):
     return metrics.read_text().count("\n") if metrics.exists() else 0
 
@@ -92,7 +102,7 @@ def killed(ddprun, gpt, text, folder):
     def files(name):
         (folder / name).mkdir()
         return folder / name / "metrics", [
-            "--dropout", "0.1", "--checkpoint-every", str(CHECKPOINT_EVERY),
+            "--dropout", "0.1", "--zero", "--checkpoint-every", str(CHECKPOINT_EVERY),
             "--checkpoint-dir", str(folder / name / "checkpoints")]
 
     metrics, options = files("straight")
@@ -119,6 +129,8 @@ def main():
         write_text(text)
         compare(ddprun, gpt, gpt_py, text, folder, [])
         compare(ddprun, gpt, gpt_py, text, folder, ["--bf16"])
+        compare(ddprun, gpt, gpt_py, text, folder, ["--zero"])
+        checkpointed(ddprun, gpt, text, folder)
         killed(ddprun, gpt, text, folder)
 
 

@@ -1,5 +1,7 @@
 """DDP of the SDK and DDP of Python, from the same weights on the same batches, have the same loss in
-every step: in float32 to 1e-5, also with Adam, and nearly so with communication hooks and autocast.
+every step: in float32 to 1e-5, also with Adam, and nearly so with communication hooks and autocast. With a
+SyncBatchNorm, which Python's DDP lacks on the CPU, they are those of one process with a BatchNorm and
+all ranks' rows.
 
     python_ddp_test.py DDPRUN DDP_STEPS RANKS
 """
@@ -12,12 +14,18 @@ import sys
 from pathlib import Path
 
 STEPS = 12
+ROWS = 16  # of a worker's batch
 CASES = [(["--model", "small"], 1e-5),
          (["--model", "small", "--optimizer", "adam"], 1e-5),
          (["--model", "medium"], 1e-5),
          # A last bit that differs in float32 is rounded to one of 2^-8 in bfloat16.
          (["--model", "small", "--hook", "fp16"], 1e-3),
          (["--model", "medium", "--hook", "bf16"], 1e-3),
+         (["--model", "small", "--hook", "powersgd"], 1e-5),
+         (["--model", "small", "--hook", "powersgd", "--power-sgd-rank", "2",
+           "--power-sgd-forgetful"], 1e-5),
+         (["--model", "small", "--hook", "powersgd", "--power-sgd-rank", "4",
+           "--optimizer", "adam"], 1e-4),
          (["--model", "small", "--autocast", "bfloat16"], 1e-3),
          (["--model", "small", "--autocast", "float16"], 1e-3)]
 
@@ -33,18 +41,27 @@ def losses(ddprun, ranks, program, options):
     return result
 
 
+def agree(options, ours, theirs, tolerance):
+    worst = max(abs(a - b) for a, b in zip(ours, theirs))
+    print(f"{' '.join(options)}: loss {ours[0]:.6f} -> {ours[-1]:.6f}, "
+          f"greatest difference {worst:.1e}, allowed {tolerance:.0e}")
+    return worst <= tolerance and ours[0] != ours[-1]
+
+
 def main():
     ddprun, ddp_steps, ranks = sys.argv[1:]
+    cpp = ["--no-python", ddp_steps]
     python = [str(Path(__file__).with_name("ddp_steps.py"))]
-    failed = False
+    all_agree = True
     for options, tolerance in CASES:
-        ours = losses(ddprun, ranks, ["--no-python", ddp_steps], options)
+        ours = losses(ddprun, ranks, cpp, options)
         theirs = losses(ddprun, ranks, python, options)
-        worst = max(abs(a - b) for a, b in zip(ours, theirs))
-        print(f"{' '.join(options)}: loss {ours[0]:.6f} -> {ours[-1]:.6f}, "
-              f"greatest difference {worst:.1e}, allowed {tolerance:.0e}")
-        failed |= worst > tolerance or ours[0] == ours[-1]
-    sys.exit("the losses differ" if failed else 0)
+        all_agree &= agree(options, ours, theirs, tolerance)
+    ours = losses(ddprun, ranks, cpp, ["--sync-batch-norm"])
+    whole_batch = ["--batch-norm", "--rows", str(ROWS * int(ranks))]
+    theirs = losses(ddprun, "1", python, whole_batch)
+    all_agree &= agree(["--sync-batch-norm"], ours, theirs, 1e-5)
+    sys.exit(0 if all_agree else "the losses differ")
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ struct Arguments {
   double lr = 1e-3, min_lr = 1e-4, weight_decay = 0.1, clip = 1;
   double peak_tflops = 0;  // of one device; 0: unknown
   bool bf16 = false;
+  bool zero = false;  // the optimizer's state is spread over the workers
 };
 
 /// This rank's batches, epoch after epoch.
@@ -114,6 +115,7 @@ class Training {
     ddp_.emplace(model_, group);
     optimizer_.emplace(make_optimizer(a, *model_));
     scheduler_.emplace(*optimizer_, make_schedule(a));
+    if (a.zero) zero_.emplace(*optimizer_, group);
     torch::manual_seed(a.model.seed + group.rank());  // for dropout
   }
 
@@ -124,10 +126,12 @@ class Training {
       const Tensor loss = backward();
       const Tensor norm = clip_grad_norm_(model_->parameters(), a_.clip);
       const double lr = scheduler_->get_last_lr().front();
-      optimizer_->step();
+      zero_ ? zero_->step() : void(optimizer_->step());
       scheduler_->step();
       optimizer_->zero_grad();
-      if (checkpointer_ && step % a_.checkpoint_every == 0)
+      const bool saves = checkpointer_ && step % a_.checkpoint_every == 0;
+      if (saves && zero_) zero_->consolidate();
+      if (saves)
         checkpointer_->save(*model_, *optimizer_, {.step = step, .sampler = batches_.state()});
       if (step % a_.log_every == 0) report(step, loss, lr, norm);
     }
@@ -193,6 +197,7 @@ class Training {
   std::shared_ptr<GPT> model_ = std::make_shared<GPT>(a_.model);
   std::optional<DistributedDataParallel<GPT>> ddp_;
   std::optional<FusedAdamW> optimizer_;
+  std::optional<ZeroRedundancyOptimizer> zero_;
   std::optional<LRScheduler> scheduler_;
   std::optional<Checkpointer> checkpointer_;
   Batches batches_{a_, group_};
@@ -213,6 +218,8 @@ int main(int argc, char** argv) {
   app.add_option("--dropout", a.model.dropout)->check(CLI::Range(0.0, 0.99));
   app.add_option("--weight-decay", a.weight_decay)->check(CLI::NonNegativeNumber);
   app.add_flag("--bf16", a.bf16);
+  app.add_flag("--zero", a.zero);
+  app.add_flag("--checkpoint-activations", a.model.checkpoint);
   app.add_option("--seed", a.model.seed);
   for (auto& [name, count] : std::vector<std::pair<const char*, std::int64_t*>>{
            {"--vocab-size", &a.model.vocab_size},

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <ddprun/activation_checkpoint.hpp>
 #include <string>
 
 namespace gpt {
@@ -15,6 +16,7 @@ struct ModelOptions {
   std::int64_t vocab_size = 256, layers = 4, heads = 4, width = 128, context = 64;
   double dropout = 0;
   std::uint64_t seed = 1337;
+  bool checkpoint = false;  // blocks keep their inputs alone, and run again in the backward pass
 };
 
 /// One kernel, where nn::Linear's forward takes two.
@@ -63,7 +65,7 @@ TORCH_MODULE(Block);
 /// The embedding of the tokens is the last layer, too: it is registered once, so that the optimizer
 /// sees it once.
 struct GPT : torch::nn::Module {
-  explicit GPT(const ModelOptions& a) : dropout{a.dropout} {
+  explicit GPT(const ModelOptions& a) : dropout{a.dropout}, checkpoint{a.checkpoint} {
     wte = register_module("wte", torch::nn::Embedding(a.vocab_size, a.width));
     wpe = register_module("wpe", torch::nn::Embedding(a.context, a.width));
     h = register_module("h", torch::nn::ModuleList());
@@ -86,12 +88,16 @@ struct GPT : torch::nn::Module {
   Tensor forward(const Tensor& tokens, const Tensor& targets) {
     Tensor x = wte(tokens) + wpe(torch::arange(tokens.size(1), tokens.device()));
     x = torch::dropout(x, dropout, is_training());
-    for (const auto& block : *h) x = block->as<Block>()->forward(x);
+    for (const auto& block : *h) {
+      const auto run = [block](const Tensor& y) { return block->as<Block>()->forward(y); };
+      x = checkpoint ? ddprun::sdk::checkpoint(run, x) : run(x);
+    }
     const Tensor logits = torch::linear(ln_f(x), wte->weight);
     return torch::nn::functional::cross_entropy(logits.flatten(0, 1), targets.flatten());
   }
 
   double dropout;
+  bool checkpoint;
   torch::nn::Embedding wte{nullptr}, wpe{nullptr};
   torch::nn::ModuleList h{nullptr};
   torch::nn::LayerNorm ln_f{nullptr};

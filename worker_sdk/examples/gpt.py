@@ -14,9 +14,12 @@ import numpy
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
+from torch.optim import AdamW
 from torch.optim.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
+from torch.utils.checkpoint import checkpoint
 from torch.utils.data.distributed import DistributedSampler
 
 
@@ -40,6 +43,8 @@ def parse_arguments():
     parser.add_argument("--weight-decay", type=float, default=0.1)
     parser.add_argument("--clip", type=float, default=1.0)
     parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--zero", action="store_true", help="spread the optimizer's state")
+    parser.add_argument("--checkpoint-activations", action="store_true")
     parser.add_argument("--seed", type=int, default=1337)
     parser.add_argument("--log-every", type=int, default=10)
     return parser.parse_args()
@@ -75,7 +80,7 @@ class Block(nn.Module):
 class GPT(nn.Module):
     def __init__(self, a):
         super().__init__()
-        self.dropout = a.dropout
+        self.dropout, self.checkpoint = a.dropout, a.checkpoint_activations
         self.wte = nn.Embedding(a.vocab_size, a.width)
         self.wpe = nn.Embedding(a.context, a.width)
         self.h = nn.ModuleList(Block(a) for _ in range(a.layers))
@@ -93,7 +98,7 @@ class GPT(nn.Module):
         x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1], device=tokens.device))
         x = F.dropout(x, self.dropout, self.training)
         for block in self.h:
-            x = block(x)
+            x = checkpoint(block, x, use_reentrant=False) if self.checkpoint else block(x)
         logits = F.linear(self.ln_f(x), self.wte.weight)
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
@@ -132,9 +137,12 @@ def batches(a, tokens):
 def make_optimizer(a, model):
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     others = [p for p in model.parameters() if p.dim() < 2]
-    return torch.optim.AdamW([{"params": matrices, "weight_decay": a.weight_decay},
-                              {"params": others, "weight_decay": 0.0}],
-                             lr=a.lr, betas=(0.9, 0.95), fused=True)
+    groups = [{"params": matrices, "weight_decay": a.weight_decay},
+              {"params": others, "weight_decay": 0.0}]
+    options = {"lr": a.lr, "betas": (0.9, 0.95), "fused": True}
+    if a.zero:
+        return ZeroRedundancyOptimizer(groups, AdamW, parameters_as_bucket_view=True, **options)
+    return AdamW(groups, **options)
 
 
 def make_scheduler(a, optimizer):

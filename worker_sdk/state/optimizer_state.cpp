@@ -116,6 +116,15 @@ std::size_t copies_kept(const torch::optim::OptimizerOptions& options) {
   return 1;  // Adagrad
 }
 
+/// Returns a copy of `values` on the device, with the strides of the parameter: fused kernels take
+/// the numbers of parameter and state in the order in which they lie in memory.
+torch::Tensor laid_out_as(const torch::Tensor& parameter, const torch::Tensor& values,
+                          torch::Device device) {
+  const torch::NoGradGuard no_grad;
+  return torch::empty_like(parameter, torch::dtype(values.scalar_type()).device(device))
+      .copy_(values);
+}
+
 [[noreturn]] void refuse_state(const std::string& what) {
   throw std::invalid_argument{
       "the saved optimizer state is of another optimizer, or of other parameters: it has " + what};
@@ -152,8 +161,7 @@ void restore_optimizer_state(torch::optim::Optimizer& optimizer, const State& st
       if (!is_step && found->second.sizes() != all[i].sizes())
         refuse_state("'" + found->first + "' of another shape");
       tensor = is_step ? found->second.clone()  // which may lie in a mapped file
-                       : found->second.to(device.value_or(all[i].device()), /*non_blocking=*/false,
-                                          /*copy=*/true);
+                       : laid_out_as(all[i], found->second, device.value_or(all[i].device()));
       ++used;
     });
     if (used > used_before) restored[i] = std::move(fields);

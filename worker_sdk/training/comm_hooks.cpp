@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "worker_sdk/training/power_sgd.hpp"
+
 namespace ddprun::sdk {
 
 namespace {
@@ -32,14 +34,17 @@ class CompressHook : public c10d::CppCommHookInterface<ProcessGroup> {
 
 }  // namespace
 
-std::unique_ptr<c10d::CommHookInterface> make_comm_hook(CommHook hook, const ProcessGroup& group) {
-  switch (hook) {
+std::unique_ptr<c10d::CommHookInterface> make_comm_hook(const DdpOptions& options,
+                                                        const ProcessGroup& group) {
+  switch (options.comm_hook) {
     case CommHook::kAllReduce:
       return nullptr;
     case CommHook::kFp16Compress:
       return std::make_unique<CompressHook>(group, torch::kFloat16);
     case CommHook::kBf16Compress:
       return std::make_unique<CompressHook>(group, torch::kBFloat16);
+    case CommHook::kPowerSgd:
+      return std::make_unique<PowerSgdHook>(group, options.power_sgd);
   }
   return nullptr;
 }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ddprun/sync_batch_norm.hpp"
 #include "worker_sdk/training/comm_hooks.hpp"
 #include "worker_sdk/training/same_parameters.hpp"
 
@@ -139,6 +140,8 @@ DdpCore::DdpCore(torch::nn::Module& module, const ProcessGroup& group, const Ddp
     parameters_.push_back(parameter.value());
     names_.push_back(parameter.key());
   }
+  for (const auto& part : module.modules())
+    has_sync_batch_norm_ |= part->as<SyncBatchNormImpl>() != nullptr;
   check_same_parameters(module, group);
   refuse_duplicates(module);
   if (parameters_.empty())
@@ -147,8 +150,7 @@ DdpCore::DdpCore(torch::nn::Module& module, const ProcessGroup& group, const Ddp
   broadcast_from(0, module.parameters());
   broadcast_from(0, buffers_);
   reducer_ = make_reducer(module);
-  if (auto hook = make_comm_hook(options_.comm_hook, group_))
-    reducer_->register_comm_hook(std::move(hook));
+  if (auto hook = make_comm_hook(options_, group_)) reducer_->register_comm_hook(std::move(hook));
   first_step_ = c10::make_intrusive<FirstStep>();
   if (!options_.static_graph) return;
   reducer_->set_static_graph();

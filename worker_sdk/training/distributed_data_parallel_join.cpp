@@ -24,6 +24,11 @@ void DdpCore::join(const std::function<void()>& train, const JoinOptions& option
   if (options_.static_graph)
     throw std::logic_error{std::string{kWho} + "join() does not work with static_graph"};
   if (join_) throw std::logic_error{std::string{kWho} + "join() within join()"};
+  if (has_sync_batch_norm_ && !options.throw_on_early_termination)
+    throw std::logic_error{
+        std::string{kWho} +
+        "join() with a SyncBatchNorm: a rank without inputs takes no part in the statistics, and "
+        "the others would wait for it; set throw_on_early_termination"};
   struct Scope {
     DdpCore& core;
     ~Scope() {

@@ -215,7 +215,8 @@ std::vector<AgentMessage> messages_of_agents() {
           AskDump{7},
           Promise{3, 17},
           EndHeard{},
-          Testament{{EndJob::Outcome::kFailed, 2, "", kFailure}}};
+          Testament{{EndJob::Outcome::kFailed, 2, "", kFailure}},
+          BeWitness{"job-1", 3, 7, "h2:29400", 600'000}};
 }
 
 std::vector<CoordinatorMessage> messages_of_the_coordinator() {
@@ -239,7 +240,8 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           Voting{2},
           Elect{3, 17},
           Elsewhere{"h1:29400", 3},
-          Dismissed{}};
+          Dismissed{},
+          Voters{{{3, 7, 1}, 3, true, 2, "0-1"}, true, true}};
 }
 
 // Every value inside `message`, an object in it, too.
@@ -272,6 +274,15 @@ bool is_optional(const json& message, const json::json_pointer& field) {
                                             "/age_ms",
                                             "/left",
                                             "/settled_nodes",
+                                            "/edition",
+                                            "/place",
+                                            "/witness",
+                                            "/settled/name/edition",
+                                            "/standing/started/name/edition",
+                                            "/standing/settled/name/edition",
+                                            "/round/name/edition",
+                                            "/round/rank",
+                                            "/round/awaited",
                                             "/patience_ms",
                                             "/standing",
                                             "/settled",

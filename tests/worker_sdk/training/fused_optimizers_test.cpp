@@ -278,6 +278,30 @@ TEST_CASE("a fused optimizer goes on from the state of LibTorch's, and the other
   CHECK(optimizer_state(*plain.optimizer).at("0/step").item<float>() == 4);
 }
 
+/// A weight with the channels last after four steps; files have no strides.
+torch::Tensor steps_with_channels_last(bool through_a_file) {
+  torch::Tensor weight = torch::linspace(-1, 1, 2 * 3 * 2 * 2)
+                             .view({2, 3, 2, 2})
+                             .contiguous(torch::MemoryFormat::ChannelsLast);
+  const auto options = AdamWOptions(0.05);
+  auto optimizer = std::make_unique<FusedAdamW>(std::vector<torch::Tensor>{weight}, options);
+  for (int step = 0; step < 4; ++step) {
+    if (step == 2 && through_a_file) {
+      auto state = optimizer_state(*optimizer);
+      for (auto& [name, tensor] : state) tensor = tensor.contiguous();
+      optimizer = std::make_unique<FusedAdamW>(std::vector<torch::Tensor>{weight}, options);
+      restore_optimizer_state(*optimizer, state);
+    }
+    weight.mutable_grad() = torch::sin(weight.detach() * 3 + step);
+    optimizer->step();
+  }
+  return weight;
+}
+
+TEST_CASE("state comes back with the strides of its parameter") {
+  CHECK(torch::equal(steps_with_channels_last(true), steps_with_channels_last(false)));
+}
+
 TEST_CASE("what fused kernels cannot take is refused") {
   torch::Tensor sparse = torch::zeros({4, 2}).requires_grad_();
   sparse.mutable_grad() = torch::eye(4, 2).to_sparse();

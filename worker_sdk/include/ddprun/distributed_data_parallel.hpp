@@ -9,6 +9,7 @@
 
 #include <torch/torch.h>
 
+#include <cstdint>
 #include <ddprun/output_tensors.hpp>
 #include <ddprun/process_group.hpp>
 #include <functional>
@@ -30,6 +31,28 @@ enum class CommHook {
   kAllReduce,     // the gradients as they are
   kFp16Compress,  // in float16: half of the bytes; gradients above 65504 become inf
   kBf16Compress,  // in bfloat16: half of the bytes, three digits, the range of float32
+  kPowerSgd,      // as products of thin matrices: a small part of the bytes; DdpOptions::power_sgd
+};
+
+/// How gradients become products of thin matrices: PowerSGD (https://arxiv.org/abs/1905.13727).
+/// Names, defaults and meanings are those of
+/// https://docs.pytorch.org/docs/stable/ddp_comm_hooks.html#powersgd-communication-hook
+struct PowerSgdOptions {
+  /// Columns of a thin matrix: 1 to 4 mostly, more for more accuracy, bytes and time.
+  std::int64_t matrix_approximation_rank = 1;
+  /// So many steps are sent as they are first: a tenth of all, and not less than the warm-up.
+  std::int64_t start_powerSGD_iter = 1000;
+  /// A gradient that does not become smaller by this factor is sent as it is.
+  double min_compression_rate = 2;
+  /// What a step has lost is added to the gradients of the next one. It takes as much memory as the
+  /// gradients.
+  bool use_error_feedback = true;
+  /// The matrices of a step are where the next one begins.
+  bool warm_start = true;
+  /// Set it to about 1e-8 where all gradients of a layer may be 0 in some step, which would divide
+  /// by 0.
+  double orthogonalization_epsilon = 0;
+  std::uint32_t random_seed = 0;  // the same on all ranks
 };
 
 /// How gradients are reduced.
@@ -52,6 +75,10 @@ struct DdpOptions {
   /// For a network that is slower than the devices. It takes no sparse gradients, and within join()
   /// divides by the number of all ranks. Errors: std::invalid_argument with sparse gradients.
   CommHook comm_hook = CommHook::kAllReduce;
+  /// Of CommHook::kPowerSgd. What it remembers is not in checkpoints: after a resume the first
+  /// steps are sent as they are again. Errors: std::invalid_argument for a rank below 1, a rate not
+  /// above 0, and for less than 2 plain steps with use_error_feedback or warm_start.
+  PowerSgdOptions power_sgd = {};
 };
 
 /// What join() does while some ranks have run out of inputs.
@@ -109,6 +136,7 @@ class DdpCore {
   std::shared_ptr<c10d::Reducer> reducer_;
   c10::intrusive_ptr<FirstStep> first_step_;
   bool sync_gradients_ = true;
+  bool has_sync_batch_norm_ = false;
   std::optional<JoinOptions> join_;  // set while join() trains
   bool sync_buffers_ = true;         // false after a forward() whose gradients were not reduced
 };
@@ -177,9 +205,9 @@ class DistributedDataParallel {
   /// highest number. All ranks call it, and do nothing else together meanwhile: each loads its own
   /// data, and nobody saves a checkpoint in there. Buffers are those of the highest rank that still
   /// trains. It is DistributedDataParallel.join in the page above. Errors: std::logic_error with
-  /// static_graph, within another join(), and for a forward() under torch::NoGradGuard in `train`:
-  /// evaluate with module().forward(). What `train` throws comes out, and then the others wait in
-  /// vain.
+  /// static_graph, with a SyncBatchNorm unless throw_on_early_termination is set, within another
+  /// join(), and for a forward() under torch::NoGradGuard in `train`: evaluate with
+  /// module().forward(). What `train` throws comes out, and then the others wait in vain.
   template <typename Train>
   void join(Train&& train, const JoinOptions& options = {}) {
     core_.join(std::function<void()>{std::ref(train)}, options);

@@ -2,6 +2,7 @@
 // here says at its beginning what it is for.
 #pragma once
 
+#include <ddprun/activation_checkpoint.hpp>
 #include <ddprun/batch_tensors.hpp>
 #include <ddprun/checkpoint_request.hpp>
 #include <ddprun/checkpoint_writing.hpp>
@@ -36,6 +37,7 @@
 #include <ddprun/shard_loader.hpp>
 #include <ddprun/spawn.hpp>
 #include <ddprun/stateful.hpp>
+#include <ddprun/sync_batch_norm.hpp>
 #include <ddprun/tar_shards.hpp>
 #include <ddprun/token_files.hpp>
 #include <ddprun/work.hpp>

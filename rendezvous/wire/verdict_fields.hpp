@@ -1,0 +1,54 @@
+// The tables of WorkerEnd and Verdict and what is in them, for whoever writes or reads them as
+// JSON.
+#pragma once
+
+#include <tuple>
+
+#include "rendezvous/wire/hang_fields.hpp"
+#include "rendezvous/wire/verdict.hpp"
+
+namespace ddprun::fields {
+
+constexpr TextLimit kFaultText{600};  // of what was raised: a name, a path, the first lines
+constexpr TextLimit kFaultStack{900};
+
+// clang-format off
+template <> inline constexpr std::array kNames<FailureKind>{
+    Named<FailureKind>{FailureKind::kExitCode, "exit_code"},
+    Named<FailureKind>{FailureKind::kSignal, "signal"},
+    Named<FailureKind>{FailureKind::kException, "exception"},
+    Named<FailureKind>{FailureKind::kOutOfMemory, "out_of_memory"},
+    Named<FailureKind>{FailureKind::kHang, "hang"},
+    Named<FailureKind>{FailureKind::kNodeLost, "node_lost"},
+    Named<FailureKind>{FailureKind::kCannotStart, "cannot_start"}};
+template <> inline constexpr std::array kNames<Blame>{
+    Named<Blame>{Blame::kOwn, "own"}, Named<Blame>{Blame::kPerhaps, "perhaps"},
+    Named<Blame>{Blame::kFollows, "follows"}, Named<Blame>{Blame::kStopped, "stopped"},
+    Named<Blame>{Blame::kDone, "done"}};
+template <> inline constexpr auto kFields<Fault> = std::tuple{
+    text("type", &Fault::type, kFaultText), text("message", &Fault::message, kFaultText),
+    text("file", &Fault::file, kFaultText), field("line", &Fault::line),
+    text("function", &Fault::function, kHangName)};
+template <> inline constexpr auto kFields<WorkerEnd> = std::tuple{
+    text("ranks", &WorkerEnd::ranks, kRanks), field("kind", &WorkerEnd::kind),
+    field("blame", &WorkerEnd::blame), field("status", &WorkerEnd::status),
+    field("fault", &WorkerEnd::fault), text("stack", &WorkerEnd::stack, kFaultStack),
+    text("says", &WorkerEnd::says, kRanks), text("hint", &WorkerEnd::hint, kRanks),
+    field("began_us", &WorkerEnd::began_us), field("ended_us", &WorkerEnd::ended_us)};
+template <> inline constexpr auto kFields<Cause> = std::tuple{
+    field("kind", &Cause::kind), text("ranks", &Cause::ranks, kRanks),
+    text("node", &Cause::node, TextLimit{kHostBytesMax}), field("status", &Cause::status),
+    field("fault", &Cause::fault), text("stack", &Cause::stack, kFaultStack),
+    text("sentence", &Cause::sentence, kHangSentence), text("hint", &Cause::hint, kRanks),
+    text("fingerprint", &Cause::fingerprint, kHangSentence)};
+template <> inline constexpr auto kFields<Followers> = std::tuple{
+    text("ranks", &Followers::ranks, kRanks), field("kind", &Followers::kind),
+    text("what", &Followers::what, kRanks), field("after_us", &Followers::after_us),
+    field("stopped_by_us", &Followers::stopped_by_us)};
+template <> inline constexpr auto kFields<Verdict> = std::tuple{
+    field("cause", &Verdict::cause), list("also", &Verdict::also, kOtherCausesMax),
+    list("followers", &Verdict::followers, kFollowersMax),
+    text("history", &Verdict::history, kHangSentence)};
+// clang-format on
+
+}  // namespace ddprun::fields

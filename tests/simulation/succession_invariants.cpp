@@ -1,0 +1,115 @@
+// The part of SuccessionRun that says what must hold.
+
+#include <algorithm>
+
+#include "tests/simulation/succession.hpp"
+
+namespace ddprun::simulation {
+
+namespace {
+
+/// Of the coordinator that admits a node, or gives it a round.
+std::optional<std::int64_t> epoch_of(const CoordinatorMessage& order) {
+  if (const auto* joined = std::get_if<Joined>(&order)) return joined->epoch;
+  if (const auto* start = std::get_if<StartRound>(&order)) return start->epoch;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void SuccessionRun::joins(const AgentShell& agent) {
+  require(agent.round_alive() == 0 || agent.coming_back(), [&] {
+    return "joined with live workers: " + agent.id() + " has some of round " +
+           std::to_string(agent.round_alive());
+  });
+}
+
+/// Whether nobody else is left who knows of a round: the first place may take the job for a new
+/// one.
+bool SuccessionRun::all_is_forgotten(const AgentShell* but) const {
+  return std::ranges::none_of(nodes_, [&](const Node& node) {
+    return node.agent.get() != but && !node.agent->gone() && node.agent->started().round > 0;
+  });
+}
+
+void SuccessionRun::starts_workers(const AgentShell& agent, const StartRound& round) {
+  ++rounds_;
+  require(agent.round_alive() == 0,
+          [&] { return "one round on a node: " + agent.id() + " has workers of another one"; });
+  require(!verdict_, [&] {
+    return "one end: " + agent.id() + " starts workers when the job has ended for most";
+  });
+  if (all_is_forgotten(&agent)) attempt_ = 0;
+  require(round.attempt >= attempt_, [&] {
+    return "the budget never refills: attempt " + std::to_string(round.attempt) + " follows " +
+           std::to_string(attempt_);
+  });
+  // What a few have begun that are all lost nobody can know.
+  if (2 * ++begun_[{round.epoch, round.round}] > round.group_world_size)
+    attempt_ = std::max(attempt_, round.attempt);
+  const auto head = heads_.find(round.epoch);
+  require(head != heads_.end() && head->second == world_.network.coordinator_of(agent.link()), [&] {
+    return "one coordinator an epoch: " + agent.id() + " obeys another one in epoch " +
+           std::to_string(round.epoch);
+  });
+}
+
+void SuccessionRun::exits(const AgentShell& agent) {
+  require(agent.round_alive() == 0,
+          [&] { return "nothing left behind: " + agent.id() + " exits before its workers"; });
+  if (agent.end()->why != AgentEnd::Why::kJobEnded) return;
+  const EndJob& end = agent.end()->job;
+  if (end.outcome == EndJob::Outcome::kTimedOut) return;  // on its side of a cut
+  require(!verdict_ || end.outcome == *verdict_,
+          [&] { return "one end: " + agent.id() + " ends otherwise than most have"; });
+  const RoundName last{agent.started().epoch, agent.started().round};
+  if (begun_.empty() || last != begun_.rbegin()->first) return;  // it was a spare of later rounds
+  if (2 * ++ended_[last] > agent.started().group_world_size) verdict_ = end.outcome;
+}
+
+void SuccessionRun::coordinator_did(const CoordinatorShell& coordinator, const RoundEvent&,
+                                    const std::vector<RoundAction>& actions) {
+  for (const RoundAction& action : actions) {
+    const auto* send = std::get_if<SendTo>(&action);
+    const auto epoch = send ? epoch_of(send->message) : std::nullopt;
+    if (!epoch) continue;
+    if (*epoch == 1 && all_is_forgotten()) heads_.clear();  // a new job begins
+    const int head = heads_.try_emplace(*epoch, coordinator.number()).first->second;
+    require(head == coordinator.number(),
+            [&] { return "one coordinator an epoch: there are two of " + std::to_string(*epoch); });
+  }
+}
+
+void SuccessionRun::rang(const char* timer, std::optional<TimePoint> next) {
+  require(!next || *next > world_.time.now(),
+          [&] { return "timers do not spin: that of the " + std::string{timer} + " does"; });
+}
+
+/// Workers of two rounds are never alive together, whatever is cut. A frozen host is passed over:
+/// its workers are frozen with it, and end as soon as it is awake.
+void SuccessionRun::check_one_world() {
+  constexpr milliseconds kAwakeSlack{200};
+  const StartRound* world = nullptr;
+  for (const Node& node : nodes_) {
+    const AgentShell& agent = *node.agent;
+    const bool awake = !agent.frozen() && world_.time.now() - agent.awake_since() > kAwakeSlack;
+    if (agent.gone() || agent.round_alive() == 0 || !awake) continue;
+    const StartRound& round = agent.started();
+    require(world == nullptr || (world->epoch == round.epoch && world->round == round.round), [&] {
+      return "one world: workers of round " + std::to_string(world->round) + " of epoch " +
+             std::to_string(world->epoch) + " and of round " + std::to_string(round.round) +
+             " of epoch " + std::to_string(round.epoch) + " (" + agent.id() +
+             ") are alive together";
+    });
+    world = &round;
+  }
+}
+
+void SuccessionRun::check_end() {
+  for (const Node& node : nodes_)
+    require(node.agent->gone(), [&] {
+      return "nobody waits for ever: " + node.agent->id() + " has not ended, long after faults did";
+    });
+}
+
+}  // namespace ddprun::simulation
