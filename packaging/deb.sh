@@ -20,14 +20,17 @@ trap 'end_steps 2>/dev/null; rm -rf "$scratch"' EXIT
 stage=$scratch/ddprun
 files=$stage/files
 
-# The worker SDK as sources: what is in git, without its examples, and without what is for this project's
-# own build alone.
+# The worker SDK as sources: what is in git, without what is for this project's own build alone. Its examples
+# lie elsewhere.
 stage_sdk() {
   local file
   mkdir -p "$files/sdk" "$files/cmake"
   (cd "$project" && git ls-files worker_sdk cmake/DdprunTorch.cmake) |
     grep -vE '^worker_sdk/(python|examples)/|/README.md$|^worker_sdk/install.cmake$' |
     while read -r file; do install -D -m 644 "$project/$file" "$files/sdk/$file"; done
+  mkdir -p "$files/examples"
+  (cd "$project" && git ls-files worker_sdk/examples) |
+    while read -r file; do install -m 644 "$project/$file" "$files/examples/"; done
   sed "s/@VERSION@/$version/" "$project/cmake/sdk_sources/CMakeLists.txt" >"$files/sdk/CMakeLists.txt"
   cp "$project/cmake/sdk_sources/ddprunConfig.cmake" "$files/cmake/"
   sed "s/@VERSION@/$version/" "$project/cmake/sdk_sources/ddprunConfigVersion.cmake" \

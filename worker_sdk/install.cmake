@@ -1,5 +1,5 @@
-# find_package(ddprun) for other projects: the SDK's libraries and public headers, and how to find
-# LibTorch.
+# find_package(ddprun) for other projects: the SDK's libraries and public headers, how to find LibTorch,
+# and the examples, to begin with.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ddprun)
@@ -19,3 +19,7 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/ddprunConfigVersion.cmake
   ${PROJECT_SOURCE_DIR}/cmake/DdprunTorch.cmake
   DESTINATION ${package_dir} COMPONENT sdk)
+
+install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/ddprun/examples COMPONENT sdk
+  PATTERN __pycache__ EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/docs/sdk.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sdk)

@@ -1,7 +1,7 @@
 # find_package(ddprun) gives the target ddprun::sdk, which is compiled with your project. PyTorch is
-# looked for, in this order, in the virtual environment that DDPRUN_TORCH_ENV names (CMake variable, then
-# environment), and in that of the Python that CMake finds. It may be of any version that the SDK compiles
-# with: it was tested with 2.11.0.
+# looked for, in this order, in the virtual environment or unpacked LibTorch that DDPRUN_TORCH_ENV names
+# (CMake variable, then environment), and in that of the Python that CMake finds. It may be of any version
+# that the SDK compiles with, with CUDA or without: it was tested with 2.11.0.
 if(TARGET ddprun::sdk)
   return()
 endif()
@@ -10,6 +10,7 @@ include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 find_dependency(OpenSSL COMPONENTS Crypto)
 find_dependency(ZLIB)
+find_dependency(LibArchive)
 find_dependency(nlohmann_json 3.11)
 set(_ddprun_sources ${CMAKE_CURRENT_LIST_DIR}/../../ddprun/sdk)
 include(${_ddprun_sources}/cmake/DdprunTorch.cmake)
@@ -21,9 +22,12 @@ endif()
 ddprun_find_torch(_ddprun_torch "${_ddprun_torch_env}")
 if(NOT _ddprun_torch)
   set(ddprun_FOUND FALSE)
-  set(ddprun_NOT_FOUND_MESSAGE "There is no PyTorch in '${_ddprun_torch_env}', nor has the Python that \
-CMake finds one. Install the wheel torch into a virtual environment, and name it with \
--DDDPRUN_TORCH_ENV=...")
+  set(_ddprun_looked "in '${_ddprun_torch_env}'")
+  if(NOT _ddprun_torch_env)
+    set(_ddprun_looked "in the Python that CMake finds")
+  endif()
+  set(ddprun_NOT_FOUND_MESSAGE "There is no PyTorch ${_ddprun_looked}. Install the wheel torch into a virtual environment, or unpack a LibTorch, and name its \
+folder with -DDDPRUN_TORCH_ENV=...")
   return()
 endif()
 set(DDPRUN_TORCH ${_ddprun_torch})

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from .runs import LIMIT_S, expect, last_json
+from .transformer import transformer
 
 HERE = Path(__file__).resolve().parent
 WORKER = HERE / "worker.py"
@@ -233,4 +234,5 @@ def topology(runs, workers):
     return runs.note("ddprun topo beside nvidia-smi", not differ, error=differ, nvidia_smi=theirs)
 
 
-ALL = (topology, count_of_gpus, numa, tests_on_devices, collectives, failures, hang, warm, digits, losses)
+ALL = (topology, count_of_gpus, numa, tests_on_devices, collectives, failures, hang, warm, digits, losses,
+       transformer)

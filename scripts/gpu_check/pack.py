@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .machine import TORCH_VERSION
 
-PROGRAMS = ("ddprun", "ddp_steps", "failing_worker", "hang_worker", "sdk_collective_tests",
+PROGRAMS = ("ddprun", "ddp_steps", "failing_worker", "gpt", "hang_worker", "sdk_collective_tests",
             "sdk_device_tests", "train_digits")
 BYTES_MAX = 64 * 1024 * 1024
 # What programs may need beside what they bring: the C library, the C++ library, which PyTorch's wheel
@@ -60,7 +60,8 @@ def pack(build, folder, digits):
         facts[name] = check_needs(programs / name)
     shutil.copytree(here, folder / "gpu_check", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy2(here.parent / "gpu-check", folder / "gpu-check")
-    shutil.copy2(here.parent.parent / "tests" / "worker_sdk" / "ddp_steps.py", folder / "ddp_steps.py")
+    for twin in ("tests/worker_sdk/ddp_steps.py", "worker_sdk/examples/gpt.py"):
+        shutil.copy2(here.parent.parent / twin, folder)
     if digits:  # scikit-learn may not be there
         shutil.copy2(digits, folder / "digits.csv.gz")
     version = output_of(programs / "ddprun", "--version").splitlines()[0]

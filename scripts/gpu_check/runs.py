@@ -119,7 +119,8 @@ def print_table(seen, file=sys.stdout):
     for entry in seen:
         state = {True: "passed", False: "FAILED", None: "-"}[entry["passed"]]
         words = [f"{name} {entry[name]}" for name in (
-            "step_ms", "step_ratio", "difference", "accuracy_percent", "said", "why") if name in entry]
+            "step_ms", "python_step_ms", "step_ratio", "tokens_per_second", "tflops_per_device", "peak_percent",
+            "difference", "accuracy_percent", "said", "why") if name in entry]
         if entry["passed"] is False:
             words.append(str(entry.get("error", "")).strip().split("\n")[0][:120])
         seconds = f"{entry['seconds']:6.1f} s" if "seconds" in entry else " " * 8

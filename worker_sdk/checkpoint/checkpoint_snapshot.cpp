@@ -20,8 +20,7 @@ void copy_bytes(std::byte* to, const torch::Tensor& tensor) {
     std::memcpy(to, plain.const_data_ptr(), plain.nbytes());
     return;
   }
-  torch::from_blob(to, {static_cast<std::int64_t>(plain.nbytes())},
-                   torch::TensorOptions{}.dtype(torch::kUInt8).pinned_memory(true))
+  torch::from_blob(to, {static_cast<std::int64_t>(plain.nbytes())}, torch::dtype(torch::kUInt8))
       .copy_(plain.reshape({-1}).view(torch::kUInt8), /*non_blocking=*/true);
 }
 

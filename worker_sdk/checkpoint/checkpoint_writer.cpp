@@ -1,5 +1,7 @@
 #include "worker_sdk/checkpoint/checkpoint_writer.hpp"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
+
 #include <iostream>
 #include <utility>
 
@@ -29,8 +31,13 @@ void CheckpointWriter::write(CheckpointManifest manifest, CheckpointSnapshot sna
 void CheckpointWriter::prepare(std::size_t bytes, bool pinned) {
   if (!asynchronous_) return;
   wait();
-  pending_ =
-      std::async(std::launch::async, [this, bytes, pinned] { staging_.reserve(bytes, pinned); });
+  // A thread begins with the first GPU, which may be another worker's.
+  const auto device =
+      pinned ? std::optional{c10::impl::VirtualGuardImpl{torch::kCUDA}.getDevice()} : std::nullopt;
+  pending_ = std::async(std::launch::async, [this, bytes, pinned, device] {
+    if (device) c10::impl::VirtualGuardImpl{device->type()}.setDevice(*device);
+    staging_.reserve(bytes, pinned);
+  });
 }
 
 void CheckpointWriter::wait() {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ddprun/module_state.hpp"
+#include "ddprun/objects.hpp"
 #include "ddprun/optimizer_state.hpp"
 #include "worker_sdk/checkpoint/checkpoint_writer.hpp"
 #include "worker_sdk/checkpoint/rng_state.hpp"
@@ -19,6 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kNone = -1;
 /// The names of parts, in the metadata of optimizer.safetensors, begin with it.
 constexpr char kPart[] = "state/";
+constexpr char kRankParts[] = "states_of_ranks/";
 /// Room for what staging_bytes() cannot foresee: step counts and the states of generators.
 constexpr std::size_t kStagingSlackBytes = 4 * 1024 * 1024;
 
@@ -47,6 +49,19 @@ std::size_t staging_bytes(const torch::nn::Module& module,
   return bytes;
 }
 
+std::string state_of_rank(const std::string& states, const std::string& name,
+                          const ProcessGroup& group) {
+  const auto of_ranks = nlohmann::json::parse(states, nullptr, /*allow_exceptions=*/false);
+  if (!of_ranks.is_array() || of_ranks.size() != static_cast<std::size_t>(group.size()))
+    throw std::invalid_argument{"the checkpoint has the state of '" + name + "' for " +
+                                std::to_string(of_ranks.size()) + " ranks, and there are " +
+                                std::to_string(group.size()) + " now"};
+  const auto& own = of_ranks[static_cast<std::size_t>(group.rank())];
+  if (!own.is_string())
+    throw std::invalid_argument{"the checkpoint has a state of '" + name + "' that is no text"};
+  return own;
+}
+
 }  // namespace
 
 Checkpointer::Checkpointer(fs::path folder, const ProcessGroup& group,
@@ -70,6 +85,11 @@ void Checkpointer::keep(const std::string& name, Stateful& part) {
     throw std::invalid_argument{"checkpoints hold a part '" + name + "' already"};
 }
 
+void Checkpointer::keep_of_each_rank(const std::string& name, Stateful& part) {
+  if (!parts_of_ranks_.emplace(name, &part).second)
+    throw std::invalid_argument{"checkpoints hold a part '" + name + "' of each rank already"};
+}
+
 void Checkpointer::save(const torch::nn::Module& module, const torch::optim::Optimizer& optimizer,
                         const Progress& progress) {
   SafeTensors of_optimizer;
@@ -82,10 +102,14 @@ void Checkpointer::save(const std::map<std::string, torch::Tensor>& model,
                         const SafeTensors& optimizer, const Progress& progress) {
   wait();  // first, so that an error of the save before shows before this one begins
   const auto generators = gather_rng_states(group_);
+  std::map<std::string, std::string> of_ranks;
+  for (const auto& [name, part] : parts_of_ranks_)
+    of_ranks[kRankParts + name] = nlohmann::json(gather_object(group_, part->save_state())).dump();
   if (!writer_) return;
   CheckpointSnapshot snapshot;
   snapshot.add(kModelFile, {model, {{"format", "pt"}}});
   SafeTensors with_parts = optimizer;
+  with_parts.metadata.insert(of_ranks.begin(), of_ranks.end());
   for (const auto& [name, part] : parts_) with_parts.metadata[kPart + name] = part->save_state();
   snapshot.add(kOptimizerFile, with_parts);
   snapshot.add(kRngFile, {generators, {}});
@@ -110,13 +134,16 @@ std::optional<Progress> Checkpointer::load_latest(torch::nn::Module& module,
 }
 
 void Checkpointer::load_parts(const std::map<std::string, std::string>& saved) {
-  for (const auto& [name, part] : parts_) {
-    const auto found = saved.find(kPart + name);
+  const auto find = [&](const std::string& key, const std::string& name) {
+    const auto found = saved.find(key);
     if (found == saved.end())
       throw std::runtime_error{"the checkpoint has no state of '" + name +
                                "'; load it before Checkpointer::keep() is called for that"};
-    part->restore_state(found->second);
-  }
+    return found->second;
+  };
+  for (const auto& [name, part] : parts_) part->restore_state(find(kPart + name, name));
+  for (const auto& [name, part] : parts_of_ranks_)
+    part->restore_state(state_of_rank(find(kRankParts + name, name), name, group_));
 }
 
 Progress Checkpointer::load(std::int64_t step, torch::nn::Module& module,

@@ -1,5 +1,6 @@
 #include "worker_sdk/checkpoint/staging_buffer.hpp"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 
 #include <new>
@@ -23,34 +24,53 @@ void touch(std::byte* memory, std::size_t bytes) {
     static_cast<volatile std::byte*>(memory)[i] = std::byte{};
 }
 
+/// A function of the CUDA runtime that LibTorch has loaded, with results as in cuda_runtime_api.h;
+/// null without one. To link it would tie programs to that library's name.
+template <typename Function>
+Function* of_cuda(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+bool register_memory(void* memory, std::size_t bytes) {
+  constexpr unsigned kPortable = 1;  // cudaHostRegisterPortable: for all GPUs of this process
+  auto* const host_register = of_cuda<int(void*, std::size_t, unsigned)>("cudaHostRegister");
+  if (host_register == nullptr) return false;
+  if (host_register(memory, bytes, kPortable) == 0) return true;
+  // Else LibTorch would take the error for one of its own, later.
+  if (auto* const take_error = of_cuda<int()>("cudaGetLastError")) take_error();
+  return false;
+}
+
 }  // namespace
 
 StagingBuffer::~StagingBuffer() { release(); }
 
 std::byte* StagingBuffer::reserve(std::size_t bytes, bool pinned) {
-  if (bytes > bytes_ || pinned != pinned_.defined()) {
+  if (bytes > bytes_ || pinned != pinned_) {
     release();
     bytes = round_up(bytes);
-    if (pinned) {
-      pinned_ = torch::empty({static_cast<std::int64_t>(bytes)},
-                             torch::TensorOptions{}.dtype(torch::kUInt8).pinned_memory(true));
-    } else if (bytes > 0) {
+    if (bytes > 0) {
       void* memory =
           mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (memory == MAP_FAILED) throw std::bad_alloc{};
       mapped_ = memory;
       madvise(mapped_, bytes, MADV_HUGEPAGE);
       touch(static_cast<std::byte*>(mapped_), bytes);
+      registered_ = pinned && register_memory(mapped_, bytes);
     }
+    pinned_ = pinned;
     bytes_ = bytes;
   }
-  return static_cast<std::byte*>(pinned ? pinned_.mutable_data_ptr() : mapped_);
+  return static_cast<std::byte*>(mapped_);
 }
 
 void StagingBuffer::release() {
+  if (registered_)
+    if (auto* const host_unregister = of_cuda<int(void*)>("cudaHostUnregister"))
+      host_unregister(mapped_);
+  registered_ = false;
   if (mapped_ != nullptr) munmap(mapped_, bytes_);
   mapped_ = nullptr;
-  pinned_.reset();
   bytes_ = 0;
 }
 

@@ -2,8 +2,6 @@
 // used again, because the kernel takes longer to hand out fresh pages than a copy takes.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstddef>
 
 namespace ddprun::sdk {
@@ -17,16 +15,18 @@ class StagingBuffer {
   StagingBuffer& operator=(const StagingBuffer&) = delete;
 
   /// Returns at least `bytes` of memory whose pages are there, in huge pages where the system has
-  /// them (madvise(2)). With `pinned` it is memory that GPUs copy to fastest
-  /// (https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html). What was in it is
-  /// lost when it grows. Errors: std::bad_alloc, c10::Error.
+  /// them (madvise(2)). With `pinned` it is memory that GPUs copy to fastest, if CUDA takes it
+  /// (cudaHostRegister()), and no more than that: PyTorch's own pinned memory comes in powers of
+  /// two, which is up to twice as much. What was in it is lost when it grows. Errors:
+  /// std::bad_alloc.
   std::byte* reserve(std::size_t bytes, bool pinned);
 
  private:
   void release();
 
   void* mapped_ = nullptr;
-  torch::Tensor pinned_;
+  bool pinned_ = false;      // asked for
+  bool registered_ = false;  // and CUDA has taken it
   std::size_t bytes_ = 0;
 };
 

@@ -62,6 +62,10 @@ TensorDevices choose_devices(const std::string& backend, std::optional<torch::De
   return chosen;
 }
 
+std::chrono::milliseconds default_timeout(const TensorDevices& devices) {
+  return std::chrono::minutes{devices.device.is_cuda() ? 10 : 30};
+}
+
 std::string missing_gpu_warning(const std::string& backend, const VisibleGpus& gpus) {
   if (!backend.empty() || gpus.count > 0 || !gpus.has_driver || gpus.chosen) return "";
   return "there is an NVIDIA driver here (/dev/nvidiactl), but LibTorch can use no GPU: the "

@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -30,6 +31,10 @@ struct VisibleGpus {
 /// a backend that is not known or lacks its device. Pure.
 TensorDevices choose_devices(const std::string& backend, std::optional<torch::Device> device,
                              int local_rank, const VisibleGpus& gpus);
+
+/// How long operations of such a group may take where nobody has said it: PyTorch's defaults
+/// (default_pg_nccl_timeout and default_pg_timeout in torch/distributed/constants.py). Pure.
+std::chrono::milliseconds default_timeout(const TensorDevices& devices);
 
 /// Returns a warning where a driver is there and no GPU can be used, so that Gloo was chosen in
 /// silence; "" where there is nothing to say. Pure.

@@ -1,6 +1,6 @@
 #include "ddprun/process_group.hpp"
 
-#include <c10/cuda/CUDAFunctions.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/distributed/c10d/debug.h>
 
 #include <algorithm>
@@ -93,15 +93,16 @@ ProcessGroup init_process_group(const ProcessGroupOptions& options, const InitMe
   if (const auto warning = missing_gpu_warning(options.backend, gpus); !warning.empty())
     std::cerr << "warning: rank " << env.rank << ": " << warning << std::endl;
   state->devices = choose_devices(options.backend, options.device, env.local_rank, gpus);
-  if (state->devices.device.is_cuda()) c10::cuda::set_device(state->devices.device.index());
+  const torch::Device device = state->devices.device;
+  if (device.is_cuda()) c10::impl::VirtualGuardImpl{device.type()}.setDevice(device);
   state->name = "default";
   state->path = "0";
   state->rank = env.rank;
   state->global_ranks.resize(env.world_size);
   std::iota(state->global_ranks.begin(), state->global_ranks.end(), 0);
-  state->timeout = options.timeout;
+  state->timeout = options.timeout.value_or(default_timeout(state->devices));
   try {
-    state->store = with_prefix("0", open_store(method, env, options.timeout));
+    state->store = with_prefix("0", open_store(method, env, state->timeout));
     state->connect("init_process_group");
   } catch (...) {
     forget_store(method, env);

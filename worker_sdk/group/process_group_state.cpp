@@ -52,6 +52,7 @@ c10::intrusive_ptr<c10d::Backend> checked(const Maker& make, const StorePtr& sto
                                                         make_gloo(make.group, own, make.timeout));
 }
 
+#ifdef USE_C10D_NCCL
 void add_nccl(const Maker& make) {
   auto options = c10d::ProcessGroupNCCL::Options::create();
   options->timeout = make.timeout;
@@ -65,6 +66,11 @@ void add_nccl(const Maker& make) {
   make.group.setBackend(torch::kCUDA, Group::NCCL, checked(make, own, nccl));
   make.group.setDefaultBackend(Group::NCCL);
 }
+#else
+void add_nccl(const Maker&) {
+  throw std::invalid_argument{"backend nccl: this LibTorch is one for the CPU alone"};
+}
+#endif
 
 /// `alone`: there is no NCCL.
 void add_gloo(const Maker& make, bool alone) {

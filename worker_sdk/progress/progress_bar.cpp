@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace ddprun::sdk {
 
@@ -43,14 +44,18 @@ std::string percent(const ProgressReading& reading) {
   return reading.total > 0 ? format("%3.0f%%", std::floor(100 * fraction(reading))) : "";
 }
 
-std::string counts_and_times(const ProgressReading& reading) {
+std::string counts_and_times(const ProgressReading& reading, bool with_elapsed = true) {
   const double seconds = reading.elapsed.count();
+  const double steps = static_cast<double>(reading.done - reading.begun);
   std::string text = std::to_string(reading.done);
   if (reading.total > 0) text += "/" + std::to_string(reading.total);
-  text += " " + format_time(seconds) + " elapsed";
-  if (reading.done > 0 && reading.done < reading.total)
-    text += ", " + format_time(seconds / fraction(reading) - seconds) + " left";
-  if (seconds > 0) text += ", " + format_rate(static_cast<double>(reading.done) / seconds);
+  const char* separator = " ";
+  if (with_elapsed) text += std::exchange(separator, ", ") + format_time(seconds) + " elapsed";
+  if (steps > 0 && reading.done < reading.total) {
+    const double left = seconds / steps * static_cast<double>(reading.total - reading.done);
+    text += std::exchange(separator, ", ") + format_time(left) + " left";
+  }
+  if (seconds > 0) text += separator + format_rate(steps / seconds);
   for (const auto& [name, value] : reading.values)
     text += ", " + name + " " + format("%.4g", value);
   return text;
@@ -66,8 +71,15 @@ int columns(std::FILE* output) {
 
 std::string render_bar(const ProgressReading& reading, int width) {
   std::string before = reading.title + " " + percent(reading);
-  const std::string after = counts_and_times(reading);
-  const int room = width - static_cast<int>(before.size() + after.size()) - 4;
+  std::string after = counts_and_times(reading);
+  const auto room_beside = [&] {
+    return width - static_cast<int>(before.size() + after.size()) - 4;
+  };
+  if (room_beside() < kBarMin) {
+    const std::string shorter = counts_and_times(reading, /*with_elapsed=*/false);
+    if (room_beside() + static_cast<int>(after.size() - shorter.size()) >= kBarMin) after = shorter;
+  }
+  const int room = room_beside();
   if (reading.total > 0 && room >= kBarMin) {
     const int full = static_cast<int>(fraction(reading) * room);
     before += " |" + std::string(full, '#') + std::string(room - full, '-') + "|";
@@ -85,13 +97,19 @@ ProgressBar::ProgressBar(std::string title, std::int64_t total, const ProgressBa
                          Clock::time_point now)
     : options_{options},
       terminal_{options.terminal.value_or(isatty(fileno(options.output)) == 1)},
-      reading_{.title = std::move(title), .done = 0, .total = total, .elapsed = {}, .values = {}},
+      reading_{.title = std::move(title),
+               .done = options.begun,
+               .total = total,
+               .begun = options.begun,
+               .elapsed = {},
+               .values = {}},
       begun_{now},
       next_{now + (terminal_ ? options.bar_interval : options.line_interval)} {}
 
 ProgressBar::~ProgressBar() { finish(); }
 
 void ProgressBar::update(std::int64_t done, const Values& values, Clock::time_point now) {
+  news_ = news_ || done != reading_.done || values != reading_.values;
   reading_.done = done;
   if (!options_.shown) return;
   reading_.values = values;
@@ -101,10 +119,11 @@ void ProgressBar::update(std::int64_t done, const Values& values, Clock::time_po
 void ProgressBar::finish(Clock::time_point now) {
   if (finished_ || !options_.shown) return;
   finished_ = true;
-  show(now, true);
+  if (terminal_ || news_) show(now, true);  // a file has the last line already
 }
 
 void ProgressBar::show(Clock::time_point now, bool last) {
+  news_ = false;
   reading_.elapsed = now - begun_;
   next_ = now + (terminal_ ? options_.bar_interval : options_.line_interval);
   // \x1b[K erases the rest of the line, where a longer text may have left something.

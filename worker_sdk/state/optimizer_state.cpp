@@ -116,11 +116,13 @@ std::size_t copies_kept(const torch::optim::OptimizerOptions& options) {
   return 1;  // Adagrad
 }
 
-/// Returns a copy of `values` where the parameter is, and with its strides: fused kernels take the
-/// numbers of parameter and state in the order in which they lie in memory.
-torch::Tensor laid_out_as(const torch::Tensor& parameter, const torch::Tensor& values) {
+/// Returns a copy of `values` on the device, with the strides of the parameter: fused kernels take
+/// the numbers of parameter and state in the order in which they lie in memory.
+torch::Tensor laid_out_as(const torch::Tensor& parameter, const torch::Tensor& values,
+                          torch::Device device) {
   const torch::NoGradGuard no_grad;
-  return torch::empty_like(parameter, values.scalar_type()).copy_(values);
+  return torch::empty_like(parameter, torch::dtype(values.scalar_type()).device(device))
+      .copy_(values);
 }
 
 [[noreturn]] void refuse_state(const std::string& what) {
@@ -144,7 +146,8 @@ State optimizer_state(const torch::optim::Optimizer& optimizer) {
   return saved;
 }
 
-void restore_optimizer_state(torch::optim::Optimizer& optimizer, const State& state) {
+void restore_optimizer_state(torch::optim::Optimizer& optimizer, const State& state,
+                             std::optional<torch::Device> device) {
   const auto all = parameters(optimizer);
   std::vector<std::unique_ptr<OptimizerParamState>> restored(all.size());
   std::size_t used = 0;
@@ -157,7 +160,8 @@ void restore_optimizer_state(torch::optim::Optimizer& optimizer, const State& st
       const bool is_step = field == std::string{"step"};
       if (!is_step && found->second.sizes() != all[i].sizes())
         refuse_state("'" + found->first + "' of another shape");
-      tensor = is_step ? found->second : laid_out_as(all[i], found->second);
+      tensor = is_step ? found->second.clone()  // which may lie in a mapped file
+                       : laid_out_as(all[i], found->second, device.value_or(all[i].device()));
       ++used;
     });
     if (used > used_before) restored[i] = std::move(fields);

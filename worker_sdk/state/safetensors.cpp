@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "worker_sdk/checkpoint_files/atomic_file.hpp"
-#include "worker_sdk/checkpoint_files/shown_text.hpp"
+#include "worker_sdk/checkpoint_files/mapped_file.hpp"
 #include "worker_sdk/checkpoint_files/tensor_table.hpp"
 
 namespace ddprun::sdk {
@@ -71,23 +71,14 @@ std::string make_header(const SafeTensors& contents) {
 /// Reads one file, and names it in errors.
 class Reader {
  public:
-  /// Nobody waits for a pipe to be written to.
-  explicit Reader(const std::filesystem::path& path) : path_{path} {
-    std::error_code error;
-    if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
-      throw std::runtime_error{"'" + path.string() + "' is no regular file"};
-    file_.open(path, std::ios::binary);
-    if (!file_)
-      throw std::runtime_error{"cannot open '" + path.string() + "': " + std::strerror(errno)};
-    file_size_ = std::filesystem::file_size(path);
-  }
+  explicit Reader(const std::filesystem::path& path)
+      : path_{path}, file_{std::make_shared<MappedFile>(path)} {}
 
   SafeTensors read() {
     TensorTable table = read_table();
     SafeTensors contents;
     contents.metadata = std::move(table.metadata);
-    for (const auto& [name, entry] : table.tensors)
-      contents.tensors[name] = read_tensor(name, entry);
+    for (const auto& [name, entry] : table.tensors) contents.tensors[name] = read_tensor(entry);
     return contents;
   }
 
@@ -98,27 +89,32 @@ class Reader {
 
  private:
   TensorTable read_table() {
+    const std::span<const std::byte> bytes = file_->bytes();
     try {
       std::uint64_t length = 0;
-      file_.read(reinterpret_cast<char*>(&length), sizeof length);
-      check_header_length(length, file_size_);
-      std::string header(length, '\0');
-      file_.read(header.data(), static_cast<std::streamsize>(length));
+      std::memcpy(&length, bytes.data(), std::min(bytes.size(), sizeof length));
+      check_header_length(length, bytes.size());
+      const std::string header{reinterpret_cast<const char*>(bytes.data()) + sizeof length, length};
       data_begin_ = sizeof length + length;
-      return parse_tensor_table(header, file_size_ - data_begin_);
+      return parse_tensor_table(header, bytes.size() - data_begin_);
     } catch (const std::runtime_error& e) {
       fail(e.what());
     }
   }
 
-  /// The table has only tensors that lie inside the file, with bytes as their shapes need.
-  torch::Tensor read_tensor(const std::string& name, const TensorEntry& entry) {
-    torch::Tensor tensor = torch::empty(entry.shape, type_named(entry.dtype));
-    file_.seekg(static_cast<std::streamoff>(data_begin_ + entry.begin));
-    file_.read(static_cast<char*>(tensor.mutable_data_ptr()),
-               static_cast<std::streamsize>(entry.end - entry.begin));
-    if (!file_) fail("tensor '" + shown(name) + "' cannot be read");
-    return tensor;
+  /// The table has only tensors that lie inside the file, with bytes as their shapes need. They
+  /// stay there, unless the file has them where numbers of their dtype cannot be.
+  torch::Tensor read_tensor(const TensorEntry& entry) {
+    const auto type = torch::dtype(type_named(entry.dtype));
+    const std::size_t size = entry.end - entry.begin;
+    if (size == 0) return torch::empty(entry.shape, type);
+    std::byte* const begin = file_->bytes().data() + data_begin_ + entry.begin;
+    if (reinterpret_cast<std::uintptr_t>(begin) % type.dtype().itemsize() == 0)
+      return torch::from_blob(
+          begin, entry.shape, [file = file_](void*) {}, type);
+    torch::Tensor copy = torch::empty(entry.shape, type);
+    std::memcpy(copy.mutable_data_ptr(), begin, size);
+    return copy;
   }
 
   torch::ScalarType type_named(const std::string& dtype) const {
@@ -128,9 +124,8 @@ class Reader {
   }
 
   std::filesystem::path path_;
-  std::ifstream file_;
-  std::uint64_t file_size_ = 0;
-  std::uint64_t data_begin_ = 0;
+  std::shared_ptr<MappedFile> file_;  // the tensors share it
+  std::size_t data_begin_ = 0;
 };
 
 }  // namespace

@@ -20,13 +20,19 @@ std::vector<Entry> contents_of(const NamedTensors& tensors) {
   return contents;
 }
 
+/// One message. A batch of one, because NCCL sends that by the group's own connections, and makes
+/// new ones of each pair of ranks for a plain send() and recv().
+void in_group(const ProcessGroup& group, P2POp::Kind kind, const torch::Tensor& tensor, int peer) {
+  wait_all(group.batch_isend_irecv({{kind, tensor, peer}}));
+}
+
 NamedTensors receive(const std::vector<Entry>& contents, const ProcessGroup& group, int peer) {
   NamedTensors tensors;
   for (const Entry& entry : contents) {
     const auto dtype = static_cast<torch::ScalarType>(entry.dtype);
     const auto tensor = torch::empty(entry.sizes, torch::dtype(dtype).device(group.device()));
-    group.recv(tensor, peer);
-    tensors.emplace(entry.name, tensor);
+    in_group(group, P2POp::Kind::kRecv, tensor, peer);
+    tensors.emplace(entry.name, tensor.cpu());
   }
   return tensors;
 }
@@ -38,7 +44,7 @@ std::vector<NamedTensors> gather_tensors(const NamedTensors& tensors, const Proc
   const auto contents = gather_object(group, contents_of(tensors), root);
   if (group.rank() != root) {
     for (const auto& [name, tensor] : tensors)
-      group.send(tensor.detach().to(group.device()).contiguous(), root);
+      in_group(group, P2POp::Kind::kSend, tensor.detach().to(group.device()).contiguous(), root);
     return {};
   }
   std::vector<NamedTensors> all;

@@ -14,9 +14,10 @@ namespace ddprun::sdk {
 
 using NamedTensors = std::map<std::string, torch::Tensor>;
 
-/// Returns on rank `root` the tensors of all other ranks, in the order of ranks, on group.device();
-/// on the others an empty list. All ranks call it. Names and shapes may differ from rank to rank.
-/// Errors: those of ProcessGroup.
+/// Returns on rank `root` the tensors of all other ranks, in the order of ranks, on the CPU; on the
+/// others an empty list. No more than one of them at a time is on a GPU beside those that were
+/// there. All ranks call it. Names and shapes may differ from rank to rank. Errors: those of
+/// ProcessGroup.
 std::vector<NamedTensors> gather_tensors(const NamedTensors& tensors, const ProcessGroup& group,
                                          int root);
 

@@ -130,8 +130,9 @@ void ZeroRedundancyOptimizer::drop_others_state() {
 void ZeroRedundancyOptimizer::consolidate(int to) {
   drop_others_state();
   const NamedTensors own = optimizer_state(optimizer_);
+  // All of it would not fit on the GPU: that is why it is sharded.
   for (const NamedTensors& other : gather_tensors(own, group_, to))
-    restore_optimizer_state(optimizer_, other);
+    restore_optimizer_state(optimizer_, other, torch::kCPU);
 }
 
 }  // namespace ddprun::sdk

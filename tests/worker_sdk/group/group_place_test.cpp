@@ -34,6 +34,12 @@ std::string refusal(const std::string& backend, std::optional<torch::Device> dev
   return "it was taken";
 }
 
+TEST_CASE("where nobody says how long operations may take, it is what PyTorch says") {
+  CHECK(default_timeout({.device = gpu(0)}) == std::chrono::minutes{10});
+  CHECK(default_timeout({.device = gpu(0), .cpu_too = true}) == std::chrono::minutes{10});
+  CHECK(default_timeout({}) == std::chrono::minutes{30});
+}
+
 TEST_CASE(
     "without a wish, a worker takes its GPU where there are some, and "
     "the CPU else") {

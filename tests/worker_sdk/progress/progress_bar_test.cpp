@@ -24,6 +24,8 @@ TEST_CASE("a bar shows how much is done and what is left") {
   CHECK(render_bar(kReading, 110) ==
         "epoch 3  42% |############-----------------| 420/1000 0:12 elapsed, 0:16 left, 35/s, loss "
         "0.31, accuracy 97.25");
+  CHECK(render_bar(kReading, 80) ==
+        "epoch 3  42% |#####--------| 420/1000 0:16 left, 35/s, loss 0.31, accuracy 97.25");
   CHECK(render_bar(kReading, 30) == "epoch 3  42% 420/1000 0:12 ela");  // no room for the bar
 }
 
@@ -32,6 +34,15 @@ TEST_CASE("a line tells the same in words") {
         "epoch 3  42% 420/1000 0:12 elapsed, 0:16 left, 35/s, loss 0.31, accuracy 97.25");
   CHECK(render_line({.title = "steps", .done = 7, .total = 0, .elapsed = 3723s, .values = {}}) ==
         "steps 7 1:02:03 elapsed, 0.00/s");
+}
+
+TEST_CASE("after a resume, rate and time left are those of the steps since then") {
+  ProgressReading resumed = kReading;
+  resumed.begun = 300;
+  resumed.values.clear();
+  CHECK(render_line(resumed) == "epoch 3  42% 420/1000 0:12 elapsed, 0:58 left, 10/s");
+  resumed.begun = resumed.done;
+  CHECK(render_line(resumed) == "epoch 3  42% 420/1000 0:12 elapsed, 0.00/s");
 }
 
 TEST_CASE("a bar fits into any width") {
@@ -69,6 +80,14 @@ TEST_CASE_METHOD(BarFixture, "in a log file there is a line now and then, and on
   CHECK_THAT(text, contains("epoch 1  10% 10/100 0:10 elapsed, 1:30 left, 1.00/s, loss 0.1\n"));
   CHECK_THAT(text, contains("25/100 0:26 elapsed"));
   CHECK(count(text, '\r') == 0);
+}
+
+TEST_CASE_METHOD(BarFixture, "a line that says all is not written again at the end") {
+  ProgressBar bar{"e", 100, {.begun = 90, .output = output_, .line_interval = 10s}, begin_};
+  bar.update(95, {}, begin_ + 5s);
+  bar.update(100, {}, begin_ + 10s);
+  bar.finish(begin_ + 11s);
+  CHECK(written() == "e 100% 100/100 0:10 elapsed, 1.00/s\n");
 }
 
 TEST_CASE_METHOD(BarFixture, "on a terminal one line changes and is ended once") {

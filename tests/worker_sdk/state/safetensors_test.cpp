@@ -56,6 +56,44 @@ TEST_CASE_METHOD(FileFixture, "tensors of every dtype and shape come back as the
   }
 }
 
+/// How much memory this process has that is no file's, in bytes.
+std::size_t anonymous_bytes() {
+  std::ifstream rollup{"/proc/self/smaps_rollup"};
+  std::string word;
+  std::size_t kib = 0;
+  while (rollup >> word)
+    if (word == "Anonymous:") rollup >> kib;
+  return kib * 1024;
+}
+
+TEST_CASE_METHOD(FileFixture,
+                 "what is loaded stays in the file, also when that has lost its name") {
+  constexpr std::int64_t kNumbers = 16'000'000;
+  save_safetensors(path_, {{{"a", torch::arange(kNumbers, torch::kFloat32)}}, {}});
+  const std::size_t before = anonymous_bytes();
+  const torch::Tensor loaded = load_safetensors(path_).tensors.at("a");
+  CHECK(loaded[kNumbers - 1].item<float>() == static_cast<float>(kNumbers - 1));
+  CHECK(anonymous_bytes() < before + kNumbers);  // a quarter of it
+  std::filesystem::remove(path_);
+  CHECK(loaded[kNumbers - 2].item<float>() == static_cast<float>(kNumbers - 2));
+}
+
+TEST_CASE_METHOD(FileFixture, "a tensor that was loaded may be changed; the file stays as it is") {
+  save_safetensors(path_, {{{"a", torch::ones({3})}}, {}});
+  load_safetensors(path_).tensors.at("a").fill_(7);
+  CHECK(torch::equal(load_safetensors(path_).tensors.at("a"), torch::ones({3})));
+}
+
+TEST_CASE_METHOD(FileFixture, "tensors may lie where numbers of their dtype cannot be") {
+  write(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)"
+        R"("b":{"dtype":"F32","shape":[2],"data_offsets":[3,11]}})",
+        11);
+  const SafeTensors read = load_safetensors(path_);
+  CHECK(torch::equal(read.tensors.at("b"), torch::zeros({2})));
+  const auto address = reinterpret_cast<std::uintptr_t>(read.tensors.at("b").const_data_ptr());
+  CHECK(address % sizeof(float) == 0);
+}
+
 TEST_CASE_METHOD(FileFixture, "a dtype that the format lacks is refused, and no file appears") {
   CHECK_THROWS_WITH(save_safetensors(path_, {{{"z", torch::zeros({1}, torch::kComplexFloat)}}, {}}),
                     contains("tensor 'z' is of dtype ComplexFloat"));

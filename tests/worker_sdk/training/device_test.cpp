@@ -1,6 +1,10 @@
 // What runs on a GPU where there is one, else on the CPU: the same cases, so that scripts/gpu-check
 // runs there what is tested everywhere.
 
+#include <numeric>
+
+#include "ddprun/data_loader.hpp"
+#include "ddprun/device_prefetcher.hpp"
 #include "ddprun/distributed_data_parallel.hpp"
 #include "ddprun/mixed_precision.hpp"
 #include "ddprun/objects.hpp"
@@ -51,6 +55,23 @@ TEST_CASE("collectives on the device") {
   broadcast_object(group(), name);
   CHECK(name == "from rank 0");
   group().barrier();
+}
+
+TEST_CASE("batches are on the device when they are taken, whatever was copied meanwhile") {
+  const auto fetch = [](const std::vector<std::int64_t>& wanted) {
+    return std::pair{torch::full({1 << 20}, static_cast<double>(wanted[0])), torch::tensor(wanted)};
+  };
+  std::vector<std::int64_t> order(30);
+  std::iota(order.begin(), order.end(), 0);
+  DataLoader<std::pair<torch::Tensor, torch::Tensor>> loader{
+      order, fetch, {.batch_size = 1, .workers = 2, .pin_memory = true}};
+  DevicePrefetcher batches{loader, group().device()};
+  torch::Tensor sums = torch::zeros({30}, group().device());
+  while (auto batch = batches.next()) {
+    CHECK(batch->first.device() == group().device());
+    sums.index_add_(0, batch->second, batch->first.mean().unsqueeze(0));
+  }
+  check_close(sums, torch::arange(30.0, group().device()));
 }
 
 TEST_CASE("tensors on the CPU are carried, too") {
@@ -128,7 +149,16 @@ TEST_CASE("the sharded optimizer on the device leaves what the whole one leaves"
   for (std::size_t i = 0; i < 4; ++i)
     check_close(network->parameters()[i], expected->parameters()[i]);
   optimizer.consolidate();
-  if (group().rank() == 0) CHECK(optimizer_state(adam).size() == optimizer_state(whole).size());
+  if (group().rank() != 0) return;
+  const auto state = optimizer_state(adam);
+  CHECK(state.size() == optimizer_state(whole).size());
+  for (const auto& [name, tensor] : optimizer_state(whole)) {
+    INFO(name);
+    CHECK(torch::allclose(state.at(name).cpu().to(torch::kFloat64),
+                          tensor.cpu().to(torch::kFloat64), 1e-4, 1e-5));
+    const int owner = optimizer.owners()[static_cast<std::size_t>(std::stoi(name))];
+    CHECK((owner == 0 || state.at(name).is_cpu()));
+  }
 }
 
 TEST_CASE("a pipeline of as many stages as ranks on the device has the whole network's loss") {

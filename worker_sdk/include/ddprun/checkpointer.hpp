@@ -34,10 +34,10 @@ class CheckpointWriter;
 
 /// Where a training stands; saved with a checkpoint and returned when it is loaded.
 struct Progress {
-  std::int64_t step = 0;                        // 0 or more; must grow, as it orders checkpoints
-  std::int64_t epoch = 0;                       // the program's own count
-  std::optional<SamplerState> sampler;          // DistributedSampler::state_after()
-  std::map<std::string, std::string> metadata;  // the program's own notes, in UTF-8
+  std::int64_t step = 0;                     // 0 or more; must grow, as it orders checkpoints
+  std::int64_t epoch = 0;                    // the program's own count
+  std::optional<SamplerState> sampler = {};  // DistributedSampler::state_after()
+  std::map<std::string, std::string> metadata = {};  // the program's own notes, in UTF-8
 };
 
 /// How checkpoints are saved, and which of them are kept.
@@ -72,6 +72,11 @@ class Checkpointer {
   /// Errors: std::invalid_argument for a name that is taken.
   void keep(const std::string& name, Stateful& part);
 
+  /// The same with the states of all ranks: load_latest() gives each rank its own. It is for what
+  /// differs from rank to rank, such as a ShardLoader, and it needs as many ranks as had saved.
+  /// Errors: std::invalid_argument for a name that is taken.
+  void keep_of_each_rank(const std::string& name, Stateful& part);
+
   /// Saves the state of rank 0's module and optimizer, and of all ranks' generators of random
   /// numbers. If the checkpoint before is still being written, it waits for that. Errors:
   /// std::invalid_argument for an optimizer that optimizer_state() does not know, or a step below
@@ -95,7 +100,8 @@ class Checkpointer {
   /// 0 passes over damaged and incomplete ones with a warning. Returns where that training stood;
   /// nullopt when there is no checkpoint. Errors: std::runtime_error when names or shapes do not
   /// fit `module`, it lacks a part of keep(), or a rank does not see the folder;
-  /// std::invalid_argument when it does not fit `optimizer` or a part.
+  /// std::invalid_argument when it does not fit `optimizer` or a part, or has another number of
+  /// ranks for parts of keep_of_each_rank().
   std::optional<Progress> load_latest(torch::nn::Module& module,
                                       torch::optim::Optimizer& optimizer);
 
@@ -109,6 +115,7 @@ class Checkpointer {
   std::filesystem::path folder_;
   const ProcessGroup& group_;
   std::map<std::string, Stateful*> parts_;
+  std::map<std::string, Stateful*> parts_of_ranks_;
   std::unique_ptr<CheckpointWriter> writer_;  // rank 0 has one
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
+#include <ddprun/batch_tensors.hpp>
 #include <ddprun/labelled_images.hpp>
 #include <exception>
 #include <functional>
@@ -28,6 +29,10 @@ struct LoaderOptions {
   int workers = 1;              // threads that fetch; 0: the caller's fetches when it asks
   int prefetch = 2;             // batches that each thread may be ahead of the caller, at least 1
   bool drop_last = false;       // leaves out a last batch that is smaller than the others
+  /// Puts batches into page-locked memory, from which DevicePrefetcher copies them to the GPU while
+  /// the CPU goes on. The threads work with the GPU that is current on the thread which makes the
+  /// loader. Without a GPU it does nothing.
+  bool pin_memory = false;
 };
 
 /// Makes one pass over `indices`, usually DistributedSampler::indices(). One thread uses it:
@@ -49,6 +54,7 @@ class DataLoader {
     batches_ = options.drop_last ? size / options.batch_size
                                  : (size + options.batch_size - 1) / options.batch_size;
     slots_.resize(std::max(1, options.workers * options.prefetch));
+    if (options.pin_memory) gpu_ = current_gpu();
     for (int i = 0; i < options.workers; ++i) threads_.emplace_back([this, fetch] { work(fetch); });
   }
 
@@ -71,7 +77,7 @@ class DataLoader {
   /// for this batch; the next call goes on with the batch after it.
   std::optional<Batch> next() {
     if (delivered_ == batches_) return std::nullopt;
-    if (threads_.empty()) return fetch_(indices_of(delivered_++));
+    if (threads_.empty()) return pinned(fetch_(indices_of(delivered_++)));
     std::unique_lock lock{mutex_};
     Slot& slot = slots_[delivered_ % slots_.size()];
     changed_.wait(lock, [&] { return slot.ready; });
@@ -116,6 +122,16 @@ class DataLoader {
                                   ", " + std::to_string(options_.workers) + " workers, " +
                                   std::to_string(options_.prefetch) +
                                   " batches ahead; expected at least 1, 0 and 1"};
+    if (options_.pin_memory && !tensors_are_known<Batch>())
+      throw std::invalid_argument{
+          "DataLoader: pin_memory needs to know the tensors of a batch: give its type a member "
+          "for_each_tensor(), see batch_tensors.hpp"};
+  }
+
+  Batch pinned(Batch batch) const {
+    if constexpr (tensors_are_known<Batch>())
+      if (gpu_) for_each_tensor(batch, [](torch::Tensor& tensor) { pin(tensor); });
+    return batch;
   }
 
   std::vector<std::int64_t> indices_of(std::int64_t number) const {
@@ -125,6 +141,7 @@ class DataLoader {
 
   /// Runs in each thread: it takes the batches in order, and only those that have a free slot.
   void work(const Fetch& fetch) {
+    use_gpu(gpu_);
     std::unique_lock lock{mutex_};
     for (;;) {
       changed_.wait(lock, [&] {
@@ -136,7 +153,7 @@ class DataLoader {
       lock.unlock();
       Slot done{.ready = true, .batch = std::nullopt, .error = nullptr};
       try {
-        done.batch = fetch(indices_of(number));
+        done.batch = pinned(fetch(indices_of(number)));
       } catch (...) {
         done.error = std::current_exception();
       }
@@ -150,6 +167,7 @@ class DataLoader {
   LoaderOptions options_;
   Fetch fetch_;
   std::int64_t batches_ = 0;
+  std::optional<torch::Device> gpu_;  // that memory is pinned for
 
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;

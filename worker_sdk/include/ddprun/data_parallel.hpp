@@ -6,8 +6,14 @@
 // DistributedDataParallel is faster, also on one machine, as PyTorch says there.
 #pragma once
 
-#include <torch/nn/parallel/data_parallel.h>
 #include <torch/torch.h>
+
+// LibTorch's own header for it includes CUDA's, so there is none of this with a LibTorch for the
+// CPU alone, nor without CUDA's headers.
+#if defined(USE_C10D_NCCL) && __has_include(<cuda_runtime_api.h>)
+#define DDPRUN_HAS_DATA_PARALLEL
+#include <torch/nn/parallel/data_parallel.h>
+#endif
 
 #include <memory>
 #include <optional>
@@ -32,6 +38,7 @@ std::vector<torch::Device> data_parallel_devices(const torch::nn::Module& module
                                                  const torch::Tensor& input,
                                                  const DataParallelOptions& options);
 
+#ifdef DDPRUN_HAS_DATA_PARALLEL
 /// Returns module->forward(input), computed at the same time on all devices, each of which has a
 /// copy of the module and an about equal part of the batch; a small batch does not use all of them.
 /// backward() adds the gradients of all parts in the parameters of `module`. Changes of buffers
@@ -58,5 +65,6 @@ torch::Tensor data_parallel(const std::shared_ptr<Module>& module, const torch::
   // The threads of parallel_apply() know nothing of this thread's NoGradGuard.
   return torch::GradMode::is_enabled() ? whole : whole.detach();
 }
+#endif
 
 }  // namespace ddprun::sdk

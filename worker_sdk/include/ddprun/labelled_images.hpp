@@ -12,6 +12,12 @@ struct LabelledImages {
   torch::Tensor images;  // [N, ...] float32, 0 to 1
   torch::Tensor labels;  // [N] int64, 0 to 9
 
+  template <typename Act>
+  void for_each_tensor(const Act& act) {
+    act(images);
+    act(labels);
+  }
+
   /// N, the number of images.
   std::int64_t size() const { return labels.size(0); }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace ddprun::sdk {
@@ -23,10 +24,12 @@ inline constexpr char kParamGroups[] = "param_groups";
 std::map<std::string, torch::Tensor> optimizer_state(const torch::optim::Optimizer& optimizer);
 
 /// Puts back what optimizer_state() returned for an optimizer of the same kind over the same
-/// parameters. The tensors are copied to the parameters' devices. Errors: std::invalid_argument
-/// when fields or shapes do not fit, or for another optimizer; `optimizer` is unchanged then.
+/// parameters. The tensors are copied to `device` or, where that is not set, to the devices of
+/// their parameters, which the optimizer's next step needs. Errors: std::invalid_argument when
+/// fields or shapes do not fit, or for another optimizer; `optimizer` is unchanged then.
 void restore_optimizer_state(torch::optim::Optimizer& optimizer,
-                             const std::map<std::string, torch::Tensor>& state);
+                             const std::map<std::string, torch::Tensor>& state,
+                             std::optional<torch::Device> device = {});
 
 /// Returns a JSON list with one object for each group of parameters: its learning rate and other
 /// options under their names in Python, "fused" if it is, and under "params" the numbers of its

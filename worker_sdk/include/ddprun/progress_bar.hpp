@@ -19,21 +19,24 @@ struct ProgressReading {
   std::string title;                                   // "epoch 3"
   std::int64_t done = 0;                               // steps that are done
   std::int64_t total = 0;                              // steps in all; 0 when that is not known
-  std::chrono::duration<double> elapsed{};             // since the first step began
+  std::int64_t begun = 0;                              // steps that were done when it began
+  std::chrono::duration<double> elapsed{};             // since then
   std::vector<std::pair<std::string, double>> values;  // names and numbers: {"loss", 0.31}
 };
 
 /// Returns a line such as "epoch 3  42% |####----| 420/1000 0:12 elapsed, 0:17 left, 35/s, loss
-/// 0.31", cut to `width` columns. The bar itself is left out where there is no room. Pure.
+/// 0.31", cut to `width` columns. Where there is no room for the bar, the time that has gone by is
+/// left out, and else the bar. Pure.
 std::string render_bar(const ProgressReading& reading, int width);
 
 /// Returns the same without the bar, at its full length, for a log file. Pure.
 std::string render_line(const ProgressReading& reading);
 
 struct ProgressBarOptions {
-  bool shown = true;             // usually group.rank() == 0
-  std::FILE* output = stdout;    // outlives the bar
-  std::optional<bool> terminal;  // whether `output` is one; nullopt: the bar finds out
+  bool shown = true;                  // usually group.rank() == 0
+  std::int64_t begun = 0;             // steps that were done before, as after a resume
+  std::FILE* output = stdout;         // outlives the bar
+  std::optional<bool> terminal = {};  // whether `output` is one; nullopt: the bar finds out
   std::chrono::milliseconds bar_interval{100};      // between two updates on a terminal
   std::chrono::milliseconds line_interval{10'000};  // between two lines elsewhere
 };
@@ -69,6 +72,7 @@ class ProgressBar {
   Clock::time_point begun_;
   Clock::time_point next_;
   bool finished_ = false;
+  bool news_ = true;  // what show() has not shown
 };
 
 }  // namespace ddprun::sdk

@@ -15,8 +15,8 @@ namespace ddprun::sdk {
 
 /// What is in a file.
 struct SafeTensors {
-  std::map<std::string, torch::Tensor> tensors;
-  std::map<std::string, std::string> metadata;  // what the header has under "__metadata__"
+  std::map<std::string, torch::Tensor> tensors = {};
+  std::map<std::string, std::string> metadata = {};  // what the header has under "__metadata__"
 };
 
 /// Returns the first bytes of the file: the header's length and the header. After them come the
@@ -31,7 +31,10 @@ std::string safetensors_header(const SafeTensors& contents);
 /// written.
 void save_safetensors(const std::filesystem::path& path, const SafeTensors& contents);
 
-/// Reads the whole file into tensors on the CPU. It checks all that the file claims before it
+/// Returns the file's tensors, on the CPU. They stay in the file, which is mapped: its pages are
+/// read when they are used, and all processes of a machine share them. What is written to a tensor
+/// does not get into the file. Nobody may change the file in its place while the tensors live;
+/// save_safetensors() puts another one there. It checks all that the file claims before it
 /// believes it, and takes no more tensors and no longer header than save_safetensors(). Errors:
 /// std::runtime_error, naming the file and what is wrong with it.
 SafeTensors load_safetensors(const std::filesystem::path& path);

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <ddprun/activation_checkpoint.hpp>
+#include <ddprun/batch_tensors.hpp>
 #include <ddprun/checkpoint_request.hpp>
 #include <ddprun/checkpoint_writing.hpp>
 #include <ddprun/checkpointer.hpp>
 #include <ddprun/data_loader.hpp>
 #include <ddprun/data_parallel.hpp>
 #include <ddprun/data_partitioner.hpp>
+#include <ddprun/device_prefetcher.hpp>
 #include <ddprun/digits.hpp>
 #include <ddprun/distributed_data_parallel.hpp>
 #include <ddprun/distributed_sampler.hpp>
@@ -32,9 +34,11 @@
 #include <ddprun/run_worker.hpp>
 #include <ddprun/safetensors.hpp>
 #include <ddprun/sampler_state.hpp>
+#include <ddprun/shard_loader.hpp>
 #include <ddprun/spawn.hpp>
 #include <ddprun/stateful.hpp>
 #include <ddprun/sync_batch_norm.hpp>
+#include <ddprun/tar_shards.hpp>
 #include <ddprun/token_files.hpp>
 #include <ddprun/work.hpp>
 #include <ddprun/worker_env.hpp>

@@ -19,6 +19,12 @@ namespace ddprun::sdk {
 struct TokenBatch {
   torch::Tensor inputs;   // [N, window] int64
   torch::Tensor targets;  // [N, window] int64
+
+  template <typename Act>
+  void for_each_tensor(const Act& act) {
+    act(inputs);
+    act(targets);
+  }
 };
 
 struct TokenFilesOptions {

@@ -44,9 +44,10 @@ class ZeroRedundancyOptimizer {
   /// parameters. Errors: what the optimizer's step() throws; CommunicationError.
   void step();
 
-  /// Gathers the state at rank `to`, where the optimizer has all of it until the next step(). All
-  /// ranks call it. Errors: std::invalid_argument for an optimizer that optimizer_state() does not
-  /// know; CommunicationError.
+  /// Gathers the state at rank `to`, where the optimizer has all of it until the next step(): its
+  /// own part where it was, and that of the other ranks on the CPU. All ranks call it. Errors:
+  /// std::invalid_argument for an optimizer that optimizer_state() does not know;
+  /// CommunicationError.
   void consolidate(int to = 0);
 
   /// The rank that updates each parameter, in the order of the groups. They were dealt out
