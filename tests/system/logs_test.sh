@@ -15,10 +15,16 @@ holds() {
   [ "$text" = "$2" ] || fail "$1 holds '$text', expected '$2'"
 }
 
+# Who fails first has the others stopped, so each waits until all have said their words.
 cat >"$scratch/worker.sh" <<'SH'
 echo "out $RANK"
 echo "err $RANK" >&2
 printf 'unfinished %s' "$RANK"
+attempt=$TORCHELASTIC_RESTART_COUNT
+touch "$scratch/said.$attempt.$RANK"
+for rank in 0 1 2; do
+  until [ -e "$scratch/said.$attempt.$rank" ]; do sleep 0.01; done
+done
 [ "$TORCHELASTIC_RESTART_COUNT" = 1 ]
 SH
 
