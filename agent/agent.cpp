@@ -57,7 +57,8 @@ GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
           .trust_closed = spec.rules.trust_closed,
           .lost_hint = lost_hint(spec),
           .places = places_of(spec, run),
-          .has_referee = spec.meeting.etcd.has_value()};
+          .has_referee = spec.meeting.etcd.has_value(),
+          .in_one_process = run.coordinator_here && spec.meeting.nodes_max == 1};
 }
 
 void log_signal(const GroupEvent& meaning, int signal) {

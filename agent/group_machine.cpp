@@ -374,7 +374,7 @@ void GroupMachine::tell_inspected(const WorkersInspected& answer) {
 }
 
 std::optional<TimePoint> GroupMachine::silence_ends() const {
-  if (!contact_) return std::nullopt;
+  if (!contact_ || rules_.in_one_process) return std::nullopt;
   if (contact_->voting_until) return contact_->voting_until;
   if (const auto lease = lease_ends())
     return std::min(*lease, contact_->sent + rules_.heartbeat_timeout * 4 / 5);

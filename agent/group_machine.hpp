@@ -59,6 +59,8 @@ struct GroupRules {
   std::vector<std::string> places = {};
   /// Somebody else than the nodes knows where the coordinator is; see ReachCoordinator's `at`.
   bool has_referee = false;
+  /// The coordinator is in this process, and the job has no other node: its silence means nothing.
+  bool in_one_process = false;
 };
 
 /// So many times in each heartbeat timeout the agent shows that it is alive: a few of them may come

@@ -80,6 +80,7 @@ Result<RunCoordinator> serve(Loops loops, const LaunchSpec& spec, const std::str
   const asio::ip::address listening = listening_address(loops.io, spec.meeting, resolved);
   RoundRules rules = round_rules(spec, run_id);
   rules.begins_job = !spec.meeting.places.empty();
+  rules.in_one_process = spec.meeting.nodes_max == 1;
   auto server = Server::listen(loops.serving.get_executor(), std::move(rules), listening,
                                spec.meeting.coordinator.port);
   if (!server) return server.error();

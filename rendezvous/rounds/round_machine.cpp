@@ -74,7 +74,8 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   const auto consider = [&](TimePoint t) { due = due ? std::min(*due, t) : t; };
   if (!nodes_.empty()) {
     consider(last_step_ + check_interval(rules_));
-    consider(nodes_.most_silent().last_heard() + rules_.heartbeat_timeout);
+    if (!rules_.in_one_process)
+      consider(nodes_.most_silent().last_heard() + rules_.heartbeat_timeout);
   }
   if (state_ == State::kGathering)
     consider(gathering_ends() > last_step_ ? gathering_ends() : gives_up_at());

@@ -154,7 +154,9 @@ void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) 
   welcome(*heir);
 }
 
+/// The one node of a job is in this process. However busy the machine is, it is not lost.
 void RoundMachine::lose_silent(TimePoint now) {
+  if (rules_.in_one_process) return;
   while (!nodes_.empty() && now - nodes_.most_silent().last_heard() >= rules_.heartbeat_timeout) {
     noticed_after_ = now - nodes_.most_silent().last_heard();
     lose(nodes_.most_silent(),

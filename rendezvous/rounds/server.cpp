@@ -71,7 +71,7 @@ Server::Server(tcp::acceptor acceptor, const ServerLimits& limits)
       newcomers_{limits.join_timeout, limits.newcomers_max},
       book_{limits},
       stores_{std::make_shared<StoreBudget>(limits.stores_bytes_max)},
-      witness_{acceptor_.get_executor(), limits.jobs_max},
+      witness_{acceptor_.get_executor(), limits},
       sweep_{acceptor_.get_executor()} {}
 
 void Server::start() {

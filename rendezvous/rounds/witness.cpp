@@ -21,7 +21,7 @@ using asio::as_tuple;
 using asio::use_awaitable;
 
 asio::awaitable<void> Witness::serve(std::shared_ptr<Channel> channel, BeWitness invitation) {
-  const std::shared_ptr<Vote> vote = vote_in(invitation.run_id);
+  const std::shared_ptr<Vote> vote = vote_in(invitation.run_id, channel->address().to_string());
   if (!vote) {
     channel->send(encode(CoordinatorMessage{Refused{"it votes in as many jobs as it may"}}));
     co_return channel->close_when_sent();
@@ -37,13 +37,18 @@ asio::awaitable<void> Witness::serve(std::shared_ptr<Channel> channel, BeWitness
 }
 
 /// nullptr: there are too many.
-std::shared_ptr<Witness::Vote> Witness::vote_in(const std::string& run_id) {
+std::shared_ptr<Witness::Vote> Witness::vote_in(const std::string& run_id,
+                                                const std::string& from) {
   const auto known = votes_.find(run_id);
   if (known != votes_.end()) return known->second;
-  if (votes_.size() >= jobs_max_) return nullptr;
+  const auto asked = asked_from_.find(from);
+  const bool asks_too_often =
+      asked != asked_from_.end() && asked->second >= limits_.jobs_per_address_max;
+  if (votes_.size() >= limits_.jobs_max || asks_too_often) return nullptr;
+  ++asked_from_[from];
   spdlog::info("votes in job '{}', which is hosted elsewhere", printable(run_id));
   return votes_[run_id] = std::make_shared<Vote>(
-             Vote{WitnessMachine{fresh_id, host_name()}, asio::steady_timer{executor_}});
+             Vote{WitnessMachine{fresh_id, host_name()}, from, asio::steady_timer{executor_}});
 }
 
 /// Hands on what the coordinator says until the connection has ended.
@@ -98,7 +103,10 @@ Leader Witness::leader_of(const std::string& run_id) const {
 
 void Witness::sweep(TimePoint now) {
   std::erase_if(votes_, [&](const auto& entry) {
-    return entry.second->peers.empty() && entry.second->machine.is_forgotten(now);
+    const Vote& vote = *entry.second;
+    const bool over = vote.peers.empty() && vote.machine.is_forgotten(now);
+    if (over && --asked_from_[vote.asked_from] == 0) asked_from_.erase(vote.asked_from);
+    return over;
   });
 }
 

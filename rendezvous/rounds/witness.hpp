@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/rounds/server_limits.hpp"
 #include "rendezvous/rounds/witness_machine.hpp"
 #include "rendezvous/wire/channel.hpp"
 
@@ -18,9 +19,10 @@ namespace ddprun {
 
 class Witness {
  public:
-  /// It votes in at most `jobs_max` jobs.
-  Witness(asio::any_io_executor executor, std::size_t jobs_max)
-      : executor_{std::move(executor)}, jobs_max_{jobs_max} {}
+  /// It votes in at most `limits.jobs_max` jobs, and in `limits.jobs_per_address_max` for whom one
+  /// address has asked first.
+  Witness(asio::any_io_executor executor, const ServerLimits& limits)
+      : executor_{std::move(executor)}, limits_{limits} {}
 
   /// Votes over a connection that has begun with `invitation`, until it ends.
   asio::awaitable<void> serve(std::shared_ptr<Channel> channel, BeWitness invitation);
@@ -37,18 +39,20 @@ class Witness {
  private:
   struct Vote {  // in one job
     WitnessMachine machine;
+    std::string asked_from;  // the address of who was the first to ask
     asio::steady_timer tick;
     std::map<WitnessPeer, std::shared_ptr<Channel>> peers = {};  // that were not hung up on
   };
-  std::shared_ptr<Vote> vote_in(const std::string& run_id);
+  std::shared_ptr<Vote> vote_in(const std::string& run_id, const std::string& from);
   static asio::awaitable<void> hear(std::shared_ptr<Vote> vote, WitnessPeer peer);
   static asio::awaitable<void> tick_when_due(std::shared_ptr<Vote> vote);
   static void perform(Vote& vote, const std::vector<WitnessAction>& actions);
   static void drop(Vote& vote, WitnessPeer peer);
 
   asio::any_io_executor executor_;
-  std::size_t jobs_max_;
+  ServerLimits limits_;
   std::map<std::string, std::shared_ptr<Vote>> votes_;  // by run id
+  std::map<std::string, std::size_t> asked_from_;       // how many of them, by address
   WitnessPeer peers_ = 0;                               // that have come so far
 };
 

@@ -197,7 +197,7 @@ Leader WitnessMachine::leader(TimePoint now) const {
 }
 
 bool WitnessMachine::is_forgotten(TimePoint now) const {
-  return !contact_ && now >= alone_since_ + join_timeout_;
+  return !contact_ && now >= alone_since_ + std::min(join_timeout_, kWitnessKeeps);
 }
 
 void WitnessMachine::say(AgentMessage message) {

@@ -31,6 +31,9 @@ using WitnessPeer = std::int64_t;
 /// may others.
 inline constexpr std::chrono::milliseconds kWitnessPatience{1'000};
 
+/// A job of which nobody is here is forgotten after its join timeout, and after so long in any
+/// case.
+inline constexpr std::chrono::milliseconds kWitnessKeeps{3'600'000};
 /// For so many heartbeat timeouts it tells of a coordinator that it hears no more.
 inline constexpr int kWitnessMemory = 2;
 

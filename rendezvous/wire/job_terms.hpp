@@ -75,6 +75,8 @@ struct RoundRules {
   /// begins the job stands by until nobody at the others knows of a coordinator.
   std::vector<std::string> places;
   bool begins_job = false;
+  /// The job has one node, whose agent coordinates it: neither can lose the other.
+  bool in_one_process = false;
   /// A `ddprun server` coordinates the job, and nobody ever follows it. It was started at that
   /// time, and there may have been another one before it.
   bool hosted = false;

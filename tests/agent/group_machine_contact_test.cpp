@@ -201,6 +201,22 @@ TEST_CASE_METHOD(ContactFixture, "it beats no more after its end") {
   CHECK_FALSE(machine_.next_alarm().has_value());
 }
 
+class AloneFixture : protected MachineFixture {
+ protected:
+  AloneFixture() : MachineFixture{{.heartbeat_timeout = 5s, .in_one_process = true}} {
+    step(AgentBegins{});
+  }
+};
+
+TEST_CASE_METHOD(AloneFixture,
+                 "a coordinator in the agent's own process may be as busy as it likes") {
+  step(Connected{});
+  step(Ordered{Joined{5000}});
+  step(Ordered{StartRound{.round = 1}});
+  passes(60s);
+  CHECK_FALSE(took<Disconnect>().has_value());
+}
+
 TEST_CASE_METHOD(ContactFixture, "an agent that slept itself beats as soon as it wakes") {
   joins();
   now_ += 60s;

@@ -235,6 +235,14 @@ TEST_CASE_METHOD(RoundFixture, "a node that is silent for the heartbeat timeout 
   CHECK(order<Beat>("a").has_value());  // beats are answered
 }
 
+TEST_CASE_METHOD(RoundFixture, "the one node of a job is not lost to the process that it is in") {
+  job({.heartbeat_timeout = 5s, .in_one_process = true});
+  joins("a");
+  passes(60s);
+  CHECK_FALSE(dropped("a"));
+  CHECK_FALSE(order<StopRound>("a").has_value());
+}
+
 TEST_CASE_METHOD(RoundFixture, "silence is noticed among any number of nodes that beat") {
   job({.nodes_min = 2, .nodes_max = 2, .heartbeat_timeout = 5s});
   joins("a");

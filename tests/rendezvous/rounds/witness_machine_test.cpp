@@ -168,6 +168,15 @@ TEST_CASE_METHOD(WitnessFixture,
   CHECK(machine_.is_forgotten(now_));
 }
 
+TEST_CASE_METHOD(WitnessFixture, "nobody has it remember a job for days") {
+  take(machine_.invited(1, BeWitness{"job", 1, 0, "h1:7", 30LL * 24 * 3'600'000}, now_));
+  is_lost(1);
+  passes(59min);
+  CHECK_FALSE(machine_.is_forgotten(now_));
+  passes(1min);
+  CHECK(machine_.is_forgotten(now_));
+}
+
 TEST_CASE_METHOD(WitnessFixture, "of a job that is over it tells nothing") {
   obeys();
   tells(1, Dismissed{});
