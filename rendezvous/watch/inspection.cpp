@@ -55,6 +55,16 @@ void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
   why.waiting = std::move(waiting);
 }
 
+/// Counters may lag behind on a busy machine, so that nobody seems to be missing. Whose stack shows
+/// it elsewhere is.
+void tell_missing_by_stacks(Suspicion& why, const std::vector<StackGroup>& groups) {
+  if (why.kind != HangReport::Kind::kDeadlock) return;
+  RankList missing = without(elsewhere(groups), why.waiting);
+  if (missing.empty()) return;
+  why.kind = HangReport::Kind::kMissing;
+  why.missing = std::move(missing);
+}
+
 std::string named(const RankList& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + format_number_list(ranks);
 }
@@ -127,6 +137,7 @@ void Inspection::take(const NodeId& node, const Inspected& answer) {
 HangReport Inspection::report() const {
   Suspicion why = why_;
   tell_waiting_by_stacks(why, groups_);
+  tell_missing_by_stacks(why, groups_);
   const std::vector<FoldedStacks> folded = fold_answers(groups_, why.missing);
   const bool in_store = why.group.empty() && !why.timed_out;
   HangReport report{.kind = why.kind,

@@ -141,6 +141,14 @@ TEST_CASE("those who wait for each other in different operations are told to") {
         "all of the workers have waited for each other for 5 s: ranks 0-1 in different operations");
 }
 
+TEST_CASE("whose stack shows it elsewhere is missing, also when the counters say nothing") {
+  Inspection inspection{7, {Kind::kDeadlock, "0", 12, {}, {0, 2, 3}, 5s}, {"a"}};
+  inspection.take("a", {7, waiting("0,2-3"), false});
+  inspection.take("a", {7, sleeping("1"), true});
+  CHECK(inspection.report().kind == Kind::kMissing);
+  CHECK(inspection.report().missing_ranks == "1");
+}
+
 TEST_CASE("workers of which none waits make no progress") {
   const Suspicion nobody_goes_on{Kind::kNoProgress, "", 0, {0, 1}, {}, 61s};
   Inspection inspection{7, nobody_goes_on, {"a"}};
