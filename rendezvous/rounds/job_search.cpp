@@ -125,31 +125,27 @@ asio::awaitable<void> Job::look_for_leader() {
 asio::awaitable<void> Job::ask(std::string place, std::shared_ptr<Asking> asking) {
   const auto self = shared_from_this();
   const auto endpoint = read_endpoint(place);
-  const Hello hello = [this](const Channel&) { return WhoIsThere{rules().run_id}; };
-  const TellUser nobody = [](const std::string&) {};
   if (endpoint) {
-    const auto answer =
-        co_await reach(*endpoint, {kAskTimeout, 0s, kAskTimeout}, hello, nobody, tls_);
-    if (answer) answer->channel->close();
+    const auto answer = co_await ask_who_is_at(*endpoint, rules().run_id, kAskTimeout, tls_);
     const bool silent = !answer && answer.error().kind != Error::Kind::kUnavailable;
     if (silent) asking->seen.all = false;
-    const auto* told = answer ? std::get_if<Introduction>(&answer->answer) : nullptr;
-    const Leader known = told != nullptr ? Leader{told->epoch, told->coordinator} : Leader{};
+    const auto told = answer ? *answer : std::nullopt;
+    const Leader known = told ? Leader{told->epoch, told->coordinator} : Leader{};
     if (known.epoch >= asking->seen.leader.epoch && known != Leader{}) asking->seen.leader = known;
   }
   --asking->open;
   asking->late.cancel();
 }
 
-/// Who coordinates this job, or wants to, looks for one who votes beside the nodes.
+/// Who coordinates this job, or wants to, looks for one who votes beside the nodes. At the first
+/// place is none: a `ddprun server` there hosts the job.
 asio::awaitable<void> Job::look_for_witness() {
   const auto self = shared_from_this();
   while (!closed_) {
     const bool wanted = machine_.wants_witness();
-    if (wanted)
-      for (const std::string& place : rules().places)
-        if (invited_.insert(place).second)
-          co_spawn(tick_.get_executor(), invite(place), report_failure("asking for a vote"));
+    for (std::size_t i = 1; wanted && i < rules().places.size(); ++i)
+      if (const std::string& place = rules().places[i]; invited_.insert(place).second)
+        co_spawn(tick_.get_executor(), invite(place), report_failure("asking for a vote"));
     inviting_.expires_after(machine_.epoch() > 0 || !wanted ? kInviteInterval
                                                             : kCandidateInviteInterval);
     co_await inviting_.async_wait(as_tuple(use_awaitable));
@@ -159,18 +155,13 @@ asio::awaitable<void> Job::look_for_witness() {
 /// Serves the witness that is at that place, if there is one.
 asio::awaitable<void> Job::invite(std::string place) {
   const auto self = shared_from_this();
-  const Patience patience{kAskTimeout, 0s, kAskTimeout};
   const auto endpoint = read_endpoint(place);
   if (endpoint && !witness_places_.contains(place)) {
-    const Hello hello = [this](const Channel&) { return WhoIsThere{rules().run_id}; };
-    const TellUser nobody = [](const std::string&) {};
-    const auto answer = co_await reach(*endpoint, patience, hello, nobody, tls_);
-    const auto* told = answer ? std::get_if<Introduction>(&answer->answer) : nullptr;
-    if (told != nullptr && told->witness) witness_places_.insert(place);
-    if (answer) answer->channel->close();
+    const auto answer = co_await ask_who_is_at(*endpoint, rules().run_id, kAskTimeout, tls_);
+    if (answer && *answer && (*answer)->witness) witness_places_.insert(place);
   }
   if (endpoint && witness_places_.contains(place) && !closed_ && machine_.wants_witness()) {
-    const auto channel = co_await connect(*endpoint, patience, tls_);
+    const auto channel = co_await connect(*endpoint, {kAskTimeout, 0s, kAskTimeout}, tls_);
     if (channel) {
       auto join = co_await ask_for_vote(place, *channel);
       if (join && !closed_ && machine_.wants_witness()) {
