@@ -28,7 +28,7 @@ struct StatusQuestion {
   static constexpr const char* kKind = kKnowsStatus;
   static constexpr std::size_t kBytesMax = kStatusBytesMax;
   static constexpr char kTooOld[] = "does not tell how the job is";
-  static Result<Answer> parse(std::string_view json) { return parse_job_status(json); }
+  static Result<Answer> parse(std::string_view text) { return parse_job_status(text); }
 };
 
 /// What all workers do.
@@ -39,7 +39,7 @@ struct DumpQuestion {
   static constexpr const char* kKind = kKnowsDump;
   static constexpr std::size_t kBytesMax = kDumpBytesMax;
   static constexpr char kTooOld[] = "does not tell what the workers do";
-  static Result<Answer> parse(std::string_view json) { return parse_job_dump(json); }
+  static Result<Answer> parse(std::string_view text) { return parse_job_dump(text); }
 };
 
 template <typename Question>
