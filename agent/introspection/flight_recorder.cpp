@@ -97,8 +97,11 @@ PendingCollective pending_in(const json& entry) {
   const json types = entry.value("input_dtypes", json::array());
   if (types.is_array() && !types.empty() && types[0].is_string())
     shapes += " " + types[0].get<std::string>();
-  return {text_of(entry, "profiling_name"), name_in(entry), number_of(entry, "collective_seq_id"),
-          shapes};
+  // Messages between two ranks are counted apart.
+  const auto of_two = entry.find("is_p2p");
+  const bool is_message = of_two != entry.end() && of_two->is_boolean() && of_two->get<bool>();
+  return {text_of(entry, "profiling_name"), name_in(entry),
+          number_of(entry, is_message ? "p2p_seq_id" : "collective_seq_id"), shapes};
 }
 
 }  // namespace

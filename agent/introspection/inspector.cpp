@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -174,8 +175,7 @@ asio::awaitable<Frames> Inspector::stacks_by_server(WorkerFinding& finding) {
   finding.answers = counters.has_value();
   if (!counters) co_return Frames{};
   finding.waits_in = read_store_wait(*counters);
-  const auto recorded = co_await ask_worker(files_.socket, "fr_trace_json", kFindPatience);
-  if (recorded) finding.pending = read_pending(*recorded);
+  finding.pending = co_await pending();
   Asked asked{files_.socket, asking_};
   const auto stacks = co_await ask_worker(files_.socket, "dump_traceback", kFindPatience);
   asked.answered = stacks.has_value() || stacks.error().kind != Error::Kind::kTimeout;
@@ -184,6 +184,20 @@ asio::awaitable<Frames> Inspector::stacks_by_server(WorkerFinding& finding) {
   const auto threads = parse_python_stacks(*stacks);
   finding.at_exit = waits_for_threads_at_exit(threads);
   co_return telling_thread(threads);
+}
+
+/// NCCL has a recorder of its own, of which fr_trace_json knows nothing; it knows that of the other
+/// backends.
+asio::awaitable<std::optional<PendingCollective>> Inspector::pending() {
+  static const std::array<std::string, 2> kRecorders{"dump_nccl_trace_json?onlyactive=true",
+                                                     "fr_trace_json"};
+  for (const std::string& recorder : kRecorders) {
+    const auto trace = co_await ask_worker(files_.socket, recorder, kFindPatience);
+    if (!trace && trace.error().kind == Error::Kind::kTimeout) co_return std::nullopt;
+    auto found = trace ? read_pending(*trace) : std::nullopt;
+    if (found) co_return found;
+  }
+  co_return std::nullopt;
 }
 
 asio::awaitable<Frames> Inspector::stacks_by_signal(pid_t pid) {

@@ -6,6 +6,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "agent/introspection/flight_recorder.hpp"
@@ -38,6 +39,7 @@ class Inspector {
  private:
   asio::awaitable<std::string> trace();
   asio::awaitable<Frames> stacks_by_server(WorkerFinding& finding);
+  asio::awaitable<std::optional<PendingCollective>> pending();
   asio::awaitable<Frames> stacks_by_signal(pid_t pid);
   asio::awaitable<void> look_at_data_loaders(pid_t pid, WorkerFinding& finding);
   bool find_files();

@@ -79,6 +79,14 @@ TEST_CASE("the collective that is entered and not done is the oldest that is not
   CHECK_FALSE(read_pending(trace(done, "")));
 }
 
+TEST_CASE("messages between two ranks have numbers of their own") {
+  std::string message = entry(6, 0, kDefault, false);
+  message.insert(message.find(R"("retired")"), R"("is_p2p":true,"p2p_seq_id":41,)");
+  const auto pending = read_pending(trace(message, ""));
+  REQUIRE(pending);
+  CHECK(pending->sequence == 41);
+}
+
 TEST_CASE("of a long trace only the end is read") {
   std::string entries = entry(1, 0, kDefault, false);
   for (int i = 2; i < 2000; ++i) entries += "," + entry(i, 0, kDefault, true);

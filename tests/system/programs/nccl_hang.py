@@ -16,7 +16,9 @@ entry = {"collective_seq_id": 5, "input_dtypes": ["Float"], "input_sizes": [[3]]
 trace = {"entries": [entry] if rank == 0 else [], "nccl_comm_state": {},
          "pg_status": {"0": {"last_completed_collective": 4, "last_enqueued_collective": entered}},
          "version": "2.10"}
-answers = {"dump_nccl_trace_json": trace, "fr_trace_json": trace, "wait_counter_values": {}}
+# The recorder of the other backends knows nothing of NCCL.
+others = {"nccl_comm_state": {}, "pg_status": {}, "version": "2.10"}
+answers = {"dump_nccl_trace_json": trace, "fr_trace_json": others, "wait_counter_values": {}}
 RAS = "Job summary\n===========\n\nErrors\n======\n\n#0-0 (cf26) INCOMPLETE\n  The missing rank: 1\n\n"
 
 
