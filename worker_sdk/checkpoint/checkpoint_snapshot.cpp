@@ -1,5 +1,7 @@
 #include "worker_sdk/checkpoint/checkpoint_snapshot.hpp"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
+
 #include <cstring>
 #include <set>
 #include <span>
@@ -48,8 +50,12 @@ void CheckpointSnapshot::copy_to(StagingBuffer& buffer) {
       next += tensor.nbytes();
     }
   }
-  // Each copy runs on its tensor's device: a worker may have its layers on several.
-  for (const torch::DeviceIndex gpu : gpus) torch::cuda::synchronize(gpu);
+  // Each copy runs on its tensor's device, on the training's stream there: a worker may have its
+  // layers on several.
+  for (const torch::DeviceIndex gpu : gpus) {
+    const c10::impl::VirtualGuardImpl cuda{torch::kCUDA};
+    cuda.synchronizeStream(cuda.getStream({torch::kCUDA, gpu}));
+  }
   for (File& file : files_) file.tensors.clear();
 }
 

@@ -27,6 +27,9 @@ void CollectiveChecks::tensor(const torch::Tensor& tensor, const std::string& na
     operation_.refuse(name + " is on " + tensor.device().str() + ", this group's tensors are on " +
                       devices_.device.str() + (devices_.cpu_too ? " or the CPU" : "") +
                       "; call .to(group.device()) on it first");
+  // NCCL's backend finds out when it has begun a message, which then never ends.
+  if (devices_.by_nccl(tensor) && !nccl_has(tensor.scalar_type()))
+    operation_.refuse(name + " is of " + dtype_name(tensor) + ", which NCCL does not have");
   if (!tensor.is_contiguous())
     operation_.refuse(name + " has the strides " + c10::str(tensor.strides()) +
                       ", which is not contiguous; call .contiguous() on it first");

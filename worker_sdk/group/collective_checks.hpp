@@ -14,7 +14,8 @@ class CollectiveChecks {
   CollectiveChecks(const Operation& operation, const TensorDevices& devices)
       : operation_{operation}, devices_{devices} {}
 
-  /// `tensor` is on a device of the group's, dense and contiguous. `name` is the argument's name.
+  /// `tensor` is on a device of the group's, dense and contiguous, of a dtype that can be sent.
+  /// `name` is the argument's name.
   void tensor(const torch::Tensor& tensor, const std::string& name) const;
   /// `rank` is a rank of the group.
   void rank(int rank, const std::string& name) const;

@@ -1,5 +1,6 @@
 #include "worker_sdk/group/control_server.hpp"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -39,6 +41,8 @@ constexpr int kBacklog = 16;
 constexpr int kNoFile = -1;  // poll(2) leaves it out
 constexpr std::chrono::milliseconds kPause{100};
 constexpr std::string_view kHandlers = "/handler/";
+
+std::atomic<int> own_gpu{-1};  // -1: it has none
 
 [[noreturn]] void no_server(const std::string& action) {
   throw std::system_error{errno, std::generic_category(), action};
@@ -252,6 +256,9 @@ void ControlServer::answer(int connection) const {
   const Connection client{connection, stop_};
   try {
     const std::string head = client.read_head();
+    if (const int gpu = own_gpu; gpu >= 0)
+      c10::impl::VirtualGuardImpl{c10::kCUDA}.setDevice(
+          {c10::kCUDA, static_cast<c10::DeviceIndex>(gpu)});
     if (!head.empty()) client.write(answer_to(head).text());
   } catch (...) {
     return;  // whatever it was, the training goes on
@@ -266,6 +273,8 @@ std::unique_ptr<ControlServer> open_wanted_server() {
   setenv(env::kIntrospection, "", 1);
   return std::make_unique<ControlServer>(place + "." + std::to_string(getpid()) + ".sock");
 }
+
+void answer_on(c10::Device gpu) noexcept { own_gpu = gpu.index(); }
 
 void answer_ddprun() noexcept {
   static std::once_flag once;

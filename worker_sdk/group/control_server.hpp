@@ -7,6 +7,7 @@
 // WorkerServer itself cannot be used: its header includes httplib.h, which no wheel has.
 #pragma once
 
+#include <c10/core/Device.h>
 #include <sys/types.h>
 
 #include <filesystem>
@@ -20,6 +21,10 @@ namespace ddprun::sdk {
 /// wants one. It stays open until the process ends. Where it cannot be opened, the training goes on
 /// without it. What this process starts does not find the variable any more.
 void answer_ddprun() noexcept;
+
+/// Says which GPU is this process's. The server's thread would begin with the first one, and CUDA
+/// would make a context there, half a GB, as soon as it is asked how far NCCL is.
+void answer_on(c10::Device gpu) noexcept;
 
 class ControlServer {
  public:

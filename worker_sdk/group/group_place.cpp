@@ -37,6 +37,23 @@ torch::Device gpu_of(int index, const VisibleGpus& gpus, const std::string& who)
 
 }  // namespace
 
+bool nccl_has(torch::ScalarType dtype) {
+  switch (dtype) {
+    case torch::kUInt8:
+    case torch::kInt8:
+    case torch::kInt32:
+    case torch::kInt64:
+    case torch::kFloat16:
+    case torch::kBFloat16:
+    case torch::kFloat32:
+    case torch::kFloat64:
+    case torch::kBool:
+      return true;
+    default:
+      return c10::isFloat8Type(dtype);
+  }
+}
+
 TensorDevices choose_devices(const std::string& backend, std::optional<torch::Device> device,
                              int local_rank, const VisibleGpus& gpus) {
   const Wanted wanted = wanted_by(backend);

@@ -18,6 +18,10 @@ struct TensorDevices {
   bool by_nccl(const torch::Tensor& tensor) const { return device.is_cuda() && tensor.is_cuda(); }
 };
 
+/// Whether NCCL can send the dtype, or may be able to: float8 depends on the GPU. The list is that
+/// of ncclDataType in torch/csrc/distributed/c10d/NCCLUtils.hpp. Pure.
+bool nccl_has(torch::ScalarType dtype);
+
 /// What there is to choose from.
 struct VisibleGpus {
   int count = 0;                      // that this process sees

@@ -94,7 +94,10 @@ ProcessGroup init_process_group(const ProcessGroupOptions& options, const InitMe
     std::cerr << "warning: rank " << env.rank << ": " << warning << std::endl;
   state->devices = choose_devices(options.backend, options.device, env.local_rank, gpus);
   const torch::Device device = state->devices.device;
-  if (device.is_cuda()) c10::impl::VirtualGuardImpl{device.type()}.setDevice(device);
+  if (device.is_cuda()) {
+    c10::impl::VirtualGuardImpl{device.type()}.setDevice(device);
+    answer_on(device);
+  }
   state->name = "default";
   state->path = "0";
   state->rank = env.rank;

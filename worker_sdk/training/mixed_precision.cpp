@@ -82,14 +82,16 @@ torch::Tensor GradScaler::scale(const torch::Tensor& loss) {
 
 torch::Tensor GradScaler::multiply(const Groups& groups, double factor) const {
   torch::NoGradGuard no_grad;
-  torch::Tensor found = torch::zeros({1}, torch::kFloat32);
+  torch::Tensor found;
   for (const auto& [kind, tensors] : gradients_by_kind(groups)) {
     const auto options = torch::dtype(torch::kFloat32).device(kind.first);
     torch::Tensor here = torch::zeros({1}, options);
     at::_amp_foreach_non_finite_check_and_unscale_(tensors, here,
                                                    torch::full({1}, factor, options));
-    found = torch::maximum(found.to(here.device()), here);
+    // A copy from the CPU would wait for the backward pass.
+    found = found.defined() ? torch::maximum(found.to(here.device()), here) : here;
   }
+  if (!found.defined()) found = torch::zeros({1}, torch::kFloat32);
   if (!options_.shards) return found;
   found = found.to(options_.shards->device());
   options_.shards->all_reduce(found, c10d::ReduceOp{c10d::ReduceOp::MAX});

@@ -95,6 +95,14 @@ TEST_CASE("a group of GPUs carries tensors on the CPU where it was made for both
   CHECK_FALSE(TensorDevices{gpu(0), true}.by_nccl(on_cpu));
 }
 
+TEST_CASE("what NCCL cannot send is known before it is asked") {
+  for (const auto dtype : {torch::kFloat32, torch::kBFloat16, torch::kInt64, torch::kUInt8,
+                           torch::kBool, torch::kFloat8_e4m3fn})
+    CHECK(nccl_has(dtype));
+  for (const auto dtype : {torch::kInt16, torch::kUInt16, torch::kComplexFloat})
+    CHECK_FALSE(nccl_has(dtype));
+}
+
 TEST_CASE("ranks with another backend than most are named") {
   CHECK(describe_backends({{"gloo", {0, 1, 2}}}).empty());
   CHECK_THAT(describe_backends({{"gloo", {2, 3}}, {"nccl", {0, 1, 4}}}),
