@@ -78,17 +78,19 @@ def digits(runs, workers):
             runs.note(what, False, error=str(error))
 
 
-def same_losses(runs, workers, options, tolerance):
-    """The same steps in C++ and in Python: losses and times."""
-    what = f"DDP steps, {workers} workers, {' '.join(options)}"
+def same_losses(runs, workers, options, tolerance, share_gpu=False):
+    """The same steps in C++ and in Python: losses and times. With `share_gpu`, all on the first GPU."""
+    what = f"DDP steps, {workers} workers{' on one GPU' if share_gpu else ''}, {' '.join(options)}"
     def figures(out, err):
         told = last_json(out)
         return {"step_ms": round(statistics.median(told["step_ms"]), 4),
                 **{key: told[key] for key in ("losses", "device", "backend")}}
     steps = ["--steps", "60", "--warm-up", "20", *options]
     size = ["--nproc-per-node", workers]
-    ours = runs.run(f"{what}: C++", size, [*runs.program("ddp_steps"), *steps], figures)
-    theirs = runs.run(f"{what}: Python", size, [STEPS, *steps], figures)
+    programs = ((runs.on_one_gpu("ddp_steps"), runs.python_on_one_gpu(STEPS)) if share_gpu
+                else (runs.program("ddp_steps"), [STEPS]))
+    ours, theirs = (runs.run(f"{what}: {language}", size, [*program, *steps], figures)
+                    for language, program in zip(("C++", "Python"), programs))
     if not (ours["passed"] and theirs["passed"]):
         return
     worst = max(abs(a - b) for a, b in zip(ours["losses"], theirs["losses"]))
@@ -104,6 +106,11 @@ def losses(runs, workers):
     same_losses(runs, workers, [*backend, "--model", "small", "--optimizer", "adam"], 1e-4)
     for dtype in ("bfloat16", "float16"):
         same_losses(runs, workers, [*backend, "--model", "medium", "--autocast", dtype], 1e-2)
+    # What ranks add up differs from what each has: with one GPU, two of them share it.
+    for hook, tolerance in ((["--hook", "fp16"], 1e-3), (["--hook", "bf16"], 1e-3),
+                            (["--hook", "powersgd"], 1e-4),
+                            (["--hook", "powersgd", "--power-sgd-rank", "4"], 1e-4)):
+        same_losses(runs, 2, [*backend, "--model", "small", *hook], tolerance, share_gpu=runs.on_gpu)
     # Gloo carries what is on a GPU, too, and lets ranks share one.
     device = "cuda:0" if runs.on_gpu else "cpu"
     same_losses(runs, 2, ["--backend", "gloo", "--device", device, "--model", "small"], 1e-4)
@@ -211,6 +218,8 @@ def words_between_gpus(text):
     rows = [line.replace("\x1b[4m", "").replace("\x1b[0m", "").split("\t")
             for line in text.splitlines() if "GPU0" in line or line.startswith("GPU")]
     rows = [[cell.strip() for cell in row] for row in rows]
+    if not rows:
+        return {}
     names = [name for name in rows[0] if name.startswith("GPU") and name[3:].isdigit()]
     return {(row[0], name): row[1 + place]
             for row in rows[1:] for place, name in enumerate(names)}
@@ -228,11 +237,14 @@ def topology(runs, workers):
         return runs.leave_out("ddprun topo beside nvidia-smi", "there is no GPU, or no nvidia-smi")
     theirs = subprocess.run(["nvidia-smi", "topo", "-m"], capture_output=True, text=True,
                             timeout=LIMIT_S).stdout
+    if not words_between_gpus(theirs):
+        return runs.leave_out("ddprun topo beside nvidia-smi", f"nvidia-smi topo -m tells nothing: {theirs}")
     differ = {f"{a} to {b}": [matrix.get(a, {}).get(b), word]
               for (a, b), word in words_between_gpus(theirs).items()
               if matrix.get(a, {}).get(b) != word}
     return runs.note("ddprun topo beside nvidia-smi", not differ, error=differ, nvidia_smi=theirs)
 
 
-ALL = (topology, count_of_gpus, numa, tests_on_devices, collectives, failures, hang, warm, digits, losses,
-       transformer)
+# First what tells most, should time be short: the report is written after each.
+ALL = (topology, count_of_gpus, numa, tests_on_devices, transformer, failures, hang, warm, collectives, losses,
+       digits)

@@ -9,5 +9,6 @@ import os
 import sys
 
 os.environ |= {"LOCAL_RANK": "0", "NCCL_HOSTID": "rank" + os.environ["RANK"],
-               "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": "1"}
+               "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": "1", "NCCL_NET": "Socket",
+               "NCCL_MNNVL_ENABLE": "0"}
 os.execv(sys.argv[1], sys.argv[1:])

@@ -40,6 +40,9 @@ class Runs:
             return [*self.program(name), *arguments]
         return [HERE / "one_gpu.py", self.programs / name, *arguments]
 
+    def python_on_one_gpu(self, script):
+        return [HERE / "one_gpu.py", self.python, script] if self.on_gpu else [script]
+
     def note(self, what, passed, **facts):
         """Keeps what was seen, and says it."""
         entry = {"what": what, "passed": passed, **facts}
@@ -64,7 +67,7 @@ class Runs:
             if code_seen != code:
                 raise ValueError(f"exit code {code_seen}, expected {code}:\n{out[-3000:]}{err[-3000:]}")
             facts.update(judge(out, err))
-        except (ValueError, KeyError, IndexError, OSError) as error:
+        except Exception as error:  # whatever a job has printed: the other checks go on
             return self.note(what, False, **facts, error=f"{type(error).__name__}: {error}")
         return self.note(what, True, **facts)
 
@@ -82,7 +85,8 @@ class Runs:
                     out, err = job.communicate(timeout=STOP_S)
                 except subprocess.TimeoutExpired:
                     job.kill()
-                    out, err = job.communicate()
+                    # A worker that is stuck in the driver may keep the pipe for ever.
+                    out, err = job.communicate(timeout=STOP_S)
         raise ValueError(f"not ended after {LIMIT_S} s:\n{out[-3000:]}{err[-3000:]}")
 
     def dump(self, pid):

@@ -113,6 +113,10 @@ def transformer(runs, workers):
         return runs.leave_out("a GPT beside Python's DDP", "its Python program needs numpy, which is not there")
     with tempfile.TemporaryDirectory() as folder:
         pair = Pair(runs, workers, ON_GPU if runs.on_gpu else ON_CPU, Path(folder))
+        # What the comparison leaves out.
+        for options in (["--zero"], ["--checkpoint-activations", "--dropout", "0.1"]):
+            pair.train(f"a GPT with {' '.join(options)}, {workers} workers", runs.program("gpt"),
+                       "--bf16", *options)
         if runs.on_gpu:
             pair.compare(f"GPT-2 124M in bfloat16, {workers} workers", 5e-2, "--bf16")
         else:
