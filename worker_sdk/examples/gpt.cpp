@@ -47,47 +47,13 @@ struct Arguments {
   bool zero = false;  // the optimizer's state is spread over the workers
 };
 
-/// This rank's batches, epoch after epoch.
-class Batches {
- public:
-  Batches(const Arguments& a, const ProcessGroup& group)
-      : tokens_{a.data, {a.model.context, a.token_bytes == 1 ? torch::kUInt8 : torch::kUInt16}},
-        sampler_{tokens_.size(), group.size(), group.rank(), {.seed = a.model.seed}},
-        batch_size_{a.batch_size} {
-    if (tokens_.size() / group.size() < batch_size_)
-      throw std::invalid_argument{"--data has fewer windows than one batch takes"};
-  }
-
-  void resume(const SamplerState& state) {
-    sampler_.resume(state);
-    epoch_ = state.epoch;
-  }
-
-  SamplerState state() const { return sampler_.state_after(used_); }
-
-  TokenBatch next() {
-    for (;; loader_.reset(), ++epoch_) {
-      if (!loader_) begin_epoch();
-      if (auto batch = loader_->next()) return used_ += batch_size_, *std::move(batch);
-    }
-  }
-
- private:
-  void begin_epoch() {
-    sampler_.set_epoch(epoch_);
-    used_ = 0;
-    const auto fetch = [this](const std::vector<std::int64_t>& wanted) {
-      return tokens_.get_batch({wanted.begin(), wanted.end()});
-    };
-    loader_.emplace(sampler_.indices(), fetch,
-                    LoaderOptions{.batch_size = batch_size_, .drop_last = true});
-  }
-
-  TokenFiles tokens_;
-  DistributedSampler sampler_;
-  std::int64_t batch_size_, epoch_ = 0, used_ = 0;
-  std::optional<DataLoader<TokenBatch>> loader_;
-};
+EpochLoader<TokenBatch> make_loader(const Arguments& a, const ProcessGroup& group) {
+  const auto dtype = a.token_bytes == 1 ? torch::kUInt8 : torch::kUInt16;
+  const TokenFiles tokens{a.data, {a.model.context, dtype}};
+  return make_epoch_loader(tokens,
+                           {tokens.size(), group.size(), group.rank(), {.seed = a.model.seed}},
+                           {.batch_size = a.batch_size, .drop_last = true, .pin_memory = true});
+}
 
 FusedAdamW make_optimizer(const Arguments& a, const GPT& model) {
   std::vector<Tensor> matrices, others;
@@ -131,8 +97,7 @@ class Training {
       optimizer_->zero_grad();
       const bool saves = checkpointer_ && step % a_.checkpoint_every == 0;
       if (saves && zero_) zero_->consolidate();
-      if (saves)
-        checkpointer_->save(*model_, *optimizer_, {.step = step, .sampler = batches_.state()});
+      if (saves) checkpointer_->save(*model_, *optimizer_, {.step = step});
       if (step % a_.log_every == 0) report(step, loss, lr, norm);
     }
   }
@@ -144,9 +109,9 @@ class Training {
     if (!a_.checkpoint_dir.empty()) {
       checkpointer_.emplace(a_.checkpoint_dir, group_);
       checkpointer_->keep("scheduler", *scheduler_);
+      checkpointer_->keep("data", batches_);
       progress = checkpointer_->load_latest(*model_, *optimizer_);
     }
-    if (progress) batches_.resume(progress->sampler.value());
     metrics_.resume(progress ? progress->step : 0);
     return progress ? progress->step : 0;
   }
@@ -155,12 +120,12 @@ class Training {
   Tensor backward() {
     Tensor total = torch::zeros({1}, group_.device());
     for (std::int64_t part = 1; part <= a_.accumulate; ++part) {
-      const TokenBatch batch = batches_.next();
+      const TokenBatch batch = next_batch(batches_);
       const auto guard = ddp_->no_sync(part < a_.accumulate);
       Tensor loss;
       {
         const Autocast autocast{group_.device().type(), torch::kBFloat16, a_.bf16};
-        loss = ddp_->forward(batch.inputs.to(group_.device()), batch.targets.to(group_.device()));
+        loss = ddp_->forward(batch.inputs, batch.targets);
         loss = loss / a_.accumulate;
       }
       loss.backward();
@@ -199,8 +164,9 @@ class Training {
   std::optional<FusedAdamW> optimizer_;
   std::optional<ZeroRedundancyOptimizer> zero_;
   std::optional<LRScheduler> scheduler_;
+  EpochLoader<TokenBatch> loader_{make_loader(a_, group_)};
+  DevicePrefetcher<EpochLoader<TokenBatch>> batches_{loader_, group_.device()};
   std::optional<Checkpointer> checkpointer_;
-  Batches batches_{a_, group_};
   MetricsLog metrics_{group_.rank() == 0 ? a_.metrics : MetricsOptions{}};
   std::chrono::steady_clock::time_point start_;
 };

@@ -122,6 +122,13 @@ class Tokens:
         return rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
 
 
+def to_device(tensor, device):
+    """The CPU does not wait for a copy to the GPU."""
+    if device.type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
+
+
 def batches(a, tokens):
     """This rank's batches, epoch after epoch."""
     sampler = DistributedSampler(tokens, seed=a.seed)
@@ -165,7 +172,7 @@ def train(a, device):
         total = torch.zeros((), device=device)
         for part in range(a.accumulate):
             ddp.require_backward_grad_sync = part + 1 == a.accumulate
-            inputs, targets = (one.to(device) for one in next(source))
+            inputs, targets = (to_device(one, device) for one in next(source))
             with torch.autocast(device.type, torch.bfloat16, enabled=a.bf16):
                 loss = ddp(inputs, targets) / a.accumulate
             loss.backward()

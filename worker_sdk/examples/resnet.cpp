@@ -41,53 +41,12 @@ struct Arguments {
   bool bf16 = false;
 };
 
-/// This rank's batches, epoch after epoch.
-class Batches {
- public:
-  Batches(const Arguments& a, const LabelledImages& data, const ProcessGroup& group)
-      : data_{data},
-        sampler_{
-            data.size(), group.size(), group.rank(), {.seed = static_cast<std::uint64_t>(a.seed)}},
-        batch_size_{a.batch_size} {
-    if (a_pass() < a.accumulate)
-      throw std::invalid_argument{"there are fewer images than one step takes"};
-  }
-
-  /// How many batches a pass over the data has.
-  std::int64_t a_pass() const {
-    return static_cast<std::int64_t>(sampler_.indices().size()) / batch_size_;
-  }
-
-  void resume(const SamplerState& state) {
-    sampler_.resume(state);
-    epoch_ = state.epoch;
-  }
-
-  SamplerState state() const { return sampler_.state_after(used_); }
-
-  LabelledImages next() {
-    for (;; loader_.reset(), ++epoch_) {
-      if (!loader_) begin_epoch();
-      if (auto batch = loader_->next()) return used_ += batch_size_, *std::move(batch);
-    }
-  }
-
- private:
-  void begin_epoch() {
-    sampler_.set_epoch(epoch_);
-    used_ = 0;
-    const auto fetch = [this](const std::vector<std::int64_t>& wanted) {
-      return data_.select(torch::tensor(wanted, torch::kInt64));
-    };
-    loader_.emplace(sampler_.indices(), fetch,
-                    LoaderOptions{.batch_size = batch_size_, .drop_last = true});
-  }
-
-  const LabelledImages& data_;
-  DistributedSampler sampler_;
-  std::int64_t batch_size_, epoch_ = 0, used_ = 0;
-  std::optional<DataLoader<LabelledImages>> loader_;
-};
+EpochLoader<LabelledImages> make_loader(const Arguments& a, const LabelledImages& data,
+                                        const ProcessGroup& group) {
+  const SamplerOptions options{.seed = static_cast<std::uint64_t>(a.seed)};
+  return make_epoch_loader(data, {data.size(), group.size(), group.rank(), options},
+                           {.batch_size = a.batch_size, .drop_last = true, .pin_memory = true});
+}
 
 class Training {
  public:
@@ -96,9 +55,11 @@ class Training {
         group_{group},
         data_{resnet::load(a.data, a.synthetic, a.seed)},
         model_{std::make_shared<ResNet18>(a.width, a.seed)},
-        batches_{a, data_.train, group},
-        steps_a_pass_{batches_.a_pass() / a.accumulate},
-        steps_{a.epochs * steps_a_pass_} {
+        loader_{make_loader(a, data_.train, group)},
+        steps_an_epoch_{loader_.batches_per_epoch() / a.accumulate},
+        steps_{a.epochs * steps_an_epoch_} {
+    if (steps_an_epoch_ == 0)
+      throw std::invalid_argument{"there are fewer images than one step takes"};
     model_->to(group.device());
     ddp_.emplace(model_, group);
     optimizer_.emplace(
@@ -119,9 +80,9 @@ class Training {
       scheduler_->step();
       optimizer_->zero_grad();
       if (checkpointer_ && step % a_.checkpoint_every == 0)
-        checkpointer_->save(*model_, *optimizer_, {.step = step, .sampler = batches_.state()});
+        checkpointer_->save(*model_, *optimizer_, {.step = step});
       if (step % a_.log_every == 0) report(step, loss, lr, norm);
-      if (step % steps_a_pass_ == 0) evaluate(step);
+      if (step % steps_an_epoch_ == 0) evaluate(step);
     }
   }
 
@@ -132,9 +93,9 @@ class Training {
     if (!a_.checkpoint_dir.empty()) {
       checkpointer_.emplace(a_.checkpoint_dir, group_);
       checkpointer_->keep("scheduler", *scheduler_);
+      checkpointer_->keep("data", batches_);
       progress = checkpointer_->load_latest(*model_, *optimizer_);
     }
-    if (progress) batches_.resume(progress->sampler.value());
     metrics_.resume(progress ? progress->step : 0);
     return progress ? progress->step : 0;
   }
@@ -143,14 +104,13 @@ class Training {
   Tensor backward() {
     Tensor total = torch::zeros({1}, group_.device());
     for (std::int64_t part = 1; part <= a_.accumulate; ++part) {
-      const LabelledImages batch = batches_.next();
-      const Tensor images = resnet::normalize(resnet::augment(batch.images), group_.device());
+      const LabelledImages batch = next_batch(batches_);
+      const Tensor images = resnet::normalize(resnet::augment(batch.images));
       const auto guard = ddp_->no_sync(part < a_.accumulate);
       Tensor loss;
       {
         const Autocast autocast{group_.device().type(), torch::kBFloat16, a_.bf16};
-        loss = torch::nn::functional::cross_entropy(ddp_->forward(images),
-                                                    batch.labels.to(group_.device())) /
+        loss = torch::nn::functional::cross_entropy(ddp_->forward(images), batch.labels) /
                a_.accumulate;
       }
       loss.backward();
@@ -189,7 +149,7 @@ class Training {
     Tensor right = torch::zeros({1}, group_.device());
     for (std::int64_t at = group_.rank() * 500; at < data_.test.size(); at += group_.size() * 500) {
       const Tensor images =
-          resnet::normalize(data_.test.images.slice(0, at, at + 500), group_.device());
+          resnet::normalize(data_.test.images.slice(0, at, at + 500).to(group_.device()));
       const Tensor labels = data_.test.labels.slice(0, at, at + 500).to(group_.device());
       right += model_->forward(images).argmax(1).eq(labels).sum();
     }
@@ -205,8 +165,9 @@ class Training {
   const ProcessGroup& group_;
   resnet::Data data_;
   std::shared_ptr<ResNet18> model_;
-  Batches batches_;
-  std::int64_t steps_a_pass_, steps_;
+  EpochLoader<LabelledImages> loader_;
+  DevicePrefetcher<EpochLoader<LabelledImages>> batches_{loader_, group_.device()};
+  std::int64_t steps_an_epoch_, steps_;
   std::optional<DistributedDataParallel<ResNet18>> ddp_;
   std::optional<FusedSGD> optimizer_;
   std::optional<LRScheduler> scheduler_;

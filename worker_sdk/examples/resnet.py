@@ -109,21 +109,28 @@ def load(a):
 
 
 def augment(images):
-    padded = F.pad(images, (4, 4, 4, 4))
-    places = torch.randint(9, (len(images), 2)).tolist()
-    mirrored = (torch.rand(len(images)) < 0.5).tolist()
-    result = []
-    for one, (y, x), flip in zip(padded, places, mirrored):
-        one = one[:, y:y + 32, x:x + 32]
-        result.append(one.flip(2) if flip else one)
-    return torch.stack(result)
+    places = torch.randint(9, (len(images), 2, 1))
+    mirrored = torch.rand(len(images), 1) < 0.5
+    pixels = torch.arange(32)
+    rows = places[:, 0] + pixels
+    columns = places[:, 1] + torch.where(mirrored, 31 - pixels, pixels)
+    which = torch.arange(len(images)).view(-1, 1, 1)
+    where = [one.to(images.device) for one in (which, rows.unsqueeze(2), columns.unsqueeze(1))]
+    return F.pad(images, (4, 4, 4, 4))[where[0], :, where[1], where[2]].permute(0, 3, 1, 2)
 
 
-def normalize(images, device):
-    mean = torch.tensor([0.4914, 0.4822, 0.4465], device=device).view(3, 1, 1)
-    deviation = torch.tensor([0.247, 0.2435, 0.2616], device=device).view(3, 1, 1)
-    scaled = images.to(device).float() / 255
+def normalize(images):
+    mean = torch.tensor([0.4914, 0.4822, 0.4465], device=images.device).view(3, 1, 1)
+    deviation = torch.tensor([0.247, 0.2435, 0.2616], device=images.device).view(3, 1, 1)
+    scaled = images.float() / 255
     return ((scaled - mean) / deviation).contiguous(memory_format=torch.channels_last)
+
+
+def to_device(tensor, device):
+    """The CPU does not wait for a copy to the GPU."""
+    if device.type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
 
 
 def batches(a, images, labels, sampler):
@@ -144,7 +151,7 @@ def accuracy(model, images, labels, device):
     model.eval()
     right = torch.zeros((), device=device)
     for begin in range(dist.get_rank() * 500, len(images), dist.get_world_size() * 500):
-        logits = model(normalize(images[begin:begin + 500], device))
+        logits = model(normalize(images[begin:begin + 500].to(device)))
         right += (logits.argmax(1) == labels[begin:begin + 500].to(device)).sum()
     model.train()
     dist.all_reduce(right)
@@ -157,8 +164,8 @@ def train(a, device):
     ddp = DistributedDataParallel(model)
     sampler = DistributedSampler(images, seed=a.seed)
     source = batches(a, images, labels, sampler)
-    steps_a_pass = len(sampler) // a.batch_size // a.accumulate
-    steps = a.epochs * steps_a_pass
+    steps_an_epoch = len(sampler) // a.batch_size // a.accumulate
+    steps = a.epochs * steps_an_epoch
     optimizer = torch.optim.SGD(model.parameters(), lr=a.lr, momentum=0.9, nesterov=True,
                                 weight_decay=a.weight_decay, fused=True)
     scheduler = OneCycleLR(optimizer, a.lr, steps)
@@ -169,10 +176,10 @@ def train(a, device):
         total = torch.zeros((), device=device)
         for part in range(a.accumulate):
             ddp.require_backward_grad_sync = part + 1 == a.accumulate
-            batch, classes = next(source)
-            batch = normalize(augment(batch), device)
+            batch, classes = (to_device(one, device) for one in next(source))
+            batch = normalize(augment(batch))
             with torch.autocast(device.type, torch.bfloat16, enabled=a.bf16):
-                loss = F.cross_entropy(ddp(batch), classes.to(device)) / a.accumulate
+                loss = F.cross_entropy(ddp(batch), classes) / a.accumulate
             loss.backward()
             total += loss.detach()
         norm = nn.utils.clip_grad_norm_(model.parameters(), a.clip)
@@ -193,7 +200,7 @@ def train(a, device):
                 print(json.dumps(line), file=out, flush=True)
             if dist.get_rank() == 0:
                 print(f"step {step}/{steps} loss {mean:.4f} {rate:.0f} images/s", flush=True)
-        if step % steps_a_pass == 0:
+        if step % steps_an_epoch == 0:
             begin = time.perf_counter()
             share = accuracy(model, *test, device)
             start += time.perf_counter() - begin

@@ -17,9 +17,8 @@
 #include "ddprun/safetensors.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/python.hpp"
-#include "tests/support/scratch_folder.hpp"
 #include "tests/worker_sdk/checkpoint_files/disk_calls.hpp"
-#include "tests/worker_sdk/group_fixture.hpp"
+#include "tests/worker_sdk/shared_folder.hpp"
 #include "worker_sdk/checkpoint_files/checkpoint_folder.hpp"
 
 namespace ddprun::sdk {
@@ -37,24 +36,6 @@ struct Network : torch::nn::Module {
   torch::Tensor forward(torch::Tensor x) { return second(torch::tanh(norm(first(x)))); }
   torch::nn::Linear first{nullptr}, second{nullptr};
   torch::nn::BatchNorm1d norm{nullptr};
-};
-
-/// A folder that all ranks see: the one of rank 0.
-class SharedFolder {
- public:
-  SharedFolder() {
-    torch::Tensor name = torch::zeros({4096}, torch::kUInt8);
-    const std::string own = folder_.path().string();
-    std::copy(own.begin(), own.end(), name.mutable_data_ptr<std::uint8_t>());
-    group().broadcast(name);
-    path_ = reinterpret_cast<const char*>(name.const_data_ptr<std::uint8_t>());
-  }
-  ~SharedFolder() { group().barrier(); }  // nobody removes it while others look
-  const fs::path& path() const { return path_; }
-
- private:
-  ScratchFolder folder_;
-  fs::path path_;
 };
 
 template <typename Optimizer>

@@ -1,10 +1,8 @@
 // What a checkpoint keeps of each rank.
 
 #include "ddprun/checkpointer.hpp"
-#include "ddprun/objects.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/scratch_folder.hpp"
-#include "tests/worker_sdk/group_fixture.hpp"
+#include "tests/worker_sdk/shared_folder.hpp"
 
 namespace ddprun::sdk {
 namespace {
@@ -17,34 +15,32 @@ struct Note : Stateful {
 };
 
 TEST_CASE("each rank gets its own state back, and as many ranks are needed as had saved") {
-  const ScratchFolder own_folder;
-  nlohmann::json folder = own_folder.path().string();  // rank 0's
-  broadcast_object(group(), folder);
+  const SharedFolder folder;
   torch::nn::Linear module{2, 1};
   torch::optim::SGD optimizer{module->parameters(), 0.1};
   const std::string own = "the place of rank " + std::to_string(group().rank());
   {
     Note note{own};
-    Checkpointer checkpointer{folder.get<std::string>(), group()};
+    Checkpointer checkpointer{folder.path(), group()};
     checkpointer.keep_of_each_rank("data", note);
     CHECK_THROWS_WITH(checkpointer.keep_of_each_rank("data", note), contains("'data'"));
     checkpointer.save(*module, optimizer, {.step = 1});
   }
   group().barrier();
   Note loaded{"fresh"};
-  Checkpointer loading{folder.get<std::string>(), group()};
+  Checkpointer loading{folder.path(), group()};
   loading.keep_of_each_rank("data", loaded);
   loading.load_latest(*module, optimizer);
   CHECK(loaded.text == own);
 
   Note missing{"fresh"};
-  Checkpointer other_name{folder.get<std::string>(), group()};
+  Checkpointer other_name{folder.path(), group()};
   other_name.keep_of_each_rank("other", missing);
   CHECK_THROWS_WITH(other_name.load_latest(*module, optimizer), contains("no state of 'other'"));
 
   const auto alone = group().new_group({0});
   if (alone && group().size() > 1) {
-    Checkpointer smaller{folder.get<std::string>(), *alone};
+    Checkpointer smaller{folder.path(), *alone};
     smaller.keep_of_each_rank("data", missing);
     CHECK_THROWS_WITH(
         smaller.load_latest(*module, optimizer),

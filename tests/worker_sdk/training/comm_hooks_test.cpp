@@ -9,7 +9,7 @@ namespace {
 
 /// Its gradient is its input.
 struct Product : torch::nn::Module {
-  Product() { weight = register_parameter("weight", torch::zeros({3})); }
+  Product() { weight = register_parameter("weight", torch::zeros({3}, here())); }
   torch::Tensor forward(const torch::Tensor& x) { return (weight * x).sum(); }
   torch::Tensor weight;
 };
@@ -23,10 +23,10 @@ TEST_CASE("with a hook, gradients are the mean in half precision, and the same o
                                                 {CommHook::kBf16Compress, 2e-2}}) {
     const auto module = std::make_shared<Product>();
     DistributedDataParallel<Product> ddp{module, group(), {.comm_hook = hook}};
-    ddp.forward(torch::full({3}, 1.0003 + group().rank())).backward();
+    ddp.forward(torch::full({3}, 1.0003 + group().rank(), here())).backward();
     const torch::Tensor gradient = module->weight.grad();
     CHECK(gradient.scalar_type() == torch::kFloat32);
-    const torch::Tensor expected = torch::full({3}, mean_over_ranks(1.0003));
+    const torch::Tensor expected = torch::full({3}, mean_over_ranks(1.0003), here());
     CHECK(torch::allclose(gradient, expected, tolerance));
     const bool is_exact = torch::allclose(gradient, expected, 1e-6);
     CHECK(is_exact == (hook == CommHook::kAllReduce));
@@ -43,18 +43,19 @@ TEST_CASE("ranks that have run out join in what a hook reduces") {
   ddp.join([&] {
     for (int step = 0; step <= group().rank(); ++step) {
       optimizer.zero_grad();
-      ddp.forward(torch::ones({3})).backward();
+      ddp.forward(torch::ones({3}, here())).backward();
       optimizer.step();
     }
   });
   // Step n has n ranks less, and the gradient is their share of all.
   const double steps = (group().size() + 1) / 2.0;
-  CHECK(torch::allclose(module->weight, torch::full({3}, -steps), 1e-2));
+  CHECK(torch::allclose(module->weight, torch::full({3}, -steps, here()), 1e-2));
 }
 
 TEST_CASE("a hook takes no sparse gradients") {
   const auto embedding =
       std::make_shared<torch::nn::EmbeddingImpl>(torch::nn::EmbeddingOptions(5, 3).sparse(true));
+  embedding->to(group().device());
   CHECK_THROWS_WITH((DistributedDataParallel<torch::nn::EmbeddingImpl>{
                         embedding, group(), {.comm_hook = CommHook::kBf16Compress}}),
                     contains("comm_hook takes no sparse"));
@@ -63,8 +64,8 @@ TEST_CASE("a hook takes no sparse gradients") {
 /// Its gradient is its input, [20, 30]; that of `bias`, which is not compressed, the mean of it.
 struct Matrix : torch::nn::Module {
   Matrix() {
-    weight = register_parameter("weight", torch::zeros({20, 30}));
-    bias = register_parameter("bias", torch::zeros({4}));
+    weight = register_parameter("weight", torch::zeros({20, 30}, here()));
+    bias = register_parameter("bias", torch::zeros({4}, here()));
   }
   torch::Tensor forward(const torch::Tensor& x) {
     return (weight * x).sum() + (bias * x.mean()).sum();
@@ -76,7 +77,7 @@ struct Matrix : torch::nn::Module {
 torch::Tensor mine_of_rank(std::int64_t rank) {
   torch::manual_seed(7);
   const torch::Tensor matrix = torch::matmul(torch::randn({20, rank}), torch::randn({rank, 30}));
-  return matrix * (1.0 + group().rank());
+  return matrix.to(group().device()) * (1.0 + group().rank());
 }
 
 struct PowerSgd {

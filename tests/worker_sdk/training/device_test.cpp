@@ -3,29 +3,27 @@
 
 #include <numeric>
 
+#include "ddprun/checkpointer.hpp"
 #include "ddprun/data_loader.hpp"
 #include "ddprun/device_prefetcher.hpp"
 #include "ddprun/distributed_data_parallel.hpp"
+#include "ddprun/fused_optimizers.hpp"
 #include "ddprun/mixed_precision.hpp"
 #include "ddprun/objects.hpp"
 #include "ddprun/optimizer_state.hpp"
 #include "ddprun/pipeline.hpp"
 #include "ddprun/zero_redundancy_optimizer.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/worker_sdk/ranks.hpp"
+#include "tests/worker_sdk/shared_folder.hpp"
 
 namespace ddprun::sdk {
 namespace {
 
 using torch::nn::SequentialImpl;
 
-/// NCCL and this worker's GPU, or Gloo and the CPU.
-const ProcessGroup& group() {
-  static const ProcessGroup all = init_process_group();
-  return all;
-}
-
-std::shared_ptr<SequentialImpl> make_network() {
-  torch::manual_seed(5);
+std::shared_ptr<SequentialImpl> make_network(std::uint64_t seed = 5) {
+  torch::manual_seed(seed);
   auto network = std::make_shared<SequentialImpl>(torch::nn::Linear(6, 5), torch::nn::Tanh(),
                                                   torch::nn::Linear(5, 4));
   network->to(group().device());
@@ -35,10 +33,6 @@ std::shared_ptr<SequentialImpl> make_network() {
 torch::Tensor batch_of_step(int step) {
   torch::manual_seed(step);
   return torch::randn({4 * group().size(), 6}).to(group().device());
-}
-
-torch::Tensor my_part(const torch::Tensor& batch) {
-  return batch.chunk(group().size())[group().rank()];
 }
 
 void check_close(const torch::Tensor& a, const torch::Tensor& b) {
@@ -130,6 +124,72 @@ TEST_CASE("float16 with a scaler on the device: finite steps are made, others le
   CHECK_FALSE(step(std::numeric_limits<double>::infinity()));
   CHECK(torch::equal(network->parameters()[0], before));
   CHECK(scaler.get_scale() == 512);
+}
+
+/// One step on a batch; with a scaler the loss is scaled, and the gradients are not.
+template <typename Optimizer>
+void train(SequentialImpl& network, Optimizer& optimizer, int step, GradScaler* scaler = nullptr) {
+  optimizer.zero_grad();
+  const torch::Tensor loss = network.forward(batch_of_step(step)).pow(2).mean();
+  if (scaler == nullptr) {
+    loss.backward();
+    optimizer.step();
+    return;
+  }
+  scaler->scale(loss).backward();
+  CHECK(scaler->step(optimizer));
+  scaler->update();
+}
+
+void check_same_parameters(const SequentialImpl& ours, const SequentialImpl& expected) {
+  const auto parameters = ours.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    check_close(parameters[i], expected.parameters()[i]);
+}
+
+template <typename Fused, typename Plain, typename Options>
+void check_fused(const Options& options) {
+  for (const bool scales : {false, true}) {
+    auto network = make_network();
+    auto expected = make_network();
+    Fused fused{network->parameters(), options};
+    Plain plain{expected->parameters(), options};
+    GradScaler scaler{{.init_scale = 256}};
+    for (int step = 0; step < 4; ++step) {
+      train(*network, fused, step, scales ? &scaler : nullptr);
+      train(*expected, plain, step);
+    }
+    check_same_parameters(*network, *expected);
+  }
+}
+
+TEST_CASE("fused optimizers on the device leave what LibTorch's leave, also of scaled gradients") {
+  check_fused<FusedAdamW, torch::optim::AdamW>(torch::optim::AdamWOptions{0.05});
+  check_fused<FusedAdam, torch::optim::Adam>(torch::optim::AdamOptions{0.05}.amsgrad(true));
+  check_fused<FusedSGD, torch::optim::SGD>(torch::optim::SGDOptions{0.05}.momentum(0.9));
+}
+
+TEST_CASE("a checkpoint brings back what is on the device, with the device's random numbers") {
+  const SharedFolder folder;
+  const auto options = torch::optim::AdamWOptions{0.05};
+  auto network = make_network();
+  FusedAdamW optimizer{network->parameters(), options};
+  train(*network, optimizer, 1);
+  torch::manual_seed(100 + group().rank());
+  { Checkpointer{folder.path(), group()}.save(*network, optimizer, {.step = 1}); }
+  const torch::Tensor expected = torch::rand({5}, group().device());
+  train(*network, optimizer, 2);
+  group().barrier();
+
+  auto loaded = make_network(6);
+  FusedAdamW fresh{loaded->parameters(), options};
+  const auto progress = Checkpointer{folder.path(), group()}.load_latest(*loaded, fresh);
+  REQUIRE(progress);
+  CHECK(progress->step == 1);
+  CHECK(loaded->parameters()[0].device() == group().device());
+  CHECK(torch::equal(torch::rand({5}, group().device()), expected));
+  train(*loaded, fresh, 2);
+  check_same_parameters(*loaded, *network);
 }
 
 TEST_CASE("the sharded optimizer on the device leaves what the whole one leaves") {

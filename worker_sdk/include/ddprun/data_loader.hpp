@@ -15,9 +15,8 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
-#include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -35,6 +34,13 @@ struct LoaderOptions {
   bool pin_memory = false;
 };
 
+/// Throws std::invalid_argument for options that make no sense, or that ask for pinned memory for
+/// batches whose tensors are not known: see batch_tensors.hpp.
+void check_options(const LoaderOptions& options, bool tensors_known);
+
+/// How many batches so many samples are.
+std::int64_t count_batches(std::int64_t samples, const LoaderOptions& options);
+
 /// Makes one pass over `indices`, usually DistributedSampler::indices(). One thread uses it:
 ///
 ///     for (const LabelledImages& batch : make_data_loader(data.train, sampler.indices(),
@@ -49,10 +55,8 @@ class DataLoader {
   /// no sense.
   DataLoader(std::vector<std::int64_t> indices, const Fetch& fetch, const LoaderOptions& options)
       : indices_{std::move(indices)}, options_{options}, fetch_{fetch} {
-    check();
-    const auto size = static_cast<std::int64_t>(indices_.size());
-    batches_ = options.drop_last ? size / options.batch_size
-                                 : (size + options.batch_size - 1) / options.batch_size;
+    check_options(options, tensors_are_known<Batch>());
+    batches_ = count_batches(static_cast<std::int64_t>(indices_.size()), options);
     slots_.resize(std::max(1, options.workers * options.prefetch));
     if (options.pin_memory) gpu_ = current_gpu();
     for (int i = 0; i < options.workers; ++i) threads_.emplace_back([this, fetch] { work(fetch); });
@@ -72,6 +76,11 @@ class DataLoader {
 
   /// How many batches there are in all.
   std::int64_t size() const { return batches_; }
+
+  /// How many samples next() has delivered, with those that an error came for.
+  std::int64_t samples_delivered() const {
+    return std::min(delivered_ * options_.batch_size, static_cast<std::int64_t>(indices_.size()));
+  }
 
   /// Returns the next batch in order; nullopt after the last one. Errors: what `fetch` has thrown
   /// for this batch; the next call goes on with the batch after it.
@@ -115,18 +124,6 @@ class DataLoader {
     std::optional<Batch> batch;
     std::exception_ptr error;
   };
-
-  void check() const {
-    if (options_.batch_size < 1 || options_.workers < 0 || options_.prefetch < 1)
-      throw std::invalid_argument{"DataLoader: batch size " + std::to_string(options_.batch_size) +
-                                  ", " + std::to_string(options_.workers) + " workers, " +
-                                  std::to_string(options_.prefetch) +
-                                  " batches ahead; expected at least 1, 0 and 1"};
-    if (options_.pin_memory && !tensors_are_known<Batch>())
-      throw std::invalid_argument{
-          "DataLoader: pin_memory needs to know the tensors of a batch: give its type a member "
-          "for_each_tensor(), see batch_tensors.hpp"};
-  }
 
   Batch pinned(Batch batch) const {
     if constexpr (tensors_are_known<Batch>())
@@ -178,30 +175,34 @@ class DataLoader {
   std::vector<std::thread> threads_;
 };
 
-/// Returns a loader of any data set of torch::data
+/// Returns what fetches batches of any data set of torch::data
 /// (https://docs.pytorch.org/cppdocs/api/namespace_torch__data.html), mapped or not. Each thread
-/// has its own copy of the data set, as with torch::data's own loader. Errors: those of DataLoader.
+/// has its own copy of the data set, as with torch::data's own loader.
 template <typename DataSet>
 requires requires(DataSet data, std::vector<std::size_t> indices) { data.get_batch(indices); }
-auto make_data_loader(DataSet data, std::vector<std::int64_t> indices,
-                      const LoaderOptions& options) {
-  using Batch = decltype(data.get_batch(std::vector<std::size_t>{}));
-  return DataLoader<Batch>{
-      std::move(indices),
-      [data](const std::vector<std::int64_t>& wanted) mutable {
-        return data.get_batch(std::vector<std::size_t>(wanted.begin(), wanted.end()));
-      },
-      options};
+auto make_fetch(DataSet data) {
+  return [data](const std::vector<std::int64_t>& wanted) mutable {
+    return data.get_batch(std::vector<std::size_t>(wanted.begin(), wanted.end()));
+  };
 }
 
-/// Returns a loader of images in memory, which the threads share. Errors: those of DataLoader.
-inline auto make_data_loader(const LabelledImages& data, std::vector<std::int64_t> indices,
-                             const LoaderOptions& options) {
-  return DataLoader<LabelledImages>{std::move(indices),
-                                    [data](const std::vector<std::int64_t>& wanted) {
-                                      return data.select(torch::tensor(wanted, torch::kInt64));
-                                    },
-                                    options};
+/// The same for images in memory, which the threads share.
+inline auto make_fetch(const LabelledImages& data) {
+  return [data](const std::vector<std::int64_t>& wanted) {
+    return data.select(torch::tensor(wanted, torch::kInt64));
+  };
+}
+
+/// What a batch of a data set is.
+template <typename DataSet>
+using BatchOf = std::invoke_result_t<decltype(make_fetch(std::declval<DataSet>())),
+                                     const std::vector<std::int64_t>&>;
+
+/// Returns a loader of a data set that make_fetch() knows. Errors: those of DataLoader.
+template <typename DataSet>
+auto make_data_loader(const DataSet& data, std::vector<std::int64_t> indices,
+                      const LoaderOptions& options) {
+  return DataLoader<BatchOf<DataSet>>{std::move(indices), make_fetch(data), options};
 }
 
 }  // namespace ddprun::sdk

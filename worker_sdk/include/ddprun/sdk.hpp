@@ -14,6 +14,7 @@
 #include <ddprun/digits.hpp>
 #include <ddprun/distributed_data_parallel.hpp>
 #include <ddprun/distributed_sampler.hpp>
+#include <ddprun/epoch_loader.hpp>
 #include <ddprun/fused_optimizers.hpp>
 #include <ddprun/fused_step.hpp>
 #include <ddprun/gradient_clipping.hpp>
