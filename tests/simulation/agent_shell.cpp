@@ -14,8 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr milliseconds kTimerLateMax{5};
-
 GroupRules rules_of(World& world) {
   GroupRules rules = world.plan.group;
   rules.workers = world.random.number(1, rules.workers);
@@ -196,15 +194,8 @@ void AgentShell::ring() {
   arm();
 }
 
-/// Sees to it that the alarm is looked at when it is due; an earlier look does for a later alarm.
 void AgentShell::arm() {
-  const auto due = machine_.next_alarm();
-  if (!due || *due >= alarm_set_for_) return;
-  alarm_set_for_ = *due;
-  world_.time.at(*due + world_.random.time(0ms, kTimerLateMax), [this] {
-    alarm_set_for_ = TimePoint::max();
-    ring();
-  });
+  timer_.set(machine_.next_alarm(), [this] { ring(); });
 }
 
 void AgentShell::when_awake(Timeline::Task task) {

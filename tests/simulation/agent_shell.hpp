@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rendezvous/rounds/connect_plan.hpp"
+#include "tests/simulation/late_timer.hpp"
 #include "tests/simulation/watcher.hpp"
 #include "tests/simulation/world.hpp"
 
@@ -124,7 +125,7 @@ class AgentShell {
   int spawned_ = 0;
   TimePoint last_heard_;
   std::optional<TimePoint> asked_;
-  TimePoint alarm_set_for_ = TimePoint::max();
+  LateTimer timer_{world_};
   bool frozen_ = false;
   TimePoint awake_since_;
   std::vector<Timeline::Task> held_;  // what happened while it was frozen

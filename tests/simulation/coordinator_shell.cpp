@@ -6,12 +6,6 @@
 
 namespace ddprun::simulation {
 
-namespace {
-
-constexpr milliseconds kTimerLateMax{5};
-
-}  // namespace
-
 void CoordinatorShell::begin() {
   rules_.hosted_since = world_.time.now();
   machine_.emplace(rules_, world_.time.now());
@@ -93,15 +87,8 @@ void CoordinatorShell::tick() {
   arm();
 }
 
-/// Sees to it that the clock is looked at when a Tick is due; an earlier look does for a later one.
 void CoordinatorShell::arm() {
-  const auto due = machine_->next_tick();
-  if (!due || *due >= tick_set_for_) return;
-  tick_set_for_ = *due;
-  world_.time.at(*due + world_.random.time(milliseconds{0}, kTimerLateMax), [this] {
-    tick_set_for_ = TimePoint::max();
-    tick();
-  });
+  timer_.set(machine_->next_tick(), [this] { tick(); });
 }
 
 /// What is due and what came meanwhile is seen in any order.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rendezvous/rounds/round_machine.hpp"
+#include "tests/simulation/late_timer.hpp"
 #include "tests/simulation/watcher.hpp"
 #include "tests/simulation/witness_shell.hpp"
 #include "tests/simulation/world.hpp"
@@ -91,7 +92,7 @@ class CoordinatorShell {
   std::optional<Herald> heralding_;
   std::optional<RoundMachine> machine_;
   std::set<LinkId> agents_;  // that have joined and were not dropped
-  TimePoint tick_set_for_ = TimePoint::max();
+  LateTimer timer_{world_};
   bool frozen_ = false;
   bool gone_ = false;
   TimePoint awake_since_;

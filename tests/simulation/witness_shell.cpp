@@ -7,12 +7,6 @@
 
 namespace ddprun::simulation {
 
-namespace {
-
-constexpr milliseconds kTimerLateMax{5};
-
-}  // namespace
-
 WitnessShell::WitnessShell(World& world, Watcher& watcher) : world_{world}, watcher_{watcher} {
   world_.network.put_coordinator(kNumber, kHost);
   begin();
@@ -79,13 +73,7 @@ void WitnessShell::tick() {
 }
 
 void WitnessShell::arm() {
-  const auto due = machine_->next_tick();
-  if (!due || *due >= tick_set_for_) return;
-  tick_set_for_ = *due;
-  world_.time.at(*due + world_.random.time(milliseconds{0}, kTimerLateMax), [this] {
-    tick_set_for_ = TimePoint::max();
-    tick();
-  });
+  timer_.set(machine_->next_tick(), [this] { tick(); });
 }
 
 void WitnessShell::thaw() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rendezvous/rounds/witness_machine.hpp"
+#include "tests/simulation/late_timer.hpp"
 #include "tests/simulation/watcher.hpp"
 #include "tests/simulation/world.hpp"
 
@@ -49,7 +50,7 @@ class WitnessShell {
   int ids_ = 0;
   std::optional<WitnessMachine> machine_;
   std::set<LinkId> links_;
-  TimePoint tick_set_for_ = TimePoint::max();
+  LateTimer timer_{world_};
   bool frozen_ = false;
   bool gone_ = false;
   std::vector<Timeline::Task> held_;  // what came while it was frozen
