@@ -28,8 +28,8 @@ struct Arguments {
   std::string optimizer = "sgd";
   std::string backend;
   std::string autocast = "none";
-  DdpOptions ddp;
-  std::string device;  // the group's, if not given
+  DdpOptions ddp{.gradient_as_bucket_view = true};  // as ddp_steps.py has it
+  std::string device;                               // the group's, if not given
   bool sync_batch_norm = false;
   int steps = 20;
   int warm_up = 5;  // steps whose times are not told
