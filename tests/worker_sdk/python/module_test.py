@@ -111,11 +111,13 @@ class HeartbeatTest(unittest.TestCase):
         try:
             seen = set()
             while len(seen) < 1_000:
-                count, *numbers = struct.unpack("=Q8q", os.pread(board.file.fileno(), 72, 0))
+                # One after the other, as HeartbeatSlot::read() does: within a call the kernel copies
+                # in any order.
+                count, = struct.unpack("=Q", os.pread(board.file.fileno(), 8, 0))
+                entry = os.pread(board.file.fileno(), 32, 8 + 32 * (count % 2))
                 after, = struct.unpack("=Q", os.pread(board.file.fileno(), 8, 0))
-                if count and count == after:  # as HeartbeatSlot::read() does
-                    step, loss, _, when = numbers[4 * (count % 2):][:4]
-                    loss, = struct.unpack("=d", struct.pack("=q", loss))
+                if count and count == after:
+                    step, loss, _, when = struct.unpack("=qdqq", entry)
                     self.assertEqual((count, count, count), (step, loss, when))
                     seen.add(count)
         finally:
