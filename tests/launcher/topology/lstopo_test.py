@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares ddprun topo with hwloc's lstopo, on this machine and on those that tests know:
-lstopo_test.py DDPRUN MACHINE_TREE DESCRIPTION...
+lstopo_test.py DDPRUN MACHINE... (folders with a machine's sys and proc)
 
 Both read the same files, so sockets, cores, NUMA nodes, shared caches and the bridges above each GPU
 and network card must be the same. Exit code 77: lstopo is not here (Debian's package hwloc)."""
@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import xml.etree.ElementTree as ElementTree
 
 LSTOPO = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
@@ -97,17 +96,13 @@ def topo(ddprun, options):
 
 
 def main():
-    ddprun, machine_tree, *descriptions = sys.argv[1:]
+    ddprun, *machines = sys.argv[1:]
     if not LSTOPO:
         print("lstopo_test: there is no lstopo here: apt-get install hwloc-nox")
         sys.exit(NOT_HERE)
     compare("this machine", topo(ddprun, []), Lstopo([]))
-    for description in descriptions:
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([machine_tree, description, folder], check=True, timeout=LIMIT_S)
-            os.makedirs(os.path.join(folder, "proc"))
-            name = os.path.basename(description).removesuffix(".txt")
-            compare(name, topo(ddprun, ["--input", folder]), Lstopo(["--input", folder]))
+    for machine in machines:
+        compare(os.path.basename(machine), topo(ddprun, ["--input", machine]), Lstopo(["--input", machine]))
 
 
 if __name__ == "__main__":

@@ -24,9 +24,9 @@ constexpr const char* kMachines[] = {"dgx_a100", "dgx_h100", "pcie_server", "wor
 class Recorded {
  public:
   explicit Recorded(const std::string& name)
-      : description{read_description(std::filesystem::path{DDPRUN_MACHINES} / (name + ".txt"))} {
-    write_files(description, folder.path());
-    auto read = read_recorded_machine(folder.path());
+      : folder{std::filesystem::path{DDPRUN_MACHINE_TREES} / name},
+        description{read_description(std::filesystem::path{DDPRUN_MACHINES} / (name + ".txt"))} {
+    auto read = read_recorded_machine(folder);
     INFO(name);
     REQUIRE(read.has_value());
     machine = std::move(*read);
@@ -39,7 +39,7 @@ class Recorded {
     return 0;
   }
 
-  ScratchFolder folder;
+  std::filesystem::path folder;  // nobody writes to it
   RecordedMachine description;
   Machine machine;
 };
@@ -103,16 +103,18 @@ TEST_CASE("CPUs are read as --numa-binding of a job reads them") {
 
 TEST_CASE("a driver's list of GPUs counts for workers as it does for a job") {
   const Recorded recorded{"dgx_h100"};
+  const ScratchFolder with_driver;
+  std::filesystem::create_directory_symlink(recorded.folder / "sys", with_driver / "sys");
   for (const char* bus_id : {"0000:43:00.0", "0000:DF:00.0"}) {
-    const auto gpu = recorded.folder / "proc/driver/nvidia/gpus" / bus_id;
+    const auto gpu = with_driver / "proc/driver/nvidia/gpus" / bus_id;
     std::filesystem::create_directories(gpu);
     std::ofstream{gpu / "information"} << "Model: \t\t NVIDIA H100 80GB HBM3\n";
   }
-  const auto machine = read_recorded_machine(recorded.folder.path());
+  const auto machine = read_recorded_machine(with_driver.path());
   REQUIRE(machine.has_value());
   const WorkerGpus gpus = gpus_for_workers(*machine);
   CHECK(gpus.names == std::vector<std::string>{"GPU1", "GPU7"});
-  CHECK(gpus.nodes == gpu_numa_nodes(recorded.folder / "sys", recorded.folder / "proc"));
+  CHECK(gpus.nodes == gpu_numa_nodes(with_driver / "sys", with_driver / "proc"));
   CHECK(gpus.nodes == std::vector<int>{0, 1});
   CHECK(machine->devices[1].model == "NVIDIA H100 80GB HBM3");
   CHECK(machine->devices[2].model == "10de:2330");
