@@ -67,6 +67,15 @@ TEST_CASE("a loader goes on behind any batch, whatever was read ahead") {
   }
 }
 
+TEST_CASE("a loader that has begun goes back, too, and drops what was read ahead") {
+  Loader loader{sampler_of(0, 1), same, {.batch_size = 4, .workers = 2}};
+  const std::string begin = loader.save_state();
+  const Indices first = next_batch(loader);
+  next_batch(loader);
+  loader.restore_state(begin);
+  CHECK(next_batch(loader) == first);
+}
+
 TEST_CASE("behind a prefetcher the place is that of the batches that were taken") {
   Loader loader{sampler_of(0, 1), same, {.batch_size = 4}};
   DevicePrefetcher batches{loader, torch::kCPU, 2};
