@@ -12,6 +12,7 @@ namespace ddprun::sdk {
 namespace {
 
 constexpr std::size_t kPathsMax = 1'000'000;
+constexpr std::size_t kBytesMax = std::size_t{64} << 20;  // of all paths
 constexpr std::size_t kDigitsMax = 18;
 
 [[noreturn]] void refuse(const std::string& pattern, const std::string& reason) {
@@ -57,16 +58,26 @@ std::vector<std::string> alternatives(const std::string& pattern, std::string_vi
 
 std::vector<std::filesystem::path> expand_shards(const std::string& pattern) {
   std::vector<std::string> paths{""};
+  std::size_t bytes = 0;
+  const auto require_room = [&] {
+    if (bytes > kBytesMax) refuse(pattern, "these paths are more than 64 MiB of text");
+  };
   std::string_view rest = pattern;
   for (;;) {
     const std::size_t open = rest.find('{');
-    for (std::string& path : paths) path += rest.substr(0, open);
+    const std::string_view plain = rest.substr(0, open);
+    bytes += paths.size() * plain.size();
+    require_room();
+    for (std::string& path : paths) path += plain;
     if (open == std::string_view::npos) return {paths.begin(), paths.end()};
     const std::size_t close = rest.find('}', open);
     if (close == std::string_view::npos) refuse(pattern, "a brace has no end");
     const auto all = alternatives(pattern, rest.substr(open + 1, close - open - 1));
     if (paths.size() * all.size() > kPathsMax)
       refuse(pattern, "these are more than a million paths");
+    bytes *= all.size();
+    for (const std::string& one : all) bytes += paths.size() * one.size();
+    require_room();
     std::vector<std::string> longer;
     for (const std::string& path : paths)
       for (const std::string& one : all) longer.push_back(path + one);

@@ -218,6 +218,10 @@ TEST_CASE("patterns of shards are expanded") {
   CHECK_THROWS_WITH(expand_shards("a{-1..1}"), contains("two numbers"));
   CHECK_THROWS_WITH(expand_shards("{0..999999999999}"), contains("more than a million"));
   CHECK_THROWS_WITH(expand_shards("{0..9999}{0..9999}"), contains("more than a million"));
+  const std::string long_name(100, 'x');
+  CHECK_THROWS_WITH(expand_shards("{0..999999}" + long_name), contains("more than 64 MiB of text"));
+  CHECK_THROWS_WITH(expand_shards("{0..99999}{" + long_name + "," + long_name + "}{0..4}"),
+                    contains("more than 64 MiB of text"));
 }
 
 }  // namespace

@@ -92,8 +92,8 @@ class TarShards {
 
 /// Returns the paths that a pattern with numbers in braces stands for, as WebDataset writes them:
 /// "train-{000000..000146}.tar" is 147 paths. A pattern may have several of these, and lists, such
-/// as {train,more}. Errors: std::invalid_argument for braces without an end, or more than a million
-/// paths.
+/// as {train,more}. Errors: std::invalid_argument for braces without an end, and for more than a
+/// million paths or 64 MiB of them.
 std::vector<std::filesystem::path> expand_shards(const std::string& pattern);
 
 }  // namespace ddprun::sdk
