@@ -270,8 +270,10 @@ void Agent::keep(const CoordinatorMessage& message) {
   if (const auto* found = std::get_if<HangFound>(&message)) keep_hang(found->report);
 }
 
-void Agent::keep_hang(std::optional<HangReport> hang) {
-  if (std::exchange(hang_, hang) != hang) hang_changed_();
+void Agent::keep_hang(const std::optional<HangReport>& hang) {
+  if (hang_ == hang) return;
+  hang_ = hang;
+  hang_changed_();
 }
 
 void Agent::tell_user(const CoordinatorMessage& message) {

@@ -99,7 +99,7 @@ class Agent {
   void tell_user(const CoordinatorMessage& message);
   void keep(const CoordinatorMessage& message);
   asio::awaitable<void> ask_nccl();
-  void keep_hang(std::optional<HangReport> hang);
+  void keep_hang(const std::optional<HangReport>& hang);
 
   asio::any_io_executor executor_;
   const LaunchSpec spec_;

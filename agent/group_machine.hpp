@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -135,7 +136,7 @@ using GroupAction = std::variant<ReachCoordinator, StartWorkers, SignalWorkers, 
 
 class GroupMachine {
  public:
-  explicit GroupMachine(GroupRules rules) : rules_{rules} {}
+  explicit GroupMachine(GroupRules rules) : rules_{std::move(rules)} {}
 
   /// What is to be done now that `event` has happened, in this order. After Exit: nothing, ever.
   std::vector<GroupAction> step(const GroupEvent& event, TimePoint now);

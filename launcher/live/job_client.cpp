@@ -120,6 +120,7 @@ std::vector<FoundJob> running_jobs() { return find_jobs(own_variable); }
 Result<std::vector<FoundJob>> find_job(const std::string& word) {
   const std::vector<FoundJob> all = running_jobs();
   std::vector<JobFacts> facts;
+  facts.reserve(all.size());
   for (const FoundJob& job : all) facts.push_back(job.facts);
   const auto chosen = choose_job(facts, word);
   if (!chosen) return chosen.error();

@@ -50,7 +50,7 @@ std::size_t columns_of(std::string_view text) {
 }
 
 std::string shortened(const std::string& text, std::size_t columns) {
-  const std::string line = plain_line(text);
+  std::string line = plain_line(text);
   if (columns_of(line) <= columns) return line;
   std::string out;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -72,6 +72,7 @@ class Table {
   explicit Table(std::vector<std::string> headings, std::string numbers)
       : numbers_{std::move(numbers)} {
     std::vector<Cell> row;
+    row.reserve(headings.size());
     for (std::string& heading : headings) row.push_back({std::move(heading), Color::kDim});
     rows_.push_back(std::move(row));
   }

@@ -113,7 +113,7 @@ asio::awaitable<Tried<std::shared_ptr<Channel>>> try_address(const Search& searc
                                                              tcp::endpoint address) {
   auto connected = co_await connect_to(search, address);
   if (!connected) co_return connected;
-  const std::shared_ptr<Channel> channel = *connected;
+  const std::shared_ptr<Channel>& channel = *connected;
   const auto secured = co_await secure(search, channel);
   if (secured) co_return channel;
   channel->close();
@@ -152,7 +152,7 @@ asio::awaitable<Tried<CoordinatorMessage>> greet(const Search& search, Channel& 
 asio::awaitable<Tried<Reached>> reach_once(const Search& search) {
   const auto connected = co_await connect_once(search);
   if (!connected) co_return connected.error();
-  const std::shared_ptr<Channel> channel = *connected;
+  const std::shared_ptr<Channel>& channel = *connected;
   auto answer = co_await greet(search, *channel);
   if (answer) co_return Reached{channel, std::move(*answer)};
   channel->close();

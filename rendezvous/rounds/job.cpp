@@ -47,7 +47,7 @@ void Job::start() {
 }
 
 Result<void> Job::open_store(const asio::ip::address& address) {
-  if (const auto opened = listen_for_workers({address, 0}); !opened) return opened;
+  if (auto opened = listen_for_workers({address, 0}); !opened) return opened;
   machine_.serve_store_at(store_acceptor_->local_endpoint().port());
   return {};
 }
