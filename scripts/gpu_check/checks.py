@@ -237,10 +237,10 @@ def topology(runs, workers):
         return runs.leave_out("ddprun topo beside nvidia-smi", "there is no GPU, or no nvidia-smi")
     theirs = subprocess.run(["nvidia-smi", "topo", "-m"], capture_output=True, text=True,
                             timeout=LIMIT_S).stdout
-    if not words_between_gpus(theirs):
+    words = words_between_gpus(theirs)
+    if not words:
         return runs.leave_out("ddprun topo beside nvidia-smi", f"nvidia-smi topo -m tells nothing: {theirs}")
-    differ = {f"{a} to {b}": [matrix.get(a, {}).get(b), word]
-              for (a, b), word in words_between_gpus(theirs).items()
+    differ = {f"{a} to {b}": [matrix.get(a, {}).get(b), word] for (a, b), word in words.items()
               if matrix.get(a, {}).get(b) != word}
     return runs.note("ddprun topo beside nvidia-smi", not differ, error=differ, nvidia_smi=theirs)
 
