@@ -166,7 +166,7 @@ void Agent::hear(const CoordinatorMessage& message) {
 
 /// The coordinator may have been lost, and this node's own may follow it.
 void Agent::note_leading() {
-  if (run_.own_port == 0 || std::exchange(leads_, link_.beside()) == link_.beside()) return;
+  if (link_.own_port() == 0 || std::exchange(leads_, link_.beside()) == link_.beside()) return;
   news_.leads(leads_);
   leading_changed_(leads_);
 }

@@ -37,6 +37,8 @@ class Agent {
   /// Lets it know what trainings tell at `door`, which must live longer. To be called before run().
   void listen_to(TrainerDoor& door) { trainings_ = &door; }
 
+  /// Opens what may follow the coordinator here; see CoordinatorLink. To be called before run().
+  void stand_by_with(std::function<std::uint16_t()> open) { link_.stand_by_with(std::move(open)); }
   /// Asks a referee where the coordinator is. To be called before run().
   void ask_referee(CoordinatorLink::AskReferee ask) { link_.ask_referee(std::move(ask)); }
 

@@ -26,6 +26,7 @@ CoordinatorLink::CoordinatorLink(const asio::any_io_executor& executor, const La
       run_{run},
       tell_{std::move(tell)},
       id_{fresh_id()},
+      own_port_{run.own_port},
       place_{run.coordinator},
       end_{executor, asio::steady_timer::time_point::max()} {}
 
@@ -117,10 +118,11 @@ asio::awaitable<void> CoordinatorLink::ended() {
 /// Each attempt is a newer incarnation: the coordinator may have heard an earlier one whose answer
 /// was lost, and then has to give that one up.
 Join CoordinatorLink::join(const ReachCoordinator& wish, const Channel& channel) {
+  if (open_standby_) own_port_ = std::exchange(open_standby_, {})();
   asked_ = Clock::now();
   Standing standing = wish.standing;
-  standing.standby_port = run_.own_port;
-  standing.beside = beside_ = channel.is_local() && place_.port == run_.own_port;
+  standing.standby_port = own_port_;
+  standing.beside = beside_ = channel.is_local() && place_.port == own_port_;
   return {.run_id = run_.run_id,
           .node = id_,
           .incarnation = ++incarnation_,

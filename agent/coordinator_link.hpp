@@ -55,6 +55,12 @@ class CoordinatorLink {
   /// From now on the referee says where the coordinator is, wherever a wish names no place.
   void ask_referee(AskReferee ask) { ask_referee_ = std::move(ask); }
 
+  /// Opens what may follow the coordinator in this process when that has been reached for the first
+  /// time, before it is joined. `open` returns the port at which it listens; 0: nowhere.
+  void stand_by_with(std::function<std::uint16_t()> open) { open_standby_ = std::move(open); }
+  /// At which port this process coordinates the job, or would; 0: at none.
+  std::uint16_t own_port() const { return own_port_; }
+
   /// Whether the coordinator that was joined last is in this process. It is not known of one that
   /// has no successors.
   bool beside() const { return beside_; }
@@ -92,7 +98,9 @@ class CoordinatorLink {
   const LaunchSpec& spec_;
   const RunFacts& run_;
   Listener tell_;
-  AskReferee ask_referee_;                 // empty: there is none
+  AskReferee ask_referee_;                       // empty: there is none
+  std::function<std::uint16_t()> open_standby_;  // empty: it is open, or nothing is
+  std::uint16_t own_port_;                 // of what coordinates the job here, or would; 0: none
   const NodeId id_;                        // of this agent, for its life
   std::int64_t incarnation_ = 0;           // joins that were said so far
   TimePoint asked_;                        // when the last one was said

@@ -128,8 +128,8 @@ struct RunFacts {
   std::string host;               // this node's name in messages
   Endpoint coordinator;           // where this node's agent reaches it
   bool coordinator_here = false;  // it runs in this process
-  /// The port at which this process coordinates the job, or would, or at least shows that it is
-  /// alive; 0: none.
+  /// The port at which this process coordinates the job, or would as soon as etcd says so; 0: none
+  /// yet.
   std::uint16_t own_port = 0;
 };
 

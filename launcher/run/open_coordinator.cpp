@@ -87,7 +87,7 @@ Result<RunCoordinator> serve(Loops loops, const LaunchSpec& spec, const std::str
   if (const auto locked = lock(**server, spec, run_id, listening); !locked) return locked.error();
   (*server)->start();
   Endpoint endpoint{resolved.front().to_string(), (*server)->port()};
-  return RunCoordinator{std::move(*server), std::move(endpoint), true};
+  return RunCoordinator{std::move(*server), {}, std::move(endpoint), true};
 }
 
 bool is_this_machine(asio::io_context& io, const std::string& host) {
@@ -96,35 +96,41 @@ bool is_this_machine(asio::io_context& io, const std::string& host) {
   return resolved && is_own_address(io, resolved->front());
 }
 
-/// The port at which others look for a coordinator on this machine. Names are looked up only where
-/// the places have several ports.
-std::uint16_t port_of_this_machine(asio::io_context& io, const Meeting& meeting) {
+/// The port at which others look for a coordinator on this machine when the first one is lost; 0:
+/// none. Whoever hosts the job needs the endpoint's port on the endpoint's machine, so no other
+/// agent there takes it. Names are looked up only where the places have several ports.
+std::uint16_t standby_port(asio::io_context& io, const Meeting& meeting, bool endpoint_is_here) {
   const std::uint16_t port = meeting.coordinator.port;
-  const auto is_same = [&](const Endpoint& place) { return place.port == port; };
-  if (std::ranges::all_of(meeting.places, is_same)) return port;
   for (const Endpoint& place : meeting.places)
-    if (is_this_machine(io, place.host)) return place.port;
-  return port;
+    if (place.port != port && is_this_machine(io, place.host)) return place.port;
+  return endpoint_is_here ? std::uint16_t{0} : port;
 }
 
-/// Listens for the case that the coordinator is lost and this node follows it: where others look
-/// for it on this machine if that is free, and else at any port. Where nobody follows, a `ddprun
+/// Where this node listens for the case that the coordinator is lost and this node follows it.
+struct StandbyPlace {
+  asio::ip::address address;
+  std::uint16_t port = 0;  // that is wanted; any other one will do
+};
+
+StandbyPlace standby_place(asio::io_context& io, const LaunchSpec& spec, const std::string& host) {
+  const auto resolved = resolve_all(io, host);
+  StandbyPlace place{asio::ip::address_v4::any()};
+  if (resolved && resolved->front().is_v6()) place.address = asio::ip::address_v6::any();
+  if (resolved && resolved->front().is_loopback()) place.address = resolved->front();
+  const bool is_here = is_own_name(host) || (resolved && is_own_address(io, resolved->front()));
+  if (has_successors(spec)) place.port = standby_port(io, spec.meeting, is_here);
+  return place;
+}
+
+/// At the port that is wanted if that is free, and else at any. Where nobody follows, a `ddprun
 /// server` finds there that this process is alive. Without it the job runs as well.
-std::unique_ptr<Server> stand_by(Loops loops, const LaunchSpec& spec, const std::string& run_id,
-                                 const std::string& host) {
-  if (!has_successors(spec) && !may_meet_server(spec)) return nullptr;
+std::unique_ptr<Server> open_standby(const asio::any_io_executor& serving, const LaunchSpec& spec,
+                                     const std::string& run_id, const StandbyPlace& place) {
   RoundRules rules = round_rules(spec, run_id);
   rules.stands_by = true;
   rules.master_addr.clear();  // nodes reach the store where they reach the coordinator
-  const auto resolved = resolve_all(loops.io, host);
-  asio::ip::address listening = asio::ip::address_v4::any();
-  if (resolved && resolved->front().is_v6()) listening = asio::ip::address_v6::any();
-  if (resolved && resolved->front().is_loopback()) listening = resolved->front();
-  const auto executor = loops.serving.get_executor();
-  const std::uint16_t port =
-      has_successors(spec) ? port_of_this_machine(loops.io, spec.meeting) : std::uint16_t{0};
-  auto server = Server::listen(executor, rules, listening, port);
-  if (!server) server = Server::listen(executor, rules, listening, 0);
+  auto server = Server::listen(serving, rules, place.address, place.port);
+  if (!server) server = Server::listen(serving, rules, place.address, 0);
   if (!server || !lock(**server, spec, run_id, asio::ip::address_v4::loopback())) return nullptr;
   return std::move(*server);
 }
@@ -133,20 +139,31 @@ std::unique_ptr<Server> stand_by(Loops loops, const LaunchSpec& spec, const std:
 Result<RunCoordinator> coordinator_by_etcd(Loops loops, const LaunchSpec& spec,
                                            const std::string& run_id) {
   const std::string host = own_host(loops.io, spec.meeting);
-  auto server = stand_by(loops, spec, run_id, host);
+  StandbyPlace place = standby_place(loops.io, spec, host);
+  place.port = spec.meeting.coordinator.port;  // nobody needs this one more than others
+  const auto executor = loops.serving.get_executor();
+  auto server = open_standby(executor, spec, run_id, place);
   if (!server) return Error{Error::Kind::kUnavailable, "this node cannot listen at any port"};
   const Endpoint endpoint{host, server->port()};
-  auto referee = open_referee(loops.serving.get_executor(), spec, run_id, endpoint, *server);
+  auto referee = open_referee(executor, spec, run_id, endpoint, *server);
   if (!referee) return referee.error();
   server->start();
-  return RunCoordinator{std::move(server), endpoint, false, std::move(*referee)};
+  return RunCoordinator{std::move(server), {}, endpoint, false, std::move(*referee)};
 }
 
+/// It listens only when the coordinator has been reached: until then another agent of this machine
+/// may want to host the job at that port, in whatever order they are started.
 RunCoordinator coordinator_elsewhere(Loops loops, const LaunchSpec& spec,
                                      const std::string& run_id) {
-  auto server = stand_by(loops, spec, run_id, spec.meeting.coordinator.host);
-  if (server) server->start();
-  return {std::move(server), spec.meeting.coordinator, false};
+  const Endpoint& endpoint = spec.meeting.coordinator;
+  if (!has_successors(spec) && !may_meet_server(spec)) return {nullptr, {}, endpoint, false};
+  const auto open = [serving = loops.serving.get_executor(), &spec, run_id,
+                     place = standby_place(loops.io, spec, endpoint.host)] {
+    auto server = open_standby(serving, spec, run_id, place);
+    if (server) server->start();
+    return server;
+  };
+  return {nullptr, open, endpoint, false};
 }
 
 Result<RunCoordinator> serve_here(Loops loops, const LaunchSpec& spec, const std::string& run_id) {

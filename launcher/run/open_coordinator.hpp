@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -13,8 +14,12 @@ namespace ddprun {
 
 /// The coordinator as this node sees it.
 struct RunCoordinator {
-  /// Already serving: the coordinator, or what takes its place when that is lost. nullptr: neither.
+  /// Already serving: the coordinator, or what etcd may choose as that. nullptr: neither.
   std::unique_ptr<Server> server;
+  /// Opens what may follow the coordinator on this node, and serves it. To be called once, when the
+  /// coordinator has been reached; it may return nullptr. Empty: nothing here follows it. The
+  /// LaunchSpec must live as long.
+  std::function<std::unique_ptr<Server>()> open_standby;
   Endpoint endpoint;                           // where this node's agent reaches the coordinator
   bool is_here = false;                        // it is `server`
   std::shared_ptr<Referee> referee = nullptr;  // says where it is; null: `endpoint` does

@@ -138,10 +138,11 @@ class Run {
     auto coordinator = open_coordinator(io_, coordinators_loop(), spec_, node_.run.run_id);
     if (!coordinator) return coordinator.error();
     server_ = std::move(coordinator->server);
+    open_standby_ = std::move(coordinator->open_standby);
     referee_ = std::move(coordinator->referee);
     const bool here = coordinator->is_here;
     if (const auto shown = open_page(here); !shown) return shown.error();
-    if (server_ && own_loop_) own_thread_.emplace(*own_loop_, io_);
+    if (server_) serve_coordinator();
     RunFacts& run = node_.run;
     run.coordinator = std::move(coordinator->endpoint);
     run.coordinator_here = here;
@@ -163,6 +164,7 @@ class Run {
     auto agent =
         std::make_optional<Agent>(io_.get_executor(), spec_, node_, std::move(watch_folder_),
                                   consoles_, event_log_ ? &*event_log_ : nullptr);
+    if (open_standby_) agent->stand_by_with([this] { return stand_by(); });
     if (referee_) agent->ask_referee(ask_of(referee_, own_loop_->get_executor()));
     if (trainer_door_) agent->listen_to(*trainer_door_);
     if (timer_pipe_) agent->keep_timers(*timer_pipe_);
@@ -228,6 +230,18 @@ class Run {
     asio::post(*hang_loop_, [report = job_report(hang, node_.run.run_id), files] {
       ddprun::write_report(report, files);
     });
+  }
+
+  /// Returns the port at which this node may follow the coordinator; 0: it cannot.
+  std::uint16_t stand_by() {
+    server_ = open_standby_();
+    if (!server_) return 0;
+    serve_coordinator();
+    return server_->port();
+  }
+
+  void serve_coordinator() {
+    if (own_loop_) own_thread_.emplace(*own_loop_, io_);
   }
 
   /// What may coordinate the job on this node sends others to who does.
@@ -416,6 +430,7 @@ class Run {
   std::optional<WatchFolder> watch_folder_;
   std::optional<asio::io_context> own_loop_;  // the coordinator's
   std::unique_ptr<Server> server_;
+  std::function<std::unique_ptr<Server>()> open_standby_;
   std::shared_ptr<Referee> referee_;  // tells server_ who coordinates; null: there is none
   std::vector<std::unique_ptr<StatusServer>> pages_;  // of --status-addr; the last one may be open
   std::string status_url_;
