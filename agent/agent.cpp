@@ -31,9 +31,9 @@ constexpr std::chrono::milliseconds kInspectionPatience{700};
 constexpr std::chrono::milliseconds kInspectionPatienceMax{10'000};
 
 std::string lost_hint(const LaunchSpec& spec) {
-  if (spec.meeting.nodes_max != 2 || spec.rules.trust_closed) return "";
-  return "; where that was the other one of two nodes, --on-head-lost trust-closed lets the job go "
-         "on, or a witness (`ddprun server` on a third machine, named by --rdzv-endpoint)";
+  if (spec.meeting.nodes_max != 2) return "";
+  return "; where that was the other one of two nodes, the job goes on with a witness (`ddprun "
+         "server` on a third machine, named by --rdzv-endpoint)";
 }
 
 /// The first one is reached where the run has found it.
@@ -54,7 +54,6 @@ GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
           .preempt_timeout = spec.preempt_timeout,
           .checkpoint_signal = spec.checkpoint_signal,
           .endpoint = text_of(run.coordinator),
-          .trust_closed = spec.rules.trust_closed,
           .lost_hint = lost_hint(spec),
           .places = places_of(spec, run),
           .has_referee = spec.meeting.etcd.has_value(),

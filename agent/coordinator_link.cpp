@@ -132,7 +132,6 @@ Join CoordinatorLink::join(const ReachCoordinator& wish, const Channel& channel)
           .role = spec_.role,
           .node_rank = spec_.meeting.node_rank,
           .terms = terms_of(spec_),
-          .knows = known_kinds(),
           .standing = std::move(standing),
           .place = place_number()};
 }

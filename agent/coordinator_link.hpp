@@ -100,10 +100,10 @@ class CoordinatorLink {
   Listener tell_;
   AskReferee ask_referee_;                       // empty: there is none
   std::function<std::uint16_t()> open_standby_;  // empty: it is open, or nothing is
+  const NodeId id_;                              // of this agent, for its life
+  std::int64_t incarnation_ = 0;                 // joins that were said so far
+  TimePoint asked_;                              // when the last one was said
   std::uint16_t own_port_;                 // of what coordinates the job here, or would; 0: none
-  const NodeId id_;                        // of this agent, for its life
-  std::int64_t incarnation_ = 0;           // joins that were said so far
-  TimePoint asked_;                        // when the last one was said
   Endpoint place_;                         // where the coordinator is, or is looked for
   bool beside_ = false;                    // it is in this process
   std::shared_ptr<const TlsContext> tls_;  // null: the job has no secret, or nobody has connected

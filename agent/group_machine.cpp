@@ -42,8 +42,7 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
       },
       [&](const WorkerExited& e) { exited(e, now); }, [&](const TreeGone&) { after_sweep(now); },
       [&](const WorkersRun&) {
-        if (state_ == State::kRunning && contact_ && knows(contact_->knows, kKnowsTimes))
-          tell(WorkersStarted{round_});
+        if (state_ == State::kRunning && contact_) tell(WorkersStarted{round_});
       },
       [&](const Connected& e) {
         contact_ = Contact{now, now, std::nullopt, e.asked};
@@ -163,7 +162,6 @@ void GroupMachine::joined(const Joined& answer, TimePoint now) {
   if (keeps_workers_) contact_->counts = true;
   rules_.heartbeat_timeout = std::chrono::milliseconds{answer.heartbeat_timeout_ms};
   contact_->beat_due = now + beat_interval(rules_);
-  contact_->knows = answer.knows;
   hear_clock(answer.clock_us, 0, now);
   if (contact_->asked && answer.clock_us > 0)
     contact_->clock.heard(microseconds(*contact_->asked), answer.clock_us, microseconds(now));
@@ -236,7 +234,7 @@ void GroupMachine::note_end(const WorkerExited& worker) {
 
 /// The coordinator compares the ends of all nodes, so they are told in its time.
 void GroupMachine::tell_ends() {
-  if (outcome_.ends.empty() || !contact_ || !knows(contact_->knows, kKnowsVerdict)) return;
+  if (outcome_.ends.empty() || !contact_) return;
   tell_of_own_cause();
   WorkersEnded report{round_, outcome_.step, fold_ends(outcome_.ends)};
   const std::int64_t offset = contact_->clock.offset_us().value_or(0);
@@ -353,7 +351,6 @@ void GroupMachine::tell(AgentMessage message) {
 
 /// In the beats, so that a job of ten thousand workers is no more trouble than its nodes are.
 void GroupMachine::tell_progress(TimePoint now) {
-  if (!knows(contact_->knows, kKnowsProgress)) return;
   Progress message{round_, {}};
   for (auto& [rank, seen] : progressed_) {
     using std::chrono::milliseconds;

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -54,7 +53,6 @@ struct GroupRules {
   std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
   int checkpoint_signal = SIGUSR1;                    // asks a worker for one
   std::string endpoint;        // where this node reaches the job's coordinator, as HOST:PORT
-  bool trust_closed = false;   // a process that refuses connections is dead
   std::string lost_hint = {};  // what would help when the coordinator is lost for good
   /// Where it may be, too, in the order in which they are tried; that one first. Empty: there only.
   std::vector<std::string> places = {};
@@ -174,9 +172,6 @@ class GroupMachine {
   bool has_successors() const;
   const std::string& here() const;
   void note_standing(const CoordinatorMessage& order);
-  void note_members(const StartRound& start);
-  int gone_of(const RoundName& round) const;
-  void note_refused(const CoordinatorUnreachable& event);
   AgentEnd in_vain(int nodes, std::chrono::milliseconds patience) const;
   void part(TimePoint now);
   std::optional<TimePoint> lease_ends() const;
@@ -244,7 +239,6 @@ class GroupMachine {
     TimePoint last_heard;
     std::optional<TimePoint> beat_due;  // nullopt: not joined yet
     std::optional<TimePoint> asked = {};
-    std::vector<std::string> knows = {};         // kinds of messages
     std::string place = {};                      // as ReachCoordinator's `at`
     bool counts = false;                         // this coordinator may count on this node
     TimePoint sent = {};                         // when the last beat was that it has answered
@@ -261,17 +255,13 @@ class GroupMachine {
   Standing standing_;
   bool witnessed_ = false;               // a witness votes in the last round
   std::vector<std::string> successors_;  // of the coordinator that was obeyed last
-  /// Where the other nodes of the last rounds are, and where nobody listens any more: the processes
-  /// there are gone. With RoundRules::trust_closed only.
-  std::map<RoundName, std::vector<std::string>> members_;
-  std::set<std::string> gone_;
-  std::string reaching_;                // the place that is tried, as ReachCoordinator's `at`
-  bool coming_back_ = false;            // to the coordinator, while the workers run on
-  bool keeps_workers_ = false;          // as Joined has it
-  std::string kept_at_;                 // the place of who has said so, as ReachCoordinator's `at`
-  std::optional<TimePoint> fence_;      // others may begin a round then
-  TimePoint counted_until_;             // by the coordinator that was left last
-  std::optional<WorkerFailed> failed_;  // what was told of the round
+  std::string reaching_;                 // the place that is tried, as ReachCoordinator's `at`
+  bool coming_back_ = false;             // to the coordinator, while the workers run on
+  bool keeps_workers_ = false;           // as Joined has it
+  std::string kept_at_;                  // the place of who has said so, as ReachCoordinator's `at`
+  std::optional<TimePoint> fence_;       // others may begin a round then
+  TimePoint counted_until_;              // by the coordinator that was left last
+  std::optional<WorkerFailed> failed_;   // what was told of the round
   Explains told_explains_ = Explains::kCause;  // of it
   struct Search {
     TimePoint since;

@@ -47,7 +47,6 @@ void GroupMachine::note_standing(const CoordinatorMessage& order) {
     standing_.head_seated = start->head_seated;
     witnessed_ = false;
     successors_ = start->successors;
-    if (rules_.trust_closed) note_members(*start);
     extend_lease(start->lease_ms);
   } else if (const auto* spare = std::get_if<Spare>(&order); spare && spare->epoch > 0) {
     note_round(standing_, {{spare->epoch, spare->round}, spare->nodes, false}, spare->settled);
@@ -55,31 +54,6 @@ void GroupMachine::note_standing(const CoordinatorMessage& order) {
     note_voters(standing_, voters->round);
     witnessed_ = voters->witnessed;
   }
-}
-
-/// A round that is neither the last one nor the settled one is over for everybody. All nodes of the
-/// new one are alive, also where an agent of before has refused and another one listens now.
-void GroupMachine::note_members(const StartRound& start) {
-  gone_.clear();
-  std::vector<std::string>& others = members_[standing_.started.name];
-  others = start.successors;
-  if (start.head_seated) others.push_back(standing_.head);
-  std::erase_if(members_, [&](const auto& entry) {
-    return entry.first != standing_.started.name && entry.first != standing_.settled.name;
-  });
-}
-
-int GroupMachine::gone_of(const RoundName& round) const {
-  const auto members = members_.find(round);
-  if (members == members_.end()) return 0;
-  const std::set<std::string> others{members->second.begin(), members->second.end()};
-  const auto is_gone = [&](const std::string& place) { return gone_.contains(place); };
-  return static_cast<int>(std::ranges::count_if(others, is_gone));
-}
-
-void GroupMachine::note_refused(const CoordinatorUnreachable& event) {
-  if (rules_.trust_closed && event.refused)
-    gone_.insert(reaching_.empty() ? rules_.endpoint : reaching_);
 }
 
 /// Nullopt: the workers may be alive as long as the connection lasts. With a `ddprun server`, which
@@ -126,8 +100,6 @@ void GroupMachine::part(TimePoint now) {
 ReachCoordinator GroupMachine::reach_at(std::string place, Patience patience, TimePoint now) const {
   Standing standing = standing_;
   standing.running = coming_back_ ? round_ : 0;
-  standing.started_gone = gone_of(standing.started.name);
-  standing.settled_gone = gone_of(standing.settled.name);
   const auto counted = std::chrono::duration_cast<milliseconds>(counted_until_ - now);
   standing.fence_ms = std::max(counted, milliseconds{0}).count();
   return {patience, known_, milliseconds{0}, std::move(standing), std::move(place)};
@@ -162,14 +134,6 @@ void GroupMachine::resumed() {
 }
 
 void GroupMachine::unreachable(const CoordinatorUnreachable& event, TimePoint now) {
-  note_refused(event);
-  // A process that is just dying may accept and hang up, and refuse only then.
-  const auto again = now + ConnectPlan::kFirstPause + rules_.heartbeat_timeout / 5;
-  if (coming_back_ && rules_.trust_closed && !event.refused && fence_ && again < *fence_) {
-    come_back(now);
-    std::get<ReachCoordinator>(actions_.back()).pause = ConnectPlan::kFirstPause;
-    return;
-  }
   if (std::exchange(coming_back_, false)) {
     standing_.head_gone =
         has_successors() && event.refused && fence_ && now < *fence_;  // it had not lost this node
@@ -208,15 +172,10 @@ void GroupMachine::hurry(TimePoint now) {
 
 AgentEnd GroupMachine::in_vain(int nodes, milliseconds patience) const {
   std::string why = "the coordinator is lost, and ";
-  if (rules_.trust_closed)
-    why +=
-        "for " + std::to_string(patience.count() / 1000) + " s of " + std::to_string(nodes) +
-        " nodes neither more than half had come together, nor was the other half known to be dead";
-  else if (nodes < 3)
+  if (nodes < 3)
     why += "of " + std::to_string(nodes) +
-           " nodes the rest is no majority that could go on: that takes three nodes, a witness "
-           "(`ddprun server` on a third machine, named by --rdzv-endpoint), or --on-head-lost "
-           "trust-closed";
+           " nodes the rest is no majority that could go on: that takes three nodes, or a witness "
+           "(`ddprun server` on a third machine, named by --rdzv-endpoint)";
   else if (witnessed_)
     why += "for " + std::to_string(patience.count() / 1000) +
            " s nobody had more than half of the votes of " + std::to_string(nodes - 1) +
@@ -237,10 +196,7 @@ void GroupMachine::search(TimePoint now) {
   }
   for (const std::string& place : successors_) search_->places.push_back(place);
   search_->places.push_back(standing_.head);
-  std::vector<std::string> more = rules_.places;
-  for (const auto& [round, others] : members_)
-    more.insert(more.end(), others.begin(), others.end());
-  for (const std::string& place : more)
+  for (const std::string& place : rules_.places)
     if (std::ranges::count(search_->places, place) == 0) search_->places.push_back(place);
   try_next(now);
 }
@@ -250,7 +206,7 @@ void GroupMachine::try_next(TimePoint now) {
   if (rules_.has_referee) return try_referee(now);
   if (!has_successors()) return try_next_place(now);
   const int nodes = std::max(standing_.started.nodes, standing_.settled.nodes);
-  const bool alone = nodes < 3 && search_->refused && !rules_.trust_closed;
+  const bool alone = nodes < 3 && search_->refused;
   const auto patience = alone ? rules_.heartbeat_timeout : rules_.join_timeout;
   if (now - search_->since >= patience) return exit_with(in_vain(nodes, patience), SIGTERM, now);
   const std::size_t tried = search_->next++;
@@ -300,7 +256,6 @@ void GroupMachine::give_up_candidate(TimePoint now) {
 void GroupMachine::promise(const Elect& order, TimePoint now) {
   if (order.epoch <= standing_.promised) return;
   standing_.promised = order.epoch;
-  if (rules_.trust_closed) standing_.head_gone = false;  // there may be another one now
   contact_->counts = true;
   contact_->echoed = now;
   tell(Promise{order.epoch, order.clock_us});

@@ -20,7 +20,6 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
           .hang_timeout = spec.rules.hang_timeout,
           .on_hang = spec.rules.on_hang,
           .has_successors = has_successors(spec),
-          .trust_closed = spec.rules.trust_closed,
           .has_referee = spec.meeting.etcd.has_value(),
           .endpoint = text_of(spec.meeting.coordinator),
           .places = std::move(places)};
@@ -29,8 +28,7 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
 bool has_successors(const LaunchSpec& spec) {
   const Meeting& meeting = spec.meeting;
   const bool decided_by_others = meeting.etcd.has_value() || !meeting.places.empty();
-  return has_successors(meeting.nodes_max, spec.rules.trust_closed) ||
-         (decided_by_others && meeting.nodes_max > 1);
+  return has_successors(meeting.nodes_max) || (decided_by_others && meeting.nodes_max > 1);
 }
 
 bool may_meet_server(const LaunchSpec& spec) {

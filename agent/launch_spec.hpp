@@ -80,7 +80,6 @@ struct JobRules {
   StoreAt store = RoundRules{}.store;
   std::chrono::milliseconds hang_timeout = RoundRules{}.hang_timeout;
   OnHang on_hang = RoundRules{}.on_hang;
-  bool trust_closed = RoundRules{}.trust_closed;
 };
 
 /// Whether workers write to a pseudo-terminal.
@@ -139,9 +138,7 @@ inline constexpr int kNodesToSucceed = 3;
 /// Whether an agent may follow the job's coordinator when that is lost.
 bool has_successors(const LaunchSpec& spec);
 /// The same of a job of at most `nodes_max` nodes.
-constexpr bool has_successors(int nodes_max, bool trust_closed) {
-  return nodes_max >= (trust_closed ? 2 : kNodesToSucceed);
-}
+constexpr bool has_successors(int nodes_max) { return nodes_max >= kNodesToSucceed; }
 
 /// Whether the coordinator may be a `ddprun server`, which asks agents whether they are alive.
 bool may_meet_server(const LaunchSpec& spec);

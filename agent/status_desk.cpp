@@ -12,9 +12,6 @@ namespace {
 Error not_reached() {
   return {Error::Kind::kUnavailable, "this node has no coordinator at the moment"};
 }
-Error too_old(const std::string& what) {
-  return {Error::Kind::kUnavailable, "the job's coordinator is of an older release, which " + what};
-}
 
 }  // namespace
 
@@ -26,10 +23,7 @@ Desk<Question>::Desk(const asio::any_io_executor& executor, std::function<void(c
 
 template <typename Question>
 void Desk<Question>::hear(const CoordinatorMessage& message) {
-  if (const auto* joined = std::get_if<Joined>(&message)) {
-    met_ = true;
-    can_be_asked_ = knows(joined->knows, Question::kKind);
-  }
+  if (std::holds_alternative<Joined>(message)) met_ = true;
   const auto* part = std::get_if<typename Question::Part>(&message);
   if (part == nullptr || !asking_ || part->question != question_) return;
   parts_ += part->text;
@@ -41,7 +35,7 @@ void Desk<Question>::hear(const CoordinatorMessage& message) {
 
 template <typename Question>
 void Desk<Question>::lose_coordinator() {
-  met_ = can_be_asked_ = asking_ = false;
+  met_ = asking_ = false;
   answer_ = not_reached();
   answered_.cancel();
 }
@@ -52,7 +46,6 @@ asio::awaitable<Result<typename Question::Answer>> Desk<Question>::ask(
   using namespace asio::experimental::awaitable_operators;
   constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
   if (!met_) co_return not_reached();
-  if (!can_be_asked_) co_return too_old(Question::kTooOld);
   if (!std::exchange(asking_, true)) {
     parts_.clear();
     send_(Ask{++question_});

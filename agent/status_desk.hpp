@@ -25,9 +25,7 @@ struct StatusQuestion {
   using Ask = AskStatus;
   using Part = StatusPart;
   using Answer = JobStatus;
-  static constexpr const char* kKind = kKnowsStatus;
   static constexpr std::size_t kBytesMax = kStatusBytesMax;
-  static constexpr char kTooOld[] = "does not tell how the job is";
   static Result<Answer> parse(std::string_view text) { return parse_job_status(text); }
 };
 
@@ -36,9 +34,7 @@ struct DumpQuestion {
   using Ask = AskDump;
   using Part = DumpPart;
   using Answer = JobDump;
-  static constexpr const char* kKind = kKnowsDump;
   static constexpr std::size_t kBytesMax = kDumpBytesMax;
-  static constexpr char kTooOld[] = "does not tell what the workers do";
   static Result<Answer> parse(std::string_view text) { return parse_job_dump(text); }
 };
 
@@ -57,13 +53,11 @@ class Desk {
   /// The coordinator is gone. Who waits hears so.
   void lose_coordinator();
 
-  /// Asks, and waits for the answer. Errors: kUnavailable while there is no coordinator, or one of
-  /// an older release; kTimeout.
+  /// Asks, and waits for the answer. Errors: kUnavailable while there is no coordinator; kTimeout.
   asio::awaitable<Result<Answer>> ask(std::chrono::milliseconds timeout);
 
  private:
   std::function<void(const Ask&)> send_;
-  bool can_be_asked_ = false;
   bool met_ = false;             // a coordinator is there
   int question_ = 0;             // the last one
   bool asking_ = false;          // it is not answered yet

@@ -151,7 +151,6 @@ class Interpreter {
     if (!conf->unused.empty())
       warn_no_effect(launch_.warnings, named(settings_["rdzv-conf"], conf->unused),
                      "ddprun's coordinator has no use for that");
-    spec_.rules.trust_closed = settings_["on-head-lost"].text == "trust-closed";
     if (const std::string backend = settings_["rdzv-backend"].text;
         !conf->for_etcd.empty() && !backend.starts_with("etcd"))
       warn_no_effect(launch_.warnings, named(settings_["rdzv-conf"], conf->for_etcd),

@@ -28,7 +28,6 @@ constexpr Option kOptions[] = {
     {.name = "master-addr", .value = "HOST", .fallback = "127.0.0.1", .group = kNodes, .help = "address of the first node (static)"},
     {.name = "master-port", .value = "PORT", .fallback = "29500", .group = kNodes, .help = "its port (static); not given on one node: a free one"},
     {.name = "local-addr", .value = "HOST", .group = kNodes, .help = "the address at which workers meet (one node, c10d)"},
-    {.name = "on-head-lost", .value = "HOW", .fallback = "majority", .group = kNodes, .help = "who goes on when the coordinator's node is lost: majority, more than half of the nodes; trust-closed, also half, when the others refuse connections and so count as dead: unsafe where a firewall may refuse", .choices = "majority trust-closed", .own = true},
     {.name = "store", .value = "WHERE", .fallback = "leader", .group = kNodes, .help = "where workers reach their store: leader, at the coordinator; local, at 127.0.0.1 through their own agent", .choices = "leader local", .own = true},
     {.name = "secret-file", .value = "FILE", .group = kNodes, .help = "the secret of the job's nodes, the same on all: their connections are encrypted, and nobody joins without it (`ddprun secret` makes one; the variable DDPRUN_SECRET may have it instead)", .own = true},
     {.name = "no-cluster", .group = kNodes, .help = "take nothing from what has started ddprun: Slurm, Flux, PBS, LSF, MPI, SageMaker or Kubernetes", .own = true},

@@ -14,8 +14,7 @@ std::vector<std::string> spelled(const std::string& run_id, const JobTerms& term
   const std::string max = std::to_string(terms.nodes_max);
   return {"--rdzv-id=" + run_id, "--nnodes=" + (min == max ? max : min + ":" + max),
           "--max-restarts=" + std::to_string(terms.restarts_max),
-          terms.store == StoreAt::kLocal ? "--store=local" : "--store=leader",
-          terms.trust_closed ? "--on-head-lost=trust-closed" : "--on-head-lost=majority"};
+          terms.store == StoreAt::kLocal ? "--store=local" : "--store=leader"};
 }
 
 }  // namespace
@@ -32,8 +31,7 @@ RoundRules rules_of(const Join& join) {
           .shutdown_timeout = Milliseconds{join.terms.shutdown_timeout_ms},
           .store = join.terms.store,
           .hang_timeout = Milliseconds{join.terms.hang_timeout_ms},
-          .on_hang = join.terms.on_hang,
-          .trust_closed = join.terms.trust_closed};
+          .on_hang = join.terms.on_hang};
 }
 
 std::optional<std::string> difference(const RoundRules& rules, const Join& join) {

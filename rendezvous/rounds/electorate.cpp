@@ -35,27 +35,13 @@ void Electorate::count(Votes& votes, const Standing& voter) const {
     ++votes.unaware;
 }
 
-void Electorate::count_gone(Votes& gone, const Standing& voter) const {
-  const auto known = [&](const RoundName& round) {
-    if (voter.started.name == round) return voter.started_gone;
-    return voter.settled.name == round ? voter.settled_gone : 0;
-  };
-  gone.settled = std::max(gone.settled, known(settled.name));
-  if (has_two()) gone.started = std::max(gone.started, known(started.name));
+bool Electorate::elects(const Votes& votes) const {
+  return exists() && votes.settled >= votes_to_win(settled.nodes) &&
+         (!has_two() || votes.unaware > 0 || votes.started >= votes_to_win(started.nodes));
 }
 
-bool Electorate::elects(const Votes& votes, const Votes& gone) const {
-  const auto decide = [](const KnownRound& round, int here, int dead) {
-    const bool all = here > 0 && here + dead >= round.nodes && dead < votes_to_win(round.nodes);
-    return all || here >= votes_to_win(round.nodes);
-  };
-  return exists() && decide(settled, votes.settled, gone.settled) &&
-         (!has_two() || votes.unaware > 0 || decide(started, votes.started, gone.started));
-}
-
-int Electorate::missing(const Votes& votes, const Votes& gone) const {
-  const int of_started = has_two() ? started.nodes - votes.started - gone.started : 0;
-  return std::max(settled.nodes - votes.settled - gone.settled, of_started);
+int Electorate::missing(const Votes& votes) const {
+  return std::max(settled.nodes - votes.settled, has_two() ? started.nodes - votes.started : 0);
 }
 
 int rank_in(const Standing& agent, const RoundName& round) {

@@ -41,20 +41,15 @@ struct Electorate {
 
   void count(Votes& votes, const Standing& voter) const;
 
-  /// Raises `gone` to how many nodes of each `voter` has found to be dead.
-  void count_gone(Votes& gone, const Standing& voter) const;
-
   /// With the promises of more than half of the settled round, one of whom has to know of the last
   /// one first and never will: it is as if that had not been begun.
   void forget_started();
 
-  /// More than half of each: nobody else can have as many. Or all of a round that are not `gone`,
-  /// when these are no majority: nobody else can have been elected without one of those who are
-  /// here.
-  bool elects(const Votes& votes, const Votes& gone = {}) const;
+  /// More than half of each: nobody else can have as many.
+  bool elects(const Votes& votes) const;
 
-  /// How many of a round are missing among `votes`, at most, and not gone.
-  int missing(const Votes& votes, const Votes& gone = {}) const;
+  /// How many of a round are missing among `votes`, at most.
+  int missing(const Votes& votes) const;
 
   /// Whether the last round that was begun has not settled, and another one has.
   bool has_two() const { return started.name > settled.name; }

@@ -36,9 +36,9 @@ Votes RoundMachine::votes_of(const std::function<bool(const Node&)>& counts) con
 TimePoint RoundMachine::authority_ends() const {
   if (rules_.has_referee) return held_by_referee();
   if (!rules_.has_successors || !electorate_.exists()) return TimePoint::max();
-  const TimePoint ends = held_until(electorate_.settled, left_ + relied_.settled);
+  const TimePoint ends = held_until(electorate_.settled, left_);
   const bool needs_both = elected_ && electorate_.has_two();
-  return needs_both ? std::min(ends, held_until(electorate_.started, relied_.started)) : ends;
+  return needs_both ? std::min(ends, held_until(electorate_.started, 0)) : ends;
 }
 
 /// So many nodes of `round` must obey this coordinator, when `left` of them have left for good.
@@ -52,8 +52,7 @@ int RoundMachine::nodes_needed() const {
   if (!rules_.has_successors || rules_.has_referee || !electorate_.exists())
     return rules_.nodes_min;
   const int witnesses = nodes_.count(Phase::kWitnessing);
-  return std::max(rules_.nodes_min,
-                  votes_needed(electorate_.settled, left_ + relied_.settled) - witnesses);
+  return std::max(rules_.nodes_min, votes_needed(electorate_.settled, left_) - witnesses);
 }
 
 /// The time at which this coordinator loses the votes that it needs of the nodes of `round`.
@@ -139,10 +138,9 @@ bool RoundMachine::may_end(TimePoint now) {
 bool RoundMachine::old_world_is_gone(TimePoint now) const {
   if (!elected_ || now >= fences_end_) return true;
   if (forgotten_) return false;  // nodes that are not here may have workers of that round
-  const bool relied = relied_ != Votes{};
   const auto ready = [&](const Node& node) { return has_to_know(node); };
-  const int missing = electorate_.missing(votes_of(ready), relied_);
-  return head_is_dead() && missing <= (head_was_seated() && !relied ? 1 : 0);
+  const int missing = electorate_.missing(votes_of(ready));
+  return head_is_dead() && missing <= (head_was_seated() ? 1 : 0);
 }
 
 /// Whether the coordinator that is lost was itself a node of the settled round, and may be the only
@@ -172,10 +170,7 @@ bool RoundMachine::head_is_dead() const {
     const Standing& standing = node.join.standing;
     const bool counts = (node.phase() == Phase::kReady || node.phase() == Phase::kVoting) &&
                         !node.join.witness;  // it has no way to know that
-    const bool in_it = !rules_.trust_closed ||
-                       ddprun::is_member(standing, electorate_.settled.name) ||
-                       ddprun::is_member(standing, electorate_.started.name);
-    if (counts && in_it && standing.started.name.round > 0 && !standing.head_gone) all = false;
+    if (counts && standing.started.name.round > 0 && !standing.head_gone) all = false;
   });
   return all;
 }
@@ -193,7 +188,6 @@ bool RoundMachine::waits_for_voters(TimePoint now) const {
 /// An agent that echoes what was said at some time had not given this coordinator up then.
 void RoundMachine::confirm(Node& node, std::int64_t echo_us, TimePoint now) {
   const TimePoint heard{std::chrono::microseconds{echo_us}};
-  if (!knows(node.join.knows, kKnowsSuccession)) node.confirmed = now;
   if (echo_us > 0 && heard <= now) node.confirmed = std::max(node.confirmed, heard);
 }
 

@@ -12,8 +12,7 @@ void RoundMachine::ask_dump(const Node& node, const AskDump& question, TimePoint
   nodes_.for_each([&](const Node& member) {
     const bool finished = member.phase() == Phase::kFinished;
     if (finished || member.phase() == Phase::kRunning)
-      seats[member.id()] = {member.join.host, member.first_rank, member.join.workers,
-                            knows(member.join.knows, kKnowsHangs), finished};
+      seats[member.id()] = {member.join.host, member.first_rank, member.join.workers, finished};
   });
   const int number = watch_.next_inspection();
   const Inspect inspect{

@@ -41,7 +41,7 @@ void RoundMachine::end(EndJob verdict) {
   EndJob held = verdict;
   held.held = true;
   nodes_.for_each([&](Node& node) {
-    node.owes_answer = is_held(verdict) && knows(node.join.knows, kKnowsHeldEnds);
+    node.owes_answer = is_held(verdict);
     if (node.owes_answer) ++unheard_;
     send(node.peer(), node.owes_answer ? held : verdict);
   });
@@ -64,7 +64,7 @@ void RoundMachine::end_heard(Node& node) {
 
 void RoundMachine::dismiss() {
   state_ = State::kEnded;
-  send_to_all_who_know(kKnowsHeldEnds, Dismissed{});
+  nodes_.for_each([&](const Node& node) { send(node.peer(), Dismissed{}); });
 }
 
 /// A coordinator that has been elected ends the job as the one before had, unless it has begun a
@@ -94,7 +94,7 @@ void RoundMachine::tell_verdict(EndJob& end) {
   const bool failed = end.outcome == EndJob::Outcome::kFailed;
   if (!found_ || !(failed || end.outcome == EndJob::Outcome::kTimedOut)) return;
   if (failed && end.failure) end.failure = inquest_.failure_of_cause().value_or(*end.failure);
-  send_to_all_who_know(kKnowsVerdict, VerdictFound{*found_});
+  send_to_nodes(VerdictFound{*found_});
 }
 
 EndJob RoundMachine::timed_out() const {

@@ -34,11 +34,10 @@ void RoundMachine::look_for_hangs(TimePoint now) {
       });
 }
 
-/// The message is of a kind that came with hangs.
 void RoundMachine::tell_members(const CoordinatorMessage& message) {
   nodes_.for_each([&](const Node& node) {
     const bool member = node.phase() == Phase::kRunning || node.phase() == Phase::kFinished;
-    if (member && knows(node.join.knows, kKnowsHangs)) send(node.peer(), message);
+    if (member) send(node.peer(), message);
   });
 }
 

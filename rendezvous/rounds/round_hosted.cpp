@@ -97,7 +97,7 @@ void RoundMachine::take_back(PeerId peer, const Join& join, const std::string& a
   node.first_rank = seat.first_rank;
   nodes_.set_phase(node, Phase::kRunning);
   chronicle_.came(join.host);
-  if (knows(join.knows, kKnowsHangs)) watch_.add(node.id());
+  watch_.add(node.id());
   inquest_.seat(node.id(), join.host, seat.first_rank, join.workers);
   returning_->absent.erase(seat.group_rank);
   Joined answer = joined_answer(node, now);

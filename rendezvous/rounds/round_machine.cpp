@@ -296,15 +296,13 @@ void RoundMachine::seal() {
   awaits_cause_.reset();
   std::map<std::string, int> role_ranks;
   std::set<NodeId> watched;
-  int timed = 0;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     Node& node = *ranked[i];
     nodes_.set_phase(node, Phase::kRunning);
     node.group_rank = start.group_rank = static_cast<int>(i);
     node.first_rank = start.first_rank;
     node.workers_left = node.join.workers;
-    if (knows(node.join.knows, kKnowsHangs)) watched.insert(node.id());
-    if (knows(node.join.knows, kKnowsTimes)) ++timed;
+    watched.insert(node.id());
     start.first_role_rank = role_ranks[node.join.role];
     start.role_world_size = role_sizes[node.join.role];
     send(node.peer(), start);
@@ -317,7 +315,7 @@ void RoundMachine::seal() {
       send(node.peer(),
            Spare{round_, start.group_world_size, attempt_, epoch_, electorate_.settled});
   });
-  times_.sealed(round_, timed, last_step_);
+  times_.sealed(round_, start.group_world_size, last_step_);
   watch_.begin_round(start.world_size, std::move(watched), last_step_);
   state_ = State::kRunning;
   chronicle_.sealed(round_, attempt_, start.group_world_size, start.world_size, last_step_);
@@ -330,7 +328,6 @@ int RoundMachine::members() const {
 
 Joined RoundMachine::joined_answer(const Node& node, TimePoint now) const {
   return {.heartbeat_timeout_ms = rules_.heartbeat_timeout.count(),
-          .knows = known_kinds(),
           .clock_us = microseconds(now),
           .epoch = epoch_,
           .keeps_workers = keeps_workers(node)};
@@ -340,9 +337,9 @@ void RoundMachine::send(PeerId peer, CoordinatorMessage message) {
   actions_.push_back(SendTo{peer, std::move(message)});
 }
 
-void RoundMachine::send_to_all_who_know(std::string_view kind, const CoordinatorMessage& message) {
+void RoundMachine::send_to_nodes(const CoordinatorMessage& message) {
   nodes_.for_each([&](const Node& node) {
-    if (knows(node.join.knows, kind)) send(node.peer(), message);
+    if (!node.join.witness) send(node.peer(), message);
   });
 }
 

@@ -178,7 +178,6 @@ class RoundMachine {
   void call_election(Node& newcomer);
   bool can_elect() const;
   void count_voter(const Node& node);
-  void count_gone(const Node& node, bool anew);
   bool head_is_dead() const;
   void ask(Node& node);
   void count_promise(const Node& node);
@@ -327,7 +326,7 @@ class RoundMachine {
   int next_attempt() const;
   Joined joined_answer(const Node& node, TimePoint now) const;
   void send(PeerId peer, CoordinatorMessage message);
-  void send_to_all_who_know(std::string_view kind, const CoordinatorMessage& message);
+  void send_to_nodes(const CoordinatorMessage& message);
 
   RoundRules rules_;
   State state_ = State::kGathering;
@@ -350,9 +349,6 @@ class RoundMachine {
   bool recount_ = true;           // these, before the next one is added
   Votes voters_;                  // of the nodes that are here
   bool recount_voters_ = true;
-  Votes gone_;                // nodes that those who are here have found to be dead
-  bool gone_grew_ = false;    // since promises were asked for
-  Votes relied_;              // those of them without whom this coordinator were none
   TimePoint may_begin_due_;   // when it is looked at again whether a round may begin
   bool passed_over_ = false;  // something has happened before that
   Electorate electorate_;

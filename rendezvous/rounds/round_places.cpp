@@ -65,8 +65,8 @@ Leader RoundMachine::leader() const {
 /// who have lost that very coordinator are no newcomers: they come for a vote.
 bool RoundMachine::knows_better(const Join& join) const {
   const Standing& standing = join.standing;
-  return !coordinates() && knows(join.knows, kKnowsSuccession) && !leader_.coordinator.empty() &&
-         leader_.epoch > standing.promised && standing.running == 0;
+  return !coordinates() && !leader_.coordinator.empty() && leader_.epoch > standing.promised &&
+         standing.running == 0;
 }
 
 void RoundMachine::send_to_leader(PeerId peer) {

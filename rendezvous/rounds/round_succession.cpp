@@ -19,8 +19,7 @@ using Node = Roster::Node;
 using std::chrono::milliseconds;
 
 bool may_succeed(const Node& node) {
-  return knows(node.join.knows, kKnowsSuccession) && node.join.standing.standby_port > 0 &&
-         !node.address.empty();
+  return node.join.standing.standby_port > 0 && !node.address.empty();
 }
 
 }  // namespace
@@ -68,25 +67,12 @@ void RoundMachine::count_voter(const Node& node) {
   const bool changed = electorate_ != before;
   if (changed) {
     recount_ = recount_voters_ = true;
-    relied_ = {};
   }
   if (electorate_.settled.name != before.settled.name) left_ = 0;  // of another round
-  if (rules_.trust_closed) count_gone(node, changed);
   if (std::exchange(recount_voters_, false))
     voters_ = votes_of(&Node::has_voice);
   else if (node.has_voice())
     electorate_.count(voters_, node.join.standing);
-}
-
-/// Who promises after all that was found to be dead was told is not among them.
-void RoundMachine::count_gone(const Node& node, bool anew) {
-  const Votes before = gone_;
-  if (anew) {
-    gone_ = {};
-    nodes_.for_each([&](const Node& other) { electorate_.count_gone(gone_, other.join.standing); });
-  }
-  electorate_.count_gone(gone_, node.join.standing);
-  if (gone_ != before) gone_grew_ = true;
 }
 
 /// A coordinator that has begun nothing yet needs votes, as any other.
@@ -102,9 +88,8 @@ void RoundMachine::become_candidate() {
 /// each that comes. One that has promised more to somebody else makes the question a greater one.
 void RoundMachine::call_election(Node& newcomer) {
   if (!can_elect()) return;
-  const bool anew = std::exchange(gone_grew_, false);
-  if (!anew && asked_epoch_ > std::max(given_, epoch_)) return ask(newcomer);
-  asked_epoch_ = std::max({given_, epoch_, anew ? asked_epoch_ : 0}) + 1;
+  if (asked_epoch_ > std::max(given_, epoch_)) return ask(newcomer);
+  asked_epoch_ = std::max(given_, epoch_) + 1;
   recount_ = true;
   nodes_.for_each([&](Node& node) { ask(node); });
 }
@@ -112,11 +97,11 @@ void RoundMachine::call_election(Node& newcomer) {
 /// Whether those who are here could give enough promises.
 bool RoundMachine::can_elect() const {
   if (!electorate_.exists()) return coordinates();
-  return electorate_.elects(voters_, head_is_dead() ? gone_ : Votes{});
+  return electorate_.elects(voters_);
 }
 
 void RoundMachine::ask(Node& node) {
-  if (node.asked == asked_epoch_ || !knows(node.join.knows, kKnowsSuccession)) return;
+  if (node.asked == asked_epoch_) return;
   node.asked = asked_epoch_;
   send(node.peer(), Elect{asked_epoch_, microseconds(last_step_)});
 }
@@ -128,8 +113,7 @@ void RoundMachine::promised(Node& node, const Promise& promise, TimePoint now) {
   if (epoch_ == asked_epoch_) return take_on(node, now);
   count_promise(node);
   const bool alone = coordinates() && !electorate_.exists();  // no round was begun yet
-  const bool by_all = !gone_grew_ && head_is_dead() && electorate_.elects(promises_, gone_);
-  if (alone || by_all || electorate_.elects(promises_)) take_over(now);
+  if (alone || electorate_.elects(promises_)) take_over(now);
 }
 
 /// In a job of thousands of nodes nobody counts all of them for each promise.
@@ -147,16 +131,11 @@ void RoundMachine::take_over(TimePoint now) {
   epoch_ = asked_epoch_;
   const bool reigned_all_the_time = coordinates() && now < authority_until_;
   if (!reigned_all_the_time) elected_ = true;  // somebody else may have been elected meanwhile
-  relied_ = {};
   forgotten_ = electorate_.has_two() && promises_.unaware > 0 &&
                promises_.started < votes_to_win(electorate_.started.nodes);
   if (forgotten_) {
     electorate_.forget_started();
     recount_ = recount_voters_ = true;
-  }
-  if (electorate_.exists() && !electorate_.elects(promises_)) {
-    relied_ = gone_;
-    left_ = 0;  // these are gone, too
   }
   if (!coordinates()) {
     state_ = State::kGathering;
@@ -187,8 +166,7 @@ void RoundMachine::take_on(Node& node, TimePoint now) {
 /// Who joins hears which round has settled, too: it may have missed it.
 void RoundMachine::let_in(const Node& node, Joined answer, TimePoint now) {
   send(node.peer(), std::move(answer));
-  if (electorate_.exists() && knows(node.join.knows, kKnowsSuccession))
-    send(node.peer(), settled_beat(now));
+  if (electorate_.exists()) send(node.peer(), settled_beat(now));
 }
 
 Beat RoundMachine::settled_beat(TimePoint now) const {
@@ -218,7 +196,6 @@ void RoundMachine::step_down(const Superseded& by) {
   elected_ = stopped_at_once_ = settles_ = forgotten_ = false;
   recount_ = recount_voters_ = true;
   unaware_ = left_ = unheard_ = 0;
-  gone_ = relied_ = {};
   held_ = {};
   beside_.clear();
   witness_.clear();
@@ -264,7 +241,6 @@ void RoundMachine::note_round(const std::vector<Node*>& members) {
 void RoundMachine::begin_to_settle(const KnownRound& round) {
   electorate_.started = round;
   electorate_.awaited.clear();
-  relied_.started = 0;
   // Nobody can have voted before the first one, so all begin with its nodes.
   if (!electorate_.exists()) electorate_.settled = round;
   recount_ = recount_voters_ = true;
@@ -275,7 +251,7 @@ void RoundMachine::begin_to_settle(const KnownRound& round) {
     Standing& standing = node.join.standing;
     if (standing.started.name == electorate_.settled.name) standing.settled = standing.started;
     standing.started = round;
-    node.aware = rules_.has_referee || !knows(node.join.knows, kKnowsSuccession);
+    node.aware = rules_.has_referee;
     if (!node.aware) ++unaware_;
   });
 }
@@ -300,10 +276,8 @@ void RoundMachine::settle_if_known() {
   recount_ = recount_voters_ = true;
   elected_ = false;
   left_ = 0;
-  relied_ = gone_ = {};
   nodes_.for_each([&](const Node& node) {
-    if (node.join.standing.started.name == electorate_.settled.name &&
-        knows(node.join.knows, kKnowsSuccession))
+    if (node.join.standing.started.name == electorate_.settled.name)
       send(node.peer(), settled_beat(last_step_));
   });
 }
@@ -311,9 +285,8 @@ void RoundMachine::settle_if_known() {
 std::vector<std::string> RoundMachine::successors(const std::vector<Node*>& members) const {
   std::vector<std::string> endpoints;
   if (!rules_.has_successors || rules_.has_referee) return endpoints;
-  const std::size_t most = rules_.trust_closed ? kMembersToldMax : kSuccessorsMax;
   for (const Node* node : members)
-    if (endpoints.size() < most && may_succeed(*node) && !node->join.standing.beside)
+    if (endpoints.size() < kSuccessorsMax && may_succeed(*node) && !node->join.standing.beside)
       endpoints.push_back(standby_endpoint(*node));
   return endpoints;
 }

@@ -32,14 +32,13 @@ void RoundMachine::take_progress(const RankProgress& told, TimePoint now) {
 }
 
 void RoundMachine::tell_restarts(TimePoint now) {
-  while (const auto times = times_.take_due(now))
-    send_to_all_who_know(kKnowsTimes, Restarted{*times});
+  while (const auto times = times_.take_due(now)) send_to_nodes(Restarted{*times});
 }
 
 void RoundMachine::tell_times(TimePoint now) {
   tell_restarts(now);
-  if (const auto times = times_.end(now)) send_to_all_who_know(kKnowsTimes, Restarted{*times});
-  send_to_all_who_know(kKnowsTimes, JobTimes{times_.restarts(), times_.goodput(now)});
+  if (const auto times = times_.end(now)) send_to_nodes(Restarted{*times});
+  send_to_nodes(JobTimes{times_.restarts(), times_.goodput(now)});
 }
 
 }  // namespace ddprun

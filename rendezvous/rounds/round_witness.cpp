@@ -11,11 +11,9 @@ namespace ddprun {
 using Phase = Roster::Phase;
 using Node = Roster::Node;
 
-/// It is one of the places that the job names. Where closed connections are trusted it is not
-/// needed.
+/// It is one of the places that the job names.
 bool RoundMachine::may_have_witness() const {
-  return rules_.has_successors && !rules_.has_referee && !rules_.trust_closed &&
-         rules_.places.size() > 1;
+  return rules_.has_successors && !rules_.has_referee && rules_.places.size() > 1;
 }
 
 /// One who coordinates nothing yet wants it only beside a node: the witness has no other vote then.
@@ -47,7 +45,7 @@ void RoundMachine::change_voters(TimePoint now) {
 bool RoundMachine::may_change_voters(TimePoint now) const {
   bool all_hear = members() == round_nodes_;
   nodes_.for_each([&](const Node& node) {
-    if (has_to_know(node)) all_hear &= !node.away && knows(node.join.knows, kKnowsWitness);
+    if (has_to_know(node)) all_hear &= !node.away;
   });
   return all_hear && has_authority(now);
 }

@@ -56,7 +56,6 @@ void WitnessMachine::join(TimePoint now) {
            .incarnation = ++joins_,
            .known = known_,
            .host = host_,
-           .knows = {kKnowsSuccession, kKnowsHeldEnds, kKnowsWitness},
            .standing = std::move(standing),
            .witness = true});
 }

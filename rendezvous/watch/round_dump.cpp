@@ -109,7 +109,7 @@ void RoundDump::begin(int number, Seats seats, TimePoint now) {
   for (const auto& [id, seat] : seats_) {
     if (seat.finished)
       answers_.push_back(finished_group(seat));
-    else if (seat.can_answer)
+    else
       waiting_for_.insert(id);
   }
 }
@@ -160,9 +160,8 @@ void RoundDump::tell_unheard(JobDump& dump) const {
   for (const auto& [id, seat] : seats_) {
     const RankList ranks = without(ranks_of(seat), heard);
     if (ranks.empty()) continue;
-    const std::string reason = !seat.can_answer            ? "its release of ddprun cannot tell"
-                               : waiting_for_.contains(id) ? "the node has not answered in time"
-                                                           : "there was no time to look at them";
+    const std::string reason = waiting_for_.contains(id) ? "the node has not answered in time"
+                                                         : "there was no time to look at them";
     dump.unheard.push_back({seat.host, format_number_list(ranks), reason});
   }
 }

@@ -34,8 +34,7 @@ class RoundDump {
     std::string host;
     int first_rank = 0;
     int workers = 0;
-    bool can_answer = true;  // its release knows the question
-    bool finished = false;   // its workers have all ended well: there is nothing to look at
+    bool finished = false;  // its workers have all ended well: there is nothing to look at
   };
   using Seats = std::map<NodeId, Seat>;
   struct Asker {
@@ -49,8 +48,8 @@ class RoundDump {
   /// Notes who wants the answer. A newer question over the same connection replaces the older one.
   void add(Asker asker) { askers_[asker.peer] = asker.question; }
 
-  /// Begins the one of that number, which no other inspection has. All nodes in `seats` that can
-  /// answer, and have not finished, are to be asked now: it waits for them.
+  /// Begins the one of that number, which no other inspection has. All nodes in `seats` that have
+  /// not finished are to be asked now: it waits for them.
   void begin(int number, Seats seats, TimePoint now);
 
   bool waits_for(const NodeId& node) const { return waiting_for_.contains(node); }

@@ -16,24 +16,24 @@ constexpr TextLimit kDumpReason{512};
 
 // clang-format off
 template <> inline constexpr auto kFields<DumpWait> = std::tuple{
-    later(text("operation", &DumpWait::operation, kDumpName)),
-    later(text("group", &DumpWait::group, kDumpName)),
-    later(field("sequence", &DumpWait::sequence)),
-    later(text("waiting_ranks", &DumpWait::waiting_ranks, kDumpRanks)),
-    later(text("missing_ranks", &DumpWait::missing_ranks, kDumpRanks))};
+    text("operation", &DumpWait::operation, kDumpName),
+    text("group", &DumpWait::group, kDumpName),
+    field("sequence", &DumpWait::sequence),
+    text("waiting_ranks", &DumpWait::waiting_ranks, kDumpRanks),
+    text("missing_ranks", &DumpWait::missing_ranks, kDumpRanks)};
 template <> inline constexpr auto kFields<DumpUnheard> = std::tuple{
-    later(text("node", &DumpUnheard::node, kDumpName)),
-    later(text("ranks", &DumpUnheard::ranks, kDumpRanks)),
-    later(text("reason", &DumpUnheard::reason, kDumpReason))};
+    text("node", &DumpUnheard::node, kDumpName),
+    text("ranks", &DumpUnheard::ranks, kDumpRanks),
+    text("reason", &DumpUnheard::reason, kDumpReason)};
 template <> inline constexpr auto kFields<JobDump> = std::tuple{
-    later(text("state", &JobDump::state, kDumpName)), later(text("why", &JobDump::why, kDumpReason)),
-    later(field("round", &JobDump::round)), later(field("attempt", &JobDump::attempt)),
-    later(field("world_size", &JobDump::world_size)), later(field("nodes", &JobDump::nodes)),
-    later(field("took_ms", &JobDump::took_ms)), later(field("hang", &JobDump::hang)),
-    later(list("waits", &JobDump::waits, kDumpWaitsMax)),
-    later(list("stacks", &JobDump::stacks, kDumpStacksMax)),
-    later(field("stacks_left_out", &JobDump::stacks_left_out)),
-    later(list("unheard", &JobDump::unheard, kDumpUnheardMax))};
+    text("state", &JobDump::state, kDumpName), text("why", &JobDump::why, kDumpReason),
+    field("round", &JobDump::round), field("attempt", &JobDump::attempt),
+    field("world_size", &JobDump::world_size), field("nodes", &JobDump::nodes),
+    field("took_ms", &JobDump::took_ms), field("hang", &JobDump::hang),
+    list("waits", &JobDump::waits, kDumpWaitsMax),
+    list("stacks", &JobDump::stacks, kDumpStacksMax),
+    field("stacks_left_out", &JobDump::stacks_left_out),
+    list("unheard", &JobDump::unheard, kDumpUnheardMax)};
 // clang-format on
 
 }  // namespace fields

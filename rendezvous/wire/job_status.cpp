@@ -39,53 +39,53 @@ template <> inline constexpr std::array kNames<RankState>{
     Named<RankState>{RankState::kFailed, "failed"}, Named<RankState>{RankState::kLost, "lost"}};
 
 template <> inline constexpr auto kFields<NodeStatus> = std::tuple{
-    later(text("host", &NodeStatus::host, kStatusHost)), later(field("state", &NodeStatus::state)),
-    later(field("group_rank", &NodeStatus::group_rank)),
-    later(field("first_rank", &NodeStatus::first_rank)),
-    later(field("workers", &NodeStatus::workers)),
-    later(field("silent_ms", &NodeStatus::silent_ms)),
-    later(text("reason", &NodeStatus::reason, kStatusReason))};
+    text("host", &NodeStatus::host, kStatusHost), field("state", &NodeStatus::state),
+    field("group_rank", &NodeStatus::group_rank),
+    field("first_rank", &NodeStatus::first_rank),
+    field("workers", &NodeStatus::workers),
+    field("silent_ms", &NodeStatus::silent_ms),
+    text("reason", &NodeStatus::reason, kStatusReason)};
 template <> inline constexpr auto kFields<RankStatus> = std::tuple{
-    later(field("rank", &RankStatus::rank)), later(field("state", &RankStatus::state)),
-    later(field("step", &RankStatus::step)), later(field("steps", &RankStatus::steps)),
-    later(field("collectives", &RankStatus::collectives)), later(field("lag", &RankStatus::lag)),
-    later(field("has_loss", &RankStatus::has_loss)), later(field("loss", &RankStatus::loss)),
-    later(field("samples_per_second", &RankStatus::samples_per_second)),
-    later(field("still_ms", &RankStatus::still_ms)),
-    later(text("waits_in", &RankStatus::waits_in, kStatusName))};
+    field("rank", &RankStatus::rank), field("state", &RankStatus::state),
+    field("step", &RankStatus::step), field("steps", &RankStatus::steps),
+    field("collectives", &RankStatus::collectives), field("lag", &RankStatus::lag),
+    field("has_loss", &RankStatus::has_loss), field("loss", &RankStatus::loss),
+    field("samples_per_second", &RankStatus::samples_per_second),
+    field("still_ms", &RankStatus::still_ms),
+    text("waits_in", &RankStatus::waits_in, kStatusName)};
 template <> inline constexpr auto kFields<RoundStatus> = std::tuple{
-    later(field("round", &RoundStatus::round)), later(field("attempt", &RoundStatus::attempt)),
-    later(field("nodes", &RoundStatus::nodes)), later(field("world_size", &RoundStatus::world_size)),
-    later(field("began_unix_ms", &RoundStatus::began_unix_ms)),
-    later(field("ended_unix_ms", &RoundStatus::ended_unix_ms)),
-    later(text("reason", &RoundStatus::reason, kStatusReason))};
+    field("round", &RoundStatus::round), field("attempt", &RoundStatus::attempt),
+    field("nodes", &RoundStatus::nodes), field("world_size", &RoundStatus::world_size),
+    field("began_unix_ms", &RoundStatus::began_unix_ms),
+    field("ended_unix_ms", &RoundStatus::ended_unix_ms),
+    text("reason", &RoundStatus::reason, kStatusReason)};
 template <> inline constexpr auto kFields<PointStatus> = std::tuple{
-    later(field("unix_ms", &PointStatus::unix_ms)), later(field("step", &PointStatus::step)),
-    later(field("has_loss", &PointStatus::has_loss)), later(field("loss", &PointStatus::loss)),
-    later(field("samples_per_second", &PointStatus::samples_per_second))};
+    field("unix_ms", &PointStatus::unix_ms), field("step", &PointStatus::step),
+    field("has_loss", &PointStatus::has_loss), field("loss", &PointStatus::loss),
+    field("samples_per_second", &PointStatus::samples_per_second)};
 template <> inline constexpr auto kFields<JobStatus> = std::tuple{
-    later(text("run_id", &JobStatus::run_id, kStatusRunId)),
-    later(text("title", &JobStatus::title, kStatusHost)),
-    later(field("state", &JobStatus::state)), later(text("why", &JobStatus::why, kStatusReason)),
-    later(field("round", &JobStatus::round)), later(field("attempt", &JobStatus::attempt)),
-    later(field("restarts_left", &JobStatus::restarts_left)),
-    later(field("nodes_min", &JobStatus::nodes_min)),
-    later(field("nodes_max", &JobStatus::nodes_max)),
-    later(text("witness", &JobStatus::witness, kStatusHost)),
-    later(field("now_unix_ms", &JobStatus::now_unix_ms)),
-    later(field("began_unix_ms", &JobStatus::began_unix_ms)),
-    later(field("step", &JobStatus::step)), later(field("steps", &JobStatus::steps)),
-    later(field("progress_percent", &JobStatus::progress_percent)),
-    later(field("left_s", &JobStatus::left_s)), later(field("has_loss", &JobStatus::has_loss)),
-    later(field("loss", &JobStatus::loss)),
-    later(field("samples_per_second", &JobStatus::samples_per_second)),
-    later(field("steps_per_second", &JobStatus::steps_per_second)),
-    later(list("nodes", &JobStatus::nodes, kStatusNodesMax)),
-    later(list("ranks", &JobStatus::ranks, kStatusRanksMax)),
-    later(field("ranks_left_out", &JobStatus::ranks_left_out)),
-    later(list("rounds", &JobStatus::rounds, kStatusRoundsMax)),
-    later(list("history", &JobStatus::history, kStatusPointsMax)),
-    later(field("hang", &JobStatus::hang))};
+    text("run_id", &JobStatus::run_id, kStatusRunId),
+    text("title", &JobStatus::title, kStatusHost),
+    field("state", &JobStatus::state), text("why", &JobStatus::why, kStatusReason),
+    field("round", &JobStatus::round), field("attempt", &JobStatus::attempt),
+    field("restarts_left", &JobStatus::restarts_left),
+    field("nodes_min", &JobStatus::nodes_min),
+    field("nodes_max", &JobStatus::nodes_max),
+    text("witness", &JobStatus::witness, kStatusHost),
+    field("now_unix_ms", &JobStatus::now_unix_ms),
+    field("began_unix_ms", &JobStatus::began_unix_ms),
+    field("step", &JobStatus::step), field("steps", &JobStatus::steps),
+    field("progress_percent", &JobStatus::progress_percent),
+    field("left_s", &JobStatus::left_s), field("has_loss", &JobStatus::has_loss),
+    field("loss", &JobStatus::loss),
+    field("samples_per_second", &JobStatus::samples_per_second),
+    field("steps_per_second", &JobStatus::steps_per_second),
+    list("nodes", &JobStatus::nodes, kStatusNodesMax),
+    list("ranks", &JobStatus::ranks, kStatusRanksMax),
+    field("ranks_left_out", &JobStatus::ranks_left_out),
+    list("rounds", &JobStatus::rounds, kStatusRoundsMax),
+    list("history", &JobStatus::history, kStatusPointsMax),
+    field("hang", &JobStatus::hang)};
 // clang-format on
 
 }  // namespace fields

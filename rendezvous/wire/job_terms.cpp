@@ -12,8 +12,7 @@ JobTerms terms_of(const RoundRules& rules) {
           rules.shutdown_timeout.count(),
           rules.store,
           rules.hang_timeout.count(),
-          rules.on_hang,
-          rules.trust_closed};
+          rules.on_hang};
 }
 
 }  // namespace ddprun

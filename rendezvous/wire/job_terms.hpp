@@ -41,7 +41,6 @@ struct JobTerms {
   StoreAt store = StoreAt::kLeader;
   std::int64_t hang_timeout_ms = kHangTimeoutAuto;
   OnHang on_hang = OnHang::kReport;
-  bool trust_closed = false;  // as RoundRules has it
   bool operator==(const JobTerms&) const = default;
 };
 
@@ -64,9 +63,6 @@ struct RoundRules {
   /// An agent coordinates the job, and another one may follow it when it is lost. It begins as one
   /// that waits for that, or as the first.
   bool has_successors = false;
-  /// A process that refuses connections is dead. Then the coordinator may be followed without a
-  /// majority, when each node of the last round is known to be here or dead.
-  bool trust_closed = false;
   bool stands_by = false;
   /// Who coordinates the job is decided by etcd, and not by a majority of the nodes.
   bool has_referee = false;

@@ -35,7 +35,6 @@ struct Field {
   Value Struct::*member;
   TextLimit limit;
   std::size_t count_max = 1;  // of texts and structs: more than that are not written
-  bool later = false;         // whoever reads goes on without it
 };
 
 /// The table of a struct: a std::tuple of what field(), text() and texts() return. It is a
@@ -80,13 +79,6 @@ constexpr Field<Struct, std::vector<Each>> list(std::string_view name,
                                                 std::vector<Each> Struct::*member,
                                                 std::size_t count_max) {
   return {name, member, {}, count_max};
-}
-
-/// A member that came with a later release: it may be missing, and then keeps its default.
-template <typename Struct, typename Value>
-constexpr Field<Struct, Value> later(Field<Struct, Value> field) {
-  field.later = true;
-  return field;
 }
 
 /// What reading throws: a sentence. It does not leave the functions that decode a line.
@@ -223,7 +215,7 @@ Value value_from(const json& in, std::string_view name) {
 }
 
 /// Reads the object `in`, which is called `name` in errors. Fields that the table does not have are
-/// passed over. Throws Unfit for a field that is missing, unless it is optional or came later, and
+/// passed over. Throws Unfit for a field that is missing, unless it is optional, and
 /// for a value that does not fit its member.
 template <typename Struct>
 Struct from_object(const json& in, std::string_view name) {
@@ -234,7 +226,7 @@ Struct from_object(const json& in, std::string_view name) {
     const auto found = in.find(field.name);
     if (found != in.end())
       out.*field.member = value_from<Value>(*found, field.name);
-    else if (!kIsOptional<Value> && !field.later)
+    else if (!kIsOptional<Value>)
       throw Unfit{"'" + std::string{field.name} + "' is missing in '" + std::string{name} + "'"};
   };
   std::apply([&](const auto&... each) { (take(each), ...); }, kFields<Struct>);

@@ -68,8 +68,6 @@ void check_standing(Checker& checker, const Standing& standing) {
       .number("the running round", standing.running, 0, kCountMax)
       .number("fence_ms", standing.fence_ms, 0, kTimeoutMsMax)
       .number("standby_port", standing.standby_port, 0, kPortMax)
-      .number("started_gone", standing.started_gone, 0, kNodesMax)
-      .number("settled_gone", standing.settled_gone, 0, kNodesMax)
       .length("the last coordinator", standing.head, 0, kEndpointBytesMax);
 }
 

@@ -26,7 +26,6 @@ constexpr TextLimit kNote{1024};    // one line of ours
 constexpr TextLimit kReason{4096};  // a sentence, with texts of peers in it
 constexpr TextLimit kName{64};
 constexpr TextLimit kRestartReason{300};
-constexpr std::size_t kKindsMax = 16;
 
 /// A name that is cut would be another name. What is kept of one that is too long is still too
 /// long, so that the other side refuses it.
@@ -65,19 +64,18 @@ template <> inline constexpr auto kFields<JobTerms> = std::tuple{
     field("join_timeout_ms", &JobTerms::join_timeout_ms),
     field("heartbeat_timeout_ms", &JobTerms::heartbeat_timeout_ms),
     field("shutdown_timeout_ms", &JobTerms::shutdown_timeout_ms), field("store", &JobTerms::store),
-    later(field("hang_timeout_ms", &JobTerms::hang_timeout_ms)),
-    later(field("on_hang", &JobTerms::on_hang)),
-    later(field("trust_closed", &JobTerms::trust_closed))};
+    field("hang_timeout_ms", &JobTerms::hang_timeout_ms),
+    field("on_hang", &JobTerms::on_hang)};
 template <> inline constexpr auto kFields<Known> = std::tuple{
     field("round", &Known::round), field("attempt", &Known::attempt)};
 
 template <> inline constexpr auto kFields<RoundName> = std::tuple{
     field("epoch", &RoundName::epoch), field("round", &RoundName::round),
-    later(field("edition", &RoundName::edition))};
+    field("edition", &RoundName::edition)};
 template <> inline constexpr auto kFields<KnownRound> = std::tuple{
     field("name", &KnownRound::name), field("nodes", &KnownRound::nodes),
-    field("member", &KnownRound::member), later(field("rank", &KnownRound::rank)),
-    later(text("awaited", &KnownRound::awaited, TextLimit{kAwaitedBytesMax}))};
+    field("member", &KnownRound::member), field("rank", &KnownRound::rank),
+    text("awaited", &KnownRound::awaited, TextLimit{kAwaitedBytesMax})};
 template <> inline constexpr auto kFields<HostedSeat> = std::tuple{
     field("round", &HostedSeat::round), field("nodes", &HostedSeat::nodes),
     field("group_rank", &HostedSeat::group_rank), field("first_rank", &HostedSeat::first_rank),
@@ -89,28 +87,26 @@ template <> inline constexpr auto kFields<Standing> = std::tuple{
     field("head_gone", &Standing::head_gone), field("head_seated", &Standing::head_seated),
     text("head", &Standing::head, name_of(kEndpointBytesMax)),
     field("standby_port", &Standing::standby_port), field("beside", &Standing::beside),
-    later(field("started_gone", &Standing::started_gone)),
-    later(field("settled_gone", &Standing::settled_gone)),
-    later(field("seat", &Standing::seat))};
+    field("seat", &Standing::seat)};
 template <> inline constexpr auto kFields<Join> = std::tuple{
     field("protocol", &Join::protocol), text("run_id", &Join::run_id, name_of(kRunIdBytesMax)),
     text("node", &Join::node, name_of(kNodeIdBytesMax)), field("incarnation", &Join::incarnation),
     field("known", &Join::known), text("host", &Join::host, name_of(kHostBytesMax)),
     field("workers", &Join::workers), text("role", &Join::role, name_of(kRoleBytesMax)),
     field("node_rank", &Join::node_rank), field("terms", &Join::terms),
-    later(texts("knows", &Join::knows, kName, kKindsMax)),
-    later(field("standing", &Join::standing)), later(field("place", &Join::place)),
-    later(field("witness", &Join::witness))};
+   
+    field("standing", &Join::standing), field("place", &Join::place),
+    field("witness", &Join::witness)};
 template <> inline constexpr auto kFields<Beat> = std::tuple{
-    later(field("clock_us", &Beat::clock_us)), later(field("echo_us", &Beat::echo_us)),
-    later(field("round", &Beat::round)), later(field("settled", &Beat::settled)),
-    later(field("epoch", &Beat::epoch)), later(field("edition", &Beat::edition)),
-    later(field("settled_nodes", &Beat::settled_nodes)),
-    later(field("lease_ms", &Beat::lease_ms))};
+    field("clock_us", &Beat::clock_us), field("echo_us", &Beat::echo_us),
+    field("round", &Beat::round), field("settled", &Beat::settled),
+    field("epoch", &Beat::epoch), field("edition", &Beat::edition),
+    field("settled_nodes", &Beat::settled_nodes),
+    field("lease_ms", &Beat::lease_ms)};
 template <> inline constexpr auto kFields<WhoIsThere> = std::tuple{
     text("run_id", &WhoIsThere::run_id, name_of(kRunIdBytesMax)),
-    later(field("epoch", &WhoIsThere::epoch)),
-    later(text("coordinator", &WhoIsThere::coordinator, name_of(kEndpointBytesMax)))};
+    field("epoch", &WhoIsThere::epoch),
+    text("coordinator", &WhoIsThere::coordinator, name_of(kEndpointBytesMax))};
 template <> inline constexpr auto kFields<BeWitness> = std::tuple{
     text("run_id", &BeWitness::run_id, name_of(kRunIdBytesMax)), field("epoch", &BeWitness::epoch),
     field("round", &BeWitness::round),
@@ -120,7 +116,7 @@ template <> inline constexpr auto kFields<Promise> = std::tuple{
     field("epoch", &Promise::epoch), field("echo_us", &Promise::echo_us)};
 template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
     field("round", &WorkerFailed::round), field("failure", &WorkerFailed::failure),
-    later(field("age_ms", &WorkerFailed::age_ms)), later(field("left", &WorkerFailed::left))};
+    field("age_ms", &WorkerFailed::age_ms), field("left", &WorkerFailed::left)};
 template <> inline constexpr auto kFields<WorkersFinished> = std::tuple{
     field("round", &WorkersFinished::round)};
 template <> inline constexpr auto kFields<WorkersStopped> = std::tuple{
@@ -161,26 +157,26 @@ template <> inline constexpr auto kFields<WorkersEnded> = std::tuple{
 
 template <> inline constexpr auto kFields<Joined> = std::tuple{
     field("heartbeat_timeout_ms", &Joined::heartbeat_timeout_ms),
-    later(texts("knows", &Joined::knows, kName, kKindsMax)),
-    later(field("clock_us", &Joined::clock_us)), later(field("epoch", &Joined::epoch)),
-    later(field("resumed", &Joined::resumed)),
-    later(field("keeps_workers", &Joined::keeps_workers))};
+   
+    field("clock_us", &Joined::clock_us), field("epoch", &Joined::epoch),
+    field("resumed", &Joined::resumed),
+    field("keeps_workers", &Joined::keeps_workers)};
 template <> inline constexpr auto kFields<Refused> = std::tuple{
-    text("reason", &Refused::reason, kReason), later(field("other_job", &Refused::other_job))};
+    text("reason", &Refused::reason, kReason), field("other_job", &Refused::other_job)};
 template <> inline constexpr auto kFields<Waiting> = std::tuple{
     field("nodes", &Waiting::nodes), field("nodes_min", &Waiting::nodes_min),
     field("nodes_max", &Waiting::nodes_max), field("left_ms", &Waiting::left_ms),
-    later(field("clock_us", &Waiting::clock_us)), later(field("echo_us", &Waiting::echo_us))};
+    field("clock_us", &Waiting::clock_us), field("echo_us", &Waiting::echo_us)};
 template <> inline constexpr auto kFields<Spare> = std::tuple{
     field("round", &Spare::round), field("attempt", &Spare::attempt),
-    field("nodes", &Spare::nodes), later(field("epoch", &Spare::epoch)),
-    later(field("settled", &Spare::settled))};
+    field("nodes", &Spare::nodes), field("epoch", &Spare::epoch),
+    field("settled", &Spare::settled)};
 template <> inline constexpr auto kFields<Introduction> = std::tuple{
     text("jobs", &Introduction::jobs, kReason), field("pid", &Introduction::pid),
     text("host", &Introduction::host, TextLimit{kHostBytesMax}),
-    later(field("epoch", &Introduction::epoch)),
-    later(text("coordinator", &Introduction::coordinator, name_of(kEndpointBytesMax))),
-    later(field("witness", &Introduction::witness))};
+    field("epoch", &Introduction::epoch),
+    text("coordinator", &Introduction::coordinator, name_of(kEndpointBytesMax)),
+    field("witness", &Introduction::witness)};
 template <> inline constexpr auto kFields<StartRound> = std::tuple{
     field("round", &StartRound::round), field("attempt", &StartRound::attempt),
     field("group_rank", &StartRound::group_rank),
@@ -190,18 +186,18 @@ template <> inline constexpr auto kFields<StartRound> = std::tuple{
     field("role_world_size", &StartRound::role_world_size),
     text("master_addr", &StartRound::master_addr, kNote),
     field("master_port", &StartRound::master_port),
-    later(field("epoch", &StartRound::epoch)), later(field("lease_ms", &StartRound::lease_ms)),
-    later(field("settled", &StartRound::settled)),
-    later(texts("successors", &StartRound::successors, name_of(kEndpointBytesMax), kMembersToldMax)),
-    later(field("head_seated", &StartRound::head_seated)),
-    later(text("awaited", &StartRound::awaited, TextLimit{kAwaitedBytesMax}))};
+    field("epoch", &StartRound::epoch), field("lease_ms", &StartRound::lease_ms),
+    field("settled", &StartRound::settled),
+    texts("successors", &StartRound::successors, name_of(kEndpointBytesMax), kSuccessorsMax),
+    field("head_seated", &StartRound::head_seated),
+    text("awaited", &StartRound::awaited, TextLimit{kAwaitedBytesMax})};
 template <> inline constexpr auto kFields<Voters> = std::tuple{
     field("round", &Voters::round), field("witnessed", &Voters::witnessed),
-    later(field("head_seated", &Voters::head_seated))};
+    field("head_seated", &Voters::head_seated)};
 template <> inline constexpr auto kFields<StopRound> = std::tuple{
     field("round", &StopRound::round), field("attempt", &StopRound::attempt),
     text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms),
-    later(field("at_once", &StopRound::at_once))};
+    field("at_once", &StopRound::at_once)};
 template <> inline constexpr auto kFields<Voting> = std::tuple{field("votes", &Voting::votes)};
 template <> inline constexpr auto kFields<Elect> = std::tuple{
     field("epoch", &Elect::epoch), field("clock_us", &Elect::clock_us)};
@@ -211,14 +207,14 @@ template <> inline constexpr auto kFields<Elsewhere> = std::tuple{
 template <> inline constexpr auto kFields<EndJob> = std::tuple{
     field("outcome", &EndJob::outcome), field("restarts", &EndJob::restarts),
     text("message", &EndJob::message, kReason), field("failure", &EndJob::failure),
-    later(field("hung", &EndJob::hung)), later(field("held", &EndJob::held))};
+    field("hung", &EndJob::hung), field("held", &EndJob::held)};
 template <> inline constexpr auto kFields<EndHeard> = std::tuple{};
 template <> inline constexpr auto kFields<Testament> = std::tuple{field("end", &Testament::end)};
 template <> inline constexpr auto kFields<Dismissed> = std::tuple{};
 template <> inline constexpr auto kFields<Inspect> = std::tuple{
     field("round", &Inspect::round), field("inspection", &Inspect::inspection),
     field("stopping", &Inspect::stopping),
-    text("first", &Inspect::first, kRanks), later(field("patience_ms", &Inspect::patience_ms))};
+    text("first", &Inspect::first, kRanks), field("patience_ms", &Inspect::patience_ms)};
 template <> inline constexpr auto kFields<HangFound> = std::tuple{
     field("round", &HangFound::round), field("report", &HangFound::report)};
 template <> inline constexpr auto kFields<RestartTimes> = std::tuple{
@@ -357,15 +353,6 @@ Result<Variant> decode_line(std::string_view line) try {
 }
 
 }  // namespace
-
-std::vector<std::string> known_kinds() {
-  return {kKnowsProgress, kKnowsHangs,      kKnowsVerdict,  kKnowsTimes,  kKnowsStatus,
-          kKnowsDump,     kKnowsSuccession, kKnowsHeldEnds, kKnowsWitness};
-}
-
-bool knows(const std::vector<std::string>& knows, std::string_view kind) {
-  return std::ranges::find(knows, kind) != knows.end();
-}
 
 std::string encode(const AgentMessage& message) { return encode_line(message); }
 std::string encode(const CoordinatorMessage& message) { return encode_line(message); }

@@ -30,7 +30,7 @@ namespace ddprun {
 using NodeId = std::string;
 
 /// All nodes of a job and its coordinator must have the same version.
-inline constexpr int kProtocolVersion = 2;
+inline constexpr int kProtocolVersion = 1;
 
 // Limits: what exceeds one is refused, and the sender's connection is closed. message_limits.hpp
 // has more of them.
@@ -42,30 +42,11 @@ inline constexpr std::size_t kRoleBytesMax = 256;
 inline constexpr int kWorkersPerNodeMax = 65'536;
 inline constexpr std::size_t kStatusPartBytesMax = 48 * 1024;
 
-/// A message whose kind came after release 0.1 goes only to a peer that has said in its Join or
-/// Joined that it knows the kind, by a name of this list.
-inline constexpr char kKnowsProgress[] = "progress";      // Progress
-inline constexpr char kKnowsHangs[] = "hangs";            // Inspect, Inspected, HangFound, HangOver
-inline constexpr char kKnowsVerdict[] = "verdict";        // WorkersEnded, VerdictFound
-inline constexpr char kKnowsTimes[] = "times";            // WorkersStarted, Restarted, JobTimes
-inline constexpr char kKnowsStatus[] = "status";          // AskStatus, StatusPart
-inline constexpr char kKnowsDump[] = "dump";              // AskDump, DumpPart
-inline constexpr char kKnowsSuccession[] = "succession";  // Promise, Voting, Elect, Elsewhere
-inline constexpr char kKnowsHeldEnds[] = "held_ends";     // EndHeard, Testament, Dismissed
-inline constexpr char kKnowsWitness[] = "witness";        // Voters
-
 /// So many nodes are told of as those that may follow a lost coordinator.
 inline constexpr std::size_t kSuccessorsMax = 3;
-/// And so many where all nodes of a round have to be known: --on-head-lost trust-closed.
-inline constexpr std::size_t kMembersToldMax = 15;
 inline constexpr std::size_t kEndpointBytesMax = 300;  // of HOST:PORT
 /// So many places may a job name at which its coordinator may be.
 inline constexpr std::size_t kPlacesMax = 16;
-
-/// Returns the kinds that this build knows.
-std::vector<std::string> known_kinds();
-/// Whether a peer that has said `knows` knows `kind`.
-bool knows(const std::vector<std::string>& knows, std::string_view kind);
 
 /// The first byte of every agent's connection; that of a TCPStore client is kStoreFirstByte.
 inline constexpr char kAgentFirstByte = '{';
@@ -92,7 +73,6 @@ struct Join {
   std::string role = "default";
   int node_rank = -1;  // the group rank that the node wants; -1: any
   JobTerms terms;
-  std::vector<std::string> knows;  // kinds of messages beyond those of release 0.1; see kKnows
   Standing standing;
   int place = 0;         // which of the job's places this is, as the agent was told; 0: the first
   bool witness = false;  // it votes, and has no workers and no place in a round
@@ -128,7 +108,7 @@ struct WorkerFailed {
   int round = 0;
   WorkerFailure failure;
   double age_ms = 0;  // so long ago the worker had ended, when this was sent
-  int left = -1;      // workers of this node that still run; -1: of an earlier release
+  int left = 0;       // workers of this node that still run
   bool operator==(const WorkerFailed&) const = default;
 };
 /// All workers of this node have exited with code 0.
@@ -224,7 +204,6 @@ using AgentMessage =
 /// The node is admitted.
 struct Joined {
   std::int64_t heartbeat_timeout_ms = 0;  // after so much silence one side gives the other up
-  std::vector<std::string> knows;         // as Join's
   std::int64_t clock_us = 0;              // of the coordinator, as Beat's
   std::int64_t epoch = 0;                 // of the coordinator; 0: it has no successors
   bool resumed = false;                   // the node is in its round still, and its workers go on

@@ -57,8 +57,6 @@ struct Standing {
   bool head_seated = false;   // that one's own node was in the round
   std::string head;           // where that one was, as HOST:PORT; "": there was none
   int standby_port = 0;       // where this agent would coordinate, on its host; 0: nowhere
-  int started_gone = 0;       // processes of nodes of `started` that it has found to be gone
-  int settled_gone = 0;       // the same of `settled`
   bool beside = false;        // it is in the process of the coordinator that it speaks to
   HostedSeat seat;            // in a job that a `ddprun server` hosts
   bool operator==(const Standing&) const = default;

@@ -132,9 +132,7 @@ TEST_CASE_METHOD(HostedAgentFixture, "a new server hears how far the workers are
   passes(1s);  // a beat tells it
   REQUIRE(said<Beat>().has_value());
   server_dies();
-  Joined answer = joined(true);
-  answer.knows = {kKnowsProgress};
-  server_answers(answer);
+  server_answers(joined(true));
   passes(1s);
   const auto told = said<Progress>();
   REQUIRE(told.has_value());

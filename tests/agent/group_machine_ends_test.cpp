@@ -17,11 +17,11 @@ using namespace std::chrono_literals;
 class EndsFixture {
  protected:
   /// The coordinator's clock is 7 s ahead, and each way to it takes 10 ms.
-  void joins(std::vector<std::string> knows = known_kinds()) {
+  void joins() {
     const TimePoint asked = now_;
     now_ += 20ms;
     step(Connected{asked});
-    step(Ordered{Joined{5000, std::move(knows), microseconds(asked + 10ms + 7s)}});
+    step(Ordered{Joined{5000, microseconds(asked + 10ms + 7s)}});
   }
   void step(const GroupEvent& event) {
     for (GroupAction& action : machine_.step(event, now_)) actions_.push_back(std::move(action));
@@ -81,17 +81,6 @@ TEST_CASE_METHOD(EndsFixture, "how workers ended is told before they are said to
   CHECK(messages[1] == AgentMessage{WorkersStopped{1}});
 }
 
-TEST_CASE_METHOD(EndsFixture, "a coordinator that does not know the word is told as before") {
-  joins({});
-  runs_round(1);
-  ends(0, Blame::kOwn, {.code = 3});
-  is_stopped(1);
-  ends(1, Blame::kStopped, {.signal = SIGTERM});
-  told();
-  step(TreeGone{});
-  CHECK(told() == std::vector<AgentMessage>{WorkersStopped{1}});
-}
-
 TEST_CASE_METHOD(EndsFixture,
                  "the texts of a cause that ended later than its follower are told, too") {
   joins();
@@ -149,7 +138,7 @@ TEST_CASE_METHOD(EndsFixture, "after a cause nothing more is told") {
 TEST_CASE_METHOD(EndsFixture, "each answered beat makes the clocks' difference better known") {
   now_ = TimePoint{200s};
   step(Connected{now_ - 400ms});
-  step(Ordered{Joined{5000, known_kinds(), microseconds(now_ + 7s)}});  // 200 ms wrong
+  step(Ordered{Joined{5000, microseconds(now_ + 7s)}});  // 200 ms wrong
   step(Ordered{Beat{microseconds(now_ - 1ms + 7s), microseconds(now_ - 2ms)}});
   runs_round(1);
   ends(0, Blame::kOwn, {.code = 3});

@@ -11,10 +11,10 @@ using namespace std::chrono_literals;
 /// An agent with two workers in round 1. The coordinator's heartbeat timeout is 5 s.
 class WatchingFixture {
  protected:
-  void runs(std::vector<std::string> coordinator_knows) {
+  void runs() {
     step(AgentBegins{});
     step(Connected{});
-    step(Ordered{Joined{.heartbeat_timeout_ms = 5000, .knows = std::move(coordinator_knows)}});
+    step(Ordered{Joined{.heartbeat_timeout_ms = 5000}});
     step(Ordered{StartRound{.round = 1, .world_size = 100}});
   }
   void step(const GroupEvent& event) { actions_ = machine_.step(event, now_); }
@@ -43,7 +43,7 @@ class WatchingFixture {
 };
 
 TEST_CASE_METHOD(WatchingFixture, "progress goes with the next beat, the last of each rank") {
-  runs(known_kinds());
+  runs();
   step(WorkerProgressed{{.rank = 0, .step = 1}});
   step(WorkerProgressed{{.rank = 1, .step = 1}});
   now_ += 400ms;
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(WatchingFixture, "progress goes with the next beat, the last of
 }
 
 TEST_CASE_METHOD(WatchingFixture, "the progress of many workers goes in several messages") {
-  runs(known_kinds());
+  runs();
   for (int rank = 0; rank < 100; ++rank) step(WorkerProgressed{{.rank = rank}});
   passes(1s);
   REQUIRE(told<Progress>().size() == 2);
@@ -71,16 +71,8 @@ TEST_CASE_METHOD(WatchingFixture, "the progress of many workers goes in several 
   CHECK(told<Progress>()[1].ranks.size() == 100 - kProgressRanksMax);
 }
 
-TEST_CASE_METHOD(WatchingFixture, "a coordinator of an older release hears of no progress") {
-  runs({});
-  step(WorkerProgressed{{.rank = 0}});
-  passes(1s);
-  CHECK(told<Beat>().size() == 1);
-  CHECK(told<Progress>().empty());
-}
-
 TEST_CASE_METHOD(WatchingFixture, "progress of an earlier round is not told") {
-  runs(known_kinds());
+  runs();
   step(WorkerProgressed{{.rank = 0}});
   step(Ordered{StopRound{.round = 1}});
   step(WorkerExited{WorkerFailure{.rank = 0}});
@@ -93,7 +85,7 @@ TEST_CASE_METHOD(WatchingFixture, "progress of an earlier round is not told") {
 }
 
 TEST_CASE_METHOD(WatchingFixture, "what workers do is found out, and told group by group") {
-  runs(known_kinds());
+  runs();
   step(Ordered{Inspect{1, 7, false}});
   CHECK(looks() == 1);
   step(WorkersInspected{7, {{.ranks = "0"}, {.ranks = "1"}}});
@@ -107,7 +99,7 @@ TEST_CASE_METHOD(WatchingFixture, "what workers do is found out, and told group 
 }
 
 TEST_CASE_METHOD(WatchingFixture, "nobody looks at workers of another round") {
-  runs(known_kinds());
+  runs();
   step(Ordered{Inspect{2, 7, false}});
   CHECK(looks() == 0);
 }

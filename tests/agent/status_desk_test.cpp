@@ -20,7 +20,7 @@ class DeskFixture {
                    });
     loop_.poll();
   }
-  void is_joined() { desk_.hear(Joined{5000, known_kinds()}); }
+  void is_joined() { desk_.hear(Joined{5000}); }
   void wait_for_answers(std::size_t count) {
     loop_.run_until([&] { return answers_.size() == count; }, "answers");
   }
@@ -46,15 +46,10 @@ TEST_CASE_METHOD(DeskFixture, "all who ask at one time get the answer to one que
   CHECK(asked_.size() == 2);
 }
 
-TEST_CASE_METHOD(DeskFixture,
-                 "without a coordinator, or with one of an older release, it says so") {
+TEST_CASE_METHOD(DeskFixture, "without a coordinator it says so") {
   asks();
   wait_for_answers(1);
   CHECK_THAT(answers_[0].error().message, contains("no coordinator"));
-  desk_.hear(Joined{5000});
-  asks();
-  wait_for_answers(2);
-  CHECK_THAT(answers_[1].error().message, contains("older release"));
   CHECK(asked_.empty());
 }
 
@@ -96,17 +91,12 @@ TEST_CASE("what all workers do is asked in the same way, of those who can tell")
                    });
     loop.poll();
   };
-  desk.hear(Joined{5000, {kKnowsStatus}});
-  asks();
-  loop.run_until([&] { return answers.size() == 1; }, "an answer");
-  CHECK(answers[0].error().message ==
-        "the job's coordinator is of an older release, which does not tell what the workers do");
-  desk.hear(Joined{5000, known_kinds()});
+  desk.hear(Joined{5000});
   asks();
   REQUIRE(asked.size() == 1);
   desk.hear(DumpPart{asked[0], to_json(JobDump{.round = 3}), true});
-  loop.run_until([&] { return answers.size() == 2; }, "an answer");
-  CHECK(answers[1].value().round == 3);
+  loop.run_until([&] { return answers.size() == 1; }, "an answer");
+  CHECK(answers[0].value().round == 3);
 }
 
 }  // namespace

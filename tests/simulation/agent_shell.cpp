@@ -86,13 +86,11 @@ void AgentShell::join() {
             .node_rank = world_.plan.ranks_wanted ? host_ : -1,
             .terms = terms_of(world_.plan.rounds)};
   if (world_.plan.rounds.has_successors) {
-    join.knows = {kKnowsSuccession, kKnowsHeldEnds, kKnowsWitness};
     join.standing = wish_.standing;
     join.standing.standby_port = number_;
     join.standing.beside = place_ == number_;
   }
   if (world_.plan.rounds.hosted) {
-    join.knows = {kKnowsSuccession};
     join.standing = wish_.standing;
     join.standing.standby_port = listens_ ? number_ + 1 : 0;
   }

@@ -14,14 +14,6 @@ constexpr std::size_t kNodesMax = 8;
 
 std::string host_name(int host) { return "host" + std::to_string(host); }
 
-/// A refused connection is proof of a death, so a job of two nodes has successors, too.
-void trust_closed(World& world, JobPlan& plan) {
-  plan.rounds.trust_closed = plan.group.trust_closed = true;
-  if (world.random.chance(60)) plan.rounds.nodes_max = plan.nodes = 2;
-  plan.rounds.nodes_min = std::min(plan.rounds.nodes_min, plan.rounds.nodes_max);
-  if (world.random.chance(60)) plan.rounds.nodes_min = 1;
-}
-
 /// Half of an even number of nodes is a majority together with the witness.
 void have_witness(World& world, JobPlan& plan) {
   plan.rounds.nodes_max = plan.nodes = world.random.chance(70) ? 2 : 4;
@@ -38,7 +30,6 @@ JobPlan plan_for(World& world) {
   plan.rounds.nodes_max = world.random.number(std::max(plan.rounds.nodes_min, 3), plan.nodes);
   const bool witnessed = world.random.chance(35);
   if (witnessed) have_witness(world, plan);
-  if (!witnessed && world.random.chance(40)) trust_closed(world, plan);
   plan.rounds.has_successors = true;
   plan.rounds.hosted = false;
   plan.rounds.join_timeout = world.random.time(30s, 90s);

@@ -134,7 +134,6 @@ class Swarm {
                                   .nodes_max = options_.agents + others(),
                                   .heartbeat_timeout_ms = options_.heartbeat_timeout_ms,
                                   .store = options_.tls ? StoreAt::kLocal : StoreAt::kLeader},
-                        .knows = {kKnowsSuccession},
                         .standing = standing(number)});
     for (;;) {
       const Result<std::string> line = co_await channel->receive();

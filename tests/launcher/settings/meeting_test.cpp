@@ -138,7 +138,6 @@ const Case kByOptions[] = {
     {"c10d, several places", {"--nnodes=2:4", "--rdzv-backend=c10d", "--rdzv-endpoint=h:7,i,[::2]:9"}, {}, "job none, 2:4 nodes, rank any, hosts if it is h:7 or h:7 or i:29400 or [::2]:9"},
     {"static, several places", {"--nnodes=3", "--node-rank=1", "--rdzv-endpoint=h:7,i:8"}, {}, "job none, 3:3 nodes, rank 1, joins h:7 or h:7 or i:8"},
     {"c10d, several places of two nodes", {"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h:7,i:7"}, {}, "job none, 2:2 nodes, rank any, hosts if it is h:7 or h:7 or i:7"},
-    {"c10d, several places of two nodes that trust", {"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h:7,i:7", "--on-head-lost=trust-closed"}, {}, "job none, 2:2 nodes, rank any, hosts if it is h:7 or h:7 or i:7"},
     {"static, several places of one node", {"--rdzv-endpoint=h:7,i:7"}, {}, "job none, 1:1 nodes, rank any, hosts h:7"},
     {"c10d, a place twice", {"--nnodes=3", "--rdzv-backend=c10d", "--rdzv-endpoint=h,i,h:29400"}, {}, "error: --rdzv-endpoint 'h,i,h:29400': h:29400 is in it twice"},
     {"c10d, a place without a host", {"--nnodes=3", "--rdzv-backend=c10d", "--rdzv-endpoint=h,,i"}, {}, "error: --rdzv-endpoint 'h,,i': expected a host before and after each comma"},

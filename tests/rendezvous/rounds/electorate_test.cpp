@@ -114,37 +114,6 @@ TEST_CASE("a round of a later coordinator is a later round, whatever its number"
   CHECK(electorate.started.name == RoundName{2, 3});
 }
 
-TEST_CASE("half of the nodes elect when the other half is dead, and less do not") {
-  Electorate electorate;
-  electorate.hear(in({kFirst, 4, true}));
-  CHECK_FALSE(electorate.elects({.settled = 2}, {.settled = 1}));
-  CHECK(electorate.elects({.settled = 2}, {.settled = 2}));
-  CHECK_FALSE(electorate.elects({.settled = 1}, {.settled = 3}));  // these may have elected another
-  CHECK_FALSE(electorate.elects({.settled = 0}, {.settled = 4}));
-}
-
-TEST_CASE("with two rounds, those of both are to be here or dead") {
-  Electorate electorate;
-  electorate.hear(in({kSecond, 2, true}, {kFirst, 4, true}));
-  CHECK_FALSE(electorate.elects({.settled = 2, .started = 1}, {.settled = 1, .started = 1}));
-  CHECK(electorate.elects({.settled = 2, .started = 1}, {.settled = 2, .started = 1}));
-}
-
-TEST_CASE("who is dead is known by the round that the voter means") {
-  Standing voter = in({kSecond, 3, true}, {kFirst, 5, true});
-  voter.started_gone = 1;
-  voter.settled_gone = 2;
-  Electorate electorate;
-  electorate.hear(voter);
-  Votes gone;
-  electorate.count_gone(gone, voter);
-  CHECK(gone == Votes{.settled = 2, .started = 1});
-  Standing other = in({kFirst, 5, true});
-  other.started_gone = other.settled_gone = 3;
-  electorate.count_gone(gone, other);
-  CHECK(gone == Votes{.settled = 3, .started = 1});
-}
-
 TEST_CASE("what is missing of a round is what has not voted, of either round") {
   Electorate electorate;
   electorate.hear(in({kSecond, 3, true}, {kFirst, 5, true}));

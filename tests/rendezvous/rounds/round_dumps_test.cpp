@@ -9,17 +9,12 @@ using namespace std::chrono_literals;
 /// Two nodes with two workers each, whose round runs.
 class DumpsFixture : public RoundFixture {
  protected:
-  void runs(std::chrono::milliseconds hang_timeout = std::chrono::milliseconds{kHangTimeoutOff},
-            const std::vector<std::string>& b_knows = known_kinds()) {
+  void runs(std::chrono::milliseconds hang_timeout = std::chrono::milliseconds{kHangTimeoutOff}) {
     job({.nodes_min = 2, .nodes_max = 2, .hang_timeout = hang_timeout});
-    enters("a", known_kinds());
-    enters("b", b_knows);
+    enters("a");
+    enters("b");
   }
-  void enters(const NodeId& node, const std::vector<std::string>& knows) {
-    Join join = join_of(node, 2);
-    join.knows = knows;
-    says(node, join);
-  }
+  void enters(const NodeId& node) { says(node, join_of(node, 2)); }
   void answers(const NodeId& node, int number, const std::string& ranks) {
     says(node, Inspected{number, {.ranks = ranks, .doing = "sleeps"}, true});
   }
@@ -79,18 +74,9 @@ TEST_CASE_METHOD(DumpsFixture, "a node that does not answer keeps nobody waiting
   CHECK(dump->unheard == std::vector{DumpUnheard{"b", "2-3", "the node has not answered in time"}});
 }
 
-TEST_CASE_METHOD(DumpsFixture,
-                 "for a dump a node of an older release is not asked, and not waited for") {
-  runs(std::chrono::milliseconds{kHangTimeoutOff}, {});
-  says("a", AskDump{3});
-  CHECK_FALSE(order<Inspect>("b"));
-  answers("a", ordered<Inspect>("a").inspection, "0-1");
-  REQUIRE(dump_of("a", 3));
-}
-
 TEST_CASE_METHOD(DumpsFixture, "while no round runs the answer says so at once") {
   job({.nodes_min = 2, .nodes_max = 2});
-  enters("a", known_kinds());
+  enters("a");
   says("a", AskDump{1});
   const auto dump = dump_of("a", 1);
   REQUIRE(dump);

@@ -33,7 +33,6 @@ class RoundFixture {
   /// The same, with an agent that knows every kind of message.
   void joins_knowing_all(const NodeId& node, int workers) {
     Join join = join_of(node, workers);
-    join.knows = known_kinds();
     says(node, join);
   }
   /// A Join comes over a new connection, all that follows over the node's last one.

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 /// Two nodes with two workers each. Rank 1 sleeps, the others wait in collective 12.
 class HangFixture : public RoundFixture {
  protected:
-  void hangs(OnHang on_hang, int restarts_max = 0, const Join& b_says = {}) {
+  void hangs(OnHang on_hang, int restarts_max = 0) {
     job({.nodes_min = 2,
          .nodes_max = 2,
          .restarts_max = restarts_max,
@@ -17,8 +17,6 @@ class HangFixture : public RoundFixture {
          .on_hang = on_hang});
     for (const NodeId node : {"a", "b"}) {
       Join join = join_of(node, 2);
-      join.knows = known_kinds();
-      if (node == "b" && !b_says.node.empty()) join.knows = b_says.knows;
       says(node, join);
     }
     begin(1);
@@ -111,14 +109,6 @@ TEST_CASE_METHOD(HangFixture, "a hang ends the job at once where the user wants 
   says("a", WorkersStopped{1});
   says("b", WorkersStopped{1});
   CHECK(ordered<EndJob>("a").hung);
-}
-
-TEST_CASE_METHOD(HangFixture, "a node of an older release is not asked, and not waited for") {
-  hangs(OnHang::kReport, 0, Join{.node = "b"});
-  CHECK_FALSE(order<Inspect>("b"));
-  answers("a", "1", "sleeps");
-  CHECK(order<HangFound>("a"));
-  CHECK_FALSE(order<HangFound>("b"));
 }
 
 TEST_CASE_METHOD(HangFixture, "a node that is lost meanwhile keeps nobody waiting") {

@@ -26,7 +26,6 @@ class HostedFixture : protected RoundFixture {
   }
   Join agent(const NodeId& node) const {
     Join join = join_of(node);
-    join.knows = known_kinds();
     join.standing.standby_port = 7;
     return join;
   }

@@ -29,7 +29,6 @@ class PlacesFixture : protected RoundFixture {
   }
   Join newcomer(const NodeId& node) const {
     Join join = join_of(node);
-    join.knows = known_kinds();
     join.standing.standby_port = 7;
     return join;
   }

@@ -47,7 +47,6 @@ class RefereeFixture : protected RoundFixture {
   void forget() { got_.clear(); }
   Join newcomer(const NodeId& node) const {
     Join join = join_of(node);
-    join.knows = known_kinds();
     join.standing.standby_port = 7;
     return join;
   }

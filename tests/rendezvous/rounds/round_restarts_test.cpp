@@ -17,7 +17,6 @@ class RestartFixture : public RoundFixture {
   }
   void comes(const NodeId& node) {
     Join join = join_of(node);
-    join.knows = known_kinds();
     says(node, join);
   }
   void both_run(int round) {
@@ -91,20 +90,6 @@ TEST_CASE_METHOD(RestartFixture, "the end of the job comes with its times") {
   CHECK(times.goodput.training_s == Approx(4.0));
   CHECK(times.goodput.restarts_s == Approx(0.16));
   CHECK(ordered<EndJob>("b").outcome == EndJob::Outcome::kFinished);
-}
-
-TEST_CASE_METHOD(RestartFixture, "an agent of an earlier release hears nothing of it") {
-  is_lost("b");
-  says("a", WorkersStopped{1});
-  says("c", join_of("c"));
-  says("a", WorkersStarted{2});
-  says("a", Progress{2, {{.rank = 0, .step = 0}}});
-  CHECK(order<Restarted>("a").has_value());
-  CHECK_FALSE(order<Restarted>("c").has_value());
-  for (const NodeId node : {"a", "c"}) says(node, WorkersFinished{2});
-  CHECK(order<JobTimes>("a").has_value());
-  CHECK_FALSE(order<JobTimes>("c").has_value());
-  CHECK(order<EndJob>("c").has_value());
 }
 
 TEST_CASE_METHOD(RestartFixture, "no number of a peer does harm") {

@@ -27,7 +27,6 @@ class SuccessionFixture : protected RoundFixture {
     job({.nodes_min = 1, .nodes_max = count, .has_successors = true, .endpoint = "h0:1"});
     for (const NodeId& node : nodes) {
       Join join = join_of(node);
-      join.knows = known_kinds();
       join.standing.standby_port = 7;
       says(node, join);
     }
@@ -51,7 +50,6 @@ class SuccessionFixture : protected RoundFixture {
   Join voter(const NodeId& node) const {
     Join join = join_of(node);
     join.known = {.round = 4, .attempt = 2};
-    join.knows = known_kinds();
     const KnownRound last{kLast, 3, true};
     join.standing = {.epoch = 1, .promised = 1, .started = last, .settled = last};
     join.standing.head = "h0:1";
@@ -183,13 +181,11 @@ TEST_CASE_METHOD(SuccessionFixture,
   says("a", Leave{"stopped by SIGTERM"});
   passes(2 * kHeartbeat);  // and hears nothing of the others
   Join back = join_of("b");
-  back.knows = known_kinds();
   const KnownRound first{{1, 1}, 3, true, 1};
   back.standing = {.epoch = 1, .promised = late_vote, .started = first, .settled = first};
   says("b", back);
   says("b", Leave{"stopped by SIGTERM"});
   Join fresh = join_of("x");
-  fresh.knows = known_kinds();
   says("x", fresh);
   passes_hearing(kHeartbeat, {"x"});
   CHECK(order<StartRound>("x").has_value() == (late_vote == 1));
@@ -249,7 +245,6 @@ TEST_CASE_METHOD(SuccessionFixture, "when it comes back with its workers, the ro
   is_lost("b");
   Join again = join_of("b");
   again.incarnation = 2;
-  again.knows = known_kinds();
   again.standing.running = 1;
   again.standing.standby_port = 7;
   says("b", again);
@@ -289,7 +284,6 @@ TEST_CASE_METHOD(
     "a coordinator that was started again needs votes as soon as it meets the old world") {
   coordinates({});
   Join fresh = join_of("x");
-  fresh.knows = known_kinds();
   says("a", voter("a"));
   CHECK(order<Voting>("a").has_value());
   says("x", fresh);
@@ -301,7 +295,6 @@ TEST_CASE_METHOD(SuccessionFixture,
   coordinates({});
   for (const NodeId node : {"x", "y"}) {
     Join late = join_of(node);
-    late.knows = known_kinds();
     late.standing = {.epoch = 2, .promised = 2, .settled = {{2, 3}, 3}};
     says(node, late);
     CHECK(order<Voting>(node).has_value());
@@ -313,7 +306,6 @@ TEST_CASE_METHOD(SuccessionFixture, "who comes while the workers stop hears of t
   coordinates({"a", "b", "c"});
   fails("a", 1);
   Join late = join_of("x");
-  late.knows = known_kinds();
   says("x", late);
   const auto beat = ordered<Beat>("x");
   CHECK(beat.settled == 1);
@@ -469,68 +461,6 @@ TEST_CASE_METHOD(SuccessionFixture, "who has to know of a round is told with it"
   step(Knocked{"b", true});
   for (const char* node : {"a", "c"}) says(node, WorkersStopped{1});
   CHECK(start("c").awaited == "0,2");
-}
-
-// A job whose nodes take a refused connection for a death.
-class TrustFixture : protected SuccessionFixture {
- protected:
-  void stands_by(int nodes_max) {
-    job({.nodes_min = 1,
-         .nodes_max = nodes_max,
-         .restarts_max = 3,
-         .has_successors = true,
-         .trust_closed = true,
-         .stands_by = true});
-  }
-  /// A node of the last round of so many, which has found so many of them dead.
-  Join survivor(const NodeId& node, int nodes, int gone) const {
-    Join join = voter(node);
-    join.standing.started.nodes = join.standing.settled.nodes = nodes;
-    join.standing.started_gone = join.standing.settled_gone = gone;
-    join.standing.head_gone = true;
-    return join;
-  }
-};
-
-TEST_CASE_METHOD(TrustFixture,
-                 "of two nodes the other one goes on at once when the first is dead") {
-  stands_by(2);
-  says("a", survivor("a", 2, 1));
-  promises("a");
-  const StartRound begun = start("a");
-  CHECK(begun.epoch == 2);
-  CHECK(begun.group_world_size == 1);
-}
-
-TEST_CASE_METHOD(TrustFixture,
-                 "of two nodes the other one has no vote for two while the first may live") {
-  stands_by(2);
-  says("a", survivor("a", 2, 0));
-  CHECK_FALSE(order<Elect>("a").has_value());
-}
-
-TEST_CASE_METHOD(TrustFixture,
-                 "who had lost the coordinator before it died may have missed a later round") {
-  stands_by(2);
-  Join join = survivor("a", 2, 1);
-  join.standing.head_gone = false;
-  says("a", join);
-  CHECK_FALSE(order<Elect>("a").has_value());
-}
-
-TEST_CASE_METHOD(TrustFixture, "a promise from before a death was told does not count beside it") {
-  stands_by(6);
-  says("x", survivor("x", 6, 2));
-  says("y", survivor("y", 6, 2));
-  CHECK_FALSE(order<Elect>("x").has_value());
-  says("a", survivor("a", 6, 3));  // three here, three dead
-  const Elect first = ordered<Elect>("x");
-  says("x", Promise{first.epoch, first.clock_us});
-  says("b", survivor("b", 6, 4));  // x has died meanwhile, and is not missed yet
-  const Elect second = ordered<Elect>("a");
-  CHECK(second.epoch > first.epoch);
-  for (const char* node : {"a", "y"}) says(node, Promise{first.epoch, first.clock_us});
-  CHECK_FALSE(order<Joined>("a").has_value());
 }
 
 }  // namespace

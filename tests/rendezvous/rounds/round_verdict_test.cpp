@@ -15,11 +15,7 @@ class VerdictFixture : public RoundFixture {
 
   void begin(int restarts) {
     job({.nodes_min = 2, .nodes_max = 2, .restarts_max = restarts, .join_timeout = 20s});
-    for (const char* node : {"a", "b"}) {
-      Join join = join_of(node, 2);
-      join.knows = known_kinds();
-      says(node, join);
-    }
+    for (const char* node : {"a", "b"}) says(node, join_of(node, 2));
   }
   void tells_end(const NodeId& node, int round, WorkerEnd end, std::int64_t ms) {
     end.began_us = end.ended_us = ms * 1000;
@@ -54,15 +50,6 @@ TEST_CASE_METHOD(VerdictFixture, "all nodes hear who was the cause, before they 
     CHECK(end.failure->rank == 3);
     CHECK(end.failure->status.code == 7);
   }
-}
-
-TEST_CASE_METHOD(VerdictFixture, "an agent that does not know the word does not hear it") {
-  job({.nodes_min = 1, .nodes_max = 1});
-  joins("old", 2);
-  fails("old", 1, 1);
-  says("old", WorkersStopped{1});
-  CHECK_FALSE(order<VerdictFound>("old"));
-  CHECK(ordered<EndJob>("old").failure->rank == 1);
 }
 
 TEST_CASE_METHOD(VerdictFixture, "the same cause in the next attempt is said to be the same") {

@@ -19,7 +19,7 @@ class WitnessedFixture : protected RoundFixture {
             .places = {"h0:1", "w:1"}};
   }
   Join witness(const NodeId& id = "w") const {
-    Join join{.node = id, .host = id, .knows = {kKnowsSuccession, kKnowsHeldEnds, kKnowsWitness}};
+    Join join{.node = id, .host = id};
     join.witness = true;
     return join;
   }
@@ -32,7 +32,6 @@ class WitnessedFixture : protected RoundFixture {
   }
   void node_joins(const NodeId& node) {
     Join join = join_of(node);
-    join.knows = known_kinds();
     join.standing.standby_port = 7;
     says(node, join);
   }
@@ -86,16 +85,6 @@ TEST_CASE_METHOD(WitnessedFixture, "it has no vote beside an odd number of nodes
   says("w", witness());
   CHECK_FALSE(order<Voters>("a").has_value());
   CHECK_FALSE(order<Voters>("w").has_value());
-}
-
-TEST_CASE_METHOD(WitnessedFixture, "it has none where a node would not understand that") {
-  job(rules_of_job());
-  node_joins("a");
-  Join old = join_of("b");
-  old.knows = {kKnowsSuccession};
-  says("b", old);
-  says("w", witness());
-  CHECK_FALSE(order<Voters>("a").has_value());
 }
 
 TEST_CASE_METHOD(WitnessedFixture, "without it the nodes vote alone, and another one is welcome") {
@@ -199,7 +188,6 @@ class SucceedingFixture : public WitnessedFixture {
   void node_votes() {
     Join join = join_of("b");
     join.known = {.round = 4, .attempt = 2};
-    join.knows = known_kinds();
     join.standing = standing(1);
     join.standing.head_gone = true;
     join.standing.fence_ms = 4'000;

@@ -99,8 +99,7 @@ TEST_CASE("every message of an agent arrives as it was sent") {
                   .host = "h1",
                   .workers = 4,
                   .node_rank = 2,
-                  .terms = {.restarts_max = 2, .store = StoreAt::kLocal},
-                  .knows = {kKnowsProgress, kKnowsHangs}};
+                  .terms = {.restarts_max = 2, .store = StoreAt::kLocal}};
   CHECK(through_the_wire(join) == AgentMessage{join});
   CHECK(through_the_wire(Beat{}) == AgentMessage{Beat{}});
   CHECK(through_the_wire(WorkerFailed{3, kFailure}) == AgentMessage{WorkerFailed{3, kFailure}});
@@ -137,7 +136,7 @@ TEST_CASE("every message of the coordinator arrives as it was sent") {
   const EndJob failed{EndJob::Outcome::kFailed, 2, "", kFailure};
   const EndJob finished{EndJob::Outcome::kFinished, 0, "", {}};
   CHECK(back_through_the_wire(Joined{5000}) == CoordinatorMessage{Joined{5000}});
-  const Joined joined{5000, {kKnowsHangs}};
+  const Joined joined{5000};
   CHECK(back_through_the_wire(joined) == CoordinatorMessage{joined});
   const Inspect inspect{2, 7, true, "3-7,9"};
   CHECK(back_through_the_wire(inspect) == CoordinatorMessage{inspect});
@@ -267,59 +266,8 @@ json with(json message, const json::json_pointer& field, const json& value) {
 
 // A line may lack this field.
 bool is_optional(const json& message, const json::json_pointer& field) {
-  static const std::set<std::string> kLater{"/knows",
-                                            "/terms/hang_timeout_ms",
-                                            "/terms/on_hang",
-                                            "/hung",
-                                            "/age_ms",
-                                            "/left",
-                                            "/settled_nodes",
-                                            "/edition",
-                                            "/place",
-                                            "/witness",
-                                            "/settled/name/edition",
-                                            "/standing/started/name/edition",
-                                            "/standing/settled/name/edition",
-                                            "/round/name/edition",
-                                            "/round/rank",
-                                            "/round/awaited",
-                                            "/patience_ms",
-                                            "/standing",
-                                            "/settled",
-                                            "/lease_ms",
-                                            "/resumed",
-                                            "/keeps_workers",
-                                            "/standing/seat",
-                                            "/successors",
-                                            "/head_seated",
-                                            "/at_once",
-                                            "/other_job",
-                                            "/terms/trust_closed",
-                                            "/standing/started_gone",
-                                            "/standing/settled_gone",
-                                            "/awaited",
-                                            "/settled/rank",
-                                            "/settled/awaited",
-                                            "/standing/started/rank",
-                                            "/standing/started/awaited",
-                                            "/standing/settled/rank",
-                                            "/standing/settled/awaited",
-                                            "/held",
-                                            "/end/hung",
-                                            "/end/held",
-                                            "/end/failure"};
-  // Fields of later releases whose name is an old one in other messages.
-  static const std::map<std::string, std::set<std::string>> kLaterIn{
-      {"/clock_us", {"joined", "beat", "waiting"}},
-      {"/echo_us", {"beat", "waiting"}},
-      {"/round", {"beat"}},
-      {"/epoch", {"joined", "beat", "spare", "start_round", "who_is_there", "coordinator"}},
-      {"/coordinator", {"who_is_there", "coordinator"}}};
-  const auto in = kLaterIn.find(field.to_string());
-  const bool later =
-      in != kLaterIn.end() && in->second.contains(message["type"].get<std::string>());
-  return later || kLater.contains(field.to_string()) ||
-         (field.to_string() == "/failure" && message["type"] == "end_job");
+  const bool ends_job = message["type"] == "end_job" && field.to_string() == "/failure";
+  return ends_job || field.to_string() == "/end/failure";
 }
 
 // Values that do not fit the field, which is called `name` and has `good` in a message that does.
@@ -404,8 +352,8 @@ TEST_CASE("a name that is not known is refused, and not taken for another one") 
 }
 
 TEST_CASE("an agent of another version is told so, whatever else it says") {
-  CHECK(error_of(R"({"type":"join","protocol":1,"run_id":"job","node":"n","host":"h1"})") ==
-        "this job speaks protocol version 2, the agent on h1 version 1: use the same ddprun on all "
+  CHECK(error_of(R"({"type":"join","protocol":2,"run_id":"job","node":"n","host":"h1"})") ==
+        "this job speaks protocol version 1, the agent on h1 version 2: use the same ddprun on all "
         "nodes");
   CHECK_THAT(error_of(R"({"type":"join","protocol":"new"})"), contains("version \"new\""));
 }
