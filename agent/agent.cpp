@@ -44,7 +44,7 @@ std::vector<std::string> places_of(const LaunchSpec& spec, const RunFacts& run) 
   return places;
 }
 
-GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
+AgentRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
   return {.workers = spec.workers,
           .join_timeout = spec.rules.join_timeout,
           .shutdown_timeout = spec.shutdown_timeout,
@@ -60,7 +60,7 @@ GroupRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
           .in_one_process = run.coordinator_here && spec.meeting.nodes_max == 1};
 }
 
-void log_signal(const GroupEvent& meaning, int signal) {
+void log_signal(const AgentEvent& meaning, int signal) {
   if (std::holds_alternative<StopSignal>(meaning))
     spdlog::warn("{} received: stopping the workers of this node", signal_name(signal));
   else if (std::holds_alternative<EndAnnounced>(meaning))
@@ -79,7 +79,7 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       machine_{group_rules(spec_, run_)},
       news_{spec_, run_},
       link_{executor, spec_, run_,
-            [this](const GroupEvent& event) {
+            [this](const AgentEvent& event) {
               if (const auto* order = std::get_if<Ordered>(&event)) hear(order->message);
               if (std::holds_alternative<CoordinatorLost>(event)) lose_coordinator();
               step(event);
@@ -140,7 +140,7 @@ asio::awaitable<void> Agent::watch_signals() {
   while (!end_) {
     const auto [error, signal] = co_await signals_.async_wait(as_tuple(use_awaitable));
     if (error) co_return;
-    const GroupEvent meaning = meaning_of(signal, spec_);
+    const AgentEvent meaning = meaning_of(signal, spec_);
     log_signal(meaning, signal);
     if (signal == SIGWINCH) workers_.resize_terminals();
     step(meaning);
@@ -165,7 +165,8 @@ void Agent::hear(const CoordinatorMessage& message) {
 
 /// The coordinator may have been lost, and this node's own may follow it.
 void Agent::note_leading() {
-  if (link_.own_port() == 0 || std::exchange(leads_, link_.beside()) == link_.beside()) return;
+  if (link_.own_port() == 0 || std::exchange(leads_, link_.colocated()) == link_.colocated())
+    return;
   news_.leads(leads_);
   leading_changed_(leads_);
 }
@@ -194,9 +195,9 @@ void Agent::lose_coordinator() {
   dump_desk_.lose_coordinator();
 }
 
-void Agent::step(const GroupEvent& event) {
+void Agent::step(const AgentEvent& event) {
   if (events_) events_->note(event);
-  for (const GroupAction& action : machine_.step(event, Clock::now())) {
+  for (const AgentAction& action : machine_.step(event, Clock::now())) {
     if (events_) events_->note(action);
     perform(action);
   }
@@ -204,7 +205,7 @@ void Agent::step(const GroupEvent& event) {
   if (due != alarm_.expiry()) alarm_.expires_at(due);
 }
 
-void Agent::perform(const GroupAction& action) {
+void Agent::perform(const AgentAction& action) {
   match(
       action,  //
       [&](const ReachCoordinator& a) { link_.connect(a); },

@@ -1,4 +1,4 @@
-// Agent: one node's part in the job, from joining it to its end. It performs what GroupMachine
+// Agent: one node's part in the job, from joining it to its end. It performs what AgentMachine
 // decides on the workers of this node and on the connection to the coordinator, and hands the
 // machine what happens to both, the signals that reach ddprun, and the time.
 #pragma once
@@ -95,8 +95,8 @@ class Agent {
   void lose_coordinator();
   void note_leading();
   asio::awaitable<void> inspect(Inspect question);
-  void step(const GroupEvent& event);
-  void perform(const GroupAction& action);
+  void step(const AgentEvent& event);
+  void perform(const AgentAction& action);
   void start_workers(const StartRound& round);
   void tell_user(const CoordinatorMessage& message);
   void keep(const CoordinatorMessage& message);
@@ -106,7 +106,7 @@ class Agent {
   asio::any_io_executor executor_;
   const LaunchSpec spec_;
   const RunFacts run_;
-  GroupMachine machine_;
+  AgentMachine machine_;
   JobNews news_;
   CoordinatorLink link_;
   StatusDesk status_desk_;

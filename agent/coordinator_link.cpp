@@ -63,7 +63,7 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
   const auto channel = channel_ = reached->channel;
   if (spec_.rules.store == StoreAt::kLocal)
     tunnel_ = std::make_shared<TunnelEntrance>(executor_, channel_);
-  open_store_again(wish.standing.running);
+  open_store_again(wish.voter.running);
   tell_(Connected{asked_, ask_referee_ ? text_of(place_) : ""});
   tell_(Ordered{reached->answer});
   if (channel == channel_) co_await receive();
@@ -86,10 +86,10 @@ asio::awaitable<Result<Reached>> CoordinatorLink::reach_by_referee(const ReachCo
                                                                    const Hello& hello) {
   const TimePoint deadline = Clock::now() + wish.patience.any;
   const TellUser nobody = [](const std::string&) {};
-  std::int64_t lost = wish.standing.epoch;
+  std::int64_t lost = wish.voter.epoch;
   Result<Reached> reached = Error{Error::Kind::kTimeout, "nobody coordinates the job"};
   do {
-    auto asking = ask_referee_(wish.standing, lost, deadline);
+    auto asking = ask_referee_(wish.voter, lost, deadline);
     const auto head = co_await std::move(asking);
     if (!head) co_return head.error();
     place_ = head->endpoint;
@@ -120,19 +120,19 @@ asio::awaitable<void> CoordinatorLink::ended() {
 Join CoordinatorLink::join(const ReachCoordinator& wish, const Channel& channel) {
   if (open_standby_) own_port_ = std::exchange(open_standby_, {})();
   asked_ = Clock::now();
-  Standing standing = wish.standing;
-  standing.standby_port = own_port_;
-  standing.beside = beside_ = channel.is_local() && place_.port == own_port_;
+  VoterState voter = wish.voter;
+  voter.standby_port = own_port_;
+  voter.colocated = beside_ = channel.is_local() && place_.port == own_port_;
   return {.run_id = run_.run_id,
           .node = id_,
           .incarnation = ++incarnation_,
-          .known = wish.known,
+          .counters = wish.counters,
           .host = run_.host,
           .workers = spec_.workers,
           .role = spec_.role,
           .node_rank = spec_.meeting.node_rank,
           .terms = terms_of(spec_),
-          .standing = std::move(standing),
+          .voter = std::move(voter),
           .place = place_number()};
 }
 

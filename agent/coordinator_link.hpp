@@ -1,5 +1,5 @@
 // CoordinatorLink: the agent's connection to the coordinator. It connects, joins, sends and
-// receives as GroupMachine wants it, and with --store local it lets the workers of this node reach
+// receives as AgentMachine wants it, and with --store local it lets the workers of this node reach
 // the store through that connection.
 //
 // It decides nothing: when to connect, for how long to try and when to hang up is said to it, and
@@ -25,7 +25,7 @@ namespace ddprun {
 
 class CoordinatorLink {
  public:
-  using Listener = std::function<void(const GroupEvent&)>;
+  using Listener = std::function<void(const AgentEvent&)>;
 
   /// Where a referee says that the coordinator is, and its epoch.
   struct Head {
@@ -36,7 +36,7 @@ class CoordinatorLink {
   /// epoch of one that cannot be reached, 0 for none. Errors: kTimeout, when it does not say so
   /// before the deadline, with the reason.
   using AskReferee = std::function<asio::awaitable<Result<Head>>(
-      const Standing& standing, std::int64_t lost, TimePoint deadline)>;
+      const VoterState& voter, std::int64_t lost, TimePoint deadline)>;
 
   /// `run` says where the job's coordinator is at first, and `spec` with what to join it; both must
   /// outlive the link. `tell` is called with Connected, CoordinatorUnreachable, Ordered and

@@ -29,9 +29,9 @@ Result<EventLog> EventLog::open(const LaunchSpec& spec, const RunFacts& run) {
   return log;
 }
 
-void EventLog::note(const GroupEvent& event) { file_.write(events_.of(event, unix_time_us())); }
+void EventLog::note(const AgentEvent& event) { file_.write(events_.of(event, unix_time_us())); }
 
-void EventLog::note(const GroupAction& action) { file_.write(events_.of(action, unix_time_us())); }
+void EventLog::note(const AgentAction& action) { file_.write(events_.of(action, unix_time_us())); }
 
 void EventLog::note_started(const std::vector<RunningWorker>& workers) {
   file_.write(events_.started(workers, unix_time_us()));

@@ -20,8 +20,8 @@ class EventLog {
 
   /// Writes what happens now, if it is worth a line. When the file cannot be written, that is told
   /// once, and the job goes on.
-  void note(const GroupEvent& event);
-  void note(const GroupAction& action);
+  void note(const AgentEvent& event);
+  void note(const AgentAction& action);
   void note_started(const std::vector<RunningWorker>& workers);
 
  private:

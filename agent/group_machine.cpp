@@ -18,7 +18,7 @@ std::optional<TimePoint> earlier(std::optional<TimePoint> a, std::optional<TimeP
   return std::min(*a, *b);
 }
 
-std::chrono::milliseconds beat_interval(const GroupRules& rules) {
+std::chrono::milliseconds beat_interval(const AgentRules& rules) {
   return std::max(rules.heartbeat_timeout / kBeatsPerTimeout, std::chrono::milliseconds{1});
 }
 
@@ -30,7 +30,7 @@ double age_ms(const WorkerEnd& end, TimePoint now) {
 
 }  // namespace
 
-std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint now) {
+std::vector<AgentAction> AgentMachine::step(const AgentEvent& event, TimePoint now) {
   if (state_ == State::kExited) return {};
   match(
       event,  //
@@ -67,28 +67,28 @@ std::vector<GroupAction> GroupMachine::step(const GroupEvent& event, TimePoint n
   return std::exchange(actions_, {});
 }
 
-void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
+void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
   note(order);
   match(
       order,                                     //
       [&](const Joined& m) { joined(m, now); },  //
-      [&](const Voting&) {
-        if (held_end_) tell(Testament{*held_end_});
+      [&](const Candidate&) {
+        if (held_end_) tell(FinalStatus{*held_end_});
         if (contact_->voting_until) return;
         const bool votes = has_successors() || !search_;
         const auto patience = std::max(rules_.heartbeat_timeout / 2, kVotingMin);
         contact_->voting_until = now + (votes ? patience : kVotingOfNewcomer);
       },
-      [&](const Elect& m) { promise(m, now); },
-      [&](const Elsewhere& m) { go_elsewhere(m, now); },  //
+      [&](const RequestVote& m) { promise(m, now); },
+      [&](const Redirect& m) { go_elsewhere(m, now); },  //
       [&](const Beat& m) {
         hear_clock(m.clock_us, m.echo_us, now);
         if (m.echo_us > 0) extend_lease(m.lease_ms);
-        note_settled(standing_, m);
+        note_settled(voter_, m);
       },
       [&](const Waiting& m) { hear_clock(m.clock_us, m.echo_us, now); },
       [](const Spare&) {},                               // waits, as before
-      [](const Introduction&) {},                        // nobody has asked
+      [](const Identity&) {},                            // nobody has asked
       [](const HangFound&) {}, [](const HangOver&) {},   // the user is told
       [](const VerdictFound&) {},                        // the agent has taken it
       [](const Restarted&) {}, [](const JobTimes&) {},   // the same
@@ -97,7 +97,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
         if (m.round == round_ && state_ == State::kRunning) actions_.push_back(InspectWorkers{m});
       },
       [&](const StartRound& m) { start(m, now); },
-      [&](const Voters&) { beat(now); },  // which tells that this node knows of it
+      [&](const Reconfigure&) { beat(now); },  // which tells that this node knows of it
       [&](const StopRound& m) {
         if (m.round != round_) return;
         if (m.at_once && state_ == State::kStopping && grace_ &&
@@ -116,7 +116,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
         hold_end(m, now);
         if (!m.held) exit_as_told(now);
       },
-      [&](const Dismissed&) { exit_as_told(now); },
+      [&](const Dismiss&) { exit_as_told(now); },
       [&](const Refused& m) {
         if (search_ && !has_successors() && !m.other_job) search_.reset();  // it tells why
         if (search_) return give_up_candidate(now);                         // of another job
@@ -126,7 +126,7 @@ void GroupMachine::obey(const CoordinatorMessage& order, TimePoint now) {
 
 /// Remembers how far the job is, also when the order itself comes too late to be obeyed: a
 /// coordinator that is started anew has it from the agents only.
-void GroupMachine::note(const CoordinatorMessage& order) {
+void AgentMachine::note(const CoordinatorMessage& order) {
   const auto hear = [&](const auto& m) {
     known_ = {std::max(known_.round, m.round), std::max(known_.attempt, m.attempt)};
   };
@@ -141,7 +141,7 @@ void GroupMachine::note(const CoordinatorMessage& order) {
 
 /// A coordinator that is there answers a join as soon as it answers a beat, and has a little more
 /// time where beats have very little.
-void GroupMachine::reach_coordinator(std::chrono::milliseconds patience_with_refusals,
+void AgentMachine::reach_coordinator(std::chrono::milliseconds patience_with_refusals,
                                      TimePoint now) {
   if (rules_.places.size() > 1) return look_around(now);
   const auto answer = std::max(rules_.heartbeat_timeout, kAnswerTimeoutMin);
@@ -149,14 +149,14 @@ void GroupMachine::reach_coordinator(std::chrono::milliseconds patience_with_ref
   actions_.push_back(ReachCoordinator{{rules_.join_timeout, patience_with_refusals, answer},
                                       known_,
                                       pause_before_joining(),
-                                      standing_,
+                                      voter_,
                                       ""});
 }
 
 /// Until the coordinator counts this node, it expects no heartbeat of it.
-void GroupMachine::joined(const Joined& answer, TimePoint now) {
+void AgentMachine::joined(const Joined& answer, TimePoint now) {
   const bool forgotten = coming_back_ && !has_successors() && !answer.resumed;
-  if (forgotten || !may_lead(standing_, answer)) return give_up_candidate(now);
+  if (forgotten || !may_lead(voter_, answer)) return give_up_candidate(now);
   keeps_workers_ = answer.keeps_workers;
   kept_at_ = contact_->place;
   if (keeps_workers_) contact_->counts = true;
@@ -170,7 +170,7 @@ void GroupMachine::joined(const Joined& answer, TimePoint now) {
   if (answer.epoch > 0) beat(now);  // so that it knows that it is heard
 }
 
-void GroupMachine::hear_clock(std::int64_t clock_us, std::int64_t echo_us, TimePoint now) {
+void AgentMachine::hear_clock(std::int64_t clock_us, std::int64_t echo_us, TimePoint now) {
   if (clock_us > 0) {
     contact_->its_clock_us = clock_us;
     contact_->its_clock_heard = now;
@@ -181,7 +181,7 @@ void GroupMachine::hear_clock(std::int64_t clock_us, std::int64_t echo_us, TimeP
   if (sent <= now) contact_->sent = std::max(contact_->sent, sent);
 }
 
-void GroupMachine::start(const StartRound& order, TimePoint now) {
+void AgentMachine::start(const StartRound& order, TimePoint now) {
   if (state_ != State::kIdle || end_ || rejoining_) return;
   const bool has_lease = contact_->counts && contact_->lease > TimePoint{};
   if (has_lease && now >= contact_->lease) {  // others may have begun a round
@@ -201,7 +201,7 @@ void GroupMachine::start(const StartRound& order, TimePoint now) {
   actions_.push_back(StartWorkers{order});
 }
 
-void GroupMachine::exited(const WorkerExited& worker, TimePoint now) {
+void AgentMachine::exited(const WorkerExited& worker, TimePoint now) {
   const WorkerFailure& how = worker.how;
   --alive_;
   note_end(worker);
@@ -221,7 +221,7 @@ void GroupMachine::exited(const WorkerExited& worker, TimePoint now) {
 
 /// Only a worker that nobody has told to stop has failed by itself, or one that was ending already
 /// when it was told.
-void GroupMachine::note_end(const WorkerExited& worker) {
+void AgentMachine::note_end(const WorkerExited& worker) {
   const bool failed = !worker.how.status.ok();
   const bool was_ending = worker.end.blame < Blame::kStopped;
   if (state_ != State::kRunning && !(failed && was_ending))
@@ -233,7 +233,7 @@ void GroupMachine::note_end(const WorkerExited& worker) {
 }
 
 /// The coordinator compares the ends of all nodes, so they are told in its time.
-void GroupMachine::tell_ends() {
+void AgentMachine::tell_ends() {
   if (outcome_.ends.empty() || !contact_) return;
   tell_of_own_cause();
   WorkersEnded report{round_, outcome_.step, fold_ends(outcome_.ends)};
@@ -247,7 +247,7 @@ void GroupMachine::tell_ends() {
 
 /// The first failure that was told may only have followed from another one of this node, which
 /// ended later. Then the coordinator gets that one's texts, too.
-void GroupMachine::tell_of_own_cause() {
+void AgentMachine::tell_of_own_cause() {
   const auto first = std::ranges::min_element(outcome_.ends, {}, [](const WorkerEnd& end) {
     return std::pair{end.blame, end.began_us};
   });
@@ -258,25 +258,25 @@ void GroupMachine::tell_of_own_cause() {
       tell(WorkerFailed{round_, failure});
 }
 
-void GroupMachine::exit_with(AgentEnd end, int signal, TimePoint now) {
+void AgentMachine::exit_with(AgentEnd end, int signal, TimePoint now) {
   if (!end_) end_ = std::move(end);  // the first reason is the one that users want to know
   if (state_ == State::kRunning || asked_for_checkpoint()) stop(signal, now);
   if (state_ == State::kIdle) after_sweep(now);
 }
 
 /// When the coordinator is lost now, the next one is told how the job has ended.
-void GroupMachine::hold_end(const EndJob& end, TimePoint now) {
+void AgentMachine::hold_end(const EndJob& end, TimePoint now) {
   held_end_ = end;
   held_end_->held = false;
-  if (end.held) tell(EndHeard{});
+  if (end.held) tell(EndAcknowledged{});
   if (state_ == State::kRunning || asked_for_checkpoint()) stop(SIGTERM, now);
 }
 
-void GroupMachine::exit_as_told(TimePoint now) {
+void AgentMachine::exit_as_told(TimePoint now) {
   if (held_end_) exit_with({AgentEnd::Why::kJobEnded, *held_end_, 0, ""}, SIGTERM, now);
 }
 
-void GroupMachine::stop(int signal, TimePoint now) {
+void AgentMachine::stop(int signal, TimePoint now) {
   state_ = State::kStopping;
   if (alive_ == 0) return sweep();
   actions_.push_back(SignalWorkers{signal});
@@ -285,13 +285,13 @@ void GroupMachine::stop(int signal, TimePoint now) {
   hurry(now);
 }
 
-void GroupMachine::sweep() {
+void AgentMachine::sweep() {
   state_ = State::kSweeping;
   grace_.reset();
   actions_.push_back(SweepTree{});
 }
 
-void GroupMachine::after_sweep(TimePoint now) {
+void AgentMachine::after_sweep(TimePoint now) {
   state_ = State::kIdle;
   if (end_) {
     state_ = State::kExited;
@@ -310,7 +310,7 @@ void GroupMachine::after_sweep(TimePoint now) {
 }
 
 /// Whoever is cut off stops its workers: the others go on without this node, with its ranks.
-void GroupMachine::lose_coordinator(const std::string& reason, TimePoint now) {
+void AgentMachine::lose_coordinator(const std::string& reason, TimePoint now) {
   if (!contact_) return;
   count_loss(now);
   const bool obeyed = contact_->beat_due.has_value();
@@ -330,27 +330,27 @@ void GroupMachine::lose_coordinator(const std::string& reason, TimePoint now) {
 }
 
 /// A connection that held for some time was no loss in vain: a spare may wait for days.
-void GroupMachine::count_loss(TimePoint now) {
+void AgentMachine::count_loss(TimePoint now) {
   if (now - contact_->since >= rules_.heartbeat_timeout) losses_ = {};
   if (losses_.count++ == 0) losses_.first = now;
 }
 
-bool GroupMachine::gives_up_joining(TimePoint now) const {
+bool AgentMachine::gives_up_joining(TimePoint now) const {
   return losses_.count > 1 && now - losses_.first >= rules_.join_timeout;
 }
 
 /// The first time it joins again at once; then the pauses are those of attempts that fail.
-std::chrono::milliseconds GroupMachine::pause_before_joining() const {
+std::chrono::milliseconds AgentMachine::pause_before_joining() const {
   if (losses_.count < 2) return {};
   return ConnectPlan::pause_number(static_cast<std::size_t>(losses_.count - 2));
 }
 
-void GroupMachine::tell(AgentMessage message) {
+void AgentMachine::tell(AgentMessage message) {
   if (contact_) actions_.push_back(Tell{std::move(message)});
 }
 
 /// In the beats, so that a job of ten thousand workers is no more trouble than its nodes are.
-void GroupMachine::tell_progress(TimePoint now) {
+void AgentMachine::tell_progress(TimePoint now) {
   Progress message{round_, {}};
   for (auto& [rank, seen] : progressed_) {
     using std::chrono::milliseconds;
@@ -364,13 +364,13 @@ void GroupMachine::tell_progress(TimePoint now) {
   progressed_.clear();
 }
 
-void GroupMachine::tell_inspected(const WorkersInspected& answer) {
+void AgentMachine::tell_inspected(const WorkersInspected& answer) {
   if (answer.groups.empty()) return tell(Inspected{answer.inspection, {}, true});
   for (const StackGroup& group : answer.groups)
     tell(Inspected{answer.inspection, group, &group == &answer.groups.back()});
 }
 
-std::optional<TimePoint> GroupMachine::silence_ends() const {
+std::optional<TimePoint> AgentMachine::silence_ends() const {
   if (!contact_ || rules_.in_one_process) return std::nullopt;
   if (contact_->voting_until) return contact_->voting_until;
   if (const auto lease = lease_ends())
@@ -378,36 +378,36 @@ std::optional<TimePoint> GroupMachine::silence_ends() const {
   return contact_->last_heard + rules_.heartbeat_timeout;
 }
 
-std::optional<TimePoint> GroupMachine::next_alarm() const {
+std::optional<TimePoint> AgentMachine::next_alarm() const {
   if (state_ == State::kExited) return std::nullopt;
   const auto grace_ends = grace_ ? std::optional{grace_->ends} : std::nullopt;
   const auto beat_due = contact_ ? contact_->beat_due : std::nullopt;
   return earlier(grace_ends, earlier(beat_due, silence_ends()));
 }
 
-void GroupMachine::alarm(TimePoint now) {
+void AgentMachine::alarm(TimePoint now) {
   if (grace_ && now >= grace_->ends) end_grace(now);
   check_silence(now);
   beat_if_due(now);
 }
 
-void GroupMachine::beat_if_due(TimePoint now) {
+void AgentMachine::beat_if_due(TimePoint now) {
   if (!contact_ || !contact_->beat_due || now < *contact_->beat_due) return;
   beat(now);
   tell_progress(now);
 }
 
-void GroupMachine::beat(TimePoint now) {
+void AgentMachine::beat(TimePoint now) {
   tell(Beat{.clock_us = microseconds(now),
             .echo_us = contact_->its_clock_us,
-            .round = standing_.started.name.round,
-            .epoch = standing_.started.name.epoch,
-            .edition = standing_.started.name.edition});
+            .round = voter_.proposed.version.round,
+            .epoch = voter_.proposed.version.epoch,
+            .revision = voter_.proposed.version.revision});
   contact_->beat_due = now + beat_interval(rules_);
   contact_->echoed = contact_->its_clock_heard;
 }
 
-void GroupMachine::check_silence(TimePoint now) {
+void AgentMachine::check_silence(TimePoint now) {
   const auto silence = silence_ends();
   if (!silence || now < *silence) return;
   if (contact_->voting_until) return give_up_candidate(now);
@@ -420,11 +420,11 @@ void GroupMachine::check_silence(TimePoint now) {
   lose_coordinator("silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms", now);
 }
 
-bool GroupMachine::asked_for_checkpoint() const {
+bool AgentMachine::asked_for_checkpoint() const {
   return grace_ && grace_->what == Grace::For::kCheckpoint;
 }
 
-void GroupMachine::end_grace(TimePoint now) {
+void AgentMachine::end_grace(TimePoint now) {
   if (state_ != State::kStopping) return;
   if (asked_for_checkpoint()) {
     actions_.push_back(Warn{"no checkpoint within the time that was left for it: stopping " +
@@ -439,7 +439,7 @@ void GroupMachine::end_grace(TimePoint now) {
   sweep();
 }
 
-void GroupMachine::kill(TimePoint now) {
+void AgentMachine::kill(TimePoint now) {
   actions_.push_back(SignalWorkers{SIGKILL});
   grace_ = Grace{Grace::For::kSigkill, now + kKillTimeout};
 }

@@ -1,9 +1,10 @@
-// GroupMachine decides what this node's agent does: it reaches for the coordinator and shows that
+// AgentMachine decides what this node's agent does: it reaches for the coordinator and shows that
 // it is alive, starts, stops and kills its workers as the coordinator orders, reports how they end,
 // and ends the agent.
 //
-// It is passive, like RoundMachine: events and their time in, actions out. It knows workers by
-// number only; processes and pipes belong to WorkerSet, the connection belongs to CoordinatorLink.
+// It is passive, like CoordinatorMachine: events and their time in, actions out. It knows workers
+// by number only; processes and pipes belong to WorkerSet, the connection belongs to
+// CoordinatorLink.
 #pragma once
 
 #include <chrono>
@@ -43,7 +44,7 @@ struct RoundOutcome {
   std::int64_t step = -1;               // the greatest one that a worker has told; -1: none
 };
 
-struct GroupRules {
+struct AgentRules {
   int workers = 1;
   std::chrono::milliseconds join_timeout{600'000};     // for the coordinator to be reached
   std::chrono::milliseconds shutdown_timeout{30'000};  // from the first signal to SIGKILL
@@ -104,7 +105,7 @@ struct PassOn { int signal; };               // meant for the workers, not for d
 struct WorkerProgressed { RankProgress progress; };
 struct WorkersInspected { int inspection; std::vector<StackGroup> groups; };  // see InspectWorkers
 struct Alarm {};                             // next_alarm() has come
-using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, WorkersRun, Connected,
+using AgentEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, WorkersRun, Connected,
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
                                 PassOn, WorkerProgressed, WorkersInspected, Alarm>;
 
@@ -112,9 +113,9 @@ using GroupEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, Wo
 // as the referee knows where there is one.
 struct ReachCoordinator {
   Patience patience;
-  Known known;
+  JobCounters counters;
   std::chrono::milliseconds pause{};
-  Standing standing = {};
+  VoterState voter = {};
   std::string at = {};
 };
 struct StartWorkers { StartRound round; };
@@ -127,17 +128,17 @@ struct Disconnect {};                   // it is silent: end the connection
 struct TellStandby { Leader leader; };  // what may coordinate the job in this process
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
-using GroupAction = std::variant<ReachCoordinator, StartWorkers, SignalWorkers, AskForCheckpoint,
+using AgentAction = std::variant<ReachCoordinator, StartWorkers, SignalWorkers, AskForCheckpoint,
                                  SweepTree, InspectWorkers, Tell, Disconnect, TellStandby, Warn,
                                  Exit>;
 // clang-format on
 
-class GroupMachine {
+class AgentMachine {
  public:
-  explicit GroupMachine(GroupRules rules) : rules_{std::move(rules)} {}
+  explicit AgentMachine(AgentRules rules) : rules_{std::move(rules)} {}
 
   /// What is to be done now that `event` has happened, in this order. After Exit: nothing, ever.
-  std::vector<GroupAction> step(const GroupEvent& event, TimePoint now);
+  std::vector<AgentAction> step(const AgentEvent& event, TimePoint now);
 
   /// When an Alarm is due; nullopt: nothing to wait for.
   std::optional<TimePoint> next_alarm() const;
@@ -186,14 +187,14 @@ class GroupMachine {
   void try_next(TimePoint now);
   void try_referee(TimePoint now);
   void give_up_candidate(TimePoint now);
-  void promise(const Elect& order, TimePoint now);
+  void promise(const RequestVote& order, TimePoint now);
   void pass_by(const std::string& place, TimePoint now);
-  void go_elsewhere(const Elsewhere& order, TimePoint now);
+  void go_elsewhere(const Redirect& order, TimePoint now);
 
   // A newcomer, in a job whose coordinator may be at several places: group_places.cpp.
   void look_around(TimePoint now);
   void try_next_place(TimePoint now);
-  void follow(const Elsewhere& order, TimePoint now);
+  void follow(const Redirect& order, TimePoint now);
   void found_at_place(std::string what);
   std::string found_at_places() const;
   void note_long_search(TimePoint now);
@@ -218,9 +219,9 @@ class GroupMachine {
   void hold_end(const EndJob& end, TimePoint now);
   void exit_as_told(TimePoint now);
 
-  GroupRules rules_;
+  AgentRules rules_;
   State state_ = State::kIdle;
-  Known known_;  // what coordinators have told of the job
+  JobCounters known_;  // what coordinators have told of the job
   int round_ = 0;
   int alive_ = 0;
   RoundOutcome outcome_;
@@ -252,7 +253,7 @@ class GroupMachine {
   std::optional<Contact> contact_;  // with the coordinator; nullopt: there is no connection
   bool met_ = false;                // there has been one
 
-  Standing standing_;
+  VoterState voter_;
   bool witnessed_ = false;               // a witness votes in the last round
   std::vector<std::string> successors_;  // of the coordinator that was obeyed last
   std::string reaching_;                 // the place that is tried, as ReachCoordinator's `at`
@@ -305,7 +306,7 @@ class GroupMachine {
     TimePoint last;
   };
   StopRequests stop_requests_;
-  std::vector<GroupAction> actions_;
+  std::vector<AgentAction> actions_;
 };
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-// The part of GroupMachine that decides where a newcomer looks for the coordinator, in a job that
+// The part of AgentMachine that decides where a newcomer looks for the coordinator, in a job that
 // has several places for it: docs/protocol.md, section "Several places".
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace ddprun {
 using std::chrono::milliseconds;
 
 /// It knows nobody yet who could tell where the coordinator is.
-void GroupMachine::look_around(TimePoint now) {
+void AgentMachine::look_around(TimePoint now) {
   search_ = Search{now, rules_.places};
   if (search_->places.empty()) search_->places.push_back(rules_.endpoint);
   search_->note_due = now + ConnectPlan::kFirstNote;
@@ -20,7 +20,7 @@ void GroupMachine::look_around(TimePoint now) {
 
 /// One place after the other, with a pause after the last one. Where somebody has told of the
 /// coordinator, that comes first.
-void GroupMachine::try_next_place(TimePoint now) {
+void AgentMachine::try_next_place(TimePoint now) {
   const bool gone = search_->refused && met_;
   const milliseconds patience = gone ? rules_.heartbeat_timeout : rules_.join_timeout;
   if (now - search_->since >= patience)
@@ -50,7 +50,7 @@ void GroupMachine::try_next_place(TimePoint now) {
 
 /// Somebody tells where the coordinator is. Two whose news are old might send a newcomer to and
 /// fro, so it follows only to a later coordinator than the one that it was told of before.
-void GroupMachine::follow(const Elsewhere& order, TimePoint now) {
+void AgentMachine::follow(const Redirect& order, TimePoint now) {
   part(now);
   if (end_) return;
   found_at_place("the coordinator is not at " + reaching_ + ", but at " + order.coordinator);
@@ -61,12 +61,12 @@ void GroupMachine::follow(const Elsewhere& order, TimePoint now) {
   try_next_place(now);
 }
 
-void GroupMachine::found_at_place(std::string what) {
+void AgentMachine::found_at_place(std::string what) {
   if (search_ && !reaching_.empty()) search_->found[reaching_] = std::move(what);
 }
 
 /// In the order of the places; what was found where somebody has sent this node is not told.
-std::string GroupMachine::found_at_places() const {
+std::string AgentMachine::found_at_places() const {
   std::string text;
   for (const std::string& place : search_->places) {
     const auto found = search_->found.find(place);
@@ -75,7 +75,7 @@ std::string GroupMachine::found_at_places() const {
   return "nobody coordinates the job: " + text;
 }
 
-void GroupMachine::note_long_search(TimePoint now) {
+void AgentMachine::note_long_search(TimePoint now) {
   if (now < search_->note_due) return;
   search_->note_due = now + ConnectPlan::kNoteInterval;
   const auto left =
@@ -85,14 +85,14 @@ void GroupMachine::note_long_search(TimePoint now) {
 }
 
 /// What stands by in this process sends newcomers to the coordinator that this agent obeys.
-void GroupMachine::tell_standby() {
+void AgentMachine::tell_standby() {
   const bool obeys = state_ != State::kExited && contact_ && contact_->counts && contact_->beat_due;
-  const std::int64_t epoch = has_successors() ? standing_.epoch : 0;
+  const std::int64_t epoch = has_successors() ? voter_.epoch : 0;
   const bool knows_where = obeys && epoch > 0;
   if (told_.epoch == epoch && told_.coordinator.empty() != knows_where &&
-      (!knows_where || told_.coordinator == standing_.head))
+      (!knows_where || told_.coordinator == voter_.leader))
     return;
-  told_ = {epoch, knows_where ? standing_.head : ""};
+  told_ = {epoch, knows_where ? voter_.leader : ""};
   actions_.push_back(TellStandby{told_});
 }
 

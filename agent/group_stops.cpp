@@ -1,4 +1,4 @@
-// The part of GroupMachine that decides what the user's signals do, and the scheduler's.
+// The part of AgentMachine that decides what the user's signals do, and the scheduler's.
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace ddprun {
 
-void GroupMachine::request_stop(int signal, TimePoint now) {
+void AgentMachine::request_stop(int signal, TimePoint now) {
   if (stop_requests_.count > 0 && now - stop_requests_.last < kOneRequest) return;
   stop_requests_.last = now;
   const bool killed = grace_ && grace_->what == Grace::For::kSigkill;
@@ -22,7 +22,7 @@ void GroupMachine::request_stop(int signal, TimePoint now) {
 }
 
 /// The whole job has to end, so that it can go on later: the coordinator tells all nodes.
-void GroupMachine::announce_end(int signal, TimePoint now) {
+void AgentMachine::announce_end(int signal, TimePoint now) {
   const std::string reason = signal_name(signal) + " announces the end of this run";
   const bool soon_there = coming_back_ || ((search_ || rejoining_) && has_successors());
   if (!contact_ && !soon_there)  // nobody is there to end it together with
@@ -38,14 +38,14 @@ void GroupMachine::announce_end(int signal, TimePoint now) {
   tell_of_end(now);  // or when it has joined again
 }
 
-void GroupMachine::tell_of_end(TimePoint now) {
+void AgentMachine::tell_of_end(TimePoint now) {
   using std::chrono::milliseconds;
   const auto left = std::chrono::duration_cast<milliseconds>(announced_->ends - now);
   tell(Preempt{announced_->reason, std::max(left, milliseconds{1}).count()});
 }
 
 /// Workers may end by themselves once they have written it, with whatever code.
-void GroupMachine::stop_after_checkpoint(std::chrono::milliseconds time, TimePoint now) {
+void AgentMachine::stop_after_checkpoint(std::chrono::milliseconds time, TimePoint now) {
   state_ = State::kStopping;
   if (alive_ == 0) return sweep();
   actions_.push_back(AskForCheckpoint{rules_.checkpoint_signal});

@@ -1,4 +1,4 @@
-// The part of GroupMachine that decides what this node does when the coordinator is lost and
+// The part of AgentMachine that decides what this node does when the coordinator is lost and
 // another agent may follow it: docs/protocol.md, section "Succession".
 
 #include <algorithm>
@@ -12,74 +12,74 @@ namespace ddprun {
 using std::chrono::milliseconds;
 
 /// Before the first round nobody could follow the coordinator, and nothing is lost with it.
-bool GroupMachine::has_successors() const {
-  return standing_.epoch > 0 && standing_.started.name.round > 0;
+bool AgentMachine::has_successors() const {
+  return voter_.epoch > 0 && voter_.proposed.version.round > 0;
 }
 
 /// Where the coordinator is that this node speaks to.
-const std::string& GroupMachine::here() const {
+const std::string& AgentMachine::here() const {
   return contact_->place.empty() ? rules_.endpoint : contact_->place;
 }
 
-void GroupMachine::note_standing(const CoordinatorMessage& order) {
+void AgentMachine::note_standing(const CoordinatorMessage& order) {
   if (const auto* joined = std::get_if<Joined>(&order)) {
-    if (!may_lead(standing_, *joined)) return;
+    if (!may_lead(voter_, *joined)) return;
     const bool elsewhere = here() != rules_.endpoint || has_successors();
     if (std::exchange(search_, std::nullopt) && elsewhere)
       actions_.push_back(Warn{"the coordinator is at " + here() + " now"});
     if (joined->epoch == 0) return;
-    standing_.epoch = joined->epoch;
-    standing_.promised = std::max(standing_.promised, joined->epoch);
-    standing_.head = here();
-    standing_.head_gone = false;
+    voter_.epoch = joined->epoch;
+    voter_.promised = std::max(voter_.promised, joined->epoch);
+    voter_.leader = here();
+    voter_.leader_dead = false;
     contact_->counts = true;
     contact_->voting_until.reset();
     followed_ = 0;
   } else if (const auto* start = std::get_if<StartRound>(&order); start && start->epoch > 0) {
-    standing_.epoch = start->epoch;
-    note_round(standing_,
+    voter_.epoch = start->epoch;
+    note_round(voter_,
                {{start->epoch, start->round},
                 start->group_world_size,
                 true,
                 start->group_rank,
                 start->awaited},
-               start->settled);
-    standing_.head_seated = start->head_seated;
+               start->committed);
+    voter_.leader_is_member = start->leader_is_member;
     witnessed_ = false;
     successors_ = start->successors;
     extend_lease(start->lease_ms);
   } else if (const auto* spare = std::get_if<Spare>(&order); spare && spare->epoch > 0) {
-    note_round(standing_, {{spare->epoch, spare->round}, spare->nodes, false}, spare->settled);
-  } else if (const auto* voters = std::get_if<Voters>(&order)) {
-    note_voters(standing_, voters->round);
+    note_round(voter_, {{spare->epoch, spare->round}, spare->nodes, false}, spare->committed);
+  } else if (const auto* voters = std::get_if<Reconfigure>(&order)) {
+    note_voters(voter_, voters->round);
     witnessed_ = voters->witnessed;
   }
 }
 
 /// Nullopt: the workers may be alive as long as the connection lasts. With a `ddprun server`, which
 /// nobody follows, the lease is theirs alone.
-std::optional<TimePoint> GroupMachine::lease_ends() const {
+std::optional<TimePoint> AgentMachine::lease_ends() const {
   const bool has_lease = contact_ && contact_->counts && contact_->lease > TimePoint{};
   const bool is_bound = has_successors() || (keeps_workers_ && state_ != State::kIdle);
   return has_lease && is_bound ? std::optional{contact_->lease} : std::nullopt;
 }
 
 /// Whether the workers outlive a connection that ends, as long as their lease.
-bool GroupMachine::may_run_on() const {
+bool AgentMachine::may_run_on() const {
   return fence_ && (has_successors() || (keeps_workers_ && rules_.rejoin));
 }
 
 /// A `ddprun server` that is started again has this from nobody else.
-void GroupMachine::note_seat(const StartRound& start) {
+void AgentMachine::note_seat(const StartRound& start) {
   if (!keeps_workers_) return;
-  standing_.seat = {start.round,      start.group_world_size, start.group_rank,
-                    start.first_rank, start.world_size,       start.master_port};
+  voter_.assignment = {start.round,      start.group_world_size, start.group_rank,
+                       start.first_rank, start.world_size,       start.master_port};
   extend_lease(start.lease_ms);
 }
 
 /// It is counted from when the last beat was sent that has been answered: the answer was not sent
 /// earlier.
-void GroupMachine::extend_lease(std::int64_t lease_ms) {
+void AgentMachine::extend_lease(std::int64_t lease_ms) {
   if (lease_ms < 0) return;
   const auto most = rules_.heartbeat_timeout * 19 / 20;
   contact_->lease = std::max(contact_->lease,
@@ -87,7 +87,7 @@ void GroupMachine::extend_lease(std::int64_t lease_ms) {
 }
 
 /// The contact with the coordinator is over.
-void GroupMachine::part(TimePoint now) {
+void AgentMachine::part(TimePoint now) {
   if (const auto ends = lease_ends()) fence_ = *ends;
   if (!fence_ && has_successors()) fence_ = now;
   if (contact_->echoed > TimePoint{})
@@ -97,21 +97,21 @@ void GroupMachine::part(TimePoint now) {
   hurry(now);
 }
 
-ReachCoordinator GroupMachine::reach_at(std::string place, Patience patience, TimePoint now) const {
-  Standing standing = standing_;
-  standing.running = coming_back_ ? round_ : 0;
+ReachCoordinator AgentMachine::reach_at(std::string place, Patience patience, TimePoint now) const {
+  VoterState voter = voter_;
+  voter.running = coming_back_ ? round_ : 0;
   const auto counted = std::chrono::duration_cast<milliseconds>(counted_until_ - now);
-  standing.fence_ms = std::max(counted, milliseconds{0}).count();
-  return {patience, known_, milliseconds{0}, std::move(standing), std::move(place)};
+  voter.old_lease_ms = std::max(counted, milliseconds{0}).count();
+  return {patience, known_, milliseconds{0}, std::move(voter), std::move(place)};
 }
 
 /// The connection has ended, and perhaps nothing else: the workers run on while the coordinator is
 /// tried again. A `ddprun server` may be started again meanwhile.
-void GroupMachine::come_back(TimePoint now) {
+void AgentMachine::come_back(TimePoint now) {
   coming_back_ = true;
   const auto left = *fence_ - rules_.heartbeat_timeout / 5 - now;
   const auto time = std::max(std::chrono::duration_cast<milliseconds>(left), milliseconds{1});
-  reaching_ = standing_.head == rules_.endpoint ? "" : standing_.head;
+  reaching_ = voter_.leader == rules_.endpoint ? "" : voter_.leader;
   if (!has_successors()) reaching_ = kept_at_;
   const milliseconds if_refused = has_successors() ? milliseconds{0} : time;
   actions_.push_back(reach_at(reaching_, {time, if_refused, time}, now));
@@ -122,7 +122,7 @@ void GroupMachine::come_back(TimePoint now) {
 
 /// The node is in its round as before, for as long as the lease was that it had, until an answer to
 /// a beat makes it longer. What was told over the old connection may be lost.
-void GroupMachine::resumed() {
+void AgentMachine::resumed() {
   coming_back_ = false;
   if (!has_successors()) {
     actions_.push_back(Warn{"the coordinator is there again: the workers go on"});
@@ -133,9 +133,9 @@ void GroupMachine::resumed() {
   if (!failed_ && alive_ == 0 && state_ == State::kRunning) tell(WorkersFinished{round_});
 }
 
-void GroupMachine::unreachable(const CoordinatorUnreachable& event, TimePoint now) {
+void AgentMachine::unreachable(const CoordinatorUnreachable& event, TimePoint now) {
   if (std::exchange(coming_back_, false)) {
-    standing_.head_gone =
+    voter_.leader_dead =
         has_successors() && event.refused && fence_ && now < *fence_;  // it had not lost this node
     return stop_and_search(event.reason, now);
   }
@@ -150,7 +150,7 @@ void GroupMachine::unreachable(const CoordinatorUnreachable& event, TimePoint no
   exit_with({why, {}, 0, event.reason + hint}, SIGTERM, now);
 }
 
-void GroupMachine::stop_and_search(const std::string& reason, TimePoint now) {
+void AgentMachine::stop_and_search(const std::string& reason, TimePoint now) {
   if (!held_end_)
     actions_.push_back(Warn{"lost the coordinator (" + reason +
                             "): stopping the workers of this node, then " +
@@ -162,7 +162,7 @@ void GroupMachine::stop_and_search(const std::string& reason, TimePoint now) {
 }
 
 /// Workers that are being stopped have no more time than the fence leaves them.
-void GroupMachine::hurry(TimePoint now) {
+void AgentMachine::hurry(TimePoint now) {
   const bool in_grace =
       state_ == State::kStopping && grace_ && grace_->what != Grace::For::kSigkill;
   if (!in_grace || !fence_) return;
@@ -170,7 +170,7 @@ void GroupMachine::hurry(TimePoint now) {
   if (now >= grace_->ends) kill(now);
 }
 
-AgentEnd GroupMachine::in_vain(int nodes, milliseconds patience) const {
+AgentEnd AgentMachine::in_vain(int nodes, milliseconds patience) const {
   std::string why = "the coordinator is lost, and ";
   if (nodes < 3)
     why += "of " + std::to_string(nodes) +
@@ -187,7 +187,7 @@ AgentEnd GroupMachine::in_vain(int nodes, milliseconds patience) const {
 }
 
 /// The successors come first, in their order, so that all nodes meet at the same one.
-void GroupMachine::search(TimePoint now) {
+void AgentMachine::search(TimePoint now) {
   search_ = Search{now, {}, 0};
   if (!first_place_.empty()) search_->places.push_back(std::exchange(first_place_, ""));
   if (rules_.has_referee) {
@@ -195,17 +195,17 @@ void GroupMachine::search(TimePoint now) {
     return try_next(now);
   }
   for (const std::string& place : successors_) search_->places.push_back(place);
-  search_->places.push_back(standing_.head);
+  search_->places.push_back(voter_.leader);
   for (const std::string& place : rules_.places)
     if (std::ranges::count(search_->places, place) == 0) search_->places.push_back(place);
   try_next(now);
 }
 
 /// Of two nodes one is no majority, so the other is waited for only while it may be there.
-void GroupMachine::try_next(TimePoint now) {
+void AgentMachine::try_next(TimePoint now) {
   if (rules_.has_referee) return try_referee(now);
   if (!has_successors()) return try_next_place(now);
-  const int nodes = std::max(standing_.started.nodes, standing_.settled.nodes);
+  const int nodes = std::max(voter_.proposed.voters, voter_.committed.voters);
   const bool alone = nodes < 3 && search_->refused;
   const auto patience = alone ? rules_.heartbeat_timeout : rules_.join_timeout;
   if (now - search_->since >= patience) return exit_with(in_vain(nodes, patience), SIGTERM, now);
@@ -223,7 +223,7 @@ void GroupMachine::try_next(TimePoint now) {
 }
 
 /// The referee knows where the coordinator is, so there is one attempt for all the time.
-void GroupMachine::try_referee(TimePoint now) {
+void AgentMachine::try_referee(TimePoint now) {
   const auto patience = held_end_ ? rules_.heartbeat_timeout : rules_.join_timeout;
   const auto left = std::chrono::duration_cast<milliseconds>(search_->since + patience - now);
   if (left <= milliseconds{0} && held_end_) return exit_as_told(now);
@@ -240,7 +240,7 @@ void GroupMachine::try_referee(TimePoint now) {
 }
 
 /// Who listens there does not lead on.
-void GroupMachine::give_up_candidate(TimePoint now) {
+void AgentMachine::give_up_candidate(TimePoint now) {
   actions_.push_back(Disconnect{});
   part(now);
   if (end_) return;
@@ -253,23 +253,23 @@ void GroupMachine::give_up_candidate(TimePoint now) {
   try_next(now);
 }
 
-void GroupMachine::promise(const Elect& order, TimePoint now) {
-  if (order.epoch <= standing_.promised) return;
-  standing_.promised = order.epoch;
+void AgentMachine::promise(const RequestVote& order, TimePoint now) {
+  if (order.epoch <= voter_.promised) return;
+  voter_.promised = order.epoch;
   contact_->counts = true;
   contact_->echoed = now;
-  tell(Promise{order.epoch, order.clock_us});
+  tell(Vote{order.epoch, order.clock_us});
 }
 
 /// The node has been sent there already. It may be in vain again, so it is tried in its turn.
-void GroupMachine::pass_by(const std::string& place, TimePoint now) {
+void AgentMachine::pass_by(const std::string& place, TimePoint now) {
   part(now);
   if (end_) return;
   if (std::ranges::count(search_->places, place) == 0) search_->places.push_back(place);
   try_next(now);
 }
 
-void GroupMachine::go_elsewhere(const Elsewhere& order, TimePoint now) {
+void AgentMachine::go_elsewhere(const Redirect& order, TimePoint now) {
   actions_.push_back(Disconnect{});
   const bool runs_for_nobody = order.coordinator.empty() && state_ != State::kIdle;
   if (!has_successors() && !runs_for_nobody) return follow(order, now);

@@ -179,7 +179,7 @@ std::string JobEvents::begins(const LaunchSpec& spec, const RunFacts& run, std::
                 {"pid", pid}}});
 }
 
-std::string JobEvents::of(const GroupEvent& event, std::int64_t time_unix_us) {
+std::string JobEvents::of(const AgentEvent& event, std::int64_t time_unix_us) {
   Event out;
   match(
       event,  //
@@ -201,7 +201,7 @@ std::string JobEvents::of(const GroupEvent& event, std::int64_t time_unix_us) {
   return line(time_unix_us, node_, out);
 }
 
-std::string JobEvents::of(const GroupAction& action, std::int64_t time_unix_us) {
+std::string JobEvents::of(const AgentAction& action, std::int64_t time_unix_us) {
   Event out;
   match(
       action,  //

@@ -32,10 +32,10 @@ class JobEvents {
   /// The agent of this job begins.
   std::string begins(const LaunchSpec& spec, const RunFacts& run, std::int64_t pid,
                      std::int64_t time_unix_us) const;
-  /// What GroupMachine was told.
-  std::string of(const GroupEvent& event, std::int64_t time_unix_us);
-  /// What GroupMachine decided.
-  std::string of(const GroupAction& action, std::int64_t time_unix_us);
+  /// What AgentMachine was told.
+  std::string of(const AgentEvent& event, std::int64_t time_unix_us);
+  /// What AgentMachine decided.
+  std::string of(const AgentAction& action, std::int64_t time_unix_us);
   /// The workers of the round have been started: these.
   std::string started(const std::vector<RunningWorker>& workers, std::int64_t time_unix_us) const;
 

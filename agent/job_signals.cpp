@@ -18,7 +18,7 @@ std::vector<int> signals_for(const LaunchSpec& spec) {
   return {signals.begin(), signals.end()};
 }
 
-GroupEvent meaning_of(int signal, const LaunchSpec& spec) {
+AgentEvent meaning_of(int signal, const LaunchSpec& spec) {
   if (std::ranges::count(spec.preempt_signals, signal) > 0) return EndAnnounced{signal};
   if (std::ranges::count(spec.stop_signals, signal) > 0) return StopSignal{signal};
   return PassOn{signal};

@@ -25,6 +25,6 @@ std::vector<int> signals_for(const LaunchSpec& spec);
 
 /// What one of them means: EndAnnounced for those that ask for a checkpoint first, whatever else
 /// they are, then StopSignal for those that ddprun obeys, and PassOn for all others.
-GroupEvent meaning_of(int signal, const LaunchSpec& spec);
+AgentEvent meaning_of(int signal, const LaunchSpec& spec);
 
 }  // namespace ddprun

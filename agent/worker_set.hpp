@@ -1,7 +1,7 @@
 // WorkerSet: the workers of this node as processes, with their output, round after round. It starts
 // them, sends them signals, tells how each of them ended, and cleans up what they leave behind.
 //
-// It decides nothing: GroupMachine says when workers start and stop. One thread, that of the event
+// It decides nothing: AgentMachine says when workers start and stop. One thread, that of the event
 // loop, calls it.
 #pragma once
 

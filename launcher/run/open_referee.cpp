@@ -42,28 +42,28 @@ std::optional<EndJob> verdict_in(const std::string& line) {
 }
 
 /// What etcd has said, in the words of the coordinator; nullopt: that is not for it.
-std::optional<RoundEvent> for_coordinator(const Campaign::Action& said) {
+std::optional<CoordinatorEvent> for_coordinator(const Campaign::Action& said) {
   return match(
       said,
-      [](const Campaign::Elected& e) -> std::optional<RoundEvent> {
+      [](const Campaign::Elected& e) -> std::optional<CoordinatorEvent> {
         return Elected{e.epoch, e.world.epoch, e.world.nodes, e.by_death,
                        verdict_in(e.world.verdict)};
       },
-      [](const Campaign::Held& e) -> std::optional<RoundEvent> {
+      [](const Campaign::Held& e) -> std::optional<CoordinatorEvent> {
         return Held{e.alone, e.world};
       },
-      [](const Campaign::WorldBegun& e) -> std::optional<RoundEvent> {
+      [](const Campaign::WorldBegun& e) -> std::optional<CoordinatorEvent> {
         return WorldBegun{e.nodes};
       },
-      [](const Campaign::WorldGone&) -> std::optional<RoundEvent> { return WorldGone{}; },
-      [](const Campaign::Replaced& e) -> std::optional<RoundEvent> {
-        return Superseded{e.epoch, e.endpoint};
+      [](const Campaign::WorldGone&) -> std::optional<CoordinatorEvent> { return WorldGone{}; },
+      [](const Campaign::Replaced& e) -> std::optional<CoordinatorEvent> {
+        return HigherEpoch{e.epoch, e.endpoint};
       },
-      [](const auto&) -> std::optional<RoundEvent> { return std::nullopt; });
+      [](const auto&) -> std::optional<CoordinatorEvent> { return std::nullopt; });
 }
 
 /// And the other way round.
-std::optional<Campaign::Event> for_etcd(const RoundAction& wish) {
+std::optional<Campaign::Event> for_etcd(const CoordinatorAction& wish) {
   if (const auto* world = std::get_if<BeginWorld>(&wish)) return Campaign::BeginWorld{world->nodes};
   if (const auto* end = std::get_if<TellVerdict>(&wish))
     return Campaign::JobEnded{encode(CoordinatorMessage{end->verdict})};
@@ -104,7 +104,7 @@ Result<std::shared_ptr<Referee>> open_referee(const asio::any_io_executor& servi
   };
   auto referee = std::make_shared<Referee>(serving, std::move(*client), rules,
                                            keys_of(place.prefix, run_id), tell);
-  server.have_referee([weak = std::weak_ptr{referee}](const RoundAction& wish) {
+  server.have_referee([weak = std::weak_ptr{referee}](const CoordinatorAction& wish) {
     const auto event = for_etcd(wish);
     const auto asked = weak.lock();
     if (event && asked) asked->hear(*event);
@@ -115,10 +115,10 @@ Result<std::shared_ptr<Referee>> open_referee(const asio::any_io_executor& servi
 CoordinatorLink::AskReferee ask_of(std::shared_ptr<Referee> referee,
                                    const asio::any_io_executor& serving) {
   return [referee = std::move(referee), serving](
-             const Standing& standing, std::int64_t lost,
+             const VoterState& voter, std::int64_t lost,
              TimePoint deadline) -> asio::awaitable<Result<CoordinatorLink::Head>> {
-    const Campaign::Seek wish{standing.started.name.round > 0, lost,
-                              standing.head_gone && lost == standing.epoch};
+    const Campaign::Seek wish{voter.proposed.version.round > 0, lost,
+                              voter.leader_dead && lost == voter.epoch};
     auto seeking = co_spawn(serving, referee->seek(wish, deadline), asio::use_awaitable);
     const auto found = co_await std::move(seeking);
     if (!found) co_return found.error();

@@ -24,8 +24,8 @@ bool is_own_address(asio::io_context& io, const asio::ip::address& address) {
 
 std::string whose_port(asio::io_context& io, const asio::ip::address& address, std::uint16_t port,
                        const std::string& run_id) {
-  std::optional<std::optional<Introduction>> answer;
-  const auto asked = [&](const std::exception_ptr& failure, std::optional<Introduction> who) {
+  std::optional<std::optional<Identity>> answer;
+  const auto asked = [&](const std::exception_ptr& failure, std::optional<Identity> who) {
     report_failure("asking whose port it is")(failure);
     answer = std::move(who);
   };

@@ -210,20 +210,20 @@ asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, 
   co_return connected;
 }
 
-asio::awaitable<Result<std::optional<Introduction>>> ask_who_is_at(
+asio::awaitable<Result<std::optional<Identity>>> ask_who_is_at(
     Endpoint endpoint, std::string run_id, std::chrono::milliseconds patience,
     std::shared_ptr<const TlsContext> tls) {
-  const Hello question = [run_id](const Channel&) { return WhoIsThere{run_id}; };
+  const Hello question = [run_id](const Channel&) { return Identify{run_id}; };
   const TellUser nobody = [](const std::string&) {};
   const auto reached = co_await reach(std::move(endpoint), {patience, 0s, patience}, question,
                                       nobody, std::move(tls));
   if (!reached) co_return reached.error();
   reached->channel->close();
-  const auto* told = std::get_if<Introduction>(&reached->answer);
+  const auto* told = std::get_if<Identity>(&reached->answer);
   co_return told != nullptr ? std::optional{*told} : std::nullopt;
 }
 
-asio::awaitable<std::optional<Introduction>> who_is_at(Endpoint endpoint, std::string run_id) {
+asio::awaitable<std::optional<Identity>> who_is_at(Endpoint endpoint, std::string run_id) {
   const auto told =
       co_await ask_who_is_at(std::move(endpoint), std::move(run_id), kIntroductionTimeout, nullptr);
   co_return told ? *told : std::nullopt;

@@ -43,11 +43,11 @@ asio::awaitable<Result<std::shared_ptr<Channel>>> connect(
 
 /// Whose coordinator listens there, as it answers to one who wants to host `run_id`; nullopt when
 /// it answers as no coordinator does. It has `patience` for the answer. Errors: as reach().
-asio::awaitable<Result<std::optional<Introduction>>> ask_who_is_at(
+asio::awaitable<Result<std::optional<Identity>>> ask_who_is_at(
     Endpoint endpoint, std::string run_id, std::chrono::milliseconds patience,
     std::shared_ptr<const TlsContext> tls);
 
 /// The same without a secret; nullopt also when there is no answer within 2 s.
-asio::awaitable<std::optional<Introduction>> who_is_at(Endpoint endpoint, std::string run_id);
+asio::awaitable<std::optional<Identity>> who_is_at(Endpoint endpoint, std::string run_id);
 
 }  // namespace ddprun

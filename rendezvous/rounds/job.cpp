@@ -185,9 +185,9 @@ asio::awaitable<void> Job::tick_when_due() {
   }
 }
 
-void Job::step(const RoundEvent& event) {
+void Job::step(const CoordinatorEvent& event) {
   const bool had_ended = machine_.ended();
-  for (const RoundAction& action : machine_.step(event, Clock::now())) perform(action);
+  for (const CoordinatorAction& action : machine_.step(event, Clock::now())) perform(action);
   if (machine_.ended() && !had_ended) {
     tick_.expires_after(kGoodbyeTimeout);
     return say_ended();
@@ -200,7 +200,7 @@ void Job::step(const RoundEvent& event) {
   if (due != tick_.expiry()) tick_.expires_at(due);
 }
 
-void Job::perform(const RoundAction& action) {
+void Job::perform(const CoordinatorAction& action) {
   match(
       action,
       [&](const SendTo& a) {
@@ -213,10 +213,10 @@ void Job::perform(const RoundAction& action) {
         store_.begin_round(a.world_size);
         if (a.port > 0 && store_acceptor_) move_store(a);
       },
-      [&](const Knock& a) {
+      [&](const Probe& a) {
         co_spawn(tick_.get_executor(), knock(a), report_failure("knocking at an agent"));
       },
-      [&](const Herald& a) {
+      [&](const AnnounceLeader& a) {
         co_spawn(tick_.get_executor(), herald(a), report_failure("telling of a new coordinator"));
       },
       [&](const BeginWorld& a) {

@@ -1,5 +1,5 @@
-// Job: one job at a coordinator. It is the shell of a RoundMachine: it owns the connections of the
-// job's agents and its store, reads the clock, and performs what the machine decides.
+// Job: one job at a coordinator. It is the shell of a CoordinatorMachine: it owns the connections
+// of the job's agents and its store, reads the clock, and performs what the machine decides.
 //
 // The server shares a Job with the coroutines that serve its agents; it lives as long as one of
 // them.
@@ -45,20 +45,22 @@ class Job : public std::enable_shared_from_this<Job> {
   void reach_with(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
 
   /// Asks `ask` what only the referee can do. To be called before start().
-  void have_referee(std::function<void(const RoundAction&)> ask) { ask_referee_ = std::move(ask); }
+  void have_referee(std::function<void(const CoordinatorAction&)> ask) {
+    ask_referee_ = std::move(ask);
+  }
   /// The referee has said something.
-  void hear_referee(const RoundEvent& said) {
+  void hear_referee(const CoordinatorEvent& said) {
     if (!closed_ && !machine_.ended()) step(said);
   }
 
   /// There is a coordinator of this job elsewhere.
-  void superseded(const Superseded& by) {
+  void superseded(const HigherEpoch& by) {
     if (!closed_) step(by);
   }
 
   /// Tells whose orders the agent in this process obeys.
   void led_by(const Leader& leader) {
-    if (!closed_) step(LedBy{leader});
+    if (!closed_) step(AgentFollows{leader});
   }
   /// Whose job it is, as far as is known here.
   Leader leader() const { return machine_.leader(); }
@@ -89,9 +91,9 @@ class Job : public std::enable_shared_from_this<Job> {
   asio::awaitable<std::string> hear(PeerId peer, const std::shared_ptr<Channel>& channel);
   bool may_enter(const asio::ip::tcp::socket& socket);
   void answer(const AskStatus& question, Channel& channel) const;
-  asio::awaitable<void> knock(Knock order);
-  asio::awaitable<void> herald(Herald order);
-  asio::awaitable<void> tell_again_and_again(const Herald& order);
+  asio::awaitable<void> knock(Probe order);
+  asio::awaitable<void> herald(AnnounceLeader order);
+  asio::awaitable<void> tell_again_and_again(const AnnounceLeader& order);
   asio::awaitable<void> look_for_leader();
   asio::awaitable<void> ask(std::string place, std::shared_ptr<Asking> asking);
   asio::awaitable<void> look_for_witness();
@@ -99,11 +101,11 @@ class Job : public std::enable_shared_from_this<Job> {
   asio::awaitable<std::optional<Join>> ask_for_vote(std::string place,
                                                     std::shared_ptr<Channel> channel);
   void drop(PeerId peer);
-  void step(const RoundEvent& event);
-  void perform(const RoundAction& action);
+  void step(const CoordinatorEvent& event);
+  void perform(const CoordinatorAction& action);
   void say_ended();
 
-  RoundMachine machine_;
+  CoordinatorMachine machine_;
   StoreServer store_;
   std::shared_ptr<asio::ip::tcp::acceptor>
       store_acceptor_;                                    // null: the store has no port of its own
@@ -118,7 +120,7 @@ class Job : public std::enable_shared_from_this<Job> {
   bool wants_witness_ = false;
   PeerId witness_peer_ = 0;  // 0: none is there
   std::function<void()> ended_;
-  std::function<void(const RoundAction&)> ask_referee_;
+  std::function<void(const CoordinatorAction&)> ask_referee_;
   GatedLog refused_{spdlog::level::warn};
   GatedLog gone_{spdlog::level::info};
   int round_ = 0;  // the one that the store serves; 0: none yet

@@ -51,14 +51,14 @@ asio::awaitable<bool> hangs_up(std::shared_ptr<Channel> channel) {
 struct Job::Asking {
   explicit Asking(const asio::any_io_executor& executor) : late{executor, kAskPatience} {}
   std::size_t open = 0;  // places that may answer yet
-  LookedAround seen{{}, true};
+  LeadersFound seen{{}, true};
   asio::steady_timer late;  // expires when the answers are waited for no longer
 };
 
 /// Asks the system of an agent's host whether somebody listens there still: when nobody does, the
 /// agent's process is gone. Who is alive is connected to, and that is all. A process that is ending
 /// may still take the connection, and ends it at once: then it is asked again.
-asio::awaitable<void> Job::knock(Knock order) {
+asio::awaitable<void> Job::knock(Probe order) {
   const auto self = shared_from_this();
   const auto endpoint = read_endpoint(order.endpoint);
   if (!endpoint) co_return;
@@ -71,21 +71,21 @@ asio::awaitable<void> Job::knock(Knock order) {
     auto hanging_up = hangs_up(*answer);
     hung_up = co_await std::move(hanging_up);
   }
-  if (!closed_ && !machine_.ended()) step(Knocked{order.node, refused});
+  if (!closed_ && !machine_.ended()) step(Probed{order.node, refused});
 }
 
 /// Tells where the coordinator is to whoever may take himself for it, for as long as it is here.
-asio::awaitable<void> Job::herald(Herald order) {
+asio::awaitable<void> Job::herald(AnnounceLeader order) {
   const auto self = shared_from_this();
   auto telling = tell_again_and_again(order);
   auto closing = closing_.async_wait(as_tuple(use_awaitable));
   co_await (std::move(telling) || std::move(closing));
 }
 
-asio::awaitable<void> Job::tell_again_and_again(const Herald& order) {
+asio::awaitable<void> Job::tell_again_and_again(const AnnounceLeader& order) {
   asio::steady_timer pause{tick_.get_executor()};
   const Hello hello = [&](const Channel&) {
-    return WhoIsThere{rules().run_id, order.epoch, rules().endpoint};
+    return Identify{rules().run_id, order.epoch, rules().endpoint};
   };
   const TellUser nobody = [](const std::string&) {};
   while (machine_.epoch() == order.epoch && !machine_.ended()) {
@@ -191,9 +191,9 @@ asio::awaitable<std::optional<Join>> Job::ask_for_vote(std::string place,
     if (join.witness) co_return join;
   }
   const auto order = decode_coordinator_message(line);
-  const auto* elsewhere = order ? std::get_if<Elsewhere>(&*order) : nullptr;
+  const auto* elsewhere = order ? std::get_if<Redirect>(&*order) : nullptr;
   if (elsewhere != nullptr && elsewhere->epoch > 0 && !closed_)
-    step(Superseded{elsewhere->epoch, elsewhere->coordinator});
+    step(HigherEpoch{elsewhere->epoch, elsewhere->coordinator});
   if (!order) witness_places_.erase(place);  // it is none any more
   co_return std::nullopt;
 }

@@ -98,7 +98,7 @@ void Roster::all_heard(TimePoint now) {
 }
 
 std::string standby_endpoint(const Roster::Node& node) {
-  return text_of({node.address, static_cast<std::uint16_t>(node.join.standing.standby_port)});
+  return text_of({node.address, static_cast<std::uint16_t>(node.join.voter.standby_port)});
 }
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-// Roster: the nodes of a job, as RoundMachine keeps them.
+// Roster: the nodes of a job, as CoordinatorMachine keeps them.
 //
 // A node is known by the id of its agent, which stays, and by the connection that the agent has at
 // the moment. Every message asks who its node is, how many nodes are still stopping, and who has

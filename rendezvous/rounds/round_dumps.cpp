@@ -1,11 +1,12 @@
-// What RoundMachine does for those who ask what all workers do. It decides nothing about the job.
+// What CoordinatorMachine does for those who ask what all workers do. It decides nothing about the
+// job.
 #include <utility>
 
 #include "rendezvous/rounds/round_machine.hpp"
 
 namespace ddprun {
 
-void RoundMachine::ask_dump(const Node& node, const AskDump& question, TimePoint now) {
+void CoordinatorMachine::ask_dump(const Node& node, const AskDump& question, TimePoint now) {
   dump_.add({node.peer(), question.question});
   if (state_ != State::kRunning || dump_.under_way()) return;
   RoundDump::Seats seats;
@@ -24,7 +25,7 @@ void RoundMachine::ask_dump(const Node& node, const AskDump& question, TimePoint
 }
 
 /// Answers when all have, when the time is over, and at once when the round ends.
-void RoundMachine::answer_dumps(TimePoint now) {
+void CoordinatorMachine::answer_dumps(TimePoint now) {
   if (state_ == State::kRunning && now < dump_.due()) return;
   JobDump dump;
   if (dump_.under_way()) dump = dump_.finish(watch_.progress(), now);
@@ -37,14 +38,14 @@ void RoundMachine::answer_dumps(TimePoint now) {
 }
 
 /// The answer is of many bytes for a great job: it goes out in pieces between other lines.
-void RoundMachine::send_dump(const RoundDump::Asker& asker, const std::string& text) {
+void CoordinatorMachine::send_dump(const RoundDump::Asker& asker, const std::string& text) {
   for (std::size_t begin = 0; begin < text.size(); begin += kStatusPartBytesMax) {
     const bool last = begin + kStatusPartBytesMax >= text.size();
     send(asker.peer, DumpPart{asker.question, text.substr(begin, kStatusPartBytesMax), last});
   }
 }
 
-void RoundMachine::tell_state(JobDump& dump) const {
+void CoordinatorMachine::tell_state(JobDump& dump) const {
   dump.round = round_;
   dump.attempt = attempt_;
   switch (state_) {

@@ -1,4 +1,4 @@
-// The part of RoundMachine that decides how a job ends.
+// The part of CoordinatorMachine that decides how a job ends.
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ using Node = Roster::Node;
 
 /// What agents are told, so that the failure that stops the round counts even if this coordinator
 /// does not live to the next one.
-int RoundMachine::next_attempt() const {
+int CoordinatorMachine::next_attempt() const {
   const bool failed = verdict_ && verdict_->outcome == EndJob::Outcome::kFailed;
   return failed ? attempt_ + 1 : attempt_;
 }
@@ -19,10 +19,10 @@ int RoundMachine::next_attempt() const {
 /// Goes on from what the members of the next round know of the job: after a coordinator that is
 /// gone, of its rounds and attempts. Only members are believed, because they can spend the restarts
 /// anyway. Returns the verdict when there is to be no next round.
-std::optional<EndJob> RoundMachine::go_on_from(const std::vector<Node*>& members) {
+std::optional<EndJob> CoordinatorMachine::go_on_from(const std::vector<Node*>& members) {
   for (const Node* member : members) {
-    round_ = std::max(round_, member->join.known.round);
-    attempt_ = std::max(attempt_, member->join.known.attempt);
+    round_ = std::max(round_, member->join.counters.round);
+    attempt_ = std::max(attempt_, member->join.counters.attempt);
     if (member->announced)
       return EndJob{EndJob::Outcome::kPreempted, attempt_, member->announced->reason, {}};
   }
@@ -33,7 +33,7 @@ std::optional<EndJob> RoundMachine::go_on_from(const std::vector<Node*>& members
                 {}};
 }
 
-void RoundMachine::end(EndJob verdict) {
+void CoordinatorMachine::end(EndJob verdict) {
   tell_times(last_step_);
   state_ = State::kEnded;
   chronicle_.stopped("", last_step_);
@@ -54,35 +54,35 @@ void RoundMachine::end(EndJob verdict) {
 
 /// Whoever follows this coordinator, should it be lost now, is to end the job in the same way. That
 /// nodes have not come in time may be known on one side of a cut only.
-bool RoundMachine::is_held(const EndJob& verdict) const {
+bool CoordinatorMachine::is_held(const EndJob& verdict) const {
   return rules_.has_successors && verdict.outcome != EndJob::Outcome::kTimedOut;
 }
 
-void RoundMachine::end_heard(Node& node) {
+void CoordinatorMachine::end_heard(Node& node) {
   if (std::exchange(node.owes_answer, false)) --unheard_;
 }
 
-void RoundMachine::dismiss() {
+void CoordinatorMachine::dismiss() {
   state_ = State::kEnded;
-  nodes_.for_each([&](const Node& node) { send(node.peer(), Dismissed{}); });
+  nodes_.for_each([&](const Node& node) { send(node.peer(), Dismiss{}); });
 }
 
 /// A coordinator that has been elected ends the job as the one before had, unless it has begun a
 /// round before it heard of that.
-void RoundMachine::take_testament(Node& node, const Testament& message) {
+void CoordinatorMachine::take_testament(Node& node, const FinalStatus& message) {
   node.testament = message.end;
   node.testament->held = false;
   if (state_ == State::kGathering && elected_ && !verdict_) verdict_ = testament();
 }
 
 /// Of a node that knows the last round: with an earlier one the end is of no account.
-std::optional<EndJob> RoundMachine::testament() const {
+std::optional<EndJob> CoordinatorMachine::testament() const {
   std::optional<EndJob> found;
   nodes_.for_each([&](const Node& node) {
-    const Standing& standing = node.join.standing;
+    const VoterState& voter = node.join.voter;
     const bool counts = rules_.has_referee ? last_world_.contains(node.id()) &&
-                                                 standing.started.name.epoch >= last_world_epoch_
-                                           : standing.started.name == electorate_.started.name;
+                                                 voter.proposed.version.epoch >= last_world_epoch_
+                                           : voter.proposed.version == quorum_.proposed.version;
     if (node.testament && counts) found = node.testament;
   });
   return found;
@@ -90,14 +90,14 @@ std::optional<EndJob> RoundMachine::testament() const {
 
 /// Says why the last round failed, where the job ends because of that. It ends with the failure of
 /// the cause, and not with the first that happened to be told.
-void RoundMachine::tell_verdict(EndJob& end) {
+void CoordinatorMachine::tell_verdict(EndJob& end) {
   const bool failed = end.outcome == EndJob::Outcome::kFailed;
   if (!found_ || !(failed || end.outcome == EndJob::Outcome::kTimedOut)) return;
   if (failed && end.failure) end.failure = inquest_.failure_of_cause().value_or(*end.failure);
   send_to_nodes(VerdictFound{*found_});
 }
 
-EndJob RoundMachine::timed_out() const {
+EndJob CoordinatorMachine::timed_out() const {
   std::string message = "waited " + std::to_string(rules_.join_timeout.count() / 1000) +
                         " s for nodes: " + std::to_string(nodes_.count(Phase::kReady)) +
                         " there, " + std::to_string(nodes_needed()) + " needed";

@@ -1,4 +1,4 @@
-// What RoundMachine does when workers fail.
+// What CoordinatorMachine does when workers fail.
 #include <string>
 #include <utility>
 
@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kCausePatience{2};
 
 /// The first failure with a cause of its own stops the round, and so does one that only follows
 /// from another failure when the cause does not come. What comes later is for the verdict only.
-void RoundMachine::worker_failed(Node& node, const WorkerFailed& report, TimePoint now) {
+void CoordinatorMachine::worker_failed(Node& node, const WorkerFailed& report, TimePoint now) {
   inquest_.failed(node.id(), report, now);
   if (state_ != State::kRunning || report.round != round_ || node.phase() != Phase::kRunning)
     return;
@@ -38,13 +38,13 @@ void RoundMachine::worker_failed(Node& node, const WorkerFailed& report, TimePoi
 }
 
 /// Who waits in vain knows more than who has lost a peer.
-void RoundMachine::await_cause(AwaitedCause awaited) {
+void CoordinatorMachine::await_cause(AwaitedCause awaited) {
   if (!awaits_cause_ || (awaited.asked && !awaits_cause_->asked))
     awaits_cause_ = std::move(awaited);
 }
 
 /// The nodes that are asked who is missing answer in time, which look_for_hangs() sees to.
-bool RoundMachine::has_awaited_cause(TimePoint now) const {
+bool CoordinatorMachine::has_awaited_cause(TimePoint now) const {
   if (awaits_cause_->asked) return false;
   bool others_run = false;
   nodes_.for_each([&](const Node& node) {
@@ -55,13 +55,13 @@ bool RoundMachine::has_awaited_cause(TimePoint now) const {
 
 /// Who waits in vain says that others have not come, and not who. They are alive still, and can be
 /// looked at before they are stopped. Returns whether that is done.
-bool RoundMachine::ask_for_missing(const WorkerFailed& report, TimePoint now) {
+bool CoordinatorMachine::ask_for_missing(const WorkerFailed& report, TimePoint now) {
   const auto question = watch_.ask_for_missing(round_, report.failure.rank, now);
   if (question) tell_members(*question);
   return question.has_value();
 }
 
-void RoundMachine::stop_because_of(Failure failure) {
+void CoordinatorMachine::stop_because_of(Failure failure) {
   count_failure(std::move(failure.last));
   noticed_after_ = failure.noticed_after;
   stop_round(failure.reason);
@@ -69,7 +69,7 @@ void RoundMachine::stop_because_of(Failure failure) {
 
 /// The next attempt follows, or when there is none left, `last` is how the job ends. Workers that
 /// have lost their store with a server may fail because of that, so this costs nothing.
-void RoundMachine::count_failure(EndJob last) {
+void CoordinatorMachine::count_failure(EndJob last) {
   if (store_is_new_) return;
   if (attempt_ >= rules_.restarts_max)
     verdict_ = std::move(last);

@@ -1,4 +1,4 @@
-// What RoundMachine does about workers that hang.
+// What CoordinatorMachine does about workers that hang.
 #include <utility>
 
 #include "base/match.hpp"
@@ -6,7 +6,7 @@
 
 namespace ddprun {
 
-void RoundMachine::note_progress(const Node& node, const Progress& report, TimePoint now) {
+void CoordinatorMachine::note_progress(const Node& node, const Progress& report, TimePoint now) {
   if (state_ != State::kRunning || report.round != round_ || node.group_rank < 0) return;
   for (const RankProgress& told : report.ranks)
     if (told.rank >= node.first_rank && told.rank - node.first_rank < node.join.workers) {
@@ -17,7 +17,7 @@ void RoundMachine::note_progress(const Node& node, const Progress& report, TimeP
   chronicle_progress(now);
 }
 
-void RoundMachine::look_for_hangs(TimePoint now) {
+void CoordinatorMachine::look_for_hangs(TimePoint now) {
   if (state_ != State::kRunning) return;
   match(
       watch_.look(round_, now),  //
@@ -34,14 +34,14 @@ void RoundMachine::look_for_hangs(TimePoint now) {
       });
 }
 
-void RoundMachine::tell_members(const CoordinatorMessage& message) {
+void CoordinatorMachine::tell_members(const CoordinatorMessage& message) {
   nodes_.for_each([&](const Node& node) {
     const bool member = node.phase() == Phase::kRunning || node.phase() == Phase::kFinished;
     if (member) send(node.peer(), message);
   });
 }
 
-void RoundMachine::act_on_hang(const HangReport& report) {
+void CoordinatorMachine::act_on_hang(const HangReport& report) {
   if (rules_.on_hang == OnHang::kReport) return;
   inquest_.hung(report);
   EndJob hung{EndJob::Outcome::kFailed, attempt_, report.sentence, {}, true};

@@ -1,6 +1,6 @@
-// The part of RoundMachine for jobs that a `ddprun server` hosts: what becomes of a round when the
-// server is started again. docs/protocol.md, section "A server that is started again", says why
-// workers of two rounds are never alive together.
+// The part of CoordinatorMachine for jobs that a `ddprun server` hosts: what becomes of a round
+// when the server is started again. docs/protocol.md, section "A server that is started again",
+// says why workers of two rounds are never alive together.
 
 #include <algorithm>
 #include <utility>
@@ -18,12 +18,12 @@ using Node = Roster::Node;
 constexpr int kStorePortMin = 1024;
 constexpr int kStorePortMax = 65'535;
 
-bool is_same_round(const HostedSeat& a, const HostedSeat& b) {
+bool is_same_round(const HostedAssignment& a, const HostedAssignment& b) {
   return a.round == b.round && a.nodes == b.nodes && a.world_size == b.world_size &&
          a.store_port == b.store_port;
 }
 
-bool is_possible(const HostedSeat& seat, int workers) {
+bool is_possible(const HostedAssignment& seat, int workers) {
   return seat.nodes >= 1 && seat.group_rank >= 0 && seat.group_rank < seat.nodes &&
          seat.first_rank >= 0 && seat.first_rank <= seat.world_size - workers &&
          seat.world_size / seat.nodes <= kWorkersPerNodeMax && seat.store_port >= 0 &&
@@ -34,48 +34,48 @@ bool is_possible(const HostedSeat& seat, int workers) {
 
 /// Workers that a server of before has left have ended by then, unless this one lets them go on: no
 /// lease is as long as a heartbeat timeout.
-TimePoint RoundMachine::workers_of_before_end() const {
+TimePoint CoordinatorMachine::workers_of_before_end() const {
   return rules_.hosted_since + rules_.heartbeat_timeout;
 }
 
 /// Whether a server of before may have left workers that this one knows nothing of. Nodes that have
 /// never heard of a round cannot tell that there is none.
-bool RoundMachine::workers_may_be_left(TimePoint now) const {
+bool CoordinatorMachine::workers_may_be_left(TimePoint now) const {
   const bool all_are_known = returning_ && returning_->absent.empty();
   return rules_.hosted && !all_are_known && now < workers_of_before_end();
 }
 
 /// Whether the node, whose workers run, has its place in the round that goes on, or that may.
-bool RoundMachine::returns(const Join& join, TimePoint now) const {
-  const HostedSeat& seat = join.standing.seat;
+bool CoordinatorMachine::returns(const Join& join, TimePoint now) const {
+  const HostedAssignment& seat = join.voter.assignment;
   const bool in_time = rules_.hosted && !verdict_ && now < workers_of_before_end();
-  const bool fits = seat.nodes <= rules_.nodes_max && seat.round == join.standing.running;
+  const bool fits = seat.nodes <= rules_.nodes_max && seat.round == join.voter.running;
   if (!in_time || !fits || !is_possible(seat, join.workers)) return false;
   if (nodes_.with_wanted_rank(join.node_rank) != nullptr) return false;
   if (returning_)
     return state_ == State::kRunning && is_same_round(returning_->round, seat) &&
-           returning_->absent.contains(seat.group_rank) && join.known.attempt == attempt_;
+           returning_->absent.contains(seat.group_rank) && join.counters.attempt == attempt_;
   return state_ == State::kGathering && round_ == 0 && nobody_knows_more(join);
 }
 
 /// Nobody who is here has stopped its workers of that round, or knows that it was to be stopped.
-bool RoundMachine::nobody_knows_more(const Join& join) const {
+bool CoordinatorMachine::nobody_knows_more(const Join& join) const {
   bool more = false;
   nodes_.for_each([&](const Node& node) {
-    more |= node.join.standing.seat.round >= join.standing.running ||
-            node.join.known.round > join.standing.running ||
-            node.join.known.attempt > join.known.attempt;
+    more |= node.join.voter.assignment.round >= join.voter.running ||
+            node.join.counters.round > join.voter.running ||
+            node.join.counters.attempt > join.counters.attempt;
   });
   return !more;
 }
 
 /// The round of before goes on, as the first of its nodes tells of it.
-void RoundMachine::go_on_with(const Join& join, TimePoint now) {
-  const HostedSeat& seat = join.standing.seat;
+void CoordinatorMachine::go_on_with(const Join& join, TimePoint now) {
+  const HostedAssignment& seat = join.voter.assignment;
   returning_.emplace(Returning{seat, {}});
   for (int rank = 0; rank < seat.nodes; ++rank) returning_->absent.insert(rank);
   round_ = seat.round;
-  attempt_ = join.known.attempt;
+  attempt_ = join.counters.attempt;
   state_ = State::kRunning;
   store_is_new_ = true;
   const bool may_listen = seat.store_port >= kStorePortMin;
@@ -87,10 +87,10 @@ void RoundMachine::go_on_with(const Join& join, TimePoint now) {
   chronicle_.sealed(round_, attempt_, seat.nodes, seat.world_size, now);
 }
 
-void RoundMachine::take_back(PeerId peer, const Join& join, const std::string& address,
-                             TimePoint now) {
+void CoordinatorMachine::take_back(PeerId peer, const Join& join, const std::string& address,
+                                   TimePoint now) {
   if (!returning_) go_on_with(join, now);
-  const HostedSeat& seat = join.standing.seat;
+  const HostedAssignment& seat = join.voter.assignment;
   Node& node = nodes_.add(peer, join, arrivals_++, now);
   node.address = address;
   node.group_rank = seat.group_rank;
@@ -112,15 +112,15 @@ void RoundMachine::take_back(PeerId peer, const Join& join, const std::string& a
 }
 
 /// A node that was in the round is here, and its workers have ended.
-void RoundMachine::came_back_stopped(const Node& node) {
-  if (!returning_ || !is_same_round(returning_->round, node.join.standing.seat)) return;
-  returning_->absent.erase(node.join.standing.seat.group_rank);
+void CoordinatorMachine::came_back_stopped(const Node& node) {
+  if (!returning_ || !is_same_round(returning_->round, node.join.voter.assignment)) return;
+  returning_->absent.erase(node.join.voter.assignment.group_rank);
   if (state_ == State::kRunning)
     stop_round("node " + node.join.host + " has stopped its workers while the server was away");
 }
 
 /// Those who have not come back have stopped their workers.
-void RoundMachine::give_up_absent(TimePoint now) {
+void CoordinatorMachine::give_up_absent(TimePoint now) {
   const bool waits = returning_ && !returning_->absent.empty();
   if (!waits || state_ != State::kRunning || now < workers_of_before_end()) return;
   stop_round(std::to_string(returning_->absent.size()) + " of " +
@@ -128,7 +128,7 @@ void RoundMachine::give_up_absent(TimePoint now) {
              " nodes have not come back after the server was started again");
 }
 
-void RoundMachine::store_gone(const StoreGone& event) {
+void CoordinatorMachine::store_gone(const StoreGone& event) {
   if (state_ == State::kRunning && event.round == round_)
     stop_round("the server cannot open the port of the store again: " + event.reason);
 }

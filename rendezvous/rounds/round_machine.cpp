@@ -29,7 +29,7 @@ bool may_be_schedulers_doing(const EndJob& verdict) {
 
 }  // namespace
 
-RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
+CoordinatorMachine::CoordinatorMachine(RoundRules rules, TimePoint now)
     : rules_{std::move(rules)},
       watch_{rules_.hang_timeout, rules_.on_hang},
       times_{now},
@@ -41,7 +41,8 @@ RoundMachine::RoundMachine(RoundRules rules, TimePoint now)
   if (rules_.has_successors && coordinates()) epoch_ = 1;
 }
 
-std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint now) {
+std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& event,
+                                                        TimePoint now) {
   forgive_after_own_sleep(now);
   check_authority(now);  // before anybody's word can renew it
   match(
@@ -50,9 +51,9 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
       [&](const PeerLost& e) {
         if (Node* const node = nodes_.with_peer(e.peer)) disconnected(*node, e.reason, now);
       },
-      [&](const Knocked& e) { knocked(e, now); }, [&](const Superseded& e) { step_down(e); },
-      [&](const LedBy& e) { leader_ = e.leader; },
-      [&](const LookedAround& e) { looked_around(e, now); }, [](const Tick&) {},
+      [&](const Probed& e) { knocked(e, now); }, [&](const HigherEpoch& e) { step_down(e); },
+      [&](const AgentFollows& e) { leader_ = e.leader; },
+      [&](const LeadersFound& e) { looked_around(e, now); }, [](const Tick&) {},
       [&](const StoreGone& e) { store_gone(e); }, [&](const Elected& e) { elected(e, now); },
       [&](const Held& e) { held_ = e; }, [&](const WorldBegun& e) { world_begun(e); },
       [&](const WorldGone&) { world_gone(); });
@@ -68,7 +69,7 @@ std::vector<RoundAction> RoundMachine::step(const RoundEvent& event, TimePoint n
   return std::exchange(actions_, {});
 }
 
-std::optional<TimePoint> RoundMachine::next_tick() const {
+std::optional<TimePoint> CoordinatorMachine::next_tick() const {
   if (state_ == State::kEnded) return std::nullopt;
   std::optional<TimePoint> due;
   const auto consider = [&](TimePoint t) { due = due ? std::min(*due, t) : t; };
@@ -96,7 +97,7 @@ std::optional<TimePoint> RoundMachine::next_tick() const {
   return due;
 }
 
-void RoundMachine::receive(const FromPeer& event, TimePoint now) {
+void CoordinatorMachine::receive(const FromPeer& event, TimePoint now) {
   const auto& [peer, message, address] = event;
   Node* const known = nodes_.with_peer(peer);
   if (const auto* join = std::get_if<Join>(&message)) {
@@ -112,8 +113,8 @@ void RoundMachine::receive(const FromPeer& event, TimePoint now) {
       message,             //
       [](const Join&) {},  // admitted above
       [&](const Beat& m) { answer_beat(node, m, now); },
-      [](const WhoIsThere&) {},  // Server answers it where it comes instead of a Join
-      [](const BeWitness&) {},   // the same
+      [](const Identify&) {},       // Server answers it where it comes instead of a Join
+      [](const InviteWitness&) {},  // the same
       [&](const WorkerFailed& m) { worker_failed(node, m, now); },
       [&](const WorkersFinished& m) { workers_finished(node, m); },
       [&](const WorkersStopped& m) { workers_stopped(node, m); },
@@ -127,16 +128,17 @@ void RoundMachine::receive(const FromPeer& event, TimePoint now) {
       [](const AskStatus&) {},  // Job answers it
       [&](const AskDump& m) { ask_dump(node, m, now); },
       [&](const WorkersEnded& m) { inquest_.ended(node.id(), m); },
-      [&](const Promise& m) { promised(node, m, now); }, [&](const EndHeard&) { end_heard(node); },
-      [&](const Testament& m) { take_testament(node, m); },
+      [&](const Vote& m) { promised(node, m, now); },
+      [&](const EndAcknowledged&) { end_heard(node); },
+      [&](const FinalStatus& m) { take_testament(node, m); },
       [&](const Leave& m) { leave(node, m, now); });
 }
 
-void RoundMachine::answer_beat(Node& node, const Beat& beat, TimePoint now) {
-  heard_of_round(node, {beat.epoch, beat.round, beat.edition});
+void CoordinatorMachine::answer_beat(Node& node, const Beat& beat, TimePoint now) {
+  heard_of_round(node, {beat.epoch, beat.round, beat.revision});
   confirm(node, beat.echo_us, now);
   if (state_ != State::kGathering) {
-    Beat answer = settled_beat(now);
+    Beat answer = committed_beat(now);
     answer.echo_us = beat.clock_us;
     return send(node.peer(), answer);
   }
@@ -149,21 +151,21 @@ void RoundMachine::answer_beat(Node& node, const Beat& beat, TimePoint now) {
                             .echo_us = beat.clock_us});
 }
 
-void RoundMachine::workers_finished(Node& node, const WorkersFinished& report) {
+void CoordinatorMachine::workers_finished(Node& node, const WorkersFinished& report) {
   if (report.round == round_ && node.phase() == Phase::kRunning)
     nodes_.set_phase(node, Phase::kFinished);
 }
 
-void RoundMachine::workers_stopped(Node& node, const WorkersStopped& report) {
+void CoordinatorMachine::workers_stopped(Node& node, const WorkersStopped& report) {
   if (node.join.witness)
-    node.join.known.attempt = std::max(node.join.known.attempt, witness_told_);
+    node.join.counters.attempt = std::max(node.join.counters.attempt, witness_told_);
   else if (report.round == round_ && node.phase() == Phase::kStopping)
     nodes_.set_phase(node, Phase::kReady);
 }
 
 /// Ends the job after a checkpoint. Every node hears from the scheduler; the first report is
 /// enough. A spare cannot end the job: its report counts from when it becomes a member.
-void RoundMachine::preempt(Node& node, const Preempt& report) {
+void CoordinatorMachine::preempt(Node& node, const Preempt& report) {
   if (is_over() || (verdict_ && !may_be_schedulers_doing(*verdict_))) return;
   if (!is_member(node)) {
     node.announced = report;
@@ -174,13 +176,13 @@ void RoundMachine::preempt(Node& node, const Preempt& report) {
 }
 
 /// Whether the node is in the round; while nodes gather, whether it would be in it.
-bool RoundMachine::is_member(const Node& node) {
+bool CoordinatorMachine::is_member(const Node& node) {
   if (state_ != State::kGathering) return node.group_rank >= 0;
   return std::ranges::count(choose_members(nodes_, rules_.nodes_max), &node) > 0;
 }
 
 /// Goes on to the next state when its time has come.
-void RoundMachine::advance(TimePoint now) {
+void CoordinatorMachine::advance(TimePoint now) {
   if (state_ == State::kRunning && awaits_cause_ && has_awaited_cause(now))
     stop_because_of(awaits_cause_->failure);
   if (state_ == State::kRunning && nodes_.count(Phase::kRunning) == 0 && may_finish(now))
@@ -194,7 +196,8 @@ void RoundMachine::advance(TimePoint now) {
   if (now >= gives_up_at()) end(timed_out());
 }
 
-void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms, bool at_once) {
+void CoordinatorMachine::stop_round(const std::string& reason, std::int64_t checkpoint_ms,
+                                    bool at_once) {
   state_ = State::kStopping;
   chronicle_.stopped(reason, last_step_, watch_.hang());
   if (watch_.hang()) inquest_.hung_before(*watch_.hang());
@@ -212,7 +215,7 @@ void RoundMachine::stop_round(const std::string& reason, std::int64_t checkpoint
   stopping_ends_ = last_step_ + time + kStoppingReserve;
 }
 
-void RoundMachine::gather(TimePoint now) {
+void CoordinatorMachine::gather(TimePoint now) {
   state_ = State::kGathering;
   gathering_since_ = now;
   times_.stopped(now);
@@ -221,7 +224,7 @@ void RoundMachine::gather(TimePoint now) {
 
 /// The last call begins when MIN nodes are ready for the first round. When a node is lost so that
 /// fewer are ready, the job waits for MIN again, and the next last call begins anew.
-void RoundMachine::time_last_call(TimePoint now) {
+void CoordinatorMachine::time_last_call(TimePoint now) {
   if (nodes_.count(Phase::kReady) < rules_.nodes_min || round_ > 0)
     last_call_ends_.reset();
   else if (!last_call_ends_)
@@ -230,7 +233,7 @@ void RoundMachine::time_last_call(TimePoint now) {
 
 /// A later round does not wait for more than MIN nodes, because those that are ready have work to
 /// go on with.
-bool RoundMachine::ready_to_seal(TimePoint now) {
+bool CoordinatorMachine::ready_to_seal(TimePoint now) {
   const int ready = nodes_.count(Phase::kReady);
   if (ready < rules_.nodes_min || waits_for_voters(now)) return false;
   const bool enough = ready >= rules_.nodes_max || round_ > 0 || now >= gathering_ends();
@@ -238,13 +241,13 @@ bool RoundMachine::ready_to_seal(TimePoint now) {
 }
 
 /// When the waiting for nodes ends: with the last call there are enough, without it too few.
-TimePoint RoundMachine::gathering_ends() const {
+TimePoint CoordinatorMachine::gathering_ends() const {
   return last_call_ends_.value_or(gathering_since_ + rules_.join_timeout);
 }
 
 /// Until when nodes are told to wait. With enough of them only the workers of before are waited
 /// for.
-TimePoint RoundMachine::waiting_ends() const {
+TimePoint CoordinatorMachine::waiting_ends() const {
   const int ready = nodes_.count(Phase::kReady);
   const bool enough = round_ > 0 && ready >= nodes_needed();
   if (workers_may_be_left(last_step_))
@@ -256,13 +259,13 @@ TimePoint RoundMachine::waiting_ends() const {
 
 /// The referee may not answer for a while, when there are enough nodes; and workers that a server
 /// of before has left may have to be waited for.
-TimePoint RoundMachine::gives_up_at() const {
+TimePoint CoordinatorMachine::gives_up_at() const {
   if (rules_.hosted) return std::max(gathering_ends(), workers_of_before_end());
   const bool waits = rules_.has_referee && last_call_ends_;
   return waits ? *last_call_ends_ + rules_.join_timeout : gathering_ends();
 }
 
-void RoundMachine::seal() {
+void CoordinatorMachine::seal() {
   const std::vector<Node*> members = choose_members(nodes_, rules_.nodes_max);
   if (auto verdict = go_on_from(members)) return end(std::move(*verdict));
   const std::vector<Node*> ranked = order_by_rank(members);
@@ -275,7 +278,7 @@ void RoundMachine::seal() {
                    .master_port = rules_.master_port,
                    .epoch = epoch_,
                    .lease_ms = lease_ms(last_step_),
-                   .settled = electorate_.settled};
+                   .committed = quorum_.committed};
   std::map<std::string, int> role_sizes;
   for (const Node* node : ranked) {
     start.world_size += node->join.workers;
@@ -286,8 +289,8 @@ void RoundMachine::seal() {
     note_round(ranked);
   }
   start.successors = successors(ranked);
-  start.head_seated =
-      std::ranges::any_of(ranked, [](const Node* node) { return node->join.standing.beside; });
+  start.leader_is_member =
+      std::ranges::any_of(ranked, [](const Node* node) { return node->join.voter.colocated; });
   returning_.reset();
   store_is_new_ = false;
   actions_.push_back(OpenStore{round_, start.world_size});
@@ -312,8 +315,7 @@ void RoundMachine::seal() {
   }
   nodes_.for_each([&](const Node& node) {
     if (node.phase() == Phase::kReady || node.phase() == Phase::kWitnessing)
-      send(node.peer(),
-           Spare{round_, start.group_world_size, attempt_, epoch_, electorate_.settled});
+      send(node.peer(), Spare{round_, start.group_world_size, attempt_, epoch_, quorum_.committed});
   });
   times_.sealed(round_, start.group_world_size, last_step_);
   watch_.begin_round(start.world_size, std::move(watched), last_step_);
@@ -322,22 +324,22 @@ void RoundMachine::seal() {
 }
 
 /// How many nodes of the running round are still there.
-int RoundMachine::members() const {
+int CoordinatorMachine::members() const {
   return nodes_.count(Phase::kRunning) + nodes_.count(Phase::kFinished);
 }
 
-Joined RoundMachine::joined_answer(const Node& node, TimePoint now) const {
+Joined CoordinatorMachine::joined_answer(const Node& node, TimePoint now) const {
   return {.heartbeat_timeout_ms = rules_.heartbeat_timeout.count(),
           .clock_us = microseconds(now),
           .epoch = epoch_,
           .keeps_workers = keeps_workers(node)};
 }
 
-void RoundMachine::send(PeerId peer, CoordinatorMessage message) {
+void CoordinatorMachine::send(PeerId peer, CoordinatorMessage message) {
   actions_.push_back(SendTo{peer, std::move(message)});
 }
 
-void RoundMachine::send_to_nodes(const CoordinatorMessage& message) {
+void CoordinatorMachine::send_to_nodes(const CoordinatorMessage& message) {
   nodes_.for_each([&](const Node& node) {
     if (!node.join.witness) send(node.peer(), message);
   });

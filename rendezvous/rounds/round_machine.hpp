@@ -1,5 +1,5 @@
-// RoundMachine decides for one job which nodes form a round, when the round is sealed, when it has
-// to stop, and how the job ends.
+// CoordinatorMachine decides for one job which nodes form a round, when the round is sealed, when
+// it has to stop, and how the job ends.
 //
 // It goes through four states. It gathers nodes until enough are there, seals them into a round
 // that runs, and when a worker fails or the nodes change it stops the round and gathers again,
@@ -23,8 +23,8 @@
 #include <variant>
 #include <vector>
 
-#include "rendezvous/rounds/electorate.hpp"
 #include "rendezvous/rounds/job_chronicle.hpp"
+#include "rendezvous/rounds/joint_quorum.hpp"
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/verdict/inquest.hpp"
 #include "rendezvous/watch/restart_clock.hpp"
@@ -40,7 +40,7 @@ namespace ddprun {
 /// at one time, and some may come back before their dead agents are noticed.
 inline constexpr std::size_t kSparesReserve = 16;
 /// What a node may take to stop its workers, beyond the time that it has told: the kernel gets 10 s
-/// to end them after SIGKILL, and 10 s for what they left behind (see GroupMachine), and the
+/// to end them after SIGKILL, and 10 s for what they left behind (see AgentMachine), and the
 /// messages take their time, too.
 inline constexpr std::chrono::milliseconds kStoppingReserve{30'000};
 /// A node that is heard so long after another one has asked for its rank is alive, and what was
@@ -61,12 +61,12 @@ inline constexpr std::chrono::milliseconds kEndingPatience{1'000};
 // clang-format off
 struct FromPeer { PeerId peer; AgentMessage message; std::string address = {}; };  // of its host
 struct PeerLost { PeerId peer; std::string reason; };  // the connection has ended
-struct Knocked { NodeId node; bool refused; };         // the answer to Knock
-struct Superseded { std::int64_t epoch; std::string coordinator; };  // there is a later one
-struct LedBy { Leader leader; };                       // the agent in this process is
+struct Probed { NodeId node; bool refused; };         // the answer to Probe
+struct HigherEpoch { std::int64_t epoch; std::string coordinator; };  // there is a later one
+struct AgentFollows { Leader leader; };                       // the agent in this process is
 // Those who listen at places_to_ask() were asked who leads. `all`: each has answered, or nobody
 // listens there.
-struct LookedAround { Leader leader; bool all; };
+struct LeadersFound { Leader leader; bool all; };
 struct StoreGone { int round; std::string reason; };   // OpenStore's port is not free
 struct Tick {};                                        // the time has come: see next_tick()
 // With a referee (RoundRules::has_referee) these, too.
@@ -83,7 +83,7 @@ struct Held {       // nobody else coordinates the job before `alone`; before `w
 };
 struct WorldGone {};  // nobody can have workers any more by what was written down before
 struct WorldBegun { std::vector<NodeId> nodes; };      // the answer to BeginWorld
-using RoundEvent = std::variant<FromPeer, PeerLost, Knocked, Superseded, LedBy, LookedAround, Tick,
+using CoordinatorEvent = std::variant<FromPeer, PeerLost, Probed, HigherEpoch, AgentFollows, LeadersFound, Tick,
                                 StoreGone, Elected, Held, WorldBegun, WorldGone>;
 
 // These actions are to be performed, in the order in which step() returns them.
@@ -91,24 +91,24 @@ struct SendTo { PeerId peer; CoordinatorMessage message; };
 struct DropPeer { PeerId peer; std::string reason; };  // send what is queued, close the connection
 // Empty the store and close its connections. With a port: listen there, or StoreGone.
 struct OpenStore { int round; int world_size; int port = 0; };
-struct Knock { NodeId node; std::string endpoint; };   // does anybody listen there? then Knocked
-struct Herald { std::int64_t epoch; std::vector<std::string> endpoints; };  // tell it there, again
+struct Probe { NodeId node; std::string endpoint; };   // does anybody listen there? then Probed
+struct AnnounceLeader { std::int64_t epoch; std::vector<std::string> endpoints; };  // tell it there, again
                                                        // and again, to who coordinates the job
 struct BeginWorld { std::vector<NodeId> nodes; };       // let the referee write down that these may
                                                        // have workers, then WorldBegun
 struct TellVerdict { EndJob verdict; };                // to the referee
-using RoundAction =
-    std::variant<SendTo, DropPeer, OpenStore, Knock, Herald, BeginWorld, TellVerdict>;
+using CoordinatorAction =
+    std::variant<SendTo, DropPeer, OpenStore, Probe, AnnounceLeader, BeginWorld, TellVerdict>;
 // clang-format on
 
-class RoundMachine {
+class CoordinatorMachine {
  public:
   /// A job that begins to wait for its nodes at `now`.
-  RoundMachine(RoundRules rules, TimePoint now);
+  CoordinatorMachine(RoundRules rules, TimePoint now);
 
   /// Takes an event that has happened at `now`, and returns what is to be done. `now` never goes
   /// back from one call to the next.
-  std::vector<RoundAction> step(const RoundEvent& event, TimePoint now);
+  std::vector<CoordinatorAction> step(const CoordinatorEvent& event, TimePoint now);
 
   /// Sets the store's port, which is known only after the rules when the system has chosen it.
   void serve_store_at(int port) { rules_.master_port = port; }
@@ -119,13 +119,13 @@ class RoundMachine {
   bool ended() const { return state_ == State::kEnded; }
   /// Its epoch; 0: it coordinates nothing, or has no successors.
   std::int64_t epoch() const { return coordinates() ? epoch_ : 0; }
-  /// Whether it is to begin the job, and LookedAround is awaited for that.
+  /// Whether it is to begin the job, and LeadersFound is awaited for that.
   bool may_begin_job() const { return state_ == State::kStandby && may_begin_job_; }
   std::vector<std::string> places_to_ask() const;
   /// Whether a witness is looked for, at the job's places.
   bool wants_witness() const;
   /// What that one is told.
-  BeWitness invitation() const;
+  InviteWitness invitation() const;
   /// Whose job it is, as far as is known here: this coordinator's, if it has begun a round.
   Leader leader() const;
   bool has_nodes() const { return !nodes_.empty(); }
@@ -181,16 +181,16 @@ class RoundMachine {
   bool head_is_dead() const;
   void ask(Node& node);
   void count_promise(const Node& node);
-  void promised(Node& node, const Promise& promise, TimePoint now);
+  void promised(Node& node, const Vote& promise, TimePoint now);
   void take_over(TimePoint now);
   void take_on(Node& node, TimePoint now);
   void let_in(const Node& node, Joined answer, TimePoint now);
-  Beat settled_beat(TimePoint now) const;
-  void step_down(const Superseded& by);
+  Beat committed_beat(TimePoint now) const;
+  void step_down(const HigherEpoch& by);
   Votes votes_of(const std::function<bool(const Node&)>& counts) const;
   TimePoint authority_ends() const;
-  TimePoint held_until(const KnownRound& round, int left) const;
-  int votes_needed(const KnownRound& round, int left) const;
+  TimePoint held_until(const Configuration& round, int left) const;
+  int votes_needed(const Configuration& round, int left) const;
   int nodes_needed() const;
   bool has_authority(TimePoint now) const;
   std::int64_t lease_ms(TimePoint now) const;
@@ -205,14 +205,14 @@ class RoundMachine {
   void confirm(Node& node, std::int64_t echo_us, TimePoint now);
   std::string awaited() const;
   void note_round(const std::vector<Node*>& members);
-  void begin_to_settle(const KnownRound& round);
+  void begin_to_settle(const Configuration& round);
   bool has_to_know(const Node& node) const;
-  void heard_of_round(Node& node, const RoundName& round);
+  void heard_of_round(Node& node, const ConfigurationVersion& round);
   void settle_if_known();
   std::vector<std::string> successors(const std::vector<Node*>& members) const;
 
   // Where a job has several places for its coordinator: round_places.cpp.
-  void looked_around(const LookedAround& seen, TimePoint now);
+  void looked_around(const LeadersFound& seen, TimePoint now);
   void begin_job(TimePoint now);
   bool knows_better(const Join& join) const;
   void send_to_leader(PeerId peer);
@@ -238,9 +238,9 @@ class RoundMachine {
   bool last_world_is_gone(TimePoint now) const;
 
   // Where a `ddprun server` was started again: round_hosted.cpp.
-  struct Returning {       // the round of before, which goes on
-    HostedSeat round;      // as its first node has told
-    std::set<int> absent;  // group ranks of nodes that were not heard of yet
+  struct Returning {         // the round of before, which goes on
+    HostedAssignment round;  // as its first node has told
+    std::set<int> absent;    // group ranks of nodes that were not heard of yet
   };
   TimePoint workers_of_before_end() const;
   bool workers_may_be_left(TimePoint now) const;
@@ -259,7 +259,7 @@ class RoundMachine {
   bool resumes(const Node& node, const Join& join) const;
   void resume(Node& node, PeerId peer, const Join& join, TimePoint now);
   void send_to_stop(PeerId peer);
-  void knocked(const Knocked& answer, TimePoint now);
+  void knocked(const Probed& answer, TimePoint now);
 
   // What becomes of workers that hang.
   void look_for_hangs(TimePoint now);
@@ -310,7 +310,7 @@ class RoundMachine {
   bool is_held(const EndJob& verdict) const;
   void end_heard(Node& node);
   void dismiss();
-  void take_testament(Node& node, const Testament& message);
+  void take_testament(Node& node, const FinalStatus& message);
   std::optional<EndJob> testament() const;
 
   bool is_member(const Node& node);
@@ -351,7 +351,7 @@ class RoundMachine {
   bool recount_voters_ = true;
   TimePoint may_begin_due_;   // when it is looked at again whether a round may begin
   bool passed_over_ = false;  // something has happened before that
-  Electorate electorate_;
+  JointQuorum quorum_;
   bool may_begin_job_ = false;    // see RoundRules::begins_job
   Leader leader_;                 // of the agent in this process
   Leader told_;                   // of the job, by others, before it was begun here
@@ -389,7 +389,7 @@ class RoundMachine {
   TimePoint stopping_ends_;                  // who has not stopped by then is dropped
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round
   TimePoint last_step_;
-  std::vector<RoundAction> actions_;  // of the step that is under way
+  std::vector<CoordinatorAction> actions_;  // of the step that is under way
 };
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-// The part of RoundMachine that decides who takes part in the job: who comes, and who goes.
+// The part of CoordinatorMachine that decides who takes part in the job: who comes, and who goes.
 
 #include <algorithm>
 #include <utility>
@@ -9,8 +9,9 @@
 
 namespace ddprun {
 
-void RoundMachine::admit(PeerId peer, const Join& join, const std::string& address, TimePoint now) {
-  const bool was_in_it = join.known.round > 0 && !difference(rules_, join);
+void CoordinatorMachine::admit(PeerId peer, const Join& join, const std::string& address,
+                               TimePoint now) {
+  const bool was_in_it = join.counters.round > 0 && !difference(rules_, join);
   if (is_over() && was_in_it) {  // and has missed the end
     send(peer, *verdict_);
     actions_.push_back(DropPeer{peer, "the job has ended"});
@@ -26,7 +27,7 @@ void RoundMachine::admit(PeerId peer, const Join& join, const std::string& addre
 }
 
 /// Why the node cannot take part; nullopt when it can.
-std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
+std::optional<std::string> CoordinatorMachine::refusal_of(const Join& join) {
   if (is_over()) return "the job has already ended";
   if (auto differs = difference(rules_, join)) return differs;
   if (const Node* known = nodes_.find(join.node)) {
@@ -43,14 +44,15 @@ std::optional<std::string> RoundMachine::refusal_of(const Join& join) {
   return std::nullopt;
 }
 
-void RoundMachine::add(PeerId peer, const Join& join, const std::string& address, TimePoint now) {
-  if (join.standing.running > 0) {
+void CoordinatorMachine::add(PeerId peer, const Join& join, const std::string& address,
+                             TimePoint now) {
+  if (join.voter.running > 0) {
     if (!returns(join, now)) return send_to_stop(peer);
     return take_back(peer, join, address, now);
   }
   Node& node = nodes_.add(peer, join, arrivals_++, now);
   node.address = address;
-  if (join.standing.beside) beside_ = join.node;
+  if (join.voter.colocated) beside_ = join.node;
   if (join.witness) {
     witness_ = join.node;
     witness_told_ = 0;
@@ -69,11 +71,11 @@ void RoundMachine::add(PeerId peer, const Join& join, const std::string& address
 
 /// The agent has stopped its workers before it connected again. It keeps its rank and its place
 /// among those that wait, and nobody has to find out first that its old connection is dead.
-void RoundMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoint now) {
-  if (join.standing.running > 0 && !resumes(node, join)) return send_to_stop(peer);
+void CoordinatorMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoint now) {
+  if (join.voter.running > 0 && !resumes(node, join)) return send_to_stop(peer);
   const Phase before = node.phase();
   actions_.push_back(DropPeer{node.peer(), "its agent has connected again"});
-  if (join.standing.running > 0) return resume(node, peer, join, now);
+  if (join.voter.running > 0) return resume(node, peer, join, now);
   nodes_.reconnect(node, peer, join, now);
   recount_voters_ = true;
   node.away = false;
@@ -92,24 +94,24 @@ void RoundMachine::reconnect(Node& node, PeerId peer, const Join& join, TimePoin
 }
 
 /// A node that is ready makes a new round if there is a place for it; else it is a spare.
-void RoundMachine::welcome(const Node& node) {
+void CoordinatorMachine::welcome(const Node& node) {
   if (state_ != State::kRunning) return;
   if (returning_ && !returning_->absent.empty()) return;  // others are on their way
   if (members() < rules_.nodes_max)
     stop_round("node " + node.join.host + " joined");
   else
     send(node.peer(),
-         Spare{round_, members(), attempt_, electorate_.started.name.epoch, electorate_.settled});
+         Spare{round_, members(), attempt_, quorum_.proposed.version.epoch, quorum_.committed});
 }
 
-void RoundMachine::refuse(PeerId peer, const std::string& reason) {
+void CoordinatorMachine::refuse(PeerId peer, const std::string& reason) {
   send(peer, Refused{reason});
   actions_.push_back(DropPeer{peer, reason});
 }
 
 /// A node is alive, so nobody gets its rank. Who asks for the rank of a node that is not heard
 /// waits until that is lost: it may be the same machine, started again.
-void RoundMachine::refuse_contenders(const Node& node, TimePoint now) {
+void CoordinatorMachine::refuse_contenders(const Node& node, TimePoint now) {
   if (nodes_.count(Phase::kContending) == 0) return;
   const std::chrono::milliseconds half = rules_.heartbeat_timeout / 2;
   for (Node* const other : nodes_.contenders_of(node)) {
@@ -122,13 +124,13 @@ void RoundMachine::refuse_contenders(const Node& node, TimePoint now) {
 }
 
 /// Who has promised a later epoch to somebody else takes no vote along: it may count there.
-void RoundMachine::leave(Node& node, const Leave& message, TimePoint now) {
-  if (obeys(node) && ddprun::is_member(node.join.standing, electorate_.settled.name)) ++left_;
+void CoordinatorMachine::leave(Node& node, const Leave& message, TimePoint now) {
+  if (obeys(node) && ddprun::is_member(node.join.voter, quorum_.committed.version)) ++left_;
   lose(node, message.reason, now);
   release_witness();
 }
 
-void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) {
+void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint since) {
   const Phase phase = node.phase();
   if (node.owes_answer) --unheard_;
   if (!node.aware) {
@@ -155,7 +157,7 @@ void RoundMachine::lose(Node& node, const std::string& reason, TimePoint since) 
 }
 
 /// The one node of a job is in this process. However busy the machine is, it is not lost.
-void RoundMachine::lose_silent(TimePoint now) {
+void CoordinatorMachine::lose_silent(TimePoint now) {
   if (rules_.in_one_process) return;
   while (!nodes_.empty() && now - nodes_.most_silent().last_heard() >= rules_.heartbeat_timeout) {
     noticed_after_ = now - nodes_.most_silent().last_heard();
@@ -167,7 +169,7 @@ void RoundMachine::lose_silent(TimePoint now) {
 }
 
 /// A node that beats and never says that its workers have stopped keeps nobody waiting for ever.
-void RoundMachine::lose_unstopped(TimePoint now) {
+void CoordinatorMachine::lose_unstopped(TimePoint now) {
   if (state_ != State::kStopping || now < stopping_ends_) return;
   std::vector<Node*> late;
   nodes_.for_each([&](Node& node) {
@@ -178,7 +180,7 @@ void RoundMachine::lose_unstopped(TimePoint now) {
 
 /// A coordinator that was itself stopped (by Ctrl-Z, on a frozen machine) has heard nobody
 /// meanwhile, so nobody's silence counts until now.
-void RoundMachine::forgive_after_own_sleep(TimePoint now) {
+void CoordinatorMachine::forgive_after_own_sleep(TimePoint now) {
   const auto slept = now - std::exchange(last_step_, now);
   if (slept <= rules_.heartbeat_timeout / 2) return;
   nodes_.all_heard(now);

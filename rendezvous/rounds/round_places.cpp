@@ -1,5 +1,5 @@
-// The part of RoundMachine that decides what becomes of those who come where the coordinator is
-// not, in a job whose coordinator may be at several places: docs/protocol.md, section "Several
+// The part of CoordinatorMachine that decides what becomes of those who come where the coordinator
+// is not, in a job whose coordinator may be at several places: docs/protocol.md, section "Several
 // places".
 
 #include <set>
@@ -13,7 +13,7 @@ namespace ddprun {
 using Phase = Roster::Phase;
 using Node = Roster::Node;
 
-std::vector<std::string> RoundMachine::places_to_ask() const {
+std::vector<std::string> CoordinatorMachine::places_to_ask() const {
   std::vector<std::string> places{rules_.places.begin() + 1, rules_.places.end()};
   if (!told_.coordinator.empty()) places.push_back(told_.coordinator);
   return places;
@@ -24,7 +24,7 @@ std::vector<std::string> RoundMachine::places_to_ask() const {
 /// it begins only when nobody at the other places knows of a coordinator. Who is silent knows none,
 /// until somebody has told of one. A witness that has not heard its coordinator for long tells
 /// where that one was, and no epoch.
-void RoundMachine::looked_around(const LookedAround& seen, TimePoint now) {
+void CoordinatorMachine::looked_around(const LeadersFound& seen, TimePoint now) {
   if (!may_begin_job()) return;
   if (seen.leader.epoch > 0) {
     const std::string before = told_.coordinator;
@@ -37,7 +37,7 @@ void RoundMachine::looked_around(const LookedAround& seen, TimePoint now) {
   }
 }
 
-void RoundMachine::begin_job(TimePoint now) {
+void CoordinatorMachine::begin_job(TimePoint now) {
   may_begin_job_ = false;
   state_ = State::kGathering;
   gathering_since_ = now;
@@ -56,29 +56,29 @@ void RoundMachine::begin_job(TimePoint now) {
   }
 }
 
-Leader RoundMachine::leader() const {
+Leader CoordinatorMachine::leader() const {
   if (!coordinates()) return leader_;
   return round_ > 0 ? Leader{epoch_, rules_.endpoint} : Leader{};
 }
 
 /// Whether the agent in this process obeys a coordinator that the newcomer does not know yet. Those
 /// who have lost that very coordinator are no newcomers: they come for a vote.
-bool RoundMachine::knows_better(const Join& join) const {
-  const Standing& standing = join.standing;
-  return !coordinates() && !leader_.coordinator.empty() && leader_.epoch > standing.promised &&
-         standing.running == 0;
+bool CoordinatorMachine::knows_better(const Join& join) const {
+  const VoterState& voter = join.voter;
+  return !coordinates() && !leader_.coordinator.empty() && leader_.epoch > voter.promised &&
+         voter.running == 0;
 }
 
-void RoundMachine::send_to_leader(PeerId peer) {
-  send(peer, Elsewhere{leader_.coordinator, leader_.epoch});
+void CoordinatorMachine::send_to_leader(PeerId peer) {
+  send(peer, Redirect{leader_.coordinator, leader_.epoch});
   actions_.push_back(DropPeer{peer, "the coordinator is at " + leader_.coordinator});
 }
 
 /// Where somebody may take himself for the coordinator: those of before are there, and at the job's
 /// places one may have been started again.
-std::vector<std::string> RoundMachine::heralded() const {
+std::vector<std::string> CoordinatorMachine::heralded() const {
   std::set<std::string> places{rules_.places.begin(), rules_.places.end()};
-  nodes_.for_each([&](const Node& node) { places.insert(node.join.standing.head); });
+  nodes_.for_each([&](const Node& node) { places.insert(node.join.voter.leader); });
   places.erase("");
   places.erase(rules_.endpoint);
   return {places.begin(), places.end()};

@@ -1,4 +1,4 @@
-// What RoundMachine tells of the job to those who look at it. Nothing here decides anything.
+// What CoordinatorMachine tells of the job to those who look at it. Nothing here decides anything.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -96,7 +96,7 @@ bool comes_before(const NodeStatus& a, const NodeStatus& b) {
 
 }  // namespace
 
-JobStatus RoundMachine::status(TimePoint now, std::int64_t now_unix_ms) const {
+JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) const {
   JobStatus status{.run_id = rules_.run_id,
                    .round = round_,
                    .attempt = attempt_,
@@ -118,11 +118,11 @@ JobStatus RoundMachine::status(TimePoint now, std::int64_t now_unix_ms) const {
   return status;
 }
 
-void RoundMachine::tell_nodes(JobStatus& status, TimePoint now) const {
+void CoordinatorMachine::tell_nodes(JobStatus& status, TimePoint now) const {
   nodes_.for_each([&](const Node& node) {
     if (!node.join.witness)
       status.nodes.push_back(status_of(node, state_ == State::kRunning, now));
-    else if (node.id() == voting_witness_ && !electorate_.has_two())
+    else if (node.id() == voting_witness_ && !quorum_.is_joint())
       status.witness = node.join.host;
   });
   std::ranges::stable_sort(status.nodes, comes_before);
@@ -130,7 +130,7 @@ void RoundMachine::tell_nodes(JobStatus& status, TimePoint now) const {
 
 /// A node has ranks when it is in the round that runs or stops. Those of a lost one are others' in
 /// the next round.
-void RoundMachine::tell_ranks(JobStatus& status) const {
+void CoordinatorMachine::tell_ranks(JobStatus& status) const {
   if (state_ == State::kGathering) return;
   for (const NodeStatus& node : status.nodes) {
     const bool gone = node.state == NodeState::kLost && state_ != State::kStopping;
@@ -143,7 +143,7 @@ void RoundMachine::tell_ranks(JobStatus& status) const {
 }
 
 /// Adds what the ranks have told of themselves.
-void RoundMachine::tell_progress(JobStatus& status, TimePoint now) const {
+void CoordinatorMachine::tell_progress(JobStatus& status, TimePoint now) const {
   using std::chrono::duration_cast;
   const ProgressBook& book = watch_.progress();
   for (RankStatus& rank : status.ranks) {
@@ -167,7 +167,7 @@ void RoundMachine::tell_progress(JobStatus& status, TimePoint now) const {
 }
 
 /// Marks the ranks that hang, and the one that has failed.
-void RoundMachine::tell_troubles(JobStatus& status) const {
+void CoordinatorMachine::tell_troubles(JobStatus& status) const {
   if (watch_.hang()) status.hang = *watch_.hang();
   const auto mark = [&](const std::string& ranks, RankState state) {
     const auto list = parse_number_list(ranks, kCountMax);
@@ -186,7 +186,7 @@ void RoundMachine::tell_troubles(JobStatus& status) const {
 }
 
 /// Adds a point to the curves when it is time for one and somebody tells his step.
-void RoundMachine::chronicle_progress(TimePoint now) {
+void CoordinatorMachine::chronicle_progress(TimePoint now) {
   if (!chronicle_.wants_point(now)) return;
   JobStatus status;
   nodes_.for_each([&](const Node& node) { status.nodes.push_back(status_of(node, true, now)); });
@@ -202,7 +202,7 @@ void RoundMachine::chronicle_progress(TimePoint now) {
 }
 
 /// Whoever looks at the job is to see which node is missing. After the end all nodes go.
-void RoundMachine::chronicle_loss(const Node& node, const std::string& reason) {
+void CoordinatorMachine::chronicle_loss(const Node& node, const std::string& reason) {
   if (is_over() || node.phase() == Phase::kContending || node.join.witness) return;
   NodeStatus status = status_of(node, state_ == State::kRunning, last_step_);
   status.reason = reason;

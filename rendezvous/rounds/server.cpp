@@ -146,14 +146,15 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
     channel->close_when_sent();
     co_return std::nullopt;
   }
-  if (const auto* question = std::get_if<WhoIsThere>(&*message)) {
+  if (const auto* question = std::get_if<Identify>(&*message)) {
     channel->send(encode(CoordinatorMessage{introduction(*question)}));
     channel->close_when_sent();
     const bool same_job = only_ && question->run_id == only_->rules().run_id;
     if (question->epoch > 0 && same_job)
       only_->superseded({question->epoch, question->coordinator});
   }
-  if (const auto* invitation = std::get_if<BeWitness>(&*message)) be_witness(channel, *invitation);
+  if (const auto* invitation = std::get_if<InviteWitness>(&*message))
+    be_witness(channel, *invitation);
   const auto* join = std::get_if<Join>(&*message);
   if (join == nullptr || send_to_leader(*join, *channel)) co_return std::nullopt;
   const auto may_join = door_.may_join(*channel, *join);
@@ -174,14 +175,14 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
 bool Server::send_to_leader(const Join& join, Channel& channel) const {
   if (only_ || join.place == 0 || !door_.may_speak_of(channel, join.run_id)) return false;
   const Leader leader = witness_.leader_of(join.run_id);
-  if (leader.coordinator.empty() || leader.epoch <= join.standing.promised) return false;
-  channel.send(encode(CoordinatorMessage{Elsewhere{leader.coordinator, leader.epoch}}));
+  if (leader.coordinator.empty() || leader.epoch <= join.voter.promised) return false;
+  channel.send(encode(CoordinatorMessage{Redirect{leader.coordinator, leader.epoch}}));
   channel.close_when_sent();
   return true;
 }
 
 /// The vote goes on over the connection by itself, in the job whose key it has proven.
-void Server::be_witness(std::shared_ptr<Channel> channel, const BeWitness& invitation) {
+void Server::be_witness(std::shared_ptr<Channel> channel, const InviteWitness& invitation) {
   const auto may = only_ ? Result<void>{Error{Error::Kind::kUnavailable, "this is no witness"}}
                          : door_.may_speak_of(*channel, invitation.run_id);
   if (!may) {
@@ -268,7 +269,7 @@ std::optional<JobStatus> Server::status_of(const std::string& run_id) const {
   return job->second->status();
 }
 
-Introduction Server::introduction(const WhoIsThere& question) const {
+Identity Server::introduction(const Identify& question) const {
   const bool same = only_ && question.run_id == only_->rules().run_id;
   const std::string jobs = !only_ ? std::to_string(book_.jobs()) + " jobs"
                            : same ? "the same job"

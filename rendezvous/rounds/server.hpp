@@ -52,10 +52,10 @@ class Server {
 
   /// A referee decides who coordinates the one job: `ask` gets BeginWorld and TellVerdict, and what
   /// hear_referee() is given is what it says. To be called before start().
-  void have_referee(std::function<void(const RoundAction&)> ask) {
+  void have_referee(std::function<void(const CoordinatorAction&)> ask) {
     only_->have_referee(std::move(ask));
   }
-  void hear_referee(const RoundEvent& said) { only_->hear_referee(said); }
+  void hear_referee(const CoordinatorEvent& said) { only_->hear_referee(said); }
 
   /// Starts to accept peers, and goes on until close().
   void start();
@@ -96,8 +96,8 @@ class Server {
   Result<std::shared_ptr<Job>> begin_job(const Join& join, const asio::ip::address& from);
   asio::awaitable<void> end_abandoned_jobs();
   bool send_to_leader(const Join& join, Channel& channel) const;
-  void be_witness(std::shared_ptr<Channel> channel, const BeWitness& invitation);
-  Introduction introduction(const WhoIsThere& question) const;
+  void be_witness(std::shared_ptr<Channel> channel, const InviteWitness& invitation);
+  Identity introduction(const Identify& question) const;
 
   const ServerLimits limits_;
   TimePoint started_;  // when there may have been another one before; of a free port nobody knew

@@ -20,7 +20,7 @@ using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 
-asio::awaitable<void> Witness::serve(std::shared_ptr<Channel> channel, BeWitness invitation) {
+asio::awaitable<void> Witness::serve(std::shared_ptr<Channel> channel, InviteWitness invitation) {
   const std::shared_ptr<Vote> vote = vote_in(invitation.run_id, channel->address().to_string());
   if (!vote) {
     channel->send(encode(CoordinatorMessage{Refused{"it votes in as many jobs as it may"}}));

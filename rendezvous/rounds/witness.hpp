@@ -25,7 +25,7 @@ class Witness {
       : executor_{std::move(executor)}, limits_{limits} {}
 
   /// Votes over a connection that has begun with `invitation`, until it ends.
-  asio::awaitable<void> serve(std::shared_ptr<Channel> channel, BeWitness invitation);
+  asio::awaitable<void> serve(std::shared_ptr<Channel> channel, InviteWitness invitation);
 
   /// Whose orders are obeyed in the job of that run id, as far as is known here.
   Leader leader_of(const std::string& run_id) const;

@@ -16,7 +16,7 @@ constexpr int kBeats = 5;  // in a heartbeat timeout, as agents do
 
 }  // namespace
 
-std::vector<WitnessAction> WitnessMachine::invited(WitnessPeer by, const BeWitness& invitation,
+std::vector<WitnessAction> WitnessMachine::invited(WitnessPeer by, const InviteWitness& invitation,
                                                    TimePoint now) {
   if (hears_another(invitation, now)) {
     const Leader other = leader(now);
@@ -33,7 +33,7 @@ std::vector<WitnessAction> WitnessMachine::invited(WitnessPeer by, const BeWitne
 
 /// The coordinator that it obeys may come over a new connection before the end of the old one is
 /// noticed.
-bool WitnessMachine::hears_another(const BeWitness& invitation, TimePoint now) const {
+bool WitnessMachine::hears_another(const InviteWitness& invitation, TimePoint now) const {
   return contact_ && contact_->coordinator != invitation.coordinator && now < silence_ends();
 }
 
@@ -42,21 +42,21 @@ bool WitnessMachine::hears_another(const BeWitness& invitation, TimePoint now) c
 void WitnessMachine::forget() {
   id_ = fresh_id_();
   known_ = {};
-  standing_ = {};
+  voter_ = {};
   end_.reset();
   over_ = false;
   counted_until_ = {};
 }
 
 void WitnessMachine::join(TimePoint now) {
-  Standing standing = standing_;
+  VoterState voter = voter_;
   const auto counted = std::chrono::duration_cast<milliseconds>(counted_until_ - now);
-  standing.fence_ms = std::max(counted, milliseconds{0}).count();
+  voter.old_lease_ms = std::max(counted, milliseconds{0}).count();
   say(Join{.node = id_,
            .incarnation = ++joins_,
-           .known = known_,
+           .counters = known_,
            .host = host_,
-           .standing = std::move(standing),
+           .voter = std::move(voter),
            .witness = true});
 }
 
@@ -72,53 +72,53 @@ void WitnessMachine::obey(const CoordinatorMessage& message, TimePoint now) {
   match(
       message,  //
       [&](const Joined& m) { joined(m, now); },
-      [&](const Voting&) {
-        if (end_) say(Testament{*end_});
+      [&](const Candidate&) {
+        if (end_) say(FinalStatus{*end_});
         if (!contact_->voting_until) contact_->voting_until = now + kWitnessPatience;
       },
-      [&](const Elect& m) { promise(m, now); },
+      [&](const RequestVote& m) { promise(m, now); },
       [&](const Beat& m) {
         hear_clock(m.clock_us, now);
-        note_settled(standing_, m);
+        note_settled(voter_, m);
       },
       [&](const Waiting& m) { hear_clock(m.clock_us, now); },
       [&](const Spare& m) {
         known_.attempt = std::max(known_.attempt, m.attempt);
-        ddprun::note_round(standing_, {{m.epoch, m.round}, m.nodes, false}, m.settled);
+        ddprun::note_round(voter_, {{m.epoch, m.round}, m.nodes, false}, m.committed);
         note_round(m.round);
         beat(now);
       },
-      [&](const Voters& m) {
-        note_voters(standing_, m.round);
-        standing_.head_seated = m.head_seated;
-        note_round(m.round.name.round);
+      [&](const Reconfigure& m) {
+        note_voters(voter_, m.round);
+        voter_.leader_is_member = m.leader_is_member;
+        note_round(m.round.version.round);
         beat(now);
       },
       [&](const StopRound& m) {
         known_.attempt = std::max(known_.attempt, m.attempt);
         say(WorkersStopped{m.round});
       },
-      [&](const EndJob& m) { end(m); }, [&](const Dismissed&) { over_ = true; },
-      [&](const Elsewhere&) { hang_up(now); }, [&](const Refused&) { hang_up(now); },
+      [&](const EndJob& m) { end(m); }, [&](const Dismiss&) { over_ = true; },
+      [&](const Redirect&) { hang_up(now); }, [&](const Refused&) { hang_up(now); },
       [](const auto&) {});  // orders to nodes with workers
 }
 
 void WitnessMachine::joined(const Joined& answer, TimePoint now) {
-  if (answer.epoch == 0 || !may_lead(standing_, answer)) return hang_up(now);
-  standing_.epoch = answer.epoch;
-  standing_.promised = std::max(standing_.promised, answer.epoch);
-  standing_.head = contact_->coordinator;
+  if (answer.epoch == 0 || !may_lead(voter_, answer)) return hang_up(now);
+  voter_.epoch = answer.epoch;
+  voter_.promised = std::max(voter_.promised, answer.epoch);
+  voter_.leader = contact_->coordinator;
   heartbeat_timeout_ = milliseconds{answer.heartbeat_timeout_ms};
   contact_->voting_until.reset();
   hear_clock(answer.clock_us, now);
   beat(now);  // so that it knows that it is heard
 }
 
-void WitnessMachine::promise(const Elect& order, TimePoint now) {
-  if (order.epoch <= standing_.promised) return;
-  standing_.promised = order.epoch;
+void WitnessMachine::promise(const RequestVote& order, TimePoint now) {
+  if (order.epoch <= voter_.promised) return;
+  voter_.promised = order.epoch;
   contact_->echoed = now;
-  say(Promise{order.epoch, order.clock_us});
+  say(Vote{order.epoch, order.clock_us});
 }
 
 void WitnessMachine::hear_clock(std::int64_t clock_us, TimePoint now) {
@@ -138,17 +138,17 @@ void WitnessMachine::end(const EndJob& how) {
   end_ = how;
   end_->held = false;
   over_ = !how.held;
-  if (how.held) say(EndHeard{});
+  if (how.held) say(EndAcknowledged{});
 }
 
 void WitnessMachine::beat(TimePoint now) {
-  if (standing_.head != contact_->coordinator) return;  // it is none that is obeyed
-  const RoundName& name = standing_.started.name;
+  if (voter_.leader != contact_->coordinator) return;  // it is none that is obeyed
+  const ConfigurationVersion& name = voter_.proposed.version;
   say(Beat{.clock_us = microseconds(now),
            .echo_us = contact_->its_clock_us,
            .round = name.round,
            .epoch = name.epoch,
-           .edition = name.edition});
+           .revision = name.revision});
   contact_->beat_due = now + heartbeat_timeout_ / kBeats;
   contact_->echoed = contact_->its_clock_heard;
 }
@@ -190,9 +190,9 @@ void WitnessMachine::part(TimePoint now) {
 
 Leader WitnessMachine::leader(TimePoint now) const {
   if (over_ || known_.round == 0) return {};
-  if (contact_ && contact_->beat_due) return {standing_.epoch, standing_.head};
+  if (contact_ && contact_->beat_due) return {voter_.epoch, voter_.leader};
   const bool soon = now < alone_since_ + kWitnessMemory * heartbeat_timeout_;
-  return contact_ || soon ? Leader{standing_.epoch, ""} : Leader{0, standing_.head};
+  return contact_ || soon ? Leader{voter_.epoch, ""} : Leader{0, voter_.leader};
 }
 
 bool WitnessMachine::is_forgotten(TimePoint now) const {

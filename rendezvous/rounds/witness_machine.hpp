@@ -40,7 +40,7 @@ inline constexpr int kWitnessMemory = 2;
 // These actions are to be performed, in their order.
 // clang-format off
 struct SayTo { WitnessPeer to; AgentMessage message; };
-struct SendAway { WitnessPeer to; Elsewhere where; };  // and close the connection
+struct SendAway { WitnessPeer to; Redirect where; };  // and close the connection
 struct HangUpOn { WitnessPeer to; };
 using WitnessAction = std::variant<SayTo, SendAway, HangUpOn>;
 // clang-format on
@@ -54,7 +54,8 @@ class WitnessMachine {
   // Each takes what has happened at `now`, and returns what is to be done. `now` never goes back.
 
   /// Somebody has connected, and asks for the vote.
-  std::vector<WitnessAction> invited(WitnessPeer by, const BeWitness& invitation, TimePoint now);
+  std::vector<WitnessAction> invited(WitnessPeer by, const InviteWitness& invitation,
+                                     TimePoint now);
   /// Who has asked for it says something.
   std::vector<WitnessAction> told(WitnessPeer by, const CoordinatorMessage& message, TimePoint now);
   /// Its connection has ended.
@@ -82,12 +83,12 @@ class WitnessMachine {
     TimePoint echoed = {};                       // the same of what was said back to it
     std::optional<TimePoint> voting_until = {};  // it coordinates nothing yet
   };
-  bool hears_another(const BeWitness& invitation, TimePoint now) const;
+  bool hears_another(const InviteWitness& invitation, TimePoint now) const;
   void forget();
   void join(TimePoint now);
   void obey(const CoordinatorMessage& message, TimePoint now);
   void joined(const Joined& answer, TimePoint now);
-  void promise(const Elect& order, TimePoint now);
+  void promise(const RequestVote& order, TimePoint now);
   void hear_clock(std::int64_t clock_us, TimePoint now);
   void note_round(int round);
   void end(const EndJob& how);
@@ -101,8 +102,8 @@ class WitnessMachine {
   std::string host_;
   NodeId id_;
   std::int64_t joins_ = 0;
-  Known known_;
-  Standing standing_;
+  JobCounters known_;
+  VoterState voter_;
   std::optional<EndJob> end_;  // how the job has ended
   bool over_ = false;          // and all know it
   std::chrono::milliseconds heartbeat_timeout_{5'000};

@@ -1,8 +1,8 @@
 // Inquest collects how the workers of a round ended, from all nodes, and decides what the cause was
 // and what followed from it. docs/logs-and-failures.md has the rules as users see them.
 //
-// It is passive, like RoundMachine, which owns it: facts and their times in, a verdict out. All
-// times are those of the coordinator's Clock.
+// It is passive, like CoordinatorMachine, which owns it: facts and their times in, a verdict out.
+// All times are those of the coordinator's Clock.
 #pragma once
 
 #include <algorithm>

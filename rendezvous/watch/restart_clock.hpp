@@ -1,7 +1,7 @@
 // RestartClock measures what each restart of a job costs, and where the time of the job goes.
 //
-// It is passive: RoundMachine tells it what happens, and when. What the parts of a restart are says
-// RestartTimes.
+// It is passive: CoordinatorMachine tells it what happens, and when. What the parts of a restart
+// are says RestartTimes.
 #pragma once
 
 #include <chrono>

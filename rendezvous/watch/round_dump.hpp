@@ -4,7 +4,7 @@
 // who ask are no more trouble for the workers than one. It knows nothing of hangs: an inspection
 // because of one has a number of its own, and goes on beside it.
 //
-// It is passive, as RoundMachine is, which owns it.
+// It is passive, as CoordinatorMachine is, which owns it.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // RoundWatch: watches over the workers of the round that runs. It keeps how far they are, decides
 // when they are to be looked at because they seem to hang, and what is then told.
 //
-// It is passive, as RoundMachine is, which owns it.
+// It is passive, as CoordinatorMachine is, which owns it.
 #pragma once
 
 #include <chrono>

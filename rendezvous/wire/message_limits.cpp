@@ -55,20 +55,20 @@ void check_terms(Checker& checker, const JobTerms& terms) {
       .number("hang_timeout_ms", terms.hang_timeout_ms, kHangTimeoutOff, kTimeoutMsMax);
 }
 
-void check_standing(Checker& checker, const Standing& standing) {
-  for (const KnownRound& known : {standing.started, standing.settled})
-    checker.number("a round's epoch", known.name.epoch, 0, kCountMax)
-        .number("a round", known.name.round, 0, kCountMax)
-        .number("a round's edition", known.name.edition, 0, kCountMax)
-        .number("a round's nodes", known.nodes, 0, kNodesMax + 1)
+void check_standing(Checker& checker, const VoterState& voter) {
+  for (const Configuration& known : {voter.proposed, voter.committed})
+    checker.number("a round's epoch", known.version.epoch, 0, kCountMax)
+        .number("a round", known.version.round, 0, kCountMax)
+        .number("a round's revision", known.version.revision, 0, kCountMax)
+        .number("a round's nodes", known.voters, 0, kNodesMax + 1)
         .number("a rank in a round", known.rank, -1, kNodesMax)
-        .length("a list of ranks", known.awaited, 0, kAwaitedBytesMax);
-  checker.number("the epoch", standing.epoch, 0, kCountMax)
-      .number("the promised epoch", standing.promised, 0, kCountMax)
-      .number("the running round", standing.running, 0, kCountMax)
-      .number("fence_ms", standing.fence_ms, 0, kTimeoutMsMax)
-      .number("standby_port", standing.standby_port, 0, kPortMax)
-      .length("the last coordinator", standing.head, 0, kEndpointBytesMax);
+        .length("a list of ranks", known.awaited, 0, kRankListBytesMax);
+  checker.number("the epoch", voter.epoch, 0, kCountMax)
+      .number("the promised epoch", voter.promised, 0, kCountMax)
+      .number("the running round", voter.running, 0, kCountMax)
+      .number("old_lease_ms", voter.old_lease_ms, 0, kTimeoutMsMax)
+      .number("standby_port", voter.standby_port, 0, kPortMax)
+      .length("the last coordinator", voter.leader, 0, kEndpointBytesMax);
 }
 
 /// The host stands in every sentence, so it is checked first, in sentences without it.
@@ -87,9 +87,9 @@ Result<void> check(const Join& join) {
   check_terms(checker, join.terms);
   // The coordinator tells one attempt more than there are when the last of them has failed.
   const std::int64_t attempt_max = std::int64_t{join.terms.restarts_max} + 1;
-  check_standing(checker, join.standing);
-  checker.number("the last round", join.known.round, 0, kCountMax)
-      .number("the last attempt", join.known.attempt, 0, std::min(attempt_max, kIntMax));
+  check_standing(checker, join.voter);
+  checker.number("the last round", join.counters.round, 0, kCountMax)
+      .number("the last attempt", join.counters.attempt, 0, std::min(attempt_max, kIntMax));
   return checker.result();
 }
 
@@ -157,8 +157,8 @@ Result<void> check(const AgentMessage& message) {
       [](const WorkersStopped& m) { return check_round(m.round); },
       [](const WorkersStarted& m) { return check_round(m.round); },
       [](const WorkersEnded& m) { return check_round(m.round); },
-      [](const Promise& m) { return check_epoch(m.epoch); },
-      [](const BeWitness& m) {
+      [](const Vote& m) { return check_epoch(m.epoch); },
+      [](const InviteWitness& m) {
         return Checker{}
             .number("epoch", m.epoch, 0, kCountMax)
             .number("round", m.round, 0, kIntMax)
@@ -167,7 +167,7 @@ Result<void> check(const AgentMessage& message) {
             .length("the coordinator", m.coordinator, 1, kEndpointBytesMax)
             .result();
       },
-      [](const WhoIsThere& m) {
+      [](const Identify& m) {
         return Checker{}
             .number("epoch", m.epoch, 0, kCountMax)
             .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)
@@ -181,14 +181,14 @@ Result<void> check(const CoordinatorMessage& message) {
       message,  //
       [](const Joined& m) { return check(m); }, [](const StartRound& m) { return check(m); },
       [](const StopRound& m) { return check(m); }, [](const Spare& m) { return check(m); },
-      [](const Elect& m) { return check_epoch(m.epoch); },
-      [](const Introduction& m) {
+      [](const RequestVote& m) { return check_epoch(m.epoch); },
+      [](const Identity& m) {
         return Checker{}
             .number("epoch", m.epoch, 0, kCountMax)
             .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)
             .result();
       },
-      [](const Elsewhere& m) {
+      [](const Redirect& m) {
         return Checker{}
             .number("epoch", m.epoch, 0, kCountMax)
             .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)

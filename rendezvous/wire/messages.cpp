@@ -66,54 +66,54 @@ template <> inline constexpr auto kFields<JobTerms> = std::tuple{
     field("shutdown_timeout_ms", &JobTerms::shutdown_timeout_ms), field("store", &JobTerms::store),
     field("hang_timeout_ms", &JobTerms::hang_timeout_ms),
     field("on_hang", &JobTerms::on_hang)};
-template <> inline constexpr auto kFields<Known> = std::tuple{
-    field("round", &Known::round), field("attempt", &Known::attempt)};
+template <> inline constexpr auto kFields<JobCounters> = std::tuple{
+    field("round", &JobCounters::round), field("attempt", &JobCounters::attempt)};
 
-template <> inline constexpr auto kFields<RoundName> = std::tuple{
-    field("epoch", &RoundName::epoch), field("round", &RoundName::round),
-    field("edition", &RoundName::edition)};
-template <> inline constexpr auto kFields<KnownRound> = std::tuple{
-    field("name", &KnownRound::name), field("nodes", &KnownRound::nodes),
-    field("member", &KnownRound::member), field("rank", &KnownRound::rank),
-    text("awaited", &KnownRound::awaited, TextLimit{kAwaitedBytesMax})};
-template <> inline constexpr auto kFields<HostedSeat> = std::tuple{
-    field("round", &HostedSeat::round), field("nodes", &HostedSeat::nodes),
-    field("group_rank", &HostedSeat::group_rank), field("first_rank", &HostedSeat::first_rank),
-    field("world_size", &HostedSeat::world_size), field("store_port", &HostedSeat::store_port)};
-template <> inline constexpr auto kFields<Standing> = std::tuple{
-    field("epoch", &Standing::epoch), field("promised", &Standing::promised),
-    field("started", &Standing::started), field("settled", &Standing::settled),
-    field("running", &Standing::running), field("fence_ms", &Standing::fence_ms),
-    field("head_gone", &Standing::head_gone), field("head_seated", &Standing::head_seated),
-    text("head", &Standing::head, name_of(kEndpointBytesMax)),
-    field("standby_port", &Standing::standby_port), field("beside", &Standing::beside),
-    field("seat", &Standing::seat)};
+template <> inline constexpr auto kFields<ConfigurationVersion> = std::tuple{
+    field("epoch", &ConfigurationVersion::epoch), field("round", &ConfigurationVersion::round),
+    field("revision", &ConfigurationVersion::revision)};
+template <> inline constexpr auto kFields<Configuration> = std::tuple{
+    field("version", &Configuration::version), field("voters", &Configuration::voters),
+    field("member", &Configuration::member), field("rank", &Configuration::rank),
+    text("awaited", &Configuration::awaited, TextLimit{kRankListBytesMax})};
+template <> inline constexpr auto kFields<HostedAssignment> = std::tuple{
+    field("round", &HostedAssignment::round), field("nodes", &HostedAssignment::nodes),
+    field("group_rank", &HostedAssignment::group_rank), field("first_rank", &HostedAssignment::first_rank),
+    field("world_size", &HostedAssignment::world_size), field("store_port", &HostedAssignment::store_port)};
+template <> inline constexpr auto kFields<VoterState> = std::tuple{
+    field("epoch", &VoterState::epoch), field("promised", &VoterState::promised),
+    field("proposed", &VoterState::proposed), field("committed", &VoterState::committed),
+    field("running", &VoterState::running), field("old_lease_ms", &VoterState::old_lease_ms),
+    field("leader_dead", &VoterState::leader_dead), field("leader_is_member", &VoterState::leader_is_member),
+    text("leader", &VoterState::leader, name_of(kEndpointBytesMax)),
+    field("standby_port", &VoterState::standby_port), field("colocated", &VoterState::colocated),
+    field("assignment", &VoterState::assignment)};
 template <> inline constexpr auto kFields<Join> = std::tuple{
     field("protocol", &Join::protocol), text("run_id", &Join::run_id, name_of(kRunIdBytesMax)),
     text("node", &Join::node, name_of(kNodeIdBytesMax)), field("incarnation", &Join::incarnation),
-    field("known", &Join::known), text("host", &Join::host, name_of(kHostBytesMax)),
+    field("counters", &Join::counters), text("host", &Join::host, name_of(kHostBytesMax)),
     field("workers", &Join::workers), text("role", &Join::role, name_of(kRoleBytesMax)),
     field("node_rank", &Join::node_rank), field("terms", &Join::terms),
    
-    field("standing", &Join::standing), field("place", &Join::place),
+    field("voter", &Join::voter), field("place", &Join::place),
     field("witness", &Join::witness)};
 template <> inline constexpr auto kFields<Beat> = std::tuple{
     field("clock_us", &Beat::clock_us), field("echo_us", &Beat::echo_us),
-    field("round", &Beat::round), field("settled", &Beat::settled),
-    field("epoch", &Beat::epoch), field("edition", &Beat::edition),
-    field("settled_nodes", &Beat::settled_nodes),
+    field("round", &Beat::round), field("committed", &Beat::committed),
+    field("epoch", &Beat::epoch), field("revision", &Beat::revision),
+    field("committed_nodes", &Beat::committed_nodes),
     field("lease_ms", &Beat::lease_ms)};
-template <> inline constexpr auto kFields<WhoIsThere> = std::tuple{
-    text("run_id", &WhoIsThere::run_id, name_of(kRunIdBytesMax)),
-    field("epoch", &WhoIsThere::epoch),
-    text("coordinator", &WhoIsThere::coordinator, name_of(kEndpointBytesMax))};
-template <> inline constexpr auto kFields<BeWitness> = std::tuple{
-    text("run_id", &BeWitness::run_id, name_of(kRunIdBytesMax)), field("epoch", &BeWitness::epoch),
-    field("round", &BeWitness::round),
-    text("coordinator", &BeWitness::coordinator, name_of(kEndpointBytesMax)),
-    field("join_timeout_ms", &BeWitness::join_timeout_ms)};
-template <> inline constexpr auto kFields<Promise> = std::tuple{
-    field("epoch", &Promise::epoch), field("echo_us", &Promise::echo_us)};
+template <> inline constexpr auto kFields<Identify> = std::tuple{
+    text("run_id", &Identify::run_id, name_of(kRunIdBytesMax)),
+    field("epoch", &Identify::epoch),
+    text("coordinator", &Identify::coordinator, name_of(kEndpointBytesMax))};
+template <> inline constexpr auto kFields<InviteWitness> = std::tuple{
+    text("run_id", &InviteWitness::run_id, name_of(kRunIdBytesMax)), field("epoch", &InviteWitness::epoch),
+    field("round", &InviteWitness::round),
+    text("coordinator", &InviteWitness::coordinator, name_of(kEndpointBytesMax)),
+    field("join_timeout_ms", &InviteWitness::join_timeout_ms)};
+template <> inline constexpr auto kFields<Vote> = std::tuple{
+    field("epoch", &Vote::epoch), field("echo_us", &Vote::echo_us)};
 template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
     field("round", &WorkerFailed::round), field("failure", &WorkerFailed::failure),
     field("age_ms", &WorkerFailed::age_ms), field("left", &WorkerFailed::left)};
@@ -170,13 +170,13 @@ template <> inline constexpr auto kFields<Waiting> = std::tuple{
 template <> inline constexpr auto kFields<Spare> = std::tuple{
     field("round", &Spare::round), field("attempt", &Spare::attempt),
     field("nodes", &Spare::nodes), field("epoch", &Spare::epoch),
-    field("settled", &Spare::settled)};
-template <> inline constexpr auto kFields<Introduction> = std::tuple{
-    text("jobs", &Introduction::jobs, kReason), field("pid", &Introduction::pid),
-    text("host", &Introduction::host, TextLimit{kHostBytesMax}),
-    field("epoch", &Introduction::epoch),
-    text("coordinator", &Introduction::coordinator, name_of(kEndpointBytesMax)),
-    field("witness", &Introduction::witness)};
+    field("committed", &Spare::committed)};
+template <> inline constexpr auto kFields<Identity> = std::tuple{
+    text("jobs", &Identity::jobs, kReason), field("pid", &Identity::pid),
+    text("host", &Identity::host, TextLimit{kHostBytesMax}),
+    field("epoch", &Identity::epoch),
+    text("coordinator", &Identity::coordinator, name_of(kEndpointBytesMax)),
+    field("witness", &Identity::witness)};
 template <> inline constexpr auto kFields<StartRound> = std::tuple{
     field("round", &StartRound::round), field("attempt", &StartRound::attempt),
     field("group_rank", &StartRound::group_rank),
@@ -187,30 +187,30 @@ template <> inline constexpr auto kFields<StartRound> = std::tuple{
     text("master_addr", &StartRound::master_addr, kNote),
     field("master_port", &StartRound::master_port),
     field("epoch", &StartRound::epoch), field("lease_ms", &StartRound::lease_ms),
-    field("settled", &StartRound::settled),
+    field("committed", &StartRound::committed),
     texts("successors", &StartRound::successors, name_of(kEndpointBytesMax), kSuccessorsMax),
-    field("head_seated", &StartRound::head_seated),
-    text("awaited", &StartRound::awaited, TextLimit{kAwaitedBytesMax})};
-template <> inline constexpr auto kFields<Voters> = std::tuple{
-    field("round", &Voters::round), field("witnessed", &Voters::witnessed),
-    field("head_seated", &Voters::head_seated)};
+    field("leader_is_member", &StartRound::leader_is_member),
+    text("awaited", &StartRound::awaited, TextLimit{kRankListBytesMax})};
+template <> inline constexpr auto kFields<Reconfigure> = std::tuple{
+    field("round", &Reconfigure::round), field("witnessed", &Reconfigure::witnessed),
+    field("leader_is_member", &Reconfigure::leader_is_member)};
 template <> inline constexpr auto kFields<StopRound> = std::tuple{
     field("round", &StopRound::round), field("attempt", &StopRound::attempt),
     text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms),
     field("at_once", &StopRound::at_once)};
-template <> inline constexpr auto kFields<Voting> = std::tuple{field("votes", &Voting::votes)};
-template <> inline constexpr auto kFields<Elect> = std::tuple{
-    field("epoch", &Elect::epoch), field("clock_us", &Elect::clock_us)};
-template <> inline constexpr auto kFields<Elsewhere> = std::tuple{
-    text("coordinator", &Elsewhere::coordinator, name_of(kEndpointBytesMax)),
-    field("epoch", &Elsewhere::epoch)};
+template <> inline constexpr auto kFields<Candidate> = std::tuple{field("votes", &Candidate::votes)};
+template <> inline constexpr auto kFields<RequestVote> = std::tuple{
+    field("epoch", &RequestVote::epoch), field("clock_us", &RequestVote::clock_us)};
+template <> inline constexpr auto kFields<Redirect> = std::tuple{
+    text("coordinator", &Redirect::coordinator, name_of(kEndpointBytesMax)),
+    field("epoch", &Redirect::epoch)};
 template <> inline constexpr auto kFields<EndJob> = std::tuple{
     field("outcome", &EndJob::outcome), field("restarts", &EndJob::restarts),
     text("message", &EndJob::message, kReason), field("failure", &EndJob::failure),
     field("hung", &EndJob::hung), field("held", &EndJob::held)};
-template <> inline constexpr auto kFields<EndHeard> = std::tuple{};
-template <> inline constexpr auto kFields<Testament> = std::tuple{field("end", &Testament::end)};
-template <> inline constexpr auto kFields<Dismissed> = std::tuple{};
+template <> inline constexpr auto kFields<EndAcknowledged> = std::tuple{};
+template <> inline constexpr auto kFields<FinalStatus> = std::tuple{field("end", &FinalStatus::end)};
+template <> inline constexpr auto kFields<Dismiss> = std::tuple{};
 template <> inline constexpr auto kFields<Inspect> = std::tuple{
     field("round", &Inspect::round), field("inspection", &Inspect::inspection),
     field("stopping", &Inspect::stopping),
@@ -255,7 +255,7 @@ using nlohmann::json;
 // clang-format off
 constexpr const char* type_of(const Join&) { return "join"; }
 constexpr const char* type_of(const Beat&) { return "beat"; }
-constexpr const char* type_of(const WhoIsThere&) { return "who_is_there"; }
+constexpr const char* type_of(const Identify&) { return "identify"; }
 constexpr const char* type_of(const WorkerFailed&) { return "worker_failed"; }
 constexpr const char* type_of(const WorkersFinished&) { return "workers_finished"; }
 constexpr const char* type_of(const WorkersStopped&) { return "workers_stopped"; }
@@ -267,20 +267,20 @@ constexpr const char* type_of(const Inspected&) { return "inspected"; }
 constexpr const char* type_of(const AskStatus&) { return "ask_status"; }
 constexpr const char* type_of(const AskDump&) { return "ask_dump"; }
 constexpr const char* type_of(const WorkersEnded&) { return "workers_ended"; }
-constexpr const char* type_of(const Promise&) { return "promise"; }
-constexpr const char* type_of(const EndHeard&) { return "end_heard"; }
-constexpr const char* type_of(const Testament&) { return "testament"; }
-constexpr const char* type_of(const BeWitness&) { return "be_witness"; }
-constexpr const char* type_of(const Dismissed&) { return "dismissed"; }
-constexpr const char* type_of(const Voters&) { return "voters"; }
-constexpr const char* type_of(const Voting&) { return "voting"; }
-constexpr const char* type_of(const Elect&) { return "elect"; }
-constexpr const char* type_of(const Elsewhere&) { return "elsewhere"; }
+constexpr const char* type_of(const Vote&) { return "vote"; }
+constexpr const char* type_of(const EndAcknowledged&) { return "end_acknowledged"; }
+constexpr const char* type_of(const FinalStatus&) { return "final_status"; }
+constexpr const char* type_of(const InviteWitness&) { return "invite_witness"; }
+constexpr const char* type_of(const Dismiss&) { return "dismiss"; }
+constexpr const char* type_of(const Reconfigure&) { return "reconfigure"; }
+constexpr const char* type_of(const Candidate&) { return "candidate"; }
+constexpr const char* type_of(const RequestVote&) { return "request_vote"; }
+constexpr const char* type_of(const Redirect&) { return "redirect"; }
 constexpr const char* type_of(const Joined&) { return "joined"; }
 constexpr const char* type_of(const Refused&) { return "refused"; }
 constexpr const char* type_of(const Waiting&) { return "waiting"; }
 constexpr const char* type_of(const Spare&) { return "spare"; }
-constexpr const char* type_of(const Introduction&) { return "coordinator"; }
+constexpr const char* type_of(const Identity&) { return "identity"; }
 constexpr const char* type_of(const StartRound&) { return "start_round"; }
 constexpr const char* type_of(const StopRound&) { return "stop_round"; }
 constexpr const char* type_of(const EndJob&) { return "end_job"; }

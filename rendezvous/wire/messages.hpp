@@ -18,9 +18,9 @@
 #include "rendezvous/wire/job_terms.hpp"
 #include "rendezvous/wire/job_times.hpp"
 #include "rendezvous/wire/progress.hpp"
-#include "rendezvous/wire/standing.hpp"
 #include "rendezvous/wire/succession_messages.hpp"
 #include "rendezvous/wire/verdict.hpp"
+#include "rendezvous/wire/voter_state.hpp"
 #include "rendezvous/wire/worker_end.hpp"
 
 namespace ddprun {
@@ -55,10 +55,10 @@ inline constexpr char kAgentFirstByte = '{';
 
 /// The greatest numbers that an agent has heard from the coordinators of its job; 0: none yet. A
 /// coordinator that has been started anew goes on from them.
-struct Known {
+struct JobCounters {
   int round = 0;
   int attempt = 0;  // more than the job's restarts: the job has failed
-  bool operator==(const Known&) const = default;
+  bool operator==(const JobCounters&) const = default;
 };
 /// A node wants to take part in a job.
 struct Join {
@@ -67,13 +67,13 @@ struct Join {
   NodeId node;
   /// Which of the agent's connections this is, from 1: a newer one replaces an older one.
   std::int64_t incarnation = 1;
-  Known known;
+  JobCounters counters;
   std::string host;  // the node's name for people
   int workers = 1;   // processes that the node will start
   std::string role = "default";
   int node_rank = -1;  // the group rank that the node wants; -1: any
   JobTerms terms;
-  Standing standing;
+  VoterState voter;
   int place = 0;         // which of the job's places this is, as the agent was told; 0: the first
   bool witness = false;  // it votes, and has no workers and no place in a round
   bool operator==(const Join&) const = default;
@@ -84,23 +84,23 @@ struct Beat {
   std::int64_t clock_us = 0;  // of the sender, as it is sent; 0: it does not tell
   std::int64_t echo_us = 0;   // the last `clock_us` that was heard of the other side; 0: none was
   int round = 0;              // an agent's: the last one that it was told of; 0: of none
-  int settled = 0;            // a coordinator's: the last one of which all its nodes know; 0: none
+  int committed = 0;          // a coordinator's: the last one of which all its nodes know; 0: none
   std::int64_t epoch = 0;     // of whose round that is
-  int edition = 0;            // of the round that is named by `epoch`
-  int settled_nodes = 0;      // that vote in it; 0: it does not tell
+  int revision = 0;           // of the round that is named by `epoch`
+  int committed_nodes = 0;    // that vote in it; 0: it does not tell
   /// A coordinator's: the workers may be alive for so long after the beat was sent that this
   /// answers; -1: as long as the connection lasts.
   std::int64_t lease_ms = -1;
   bool operator==(const Beat&) const = default;
 };
 /// Comes in place of Join from an agent that finds its port taken and asks whose it is.
-struct WhoIsThere {
+struct Identify {
   std::string run_id;  // of the job that the agent wanted to host there; "": of none
   /// When a coordinator asks: its epoch, and where it is. Who has a smaller one coordinates no
   /// more.
   std::int64_t epoch = 0;
   std::string coordinator;
-  bool operator==(const WhoIsThere&) const = default;
+  bool operator==(const Identify&) const = default;
 };
 /// A worker has failed. An agent tells of the first one of a round. As long as that seems to follow
 /// from somebody else's end, it also tells of one that explains more, and when all have ended.
@@ -180,24 +180,24 @@ struct EndJob {
   std::optional<WorkerFailure> failure;  // kFailed: the first failure of the last attempt; not
                                          // there when the coordinator that heard of it is gone
   bool hung = false;  // kFailed: the workers hung, and were stopped because of it; see message
-  /// The agent is to answer with EndHeard, and to stay until it is Dismissed: as long as some may
-  /// not have heard of the end, those who have can tell the next coordinator.
+  /// The agent is to answer with EndAcknowledged, and to stay until it is Dismiss: as long as some
+  /// may not have heard of the end, those who have can tell the next coordinator.
   bool held = false;
   bool operator==(const EndJob&) const = default;
 };
 /// The answer to an EndJob that is held.
-struct EndHeard {
-  bool operator==(const EndHeard&) const = default;
+struct EndAcknowledged {
+  bool operator==(const EndAcknowledged&) const = default;
 };
 /// To one who may follow a coordinator that is lost: that one had ended the job.
-struct Testament {
+struct FinalStatus {
   EndJob end;
-  bool operator==(const Testament&) const = default;
+  bool operator==(const FinalStatus&) const = default;
 };
 using AgentMessage =
-    std::variant<Join, Beat, WhoIsThere, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
-                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, AskStatus, AskDump,
-                 Promise, EndHeard, Testament, BeWitness>;
+    std::variant<Join, Beat, Identify, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
+                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, AskStatus, AskDump, Vote,
+                 EndAcknowledged, FinalStatus, InviteWitness>;
 
 // --- coordinator to agent ---
 
@@ -233,12 +233,12 @@ struct Spare {
   int round = 0;
   int nodes = 0;  // in the round
   int attempt = 0;
-  std::int64_t epoch = 0;  // of whose round it is
-  KnownRound settled;      // the last one of which all its nodes know; `member` is not used
+  std::int64_t epoch = 0;   // of whose round it is
+  Configuration committed;  // the last one of which all its nodes know; `member` is not used
   bool operator==(const Spare&) const = default;
 };
-/// The answer to WhoIsThere: who listens at this port. Its type on the wire is "coordinator".
-struct Introduction {
+/// The answer to Identify: who listens at this port. Its type on the wire is "coordinator".
+struct Identity {
   std::string jobs;      // "the same job", "another job" or "3 jobs": strangers learn no name
   std::int64_t pid = 0;  // of the coordinator's process
   std::string host;      // the name of its machine
@@ -246,8 +246,8 @@ struct Introduction {
   /// and where it is. 0: none is known; "": it was lost, and the next one is looked for.
   std::int64_t epoch = 0;
   std::string coordinator;
-  bool witness = false;  // it votes in jobs of others: see BeWitness
-  bool operator==(const Introduction&) const = default;
+  bool witness = false;  // it votes in jobs of others: see InviteWitness
+  bool operator==(const Identity&) const = default;
 };
 /// A round is sealed, and this is the node's part in it. The terms are those of torchrun's
 /// environment: GROUP_RANK, WORLD_SIZE and so on.
@@ -264,10 +264,10 @@ struct StartRound {
   int master_port = 0;
   std::int64_t epoch = 0;               // of the coordinator
   std::int64_t lease_ms = -1;           // as Beat's, after the last beat that was answered
-  KnownRound settled;                   // as Spare's
+  Configuration committed;              // as Spare's
   std::vector<std::string> successors;  // HOST:PORT of those that may follow this coordinator
-  bool head_seated = false;             // the coordinator's own node is in the round
-  std::string awaited;                  // as KnownRound's, of this round
+  bool leader_is_member = false;        // the coordinator's own node is in the round
+  std::string awaited;                  // as Configuration's, of this round
   bool operator==(const StartRound&) const = default;
 };
 /// The node has to stop its workers of this round, and to answer with WorkersStopped.
@@ -332,13 +332,13 @@ struct JobTimes {
   bool operator==(const JobTimes&) const = default;
 };
 /// All have heard that the job is over.
-struct Dismissed {
-  bool operator==(const Dismissed&) const = default;
+struct Dismiss {
+  bool operator==(const Dismiss&) const = default;
 };
 using CoordinatorMessage =
-    std::variant<Joined, Refused, Waiting, Spare, Introduction, Beat, StartRound, StopRound, EndJob,
+    std::variant<Joined, Refused, Waiting, Spare, Identity, Beat, StartRound, StopRound, EndJob,
                  Inspect, HangFound, HangOver, VerdictFound, Restarted, JobTimes, StatusPart,
-                 DumpPart, Voting, Elect, Elsewhere, Dismissed, Voters>;
+                 DumpPart, Candidate, RequestVote, Redirect, Dismiss, Reconfigure>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

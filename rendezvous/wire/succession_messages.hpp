@@ -5,53 +5,53 @@
 #include <cstdint>
 #include <string>
 
-#include "rendezvous/wire/standing.hpp"
+#include "rendezvous/wire/voter_state.hpp"
 
 namespace ddprun {
 
 /// Asks a `ddprun server` to vote in a job. It comes in place of a Join, from one who coordinates
-/// the job or wants to, and goes only to one whose Introduction says that it is a witness. From
-/// then on the connection is turned round: the answer is the witness's Join, or Elsewhere when it
+/// the job or wants to, and goes only to one whose Identity says that it is a witness. From
+/// then on the connection is turned round: the answer is the witness's Join, or Redirect when it
 /// obeys another coordinator.
-struct BeWitness {
+struct InviteWitness {
   std::string run_id;
   std::int64_t epoch = 0;            // of the coordinator; 0: it is none yet
   int round = 0;                     // the last one that it has begun or heard of; 0: none
   std::string coordinator;           // where it is, as HOST:PORT
   std::int64_t join_timeout_ms = 0;  // of the job
-  bool operator==(const BeWitness&) const = default;
+  bool operator==(const InviteWitness&) const = default;
 };
-/// The answer to Elect: the agent obeys no coordinator with a smaller epoch any more.
-struct Promise {
+/// The answer to RequestVote: the agent obeys no coordinator with a smaller epoch any more.
+struct Vote {
   std::int64_t epoch = 0;
-  std::int64_t echo_us = 0;  // Elect's clock_us
-  bool operator==(const Promise&) const = default;
+  std::int64_t echo_us = 0;  // RequestVote's clock_us
+  bool operator==(const Vote&) const = default;
 };
 /// Who listens here coordinates nothing, and may follow a coordinator that is lost. The agent has a
 /// vote here as long as the connection lasts.
-struct Voting {
+struct Candidate {
   int votes = 0;
-  bool operator==(const Voting&) const = default;
+  bool operator==(const Candidate&) const = default;
 };
 /// Whoever sends it wants to coordinate the job, and has the votes for it.
-struct Elect {
+struct RequestVote {
   std::int64_t epoch = 0;
   std::int64_t clock_us = 0;  // as Beat's
-  bool operator==(const Elect&) const = default;
+  bool operator==(const RequestVote&) const = default;
 };
 /// The agent is to stop its workers, if it has any, and to join there; "": here, once more.
-struct Elsewhere {
+struct Redirect {
   std::string coordinator;  // HOST:PORT
   std::int64_t epoch = 0;   // of who is there
-  bool operator==(const Elsewhere&) const = default;
+  bool operator==(const Redirect&) const = default;
 };
 /// From now on others vote in the round that the agent was told of last: a witness has come, or has
 /// gone. Nothing else of the round changes.
-struct Voters {
-  KnownRound round;          // with a greater edition
-  bool witnessed = false;    // a witness is among them
-  bool head_seated = false;  // as StartRound's, for the witness
-  bool operator==(const Voters&) const = default;
+struct Reconfigure {
+  Configuration round;            // with a greater revision
+  bool witnessed = false;         // a witness is among them
+  bool leader_is_member = false;  // as StartRound's, for the witness
+  bool operator==(const Reconfigure&) const = default;
 };
 
 }  // namespace ddprun

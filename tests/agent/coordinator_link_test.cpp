@@ -30,7 +30,7 @@ class LinkFixture {
   CoordinatorLink& link() {
     if (!link_)
       link_.emplace(loop_.executor(), spec_, run_,
-                    [this](const GroupEvent& event) { events_.push_back(event); });
+                    [this](const AgentEvent& event) { events_.push_back(event); });
     return *link_;
   }
   /// Connects, and returns the coordinator's end, which has answered `join_`.
@@ -47,7 +47,7 @@ class LinkFixture {
   }
   long times_connected() const {
     return std::ranges::count_if(
-        events_, [](const GroupEvent& e) { return std::holds_alternative<Connected>(e); });
+        events_, [](const AgentEvent& e) { return std::holds_alternative<Connected>(e); });
   }
   /// Treats whoever connects as `meet` does, and returns why the coordinator is given up in the
   /// end.
@@ -72,7 +72,7 @@ class LinkFixture {
   }
   template <typename Event>
   const Event& told() {
-    const auto is_it = [](const GroupEvent& e) { return std::holds_alternative<Event>(e); };
+    const auto is_it = [](const AgentEvent& e) { return std::holds_alternative<Event>(e); };
     loop_.run_until([&] { return std::ranges::any_of(events_, is_it); }, "an event");
     return std::get<Event>(*std::ranges::find_if(events_, is_it));
   }
@@ -85,7 +85,7 @@ class LinkFixture {
   tcp::acceptor acceptor_{loop_.executor(), {asio::ip::address_v4::loopback(), 0}};
   LaunchSpec spec_;
   RunFacts run_;
-  std::vector<GroupEvent> events_;
+  std::vector<AgentEvent> events_;
   Join join_;
   std::optional<CoordinatorLink> link_;
 };
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(LinkFixture, "it joins with what the node is, and hands on ever
   CHECK(join_.run_id == "job");
   CHECK(join_.host == "h1");
   CHECK(join_.workers == 3);
-  CHECK(join_.known == Known{4, 1});
+  CHECK(join_.counters == JobCounters{4, 1});
   CHECK(std::get<Joined>(told<Ordered>().message).heartbeat_timeout_ms == 5000);
   say(coordinator, Refused{"why"});
   loop_.run_until([&] { return events_.size() == 3; }, "the next order");
@@ -186,7 +186,7 @@ TEST_CASE("the end of a link is the end of its attempts to connect") {
   const RunFacts run{.coordinator = {"127.0.0.1", nobody.local_endpoint().port()}};
   nobody.close();
   bool told = false;
-  CoordinatorLink link{io.get_executor(), spec, run, [&](const GroupEvent&) { told = true; }};
+  CoordinatorLink link{io.get_executor(), spec, run, [&](const AgentEvent&) { told = true; }};
   link.connect({{1h, 1h}, {}});
   io.run_for(30ms);
   REQUIRE_FALSE(io.stopped());

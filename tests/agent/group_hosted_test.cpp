@@ -1,4 +1,4 @@
-// GroupMachine in a job that a `ddprun server` hosts, when that is away for a while.
+// AgentMachine in a job that a `ddprun server` hosts, when that is away for a while.
 #include <algorithm>
 #include <csignal>
 
@@ -42,7 +42,7 @@ class HostedAgentFixture : protected MachineFixture {
     step(Ordered{message});
   }
   bool signalled(int signal) {
-    return std::ranges::any_of(actions_, [&](const GroupAction& action) {
+    return std::ranges::any_of(actions_, [&](const AgentAction& action) {
       const auto* sent = std::get_if<SignalWorkers>(&action);
       return sent != nullptr && sent->signal == signal;
     });
@@ -58,9 +58,9 @@ TEST_CASE_METHOD(HostedAgentFixture, "workers run on while the server is away, a
   CHECK(wish->at.empty());
   CHECK(wish->patience.any == 3'250ms);  // 19 of 20 parts of 5 s, less a fifth for their end
   CHECK(wish->patience.refused == wish->patience.any);
-  CHECK(wish->standing.running == 4);
-  CHECK(wish->standing.seat == HostedSeat{4, 3, 1, 2, 6, 2'000});
-  CHECK(wish->known == Known{4, 1});
+  CHECK(wish->voter.running == 4);
+  CHECK(wish->voter.assignment == HostedAssignment{4, 3, 1, 2, 6, 2'000});
+  CHECK(wish->counters == JobCounters{4, 1});
 }
 
 TEST_CASE_METHOD(HostedAgentFixture, "workers go on with a server that knows them") {
@@ -74,7 +74,7 @@ TEST_CASE_METHOD(HostedAgentFixture, "workers go on with a server that knows the
 
 TEST_CASE_METHOD(HostedAgentFixture, "a server that does not know the workers has them stopped") {
   server_dies();
-  SECTION("it says so") { server_answers(Elsewhere{}); }
+  SECTION("it says so") { server_answers(Redirect{}); }
   SECTION("it is of a release that asks for nothing") { server_answers(joined(false, false)); }
   CHECK(signalled(SIGTERM));
   took<ReachCoordinator>();
@@ -82,8 +82,8 @@ TEST_CASE_METHOD(HostedAgentFixture, "a server that does not know the workers ha
   step(TreeGone{});
   const auto again = took<ReachCoordinator>();
   REQUIRE(again.has_value());
-  CHECK(again->standing.running == 0);
-  CHECK(again->standing.seat.round == 4);  // so that the others need not wait for this node
+  CHECK(again->voter.running == 0);
+  CHECK(again->voter.assignment.round == 4);  // so that the others need not wait for this node
 }
 
 TEST_CASE_METHOD(HostedAgentFixture, "workers are dead when the lease is over") {

@@ -1,4 +1,4 @@
-// GroupMachine and the coordinator: how long it tries to reach it, when it shows that it is alive,
+// AgentMachine and the coordinator: how long it tries to reach it, when it shows that it is alive,
 // when it gives it up; and what it remembers of the workers' ends.
 #include <algorithm>
 #include <csignal>
@@ -48,10 +48,10 @@ class ContactFixture : protected MachineFixture {
   template <typename Action>
   int took() {
     return static_cast<int>(std::erase_if(
-        actions_, [](const GroupAction& a) { return std::holds_alternative<Action>(a); }));
+        actions_, [](const AgentAction& a) { return std::holds_alternative<Action>(a); }));
   }
   int took_beats() {
-    return static_cast<int>(std::erase_if(actions_, [](const GroupAction& action) {
+    return static_cast<int>(std::erase_if(actions_, [](const AgentAction& action) {
       const auto* tell = std::get_if<Tell>(&action);
       return tell && std::holds_alternative<Beat>(tell->message);
     }));
@@ -59,7 +59,7 @@ class ContactFixture : protected MachineFixture {
   /// Why it ends; REQUIREs that it does.
   AgentEnd::Why ended() {
     const auto found = std::ranges::find_if(
-        actions_, [](const GroupAction& a) { return std::holds_alternative<Exit>(a); });
+        actions_, [](const AgentAction& a) { return std::holds_alternative<Exit>(a); });
     REQUIRE(found != actions_.end());
     return std::get<Exit>(*found).end.why;
   }
@@ -67,7 +67,7 @@ class ContactFixture : protected MachineFixture {
   Patience wanted() { return wish().patience; }
   /// How it wants to be connected.
   ReachCoordinator wish() {
-    const auto found = std::ranges::find_if(actions_, [](const GroupAction& action) {
+    const auto found = std::ranges::find_if(actions_, [](const AgentAction& action) {
       return std::holds_alternative<ReachCoordinator>(action);
     });
     REQUIRE(found != actions_.end());
@@ -303,13 +303,13 @@ TEST_CASE_METHOD(ContactFixture, "a job that has ended is not joined again") {
 // --- what it tells a coordinator that may know nothing ---
 
 TEST_CASE_METHOD(ContactFixture, "it tells how far the job was, by all that it has heard") {
-  CHECK(wish().known == Known{0, 0});
+  CHECK(wish().counters == JobCounters{0, 0});
   joins();
   runs_round(3);
   step(Ordered{StopRound{3, "rank 0 failed", 0, 2}});
   step(CoordinatorLost{"connection reset"});
   workers_end();
-  CHECK(wish().known == Known{3, 2});
+  CHECK(wish().counters == JobCounters{3, 2});
 }
 
 TEST_CASE_METHOD(ContactFixture, "a spare tells how far the job was") {
@@ -317,7 +317,7 @@ TEST_CASE_METHOD(ContactFixture, "a spare tells how far the job was") {
   joins();
   step(Ordered{Spare{7, 2, 1}});
   step(CoordinatorLost{"connection reset"});
-  CHECK(wish().known == Known{7, 1});
+  CHECK(wish().counters == JobCounters{7, 1});
 }
 
 TEST_CASE_METHOD(ContactFixture, "an order that comes too late to be obeyed is told all the same") {
@@ -330,7 +330,7 @@ TEST_CASE_METHOD(ContactFixture, "an order that comes too late to be obeyed is t
   step(CoordinatorLost{"connection reset"});
   exits(1, kTerminated);
   step(TreeGone{});
-  CHECK(wish().known == Known{3, 1});
+  CHECK(wish().counters == JobCounters{3, 1});
 }
 
 // --- what is remembered of the workers' ends ---

@@ -1,4 +1,4 @@
-// GroupMachine and the ends of its workers: what it tells the coordinator of them, and in whose
+// AgentMachine and the ends of its workers: what it tells the coordinator of them, and in whose
 // time.
 #include <algorithm>
 #include <csignal>
@@ -23,8 +23,8 @@ class EndsFixture {
     step(Connected{asked});
     step(Ordered{Joined{5000, microseconds(asked + 10ms + 7s)}});
   }
-  void step(const GroupEvent& event) {
-    for (GroupAction& action : machine_.step(event, now_)) actions_.push_back(std::move(action));
+  void step(const AgentEvent& event) {
+    for (AgentAction& action : machine_.step(event, now_)) actions_.push_back(std::move(action));
   }
   void runs_round(int round) { step(Ordered{StartRound{.round = round}}); }
   void is_stopped(int round) { step(Ordered{StopRound{round, "why"}}); }
@@ -41,7 +41,7 @@ class EndsFixture {
   /// What it has told, in its order, since the last call.
   std::vector<AgentMessage> told() {
     std::vector<AgentMessage> out;
-    for (const GroupAction& action : std::exchange(actions_, {}))
+    for (const AgentAction& action : std::exchange(actions_, {}))
       if (const auto* tell = std::get_if<Tell>(&action)) out.push_back(tell->message);
     return out;
   }
@@ -58,8 +58,8 @@ class EndsFixture {
   TimePoint now_{100s};
 
  private:
-  GroupMachine machine_{{.workers = 4, .heartbeat_timeout = 24h}};
-  std::vector<GroupAction> actions_;
+  AgentMachine machine_{{.workers = 4, .heartbeat_timeout = 24h}};
+  std::vector<AgentAction> actions_;
 };
 
 TEST_CASE_METHOD(EndsFixture, "how workers ended is told before they are said to have stopped") {

@@ -1,4 +1,4 @@
-// What tests of GroupMachine share: events go in, time passes, and the actions that come out pile
+// What tests of AgentMachine share: events go in, time passes, and the actions that come out pile
 // up until a test takes them.
 #pragma once
 
@@ -13,10 +13,10 @@ namespace ddprun {
 
 class MachineFixture {
  protected:
-  explicit MachineFixture(GroupRules rules) : machine_{std::move(rules)} {}
+  explicit MachineFixture(AgentRules rules) : machine_{std::move(rules)} {}
 
-  void step(const GroupEvent& event) {
-    for (GroupAction& action : machine_.step(event, now_)) actions_.push_back(std::move(action));
+  void step(const AgentEvent& event) {
+    for (AgentAction& action : machine_.step(event, now_)) actions_.push_back(std::move(action));
   }
   /// Alarms ring when they are due.
   void passes(std::chrono::milliseconds time) {
@@ -30,26 +30,26 @@ class MachineFixture {
   /// The last action of a kind, which is taken away with all others of the kind.
   template <typename Action>
   std::optional<Action> took() {
-    return last_of<Action>([](GroupAction& action) { return std::get_if<Action>(&action); });
+    return last_of<Action>([](AgentAction& action) { return std::get_if<Action>(&action); });
   }
   /// The same of what the coordinator was told.
   template <typename Message>
   std::optional<Message> said() {
-    return last_of<Message>([](GroupAction& action) {
+    return last_of<Message>([](AgentAction& action) {
       auto* const tell = std::get_if<Tell>(&action);
       return tell != nullptr ? std::get_if<Message>(&tell->message) : nullptr;
     });
   }
 
   TimePoint now_{};
-  GroupMachine machine_;
-  std::vector<GroupAction> actions_;
+  AgentMachine machine_;
+  std::vector<AgentAction> actions_;
 
  private:
   template <typename Found, typename Find>
   std::optional<Found> last_of(Find find) {
     std::optional<Found> last;
-    std::erase_if(actions_, [&](GroupAction& action) {
+    std::erase_if(actions_, [&](AgentAction& action) {
       auto* const found = find(action);
       if (found != nullptr) last = std::move(*found);
       return found != nullptr;

@@ -39,7 +39,7 @@ class GroupFixture {
   template <typename Action>
   std::vector<Action> took() {
     std::vector<Action> taken;
-    std::erase_if(actions_, [&](const GroupAction& action) {
+    std::erase_if(actions_, [&](const AgentAction& action) {
       const auto* found = std::get_if<Action>(&action);
       if (found) taken.push_back(*found);
       return found != nullptr;
@@ -49,7 +49,7 @@ class GroupFixture {
   template <typename Message>
   std::vector<Message> told() {
     std::vector<Message> messages;
-    std::erase_if(actions_, [&](const GroupAction& action) {
+    std::erase_if(actions_, [&](const AgentAction& action) {
       const auto* tell = std::get_if<Tell>(&action);
       const auto* found = tell ? std::get_if<Message>(&tell->message) : nullptr;
       if (found) messages.push_back(*found);
@@ -65,12 +65,12 @@ class GroupFixture {
   bool sweeps() { return !took<SweepTree>().empty(); }
 
  private:
-  void step(const GroupEvent& event) {
-    for (const GroupAction& action : machine_.step(event, now_)) actions_.push_back(action);
+  void step(const AgentEvent& event) {
+    for (const AgentAction& action : machine_.step(event, now_)) actions_.push_back(action);
   }
-  GroupMachine machine_{{.workers = 2, .shutdown_timeout = 30s, .heartbeat_timeout = 24h}};
+  AgentMachine machine_{{.workers = 2, .shutdown_timeout = 30s, .heartbeat_timeout = 24h}};
   TimePoint now_{};
-  std::vector<GroupAction> actions_;
+  std::vector<AgentAction> actions_;
 };
 
 constexpr ExitStatus kOk{};

@@ -1,4 +1,4 @@
-// GroupMachine between its workers and the coordinator: what it tells of their progress, and how it
+// AgentMachine between its workers and the coordinator: what it tells of their progress, and how it
 // answers when it is asked what they do.
 #include "agent/group_machine.hpp"
 #include "tests/support/catch.hpp"
@@ -17,7 +17,7 @@ class WatchingFixture {
     step(Ordered{Joined{.heartbeat_timeout_ms = 5000}});
     step(Ordered{StartRound{.round = 1, .world_size = 100}});
   }
-  void step(const GroupEvent& event) { actions_ = machine_.step(event, now_); }
+  void step(const AgentEvent& event) { actions_ = machine_.step(event, now_); }
   void passes(std::chrono::milliseconds time) {
     now_ += time;
     step(Alarm{});
@@ -25,21 +25,21 @@ class WatchingFixture {
   template <typename Message>
   std::vector<Message> told() const {
     std::vector<Message> messages;
-    for (const GroupAction& action : actions_)
+    for (const AgentAction& action : actions_)
       if (const auto* tell = std::get_if<Tell>(&action))
         if (const auto* message = std::get_if<Message>(&tell->message))
           messages.push_back(*message);
     return messages;
   }
   int looks() const {
-    return static_cast<int>(std::ranges::count_if(actions_, [](const GroupAction& action) {
+    return static_cast<int>(std::ranges::count_if(actions_, [](const AgentAction& action) {
       return std::holds_alternative<InspectWorkers>(action);
     }));
   }
 
-  GroupMachine machine_{GroupRules{.workers = 2}};
+  AgentMachine machine_{AgentRules{.workers = 2}};
   TimePoint now_{};
-  std::vector<GroupAction> actions_;
+  std::vector<AgentAction> actions_;
 };
 
 TEST_CASE_METHOD(WatchingFixture, "progress goes with the next beat, the last of each rank") {

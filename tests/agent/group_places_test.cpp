@@ -1,4 +1,4 @@
-// GroupMachine of a newcomer, in a job whose coordinator may be at several places.
+// AgentMachine of a newcomer, in a job whose coordinator may be at several places.
 #include <algorithm>
 
 #include "tests/agent/group_machine_fixture.hpp"
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(NewcomerFixture, "at the first place there is nothing to tell t
 
 TEST_CASE_METHOD(NewcomerFixture, "who coordinates nothing is left soon: a newcomer has no vote") {
   looks_at();
-  is_answered(Voting{1});
+  is_answered(Candidate{1});
   passes(150ms);
   CHECK(looks_at().empty());
   passes(100ms);
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(NewcomerFixture, "who coordinates nothing is left soon: a newco
 
 TEST_CASE_METHOD(NewcomerFixture, "whoever is told where the coordinator is looks there first") {
   looks_at();
-  is_answered(Elsewhere{"h7:1", 2});
+  is_answered(Redirect{"h7:1", 2});
   CHECK(looks_at() == "h7:1");
   nobody_listens("h7:1");
   CHECK(looks_at() == "h1:1");
@@ -84,9 +84,9 @@ TEST_CASE_METHOD(NewcomerFixture, "whoever is told where the coordinator is look
 
 TEST_CASE_METHOD(NewcomerFixture, "two whose news are old send nobody to and fro") {
   looks_at();
-  is_answered(Elsewhere{"h7:1", 2});
+  is_answered(Redirect{"h7:1", 2});
   looks_at();
-  is_answered(Elsewhere{"h0:1", 2});
+  is_answered(Redirect{"h0:1", 2});
   CHECK(looks_at() == "h1:1");
 }
 
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(NewcomerFixture,
 
 TEST_CASE_METHOD(NewcomerFixture, "who finds nobody says after a while what is at which place") {
   nobody_listens("h0:1");
-  is_answered(Voting{1});
+  is_answered(Candidate{1});
   passes(200ms);
   nobody_listens("h2:1");
   CHECK_FALSE(took<Warn>().has_value());

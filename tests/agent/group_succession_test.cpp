@@ -1,4 +1,4 @@
-// GroupMachine when the coordinator is lost, and another agent may follow it.
+// AgentMachine when the coordinator is lost, and another agent may follow it.
 #include <algorithm>
 #include <csignal>
 
@@ -24,7 +24,7 @@ class FollowerFixture : protected MachineFixture {
                             .epoch = 1,
                             .lease_ms = 4'000,
                             .successors = {"h1:1", "h2:1"},
-                            .head_seated = true}});
+                            .leader_is_member = true}});
     took<StartWorkers>();
     took<ReachCoordinator>();
   }
@@ -44,13 +44,13 @@ class FollowerFixture : protected MachineFixture {
     worker_ends();
   }
   bool signalled(int signal) {
-    return std::ranges::any_of(actions_, [&](const GroupAction& action) {
+    return std::ranges::any_of(actions_, [&](const AgentAction& action) {
       const auto* sent = std::get_if<SignalWorkers>(&action);
       return sent != nullptr && sent->signal == signal;
     });
   }
 
-  static GroupRules rules(bool has_referee) {
+  static AgentRules rules(bool has_referee) {
     return {.workers = 1,
             .join_timeout = 60s,
             .shutdown_timeout = 30s,
@@ -64,7 +64,7 @@ TEST_CASE_METHOD(FollowerFixture, "a connection that ends stops no worker: the n
   step(CoordinatorLost{"connection reset"});
   const auto wish = took<ReachCoordinator>();
   REQUIRE(wish.has_value());
-  CHECK(wish->standing.running == 4);
+  CHECK(wish->voter.running == 4);
   CHECK_FALSE(signalled(SIGTERM));
 
   step(Connected{now_});
@@ -98,17 +98,17 @@ TEST_CASE_METHOD(FollowerFixture, "what a lost connection may have swallowed is 
 TEST_CASE_METHOD(FollowerFixture,
                  "a later round that it was in no part of is told to a successor") {
   Beat beat{.clock_us = 5, .echo_us = microseconds(now_), .lease_ms = 4'000};
-  beat.settled = 6;
+  beat.committed = 6;
   beat.epoch = 1;
   step(Ordered{beat});  // it does not tell of how many nodes
-  beat.settled = 5;
-  beat.settled_nodes = 2;
+  beat.committed = 5;
+  beat.committed_nodes = 2;
   step(Ordered{beat});
   step(CoordinatorLost{"connection closed"});
   const auto reach = took<ReachCoordinator>();
   REQUIRE(reach.has_value());
-  CHECK(reach->standing.settled == KnownRound{.name = {1, 5}, .nodes = 2});
-  CHECK(reach->standing.started.name == RoundName{1, 4});
+  CHECK(reach->voter.committed == Configuration{.version = {1, 5}, .voters = 2});
+  CHECK(reach->voter.proposed.version == ConfigurationVersion{1, 4});
 }
 
 TEST_CASE_METHOD(FollowerFixture,
@@ -122,9 +122,9 @@ TEST_CASE_METHOD(FollowerFixture,
   const auto first = took<ReachCoordinator>();
   REQUIRE(first.has_value());
   CHECK(first->at == "h1:1");
-  CHECK(first->standing.head_gone);
-  CHECK(first->standing.running == 0);
-  CHECK(first->standing.started.name == RoundName{1, 4});
+  CHECK(first->voter.leader_dead);
+  CHECK(first->voter.running == 0);
+  CHECK(first->voter.proposed.version == ConfigurationVersion{1, 4});
   step(CoordinatorUnreachable{"nobody listens", true});
   CHECK(took<ReachCoordinator>()->at == "h2:1");
   step(CoordinatorUnreachable{"nobody listens", true});
@@ -135,7 +135,7 @@ TEST_CASE_METHOD(FollowerFixture, "who coordinates nothing for long is left for 
   loses_head();
   took<ReachCoordinator>();
   step(Connected{now_});
-  step(Ordered{Voting{1}});
+  step(Ordered{Candidate{1}});
   passes(3s);
   CHECK(took<Disconnect>().has_value());
   CHECK(took<ReachCoordinator>()->at == "h2:1");
@@ -145,18 +145,18 @@ TEST_CASE_METHOD(FollowerFixture,
                  "a promise is given once, to who asks for more than the last one") {
   loses_head();
   step(Connected{now_});
-  step(Ordered{Elect{2, 77}});
-  CHECK(said<Promise>() == Promise{2, 77});
-  step(Ordered{Elect{2, 78}});
-  CHECK_FALSE(said<Promise>().has_value());
-  step(Ordered{Elect{3, 79}});
-  CHECK(said<Promise>() == Promise{3, 79});
+  step(Ordered{RequestVote{2, 77}});
+  CHECK(said<Vote>() == Vote{2, 77});
+  step(Ordered{RequestVote{2, 78}});
+  CHECK_FALSE(said<Vote>().has_value());
+  step(Ordered{RequestVote{3, 79}});
+  CHECK(said<Vote>() == Vote{3, 79});
 }
 
 TEST_CASE_METHOD(FollowerFixture, "who has promised obeys nobody of before") {
   loses_head();
   step(Connected{now_});
-  step(Ordered{Elect{3, 1}});
+  step(Ordered{RequestVote{3, 1}});
   took<Disconnect>();
   step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .epoch = 2}});
   CHECK(took<Disconnect>().has_value());
@@ -166,7 +166,7 @@ TEST_CASE_METHOD(FollowerFixture, "a coordinator that is elsewhere is joined the
   loses_head();
   took<ReachCoordinator>();
   step(Connected{now_});
-  step(Ordered{Elsewhere{"h2:1", 2}});
+  step(Ordered{Redirect{"h2:1", 2}});
   CHECK(took<ReachCoordinator>()->at == "h2:1");
 }
 
@@ -174,7 +174,7 @@ TEST_CASE_METHOD(FollowerFixture, "who is sent to the same coordinator again and
   loses_head();
   for (int times = 0; times < 2; ++times) {
     step(Connected{now_});
-    step(Ordered{Elsewhere{"h9:1", 2}});
+    step(Ordered{Redirect{"h9:1", 2}});
   }
   CHECK(took<ReachCoordinator>()->at == "h1:1");
   for (const char* next : {"h2:1", "h0:1", "h9:1"}) {
@@ -252,14 +252,14 @@ TEST_CASE_METHOD(RefereeFollowerFixture, "a referee knows who follows, and hears
   REQUIRE(wish.has_value());
   CHECK(wish->at.empty());
   CHECK(wish->patience.any == 60s);
-  CHECK(wish->standing.head_gone);
-  CHECK(wish->standing.epoch == 1);
+  CHECK(wish->voter.leader_dead);
+  CHECK(wish->voter.epoch == 1);
 }
 
 TEST_CASE_METHOD(RefereeFollowerFixture, "who leads nobody yet is asked for again") {
   loses_head();
   step(Connected{now_, "h1:9"});
-  step(Ordered{Voting{1}});
+  step(Ordered{Candidate{1}});
   took<ReachCoordinator>();
   passes(3s);
   CHECK(took<ReachCoordinator>()->at.empty());
@@ -276,7 +276,7 @@ TEST_CASE_METHOD(RefereeFollowerFixture, "the node ends with what the referee ha
 }
 
 TEST_CASE_METHOD(RefereeFollowerFixture, "a coordinator that names another one is believed first") {
-  step(Ordered{Elsewhere{"h2:9", 7}});
+  step(Ordered{Redirect{"h2:9", 7}});
   worker_ends();
   CHECK(took<ReachCoordinator>()->at == "h2:9");
   step(CoordinatorUnreachable{"refused", true});
@@ -302,9 +302,9 @@ class LastFixture : protected FollowerFixture {
 
 TEST_CASE_METHOD(LastFixture,
                  "who knows that the job has ended says so, and stays until dismissed") {
-  CHECK(said<EndHeard>().has_value());
+  CHECK(said<EndAcknowledged>().has_value());
   CHECK_FALSE(took<Exit>().has_value());
-  step(Ordered{Dismissed{}});
+  step(Ordered{Dismiss{}});
   const auto exit = took<Exit>();
   REQUIRE(exit.has_value());
   CHECK(exit->end.why == AgentEnd::Why::kJobEnded);
@@ -316,8 +316,8 @@ TEST_CASE_METHOD(LastFixture, "when the coordinator is lost then, the next one i
   CHECK(took<ReachCoordinator>()->at == "h1:1");
   CHECK_FALSE(took<Warn>().has_value());
   step(Connected{now_});
-  step(Ordered{Voting{1}});
-  CHECK(said<Testament>()->end == EndJob{.restarts = 1});
+  step(Ordered{Candidate{1}});
+  CHECK(said<FinalStatus>()->end == EndJob{.restarts = 1});
 }
 
 TEST_CASE_METHOD(LastFixture, "when nobody is there any more, all the others know it") {
@@ -330,7 +330,7 @@ TEST_CASE_METHOD(LastFixture, "when nobody is there any more, all the others kno
 TEST_CASE_METHOD(LastFixture, "without a majority it waits no longer than a heartbeat timeout") {
   step(CoordinatorLost{"connection closed"});
   step(Connected{now_});
-  step(Ordered{Voting{1}});
+  step(Ordered{Candidate{1}});
   passes(6s);
   while (took<ReachCoordinator>()) step(CoordinatorUnreachable{"no answer"});
   const auto exit = took<Exit>();
@@ -341,7 +341,7 @@ TEST_CASE_METHOD(LastFixture, "without a majority it waits no longer than a hear
 TEST_CASE_METHOD(LastFixture, "what it knows is of no account once a round has begun again") {
   step(Ordered{StartRound{.round = 5, .group_world_size = 3, .epoch = 1, .lease_ms = 4'000}});
   CHECK(took<StartWorkers>().has_value());
-  step(Ordered{Dismissed{}});
+  step(Ordered{Dismiss{}});
   CHECK_FALSE(took<Exit>().has_value());
 }
 

@@ -16,16 +16,16 @@ constexpr std::int64_t kNow = 1'795'254'622'500'000;
 class EventFixture {
  protected:
   EventFixture() {
-    events.of(GroupAction{StartWorkers{{.round = 3, .first_rank = 2, .world_size = 4}}}, kNow);
+    events.of(AgentAction{StartWorkers{{.round = 3, .first_rank = 2, .world_size = 4}}}, kNow);
   }
-  json event(const GroupEvent& of) { return json::parse(events.of(of, kNow)); }
+  json event(const AgentEvent& of) { return json::parse(events.of(of, kNow)); }
   json order(const CoordinatorMessage& message) { return event(Ordered{message}); }
-  json action(const GroupAction& of) { return json::parse(events.of(of, kNow)); }
+  json action(const AgentAction& of) { return json::parse(events.of(of, kNow)); }
   JobEvents events{"h1"};
 };
 
 TEST_CASE_METHOD(EventFixture, "every event has its time, its kind and its node, in one line") {
-  const std::string line = events.of(GroupEvent{Connected{}}, kNow);
+  const std::string line = events.of(AgentEvent{Connected{}}, kNow);
   CHECK(line == "{\"time\":1795254622.5,\"kind\":\"connected\",\"node\":\"h1\"}\n");
 }
 
@@ -117,14 +117,14 @@ TEST_CASE_METHOD(EventFixture, "restarts, hangs and the end of the job are told"
 }
 
 TEST_CASE_METHOD(EventFixture, "what happens all the time is worth no line") {
-  CHECK(events.of(GroupEvent{Alarm{}}, kNow).empty());
-  CHECK(events.of(GroupEvent{Ordered{Beat{}}}, kNow).empty());
-  CHECK(events.of(GroupEvent{Ordered{Waiting{}}}, kNow).empty());
-  CHECK(events.of(GroupAction{Tell{Beat{}}}, kNow).empty());
+  CHECK(events.of(AgentEvent{Alarm{}}, kNow).empty());
+  CHECK(events.of(AgentEvent{Ordered{Beat{}}}, kNow).empty());
+  CHECK(events.of(AgentEvent{Ordered{Waiting{}}}, kNow).empty());
+  CHECK(events.of(AgentAction{Tell{Beat{}}}, kNow).empty());
 }
 
 TEST_CASE_METHOD(EventFixture, "a text of any bytes is JSON in one line") {
-  const std::string line = events.of(GroupEvent{CoordinatorLost{"\xff\n\x1b[0m"}}, kNow);
+  const std::string line = events.of(AgentEvent{CoordinatorLost{"\xff\n\x1b[0m"}}, kNow);
   CHECK(std::ranges::count(line, '\n') == 1);
   CHECK(json::parse(line)["reason"] == "\xef\xbf\xbd\n\x1b[0m");
 }

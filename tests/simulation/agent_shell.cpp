@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-GroupRules rules_of(World& world) {
-  GroupRules rules = world.plan.group;
+AgentRules rules_of(World& world) {
+  AgentRules rules = world.plan.group;
   rules.workers = world.random.number(1, rules.workers);
   rules.join_timeout = world.plan.rounds.join_timeout;
   rules.endpoint = world.plan.rounds.endpoint;
@@ -80,19 +80,19 @@ void AgentShell::join() {
   watcher_.joins(*this);
   Join join{.node = id_,
             .incarnation = ++joins_,
-            .known = wish_.known,
+            .counters = wish_.counters,
             .host = "host" + std::to_string(host_),
             .workers = rules_.workers,
             .node_rank = world_.plan.ranks_wanted ? host_ : -1,
             .terms = terms_of(world_.plan.rounds)};
   if (world_.plan.rounds.has_successors) {
-    join.standing = wish_.standing;
-    join.standing.standby_port = number_;
-    join.standing.beside = place_ == number_;
+    join.voter = wish_.voter;
+    join.voter.standby_port = number_;
+    join.voter.colocated = place_ == number_;
   }
   if (world_.plan.rounds.hosted) {
-    join.standing = wish_.standing;
-    join.standing.standby_port = listens_ ? number_ + 1 : 0;
+    join.voter = wish_.voter;
+    join.voter.standby_port = listens_ ? number_ + 1 : 0;
   }
   world_.network.send(link_, Side::kAgent, AgentMessage{join});
   const LinkId asked = link_;
@@ -149,12 +149,12 @@ void AgentShell::disconnect() {
   world_.network.close(link_, Side::kAgent);
 }
 
-void AgentShell::step(const GroupEvent& event) {
-  for (const GroupAction& action : machine_.step(event, world_.time.now())) perform(action);
+void AgentShell::step(const AgentEvent& event) {
+  for (const AgentAction& action : machine_.step(event, world_.time.now())) perform(action);
   arm();
 }
 
-void AgentShell::perform(const GroupAction& action) {
+void AgentShell::perform(const AgentAction& action) {
   match(
       action,  //
       [&](const ReachCoordinator& a) { connect(a); },
@@ -186,7 +186,7 @@ void AgentShell::ring() {
   if (gone() || frozen_) return;
   const auto due = machine_.next_alarm();
   if (due && world_.time.now() >= *due) {
-    for (const GroupAction& action : machine_.step(Alarm{}, world_.time.now())) perform(action);
+    for (const AgentAction& action : machine_.step(Alarm{}, world_.time.now())) perform(action);
     watcher_.rang("agent", machine_.next_alarm());
   }
   arm();

@@ -1,4 +1,4 @@
-// AgentShell: what Agent, CoordinatorLink and WorkerSet do around a GroupMachine, with fake
+// AgentShell: what Agent, CoordinatorLink and WorkerSet do around a AgentMachine, with fake
 // processes and connections on fake time. Like them it decides nothing.
 #pragma once
 
@@ -54,12 +54,12 @@ class AgentShell {
   int round() const { return round_.round; }
   const StartRound& started() const { return round_; }
   bool listens() const { return listens_; }  // so that it can be knocked at
-  bool coming_back() const { return wish_.standing.running > 0; }
+  bool coming_back() const { return wish_.voter.running > 0; }
   const std::optional<AgentEnd>& end() const { return end_; }
   int attempt() const { return round_.attempt; }
   int coordinator() const { return coordinator_; }  // which one has begun that round
   /// The greatest numbers that it was told. Kept apart from what its machine remembers.
-  const Known& told() const { return told_; }
+  const JobCounters& told() const { return told_; }
   int finished_in_round() const { return finished_; }   // workers that exited with 0
   int round_alive() const;                              // of workers that are alive; 0: none are
   TimePoint last_heard() const { return last_heard_; }  // the coordinator
@@ -84,8 +84,8 @@ class AgentShell {
   void note(const CoordinatorMessage& message);
   void hung_up();
   void disconnect();
-  void step(const GroupEvent& event);
-  void perform(const GroupAction& action);
+  void step(const AgentEvent& event);
+  void perform(const AgentAction& action);
   void ring();
   void arm();
   void when_awake(Timeline::Task task);
@@ -102,14 +102,14 @@ class AgentShell {
   Watcher& watcher_;
   int number_;
   int host_;
-  GroupRules rules_;
-  GroupMachine machine_;
+  AgentRules rules_;
+  AgentMachine machine_;
   NodeId id_;
   int joins_ = 0;
   bool ever_joined_ = false;
   ReachCoordinator wish_;
   int place_ = 0;  // the number of the coordinator that is reached for
-  Known told_;
+  JobCounters told_;
   bool listens_ = true;
   LinkId link_ = -1;
   std::optional<ConnectPlan> connecting_;

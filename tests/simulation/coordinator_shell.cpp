@@ -19,8 +19,8 @@ void CoordinatorShell::receive(LinkId link, const Parcel& parcel) {
   if (gone_) return;
   if (std::holds_alternative<HangUp>(parcel)) return hung_up(link);
   if (const auto* sent_away = std::get_if<CoordinatorMessage>(&parcel)) {
-    const auto& elsewhere = std::get<Elsewhere>(*sent_away);  // by the witness
-    if (elsewhere.epoch > 0) step(Superseded{elsewhere.epoch, elsewhere.coordinator});
+    const auto& elsewhere = std::get<Redirect>(*sent_away);  // by the witness
+    if (elsewhere.epoch > 0) step(HigherEpoch{elsewhere.epoch, elsewhere.coordinator});
     return give_up_invitation(link);
   }
   const auto& message = std::get<AgentMessage>(parcel);
@@ -41,14 +41,14 @@ void CoordinatorShell::hung_up(LinkId link) {
   if (agents_.contains(link)) step(PeerLost{link, "connection closed"});
 }
 
-void CoordinatorShell::step(const RoundEvent& event) {
-  const std::vector<RoundAction> actions = machine_->step(event, world_.time.now());
+void CoordinatorShell::step(const CoordinatorEvent& event) {
+  const std::vector<CoordinatorAction> actions = machine_->step(event, world_.time.now());
   watcher_.coordinator_did(*this, event, actions);
-  for (const RoundAction& action : actions) perform(action);
+  for (const CoordinatorAction& action : actions) perform(action);
   arm();
 }
 
-void CoordinatorShell::perform(const RoundAction& action) {
+void CoordinatorShell::perform(const CoordinatorAction& action) {
   match(
       action,
       [&](const SendTo& a) {
@@ -59,8 +59,8 @@ void CoordinatorShell::perform(const RoundAction& action) {
         const auto link = static_cast<LinkId>(a.peer);
         if (agents_.erase(link) > 0) world_.network.finish(link, Side::kCoordinator);
       },
-      [&](const OpenStore& a) { open_store(a); }, [&](const Knock& a) { knock(a); },
-      [&](const Herald& a) {
+      [&](const OpenStore& a) { open_store(a); }, [&](const Probe& a) { knock(a); },
+      [&](const AnnounceLeader& a) {
         const bool first = !heralding_;
         heralding_ = a;
         if (first) herald();
@@ -130,24 +130,24 @@ bool CoordinatorShell::reachable_from(int host) const {
 }
 
 /// Nobody answers for a host that is off or cut off.
-void CoordinatorShell::knock(const Knock& order) {
+void CoordinatorShell::knock(const Probe& order) {
   if (knocking_) return knock_at_agent(order);
   const CoordinatorShell* const other = others_(number_at(order.endpoint));
   if (other == nullptr || !other->reachable_from(world_.network.host_of(number_))) return;
   const bool refused = other->gone();
   world_.time.after(world_.random.time(milliseconds{0}, 2 * Network::kDelayMax),
                     [this, order, refused] {
-                      if (!gone_ && !frozen_) step(Knocked{order.node, refused});
+                      if (!gone_ && !frozen_) step(Probed{order.node, refused});
                     });
 }
 
-void CoordinatorShell::knock_at_agent(const Knock& order) {
+void CoordinatorShell::knock_at_agent(const Probe& order) {
   const std::optional<bool> refused = knocking_(order.endpoint);
   if (!refused) return;
   const int life = lives_;
   world_.time.after(world_.random.time(milliseconds{0}, 2 * Network::kDelayMax),
                     [this, life, order, refused] {
-                      if (life == lives_ && !gone_ && !frozen_) step(Knocked{order.node, *refused});
+                      if (life == lives_ && !gone_ && !frozen_) step(Probed{order.node, *refused});
                     });
 }
 
@@ -156,7 +156,7 @@ void CoordinatorShell::look_around() {
   if (gone_ || !machine_->may_begin_job()) return;
   world_.time.after(milliseconds{500}, [this] { look_around(); });
   if (frozen_) return;
-  LookedAround seen{{}, true};
+  LeadersFound seen{{}, true};
   for (const std::string& place : machine_->places_to_ask()) {
     const std::optional<Leader> told = told_at(place);
     if (!told) seen.all = false;
@@ -210,7 +210,7 @@ void CoordinatorShell::give_up_invitation(LinkId link) {
 }
 
 void CoordinatorShell::led_by(const Leader& leader) {
-  if (!gone_ && !frozen_) step(LedBy{leader});
+  if (!gone_ && !frozen_) step(AgentFollows{leader});
 }
 
 void CoordinatorShell::herald() {
@@ -227,7 +227,7 @@ void CoordinatorShell::herald() {
   }
 }
 
-void CoordinatorShell::told_of(const Superseded& other) {
+void CoordinatorShell::told_of(const HigherEpoch& other) {
   if (!gone_ && !frozen_) step(other);
 }
 

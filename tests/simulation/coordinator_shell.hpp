@@ -1,4 +1,4 @@
-// CoordinatorShell: what Job (rendezvous/rounds/job.hpp) does around a RoundMachine.
+// CoordinatorShell: what Job (rendezvous/rounds/job.hpp) does around a CoordinatorMachine.
 #pragma once
 
 #include <functional>
@@ -64,8 +64,8 @@ class CoordinatorShell {
  private:
   void begin();
   void hung_up(LinkId link);
-  void step(const RoundEvent& event);
-  void perform(const RoundAction& action);
+  void step(const CoordinatorEvent& event);
+  void perform(const CoordinatorAction& action);
   void tick();
   void arm();
 
@@ -75,10 +75,10 @@ class CoordinatorShell {
   void give_up_invitation(LinkId link);
   std::optional<Leader> told_at(const std::string& place);
   void open_store(const OpenStore& order);
-  void knock(const Knock& order);
-  void knock_at_agent(const Knock& order);
+  void knock(const Probe& order);
+  void knock_at_agent(const Probe& order);
   void herald();
-  void told_of(const Superseded& other);
+  void told_of(const HigherEpoch& other);
 
   World& world_;
   Watcher& watcher_;
@@ -89,8 +89,8 @@ class CoordinatorShell {
   WitnessShell* witness_ = nullptr;
   std::optional<LinkId> invitation_;  // to the witness, which has not answered yet
   int lives_ = 0;                     // before this one
-  std::optional<Herald> heralding_;
-  std::optional<RoundMachine> machine_;
+  std::optional<AnnounceLeader> heralding_;
+  std::optional<CoordinatorMachine> machine_;
   std::set<LinkId> agents_;  // that have joined and were not dropped
   LateTimer timer_{world_};
   bool frozen_ = false;

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 template <typename Message>
-const Message* sent_as(const RoundAction& action) {
+const Message* sent_as(const CoordinatorAction& action) {
   const auto* send = std::get_if<SendTo>(&action);
   return send ? std::get_if<Message>(&send->message) : nullptr;
 }
@@ -65,14 +65,14 @@ void Invariants::coordinator_begins_again() {
   stopping_ = cause_awaited_ = end_announced_ = spare_announced_ = went_on_ = false;
 }
 
-void Invariants::coordinator_did(const CoordinatorShell&, const RoundEvent& event,
-                                 const std::vector<RoundAction>& actions) {
+void Invariants::coordinator_did(const CoordinatorShell&, const CoordinatorEvent& event,
+                                 const std::vector<CoordinatorAction>& actions) {
   check_spare_ends_nothing(event, actions);
   heard(event);
   const bool fails = counts_a_failure(event, actions);
   std::vector<StartRound> sealed;
   bool stops = false;
-  for (const RoundAction& action : actions) {
+  for (const CoordinatorAction& action : actions) {
     if (const auto* drop = std::get_if<DropPeer>(&action)) {
       check_lost(*drop);
       counted_.erase(drop->peer);
@@ -82,7 +82,7 @@ void Invariants::coordinator_did(const CoordinatorShell&, const RoundEvent& even
   }
   if (stops) stopping_ = true;
   if (stops && fails && !went_on_) ++failures_;  // its store is gone
-  for (const RoundAction& action : actions) {
+  for (const CoordinatorAction& action : actions) {
     const auto* stop = sent_as<StopRound>(action);
     require(!stop || stop->attempt == failures_, [&] {
       return "failures are told: there were " + std::to_string(failures_) +
@@ -96,7 +96,7 @@ void Invariants::coordinator_did(const CoordinatorShell&, const RoundEvent& even
   if (from && std::holds_alternative<Join>(from->message)) check_answered(*from, actions);
 }
 
-void Invariants::heard(const RoundEvent& event) {
+void Invariants::heard(const CoordinatorEvent& event) {
   const auto* from = std::get_if<FromPeer>(&event);
   const auto node = from ? counted_.find(from->peer) : counted_.end();
   if (node == counted_.end()) return;
@@ -115,23 +115,24 @@ bool Invariants::is_member(PeerId peer) const {
 /// An agent is let in again at once, whatever the coordinator believes of its earlier connections
 /// and of the agents that were on its host before. Nobody's newest connection is dropped for an
 /// older one.
-void Invariants::check_answered(const FromPeer& joining, const std::vector<RoundAction>& actions) {
+void Invariants::check_answered(const FromPeer& joining,
+                                const std::vector<CoordinatorAction>& actions) {
   const AgentShell& joined = agent(joining.peer);
   if (joined.gone() || joined.link() != joining.peer || cluster_.coordinator.job_ended()) return;
-  const bool let_in = std::ranges::any_of(actions, [](const RoundAction& action) {
-    return sent_as<Joined>(action) != nullptr || sent_as<Elsewhere>(action) != nullptr;
+  const bool let_in = std::ranges::any_of(actions, [](const CoordinatorAction& action) {
+    return sent_as<Joined>(action) != nullptr || sent_as<Redirect>(action) != nullptr;
   });
   require(let_in, [&] { return "who is back is let in: " + joined.id() + " is not"; });
 }
 
-void Invariants::check_spare_ends_nothing(const RoundEvent& event,
-                                          const std::vector<RoundAction>& actions) {
+void Invariants::check_spare_ends_nothing(const CoordinatorEvent& event,
+                                          const std::vector<CoordinatorAction>& actions) {
   const auto* from = std::get_if<FromPeer>(&event);
   if (!from || !std::holds_alternative<Preempt>(from->message) || is_member(from->peer)) return;
   const bool runs = !stopping_ && std::ranges::any_of(counted_, [&](const auto& entry) {
     return is_member(entry.first);
   });
-  const bool ends = std::ranges::any_of(actions, [](const RoundAction& action) {
+  const bool ends = std::ranges::any_of(actions, [](const CoordinatorAction& action) {
     return sent_as<StopRound>(action) || sent_as<EndJob>(action);
   });
   require(!runs || !ends, [&] {
@@ -141,22 +142,22 @@ void Invariants::check_spare_ends_nothing(const RoundEvent& event,
 
 /// A failure of its own counts when it is told. One that follows from another counts if it stops
 /// the round later, and does not if the loss of a node does.
-bool Invariants::counts_a_failure(const RoundEvent& event,
-                                  const std::vector<RoundAction>& actions) {
+bool Invariants::counts_a_failure(const CoordinatorEvent& event,
+                                  const std::vector<CoordinatorAction>& actions) {
   if (is_first_failure(event)) {
     const auto& failed = std::get<WorkerFailed>(std::get<FromPeer>(event).message);
     if (failed.failure.last_lines.empty()) return true;
     cause_awaited_ = true;
   }
   if (!cause_awaited_) return false;
-  return std::ranges::any_of(actions, [&](const RoundAction& action) {
+  return std::ranges::any_of(actions, [&](const CoordinatorAction& action) {
     const auto* stop = sent_as<StopRound>(action);
     return stop && stop->attempt == failures_ + 1;
   });
 }
 
 /// Of a round that runs, on a node that takes part in it.
-bool Invariants::is_first_failure(const RoundEvent& event) const {
+bool Invariants::is_first_failure(const CoordinatorEvent& event) const {
   const auto* from = std::get_if<FromPeer>(&event);
   const auto* failed = from ? std::get_if<WorkerFailed>(&from->message) : nullptr;
   return failed && is_member(from->peer) && failed->round == round_ && !stopping_;

@@ -25,8 +25,8 @@ class Invariants : public Watcher {
   void exits(const AgentShell& agent) override;
   void gives_up_coordinator(const AgentShell& agent) override;
   void gives_up_connecting(const AgentShell& agent) override;
-  void coordinator_did(const CoordinatorShell& coordinator, const RoundEvent& event,
-                       const std::vector<RoundAction>& actions) override;
+  void coordinator_did(const CoordinatorShell& coordinator, const CoordinatorEvent& event,
+                       const std::vector<CoordinatorAction>& actions) override;
   void coordinator_begins_again() override;
   void rang(const char* timer, std::optional<TimePoint> next) override;
 
@@ -54,9 +54,10 @@ class Invariants : public Watcher {
   void require(bool holds, Text text) {
     if (!holds && !broken_) broken_ = text();
   }
-  void heard(const RoundEvent& event);
-  bool is_first_failure(const RoundEvent& event) const;
-  bool counts_a_failure(const RoundEvent& event, const std::vector<RoundAction>& actions);
+  void heard(const CoordinatorEvent& event);
+  bool is_first_failure(const CoordinatorEvent& event) const;
+  bool counts_a_failure(const CoordinatorEvent& event,
+                        const std::vector<CoordinatorAction>& actions);
   void let_in(PeerId peer, const Joined& answer);
   void sent(const SendTo& action, std::vector<StartRound>& sealed);
   void check_sealed(const std::vector<StartRound>& sealed);
@@ -66,8 +67,9 @@ class Invariants : public Watcher {
   void check_cut_off(const AgentShell& agent);
   void check_patience(const AgentShell& agent);
   void check_lost(const DropPeer& lost);
-  void check_answered(const FromPeer& joining, const std::vector<RoundAction>& actions);
-  void check_spare_ends_nothing(const RoundEvent& event, const std::vector<RoundAction>& actions);
+  void check_answered(const FromPeer& joining, const std::vector<CoordinatorAction>& actions);
+  void check_spare_ends_nothing(const CoordinatorEvent& event,
+                                const std::vector<CoordinatorAction>& actions);
   bool is_member(PeerId peer) const;
   bool undisturbed(const AgentShell& agent) const;
   milliseconds patience_with_refusals(const AgentShell& agent) const;

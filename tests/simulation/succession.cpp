@@ -125,9 +125,9 @@ void SuccessionRun::turn_away(LinkId link, const Parcel& parcel) {
   const auto* join = message != nullptr ? std::get_if<Join>(message) : nullptr;
   const auto told = witness_->tells(WitnessShell::kHost);
   if (join == nullptr || !told) return;
-  const bool later = !told->coordinator.empty() && told->epoch > join->standing.promised;
+  const bool later = !told->coordinator.empty() && told->epoch > join->voter.promised;
   const CoordinatorMessage answer =
-      later ? CoordinatorMessage{Elsewhere{told->coordinator, told->epoch}}
+      later ? CoordinatorMessage{Redirect{told->coordinator, told->epoch}}
             : CoordinatorMessage{Refused{"it hosts no job", true}};
   world_.network.send(link, Side::kCoordinator, answer);
   world_.network.finish(link, Side::kCoordinator);

@@ -71,8 +71,8 @@ class SuccessionRun : private Watcher {
   void gives_up_coordinator(const AgentShell&) override {}
   void led(const AgentShell& agent, const Leader& leader) override;
   void gives_up_connecting(const AgentShell&) override {}
-  void coordinator_did(const CoordinatorShell& coordinator, const RoundEvent& event,
-                       const std::vector<RoundAction>& actions) override;
+  void coordinator_did(const CoordinatorShell& coordinator, const CoordinatorEvent& event,
+                       const std::vector<CoordinatorAction>& actions) override;
   void coordinator_begins_again() override {}
   void rang(const char* timer, std::optional<TimePoint> next) override;
   void check_one_world();
@@ -87,9 +87,10 @@ class SuccessionRun : private Watcher {
   std::unique_ptr<WitnessShell> witness_;  // nullptr: there is none
   std::map<std::int64_t, int> heads_;      // who has admitted somebody in each epoch
   int attempt_ = 0;                        // the greatest one that more than half have begun
-  std::map<RoundName, int> ended_;  // nodes that were in it last and know how the job has ended
-  std::optional<EndJob::Outcome> verdict_;  // with which more than half of them have ended
-  std::map<RoundName, int> begun_;          // by how many nodes
+  std::map<ConfigurationVersion, int>
+      ended_;  // nodes that were in it last and know how the job has ended
+  std::optional<EndJob::Outcome> verdict_;     // with which more than half of them have ended
+  std::map<ConfigurationVersion, int> begun_;  // by how many nodes
   int rounds_ = 0;
   int faults_ = 0;
   milliseconds pause_max_{};

@@ -62,14 +62,14 @@ void SuccessionRun::exits(const AgentShell& agent) {
   if (end.outcome == EndJob::Outcome::kTimedOut) return;  // on its side of a cut
   require(!verdict_ || end.outcome == *verdict_,
           [&] { return "one end: " + agent.id() + " ends otherwise than most have"; });
-  const RoundName last{agent.started().epoch, agent.started().round};
+  const ConfigurationVersion last{agent.started().epoch, agent.started().round};
   if (begun_.empty() || last != begun_.rbegin()->first) return;  // it was a spare of later rounds
   if (2 * ++ended_[last] > agent.started().group_world_size) verdict_ = end.outcome;
 }
 
-void SuccessionRun::coordinator_did(const CoordinatorShell& coordinator, const RoundEvent&,
-                                    const std::vector<RoundAction>& actions) {
-  for (const RoundAction& action : actions) {
+void SuccessionRun::coordinator_did(const CoordinatorShell& coordinator, const CoordinatorEvent&,
+                                    const std::vector<CoordinatorAction>& actions) {
+  for (const CoordinatorAction& action : actions) {
     const auto* send = std::get_if<SendTo>(&action);
     const auto epoch = send ? epoch_of(send->message) : std::nullopt;
     if (!epoch) continue;

@@ -21,8 +21,8 @@ class Watcher {
   virtual void gives_up_coordinator(const AgentShell& agent) = 0;  // because it is silent
   virtual void led(const AgentShell&, const Leader&) {}
   virtual void gives_up_connecting(const AgentShell& agent) = 0;
-  virtual void coordinator_did(const CoordinatorShell& coordinator, const RoundEvent& event,
-                               const std::vector<RoundAction>& actions) = 0;
+  virtual void coordinator_did(const CoordinatorShell& coordinator, const CoordinatorEvent& event,
+                               const std::vector<CoordinatorAction>& actions) = 0;
   virtual void coordinator_begins_again() = 0;  // and knows nothing
 
   /// A timer that is still due after its event would spin.

@@ -17,7 +17,7 @@ void WitnessShell::begin() {
   machine_.emplace(fresh_id, "host" + std::to_string(kHost));
 }
 
-void WitnessShell::invited(LinkId link, const BeWitness& invitation) {
+void WitnessShell::invited(LinkId link, const InviteWitness& invitation) {
   if (frozen_) return held_.push_back([this, link, invitation] { invited(link, invitation); });
   if (gone_) return world_.network.close(link, Side::kAgent);
   links_.insert(link);

@@ -23,7 +23,7 @@ class WitnessShell {
   WitnessShell(const WitnessShell&) = delete;
 
   /// Whoever coordinates or wants to has connected over that link, and asks for the vote.
-  void invited(LinkId link, const BeWitness& invitation);
+  void invited(LinkId link, const InviteWitness& invitation);
   void receive(LinkId link, const Parcel& parcel);
 
   /// Whose orders it obeys, as it tells who asks; nullopt: it does not answer.

@@ -35,7 +35,7 @@ class Trace {
 /// What kind of job it is, and what its workers are like.
 struct JobPlan {
   RoundRules rounds;
-  GroupRules group;  // workers: the most on one node
+  AgentRules group;  // workers: the most on one node
   int nodes = 2;     // at first
   milliseconds run_max{};
   bool ranks_wanted = false;  // every node asks for its own

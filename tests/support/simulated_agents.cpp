@@ -128,13 +128,13 @@ class Swarm {
     connect_next();
     tell(*channel, Join{.run_id = kRunId,
                         .node = "swarm-" + std::to_string(number),
-                        .known = {.round = others()},
+                        .counters = {.round = others()},
                         .host = "node" + std::to_string(number),
                         .terms = {.nodes_min = 1,
                                   .nodes_max = options_.agents + others(),
                                   .heartbeat_timeout_ms = options_.heartbeat_timeout_ms,
                                   .store = options_.tls ? StoreAt::kLocal : StoreAt::kLeader},
-                        .standing = standing(number)});
+                        .voter = voter(number)});
     for (;;) {
       const Result<std::string> line = co_await channel->receive();
       if (!line) break;
@@ -149,15 +149,15 @@ class Swarm {
   }
 
   /// What an agent knows of the round whose coordinator was killed; nothing of one that begins.
-  Standing standing(int number) const {
+  VoterState voter(int number) const {
     if (!options_.voters) return {};
-    const KnownRound last{{1, 1}, options_.agents + 1, true, number + 1};
+    const Configuration last{{1, 1}, options_.agents + 1, true, number + 1};
     return {.epoch = 1,
             .promised = 1,
-            .started = last,
-            .settled = last,
-            .head_gone = true,
-            .head_seated = true,
+            .proposed = last,
+            .committed = last,
+            .leader_dead = true,
+            .leader_is_member = true,
             .head = "127.0.0.1:1"};
   }
 
@@ -170,8 +170,8 @@ class Swarm {
         [&](const Joined&) { co_spawn(io_, beat(number, channel), report_failure("a heartbeat")); },
         [](const Refused& m) { throw std::runtime_error{m.reason}; },
         [](const Spare&) { throw std::runtime_error{"there are places for all agents"}; },
-        [&](const Elect& m) {
-          tell(*channel, Promise{m.epoch, m.clock_us});
+        [&](const RequestVote& m) {
+          tell(*channel, Vote{m.epoch, m.clock_us});
         },
         [&](const Beat& m) { clock_us_ = m.clock_us; },
         [&](const Waiting& m) { clock_us_ = m.clock_us; }, [&](const StartRound& m) { started(m); },

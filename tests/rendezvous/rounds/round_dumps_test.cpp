@@ -1,4 +1,4 @@
-// What RoundMachine does when somebody asks what all workers do.
+// What CoordinatorMachine does when somebody asks what all workers do.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(DumpsFixture, "a great answer goes out in pieces") {
     const StackGroup group{.ranks = std::to_string(i % 2),
                            .doing = "is at " + std::to_string(i),
                            .stack = std::string(2900, 's')};
-    for (const RoundAction& action :
+    for (const CoordinatorAction& action :
          machine_->step(FromPeer{peers_["a"], Inspected{number, group, i == 59}}, now_))
       if (const auto* send = std::get_if<SendTo>(&action))
         if (const auto* part = std::get_if<DumpPart>(&send->message)) {

@@ -1,4 +1,4 @@
-// RoundMachine and a failure that only follows from another one: it waits for the cause.
+// CoordinatorMachine and a failure that only follows from another one: it waits for the cause.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,5 +1,5 @@
-// RoundFixture gives the tests of RoundMachine their words: nodes do things, time passes, and the
-// fixture remembers what was ordered.
+// RoundFixture gives the tests of CoordinatorMachine their words: nodes do things, time passes, and
+// the fixture remembers what was ordered.
 #pragma once
 
 #include <algorithm>
@@ -86,8 +86,8 @@ class RoundFixture {
   bool dropped(PeerId peer) const { return std::ranges::count(dropped_, peer) > 0; }
   bool dropped(const NodeId& node) { return dropped(peers_[node]); }
 
-  void step(const RoundEvent& event) {
-    for (const RoundAction& action : machine_->step(event, now_)) {
+  void step(const CoordinatorEvent& event) {
+    for (const CoordinatorAction& action : machine_->step(event, now_)) {
       if (const auto* send = std::get_if<SendTo>(&action)) sent_.push_back(*send);
       if (const auto* drop = std::get_if<DropPeer>(&action)) dropped_.push_back(drop->peer);
       if (const auto* open = std::get_if<OpenStore>(&action)) {
@@ -97,7 +97,7 @@ class RoundFixture {
     }
   }
 
-  std::optional<RoundMachine> machine_;
+  std::optional<CoordinatorMachine> machine_;
   RoundRules rules_;
   TimePoint now_{};
   int stores_opened_ = 0;

@@ -1,4 +1,5 @@
-// What RoundMachine does when workers hang: whom it asks, what it tells, and how the job goes on.
+// What CoordinatorMachine does when workers hang: whom it asks, what it tells, and how the job goes
+// on.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {

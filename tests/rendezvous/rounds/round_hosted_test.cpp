@@ -1,5 +1,5 @@
-// RoundMachine at a `ddprun server` that was started again: which rounds go on, and when another
-// one may begin.
+// CoordinatorMachine at a `ddprun server` that was started again: which rounds go on, and when
+// another one may begin.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {
@@ -26,19 +26,19 @@ class HostedFixture : protected RoundFixture {
   }
   Join agent(const NodeId& node) const {
     Join join = join_of(node);
-    join.standing.standby_port = 7;
+    join.voter.standby_port = 7;
     return join;
   }
   /// A node of round 4, which has two nodes of one worker each.
   Join member(const NodeId& node, int rank) const {
     Join join = agent(node);
-    join.known = {.round = 4, .attempt = 1};
-    join.standing.seat = {4, 2, rank, rank, 2, 2'000};
+    join.counters = {.round = 4, .attempt = 1};
+    join.voter.assignment = {4, 2, rank, rank, 2, 2'000};
     return join;
   }
   Join runs(const NodeId& node, int rank) const {
     Join join = member(node, rank);
-    join.standing.running = 4;
+    join.voter.running = 4;
     return join;
   }
   void both_return() {
@@ -47,9 +47,9 @@ class HostedFixture : protected RoundFixture {
   }
   /// What is asked of the shell: where the store was, and at whom it is to knock.
   template <typename Action>
-  std::optional<Action> did(const RoundEvent& event) {
+  std::optional<Action> did(const CoordinatorEvent& event) {
     std::optional<Action> last;
-    for (const RoundAction& action : machine_->step(event, now_))
+    for (const CoordinatorAction& action : machine_->step(event, now_))
       if (const auto* found = std::get_if<Action>(&action)) last = *found;
     return last;
   }
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(HostedFixture, "a round goes on when all its nodes are back, an
   for (const char* node : {"a", "b"}) {
     CHECK_FALSE(order<StartRound>(node).has_value());
     CHECK_FALSE(order<StopRound>(node).has_value());
-    CHECK_FALSE(order<Elsewhere>(node).has_value());
+    CHECK_FALSE(order<Redirect>(node).has_value());
   }
   says("a", WorkersFinished{4});
   says("b", WorkersFinished{4});
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(HostedFixture, "the store listens where the workers of the roun
 TEST_CASE_METHOD(HostedFixture, "a port of the system is opened for nobody") {
   server(2, 2);
   Join join = runs("a", 0);
-  join.standing.seat.store_port = 22;
+  join.voter.assignment.store_port = 22;
   const auto open = did<OpenStore>(FromPeer{1, join, "host-a"});
   REQUIRE(open.has_value());
   CHECK(open->port == 0);
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(HostedFixture, "a round does not go on that somebody has stoppe
   server(2, 2);
   says("b", member("b", 1));
   says("a", runs("a", 0));
-  CHECK(order<Elsewhere>("a").has_value());
+  CHECK(order<Redirect>("a").has_value());
   CHECK(dropped("a"));
 }
 
@@ -147,16 +147,16 @@ TEST_CASE_METHOD(HostedFixture, "a round does not go on when a later attempt is 
   server(2, 2);
   says("a", runs("a", 0));
   Join other = runs("b", 1);
-  other.known.attempt = 2;
+  other.counters.attempt = 2;
   says("b", other);
-  CHECK(order<Elsewhere>("b").has_value());
+  CHECK(order<Redirect>("b").has_value());
 }
 
 TEST_CASE_METHOD(HostedFixture, "two nodes with one place are not both in the round") {
   server(2, 2);
   says("a", runs("a", 0));
   says("b", runs("b", 0));
-  CHECK(order<Elsewhere>("b").has_value());
+  CHECK(order<Redirect>("b").has_value());
   passes_beating(kHold, {"a"});
   CHECK(order<StopRound>("a").has_value());
 }
@@ -165,25 +165,25 @@ TEST_CASE_METHOD(HostedFixture, "a place that no round can have is no place") {
   server(2, 2);
   const auto refuses = [&](auto change) {
     Join join = runs("a", 0);
-    change(join.standing.seat);
+    change(join.voter.assignment);
     says("a", join);
-    return order<Elsewhere>("a").has_value();
+    return order<Redirect>("a").has_value();
   };
-  CHECK(refuses([](HostedSeat& s) { s.nodes = 3; }));
-  CHECK(refuses([](HostedSeat& s) { s.nodes = 0; }));
-  CHECK(refuses([](HostedSeat& s) { s.group_rank = 2; }));
-  CHECK(refuses([](HostedSeat& s) { s.group_rank = -1; }));
-  CHECK(refuses([](HostedSeat& s) { s.first_rank = 2; }));
-  CHECK(refuses([](HostedSeat& s) { s.first_rank = -1; }));
-  CHECK(refuses([](HostedSeat& s) { s.store_port = 70'000; }));
-  CHECK(refuses([](HostedSeat& s) { s.round = 3; }));
-  CHECK_FALSE(refuses([](HostedSeat&) {}));
+  CHECK(refuses([](HostedAssignment& s) { s.nodes = 3; }));
+  CHECK(refuses([](HostedAssignment& s) { s.nodes = 0; }));
+  CHECK(refuses([](HostedAssignment& s) { s.group_rank = 2; }));
+  CHECK(refuses([](HostedAssignment& s) { s.group_rank = -1; }));
+  CHECK(refuses([](HostedAssignment& s) { s.first_rank = 2; }));
+  CHECK(refuses([](HostedAssignment& s) { s.first_rank = -1; }));
+  CHECK(refuses([](HostedAssignment& s) { s.store_port = 70'000; }));
+  CHECK(refuses([](HostedAssignment& s) { s.round = 3; }));
+  CHECK_FALSE(refuses([](HostedAssignment&) {}));
 }
 
 TEST_CASE_METHOD(HostedFixture, "workers whose lease is over do not go on") {
   server(1, 2, kHold);
   says("a", runs("a", 0));
-  CHECK(order<Elsewhere>("a").has_value());
+  CHECK(order<Redirect>("a").has_value());
 }
 
 TEST_CASE_METHOD(HostedFixture, "no round begins while workers of before may be alive") {
@@ -243,7 +243,7 @@ TEST_CASE_METHOD(HostedFixture, "a failure is for free when the store is new") {
 TEST_CASE_METHOD(HostedFixture, "a spare waits until the round is complete, and stays a spare") {
   server(2, 2);
   Join spare = agent("s");
-  spare.known = {.round = 4, .attempt = 1};
+  spare.counters = {.round = 4, .attempt = 1};
   says("s", spare);
   both_return();
   CHECK_FALSE(order<StopRound>("a").has_value());
@@ -264,7 +264,7 @@ TEST_CASE_METHOD(HostedFixture, "a connection that breaks is no death, and a ref
   says("a", agent("a"));
   says("b", agent("b"));
   REQUIRE(start("a").round == 1);
-  const auto knock = did<Knock>(PeerLost{peers_["b"], "connection closed"});
+  const auto knock = did<Probe>(PeerLost{peers_["b"], "connection closed"});
   REQUIRE(knock.has_value());
   CHECK(knock->endpoint == "host-b:7");
   CHECK_FALSE(order<StopRound>("a").has_value());
@@ -272,13 +272,13 @@ TEST_CASE_METHOD(HostedFixture, "a connection that breaks is no death, and a ref
   SECTION("it comes back, and its workers go on") {
     Join back = agent("b");
     back.incarnation = 2;
-    back.standing.running = 1;
+    back.voter.running = 1;
     says("b", back);
     CHECK(ordered<Joined>("b").resumed);
     CHECK_FALSE(order<StopRound>("a").has_value());
   }
   SECTION("its process is gone") {
-    step(Knocked{"b", true});
+    step(Probed{"b", true});
     CHECK(order<StopRound>("a").has_value());
   }
 }
@@ -286,7 +286,7 @@ TEST_CASE_METHOD(HostedFixture, "a connection that breaks is no death, and a ref
 TEST_CASE_METHOD(HostedFixture, "an agent that cannot be knocked at stops its workers as before") {
   server(2, 2, 1h);
   Join unheard = agent("b");
-  unheard.standing.standby_port = 0;
+  unheard.voter.standby_port = 0;
   says("a", agent("a"));
   says("b", unheard);
   CHECK(ordered<Joined>("a").keeps_workers);

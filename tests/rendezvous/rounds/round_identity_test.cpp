@@ -1,5 +1,5 @@
-// RoundMachine and who is who: agents that connect again, machines that were started again, and
-// coordinators that know nothing of the rounds before them.
+// CoordinatorMachine and who is who: agents that connect again, machines that were started again,
+// and coordinators that know nothing of the rounds before them.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {
@@ -10,14 +10,14 @@ using namespace std::chrono_literals;
 class IdentityFixture : public RoundFixture {
  protected:
   /// The agent of `node` connects again; what it knows it has from the coordinator before.
-  void joins_again(const NodeId& node, std::int64_t incarnation, Known known = {},
+  void joins_again(const NodeId& node, std::int64_t incarnation, JobCounters counters = {},
                    int node_rank = -1) {
     Join join = join_of(node, 1, node_rank);
     join.incarnation = incarnation;
-    join.known = known;
+    join.counters = counters;
     says(node, join);
   }
-  void knows(const NodeId& node, Known known) { joins_again(node, 1, known); }
+  void knows(const NodeId& node, JobCounters counters) { joins_again(node, 1, counters); }
   /// Two nodes run round 1, each with the rank that it has asked for.
   void two_run_with_wanted_ranks() {
     job({.nodes_min = 2, .nodes_max = 2});

@@ -1,4 +1,4 @@
-// RoundMachine of a job whose coordinator may be at several places.
+// CoordinatorMachine of a job whose coordinator may be at several places.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {
@@ -29,21 +29,21 @@ class PlacesFixture : protected RoundFixture {
   }
   Join newcomer(const NodeId& node) const {
     Join join = join_of(node);
-    join.standing.standby_port = 7;
+    join.voter.standby_port = 7;
     return join;
   }
   /// A node of a round of three whose coordinator had the epoch 2.
   Join voter(const NodeId& node) const {
     Join join = newcomer(node);
-    const KnownRound last{{2, 4}, 3, true};
-    join.known = {.round = 4, .attempt = 0};
-    join.standing.epoch = join.standing.promised = 2;
-    join.standing.started = join.standing.settled = last;
-    join.standing.head = "h5:1";
+    const Configuration last{{2, 4}, 3, true};
+    join.counters = {.round = 4, .attempt = 0};
+    join.voter.epoch = join.voter.promised = 2;
+    join.voter.proposed = join.voter.committed = last;
+    join.voter.leader = "h5:1";
     return join;
   }
   void hears_of(std::int64_t epoch, const std::string& coordinator, bool all = true) {
-    step(LookedAround{{epoch, coordinator}, all});
+    step(LeadersFound{{epoch, coordinator}, all});
   }
 };
 
@@ -51,7 +51,7 @@ TEST_CASE_METHOD(PlacesFixture,
                  "the first place begins the job when nobody knows of a coordinator") {
   is_first();
   says("a", newcomer("a"));
-  CHECK(order<Voting>("a").has_value());
+  CHECK(order<Candidate>("a").has_value());
   hears_of(0, "", false);  // some are not there
   CHECK(ordered<Joined>("a").epoch == 1);
   for (const char* node : {"b", "c"}) says(node, newcomer(node));
@@ -100,26 +100,26 @@ TEST_CASE_METHOD(PlacesFixture, "what stands by begins no job") {
 
 TEST_CASE_METHOD(PlacesFixture, "a newcomer is sent to the coordinator that the agent here obeys") {
   stands_by();
-  step(LedBy{{2, "h1:1"}});
+  step(AgentFollows{{2, "h1:1"}});
   says("x", newcomer("x"));
-  CHECK(ordered<Elsewhere>("x") == Elsewhere{"h1:1", 2});
+  CHECK(ordered<Redirect>("x") == Redirect{"h1:1", 2});
   CHECK(dropped("x"));
 }
 
 TEST_CASE_METHOD(PlacesFixture, "who has lost that very coordinator comes for a vote") {
   stands_by();
-  step(LedBy{{2, "h5:1"}});
+  step(AgentFollows{{2, "h5:1"}});
   says("a", voter("a"));
-  CHECK_FALSE(order<Elsewhere>("a").has_value());
-  CHECK(order<Voting>("a").has_value());
+  CHECK_FALSE(order<Redirect>("a").has_value());
+  CHECK(order<Candidate>("a").has_value());
 }
 
 TEST_CASE_METHOD(PlacesFixture, "a newcomer waits where the coordinator was lost") {
   stands_by();
-  step(LedBy{{2, "h1:1"}});
-  step(LedBy{{2, ""}});
+  step(AgentFollows{{2, "h1:1"}});
+  step(AgentFollows{{2, ""}});
   says("x", newcomer("x"));
-  CHECK(order<Voting>("x").has_value());
+  CHECK(order<Candidate>("x").has_value());
   CHECK(machine_->leader() == Leader{2, ""});
 }
 
@@ -134,14 +134,14 @@ TEST_CASE_METHOD(PlacesFixture, "a coordinator leads once it has begun a round")
 TEST_CASE_METHOD(PlacesFixture, "a new coordinator is told of at all places of the job") {
   stands_by();
   Join own = voter("a");
-  own.standing.beside = true;
+  own.voter.colocated = true;
   for (const Join& join : {own, voter("b")}) says(join.node, join);
   for (const char* node : {"a", "b"}) {
-    const Elect elect = ordered<Elect>(node);
+    const RequestVote elect = ordered<RequestVote>(node);
     const auto actions =
-        machine_->step(FromPeer{peers_[node], Promise{elect.epoch, elect.clock_us}}, now_);
-    for (const RoundAction& action : actions)
-      if (const auto* herald = std::get_if<Herald>(&action))
+        machine_->step(FromPeer{peers_[node], Vote{elect.epoch, elect.clock_us}}, now_);
+    for (const CoordinatorAction& action : actions)
+      if (const auto* herald = std::get_if<AnnounceLeader>(&action))
         CHECK(herald->endpoints == std::vector<std::string>{"h0:1", "h1:1", "h2:1", "h5:1"});
   }
   CHECK(machine_->epoch() == 3);
@@ -150,10 +150,10 @@ TEST_CASE_METHOD(PlacesFixture, "a new coordinator is told of at all places of t
 TEST_CASE_METHOD(PlacesFixture, "voters are not sent to a coordinator that they have lost") {
   stands_by();
   says("a", voter("a"));
-  step(Superseded{2, "h5:1"});
-  CHECK_FALSE(order<Elsewhere>("a").has_value());
-  step(Superseded{3, "h6:1"});
-  CHECK(ordered<Elsewhere>("a").coordinator == "h6:1");
+  step(HigherEpoch{2, "h5:1"});
+  CHECK_FALSE(order<Redirect>("a").has_value());
+  step(HigherEpoch{3, "h6:1"});
+  CHECK(ordered<Redirect>("a").coordinator == "h6:1");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// RoundMachine where a referee decides who coordinates the job: when it begins a round, and for how
-// long it goes on.
+// CoordinatorMachine where a referee decides who coordinates the job: when it begins a round, and
+// for how long it goes on.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {
@@ -24,15 +24,15 @@ class RefereeFixture : protected RoundFixture {
     holds();
   }
   void holds(std::chrono::milliseconds alone = 4'500ms) { hears(Held{now_ + alone, now_ + 100s}); }
-  void hears(const RoundEvent& said) {
-    for (const RoundAction& action : machine_->step(said, now_)) note(action);
+  void hears(const CoordinatorEvent& said) {
+    for (const CoordinatorAction& action : machine_->step(said, now_)) note(action);
   }
   /// Says it, and keeps what the referee is asked.
   void tells(const NodeId& node, const AgentMessage& message) {
     if (std::holds_alternative<Join>(message)) peers_[node] = ++last_peer_;
     hears(FromPeer{peers_[node], message, "host-" + node});
   }
-  void note(const RoundAction& action) {
+  void note(const CoordinatorAction& action) {
     if (const auto* begin = std::get_if<BeginWorld>(&action)) asked_ = begin->nodes;
     if (const auto* end = std::get_if<TellVerdict>(&action)) verdict_ = end->verdict;
     if (const auto* send = std::get_if<SendTo>(&action)) got_[send->peer].push_back(send->message);
@@ -47,17 +47,17 @@ class RefereeFixture : protected RoundFixture {
   void forget() { got_.clear(); }
   Join newcomer(const NodeId& node) const {
     Join join = join_of(node);
-    join.standing.standby_port = 7;
+    join.voter.standby_port = 7;
     return join;
   }
   /// A node of the world of the coordinator with that epoch, which is lost.
-  Join of_world(const NodeId& node, std::int64_t epoch, std::int64_t fence_ms = 0) const {
+  Join of_world(const NodeId& node, std::int64_t epoch, std::int64_t old_lease_ms = 0) const {
     Join join = newcomer(node);
-    join.known = {.round = 4, .attempt = 0};
-    const KnownRound last{{epoch, 4}, 3, true};
-    join.standing.epoch = join.standing.promised = epoch;
-    join.standing.started = join.standing.settled = last;
-    join.standing.fence_ms = fence_ms;
+    join.counters = {.round = 4, .attempt = 0};
+    const Configuration last{{epoch, 4}, 3, true};
+    join.voter.epoch = join.voter.promised = epoch;
+    join.voter.proposed = join.voter.committed = last;
+    join.voter.old_lease_ms = old_lease_ms;
     return join;
   }
   void passes_by(std::chrono::milliseconds time) {
@@ -84,7 +84,7 @@ class RefereeFixture : protected RoundFixture {
 TEST_CASE_METHOD(RefereeFixture, "nobody is given orders before the referee has chosen this one") {
   job_of(1, 2);
   tells("a", newcomer("a"));
-  CHECK(got<Voting>("a"));
+  CHECK(got<Candidate>("a"));
   CHECK_FALSE(got<Joined>("a"));
   is_elected({5});
   CHECK(got<Joined>("a")->epoch == 5);
@@ -192,13 +192,13 @@ TEST_CASE_METHOD(RunningWorld, "a coordinator that is chosen again goes on, with
 TEST_CASE_METHOD(RunningWorld,
                  "it does not when somebody else has written down a world meanwhile") {
   is_elected({9, 7, {"a"}});
-  CHECK(got<Elsewhere>("a"));
+  CHECK(got<Redirect>("a"));
   CHECK_FALSE(machine_->has_nodes());
 }
 
 TEST_CASE_METHOD(RunningWorld, "who is replaced sends its nodes to the other one") {
-  hears(Superseded{9, "h2:1"});
-  CHECK(got<Elsewhere>("a")->coordinator == "h2:1");
+  hears(HigherEpoch{9, "h2:1"});
+  CHECK(got<Redirect>("a")->coordinator == "h2:1");
   CHECK(machine_->epoch() == 0);
 }
 
@@ -211,9 +211,9 @@ TEST_CASE_METHOD(RunningWorld, "the same nodes get their next attempt without th
   hears(PeerLost{peers_["b"], "reset"});
   Join again = newcomer("b");
   again.incarnation = 2;
-  again.known = {.round = 1, .attempt = 0};
-  again.standing.epoch = again.standing.promised = 5;
-  again.standing.started = again.standing.settled = {{5, 1}, 2, true};
+  again.counters = {.round = 1, .attempt = 0};
+  again.voter.epoch = again.voter.promised = 5;
+  again.voter.proposed = again.voter.committed = {{5, 1}, 2, true};
   tells("b", again);
   tells("a", WorkersStopped{1});
   for (int i = 0; i < 3; ++i) {
@@ -272,7 +272,7 @@ TEST_CASE_METHOD(RefereeFixture,
   job_of(1, 2);
   is_elected({9, 5, {"a", "b"}, true});
   Join join = of_world("a", 5);
-  join.standing.head_gone = join.standing.head_seated = true;
+  join.voter.leader_dead = join.voter.leader_is_member = true;
   tells("a", join);
   passes_by(4'000ms);
   CHECK_FALSE(asked_);
@@ -287,7 +287,7 @@ TEST_CASE_METHOD(RefereeFixture, "two of three that know that it is dead go on a
   is_elected({9, 5, {"a", "b", "c"}, true});
   for (const char* node : {"a", "b"}) {
     Join join = of_world(node, 5, 5'000);
-    join.standing.head_gone = join.standing.head_seated = true;
+    join.voter.leader_dead = join.voter.leader_is_member = true;
     tells(node, join);
   }
   passes_by(50ms);
@@ -303,8 +303,8 @@ TEST_CASE_METHOD(RefereeFixture,
   is_elected({9, 5, {"a", "b", "c"}, true});
   for (const char* node : {"a", "b"}) {
     Join join = of_world(node, 5, 5'000);
-    join.standing.epoch = join.standing.promised = 7;
-    join.standing.head_gone = join.standing.head_seated = true;
+    join.voter.epoch = join.voter.promised = 7;
+    join.voter.leader_dead = join.voter.leader_is_member = true;
     tells(node, join);
   }
   passes_by(1s);

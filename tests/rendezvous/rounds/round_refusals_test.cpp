@@ -1,5 +1,5 @@
-// What RoundMachine does not let a node do: end a job that it is not part of, hold it up by not
-// stopping, or fill the coordinator's memory.
+// What CoordinatorMachine does not let a node do: end a job that it is not part of, hold it up by
+// not stopping, or fill the coordinator's memory.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {

@@ -1,4 +1,4 @@
-// What RoundMachine tells of the cost of restarts.
+// What CoordinatorMachine tells of the cost of restarts.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {

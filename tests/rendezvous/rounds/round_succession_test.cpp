@@ -1,4 +1,4 @@
-// RoundMachine when a coordinator is lost: who may follow it, and when it may begin.
+// CoordinatorMachine when a coordinator is lost: who may follow it, and when it may begin.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {
@@ -7,7 +7,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kHeartbeat = 5s;
-constexpr RoundName kLast{1, 4};
+constexpr ConfigurationVersion kLast{1, 4};
 
 class SuccessionFixture : protected RoundFixture {
  protected:
@@ -27,7 +27,7 @@ class SuccessionFixture : protected RoundFixture {
     job({.nodes_min = 1, .nodes_max = count, .has_successors = true, .endpoint = "h0:1"});
     for (const NodeId& node : nodes) {
       Join join = join_of(node);
-      join.standing.standby_port = 7;
+      join.voter.standby_port = 7;
       says(node, join);
     }
     for (const NodeId& node : nodes) hears(node);
@@ -49,35 +49,35 @@ class SuccessionFixture : protected RoundFixture {
   /// A node of the last round of three, whose coordinator is lost.
   Join voter(const NodeId& node) const {
     Join join = join_of(node);
-    join.known = {.round = 4, .attempt = 2};
-    const KnownRound last{kLast, 3, true};
-    join.standing = {.epoch = 1, .promised = 1, .started = last, .settled = last};
-    join.standing.head = "h0:1";
-    join.standing.head_seated = true;
+    join.counters = {.round = 4, .attempt = 2};
+    const Configuration last{kLast, 3, true};
+    join.voter = {.epoch = 1, .promised = 1, .proposed = last, .committed = last};
+    join.voter.leader = "h0:1";
+    join.voter.leader_is_member = true;
     return join;
   }
   void promises(const NodeId& node) {
-    const Elect elect = ordered<Elect>(node);
-    says(node, Promise{elect.epoch, elect.clock_us});
+    const RequestVote elect = ordered<RequestVote>(node);
+    says(node, Vote{elect.epoch, elect.clock_us});
   }
-  void step_and_keep(const RoundEvent& event) { last_actions_ = machine_->step(event, now_); }
-  std::vector<RoundAction> last_actions_;
+  void step_and_keep(const CoordinatorEvent& event) { last_actions_ = machine_->step(event, now_); }
+  std::vector<CoordinatorAction> last_actions_;
 };
 
 TEST_CASE_METHOD(SuccessionFixture, "half of the nodes are no majority, and nobody is asked") {
   stands_by();
   says("a", voter("a"));
-  CHECK(order<Voting>("a").has_value());
-  CHECK_FALSE(order<Elect>("a").has_value());
+  CHECK(order<Candidate>("a").has_value());
+  CHECK_FALSE(order<RequestVote>("a").has_value());
 }
 
 TEST_CASE_METHOD(SuccessionFixture, "two of three nodes elect, with an epoch beyond all promises") {
   stands_by();
   Join late = voter("b");
-  late.standing.promised = 6;
+  late.voter.promised = 6;
   says("a", voter("a"));
   says("b", late);
-  CHECK(ordered<Elect>("a").epoch == 7);
+  CHECK(ordered<RequestVote>("a").epoch == 7);
   CHECK_FALSE(order<Joined>("a").has_value());
 }
 
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(SuccessionFixture, "a promise for another election counts for n
   stands_by();
   for (const char* node : {"a", "b"}) says(node, voter(node));
   promises("a");
-  says("b", Promise{1});
+  says("b", Vote{1});
   CHECK_FALSE(order<Joined>("a").has_value());
 }
 
@@ -104,8 +104,8 @@ TEST_CASE_METHOD(SuccessionFixture,
   stands_by();
   for (const char* node : {"a", "b"}) {
     Join join = voter(node);
-    join.standing.fence_ms = 4'000;
-    join.standing.head_gone = true;
+    join.voter.old_lease_ms = 4'000;
+    join.voter.leader_dead = true;
     says(node, join);
   }
   for (const char* node : {"a", "b"}) promises(node);
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(SuccessionFixture,
   stands_by();
   for (const char* node : {"a", "b"}) {
     Join join = voter(node);
-    join.standing.fence_ms = 4'000;
+    join.voter.old_lease_ms = 4'000;
     says(node, join);
   }
   for (const char* node : {"a", "b"}) promises(node);
@@ -137,8 +137,8 @@ TEST_CASE_METHOD(
   stands_by();
   for (const char* node : {"a", "b", "c"}) {
     Join join = voter(node);
-    join.standing.fence_ms = 4'000;
-    join.standing.head_gone = *node != 'c';
+    join.voter.old_lease_ms = 4'000;
+    join.voter.leader_dead = *node != 'c';
     says(node, join);
   }
   for (const char* node : {"a", "b", "c"}) promises(node);
@@ -181,8 +181,8 @@ TEST_CASE_METHOD(SuccessionFixture,
   says("a", Leave{"stopped by SIGTERM"});
   passes(2 * kHeartbeat);  // and hears nothing of the others
   Join back = join_of("b");
-  const KnownRound first{{1, 1}, 3, true, 1};
-  back.standing = {.epoch = 1, .promised = late_vote, .started = first, .settled = first};
+  const Configuration first{{1, 1}, 3, true, 1};
+  back.voter = {.epoch = 1, .promised = late_vote, .proposed = first, .committed = first};
   says("b", back);
   says("b", Leave{"stopped by SIGTERM"});
   Join fresh = join_of("x");
@@ -212,7 +212,7 @@ TEST_CASE_METHOD(SuccessionFixture, "a node whose link broke is knocked at, and 
   coordinates({"a", "b", "c"});
   step_and_keep(PeerLost{peers_["b"], "connection reset"});
   REQUIRE(last_actions_.size() == 1);
-  CHECK(std::get<Knock>(last_actions_.front()).node == "b");
+  CHECK(std::get<Probe>(last_actions_.front()).node == "b");
 }
 
 TEST_CASE_METHOD(SuccessionFixture,
@@ -220,7 +220,7 @@ TEST_CASE_METHOD(SuccessionFixture,
   coordinates({"a", "b", "c", "d", "e"});
   for (const char* node : {"c", "d", "e"}) {
     is_lost(node);
-    step(Knocked{node, true});
+    step(Probed{node, true});
   }
   for (const char* node : {"a", "b"}) says(node, WorkersStopped{1});
   says("a", Beat{.clock_us = microseconds(now_)});
@@ -234,9 +234,9 @@ TEST_CASE_METHOD(SuccessionFixture,
 TEST_CASE_METHOD(SuccessionFixture, "when nobody listens there any more it is lost at once") {
   coordinates({"a", "b", "c"});
   is_lost("b");
-  step(Knocked{"b", false});
+  step(Probed{"b", false});
   CHECK_FALSE(order<StopRound>("a").has_value());
-  step(Knocked{"b", true});
+  step(Probed{"b", true});
   CHECK(ordered<StopRound>("a").reason.find("node b lost") == 0);
 }
 
@@ -245,8 +245,8 @@ TEST_CASE_METHOD(SuccessionFixture, "when it comes back with its workers, the ro
   is_lost("b");
   Join again = join_of("b");
   again.incarnation = 2;
-  again.standing.running = 1;
-  again.standing.standby_port = 7;
+  again.voter.running = 1;
+  again.voter.standby_port = 7;
   says("b", again);
   CHECK(ordered<Joined>("b").resumed);
   CHECK_FALSE(order<StopRound>("a").has_value());
@@ -256,16 +256,16 @@ TEST_CASE_METHOD(SuccessionFixture,
                  "workers of another round have to be stopped before their node joins") {
   coordinates({"a", "b", "c"});
   Join other = join_of("d");
-  other.standing.running = 9;
+  other.voter.running = 9;
   says("d", other);
-  CHECK(ordered<Elsewhere>("d").coordinator.empty());
+  CHECK(ordered<Redirect>("d").coordinator.empty());
   CHECK(dropped("d"));
 }
 
 TEST_CASE_METHOD(SuccessionFixture, "who hears of a later coordinator sends its nodes there") {
   coordinates({"a", "b", "c"});
-  step(Superseded{2, "h1:7"});
-  const auto sent = ordered<Elsewhere>("a");
+  step(HigherEpoch{2, "h1:7"});
+  const auto sent = ordered<Redirect>("a");
   CHECK(sent.coordinator == "h1:7");
   CHECK(sent.epoch == 2);
   CHECK(dropped("a"));
@@ -274,8 +274,8 @@ TEST_CASE_METHOD(SuccessionFixture, "who hears of a later coordinator sends its 
 
 TEST_CASE_METHOD(SuccessionFixture, "an earlier coordinator supersedes nobody") {
   coordinates({"a", "b", "c"});
-  step(Superseded{1, "h1:7"});
-  CHECK_FALSE(order<Elsewhere>("a").has_value());
+  step(HigherEpoch{1, "h1:7"});
+  CHECK_FALSE(order<Redirect>("a").has_value());
   CHECK(machine_->epoch() == 1);
 }
 
@@ -285,7 +285,7 @@ TEST_CASE_METHOD(
   coordinates({});
   Join fresh = join_of("x");
   says("a", voter("a"));
-  CHECK(order<Voting>("a").has_value());
+  CHECK(order<Candidate>("a").has_value());
   says("x", fresh);
   CHECK_FALSE(order<StartRound>("x").has_value());
 }
@@ -295,10 +295,10 @@ TEST_CASE_METHOD(SuccessionFixture,
   coordinates({});
   for (const NodeId node : {"x", "y"}) {
     Join late = join_of(node);
-    late.standing = {.epoch = 2, .promised = 2, .settled = {{2, 3}, 3}};
+    late.voter = {.epoch = 2, .promised = 2, .committed = {{2, 3}, 3}};
     says(node, late);
-    CHECK(order<Voting>(node).has_value());
-    CHECK_FALSE(order<Elect>(node).has_value());
+    CHECK(order<Candidate>(node).has_value());
+    CHECK_FALSE(order<RequestVote>(node).has_value());
   }
 }
 
@@ -308,33 +308,34 @@ TEST_CASE_METHOD(SuccessionFixture, "who comes while the workers stop hears of t
   Join late = join_of("x");
   says("x", late);
   const auto beat = ordered<Beat>("x");
-  CHECK(beat.settled == 1);
-  CHECK(beat.settled_nodes == 3);
+  CHECK(beat.committed == 1);
+  CHECK(beat.committed_nodes == 3);
 }
 
 TEST_CASE_METHOD(SuccessionFixture, "whoever takes over tells the one before, again and again") {
   stands_by();
   for (const char* node : {"a", "b"}) says(node, voter(node));
   promises("a");
-  const Elect elect = ordered<Elect>("b");
-  step_and_keep(FromPeer{peers_["b"], Promise{elect.epoch, elect.clock_us}});
-  const auto herald = std::ranges::find_if(
-      last_actions_, [](const RoundAction& a) { return std::holds_alternative<Herald>(a); });
+  const RequestVote elect = ordered<RequestVote>("b");
+  step_and_keep(FromPeer{peers_["b"], Vote{elect.epoch, elect.clock_us}});
+  const auto herald = std::ranges::find_if(last_actions_, [](const CoordinatorAction& a) {
+    return std::holds_alternative<AnnounceLeader>(a);
+  });
   REQUIRE(herald != last_actions_.end());
-  CHECK(std::get<Herald>(*herald).endpoints == std::vector<std::string>{"h0:1"});
+  CHECK(std::get<AnnounceLeader>(*herald).endpoints == std::vector<std::string>{"h0:1"});
 }
 
 TEST_CASE_METHOD(SuccessionFixture, "nobody leaves before all have heard that the job has ended") {
   coordinates({"a", "b", "c"});
   for (const char* node : {"a", "b", "c"}) says(node, WorkersFinished{1});
   for (const char* node : {"a", "b", "c"}) CHECK(ordered<EndJob>(node).held);
-  says("a", EndHeard{});
-  says("a", EndHeard{});
-  says("b", EndHeard{});
-  CHECK_FALSE(order<Dismissed>("a").has_value());
+  says("a", EndAcknowledged{});
+  says("a", EndAcknowledged{});
+  says("b", EndAcknowledged{});
+  CHECK_FALSE(order<Dismiss>("a").has_value());
   CHECK_FALSE(machine_->ended());
-  says("c", EndHeard{});
-  for (const char* node : {"a", "b", "c"}) CHECK(order<Dismissed>(node).has_value());
+  says("c", EndAcknowledged{});
+  for (const char* node : {"a", "b", "c"}) CHECK(order<Dismiss>(node).has_value());
   CHECK(machine_->ended());
 }
 
@@ -344,16 +345,16 @@ TEST_CASE_METHOD(SuccessionFixture, "a job does not end while its nodes may be s
   is_lost("b");
   says("c", WorkersFinished{1});
   CHECK_FALSE(order<EndJob>("a").has_value());
-  step(Knocked{"b", true});
+  step(Probed{"b", true});
   CHECK(order<EndJob>("a").has_value());
 }
 
 TEST_CASE_METHOD(SuccessionFixture, "nobody waits for a node that is lost at the job's end") {
   coordinates({"a", "b", "c"});
   for (const char* node : {"a", "b", "c"}) says(node, WorkersFinished{1});
-  for (const char* node : {"a", "b"}) says(node, EndHeard{});
+  for (const char* node : {"a", "b"}) says(node, EndAcknowledged{});
   is_lost("c");
-  CHECK(order<Dismissed>("a").has_value());
+  CHECK(order<Dismiss>("a").has_value());
 }
 
 TEST_CASE_METHOD(SuccessionFixture,
@@ -361,15 +362,15 @@ TEST_CASE_METHOD(SuccessionFixture,
   coordinates({"a", "b", "c"});
   for (const char* node : {"a", "b", "c"}) says(node, WorkersFinished{1});
   passes(kEndingPatience - 1ms);
-  CHECK_FALSE(order<Dismissed>("a").has_value());
+  CHECK_FALSE(order<Dismiss>("a").has_value());
   passes(1ms);
-  CHECK(order<Dismissed>("a").has_value());
+  CHECK(order<Dismiss>("a").has_value());
 }
 
 TEST_CASE_METHOD(SuccessionFixture, "a successor ends the job as the one before it had") {
   stands_by();
   for (const char* node : {"a", "b"}) says(node, voter(node));
-  says("b", Testament{{.outcome = EndJob::Outcome::kFinished, .restarts = 2}});
+  says("b", FinalStatus{{.outcome = EndJob::Outcome::kFinished, .restarts = 2}});
   for (const char* node : {"a", "b"}) promises(node);
   const EndJob end = ordered<EndJob>("a");
   CHECK(end.outcome == EndJob::Outcome::kFinished);
@@ -382,23 +383,23 @@ TEST_CASE_METHOD(SuccessionFixture, "so it does when it hears of that before its
   stands_by();
   for (const char* node : {"a", "b", "c"}) {
     Join join = voter(node);
-    join.standing.fence_ms = 4'000;
+    join.voter.old_lease_ms = 4'000;
     says(node, join);
   }
   for (const char* node : {"a", "b"}) promises(node);
-  says("c", Testament{{.outcome = EndJob::Outcome::kPreempted}});
+  says("c", FinalStatus{{.outcome = EndJob::Outcome::kPreempted}});
   CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kPreempted);
 }
 
 TEST_CASE_METHOD(SuccessionFixture, "the end of an earlier round is of no account") {
   stands_by();
   Join late = voter("c");
-  late.standing.started = late.standing.settled = {{1, 3}, 3, true};
+  late.voter.proposed = late.voter.committed = {{1, 3}, 3, true};
   says("c", late);
-  says("c", Testament{{.outcome = EndJob::Outcome::kFinished}});
+  says("c", FinalStatus{{.outcome = EndJob::Outcome::kFinished}});
   for (const char* node : {"a", "b"}) {
     Join join = voter(node);
-    join.standing.head_gone = true;
+    join.voter.leader_dead = true;
     says(node, join);
   }
   for (const char* node : {"a", "b", "c"}) promises(node);
@@ -421,10 +422,10 @@ TEST_CASE_METHOD(SuccessionFixture,
   stands_by();
   for (const char* node : {"a", "b", "spare"}) {
     Join join = voter(node);
-    join.standing.head_gone = true;
-    join.standing.fence_ms = 3'000;
-    join.standing.head_seated = join.node == "spare";  // in the last round that it was in
-    join.standing.started.member = join.standing.settled.member = join.node != "spare";
+    join.voter.leader_dead = true;
+    join.voter.old_lease_ms = 3'000;
+    join.voter.leader_is_member = join.node == "spare";  // in the last round that it was in
+    join.voter.proposed.member = join.voter.committed.member = join.node != "spare";
     says(node, join);
   }
   for (const char* node : {"a", "b", "spare"}) promises(node);
@@ -436,15 +437,15 @@ TEST_CASE_METHOD(
     SuccessionFixture,
     "a coordinator that died while it began a round leaves nobody without a majority") {
   stands_by();
-  const KnownRound first{kLast, 5, true};
+  const Configuration first{kLast, 5, true};
   std::vector<NodeId> nodes{"c", "d", "e"};
   for (int rank = 2; rank <= 4; ++rank) {
     Join join = voter(nodes[static_cast<std::size_t>(rank - 2)]);
-    join.standing.head_gone = true;
-    join.standing.settled = {kLast, 5, true, rank};
-    join.standing.started = rank == 2 ? KnownRound{{1, 5}, 4, true, 1, "1-4"} : first;
-    join.standing.started.rank = rank == 2 ? 1 : rank;
-    join.standing.fence_ms = 3'000;
+    join.voter.leader_dead = true;
+    join.voter.committed = {kLast, 5, true, rank};
+    join.voter.proposed = rank == 2 ? Configuration{{1, 5}, 4, true, 1, "1-4"} : first;
+    join.voter.proposed.rank = rank == 2 ? 1 : rank;
+    join.voter.old_lease_ms = 3'000;
     says(join.node, join);
   }
   for (const NodeId& node : nodes) promises(node);
@@ -458,7 +459,7 @@ TEST_CASE_METHOD(SuccessionFixture, "who has to know of a round is told with it"
   coordinates({"a", "b", "c"});
   CHECK(start("a").awaited.empty());
   is_lost("b");
-  step(Knocked{"b", true});
+  step(Probed{"b", true});
   for (const char* node : {"a", "c"}) says(node, WorkersStopped{1});
   CHECK(start("c").awaited == "0,2");
 }

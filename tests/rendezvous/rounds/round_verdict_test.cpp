@@ -1,5 +1,5 @@
-// RoundMachine and the verdict: what agents tell of their workers' ends comes back as one verdict
-// for all of them.
+// CoordinatorMachine and the verdict: what agents tell of their workers' ends comes back as one
+// verdict for all of them.
 #include <csignal>
 
 #include "tests/rendezvous/rounds/round_fixture.hpp"

@@ -1,4 +1,4 @@
-// RoundMachine with a witness: when it votes beside the nodes, and what it has to know.
+// CoordinatorMachine with a witness: when it votes beside the nodes, and what it has to know.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {
@@ -32,19 +32,19 @@ class WitnessedFixture : protected RoundFixture {
   }
   void node_joins(const NodeId& node) {
     Join join = join_of(node);
-    join.standing.standby_port = 7;
+    join.voter.standby_port = 7;
     says(node, join);
   }
   /// It beats, and has heard what was said until now.
-  void hears(const NodeId& node, int round, int edition) {
+  void hears(const NodeId& node, int round, int revision) {
     says(node, Beat{.clock_us = microseconds(now_),
                     .echo_us = microseconds(now_),
                     .round = round,
                     .epoch = 1,
-                    .edition = edition});
+                    .revision = revision});
   }
-  void all_hear(int round, int edition) {
-    for (const char* node : {"a", "b", "w"}) hears(node, round, edition);
+  void all_hear(int round, int revision) {
+    for (const char* node : {"a", "b", "w"}) hears(node, round, revision);
   }
   JobStatus status() const { return machine_->status(now_, 0); }
 };
@@ -57,12 +57,12 @@ TEST_CASE_METHOD(WitnessedFixture, "a witness votes in a round of two nodes, whi
   says("w", witness());
   CHECK_FALSE(machine_->wants_witness());
   CHECK_FALSE(order<StopRound>("a").has_value());
-  const Voters told = ordered<Voters>("b");
+  const Reconfigure told = ordered<Reconfigure>("b");
   CHECK(told.witnessed);
-  CHECK(told.round.name == RoundName{1, 1, 1});
-  CHECK(told.round.nodes == 3);
+  CHECK(told.round.version == ConfigurationVersion{1, 1, 1});
+  CHECK(told.round.voters == 3);
   CHECK(told.round.rank == 1);
-  CHECK(ordered<Voters>("w").round.rank == 2);
+  CHECK(ordered<Reconfigure>("w").round.rank == 2);
   CHECK_FALSE(order<StartRound>("w").has_value());
 }
 
@@ -83,21 +83,21 @@ TEST_CASE_METHOD(WitnessedFixture, "it has no vote beside an odd number of nodes
   job(rules);
   for (const char* node : {"a", "b", "c"}) node_joins(node);
   says("w", witness());
-  CHECK_FALSE(order<Voters>("a").has_value());
-  CHECK_FALSE(order<Voters>("w").has_value());
+  CHECK_FALSE(order<Reconfigure>("a").has_value());
+  CHECK_FALSE(order<Reconfigure>("w").has_value());
 }
 
 TEST_CASE_METHOD(WitnessedFixture, "without it the nodes vote alone, and another one is welcome") {
   coordinates();
-  order<Voters>("a");
+  order<Reconfigure>("a");
   is_lost("w");
-  const Voters alone = ordered<Voters>("a");
+  const Reconfigure alone = ordered<Reconfigure>("a");
   CHECK_FALSE(alone.witnessed);
-  CHECK(alone.round.nodes == 2);
+  CHECK(alone.round.voters == 2);
   for (const char* node : {"a", "b"}) hears(node, 1, 2);
   CHECK(machine_->wants_witness());
   says("w2", witness("w2"));
-  CHECK(ordered<Voters>("b").round == KnownRound{{1, 1, 3}, 3, true, 1, "0-1"});
+  CHECK(ordered<Reconfigure>("b").round == Configuration{{1, 1, 3}, 3, true, 1, "0-1"});
   CHECK_FALSE(order<StopRound>("a").has_value());
 }
 
@@ -126,7 +126,7 @@ TEST_CASE_METHOD(WitnessedFixture,
   order<StartRound>("a");
   step(PeerLost{peers_["b"], "gone"});
   step(PeerLost{peers_["w"], "gone"});
-  step(Knocked{"b", true});
+  step(Probed{"b", true});
   CHECK(ordered<StopRound>("a").round == 1);
   says("a", WorkersStopped{1});
   passes_beating(2s, {"a"});
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(WitnessedFixture,
   order<StartRound>("a");
   fails("a", 1);
   step(PeerLost{peers_["b"], "gone"});
-  step(Knocked{"b", true});
+  step(Probed{"b", true});
   hears("w", 1, 1);
   says("a", WorkersStopped{1});
   CHECK_FALSE(order<StartRound>("a").has_value());
@@ -151,7 +151,7 @@ TEST_CASE_METHOD(WitnessedFixture,
 TEST_CASE_METHOD(WitnessedFixture, "the job ends when the witness knows of the last round") {
   coordinates();
   step(PeerLost{peers_["b"], "gone"});
-  step(Knocked{"b", true});
+  step(Probed{"b", true});
   for (const char* node : {"a", "w"}) hears(node, 1, 1);
   says("a", WorkersStopped{1});
   CHECK(start("a").round == 2);
@@ -165,9 +165,9 @@ TEST_CASE_METHOD(WitnessedFixture, "the job ends when the witness knows of the l
 TEST_CASE_METHOD(WitnessedFixture, "it is told when all nodes have left in order") {
   coordinates();
   says("b", Leave{"stopped by SIGTERM"});
-  CHECK_FALSE(order<Dismissed>("w").has_value());
+  CHECK_FALSE(order<Dismiss>("w").has_value());
   says("a", Leave{"stopped by SIGTERM"});
-  CHECK(order<Dismissed>("w").has_value());
+  CHECK(order<Dismiss>("w").has_value());
 }
 
 class SucceedingFixture : public WitnessedFixture {
@@ -178,32 +178,32 @@ class SucceedingFixture : public WitnessedFixture {
     rules.stands_by = true;
     job(rules);
   }
-  Standing standing(int rank) const {
-    const KnownRound last{{1, 4, 1}, 3, true, rank};
-    Standing standing{.epoch = 1, .promised = 1, .started = last, .settled = last};
-    standing.head = "h0:1";
-    standing.head_seated = true;
-    return standing;
+  VoterState voter(int rank) const {
+    const Configuration last{{1, 4, 1}, 3, true, rank};
+    VoterState voter{.epoch = 1, .promised = 1, .proposed = last, .committed = last};
+    voter.leader = "h0:1";
+    voter.leader_is_member = true;
+    return voter;
   }
   void node_votes() {
     Join join = join_of("b");
-    join.known = {.round = 4, .attempt = 2};
-    join.standing = standing(1);
-    join.standing.head_gone = true;
-    join.standing.fence_ms = 4'000;
-    join.standing.standby_port = 7;
-    join.standing.beside = true;
+    join.counters = {.round = 4, .attempt = 2};
+    join.voter = voter(1);
+    join.voter.leader_dead = true;
+    join.voter.old_lease_ms = 4'000;
+    join.voter.standby_port = 7;
+    join.voter.colocated = true;
     says("b", join);
   }
   void witness_votes() {
     Join join = witness();
-    join.standing = standing(2);
-    join.standing.fence_ms = 4'000;
+    join.voter = voter(2);
+    join.voter.old_lease_ms = 4'000;
     says("w", join);
   }
   void promises(const NodeId& node) {
-    const Elect elect = ordered<Elect>(node);
-    says(node, Promise{elect.epoch, elect.clock_us});
+    const RequestVote elect = ordered<RequestVote>(node);
+    says(node, Vote{elect.epoch, elect.clock_us});
   }
 };
 
@@ -213,7 +213,7 @@ TEST_CASE_METHOD(SucceedingFixture, "one of two nodes follows at once, with the 
   node_votes();
   CHECK(machine_->wants_witness());
   CHECK(machine_->invitation().coordinator == "host-b:7");
-  CHECK_FALSE(order<Elect>("b").has_value());
+  CHECK_FALSE(order<RequestVote>("b").has_value());
   witness_votes();
   for (const char* node : {"b", "w"}) promises(node);
   CHECK_FALSE(order<StartRound>("b").has_value());  // the witness is to know of the attempt
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(SucceedingFixture, "a witness that was started again has no vot
   stands_by();
   node_votes();
   says("w", witness());
-  CHECK_FALSE(order<Elect>("b").has_value());
+  CHECK_FALSE(order<RequestVote>("b").has_value());
 }
 
 TEST_CASE_METHOD(SucceedingFixture, "a witness is let go when nobody else votes here") {

@@ -160,11 +160,11 @@ struct ServerFixture {
     }
   }
 
-  asio::awaitable<Introduction> introduction(std::string run_id) {
+  asio::awaitable<Identity> introduction(std::string run_id) {
     const auto stranger = co_await agent();
-    const WhoIsThere question{run_id};
+    const Identify question{run_id};
     say(*stranger, question);
-    const auto answer = co_await must_hear<Introduction>(*stranger);
+    const auto answer = co_await must_hear<Identity>(*stranger);
     co_return answer;
   }
 

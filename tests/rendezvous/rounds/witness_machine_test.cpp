@@ -14,7 +14,7 @@ class WitnessFixture {
  protected:
   WitnessFixture() : machine_{[this] { return "w" + std::to_string(++ids_); }, "h9"} { now_ += 1h; }
   void invites(WitnessPeer by, const std::string& coordinator, std::int64_t epoch, int round) {
-    take(machine_.invited(by, BeWitness{"job", epoch, round, coordinator, 600'000}, now_));
+    take(machine_.invited(by, InviteWitness{"job", epoch, round, coordinator, 600'000}, now_));
   }
   void tells(WitnessPeer by, const CoordinatorMessage& message) {
     take(machine_.told(by, message, now_));
@@ -51,8 +51,9 @@ class WitnessFixture {
   void obeys() {
     invites(1, "h1:7", 1, 0);
     tells(1, Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 1'000, .epoch = 1});
-    tells(1, Voters{{{1, 1, 1}, 3, true, 2, "0-1"}, true, true});
-    tells(1, Beat{.clock_us = 2'000, .settled = 1, .epoch = 1, .edition = 1, .settled_nodes = 3});
+    tells(1, Reconfigure{{{1, 1, 1}, 3, true, 2, "0-1"}, true, true});
+    tells(1,
+          Beat{.clock_us = 2'000, .committed = 1, .epoch = 1, .revision = 1, .committed_nodes = 3});
     said_.clear();
   }
 
@@ -72,8 +73,8 @@ TEST_CASE_METHOD(WitnessFixture, "it joins who asks for its vote, beats, and kno
   CHECK(join->host == "h9");
   tells(1, Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 1'000, .epoch = 1});
   CHECK(said<Beat>()->echo_us == 1'000);
-  tells(1, Voters{{{1, 1, 1}, 3, true, 2, "0-1"}, true, true});
-  CHECK(said<Beat>()->edition == 1);
+  tells(1, Reconfigure{{{1, 1, 1}, 3, true, 2, "0-1"}, true, true});
+  CHECK(said<Beat>()->revision == 1);
   CHECK(machine_.leader(now_) == Leader{1, "h1:7"});
 }
 
@@ -82,7 +83,7 @@ TEST_CASE_METHOD(WitnessFixture, "it sends others to the coordinator that it hea
   invites(2, "h2:7", 0, 1);
   REQUIRE(away_.has_value());
   CHECK(away_->to == 2);
-  CHECK(away_->where == Elsewhere{"h1:7", 1});
+  CHECK(away_->where == Redirect{"h1:7", 1});
   CHECK_FALSE(said<Join>().has_value());
 }
 
@@ -93,8 +94,8 @@ TEST_CASE_METHOD(WitnessFixture, "another one gets the vote when the coordinator
   invites(2, "h2:7", 0, 1);
   const auto join = said<Join>();
   REQUIRE(join.has_value());
-  CHECK(join->standing.settled == KnownRound{{1, 1, 1}, 3, true, 2, "0-1"});
-  CHECK(join->standing.fence_ms > 0);
+  CHECK(join->voter.committed == Configuration{{1, 1, 1}, 3, true, 2, "0-1"});
+  CHECK(join->voter.old_lease_ms > 0);
   CHECK(join->node == "w2");  // the one that it had in that round
 }
 
@@ -102,17 +103,17 @@ TEST_CASE_METHOD(WitnessFixture, "it promises once in an epoch") {
   obeys();
   is_lost(1);
   invites(2, "h2:7", 0, 1);
-  tells(2, Elect{2, 5});
-  CHECK(said<Promise>() == Promise{2, 5});
-  tells(2, Elect{2, 6});
-  CHECK_FALSE(said<Promise>().has_value());
+  tells(2, RequestVote{2, 5});
+  CHECK(said<Vote>() == Vote{2, 5});
+  tells(2, RequestVote{2, 6});
+  CHECK_FALSE(said<Vote>().has_value());
 }
 
 TEST_CASE_METHOD(WitnessFixture, "it obeys nobody with a smaller epoch than it has promised") {
   obeys();
   is_lost(1);
   invites(2, "h2:7", 0, 1);
-  tells(2, Elect{2, 5});
+  tells(2, RequestVote{2, 5});
   is_lost(2);
   invites(3, "h1:7", 1, 1);
   tells(3, Joined{.heartbeat_timeout_ms = 5'000, .epoch = 1});
@@ -123,7 +124,7 @@ TEST_CASE_METHOD(WitnessFixture, "who finds no other votes for a second loses th
   obeys();
   is_lost(1);
   invites(2, "h2:7", 0, 1);
-  tells(2, Voting{1});
+  tells(2, Candidate{1});
   passes(900ms);
   CHECK_FALSE(hung_up(2));
   passes(200ms);
@@ -143,17 +144,17 @@ TEST_CASE_METHOD(WitnessFixture, "for a job that begins anew it is another witne
   invites(2, "h1:7", 1, 0);
   const auto join = said<Join>();
   CHECK(join->node == "w3");
-  CHECK(join->standing == Standing{});
+  CHECK(join->voter == VoterState{});
 }
 
 TEST_CASE_METHOD(WitnessFixture, "how the job has ended is told to who comes for a vote") {
   obeys();
   tells(1, EndJob{.outcome = EndJob::Outcome::kFinished, .held = true});
-  CHECK(said<EndHeard>().has_value());
+  CHECK(said<EndAcknowledged>().has_value());
   is_lost(1);
   invites(2, "h2:7", 0, 1);
-  tells(2, Voting{1});
-  CHECK(said<Testament>()->end.outcome == EndJob::Outcome::kFinished);
+  tells(2, Candidate{1});
+  CHECK(said<FinalStatus>()->end.outcome == EndJob::Outcome::kFinished);
 }
 
 TEST_CASE_METHOD(WitnessFixture,
@@ -169,7 +170,7 @@ TEST_CASE_METHOD(WitnessFixture,
 }
 
 TEST_CASE_METHOD(WitnessFixture, "nobody has it remember a job for days") {
-  take(machine_.invited(1, BeWitness{"job", 1, 0, "h1:7", 30LL * 24 * 3'600'000}, now_));
+  take(machine_.invited(1, InviteWitness{"job", 1, 0, "h1:7", 30LL * 24 * 3'600'000}, now_));
   is_lost(1);
   passes(59min);
   CHECK_FALSE(machine_.is_forgotten(now_));
@@ -179,7 +180,7 @@ TEST_CASE_METHOD(WitnessFixture, "nobody has it remember a job for days") {
 
 TEST_CASE_METHOD(WitnessFixture, "of a job that is over it tells nothing") {
   obeys();
-  tells(1, Dismissed{});
+  tells(1, Dismiss{});
   CHECK(machine_.leader(now_) == Leader{});
 }
 

@@ -49,12 +49,12 @@ TEST_CASE("what a node says of itself is held to its limits") {
 }
 
 TEST_CASE("what a node knows of the job is believed within reason") {
-  CHECK(acceptable([](Join& j) { j.known = {kCountMax, 0}; }));
-  CHECK_FALSE(acceptable([](Join& j) { j.known = {kCountMax + 1, 0}; }));
-  CHECK_FALSE(acceptable([](Join& j) { j.known = {-1, 0}; }));
-  CHECK(acceptable([](Join& j) { j.known = {1, 4}; }));  // all attempts have failed
-  CHECK_FALSE(acceptable([](Join& j) { j.known = {1, 5}; }));
-  CHECK_FALSE(acceptable([](Join& j) { j.known = {1, -1}; }));
+  CHECK(acceptable([](Join& j) { j.counters = {kCountMax, 0}; }));
+  CHECK_FALSE(acceptable([](Join& j) { j.counters = {kCountMax + 1, 0}; }));
+  CHECK_FALSE(acceptable([](Join& j) { j.counters = {-1, 0}; }));
+  CHECK(acceptable([](Join& j) { j.counters = {1, 4}; }));  // all attempts have failed
+  CHECK_FALSE(acceptable([](Join& j) { j.counters = {1, 5}; }));
+  CHECK_FALSE(acceptable([](Join& j) { j.counters = {1, -1}; }));
   CHECK(acceptable([](Join& j) { j.terms.restarts_max = std::numeric_limits<int>::max(); }));
 }
 

@@ -95,7 +95,7 @@ TEST_CASE("every message of an agent arrives as it was sent") {
   const Join join{.run_id = "job",
                   .node = "n1",
                   .incarnation = 3,
-                  .known = {7, 2},
+                  .counters = {7, 2},
                   .host = "h1",
                   .workers = 4,
                   .node_rank = 2,
@@ -110,7 +110,7 @@ TEST_CASE("every message of an agent arrives as it was sent") {
   const Beat timed{1'000'000, 999'000};
   CHECK(through_the_wire(timed) == AgentMessage{timed});
   CHECK(through_the_wire(Leave{"SIGTERM"}) == AgentMessage{Leave{"SIGTERM"}});
-  CHECK(through_the_wire(WhoIsThere{"a"}) == AgentMessage{WhoIsThere{"a"}});
+  CHECK(through_the_wire(Identify{"a"}) == AgentMessage{Identify{"a"}});
   CHECK(through_the_wire(Preempt{"why", 9}) == AgentMessage{Preempt{"why", 9}});
   const Progress progress{2, {kProgress, RankProgress{.rank = 4}}};
   CHECK(through_the_wire(progress) == AgentMessage{progress});
@@ -119,7 +119,7 @@ TEST_CASE("every message of an agent arrives as it was sent") {
   CHECK(through_the_wire(inspected) == AgentMessage{inspected});
   CHECK(through_the_wire(AskStatus{7}) == AgentMessage{AskStatus{7}});
   CHECK(through_the_wire(AskDump{7}) == AgentMessage{AskDump{7}});
-  CHECK(through_the_wire(Promise{3, 17}) == AgentMessage{Promise{3, 17}});
+  CHECK(through_the_wire(Vote{3, 17}) == AgentMessage{Vote{3, 17}});
 }
 
 TEST_CASE("every message of the coordinator arrives as it was sent") {
@@ -162,7 +162,7 @@ TEST_CASE("every message of the coordinator arrives as it was sent") {
   CHECK(back_through_the_wire(part) == CoordinatorMessage{part});
   CHECK(back_through_the_wire(Refused{"no"}) == CoordinatorMessage{Refused{"no"}});
   CHECK(back_through_the_wire(Refused{"no", true}) == CoordinatorMessage{Refused{"no", true}});
-  const Introduction introduction{"the same job", 4711, "h1", 3, "h2:29400"};
+  const Identity introduction{"the same job", 4711, "h1", 3, "h2:29400"};
   CHECK(back_through_the_wire(introduction) == CoordinatorMessage{introduction});
   CHECK(back_through_the_wire(Waiting{1, 2, 3, 4}) == CoordinatorMessage{Waiting{1, 2, 3, 4}});
   CHECK(back_through_the_wire(Spare{2, 3, 1}) == CoordinatorMessage{Spare{2, 3, 1}});
@@ -200,7 +200,7 @@ TEST_CASE("a line that is no message is an error that says what is wrong with it
 std::vector<AgentMessage> messages_of_agents() {
   return {Join{.run_id = "job", .node = "n1", .host = "h1"},
           Beat{},
-          WhoIsThere{},
+          Identify{},
           WorkerFailed{3, kFailure},
           WorkersFinished{3},
           WorkersStopped{4},
@@ -212,10 +212,10 @@ std::vector<AgentMessage> messages_of_agents() {
           WorkersStarted{2},
           AskStatus{7},
           AskDump{7},
-          Promise{3, 17},
-          EndHeard{},
-          Testament{{EndJob::Outcome::kFailed, 2, "", kFailure}},
-          BeWitness{"job-1", 3, 7, "h2:29400", 600'000}};
+          Vote{3, 17},
+          EndAcknowledged{},
+          FinalStatus{{EndJob::Outcome::kFailed, 2, "", kFailure}},
+          InviteWitness{"job-1", 3, 7, "h2:29400", 600'000}};
 }
 
 std::vector<CoordinatorMessage> messages_of_the_coordinator() {
@@ -223,7 +223,7 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           Refused{"no"},
           Waiting{1, 2, 3, 4},
           Spare{2, 3, 1},
-          Introduction{"another job", 4711, "h1"},
+          Identity{"another job", 4711, "h1"},
           Beat{},
           StartRound{.round = 2, .master_addr = "10.0.0.1", .master_port = 29400},
           StopRound{2, "why", 9, 1},
@@ -236,11 +236,11 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           JobTimes{{{.round = 4, .reason = "why"}}, {.wall_s = 100}},
           StatusPart{7, "{}", true},
           DumpPart{7, "{}", true},
-          Voting{2},
-          Elect{3, 17},
-          Elsewhere{"h1:29400", 3},
-          Dismissed{},
-          Voters{{{3, 7, 1}, 3, true, 2, "0-1"}, true, true}};
+          Candidate{2},
+          RequestVote{3, 17},
+          Redirect{"h1:29400", 3},
+          Dismiss{},
+          Reconfigure{{{3, 7, 1}, 3, true, 2, "0-1"}, true, true}};
 }
 
 // Every value inside `message`, an object in it, too.

@@ -82,13 +82,13 @@ TEST_CASE("a release records what it says", "[.]") {
       .run_id = "job",
       .node = "5f0c61a2",
       .incarnation = 3,
-      .known = {7, 2},
+      .counters = {7, 2},
       .host = "h1",
       .workers = 4,
       .role = "trainer",
       .node_rank = 2,
       .terms = {.nodes_min = 2, .nodes_max = 4, .restarts_max = 3, .store = StoreAt::kLocal},
-      .standing = {.epoch = 2, .promised = 3, .started = {{2, 7, 1}, 3, true, 1, "0-2"}}};
+      .voter = {.epoch = 2, .promised = 3, .proposed = {{2, 7, 1}, 3, true, 1, "0-2"}}};
   const StartRound start{.round = 3,
                          .attempt = 1,
                          .group_rank = 1,
@@ -107,7 +107,7 @@ TEST_CASE("a release records what it says", "[.]") {
                             {join, WorkerFailed{3, failure}, Preempt{"SIGUSR1", 20'000},
                              Progress{3, {{.rank = 1, .step = 7}}},
                              WorkersEnded{3, 7, {{.ranks = "1", .status = {.code = 1}}}},
-                             BeWitness{.run_id = "job", .coordinator = "h1:29400"}});
+                             InviteWitness{.run_id = "job", .coordinator = "h1:29400"}});
   write_kinds<CoordinatorMessage>(file, '<',
                                   {Joined{.heartbeat_timeout_ms = 5'000, .epoch = 1}, start,
                                    EndJob{EndJob::Outcome::kFailed, 3, "", failure},
