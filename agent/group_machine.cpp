@@ -28,6 +28,16 @@ double age_ms(const WorkerEnd& end, TimePoint now) {
   return static_cast<double>(std::max<std::int64_t>(microseconds(now) - end.ended_us, 0)) / 1000;
 }
 
+/// The coordinator compares the ends of all nodes, so they are told in its time.
+void tell_in_its_time(AgentMessage& message, std::int64_t offset_us) {
+  const auto shift = [&](WorkerEnd& end) {
+    end.began_us += offset_us;
+    end.ended_us += offset_us;
+  };
+  if (auto* failed = std::get_if<WorkerFailed>(&message)) shift(failed->end);
+  if (auto* ended = std::get_if<WorkersEnded>(&message)) std::ranges::for_each(ended->ends, shift);
+}
+
 }  // namespace
 
 std::vector<AgentAction> AgentMachine::step(const AgentEvent& event, TimePoint now) {
@@ -50,7 +60,7 @@ std::vector<AgentAction> AgentMachine::step(const AgentEvent& event, TimePoint n
         contact_->sent = e.asked.value_or(now);
         met_ = true;
       },
-      [&](const CoordinatorLost& e) { lose_coordinator(e.reason, now); },
+      [&](const CoordinatorLost& e) { lose_coordinator(Loss::kClosed, e.reason, now); },
       [&](const CoordinatorUnreachable& e) { unreachable(e, now); },
       [&](const StopSignal& e) { request_stop(e.signal, now); },
       [&](const EndAnnounced& e) { announce_end(e.signal, now); },
@@ -186,7 +196,7 @@ void AgentMachine::start(const StartRound& order, TimePoint now) {
   const bool has_lease = contact_->counts && contact_->lease > TimePoint{};
   if (has_lease && now >= contact_->lease) {  // others may have begun a round
     actions_.push_back(Disconnect{});
-    return lose_coordinator("its order came too late", now);
+    return lose_coordinator(Loss::kSilent, "its order came too late", now);
   }
   state_ = State::kRunning;
   losses_ = {};
@@ -207,13 +217,12 @@ void AgentMachine::exited(const WorkerExited& worker, TimePoint now) {
   note_end(worker);
   if (state_ == State::kStopping && alive_ == 0) return sweep();
   if (state_ != State::kRunning) return;
-  if (!how.status.ok() && (!failed_ || explains(worker.end) < told_explains_)) {
-    told_explains_ = explains(worker.end);
-    failed_ = WorkerFailed{round_, how, age_ms(worker.end, now), alive_};
+  if (!how.status.ok() && (!failed_ || explains(worker.end) < explains(failed_->end))) {
+    failed_ = WorkerFailed{round_, how, worker.end, age_ms(worker.end, now), alive_};
     tell(*failed_);
   } else if (alive_ == 0 && !failed_) {
     tell(WorkersFinished{round_});
-  } else if (alive_ == 0 && told_explains_ != Explains::kCause) {
+  } else if (alive_ == 0 && explains(failed_->end) != Explains::kCause) {
     failed_->left = 0;
     tell(*failed_);
   }
@@ -232,17 +241,10 @@ void AgentMachine::note_end(const WorkerExited& worker) {
   if (!worker.end.ranks.empty()) outcome_.ends.push_back(worker.end);
 }
 
-/// The coordinator compares the ends of all nodes, so they are told in its time.
 void AgentMachine::tell_ends() {
   if (outcome_.ends.empty() || !contact_) return;
   tell_of_own_cause();
-  WorkersEnded report{round_, outcome_.step, fold_ends(outcome_.ends)};
-  const std::int64_t offset = contact_->clock.offset_us().value_or(0);
-  for (WorkerEnd& end : report.ends) {
-    end.began_us += offset;
-    end.ended_us += offset;
-  }
-  tell(std::move(report));
+  tell(WorkersEnded{round_, outcome_.step, fold_ends(outcome_.ends)});
 }
 
 /// The first failure that was told may only have followed from another one of this node, which
@@ -255,7 +257,7 @@ void AgentMachine::tell_of_own_cause() {
   const int told = failed_ ? failed_->failure.rank : -1;
   for (const WorkerFailure& failure : outcome_.failures)
     if (std::to_string(failure.rank) == first->ranks && failure.rank != told)
-      tell(WorkerFailed{round_, failure});
+      tell(WorkerFailed{round_, failure, *first});
 }
 
 void AgentMachine::exit_with(AgentEnd end, int signal, TimePoint now) {
@@ -310,14 +312,14 @@ void AgentMachine::after_sweep(TimePoint now) {
 }
 
 /// Whoever is cut off stops its workers: the others go on without this node, with its ranks.
-void AgentMachine::lose_coordinator(const std::string& reason, TimePoint now) {
+void AgentMachine::lose_coordinator(Loss loss, const std::string& reason, TimePoint now) {
   if (!contact_) return;
   count_loss(now);
   const bool obeyed = contact_->beat_due.has_value();
   part(now);
   if (end_) return;
   if (search_ && !obeyed) return try_next(now);
-  const bool runs = state_ == State::kRunning && reason.rfind("silent", 0) != 0;
+  const bool runs = state_ == State::kRunning && loss == Loss::kClosed;
   if (may_run_on() && runs && now < *fence_) return come_back(now);
   if (has_successors()) return stop_and_search(reason, now);
   if (!rules_.rejoin || gives_up_joining(now))
@@ -346,7 +348,9 @@ std::chrono::milliseconds AgentMachine::pause_before_joining() const {
 }
 
 void AgentMachine::tell(AgentMessage message) {
-  if (contact_) actions_.push_back(Tell{std::move(message)});
+  if (!contact_) return;
+  tell_in_its_time(message, contact_->clock.offset_us().value_or(0));
+  actions_.push_back(Tell{std::move(message)});
 }
 
 /// In the beats, so that a job of ten thousand workers is no more trouble than its nodes are.
@@ -417,7 +421,8 @@ void AgentMachine::check_silence(TimePoint now) {
     return;
   }
   actions_.push_back(Disconnect{});
-  lose_coordinator("silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms", now);
+  lose_coordinator(Loss::kSilent,
+                   "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms", now);
 }
 
 bool AgentMachine::asked_for_checkpoint() const {

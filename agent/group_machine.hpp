@@ -166,7 +166,8 @@ class AgentMachine {
   void stop(int signal, TimePoint now);
   void sweep();
   void after_sweep(TimePoint now);
-  void lose_coordinator(const std::string& reason, TimePoint now);
+  enum class Loss { kClosed, kSilent };  // how the connection to a coordinator is lost
+  void lose_coordinator(Loss loss, const std::string& reason, TimePoint now);
   void unreachable(const CoordinatorUnreachable& event, TimePoint now);
 
   // When the coordinator is lost, and another agent may follow it: group_succession.cpp.
@@ -263,7 +264,6 @@ class AgentMachine {
   std::optional<TimePoint> fence_;       // others may begin a round then
   TimePoint counted_until_;              // by the coordinator that was left last
   std::optional<WorkerFailed> failed_;   // what was told of the round
-  Explains told_explains_ = Explains::kCause;  // of it
   struct Search {
     TimePoint since;
     std::vector<std::string> places;  // that are tried, one after the other, again and again

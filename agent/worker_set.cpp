@@ -192,7 +192,8 @@ void WorkerSet::cannot_start(int local_rank, const Error& error) {
   asio::post(executor_, [this, local_rank, status, reason = error.message] {
     WorkerFailure how = end_of(local_rank, 0, status);
     how.last_lines = {reason};
-    EndClues clues = clues_of(how, Clock::now());
+    EndClues clues{.rank = how.rank, .status = status, .started = false, .ended = Clock::now()};
+    clues.err.text = reason;
     tell_end(std::move(how), std::move(clues));
   });
 }

@@ -8,7 +8,8 @@
 #include "agent/failure_report.hpp"
 #include "agent/hang_verdict.hpp"
 #include "launcher/run/exit_code.hpp"
-#include "rendezvous/verdict/inquest.hpp"
+#include "rendezvous/verdict/fold_ends.hpp"
+#include "rendezvous/verdict/sentences.hpp"
 
 namespace ddprun {
 
@@ -48,13 +49,23 @@ Outcome outcome_of(const AgentEnd& end, const EndFacts& facts) {
   return hung ? Outcome::kHung : Outcome::kFailed;
 }
 
+/// The coordinator that found the cause is lost, and its successor knows of the failure only.
+Cause cause_of(const WorkerFailure& failure) {
+  Cause cause{.ranks = std::to_string(failure.rank), .node = failure.host};
+  cause.status = failure.status;
+  if (failure.status.signal != 0) cause.kind = FailureKind::kSignal;
+  cause.sentence = sentence_of(cause, failure.message);
+  cause.fingerprint = fingerprint_of({.status = failure.status});
+  return cause;
+}
+
 /// What this node knows by itself of a job whose coordinator has not told it the verdict.
 std::optional<Verdict> own_verdict(const AgentEnd& end, const RunFacts& run) {
   Verdict verdict;
   switch (end.why) {
     case AgentEnd::Why::kJobEnded:
-      if (end.job.failure) return verdict_on(*end.job.failure);
-      return std::nullopt;
+      if (end.job.failure) verdict.cause = cause_of(*end.job.failure);
+      return end.job.failure ? std::optional{verdict} : std::nullopt;
     case AgentEnd::Why::kStopSignal:
       return std::nullopt;
     case AgentEnd::Why::kCoordinatorLost:

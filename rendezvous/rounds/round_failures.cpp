@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kCausePatience{2};
 /// The first failure with a cause of its own stops the round, and so does one that only follows
 /// from another failure when the cause does not come. What comes later is for the verdict only.
 void CoordinatorMachine::worker_failed(Node& node, const WorkerFailed& report, TimePoint now) {
-  inquest_.failed(node.id(), report, now);
+  inquest_.failed(node.id(), report);
   if (state_ != State::kRunning || report.round != round_ || node.phase() != Phase::kRunning)
     return;
   if (report.left >= 0) node.workers_left = report.left;
@@ -26,12 +26,11 @@ void CoordinatorMachine::worker_failed(Node& node, const WorkerFailed& report, T
       {EndJob::Outcome::kFailed, attempt_, "", report.failure},
       "rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status),
       age_of(report)};
-  const WorkerEnd end = judge_end(clues_of(report.failure, now));
-  const Explains explained = explains(end);
+  const Explains explained = explains(report.end);
   const bool asked = awaits_cause_ && awaits_cause_->asked;
   if (explained == Explains::kWaits && (asked || ask_for_missing(report, now)))
     await_cause({std::move(failure), true, TimePoint::max()});
-  else if (lost_a_peer(end) || (awaits_cause_ && explained == Explains::kNothing))
+  else if (lost_a_peer(report.end) || (awaits_cause_ && explained == Explains::kNothing))
     await_cause({std::move(failure), false, now + kCausePatience});
   else
     stop_because_of(std::move(failure));

@@ -10,85 +10,88 @@ namespace ddprun {
 
 namespace {
 
-struct Pattern {
-  std::string_view text;  // in small letters; '*' stands for anything
-  std::string_view what;
+struct Row {
+  Consequence what;
+  std::string_view patterns;  // see matches_one()
 };
 
 // These look like a consequence, and are none.
-constexpr std::array<std::string_view, 4> kOwnFaults{
-    "address already in use",
-    "eaddrinuse",
-    "no space left on device",
-    "cannot allocate memory",
-};
+constexpr std::string_view kOwnFaults{
+    "address already in use|eaddrinuse|no space left on device|cannot allocate memory"};
+
+using enum Consequence;
 
 // The first one that fits counts.
-constexpr std::array kConsequences{
+constexpr std::array kRows{
     // A collective or the watchdog of NCCL that waited in vain.
-    Pattern{"watchdog caught collective operation timeout", kCollectiveTimedOut},
-    Pattern{"watchdog got stuck", kCollectiveTimedOut},
-    Pattern{"collective operation timeout", kCollectiveTimedOut},
-    Pattern{"some nccl operations have failed or timed out", kCollectiveTimedOut},
-    Pattern{"to avoid data inconsistency, we are taking the entire process down",
-            kCollectiveTimedOut},
-    Pattern{"monitoredbarrier*failed to pass", kCollectiveTimedOut},
-    Pattern{"failed to pass monitoredbarrier", kCollectiveTimedOut},
-    Pattern{"monitored_barrier*", kCollectiveTimedOut},
-    Pattern{"caught collective operation", kCollectiveTimedOut},
-    Pattern{"timed out waiting*for recv operation", kCollectiveTimedOut},
-    Pattern{"timed out waiting*for send operation", kCollectiveTimedOut},
-    Pattern{"timed out waiting*for unbound buffer", kCollectiveTimedOut},
-    Pattern{"application timeout caused pair closure", kCollectiveTimedOut},
-    // NCCL.
-    Pattern{"ncclremoteerror", "NCCL lost a rank"},
-    Pattern{"remote process exited or there was a network error", "NCCL lost a rank"},
-    Pattern{"nccl*socket*connection closed", "NCCL lost a rank"},
-    Pattern{"nccl communicator was aborted", "NCCL lost a rank"},
-    Pattern{"nccl*connection reset", "NCCL lost a rank"},
-    Pattern{"nccl*peer", "NCCL lost a rank"},
-    // The store.
-    Pattern{"distnetworkerror", "lost the store"},
-    Pattern{"diststoreerror", "lost the store"},
-    Pattern{"tcpstore*failed", "lost the store"},
-    Pattern{"store*wait timeout after", "lost the store"},
-    Pattern{"wait timeout after*ms, keys", "lost the store"},
-    Pattern{"failed to recv, got 0 bytes", "lost the store"},
-    Pattern{"the client socket has", "lost the store"},
-    Pattern{"sendbytes failed", "lost the store"},
-    Pattern{"recvvalue failed", "lost the store"},
-    Pattern{"gloo connectfullmesh failed", "connection refused"},
+    Row{kCollectiveTimedOut,
+        "watchdog caught collective operation timeout|watchdog got stuck|"
+        "collective operation timeout|some nccl operations have failed or timed out|"
+        "to avoid data inconsistency, we are taking the entire process down|"
+        "monitoredbarrier*failed to pass|failed to pass monitoredbarrier|monitored_barrier|"
+        "caught collective operation|timed out waiting*for recv operation|"
+        "timed out waiting*for send operation|timed out waiting*for unbound buffer|"
+        "application timeout caused pair closure"},
+    Row{kNcclLostRank,
+        "ncclremoteerror|remote process exited or there was a network error|"
+        "nccl*socket*connection closed|nccl communicator was aborted|nccl*connection reset|"
+        "nccl*peer"},
+    Row{kStoreLost,
+        "distnetworkerror|diststoreerror|tcpstore*failed|store*wait timeout after|"
+        "wait timeout after*ms, keys|failed to recv, got 0 bytes|the client socket has|"
+        "sendbytes failed|recvvalue failed"},
+    Row{kConnectionRefused, "gloo connectfullmesh failed"},
     // Sockets, under whatever library.
-    Pattern{"connection reset", "connection reset"},
-    Pattern{"connectionreseterror", "connection reset"},
-    Pattern{"connection closed by peer", "connection closed by peer"},
-    Pattern{"closed by peer", "connection closed by peer"},
-    Pattern{"connection closed by remote", "connection closed by peer"},
-    Pattern{"connection was likely closed", "connection closed by peer"},
-    Pattern{"connection aborted", "connection closed by peer"},
-    Pattern{"connectionabortederror", "connection closed by peer"},
-    Pattern{"broken pipe", "broken pipe"},
-    Pattern{"brokenpipeerror", "broken pipe"},
-    Pattern{"connection refused", "connection refused"},
-    Pattern{"connectionrefusederror", "connection refused"},
-    Pattern{"gloo*read error", "connection reset"},
-    Pattern{"gloo*write error", "broken pipe"},
-    Pattern{"gloo*socket closed", "connection closed by peer"},
-    Pattern{"socket timeout", "a connection timed out"},
-    Pattern{"no route to host", "lost a node"},
-    Pattern{"network is unreachable", "lost a node"},
-    Pattern{"connection timed out", "a connection timed out"},
+    Row{kConnectionReset, "connection reset|connectionreseterror"},
+    Row{kConnectionClosed,
+        "closed by peer|connection closed by remote|connection was likely closed|"
+        "connection aborted|connectionabortederror"},
+    Row{kBrokenPipe, "broken pipe|brokenpipeerror"},
+    Row{kConnectionRefused, "connection refused|connectionrefusederror"},
+    Row{kConnectionReset, "gloo*read error"},
+    Row{kBrokenPipe, "gloo*write error"},
+    Row{kConnectionClosed, "gloo*socket closed"},
+    Row{kConnectionTimedOut, "socket timeout"},
+    Row{kNodeUnreachable, "no route to host|network is unreachable"},
+    Row{kConnectionTimedOut, "connection timed out"},
 };
 
 }  // namespace
 
-std::string_view consequence_in(std::string_view text) {
+Consequence consequence_in(std::string_view text) {
   const std::string small = lower_case(text);
-  const auto fits = [&](std::string_view pattern) { return matches(small, pattern); };
-  if (std::ranges::any_of(kOwnFaults, fits)) return "";
+  if (matches_one(small, kOwnFaults)) return kNone;
   const auto* const found =
-      std::ranges::find_if(kConsequences, [&](const Pattern& each) { return fits(each.text); });
-  return found == kConsequences.end() ? "" : found->what;
+      std::ranges::find_if(kRows, [&](const Row& row) { return matches_one(small, row.patterns); });
+  return found == kRows.end() ? kNone : found->what;
+}
+
+std::string_view text_of(Consequence consequence) {
+  switch (consequence) {
+    case kCollectiveTimedOut:
+      return "a collective timed out";
+    case kConnectionClosed:
+      return "connection closed by peer";
+    case kConnectionReset:
+      return "connection reset";
+    case kBrokenPipe:
+      return "broken pipe";
+    case kNcclLostRank:
+      return "NCCL lost a rank";
+    case kConnectionRefused:
+      return "connection refused";
+    case kConnectionTimedOut:
+      return "a connection timed out";
+    case kNodeUnreachable:
+      return "lost a node";
+    case kStoreLost:
+      return "lost the store";
+    case kForeignSignal:
+      return "ended by a signal that ddprun has not sent";
+    case kNone:
+      return "";
+  }
+  return "";
 }
 
 }  // namespace ddprun

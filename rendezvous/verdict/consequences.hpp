@@ -4,16 +4,17 @@
 
 #include <string_view>
 
+#include "rendezvous/wire/worker_end.hpp"
+
 namespace ddprun {
 
-/// What is said where others have not come to a collective in time.
-inline constexpr std::string_view kCollectiveTimedOut{"a collective timed out"};
-
-/// What the end of another worker has brought about, in a word or two ("connection reset"), where
-/// `text` says that; "" where it says anything else. `text` is an exception as Python prints it, or
-/// some last lines.
+/// Returns the consequence of another worker's end that `text` tells of; kNone where it tells of
+/// anything else. `text` is an exception as Python prints it, or some last lines.
 ///
 /// To add one, add a line to the table in consequences.cpp, and a case to its test.
-std::string_view consequence_in(std::string_view text);
+Consequence consequence_in(std::string_view text);
+
+/// A consequence for people, in a few words: "connection reset".
+std::string_view text_of(Consequence consequence);
 
 }  // namespace ddprun

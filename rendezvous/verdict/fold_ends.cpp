@@ -60,18 +60,22 @@ std::string fingerprint_of(const WorkerEnd& end) {
   return fault.message.empty() ? how : how + ": " + without_numbers(fault.message);
 }
 
+bool are_alike(const WorkerEnd& some, const WorkerEnd& other) {
+  if (other.blame != some.blame || other.kind != some.kind) return false;
+  if (some.blame == Blame::kStopped || some.blame == Blame::kDone) return true;
+  if (some.blame == Blame::kFollows && some.consequence != Consequence::kForeignSignal)
+    return other.consequence == some.consequence;
+  return fingerprint_of(other) == fingerprint_of(some);
+}
+
 std::vector<WorkerEnd> fold_ends(std::vector<WorkerEnd> ends, std::size_t most) {
   std::ranges::sort(ends, {}, [](const WorkerEnd& end) {
     return std::tuple{end.blame, end.began_us, end.ranks};
   });
   std::vector<WorkerEnd> folded;
   for (WorkerEnd& end : ends) {
-    const auto alike = std::ranges::find_if(folded, [&](const WorkerEnd& other) {
-      if (other.blame != end.blame || other.kind != end.kind) return false;
-      if (end.blame == Blame::kStopped || end.blame == Blame::kDone) return true;
-      if (end.blame == Blame::kFollows) return other.says == end.says;
-      return fingerprint_of(other) == fingerprint_of(end);
-    });
+    const auto alike =
+        std::ranges::find_if(folded, [&](const WorkerEnd& other) { return are_alike(other, end); });
     if (alike == folded.end()) {
       folded.push_back(std::move(end));
       continue;

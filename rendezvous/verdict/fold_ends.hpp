@@ -19,6 +19,9 @@ std::string united(const std::string& some, const std::string& others);
 /// whatever else differs from one attempt to the next. The same for the same root.
 std::string fingerprint_of(const WorkerEnd& end);
 
+/// Whether a report has one entry for two ends.
+bool are_alike(const WorkerEnd& some, const WorkerEnd& other);
+
 /// Ends of which the same is to be said become one, which has the times of the first. Those that
 /// may be the cause come first, and of these the earliest. At most `most` of them.
 std::vector<WorkerEnd> fold_ends(std::vector<WorkerEnd> ends, std::size_t most = kWorkerEndsMax);

@@ -36,7 +36,7 @@ bool same_root(const WorkerEnd& some, const WorkerEnd& other) {
 /// where there is neither, the rest is looked at. Who was ended by a signal of somebody else is
 /// more likely the first than who lost a connection.
 int order_of(const WorkerEnd& end) {
-  if (end.blame == Blame::kFollows) return was_ended_by_others(end) ? 2 : 3;
+  if (end.blame == Blame::kFollows) return end.consequence == Consequence::kForeignSignal ? 2 : 3;
   return end.blame >= Blame::kStopped ? 4 : static_cast<int>(end.blame);
 }
 
@@ -54,18 +54,20 @@ void Inquest::begin_round(int round) {
 }
 
 void Inquest::seat(const NodeId& node, const std::string& host, int first_rank, int workers) {
-  seats_[node] = {host, range(first_rank, workers), false};
+  seats_[node] = {host, range(first_rank, workers)};
 }
 
-void Inquest::failed(const NodeId& node, const WorkerFailed& report, TimePoint now) {
-  if (report.round != round_ || failures_.size() >= kFailuresMax) return;
-  failures_.push_back({node, report.failure, now});
+/// The end is told again with all others of the node, unless the node is lost before.
+void Inquest::failed(const NodeId& node, const WorkerFailed& report) {
+  const auto seat = seats_.find(node);
+  if (report.round != round_ || seat == seats_.end()) return;
+  if (failures_.size() < kFailuresMax) failures_.push_back({node, report.failure});
+  add({report.end, node, seat->second.host, false});
 }
 
 void Inquest::ended(const NodeId& node, const WorkersEnded& report) {
   const auto seat = seats_.find(node);
   if (report.round != round_ || seat == seats_.end()) return;
-  seat->second.told = true;
   reached(report.step);
   for (const WorkerEnd& end : report.ends) add({end, node, seat->second.host, false});
 }
@@ -79,7 +81,6 @@ void Inquest::lost(const NodeId& node, const std::string& reason, TimePoint sinc
   gone.end.blame = Blame::kOwn;
   gone.end.says = reason;
   gone.end.began_us = gone.end.ended_us = microseconds(since);
-  seat->second.told = true;  // nothing more will come from it
   add(std::move(gone));
 }
 
@@ -88,32 +89,12 @@ void Inquest::hung(const HangReport& report) { hang_ = report; }
 /// What is alike becomes one, as far as that keeps the first one's node.
 void Inquest::add(Suspect suspect) {
   for (Suspect& known : suspects_) {
-    const bool alike = !suspect.lost && !known.lost && known.end.blame == suspect.end.blame &&
-                       known.end.kind == suspect.end.kind &&
-                       (suspect.end.blame >= Blame::kStopped ||
-                        (suspect.end.blame == Blame::kFollows
-                             ? known.end.says == suspect.end.says
-                             : fingerprint_of(known.end) == fingerprint_of(suspect.end)));
-    if (!alike) continue;
+    if (suspect.lost || known.lost || !are_alike(known.end, suspect.end)) continue;
     if (suspect.end.began_us < known.end.began_us) std::swap(known, suspect);
     known.end.ranks = united(known.end.ranks, suspect.end.ranks);
     return;
   }
   if (suspects_.size() < kSuspectsMax) suspects_.push_back(std::move(suspect));
-}
-
-/// An agent of an earlier release tells of the first failure only.
-void Inquest::judge_untold() {
-  for (const Told& told : failures_) {
-    const auto seat = seats_.find(told.node);
-    if (seat != seats_.end() && seat->second.told) continue;
-    add({judge_end(clues_of(told.failure, told.when)), told.node, host_of(told.node), false});
-  }
-}
-
-std::string Inquest::host_of(const NodeId& node) const {
-  const auto seat = seats_.find(node);
-  return seat == seats_.end() ? "" : seat->second.host;
 }
 
 Inquest::Suspect* Inquest::first_suspect() {
@@ -138,12 +119,10 @@ Inquest::Suspect* Inquest::left_early(const Suspect& first) {
 }
 
 std::optional<Verdict> Inquest::decide() {
-  judge_untold();
   if (hang_) return verdict_on(suspect_of(*hang_));
   const Suspect* const first = first_suspect();
   if (first == nullptr) return std::nullopt;
-  const bool follows = first->end.blame == Blame::kFollows && !was_ended_by_others(first->end);
-  if (!hung_before_ || !follows) return verdict_on(*first);
+  if (!hung_before_ || explains(first->end) == Explains::kCause) return verdict_on(*first);
   Suspect hang = suspect_of(*hung_before_);
   hang.end.began_us = first->end.began_us;
   return verdict_on(hang);
@@ -236,14 +215,6 @@ void Inquest::find_failure(const Suspect& first) {
   if (!first.end.fault.type.empty())
     failure_->message = first.end.fault.type + ": " + first.end.fault.message;
   failure_->time_unix_ms = failures_.empty() ? 0 : failures_.front().failure.time_unix_ms;
-}
-
-Verdict verdict_on(const WorkerFailure& failure) {
-  Inquest inquest;
-  inquest.begin_round(1);
-  inquest.seat("", failure.host, failure.rank, 1);
-  inquest.failed("", WorkerFailed{1, failure}, TimePoint{});
-  return inquest.decide().value_or(Verdict{});
 }
 
 }  // namespace ddprun

@@ -31,8 +31,8 @@ class Inquest {
   /// The node has these ranks in the round.
   void seat(const NodeId& node, const std::string& host, int first_rank, int workers);
 
-  /// A worker of the round failed, as its agent told at `now`.
-  void failed(const NodeId& node, const WorkerFailed& report, TimePoint now);
+  /// A worker of the round failed.
+  void failed(const NodeId& node, const WorkerFailed& report);
   /// All of the node's workers have ended, not all of them well.
   void ended(const NodeId& node, const WorkersEnded& report);
   /// The node is gone, and was heard for the last time at `since`.
@@ -62,7 +62,6 @@ class Inquest {
   struct Seat {
     std::string host;
     std::string ranks;
-    bool told = false;  // it has said how its workers ended
   };
   struct Root {  // of a round that failed
     std::string fingerprint;
@@ -70,8 +69,6 @@ class Inquest {
   };
 
   void add(Suspect suspect);
-  void judge_untold();
-  std::string host_of(const NodeId& node) const;
   Suspect* first_suspect();
   Suspect* left_early(const Suspect& first);
   Suspect suspect_of(const HangReport& hang) const;
@@ -86,7 +83,6 @@ class Inquest {
   struct Told {
     NodeId node;
     WorkerFailure failure;
-    TimePoint when;
   };
   std::vector<Told> failures_;  // with their texts, the first one first
   std::optional<HangReport> hang_;
@@ -95,8 +91,5 @@ class Inquest {
   std::optional<WorkerFailure> failure_;
   std::vector<Root> roots_;  // of the rounds that failed one after another with the same root
 };
-
-/// The verdict where nothing but one failure is known, as from a coordinator of an earlier release.
-Verdict verdict_on(const WorkerFailure& failure);
 
 }  // namespace ddprun

@@ -19,7 +19,6 @@ constexpr std::size_t kStackBytesMax = 900;
 constexpr std::size_t kSaysBytesMax = 300;
 constexpr std::chrono::seconds kPrintedBeforeExitMax{3};
 constexpr std::initializer_list<int> kOurs{SIGTERM, SIGKILL, SIGINT, SIGHUP, SIGQUIT};
-constexpr char kEndedBy[] = "ended by ";
 constexpr int kShellSignal = 128;  // a shell exits with so much more than its program's signal
 
 bool is_one_of(int signal, std::initializer_list<int> signals) {
@@ -85,17 +84,17 @@ std::optional<Seen> seen_by(const EndClues& clues) {
 
 std::string as_printed(const Fault& fault) { return fault.type + ": " + fault.message; }
 
-/// What follows from another end, in all that was raised; "" when the root is something else. An
-/// exception that is raised while one is dealt with follows from that.
-std::string consequence_of(const Crash& crash) {
-  return std::string{consequence_in(as_printed(crash.raised.front().fault))};
+/// The consequence in all that was raised. An exception that is raised while another one is dealt
+/// with follows from that one.
+Consequence consequence_of(const Crash& crash) {
+  return consequence_in(as_printed(crash.raised.front().fault));
 }
 
 /// The exception to name: the last that was raised, because that ended the program, unless it only
 /// shows that others are gone, too.
 const Raised& to_name(const Crash& crash) {
   for (auto each = crash.raised.rbegin(); each != crash.raised.rend(); ++each)
-    if (consequence_in(as_printed(each->fault)).empty()) return *each;
+    if (consequence_in(as_printed(each->fault)) == Consequence::kNone) return *each;
   return crash.raised.back();
 }
 
@@ -105,11 +104,14 @@ int signal_of(const ExitStatus& status) {
 }
 
 /// Somebody else asked it to end, or whoever it wrote to is gone.
-std::string sent_by_others(const ExitStatus& status) {
-  const int signal = signal_of(status);
-  return is_one_of(signal, {SIGTERM, SIGHUP, SIGINT, SIGPIPE})
-             ? kEndedBy + signal_name(signal) + ", which ddprun has not sent"
-             : "";
+bool is_sent_by_others(const ExitStatus& status) {
+  return is_one_of(signal_of(status), {SIGTERM, SIGHUP, SIGINT, SIGPIPE});
+}
+
+/// A consequence for people, with the signal's name.
+std::string says_of(Consequence consequence, const ExitStatus& status) {
+  if (consequence != Consequence::kForeignSignal) return std::string{text_of(consequence)};
+  return "ended by " + signal_name(signal_of(status)) + ", which ddprun has not sent";
 }
 
 bool cannot_start(const EndClues& clues) {
@@ -167,31 +169,29 @@ class Judge {
   }
 
   void decide_blame() {
-    const std::string follows = what_follows();
-    if (!clues_.told) {
-      end_.blame = follows.empty() ? Blame::kOwn : Blame::kFollows;
-      if (!follows.empty()) end_.says = follows;
-      return;
-    }
     end_.blame = Blame::kStopped;
-    if (!failed_before_told()) return;
-    end_.blame = seen_ && seen_->crash.uncaught ? Blame::kOwn : Blame::kPerhaps;
-    if (!follows.empty()) {
+    if (clues_.told && !failed_before_told()) return;
+    end_.consequence = what_follows();
+    if (end_.consequence != Consequence::kNone) {
       end_.blame = Blame::kFollows;
-      end_.says = follows;
+      end_.says = says_of(end_.consequence, clues_.status);
+    } else {
+      const bool sure = !clues_.told || (seen_ && seen_->crash.uncaught);
+      end_.blame = sure ? Blame::kOwn : Blame::kPerhaps;
     }
     // It was about to exit by itself, with the code of an exception.
-    if (seen_ && end_.kind == FailureKind::kException && is_one_of(clues_.status.signal, kOurs))
+    if (clues_.told && seen_ && end_.kind == FailureKind::kException &&
+        is_one_of(clues_.status.signal, kOurs))
       end_.status = ExitStatus{.code = 1};
   }
 
-  std::string what_follows() const {
-    if (!clues_.timer.empty()) return "";
-    if (end_.kind == FailureKind::kCannotStart || end_.kind == FailureKind::kOutOfMemory) return "";
+  Consequence what_follows() const {
+    if (!clues_.timer.empty()) return Consequence::kNone;
+    if (end_.kind == FailureKind::kCannotStart || end_.kind == FailureKind::kOutOfMemory)
+      return Consequence::kNone;
     if (seen_) return consequence_of(seen_->crash);
-    if (const std::string sent = sent_by_others(clues_.status); !sent.empty()) return sent;
-    if (clues_.status.signal != 0) return "";
-    return std::string{consequence_in(end_.says)};
+    if (is_sent_by_others(clues_.status)) return Consequence::kForeignSignal;
+    return clues_.status.signal != 0 ? Consequence::kNone : consequence_in(end_.says);
   }
 
   /// Whether what it wrote before it was told shows that it was ending already.
@@ -229,31 +229,17 @@ class Judge {
 
 WorkerEnd judge_end(const EndClues& clues) { return Judge{clues}.judge(); }
 
-bool was_ended_by_others(const WorkerEnd& end) { return end.says.starts_with(kEndedBy); }
-
 bool lost_a_peer(const WorkerEnd& end) {
-  for (const char* what :
-       {"connection closed by peer", "connection reset", "broken pipe", "NCCL lost a rank"})
-    if (end.says == what) return true;
-  return false;
+  using enum Consequence;
+  return end.consequence == kConnectionClosed || end.consequence == kConnectionReset ||
+         end.consequence == kBrokenPipe || end.consequence == kNcclLostRank;
 }
 
 Explains explains(const WorkerEnd& end) {
-  if (end.blame != Blame::kFollows || was_ended_by_others(end)) return Explains::kCause;
-  return end.says == kCollectiveTimedOut ? Explains::kWaits : Explains::kNothing;
-}
-
-EndClues clues_of(const WorkerFailure& failure, TimePoint ended) {
-  EndClues clues{.rank = failure.rank,
-                 .status = failure.status,
-                 .started = failure.pid != 0,
-                 .ended = ended,
-                 .told_at = ended,
-                 .message = failure.message,
-                 .traceback = failure.traceback};
-  for (const std::string& line : failure.last_lines) clues.err.text += line + "\n";
-  (has(failure.evidence, "out of memory") ? clues.kernel : clues.timer) = failure.evidence;
-  return clues;
+  if (end.blame != Blame::kFollows || end.consequence == Consequence::kForeignSignal)
+    return Explains::kCause;
+  return end.consequence == Consequence::kCollectiveTimedOut ? Explains::kWaits
+                                                             : Explains::kNothing;
 }
 
 }  // namespace ddprun

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "base/failure.hpp"
 #include "rendezvous/verdict/stream_end.hpp"
 #include "rendezvous/wire/worker_end.hpp"
 
@@ -36,9 +35,6 @@ inline constexpr std::chrono::seconds kTearDownMax{10};
 /// The times in it are those of this machine's Clock, in microseconds.
 WorkerEnd judge_end(const EndClues& clues);
 
-/// Whether it was ended by a signal that ddprun has not sent.
-bool was_ended_by_others(const WorkerEnd& end);
-
 /// Whether it has lost the connection to another worker, as far as its words tell.
 bool lost_a_peer(const WorkerEnd& end);
 
@@ -49,9 +45,5 @@ enum class Explains {
   kNothing  // others are gone
 };
 Explains explains(const WorkerEnd& end);
-
-/// The clues that are left of a failure where nobody has judged it on its node, as with an agent of
-/// an earlier release. It was noticed at `ended`.
-EndClues clues_of(const WorkerFailure& failure, TimePoint ended);
 
 }  // namespace ddprun

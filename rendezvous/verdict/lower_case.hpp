@@ -27,4 +27,14 @@ inline bool matches(std::string_view text, std::string_view pattern) {
   return true;
 }
 
+/// Whether `text` matches one of the patterns, which are separated by '|'.
+inline bool matches_one(std::string_view text, std::string_view patterns) {
+  for (;;) {
+    const std::size_t end = patterns.find('|');
+    if (matches(text, patterns.substr(0, end))) return true;
+    if (end == std::string_view::npos) return false;
+    patterns.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace ddprun

@@ -116,7 +116,8 @@ template <> inline constexpr auto kFields<Vote> = std::tuple{
     field("epoch", &Vote::epoch), field("echo_us", &Vote::echo_us)};
 template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
     field("round", &WorkerFailed::round), field("failure", &WorkerFailed::failure),
-    field("age_ms", &WorkerFailed::age_ms), field("left", &WorkerFailed::left)};
+    field("end", &WorkerFailed::end), field("age_ms", &WorkerFailed::age_ms),
+    field("left", &WorkerFailed::left)};
 template <> inline constexpr auto kFields<WorkersFinished> = std::tuple{
     field("round", &WorkersFinished::round)};
 template <> inline constexpr auto kFields<WorkersStopped> = std::tuple{

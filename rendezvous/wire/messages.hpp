@@ -106,9 +106,10 @@ struct Identify {
 /// from somebody else's end, it also tells of one that explains more, and when all have ended.
 struct WorkerFailed {
   int round = 0;
-  WorkerFailure failure;
-  double age_ms = 0;  // so long ago the worker had ended, when this was sent
-  int left = 0;       // workers of this node that still run
+  WorkerFailure failure;  // for the report
+  WorkerEnd end;          // what the agent has judged it to be, which all decisions go by
+  double age_ms = 0;      // so long ago the worker had ended, when this was sent
+  int left = 0;           // workers of this node that still run
   bool operator==(const WorkerFailed&) const = default;
 };
 /// All workers of this node have exited with code 0.

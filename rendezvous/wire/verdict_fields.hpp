@@ -25,16 +25,29 @@ template <> inline constexpr std::array kNames<Blame>{
     Named<Blame>{Blame::kOwn, "own"}, Named<Blame>{Blame::kPerhaps, "perhaps"},
     Named<Blame>{Blame::kFollows, "follows"}, Named<Blame>{Blame::kStopped, "stopped"},
     Named<Blame>{Blame::kDone, "done"}};
+template <> inline constexpr std::array kNames<Consequence>{
+    Named<Consequence>{Consequence::kNone, "none"},
+    Named<Consequence>{Consequence::kCollectiveTimedOut, "collective_timed_out"},
+    Named<Consequence>{Consequence::kConnectionClosed, "connection_closed"},
+    Named<Consequence>{Consequence::kConnectionReset, "connection_reset"},
+    Named<Consequence>{Consequence::kBrokenPipe, "broken_pipe"},
+    Named<Consequence>{Consequence::kNcclLostRank, "nccl_lost_rank"},
+    Named<Consequence>{Consequence::kConnectionRefused, "connection_refused"},
+    Named<Consequence>{Consequence::kConnectionTimedOut, "connection_timed_out"},
+    Named<Consequence>{Consequence::kNodeUnreachable, "node_unreachable"},
+    Named<Consequence>{Consequence::kStoreLost, "store_lost"},
+    Named<Consequence>{Consequence::kForeignSignal, "foreign_signal"}};
 template <> inline constexpr auto kFields<Fault> = std::tuple{
     text("type", &Fault::type, kFaultText), text("message", &Fault::message, kFaultText),
     text("file", &Fault::file, kFaultText), field("line", &Fault::line),
     text("function", &Fault::function, kHangName)};
 template <> inline constexpr auto kFields<WorkerEnd> = std::tuple{
     text("ranks", &WorkerEnd::ranks, kRanks), field("kind", &WorkerEnd::kind),
-    field("blame", &WorkerEnd::blame), field("status", &WorkerEnd::status),
-    field("fault", &WorkerEnd::fault), text("stack", &WorkerEnd::stack, kFaultStack),
-    text("says", &WorkerEnd::says, kRanks), text("hint", &WorkerEnd::hint, kRanks),
-    field("began_us", &WorkerEnd::began_us), field("ended_us", &WorkerEnd::ended_us)};
+    field("blame", &WorkerEnd::blame), field("consequence", &WorkerEnd::consequence),
+    field("status", &WorkerEnd::status), field("fault", &WorkerEnd::fault),
+    text("stack", &WorkerEnd::stack, kFaultStack), text("says", &WorkerEnd::says, kRanks),
+    text("hint", &WorkerEnd::hint, kRanks), field("began_us", &WorkerEnd::began_us),
+    field("ended_us", &WorkerEnd::ended_us)};
 template <> inline constexpr auto kFields<Cause> = std::tuple{
     field("kind", &Cause::kind), text("ranks", &Cause::ranks, kRanks),
     text("node", &Cause::node, TextLimit{kHostBytesMax}), field("status", &Cause::status),

@@ -32,6 +32,21 @@ enum class Blame {
   kDone,     // it exited with code 0, and nobody had told it to
 };
 
+/// The consequence of another worker's end, where an end only follows from that one.
+enum class Consequence {
+  kNone,
+  kCollectiveTimedOut,  // others have not come to a collective in time, and are there perhaps
+  kConnectionClosed,    // by the peer
+  kConnectionReset,
+  kBrokenPipe,
+  kNcclLostRank,
+  kConnectionRefused,
+  kConnectionTimedOut,
+  kNodeUnreachable,
+  kStoreLost,
+  kForeignSignal,  // a signal that asks for an end, and that ddprun has not sent
+};
+
 /// What was raised, and where.
 struct Fault {
   std::string type;     // "KeyError", "std::runtime_error", "Segmentation fault"; "": not known
@@ -46,10 +61,11 @@ struct WorkerEnd {
   std::string ranks;  // of whom the same is to be said: "0,2-5"
   FailureKind kind = FailureKind::kExitCode;
   Blame blame = Blame::kStopped;
+  Consequence consequence = Consequence::kNone;  // kFollows: what it has lost
   ExitStatus status;
   Fault fault;
   std::string stack;  // of the fault, the innermost frame first: "FUNCTION<tab>FILE<tab>LINE" lines
-  std::string says;   // kFollows: "connection reset"; else its last line, or what the kernel did
+  std::string says;   // for people: "connection reset", its last line, or what the kernel did
   std::string hint;   // what to do about it, one line; mostly ""
   std::int64_t began_us = 0;  // when the first sign of its end was seen, by the coordinator's clock
   std::int64_t ended_us = 0;  // when the process was gone

@@ -29,11 +29,11 @@ class EndsFixture {
   void runs_round(int round) { step(Ordered{StartRound{.round = round}}); }
   void is_stopped(int round) { step(Ordered{StopRound{round, "why"}}); }
   void ends(int rank, Blame blame, ExitStatus status, std::int64_t step_done = -1,
-            const std::string& says = "") {
+            Consequence consequence = Consequence::kNone) {
     const WorkerEnd end{.ranks = std::to_string(rank),
                         .blame = blame,
+                        .consequence = consequence,
                         .status = status,
-                        .says = says,
                         .began_us = microseconds(now_),
                         .ended_us = microseconds(now_)};
     step(WorkerExited{WorkerFailure{.rank = rank, .status = status}, end, step_done});
@@ -93,8 +93,19 @@ TEST_CASE_METHOD(EndsFixture,
   const auto messages = told();
   REQUIRE(messages.size() == 3);
   CHECK(std::get<WorkerFailed>(messages[0]).failure.rank == 1);
+  CHECK(std::get<WorkerFailed>(messages[0]).end.blame == Blame::kPerhaps);
   CHECK(outcome().failures.size() == 2);
   CHECK(outcome().stopped.empty());
+}
+
+TEST_CASE_METHOD(EndsFixture, "a failure is told with what it is, in the coordinator's time") {
+  joins();
+  runs_round(1);
+  told();
+  ends(0, Blame::kFollows, {.code = 1}, -1, Consequence::kConnectionReset);
+  const auto failed = std::get<WorkerFailed>(told().front());
+  CHECK(failed.end.consequence == Consequence::kConnectionReset);
+  CHECK(failed.end.began_us == microseconds(now_ + 7s));
 }
 
 using Failures = std::vector<std::pair<int, int>>;
@@ -104,11 +115,11 @@ TEST_CASE_METHOD(EndsFixture, "a failure that explains more than the one that wa
   joins();
   runs_round(1);
   told();
-  ends(2, Blame::kFollows, kFailed, -1, "connection reset");
+  ends(2, Blame::kFollows, kFailed, -1, Consequence::kConnectionReset);
   CHECK(failures_told() == Failures{{2, 3}});
-  ends(3, Blame::kFollows, kFailed, -1, "broken pipe");
+  ends(3, Blame::kFollows, kFailed, -1, Consequence::kBrokenPipe);
   CHECK(failures_told().empty());
-  ends(1, Blame::kFollows, kFailed, -1, "a collective timed out");
+  ends(1, Blame::kFollows, kFailed, -1, Consequence::kCollectiveTimedOut);
   CHECK(failures_told() == Failures{{1, 1}});
   ends(0, Blame::kOwn, kFailed);
   CHECK(failures_told() == Failures{{0, 0}});
@@ -118,9 +129,9 @@ TEST_CASE_METHOD(EndsFixture, "that all have ended is told while nothing has exp
   joins();
   runs_round(1);
   told();
-  ends(2, Blame::kFollows, kFailed, -1, "connection reset");
+  ends(2, Blame::kFollows, kFailed, -1, Consequence::kConnectionReset);
   ends(1, Blame::kDone, {});
-  ends(3, Blame::kFollows, kFailed, -1, "connection reset");
+  ends(3, Blame::kFollows, kFailed, -1, Consequence::kConnectionReset);
   told();
   ends(0, Blame::kDone, {});
   CHECK(failures_told() == Failures{{2, 0}});

@@ -21,6 +21,7 @@ struct FakeWorker {
   bool stuck;  // in the kernel: stays for a while after SIGKILL
   TimePoint ends;
   ExitStatus how;
+  bool told = false;  // to end
   bool reported = false;
 };
 

@@ -28,7 +28,7 @@ void AgentShell::start_workers(const StartRound& round) {
   for (int rank = 0; rank < rules_.workers; ++rank) {
     const bool ignores = world_.random.chance(world_.plan.ignores_term_percent);
     const bool stuck = ignores && world_.random.chance(world_.plan.stuck_percent);
-    alive_[++spawned_] = {round.round, rank, ignores, stuck, TimePoint::max(), {}, false};
+    alive_[++spawned_] = {round.round, rank, ignores, stuck, TimePoint::max(), {}};
     const auto length = world_.run_time(round.round) + world_.random.time(0ms, kStartApartMax);
     if (world_.random.chance(world_.plan.failure_percent))
       end_at(spawned_, world_.time.now() + world_.random.time(0ms, length), {.code = 1});
@@ -42,7 +42,8 @@ void AgentShell::signal_workers(int signal) {
   world_.trace.note(now, [&] {
     return "host" + std::to_string(host_) + " sends its workers signal " + std::to_string(signal);
   });
-  for (const auto& [serial, worker] : alive_) {
+  for (auto& [serial, worker] : alive_) {
+    worker.told = worker.told || signal != SIGCONT;
     if (signal == SIGKILL && worker.stuck)
       end_at(serial, now + world_.random.time(0ms, kStuckMax), {.signal = SIGKILL});
     else if (signal == SIGKILL)
@@ -56,10 +57,12 @@ void AgentShell::signal_workers(int signal) {
 
 /// Some write it and exit, with whatever code, in time or not; others go on.
 void AgentShell::ask_for_checkpoint() {
-  for (const auto& [serial, worker] : alive_)
+  for (auto& [serial, worker] : alive_) {
+    worker.told = true;
     if (world_.random.chance(70))
       end_at(serial, world_.time.now() + world_.random.time(0ms, 2 * rules_.preempt_timeout),
              {.code = world_.random.number(0, 1)});
+  }
 }
 
 /// The first end that comes is its end.
@@ -89,12 +92,15 @@ void AgentShell::report_exit(FakeWorker& worker) {
                     .rank = round_.first_rank + worker.local_rank,
                     .local_rank = worker.local_rank,
                     .status = worker.how};
-  WorkerEnd end;
-  if (worker.how.code == 1 && world_.random.chance(30)) {
-    how.last_lines = {"Traceback (most recent call last):", R"(  File "t.py", line 9, in step)",
-                      "RuntimeError: Connection closed by peer"};
-    end = judge_end(clues_of(how, world_.time.now()));
-  }
+  const TimePoint now = world_.time.now();
+  EndClues clues{.rank = how.rank, .status = worker.how, .ended = now};
+  clues.told = worker.told;
+  clues.told_at = now;
+  if (worker.how.code == 1 && world_.random.chance(30))
+    clues.err.text =
+        "Traceback (most recent call last):\n  File \"t.py\", line 9, in step\n"
+        "RuntimeError: Connection closed by peer\n";
+  const WorkerEnd end = judge_end(clues);
   world_.time.after(0ms, [this, how, end] {
     when_awake([this, how, end] {
       if (!gone()) step(WorkerExited{how, end});

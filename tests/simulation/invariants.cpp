@@ -146,7 +146,7 @@ bool Invariants::counts_a_failure(const CoordinatorEvent& event,
                                   const std::vector<CoordinatorAction>& actions) {
   if (is_first_failure(event)) {
     const auto& failed = std::get<WorkerFailed>(std::get<FromPeer>(event).message);
-    if (failed.failure.last_lines.empty()) return true;
+    if (explains(failed.end) == Explains::kCause) return true;
     cause_awaited_ = true;
   }
   if (!cause_awaited_) return false;

@@ -54,6 +54,15 @@ TEST_CASE("a launcher above gets the record of the first failure, in place of an
   CHECK(content(above) == "new");
 }
 
+TEST_CASE("a failure whose verdict is lost with the coordinator is a cause") {
+  const EndJob job{.outcome = EndJob::Outcome::kFailed, .failure = failure_of(1)};
+  const JobReport report = job_report({.why = AgentEnd::Why::kJobEnded, .job = job}, {}, {});
+  REQUIRE(report.verdict);
+  CHECK(report.verdict->cause.ranks == "1");
+  CHECK(report.verdict->cause.fingerprint == "exited with code 4");
+  CHECK(report.sentence == "rank 1 on h0 exited with code 4");
+}
+
 TEST_CASE("the report of a hang says that the job runs, and when the hang is over, that, too") {
   HangReport hang{.sentence = "rank 1 has not come", .missing_ranks = "1"};
   hang.stacks = {{.ranks = "1", .doing = "sleeps", .stack = "load\tx.py\t3\n"}};

@@ -7,9 +7,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr char kLostPeer[] = "RuntimeError: Connection closed by peer [127.0.0.1]:4711";
-constexpr char kInVain[] = "RuntimeError: Timed out waiting 3000ms for recv operation to complete";
-constexpr char kOwn[] = "ValueError: the loss is NaN";
+constexpr Consequence kLostPeer = Consequence::kConnectionClosed;
+constexpr Consequence kInVain = Consequence::kCollectiveTimedOut;
+constexpr Consequence kOwn = Consequence::kNone;
 
 /// Two nodes of two workers each; ranks 0 and 1 are on a, 2 and 3 on b.
 class FailuresFixture : public RoundFixture {
@@ -18,10 +18,8 @@ class FailuresFixture : public RoundFixture {
     job({.nodes_min = 2, .nodes_max = 2, .restarts_max = restarts_max, .hang_timeout = 600s});
     for (const NodeId node : {"a", "b"}) joins_knowing_all(node, 2);
   }
-  void fails(int rank, const std::string& line, int left, int round = 1) {
-    WorkerFailed report{round, {.host = "h", .rank = rank, .pid = 1, .status = {.code = 1}}};
-    report.failure.last_lines = {
-        "Traceback (most recent call last):", R"(  File "train.py", line 9, in step)", line};
+  void fails(int rank, Consequence consequence, int left, int round = 1) {
+    WorkerFailed report = failed(round, rank, {.code = 1}, consequence);
     report.left = left;
     says(rank < 2 ? "a" : "b", report);
   }
@@ -93,6 +91,20 @@ TEST_CASE_METHOD(FailuresFixture, "a cause also ends the look at who is missing"
   CHECK(stopped_because().empty());
   fails(1, kOwn, 0);
   CHECK(stopped_because() == "rank 1 exited with code 1");
+}
+
+TEST_CASE_METHOD(FailuresFixture, "what the agent has judged counts, and no sentence does") {
+  runs();
+  WorkerFailed report = failed(1, 0, {.code = 1}, kLostPeer);
+  report.end.says = "anything";
+  report.failure.last_lines = {"ValueError: the loss is NaN"};
+  says("a", report);
+  CHECK(stopped_because().empty());
+  report = failed(1, 3);
+  report.end.says = "connection closed by peer";
+  report.failure.last_lines = {"RuntimeError: Connection closed by peer"};
+  says("b", report);
+  CHECK(stopped_because() == "rank 3 exited with code 1");
 }
 
 TEST_CASE_METHOD(FailuresFixture, "a node that is lost is the cause, and costs no restart") {

@@ -40,10 +40,16 @@ class RoundFixture {
     if (std::holds_alternative<Join>(message)) peers_[node] = ++last_peer_;
     step(FromPeer{peers_[node], message, "host-" + node});
   }
-  void fails(const NodeId& node, int round, int rank = 0) {
-    says(node,
-         WorkerFailed{round, WorkerFailure{.host = node, .rank = rank, .status = {.code = 1}}});
+  /// A worker that ends so, as its agent tells and has judged it.
+  static WorkerFailed failed(int round, int rank, ExitStatus status = {.code = 1},
+                             Consequence consequence = Consequence::kNone) {
+    WorkerFailed report{round, {.host = "h", .rank = rank, .status = status}};
+    report.end = {.ranks = std::to_string(rank), .blame = Blame::kOwn, .status = status};
+    report.end.consequence = consequence;
+    if (consequence != Consequence::kNone) report.end.blame = Blame::kFollows;
+    return report;
   }
+  void fails(const NodeId& node, int round, int rank = 0) { says(node, failed(round, rank)); }
   void is_lost(const NodeId& node) { step(PeerLost{peers_[node], "connection closed"}); }
   void passes(std::chrono::milliseconds time) {
     const auto end = now_ + time;

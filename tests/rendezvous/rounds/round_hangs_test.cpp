@@ -128,12 +128,7 @@ class TimedOutFixture : public HangFixture {
     for (const NodeId node : {"a", "b"}) joins_knowing_all(node, 2);
     begin(1);
   }
-  void fails(const std::string& line) {
-    WorkerFailed report{1, {.host = "hb", .rank = 2, .pid = 1, .status = {.code = 1}}};
-    report.failure.last_lines = {"Traceback (most recent call last):",
-                                 R"(  File "train.py", line 9, in step)", "RuntimeError: " + line};
-    says("b", report);
-  }
+  void fails(Consequence consequence) { says("b", failed(1, 2, {.code = 1}, consequence)); }
   static StackGroup group(const std::string& ranks, const std::string& operation,
                           const std::string& stack = "load\ttrain.py\t7\n") {
     return {.ranks = ranks, .doing = "is", .stack = stack, .operation = operation};
@@ -143,7 +138,7 @@ class TimedOutFixture : public HangFixture {
     passes(0s);
   }
 };
-constexpr char kInVain[] = "Timed out waiting 3000ms for recv operation to complete";
+constexpr Consequence kInVain = Consequence::kCollectiveTimedOut;
 
 TEST_CASE_METHOD(TimedOutFixture, "who waits in vain is stopped once it is known who is missing") {
   runs();
@@ -159,7 +154,7 @@ TEST_CASE_METHOD(TimedOutFixture, "who waits in vain is stopped once it is known
         "in vain");
   CHECK(ordered<StopRound>("a").reason == "rank 2 exited with code 1");
   WorkerEnd gave_up{.ranks = "2", .blame = Blame::kFollows, .status = {.code = 1}};
-  gave_up.says = "a collective timed out";
+  gave_up.consequence = kInVain;
   says("b", WorkersEnded{1, -1, {gave_up}});
   says("a", WorkersStopped{1});
   says("b", WorkersStopped{1});
@@ -183,7 +178,7 @@ TEST_CASE_METHOD(TimedOutFixture, "who does not answer is not called missing") {
 
 TEST_CASE_METHOD(TimedOutFixture, "a failure of another kind stops the round at once") {
   runs();
-  fails("the loss is NaN");
+  fails(Consequence::kNone);
   CHECK_FALSE(order<Inspect>("a"));
   CHECK(order<StopRound>("a"));
 }

@@ -610,7 +610,7 @@ TEST_CASE_METHOD(RoundFixture,
                  "a worker that dies of the warning itself is no failure of the job") {
   job({.nodes_min = 1, .nodes_max = 1});
   joins("a");
-  says("a", WorkerFailed{1, WorkerFailure{.status = {.signal = SIGUSR1}}});
+  says("a", failed(1, 0, {.signal = SIGUSR1}));
   says("a", Preempt{"SIGUSR1", 60'000});
   says("a", WorkersStopped{1});
   CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kPreempted);

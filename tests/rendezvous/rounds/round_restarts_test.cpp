@@ -23,8 +23,9 @@ class RestartFixture : public RoundFixture {
     for (const NodeId node : {"a", "b"}) says(node, WorkersStarted{round});
   }
   void b_fails(int round, double age_ms) {
-    says("b",
-         WorkerFailed{round, WorkerFailure{.host = "b", .rank = 1, .status = {.code = 3}}, age_ms});
+    WorkerFailed report = failed(round, 1, {.code = 3});
+    report.age_ms = age_ms;
+    says("b", report);
   }
   void restarts(int round) {
     passes(100ms);

@@ -411,7 +411,7 @@ TEST_CASE_METHOD(SuccessionFixture, "the end of an earlier round is of no accoun
 TEST_CASE_METHOD(SuccessionFixture, "on the smaller side of a cut the job has not ended") {
   coordinates({"a", "b", "c"});
   passes_hearing(4s, {"a"});
-  says("a", WorkerFailed{1, {.rank = 0, .status = {.code = 1}}});
+  fails("a", 1);
   says("a", WorkersStopped{1});
   passes_hearing(30s, {"a"});
   CHECK_FALSE(order<EndJob>("a").has_value());

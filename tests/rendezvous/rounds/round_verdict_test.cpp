@@ -21,12 +21,21 @@ class VerdictFixture : public RoundFixture {
     end.began_us = end.ended_us = ms * 1000;
     says(node, WorkersEnded{round, -1, {end}});
   }
+  /// At once, and with all others of its node.
+  void tells_failure(const NodeId& node, int round, WorkerEnd end, std::int64_t ms) {
+    end.began_us = end.ended_us = ms * 1000;
+    WorkerFailed report = failed(round, std::stoi(end.ranks), end.status);
+    report.end = end;
+    says(node, report);
+    tells_end(node, round, end, ms);
+  }
   void all_stop(int round) {
     for (const char* node : {"a", "b"}) says(node, WorkersStopped{round});
   }
   static WorkerEnd lost_connection(const std::string& rank) {
-    return {
-        .ranks = rank, .blame = Blame::kFollows, .status = {.code = 1}, .says = "connection reset"};
+    WorkerEnd end{.ranks = rank, .blame = Blame::kFollows, .status = {.code = 1}};
+    end.consequence = Consequence::kConnectionReset;
+    return end;
   }
   static WorkerEnd own(const std::string& rank, int code) {
     return {.ranks = rank, .blame = Blame::kOwn, .status = {.code = code}};
@@ -34,9 +43,8 @@ class VerdictFixture : public RoundFixture {
 };
 
 TEST_CASE_METHOD(VerdictFixture, "all nodes hear who was the cause, before they hear of the end") {
-  fails("a", 1, 0);
-  tells_end("a", 1, lost_connection("0"), 90);
-  tells_end("b", 1, own("3", 7), 100);
+  tells_failure("a", 1, lost_connection("0"), 90);
+  tells_failure("b", 1, own("3", 7), 100);
   CHECK_FALSE(order<VerdictFound>("a"));
   all_stop(1);
   for (const char* node : {"a", "b"}) {
@@ -55,8 +63,7 @@ TEST_CASE_METHOD(VerdictFixture, "all nodes hear who was the cause, before they 
 TEST_CASE_METHOD(VerdictFixture, "the same cause in the next attempt is said to be the same") {
   begin(1);
   for (const int round : {1, 2}) {
-    fails("a", round, 0);
-    tells_end("a", round, own("0", 5), 100);
+    tells_failure("a", round, own("0", 5), 100);
     CHECK_FALSE(order<VerdictFound>("b"));
     all_stop(round);
   }
@@ -77,8 +84,7 @@ TEST_CASE_METHOD(VerdictFixture, "a job that is short of nodes ends with the nod
 TEST_CASE_METHOD(VerdictFixture, "a node that is lost silently was lost when it was last heard") {
   passes_beating(3s, {"a", "b"});
   passes_beating(3s, {"a"});
-  fails("a", 1, 0);
-  tells_end("a", 1, own("0", 5), 5000);
+  tells_failure("a", 1, own("0", 5), 5000);
   says("a", WorkersStopped{1});
   passes_beating(4s, {"a"});
   const Verdict verdict = ordered<VerdictFound>("a").verdict;

@@ -98,34 +98,34 @@ TEST_CASE("a hint is one line, and unknown failures get none") {
 }
 
 TEST_CASE("what follows from another worker's end is known") {
-  const std::vector<std::pair<const char*, const char*>> known{
+  const std::vector<std::pair<const char*, Consequence>> known{
       {"RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed "
        "by "
        "peer [127.0.0.1]:26535",
-       "connection closed by peer"},
+       Consequence::kConnectionClosed},
       {"RuntimeError: [pair.cc:521] Read error [127.0.0.1]:1: Connection reset by peer",
-       "connection reset"},
-      {"ConnectionResetError: [Errno 104] Connection reset by peer", "connection reset"},
-      {"BrokenPipeError: [Errno 32] Broken pipe", "broken pipe"},
+       Consequence::kConnectionReset},
+      {"ConnectionResetError: [Errno 104] Connection reset by peer", Consequence::kConnectionReset},
+      {"BrokenPipeError: [Errno 32] Broken pipe", Consequence::kBrokenPipe},
       {"torch.distributed.DistBackendError: NCCL error in: x.cpp:1, remote process exited or there "
        "was a network error, NCCL version 2.21",
-       "NCCL lost a rank"},
+       Consequence::kNcclLostRank},
       {"c10::DistBackendError: [PG ID 0 PG GUID 0(default_pg) Rank 0] Process group watchdog "
        "thread "
        "terminated with exception: [Rank 0] Watchdog caught collective operation timeout: WorkNCCL",
-       "a collective timed out"},
+       Consequence::kCollectiveTimedOut},
       {"RuntimeError: [unbound_buffer.cc:84] Timed out waiting 1800000ms for recv operation to "
        "complete",
-       "a collective timed out"},
+       Consequence::kCollectiveTimedOut},
       {"RuntimeError: [Rank 0]: Rank 1 failed to pass monitoredBarrier in 3000 ms",
-       "a collective timed out"},
+       Consequence::kCollectiveTimedOut},
       {"torch.distributed.DistStoreError: wait timeout after 300000ms, keys: "
        "/default_pg/0//cuda//0",
-       "lost the store"},
-      {"torch.distributed.DistNetworkError: failed to recv, got 0 bytes", "lost the store"},
+       Consequence::kStoreLost},
+      {"torch.distributed.DistNetworkError: failed to recv, got 0 bytes", Consequence::kStoreLost},
       {"RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
-       "connection refused"},
-      {"ConnectionRefusedError: [Errno 111] Connection refused", "connection refused"},
+       Consequence::kConnectionRefused},
+      {"ConnectionRefusedError: [Errno 111] Connection refused", Consequence::kConnectionRefused},
   };
   for (const auto& [text, what] : known) {
     INFO(text);
@@ -140,7 +140,7 @@ TEST_CASE("faults of one's own are no consequences, also where sockets are invol
         "network address. name: EADDRINUSE, message: address already in use",
         "torch.OutOfMemoryError: CUDA out of memory.", "ValueError: loss is nan", ""}) {
     INFO(text);
-    CHECK(consequence_in(text).empty());
+    CHECK(consequence_in(text) == Consequence::kNone);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "rendezvous/verdict/consequences.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -33,9 +34,10 @@ class Round {
   void exits(int rank, std::int64_t ms, int code) {
     ends(rank, ms, {.blame = Blame::kOwn, .status = {.code = code}});
   }
-  void follows(int rank, std::int64_t ms, const std::string& what) {
+  void follows(int rank, std::int64_t ms, Consequence what) {
     WorkerEnd end{.kind = FailureKind::kException, .blame = Blame::kFollows, .status = {.code = 1}};
-    end.says = what;
+    end.consequence = what;
+    end.says = text_of(what);
     end.fault.type = "RuntimeError";
     ends(rank, ms, std::move(end));
   }
@@ -45,9 +47,15 @@ class Round {
   void node_is_lost(int node, std::int64_t ms) {
     inquest_.lost(name(node), "silent for 5000 ms", TimePoint{std::chrono::milliseconds{ms}});
   }
-  void agent_tells(int rank, int code) {
-    const WorkerFailure failure{.host = "h", .rank = rank, .pid = 1, .status = {.code = code}};
-    inquest_.failed(name(rank / 2), {round_, failure}, TimePoint{});
+  /// At once, before it tells of all ends of the node.
+  void agent_tells(int rank, std::int64_t ms, int code,
+                   Consequence consequence = Consequence::kNone) {
+    WorkerFailed report{round_, {.host = "h", .rank = rank, .status = {.code = code}}};
+    report.end = {.ranks = std::to_string(rank), .blame = Blame::kOwn, .status = {.code = code}};
+    report.end.began_us = report.end.ended_us = ms * 1000;
+    report.end.consequence = consequence;
+    if (consequence != Consequence::kNone) report.end.blame = Blame::kFollows;
+    inquest_.failed(name(rank / 2), report);
   }
 
   Verdict verdict() {
@@ -84,8 +92,8 @@ TEST_CASE_METHOD(Round, "the first failure of its own is the cause") {
 }
 
 TEST_CASE_METHOD(Round, "a reset connection is never the cause, also where it was seen first") {
-  follows(0, 95, "connection reset");
-  follows(2, 112, "connection reset");
+  follows(0, 95, Consequence::kConnectionReset);
+  follows(2, 112, Consequence::kConnectionReset);
   raises(1, 100, "KeyError");
   for (const int rank : {3, 4, 5}) is_stopped(rank, 130);
   const Verdict found = verdict();
@@ -103,8 +111,8 @@ TEST_CASE_METHOD(Round, "a reset connection is never the cause, also where it wa
 
 TEST_CASE_METHOD(Round,
                  "where there are nothing but consequences, the first of them is the cause") {
-  follows(4, 200, "connection reset");
-  follows(2, 100, "a collective timed out");
+  follows(4, 200, Consequence::kConnectionReset);
+  follows(2, 100, Consequence::kCollectiveTimedOut);
   const Verdict found = verdict();
   CHECK(found.cause.ranks == "2");
   REQUIRE(found.followers.size() == 1);
@@ -112,7 +120,7 @@ TEST_CASE_METHOD(Round,
 }
 
 TEST_CASE_METHOD(Round, "a node that is lost is the cause of what its peers say") {
-  follows(0, 90, "connection closed by peer");
+  follows(0, 90, Consequence::kConnectionClosed);
   is_stopped(1, 120);
   node_is_lost(2, 100);
   const Verdict found = verdict();
@@ -125,7 +133,7 @@ TEST_CASE_METHOD(Round, "a node that is lost is the cause of what its peers say"
 
 TEST_CASE_METHOD(Round, "who was stopped while it was failing is the cause if nobody else is") {
   raises(5, 100, "KeyError", Blame::kPerhaps);
-  follows(0, 90, "connection reset");
+  follows(0, 90, Consequence::kConnectionReset);
   CHECK(verdict().cause.ranks == "5");
   begin();
   raises(5, 100, "KeyError", Blame::kPerhaps);
@@ -155,15 +163,15 @@ TEST_CASE_METHOD(Round, "an unknown signal of somebody else comes before lost co
   ends(1, 110,
        {.kind = FailureKind::kSignal,
         .blame = Blame::kFollows,
-        .status = {.signal = SIGTERM},
-        .says = "ended by SIGTERM, which ddprun has not sent"});
-  follows(0, 100, "connection reset");
+        .consequence = Consequence::kForeignSignal,
+        .status = {.signal = SIGTERM}});
+  follows(0, 100, Consequence::kConnectionReset);
   CHECK(verdict().cause.ranks == "1");
 }
 
 TEST_CASE_METHOD(Round, "who leaves early with code 0 is the cause of what its peers say") {
   ends(1, 100, {.blame = Blame::kDone});
-  follows(0, 95, "connection closed by peer");
+  follows(0, 95, Consequence::kConnectionClosed);
   is_stopped(2, 130);
   const Verdict found = verdict();
   CHECK(found.cause.ranks == "1");
@@ -189,26 +197,40 @@ TEST_CASE_METHOD(Round, "a round in which workers were only stopped has no cause
   CHECK_FALSE(decide());
 }
 
-TEST_CASE_METHOD(Round, "an agent of an earlier release tells of the first failure only") {
-  agent_tells(2, 9);
+TEST_CASE_METHOD(Round, "a failure that was told counts, also of a node that is lost afterwards") {
+  agent_tells(2, 100, 9);
+  node_is_lost(1, 150);
   const Verdict found = verdict();
   CHECK(found.cause.ranks == "2");
   CHECK(found.cause.status.code == 9);
   CHECK(found.cause.node == "h1");
+  REQUIRE(found.also.size() == 1);
+  CHECK(found.also[0].kind == FailureKind::kNodeLost);
 }
 
-TEST_CASE_METHOD(Round, "what an agent tells of all its ends counts more than its first word") {
-  agent_tells(2, 9);
-  follows(2, 90, "connection reset");
-  raises(3, 100, "KeyError");
+TEST_CASE_METHOD(Round, "an end that is told at once and again with all others is one") {
+  agent_tells(2, 100, 9);
+  exits(2, 100, 9);
   const Verdict found = verdict();
-  CHECK(found.cause.ranks == "3");
+  CHECK(found.cause.ranks == "2");
+  CHECK(found.also.empty());
+  CHECK(found.followers.empty());
+}
+
+TEST_CASE_METHOD(Round, "two signals of somebody else are told apart") {
+  for (const int signal : {SIGTERM, SIGHUP})
+    ends(signal == SIGTERM ? 0 : 1, 100,
+         {.kind = FailureKind::kSignal,
+          .blame = Blame::kFollows,
+          .consequence = Consequence::kForeignSignal,
+          .status = {.signal = signal}});
+  CHECK(verdict().followers.size() == 1);
 }
 
 TEST_CASE_METHOD(Round, "the job ends with the failure of the cause, and not of a follower") {
-  agent_tells(0, 1);
-  agent_tells(3, 4);
-  follows(0, 90, "connection reset");
+  agent_tells(0, 90, 1, Consequence::kConnectionReset);
+  agent_tells(3, 100, 4);
+  follows(0, 90, Consequence::kConnectionReset);
   exits(3, 100, 4);
   verdict();
   REQUIRE(inquest().failure_of_cause());
@@ -217,8 +239,8 @@ TEST_CASE_METHOD(Round, "the job ends with the failure of the cause, and not of 
 }
 
 TEST_CASE_METHOD(Round, "a cause whose texts nobody has sent is known from its brief") {
-  agent_tells(0, 1);
-  follows(0, 90, "connection reset");
+  agent_tells(0, 90, 1, Consequence::kConnectionReset);
+  follows(0, 90, Consequence::kConnectionReset);
   raises(4, 100, "KeyError");
   verdict();
   const auto failure = inquest().failure_of_cause();
@@ -276,7 +298,7 @@ TEST_CASE_METHOD(Round, "a hang that was told is the cause of who gives up to wa
   hang.missing_ranks = "3";
   inquest().hung_before(hang);
   SECTION("a collective's time is over") {
-    follows(0, 90, "a collective timed out");
+    follows(0, 90, Consequence::kCollectiveTimedOut);
     const Verdict found = verdict();
     CHECK(found.cause.kind == FailureKind::kHang);
     CHECK(found.cause.ranks == "3");
@@ -291,20 +313,20 @@ TEST_CASE_METHOD(Round, "a hang that was told is the cause of who gives up to wa
     ends(1, 90,
          {.kind = FailureKind::kSignal,
           .blame = Blame::kFollows,
-          .status = {.signal = SIGTERM},
-          .says = "ended by SIGTERM, which ddprun has not sent"});
+          .consequence = Consequence::kForeignSignal,
+          .status = {.signal = SIGTERM}});
     CHECK(verdict().cause.ranks == "1");
   }
   SECTION("the next round knows nothing of it") {
     begin();
-    follows(0, 90, "a collective timed out");
+    follows(0, 90, Consequence::kCollectiveTimedOut);
     CHECK(verdict().cause.ranks == "0");
   }
 }
 
 TEST_CASE_METHOD(Round, "who is done closes its connections seconds before it is gone") {
   ends(1, 5'000, {.blame = Blame::kDone});
-  follows(0, 95, "connection closed by peer");
+  follows(0, 95, Consequence::kConnectionClosed);
   CHECK(verdict().cause.ranks == "1");
 }
 
@@ -324,14 +346,6 @@ TEST_CASE_METHOD(Round, "however many ends differ, what is kept of them is bound
   const Verdict found = verdict();
   CHECK(found.also.size() <= kOtherCausesMax);
   CHECK(found.followers.size() <= kFollowersMax);
-}
-
-TEST_CASE("one failure alone makes a verdict") {
-  const WorkerFailure failure{.host = "h1", .rank = 1, .pid = 5, .status = {.code = 28}};
-  const Verdict found = verdict_on(failure);
-  CHECK(found.cause.ranks == "1");
-  CHECK(found.cause.node == "h1");
-  CHECK(found.cause.sentence == "rank 1 on h1 exited with code 28");
 }
 
 }  // namespace

@@ -74,23 +74,35 @@ TEST_CASE("a worker whose timer has expired is to blame, and nothing else is gue
   CHECK(end.hint.empty());
 }
 
-TEST_CASE("what an earlier release tells as evidence is memory, or a timer") {
-  WorkerFailure failure{.rank = 1, .pid = 7, .status = {.signal = SIGKILL}};
-  failure.evidence = "rank 1's timer 'step' expired after 2 s";
-  CHECK(judge_end(clues_of(failure, kEnded)).kind == FailureKind::kSignal);
-  CHECK(judge_end(clues_of(failure, kEnded)).says == failure.evidence);
-  failure.evidence = "probably out of memory";
-  CHECK(judge_end(clues_of(failure, kEnded)).kind == FailureKind::kOutOfMemory);
-}
-
 TEST_CASE("who has lost a connection follows from somebody else") {
   const WorkerEnd end = judge_end(ended({.code = 1}, kReset));
   CHECK(end.blame == Blame::kFollows);
+  CHECK(end.consequence == Consequence::kConnectionReset);
   CHECK(end.says == "connection reset");
   CHECK(judge_end(ended({.code = 1}, "error: Connection reset by peer\n")).blame ==
         Blame::kFollows);
   CHECK(judge_end(ended({.signal = SIGTERM})).blame == Blame::kFollows);
   CHECK(judge_end(ended({.code = 143})).blame == Blame::kFollows);
+  CHECK(judge_end(ended({.code = 143})).consequence == Consequence::kForeignSignal);
+  CHECK(judge_end(ended({.code = 143})).says == "ended by SIGTERM, which ddprun has not sent");
+}
+
+TEST_CASE("what an end tells of its round goes by what it follows from, and by no words") {
+  WorkerEnd end{.blame = Blame::kFollows};
+  for (const auto what : {Consequence::kConnectionClosed, Consequence::kConnectionReset,
+                          Consequence::kBrokenPipe, Consequence::kNcclLostRank}) {
+    end.consequence = what;
+    CHECK(lost_a_peer(end));
+    CHECK(explains(end) == Explains::kNothing);
+  }
+  end.consequence = Consequence::kCollectiveTimedOut;
+  CHECK_FALSE(lost_a_peer(end));
+  CHECK(explains(end) == Explains::kWaits);
+  end.consequence = Consequence::kForeignSignal;
+  CHECK(explains(end) == Explains::kCause);
+  const WorkerEnd own{.blame = Blame::kOwn, .says = "connection reset"};
+  CHECK_FALSE(lost_a_peer(own));
+  CHECK(explains(own) == Explains::kCause);
 }
 
 TEST_CASE("an exception that is raised while a lost connection is dealt with follows, too") {
@@ -182,16 +194,6 @@ TEST_CASE("what a worker recorded counts more than what it wrote") {
   clues.traceback.clear();
   CHECK(judge_end(clues).fault.type == "TypeError");
   CHECK(judge_end(clues).fault.message == "unsupported");
-}
-
-TEST_CASE("a failure of an agent that has judged nothing can be judged from its texts") {
-  WorkerFailure failure{.rank = 3, .pid = 7, .status = {.code = 1}};
-  failure.last_lines = {"Traceback (most recent call last):", "  File \"/t.py\", line 4, in f",
-                        "KeyError: 'x'"};
-  const WorkerEnd end = judge_end(clues_of(failure, kEnded));
-  CHECK(end.ranks == "3");
-  CHECK(end.fault.type == "KeyError");
-  CHECK(end.blame == Blame::kOwn);
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ CoordinatorMessage back_through_the_wire(const Message& message) {
 const WorkerEnd kWorkerEnd{.ranks = "0,2-5",
                            .kind = FailureKind::kException,
                            .blame = Blame::kFollows,
+                           .consequence = Consequence::kConnectionReset,
                            .status = {.code = 1},
                            .fault = {"KeyError", "'x'", "/t.py", 88, "step"},
                            .stack = "step\t/t.py\t88",
@@ -102,7 +103,8 @@ TEST_CASE("every message of an agent arrives as it was sent") {
                   .terms = {.restarts_max = 2, .store = StoreAt::kLocal}};
   CHECK(through_the_wire(join) == AgentMessage{join});
   CHECK(through_the_wire(Beat{}) == AgentMessage{Beat{}});
-  CHECK(through_the_wire(WorkerFailed{3, kFailure}) == AgentMessage{WorkerFailed{3, kFailure}});
+  const WorkerFailed failed{3, kFailure, kWorkerEnd, 2.5, 3};
+  CHECK(through_the_wire(failed) == AgentMessage{failed});
   CHECK(through_the_wire(WorkersFinished{3}) == AgentMessage{WorkersFinished{3}});
   CHECK(through_the_wire(WorkersStopped{4}) == AgentMessage{WorkersStopped{4}});
   const WorkersEnded ended{3, 120, {kWorkerEnd, kWorkerEnd}};

@@ -78,6 +78,8 @@ TEST_CASE("a release records what it says", "[.]") {
                               .error_file = "/tmp/error.json",
                               .last_heartbeat = "step 120, 0.4 s before",
                               .last_lines = {"one", "two"}};
+  const WorkerEnd end{
+      .ranks = "5", .kind = FailureKind::kSignal, .blame = Blame::kOwn, .status = failure.status};
   const Join join{
       .run_id = "job",
       .node = "5f0c61a2",
@@ -104,7 +106,7 @@ TEST_CASE("a release records what it says", "[.]") {
                          .successors = {"h1:29400"}};
   std::ofstream file{DDPRUN_RECORDED_MESSAGES "/" + std::to_string(kProtocolVersion) + ".jsonl"};
   write_kinds<AgentMessage>(file, '>',
-                            {join, WorkerFailed{3, failure}, Preempt{"SIGUSR1", 20'000},
+                            {join, WorkerFailed{3, failure, end}, Preempt{"SIGUSR1", 20'000},
                              Progress{3, {{.rank = 1, .step = 7}}},
                              WorkersEnded{3, 7, {{.ranks = "1", .status = {.code = 1}}}},
                              InviteWitness{.run_id = "job", .coordinator = "h1:29400"}});
