@@ -21,18 +21,32 @@ std::string in_kernel(const std::string& channel) {
   return channel.empty() ? "" : " (" + channel + ")";
 }
 
-/// What keeps the worker from anything, whatever it wanted to do.
-std::optional<std::string> held_up(const WorkerFinding& f) {
-  if (f.failed) return std::string{kHasFailed};
-  if (f.ended) return "has ended, with code 0";
-  if (f.state == 'T') return "is stopped (SIGSTOP)";
-  if (f.state == 't') return "is stopped by a debugger";
-  if (f.state == 'D')
-    return "sleeps in the kernel where no signal reaches it" + in_kernel(f.wait_channel) +
-           ": a file system or a device hangs";
-  if (f.state == 'Z' || f.state == 'X') return "has ended";
-  if (f.keeps_lock) return "keeps the interpreter's lock (GIL) in native code";
-  return std::nullopt;
+HeldUp held_up(const WorkerFinding& f) {
+  if (f.failed) return HeldUp::kFailed;
+  if (f.ended || f.state == 'Z' || f.state == 'X') return HeldUp::kEnded;
+  if (f.state == 'T' || f.state == 't') return HeldUp::kStopped;
+  if (f.state == 'D') return HeldUp::kInKernel;
+  return f.keeps_lock ? HeldUp::kKeepsLock : HeldUp::kNo;
+}
+
+/// The end of a sentence about a worker that is held up.
+std::string text_of(HeldUp held_up, const WorkerFinding& f) {
+  switch (held_up) {
+    case HeldUp::kFailed:
+      return "has failed";
+    case HeldUp::kEnded:
+      return f.ended ? "has ended, with code 0" : "has ended";
+    case HeldUp::kStopped:
+      return f.state == 'T' ? "is stopped (SIGSTOP)" : "is stopped by a debugger";
+    case HeldUp::kInKernel:
+      return "sleeps in the kernel where no signal reaches it" + in_kernel(f.wait_channel) +
+             ": a file system or a device hangs";
+    case HeldUp::kKeepsLock:
+      return "keeps the interpreter's lock (GIL) in native code";
+    case HeldUp::kNo:
+      break;
+  }
+  return "";
 }
 
 /// Where it waits for other ranks.
@@ -84,10 +98,10 @@ StackGroup of_child(const WorkerFinding& finding, const WorkerFinding::Child& ch
 }  // namespace
 
 std::vector<StackGroup> describe(const WorkerFinding& finding) {
-  StackGroup group{.ranks = std::to_string(finding.rank)};
-  const auto stuck = held_up(finding);
+  StackGroup group{.ranks = std::to_string(finding.rank), .held_up = held_up(finding)};
+  const bool stuck = group.held_up != HeldUp::kNo;
   const auto wait = waiting(finding);
-  group.doing = stuck ? *stuck : wait ? wait->text : activity(finding);
+  group.doing = stuck ? text_of(group.held_up, finding) : wait ? wait->text : activity(finding);
   group.stack = stack_text(finding.frames, kStackBytesMax);
   if (group.stack.empty()) group.stack = finding.native_stack;
   if (wait && !stuck) {

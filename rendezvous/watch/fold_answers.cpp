@@ -13,7 +13,7 @@ namespace ddprun {
 namespace {
 
 auto what_it_does(const StackGroup& g) {
-  return std::tie(g.doing, g.stack, g.operation, g.group, g.sequence, g.shapes);
+  return std::tie(g.held_up, g.doing, g.stack, g.operation, g.group, g.sequence, g.shapes);
 }
 
 }  // namespace

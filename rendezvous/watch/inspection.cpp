@@ -17,8 +17,7 @@ constexpr std::size_t kAnswersMax = 4096;  // of all nodes together
 RankList elsewhere(const std::vector<StackGroup>& groups) {
   RankList ranks;
   for (const StackGroup& group : groups) {
-    const bool held_up = group.doing.starts_with("is stopped") ||
-                         group.doing.starts_with("keeps the interpreter's lock");
+    const bool held_up = group.held_up == HeldUp::kStopped || group.held_up == HeldUp::kKeepsLock;
     if (held_up || (!group.stack.empty() && group.operation.empty()))
       ranks = united(ranks, ranks_in_list(group.ranks));
   }
@@ -40,7 +39,7 @@ void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
   if (why.kind != HangReport::Kind::kNoProgress) return;
   RankList waiting = why.waiting;
   for (const StackGroup& group : groups)
-    if (!group.operation.empty() || group.doing == kHasFailed)
+    if (!group.operation.empty() || group.held_up == HeldUp::kFailed)
       waiting = united(waiting, ranks_in_list(group.ranks));
   if (waiting.empty()) return;
   RankList missing = without(why.timed_out ? elsewhere(groups) : why.missing, waiting);

@@ -95,7 +95,9 @@ void add_stacks(std::vector<StackGroup>& stacks, const FoldedStacks& folded) {
 }
 
 StackGroup finished_group(const RoundDump::Seat& seat) {
-  return {.ranks = format_number_list(ranks_of(seat)), .doing = "has ended, with code 0"};
+  return {.ranks = format_number_list(ranks_of(seat)),
+          .held_up = HeldUp::kEnded,
+          .doing = "has ended, with code 0"};
 }
 
 }  // namespace

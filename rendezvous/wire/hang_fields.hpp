@@ -14,8 +14,14 @@ constexpr TextLimit kRanks{512};  // a list of ranks
 constexpr TextLimit kStack{3000};
 
 // clang-format off
+template <> inline constexpr std::array kNames<HeldUp>{
+    Named<HeldUp>{HeldUp::kNo, "no"}, Named<HeldUp>{HeldUp::kFailed, "failed"},
+    Named<HeldUp>{HeldUp::kEnded, "ended"}, Named<HeldUp>{HeldUp::kStopped, "stopped"},
+    Named<HeldUp>{HeldUp::kInKernel, "in_kernel"},
+    Named<HeldUp>{HeldUp::kKeepsLock, "keeps_lock"}};
 template <> inline constexpr auto kFields<StackGroup> = std::tuple{
-    text("ranks", &StackGroup::ranks, kRanks), text("doing", &StackGroup::doing, kRanks),
+    text("ranks", &StackGroup::ranks, kRanks), field("held_up", &StackGroup::held_up),
+    text("doing", &StackGroup::doing, kRanks),
     text("stack", &StackGroup::stack, kStack), text("operation", &StackGroup::operation, kHangName),
     text("group", &StackGroup::group, kHangName), field("sequence", &StackGroup::sequence),
     text("shapes", &StackGroup::shapes, kHangName)};

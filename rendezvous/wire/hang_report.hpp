@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace ddprun {
@@ -12,12 +11,20 @@ namespace ddprun {
 /// A report shows at most so many different stacks.
 inline constexpr std::size_t kStackGroupsMax = 12;
 
-/// What is said of a worker that has failed: it is not waited for, and it does not wait.
-inline constexpr std::string_view kHasFailed{"has failed"};
+/// A state that keeps a worker from anything, whatever it wants to do.
+enum class HeldUp {
+  kNo,
+  kFailed,  // it is not waited for, and it does not wait
+  kEnded,
+  kStopped,    // by a signal or a debugger
+  kInKernel,   // where no signal reaches it
+  kKeepsLock,  // the interpreter's, in native code
+};
 
 /// Workers of whom the same is to be said.
 struct StackGroup {
   std::string ranks;  // "0,2-5"
+  HeldUp held_up = HeldUp::kNo;
   /// What they do, without a subject: "waits in gloo:all_reduce, number 2 of group default_pg".
   std::string doing;
   /// Their Python stack (else the native one), a frame a line, the innermost first:

@@ -50,7 +50,7 @@ TEST_CASE("it is told how a worker has ended, and what keeps one from ending") {
   finding.ended = true;
   CHECK(doing(finding) == "has ended, with code 0");
   finding.failed = true;
-  CHECK(doing(finding) == kHasFailed);
+  CHECK(doing(finding) == "has failed");
 }
 
 TEST_CASE("what keeps a worker from everything comes before what it wanted to do") {
@@ -62,6 +62,7 @@ TEST_CASE("what keeps a worker from everything comes before what it wanted to do
   CHECK(describe(finding).back().operation.empty());
   finding.state = 't';
   CHECK(doing(finding) == "is stopped by a debugger");
+  CHECK(describe(finding).back().held_up == HeldUp::kStopped);
   finding.state = 'D';
   finding.wait_channel = "nfs_wait";
   CHECK(doing(finding) ==

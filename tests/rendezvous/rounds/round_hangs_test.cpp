@@ -145,7 +145,7 @@ TEST_CASE_METHOD(TimedOutFixture, "who waits in vain is stopped once it is known
   fails(kInVain);
   CHECK(ordered<Inspect>("a") == Inspect{1, 1, true, ""});
   CHECK_FALSE(order<StopRound>("a"));
-  tells("b", {.ranks = "2", .doing = std::string{kHasFailed}});
+  tells("b", {.ranks = "2", .held_up = HeldUp::kFailed});
   says("a", Inspected{1, group("0", "gloo:all_reduce"), false});
   tells("a", group("1", ""));
   const HangReport report = ordered<HangFound>("a").report;

@@ -88,7 +88,7 @@ TEST_CASE("where a collective gave up, only those are missing who are seen elsew
   const Suspicion gave_up{Kind::kNoProgress, "", 0, {0, 1, 3, 4, 5}, {2}, 0s, true};
   Inspection inspection{7, gave_up, {"a"}};
   inspection.take("a", {7, waiting("0"), false});
-  inspection.take("a", {7, {.ranks = "2-3", .doing = std::string{kHasFailed}}, false});
+  inspection.take("a", {7, {.ranks = "2-3", .held_up = HeldUp::kFailed}, false});
   SECTION("one sleeps, and of another one nothing is known") {
     inspection.take("a", {7, {.ranks = "5", .doing = "does not answer"}, false});
     inspection.take("a", {7, sleeping("1"), true});
@@ -112,10 +112,8 @@ TEST_CASE("where a collective gave up, only those are missing who are seen elsew
     CHECK(inspection.report().missing_ranks == "5");
   }
   SECTION("one is stopped, or keeps the lock: then it has no stack") {
-    inspection.take("a", {7, {.ranks = "4", .doing = "is stopped (SIGSTOP)"}, false});
-    inspection.take(
-        "a",
-        {7, {.ranks = "1", .doing = "keeps the interpreter's lock (GIL) in native code"}, true});
+    inspection.take("a", {7, {.ranks = "4", .held_up = HeldUp::kStopped}, false});
+    inspection.take("a", {7, {.ranks = "1", .held_up = HeldUp::kKeepsLock}, true});
     CHECK(inspection.report().missing_ranks == "1,4");
   }
   SECTION("nobody is") {
