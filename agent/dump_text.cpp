@@ -7,6 +7,7 @@
 #include "agent/introspection/python_stack.hpp"
 #include "agent/report_json.hpp"
 #include "base/printable.hpp"
+#include "base/rank_list.hpp"
 
 namespace ddprun {
 
@@ -16,13 +17,6 @@ using report_json::Json;
 
 std::string counted(int count, const char* thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
-/// One rank is spoken of as one.
-bool is_one(const std::string& ranks) { return ranks.find_first_of(",-") == std::string::npos; }
-
-std::string named_ranks(const std::string& ranks) {
-  return (is_one(ranks) ? "rank " : "ranks ") + ranks;
 }
 
 std::string what_is_dumped(const JobDump& dump, const std::string& job) {
@@ -44,11 +38,11 @@ std::string operation_text(const DumpWait& wait) {
 
 std::string wait_line(const DumpWait& wait) {
   const std::string waiting =
-      named_ranks(wait.waiting_ranks) + (is_one(wait.waiting_ranks) ? " waits" : " wait");
+      ranks_text(wait.waiting_ranks) + (are_many(wait.waiting_ranks) ? " wait" : " waits");
   if (wait.missing_ranks.empty())
     return fmt::format("{} in {}, and nobody is missing", waiting, operation_text(wait));
   return fmt::format("{} in {}, to which {} {} not come", waiting, operation_text(wait),
-                     named_ranks(wait.missing_ranks), is_one(wait.missing_ranks) ? "has" : "have");
+                     ranks_text(wait.missing_ranks), are_many(wait.missing_ranks) ? "have" : "has");
 }
 
 std::string frame_text(const Frame& frame) {

@@ -9,6 +9,7 @@
 
 #include "base/number_list.hpp"
 #include "base/printable.hpp"
+#include "base/rank_list.hpp"
 #include "rendezvous/verdict/sentences.hpp"
 
 namespace ddprun {
@@ -160,9 +161,9 @@ std::string fault_line(const Fault& fault) {
 
 /// "[0,2] connection reset 12 ms after", "[3-63] were stopped by ddprun".
 std::string follower_line(const Followers& followers) {
-  const bool many = followers.ranks.find_first_of(",-") != std::string::npos;
   const std::string who = "[" + followers.ranks + "] ";
-  if (followers.stopped_by_us) return who + (many ? "were " : "was ") + followers.what;
+  if (followers.stopped_by_us)
+    return who + (are_many(followers.ranks) ? "were " : "was ") + followers.what;
   const std::int64_t ms = (followers.after_us + 500) / 1000;
   return who + followers.what + (ms == 0 ? " at once" : fmt::format(" {} ms after", ms));
 }
@@ -173,8 +174,7 @@ Lines cause_lines(const FailedJob& job) {
   if (job.verdict && is_of_worker(job)) {
     const Cause& cause = job.verdict->cause;
     if (!cause.fault.type.empty()) lines.push_back(fault_line(cause.fault));
-    if (cause.ranks.find_first_of(",-") != std::string::npos)
-      lines.push_back(ranks_text(cause.ranks) + " failed in the same way");
+    if (are_many(cause.ranks)) lines.push_back(ranks_text(cause.ranks) + " failed in the same way");
   }
   if (!job.first.evidence.empty() && is_of_worker(job)) lines.push_back(job.first.evidence);
   if (job.verdict && !job.verdict->cause.hint.empty())

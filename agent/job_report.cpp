@@ -1,7 +1,7 @@
 #include "agent/job_report.hpp"
 
 #include "agent/report_json.hpp"
-#include "rendezvous/verdict/fold_ends.hpp"
+#include "base/rank_list.hpp"
 
 namespace ddprun {
 

@@ -3,8 +3,8 @@
 #include <sstream>
 #include <vector>
 
+#include "base/rank_list.hpp"
 #include "rendezvous/verdict/crash.hpp"
-#include "rendezvous/verdict/fold_ends.hpp"
 
 namespace ddprun::report_json {
 

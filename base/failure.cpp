@@ -9,10 +9,11 @@ std::string signal_name(int signal) {
   return name.empty() ? "signal " + std::to_string(signal) : "SIG" + std::string{name};
 }
 
-std::string describe(const ExitStatus& status) {
+std::string describe(const ExitStatus& status, bool many) {
   if (status.signal == 0) return "exited with code " + std::to_string(status.code);
-  return "was killed by " + signal_name(status.signal) + " (signal " +
-         std::to_string(status.signal) + (status.core_dumped ? ", core dumped)" : ")");
+  return (many ? "were" : "was") + std::string{" killed by "} + signal_name(status.signal) +
+         " (signal " + std::to_string(status.signal) +
+         (status.core_dumped ? ", core dumped)" : ")");
 }
 
 }  // namespace ddprun

@@ -25,8 +25,8 @@ struct ExitStatus {
 std::string signal_name(int signal);
 
 /// Returns the end of a sentence that begins with the process: "exited with code 3", or "was killed
-/// by SIGSEGV (signal 11, core dumped)".
-std::string describe(const ExitStatus& status);
+/// by SIGSEGV (signal 11, core dumped)"; of several processes if `many`.
+std::string describe(const ExitStatus& status, bool many = false);
 
 /// A worker that failed: which one it is, how it ended, and the last that was heard from it.
 struct WorkerFailure {

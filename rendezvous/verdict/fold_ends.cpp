@@ -6,13 +6,11 @@
 #include <tuple>
 #include <utility>
 
-#include "base/number_list.hpp"
+#include "base/rank_list.hpp"
 
 namespace ddprun {
 
 namespace {
-
-constexpr int kRanksMax = 1'000'000;  // far more than there are
 
 /// Numbers (pids, ports, addresses) differ from one attempt to the next.
 std::string without_numbers(std::string_view text) {
@@ -30,23 +28,6 @@ std::string file_name(const std::string& path) {
 }
 
 }  // namespace
-
-std::vector<int> ranks_in(const std::string& list) {
-  std::string whole = list;
-  while (!whole.empty()) {
-    if (auto ranks = parse_number_list(whole, kRanksMax)) return std::move(*ranks);
-    whole.resize(whole.rfind(',') == std::string::npos ? 0 : whole.rfind(','));
-  }
-  return {};
-}
-
-std::string united(const std::string& some, const std::string& others) {
-  std::vector<int> ranks = ranks_in(some);
-  for (const int rank : ranks_in(others)) ranks.push_back(rank);
-  std::ranges::sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return format_number_list(ranks);
-}
 
 std::string fingerprint_of(const WorkerEnd& end) {
   const Fault& fault = end.fault;

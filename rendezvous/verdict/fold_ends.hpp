@@ -9,12 +9,6 @@
 
 namespace ddprun {
 
-/// Ranks of a list from a peer, which may be cut: those that can be read.
-std::vector<int> ranks_in(const std::string& list);
-
-/// The union of two lists of ranks.
-std::string united(const std::string& some, const std::string& others);
-
 /// What tells one root from another: what failed and where, without ranks, times, nodes and
 /// whatever else differs from one attempt to the next. The same for the same root.
 std::string fingerprint_of(const WorkerEnd& end);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/number_list.hpp"
+#include "base/rank_list.hpp"
 #include "rendezvous/verdict/fold_ends.hpp"
 #include "rendezvous/verdict/hints.hpp"
 #include "rendezvous/verdict/judge_end.hpp"

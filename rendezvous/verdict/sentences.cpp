@@ -1,6 +1,7 @@
 #include "rendezvous/verdict/sentences.hpp"
 
 #include "base/printable.hpp"
+#include "base/rank_list.hpp"
 #include "base/utf8.hpp"
 
 namespace ddprun {
@@ -33,13 +34,7 @@ std::string where(const Fault& fault) {
   return " at " + place + (named ? " in " + fault.function : "");
 }
 
-bool are_many(const std::string& ranks) { return ranks.find_first_of(",-") != std::string::npos; }
-
-std::string ended_how(const Cause& cause) {
-  const std::string how = describe(cause.status);
-  const bool was = how.starts_with("was ") && are_many(cause.ranks);
-  return was ? "were " + how.substr(4) : how;
-}
+std::string ended_how(const Cause& cause) { return describe(cause.status, are_many(cause.ranks)); }
 
 std::string sentence(const Cause& cause, const std::string& says) {
   switch (cause.kind) {
@@ -67,10 +62,6 @@ std::string sentence(const Cause& cause, const std::string& says) {
 }
 
 }  // namespace
-
-std::string ranks_text(const std::string& ranks) {
-  return (are_many(ranks) ? "ranks " : "rank ") + ranks;
-}
 
 std::string place_text(const Fault& fault) {
   if (fault.file.empty()) return "";

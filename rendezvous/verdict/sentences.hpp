@@ -8,9 +8,6 @@
 
 namespace ddprun {
 
-/// "rank 1", "ranks 0-3".
-std::string ranks_text(const std::string& ranks);
-
 /// "train.py:88", from a path; "" without one.
 std::string place_text(const Fault& fault);
 

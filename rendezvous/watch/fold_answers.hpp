@@ -2,22 +2,12 @@
 // group. Pure.
 #pragma once
 
-#include <string>
 #include <vector>
 
+#include "base/rank_list.hpp"
 #include "rendezvous/wire/hang_report.hpp"
 
 namespace ddprun {
-
-/// Ranks, ascending, each once.
-using RankList = std::vector<int>;
-
-/// The ranks in "0,2-5"; a text that is no such list has none.
-RankList ranks_in_list(const std::string& text);
-bool has_rank(const RankList& ranks, int rank);
-bool share_a_rank(const RankList& a, const RankList& b);
-RankList united(const RankList& a, const RankList& b);
-RankList without(const RankList& a, const RankList& b);
 
 struct FoldedStacks {
   StackGroup group;

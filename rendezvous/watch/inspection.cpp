@@ -19,7 +19,7 @@ RankList elsewhere(const std::vector<StackGroup>& groups) {
   for (const StackGroup& group : groups) {
     const bool held_up = group.held_up == HeldUp::kStopped || group.held_up == HeldUp::kKeepsLock;
     if (held_up || (!group.stack.empty() && group.operation.empty()))
-      ranks = united(ranks, ranks_in_list(group.ranks));
+      ranks = united(ranks, ranks_in(group.ranks));
   }
   return ranks;
 }
@@ -29,7 +29,7 @@ RankList exiting(const std::vector<StackGroup>& groups) {
   RankList ranks;
   for (const StackGroup& group : groups)
     if (group.stack.find("__run_exit_handlers\t") != std::string::npos)
-      ranks = united(ranks, ranks_in_list(group.ranks));
+      ranks = united(ranks, ranks_in(group.ranks));
   return ranks;
 }
 
@@ -40,7 +40,7 @@ void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
   RankList waiting = why.waiting;
   for (const StackGroup& group : groups)
     if (!group.operation.empty() || group.held_up == HeldUp::kFailed)
-      waiting = united(waiting, ranks_in_list(group.ranks));
+      waiting = united(waiting, ranks_in(group.ranks));
   if (waiting.empty()) return;
   RankList missing = without(why.timed_out ? elsewhere(groups) : why.missing, waiting);
   // Who exits while others give up has mostly given up, too, unless nobody else is missing.
@@ -64,9 +64,7 @@ void tell_missing_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
   why.missing = std::move(missing);
 }
 
-std::string named(const RankList& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + format_number_list(ranks);
-}
+std::string named(const RankList& ranks) { return ranks_text(format_number_list(ranks)); }
 
 std::string seconds(std::chrono::milliseconds time) {
   return std::to_string(time.count() / 1000) + " s";

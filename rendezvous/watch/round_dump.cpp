@@ -46,7 +46,7 @@ std::vector<WaitPlace> places_of(const std::vector<StackGroup>& answers) {
       place.group = answer.group;
       place.sequence = answer.sequence;
     }
-    place.waiting = united(place.waiting, ranks_in_list(answer.ranks));
+    place.waiting = united(place.waiting, ranks_in(answer.ranks));
   }
   std::vector<WaitPlace> list;
   for (auto& [key, place] : places) list.push_back(std::move(place));
@@ -135,8 +135,7 @@ JobDump RoundDump::finish(const ProgressBook& book, TimePoint now) {
                .took_ms = std::chrono::duration_cast<milliseconds>(now - begun_).count()};
   dump.waits = find_waits(answers_, book);
   RankList missing;
-  for (const DumpWait& wait : dump.waits)
-    missing = united(missing, ranks_in_list(wait.missing_ranks));
+  for (const DumpWait& wait : dump.waits) missing = united(missing, ranks_in(wait.missing_ranks));
   for (const FoldedStacks& each : fold_answers(answers_, missing)) add_stacks(dump.stacks, each);
   tell_unheard(dump);
   number_ = 0;
@@ -153,7 +152,7 @@ std::vector<RoundDump::Asker> RoundDump::take_askers() {
 
 RankList RoundDump::heard_ranks() const {
   RankList heard;
-  for (const StackGroup& answer : answers_) heard = united(heard, ranks_in_list(answer.ranks));
+  for (const StackGroup& answer : answers_) heard = united(heard, ranks_in(answer.ranks));
   return heard;
 }
 

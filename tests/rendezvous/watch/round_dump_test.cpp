@@ -151,7 +151,7 @@ TEST_CASE_METHOD(DumpFixture, "a list of ranks that is too long for a message is
   for (int rank = 0; rank < 1000; rank += 2) answers("a", sleeping(std::to_string(rank)), false);
   const JobDump dump = parse_job_dump(to_json(finished())).value();
   RankList told;
-  for (const StackGroup& group : dump.stacks) told = united(told, ranks_in_list(group.ranks));
+  for (const StackGroup& group : dump.stacks) told = united(told, ranks_in(group.ranks));
   CHECK(told.size() == 500);
 }
 
