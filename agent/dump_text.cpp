@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/introspection/python_stack.hpp"
 #include "agent/report_json.hpp"
 #include "base/printable.hpp"
 #include "base/rank_list.hpp"
+#include "rendezvous/verdict/crash.hpp"
 
 namespace ddprun {
 
@@ -43,11 +43,6 @@ std::string wait_line(const DumpWait& wait) {
     return fmt::format("{} in {}, and nobody is missing", waiting, operation_text(wait));
   return fmt::format("{} in {}, to which {} {} not come", waiting, operation_text(wait),
                      ranks_text(wait.missing_ranks), are_many(wait.missing_ranks) ? "have" : "has");
-}
-
-std::string frame_text(const Frame& frame) {
-  if (frame.file.empty()) return "    " + frame.function;
-  return fmt::format("    {}  {}:{}", frame.function, frame.file, frame.line);
 }
 
 class DumpLines {
@@ -103,7 +98,7 @@ std::string dump_text(const JobDump& dump, const std::string& job) {
   lines.end_paragraph();
   for (const StackGroup& group : dump.stacks) {
     lines.add(fmt::format("[{}] {}", group.ranks, group.doing));
-    for (const Frame& frame : parse_stack_text(group.stack)) lines.add(frame_text(frame));
+    for (const Frame& frame : parse_stack_text(group.stack)) lines.add("    " + frame_text(frame));
   }
   if (dump.stacks_left_out > 0)
     lines.add(fmt::format("and {}", counted(dump.stacks_left_out, "other stack")));

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "agent/introspection/python_stack.hpp"
+#include "rendezvous/verdict/crash.hpp"
 
 namespace ddprun {
 
@@ -14,11 +14,6 @@ constexpr std::size_t kLinesMax = 24;
 constexpr std::size_t kFramesOfFirst = 8;
 constexpr std::size_t kFramesOfOthers = 3;
 
-std::string frame_line(const Frame& frame) {
-  if (frame.file.empty()) return "      " + frame.function;
-  return fmt::format("      {}  {}:{}", frame.function, frame.file, frame.line);
-}
-
 }  // namespace
 
 std::vector<std::string> hang_lines(const HangReport& report) {
@@ -26,11 +21,11 @@ std::vector<std::string> hang_lines(const HangReport& report) {
   bool first = true;
   std::size_t shown = 0;
   for (const StackGroup& group : report.stacks) {
-    const Frames frames = parse_stack_text(group.stack);
+    const std::vector<Frame> frames = parse_stack_text(group.stack);
     const std::size_t count = std::min(frames.size(), first ? kFramesOfFirst : kFramesOfOthers);
     if (lines.size() + count + 2 > kLinesMax) break;
     lines.push_back(fmt::format("  [{}] {}", group.ranks, group.doing));
-    for (std::size_t i = 0; i < count; ++i) lines.push_back(frame_line(frames[i]));
+    for (std::size_t i = 0; i < count; ++i) lines.push_back("      " + frame_text(frames[i]));
     first = false;
     ++shown;
   }

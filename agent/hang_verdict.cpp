@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "agent/introspection/python_stack.hpp"
+#include "rendezvous/verdict/crash.hpp"
 
 namespace ddprun {
 
@@ -14,7 +14,7 @@ Verdict verdict_on(const HangReport& hang) {
   cause.sentence = hang.sentence;
   cause.fingerprint = "hang";
   if (hang.stacks.empty()) return verdict;
-  const Frames frames = parse_stack_text(hang.stacks.front().stack);
+  const std::vector<Frame> frames = parse_stack_text(hang.stacks.front().stack);
   if (const Frame* frame = user_frame(frames)) {
     cause.fault.function = frame->function;
     cause.fault.file = frame->file;

@@ -1,6 +1,5 @@
 #include "agent/report_json.hpp"
 
-#include <sstream>
 #include <vector>
 
 #include "base/rank_list.hpp"
@@ -10,20 +9,13 @@ namespace ddprun::report_json {
 
 namespace {
 
-/// "FUNCTION<tab>FILE<tab>LINE" lines. A line that is no such is a frame by its words alone.
 Json frames_of(const std::string& stack) {
   Json frames = Json::array();
-  std::istringstream lines{stack};
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty()) continue;
-    const std::size_t file = line.find('\t');
-    const std::size_t number = file == std::string::npos ? file : line.find('\t', file + 1);
-    Json frame{{"function", line.substr(0, file)}};
-    if (number != std::string::npos) {
-      put(frame, "file", line.substr(file + 1, number - file - 1));
-      if (const int at = leading_number(line.substr(number + 1)); at > 0) frame["line"] = at;
-    }
-    frames.push_back(std::move(frame));
+  for (const Frame& frame : parse_stack_text(stack)) {
+    Json out{{"function", frame.function}};
+    put(out, "file", frame.file);
+    if (frame.line > 0) out["line"] = frame.line;
+    frames.push_back(std::move(out));
   }
   return frames;
 }

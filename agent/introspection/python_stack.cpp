@@ -79,19 +79,6 @@ Frames telling_thread(const std::vector<Frames>& threads) {
   return of_user == others ? threads.back() : *of_user;
 }
 
-Frames parse_stack_text(std::string_view text) {
-  Frames frames;
-  for (const std::string_view line : lines_of(text)) {
-    const std::size_t file = line.find('\t');
-    const std::size_t number = line.rfind('\t');
-    if (file == number) continue;
-    frames.push_back({std::string{line.substr(0, file)},
-                      std::string{line.substr(file + 1, number - file - 1)},
-                      parse_number<int>(line.substr(number + 1)).value_or(0)});
-  }
-  return frames;
-}
-
 std::optional<std::string> waits_for_others(const Frames& frames) {
   if (frames.empty()) return std::nullopt;
   const Frame& inner = frames.front();

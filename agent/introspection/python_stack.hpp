@@ -27,9 +27,6 @@ Frames telling_thread(const std::vector<Frames>& threads);
 /// Whether the program has come to its end, and Python waits for threads that are no daemons.
 bool waits_for_threads_at_exit(const std::vector<Frames>& threads);
 
-/// Reads what stack_text() has written (rendezvous/verdict/crash.hpp).
-Frames parse_stack_text(std::string_view text);
-
 /// The operation of torch.distributed in which the innermost frame waits for other ranks, such as
 /// "recv" or "init_process_group"; nullopt: it is in none.
 std::optional<std::string> waits_for_others(const Frames& frames);

@@ -8,6 +8,8 @@
 #include <tuple>
 
 #include "base/printable.hpp"
+#include "base/rank_list.hpp"
+#include "rendezvous/verdict/crash.hpp"
 
 namespace ddprun {
 
@@ -169,9 +171,9 @@ std::string hang_text(const HangReport& hang, const TextStyle& style) {
   std::string text =
       "\n" + painted("  it hangs: ", Color::kBad, style) + plain_line(hang.sentence) + "\n";
   for (const StackGroup& group : hang.stacks) {
-    text += fmt::format("  ranks {}: {}\n", plain_line(group.ranks), plain_line(group.doing));
-    const std::string frame = group.stack.substr(0, group.stack.find('\n'));
-    if (!frame.empty()) text += fmt::format("    {}\n", plain_line(frame));
+    text += "  " + plain_line(ranks_text(group.ranks) + ": " + group.doing) + "\n";
+    const std::vector<Frame> frames = parse_stack_text(group.stack);
+    if (!frames.empty()) text += "    " + plain_line(frame_text(frames.front())) + "\n";
   }
   return text;
 }
@@ -214,7 +216,7 @@ std::vector<RankStatus> slowest(const JobStatus& status) {
   return ranks;
 }
 
-std::string ranks_text(const JobStatus& status, const TextStyle& style, std::size_t shown) {
+std::string ranks_table(const JobStatus& status, const TextStyle& style, std::size_t shown) {
   if (status.ranks.empty() || shown == 0) return "";
   Table table{{"RANK", "NODE", "STATE", "STEP", "LAG", "LOSS", "SAMPLES/S", "STILL", "WAITS IN"},
               "><<>>>>><"};
@@ -351,7 +353,7 @@ std::string status_text(const JobStatus& status, const TextStyle& style) {
   std::string text = summary(status, style);
   if (status.hang) text += hang_text(*status.hang, style);
   text += nodes_text(status, style);
-  text += ranks_text(status, style, kRanksShown);
+  text += ranks_table(status, style, kRanksShown);
   text += rounds_text(status, style);
   return fitted(text, style);
 }

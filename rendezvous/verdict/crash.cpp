@@ -65,4 +65,26 @@ std::string stack_text(const std::vector<Frame>& frames, std::size_t bytes_max) 
   return text;
 }
 
+std::vector<Frame> parse_stack_text(std::string_view text) {
+  std::vector<Frame> frames;
+  for (const TextLine& each : text_lines(text)) {
+    const std::string_view line = each.text;
+    if (line.empty()) continue;
+    const std::size_t file = line.find('\t');
+    const std::size_t number = line.rfind('\t');
+    Frame frame{.function = std::string{line.substr(0, file)}};
+    if (file != number) {
+      frame.file = line.substr(file + 1, number - file - 1);
+      frame.line = leading_number(line.substr(number + 1));
+    }
+    frames.push_back(std::move(frame));
+  }
+  return frames;
+}
+
+std::string frame_text(const Frame& frame) {
+  if (frame.file.empty()) return frame.function;
+  return frame.function + "  " + frame.file + ":" + std::to_string(frame.line);
+}
+
 }  // namespace ddprun

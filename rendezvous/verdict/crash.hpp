@@ -54,4 +54,11 @@ void place(Raised& raised);
 /// "FUNCTION<tab>FILE<tab>LINE" lines, at most `bytes_max` bytes of whole lines.
 std::string stack_text(const std::vector<Frame>& frames, std::size_t bytes_max);
 
+/// Reads what stack_text() has written. A line that was cut, or is no frame, is one by its first
+/// words alone.
+std::vector<Frame> parse_stack_text(std::string_view text);
+
+/// A frame for people: "load_batch  /me/train.py:12".
+std::string frame_text(const Frame& frame);
+
 }  // namespace ddprun

@@ -54,7 +54,8 @@ TEST_CASE("a stack goes over the wire as text, and comes back") {
   const std::string text = stack_text(kMain, 1000);
   CHECK(parse_stack_text(text) == kMain);
   CHECK(parse_stack_text(stack_text(kMain, 60)) == Frames{kMain[0]});
-  CHECK(parse_stack_text("no tabs\n\n").empty());
+  CHECK(parse_stack_text("no tabs\n\n") == Frames{{"no tabs", "", 0}});
+  CHECK(parse_stack_text("load\ttra…") == Frames{{"load", "", 0}});  // cut
 }
 
 TEST_CASE("a frame of torch.distributed tells in which operation a rank waits") {

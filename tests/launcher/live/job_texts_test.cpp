@@ -55,8 +55,8 @@ TEST_CASE("a job that hangs says so first, with who does what") {
       .stacks = {{.ranks = "1", .doing = "sleeps", .stack = "load\tx.py\t12\nmain\tx.py\t3"}}};
   const std::string text = status_text(status, {});
   CHECK(place(text, "it hangs: rank 1 has not come") < place(text, "NODE"));
-  place(text, "ranks 1: sleeps");
-  place(text, "load\tx.py\t12\n");
+  place(text, "  rank 1: sleeps\n    load  x.py:12\n");
+  CHECK(text.find('\t') == std::string::npos);
 }
 
 TEST_CASE("what peers have said cannot order the terminal about") {
