@@ -6,10 +6,8 @@
 #include <system_error>
 
 #include "agent/failure_report.hpp"
-#include "agent/hang_verdict.hpp"
 #include "launcher/run/exit_code.hpp"
-#include "rendezvous/verdict/fold_ends.hpp"
-#include "rendezvous/verdict/sentences.hpp"
+#include "rendezvous/verdict/causes.hpp"
 
 namespace ddprun {
 
@@ -49,14 +47,12 @@ Outcome outcome_of(const AgentEnd& end, const EndFacts& facts) {
   return hung ? Outcome::kHung : Outcome::kFailed;
 }
 
-/// The coordinator that found the cause is lost, and its successor knows of the failure only.
-Cause cause_of(const WorkerFailure& failure) {
-  Cause cause{.ranks = std::to_string(failure.rank), .node = failure.host};
-  cause.status = failure.status;
-  if (failure.status.signal != 0) cause.kind = FailureKind::kSignal;
-  cause.sentence = sentence_of(cause, failure.message);
-  cause.fingerprint = fingerprint_of({.status = failure.status});
-  return cause;
+/// Where the coordinator that found the cause is lost, and its successor knows of the failure only.
+WorkerEnd end_of(const WorkerFailure& failure) {
+  WorkerEnd end{.ranks = std::to_string(failure.rank), .status = failure.status};
+  if (failure.status.signal != 0) end.kind = FailureKind::kSignal;
+  end.says = failure.message;
+  return end;
 }
 
 /// What this node knows by itself of a job whose coordinator has not told it the verdict.
@@ -64,8 +60,8 @@ std::optional<Verdict> own_verdict(const AgentEnd& end, const RunFacts& run) {
   Verdict verdict;
   switch (end.why) {
     case AgentEnd::Why::kJobEnded:
-      if (end.job.failure) verdict.cause = cause_of(*end.job.failure);
-      return end.job.failure ? std::optional{verdict} : std::nullopt;
+      if (!end.job.failure) return std::nullopt;
+      return Verdict{cause_of(end_of(*end.job.failure), end.job.failure->host)};
     case AgentEnd::Why::kStopSignal:
       return std::nullopt;
     case AgentEnd::Why::kCoordinatorLost:
@@ -99,10 +95,8 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
   const bool over = report.outcome == Outcome::kFinished || report.outcome == Outcome::kPreempted ||
                     report.outcome == Outcome::kStopped;
   if (!over) report.verdict = facts.verdict ? facts.verdict : own_verdict(end, run);
-  if (report.outcome == Outcome::kHung && facts.hang) {
-    if (!report.verdict) report.verdict.emplace();
-    report.verdict->cause = verdict_on(*facts.hang).cause;
-  }
+  if (report.outcome == Outcome::kHung && facts.hang && !report.verdict)
+    report.verdict = Verdict{cause_of(end_of(*facts.hang), "")};
   if (!over || report.outcome == Outcome::kStopped) report.hang = facts.hang;
   report.sentence = sentence_of(end, report.verdict);
   if (!facts.times) return report;

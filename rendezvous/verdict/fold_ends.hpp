@@ -9,10 +9,6 @@
 
 namespace ddprun {
 
-/// What tells one root from another: what failed and where, without ranks, times, nodes and
-/// whatever else differs from one attempt to the next. The same for the same root.
-std::string fingerprint_of(const WorkerEnd& end);
-
 /// Whether a report has one entry for two ends.
 bool are_alike(const WorkerEnd& some, const WorkerEnd& other);
 

@@ -5,8 +5,8 @@
 
 #include "base/number_list.hpp"
 #include "base/rank_list.hpp"
+#include "rendezvous/verdict/causes.hpp"
 #include "rendezvous/verdict/fold_ends.hpp"
-#include "rendezvous/verdict/hints.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
 #include "rendezvous/verdict/sentences.hpp"
 
@@ -25,12 +25,6 @@ std::string range(int first, int count) {
   std::vector<int> ranks;
   for (int i = 0; i < count; ++i) ranks.push_back(first + i);
   return format_number_list(ranks);
-}
-
-/// Whether the other end belongs to the same failure: it is of its own, and of the same root.
-bool same_root(const WorkerEnd& some, const WorkerEnd& other) {
-  const bool own = other.blame == Blame::kOwn || other.blame == Blame::kPerhaps;
-  return own && some.kind == other.kind && fingerprint_of(some) == fingerprint_of(other);
 }
 
 /// A node's end is a cause of its own; so is a worker's that does not follow from another one. Only
@@ -98,6 +92,13 @@ void Inquest::add(Suspect suspect) {
   if (suspects_.size() < kSuspectsMax) suspects_.push_back(std::move(suspect));
 }
 
+/// Whether the other end belongs to the same failure: it is of its own, and of the same root.
+bool Inquest::is_part_of(const Suspect& other, const Suspect& first) {
+  if (other.lost || first.lost || other.end.kind != first.end.kind) return false;
+  const bool own = other.end.blame == Blame::kOwn || other.end.blame == Blame::kPerhaps;
+  return own && fingerprint_of(other.end) == fingerprint_of(first.end);
+}
+
 Inquest::Suspect* Inquest::first_suspect() {
   const auto first = std::ranges::min_element(suspects_, {}, [](const Suspect& suspect) {
     return std::tuple{order_of(suspect.end), suspect.end.began_us};
@@ -129,12 +130,9 @@ std::optional<Verdict> Inquest::decide() {
   return verdict_on(hang);
 }
 
+/// A hang has no time of its own: what came of it counts from the last end.
 Inquest::Suspect Inquest::suspect_of(const HangReport& hang) const {
-  Suspect suspect{{}, "", "", false};
-  suspect.end.kind = FailureKind::kHang;
-  suspect.end.ranks = hang.missing_ranks.empty() ? hang.waiting_ranks : hang.missing_ranks;
-  suspect.end.says = hang.sentence;
-  suspect.end.fault.type = hang.operation;
+  Suspect suspect{end_of(hang), "", "", false};
   for (const Suspect& other : suspects_)
     suspect.end.began_us = std::max(suspect.end.began_us, other.end.began_us);
   return suspect;
@@ -142,49 +140,33 @@ Inquest::Suspect Inquest::suspect_of(const HangReport& hang) const {
 
 Verdict Inquest::verdict_on(const Suspect& first) {
   Verdict verdict;
-  Cause& cause = verdict.cause;
-  const auto cause_of = [](const Suspect& suspect) {
-    const WorkerEnd& end = suspect.end;
-    Cause made{.kind = end.kind, .ranks = end.ranks, .node = suspect.host, .status = end.status};
-    if (end.kind != FailureKind::kHang) made.fault = end.fault;
-    made.stack = end.stack;
-    made.sentence = sentence_of(made, end.says);
-    made.hint = end.hint;
-    if (end.kind == FailureKind::kExitCode && end.status.ok())
-      made.hint =
-          "ranks must do the same number of steps: uneven data (drop_last, Join), or an "
-          "early return";
-    made.fingerprint = end.kind == FailureKind::kNodeLost ? "node lost"
-                       : end.kind == FailureKind::kHang   ? "hang in " + end.fault.type
-                                                          : fingerprint_of(end);
-    return made;
-  };
-  Suspect whole = first;
+  WorkerEnd whole = first.end;
   for (const Suspect& other : suspects_)
-    if (!first.lost && !other.lost && same_root(first.end, other.end))
-      whole.end.ranks = united(whole.end.ranks, other.end.ranks);
-  cause = cause_of(whole);
+    if (is_part_of(other, first)) whole.ranks = united(whole.ranks, other.end.ranks);
+  verdict.cause = cause_of(whole, first.host);
   for (const Suspect& other : suspects_) {
-    if (!other.lost && !first.lost && same_root(first.end, other.end)) continue;
+    if (is_part_of(other, first)) continue;
     if (other.node == first.node && other.lost && first.lost) continue;
     const bool own = other.end.blame == Blame::kOwn || other.end.blame == Blame::kPerhaps;
     if (own && first.end.kind != FailureKind::kHang && verdict.also.size() < kOtherCausesMax)
-      verdict.also.push_back(cause_of(other));
-    else if (other.end.blame != Blame::kDone &&
-             (other.end.ranks != first.end.ranks || other.end.blame != first.end.blame))
+      verdict.also.push_back(cause_of(other.end, other.host));
+    else if (other.end.blame != Blame::kDone)
       follow(verdict, other, first);
   }
   std::ranges::sort(verdict.followers, {}, &Followers::after_us);
   if (verdict.followers.size() > kFollowersMax) verdict.followers.resize(kFollowersMax);
-  verdict.history = history_of(cause);
+  verdict.history = history_of(verdict.cause);
   find_failure(first);
   return verdict;
 }
 
+/// A rank of the cause follows nobody.
 void Inquest::follow(Verdict& verdict, const Suspect& other, const Suspect& first) const {
+  const RankList ranks = without(ranks_in(other.end.ranks), ranks_in(verdict.cause.ranks));
+  if (ranks.empty()) return;
   const bool stopped = other.end.blame == Blame::kStopped || other.end.blame == Blame::kPerhaps;
   const std::int64_t when = stopped ? other.end.ended_us : other.end.began_us;
-  verdict.followers.push_back({.ranks = other.end.ranks,
+  verdict.followers.push_back({.ranks = format_number_list(ranks),
                                .kind = other.end.kind,
                                .what = stopped ? "stopped by ddprun" : other.end.says,
                                .after_us = std::max<std::int64_t>(0, when - first.end.began_us),

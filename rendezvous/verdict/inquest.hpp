@@ -69,6 +69,7 @@ class Inquest {
   };
 
   void add(Suspect suspect);
+  static bool is_part_of(const Suspect& other, const Suspect& first);
   Suspect* first_suspect();
   Suspect* left_early(const Suspect& first);
   Suspect suspect_of(const HangReport& hang) const;

@@ -1,6 +1,5 @@
 #include "agent/hang_text.hpp"
 
-#include "agent/hang_verdict.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -34,18 +33,6 @@ TEST_CASE("a hang of many stacks is told in 24 lines") {
   const Lines lines = hang_lines(many);
   CHECK(lines.size() <= 24);
   CHECK(lines.back() == "  and 6 other stacks");
-}
-
-TEST_CASE("the verdict names those who are missing, and the line of the user's program") {
-  const Cause cause = verdict_on(report()).cause;
-  CHECK(cause.kind == FailureKind::kHang);
-  CHECK(cause.ranks == "1");
-  CHECK(cause.fault.file == "/me/t.py");
-  CHECK(cause.fault.line == 12);
-  CHECK(cause.fingerprint == "hang at t.py:12");
-  HangReport deadlock = report();
-  deadlock.missing_ranks.clear();
-  CHECK(verdict_on(deadlock).cause.ranks == "0,2");
 }
 
 }  // namespace

@@ -132,6 +132,9 @@ def differences(case, report, ddprun_exit):
             wrong.append(f"{name} {found[name]} in place of {wanted}")
         elif name in parts and wanted not in parts[name]:
             wrong.append(f"{name} {parts[name]!r} has no {wanted!r}")
+    twice = set(cause.get("ranks", [])) & set(ranks_of(False) + ranks_of(True))
+    if twice:
+        wrong.append(f"ranks {sorted(twice)} are the cause, and follow from it")
     for each in followers:
         if not 0 <= each["after_ms"] < 60_000:
             wrong.append(f"ranks {each['ranks']} followed {each['after_ms']} ms after")

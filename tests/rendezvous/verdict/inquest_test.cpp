@@ -284,12 +284,15 @@ TEST_CASE_METHOD(Round, "a round that was stopped because of a hang has that as 
   HangReport hang{.sentence = "rank 3 has not come to gloo:all_reduce",
                   .operation = "gloo:all_reduce"};
   hang.missing_ranks = "3";
+  hang.stacks = {{.ranks = "3", .stack = "load\t/me/t.py\t12"}};
   inquest().hung(hang);
   const Verdict found = verdict();
   CHECK(found.cause.kind == FailureKind::kHang);
   CHECK(found.cause.ranks == "3");
   CHECK(found.cause.sentence == "rank 3 has not come to gloo:all_reduce");
-  CHECK(found.cause.fingerprint == "hang in gloo:all_reduce");
+  CHECK(found.cause.fingerprint == "hang at t.py:12");
+  REQUIRE(found.followers.size() == 1);
+  CHECK(found.followers[0].ranks == "0");  // and not the cause's rank
 }
 
 TEST_CASE_METHOD(Round, "a hang that was told is the cause of who gives up to wait, only") {
