@@ -2,40 +2,65 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/match.hpp"
 #include "base/printable.hpp"
+#include "rendezvous/wire/json_fields.hpp"
 
 namespace ddprun {
 
 using nlohmann::json;
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostHello, protocol, version)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostListening, host, port)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostEnded, code, began, verdict)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostStart, arguments, environment, directory, run_id, node_rank,
-                                   nodes_min, nodes_max, leads, host, port, secret)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostSignal, signal)
+namespace {
+
+/// An output on its way: its bytes follow the line.
+struct OutputLine {
+  HostOutput::Stream stream = HostOutput::Stream::kOut;
+  std::size_t bytes = 0;
+};
+
+}  // namespace
+
+namespace fields {
+
+// No text that fits a line is cut: a word that were cut would be another one.
+constexpr TextLimit kAnyText{kHostLineBytesMax};
+constexpr std::size_t kAnyCount = kHostLineBytesMax;
+
+// clang-format off
+using Stream = HostOutput::Stream;
+template <> inline constexpr auto kNames<Stream> = std::to_array<Named<Stream>>({
+    {Stream::kOut, "out"}, {Stream::kErr, "err"}, {Stream::kNote, "note"}});
+template <> inline constexpr auto kFields<OutputLine> = std::tuple{
+    field("stream", &OutputLine::stream), field("bytes", &OutputLine::bytes)};
+template <> inline constexpr auto kFields<HostHello> = std::tuple{
+    field("protocol", &HostHello::protocol), text("version", &HostHello::version, kAnyText)};
+template <> inline constexpr auto kFields<HostListening> = std::tuple{
+    text("host", &HostListening::host, kAnyText), field("port", &HostListening::port)};
+template <> inline constexpr auto kFields<HostEnded> = std::tuple{
+    field("code", &HostEnded::code), field("began", &HostEnded::began),
+    field("verdict", &HostEnded::verdict)};
+template <> inline constexpr auto kFields<HostStart> = std::tuple{
+    texts("arguments", &HostStart::arguments, kAnyText, kAnyCount),
+    texts("environment", &HostStart::environment, kAnyText, kAnyCount),
+    text("directory", &HostStart::directory, kAnyText), text("run_id", &HostStart::run_id, kAnyText),
+    field("node_rank", &HostStart::node_rank), field("nodes_min", &HostStart::nodes_min),
+    field("nodes_max", &HostStart::nodes_max), field("leads", &HostStart::leads),
+    text("host", &HostStart::host, kAnyText), field("port", &HostStart::port),
+    text("secret", &HostStart::secret, kAnyText)};
+template <> inline constexpr auto kFields<HostSignal> = std::tuple{
+    field("signal", &HostSignal::signal)};
+// clang-format on
+
+}  // namespace fields
 
 namespace {
 
-using Stream = HostOutput::Stream;
-
-constexpr const char* name_of(Stream stream) {
-  return stream == Stream::kOut ? "out" : stream == Stream::kErr ? "err" : "note";
-}
-
-std::optional<Stream> stream_named(const std::string& name) {
-  for (const Stream stream : {Stream::kOut, Stream::kErr, Stream::kNote})
-    if (name == name_of(stream)) return stream;
-  return std::nullopt;
-}
-
 template <typename Message>
 json tagged(const char* type, const Message& message) {
-  json out = message;
+  json out = fields::to_object(message);
   out["type"] = type;
   return out;
 }
@@ -49,7 +74,7 @@ std::string encode_output(const HostOutput& output) {
   std::string_view rest = output.text;
   while (!rest.empty()) {
     const std::string_view piece = rest.substr(0, kOutputBytesMax);
-    out += line({{"type", "output"}, {"stream", name_of(output.stream)}, {"bytes", piece.size()}});
+    out += line(tagged("output", OutputLine{output.stream, piece.size()}));
     out += piece;
     rest.remove_prefix(piece.size());
   }
@@ -82,10 +107,10 @@ std::string encode(const FromHost& message) {
 Result<ToHost> decode_to_host(std::string_view text) try {
   const json in = json::parse(text);
   const auto type = in.at("type").get<std::string>();
-  if (type == "start") return ToHost{in.get<HostStart>()};
-  if (type == "signal") return ToHost{in.get<HostSignal>()};
+  if (type == "start") return ToHost{fields::from_object<HostStart>(in, type)};
+  if (type == "signal") return ToHost{fields::from_object<HostSignal>(in, type)};
   return nonsense("unknown message type " + printable(type));
-} catch (const json::exception& e) {
+} catch (const std::exception& e) {  // of the parser, or Unfit
   return nonsense(std::string{"malformed message: "} + e.what());
 }
 
@@ -127,21 +152,21 @@ Result<bool> HostReader::take_line(std::vector<FromHost>& messages) try {
   greeted_ = true;
   greeting_bytes_ = 0;
   if (type == "hello") {
-    messages.emplace_back(in.get<HostHello>());
+    messages.emplace_back(fields::from_object<HostHello>(in, type));
   } else if (type == "listening") {
-    messages.emplace_back(in.get<HostListening>());
+    messages.emplace_back(fields::from_object<HostListening>(in, type));
   } else if (type == "ended") {
-    messages.emplace_back(in.get<HostEnded>());
+    messages.emplace_back(fields::from_object<HostEnded>(in, type));
   } else if (type == "output") {
-    const auto stream = stream_named(in.at("stream").get<std::string>());
-    output_bytes_ = in.at("bytes").get<std::size_t>();
-    if (!stream || output_bytes_ > kOutputBytesMax) return nonsense("an output that is none");
-    output_.stream = *stream;
+    const auto output = fields::from_object<OutputLine>(in, type);
+    if (output.bytes > kOutputBytesMax) return nonsense("an output that is too long");
+    output_bytes_ = output.bytes;
+    output_.stream = output.stream;
   } else {
     return nonsense("unknown message type " + printable(type));
   }
   return true;
-} catch (const json::exception& e) {
+} catch (const std::exception& e) {  // of the parser, or Unfit
   return nonsense(std::string{"malformed message: "} + e.what());
 }
 

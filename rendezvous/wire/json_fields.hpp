@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -73,6 +74,14 @@ constexpr Field<Struct, std::vector<std::string>> texts(std::string_view name,
   return {name, member, limit, count_max};
 }
 
+/// Texts by name, each cut to `limit`.
+using TextMap = std::map<std::string, std::string>;
+template <typename Struct>
+constexpr Field<Struct, TextMap> texts(std::string_view name, TextMap Struct::*member,
+                                       TextLimit limit, std::size_t count_max) {
+  return {name, member, limit, count_max};
+}
+
 /// Structs that have a table themselves, of which the first `count_max` are written, and read.
 template <typename Struct, typename Each>
 constexpr Field<Struct, std::vector<Each>> list(std::string_view name,
@@ -108,6 +117,11 @@ json to_value(const Value& value, const Field<Struct, Value>& field) {
     json out = json::array();
     const std::size_t left_out = value.size() - std::min(value.size(), field.count_max);
     for (std::size_t i = left_out; i < value.size(); ++i) out.push_back(cut(value[i], field.limit));
+    return out;
+  } else if constexpr (std::is_same_v<Value, TextMap>) {
+    json out = json::object();
+    for (const auto& [key, text] : value)
+      if (out.size() < field.count_max) out[cut(key, field.limit)] = cut(text, field.limit);
     return out;
   } else if constexpr (kIsList<Value>) {
     json out = json::array();
@@ -193,6 +207,11 @@ Value value_from(const json& in, std::string_view name) {
     Value out;
     for (const json& each : in) out.push_back(text_from(each, name));
     return out;
+  } else if constexpr (std::is_same_v<Value, TextMap>) {
+    if (!in.is_object()) unfit(name, in, "an object of texts");
+    Value out;
+    for (const auto& [key, text] : in.items()) out[key] = text_from(text, name);
+    return out;
   } else if constexpr (kIsList<Value>) {
     if (!in.is_array()) unfit(name, in, "a list of objects");
     Value out;
@@ -249,6 +268,8 @@ constexpr std::size_t longest_value(const Field<Struct, Value>& field) {
     return one_text;
   } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
     return field.count_max * one_text + std::string_view{"[]"}.size();
+  } else if constexpr (std::is_same_v<Value, TextMap>) {
+    return field.count_max * 2 * one_text + std::string_view{"{}"}.size();
   } else if constexpr (kIsList<Value>) {
     return field.count_max * (longest<typename Value::value_type>() + 1) + 2;
   } else if constexpr (std::is_enum_v<Value>) {

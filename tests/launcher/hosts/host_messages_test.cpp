@@ -74,6 +74,20 @@ TEST_CASE("after the hello, what is no message is an error") {
   }
 }
 
+TEST_CASE("a number that does not fit is an error, and no other number") {
+  for (const std::string port : {"70000", "-1", "4711.5", "4294972007"}) {
+    HostReader reader;
+    read(reader, encode(kHello));
+    const auto heard = reader.feed(R"({"type":"listening","host":"h","port":)" + port + "}\n");
+    REQUIRE(heard.has_error());
+    CHECK_THAT(heard.error().message, contains("from 0 to 65535"));
+  }
+  auto start = encode(ToHost{HostStart{.port = 4711}});
+  REQUIRE(start.has_value());
+  start->replace(start->find("4711"), 4, "70000");
+  CHECK_THAT(decode_to_host(*start).error().message, contains("from 0 to 65535"));
+}
+
 TEST_CASE("any bytes are messages or an error") {
   std::mt19937 random{3};
   const std::string wire = encode(kHello) + encode(FromHost{HostListening{"h", 1}}) +
