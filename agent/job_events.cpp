@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent/agent_outcome.hpp"
 #include "base/match.hpp"
 
 namespace ddprun {
@@ -42,36 +43,6 @@ Json to_json(const Goodput& goodput) {
   return out;
 }
 
-const char* outcome_text(const EndJob& end) {
-  switch (end.outcome) {
-    case EndJob::Outcome::kFinished:
-      return "finished";
-    case EndJob::Outcome::kFailed:
-      return end.hung ? "hung" : "failed";
-    case EndJob::Outcome::kTimedOut:
-      return "too_few_nodes";
-    case EndJob::Outcome::kPreempted:
-      return "preempted";
-  }
-  return "";
-}
-
-const char* why_text(AgentEnd::Why why) {
-  switch (why) {
-    case AgentEnd::Why::kJobEnded:
-      return "job_ended";
-    case AgentEnd::Why::kStopSignal:
-      return "stopped";
-    case AgentEnd::Why::kRefused:
-      return "refused";
-    case AgentEnd::Why::kCoordinatorLost:
-      return "coordinator_lost";
-    case AgentEnd::Why::kNoCoordinator:
-      return "no_coordinator";
-  }
-  return "";
-}
-
 /// One event: its kind, and the fields that only this kind has.
 struct Event {
   const char* kind = nullptr;  // nullptr: nothing to write
@@ -79,7 +50,7 @@ struct Event {
 };
 
 Event of_end(const EndJob& end) {
-  Event event{"job_ended", {{"outcome", outcome_text(end)}, {"restarts", end.restarts}}};
+  Event event{"job_ended", {{"outcome", name_of(end.outcome)}, {"restarts", end.restarts}}};
   if (!end.message.empty()) event.fields["message"] = end.message;
   if (!end.failure) return event;
   event.fields["rank"] = end.failure->rank;
@@ -220,7 +191,7 @@ std::string JobEvents::of(const AgentAction& action, std::int64_t time_unix_us) 
         out = {"warning", {{"text", a.text}}};
       },
       [&](const Exit& a) {
-        out = {"agent_ended", {{"why", why_text(a.end.why)}}};
+        out = {"agent_ended", {{"outcome", name_of(outcome_of(a.end))}}};
         if (!a.end.message.empty()) out.fields["message"] = a.end.message;
       },
       [](const auto&) {});

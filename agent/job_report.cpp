@@ -2,6 +2,7 @@
 
 #include "agent/report_json.hpp"
 #include "base/rank_list.hpp"
+#include "rendezvous/wire/verdict_fields.hpp"
 
 namespace ddprun {
 
@@ -10,46 +11,6 @@ namespace {
 using report_json::Json;
 using report_json::put;
 using report_json::put_ranks;
-
-const char* name_of(JobReport::Outcome outcome) {
-  switch (outcome) {
-    case JobReport::Outcome::kFinished:
-      return "finished";
-    case JobReport::Outcome::kFailed:
-      return "failed";
-    case JobReport::Outcome::kHung:
-      return "hung";
-    case JobReport::Outcome::kPreempted:
-      return "preempted";
-    case JobReport::Outcome::kStopped:
-      return "stopped";
-    case JobReport::Outcome::kTooFewNodes:
-      return "too_few_nodes";
-    case JobReport::Outcome::kRunning:
-      return "running";
-  }
-  return "";
-}
-
-const char* name_of(FailureKind kind) {
-  switch (kind) {
-    case FailureKind::kExitCode:
-      return "exit_code";
-    case FailureKind::kSignal:
-      return "signal";
-    case FailureKind::kException:
-      return "exception";
-    case FailureKind::kOutOfMemory:
-      return "out_of_memory";
-    case FailureKind::kHang:
-      return "hang";
-    case FailureKind::kNodeLost:
-      return "node_lost";
-    case FailureKind::kCannotStart:
-      return "cannot_start";
-  }
-  return "";
-}
 
 Json place_of(const Fault& fault) {
   Json out = Json::object();
@@ -66,7 +27,7 @@ Json exception_of(const Fault& fault) {
 }
 
 Json cause_json(const Cause& cause) {
-  Json out{{"kind", name_of(cause.kind)}};
+  Json out{{"kind", fields::name_of(cause.kind)}};
   put_ranks(out, "ranks", cause.ranks);
   put(out, "node", cause.node);
   if (cause.kind != FailureKind::kHang && cause.kind != FailureKind::kNodeLost) {
@@ -85,7 +46,7 @@ Json cause_json(const Cause& cause) {
 Json follower_json(const Followers& followers) {
   Json out;
   out["ranks"] = ranks_in(followers.ranks);
-  out["kind"] = name_of(followers.kind);
+  out["kind"] = fields::name_of(followers.kind);
   put(out, "what", followers.what);
   out["after_ms"] = static_cast<double>(followers.after_us) / 1000.0;
   out["stopped_by_launcher"] = followers.stopped_by_us;
@@ -135,7 +96,7 @@ void put_verdict(Json& out, const Verdict& verdict) {
 
 std::string to_json(const JobReport& report) {
   Json out{{"schema", kReportSchema}, {"job", report.job}, {"outcome", name_of(report.outcome)}};
-  if (report.outcome != JobReport::Outcome::kRunning) out["exit_code"] = report.exit_code;
+  if (report.outcome != JobOutcome::kRunning) out["exit_code"] = report.exit_code;
   put(out, "sentence", report.sentence);
   if (report.verdict) put_verdict(out, *report.verdict);
   if (report.hang) out["hang"] = report_json::of_hang(*report.hang);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rendezvous/wire/hang_report.hpp"
+#include "rendezvous/wire/job_outcome.hpp"
 #include "rendezvous/wire/job_times.hpp"
 #include "rendezvous/wire/verdict.hpp"
 
@@ -16,10 +17,9 @@ namespace ddprun {
 inline constexpr char kReportSchema[] = "ddprun.report/1";
 
 struct JobReport {
-  /// kRunning: it has not ended. Its report tells of a hang, and another one follows at the end.
-  enum class Outcome { kFinished, kFailed, kHung, kPreempted, kStopped, kTooFewNodes, kRunning };
   std::string job;  // its name
-  Outcome outcome = Outcome::kFinished;
+  /// kRunning: the report tells of a hang, and another one follows at the end.
+  JobOutcome outcome = JobOutcome::kFinished;
   int exit_code = 0;               // of no meaning while the job runs
   std::string sentence;            // for people: one line
   std::optional<Verdict> verdict;  // why it failed

@@ -6,8 +6,8 @@
 #include <csignal>
 #include <utility>
 
+#include "base/exit_code.hpp"
 #include "base/match.hpp"
-#include "launcher/run/exit_code.hpp"
 
 namespace ddprun {
 

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "launcher/run/exit_code.hpp"
+#include "base/exit_code.hpp"
 #include "launcher/settings/dry_run.hpp"
 
 namespace ddprun {

@@ -108,6 +108,12 @@ class Table {
   std::vector<std::vector<Cell>> rows_;
 };
 
+/// "running"; of a job that is over how it ended: "failed".
+std::string state_text(const JobStatus& status) {
+  const bool ended = status.state == JobStatus::State::kEnded;
+  return std::string{ended ? name_of(status.outcome) : name_of(status.state)};
+}
+
 std::string percent(const JobStatus& status) {
   return status.progress_percent < 0 ? "-"
                                      : fmt::format("{:.0f} %", std::floor(status.progress_percent));
@@ -142,9 +148,8 @@ std::string time_of_day(std::int64_t unix_ms) {
 }
 
 std::string summary(const JobStatus& status, const TextStyle& style) {
-  std::string text =
-      fmt::format("job {}: {}", plain_line(status.run_id),
-                  painted(std::string{name_of(status.state)}, color_of(status.state), style));
+  std::string text = fmt::format("job {}: {}", plain_line(status.run_id),
+                                 painted(state_text(status), color_of(status.state), style));
   if (!status.why.empty()) text += fmt::format(" ({})", plain_line(status.why));
   if (status.state == JobStatus::State::kGathering)
     text += fmt::format(", waits for nodes: {} there, {} needed", status.nodes.size(),
@@ -307,7 +312,7 @@ std::vector<Cell> row_of(const JobLine& job, std::int64_t now_unix_ms) {
             {pid},  {title}};
   const JobStatus& status = *job.status;
   return {{name},
-          {status.hang ? "hangs" : std::string{name_of(status.state)},
+          {status.hang ? "hangs" : state_text(status),
            status.hang ? Color::kBad : color_of(status.state)},
           {percent(status)},
           {steps(status.step, status.steps)},

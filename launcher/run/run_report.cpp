@@ -24,27 +24,14 @@ FailedJob failed_job(const EndJob& job, const std::string& title, const EndFacts
 
 /// Whether more is known than a message says.
 bool has_report(const EndJob& job, const EndFacts& facts) {
-  return job.failure || (job.outcome == EndJob::Outcome::kFailed && facts.verdict);
+  return job.failure || (is_failure(job.outcome) && facts.verdict);
 }
 
-using Outcome = JobReport::Outcome;
-
-Outcome outcome_of(const AgentEnd& end, const EndFacts& facts) {
-  if (end.why == AgentEnd::Why::kStopSignal) return facts.hang ? Outcome::kHung : Outcome::kStopped;
-  if (end.why != AgentEnd::Why::kJobEnded) return Outcome::kFailed;
-  switch (end.job.outcome) {
-    case EndJob::Outcome::kFinished:
-      return Outcome::kFinished;
-    case EndJob::Outcome::kTimedOut:
-      return Outcome::kTooFewNodes;
-    case EndJob::Outcome::kPreempted:
-      return Outcome::kPreempted;
-    case EndJob::Outcome::kFailed:
-      break;
-  }
-  const bool hung =
-      end.job.hung || (facts.verdict && facts.verdict->cause.kind == FailureKind::kHang);
-  return hung ? Outcome::kHung : Outcome::kFailed;
+Cause cannot_start(const std::string& sentence, const std::string& node, int exit_code) {
+  Cause cause{.kind = FailureKind::kCannotStart, .node = node, .status = {.code = exit_code}};
+  cause.sentence = sentence;
+  cause.fingerprint = "cannot start";
+  return cause;
 }
 
 /// Where the coordinator that found the cause is lost, and its successor knows of the failure only.
@@ -56,33 +43,33 @@ WorkerEnd end_of(const WorkerFailure& failure) {
 }
 
 /// What this node knows by itself of a job whose coordinator has not told it the verdict.
-std::optional<Verdict> own_verdict(const AgentEnd& end, const RunFacts& run) {
-  Verdict verdict;
-  switch (end.why) {
-    case AgentEnd::Why::kJobEnded:
+std::optional<Cause> own_cause(const AgentEnd& end, const RunFacts& run, const EndFacts& facts) {
+  Cause cause;
+  switch (outcome_of(end)) {
+    case JobOutcome::kFailed:
       if (!end.job.failure) return std::nullopt;
-      return Verdict{cause_of(end_of(*end.job.failure), end.job.failure->host)};
-    case AgentEnd::Why::kStopSignal:
+      return cause_of(end_of(*end.job.failure), end.job.failure->host);
+    case JobOutcome::kHung:
+    case JobOutcome::kStopped:
+      if (!facts.hang) return std::nullopt;
+      return cause_of(end_of(*facts.hang), "");
+    case JobOutcome::kCoordinatorLost:
+      cause = {.kind = FailureKind::kNodeLost, .node = run.coordinator.host};
+      cause.sentence = "lost the coordinator: " + end.message;
+      cause.fingerprint = "coordinator lost";
+      return cause;
+    case JobOutcome::kRefused:
+    case JobOutcome::kNoCoordinator:
+      return cannot_start(end.message, run.host, kNoCoordinator);
+    default:
       return std::nullopt;
-    case AgentEnd::Why::kCoordinatorLost:
-      verdict.cause = {.kind = FailureKind::kNodeLost, .node = run.coordinator.host};
-      verdict.cause.sentence = "lost the coordinator: " + end.message;
-      verdict.cause.fingerprint = "coordinator lost";
-      return verdict;
-    case AgentEnd::Why::kRefused:
-    case AgentEnd::Why::kNoCoordinator:
-      verdict.cause = {.kind = FailureKind::kCannotStart, .node = run.host};
-      verdict.cause.status.code = kNoCoordinator;
-      verdict.cause.sentence = end.message;
-      return verdict;
   }
-  return std::nullopt;
 }
 
 std::string sentence_of(const AgentEnd& end, const std::optional<Verdict>& verdict) {
   if (end.why == AgentEnd::Why::kStopSignal) return "stopped by " + signal_name(end.signal);
   if (end.why != AgentEnd::Why::kJobEnded) return end.message;
-  if (end.job.outcome == EndJob::Outcome::kFinished) return "every worker exited with code 0";
+  if (end.job.outcome == JobOutcome::kFinished) return "every worker exited with code 0";
   if (!end.job.message.empty()) return end.job.message;
   return verdict ? verdict->cause.sentence : "";
 }
@@ -90,14 +77,15 @@ std::string sentence_of(const AgentEnd& end, const std::optional<Verdict>& verdi
 }  // namespace
 
 JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& facts) {
-  JobReport report{.job = run.run_id, .outcome = outcome_of(end, facts)};
-  report.exit_code = exit_code(end);
-  const bool over = report.outcome == Outcome::kFinished || report.outcome == Outcome::kPreempted ||
-                    report.outcome == Outcome::kStopped;
-  if (!over) report.verdict = facts.verdict ? facts.verdict : own_verdict(end, run);
-  if (report.outcome == Outcome::kHung && facts.hang && !report.verdict)
-    report.verdict = Verdict{cause_of(end_of(*facts.hang), "")};
-  if (!over || report.outcome == Outcome::kStopped) report.hang = facts.hang;
+  JobReport report{.job = run.run_id, .outcome = outcome_of(end), .exit_code = exit_code(end)};
+  const bool well =
+      report.outcome == JobOutcome::kFinished || report.outcome == JobOutcome::kPreempted;
+  if (!well) {
+    if (report.outcome != JobOutcome::kStopped) report.verdict = facts.verdict;
+    if (!report.verdict)
+      if (auto cause = own_cause(end, run, facts)) report.verdict = Verdict{std::move(*cause)};
+    report.hang = facts.hang;
+  }
   report.sentence = sentence_of(end, report.verdict);
   if (!facts.times) return report;
   report.restarts = facts.times->restarts;
@@ -106,7 +94,7 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
 }
 
 JobReport job_report(const std::optional<HangReport>& hang, const std::string& run_id) {
-  JobReport report{.job = run_id, .outcome = Outcome::kRunning};
+  JobReport report{.job = run_id, .outcome = JobOutcome::kRunning};
   report.sentence = hang ? "the workers hang: " + hang->sentence
                          : "the job runs; its workers hung, and have gone on or were started anew";
   report.hang = hang;
@@ -114,13 +102,9 @@ JobReport job_report(const std::optional<HangReport>& hang, const std::string& r
 }
 
 JobReport job_report(const Error& error, const std::string& run_id) {
-  JobReport report{.job = run_id, .outcome = Outcome::kFailed, .exit_code = exit_code(error)};
+  JobReport report{.job = run_id, .outcome = JobOutcome::kFailed, .exit_code = exit_code(error)};
   report.sentence = error.message;
-  report.verdict.emplace();
-  report.verdict->cause.kind = FailureKind::kCannotStart;
-  report.verdict->cause.status.code = report.exit_code;
-  report.verdict->cause.sentence = error.message;
-  report.verdict->cause.fingerprint = "cannot start";
+  report.verdict = Verdict{cannot_start(error.message, "", report.exit_code)};
   return report;
 }
 
@@ -130,11 +114,14 @@ void report_end(const AgentEnd& end, const std::string& title, const EndFacts& f
     case AgentEnd::Why::kJobEnded:
       if (has_report(end.job, facts))
         err.write_message(failure_report(failed_job(end.job, title, facts)));
-      if (end.job.outcome == EndJob::Outcome::kTimedOut ||
-          (end.job.outcome == EndJob::Outcome::kFailed && !has_report(end.job, facts)))
-        spdlog::error("{}{}", end.job.hung ? "the job was stopped because its workers hang: " : "",
+      if (end.job.outcome == JobOutcome::kTooFewNodes ||
+          (is_failure(end.job.outcome) && !has_report(end.job, facts)))
+        spdlog::error("{}{}",
+                      end.job.outcome == JobOutcome::kHung
+                          ? "the job was stopped because its workers hang: "
+                          : "",
                       end.job.message);
-      if (end.job.outcome == EndJob::Outcome::kPreempted)
+      if (end.job.outcome == JobOutcome::kPreempted)
         spdlog::warn("{}: the job has ended to go on later (exit code {})", end.job.message,
                      static_cast<int>(kPreempted));
       return;

@@ -44,10 +44,11 @@ const clock = (ms) => new Date(ms).toLocaleTimeString();
 function show(status) {
   last = status;
   const hangs = Boolean(status.hang);
-  document.title = (hangs ? "hangs" : status.state) + " · " + (status.title || status.run_id) + " · ddprun";
+  const state = hangs ? "hangs" : status.state === "ended" ? status.outcome : status.state;
+  document.title = state + " · " + (status.title || status.run_id) + " · ddprun";
   byId("title").textContent = status.title || "job " + status.run_id;
   byId("run").textContent = status.run_id;
-  byId("state").textContent = hangs ? "hangs" : status.state;
+  byId("state").textContent = state;
   byId("state").className = "badge " + (hangs ? "hangs" : status.state);
   byId("why").textContent = status.why;
   showNumbers(status);

@@ -12,7 +12,7 @@ using Node = Roster::Node;
 /// What agents are told, so that the failure that stops the round counts even if this coordinator
 /// does not live to the next one.
 int CoordinatorMachine::next_attempt() const {
-  const bool failed = verdict_ && verdict_->outcome == EndJob::Outcome::kFailed;
+  const bool failed = verdict_ && is_failure(verdict_->outcome);
   return failed ? attempt_ + 1 : attempt_;
 }
 
@@ -55,7 +55,7 @@ void CoordinatorMachine::end(EndJob verdict) {
 /// Whoever follows this coordinator, should it be lost now, is to end the job in the same way. That
 /// nodes have not come in time may be known on one side of a cut only.
 bool CoordinatorMachine::is_held(const EndJob& verdict) const {
-  return rules_.has_successors && verdict.outcome != EndJob::Outcome::kTimedOut;
+  return rules_.has_successors && verdict.outcome != EndJob::Outcome::kTooFewNodes;
 }
 
 void CoordinatorMachine::end_heard(Node& node) {
@@ -91,8 +91,8 @@ std::optional<EndJob> CoordinatorMachine::testament() const {
 /// Says why the last round failed, where the job ends because of that. It ends with the failure of
 /// the cause, and not with the first that happened to be told.
 void CoordinatorMachine::tell_verdict(EndJob& end) {
-  const bool failed = end.outcome == EndJob::Outcome::kFailed;
-  if (!found_ || !(failed || end.outcome == EndJob::Outcome::kTimedOut)) return;
+  const bool failed = is_failure(end.outcome);
+  if (!found_ || !(failed || end.outcome == EndJob::Outcome::kTooFewNodes)) return;
   if (failed && end.failure) end.failure = inquest_.failure_of_cause().value_or(*end.failure);
   send_to_nodes(VerdictFound{*found_});
 }
@@ -102,7 +102,7 @@ EndJob CoordinatorMachine::timed_out() const {
                         " s for nodes: " + std::to_string(nodes_.count(Phase::kReady)) +
                         " there, " + std::to_string(nodes_needed()) + " needed";
   if (!last_loss_.empty()) message += " (" + last_loss_ + ")";
-  return {EndJob::Outcome::kTimedOut, attempt_, std::move(message), {}};
+  return {EndJob::Outcome::kTooFewNodes, attempt_, std::move(message), {}};
 }
 
 }  // namespace ddprun

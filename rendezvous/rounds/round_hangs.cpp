@@ -44,7 +44,7 @@ void CoordinatorMachine::tell_members(const CoordinatorMessage& message) {
 void CoordinatorMachine::act_on_hang(const HangReport& report) {
   if (rules_.on_hang == OnHang::kReport) return;
   inquest_.hung(report);
-  EndJob hung{EndJob::Outcome::kFailed, attempt_, report.sentence, {}, true};
+  EndJob hung{EndJob::Outcome::kHung, attempt_, report.sentence, {}};
   if (rules_.on_hang == OnHang::kStop)
     verdict_ = std::move(hung);
   else

@@ -1,6 +1,5 @@
 // What CoordinatorMachine tells of the job to those who look at it. Nothing here decides anything.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -61,29 +60,9 @@ NodeStatus status_of(const Roster::Node& node, bool round_runs, TimePoint now) {
           .reason = ""};
 }
 
-std::string describe_end(const EndJob& end) {
-  switch (end.outcome) {
-    case EndJob::Outcome::kFinished:
-      return "finished";
-    case EndJob::Outcome::kPreempted:
-      return "preempted: " + end.message;
-    case EndJob::Outcome::kTimedOut:
-      return end.message;
-    case EndJob::Outcome::kFailed:
-      break;
-  }
+std::string reason_of(const EndJob& end) {
   if (!end.failure) return end.message;
   return "rank " + std::to_string(end.failure->rank) + " " + describe(end.failure->status);
-}
-
-/// The verdict's cause as /status.json has it: as in --report-file, with the ranks as a text.
-std::string cause_json(const Verdict& verdict) {
-  const Cause& cause = verdict.cause;
-  nlohmann::json out{{"ranks", cause.ranks}, {"node", cause.node}, {"sentence", cause.sentence}};
-  if (!cause.hint.empty()) out["hint"] = cause.hint;
-  if (!cause.stack.empty()) out["stack"] = cause.stack;
-  return nlohmann::json{{"cause", std::move(out)}}.dump(-1, ' ', true,
-                                                        nlohmann::json::error_handler_t::replace);
 }
 
 /// The nodes of the round by group rank, then those that have none yet.
@@ -104,11 +83,12 @@ JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) co
                    .nodes_min = nodes_needed(),
                    .nodes_max = rules_.nodes_max,
                    .now_unix_ms = now_unix_ms};
-  if (is_over())
+  if (is_over()) {
     status.state = JobStatus::State::kEnded;
-  else if (coordinates())  // else it waits
+    status.outcome = verdict_->outcome;
+  } else if (coordinates())  // else it waits
     status.state = static_cast<JobStatus::State>(state_);
-  status.why = is_over() ? describe_end(*verdict_) : chronicle_.reason();
+  status.why = is_over() ? reason_of(*verdict_) : chronicle_.reason();
   tell_nodes(status, now);
   chronicle_.tell(status, now);
   tell_ranks(status);
@@ -180,7 +160,7 @@ void CoordinatorMachine::tell_troubles(JobStatus& status) const {
     mark(status.hang->waiting_ranks, RankState::kWaiting);
     mark(status.hang->missing_ranks, RankState::kMissing);
   }
-  if (is_over() && found_) status.verdict = cause_json(*found_);
+  if (is_over()) status.verdict = found_;
   if (verdict_ && verdict_->failure)
     mark(std::to_string(verdict_->failure->rank), RankState::kFailed);
 }

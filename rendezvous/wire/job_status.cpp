@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "rendezvous/wire/hang_fields.hpp"
 #include "rendezvous/wire/json_fields.hpp"
+#include "rendezvous/wire/verdict_fields.hpp"
 
 namespace ddprun {
 
@@ -66,7 +66,8 @@ template <> inline constexpr auto kFields<PointStatus> = std::tuple{
 template <> inline constexpr auto kFields<JobStatus> = std::tuple{
     text("run_id", &JobStatus::run_id, kStatusRunId),
     text("title", &JobStatus::title, kStatusHost),
-    field("state", &JobStatus::state), text("why", &JobStatus::why, kStatusReason),
+    field("state", &JobStatus::state), field("outcome", &JobStatus::outcome),
+    text("why", &JobStatus::why, kStatusReason),
     field("round", &JobStatus::round), field("attempt", &JobStatus::attempt),
     field("restarts_left", &JobStatus::restarts_left),
     field("nodes_min", &JobStatus::nodes_min),
@@ -85,7 +86,7 @@ template <> inline constexpr auto kFields<JobStatus> = std::tuple{
     field("ranks_left_out", &JobStatus::ranks_left_out),
     list("rounds", &JobStatus::rounds, kStatusRoundsMax),
     list("history", &JobStatus::history, kStatusPointsMax),
-    field("hang", &JobStatus::hang)};
+    field("hang", &JobStatus::hang), field("verdict", &JobStatus::verdict)};
 // clang-format on
 
 }  // namespace fields
@@ -95,13 +96,6 @@ namespace {
 constexpr char kSchema[] = "ddprun.status/1";
 /// Steps per second are those of the last seconds, or of all the time when there are fewer.
 constexpr std::int64_t kRateMs = 30'000;
-
-template <typename Enum>
-std::string_view name_in_json(Enum value) {
-  for (const auto& named : fields::kNames<Enum>)
-    if (named.value == value) return named.name;
-  return "";
-}
 
 /// Fills in how far each rank is behind the fastest one.
 void tell_lags(std::vector<RankStatus>& ranks) {
@@ -177,9 +171,6 @@ void leave_out(JobStatus& status, std::size_t ranks_max) {
 nlohmann::json to_object(const JobStatus& status) {
   nlohmann::json out = fields::to_object(status);
   out["schema"] = kSchema;
-  if (status.verdict.empty()) return out;
-  auto verdict = nlohmann::json::parse(status.verdict, nullptr, false);
-  if (!verdict.is_discarded()) out["verdict"] = std::move(verdict);
   return out;
 }
 
@@ -199,7 +190,7 @@ void summarize(JobStatus& status) {
 std::string to_json(const JobStatus& status) {
   std::string text = dump(to_object(status));
   for (JobStatus less = status; text.size() > kStatusBytesMax; text = dump(to_object(less))) {
-    less.verdict.clear();
+    less.verdict.reset();
     less.nodes.resize(less.nodes.size() / 2);
     leave_out(less, less.ranks.size() / 2);
   }
@@ -208,16 +199,13 @@ std::string to_json(const JobStatus& status) {
 
 Result<JobStatus> parse_job_status(std::string_view json) try {
   if (json.size() > kStatusBytesMax) return invalid("a job's status is too long");
-  const auto in = nlohmann::json::parse(json);
-  auto status = fields::from_object<JobStatus>(in, "status");
-  if (const auto verdict = in.find("verdict"); verdict != in.end()) status.verdict = dump(*verdict);
-  return status;
+  return fields::from_object<JobStatus>(nlohmann::json::parse(json), "status");
 } catch (const std::exception& e) {  // of the parser, or Unfit
   return invalid(std::string{"malformed status: "} + e.what());
 }
 
-std::string_view name_of(JobStatus::State state) { return name_in_json(state); }
-std::string_view name_of(NodeStatus::State state) { return name_in_json(state); }
-std::string_view name_of(RankStatus::State state) { return name_in_json(state); }
+std::string_view name_of(JobStatus::State state) { return fields::name_of(state); }
+std::string_view name_of(NodeStatus::State state) { return fields::name_of(state); }
+std::string_view name_of(RankStatus::State state) { return fields::name_of(state); }
 
 }  // namespace ddprun

@@ -12,6 +12,8 @@
 
 #include "base/result.hpp"
 #include "rendezvous/wire/hang_report.hpp"
+#include "rendezvous/wire/job_outcome.hpp"
+#include "rendezvous/wire/verdict.hpp"
 
 namespace ddprun {
 
@@ -77,7 +79,8 @@ struct JobStatus {
   std::string run_id;
   std::string title;  // the script; "": whoever answers does not know it
   State state = State::kGathering;
-  std::string why;  // why it gathers or stops: "rank 1 exited with code 3"; ended: how
+  JobOutcome outcome = JobOutcome::kRunning;  // how it ended
+  std::string why;  // why it gathers, stops or ended: "rank 1 exited with code 3"
   int round = 0;    // the last one; 0: none was sealed
   int attempt = 0;
   int restarts_left = 0;
@@ -103,7 +106,7 @@ struct JobStatus {
   std::vector<RoundStatus> rounds;   // the last ones, oldest first
   std::vector<PointStatus> history;  // thinned out over the whole time, oldest first
   std::optional<HangReport> hang;    // nullopt: it does not hang
-  std::string verdict;  // the report of the failure that ended the job, JSON; "": there is none
+  std::optional<Verdict> verdict;    // why the job failed
   bool operator==(const JobStatus&) const = default;
 };
 

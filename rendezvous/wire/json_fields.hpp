@@ -52,6 +52,14 @@ struct Named {
 template <typename Enum>
 inline constexpr std::nullptr_t kNames = nullptr;
 
+/// The name of an enum's value.
+template <typename Enum>
+constexpr std::string_view name_of(Enum value) {
+  for (const auto& named : kNames<Enum>)
+    if (named.value == value) return named.name;
+  return "";
+}
+
 /// A member that holds no text by itself: a number, a bool, an enum, or another struct.
 template <typename Struct, typename Value>
 constexpr Field<Struct, Value> field(std::string_view name, Value Struct::*member) {
@@ -129,9 +137,7 @@ json to_value(const Value& value, const Field<Struct, Value>& field) {
       out.push_back(to_object(value[i]));
     return out;
   } else if constexpr (std::is_enum_v<Value>) {
-    for (const auto& named : kNames<Value>)
-      if (named.value == value) return named.name;
-    return nullptr;
+    return name_of(value);
   } else if constexpr (std::is_arithmetic_v<Value>) {
     return value;
   } else {

@@ -139,6 +139,12 @@ Result<void> check(const Inspect& inspect) {
   return Checker{}.number("patience_ms", inspect.patience_ms, 0, kTimeoutMsMax).result();
 }
 
+/// A coordinator knows of the job, and of no node's own part.
+Result<void> check(const EndJob& end) {
+  if (end.outcome >= JobOutcome::kFinished && end.outcome <= JobOutcome::kPreempted) return {};
+  return invalid("a job does not end as '" + std::string{name_of(end.outcome)} + "'");
+}
+
 Result<void> check(const Spare& spare) {
   return Checker{}
       .number("round", spare.round, 0, kIntMax)
@@ -173,7 +179,7 @@ Result<void> check(const AgentMessage& message) {
             .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)
             .result();
       },
-      [](const auto&) { return Result<void>{}; });
+      [](const Testament& m) { return check(m.end); }, [](const auto&) { return Result<void>{}; });
 }
 
 Result<void> check(const CoordinatorMessage& message) {
@@ -181,7 +187,7 @@ Result<void> check(const CoordinatorMessage& message) {
       message,  //
       [](const Joined& m) { return check(m); }, [](const StartRound& m) { return check(m); },
       [](const StopRound& m) { return check(m); }, [](const Spare& m) { return check(m); },
-      [](const RequestVote& m) { return check_epoch(m.epoch); },
+      [](const EndJob& m) { return check(m); }, [](const RequestVote& m) { return check_epoch(m.epoch); },
       [](const Identity& m) {
         return Checker{}
             .number("epoch", m.epoch, 0, kCountMax)

@@ -37,15 +37,7 @@ template <> inline constexpr std::array kNames<StoreAt>{
 template <> inline constexpr std::array kNames<OnHang>{
     Named<OnHang>{OnHang::kReport, "report"}, Named<OnHang>{OnHang::kRestart, "restart"},
     Named<OnHang>{OnHang::kStop, "stop"}};
-using Outcome = EndJob::Outcome;
-template <> inline constexpr std::array kNames<Outcome>{
-    Named<Outcome>{Outcome::kFinished, "finished"}, Named<Outcome>{Outcome::kFailed, "failed"},
-    Named<Outcome>{Outcome::kTimedOut, "timed_out"},
-    Named<Outcome>{Outcome::kPreempted, "preempted"}};
 
-template <> inline constexpr auto kFields<ExitStatus> = std::tuple{
-    field("code", &ExitStatus::code), field("signal", &ExitStatus::signal),
-    field("core_dumped", &ExitStatus::core_dumped)};
 template <> inline constexpr auto kFields<WorkerFailure> = std::tuple{
     text("host", &WorkerFailure::host, TextLimit{kHostBytesMax}),
     field("group_rank", &WorkerFailure::group_rank), field("rank", &WorkerFailure::rank),
@@ -208,7 +200,7 @@ template <> inline constexpr auto kFields<Redirect> = std::tuple{
 template <> inline constexpr auto kFields<EndJob> = std::tuple{
     field("outcome", &EndJob::outcome), field("restarts", &EndJob::restarts),
     text("message", &EndJob::message, kReason), field("failure", &EndJob::failure),
-    field("hung", &EndJob::hung), field("held", &EndJob::held)};
+    field("held", &EndJob::held)};
 template <> inline constexpr auto kFields<EndAcknowledged> = std::tuple{};
 template <> inline constexpr auto kFields<FinalStatus> = std::tuple{field("end", &FinalStatus::end)};
 template <> inline constexpr auto kFields<Dismiss> = std::tuple{};

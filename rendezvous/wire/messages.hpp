@@ -15,6 +15,7 @@
 #include "base/failure.hpp"
 #include "base/result.hpp"
 #include "rendezvous/wire/hang_report.hpp"
+#include "rendezvous/wire/job_outcome.hpp"
 #include "rendezvous/wire/job_terms.hpp"
 #include "rendezvous/wire/job_times.hpp"
 #include "rendezvous/wire/progress.hpp"
@@ -37,7 +38,6 @@ inline constexpr int kProtocolVersion = 1;
 inline constexpr std::size_t kLineBytesMax = 384 * 1024;  // of a message with its newline
 inline constexpr std::size_t kNodeIdBytesMax = 64;
 inline constexpr std::size_t kRunIdBytesMax = 1024;
-inline constexpr std::size_t kHostBytesMax = 256;
 inline constexpr std::size_t kRoleBytesMax = 256;
 inline constexpr int kWorkersPerNodeMax = 65'536;
 inline constexpr std::size_t kStatusPartBytesMax = 48 * 1024;
@@ -173,16 +173,15 @@ struct AskDump {
 };
 /// The job is over. The agent prints why, and its exit code follows from the outcome.
 struct EndJob {
-  enum class Outcome { kFinished, kFailed, kTimedOut, kPreempted };
-  Outcome outcome = Outcome::kFinished;
-  int restarts = 0;     // failure restarts that were made
-  std::string message;  // kTimedOut: how many nodes came and how many were needed; kPreempted: why;
-                        // kFailed: why there is no failure
+  using Outcome = JobOutcome;
+  Outcome outcome = Outcome::kFinished;  // one that a coordinator decides
+  int restarts = 0;                      // failure restarts that were made
+  std::string message;  // kTooFewNodes: how many came and how many were needed; kPreempted: why;
+                        // kHung: who hangs; kFailed: why there is no failure
   std::optional<WorkerFailure> failure;  // kFailed: the first failure of the last attempt; not
                                          // there when the coordinator that heard of it is gone
-  bool hung = false;  // kFailed: the workers hung, and were stopped because of it; see message
-  /// The agent is to answer with EndAcknowledged, and to stay until it is Dismiss: as long as some
-  /// may not have heard of the end, those who have can tell the next coordinator.
+  /// The agent is to answer with EndAcknowledged, and to stay until it is Dismiss: as long as some may
+  /// not have heard of the end, those who have can tell the next coordinator.
   bool held = false;
   bool operator==(const EndJob&) const = default;
 };

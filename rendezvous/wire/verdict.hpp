@@ -11,6 +11,7 @@
 
 namespace ddprun {
 
+inline constexpr std::size_t kHostBytesMax = 256;  // of a node's name for people
 inline constexpr std::size_t kOtherCausesMax = 4;
 inline constexpr std::size_t kFollowersMax = 16;
 

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "rendezvous/wire/hang_fields.hpp"
+#include "rendezvous/wire/job_outcome.hpp"
 #include "rendezvous/wire/verdict.hpp"
 
 namespace ddprun::fields {
@@ -13,6 +14,7 @@ constexpr TextLimit kFaultText{600};  // of what was raised: a name, a path, the
 constexpr TextLimit kFaultStack{900};
 
 // clang-format off
+template <> inline constexpr auto kNames<JobOutcome> = kOutcomes;
 template <> inline constexpr std::array kNames<FailureKind>{
     Named<FailureKind>{FailureKind::kExitCode, "exit_code"},
     Named<FailureKind>{FailureKind::kSignal, "signal"},
@@ -37,6 +39,9 @@ template <> inline constexpr std::array kNames<Consequence>{
     Named<Consequence>{Consequence::kNodeUnreachable, "node_unreachable"},
     Named<Consequence>{Consequence::kStoreLost, "store_lost"},
     Named<Consequence>{Consequence::kForeignSignal, "foreign_signal"}};
+template <> inline constexpr auto kFields<ExitStatus> = std::tuple{
+    field("code", &ExitStatus::code), field("signal", &ExitStatus::signal),
+    field("core_dumped", &ExitStatus::core_dumped)};
 template <> inline constexpr auto kFields<Fault> = std::tuple{
     text("type", &Fault::type, kFaultText), text("message", &Fault::message, kFaultText),
     text("file", &Fault::file, kFaultText), field("line", &Fault::line),

@@ -113,7 +113,7 @@ TEST_CASE_METHOD(EventFixture, "restarts, hangs and the end of the job are told"
   CHECK(end["restarts"] == 2);
   CHECK(end["rank"] == 5);
   CHECK(end["signal"] == "SIGSEGV");
-  CHECK(action(Exit{{AgentEnd::Why::kStopSignal, {}, 15, ""}})["why"] == "stopped");
+  CHECK(action(Exit{{AgentEnd::Why::kStopSignal, {}, 15, ""}})["outcome"] == "stopped");
 }
 
 TEST_CASE_METHOD(EventFixture, "what happens all the time is worth no line") {

@@ -22,7 +22,7 @@ TEST_CASE("a job that finished has a report of four fields and a sentence") {
 }
 
 TEST_CASE("the cause and its followers are told as the schema says") {
-  JobReport report{.job = "j", .outcome = JobReport::Outcome::kFailed, .exit_code = 1};
+  JobReport report{.job = "j", .outcome = JobOutcome::kFailed, .exit_code = 1};
   Cause& cause = report.verdict.emplace().cause;
   cause.kind = FailureKind::kException;
   cause.ranks = "1";
@@ -60,7 +60,7 @@ TEST_CASE("the cause and its followers are told as the schema says") {
 }
 
 TEST_CASE("a signal is told by its name, and then there is no exit code") {
-  JobReport report{.outcome = JobReport::Outcome::kFailed, .exit_code = 139};
+  JobReport report{.outcome = JobOutcome::kFailed, .exit_code = 139};
   report.verdict.emplace().cause.kind = FailureKind::kSignal;
   report.verdict->cause.status.signal = SIGSEGV;
   const json cause = report_of(report)["cause"];
@@ -70,7 +70,7 @@ TEST_CASE("a signal is told by its name, and then there is no exit code") {
 }
 
 TEST_CASE("a hang has its operation, its ranks and their stacks") {
-  JobReport report{.outcome = JobReport::Outcome::kHung, .exit_code = 1};
+  JobReport report{.outcome = JobOutcome::kHung, .exit_code = 1};
   report.verdict.emplace().cause.kind = FailureKind::kHang;
   report.verdict->cause.ranks = "1";
   HangReport& hang = report.hang.emplace();
@@ -89,7 +89,7 @@ TEST_CASE("a hang has its operation, its ranks and their stacks") {
 }
 
 TEST_CASE("the report of a job that goes on has no exit code") {
-  const json out = report_of({.outcome = JobReport::Outcome::kRunning, .hang = HangReport{}});
+  const json out = report_of({.outcome = JobOutcome::kRunning, .hang = HangReport{}});
   CHECK(out["outcome"] == "running");
   CHECK(out.contains("hang"));
   CHECK_FALSE(out.contains("exit_code"));

@@ -287,7 +287,7 @@ void Invariants::check_verdict(const EndJob& verdict) {
   if (verdict.outcome == EndJob::Outcome::kPreempted)
     require(end_announced_ || spare_announced_,
             [] { return "preempted for a reason: no node was told that the end comes"; });
-  if (verdict.outcome == EndJob::Outcome::kTimedOut)
+  if (verdict.outcome == EndJob::Outcome::kTooFewNodes)
     require(counted_hosts() < rules.nodes_min, [&] {
       return "timed out for a reason: " + std::to_string(counted_.size()) + " nodes are there, " +
              std::to_string(rules.nodes_min) + " needed";

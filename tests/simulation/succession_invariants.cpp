@@ -59,7 +59,7 @@ void SuccessionRun::exits(const AgentShell& agent) {
           [&] { return "nothing left behind: " + agent.id() + " exits before its workers"; });
   if (agent.end()->why != AgentEnd::Why::kJobEnded) return;
   const EndJob& end = agent.end()->job;
-  if (end.outcome == EndJob::Outcome::kTimedOut) return;  // on its side of a cut
+  if (end.outcome == EndJob::Outcome::kTooFewNodes) return;  // on its side of a cut
   require(!verdict_ || end.outcome == *verdict_,
           [&] { return "one end: " + agent.id() + " ends otherwise than most have"; });
   const ConfigurationVersion last{agent.started().epoch, agent.started().round};

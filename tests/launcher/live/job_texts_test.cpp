@@ -59,6 +59,14 @@ TEST_CASE("a job that hangs says so first, with who does what") {
   CHECK(text.find('\t') == std::string::npos);
 }
 
+TEST_CASE("a job that is over says how it ended") {
+  JobStatus status = training();
+  status.state = JobStatus::State::kEnded;
+  status.outcome = JobOutcome::kTooFewNodes;
+  status.why = "1 of 2 nodes came";
+  place(status_text(status, {}), "job r1: too_few_nodes (1 of 2 nodes came), round 2");
+}
+
 TEST_CASE("what peers have said cannot order the terminal about") {
   JobStatus status = training();
   status.why = "\x1b[2Jgone";

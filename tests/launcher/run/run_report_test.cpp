@@ -63,16 +63,37 @@ TEST_CASE("a failure whose verdict is lost with the coordinator is a cause") {
   CHECK(report.sentence == "rank 1 on h0 exited with code 4");
 }
 
+TEST_CASE("a job that is stopped while it hangs says both") {
+  const HangReport hang{.sentence = "rank 1 has not come", .missing_ranks = "1"};
+  const AgentEnd end{.why = AgentEnd::Why::kStopSignal, .signal = 2};
+  const JobReport report = job_report(end, {}, {{}, {}, hang});
+  CHECK(report.outcome == JobOutcome::kStopped);
+  CHECK(report.exit_code == 130);
+  REQUIRE(report.verdict);
+  CHECK(report.verdict->cause.kind == FailureKind::kHang);
+  CHECK(report.verdict->cause.ranks == "1");
+}
+
+TEST_CASE("a worker's failure is one, also where a hang has caused it") {
+  Verdict verdict;
+  verdict.cause.kind = FailureKind::kHang;
+  const EndJob job{.outcome = JobOutcome::kFailed, .failure = failure_of(1)};
+  const JobReport report = job_report({.job = job}, {}, {{}, verdict, {}});
+  CHECK(report.outcome == JobOutcome::kFailed);
+  CHECK(report.exit_code == 4);
+  CHECK(report.verdict->cause.kind == FailureKind::kHang);
+}
+
 TEST_CASE("the report of a hang says that the job runs, and when the hang is over, that, too") {
   HangReport hang{.sentence = "rank 1 has not come", .missing_ranks = "1"};
   hang.stacks = {{.ranks = "1", .doing = "sleeps", .stack = "load\tx.py\t3\n"}};
   const JobReport during = job_report(hang, "job");
-  CHECK(during.outcome == JobReport::Outcome::kRunning);
+  CHECK(during.outcome == JobOutcome::kRunning);
   CHECK(during.sentence == "the workers hang: rank 1 has not come");
   CHECK(during.hang == hang);
   CHECK_FALSE(during.verdict);
   const JobReport over = job_report(std::nullopt, "job");
-  CHECK(over.outcome == JobReport::Outcome::kRunning);
+  CHECK(over.outcome == JobOutcome::kRunning);
   CHECK_FALSE(over.hang);
 }
 

@@ -217,7 +217,7 @@ TEST_CASE_METHOD(RoundFixture, "below MIN the job waits, then ends saying how ma
   CHECK_FALSE(machine_->ended());
   passes(1s);
   const auto end = ordered<EndJob>("a");
-  CHECK(end.outcome == EndJob::Outcome::kTimedOut);
+  CHECK(end.outcome == EndJob::Outcome::kTooFewNodes);
   CHECK(end.message == "waited 60 s for nodes: 1 there, 2 needed (node b lost: connection closed)");
 }
 
@@ -372,7 +372,7 @@ TEST_CASE_METHOD(RoundFixture, "when the last call falls below MIN the job waits
     passes(49'999ms);
     CHECK_FALSE(machine_->ended());
     passes(1ms);
-    CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kTimedOut);
+    CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kTooFewNodes);
   }
   SECTION("and says for how long") {
     says("a", Beat{});

@@ -85,6 +85,7 @@ TEST_CASE_METHOD(StatusFixture,
   says("a", WorkersStopped{1});
   is_lost("a");
   CHECK(status().state == JobStatus::State::kEnded);
+  CHECK(status().outcome == JobOutcome::kFailed);
   CHECK(status().why == "rank 1 exited with code 1");
   CHECK(nodes().empty());
   CHECK(status().rounds.back().ended_unix_ms == 5000);

@@ -78,7 +78,7 @@ TEST_CASE_METHOD(VerdictFixture, "a job that is short of nodes ends with the nod
   CHECK(verdict.cause.kind == FailureKind::kNodeLost);
   CHECK(verdict.cause.ranks == "2-3");
   CHECK(verdict.cause.node == "b");
-  CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kTimedOut);
+  CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kTooFewNodes);
 }
 
 TEST_CASE_METHOD(VerdictFixture, "a node that is lost silently was lost when it was last heard") {

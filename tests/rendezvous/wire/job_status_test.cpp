@@ -15,6 +15,7 @@ TEST_CASE("a status is read as it was written") {
   JobStatus status{.run_id = "job",
                    .title = "train.py",
                    .state = JobStatus::State::kStopping,
+                   .outcome = JobOutcome::kTooFewNodes,
                    .why = "node h2 lost",
                    .round = 3,
                    .restarts_left = 2,
@@ -31,7 +32,7 @@ TEST_CASE("a status is read as it was written") {
                    .rounds = {{.round = 3, .nodes = 2, .reason = "x"}},
                    .history = {{.unix_ms = 5, .step = 7}},
                    .hang = HangReport{.missing_ranks = "1", .silent_ms = 4}};
-  status.verdict = R"({"outcome":"failed"})";
+  status.verdict = Verdict{.cause = {.ranks = "1", .sentence = "rank 1 failed"}};
   const auto read = parse_job_status(to_json(status));
   REQUIRE(read.has_value());
   CHECK(*read == status);

@@ -121,6 +121,9 @@ TEST_CASE("what the coordinator says is held to limits, too") {
   CHECK_FALSE(accepted(StartRound{.round = 1, .first_role_rank = 1}));
   CHECK_FALSE(accepted(StartRound{.round = 1, .role_world_size = 2}));
   CHECK_FALSE(accepted(StartRound{.round = 1, .master_port = 65'536}));
+  CHECK(accepted(EndJob{JobOutcome::kPreempted}));
+  CHECK_FALSE(accepted(EndJob{JobOutcome::kRunning}));
+  CHECK_FALSE(accepted(EndJob{JobOutcome::kStopped}));  // a node's own part
 }
 
 }  // namespace

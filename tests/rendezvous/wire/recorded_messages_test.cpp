@@ -114,7 +114,7 @@ TEST_CASE("a release records what it says", "[.]") {
                                   {Joined{.heartbeat_timeout_ms = 5'000, .epoch = 1}, start,
                                    EndJob{EndJob::Outcome::kFailed, 3, "", failure},
                                    EndJob{EndJob::Outcome::kFinished, 0, "", {}},
-                                   EndJob{EndJob::Outcome::kTimedOut, 0, "late", {}},
+                                   EndJob{EndJob::Outcome::kTooFewNodes, 0, "late", {}},
                                    EndJob{EndJob::Outcome::kPreempted, 0, "SIGTERM", {}}});
   REQUIRE(file.flush().good());
 }

@@ -1,8 +1,8 @@
 # The agent of the first node, which hosts the coordinator, is killed.
 # kind: node_lost
+# outcome: coordinator_lost
 # nodes: 2
 # workers: 1
-# outcome: failed
 # ddprun_exit: 69
 # arguments: --rdzv-conf join_timeout=3,heartbeat_timeout=1
 # reports: 1

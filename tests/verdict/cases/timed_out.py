@@ -1,5 +1,6 @@
 # A collective's own time is over before a hang is known: whoever did not come is the cause.
 # kind: hang
+# outcome: failed
 # ranks: 1
 # needs: torch
 # arguments: --hang-timeout 300

@@ -1,5 +1,6 @@
 # A hang is told and nobody stopped; then the collective's own time is over.
 # kind: hang
+# outcome: failed
 # ranks: 1
 # needs: torch
 # arguments: --hang-timeout 3
