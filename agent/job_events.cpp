@@ -5,6 +5,7 @@
 
 #include "agent/agent_outcome.hpp"
 #include "base/match.hpp"
+#include "rendezvous/wire/times_fields.hpp"
 
 namespace ddprun {
 
@@ -18,29 +19,6 @@ void add_status(Json& event, const ExitStatus& status) {
     event["signal"] = signal_name(status.signal);
   else
     event["exit_code"] = status.code;
-}
-
-Json to_json(const RestartTimes& times) {
-  Json out{{"from_round", times.from_round}, {"round", times.round}, {"reason", times.reason}};
-  const auto add = [&](const char* name, double ms) {
-    if (ms >= 0) out[name] = ms;
-  };
-  add("detected_ms", times.detected_ms);
-  add("stopped_ms", times.stopped_ms);
-  add("sealed_ms", times.sealed_ms);
-  add("started_ms", times.started_ms);
-  add("first_step_ms", times.first_step_ms);
-  return out;
-}
-
-Json to_json(const Goodput& goodput) {
-  Json out{{"wall_s", goodput.wall_s},
-           {"training_s", goodput.training_s},
-           {"restarts_s", goodput.restarts_s},
-           {"restarts", goodput.restarts},
-           {"goodput_percent", goodput.percent()}};
-  if (goodput.lost_steps >= 0) out["lost_steps"] = goodput.lost_steps;
-  return out;
 }
 
 /// One event: its kind, and the fields that only this kind has.
@@ -97,10 +75,10 @@ Event of_order(const CoordinatorMessage& order) {
         event = {"hang_over", {{"round", m.round}, {"lasted_ms", m.lasted_ms}}};
       },
       [&](const Restarted& m) {
-        event = {"restart", to_json(m.times)};
+        event = {"restart", fields::to_object(m.times)};
       },
       [&](const JobTimes& m) {
-        event = {"times", to_json(m.goodput)};
+        event = {"times", fields::to_object(m.goodput)};
       },
       [](const auto&) {});
   return event;

@@ -43,7 +43,7 @@ std::string text(const Goodput& times) {
       "{:.1f} s in all, {:.1f} s of them in training, {:.1f} s in {} restart{}{}: "
       "goodput {:.1f} %",
       times.wall_s, times.training_s, times.restarts_s, times.restarts,
-      times.restarts == 1 ? "" : "s", lost, times.percent());
+      times.restarts == 1 ? "" : "s", lost, times.goodput_percent);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "agent/report_json.hpp"
 #include "base/rank_list.hpp"
+#include "rendezvous/wire/times_fields.hpp"
 #include "rendezvous/wire/verdict_fields.hpp"
 
 namespace ddprun {
@@ -53,28 +54,6 @@ Json follower_json(const Followers& followers) {
   return out;
 }
 
-Json restart_json(const RestartTimes& restart) {
-  Json out{{"round", restart.round}, {"reason", restart.reason}};
-  const auto add = [&](const char* name, double ms) {
-    if (ms >= 0) out[name] = ms;
-  };
-  add("detected_ms", restart.detected_ms);
-  add("stopped_ms", restart.stopped_ms);
-  add("sealed_ms", restart.sealed_ms);
-  add("started_ms", restart.started_ms);
-  add("first_step_ms", restart.first_step_ms);
-  return out;
-}
-
-Json goodput_json(const Goodput& goodput) {
-  Json out{{"wall_s", goodput.wall_s},
-           {"training_s", goodput.training_s},
-           {"restarts_s", goodput.restarts_s}};
-  if (goodput.lost_steps >= 0) out["lost_steps"] = goodput.lost_steps;
-  out["percent"] = goodput.percent();
-  return out;
-}
-
 Json stacks_of(const JobReport& report) {
   Json stacks = Json::array();
   if (report.hang)
@@ -104,8 +83,9 @@ std::string to_json(const JobReport& report) {
   if (report.verdict)
     for (const Followers& each : report.verdict->followers)
       out["followers"].push_back(follower_json(each));
-  for (const RestartTimes& each : report.restarts) out["restarts"].push_back(restart_json(each));
-  if (report.goodput) out["goodput"] = goodput_json(*report.goodput);
+  for (const RestartTimes& each : report.restarts)
+    out["restarts"].push_back(Json(fields::to_object(each)));
+  if (report.goodput) out["goodput"] = fields::to_object(*report.goodput);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

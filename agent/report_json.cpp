@@ -45,7 +45,7 @@ Json of_hang(const HangReport& hang) {
   if (hang.sequence > 0) out["sequence"] = hang.sequence;
   out["missing_ranks"] = ranks_in(hang.missing_ranks);
   out["waiting_ranks"] = ranks_in(hang.waiting_ranks);
-  if (hang.silent_ms > 0) out["silent_s"] = static_cast<double>(hang.silent_ms) / 1000.0;
+  if (hang.silent_ms > 0) out["silent_ms"] = hang.silent_ms;
   if (!hang.nccl.empty()) out["nccl"] = hang.nccl;
   return out;
 }

@@ -127,12 +127,15 @@ Clock::duration RestartClock::restarting_until(TimePoint now) const {
 }
 
 Goodput RestartClock::goodput(TimePoint now) const {
-  return {.wall_s = seconds(now - begun_),
-          .training_s = seconds(training_until(now)),
-          .restarts_s = seconds(restarting_until(now)),
-          .restarts = restarts_so_far_,
-          .lost_steps = steps_are_told_ ? lost_steps_ : -1,
-          .lost_s = seconds(lost_)};
+  Goodput out{.wall_s = seconds(now - begun_),
+              .training_s = seconds(training_until(now)),
+              .restarts_s = seconds(restarting_until(now)),
+              .restarts = restarts_so_far_,
+              .lost_steps = steps_are_told_ ? lost_steps_ : -1,
+              .lost_s = seconds(lost_)};
+  if (out.wall_s > 0)
+    out.goodput_percent = std::clamp(100 * (out.training_s - out.lost_s) / out.wall_s, 0.0, 100.0);
+  return out;
 }
 
 }  // namespace ddprun

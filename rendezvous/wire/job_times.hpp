@@ -34,10 +34,8 @@ struct Goodput {
   std::int64_t restarts = 0;     // so many there were
   std::int64_t lost_steps = -1;  // that were done once more after restarts; -1: nobody told steps
   double lost_s = 0;             // that these had taken
+  double goodput_percent = 0;    // how much of the time went into training that was not lost
   bool operator==(const Goodput&) const = default;
-
-  /// How much of the time went into training that was not lost, in per cent.
-  double percent() const;
 };
 
 }  // namespace ddprun

@@ -36,6 +36,7 @@ struct Field {
   Value Struct::*member;
   TextLimit limit;
   std::size_t count_max = 1;  // of texts and structs: more than that are not written
+  bool if_known = false;      // not written while it is negative
 };
 
 /// The table of a struct: a std::tuple of what field(), text() and texts() return. It is a
@@ -98,6 +99,13 @@ constexpr Field<Struct, std::vector<Each>> list(std::string_view name,
   return {name, member, {}, count_max};
 }
 
+/// A number that is left out while it is negative, which stands for "not known".
+template <typename Struct, typename Value>
+constexpr Field<Struct, Value> if_known(Field<Struct, Value> field) {
+  field.if_known = true;
+  return field;
+}
+
 /// What reading throws: a sentence. It does not leave the functions that decode a line.
 struct Unfit : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -153,6 +161,8 @@ json to_object(const Struct& in) {
     if constexpr (kIsOptional<std::decay_t<decltype(value)>>) {
       if (value) out[std::string{field.name}] = to_object(*value);
     } else {
+      if constexpr (std::is_signed_v<std::decay_t<decltype(value)>>)
+        if (field.if_known && value < 0) return;
       out[std::string{field.name}] = to_value(value, field);
     }
   };
@@ -251,7 +261,7 @@ Struct from_object(const json& in, std::string_view name) {
     const auto found = in.find(field.name);
     if (found != in.end())
       out.*field.member = value_from<Value>(*found, field.name);
-    else if (!kIsOptional<Value>)
+    else if (!kIsOptional<Value> && !field.if_known)
       throw Unfit{"'" + std::string{field.name} + "' is missing in '" + std::string{name} + "'"};
   };
   std::apply([&](const auto&... each) { (take(each), ...); }, kFields<Struct>);

@@ -8,6 +8,7 @@
 #include "rendezvous/wire/hang_fields.hpp"
 #include "rendezvous/wire/json_fields.hpp"
 #include "rendezvous/wire/message_limits.hpp"
+#include "rendezvous/wire/times_fields.hpp"
 #include "rendezvous/wire/verdict_fields.hpp"
 
 namespace ddprun {
@@ -25,7 +26,6 @@ constexpr TextLimit kPath{4096};
 constexpr TextLimit kNote{1024};    // one line of ours
 constexpr TextLimit kReason{4096};  // a sentence, with texts of peers in it
 constexpr TextLimit kName{64};
-constexpr TextLimit kRestartReason{300};
 
 /// A name that is cut would be another name. What is kept of one that is too long is still too
 /// long, so that the other side refuses it.
@@ -210,16 +210,6 @@ template <> inline constexpr auto kFields<Inspect> = std::tuple{
     text("first", &Inspect::first, kRanks), field("patience_ms", &Inspect::patience_ms)};
 template <> inline constexpr auto kFields<HangFound> = std::tuple{
     field("round", &HangFound::round), field("report", &HangFound::report)};
-template <> inline constexpr auto kFields<RestartTimes> = std::tuple{
-    field("round", &RestartTimes::round), field("from_round", &RestartTimes::from_round),
-    text("reason", &RestartTimes::reason, kRestartReason),
-    field("detected_ms", &RestartTimes::detected_ms), field("stopped_ms", &RestartTimes::stopped_ms),
-    field("sealed_ms", &RestartTimes::sealed_ms), field("started_ms", &RestartTimes::started_ms),
-    field("first_step_ms", &RestartTimes::first_step_ms)};
-template <> inline constexpr auto kFields<Goodput> = std::tuple{
-    field("wall_s", &Goodput::wall_s), field("training_s", &Goodput::training_s),
-    field("restarts_s", &Goodput::restarts_s), field("restarts", &Goodput::restarts),
-    field("lost_steps", &Goodput::lost_steps), field("lost_s", &Goodput::lost_s)};
 template <> inline constexpr auto kFields<Restarted> = std::tuple{
     field("times", &Restarted::times)};
 template <> inline constexpr auto kFields<JobTimes> = std::tuple{

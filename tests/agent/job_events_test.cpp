@@ -93,8 +93,7 @@ TEST_CASE_METHOD(EventFixture, "restarts, hangs and the end of the job are told"
   CHECK(restart["from_round"] == 3);
   CHECK(restart["stopped_ms"] == 31.5);
   CHECK_FALSE(restart.contains("first_step_ms"));
-  const json times =
-      order(JobTimes{{}, {.wall_s = 100, .training_s = 97, .restarts_s = 1, .restarts = 2}});
+  const json times = order(JobTimes{{}, {.training_s = 97, .goodput_percent = 97}});
   CHECK(times["training_s"] == 97);
   CHECK(times["goodput_percent"] == 97);
   CHECK_FALSE(times.contains("lost_steps"));

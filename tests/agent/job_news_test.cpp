@@ -68,11 +68,13 @@ TEST_CASE_METHOD(NewsFixture, "a restart is told with what it cost, as far as it
 
 TEST_CASE_METHOD(NewsFixture, "at the end it is told where the time went, if there were restarts") {
   Goodput goodput{.wall_s = 100, .training_s = 97, .restarts_s = 1, .restarts = 2};
+  goodput.goodput_percent = 97;
   CHECK(hears(JobTimes{{}, goodput}) ==
         Lines{{Level::kWarning,
                "100.0 s in all, 97.0 s of them in training, 1.0 s in 2 restarts: goodput 97.0 %"}});
   goodput.lost_steps = 12;
   goodput.lost_s = 1.5;
+  goodput.goodput_percent = 95.5;
   CHECK_THAT(hears(JobTimes{{}, goodput}).front().text,
              contains("in 2 restarts, 12 steps done again (1.5 s): goodput 95.5 %"));
   goodput = {.wall_s = 10, .training_s = 9};

@@ -100,7 +100,7 @@ TEST_CASE_METHOD(ClockFixture, "the time of a job without restarts went into tra
   CHECK(goodput.restarts_s == 0);
   CHECK(goodput.restarts == 0);
   CHECK(goodput.lost_steps == -1);
-  CHECK(goodput.percent() == Approx(100 * 10.0 / 12));
+  CHECK(goodput.goodput_percent == Approx(100 * 10.0 / 12));
 }
 
 TEST_CASE_METHOD(ClockFixture, "a restart takes from the failure until the first step") {
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(ClockFixture, "steps behind the last checkpoint are lost, with 
   const Goodput goodput = clock.goodput(at(20s));
   CHECK(goodput.lost_steps == 5);  // 16 to 20
   CHECK(goodput.lost_s == Approx(1.5));
-  CHECK(goodput.percent() == Approx(100 * (goodput.training_s - 1.5) / 20));
+  CHECK(goodput.goodput_percent == Approx(100 * (goodput.training_s - 1.5) / 20));
 }
 
 TEST_CASE_METHOD(ClockFixture, "no step is lost when the training goes on behind the last one") {
