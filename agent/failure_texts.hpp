@@ -16,11 +16,10 @@ inline constexpr std::size_t kFailureTextBytesMax = 16 * 1024;
 /// The longest that a short text of a failure may be, as the name of its host.
 inline constexpr std::size_t kFailureWordBytesMax = 1024;
 
-/// Makes all texts of `failure` printable (base/printable.hpp) and cuts those that are too long,
-/// between two characters: of the message the beginning stays, of the traceback and of the last
-/// lines the end. A line says how much was left out. The error file keeps its exact name, because
-/// it is looked for; it is forgotten when no system call takes a name as long (PATH_MAX). `most`
-/// stands for kFailureTextBytesMax, and is at least 128.
+/// Makes all texts of `failure` printable (base/printable.hpp) and cuts those that are too long: of
+/// the message the beginning stays, of the traceback and of the last lines the end. The error file
+/// keeps its exact name, because it is looked for; it is forgotten when no system call takes a name
+/// as long (PATH_MAX). `most` stands for kFailureTextBytesMax.
 void shorten_texts(WorkerFailure& failure, std::size_t most = kFailureTextBytesMax);
 
 }  // namespace ddprun

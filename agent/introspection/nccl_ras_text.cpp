@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 
+#include "base/cut_text.hpp"
 #include "base/parse_number.hpp"
 #include "base/printable.hpp"
-#include "base/utf8.hpp"
 
 namespace ddprun {
 
@@ -17,10 +17,7 @@ bool is_underline(std::string_view line) {
   return !line.empty() && line.find_first_not_of('=') == std::string_view::npos;
 }
 
-std::string shown_line(std::string_view line) {
-  const std::string plain = plain_line(line);
-  return plain.substr(0, begin_of_character(plain, kLineBytesMax));
-}
+std::string shown_line(std::string_view line) { return cut(plain_line(line), {kLineBytesMax}); }
 
 /// All lines, without the spaces at their ends.
 std::vector<std::string_view> lines_without_ends(std::string_view text) {

@@ -8,8 +8,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/cut_text.hpp"
 #include "base/printable.hpp"
-#include "base/utf8.hpp"
 
 namespace ddprun {
 
@@ -44,13 +44,7 @@ std::optional<Request> parse(std::string_view line) {
                  static_cast<int>(std::max<std::int64_t>(sent, 0))};
 }
 
-std::string shown(const std::string& scope) {
-  const std::string line = plain_line(scope);
-  if (line.size() <= kScopeShownMax) return line;
-  constexpr std::string_view kMore = "…";
-  return line.substr(0, begin_of_character(line, kScopeShownMax - kMore.size())) +
-         std::string{kMore};
-}
+std::string shown(const std::string& scope) { return cut(plain_line(scope), {kScopeShownMax}); }
 
 /// "0.25", "2", "600".
 std::string seconds(milliseconds time) {

@@ -12,6 +12,8 @@
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
 #include "base/printable.hpp"
+#include "base/text_table.hpp"
+#include "launcher/live/job_texts.hpp"
 #include "launcher/run/parse_words.hpp"
 
 namespace ddprun {
@@ -21,15 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using sdk::CheckpointEntry;
 using sdk::CheckpointState;
-
-/// Returns an age as "3 s", "5 min", "7 h" or "9 d".
-std::string age(std::int64_t ms) {
-  const std::int64_t seconds = std::max<std::int64_t>(ms, 0) / 1000;
-  if (seconds < 120) return fmt::format("{} s", seconds);
-  if (seconds < 120 * 60) return fmt::format("{} min", seconds / 60);
-  if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
-  return fmt::format("{} d", seconds / 86'400);
-}
 
 /// Returns a size as "1.2 GB".
 std::string size(std::uint64_t bytes) {
@@ -48,18 +41,17 @@ std::string state(const CheckpointEntry& entry) {
   return text;
 }
 
-std::string row(const std::string& step, const std::string& epoch, const std::string& world_size,
-                const std::string& age, const std::string& size, const std::string& state) {
-  return fmt::format("{:>12}  {:>6}  {:>10}  {:>8}  {:>8}  {}\n", step, epoch, world_size, age,
-                     size, state);
-}
-
-std::string row(const CheckpointEntry& entry, std::int64_t now_unix_ms) {
+std::vector<Cell> row(const CheckpointEntry& entry, std::int64_t now_unix_ms) {
   const std::string step = std::to_string(entry.step);
-  if (!entry.manifest) return row(step, "-", "-", "-", "-", state(entry));
+  if (!entry.manifest) return {{step}, {"-"}, {"-"}, {"-"}, {"-"}, {state(entry)}};
   const sdk::CheckpointManifest& manifest = *entry.manifest;
-  return row(step, std::to_string(manifest.epoch), std::to_string(manifest.world_size),
-             age(now_unix_ms - manifest.created_unix_ms), size(manifest.bytes()), state(entry));
+  const std::int64_t age_ms = now_unix_ms - manifest.created_unix_ms;
+  return {{step},
+          {std::to_string(manifest.epoch)},
+          {std::to_string(manifest.world_size)},
+          {duration_text(std::max<std::int64_t>(age_ms, 0) / 1000)},
+          {size(manifest.bytes())},
+          {state(entry)}};
 }
 
 /// Returns the checkpoints of a folder, or the one that the path itself is.
@@ -101,9 +93,9 @@ int verify(const fs::path& path, Console& out) {
 
 std::string checkpoint_table(const std::vector<CheckpointEntry>& entries,
                              std::int64_t now_unix_ms) {
-  std::string table = row("STEP", "EPOCH", "WORLD SIZE", "AGE", "SIZE", "STATE");
-  for (const CheckpointEntry& entry : entries) table += row(entry, now_unix_ms);
-  return table;
+  TextTable table{">>>>><", {"STEP", "EPOCH", "WORLD SIZE", "AGE", "SIZE", "STATE"}};
+  for (const CheckpointEntry& entry : entries) table.add(row(entry, now_unix_ms));
+  return table.text();
 }
 
 Result<int> run_checkpoint(const std::vector<std::string>& words, const Stage& stage) {

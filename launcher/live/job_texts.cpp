@@ -7,8 +7,10 @@
 #include <ctime>
 #include <tuple>
 
+#include "base/cut_text.hpp"
 #include "base/printable.hpp"
 #include "base/rank_list.hpp"
+#include "base/text_table.hpp"
 #include "rendezvous/verdict/crash.hpp"
 
 namespace ddprun {
@@ -18,95 +20,26 @@ namespace {
 constexpr std::size_t kRanksShown = 16;
 constexpr std::size_t kRoundsShown = 6;
 constexpr std::size_t kNameColumns = 24;
+constexpr char kLead[] = "  ";  // before each row of a table
 
-enum class Color { kNone, kGood, kBusy, kBad, kDim };
-
-std::string painted(const std::string& text, Color color, const TextStyle& style) {
-  if (!style.color || color == Color::kNone || text.empty()) return text;
-  const char* code = color == Color::kGood   ? "32"
-                     : color == Color::kBusy ? "33"
-                     : color == Color::kBad  ? "31"
-                                             : "2";
-  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+const char* color_of(JobStatus::State state) {
+  if (state == JobStatus::State::kRunning) return kGreen;
+  return state == JobStatus::State::kEnded ? kDim : kYellow;
 }
-
-Color color_of(JobStatus::State state) {
-  if (state == JobStatus::State::kRunning) return Color::kGood;
-  return state == JobStatus::State::kEnded ? Color::kDim : Color::kBusy;
+const char* color_of(NodeStatus::State state) {
+  if (state == NodeStatus::State::kLost) return kRed;
+  return state == NodeStatus::State::kRunning ? kGreen : kYellow;
 }
-Color color_of(NodeStatus::State state) {
-  if (state == NodeStatus::State::kLost) return Color::kBad;
-  return state == NodeStatus::State::kRunning ? Color::kGood : Color::kBusy;
-}
-Color color_of(RankStatus::State state) {
+const char* color_of(RankStatus::State state) {
   using State = RankStatus::State;
-  if (state == State::kFailed || state == State::kLost || state == State::kMissing)
-    return Color::kBad;
-  return state == State::kRunning || state == State::kFinished ? Color::kGood : Color::kBusy;
+  if (state == State::kFailed || state == State::kLost || state == State::kMissing) return kRed;
+  return state == State::kRunning || state == State::kFinished ? kGreen : kYellow;
 }
 
-/// How many columns a text takes, if each character takes one.
-std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
+/// A text of a peer for a cell.
 std::string shortened(const std::string& text, std::size_t columns) {
-  std::string line = plain_line(text);
-  if (columns_of(line) <= columns) return line;
-  std::string out;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const bool begins = (static_cast<unsigned char>(line[i]) & 0xC0) != 0x80;
-    if (begins && columns_of(out) + 1 >= columns) break;
-    out += line[i];
-  }
-  return out + "…";
+  return cut_columns(plain_line(text), columns);
 }
-
-struct Cell {
-  std::string text;
-  Color color = Color::kNone;
-};
-
-/// A table whose columns are as wide as they have to be. Numbers stand to the right.
-class Table {
- public:
-  explicit Table(std::vector<std::string> headings, std::string numbers)
-      : numbers_{std::move(numbers)} {
-    std::vector<Cell> row;
-    row.reserve(headings.size());
-    for (std::string& heading : headings) row.push_back({std::move(heading), Color::kDim});
-    rows_.push_back(std::move(row));
-  }
-  void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
-  std::size_t size() const { return rows_.size() - 1; }
-
-  std::string text(const TextStyle& style) const {
-    std::string out;
-    for (const auto& row : rows_) {
-      std::string line;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const std::string gap(width(i) - columns_of(row[i].text), ' ');
-        const std::string cell = painted(row[i].text, row[i].color, style);
-        line += "  ";
-        line += numbers_[i] == '>' ? gap + cell : cell + (i + 1 < row.size() ? gap : "");
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      out += line + "\n";
-    }
-    return out;
-  }
-
- private:
-  std::size_t width(std::size_t column) const {
-    std::size_t most = 0;
-    for (const auto& row : rows_) most = std::max(most, columns_of(row[column].text));
-    return most;
-  }
-
-  std::string numbers_;  // for each column '>' or '<'
-  std::vector<std::vector<Cell>> rows_;
-};
 
 /// "running"; of a job that is over how it ended: "failed".
 std::string state_text(const JobStatus& status) {
@@ -148,8 +81,9 @@ std::string time_of_day(std::int64_t unix_ms) {
 }
 
 std::string summary(const JobStatus& status, const TextStyle& style) {
-  std::string text = fmt::format("job {}: {}", plain_line(status.run_id),
-                                 painted(state_text(status), color_of(status.state), style));
+  std::string text =
+      fmt::format("job {}: {}", plain_line(status.run_id),
+                  painted(state_text(status), style.color ? color_of(status.state) : ""));
   if (!status.why.empty()) text += fmt::format(" ({})", plain_line(status.why));
   if (status.state == JobStatus::State::kGathering)
     text += fmt::format(", waits for nodes: {} there, {} needed", status.nodes.size(),
@@ -174,7 +108,7 @@ std::string summary(const JobStatus& status, const TextStyle& style) {
 
 std::string hang_text(const HangReport& hang, const TextStyle& style) {
   std::string text =
-      "\n" + painted("  it hangs: ", Color::kBad, style) + plain_line(hang.sentence) + "\n";
+      "\n" + painted("  it hangs: ", style.color ? kRed : "") + plain_line(hang.sentence) + "\n";
   for (const StackGroup& group : hang.stacks) {
     text += "  " + plain_line(ranks_text(group.ranks) + ": " + group.doing) + "\n";
     const std::vector<Frame> frames = parse_stack_text(group.stack);
@@ -192,7 +126,7 @@ std::string ranks_of(const NodeStatus& node) {
 
 std::string nodes_text(const JobStatus& status, const TextStyle& style) {
   if (status.nodes.empty()) return "";
-  Table table{{"NODE", "STATE", "RANKS", "HEARD", ""}, "<<<><"};
+  TextTable table{"<<<><", {"NODE", "STATE", "RANKS", "HEARD", ""}};
   for (const NodeStatus& node : status.nodes)
     table.add({{shortened(node.host, kNameColumns)},
                {std::string{name_of(node.state)}, color_of(node.state)},
@@ -201,7 +135,7 @@ std::string nodes_text(const JobStatus& status, const TextStyle& style) {
                {shortened(node.reason, 60)}});
   if (!status.witness.empty())
     table.add({{shortened(status.witness, kNameColumns)}, {"witness"}, {"-"}, {"-"}, {""}});
-  return "\n" + table.text(style);
+  return "\n" + table.text(style.color, kLead);
 }
 
 std::string host_of(const JobStatus& status, int rank) {
@@ -215,7 +149,7 @@ std::string host_of(const JobStatus& status, int rank) {
 std::vector<RankStatus> slowest(const JobStatus& status) {
   std::vector<RankStatus> ranks = status.ranks;
   const auto key = [](const RankStatus& rank) {
-    return std::tuple{color_of(rank.state) == Color::kBad, rank.lag};
+    return std::tuple{std::string_view{color_of(rank.state)} == kRed, rank.lag};
   };
   std::ranges::stable_sort(ranks, std::greater<>{}, key);
   return ranks;
@@ -223,10 +157,12 @@ std::vector<RankStatus> slowest(const JobStatus& status) {
 
 std::string ranks_table(const JobStatus& status, const TextStyle& style, std::size_t shown) {
   if (status.ranks.empty() || shown == 0) return "";
-  Table table{{"RANK", "NODE", "STATE", "STEP", "LAG", "LOSS", "SAMPLES/S", "STILL", "WAITS IN"},
-              "><<>>>>><"};
+  TextTable table{
+      "><<>>>>><",
+      {"RANK", "NODE", "STATE", "STEP", "LAG", "LOSS", "SAMPLES/S", "STILL", "WAITS IN"}};
   const auto ranks = slowest(status);
-  for (std::size_t i = 0; i < std::min(shown, ranks.size()); ++i) {
+  const std::size_t rows = std::min(shown, ranks.size());
+  for (std::size_t i = 0; i < rows; ++i) {
     const RankStatus& rank = ranks[i];
     table.add({{std::to_string(rank.rank)},
                {shortened(host_of(status, rank.rank), kNameColumns)},
@@ -238,17 +174,16 @@ std::string ranks_table(const JobStatus& status, const TextStyle& style, std::si
                {rank.step < 0 && rank.collectives < 0 ? "-" : seconds(rank.still_ms)},
                {shortened(rank.waits_in, 40)}});
   }
-  std::string text = "\n" + table.text(style);
-  const std::size_t more =
-      ranks.size() - table.size() + static_cast<std::size_t>(status.ranks_left_out);
-  if (more > 0) text += painted(fmt::format("  and {} more\n", more), Color::kDim, style);
+  std::string text = "\n" + table.text(style.color, kLead);
+  const std::size_t more = ranks.size() - rows + static_cast<std::size_t>(status.ranks_left_out);
+  if (more > 0) text += painted(fmt::format("  and {} more\n", more), style.color ? kDim : "");
   return text;
 }
 
 std::string rounds_text(const JobStatus& status, const TextStyle& style) {
   if (status.rounds.size() < 2 && status.state == JobStatus::State::kRunning) return "";
   if (status.rounds.empty()) return "";
-  Table table{{"ROUND", "ATTEMPT", "NODES", "RANKS", "BEGAN", "LASTED", "ENDED BY"}, ">>>><><"};
+  TextTable table{">>>><><", {"ROUND", "ATTEMPT", "NODES", "RANKS", "BEGAN", "LASTED", "ENDED BY"}};
   const std::size_t first = status.rounds.size() - std::min(status.rounds.size(), kRoundsShown);
   for (std::size_t i = first; i < status.rounds.size(); ++i) {
     const RoundStatus& round = status.rounds[i];
@@ -262,38 +197,15 @@ std::string rounds_text(const JobStatus& status, const TextStyle& style) {
                {seconds(std::max<std::int64_t>(until - round.began_unix_ms, 0))},
                {ended ? shortened(round.reason, 60) : "it runs"}});
   }
-  return "\n" + table.text(style);
+  return "\n" + table.text(style.color, kLead);
 }
 
-/// Cuts a line after so many columns; colours take none.
-std::string cut_line(std::string_view line, std::size_t columns) {
-  std::string out;
-  std::size_t used = 0;
-  bool in_code = false;
-  for (const char c : line) {
-    if (c == '\x1b') in_code = true;
-    const bool begins = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    if (!in_code && begins && ++used > columns) break;
-    out += c;
-    if (in_code && c == 'm') in_code = false;
-  }
-  return line.find('\x1b') == std::string_view::npos ? out : out + "\x1b[0m";
-}
-
+/// As many lines and columns as the terminal has.
 std::string fitted(const std::string& text, const TextStyle& style) {
-  if (style.columns <= 0 && style.lines <= 0) return text;
-  std::string out;
-  int lines = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    if (style.lines > 0 && ++lines > style.lines) break;
-    const std::string_view line = std::string_view{text}.substr(begin, end - begin);
-    out += style.columns > 0 ? cut_line(line, static_cast<std::size_t>(style.columns))
-                             : std::string{line};
-    out += '\n';
-    begin = end + 1;
-  }
-  return out;
+  std::size_t end = style.lines > 0 ? 0 : text.size();
+  for (int line = 0; line < style.lines && end < text.size(); ++line)
+    end = std::min(text.find('\n', end), text.size() - 1) + 1;
+  return cut_lines(std::string_view{text}.substr(0, end), style.columns);
 }
 
 std::vector<Cell> row_of(const JobLine& job, std::int64_t now_unix_ms) {
@@ -304,16 +216,12 @@ std::vector<Cell> row_of(const JobLine& job, std::int64_t now_unix_ms) {
   const std::string name = shortened(facts.run_id, kNameColumns);
   const std::string title = shortened(facts.title, 40);
   if (!job.status)
-    return {{name}, {"no answer", Color::kBad},
-            {"-"},  {"-"},
-            {"-"},  {"-"},
-            {"-"},  {"-"},
-            {"-"},  {age},
-            {pid},  {title}};
+    return {
+        {name}, {"no answer", kRed}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}, {age}, {pid},
+        {title}};
   const JobStatus& status = *job.status;
   return {{name},
-          {status.hang ? "hangs" : state_text(status),
-           status.hang ? Color::kBad : color_of(status.state)},
+          {status.hang ? "hangs" : state_text(status), status.hang ? kRed : color_of(status.state)},
           {percent(status)},
           {steps(status.step, status.steps)},
           {loss(status.has_loss, status.loss)},
@@ -347,11 +255,11 @@ std::string amount_text(double value) {
 
 std::string jobs_table(const std::vector<JobLine>& jobs, std::int64_t now_unix_ms,
                        const TextStyle& style) {
-  Table table{{"JOB", "STATE", "PROGRESS", "STEP", "LOSS", "SAMPLES/S", "ETA", "RESTARTS LEFT",
-               "NODES", "AGE", "PID", "SCRIPT"},
-              "<<>>>>>>>>><"};
+  TextTable table{"<<>>>>>>>>><",
+                  {"JOB", "STATE", "PROGRESS", "STEP", "LOSS", "SAMPLES/S", "ETA", "RESTARTS LEFT",
+                   "NODES", "AGE", "PID", "SCRIPT"}};
   for (const JobLine& job : jobs) table.add(row_of(job, now_unix_ms));
-  return fitted(table.text(style), style);
+  return fitted(table.text(style.color, kLead), style);
 }
 
 std::string status_text(const JobStatus& status, const TextStyle& style) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cut_text.hpp"
 #include "base/number_list.hpp"
 #include "base/printable.hpp"
 
@@ -146,7 +147,7 @@ Branch root_of(const Machine& machine) {
 void draw(const Branch& branch, const std::string& first, const std::string& rest, int columns,
           std::string& out) {
   const auto room = static_cast<std::size_t>(std::max(columns, 20));
-  out += cut_to(first + plain_line(branch.text), room) + "\n";
+  out += cut_columns(first + plain_line(branch.text), room) + "\n";
   for (std::size_t i = 0; i < branch.branches.size(); ++i) {
     const bool last = i + 1 == branch.branches.size();
     draw(branch.branches[i], rest + (last ? "└─ " : "├─ "), rest + (last ? "   " : "│  "), columns,

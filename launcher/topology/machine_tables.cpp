@@ -4,20 +4,19 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/cut_text.hpp"
 #include "base/number_list.hpp"
 #include "base/printable.hpp"
+#include "base/text_table.hpp"
 #include "launcher/topology/nearness.hpp"
 
 namespace ddprun {
 
 namespace {
-
-using Row = std::vector<std::string>;
 
 constexpr std::string_view kGap = "  ";
 
@@ -52,33 +51,15 @@ const char* color_of(Way way) {
   return "";
 }
 
-std::string without_blanks_behind(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
-/// Columns are as wide as what stands in them. The last one is cut where the line is full.
-std::string table(const std::vector<Row>& rows, const TopoStyle& style) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  std::string out;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i + 1 < row.size(); ++i)
-      line += fmt::format("{:<{}}{}", row[i], widths[i], kGap);
-    const auto columns = static_cast<std::size_t>(std::max(style.columns, 20));
-    line = cut_to(line, columns);
-    line += cut_to(row.back(), columns - std::min(columns, line.size()));
-    out += without_blanks_behind(line) + "\n";
-  }
-  return out;
+/// A terminal that is too narrow for any name is not minded.
+std::string fitted(const std::string& text, const TopoStyle& style) {
+  return cut_lines(text, std::max(style.columns, 20));
 }
 
 /// A list of CPUs that are far from being in a row is as long as the machine is large.
 std::string cpu_list(const std::vector<int>& cpus, const TopoStyle& style) {
   if (cpus.empty()) return "-";
-  return cut_to(format_number_list(cpus), style.columns < 100 ? 28 : 44);
+  return cut_columns(format_number_list(cpus), style.columns < 100 ? 28 : 44);
 }
 
 class NearnessBlocks {
@@ -124,13 +105,11 @@ class NearnessBlocks {
   }
 
   std::string meanings() const {
-    std::string out;
-    const auto columns = static_cast<std::size_t>(std::max(style_.columns, 20));
+    TextTable table{"<<"};
     for (const Meaning& meaning : kMeanings)
-      if (seen_.contains(meaning.way))
-        out += (out.empty() ? "\n" : "") +
-               cut_to(fmt::format("  {:<4}  {}", meaning.word, meaning.text), columns) + "\n";
-    return out;
+      if (seen_.contains(meaning.way)) table.add({{meaning.word}, {meaning.text}});
+    const std::string text = table.text(false, "  ");
+    return text.empty() ? "" : "\n" + fitted(text, style_);
   }
 
   const Machine& machine_;
@@ -149,32 +128,21 @@ std::string description(const Device& device) {
 
 }  // namespace
 
-std::string cut_to(const std::string& text, std::size_t columns) {
-  std::size_t shown = 0, at = 0;
-  for (; at < text.size(); ++at) {
-    if ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) continue;  // inside a character
-    if (++shown > columns) break;
-  }
-  if (at == text.size()) return text;
-  if (columns == 0) return "";
-  std::size_t end = at;  // the first character that has no room; one more makes way for the "…"
-  do --end;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
-  return text.substr(0, end) + "…";
-}
-
 std::string nearness_table(const Machine& machine, const TopoStyle& style) {
   return machine.devices.empty() ? "" : NearnessBlocks{machine, style}.text();
 }
 
 std::string device_table(const Machine& machine, const TopoStyle& style) {
   if (machine.devices.empty()) return "";
-  std::vector<Row> rows{{"", "PCI bus", "NUMA", "CPUs near it", "what it is"}};
+  TextTable table{"<<<<<"};
+  table.add({{""}, {"PCI bus"}, {"NUMA"}, {"CPUs near it"}, {"what it is"}});
   for (const Device& device : machine.devices)
-    rows.push_back({device.name, device.bus_id,
-                    device.numa_node ? std::to_string(*device.numa_node) : "-",
-                    cpu_list(device.cpus, style), description(device)});
-  return table(rows, style);
+    table.add({{device.name},
+               {device.bus_id},
+               {device.numa_node ? std::to_string(*device.numa_node) : "-"},
+               {cpu_list(device.cpus, style)},
+               {description(device)}});
+  return fitted(table.text(), style);
 }
 
 std::string distance_table(const Machine& machine, const TopoStyle& style) {
@@ -182,25 +150,29 @@ std::string distance_table(const Machine& machine, const TopoStyle& style) {
     return node.distances.size() != machine.nodes.size();
   };
   if (machine.nodes.size() < 2 || std::ranges::any_of(machine.nodes, untold)) return "";
-  std::vector<Row> rows{{"NUMA node"}};
-  for (const NumaNode& node : machine.nodes) rows[0].push_back(std::to_string(node.id));
+  TextTable table{std::string(machine.nodes.size() + 1, '<')};
+  std::vector<Cell> row{{"NUMA node"}};
+  for (const NumaNode& node : machine.nodes) row.push_back({std::to_string(node.id)});
+  table.add(std::move(row));
   for (const NumaNode& node : machine.nodes) {
-    rows.push_back({std::to_string(node.id)});
-    std::ranges::transform(node.distances, std::back_inserter(rows.back()),
-                           [](int distance) { return std::to_string(distance); });
+    row = {{std::to_string(node.id)}};
+    for (const int distance : node.distances) row.push_back({std::to_string(distance)});
+    table.add(std::move(row));
   }
-  return table(rows, style);
+  return fitted(table.text(), style);
 }
 
 std::string worker_table(const std::vector<WorkerPlace>& places, const TopoStyle& style) {
-  std::vector<Row> rows{{"worker", "GPU", "memory of", "CPUs"}};
+  TextTable table{"<<<<"};
+  table.add({{"worker"}, {"GPU"}, {"memory of"}, {"CPUs"}});
   for (std::size_t rank = 0; rank < places.size(); ++rank) {
     const WorkerPlace& place = places[rank];
-    rows.push_back({std::to_string(rank), place.gpu.empty() ? "-" : place.gpu,
-                    "node " + format_number_list(place.placement.memory_nodes),
-                    format_number_list(place.placement.cpus)});
+    table.add({{std::to_string(rank)},
+               {place.gpu.empty() ? "-" : place.gpu},
+               {"node " + format_number_list(place.placement.memory_nodes)},
+               {format_number_list(place.placement.cpus)}});
   }
-  return table(rows, style);
+  return fitted(table.text(), style);
 }
 
 }  // namespace ddprun

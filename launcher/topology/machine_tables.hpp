@@ -28,7 +28,4 @@ std::string distance_table(const Machine& machine, const TopoStyle& style);
 /// Where workers are put.
 std::string worker_table(const std::vector<WorkerPlace>& places, const TopoStyle& style);
 
-/// Returns a text cut to so many columns; "…" stands for the rest. `text` has passed plain_line().
-std::string cut_to(const std::string& text, std::size_t columns);
-
 }  // namespace ddprun

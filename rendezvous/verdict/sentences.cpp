@@ -1,8 +1,8 @@
 #include "rendezvous/verdict/sentences.hpp"
 
+#include "base/cut_text.hpp"
 #include "base/printable.hpp"
 #include "base/rank_list.hpp"
-#include "base/utf8.hpp"
 
 namespace ddprun {
 
@@ -12,10 +12,7 @@ constexpr std::size_t kMessageBytesMax = 240;
 
 /// The first line of a text, cut to a sentence's length.
 std::string first_line(const std::string& text) {
-  std::string line = text.substr(0, text.find('\n'));
-  if (line.size() > kMessageBytesMax)
-    line = line.substr(0, begin_of_character(line, kMessageBytesMax)) + "…";
-  return line;
+  return cut(text.substr(0, text.find('\n')), {kMessageBytesMax});
 }
 
 std::string behind_colon(const std::string& text) {

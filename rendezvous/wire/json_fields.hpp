@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "rendezvous/wire/cut_text.hpp"
+#include "base/cut_text.hpp"
 
 namespace ddprun::fields {
 

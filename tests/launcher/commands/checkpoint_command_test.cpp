@@ -28,26 +28,23 @@ TEST_CASE("a checkpoint is a row of the table") {
                                      .world_size = 16,
                                      .created_unix_ms = 1'000'000,
                                      .files = {{"a", 1'100'000'000, ""}, {"b", 100'000'000, ""}}}};
-  CHECK(row_of(entry, 1'005'999) ==
-        "        1200       3          16       5 s    1.2 GB  complete\n");
+  CHECK(row_of(entry, 1'005'999) == "1200      3          16  5 s  1.2 GB  complete\n");
 }
 
 TEST_CASE("ages and sizes have the unit that suits them") {
   CheckpointEntry entry{.manifest = CheckpointManifest{.files = {{"a", 999, ""}}}};
-  CHECK_THAT(row_of(entry, 119'000), contains(" 119 s     999 B "));
+  CHECK_THAT(row_of(entry, 119'000), contains("119 s  999 B "));
   entry.manifest->files[0].bytes = 1000;
-  CHECK_THAT(row_of(entry, 120'000), contains(" 2 min    1.0 kB "));
+  CHECK_THAT(row_of(entry, 120'000), contains("2 min  1.0 kB "));
   entry.manifest->files[0].bytes = 999'600'000;
-  CHECK_THAT(row_of(entry, 7'200'000), contains(" 2 h    1.0 GB "));
+  CHECK_THAT(row_of(entry, 7'200'000), contains("2 h 0 min  1.0 GB "));
   CHECK_THAT(row_of(entry, 200'000'000), contains(" 2 d "));
   CHECK_THAT(row_of(entry, -5), contains(" 0 s "));
 }
 
 TEST_CASE("one that is not complete says why, also without a manifest") {
   CHECK(row_of({.step = 7, .state = CheckpointState::kIncomplete, .reason = "there is no manifest"},
-               0) ==
-        "           7       -           -         -         -  incomplete: there is no "
-        "manifest\n");
+               0) == "   7      -           -    -     -  incomplete: there is no manifest\n");
 }
 
 TEST_CASE("a folder without a checkpoint does not pass a verification") {

@@ -78,7 +78,7 @@ TEST_CASE("lines fit the terminal, and colours take no room") {
   const std::string text = status_text(training(), {.color = true, .columns = 20, .lines = 4});
   CHECK(std::ranges::count(text, '\n') == 4);
   CHECK_THAT(text, contains("\x1b[32mrunning\x1b[0m"));
-  CHECK_THAT(text, contains("job r1: \x1b[32mrunning\x1b[0m, rou\x1b[0m\n"));
+  CHECK_THAT(text, contains("job r1: \x1b[32mrunning\x1b[0m, ro…\x1b[0m\n"));
 }
 
 TEST_CASE("the list has a line for each job, also for one that does not answer") {

@@ -135,15 +135,6 @@ TEST_CASE("color is only where it is asked for") {
   CHECK(nearness_table(machine, {.color = false}).find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("a text is cut between characters") {
-  CHECK(cut_to("abc", 3) == "abc");
-  CHECK(cut_to("abcd", 3) == "ab…");
-  CHECK(cut_to("äöüß", 3) == "äö…");
-  CHECK(cut_to("äöü", 3) == "äöü");
-  CHECK(cut_to("abc", 1) == "…");
-  CHECK(cut_to("abc", 0).empty());
-}
-
 TEST_CASE("a folder without a copy of /sys, or with nonsense in it, is refused") {
   ScratchFolder folder;
   const auto nothing = read_recorded_machine(folder.path());

@@ -1,4 +1,4 @@
-#include "rendezvous/wire/cut_text.hpp"
+#include "base/cut_text.hpp"
 
 #include "tests/support/catch.hpp"
 
@@ -41,6 +41,30 @@ TEST_CASE("bytes that are no text are cut all the same") {
   CHECK(cut(noise, {100}).size() >= 97);
   CHECK(cut(noise, {100}).size() <= 100);
   CHECK(cut(noise, {100, Keep::kEnd}).size() >= 97);
+}
+
+TEST_CASE("columns are counted in characters, and colours take none") {
+  CHECK(columns_of("äöü") == 3);
+  CHECK(columns_of("\x1b[31mab\x1b[0m…") == 3);
+}
+
+TEST_CASE("a text is cut to columns between characters") {
+  CHECK(cut_columns("abc", 3) == "abc");
+  CHECK(cut_columns("abcd", 3) == "ab…");
+  CHECK(cut_columns("äöüß", 3) == "äö…");
+  CHECK(cut_columns("äöü", 3) == "äöü");
+  CHECK(cut_columns("abc", 1) == "…");
+  CHECK(cut_columns("abc", 0).empty());
+}
+
+TEST_CASE("a colour ends where its text is cut") {
+  CHECK(cut_columns("\x1b[31mabcd\x1b[0m", 3) == "\x1b[31mab…\x1b[0m");
+  CHECK(cut_columns("\x1b[31mabc\x1b[0m", 3) == "\x1b[31mabc\x1b[0m");
+}
+
+TEST_CASE("each line is cut by itself") {
+  CHECK(cut_lines("abcd\nab\n\nabc", 3) == "ab…\nab\n\nabc");
+  CHECK(cut_lines("abcd\n", 0) == "abcd\n");
 }
 
 }  // namespace
