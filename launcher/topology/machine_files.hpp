@@ -1,4 +1,4 @@
-// Reads a machine from the kernel's files, or from a copy of them.
+// Reads a machine from the kernel's files.
 //
 // hwloc would do that, too. It is not used because it costs what nobody should pay: its library
 // takes 0.4 MB of an executable that may have 6, and to load a machine of two CPUs takes it 9 ms
@@ -17,10 +17,10 @@ namespace ddprun {
 /// there are more than kDevicesMax devices.
 Result<Machine> read_this_machine();
 
-/// Reads a machine from a folder with copies of /sys and, where there is one, of /proc, as
-/// hwloc-gather-topology(1) makes them. All its CPUs count as usable. A GPU is a worker's where
-/// proc/driver/nvidia lists it, or, if that is missing, where its driver is NVIDIA's. Errors: ///
-/// above, and kInvalid when there is no `folder`/sys.
+/// Reads a machine that tests know from a folder with copies of /sys and, where there is one, of
+/// /proc, as hwloc-gather-topology(1) makes them. All its CPUs count as usable. A GPU is a worker's
+/// where proc/driver/nvidia lists it, or, if that is missing, where its driver is NVIDIA's. Errors:
+/// /// above, and kInvalid when there is no `folder`/sys.
 Result<Machine> read_recorded_machine(const std::filesystem::path& folder);
 
 }  // namespace ddprun

@@ -6,8 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "agent/output/console.hpp"
@@ -29,34 +27,23 @@ namespace ddprun {
 
 namespace {
 
-namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 /// The driver takes seconds to wake up eight GPUs that nobody uses.
 constexpr auto kDriverTimeout = 30s;
 
 struct Wish {
-  std::string input;  // "": this machine
   std::string workers = "1";
   std::string binding = "node";
   bool json = false;
 };
 
-/// A machine, and what a job on it would see.
+/// The machine, and what a job on it would see.
 struct Surveyed {
   Machine machine;
   WorkerGpus gpus;
   int visible_gpus = 0;
-  int usable_cpus = 0;
 };
-
-Surveyed as_surveyed(Machine machine) {
-  Surveyed surveyed{.gpus = gpus_for_workers(machine)};
-  surveyed.visible_gpus = static_cast<int>(devices_of(machine, Device::Kind::kGpu).size());
-  surveyed.usable_cpus = static_cast<int>(machine.usable.cpus.size());
-  surveyed.machine = std::move(machine);
-  return surveyed;
-}
 
 /// Leaves those GPUs that CUDA_VISIBLE_DEVICES leaves, in its order.
 WorkerGpus visible_among(const WorkerGpus& all) {
@@ -68,7 +55,7 @@ WorkerGpus visible_among(const WorkerGpus& all) {
   return visible;
 }
 
-Result<Surveyed> survey_here() {
+Result<Surveyed> survey() {
   auto machine = read_this_machine();
   if (!machine) return machine.error();
   if (!gpus_for_workers(*machine).names.empty()) {
@@ -78,45 +65,15 @@ Result<Surveyed> survey_here() {
     else
       spdlog::warn("NVLinks are not shown: NVIDIA's driver: {}", facts.error().message);
   }
-  Surveyed surveyed = as_surveyed(std::move(*machine));
-  surveyed.gpus = visible_among(surveyed.gpus);
-  surveyed.visible_gpus = visible_gpus(own_variable);
-  surveyed.usable_cpus = usable_cpus();
-  return surveyed;
-}
-
-Result<std::string> read_input(const std::string& path) {
-  std::error_code unknown;
-  std::ifstream file{path, std::ios::binary};
-  if (!file || !fs::is_regular_file(path, unknown))
-    return invalid("cannot read '" + path +
-                   "': expected a file of ddprun topo --json, or a folder with a copy of /sys");
-  std::string text(kMachineBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
-
-Result<Surveyed> survey(const std::string& input) {
-  if (input.empty()) return survey_here();
-  std::error_code unknown;
-  if (fs::is_directory(input, unknown)) {
-    auto machine = read_recorded_machine(input);
-    if (!machine) return machine.error();
-    return as_surveyed(std::move(*machine));
-  }
-  const auto text = read_input(input);
-  if (!text) return text.error();
-  auto machine = parse_machine(*text);
-  if (!machine) return invalid("'" + input + "' is no machine: " + machine.error().message);
-  return as_surveyed(std::move(*machine));
+  const WorkerGpus visible = visible_among(gpus_for_workers(*machine));
+  return Surveyed{std::move(*machine), visible, visible_gpus(own_variable)};
 }
 
 Result<int> worker_count(const std::string& text, const Surveyed& surveyed) {
-  if (text == "cpu") return surveyed.usable_cpus;
+  if (text == "cpu") return usable_cpus();
   if (text == "auto" || text == "gpu") {
     if (surveyed.visible_gpus > 0) return surveyed.visible_gpus;
-    if (text == "auto") return surveyed.usable_cpus;
+    if (text == "auto") return usable_cpus();
     return invalid("--nproc-per-node 'gpu': no GPU is visible; give a number, auto or cpu");
   }
   const auto count = parse_number<int>(text);
@@ -142,7 +99,7 @@ std::string drawing(const Surveyed& surveyed, const std::vector<WorkerPlace>& pl
 }
 
 Result<int> draw(const Wish& wish, const Stage& stage) {
-  const auto surveyed = survey(wish.input);
+  const auto surveyed = survey();
   if (!surveyed) return surveyed.error();
   const auto workers = worker_count(wish.workers, *surveyed);
   if (!workers) return workers.error();
@@ -174,10 +131,6 @@ Result<int> run_topo(const std::vector<std::string>& words, const Stage& stage) 
       ->type_name("KIND")
       ->check(CLI::IsMember({"node", "socket", "exclusive", "core-complex"}))
       ->capture_default_str();
-  app.add_option("--input", wish.input,
-                 "draw another machine: a file of ddprun topo --json, or a folder of "
-                 "hwloc-gather-topology")
-      ->type_name("PATH");
   app.add_flag("--json", wish.json, "print all that is known as JSON");
   if (const auto done = parse_words(app, words, stage)) return *done;
   return draw(wish, stage);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ddprun topo draws this machine and others, and says where a job's workers will be.
+# ddprun topo draws this machine, and says where a job's workers will be.
 . "$(dirname "$0")/lib.sh"
 
 [ -r /sys/devices/system/cpu/cpu0/topology/core_id ] || skip "sysfs does not describe the CPUs"
@@ -18,21 +18,6 @@ for kind in node exclusive core-complex; do
   says out "seen ${foretold:-nothing was foretold}"
 done
 
-# A machine can be drawn from its JSON.
-run 0 topo
-cp "$scratch/out" "$scratch/here"
-run 0 topo --json
-cp "$scratch/out" "$scratch/machine.json"
-run 0 topo --input "$scratch/machine.json"
-cmp "$scratch/here" "$scratch/out" || fail "it is drawn otherwise from its JSON"
-
-echo '{"cpus": []}' >"$scratch/nonsense"
-run 2 topo --input "$scratch/nonsense"
-says err "is no machine: "
-run 2 topo --input "$scratch"
-says err "has no folder sys"
-run 2 topo --input "$scratch/nowhere"
-says err "cannot read "
 run 2 topo --nproc-per-node none
 says err "--nproc-per-node 'none'"
 run 2 topo --nproc-per-node 5000 --numa-binding exclusive

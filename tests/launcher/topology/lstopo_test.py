@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares ddprun topo with hwloc's lstopo, on this machine and on those that tests know:
-lstopo_test.py DDPRUN MACHINE... (folders with a machine's sys and proc)
+lstopo_test.py DDPRUN MACHINE_TREE MACHINE... (the tool that reads folders with a machine's sys and proc)
 
 Both read the same files, so sockets, cores, NUMA nodes, shared caches and the bridges above each GPU
 and network card must be the same. Exit code 77: lstopo is not here (Debian's package hwloc)."""
@@ -89,20 +89,20 @@ def compare(name, machine, theirs):
           f"{len(machine['devices'])} devices as lstopo has them")
 
 
-def topo(ddprun, options):
-    run = subprocess.run([ddprun, "topo", "--json", *options], check=True, capture_output=True,
-                         text=True, timeout=LIMIT_S)
+def read(*command):
+    run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S)
     return json.loads(run.stdout)
 
 
 def main():
-    ddprun, *machines = sys.argv[1:]
+    ddprun, machine_tree, *machines = sys.argv[1:]
     if not LSTOPO:
         print("lstopo_test: there is no lstopo here: apt-get install hwloc-nox")
         sys.exit(NOT_HERE)
-    compare("this machine", topo(ddprun, []), Lstopo([]))
+    compare("this machine", read(ddprun, "topo", "--json"), Lstopo([]))
     for machine in machines:
-        compare(os.path.basename(machine), topo(ddprun, ["--input", machine]), Lstopo(["--input", machine]))
+        compare(os.path.basename(machine), read(machine_tree, "--json", machine),
+                Lstopo(["--input", machine]))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@
 #include "base/number_list.hpp"
 #include "launcher/topology/machine_drawing.hpp"
 #include "launcher/topology/machine_files.hpp"
-#include "launcher/topology/machine_json.hpp"
 #include "launcher/topology/machine_tables.hpp"
 #include "launcher/topology/nearness.hpp"
 #include "tests/launcher/topology/recorded_machine.hpp"
@@ -175,20 +174,6 @@ TEST_CASE("the tree has each device once, below those bridges that part it from 
         "      └─ bridge 0000:b1:00.0\n"
         "         ├─ GPU2 0000:b3:00.0 10de:26b9\n"
         "         └─ GPU3 0000:b4:00.0 10de:26b9\n");
-}
-
-TEST_CASE("a machine comes back from its JSON as it was") {
-  for (const char* name : kMachines) {
-    INFO(name);
-    const Recorded recorded{name};
-    const auto again = parse_machine(to_json(recorded.machine, {}));
-    REQUIRE(again.has_value());
-    CHECK(again->cpus.cpus == recorded.machine.cpus.cpus);
-    CHECK(again->usable.cpus == recorded.machine.usable.cpus);
-    CHECK(again->nodes == recorded.machine.nodes);
-    CHECK(again->devices == recorded.machine.devices);
-    CHECK(again->gpu_links == recorded.machine.gpu_links);
-  }
 }
 
 }  // namespace

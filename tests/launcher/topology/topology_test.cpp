@@ -3,7 +3,6 @@
 #include "launcher/topology/driver_facts_text.hpp"
 #include "launcher/topology/machine_drawing.hpp"
 #include "launcher/topology/machine_files.hpp"
-#include "launcher/topology/machine_json.hpp"
 #include "launcher/topology/machine_tables.hpp"
 #include "launcher/topology/nearness.hpp"
 #include "tests/support/catch.hpp"
@@ -95,28 +94,6 @@ TEST_CASE("the driver's facts pass a pipe, and a text that breaks off is an erro
   REQUIRE_FALSE(failed.has_value());
   CHECK(failed.error().kind == Error::Kind::kTimeout);
   CHECK(failed.error().message == "a\\x0ab");
-}
-
-TEST_CASE("JSON that is no machine is refused with what is wrong") {
-  const std::string good = to_json(machine_of({device("0000:01:00.0", {"pci0000:00"})}), {});
-  REQUIRE(parse_machine(good).has_value());
-  const auto why = [&](const std::string& part, const std::string& other) {
-    std::string text = good;
-    REQUIRE(text.find(part) != std::string::npos);
-    text.replace(text.find(part), part.size(), other);
-    const auto read = parse_machine(text);
-    return read ? "it is taken" : read.error().message;
-  };
-  CHECK_THAT(why("\"usable_cpus\":\"0\"", "\"usable_cpus\":\"7\""), contains("none of the CPUs"));
-  CHECK_THAT(why("\"id\":0", "\"id\":9000"), contains("from 0 to 8191"));
-  CHECK_THAT(why("0000:01:00.0", "0000:01\\u001b[2J"), contains("not one of PCI"));
-  CHECK_THAT(why("\"kind\":\"gpu\"", "\"kind\":\"tpu\""), contains("neither gpu nor nic"));
-  CHECK_THAT(why("\"bytes\":0", "\"bytes\":-1"), contains("no number of bytes"));
-  CHECK_THAT(why("\"path\":[", "\"path\":[7,"), contains("must be string"));
-  CHECK_THAT(why("{", ""), contains("parse error"));
-  CHECK_FALSE(parse_machine("").has_value());
-  CHECK_FALSE(parse_machine(std::string(100'000, '[')).has_value());
-  CHECK_FALSE(parse_machine(std::string(kMachineBytesMax + 1, ' ')).has_value());
 }
 
 TEST_CASE("what a device says of itself moves no cursor") {
