@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/cut_text.hpp"
 #include "rendezvous/verdict/consequences.hpp"
 #include "rendezvous/verdict/find_crash.hpp"
 #include "rendezvous/verdict/hints.hpp"
@@ -19,6 +20,9 @@ constexpr std::size_t kStackBytesMax = 900;
 constexpr std::size_t kSaysBytesMax = 300;
 constexpr std::chrono::seconds kPrintedBeforeExitMax{3};
 constexpr std::initializer_list<int> kOurs{SIGTERM, SIGKILL, SIGINT, SIGHUP, SIGQUIT};
+constexpr char kMoreMemory[] =
+    "more memory for the job (its cgroup's limit), fewer workers or data loaders, or a smaller "
+    "batch";
 constexpr int kShellSignal = 128;  // a shell exits with so much more than its program's signal
 
 bool is_one_of(int signal, std::initializer_list<int> signals) {
@@ -136,9 +140,10 @@ class Judge {
       return std::move(end_);
     }
     decide_kind();
-    decide_blame();
-    if (end_.says.size() > kSaysBytesMax) end_.says.resize(kSaysBytesMax);
     decide_hint();
+    decide_blame();
+    if (end_.blame == Blame::kStopped) end_.hint.clear();
+    end_.says = cut(end_.says, {kSaysBytesMax});
     return std::move(end_);
   }
 
@@ -205,6 +210,10 @@ class Judge {
 
   void decide_hint() {
     if (!clues_.timer.empty()) return;
+    if (end_.kind == FailureKind::kOutOfMemory) {
+      end_.hint = kMoreMemory;
+      return;
+    }
     const std::string said = end_.fault.type.empty() ? end_.says : as_printed(end_.fault);
     end_.hint = hint_for(said);
     if (end_.hint.empty() && end_.fault.type.empty())
@@ -212,7 +221,6 @@ class Judge {
     if (end_.hint.empty() && end_.kind == FailureKind::kExitCode && shell_told_signal())
       end_.hint = "a shell tells so that its program was killed by " +
                   signal_name(clues_.status.code - kShellSignal);
-    if (end_.blame == Blame::kStopped) end_.hint.clear();
   }
 
   bool shell_told_signal() const {

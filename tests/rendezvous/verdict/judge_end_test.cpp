@@ -56,6 +56,7 @@ TEST_CASE("the kind of an end goes by the best evidence") {
   EndClues killed = ended({.signal = SIGKILL});
   killed.kernel = "out of memory: the kernel killed 1 process(es)";
   CHECK(judge_end(killed).kind == FailureKind::kOutOfMemory);
+  CHECK_THAT(judge_end(killed).hint, contains("more memory"));
   EndClues never = ended({.code = 127}, "cannot run x: No such file or directory\n");
   never.started = false;
   CHECK(judge_end(never).kind == FailureKind::kCannotStart);
