@@ -8,6 +8,8 @@
 
 namespace ddprun {
 
+inline constexpr int kPortMax = 65'535;
+
 /// A host that has not been looked up, and a port.
 struct Endpoint {
   std::string host;        // a name or an address; who allows "" says what it means

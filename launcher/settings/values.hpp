@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "agent/launch_spec.hpp"
+#include "base/endpoint.hpp"
 #include "launcher/settings/arguments.hpp"
 
 namespace ddprun {
-
-inline constexpr int kPortMax = 65'535;
 
 /// Cuts `text` at the separators. There is at least one part, and parts may be empty.
 std::vector<std::string> split(std::string_view text, char separator);

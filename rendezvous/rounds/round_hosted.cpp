@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/endpoint.hpp"
 #include "rendezvous/rounds/round_machine.hpp"
 
 namespace ddprun {
@@ -16,7 +17,6 @@ using Node = Roster::Node;
 
 /// Ports below it are the system's.
 constexpr int kStorePortMin = 1024;
-constexpr int kStorePortMax = 65'535;
 
 bool is_same_round(const HostedAssignment& a, const HostedAssignment& b) {
   return a.round == b.round && a.nodes == b.nodes && a.world_size == b.world_size &&
@@ -27,7 +27,7 @@ bool is_possible(const HostedAssignment& seat, int workers) {
   return seat.nodes >= 1 && seat.group_rank >= 0 && seat.group_rank < seat.nodes &&
          seat.first_rank >= 0 && seat.first_rank <= seat.world_size - workers &&
          seat.world_size / seat.nodes <= kWorkersPerNodeMax && seat.store_port >= 0 &&
-         seat.store_port <= kStorePortMax;
+         seat.store_port <= kPortMax;
 }
 
 }  // namespace

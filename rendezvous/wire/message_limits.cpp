@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/endpoint.hpp"
 #include "base/match.hpp"
 
 namespace ddprun {
@@ -11,7 +12,6 @@ namespace ddprun {
 namespace {
 
 constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
-constexpr int kPortMax = 65'535;
 
 /// Checks one thing after the other, and keeps the first error.
 class Checker {
