@@ -14,11 +14,10 @@ constexpr TextLimit kRanks{512};  // a list of ranks
 constexpr TextLimit kStack{3000};
 
 // clang-format off
-template <> inline constexpr std::array kNames<HeldUp>{
-    Named<HeldUp>{HeldUp::kNo, "no"}, Named<HeldUp>{HeldUp::kFailed, "failed"},
-    Named<HeldUp>{HeldUp::kEnded, "ended"}, Named<HeldUp>{HeldUp::kStopped, "stopped"},
-    Named<HeldUp>{HeldUp::kInKernel, "in_kernel"},
-    Named<HeldUp>{HeldUp::kKeepsLock, "keeps_lock"}};
+template <> inline constexpr auto kNames<HeldUp> = std::to_array<Named<HeldUp>>({
+    {HeldUp::kNo, "no"}, {HeldUp::kFailed, "failed"}, {HeldUp::kEnded, "ended"},
+    {HeldUp::kStopped, "stopped"}, {HeldUp::kInKernel, "in_kernel"},
+    {HeldUp::kKeepsLock, "keeps_lock"}});
 template <> inline constexpr auto kFields<StackGroup> = std::tuple{
     text("ranks", &StackGroup::ranks, kRanks), field("held_up", &StackGroup::held_up),
     text("doing", &StackGroup::doing, kRanks),
@@ -26,10 +25,9 @@ template <> inline constexpr auto kFields<StackGroup> = std::tuple{
     text("group", &StackGroup::group, kHangName), field("sequence", &StackGroup::sequence),
     text("shapes", &StackGroup::shapes, kHangName)};
 using HangKind = HangReport::Kind;
-template <> inline constexpr std::array kNames<HangKind>{
-    Named<HangKind>{HangKind::kMissing, "missing"},
-    Named<HangKind>{HangKind::kDeadlock, "deadlock"},
-    Named<HangKind>{HangKind::kNoProgress, "no_progress"}};
+template <> inline constexpr auto kNames<HangKind> = std::to_array<Named<HangKind>>({
+    {HangKind::kMissing, "missing"}, {HangKind::kDeadlock, "deadlock"},
+    {HangKind::kNoProgress, "no_progress"}});
 template <> inline constexpr auto kFields<HangReport> = std::tuple{
     field("kind", &HangReport::kind), text("sentence", &HangReport::sentence, kHangSentence),
     text("operation", &HangReport::operation, kHangName),

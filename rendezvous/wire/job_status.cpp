@@ -18,25 +18,20 @@ constexpr TextLimit kStatusRunId{1024};
 
 // clang-format off
 using JobState = JobStatus::State;
-template <> inline constexpr std::array kNames<JobState>{
-    Named<JobState>{JobState::kGathering, "gathering"},
-    Named<JobState>{JobState::kRunning, "running"},
-    Named<JobState>{JobState::kStopping, "stopping"}, Named<JobState>{JobState::kEnded, "ended"}};
+template <> inline constexpr auto kNames<JobState> = std::to_array<Named<JobState>>({
+    {JobState::kGathering, "gathering"}, {JobState::kRunning, "running"},
+    {JobState::kStopping, "stopping"}, {JobState::kEnded, "ended"}});
 using NodeState = NodeStatus::State;
-template <> inline constexpr std::array kNames<NodeState>{
-    Named<NodeState>{NodeState::kReady, "ready"}, Named<NodeState>{NodeState::kSpare, "spare"},
-    Named<NodeState>{NodeState::kWaiting, "waiting"},
-    Named<NodeState>{NodeState::kRunning, "running"},
-    Named<NodeState>{NodeState::kFinished, "finished"},
-    Named<NodeState>{NodeState::kStopping, "stopping"}, Named<NodeState>{NodeState::kLost, "lost"}};
+template <> inline constexpr auto kNames<NodeState> = std::to_array<Named<NodeState>>({
+    {NodeState::kReady, "ready"}, {NodeState::kSpare, "spare"}, {NodeState::kWaiting, "waiting"},
+    {NodeState::kRunning, "running"}, {NodeState::kFinished, "finished"},
+    {NodeState::kStopping, "stopping"}, {NodeState::kLost, "lost"}});
 using RankState = RankStatus::State;
-template <> inline constexpr std::array kNames<RankState>{
-    Named<RankState>{RankState::kRunning, "running"},
-    Named<RankState>{RankState::kWaiting, "waiting"},
-    Named<RankState>{RankState::kMissing, "missing"},
-    Named<RankState>{RankState::kFinished, "finished"},
-    Named<RankState>{RankState::kStopping, "stopping"},
-    Named<RankState>{RankState::kFailed, "failed"}, Named<RankState>{RankState::kLost, "lost"}};
+template <> inline constexpr auto kNames<RankState> = std::to_array<Named<RankState>>({
+    {RankState::kRunning, "running"}, {RankState::kWaiting, "waiting"},
+    {RankState::kMissing, "missing"}, {RankState::kFinished, "finished"},
+    {RankState::kStopping, "stopping"}, {RankState::kFailed, "failed"},
+    {RankState::kLost, "lost"}});
 
 template <> inline constexpr auto kFields<NodeStatus> = std::tuple{
     text("host", &NodeStatus::host, kStatusHost), field("state", &NodeStatus::state),

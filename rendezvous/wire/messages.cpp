@@ -32,11 +32,10 @@ constexpr TextLimit kName{64};
 constexpr TextLimit name_of(std::size_t bytes_max) { return {bytes_max + 8}; }
 
 // clang-format off
-template <> inline constexpr std::array kNames<StoreAt>{
-    Named<StoreAt>{StoreAt::kLeader, "leader"}, Named<StoreAt>{StoreAt::kLocal, "local"}};
-template <> inline constexpr std::array kNames<OnHang>{
-    Named<OnHang>{OnHang::kReport, "report"}, Named<OnHang>{OnHang::kRestart, "restart"},
-    Named<OnHang>{OnHang::kStop, "stop"}};
+template <> inline constexpr auto kNames<StoreAt> = std::to_array<Named<StoreAt>>({
+    {StoreAt::kLeader, "leader"}, {StoreAt::kLocal, "local"}});
+template <> inline constexpr auto kNames<OnHang> = std::to_array<Named<OnHang>>({
+    {OnHang::kReport, "report"}, {OnHang::kRestart, "restart"}, {OnHang::kStop, "stop"}});
 
 template <> inline constexpr auto kFields<WorkerFailure> = std::tuple{
     text("host", &WorkerFailure::host, TextLimit{kHostBytesMax}),

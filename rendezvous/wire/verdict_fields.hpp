@@ -15,30 +15,23 @@ constexpr TextLimit kFaultStack{900};
 
 // clang-format off
 template <> inline constexpr auto kNames<JobOutcome> = kOutcomes;
-template <> inline constexpr std::array kNames<FailureKind>{
-    Named<FailureKind>{FailureKind::kExitCode, "exit_code"},
-    Named<FailureKind>{FailureKind::kSignal, "signal"},
-    Named<FailureKind>{FailureKind::kException, "exception"},
-    Named<FailureKind>{FailureKind::kOutOfMemory, "out_of_memory"},
-    Named<FailureKind>{FailureKind::kHang, "hang"},
-    Named<FailureKind>{FailureKind::kNodeLost, "node_lost"},
-    Named<FailureKind>{FailureKind::kCannotStart, "cannot_start"}};
-template <> inline constexpr std::array kNames<Blame>{
-    Named<Blame>{Blame::kOwn, "own"}, Named<Blame>{Blame::kPerhaps, "perhaps"},
-    Named<Blame>{Blame::kFollows, "follows"}, Named<Blame>{Blame::kStopped, "stopped"},
-    Named<Blame>{Blame::kDone, "done"}};
-template <> inline constexpr std::array kNames<Consequence>{
-    Named<Consequence>{Consequence::kNone, "none"},
-    Named<Consequence>{Consequence::kCollectiveTimedOut, "collective_timed_out"},
-    Named<Consequence>{Consequence::kConnectionClosed, "connection_closed"},
-    Named<Consequence>{Consequence::kConnectionReset, "connection_reset"},
-    Named<Consequence>{Consequence::kBrokenPipe, "broken_pipe"},
-    Named<Consequence>{Consequence::kNcclLostRank, "nccl_lost_rank"},
-    Named<Consequence>{Consequence::kConnectionRefused, "connection_refused"},
-    Named<Consequence>{Consequence::kConnectionTimedOut, "connection_timed_out"},
-    Named<Consequence>{Consequence::kNodeUnreachable, "node_unreachable"},
-    Named<Consequence>{Consequence::kStoreLost, "store_lost"},
-    Named<Consequence>{Consequence::kForeignSignal, "foreign_signal"}};
+template <> inline constexpr auto kNames<FailureKind> = std::to_array<Named<FailureKind>>({
+    {FailureKind::kExitCode, "exit_code"}, {FailureKind::kSignal, "signal"},
+    {FailureKind::kException, "exception"}, {FailureKind::kOutOfMemory, "out_of_memory"},
+    {FailureKind::kHang, "hang"}, {FailureKind::kNodeLost, "node_lost"},
+    {FailureKind::kCannotStart, "cannot_start"}});
+template <> inline constexpr auto kNames<Blame> = std::to_array<Named<Blame>>({
+    {Blame::kOwn, "own"}, {Blame::kPerhaps, "perhaps"}, {Blame::kFollows, "follows"},
+    {Blame::kStopped, "stopped"}, {Blame::kDone, "done"}});
+template <> inline constexpr auto kNames<Consequence> = std::to_array<Named<Consequence>>({
+    {Consequence::kNone, "none"}, {Consequence::kCollectiveTimedOut, "collective_timed_out"},
+    {Consequence::kConnectionClosed, "connection_closed"},
+    {Consequence::kConnectionReset, "connection_reset"}, {Consequence::kBrokenPipe, "broken_pipe"},
+    {Consequence::kNcclLostRank, "nccl_lost_rank"},
+    {Consequence::kConnectionRefused, "connection_refused"},
+    {Consequence::kConnectionTimedOut, "connection_timed_out"},
+    {Consequence::kNodeUnreachable, "node_unreachable"}, {Consequence::kStoreLost, "store_lost"},
+    {Consequence::kForeignSignal, "foreign_signal"}});
 template <> inline constexpr auto kFields<ExitStatus> = std::tuple{
     field("code", &ExitStatus::code), field("signal", &ExitStatus::signal),
     field("core_dumped", &ExitStatus::core_dumped)};
