@@ -179,7 +179,7 @@ Result<void> check(const AgentMessage& message) {
             .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)
             .result();
       },
-      [](const Testament& m) { return check(m.end); }, [](const auto&) { return Result<void>{}; });
+      [](const FinalStatus& m) { return check(m.end); }, [](const auto&) { return Result<void>{}; });
 }
 
 Result<void> check(const CoordinatorMessage& message) {
