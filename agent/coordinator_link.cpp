@@ -122,7 +122,7 @@ Join CoordinatorLink::join(const ReachCoordinator& wish, const Channel& channel)
   asked_ = Clock::now();
   VoterState voter = wish.voter;
   voter.standby_port = own_port_;
-  voter.colocated = beside_ = channel.is_local() && place_.port == own_port_;
+  voter.colocated = colocated_ = channel.is_local() && place_.port == own_port_;
   return {.run_id = run_.run_id,
           .node = id_,
           .incarnation = ++incarnation_,

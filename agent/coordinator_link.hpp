@@ -63,7 +63,7 @@ class CoordinatorLink {
 
   /// Whether the coordinator that was joined last is in this process. It is not known of one that
   /// has no successors.
-  bool beside() const { return beside_; }
+  bool colocated() const { return colocated_; }
 
   /// Where there is no connection, nobody hears it.
   void send(const AgentMessage& message);
@@ -105,7 +105,7 @@ class CoordinatorLink {
   TimePoint asked_;                              // when the last one was said
   std::uint16_t own_port_;                 // of what coordinates the job here, or would; 0: none
   Endpoint place_;                         // where the coordinator is, or is looked for
-  bool beside_ = false;                    // it is in this process
+  bool colocated_ = false;                 // it is in this process
   std::shared_ptr<const TlsContext> tls_;  // null: the job has no secret, or nobody has connected
   std::shared_ptr<Channel> channel_;       // null: not connected
   std::shared_ptr<TunnelEntrance>

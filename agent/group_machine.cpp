@@ -177,7 +177,8 @@ void AgentMachine::joined(const Joined& answer, TimePoint now) {
     contact_->clock.heard(microseconds(*contact_->asked), answer.clock_us, microseconds(now));
   if (announced_) tell_of_end(now);  // the last connection may have taken it along
   if (coming_back_) resumed();
-  if (answer.epoch > 0) beat(now);  // so that it knows that it is heard
+  // The coordinator is to know that it is heard, and the lease is to grow at once.
+  if (answer.epoch > 0 || answer.keeps_workers) beat(now);
 }
 
 void AgentMachine::hear_clock(std::int64_t clock_us, std::int64_t echo_us, TimePoint now) {

@@ -4,7 +4,7 @@
 
 namespace ddprun {
 
-RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
+CoordinatorRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
   std::vector<std::string> places;
   for (const Endpoint& place : spec.meeting.places) places.push_back(text_of(place));
   return {.run_id = run_id,
@@ -19,16 +19,16 @@ RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
           .store = spec.rules.store,
           .hang_timeout = spec.rules.hang_timeout,
           .on_hang = spec.rules.on_hang,
-          .has_successors = has_successors(spec),
-          .has_referee = spec.meeting.etcd.has_value(),
+          .leadership = leadership_of(spec.meeting),
           .endpoint = text_of(spec.meeting.coordinator),
           .places = std::move(places)};
 }
 
-bool has_successors(const LaunchSpec& spec) {
-  const Meeting& meeting = spec.meeting;
-  const bool decided_by_others = meeting.etcd.has_value() || !meeting.places.empty();
-  return has_successors(meeting.nodes_max) || (decided_by_others && meeting.nodes_max > 1);
+LeadershipRules::Kind leadership_of(const Meeting& meeting) {
+  if (meeting.nodes_max == 1) return LeadershipRules::Kind::kOneNode;
+  if (meeting.etcd) return LeadershipRules::Kind::kEtcd;
+  const bool may_vote = has_majority_without_one(meeting.nodes_max) || !meeting.places.empty();
+  return may_vote ? LeadershipRules::Kind::kElected : LeadershipRules::Kind::kAlone;
 }
 
 bool may_meet_server(const LaunchSpec& spec) {

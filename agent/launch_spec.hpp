@@ -13,7 +13,7 @@
 #include "agent/placement.hpp"
 #include "base/endpoint.hpp"
 #include "rendezvous/etcd/etcd_place.hpp"
-#include "rendezvous/wire/job_terms.hpp"
+#include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/wire/secret.hpp"
 
 namespace ddprun {
@@ -73,13 +73,13 @@ struct Meeting {
 
 /// The rules of the job that all of its nodes have to agree on, besides their numbers.
 struct JobRules {
-  int restarts_max = RoundRules{}.restarts_max;
-  std::chrono::milliseconds last_call_timeout = RoundRules{}.last_call_timeout;
-  std::chrono::milliseconds join_timeout = RoundRules{}.join_timeout;
-  std::chrono::milliseconds heartbeat_timeout = RoundRules{}.heartbeat_timeout;
-  StoreAt store = RoundRules{}.store;
-  std::chrono::milliseconds hang_timeout = RoundRules{}.hang_timeout;
-  OnHang on_hang = RoundRules{}.on_hang;
+  int restarts_max = CoordinatorRules{}.restarts_max;
+  std::chrono::milliseconds last_call_timeout = CoordinatorRules{}.last_call_timeout;
+  std::chrono::milliseconds join_timeout = CoordinatorRules{}.join_timeout;
+  std::chrono::milliseconds heartbeat_timeout = CoordinatorRules{}.heartbeat_timeout;
+  StoreAt store = CoordinatorRules{}.store;
+  std::chrono::milliseconds hang_timeout = CoordinatorRules{}.hang_timeout;
+  OnHang on_hang = CoordinatorRules{}.on_hang;
 };
 
 /// Whether workers write to a pseudo-terminal.
@@ -132,19 +132,17 @@ struct RunFacts {
   std::uint16_t own_port = 0;
 };
 
-/// There is no majority of less nodes without the coordinator's, unless a witness votes, too.
-inline constexpr int kNodesToSucceed = 3;
+/// Whether the other nodes are a majority when the coordinator's is lost.
+constexpr bool has_majority_without_one(int nodes_max) { return nodes_max >= 3; }
 
-/// Whether an agent may follow the job's coordinator when that is lost.
-bool has_successors(const LaunchSpec& spec);
-/// The same of a job of at most `nodes_max` nodes.
-constexpr bool has_successors(int nodes_max) { return nodes_max >= kNodesToSucceed; }
+/// How it is decided who coordinates a job whose nodes meet so.
+LeadershipRules::Kind leadership_of(const Meeting& meeting);
 
 /// Whether the coordinator may be a `ddprun server`, which asks agents whether they are alive.
 bool may_meet_server(const LaunchSpec& spec);
 
 /// The rules of the job's coordinator, were it to run here.
-RoundRules round_rules(const LaunchSpec& spec, const std::string& run_id);
+CoordinatorRules round_rules(const LaunchSpec& spec, const std::string& run_id);
 
 /// What this node announces of the job when it joins.
 JobTerms terms_of(const LaunchSpec& spec);

@@ -78,9 +78,8 @@ struct Loops {
 Result<RunCoordinator> serve(Loops loops, const LaunchSpec& spec, const std::string& run_id,
                              const Addresses& resolved) {
   const asio::ip::address listening = listening_address(loops.io, spec.meeting, resolved);
-  RoundRules rules = round_rules(spec, run_id);
-  rules.begins_job = !spec.meeting.places.empty();
-  rules.in_one_process = spec.meeting.nodes_max == 1;
+  CoordinatorRules rules = round_rules(spec, run_id);
+  if (!spec.meeting.places.empty()) rules.begins = LeadershipRules::Begins::kAsking;
   auto server = Server::listen(loops.serving.get_executor(), std::move(rules), listening,
                                spec.meeting.coordinator.port);
   if (!server) return server.error();
@@ -118,7 +117,8 @@ StandbyPlace standby_place(asio::io_context& io, const LaunchSpec& spec, const s
   if (resolved && resolved->front().is_v6()) place.address = asio::ip::address_v6::any();
   if (resolved && resolved->front().is_loopback()) place.address = resolved->front();
   const bool is_here = is_own_name(host) || (resolved && is_own_address(io, resolved->front()));
-  if (has_successors(spec)) place.port = standby_port(io, spec.meeting, is_here);
+  if (can_be_followed(leadership_of(spec.meeting)))
+    place.port = standby_port(io, spec.meeting, is_here);
   return place;
 }
 
@@ -126,8 +126,8 @@ StandbyPlace standby_place(asio::io_context& io, const LaunchSpec& spec, const s
 /// server` finds there that this process is alive. Without it the job runs as well.
 std::unique_ptr<Server> open_standby(const asio::any_io_executor& serving, const LaunchSpec& spec,
                                      const std::string& run_id, const StandbyPlace& place) {
-  RoundRules rules = round_rules(spec, run_id);
-  rules.stands_by = true;
+  CoordinatorRules rules = round_rules(spec, run_id);
+  rules.begins = LeadershipRules::Begins::kStandingBy;
   rules.master_addr.clear();  // nodes reach the store where they reach the coordinator
   auto server = Server::listen(serving, rules, place.address, place.port);
   if (!server) server = Server::listen(serving, rules, place.address, 0);
@@ -156,7 +156,8 @@ Result<RunCoordinator> coordinator_by_etcd(Loops loops, const LaunchSpec& spec,
 RunCoordinator coordinator_elsewhere(Loops loops, const LaunchSpec& spec,
                                      const std::string& run_id) {
   const Endpoint& endpoint = spec.meeting.coordinator;
-  if (!has_successors(spec) && !may_meet_server(spec)) return {nullptr, {}, endpoint, false};
+  if (!can_be_followed(leadership_of(spec.meeting)) && !may_meet_server(spec))
+    return {nullptr, {}, endpoint, false};
   const auto open = [serving = loops.serving.get_executor(), &spec, run_id,
                      place = standby_place(loops.io, spec, endpoint.host)] {
     auto server = open_standby(serving, spec, run_id, place);

@@ -46,16 +46,18 @@ std::optional<CoordinatorEvent> for_coordinator(const Campaign::Action& said) {
   return match(
       said,
       [](const Campaign::Elected& e) -> std::optional<CoordinatorEvent> {
-        return Elected{e.epoch, e.world.epoch, e.world.nodes, e.by_death,
-                       verdict_in(e.world.verdict)};
+        return ElectedByEtcd{e.epoch, e.world.epoch, e.world.nodes, e.by_death,
+                             verdict_in(e.world.verdict)};
       },
       [](const Campaign::Held& e) -> std::optional<CoordinatorEvent> {
-        return Held{e.alone, e.world};
+        return LeaseHeld{e.alone, e.world};
       },
       [](const Campaign::WorldBegun& e) -> std::optional<CoordinatorEvent> {
-        return WorldBegun{e.nodes};
+        return MembersWritten{e.nodes};
       },
-      [](const Campaign::WorldGone&) -> std::optional<CoordinatorEvent> { return WorldGone{}; },
+      [](const Campaign::WorldGone&) -> std::optional<CoordinatorEvent> {
+        return MembersExpired{};
+      },
       [](const Campaign::Replaced& e) -> std::optional<CoordinatorEvent> {
         return HigherEpoch{e.epoch, e.endpoint};
       },
@@ -64,8 +66,9 @@ std::optional<CoordinatorEvent> for_coordinator(const Campaign::Action& said) {
 
 /// And the other way round.
 std::optional<Campaign::Event> for_etcd(const CoordinatorAction& wish) {
-  if (const auto* world = std::get_if<BeginWorld>(&wish)) return Campaign::BeginWorld{world->nodes};
-  if (const auto* end = std::get_if<TellVerdict>(&wish))
+  if (const auto* world = std::get_if<WriteMembers>(&wish))
+    return Campaign::BeginWorld{world->nodes};
+  if (const auto* end = std::get_if<PublishVerdict>(&wish))
     return Campaign::JobEnded{encode(CoordinatorMessage{end->verdict})};
   return std::nullopt;
 }

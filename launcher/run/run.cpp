@@ -146,7 +146,8 @@ class Run {
     RunFacts& run = node_.run;
     run.coordinator = std::move(coordinator->endpoint);
     run.coordinator_here = here;
-    if (server_ && (has_successors(spec_) || !here)) run.own_port = server_->port();
+    if (server_ && (can_be_followed(leadership_of(spec_.meeting)) || !here))
+      run.own_port = server_->port();
     if (referee_)
       spdlog::info("etcd at {} chooses the coordinator; this node would be it at {} port {}",
                    text_of(*spec_.meeting.etcd), run.coordinator.host, run.coordinator.port);

@@ -19,7 +19,7 @@ std::vector<std::string> spelled(const std::string& run_id, const JobTerms& term
 
 }  // namespace
 
-RoundRules rules_of(const Join& join) {
+CoordinatorRules rules_of(const Join& join) {
   using Milliseconds = std::chrono::milliseconds;
   return {.run_id = join.run_id,
           .nodes_min = join.terms.nodes_min,
@@ -34,7 +34,7 @@ RoundRules rules_of(const Join& join) {
           .on_hang = join.terms.on_hang};
 }
 
-std::optional<std::string> difference(const RoundRules& rules, const Join& join) {
+std::optional<std::string> difference(const CoordinatorRules& rules, const Join& join) {
   if (join.witness) return std::nullopt;  // it goes by nothing
   const auto ours = spelled(rules.run_id, terms_of(rules));
   const auto theirs = spelled(join.run_id, join.terms);

@@ -4,16 +4,16 @@
 #include <optional>
 #include <string>
 
-#include "rendezvous/wire/job_terms.hpp"
+#include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 
 /// Returns the rules of a job whose first node is the one that joins.
-RoundRules rules_of(const Join& join);
+CoordinatorRules rules_of(const Join& join);
 
 /// Returns a sentence that names the first option in which the node differs from the job, with both
 /// values; nullopt when all agree that have to.
-std::optional<std::string> difference(const RoundRules& rules, const Join& join);
+std::optional<std::string> difference(const CoordinatorRules& rules, const Join& join);
 
 }  // namespace ddprun

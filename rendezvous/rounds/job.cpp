@@ -28,22 +28,16 @@ constexpr auto kGoodbyeTimeout = 60s;
 
 }  // namespace
 
-Job::Job(const asio::any_io_executor& executor, RoundRules rules, std::function<void()> ended,
+Job::Job(const asio::any_io_executor& executor, CoordinatorRules rules, std::function<void()> ended,
          std::shared_ptr<StoreBudget> stores)
     : machine_{std::move(rules), Clock::now()},
       store_{executor, StoreLimits{}, std::move(stores)},
       tick_{executor},
-      closing_{executor, TimePoint::max()},
-      inviting_{executor},
       ended_{std::move(ended)} {}
 
 void Job::start() {
-  tick_.expires_at(TimePoint::max());
+  tick_.expires_at(machine_.next_tick().value_or(TimePoint::max()));
   co_spawn(tick_.get_executor(), tick_when_due(), report_failure("a job's clock"));
-  if (machine_.may_begin_job())
-    co_spawn(tick_.get_executor(), look_for_leader(), report_failure("asking for a coordinator"));
-  if (rules().places.size() > 1)
-    co_spawn(tick_.get_executor(), look_for_witness(), report_failure("looking for a witness"));
 }
 
 Result<void> Job::open_store(const asio::ip::address& address) {
@@ -81,8 +75,6 @@ void Job::close() {
   boost::system::error_code ignored;
   if (store_acceptor_) store_acceptor_->close(ignored);
   tick_.cancel();
-  closing_.cancel();
-  inviting_.cancel();
   for (const auto& [peer, channel] : agents_) channel->close_when_sent();
   store_.close();
   say_ended();
@@ -193,9 +185,6 @@ void Job::step(const CoordinatorEvent& event) {
     return say_ended();
   }
   if (machine_.ended()) return;
-  const bool wants = machine_.wants_witness();
-  if (wants && !std::exchange(wants_witness_, wants)) inviting_.cancel();
-  wants_witness_ = wants;
   const TimePoint due = machine_.next_tick().value_or(TimePoint::max());
   if (due != tick_.expiry()) tick_.expires_at(due);
 }
@@ -214,15 +203,19 @@ void Job::perform(const CoordinatorAction& action) {
         if (a.port > 0 && store_acceptor_) move_store(a);
       },
       [&](const Probe& a) {
-        co_spawn(tick_.get_executor(), knock(a), report_failure("knocking at an agent"));
+        co_spawn(tick_.get_executor(), probe(a), report_failure("probing an agent"));
+      },
+      [&](const AskLeaders& a) {
+        co_spawn(tick_.get_executor(), ask_leaders(a), report_failure("asking for a coordinator"));
       },
       [&](const AnnounceLeader& a) {
-        co_spawn(tick_.get_executor(), herald(a), report_failure("telling of a new coordinator"));
+        co_spawn(tick_.get_executor(), announce(a), report_failure("announcing a coordinator"));
       },
-      [&](const BeginWorld& a) {
+      [&](const InviteWitnesses& a) { invite_witnesses(a); },
+      [&](const WriteMembers& a) {
         if (ask_referee_) ask_referee_(a);
       },
-      [&](const TellVerdict& a) {
+      [&](const PublishVerdict& a) {
         if (ask_referee_) ask_referee_(a);
       });
 }

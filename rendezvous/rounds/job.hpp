@@ -18,7 +18,7 @@
 #include <unordered_map>
 
 #include "base/gated_log.hpp"
-#include "rendezvous/rounds/round_machine.hpp"
+#include "rendezvous/rounds/coordinator_machine.hpp"
 #include "rendezvous/store/store_server.hpp"
 #include "rendezvous/wire/channel.hpp"
 
@@ -30,8 +30,8 @@ class Job : public std::enable_shared_from_this<Job> {
   /// queued for every agent, or close() was called. The memory of its store also counts in
   /// `stores`, if it is given.
   Job(
-      const asio::any_io_executor& executor, RoundRules rules, std::function<void()> ended = [] {},
-      std::shared_ptr<StoreBudget> stores = nullptr);
+      const asio::any_io_executor& executor, CoordinatorRules rules,
+      std::function<void()> ended = [] {}, std::shared_ptr<StoreBudget> stores = nullptr);
 
   /// Starts the clock, without which no timeout passes. To be called once.
   void start();
@@ -76,14 +76,14 @@ class Job : public std::enable_shared_from_this<Job> {
   /// Closes the store, and every agent's connection when what is queued for it has been sent.
   void close();
 
-  const RoundRules& rules() const { return machine_.rules(); }
+  const CoordinatorRules& rules() const { return machine_.rules(); }
   bool has_nodes() const { return machine_.has_nodes(); }
 
   /// Tells how the job is now.
   JobStatus status() const { return machine_.status(Clock::now(), unix_time_ms()); }
 
  private:
-  struct Asking;
+  struct Question;
   Result<void> listen_for_workers(const asio::ip::tcp::endpoint& endpoint);
   void move_store(const OpenStore& order);
   asio::awaitable<void> accept_store_clients(std::shared_ptr<asio::ip::tcp::acceptor> acceptor);
@@ -91,14 +91,13 @@ class Job : public std::enable_shared_from_this<Job> {
   asio::awaitable<std::string> hear(PeerId peer, const std::shared_ptr<Channel>& channel);
   bool may_enter(const asio::ip::tcp::socket& socket);
   void answer(const AskStatus& question, Channel& channel) const;
-  asio::awaitable<void> knock(Probe order);
-  asio::awaitable<void> herald(AnnounceLeader order);
-  asio::awaitable<void> tell_again_and_again(const AnnounceLeader& order);
-  asio::awaitable<void> look_for_leader();
-  asio::awaitable<void> ask(std::string place, std::shared_ptr<Asking> asking);
-  asio::awaitable<void> look_for_witness();
-  asio::awaitable<void> invite(std::string place);
-  asio::awaitable<std::optional<Join>> ask_for_vote(std::string place,
+  asio::awaitable<void> probe(Probe order);
+  asio::awaitable<void> announce(AnnounceLeader order);
+  asio::awaitable<void> ask_leaders(AskLeaders order);
+  asio::awaitable<void> ask_leader(std::string endpoint, std::shared_ptr<Question> question);
+  void invite_witnesses(const InviteWitnesses& order);
+  asio::awaitable<void> invite_witness(std::string endpoint, InviteWitness invitation);
+  asio::awaitable<std::optional<Join>> request_join(std::string endpoint, InviteWitness invitation,
                                                     std::shared_ptr<Channel> channel);
   void drop(PeerId peer);
   void step(const CoordinatorEvent& event);
@@ -113,12 +112,10 @@ class Job : public std::enable_shared_from_this<Job> {
   PeerId peers_ = 0;                                      // that have come so far
   std::unordered_map<asio::ip::address, int> agents_at_;  // how many come from each address
   asio::steady_timer tick_;
-  asio::steady_timer closing_;            // never expires: close() cancels it
-  asio::steady_timer inviting_;           // when a witness is asked again
-  std::set<std::string> invited_;         // places that are being asked for a vote
-  std::set<std::string> witness_places_;  // where one has answered
-  bool wants_witness_ = false;
-  PeerId witness_peer_ = 0;  // 0: none is there
+  std::set<std::string> inviting_;           // endpoints at which a witness is being invited
+  std::set<std::string> witness_endpoints_;  // endpoints at which one has answered
+  bool announcing_ = false;                  // a new leader is being announced
+  PeerId witness_peer_ = 0;                  // 0: none is there
   std::function<void()> ended_;
   std::function<void(const CoordinatorAction&)> ask_referee_;
   GatedLog refused_{spdlog::level::warn};

@@ -21,7 +21,10 @@ Roster::Node& Roster::add(PeerId peer, Join join, int arrival, TimePoint now) {
     wanting.push_back(&node);
     if (wanting.size() > 1) node.phase_ = Phase::kContending;
   }
-  if (node.join.witness) node.phase_ = Phase::kWitnessing;
+  if (node.join.witness) {
+    node.phase_ = Phase::kWitnessing;
+    witness_ = node.id();
+  }
   node.contends_since = now;
   ++counter(node.phase_);
   return node;
@@ -38,6 +41,7 @@ Roster::Node* Roster::remove(Node& node) {
     else if (had_it)
       heir = wanting->second.front();
   }
+  if (node.id() == witness_) witness_.clear();
   --counter(node.phase_);
   by_peer_.erase(node.peer_);
   by_silence_.erase(node.place_);
@@ -98,6 +102,7 @@ void Roster::all_heard(TimePoint now) {
 }
 
 std::string standby_endpoint(const Roster::Node& node) {
+  if (node.join.voter.standby_port == 0 || node.address.empty()) return "";
   return text_of({node.address, static_cast<std::uint16_t>(node.join.voter.standby_port)});
 }
 

@@ -41,25 +41,21 @@ class Roster {
     PeerId peer() const { return peer_; }
     Phase phase() const { return phase_; }
     TimePoint last_heard() const { return last_heard_; }
-    /// A contender is perhaps another agent of a node that counts already.
-    bool has_voice() const { return phase_ != Phase::kContending; }
+    /// Its workers run, or have all ended well.
+    bool is_in_round() const { return phase_ == Phase::kRunning || phase_ == Phase::kFinished; }
 
     Join join;                         // what it said of itself
+    std::string address;               // from which its agent has connected
     int arrival = 0;                   // how many nodes came before it
     int group_rank = -1;               // in the last round that it was part of; -1: none
     int first_rank = -1;               // of its workers in that round
     int workers_left = 0;              // of those, as far as it has told of failures
     TimePoint contends_since;          // kContending
-    std::optional<Preempt> announced;  // the scheduler has announced its end while it was a spare
-    std::string address;               // from which its agent has connected
-    TimePoint confirmed;               // when something was said that it is known to have heard
-    std::int64_t asked = 0;            // to obey none with a smaller epoch
-    std::int64_t promised = 0;         // and has promised it
-    bool aware = true;                 // it is known to know of the last round
+    std::optional<Preempt> announced;  // the end, by the scheduler, while the node was a spare
     bool away = false;                 // its connection has ended, and it may come back
-    std::string away_because;          // of that
-    std::optional<EndJob> testament;   // of a coordinator before, that it has told
-    bool owes_answer = false;          // it may not have heard that the job is over
+    std::string away_because;
+    std::optional<EndJob> final_status;  // of the job under a coordinator before, as it has told
+    bool owes_answer = false;            // it may not have heard that the job is over
 
    private:
     friend Roster;
@@ -87,6 +83,9 @@ class Roster {
   const Node* find(const NodeId& id) const;
   /// Returns the node whose agent has that connection; nullptr when none has.
   Node* with_peer(PeerId peer);
+  bool has_peer(PeerId peer) const { return by_peer_.contains(peer); }
+  /// Returns the witness; nullptr when none is there.
+  const Node* witness() const { return find(witness_); }
   /// Returns the node that has asked for `rank` first; nullptr when none has.
   const Node* with_wanted_rank(int rank) const;
   /// Returns those that contend for the rank of `node`, in the order in which they came.
@@ -126,9 +125,11 @@ class Roster {
   std::map<int, std::vector<Node*>> by_wanted_rank_;  // the first has it, the others contend
   std::list<Node*> by_silence_;                       // the node that was heard last is last
   std::array<int, 7> counts_{};                       // by phase
+  NodeId witness_;                                    // the one that is there; "": none is
 };
 
 /// Where the node's agent would coordinate the job, as HOST:PORT.
+/// "": nowhere.
 std::string standby_endpoint(const Roster::Node& node);
 
 }  // namespace ddprun

@@ -55,8 +55,9 @@ Result<std::unique_ptr<Server>> Server::listen(const asio::any_io_executor& exec
 }
 
 Result<std::unique_ptr<Server>> Server::listen(const asio::any_io_executor& executor,
-                                               RoundRules rules, const asio::ip::address& address,
-                                               std::uint16_t port, ServerLimits limits) {
+                                               CoordinatorRules rules,
+                                               const asio::ip::address& address, std::uint16_t port,
+                                               ServerLimits limits) {
   auto server = listen(executor, address, port, limits);
   if (!server) return server;
   if (rules.master_port == 0) rules.master_port = (*server)->port();
@@ -226,9 +227,9 @@ Result<std::shared_ptr<Job>> Server::begin_job(const Join& join, const asio::ip:
     book_.ended(run_id);
     jobs_.erase(run_id);
   };
-  RoundRules rules = rules_of(join);
-  rules.hosted = true;
-  rules.hosted_since = started_;
+  CoordinatorRules rules = rules_of(join);
+  rules.leadership = LeadershipRules::Kind::kServer;
+  rules.server_since = started_;
   const auto executor = acceptor_.get_executor();
   const auto job = std::make_shared<Job>(executor, std::move(rules), ended, stores_);
   if (join.terms.store == StoreAt::kLeader) {

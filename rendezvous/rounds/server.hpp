@@ -34,7 +34,8 @@ class Server {
   /// was bound. The peers of a job of one node are this process's own user's, wherever it listens.
   /// Errors: kUnavailable, which names the address.
   static Result<std::unique_ptr<Server>> listen(const asio::any_io_executor& executor,
-                                                RoundRules rules, const asio::ip::address& address,
+                                                CoordinatorRules rules,
+                                                const asio::ip::address& address,
                                                 std::uint16_t port, ServerLimits limits = {});
   /// Listens for the agents of any number of jobs, whose rules their first nodes bring. Errors:
   /// kUnavailable, which names the address.

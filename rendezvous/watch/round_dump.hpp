@@ -69,6 +69,7 @@ class RoundDump {
   /// which group.
   JobDump finish(const ProgressBook& book, TimePoint now);
 
+  bool has_askers() const { return !askers_.empty(); }
   /// Who is to hear it; then nobody is.
   std::vector<Asker> take_askers();
 

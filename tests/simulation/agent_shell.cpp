@@ -33,7 +33,7 @@ AgentShell::AgentShell(World& world, Watcher& watcher, int number, int host, int
       machine_{rules_},
       id_{"n" + std::to_string(host) + "." + std::to_string(number) +
           (serial > 0 ? "." + std::to_string(serial) : "")} {
-  if (world.plan.rounds.hosted) listens_ = world.random.chance(90);
+  if (is_served(world.plan)) listens_ = world.random.chance(90);
 }
 
 void AgentShell::connect(const ReachCoordinator& wish) {
@@ -85,12 +85,12 @@ void AgentShell::join() {
             .workers = rules_.workers,
             .node_rank = world_.plan.ranks_wanted ? host_ : -1,
             .terms = terms_of(world_.plan.rounds)};
-  if (world_.plan.rounds.has_successors) {
+  if (can_be_followed(world_.plan.rounds.leadership)) {
     join.voter = wish_.voter;
     join.voter.standby_port = number_;
     join.voter.colocated = place_ == number_;
   }
-  if (world_.plan.rounds.hosted) {
+  if (is_served(world_.plan)) {
     join.voter = wish_.voter;
     join.voter.standby_port = listens_ ? number_ + 1 : 0;
   }

@@ -20,12 +20,12 @@ Cluster::Cluster(std::uint64_t seed, std::size_t trace_lines_max)
     : world{seed, trace_lines_max}, invariants{world, *this}, coordinator{world, invariants} {
   world.network.on_arrival(
       [this](LinkId link, Side to, const Parcel& parcel) { deliver(link, to, parcel); });
-  coordinator.when_knocking([this](const std::string& endpoint) { return knock_at(endpoint); });
+  coordinator.when_probing([this](const std::string& endpoint) { return probe_at(endpoint); });
   for (int i = 0; i < world.plan.nodes; ++i) add_agent();
 }
 
 /// The port of an agent is its number and one more. A frozen one's system answers for it.
-std::optional<bool> Cluster::knock_at(const std::string& endpoint) {
+std::optional<bool> Cluster::probe_at(const std::string& endpoint) {
   const AgentShell& agent = *agents[static_cast<std::size_t>(number_at(endpoint) - 1)];
   if (!world.network.can_connect(agent.host())) return std::nullopt;
   return agent.gone();

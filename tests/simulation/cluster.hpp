@@ -41,7 +41,7 @@ class Cluster {
  private:
   void deliver(LinkId link, Side to, const Parcel& parcel);
   bool over() const;
-  std::optional<bool> knock_at(const std::string& endpoint);
+  std::optional<bool> probe_at(const std::string& endpoint);
   int hosts_ = 0;
 };
 

@@ -3,14 +3,15 @@
 #include <utility>
 
 #include "base/match.hpp"
+#include "rendezvous/leadership/first_place.hpp"
 
 namespace ddprun::simulation {
 
 void CoordinatorShell::begin() {
-  rules_.hosted_since = world_.time.now();
+  rules_.server_since = world_.time.now();
   machine_.emplace(rules_, world_.time.now());
   awake_since_ = world_.time.now();
-  look_around();
+  asked_at_.reset();
   arm();
 }
 
@@ -26,8 +27,7 @@ void CoordinatorShell::receive(LinkId link, const Parcel& parcel) {
   const auto& message = std::get<AgentMessage>(parcel);
   const auto* join = std::get_if<Join>(&message);
   if (join != nullptr && join->witness) {
-    if (invitation_ != link || !machine_->wants_witness())
-      return world_.network.close(link, Side::kCoordinator);
+    if (invitation_ != link) return world_.network.close(link, Side::kCoordinator);
     invitation_.reset();
   }
   if (join != nullptr) agents_.insert(link);
@@ -59,13 +59,11 @@ void CoordinatorShell::perform(const CoordinatorAction& action) {
         const auto link = static_cast<LinkId>(a.peer);
         if (agents_.erase(link) > 0) world_.network.finish(link, Side::kCoordinator);
       },
-      [&](const OpenStore& a) { open_store(a); }, [&](const Probe& a) { knock(a); },
-      [&](const AnnounceLeader& a) {
-        const bool first = !heralding_;
-        heralding_ = a;
-        if (first) herald();
-      },
-      [](const BeginWorld&) {}, [](const TellVerdict&) {});  // to a referee: there is none
+      [&](const OpenStore& a) { open_store(a); }, [&](const Probe& a) { probe(a); },
+      [&](const AskLeaders& a) { ask_leaders(a); },
+      [&](const InviteWitnesses& a) { invite_witness(a.invitation); },
+      [&](const AnnounceLeader& a) { announce(a); }, [](const WriteMembers&) {},
+      [](const PublishVerdict&) {});  // to an etcd: there is none
 }
 
 /// Somebody else may have taken the port at which the store was.
@@ -130,8 +128,8 @@ bool CoordinatorShell::reachable_from(int host) const {
 }
 
 /// Nobody answers for a host that is off or cut off.
-void CoordinatorShell::knock(const Probe& order) {
-  if (knocking_) return knock_at_agent(order);
+void CoordinatorShell::probe(const Probe& order) {
+  if (probing_) return probe_agent(order);
   const CoordinatorShell* const other = others_(number_at(order.endpoint));
   if (other == nullptr || !other->reachable_from(world_.network.host_of(number_))) return;
   const bool refused = other->gone();
@@ -141,8 +139,8 @@ void CoordinatorShell::knock(const Probe& order) {
                     });
 }
 
-void CoordinatorShell::knock_at_agent(const Probe& order) {
-  const std::optional<bool> refused = knocking_(order.endpoint);
+void CoordinatorShell::probe_agent(const Probe& order) {
+  const std::optional<bool> refused = probing_(order.endpoint);
   if (!refused) return;
   const int life = lives_;
   world_.time.after(world_.random.time(milliseconds{0}, 2 * Network::kDelayMax),
@@ -151,18 +149,32 @@ void CoordinatorShell::knock_at_agent(const Probe& order) {
                     });
 }
 
-/// Before it begins a job that may have a coordinator elsewhere.
-void CoordinatorShell::look_around() {
-  if (gone_ || !machine_->may_begin_job()) return;
-  world_.time.after(milliseconds{500}, [this] { look_around(); });
-  if (frozen_) return;
-  LeadersFound seen{{}, true};
-  for (const std::string& place : machine_->places_to_ask()) {
-    const std::optional<Leader> told = told_at(place);
-    if (!told) seen.all = false;
-    if (told && told->epoch >= seen.leader.epoch && *told != Leader{}) seen.leader = *told;
+/// Before it begins a job that may have a coordinator elsewhere. Answers that come while it is
+/// frozen wait in the system.
+void CoordinatorShell::ask_leaders(const AskLeaders& order) {
+  asked_at_ = world_.time.now();
+  LeadersFound found{{}, true};
+  for (const std::string& endpoint : order.endpoints) {
+    const std::optional<Leader> told = told_at(endpoint);
+    if (!told) found.all = false;
+    if (told && told->epoch >= found.leader.epoch && *told != Leader{}) found.leader = *told;
   }
-  step(seen);
+  const int life = lives_;
+  world_.time.after(world_.random.time(milliseconds{0}, Network::kDelayMax),
+                    [this, life, found] { hear_leaders(life, found); });
+}
+
+void CoordinatorShell::hear_leaders(int life, const LeadersFound& found) {
+  if (life != lives_ || gone_) return;
+  if (frozen_) return held_.push_back([this, life, found] { hear_leaders(life, found); });
+  step(found);
+}
+
+/// The next question comes within its pause, as long as there is one.
+bool CoordinatorShell::may_begin_job() const {
+  const bool asks = rules_.begins == LeadershipRules::Begins::kAsking && epoch() == 0;
+  if (gone_ || !asks) return false;
+  return !asked_at_ || frozen_ || world_.time.now() <= *asked_at_ + 2 * kAskPause;
 }
 
 /// What is answered there; nullopt: nothing.
@@ -178,26 +190,16 @@ std::optional<Leader> CoordinatorShell::told_at(const std::string& place) {
   return other->gone() ? Leader{} : other->leader();
 }
 
-void CoordinatorShell::have_witness(WitnessShell* witness) {
-  witness_ = witness;
-  if (witness_ != nullptr) look_for_witness();
-}
-
-void CoordinatorShell::look_for_witness() {
-  const bool leads = machine_->epoch() > 0;
-  world_.time.after(milliseconds{leads || gone_ ? 1'000 : 50}, [this] { look_for_witness(); });
-  if (!gone_ && !frozen_ && !invitation_ && machine_->wants_witness()) invite_witness();
-}
-
-/// The connection is made from here, and the witness is what an agent is on it.
-void CoordinatorShell::invite_witness() {
-  if (witness_->gone() ||
+/// The connection is made from here, and the witness is what an agent is on it. An invitation that
+/// is not answered yet is the only one.
+void CoordinatorShell::invite_witness(const InviteWitness& invitation) {
+  if (witness_ == nullptr || invitation_ || witness_->gone() ||
       !world_.network.can_connect(world_.network.host_of(number_), WitnessShell::kHost))
     return;
   const LinkId link = world_.network.connect(WitnessShell::kHost, WitnessShell::kNumber, number_);
   invitation_ = link;
   world_.time.after(world_.random.time(milliseconds{0}, Network::kDelayMax),
-                    [this, link, told = machine_->invitation()] { witness_->invited(link, told); });
+                    [this, link, invitation] { witness_->invited(link, invitation); });
   world_.time.after(milliseconds{1'000}, [this, link] {
     if (invitation_ == link) give_up_invitation(link);
   });
@@ -209,20 +211,17 @@ void CoordinatorShell::give_up_invitation(LinkId link) {
   world_.network.close(link, Side::kCoordinator);
 }
 
-void CoordinatorShell::led_by(const Leader& leader) {
+void CoordinatorShell::agent_follows(const Leader& leader) {
   if (!gone_ && !frozen_) step(AgentFollows{leader});
 }
 
-void CoordinatorShell::herald() {
-  if (gone_) return;
-  world_.time.after(milliseconds{1'000}, [this] { herald(); });
-  if (frozen_ || machine_->epoch() != heralding_->epoch || machine_->ended()) return;
-  for (const std::string& endpoint : heralding_->endpoints) {
+void CoordinatorShell::announce(const AnnounceLeader& order) {
+  for (const std::string& endpoint : order.endpoints) {
     CoordinatorShell* const other = others_(number_at(endpoint));
     if (other == nullptr || other == this) continue;
     if (other->reachable_from(world_.network.host_of(number_)))
-      world_.time.after(world_.random.time(milliseconds{0}, Network::kDelayMax), [this, other] {
-        other->told_of({heralding_->epoch, rules_.endpoint});
+      world_.time.after(world_.random.time(milliseconds{0}, Network::kDelayMax), [order, other] {
+        other->told_of({order.epoch, order.coordinator});
       });
   }
 }

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "rendezvous/rounds/round_machine.hpp"
+#include "rendezvous/rounds/coordinator_machine.hpp"
 #include "tests/simulation/late_timer.hpp"
 #include "tests/simulation/watcher.hpp"
 #include "tests/simulation/witness_shell.hpp"
@@ -25,7 +25,8 @@ class CoordinatorShell {
   CoordinatorShell(World& world, Watcher& watcher)
       : CoordinatorShell{world, watcher, 0, world.plan.rounds, [](int) { return nullptr; }} {}
   /// One of several.
-  CoordinatorShell(World& world, Watcher& watcher, int number, RoundRules rules, Others others)
+  CoordinatorShell(World& world, Watcher& watcher, int number, CoordinatorRules rules,
+                   Others others)
       : world_{world},
         watcher_{watcher},
         number_{number},
@@ -36,11 +37,11 @@ class CoordinatorShell {
   CoordinatorShell(const CoordinatorShell&) = delete;
 
   /// What an agent's own port says: whether it refuses; nullopt: nothing.
-  using Knocking = std::function<std::optional<bool>(const std::string& endpoint)>;
-  void when_knocking(Knocking ask) { knocking_ = std::move(ask); }
+  using Probing = std::function<std::optional<bool>(const std::string& endpoint)>;
+  void when_probing(Probing ask) { probing_ = std::move(ask); }
 
-  /// One that may vote, in a job of several places.
-  void have_witness(WitnessShell* witness);
+  /// One that may vote, in a job of several places; null: there is none.
+  void have_witness(WitnessShell* witness) { witness_ = witness; }
 
   void receive(LinkId link, const Parcel& parcel);
 
@@ -53,12 +54,13 @@ class CoordinatorShell {
   bool gone() const { return gone_; }
   bool frozen() const { return frozen_; }
   TimePoint awake_since() const { return awake_since_; }
-  bool may_begin_job() const { return !gone_ && machine_->may_begin_job(); }
+  /// Whether it asks others before it begins the job, and has not done so.
+  bool may_begin_job() const;
   bool job_ended() const { return machine_->ended(); }
   int number() const { return number_; }
   bool reachable_from(int host) const;
   Leader leader() const { return machine_->leader(); }
-  void led_by(const Leader& leader);
+  void agent_follows(const Leader& leader);
   std::int64_t epoch() const { return gone_ ? 0 : machine_->epoch(); }
 
  private:
@@ -69,27 +71,27 @@ class CoordinatorShell {
   void tick();
   void arm();
 
-  void look_around();
-  void look_for_witness();
-  void invite_witness();
+  void ask_leaders(const AskLeaders& order);
+  void hear_leaders(int life, const LeadersFound& found);
+  void invite_witness(const InviteWitness& invitation);
   void give_up_invitation(LinkId link);
   std::optional<Leader> told_at(const std::string& place);
   void open_store(const OpenStore& order);
-  void knock(const Probe& order);
-  void knock_at_agent(const Probe& order);
-  void herald();
+  void probe(const Probe& order);
+  void probe_agent(const Probe& order);
+  void announce(const AnnounceLeader& order);
   void told_of(const HigherEpoch& other);
 
   World& world_;
   Watcher& watcher_;
   int number_;
-  RoundRules rules_;
+  CoordinatorRules rules_;
   Others others_;
-  Knocking knocking_;
+  Probing probing_;
   WitnessShell* witness_ = nullptr;
-  std::optional<LinkId> invitation_;  // to the witness, which has not answered yet
-  int lives_ = 0;                     // before this one
-  std::optional<AnnounceLeader> heralding_;
+  std::optional<LinkId> invitation_;   // to the witness, which has not answered yet
+  int lives_ = 0;                      // before this one
+  std::optional<TimePoint> asked_at_;  // when it has asked last who leads
   std::optional<CoordinatorMachine> machine_;
   std::set<LinkId> agents_;  // that have joined and were not dropped
   LateTimer timer_{world_};

@@ -33,7 +33,7 @@ void Faults::strike() {
     announce_end();
   } else if (kind < 15 && cluster_.agents.size() < kAgentsMax) {
     start_agent(agent);
-  } else if (kind < (world_.plan.rounds.hosted ? 30 : 20)) {
+  } else if (kind < (is_served(world_.plan) ? 30 : 20)) {
     hit_coordinator();
   } else if (agent.gone()) {
     --count_;
@@ -121,7 +121,7 @@ void Faults::end_coordinator() {
   });
   cluster_.coordinator.end(told);
   if (!comes_back) return;
-  const bool soon = world_.plan.rounds.hosted && world_.random.chance(70);
+  const bool soon = is_served(world_.plan) && world_.random.chance(70);
   const auto away =
       world_.random.time(10ms, world_.plan.rounds.heartbeat_timeout * 3 / (soon ? 8 : 2));
   world_.time.after(away, [this] {

@@ -22,7 +22,7 @@ std::string in_seconds(Clock::duration time) {
 
 void Invariants::check() {
   check_one_live_round();
-  if (world_.plan.rounds.hosted) check_one_live_world();
+  if (is_served(world_.plan)) check_one_live_world();
   check_silent_evicted();
   for (const auto& agent : cluster_.agents) {
     check_cut_off(*agent);
@@ -205,7 +205,7 @@ milliseconds Invariants::stop_max() const {
 /// Silence is noticed, workers are stopped, nodes join again, and for that the others are stopped.
 milliseconds Invariants::pause_max() const {
   const auto& rules = world_.plan.rounds;
-  const auto left_over = rules.hosted ? 2 * rules.heartbeat_timeout : 0ms;
+  const auto left_over = is_served(world_.plan) ? 2 * rules.heartbeat_timeout : 0ms;
   return left_over + 3 * rules.heartbeat_timeout + 2 * stop_max() + rules.last_call_timeout + 5s;
 }
 

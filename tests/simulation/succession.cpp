@@ -30,8 +30,7 @@ JobPlan plan_for(World& world) {
   plan.rounds.nodes_max = world.random.number(std::max(plan.rounds.nodes_min, 3), plan.nodes);
   const bool witnessed = world.random.chance(35);
   if (witnessed) have_witness(world, plan);
-  plan.rounds.has_successors = true;
-  plan.rounds.hosted = false;
+  plan.rounds.leadership = LeadershipRules::Kind::kElected;
   plan.rounds.join_timeout = world.random.time(30s, 90s);
   plan.rounds.endpoint = "host0:1";
   plan.group.rejoin = true;
@@ -78,9 +77,11 @@ SuccessionRun::SuccessionRun(std::uint64_t seed, std::size_t trace_lines_max)
 void SuccessionRun::add_node() {
   const int host = static_cast<int>(nodes_.size());
   const int number = host + 1;
-  RoundRules rules = world_.plan.rounds;
-  rules.stands_by = host > 0;
-  rules.begins_job = host == 0 && !rules.places.empty();
+  CoordinatorRules rules = world_.plan.rounds;
+  if (host > 0)
+    rules.begins = LeadershipRules::Begins::kStandingBy;
+  else if (!rules.places.empty())
+    rules.begins = LeadershipRules::Begins::kAsking;
   rules.endpoint = host_name(host) + ":" + std::to_string(number);
   const auto others = [this](int wanted) -> CoordinatorShell* {
     const auto index = static_cast<std::size_t>(wanted - 1);
@@ -359,7 +360,8 @@ void SuccessionRun::note(const std::string& what) {
 
 void SuccessionRun::led(const AgentShell& agent, const Leader& leader) {
   const std::size_t index = static_cast<std::size_t>(agent.host());
-  world_.time.after(0ms, [this, index, leader] { nodes_[index].coordinator->led_by(leader); });
+  world_.time.after(0ms,
+                    [this, index, leader] { nodes_[index].coordinator->agent_follows(leader); });
 }
 
 }  // namespace ddprun::simulation

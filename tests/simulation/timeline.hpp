@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rendezvous/rounds/round_machine.hpp"
+#include "rendezvous/rounds/coordinator_machine.hpp"
 
 namespace ddprun::simulation {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "rendezvous/rounds/round_machine.hpp"
+#include "rendezvous/rounds/coordinator_machine.hpp"
 
 namespace ddprun::simulation {
 

@@ -34,7 +34,7 @@ class Trace {
 
 /// What kind of job it is, and what its workers are like.
 struct JobPlan {
-  RoundRules rounds;
+  CoordinatorRules rounds;
   AgentRules group;  // workers: the most on one node
   int nodes = 2;     // at first
   milliseconds run_max{};
@@ -43,6 +43,11 @@ struct JobPlan {
   int ignores_term_percent = 0;
   int stuck_percent = 0;  // of those: stay for a while after SIGKILL, too
 };
+
+/// Whether a `ddprun server` coordinates the job.
+inline bool is_served(const JobPlan& plan) {
+  return plan.rounds.leadership == LeadershipRules::Kind::kServer;
+}
 
 JobPlan draw_plan(Random& random);
 

@@ -324,7 +324,8 @@ TEST_CASE_METHOD(CommandLineFixture,
                            " join_timeout = 5 , timeout=9 ", "' join_timeout=5,timeout = 9 ' "})
     CHECK(spec({"--rdzv-conf", conf, script()}).rules.join_timeout == std::chrono::seconds{5});
   for (const char* nothing : {"", " ", "''", "\"\""})
-    CHECK(spec({"--rdzv-conf", nothing, script()}).rules.join_timeout == RoundRules{}.join_timeout);
+    CHECK(spec({"--rdzv-conf", nothing, script()}).rules.join_timeout ==
+          CoordinatorRules{}.join_timeout);
   for (const char* bad : {"'join_timeout=5", "'", "'join_timeout=5\"", "join_timeout=' '",
                           "join_timeout=5,", "join_timeout= ", " =5"})
     CHECK_THAT(error({"--rdzv-conf", bad, script()}), contains("--rdzv-conf '"));

@@ -9,14 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "rendezvous/rounds/round_machine.hpp"
+#include "rendezvous/leadership/first_place.hpp"
+#include "rendezvous/leadership/witness_seat.hpp"
+#include "rendezvous/rounds/coordinator_machine.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
 
 class RoundFixture {
  protected:
-  void job(RoundRules rules) {
+  void job(CoordinatorRules rules) {
     rules_ = rules;
     machine_.emplace(rules, now_);
   }
@@ -88,6 +90,17 @@ class RoundFixture {
     REQUIRE(found.has_value());
     return *found;
   }
+  /// The last action of a kind, since the last call for it.
+  template <typename Action>
+  std::optional<Action> did() {
+    std::optional<Action> last;
+    std::erase_if(done_, [&](const CoordinatorAction& action) {
+      const auto* found = std::get_if<Action>(&action);
+      if (found) last = *found;
+      return found != nullptr;
+    });
+    return last;
+  }
   StartRound start(const NodeId& node) { return ordered<StartRound>(node); }
   bool dropped(PeerId peer) const { return std::ranges::count(dropped_, peer) > 0; }
   bool dropped(const NodeId& node) { return dropped(peers_[node]); }
@@ -96,6 +109,7 @@ class RoundFixture {
     for (const CoordinatorAction& action : machine_->step(event, now_)) {
       if (const auto* send = std::get_if<SendTo>(&action)) sent_.push_back(*send);
       if (const auto* drop = std::get_if<DropPeer>(&action)) dropped_.push_back(drop->peer);
+      done_.push_back(action);
       if (const auto* open = std::get_if<OpenStore>(&action)) {
         ++stores_opened_;
         store_world_size_ = open->world_size;
@@ -104,7 +118,7 @@ class RoundFixture {
   }
 
   std::optional<CoordinatorMachine> machine_;
-  RoundRules rules_;
+  CoordinatorRules rules_;
   TimePoint now_{};
   int stores_opened_ = 0;
   int store_world_size_ = 0;        // of the last one
@@ -114,6 +128,7 @@ class RoundFixture {
  private:
   std::vector<SendTo> sent_;
   std::vector<PeerId> dropped_;
+  std::vector<CoordinatorAction> done_;
 };
 
 }  // namespace ddprun

@@ -53,7 +53,7 @@ TEST_CASE_METHOD(HangFixture, "when workers hang every node is asked, and then t
   CHECK(found.report.waiting_ranks == "0,2-3");
   CHECK(found.report.stacks.size() == 2);
   CHECK(ordered<HangFound>("b") == found);
-  CHECK(machine_->watch().hang() == found.report);
+  CHECK(machine_->observers().watch().hang() == found.report);
   CHECK_FALSE(order<StopRound>("a"));
 }
 
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(HangFixture, "a hang is told once, and its end") {
   says("a", Progress{1, {at(0, 12, 12), at(1, 12, 12)}});
   passes_beating(1s, {"a", "b"});
   CHECK(ordered<HangOver>("a").lasted_ms >= 63'000);
-  CHECK_FALSE(machine_->watch().hang());
+  CHECK_FALSE(machine_->observers().watch().hang());
 }
 
 TEST_CASE_METHOD(HangFixture, "a hang may count as a failure, and then a restart follows") {
@@ -196,7 +196,7 @@ TEST_CASE_METHOD(HangFixture, "nobody tells of the ranks of another node") {
   joins("b", 2);
   says("b", Progress{1, {at(0, 12), at(1, 11), at(2, 12)}});
   says("a", Progress{2, {at(1, 11)}});  // of another round
-  CHECK(machine_->watch().progress().ranks().size() == 1);
+  CHECK(machine_->observers().watch().progress().ranks().size() == 1);
 }
 
 }  // namespace

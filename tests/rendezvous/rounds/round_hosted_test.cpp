@@ -21,8 +21,8 @@ class HostedFixture : protected RoundFixture {
          .restarts_max = 1,
          .last_call_timeout = 0ms,
          .heartbeat_timeout = kHeartbeat,
-         .hosted = true,
-         .hosted_since = now_ - ago});
+         .leadership = LeadershipRules::Kind::kServer,
+         .server_since = now_ - ago});
   }
   Join agent(const NodeId& node) const {
     Join join = join_of(node);

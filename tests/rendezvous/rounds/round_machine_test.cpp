@@ -1,7 +1,6 @@
-#include "rendezvous/rounds/round_machine.hpp"
-
 #include <csignal>
 
+#include "rendezvous/rounds/coordinator_machine.hpp"
 #include "rendezvous/rounds/natural_order.hpp"
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
@@ -236,7 +235,7 @@ TEST_CASE_METHOD(RoundFixture, "a node that is silent for the heartbeat timeout 
 }
 
 TEST_CASE_METHOD(RoundFixture, "the one node of a job is not lost to the process that it is in") {
-  job({.heartbeat_timeout = 5s, .in_one_process = true});
+  job({.heartbeat_timeout = 5s, .leadership = LeadershipRules::Kind::kOneNode});
   joins("a");
   passes(60s);
   CHECK_FALSE(dropped("a"));

@@ -15,15 +15,15 @@ class RefereeFixture : protected RoundFixture {
     job({.nodes_min = nodes_min,
          .nodes_max = nodes_max,
          .last_call_timeout = 0ms,
-         .has_successors = true,
-         .stands_by = true,
-         .has_referee = true});
+         .leadership = LeadershipRules::Kind::kEtcd});
   }
-  void is_elected(Elected how) {
+  void is_elected(ElectedByEtcd how) {
     hears(how);
     holds();
   }
-  void holds(std::chrono::milliseconds alone = 4'500ms) { hears(Held{now_ + alone, now_ + 100s}); }
+  void holds(std::chrono::milliseconds alone = 4'500ms) {
+    hears(LeaseHeld{now_ + alone, now_ + 100s});
+  }
   void hears(const CoordinatorEvent& said) {
     for (const CoordinatorAction& action : machine_->step(said, now_)) note(action);
   }
@@ -33,8 +33,8 @@ class RefereeFixture : protected RoundFixture {
     hears(FromPeer{peers_[node], message, "host-" + node});
   }
   void note(const CoordinatorAction& action) {
-    if (const auto* begin = std::get_if<BeginWorld>(&action)) asked_ = begin->nodes;
-    if (const auto* end = std::get_if<TellVerdict>(&action)) verdict_ = end->verdict;
+    if (const auto* begin = std::get_if<WriteMembers>(&action)) asked_ = begin->nodes;
+    if (const auto* end = std::get_if<PublishVerdict>(&action)) verdict_ = end->verdict;
     if (const auto* send = std::get_if<SendTo>(&action)) got_[send->peer].push_back(send->message);
   }
   template <typename Order>
@@ -68,9 +68,9 @@ class RefereeFixture : protected RoundFixture {
     }
     now_ = end;
   }
-  void begins_world() {
+  void writes_members() {
     REQUIRE(asked_);
-    hears(WorldBegun{*asked_});
+    hears(MembersWritten{*asked_});
   }
   void beats(const NodeId& node) {
     tells(node, Beat{.clock_us = microseconds(now_), .echo_us = microseconds(now_)});
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(RefereeFixture, "a round begins once it is written down who has
   REQUIRE(asked_);
   CHECK(*asked_ == std::vector<NodeId>{"a", "b"});
   CHECK_FALSE(got<StartRound>("a"));
-  begins_world();
+  writes_members();
   passes_by(10ms);
   CHECK(got<StartRound>("a")->epoch == 5);
   CHECK(got<StartRound>("b")->group_world_size == 2);
@@ -113,10 +113,10 @@ TEST_CASE_METHOD(RefereeFixture,
   hears(PeerLost{peers_["b"], "gone"});
   passes_by(10ms);
   CHECK(*asked_ == std::vector<NodeId>{"a"});
-  hears(WorldBegun{*both});
+  hears(MembersWritten{*both});
   passes_by(10ms);
   CHECK_FALSE(got<StartRound>("a"));
-  begins_world();
+  writes_members();
   passes_by(10ms);
   CHECK(got<StartRound>("a")->group_world_size == 1);
 }
@@ -139,7 +139,7 @@ class RunningWorld : protected RefereeFixture {
     is_elected({5});
     for (const char* node : {"a", "b"}) tells(node, newcomer(node));
     passes_by(10ms);
-    begins_world();
+    writes_members();
     passes_by(10ms);
     for (const char* node : {"a", "b"}) beats(node);
   }
@@ -174,7 +174,7 @@ TEST_CASE_METHOD(RunningWorld, "no workers' lease goes beyond what the referee h
 }
 
 TEST_CASE_METHOD(RunningWorld, "a world is held without the referee for as long as that keeps it") {
-  hears(Held{now_, now_ + 3s});
+  hears(LeaseHeld{now_, now_ + 3s});
   for (int i = 0; i < 4; ++i) {
     passes_by(1s);
     for (const char* node : {"a", "b"}) beats(node);
@@ -205,7 +205,7 @@ TEST_CASE_METHOD(RunningWorld, "who is replaced sends its nodes to the other one
 TEST_CASE_METHOD(RunningWorld, "the same nodes get their next attempt without the referee") {
   passes_by(1s);
   for (const char* node : {"a", "b"}) beats(node);
-  hears(Held{now_ - 1s, now_ + 60s});
+  hears(LeaseHeld{now_ - 1s, now_ + 60s});
   asked_.reset();
   forget();
   hears(PeerLost{peers_["b"], "reset"});
@@ -252,7 +252,7 @@ TEST_CASE_METHOD(RefereeFixture, "or that the referee has forgotten that world")
   tells("c", newcomer("c"));
   passes_by(1s);
   CHECK_FALSE(asked_);
-  hears(WorldGone{});
+  hears(MembersExpired{});
   passes_by(1ms);
   CHECK(asked_);
 }
@@ -292,7 +292,7 @@ TEST_CASE_METHOD(RefereeFixture, "two of three that know that it is dead go on a
   }
   passes_by(50ms);
   REQUIRE(asked_);
-  begins_world();
+  writes_members();
   passes_by(50ms);
   CHECK(got<StartRound>("a")->round == 5);
 }
@@ -314,7 +314,7 @@ TEST_CASE_METHOD(RefereeFixture,
 TEST_CASE_METHOD(RefereeFixture, "who is chosen after the end tells how it was") {
   job_of(1, 2);
   EndJob end{EndJob::Outcome::kFinished, 0, "", {}};
-  is_elected({.epoch = 9, .world_epoch = 5, .verdict = end});
+  is_elected({.epoch = 9, .members_epoch = 5, .verdict = end});
   tells("a", of_world("a", 5));
   CHECK(got<EndJob>("a"));
 }

@@ -18,13 +18,16 @@ class SuccessionFixture : protected RoundFixture {
     job({.nodes_min = 1,
          .nodes_max = 3,
          .restarts_max = 3,
-         .has_successors = true,
-         .stands_by = true});
+         .leadership = LeadershipRules::Kind::kElected,
+         .begins = LeadershipRules::Begins::kStandingBy});
   }
   /// A coordinator with these nodes in its first round, which has settled.
   void coordinates(const std::vector<NodeId>& nodes) {
     const int count = static_cast<int>(nodes.size());
-    job({.nodes_min = 1, .nodes_max = count, .has_successors = true, .endpoint = "h0:1"});
+    job({.nodes_min = 1,
+         .nodes_max = count,
+         .leadership = LeadershipRules::Kind::kElected,
+         .endpoint = "h0:1"});
     for (const NodeId& node : nodes) {
       Join join = join_of(node);
       join.voter.standby_port = 7;

@@ -10,11 +10,11 @@ class WitnessedFixture : protected RoundFixture {
  protected:
   WitnessedFixture() { now_ += 1h; }  // a clock that says 0 has said nothing
 
-  RoundRules rules_of_job() const {
+  CoordinatorRules rules_of_job() const {
     return {.nodes_min = 1,
             .nodes_max = 2,
             .restarts_max = 3,
-            .has_successors = true,
+            .leadership = LeadershipRules::Kind::kElected,
             .endpoint = "h0:1",
             .places = {"h0:1", "w:1"}};
   }
@@ -47,15 +47,24 @@ class WitnessedFixture : protected RoundFixture {
     for (const char* node : {"a", "b", "w"}) hears(node, round, revision);
   }
   JobStatus status() const { return machine_->status(now_, 0); }
+  /// Where a witness is told to vote; "": none is invited.
+  std::string invites() {
+    did<InviteWitnesses>();
+    passes(kInvitePause);
+    const auto order = did<InviteWitnesses>();
+    if (order) CHECK(order->endpoints == std::vector<std::string>{"w:1"});
+    return order ? order->invitation.coordinator : "";
+  }
 };
 
 TEST_CASE_METHOD(WitnessedFixture, "a witness votes in a round of two nodes, which goes on") {
   job(rules_of_job());
   for (const char* node : {"a", "b"}) node_joins(node);
   CHECK(start("a").group_world_size == 2);
-  CHECK(machine_->wants_witness());
+  CHECK(invites() == "h0:1");
   says("w", witness());
-  CHECK_FALSE(machine_->wants_witness());
+  passes(kInvitePause);
+  CHECK(invites().empty());
   CHECK_FALSE(order<StopRound>("a").has_value());
   const Reconfigure told = ordered<Reconfigure>("b");
   CHECK(told.witnessed);
@@ -78,7 +87,7 @@ TEST_CASE_METHOD(WitnessedFixture, "it is told of as one that votes when all kno
 }
 
 TEST_CASE_METHOD(WitnessedFixture, "it has no vote beside an odd number of nodes") {
-  RoundRules rules = rules_of_job();
+  CoordinatorRules rules = rules_of_job();
   rules.nodes_max = 3;
   job(rules);
   for (const char* node : {"a", "b", "c"}) node_joins(node);
@@ -95,7 +104,8 @@ TEST_CASE_METHOD(WitnessedFixture, "without it the nodes vote alone, and another
   CHECK_FALSE(alone.witnessed);
   CHECK(alone.round.voters == 2);
   for (const char* node : {"a", "b"}) hears(node, 1, 2);
-  CHECK(machine_->wants_witness());
+  passes(kInvitePause);
+  CHECK(did<InviteWitnesses>());
   says("w2", witness("w2"));
   CHECK(ordered<Reconfigure>("b").round == Configuration{{1, 1, 3}, 3, true, 1, "0-1"});
   CHECK_FALSE(order<StopRound>("a").has_value());
@@ -174,8 +184,8 @@ class SucceedingFixture : public WitnessedFixture {
  protected:
   /// What stands by on the second node when the coordinator, which was on the first one, is lost.
   void stands_by() {
-    RoundRules rules = rules_of_job();
-    rules.stands_by = true;
+    CoordinatorRules rules = rules_of_job();
+    rules.begins = LeadershipRules::Begins::kStandingBy;
     job(rules);
   }
   VoterState voter(int rank) const {
@@ -209,10 +219,9 @@ class SucceedingFixture : public WitnessedFixture {
 
 TEST_CASE_METHOD(SucceedingFixture, "one of two nodes follows at once, with the witness") {
   stands_by();
-  CHECK_FALSE(machine_->wants_witness());
+  CHECK(invites().empty());
   node_votes();
-  CHECK(machine_->wants_witness());
-  CHECK(machine_->invitation().coordinator == "host-b:7");
+  CHECK(invites() == "host-b:7");
   CHECK_FALSE(order<RequestVote>("b").has_value());
   witness_votes();
   for (const char* node : {"b", "w"}) promises(node);

@@ -37,7 +37,7 @@ struct ServerFixture {
     server_->start();
   }
 
-  void serve(RoundRules rules, ServerLimits limits = {}) {
+  void serve(CoordinatorRules rules, ServerLimits limits = {}) {
     rules.master_addr = "127.0.0.1";
     rules_ = rules;
     auto server = Server::listen(io_.get_executor(), rules, kLoopback, 0, limits);
@@ -169,7 +169,7 @@ struct ServerFixture {
   }
 
   asio::io_context io_;
-  RoundRules rules_;
+  CoordinatorRules rules_;
   int joined_ = 0;
   std::string waiting_for_ = "nothing";
   std::unique_ptr<Server> server_;

@@ -1,0 +1,75 @@
+// EtcdLed: the leadership of a job where an etcd says who coordinates it: when a round of this
+// leader's may begin, and for how long it may go on. Pure. docs/succession.md, section "An etcd
+// decides", says why no two leaders ever both go on.
+//
+// Nobody votes. Before a round begins, etcd has written down its members: the nodes that may have
+// workers. A leader that cannot reach etcd goes on while all of them follow it.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "rendezvous/leadership/leader_lease.hpp"
+#include "rendezvous/leadership/leadership.hpp"
+
+namespace ddprun {
+
+class EtcdLed final : public Leadership {
+ public:
+  explicit EtcdLed(const LeadershipRules& rules);
+
+  LeadershipActions step(const LeadershipEvent& event, TimePoint now) override;
+  std::optional<TimePoint> next_tick() const override;
+  bool leads() const override { return term_.epoch > 0; }
+  std::int64_t epoch() const override { return term_.epoch; }
+  Leader leader() const override;
+  std::optional<Redirect> redirect(const Join& join) const override;
+  bool may(Deed deed, TimePoint now) override;
+  bool has_lost_quorum(TimePoint now) override;
+  TimePoint old_leases_end() const override { return term_.old_leases_end; }
+  RoundTerms begin_round(int round, const std::vector<NodeId>& members, TimePoint now) override;
+  Configuration committed() const override { return term_.round; }
+  Beat answer(TimePoint now) const override;
+  Outlives outlives(const NodeId& node) const override;
+  bool holds_ends() const override { return true; }
+  bool knows_last_round(const NodeId& node) const override;
+
+ private:
+  /// Nodes that may have workers, as a leader has written.
+  struct Members {
+    std::int64_t epoch = 0;  // of that leader; 0: of none
+    std::set<NodeId> nodes;  // none: nobody can have workers by that
+  };
+  struct Term {
+    explicit Term(std::chrono::milliseconds heartbeat_timeout) : lease{heartbeat_timeout} {}
+    std::int64_t epoch = 0;  // 0: this process does not lead
+    VoterTable nodes;
+    Configuration round;  // the last one that was begun here
+    int left = 0;         // nodes of that round that have left for good
+    LeaderLease lease;
+    LeaseHeld held{};                // what etcd has told last
+    Members former;                  // written by another leader
+    std::int64_t written_epoch = 0;  // with which this leader has written its members last
+    std::vector<NodeId> written;     // what is written now; none: that is not known
+    std::vector<NodeId> wanted;      // what is to be written
+    TimePoint old_leases_end;        // of leaders before, as far as nodes have told
+  };
+
+  void joined(const VoterJoined& event, TimePoint now);
+  void left(const VoterLeft& event);
+  void elected(const ElectedByEtcd& event, TimePoint now);
+  void step_down(const HigherEpoch& by);
+  void write_members(const RoundWanted& event, TimePoint now);
+  TimePoint lease_ends() const;
+  bool former_members_are_gone(TimePoint now) const;
+
+  LeadershipRules rules_;
+  Term term_;
+  Leader followed_;  // by the agent in this process
+  RoundView view_;   // the last one that was told
+  TimePoint now_;    // of the last event
+  LeadershipActions actions_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,38 @@
+#include "rendezvous/leadership/first_place.hpp"
+
+#include <utility>
+
+namespace ddprun {
+
+std::optional<std::vector<std::string>> FirstPlace::ask(TimePoint now) {
+  if (!waits_ || asked_ || now < due_) return std::nullopt;
+  asked_ = true;
+  std::vector<std::string> endpoints = others_;
+  if (!found_.coordinator.empty()) endpoints.push_back(found_.coordinator);
+  return endpoints;
+}
+
+std::optional<TimePoint> FirstPlace::next_question() const {
+  return waits_ && !asked_ ? std::optional{due_} : std::nullopt;
+}
+
+/// A witness that has not heard its leader for long tells where that one was, and no epoch.
+bool FirstPlace::hear(const Leader& found, bool all, TimePoint now) {
+  if (!waits_) return false;
+  asked_ = false;
+  due_ = now + kAskPause;
+  if (found.epoch > 0) {
+    const std::string before = std::exchange(found_, found).coordinator;
+    if (found_.coordinator.empty()) found_.coordinator = before;
+    return false;
+  }
+  if (!found.coordinator.empty() && found_.coordinator != found.coordinator) {
+    found_.coordinator = found.coordinator;  // a leader was there: that place is asked next
+    return false;
+  }
+  if (found_ != Leader{} && !all) return false;
+  waits_ = false;
+  return true;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,51 @@
+// FirstPlace decides when the first place of a job may begin it. Pure.
+//
+// A job that has no round yet has nobody who could vote, so one alone may begin it: the first of
+// its places. That may be a machine that was started again, of a job which goes on elsewhere. So it
+// asks at the others who leads. Places that are silent count as those of nobody, or a job could not
+// begin before all its machines are on; but once somebody has told of a leader, silence is no proof
+// of its end. docs/succession.md, section "Several places".
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "rendezvous/wire/leader.hpp"
+
+namespace ddprun {
+
+/// Pause after the answers, before the other places are asked again.
+inline constexpr std::chrono::milliseconds kAskPause{500};
+
+class FirstPlace {
+ public:
+  /// `asks`: this is the first place, and may begin the job. `others` are the other places.
+  FirstPlace(bool asks, std::vector<std::string> others)
+      : waits_{asks}, others_{std::move(others)} {}
+
+  /// Whether the job is still to be begun here.
+  bool waits() const { return waits_; }
+  /// Somebody else leads the job, or nodes of an earlier round have come.
+  void give_up() { waits_ = false; }
+
+  /// Where to ask now; nullopt: nothing is due.
+  std::optional<std::vector<std::string>> ask(TimePoint now);
+  /// When the next question is due; nullopt: never, or an answer is awaited.
+  std::optional<TimePoint> next_question() const;
+
+  /// Those who were asked have answered. `all`: each of them has, or nobody listens there. Returns
+  /// whether the job begins now.
+  bool hear(const Leader& found, bool all, TimePoint now);
+
+ private:
+  bool waits_;
+  std::vector<std::string> others_;
+  Leader found_;        // the last leader that somebody has told of
+  TimePoint due_;       // the next question
+  bool asked_ = false;  // an answer is awaited
+};
+
+}  // namespace ddprun

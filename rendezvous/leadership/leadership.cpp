@@ -1,0 +1,43 @@
+#include "rendezvous/leadership/leadership.hpp"
+
+#include "rendezvous/leadership/elected.hpp"
+#include "rendezvous/leadership/etcd_led.hpp"
+#include "rendezvous/leadership/server_led.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// The one node of the job is in this process. However busy the machine is, it is not lost.
+class OneNodeLed final : public Leadership {
+ public:
+  bool counts_silence() const override { return false; }
+};
+
+}  // namespace
+
+LeadershipActions Leadership::step(const LeadershipEvent& event, TimePoint) {
+  const auto* const joined = std::get_if<VoterJoined>(&event);
+  if (joined == nullptr || joined->resumed) return {};
+  return {AdmitVoter{joined->node}};
+}
+
+Beat Leadership::answer(TimePoint now) const { return {.clock_us = microseconds(now)}; }
+
+std::unique_ptr<Leadership> make_leadership(const LeadershipRules& rules) {
+  switch (rules.kind) {
+    case LeadershipRules::Kind::kAlone:
+      return std::make_unique<Leadership>();
+    case LeadershipRules::Kind::kOneNode:
+      return std::make_unique<OneNodeLed>();
+    case LeadershipRules::Kind::kElected:
+      return std::make_unique<Elected>(rules);
+    case LeadershipRules::Kind::kEtcd:
+      return std::make_unique<EtcdLed>(rules);
+    case LeadershipRules::Kind::kServer:
+      return std::make_unique<ServerLed>(rules);
+  }
+  return nullptr;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,184 @@
+// Leadership says whether this coordinator leads the job, for how long, and when a round of its may
+// begin: two leaders never both go on. docs/succession.md has the rules and the proofs. Pure.
+//
+// It knows nothing of rounds but their numbers and nothing of workers but that a round has some.
+// CoordinatorMachine tells it who comes and goes, asks it before a round begins or a job ends, and
+// performs what it wants. This class itself is the leadership of a job that nobody else can lead:
+// it is always true. The others stand on the nodes' votes (Elected), on an etcd (EtcdLed), or on
+// being the only server (ServerLed). Nobody outside of this room asks which one it is.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "rendezvous/leadership/leadership_rules.hpp"
+#include "rendezvous/leadership/round_recovery.hpp"
+#include "rendezvous/wire/leader.hpp"
+#include "rendezvous/wire/messages.hpp"
+
+namespace ddprun {
+
+// What happens to the voters.
+// clang-format off
+struct VoterJoined {      // it has joined, or joined again
+  NodeId node;
+  VoterState state;
+  JobCounters counters;
+  std::string standby;    // where its agent would coordinate, as HOST:PORT; "": nowhere
+  bool witness = false;
+  bool has_voice = true;  // false: another agent may have its place
+  bool resumed = false;   // its workers go on
+};
+struct VoterLeft { NodeId node; bool in_order = false; };  // with its vote, or lost
+struct VoiceGiven { NodeId node; };                       // nobody else can have its place any more
+struct VoterAway { NodeId node; };                       // its connection has ended; it may come back
+struct VoterBeat { NodeId node; Beat beat; };
+struct VoterAware { NodeId node; };                      // it has obeyed the round that began last
+struct VoterVoted { NodeId node; Vote vote; };
+struct WitnessAnswered { NodeId node; };                 // it knows the attempt that it was told
+// What others tell.
+struct HigherEpoch { std::int64_t epoch; std::string coordinator; };  // somebody leads with that one
+struct AgentFollows { Leader leader; };                  // the agent in this process does
+struct LeadersFound { Leader leader; bool all; };        // answers to AskLeaders; `all` have answered,
+                                                         // or nobody listens there
+struct ElectedByEtcd {
+  std::int64_t epoch;
+  std::int64_t members_epoch = 0;       // of the leader that has written the members; 0: none has
+  std::vector<NodeId> members = {};     // nodes that may have workers by that
+  bool by_death = false;                // a lease of the leader before may not have ended
+  std::optional<EndJob> verdict = {};   // the job has ended so
+};
+/// Nobody else leads the job before `alone`. Nobody else begins a round without a node of the
+/// written members before `members`.
+struct LeaseHeld { TimePoint alone; TimePoint members; };
+struct MembersWritten { std::vector<NodeId> nodes; };    // the answer to WriteMembers
+struct MembersExpired {};                                // nobody can have workers any more by what
+                                                         // another leader has written
+// What the rounds do.
+struct RoundView {        // as it is now
+  int round = 0;          // the last one that was sealed
+  int attempt = 0;
+  bool runs = false;
+  int members = 0;        // nodes of the round that are here
+};
+struct GatheringBegun {};                                // nodes are waited for
+struct RoundWanted {                                     // enough nodes are ready
+  std::function<std::vector<NodeId>()> members;          // these take a while to be found out, when
+  std::function<int()> attempt;                          // there are thousands of them
+};
+struct JobEnded { EndJob verdict; };                     // or is about to
+struct Passed { RoundView view; };                       // after each event, and when next_tick() is due
+using LeadershipEvent =
+    std::variant<VoterJoined, VoterLeft, VoiceGiven, VoterAway, VoterBeat, VoterAware, VoterVoted, WitnessAnswered,
+                 HigherEpoch, AgentFollows, LeadersFound, ElectedByEtcd, LeaseHeld, MembersWritten,
+                 MembersExpired, GatheringBegun, RoundWanted, JobEnded, Passed>;
+
+// What it wants to be done, in this order.
+struct TellVoter { NodeId node; CoordinatorMessage message; };
+struct AdmitVoter { NodeId node; int round = 0; };       // it takes orders from now on; the job has
+                                                         // reached that round
+struct AwaitVote { NodeId node; };                       // it takes none yet
+struct DropWitness { NodeId node; std::string reason; };
+/// This process leads from now on, with nothing but what the voters know: `counters` is the most
+/// that those of earlier rounds have told. With a verdict the job has ended.
+struct TakeOver { JobCounters counters; std::optional<EndJob> verdict = {}; };
+struct StepDown { Leader leader; };                      // all nodes are sent to that one
+struct AskLeaders { std::vector<std::string> endpoints; };         // who leads the job? LeadersFound
+struct InviteWitnesses { std::vector<std::string> endpoints; InviteWitness invitation; };
+struct AnnounceLeader { std::int64_t epoch; std::string coordinator; std::vector<std::string> endpoints; };
+struct WriteMembers { std::vector<NodeId> nodes; };      // into etcd; then MembersWritten
+struct PublishVerdict { EndJob verdict; };               // in etcd
+using LeadershipAction = std::variant<TellVoter, AdmitVoter, AwaitVote, DropWitness, TakeOver, StepDown,
+                                      AskLeaders, InviteWitnesses, AnnounceLeader, WriteMembers,
+                                      PublishVerdict>;
+using LeadershipActions = std::vector<LeadershipAction>;
+// clang-format on
+
+/// What the nodes of a round are told of the leadership with it.
+struct RoundTerms {
+  std::int64_t epoch = 0;
+  std::int64_t lease_ms = -1;    // as StartRound's
+  Configuration committed = {};  // when the round begins
+  std::string awaited = {};      // as Configuration's, of this round
+  std::vector<std::string> successors = {};
+  bool leader_is_member = false;
+};
+
+/// What a leader may want to do.
+enum class Deed {
+  kGiveOrders,
+  kBeginRound,   // RoundWanted has come before
+  kFinishRound,  // all workers have exited with 0, which ends the job
+  kEndJob,       // with a verdict
+};
+
+/// Whether the workers of a node outlive its connection.
+enum class Outlives {
+  kNo,
+  kWhileProbed,  // as long as somebody listens at the node
+  kForLease,     // the same, and no longer than their lease, as Joined tells
+};
+
+class Leadership {
+ public:
+  Leadership() = default;
+  virtual ~Leadership() = default;
+  Leadership(const Leadership&) = delete;
+  Leadership& operator=(const Leadership&) = delete;
+
+  /// Takes what has happened at `now`, and returns what is to be done.
+  virtual LeadershipActions step(const LeadershipEvent& event, TimePoint now);
+  /// When a Passed is due; nullopt: only other events change anything.
+  virtual std::optional<TimePoint> next_tick() const { return std::nullopt; }
+
+  /// Whether this process leads the job.
+  virtual bool leads() const { return true; }
+  /// The epoch with which it leads; 0: it does not lead, or nobody could follow it.
+  virtual std::int64_t epoch() const { return 0; }
+  /// The leader as far as it is known here: this process, if it has begun a round.
+  virtual Leader leader() const { return {}; }
+  /// Where the node has to go in place of joining here.
+  virtual std::optional<Redirect> redirect(const Join&) const { return std::nullopt; }
+
+  /// Whether this may be done now. Of thousands of nodes it is asked often, and looks now and then.
+  virtual bool may(Deed, TimePoint) { return true; }
+  /// Whether the leader has just found that too few follow: all its workers have to stop at once.
+  virtual bool has_lost_quorum(TimePoint) { return false; }
+  /// Until when leases of an earlier leader may hold up a round of enough nodes.
+  virtual TimePoint old_leases_end() const { return {}; }
+  /// Until when nobody can know who has workers, so that not even enough nodes end the wait.
+  virtual TimePoint unknown_workers_end() const { return {}; }
+  /// How many nodes a round needs, where the job needs `nodes_min`.
+  virtual int nodes_needed(int nodes_min) const { return nodes_min; }
+
+  /// A round begins now, with these nodes by rank.
+  virtual RoundTerms begin_round(int, const std::vector<NodeId>&, TimePoint) { return {}; }
+  /// The configuration that is committed; none where nobody votes.
+  virtual Configuration committed() const { return {}; }
+  /// Answers a heartbeat at `now`, but for the clock of the node.
+  virtual Beat answer(TimePoint now) const;
+
+  virtual Outlives outlives(const NodeId&) const { return Outlives::kNo; }
+  /// Whether silence shows that a node is lost.
+  virtual bool counts_silence() const { return true; }
+  /// Whether all nodes must have heard of the job's end before one may go.
+  virtual bool holds_ends() const { return false; }
+  /// Whether what the node knows of the job's end counts: it knows the last round.
+  virtual bool knows_last_round(const NodeId&) const { return false; }
+  /// The witness that votes; "": none does.
+  virtual NodeId voting_witness() const { return {}; }
+  /// The round that goes on after this coordinator was started again; null: none ever does.
+  virtual RoundRecovery* recovery() { return nullptr; }
+};
+
+/// Makes the leadership that the rules ask for,
+std::unique_ptr<Leadership> make_leadership(const LeadershipRules& rules);
+
+}  // namespace ddprun

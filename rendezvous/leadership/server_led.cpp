@@ -1,0 +1,48 @@
+#include "rendezvous/leadership/server_led.hpp"
+
+#include "rendezvous/leadership/lease_times.hpp"
+
+namespace ddprun {
+
+ServerLed::ServerLed(const LeadershipRules& rules)
+    : lease_ms_{kFollowerCounts.of(rules.heartbeat_timeout).count()},
+      recovery_{rules.since + kFollowerCounts.of(rules.heartbeat_timeout)} {}
+
+LeadershipActions ServerLed::step(const LeadershipEvent& event, TimePoint now) {
+  now_ = now;
+  if (const auto* joined = std::get_if<VoterJoined>(&event)) {
+    if (joined->standby.empty())
+      probed_.erase(joined->node);
+    else
+      probed_.insert(joined->node);
+  } else if (const auto* left = std::get_if<VoterLeft>(&event)) {
+    probed_.erase(left->node);
+  }
+  return Leadership::step(event, now);
+}
+
+std::optional<TimePoint> ServerLed::next_tick() const {
+  const TimePoint end = recovery_.unknown_workers_end();
+  return end > now_ ? std::optional{end} : std::nullopt;
+}
+
+/// Nodes that have never heard of a round cannot tell that there is none.
+bool ServerLed::may(Deed deed, TimePoint now) {
+  if (deed == Deed::kFinishRound) return recovery_.absent() == 0;
+  return deed != Deed::kBeginRound || now >= recovery_.unknown_workers_end();
+}
+
+RoundTerms ServerLed::begin_round(int, const std::vector<NodeId>&, TimePoint) {
+  recovery_.end();
+  return {.lease_ms = lease_ms_};
+}
+
+Beat ServerLed::answer(TimePoint now) const {
+  return {.clock_us = microseconds(now), .lease_ms = lease_ms_};
+}
+
+Outlives ServerLed::outlives(const NodeId& node) const {
+  return probed_.contains(node) ? Outlives::kForLease : Outlives::kNo;
+}
+
+}  // namespace ddprun

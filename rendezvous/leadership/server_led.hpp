@@ -1,0 +1,32 @@
+// ServerLed: the leadership of a `ddprun server`, the only one that coordinates its jobs. Nobody
+// follows it, but it may be started again and go on with their rounds. Pure. docs/succession.md,
+// section "A server that is started again".
+#pragma once
+
+#include <set>
+
+#include "rendezvous/leadership/leadership.hpp"
+
+namespace ddprun {
+
+class ServerLed final : public Leadership {
+ public:
+  explicit ServerLed(const LeadershipRules& rules);
+
+  LeadershipActions step(const LeadershipEvent& event, TimePoint now) override;
+  std::optional<TimePoint> next_tick() const override;
+  bool may(Deed deed, TimePoint now) override;
+  TimePoint unknown_workers_end() const override { return recovery_.unknown_workers_end(); }
+  RoundTerms begin_round(int round, const std::vector<NodeId>& members, TimePoint now) override;
+  Beat answer(TimePoint now) const override;
+  Outlives outlives(const NodeId& node) const override;
+  RoundRecovery* recovery() override { return &recovery_; }
+
+ private:
+  std::int64_t lease_ms_;
+  RoundRecovery recovery_;
+  std::set<NodeId> probed_;  // nodes at which somebody listens, as they have told
+  TimePoint now_;            // of the last event
+};
+
+}  // namespace ddprun

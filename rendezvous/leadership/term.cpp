@@ -1,0 +1,89 @@
+#include "rendezvous/leadership/term.hpp"
+
+#include <algorithm>
+
+namespace ddprun {
+
+int votes_needed(const Term& term, const Configuration& configuration, int left) {
+  const int voters = configuration.voters;
+  return (term.former.elected() ? votes_to_win(voters) : votes_to_stay(voters)) - left;
+}
+
+TimePoint quorum_ends(const Term& term) {
+  const JointQuorum& quorum = term.quorum();
+  if (!quorum.exists()) return TimePoint::max();
+  const auto ends = [&](const Configuration& configuration, int left) {
+    return followed_until(term.voters, configuration.version,
+                          votes_needed(term, configuration, left), term.timeout);
+  };
+  const TimePoint committed = ends(quorum.committed, term.left);
+  const bool needs_both = term.former.elected() && quorum.is_joint();
+  return needs_both ? std::min(committed, ends(quorum.proposed, 0)) : committed;
+}
+
+bool has_quorum(const Term& term, TimePoint now) { return now < quorum_ends(term); }
+
+std::vector<std::string> successors(const Term& term, const std::vector<NodeId>& members) {
+  std::vector<std::string> endpoints;
+  for (const NodeId& id : members) {
+    const Voter* const voter = term.voters.find(id);
+    const bool may_follow = voter != nullptr && !voter->standby.empty() && !voter->state.colocated;
+    if (may_follow && endpoints.size() < kSuccessorsMax) endpoints.push_back(voter->standby);
+  }
+  return endpoints;
+}
+
+JobCounters counters_of_voters(const Term& term) {
+  JobCounters most;
+  term.voters.for_each([&](const Voter& voter) {
+    if (voter.state.proposed.version.round == 0) return;
+    most.round = std::max(most.round, voter.counters.round);
+    most.attempt = std::max(most.attempt, voter.counters.attempt);
+  });
+  return most;
+}
+
+void admit(Term& term, Voter& voter, LeadershipActions& actions) {
+  term.voters.set_stance(voter, Stance::kFollows);
+  actions.push_back(AdmitVoter{voter.id});
+}
+
+bool all_hear(const Term& term) {
+  bool all = true;
+  term.voters.for_each([&](const Voter& voter) { all = all && voter.connected; });
+  return all;
+}
+
+bool is_deserted(const Term& term) {
+  const int nodes = term.quorum().committed.voters - (term.witness.voting().empty() ? 0 : 1);
+  return term.leads && !term.witness.id().empty() && term.voters.size() == 1 && term.left >= nodes;
+}
+
+bool wants_witness(const Term& term, const std::vector<std::string>& places) {
+  if (places.size() < 2 || !term.witness.id().empty()) return false;
+  return term.leads || (term.quorum().exists() && !term.colocated.empty());
+}
+
+InviteWitness invitation(const Term& term, const LeadershipRules& rules, int round) {
+  const Voter* const own = term.leads ? nullptr : term.voters.find(term.colocated);
+  return {rules.run_id, term.leads ? term.epoch : 0,
+          std::max(round, term.quorum().proposed.version.round),
+          own != nullptr ? own->standby : term.endpoint, rules.join_timeout.count()};
+}
+
+bool nodes_elect_alone(const Term& term) {
+  const JointQuorum& quorum = term.quorum();
+  Votes votes;
+  term.voters.for_each([&](const Voter& voter) {
+    if (voter.follows() && !voter.witness) quorum.count(votes, voter.state);
+  });
+  const bool needs_both = term.former.elected() && quorum.is_joint();
+  return votes.committed >= votes_needed(term, quorum.committed, term.left) &&
+         (!needs_both || votes.proposed >= votes_needed(term, quorum.proposed, 0));
+}
+
+bool witness_knows_round(const Term& term) {
+  return term.witness.id().empty() || !term.quorum().is_joint() || nodes_elect_alone(term);
+}
+
+}  // namespace ddprun

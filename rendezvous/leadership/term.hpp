@@ -1,0 +1,77 @@
+// Term: all that an elected leader, or a candidate, knows from the first voter that comes to it to
+// when it steps down. So stepping down is one assignment. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rendezvous/leadership/commitment.hpp"
+#include "rendezvous/leadership/former_leader.hpp"
+#include "rendezvous/leadership/leader_lease.hpp"
+#include "rendezvous/leadership/leadership.hpp"
+#include "rendezvous/leadership/voter_table.hpp"
+#include "rendezvous/leadership/witness_seat.hpp"
+
+namespace ddprun {
+
+struct Term {
+  explicit Term(std::chrono::milliseconds heartbeat_timeout)
+      : timeout{heartbeat_timeout}, lease{heartbeat_timeout} {}
+
+  std::chrono::milliseconds timeout;  // of heartbeats
+  bool leads = false;                 // false: it is a candidate
+  std::int64_t epoch = 0;             // of the leader; 0: a candidate has none
+  std::string endpoint;               // of this coordinator, as HOST:PORT
+  VoterTable voters;
+  Commitment commitment;
+  LeaderLease lease;
+  FormerLeader former;
+  WitnessSeat witness;
+  NodeId colocated;                    // the agent in this process, if it is here
+  int left = 0;                        // voters of the committed round that have left for good
+  int round_nodes = 0;                 // nodes of the last round that was begun here
+  bool gathers = false;                // nodes are waited for
+  std::vector<std::string> announced;  // endpoints at which this leader is announced
+  TimePoint announce_due;
+
+  const JointQuorum& quorum() const { return commitment.quorum(); }
+};
+
+/// How many voters of that configuration must follow, when `left` of them have left for good.
+int votes_needed(const Term& term, const Configuration& configuration, int left);
+
+/// Until when nobody else can have been elected: that takes more than half of the voters, and at
+/// least half follow this leader.
+TimePoint quorum_ends(const Term& term);
+bool has_quorum(const Term& term, TimePoint now);
+
+/// Endpoints of the first kSuccessorsMax of `members` that may follow this leader.
+std::vector<std::string> successors(const Term& term, const std::vector<NodeId>& members);
+
+/// The most that voters of earlier rounds have told of the job.
+JobCounters counters_of_voters(const Term& term);
+
+/// The voter takes orders from now on.
+void admit(Term& term, Voter& voter, LeadershipActions& actions);
+
+/// Whether the connections of all voters are whole.
+bool all_hear(const Term& term);
+/// Whether all nodes have left in order, and a witness is here: the job is over, though nobody has
+/// ended it.
+bool is_deserted(const Term& term);
+
+/// Whether a witness is looked for at the job's places. A candidate wants it only beside a node: it
+/// has no other vote then.
+bool wants_witness(const Term& term, const std::vector<std::string>& places);
+/// What a witness is told that is to vote here. `round` is the last one that is known.
+InviteWitness invitation(const Term& term, const LeadershipRules& rules, int round);
+
+/// Whether the nodes that follow elect a leader without the witness.
+bool nodes_elect_alone(const Term& term);
+/// Whether a round that was begun because the witness votes is known to it. Before that another
+/// node may go on with that witness, from the round before.
+bool witness_knows_round(const Term& term);
+
+}  // namespace ddprun

@@ -1,0 +1,82 @@
+// What happens to a job's coordinator, and what it does: the events and actions of
+// CoordinatorMachine. Pure.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rendezvous/leadership/leadership.hpp"
+#include "rendezvous/rounds/roster.hpp"
+#include "rendezvous/wire/messages.hpp"
+
+namespace ddprun {
+
+// These events may happen. An agent's first message over a connection is its Join; the other
+// messages of a connection that is no node's are passed over.
+// clang-format off
+struct FromPeer { PeerId peer; AgentMessage message; std::string address = {}; };  // of its host
+struct PeerLost { PeerId peer; std::string reason; };  // the connection has ended
+struct Probed { NodeId node; bool refused; };          // the answer to Probe
+struct StoreGone { int round; std::string reason; };   // OpenStore's port is not free
+struct Tick {};                                        // the time has come: see next_tick()
+using CoordinatorEvent = std::variant<FromPeer, PeerLost, Probed, StoreGone, Tick, HigherEpoch,
+                                      AgentFollows, LeadersFound, ElectedByEtcd, LeaseHeld,
+                                      MembersWritten, MembersExpired>;
+
+/// How a probe tells a process that is ending from one that is alive: who is alive is connected to,
+/// and that is all. One that is ending may still take the connection, and ends it at once.
+struct ProbeTimes {
+  std::chrono::milliseconds connect{1'000};
+  std::chrono::milliseconds hang_up{50};  // that an ending process takes at most
+  int tries = 4;
+};
+
+// These actions are to be performed, in the order in which step() returns them.
+struct SendTo { PeerId peer; CoordinatorMessage message; };
+struct DropPeer { PeerId peer; std::string reason; };  // send what is queued, close the connection
+// Empty the store and close its connections. With a port: listen there, or StoreGone.
+struct OpenStore { int round; int world_size; int port = 0; };
+struct Probe { NodeId node; std::string endpoint; ProbeTimes times = {}; };  // does anybody listen
+                                                       // there? then Probed
+using CoordinatorAction = std::variant<SendTo, DropPeer, OpenStore, Probe, AskLeaders, InviteWitnesses,
+                                       AnnounceLeader, WriteMembers, PublishVerdict>;
+// clang-format on
+
+/// Collects the actions of a step.
+class Outbox {
+ public:
+  void send(PeerId peer, CoordinatorMessage message) {
+    actions_.push_back(SendTo{peer, std::move(message)});
+  }
+  void drop(PeerId peer, std::string reason) {
+    actions_.push_back(DropPeer{peer, std::move(reason)});
+  }
+  /// The agent has to join somewhere else, and its connection ends.
+  void send_away(PeerId peer, const Redirect& where, std::string reason) {
+    send(peer, where);
+    drop(peer, std::move(reason));
+  }
+  void add(CoordinatorAction action) { actions_.push_back(std::move(action)); }
+
+  /// To all nodes, but to no witness.
+  void send_to_nodes(const Roster& nodes, const CoordinatorMessage& message);
+  /// To the nodes of the round that runs.
+  void send_to_members(const Roster& nodes, const CoordinatorMessage& message);
+  /// In pieces between other lines, as an answer of many bytes has to go.
+  template <typename Part>
+  void send_in_parts(PeerId peer, int question, const std::string& text) {
+    for (std::size_t begin = 0; begin < text.size(); begin += kStatusPartBytesMax) {
+      const bool last = begin + kStatusPartBytesMax >= text.size();
+      send(peer, Part{question, text.substr(begin, kStatusPartBytesMax), last});
+    }
+  }
+
+  std::vector<CoordinatorAction> take() { return std::exchange(actions_, {}); }
+
+ private:
+  std::vector<CoordinatorAction> actions_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,520 @@
+#include "rendezvous/rounds/coordinator_machine.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/match.hpp"
+#include "rendezvous/rounds/agreement.hpp"
+#include "rendezvous/rounds/status_of.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// Whether the failure may be the scheduler's doing. Schedulers send their warning to every
+/// process, and a worker that does not handle the signal may die of it before its agent reports the
+/// warning.
+bool may_be_schedulers_doing(const EndJob& verdict) {
+  if (!verdict.failure) return false;
+  const int signal = verdict.failure->status.signal;
+  return signal == SIGTERM || signal == SIGUSR1 || signal == SIGUSR2;
+}
+
+JobStatus::State state_of(Rounds::State state) {
+  switch (state) {
+    case Rounds::State::kIdle:
+    case Rounds::State::kGathering:
+      break;
+    case Rounds::State::kRunning:
+      return JobStatus::State::kRunning;
+    case Rounds::State::kStopping:
+      return JobStatus::State::kStopping;
+  }
+  return JobStatus::State::kGathering;
+}
+
+/// Why nothing can be said of workers, where no round runs.
+std::string why_no_workers(Rounds::State state, const Waiting& waiting, int round) {
+  switch (state) {
+    case Rounds::State::kIdle:
+      return "another node coordinates the job";
+    case Rounds::State::kGathering:
+      return "the job waits for its nodes: " + std::to_string(waiting.nodes) + " of " +
+             std::to_string(waiting.nodes_min) + " are there";
+    case Rounds::State::kStopping:
+      return "the workers of round " + std::to_string(round) + " are being stopped";
+    case Rounds::State::kRunning:
+      break;
+  }
+  return "";
+}
+
+VoterJoined voter_joined(const Roster::Node& node, bool resumed) {
+  return {.node = node.id(),
+          .state = node.join.voter,
+          .counters = node.join.counters,
+          .standby = standby_endpoint(node),
+          .witness = node.join.witness,
+          .has_voice = node.phase() != Roster::Phase::kContending,
+          .resumed = resumed};
+}
+
+/// Whether the workers of the node may outlive its connection.
+bool outlives(const Roster::Node& node, const Leadership& leadership) {
+  const bool has_workers = node.is_in_round() || node.phase() == Roster::Phase::kStopping;
+  return has_workers && leadership.outlives(node.id()) != Outlives::kNo;
+}
+
+/// Whether nobody who is here has stopped its workers of the round that the node runs, or knows
+/// that it was to be stopped.
+bool nobody_knows_more(const Roster& nodes, const Join& join) {
+  bool more = false;
+  nodes.for_each([&](const Roster::Node& node) {
+    more |= node.join.voter.assignment.round >= join.voter.running ||
+            node.join.counters.round > join.voter.running ||
+            node.join.counters.attempt > join.counters.attempt;
+  });
+  return !more;
+}
+
+}  // namespace
+
+CoordinatorMachine::CoordinatorMachine(CoordinatorRules rules, TimePoint now)
+    : rules_{std::move(rules)},
+      leadership_{make_leadership(leadership_of(rules_))},
+      members_{rules_, leadership_->counts_silence(), now},
+      failures_{rules_, job_},
+      observers_{rules_, now},
+      rounds_{{rules_, job_, members_.nodes(), *leadership_, failures_, observers_, out_}} {
+  if (leadership_->leads()) rounds_.gather(now);
+}
+
+std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& event,
+                                                        TimePoint now) {
+  now_ = now;
+  rounds_.postpone(members_.forgive_own_sleep(now));
+  if (leadership_->has_lost_quorum(now)) rounds_.stop_at_once(now);  // before a word can renew it
+  match(
+      event, [&](const FromPeer& e) { receive(e); },
+      [&](const PeerLost& e) {
+        if (Node* const node = members_.nodes().with_peer(e.peer)) disconnected(*node, e.reason);
+      },
+      [&](const Probed& e) {
+        Node* const node = members_.nodes().find(e.node);
+        if (node != nullptr && node->away && e.refused) lose(*node, node->away_because, now);
+      },
+      [&](const StoreGone& e) {
+        if (rounds_.runs(e.round))
+          rounds_.stop("the server cannot open the port of the store again: " + e.reason, now);
+      },
+      [](const Tick&) {}, [&](const auto& e) { lead(e); });
+  while (Node* const node = members_.silent(now))  // no Tick comes between the beats of many nodes
+    lose(*node, "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms",
+         node->last_heard());
+  for (const NodeId& node : rounds_.unstopped(now))
+    lose(*members_.nodes().find(node), "it has not stopped its workers in time", now);
+  advance();
+  lead(Passed{rounds_.view()});
+  look_for_hangs();
+  if (observers_.owes_dump(rounds_.runs(), now)) {
+    const JobCounters& counters = job_.counters;
+    JobDump dump{.state = std::string{name_of(state_of(rounds_.state()))},
+                 .why = why_no_workers(rounds_.state(), rounds_.waiting(now), counters.round),
+                 .round = counters.round,
+                 .attempt = counters.attempt};
+    observers_.answer_dump(std::move(dump), members_.nodes(), out_, now);
+  }
+  observers_.tell_restarts(members_.nodes(), out_, now);
+  return out_.take();
+}
+
+std::optional<TimePoint> CoordinatorMachine::next_tick() const {
+  if (ended()) return std::nullopt;
+  std::optional<TimePoint> next = members_.next_due();
+  for (const auto due : {rounds_.next_due(now_), ending_.next_due(), leadership_->next_tick(),
+                         observers_.next_due(rounds_.runs())})
+    if (due) next = next ? std::min(*next, *due) : due;
+  return next;
+}
+
+// --- those who come, and those who go ---
+
+void CoordinatorMachine::receive(const FromPeer& event) {
+  const auto& [peer, message, address] = event;
+  Node* const known = members_.nodes().with_peer(peer);
+  if (const auto* const joining = std::get_if<Join>(&message)) {
+    // Job hangs up on one that has joined already.
+    if (known == nullptr) join(peer, *joining, address);
+    return;
+  }
+  if (known == nullptr) return;  // it was lost while this message was on its way
+  Node& node = *known;
+  for (const auto& [other, reason] : members_.hear(node, now_)) {
+    Node& refused = *members_.nodes().find(other);
+    out_.send(refused.peer(), Refused{reason});
+    lose(refused, reason, now_);
+  }
+  match(
+      message, [](const Join&) {}, [&](const Beat& m) { answer(node, m); },
+      [&](const WorkerFailed& m) { failed(node, m); },
+      [&](const WorkersFinished& m) { rounds_.workers_finished(node, m); },
+      [&](const WorkersStopped& m) {
+        if (node.join.witness) return lead(WitnessAnswered{node.id()});
+        rounds_.workers_stopped(node, m);
+      },
+      [&](const WorkersStarted& m) {
+        if (m.round != job_.counters.round) return;
+        lead(VoterAware{node.id()});
+        if (node.group_rank >= 0) observers_.started(now_);
+      },
+      [&](const Preempt& m) { preempt(node, m); },
+      [&](const Progress& m) {
+        if (!rounds_.runs(m.round) || node.group_rank < 0) return;
+        for (const RankProgress& rank : m.ranks) failures_.reached(rank.step);
+        observers_.progressed(node, m, members_.nodes(), now_);
+      },
+      [&](const Inspected& m) { observers_.inspected(node.id(), m); },
+      [&](const AskDump& m) {
+        observers_.ask_dump(node, m, rounds_.runs(), job_.counters.round, members_.nodes(), out_,
+                            now_);
+      },
+      [&](const WorkersEnded& m) { failures_.ended(node.id(), m); },
+      [&](const Vote& m) {
+        lead(VoterVoted{node.id(), m});
+      },
+      [&](const EndAcknowledged&) { ending_.acknowledge(node); },
+      [&](const FinalStatus& m) {
+        node.final_status = m.end;
+        node.final_status->held = false;
+        if (rounds_.state() == Rounds::State::kGathering) adopt_final_status();
+      },
+      [&](const Leave& m) { lose(node, m.reason, now_, true); },
+      [](const AskStatus&) {},  // Job answers it
+      [](const Identify&) {},   // Server answers it where it comes instead of a Join
+      [](const InviteWitness&) {});
+}
+
+void CoordinatorMachine::join(PeerId peer, const Join& join, const std::string& address) {
+  const auto refuse = [&](const std::string& reason) {
+    out_.send(peer, Refused{reason});
+    out_.drop(peer, reason);
+  };
+  if (ending_.is_over()) {
+    const bool has_missed_end = join.counters.round > 0 && !difference(rules_, join);
+    if (!has_missed_end) return refuse("the job has already ended");
+    out_.send(peer, *job_.verdict);
+    return out_.drop(peer, "the job has ended");
+  }
+  if (const auto reason = members_.refusal_of(join)) return refuse(*reason);
+  if (const auto redirect = leadership_->redirect(join))
+    return out_.send_away(peer, *redirect, "the coordinator is at " + redirect->coordinator);
+  if (Node* const node = members_.nodes().find(join.node)) {
+    node->address = address;
+    return come_back(*node, peer, join);
+  }
+  if (join.voter.running > 0) return take_back(peer, join, address);
+  Node& node = members_.add(peer, join, address, now_);
+  observers_.came(node);
+  lead(voter_joined(node, false));
+}
+
+/// The agent has connected again, and nobody has to find out first that its old connection is dead.
+/// It has stopped its workers, unless it says otherwise. It keeps its rank and its place among
+/// those that wait.
+void CoordinatorMachine::come_back(Node& node, PeerId peer, const Join& join) {
+  const bool runs = join.voter.running > 0;
+  const bool resumes = runs && outlives(node, *leadership_) && !ending_.is_over() &&
+                       join.voter.running == job_.counters.round &&
+                       join.voter.promised <= leadership_->epoch();
+  if (runs && !resumes)
+    return out_.send_away(peer, {"", leadership_->epoch()}, "its workers are of another round");
+  out_.drop(node.peer(), "its agent has connected again");
+  members_.nodes().reconnect(node, peer, join, now_);
+  node.away = false;
+  lead(voter_joined(node, resumes));
+  if (!resumes) return;
+  greet(node, true);
+  if (node.phase() == Phase::kStopping)
+    out_.send(peer, rounds_.stop_order("the round is being stopped"));
+}
+
+/// The node has workers of a round that this coordinator knows nothing of. Where it was started
+/// again, that round may go on.
+void CoordinatorMachine::take_back(PeerId peer, const Join& join, const std::string& address) {
+  RoundRecovery* const recovery = leadership_->recovery();
+  const HostedAssignment& place = join.voter.assignment;
+  const bool in_time = recovery != nullptr && !job_.verdict &&
+                       recovery->fits(join, rules_.nodes_max, now_) &&
+                       members_.nodes().with_wanted_rank(join.node_rank) == nullptr;
+  const bool is_first = in_time && !recovery->begun() &&
+                        rounds_.state() == Rounds::State::kGathering && job_.counters.round == 0 &&
+                        nobody_knows_more(members_.nodes(), join);
+  const bool belongs = in_time && recovery->begun() && rounds_.runs() &&
+                       join.counters.attempt == job_.counters.attempt;
+  if (!is_first && !belongs)
+    return out_.send_away(peer, {"", leadership_->epoch()}, "its workers are of another round");
+  if (is_first) {
+    recovery->begin(place);
+    rounds_.recover(place, join.counters.attempt, now_);
+  }
+  Node& node = members_.add(peer, join, address, now_);
+  node.group_rank = place.group_rank;
+  node.first_rank = place.first_rank;
+  node.workers_left = join.workers;
+  members_.nodes().set_phase(node, Phase::kRunning);
+  observers_.came(node);
+  observers_.came_back(node.id());
+  failures_.seat(node);
+  recovery->take(place.group_rank);
+  lead(voter_joined(node, true));
+  greet(node, true);
+  if (recovery->absent() > 0) return;
+  std::vector<const Node*> waiting;
+  members_.nodes().for_each([&](const Node& other) {
+    if (other.phase() == Phase::kReady) waiting.push_back(&other);
+  });
+  for (const Node* const other : waiting) welcome(*other);
+}
+
+/// A node that joins hears which configuration is committed, too: it may have missed it.
+void CoordinatorMachine::greet(const Node& node, bool resumed) {
+  out_.send(node.peer(),
+            Joined{.heartbeat_timeout_ms = rules_.heartbeat_timeout.count(),
+                   .clock_us = microseconds(now_),
+                   .epoch = leadership_->epoch(),
+                   .resumed = resumed,
+                   .keeps_workers = leadership_->outlives(node.id()) == Outlives::kForLease});
+  if (leadership_->committed().voters > 0) out_.send(node.peer(), leadership_->answer(now_));
+}
+
+void CoordinatorMachine::admit(const AdmitVoter& admitted) {
+  Node* const node = members_.nodes().find(admitted.node);
+  if (node == nullptr) return;
+  const Phase before = node->phase();
+  job_.counters.round = std::max(job_.counters.round, admitted.round);
+  greet(*node, false);
+  if (before == Phase::kContending) return;
+  if (node->join.witness) return members_.nodes().set_phase(*node, Phase::kWitnessing);
+  members_.nodes().set_phase(*node, Phase::kReady);
+  RoundRecovery* const recovery = leadership_->recovery();
+  if (recovery != nullptr && recovery->was_in_round(node->join.voter.assignment)) {
+    recovery->take(node->join.voter.assignment.group_rank);
+    if (rounds_.runs())
+      return rounds_.stop(
+          "node " + node->join.host + " has stopped its workers while the server was away", now_);
+  }
+  const bool was_in_round = before != Phase::kReady && before != Phase::kVoting;
+  if (!was_in_round) return welcome(*node);
+  if (rounds_.runs()) rounds_.stop("node " + node->join.host + " joined again", now_);
+}
+
+/// A node that is ready makes a new round if there is a place for it; else it is a spare.
+void CoordinatorMachine::welcome(const Node& node) {
+  if (!rounds_.runs()) return;
+  if (const RoundRecovery* const recovery = leadership_->recovery();
+      recovery != nullptr && recovery->absent() > 0)
+    return;  // others are on their way
+  if (rounds_.members() < rules_.nodes_max)
+    return rounds_.stop("node " + node.join.host + " joined", now_);
+  out_.send(node.peer(), Spare{job_.counters.round, rounds_.members(), job_.counters.attempt,
+                               leadership_->epoch(), leadership_->committed()});
+}
+
+/// A node whose connection broke comes back, unless its agent is dead, and its workers run on
+/// meanwhile. Of an agent that nobody can probe nobody knows whether it is dead.
+void CoordinatorMachine::disconnected(Node& node, const std::string& reason) {
+  if (ending_.is_over() || !outlives(node, *leadership_)) return lose(node, reason, now_);
+  node.away = true;
+  node.away_because = reason;
+  lead(VoterAway{node.id()});
+  out_.add(Probe{node.id(), standby_endpoint(node)});
+}
+
+void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint since,
+                              bool in_order) {
+  const Phase phase = node.phase();
+  const bool contended = phase == Phase::kContending;
+  ending_.acknowledge(node);
+  if (phase == Phase::kRunning || phase == Phase::kStopping)
+    failures_.lost(node.id(), reason, since);
+  if (!node.join.witness && !contended) last_loss_ = "node " + node.join.host + " lost: " + reason;
+  observers_.lost(node, reason, !ending_.is_over(), rounds_.runs(), now_);
+  out_.drop(node.peer(), reason);
+  const NodeId id = node.id();
+  Node* const heir = members_.nodes().remove(node);
+  lead(VoterLeft{id, in_order});
+  if (rounds_.runs() && phase == Phase::kRunning)
+    rounds_.stop(last_loss_, now_, std::max(now_ - since, Clock::duration{0}));
+  if (heir == nullptr) return;
+  lead(VoiceGiven{heir->id()});
+  members_.nodes().set_phase(*heir, Phase::kReady);
+  welcome(*heir);
+}
+
+// --- what they say ---
+
+void CoordinatorMachine::answer(Node& node, const Beat& beat) {
+  lead(VoterBeat{node.id(), beat});
+  if (rounds_.state() == Rounds::State::kGathering) {
+    Waiting waiting = rounds_.waiting(now_);
+    waiting.echo_us = beat.clock_us;
+    return out_.send(node.peer(), waiting);
+  }
+  Beat answer = leadership_->answer(now_);
+  answer.echo_us = beat.clock_us;
+  out_.send(node.peer(), answer);
+}
+
+void CoordinatorMachine::failed(Node& node, const WorkerFailed& report) {
+  if (!rounds_.runs(report.round) || node.phase() != Phase::kRunning)
+    return failures_.failed_late(node.id(), report);
+  const auto ask_for_missing = [&] {
+    const auto question =
+        observers_.watch().ask_for_missing(report.round, report.failure.rank, now_);
+    if (question) out_.send_to_members(members_.nodes(), *question);
+    return question.has_value();
+  };
+  if (const auto stop = failures_.failed(node, report, now_, ask_for_missing))
+    rounds_.stop(stop->reason, now_, stop->noticed_after);
+}
+
+/// Ends the job after a checkpoint. Every node hears from the scheduler; the first report is
+/// enough. A spare cannot end the job: its report counts from when it becomes a member.
+void CoordinatorMachine::preempt(Node& node, const Preempt& report) {
+  if (ending_.is_over() || (job_.verdict && !may_be_schedulers_doing(*job_.verdict))) return;
+  if (!rounds_.is_member(node)) {
+    node.announced = report;
+    return;
+  }
+  job_.verdict = EndJob{EndJob::Outcome::kPreempted, job_.counters.attempt, report.reason, {}};
+  if (rounds_.runs()) rounds_.stop(report.reason, now_, {}, report.checkpoint_ms);
+}
+
+// --- what follows ---
+
+void CoordinatorMachine::lead(const LeadershipEvent& event) {
+  const auto to_node = [&](const NodeId& id, const auto& act) {
+    if (Node* const node = members_.nodes().find(id)) act(*node);
+  };
+  for (const LeadershipAction& action : leadership_->step(event, now_))
+    match(
+        action,
+        [&](const TellVoter& a) {
+          to_node(a.node, [&](const Node& node) { out_.send(node.peer(), a.message); });
+        },
+        [&](const AdmitVoter& a) { admit(a); },
+        [&](const AwaitVote& a) {
+          to_node(a.node, [&](Node& node) { members_.nodes().set_phase(node, Phase::kVoting); });
+        },
+        [&](const DropWitness& a) {
+          to_node(a.node, [&](Node& node) { lose(node, a.reason, now_); });
+        },
+        [&](const TakeOver& a) { take_over(a); }, [&](const StepDown& a) { step_down(a.leader); },
+        [&](const auto& a) { out_.add(a); });
+}
+
+void CoordinatorMachine::take_over(const TakeOver& how) {
+  job_.counters.round = std::max(job_.counters.round, how.counters.round);
+  job_.counters.attempt = std::max(job_.counters.attempt, how.counters.attempt);
+  if (how.verdict) job_.verdict = how.verdict;
+  rounds_.gather(now_);
+  adopt_final_status();
+}
+
+/// A coordinator that has been elected ends the job as the one before had, unless it has begun a
+/// round before it heard of that. A node that knows an earlier round only is not believed.
+void CoordinatorMachine::adopt_final_status() {
+  if (job_.verdict) return;
+  members_.nodes().for_each([&](const Node& node) {
+    if (node.final_status && leadership_->knows_last_round(node.id()))
+      job_.verdict = node.final_status;
+  });
+}
+
+/// Somebody else coordinates the job: all nodes go there.
+void CoordinatorMachine::step_down(const Leader& leader) {
+  Roster& nodes = members_.nodes();
+  nodes.for_each([&](Node& node) {
+    ending_.acknowledge(node);
+    out_.send_away(node.peer(), {leader.coordinator, leader.epoch},
+                   "the coordinator is at " + leader.coordinator);
+  });
+  nodes.clear();
+  rounds_.stand_by();
+  job_.verdict.reset();
+  ending_ = {};
+}
+
+void CoordinatorMachine::advance() {
+  if (ending_.is_over()) return ending_.advance(members_.nodes(), out_, now_);
+  if (const RoundRecovery* const recovery = leadership_->recovery();
+      recovery != nullptr && rounds_.runs() && recovery->gives_up(now_))
+    rounds_.stop(std::to_string(recovery->absent()) + " of " + std::to_string(recovery->nodes()) +
+                     " nodes have not come back after the server was started again",
+                 now_);
+  if (auto verdict = rounds_.advance(now_)) return end(std::move(*verdict));
+  if (const auto wanted = rounds_.wanted(now_)) {
+    lead(*wanted);
+    if (leadership_->may(Deed::kBeginRound, now_))
+      if (auto verdict = rounds_.seal(now_)) return end(std::move(*verdict));
+  }
+  if (rounds_.has_waited_in_vain(now_)) end(rounds_.timed_out(last_loss_));
+}
+
+void CoordinatorMachine::look_for_hangs() {
+  if (!rounds_.runs()) return;
+  const int round = job_.counters.round;
+  match(
+      observers_.watch().look(round, now_), [](std::monostate) {},
+      [&](const RoundWatch::Ask& a) { out_.send_to_members(members_.nodes(), a.question); },
+      [&](const RoundWatch::Over& o) {
+        out_.send_to_members(members_.nodes(), HangOver{round, o.lasted.count()});
+      },
+      [&](const RoundWatch::Found& f) {
+        if (observers_.watch().hang())
+          out_.send_to_members(members_.nodes(), HangFound{round, f.report});
+        if (const auto stop = failures_.hung(f.report))
+          rounds_.stop(stop->reason, now_, stop->noticed_after);
+      });
+}
+
+/// That nodes have not come in time may be known on one side of a cut only, so that end is not
+/// held.
+void CoordinatorMachine::end(EndJob verdict) {
+  observers_.ended(members_.nodes(), out_, now_);
+  if (const auto cause = failures_.explain(verdict))
+    out_.send_to_nodes(members_.nodes(), VerdictFound{*cause});
+  const bool held = leadership_->holds_ends() && verdict.outcome != EndJob::Outcome::kTooFewNodes;
+  ending_.begin(verdict, held, members_.nodes(), out_, now_);
+  rounds_.end();
+  lead(JobEnded{verdict});
+  job_.verdict = std::move(verdict);
+}
+
+JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) const {
+  const JobCounters& counters = job_.counters;
+  const RoundWatch& watch = observers_.watch();
+  const bool over = ending_.is_over();
+  JobStatus status{.run_id = rules_.run_id,
+                   .state = over ? JobStatus::State::kEnded : state_of(rounds_.state()),
+                   .why = over ? reason_of(*job_.verdict) : observers_.chronicle().reason(),
+                   .round = counters.round,
+                   .attempt = counters.attempt,
+                   .restarts_left = std::max(rules_.restarts_max - counters.attempt, 0),
+                   .nodes_min = leadership_->nodes_needed(rules_.nodes_min),
+                   .nodes_max = rules_.nodes_max,
+                   .now_unix_ms = now_unix_ms};
+  if (over) status.outcome = job_.verdict->outcome;
+  tell_nodes(status, members_.nodes(), rounds_.runs(), leadership_->voting_witness(), now);
+  observers_.chronicle().tell(status, now);
+  if (over || rounds_.state() != Rounds::State::kGathering)
+    tell_ranks(status, rounds_.state() == Rounds::State::kStopping);
+  tell_progress(status, watch.progress(), now);
+  mark_troubles(status, watch.hang(), job_.verdict);
+  if (over) status.verdict = failures_.cause();
+  summarize(status);
+  return status;
+}
+
+}  // namespace ddprun

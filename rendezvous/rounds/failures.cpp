@@ -1,0 +1,113 @@
+#include "rendezvous/rounds/failures.hpp"
+
+#include <utility>
+
+#include "rendezvous/rounds/observers.hpp"
+#include "rendezvous/verdict/judge_end.hpp"
+
+namespace ddprun {
+
+void Failures::begin_round(int round) {
+  inquest_.begin_round(round);
+  cause_.reset();
+  awaited_.reset();
+  store_is_new_ = false;
+}
+
+void Failures::seat(const Roster::Node& node) {
+  inquest_.seat(node.id(), node.join.host, node.first_rank, node.join.workers);
+}
+
+void Failures::failed_late(const NodeId& node, const WorkerFailed& report) {
+  inquest_.failed(node, report);
+}
+
+/// The first failure with a cause of its own stops the round, and so does one that only follows
+/// from another failure when the cause does not come. What comes later is for the verdict only.
+std::optional<Failures::Stop> Failures::failed(Roster::Node& node, const WorkerFailed& report,
+                                               TimePoint now,
+                                               const std::function<bool()>& ask_for_missing) {
+  inquest_.failed(node.id(), report);
+  node.workers_left = report.left;
+  EndJob last{EndJob::Outcome::kFailed, job_.counters.attempt, "", report.failure};
+  Stop stop{"rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status),
+            within_reason(report.age_ms)};
+  const Explains explained = explains(report.end);
+  const bool asked = awaited_ && awaited_->asked;
+  if (explained == Explains::kWaits && (asked || ask_for_missing()))
+    await({std::move(last), std::move(stop), true, TimePoint::max()});
+  else if (lost_a_peer(report.end) || (awaited_ && explained == Explains::kNothing))
+    await({std::move(last), std::move(stop), false, now + kCausePatience});
+  else
+    return stop_because_of(std::move(last), std::move(stop));
+  return std::nullopt;
+}
+
+/// A worker that waits in vain knows more than one that has lost a peer.
+void Failures::await(Awaited awaited) {
+  if (!awaited_ || (awaited.asked && !awaited_->asked)) awaited_ = std::move(awaited);
+}
+
+/// The nodes that are asked who is missing answer in time, which the hang watch sees to.
+std::optional<Failures::Stop> Failures::give_up_cause(const Roster& nodes, TimePoint now) {
+  if (!awaited_ || awaited_->asked) return std::nullopt;
+  bool others_run = false;
+  nodes.for_each([&](const Roster::Node& node) {
+    others_run = others_run || (node.phase() == Roster::Phase::kRunning && node.workers_left > 0);
+  });
+  if (others_run && now < awaited_->until) return std::nullopt;
+  Awaited awaited = *std::exchange(awaited_, std::nullopt);
+  return stop_because_of(std::move(awaited.last), std::move(awaited.stop));
+}
+
+std::optional<TimePoint> Failures::next_due() const {
+  return awaited_ && !awaited_->asked ? std::optional{awaited_->until} : std::nullopt;
+}
+
+std::optional<Failures::Stop> Failures::hung(const HangReport& report) {
+  if (awaited_ && awaited_->asked) {
+    Awaited awaited = *std::exchange(awaited_, std::nullopt);
+    return stop_because_of(std::move(awaited.last), std::move(awaited.stop));
+  }
+  if (rules_.on_hang == OnHang::kReport) return std::nullopt;
+  inquest_.hung(report);
+  EndJob end{EndJob::Outcome::kHung, job_.counters.attempt, report.sentence, {}};
+  if (rules_.on_hang == OnHang::kStop)
+    job_.verdict = std::move(end);
+  else
+    count(std::move(end));
+  return Stop{"the workers hang"};
+}
+
+Failures::Stop Failures::stop_because_of(EndJob last, Stop stop) {
+  count(std::move(last));
+  return stop;
+}
+
+/// The next attempt follows, or when there is none left, `last` is how the job ends.
+void Failures::count(EndJob last) {
+  if (store_is_new_) return;
+  if (job_.counters.attempt >= rules_.restarts_max)
+    job_.verdict = std::move(last);
+  else
+    ++job_.counters.attempt;
+}
+
+void Failures::stopping(const std::optional<HangReport>& hang) {
+  if (hang) inquest_.hung_before(*hang);
+  awaited_.reset();
+}
+
+void Failures::stopped() {
+  if (auto found = inquest_.decide()) cause_ = std::move(found);
+}
+
+/// The job ends with the failure of the cause, and not with the first that happened to be told.
+std::optional<Verdict> Failures::explain(EndJob& end) const {
+  const bool failed = is_failure(end.outcome);
+  if (!cause_ || !(failed || end.outcome == EndJob::Outcome::kTooFewNodes)) return std::nullopt;
+  if (failed && end.failure) end.failure = inquest_.failure_of_cause().value_or(*end.failure);
+  return cause_;
+}
+
+}  // namespace ddprun

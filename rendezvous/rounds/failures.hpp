@@ -1,0 +1,92 @@
+// Failures decides what the failures of workers do to their round: when it stops because of one,
+// and whether that costs a restart. It has the ends of all workers judged, for the verdict. Pure.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "rendezvous/rounds/coordinator_rules.hpp"
+#include "rendezvous/rounds/job_state.hpp"
+#include "rendezvous/rounds/roster.hpp"
+#include "rendezvous/verdict/inquest.hpp"
+
+namespace ddprun {
+
+/// A worker that only lost a peer stops the round after this delay, unless the peer's own failure
+/// arrives first: tearing a large program down takes its time, and its connections are closed early
+/// in that.
+inline constexpr std::chrono::seconds kCausePatience{2};
+
+class Failures {
+ public:
+  /// `job` must live longer.
+  Failures(const CoordinatorRules& rules, JobState& job) : rules_{rules}, job_{job} {}
+
+  /// The round has to stop, for that reason, which had happened so long before.
+  struct Stop {
+    std::string reason;
+    Clock::duration noticed_after{0};
+  };
+
+  void begin_round(int round);
+  /// The node has its ranks in the round.
+  void seat(const Roster::Node& node);
+  /// The workers have lost what was in the store, with a server. They may fail because of that, so
+  /// the next failure costs nothing.
+  void lose_store() { store_is_new_ = true; }
+
+  /// A worker of a node of the running round has failed. `ask_for_missing` asks the other nodes who
+  /// has not come to where that worker has waited in vain, and says whether they are asked.
+  std::optional<Stop> failed(Roster::Node& node, const WorkerFailed& report, TimePoint now,
+                             const std::function<bool()>& ask_for_missing);
+  /// A worker failed in a round that does not run any more: for the verdict only.
+  void failed_late(const NodeId& node, const WorkerFailed& report);
+  /// How all workers of the node ended.
+  void ended(const NodeId& node, const WorkersEnded& report) { inquest_.ended(node, report); }
+  /// The node is gone, and was heard for the last time at `since`.
+  void lost(const NodeId& node, const std::string& reason, TimePoint since) {
+    inquest_.lost(node, reason, since);
+  }
+  void reached(std::int64_t step) { inquest_.reached(step); }
+
+  /// The workers hang: those who were asked for missing ones have answered, or it was found out.
+  std::optional<Stop> hung(const HangReport& report);
+
+  /// Whether the cause of an awaited failure is not waited for any longer.
+  std::optional<Stop> give_up_cause(const Roster& nodes, TimePoint now);
+  /// When that may be; nullopt: nothing is awaited.
+  std::optional<TimePoint> next_due() const;
+
+  /// The round stops. Its workers had hung by then, perhaps.
+  void stopping(const std::optional<HangReport>& hang);
+  /// All that is to come of the round has come.
+  void stopped();
+  /// Why the last round failed; nullopt: it did not.
+  const std::optional<Verdict>& cause() const { return cause_; }
+  /// Completes the job's end with the failure of the cause, where that is known. Returns the
+  /// verdict that nodes are to be told before; nullopt: the end has another reason.
+  std::optional<Verdict> explain(EndJob& end) const;
+
+ private:
+  struct Awaited {  // a failure that follows from another one
+    EndJob last;    // how the job ends, where no attempt is left
+    Stop stop;      // when no cause comes
+    bool asked;     // the nodes are asked who is missing
+    TimePoint until;
+  };
+
+  Stop stop_because_of(EndJob last, Stop stop);
+  void count(EndJob last);
+  void await(Awaited awaited);
+
+  const CoordinatorRules& rules_;
+  JobState& job_;
+  Inquest inquest_;               // into how the workers of the round ended
+  std::optional<Verdict> cause_;  // why the last round that failed did so
+  std::optional<Awaited> awaited_;
+  bool store_is_new_ = false;  // what the workers had in the store is gone
+};
+
+}  // namespace ddprun

@@ -1,0 +1,22 @@
+// JobState: how far a job is, and how it is to end. Rounds, failures and the end of the job share
+// it. Pure.
+#pragma once
+
+#include <optional>
+
+#include "rendezvous/wire/messages.hpp"
+
+namespace ddprun {
+
+struct JobState {
+  JobCounters counters;           // the last round that was sealed, and the restarts so far
+  std::optional<EndJob> verdict;  // how the job ends, as soon as every node has stopped
+
+  /// The attempt of the next round. Agents are told it when a round stops, so that the failure that
+  /// stops it counts even if this coordinator does not live to the next one.
+  int next_attempt() const {
+    return verdict && is_failure(verdict->outcome) ? counters.attempt + 1 : counters.attempt;
+  }
+};
+
+}  // namespace ddprun

@@ -1,0 +1,63 @@
+// Membership decides who may take part in a job, and who is taken for lost. Pure.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rendezvous/rounds/coordinator_rules.hpp"
+#include "rendezvous/rounds/roster.hpp"
+
+namespace ddprun {
+
+/// So many spares may wait beside as many as a round has nodes: all nodes of a job may be replaced
+/// at one time, and some may come back before their dead agents are noticed.
+inline constexpr std::size_t kSparesReserve = 16;
+/// A node that is heard so long after another one has asked for its rank is alive, and what was
+/// heard is no message that a dead one has left behind.
+inline constexpr std::chrono::milliseconds kProofOfLifeMax{5'000};
+
+class Membership {
+ public:
+  /// `rules` must live longer. `counts_silence`: a node that is silent is lost.
+  Membership(const CoordinatorRules& rules, bool counts_silence, TimePoint now)
+      : rules_{rules}, counts_silence_{counts_silence}, last_step_{now} {}
+
+  Roster& nodes() { return nodes_; }
+  const Roster& nodes() const { return nodes_; }
+
+  /// Why the node cannot take part; nullopt when it can.
+  std::optional<std::string> refusal_of(const Join& join) const;
+
+  Roster::Node& add(PeerId peer, const Join& join, const std::string& address, TimePoint now);
+
+  /// Something was heard of the node, so it is alive, and nobody gets its rank. Returns those that
+  /// have asked for it, and why they are refused: a node that asks for the rank of one that is not
+  /// heard waits until that is lost, for it may be the same machine, started again.
+  struct Refusal {
+    NodeId node;
+    std::string reason;
+  };
+  std::vector<Refusal> hear(Roster::Node& node, TimePoint now);
+
+  /// The node that has been silent for too long; nullptr: none has.
+  Roster::Node* silent(TimePoint now);
+
+  /// A coordinator that was itself stopped (by Ctrl-Z, on a frozen machine) has heard nobody
+  /// meanwhile, so nobody's silence counts until now. Returns how long it was, 0 for not at all. To
+  /// be called before each event.
+  Clock::duration forgive_own_sleep(TimePoint now);
+
+  /// When somebody's silence is to be looked at.
+  std::optional<TimePoint> next_due() const;
+
+ private:
+  const CoordinatorRules& rules_;
+  bool counts_silence_;
+  Roster nodes_;
+  int arrivals_ = 0;  // nodes that were admitted so far
+  TimePoint last_step_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,148 @@
+#include "rendezvous/rounds/observers.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "rendezvous/rounds/status_of.hpp"
+
+namespace ddprun {
+
+using Node = Roster::Node;
+
+Clock::duration within_reason(double ms) {
+  constexpr double kMost = 3'600'000;
+  return std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double, std::milli>{std::clamp(ms, 0.0, kMost)});
+}
+
+void Observers::came(const Node& node) {
+  if (!node.join.witness) chronicle_.came(node.join.host);
+}
+
+void Observers::lost(const Node& node, const std::string& reason, bool shown, bool round_runs,
+                     TimePoint now) {
+  watch_.forget(node.id());
+  dump_.forget(node.id());
+  if (!shown || node.phase() == Roster::Phase::kContending || node.join.witness) return;
+  NodeStatus status = status_of(node, round_runs, now);
+  status.reason = reason;
+  chronicle_.lost(std::move(status), now);
+}
+
+void Observers::progressed(const Node& node, const Progress& report, const Roster& nodes,
+                           TimePoint now) {
+  const auto is_done = [](const GroupProgress& group) { return group.completed > 0; };
+  for (const RankProgress& told : report.ranks) {
+    if (told.rank < node.first_rank || told.rank - node.first_rank >= node.join.workers) continue;
+    watch_.take(told, now);
+    if (told.step >= 0 || std::ranges::any_of(told.groups, is_done))
+      times_.progressed(told.step, now - within_reason(static_cast<double>(told.still_ms)));
+  }
+  draw_curves(nodes, now);
+}
+
+/// Adds a point to the curves when it is time for one and somebody tells his step.
+void Observers::draw_curves(const Roster& nodes, TimePoint now) {
+  if (!chronicle_.wants_point(now)) return;
+  JobStatus status;
+  nodes.for_each([&](const Node& node) { status.nodes.push_back(status_of(node, true, now)); });
+  tell_ranks(status, false);
+  tell_progress(status, watch_.progress(), now);
+  summarize(status);
+  if (status.step < 0) return;
+  chronicle_.add_point({.step = status.step,
+                        .has_loss = status.has_loss,
+                        .loss = status.loss,
+                        .samples_per_second = status.samples_per_second},
+                       now);
+}
+
+void Observers::inspected(const NodeId& node, const Inspected& answer) {
+  watch_.take(node, answer);
+  dump_.take(node, answer);
+}
+
+void Observers::sealed(const RoundStatus& round, const Roster& nodes, TimePoint now) {
+  std::set<NodeId> watched;
+  nodes.for_each([&](const Node& node) {
+    if (node.is_in_round()) watched.insert(node.id());
+  });
+  times_.sealed(round.round, round.nodes, now);
+  watch_.begin_round(round.world_size, std::move(watched), now);
+  chronicle_.sealed(round.round, round.attempt, round.nodes, round.world_size, now);
+}
+
+void Observers::recovered(const RoundStatus& round, TimePoint now) {
+  watch_.begin_round(round.world_size, {}, now);
+  times_.sealed(round.round, 0, now);
+  chronicle_.sealed(round.round, round.attempt, round.nodes, round.world_size, now);
+}
+
+void Observers::stopping(int round, const std::string& reason, Clock::duration noticed_after,
+                         TimePoint now) {
+  chronicle_.stopped(reason, now, watch_.hang());
+  watch_.end_round();
+  times_.stop_ordered(round, reason, noticed_after, now);
+}
+
+void Observers::ended(const Roster& nodes, Outbox& out, TimePoint now) {
+  tell_restarts(nodes, out, now);
+  if (const auto times = times_.end(now)) out.send_to_nodes(nodes, Restarted{*times});
+  out.send_to_nodes(nodes, JobTimes{times_.restarts(), times_.goodput(now)});
+  chronicle_.stopped("", now);
+}
+
+void Observers::ask_dump(const Node& node, const AskDump& question, bool round_runs, int round,
+                         const Roster& nodes, Outbox& out, TimePoint now) {
+  dump_.add({node.peer(), question.question});
+  if (!round_runs || dump_.under_way()) return;
+  RoundDump::Seats seats;
+  nodes.for_each([&](const Node& member) {
+    if (member.is_in_round())
+      seats[member.id()] = {member.join.host, member.first_rank, member.join.workers,
+                            member.phase() == Roster::Phase::kFinished};
+  });
+  const int number = watch_.next_inspection();
+  const Inspect inspect{.round = round, .inspection = number, .patience_ms = kDumpPatience.count()};
+  dump_.begin(number, std::move(seats), now);
+  nodes.for_each([&](const Node& member) {
+    if (dump_.waits_for(member.id())) out.send(member.peer(), inspect);
+  });
+}
+
+bool Observers::owes_dump(bool round_runs, TimePoint now) const {
+  return dump_.has_askers() && (!round_runs || now >= dump_.due());
+}
+
+void Observers::answer_dump(JobDump state, const Roster& nodes, Outbox& out, TimePoint now) {
+  JobDump dump;
+  if (dump_.under_way()) dump = dump_.finish(watch_.progress(), now);
+  dump.state = std::move(state.state);
+  dump.why = std::move(state.why);
+  dump.round = state.round;
+  dump.attempt = state.attempt;
+  if (watch_.hang()) {
+    dump.hang = watch_.hang();
+    dump.hang->stacks.clear();
+  }
+  const std::string text = to_json(dump);
+  for (const RoundDump::Asker& asker : dump_.take_askers())
+    if (nodes.has_peer(asker.peer)) out.send_in_parts<DumpPart>(asker.peer, asker.question, text);
+}
+
+void Observers::tell_restarts(const Roster& nodes, Outbox& out, TimePoint now) {
+  while (const auto times = times_.take_due(now)) out.send_to_nodes(nodes, Restarted{*times});
+}
+
+std::optional<TimePoint> Observers::next_due(bool round_runs) const {
+  std::optional<TimePoint> next = times_.next_due();
+  const auto consider = [&](std::optional<TimePoint> t) {
+    if (t) next = next ? std::min(*next, *t) : t;
+  };
+  if (round_runs) consider(watch_.next_look());
+  if (dump_.under_way()) consider(dump_.due());
+  return next;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,83 @@
+// Observers: what watches a job's rounds and never decides about them: how far workers are and
+// whether they hang, what they do when somebody asks, what restarts cost, and what is shown of the
+// past. Pure. Rounds and CoordinatorMachine tell them what happens.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "rendezvous/rounds/coordinator_events.hpp"
+#include "rendezvous/rounds/coordinator_rules.hpp"
+#include "rendezvous/rounds/job_chronicle.hpp"
+#include "rendezvous/watch/restart_clock.hpp"
+#include "rendezvous/watch/round_dump.hpp"
+#include "rendezvous/watch/round_watch.hpp"
+
+namespace ddprun {
+
+class Observers {
+ public:
+  /// A job that begins at `now`.
+  Observers(const CoordinatorRules& rules, TimePoint now)
+      : watch_{rules.hang_timeout, rules.on_hang}, times_{now}, chronicle_{now} {}
+
+  const RoundWatch& watch() const { return watch_; }
+  RoundWatch& watch() { return watch_; }
+  const RestartClock& times() const { return times_; }
+  const JobChronicle& chronicle() const { return chronicle_; }
+
+  // --- nodes ---
+
+  void came(const Roster::Node& node);
+  /// The node is gone. Whoever looks at the job sees it missing, unless the job is over.
+  void lost(const Roster::Node& node, const std::string& reason, bool shown, bool round_runs,
+            TimePoint now);
+  void progressed(const Roster::Node& node, const Progress& report, const Roster& nodes,
+                  TimePoint now);
+  void inspected(const NodeId& node, const Inspected& answer);
+
+  // --- rounds ---
+
+  /// A round begins on these nodes. All of them tell when their workers run.
+  void sealed(const RoundStatus& round, const Roster& nodes, TimePoint now);
+  /// A round goes on whose nodes come back one after the other.
+  void recovered(const RoundStatus& round, TimePoint now);
+  void came_back(const NodeId& node) { watch_.add(node); }
+  /// The round is told to stop. The reason for it had happened so long before.
+  void stopping(int round, const std::string& reason, Clock::duration noticed_after, TimePoint now);
+  /// Nothing of the round is alive.
+  void stopped(TimePoint now) { times_.stopped(now); }
+  /// A node has started its workers.
+  void started(TimePoint now) { times_.started(now); }
+  /// This process coordinates the job no more.
+  void forget_round() { watch_.end_round(); }
+  /// The job ends: nodes are told where the time went.
+  void ended(const Roster& nodes, Outbox& out, TimePoint now);
+
+  // --- questions ---
+
+  void ask_dump(const Roster::Node& node, const AskDump& question, bool round_runs, int round,
+                const Roster& nodes, Outbox& out, TimePoint now);
+  /// Whether an answer to ask_dump() can be made now; at once where no round runs.
+  bool owes_dump(bool round_runs, TimePoint now) const;
+  /// Answers all who have asked. `state` is what is known without the workers.
+  void answer_dump(JobDump state, const Roster& nodes, Outbox& out, TimePoint now);
+
+  /// Tells nodes of restarts that are over.
+  void tell_restarts(const Roster& nodes, Outbox& out, TimePoint now);
+  /// When something of this is due.
+  std::optional<TimePoint> next_due(bool round_runs) const;
+
+ private:
+  void draw_curves(const Roster& nodes, TimePoint now);
+
+  RoundWatch watch_;
+  RoundDump dump_;
+  RestartClock times_;
+  JobChronicle chronicle_;
+};
+
+/// Milliseconds that a peer has told, which may be any number.
+Clock::duration within_reason(double ms);
+
+}  // namespace ddprun

@@ -1,0 +1,45 @@
+#include "rendezvous/rounds/rank_assignment.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "rendezvous/rounds/natural_order.hpp"
+
+namespace ddprun {
+
+using Node = Roster::Node;
+
+std::vector<Node*> choose_members(Roster& nodes, int nodes_max) {
+  std::vector<Node*> ready;
+  nodes.for_each([&](Node& node) {
+    if (node.phase() == Roster::Phase::kReady) ready.push_back(&node);
+  });
+  std::ranges::sort(ready, {}, [](const Node* node) {
+    return std::tuple{node->announced.has_value(), node->group_rank < 0, node->arrival};
+  });
+  ready.resize(std::min<std::size_t>(ready.size(), nodes_max));
+  return ready;
+}
+
+std::vector<Node*> order_by_rank(std::vector<Node*> members) {
+  std::vector<Node*> ranked(members.size());
+  const auto place = [&](auto wanted_rank) {
+    std::erase_if(members, [&](Node* node) {
+      const int rank = wanted_rank(*node);
+      if (rank < 0 || rank >= std::ssize(ranked) || ranked[rank] != nullptr) return false;
+      ranked[rank] = node;
+      return true;
+    });
+  };
+  place([](const Node& node) { return node.join.node_rank; });
+  place([](const Node& node) { return node.group_rank; });
+  std::ranges::stable_sort(members, [](const Node* a, const Node* b) {
+    return naturally_before(a->join.host, b->join.host);
+  });
+  auto next = members.begin();
+  for (Node*& slot : ranked)
+    if (slot == nullptr) slot = *next++;
+  return ranked;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,293 @@
+#include "rendezvous/rounds/rounds.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "rendezvous/rounds/rank_assignment.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using Phase = Roster::Phase;
+using Node = Roster::Node;
+using std::chrono::milliseconds;
+
+}  // namespace
+
+void Rounds::stand_by() {
+  if (runs()) parts_.observers.forget_round();
+  state_ = State::kIdle;
+}
+
+void Rounds::gather(TimePoint now) {
+  state_ = State::kGathering;
+  gathering_since_ = now;
+  parts_.leadership.step(GatheringBegun{}, now);
+}
+
+void Rounds::recover(const HostedAssignment& round, int attempt, TimePoint now) {
+  state_ = State::kRunning;
+  parts_.job.counters = {round.round, attempt};
+  const bool may_listen = round.store_port >= kStorePortMin;
+  parts_.out.add(OpenStore{round.round, round.world_size, may_listen ? round.store_port : 0});
+  parts_.failures.begin_round(round.round);
+  parts_.failures.lose_store();
+  parts_.observers.recovered({.round = round.round,
+                              .attempt = attempt,
+                              .nodes = round.nodes,
+                              .world_size = round.world_size},
+                             now);
+}
+
+StopRound Rounds::stop_order(const std::string& reason) const {
+  return {parts_.job.counters.round, reason, 0, parts_.job.next_attempt(), at_once_};
+}
+
+void Rounds::stop(const std::string& reason, TimePoint now, Clock::duration noticed_after,
+                  std::int64_t checkpoint_ms) {
+  state_ = State::kStopping;
+  parts_.failures.stopping(parts_.observers.watch().hang());
+  parts_.observers.stopping(parts_.job.counters.round, reason, noticed_after, now);
+  StopRound order = stop_order(reason);
+  order.checkpoint_ms = checkpoint_ms;
+  std::int64_t longest_ms = 0;
+  parts_.nodes.for_each([&](Node& node) {
+    if (!node.is_in_round()) return;
+    parts_.nodes.set_phase(node, Phase::kStopping);
+    longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout_ms);
+    parts_.out.send(node.peer(), order);
+  });
+  stopping_ends_ = now + milliseconds{checkpoint_ms + longest_ms} + kStoppingReserve;
+}
+
+void Rounds::stop_at_once(TimePoint now) {
+  if (runs()) {
+    at_once_ = true;
+    stop("too few nodes are heard: others may have a new coordinator", now);
+  } else if (state_ == State::kStopping && !std::exchange(at_once_, true)) {
+    parts_.nodes.for_each([&](const Node& node) {
+      if (node.phase() == Phase::kStopping)
+        parts_.out.send(node.peer(), stop_order("too few nodes are heard"));
+    });
+  }
+}
+
+void Rounds::workers_finished(Node& node, const WorkersFinished& report) {
+  if (report.round == parts_.job.counters.round && node.phase() == Phase::kRunning)
+    parts_.nodes.set_phase(node, Phase::kFinished);
+}
+
+void Rounds::workers_stopped(Node& node, const WorkersStopped& report) {
+  if (report.round == parts_.job.counters.round && node.phase() == Phase::kStopping)
+    parts_.nodes.set_phase(node, Phase::kReady);
+}
+
+bool Rounds::is_member(const Node& node) const {
+  if (state_ != State::kGathering) return node.group_rank >= 0;
+  return std::ranges::count(choose_members(parts_.nodes, parts_.rules.nodes_max), &node) > 0;
+}
+
+int Rounds::members() const {
+  return parts_.nodes.count(Phase::kRunning) + parts_.nodes.count(Phase::kFinished);
+}
+
+RoundView Rounds::view() const {
+  const JobCounters& counters = parts_.job.counters;
+  return {counters.round, counters.attempt, runs(), members()};
+}
+
+std::optional<EndJob> Rounds::advance(TimePoint now) {
+  Leadership& leadership = parts_.leadership;
+  const JobState& job = parts_.job;
+  if (runs())
+    if (const auto stopping = parts_.failures.give_up_cause(parts_.nodes, now))
+      stop(stopping->reason, now, stopping->noticed_after);
+  if (runs() && parts_.nodes.count(Phase::kRunning) == 0 && leadership.may(Deed::kFinishRound, now))
+    return EndJob{EndJob::Outcome::kFinished, job.counters.attempt, "", {}};
+  if (state_ == State::kStopping && parts_.nodes.count(Phase::kStopping) == 0) {
+    gather(now);
+    parts_.observers.stopped(now);
+    parts_.failures.stopped();
+  }
+  if (state_ != State::kGathering || !job.verdict) return std::nullopt;
+  // On the smaller side of a cut the job has not ended: others may go on with it.
+  const bool may_end = leadership.may(Deed::kEndJob, now) || now >= gathering_ends();
+  return may_end ? job.verdict : std::nullopt;
+}
+
+/// The last call begins when MIN nodes are ready for the first round. When a node is lost so that
+/// fewer are ready, the job waits for MIN again, and the next last call begins anew. A later round
+/// does not wait for more than MIN nodes, because those that are ready have work to go on with.
+std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
+  if (state_ != State::kGathering) return std::nullopt;
+  const CoordinatorRules& rules = parts_.rules;
+  const bool first = parts_.job.counters.round == 0;
+  const int ready = parts_.nodes.count(Phase::kReady);
+  if (ready < rules.nodes_min || !first)
+    last_call_ends_.reset();
+  else if (!last_call_ends_)
+    last_call_ends_ = now + rules.last_call_timeout;
+  if (ready < rules.nodes_min) return std::nullopt;
+  if (first && ready < rules.nodes_max && now < gathering_ends()) return std::nullopt;
+  const auto members = [this] {
+    std::vector<NodeId> ids;
+    for (const Node* const node : choose_members(parts_.nodes, parts_.rules.nodes_max))
+      ids.push_back(node->id());
+    return ids;
+  };
+  const auto attempt = [this] {
+    int most = parts_.job.counters.attempt;
+    for (const Node* const node : choose_members(parts_.nodes, parts_.rules.nodes_max))
+      most = std::max(most, node->join.counters.attempt);
+    return most;
+  };
+  return RoundWanted{members, attempt};
+}
+
+/// When the waiting for nodes ends: with the last call there are enough, without it too few.
+TimePoint Rounds::gathering_ends() const {
+  return last_call_ends_.value_or(gathering_since_ + parts_.rules.join_timeout);
+}
+
+/// Enough nodes may have to wait for leadership.
+TimePoint Rounds::gives_up_at() const {
+  if (last_call_ends_) return *last_call_ends_ + parts_.rules.join_timeout;
+  return std::max(gathering_ends(), parts_.leadership.unknown_workers_end());
+}
+
+bool Rounds::has_waited_in_vain(TimePoint now) const {
+  return state_ == State::kGathering && now >= gives_up_at();
+}
+
+EndJob Rounds::timed_out(const std::string& last_loss) const {
+  const int needed = parts_.leadership.nodes_needed(parts_.rules.nodes_min);
+  std::string message = "waited " + std::to_string(parts_.rules.join_timeout.count() / 1000) +
+                        " s for nodes: " + std::to_string(parts_.nodes.count(Phase::kReady)) +
+                        " there, " + std::to_string(needed) + " needed";
+  if (!last_loss.empty()) message += " (" + last_loss + ")";
+  return {EndJob::Outcome::kTooFewNodes, parts_.job.counters.attempt, std::move(message), {}};
+}
+
+std::vector<NodeId> Rounds::unstopped(TimePoint now) const {
+  std::vector<NodeId> late;
+  if (state_ != State::kStopping || now < stopping_ends_) return late;
+  parts_.nodes.for_each([&](const Node& node) {
+    if (node.phase() == Phase::kStopping) late.push_back(node.id());
+  });
+  return late;
+}
+
+/// Goes on from what the members of the next round know of the job: after a coordinator that is
+/// gone, of its rounds and attempts. Only members are believed, because they can spend the restarts
+/// anyway. Returns the verdict when there is to be no next round.
+std::optional<EndJob> Rounds::learn_from(const std::vector<Node*>& members) {
+  JobCounters& counters = parts_.job.counters;
+  for (const Node* const member : members) {
+    counters.round = std::max(counters.round, member->join.counters.round);
+    counters.attempt = std::max(counters.attempt, member->join.counters.attempt);
+    if (member->announced)
+      return EndJob{EndJob::Outcome::kPreempted, counters.attempt, member->announced->reason, {}};
+  }
+  if (counters.attempt <= parts_.rules.restarts_max) return std::nullopt;
+  return EndJob{EndJob::Outcome::kFailed,
+                parts_.rules.restarts_max,
+                "the last attempt has failed, and the coordinator that knew why is gone",
+                {}};
+}
+
+std::optional<EndJob> Rounds::seal(TimePoint now) {
+  const std::vector<Node*> members = choose_members(parts_.nodes, parts_.rules.nodes_max);
+  if (auto verdict = learn_from(members)) return verdict;
+  start(order_by_rank(members), now);
+  return std::nullopt;
+}
+
+void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
+  JobCounters& counters = parts_.job.counters;
+  std::vector<NodeId> ids;
+  std::map<std::string, int> role_sizes;
+  StartRound start{.round = ++counters.round,
+                   .attempt = counters.attempt,
+                   .group_world_size = static_cast<int>(ranked.size()),
+                   .world_size = 0,
+                   .master_addr = parts_.rules.master_addr,
+                   .master_port = parts_.rules.master_port};
+  for (const Node* const node : ranked) {
+    ids.push_back(node->id());
+    start.world_size += node->join.workers;
+    role_sizes[node->join.role] += node->join.workers;
+  }
+  RoundTerms terms = parts_.leadership.begin_round(start.round, ids, now);
+  start.epoch = terms.epoch;
+  start.lease_ms = terms.lease_ms;
+  start.committed = std::move(terms.committed);
+  start.awaited = std::move(terms.awaited);
+  start.successors = std::move(terms.successors);
+  start.leader_is_member = terms.leader_is_member;
+  parts_.out.add(OpenStore{start.round, start.world_size});
+  parts_.failures.begin_round(start.round);
+  at_once_ = false;
+  std::map<std::string, int> role_ranks;
+  for (Node* const node : ranked) {
+    parts_.nodes.set_phase(*node, Phase::kRunning);
+    node->group_rank = start.group_rank;
+    node->first_rank = start.first_rank;
+    node->workers_left = node->join.workers;
+    int& role_rank = role_ranks[node->join.role];
+    start.first_role_rank = role_rank;
+    start.role_world_size = role_sizes[node->join.role];
+    parts_.out.send(node->peer(), start);
+    parts_.failures.seat(*node);
+    ++start.group_rank;
+    start.first_rank += node->join.workers;
+    role_rank += node->join.workers;
+  }
+  const Spare spare{start.round, start.group_world_size, start.attempt, start.epoch,
+                    parts_.leadership.committed()};
+  parts_.nodes.for_each([&](const Node& node) {
+    if (node.phase() == Phase::kReady || node.phase() == Phase::kWitnessing)
+      parts_.out.send(node.peer(), spare);
+  });
+  state_ = State::kRunning;
+  parts_.observers.sealed({.round = start.round,
+                           .attempt = start.attempt,
+                           .nodes = start.group_world_size,
+                           .world_size = start.world_size},
+                          parts_.nodes, now);
+}
+
+/// With enough nodes only the workers of before are waited for.
+Waiting Rounds::waiting(TimePoint now) const {
+  const CoordinatorRules& rules = parts_.rules;
+  const Leadership& leadership = parts_.leadership;
+  const int ready = parts_.nodes.count(Phase::kReady);
+  const int needed = leadership.nodes_needed(rules.nodes_min);
+  const bool enough = parts_.job.counters.round > 0 && ready >= needed;
+  TimePoint ends = enough ? std::max(now, leadership.old_leases_end()) : gathering_ends();
+  if (const TimePoint unknown_end = leadership.unknown_workers_end(); now < unknown_end)
+    ends =
+        enough || ready >= rules.nodes_max ? unknown_end : std::max(gathering_ends(), unknown_end);
+  return {.nodes = ready,
+          .nodes_min = needed,
+          .nodes_max = rules.nodes_max,
+          .left_ms = std::chrono::duration_cast<milliseconds>(ends - now).count(),
+          .clock_us = microseconds(now)};
+}
+
+std::optional<TimePoint> Rounds::next_due(TimePoint now) const {
+  switch (state_) {
+    case State::kIdle:
+      return std::nullopt;
+    case State::kGathering:
+      return gathering_ends() > now ? gathering_ends() : gives_up_at();
+    case State::kRunning:
+      return parts_.failures.next_due();
+    case State::kStopping:
+      return stopping_ends_;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,139 @@
+#include "rendezvous/rounds/status_of.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/number_list.hpp"
+#include "rendezvous/wire/message_limits.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using Phase = Roster::Phase;
+using NodeState = NodeStatus::State;
+using RankState = RankStatus::State;
+
+constexpr char kDefaultGroup[] = "0";  // torch's name for the group of all ranks
+
+NodeState node_state(Phase phase, bool round_runs) {
+  switch (phase) {
+    case Phase::kReady:
+      return round_runs ? NodeState::kSpare : NodeState::kReady;
+    case Phase::kRunning:
+      return NodeState::kRunning;
+    case Phase::kFinished:
+      return NodeState::kFinished;
+    case Phase::kStopping:
+      return NodeState::kStopping;
+    case Phase::kContending:
+    case Phase::kVoting:
+    case Phase::kWitnessing:
+      return NodeState::kWaiting;
+  }
+  return NodeState::kReady;
+}
+
+RankState rank_state(NodeState node) {
+  switch (node) {
+    case NodeState::kFinished:
+      return RankState::kFinished;
+    case NodeState::kLost:
+      return RankState::kLost;
+    case NodeState::kRunning:
+      return RankState::kRunning;
+    default:
+      return RankState::kStopping;
+  }
+}
+
+/// The nodes of the round by group rank, then those that have none yet.
+bool comes_before(const NodeStatus& a, const NodeStatus& b) {
+  const auto key = [](const NodeStatus& node) {
+    return std::pair{node.group_rank < 0, node.group_rank};
+  };
+  return key(a) < key(b);
+}
+
+}  // namespace
+
+NodeStatus status_of(const Roster::Node& node, bool round_runs, TimePoint now) {
+  const auto silent =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now - node.last_heard());
+  return {.host = node.join.host,
+          .state = node_state(node.phase(), round_runs),
+          .group_rank = node.group_rank,
+          .first_rank = node.first_rank,
+          .workers = node.join.workers,
+          .silent_ms = std::max<std::int64_t>(silent.count(), 0),
+          .reason = ""};
+}
+
+std::string reason_of(const EndJob& end) {
+  if (!end.failure) return end.message;
+  return "rank " + std::to_string(end.failure->rank) + " " + describe(end.failure->status);
+}
+
+void tell_nodes(JobStatus& status, const Roster& nodes, bool round_runs,
+                const NodeId& voting_witness, TimePoint now) {
+  nodes.for_each([&](const Roster::Node& node) {
+    if (!node.join.witness)
+      status.nodes.push_back(status_of(node, round_runs, now));
+    else if (node.id() == voting_witness)
+      status.witness = node.join.host;
+  });
+  std::ranges::stable_sort(status.nodes, comes_before);
+}
+
+void tell_ranks(JobStatus& status, bool stopping) {
+  for (const NodeStatus& node : status.nodes) {
+    const bool gone = node.state == NodeState::kLost && !stopping;
+    if (node.first_rank < 0 || node.state == NodeState::kSpare || gone) continue;
+    for (int i = 0; i < node.workers; ++i)
+      status.ranks.push_back(
+          {.rank = node.first_rank + i, .state = rank_state(node.state), .waits_in = ""});
+  }
+  std::ranges::stable_sort(status.ranks, {}, &RankStatus::rank);
+}
+
+void tell_progress(JobStatus& status, const ProgressBook& book, TimePoint now) {
+  using std::chrono::duration_cast;
+  for (RankStatus& rank : status.ranks) {
+    const ProgressBook::Rank* const known = book.find(rank.rank);
+    if (known == nullptr) continue;
+    const RankProgress& told = known->last;
+    const auto still = now - known->since;
+    rank.step = told.step;
+    rank.steps = told.steps;
+    rank.has_loss = told.has_loss;
+    rank.loss = told.loss;
+    rank.samples_per_second = told.samples_per_second;
+    rank.waits_in = told.waits_in;
+    rank.still_ms = duration_cast<std::chrono::milliseconds>(still).count();
+    for (const GroupProgress& group : told.groups)
+      if (group.group == kDefaultGroup) rank.collectives = group.completed;
+    if (told.left_s < 0) continue;
+    const auto left = told.left_s - duration_cast<std::chrono::seconds>(still).count();
+    status.left_s = std::max<std::int64_t>({status.left_s, left, std::int64_t{0}});
+  }
+}
+
+void mark_troubles(JobStatus& status, const std::optional<HangReport>& hang,
+                   const std::optional<EndJob>& end) {
+  if (hang) status.hang = *hang;
+  const auto mark = [&](const std::string& ranks, RankState state) {
+    const auto list = parse_number_list(ranks, kCountMax);
+    if (!list) return;
+    const std::set<int> marked{list->begin(), list->end()};
+    for (RankStatus& rank : status.ranks)
+      if (marked.contains(rank.rank)) rank.state = state;
+  };
+  if (status.hang) {
+    mark(status.hang->waiting_ranks, RankState::kWaiting);
+    mark(status.hang->missing_ranks, RankState::kMissing);
+  }
+  if (end && end->failure) mark(std::to_string(end->failure->rank), RankState::kFailed);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,36 @@
+// How a job is, as a coordinator tells those who look at it. Pure; nothing here decides anything.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "rendezvous/rounds/roster.hpp"
+#include "rendezvous/watch/progress_book.hpp"
+#include "rendezvous/wire/job_status.hpp"
+#include "rendezvous/wire/verdict.hpp"
+
+namespace ddprun {
+
+NodeStatus status_of(const Roster::Node& node, bool round_runs, TimePoint now);
+
+/// Adds the nodes by group rank, then those that have none yet; and the host of the witness that
+/// votes, "" for none.
+void tell_nodes(JobStatus& status, const Roster& nodes, bool round_runs,
+                const NodeId& voting_witness, TimePoint now);
+
+/// Adds the ranks of the nodes that are there. A node has ranks when it is in the round that runs
+/// or stops. Those of a lost one are others' in the next round, unless that one is still
+/// `stopping`.
+void tell_ranks(JobStatus& status, bool stopping);
+
+/// Adds what the ranks have told of themselves.
+void tell_progress(JobStatus& status, const ProgressBook& book, TimePoint now);
+
+/// Marks the ranks that hang, and the one that has failed.
+void mark_troubles(JobStatus& status, const std::optional<HangReport>& hang,
+                   const std::optional<EndJob>& end);
+
+/// Why the job has ended, in words.
+std::string reason_of(const EndJob& end);
+
+}  // namespace ddprun
