@@ -10,7 +10,7 @@ import browser  # noqa: E402
 
 words, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[3])
 if not browser.find():
-    sys.exit("there is no chromium (Debian: chromium)")
+    sys.exit("there is no chromium (Debian: chromium-headless-shell)")
 while not (url := re.search(r"http://\S+", words.read_text())):
     time.sleep(0.1)
 with browser.Browser() as page:

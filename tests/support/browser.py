@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 PATIENCE_S = 60  # the busiest machine needs less, unless something is broken
 
 # Resolves as soon as CONDITION holds in the page: it is looked at whenever the page changes.

@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 import browser  # noqa: E402
 
 if not browser.find():
-    print("skipped: there is no chromium (Debian: chromium)")
+    print("skipped: there is no chromium (Debian: chromium-headless-shell)")
     sys.exit(77)
 
 url, pid = sys.argv[1], int(sys.argv[2])

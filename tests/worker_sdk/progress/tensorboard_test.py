@@ -12,7 +12,7 @@ import time
 try:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 except ImportError:
-    print("skipped: this Python has no tensorboard; docs/contributing.md says how to install it")
+    print("skipped: this Python has no tensorboard; run scripts/setup --tests")
     sys.exit(77)
 
 
