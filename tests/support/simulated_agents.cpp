@@ -156,9 +156,9 @@ class Swarm {
             .promised = 1,
             .proposed = last,
             .committed = last,
+            .leader = "127.0.0.1:1",
             .leader_dead = true,
-            .leader_is_member = true,
-            .head = "127.0.0.1:1"};
+            .leader_is_member = true};
   }
 
   /// Nodes of the round that are none of ours.

@@ -28,11 +28,12 @@ TEST_CASE_METHOD(CoordinatorFixture, "the node that hosts serves at a port that 
 }
 
 TEST_CASE_METHOD(CoordinatorFixture,
-                 "other nodes go where the meeting says, and show that they are alive") {
+                 "other nodes go where the meeting says, and serve only once they have been there") {
   const auto elsewhere = open(Hosting::kElsewhere, {"no.such.host", 400});
   REQUIRE(elsewhere.has_value());
   CHECK_FALSE(elsewhere->is_here);
-  CHECK(elsewhere->server != nullptr);
+  CHECK(elsewhere->server == nullptr);
+  CHECK(elsewhere->open_standby != nullptr);
   CHECK(elsewhere->endpoint == Endpoint{"no.such.host", 400});
 }
 

@@ -222,7 +222,7 @@ TEST_CASE_METHOD(ServerFixture, "a closed connection is a lost node, and the oth
 TEST_CASE_METHOD(ServerFixture, "strangers on the port are cut off and cost nobody anything") {
   serve({});
   play([](ServerFixture& f) -> asio::awaitable<void> {
-    std::vector<std::string> strangers{"SSH-2.0-stranger\r\n", "{\"type\":\"beat\"}\n",
+    std::vector<std::string> strangers{"SSH-2.0-stranger\r\n", encode(AgentMessage{Beat{}}),
                                        "{" + std::string(kLineBytesMax, ' ')};
     for (const std::string& bytes : strangers) {
       const std::string answer = co_await f.answer_to(bytes);
@@ -238,9 +238,9 @@ TEST_CASE_METHOD(ServerFixture, "strangers on the port are cut off and cost nobo
 TEST_CASE_METHOD(ServerFixture, "an agent that cannot be understood is told why") {
   serve({});
   play([](ServerFixture& f) -> asio::awaitable<void> {
-    const std::string old = "{\"type\":\"join\",\"protocol\":1,\"host\":\"h1\"}\n";
-    const std::string to_old = co_await f.answer_to(old);
-    CHECK_THAT(to_old, contains("the agent on h1 version 1"));
+    const std::string later = "{\"type\":\"join\",\"protocol\":2,\"host\":\"h1\"}\n";
+    const std::string to_later = co_await f.answer_to(later);
+    CHECK_THAT(to_later, contains("the agent on h1 version 2"));
     Join odd = f.join("a");
     odd.terms.join_timeout_ms = -1;
     const std::string to_odd = co_await f.answer_to(encode(AgentMessage{odd}));
