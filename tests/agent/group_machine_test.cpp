@@ -75,7 +75,7 @@ class GroupFixture {
 
 constexpr ExitStatus kOk{};
 constexpr ExitStatus kCrash{.signal = SIGSEGV};
-constexpr ExitStatus kTerminated{.signal = SIGTERM};
+constexpr ExitStatus kStopped{.signal = SIGTERM};
 using Signals = std::vector<int>;
 
 TEST_CASE_METHOD(GroupFixture, "the coordinator is told when workers run") {
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(GroupFixture, "workers that all exit 0 are reported finished, o
 TEST_CASE_METHOD(GroupFixture, "the first failure is told at once; nobody is stopped unasked") {
   starts_round(1);
   exits(kCrash, 1);
-  exits(kTerminated, 0);
+  exits(kStopped, 0);
   const auto failed = told<WorkerFailed>();
   REQUIRE(failed.size() == 1);
   CHECK(failed[0].failure.rank == 1);
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(GroupFixture, "a round is stopped by SIGTERM, and reported once
   ordered(StopRound{1, "rank 0 failed"});
   CHECK(signals() == Signals{SIGTERM, SIGCONT});
   CHECK_FALSE(sweeps());
-  exits(kTerminated);
+  exits(kStopped);
   CHECK(sweeps());
   CHECK(told<WorkersStopped>().empty());
   tree_is_gone();
@@ -175,8 +175,8 @@ TEST_CASE_METHOD(GroupFixture, "a stop signal is handed to the workers, then the
   starts_round(1);
   gets(SIGINT);
   CHECK(signals() == Signals{SIGINT, SIGCONT});
-  exits(kTerminated);
-  exits(kTerminated);
+  exits(kStopped);
+  exits(kStopped);
   tree_is_gone();
   CHECK(told<Leave>().at(0).reason == "stopped by SIGINT");
   CHECK(took<Exit>().at(0).end.signal == SIGINT);
@@ -233,8 +233,8 @@ TEST_CASE_METHOD(GroupFixture, "Ctrl-C while a failed round is being stopped end
   starts_round(1);
   ordered(StopRound{1, "why"});
   gets(SIGINT);
-  exits(kTerminated);
-  exits(kTerminated);
+  exits(kStopped);
+  exits(kStopped);
   tree_is_gone();
   CHECK(told<WorkersStopped>().empty());
   CHECK(took<Exit>().at(0).end.signal == SIGINT);
@@ -244,8 +244,8 @@ TEST_CASE_METHOD(GroupFixture, "an agent that lost its coordinator stops its wor
   starts_round(1);
   loses_coordinator();
   CHECK(signals() == Signals{SIGTERM, SIGCONT});
-  exits(kTerminated);
-  exits(kTerminated);
+  exits(kStopped);
+  exits(kStopped);
   tree_is_gone();
   CHECK(took<Exit>().at(0).end.message == "connection closed");
 }

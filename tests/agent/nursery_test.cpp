@@ -38,7 +38,7 @@ std::string python3() {
 using Variables = std::map<std::string, std::string>;
 
 /// A nursery and what its workers need: a folder with the script and its modules.
-struct Fixture {
+struct NurseryFixture {
   CapturedLog log;
   Subreaper adopts_workers;
   ScratchFolder folder;
@@ -49,7 +49,7 @@ struct Fixture {
   NodeFacts node;
   std::optional<Nursery> nursery;
 
-  explicit Fixture(std::string interpreter) : python{std::move(interpreter)} {
+  explicit NurseryFixture(std::string interpreter) : python{std::move(interpreter)} {
     std::filesystem::create_directory(folder / "lib");
     node.environment = {"PATH=/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE=1",
                         "PYTHONPATH=" + (folder / "lib").string()};
@@ -126,7 +126,7 @@ print("files", [number for number in files if os.path.exists(f"/proc/self/fd/{nu
 
 TEST_CASE("nursery: workers are forked, and are their agent's own all the same") {
   if (python3().empty()) return;
-  Fixture f{python3()};
+  NurseryFixture f{python3()};
   f.module("library.py", "import os\npid = os.getpid()\n");
   f.script(kTellAll);
   const auto workers = f.round();
@@ -142,7 +142,7 @@ TEST_CASE("nursery: workers are forked, and are their agent's own all the same")
 
 TEST_CASE("nursery: every round sees its own environment") {
   if (python3().empty()) return;
-  Fixture f{python3()};
+  NurseryFixture f{python3()};
   f.node.environment.push_back("EDITED=before");
   f.script(
       "import ctypes, os\nin_c = ctypes.CDLL(None).getenv\nin_c.restype = ctypes.c_char_p\n"
@@ -155,7 +155,7 @@ TEST_CASE("nursery: every round sees its own environment") {
 
 TEST_CASE("nursery: a module that starts a thread is left to the workers") {
   if (python3().empty()) return;
-  Fixture f{python3()};
+  NurseryFixture f{python3()};
   f.module("library.py", "");
   f.module(
       "threaded.py",
@@ -169,7 +169,7 @@ TEST_CASE("nursery: a module that starts a thread is left to the workers") {
 
 TEST_CASE("nursery: a module that asks for its worker's place is left to the workers") {
   if (python3().empty()) return;
-  Fixture f{python3()};
+  NurseryFixture f{python3()};
   f.module("library.py", "");
   f.module("placed.py", "import os\nrank = os.environ.get('RANK')\n");
   f.script(std::string{"import placed\nprint(placed.rank)\n"} + kWarmOrCold);
@@ -179,7 +179,7 @@ TEST_CASE("nursery: a module that asks for its worker's place is left to the wor
 
 TEST_CASE("nursery: a module that leaves a file open, or a process, is left to the workers") {
   if (python3().empty()) return;
-  Fixture f{python3()};
+  NurseryFixture f{python3()};
   f.module("library.py", "");
   f.module("opens.py", "file = open(__file__)\n");
   f.module("forks.py",
@@ -193,7 +193,7 @@ TEST_CASE("nursery: a module that leaves a file open, or a process, is left to t
 
 TEST_CASE("nursery: every worker's random numbers are its own") {
   if (python3().empty()) return;
-  Fixture f{python3()};
+  NurseryFixture f{python3()};
   f.module("numpy/__init__.py", "from . import random\n");
   f.module("numpy/random.py", "seeds = 0\ndef seed():\n    global seeds\n    seeds += 1\n");
   f.module("torch/__init__.py",
@@ -220,7 +220,7 @@ TEST_CASE("nursery: the numbers of the real NumPy are every worker's own, too") 
     SUCCEED();
     return;
   }
-  Fixture f{python};
+  NurseryFixture f{python};
   f.spec.warm->modules = {"numpy", "numpy.random"};
   f.script("import numpy\nprint(numpy.random.random(), numpy.random.bytes(8).hex())\n");
   const auto workers = f.round();
@@ -230,7 +230,7 @@ TEST_CASE("nursery: the numbers of the real NumPy are every worker's own, too") 
 
 TEST_CASE("nursery: one that dies while it imports leaves the workers to start the ordinary way") {
   if (python3().empty()) return;
-  Fixture f{python3()};
+  NurseryFixture f{python3()};
   f.module("library.py",
            "import os\nif open('/proc/self/comm').read() == 'dpr-nursery\\n':\n"
            "    os.kill(os.getpid(), 9)\n");
@@ -242,7 +242,7 @@ TEST_CASE("nursery: one that dies while it imports leaves the workers to start t
 
 TEST_CASE("nursery: one that dies when it was ready is followed by another") {
   if (python3().empty()) return;
-  Fixture f{python3()};
+  NurseryFixture f{python3()};
   f.module("library.py", "");
   f.script(kWarmOrCold);
   CHECK(f.round()[0].text == "warm\n");
@@ -257,7 +257,7 @@ TEST_CASE("nursery: one that dies when it was ready is followed by another") {
 
 TEST_CASE("nursery: where the script has a module of the interpreter's name there is none") {
   if (python3().empty()) return;
-  Fixture f{python3()};
+  NurseryFixture f{python3()};
   f.module("library.py", "");
   std::ofstream{f.folder / "socket.py"} << "";
   f.script(kWarmOrCold);
@@ -268,7 +268,7 @@ TEST_CASE("nursery: where the script has a module of the interpreter's name ther
 }
 
 TEST_CASE("nursery: a program that is not there has no effect but a word") {
-  Fixture f{"/nonexistent/python"};
+  NurseryFixture f{"/nonexistent/python"};
   f.begin();
   f.nursery->begin();
   CHECK(f.nursery->pid() == -1);
@@ -279,7 +279,7 @@ TEST_CASE("nursery: a program that is not there has no effect but a word") {
 
 TEST_CASE("nursery: workers that nobody wants any more are not started") {
   if (python3().empty()) return;
-  Fixture f{python3()};
+  NurseryFixture f{python3()};
   f.module("library.py", "import time\ntime.sleep(20)\n");
   f.script(kWarmOrCold);
   f.begin();
@@ -307,7 +307,7 @@ TEST_CASE("nursery: its end leaves neither processes nor files") {
   if (python3().empty()) return;
   const std::size_t files_before = count_open_files();
   {
-    Fixture f{python3()};
+    NurseryFixture f{python3()};
     f.script("import json\n");
     f.round();
     const pid_t pid = f.nursery->pid();

@@ -49,7 +49,7 @@ JobPlan plan_for(World& world) {
   return plan;
 }
 
-bool is_beat(const Parcel& parcel) {
+bool keeps_alive(const Parcel& parcel) {
   const auto* up = std::get_if<AgentMessage>(&parcel);
   const auto* down = std::get_if<CoordinatorMessage>(&parcel);
   return (up && std::holds_alternative<Beat>(*up)) ||
@@ -97,7 +97,7 @@ void SuccessionRun::add_node() {
 }
 
 void SuccessionRun::deliver(LinkId link, Side to, const Parcel& parcel) {
-  if (!is_beat(parcel))
+  if (!keeps_alive(parcel))
     world_.trace.note(world_.time.now(), [&] {
       const std::string host = host_name(world_.network.host_of_agent(link));
       const std::string coordinator = "c" + std::to_string(world_.network.coordinator_of(link) - 1);

@@ -73,17 +73,17 @@ bool has_gdb() {
 }
 
 /// A process that sleeps.
-class Sleeper {
+class SleepingProcess {
  public:
-  Sleeper() {
+  SleepingProcess() {
     char name[] = "/bin/sleep";
     char time[] = "600";
     char* const argv[] = {name, time, nullptr};
     REQUIRE(posix_spawn(&pid_, name, nullptr, nullptr, argv, environ) == 0);
     falls_asleep();
   }
-  Sleeper(const Sleeper&) = delete;
-  ~Sleeper() {
+  SleepingProcess(const SleepingProcess&) = delete;
+  ~SleepingProcess() {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
@@ -103,7 +103,7 @@ class Sleeper {
   pid_t pid_ = 0;
 };
 
-std::string stack_by(const Sleeper& sleeper, std::chrono::milliseconds patience) {
+std::string stack_by(const SleepingProcess& sleeper, std::chrono::milliseconds patience) {
   EventLoop loop;
   std::optional<std::string> stack;
   asio::co_spawn(loop.executor(), native_stack(sleeper.pid(), StackTool::kGdb, patience),
@@ -117,7 +117,7 @@ std::string stack_by(const Sleeper& sleeper, std::chrono::milliseconds patience)
 
 TEST_CASE("gdb tells where a process is, which sleeps on afterwards") {
   if (!has_gdb()) return;
-  const Sleeper sleeper;
+  const SleepingProcess sleeper;
   const std::string stack = stack_by(sleeper, std::chrono::seconds{60});
   if (stack.empty()) WARN("gdb may not look at processes here");
   if (!stack.empty()) CHECK_THAT(stack, contains("nanosleep"));
@@ -126,7 +126,7 @@ TEST_CASE("gdb tells where a process is, which sleeps on afterwards") {
 
 TEST_CASE("a process goes on also when the tool that looks at it is too slow, and ended") {
   if (!has_gdb()) return;
-  const Sleeper sleeper;
+  const SleepingProcess sleeper;
   for (const int ms : {0, 1, 5, 20, 50, 100})
     CHECK_NOTHROW(stack_by(sleeper, std::chrono::milliseconds{ms}));
   sleeper.falls_asleep();

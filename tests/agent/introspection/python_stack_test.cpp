@@ -5,7 +5,7 @@
 namespace ddprun {
 namespace {
 
-constexpr char kDump[] =
+constexpr char kPythonDump[] =
     "Current thread 0x00007f49f25fc6c0 (most recent call first):\n"
     "  <no Python frame>\n"
     "\n"
@@ -24,7 +24,7 @@ Frame torch_frame(const std::string& function, const std::string& file) {
 }
 
 TEST_CASE("the stacks of faulthandler are read, and the main thread's is the last") {
-  const auto threads = parse_python_stacks(kDump);
+  const auto threads = parse_python_stacks(kPythonDump);
   REQUIRE(threads.size() == 2);
   CHECK(threads[0] == Frames{{"run", "/usr/lib/python3.11/threading.py", 982}});
   CHECK(telling_thread(threads) == kMain);

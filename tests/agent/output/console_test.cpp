@@ -14,10 +14,10 @@
 namespace ddprun {
 namespace {
 
-const int kOne = 1, kOther = 2;  // whose lines they are: what counts is their addresses
+const int kOne = 1, kOtherOne = 2;  // whose lines they are: what counts is their addresses
 
 /// A console whose reader is the test.
-struct Fixture {
+struct ConsoleFixture {
   EventLoop loop;
   Pipe pipe;
   Console console{loop.executor(), pipe.writer()};
@@ -36,7 +36,7 @@ std::string much(std::size_t bytes) {
 }
 
 /// Reads until `bytes` have come, and runs the loop meanwhile.
-std::string read_through(Fixture& fixture, std::size_t bytes) {
+std::string read_through(ConsoleFixture& fixture, std::size_t bytes) {
   std::string text;
   fixture.loop.run_until(
       [&] {
@@ -59,7 +59,7 @@ std::shared_ptr<bool> wait_for_room(EventLoop& loop, Console& console) {
 }
 
 TEST_CASE("Console writes bytes as they are and in order") {
-  Fixture f;
+  ConsoleFixture f;
   f.console.write("one");
   f.console.write("");
   f.console.write(std::string{"\0\xff\r", 3});
@@ -68,7 +68,7 @@ TEST_CASE("Console writes bytes as they are and in order") {
 }
 
 TEST_CASE("Console's messages begin a new line") {
-  Fixture f;
+  ConsoleFixture f;
   f.console.write_message("first\n");
   f.console.write("worker");
   f.console.write_message("second\n");
@@ -79,27 +79,27 @@ TEST_CASE("Console's messages begin a new line") {
 }
 
 TEST_CASE("Console does not mix the words of two in a line") {
-  Fixture f;
+  ConsoleFixture f;
   f.console.write_lines(&kOne, "[1]:", "whole\nhalf");
   f.console.write_lines(&kOne, "[1]:", " of it\nnext");
-  f.console.write_lines(&kOther, "[2]:", "other\n");
+  f.console.write_lines(&kOtherOne, "[2]:", "other\n");
   f.console.write_lines(&kOne, "[1]:", "goes on\n");
-  f.console.write_lines(&kOther, "[2]:", "");
+  f.console.write_lines(&kOtherOne, "[2]:", "");
   CHECK(f.shown() == "[1]:whole\n[1]:half of it\n[1]:next\n[2]:other\n[1]:goes on\n");
 }
 
 TEST_CASE("Console puts the prefix before a line that is redrawn") {
-  Fixture f;
+  ConsoleFixture f;
   f.console.write_lines(&kOne, "[1]:", "10%\r");
   f.console.write_lines(&kOne, "[1]:", "20%\r");
-  f.console.write_lines(&kOther, "[2]:", "other\n");
+  f.console.write_lines(&kOtherOne, "[2]:", "other\n");
   CHECK(f.shown() == "[1]:10%\r[1]:20%\r\n[2]:other\n");
 }
 
 TEST_CASE("Console ends an unfinished line for the one whose it is") {
-  Fixture f;
+  ConsoleFixture f;
   f.console.write_lines(&kOne, "[1]:", "half");
-  f.console.end_line(&kOther);
+  f.console.end_line(&kOtherOne);
   CHECK(f.shown() == "[1]:half");
   f.console.end_line(&kOne);
   f.console.end_line(&kOne);
@@ -111,7 +111,7 @@ TEST_CASE("Console ends an unfinished line for the one whose it is") {
 }
 
 TEST_CASE("Console keeps what a slow reader does not take yet") {
-  Fixture f;
+  ConsoleFixture f;
   const std::string text = much(300'000);
   f.console.write(text);
   f.console.write("end\n");
@@ -121,7 +121,7 @@ TEST_CASE("Console keeps what a slow reader does not take yet") {
 }
 
 TEST_CASE("Console has no room when much is queued, until the reader takes it") {
-  Fixture f;
+  ConsoleFixture f;
   f.console.write(much(Console::kQueueBytesMax / 2));
   const auto early = wait_for_room(f.loop, f.console);
   f.loop.poll();
@@ -143,7 +143,7 @@ TEST_CASE("Console has no room when much is queued, until the reader takes it") 
 
 TEST_CASE("Console whose reader has gone has room for all, and nobody waits") {
   const Ignored as_the_program_does{SIGPIPE};
-  Fixture f;
+  ConsoleFixture f;
   f.console.write(much(Console::kQueueBytesMax * 2));
   const auto room = wait_for_room(f.loop, f.console);
   f.loop.poll();
@@ -155,14 +155,14 @@ TEST_CASE("Console whose reader has gone has room for all, and nobody waits") {
 }
 
 TEST_CASE("Console leaves the descriptor that it shares with others blocking") {
-  Fixture f;
+  ConsoleFixture f;
   CHECK((fcntl(f.pipe.writer(), F_GETFL) & O_NONBLOCK) == 0);
   f.console.write("x");
   CHECK((fcntl(f.pipe.writer(), F_GETFL) & O_NONBLOCK) == 0);
 }
 
 TEST_CASE("Console writes out what is queued when nothing is left to supervise") {
-  Fixture f;
+  ConsoleFixture f;
   const std::string text = much(500'000);
   f.console.write(text);
   std::string taken;
@@ -223,7 +223,7 @@ TEST_CASE("a full disk takes all and keeps nobody waiting") {
 }
 
 TEST_CASE("consoles that share a wire frame what they write, each its own lines") {
-  Fixture f;
+  ConsoleFixture f;
   const auto framing = [](const std::string& name) {
     return [name](std::string_view bytes, bool message) {
       return name + (message ? " says {" : " shows {") + std::string{bytes} + "}";

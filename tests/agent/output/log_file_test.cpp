@@ -8,15 +8,11 @@
 
 #include "tests/support/captured_log.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/file_text.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {
 namespace {
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
-}
 
 TEST_CASE("LogFile goes on at the end of what is there") {
   ScratchFolder folder;

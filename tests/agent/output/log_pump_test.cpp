@@ -10,16 +10,12 @@
 #include "tests/agent/probes.hpp"
 #include "tests/support/captured_log.hpp"
 #include "tests/support/event_loop.hpp"
+#include "tests/support/file_text.hpp"
 #include "tests/support/pipe.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {
 namespace {
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
-}
 
 std::string numbered_lines(std::size_t bytes) {
   std::string text;

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/file_text.hpp"
 #include "tests/support/pipe.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -23,11 +24,6 @@ std::string report_of(const EndJob& job, const RoundOutcome& outcome) {
              console);
   io.run();
   return pipe.available();
-}
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file{path};
-  return {std::istreambuf_iterator<char>{file}, {}};
 }
 
 TEST_CASE("the first failure of a job is no other failure of its node") {

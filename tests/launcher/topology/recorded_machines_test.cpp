@@ -20,9 +20,9 @@ namespace {
 constexpr const char* kMachines[] = {"dgx_a100", "dgx_h100", "pcie_server", "workstation"};
 
 /// A recorded machine and what is read of it.
-class Recorded {
+class KnownMachine {
  public:
-  explicit Recorded(const std::string& name)
+  explicit KnownMachine(const std::string& name)
       : folder{std::filesystem::path{DDPRUN_MACHINE_TREES} / name},
         description{read_description(std::filesystem::path{DDPRUN_MACHINES} / (name + ".txt"))} {
     auto read = read_recorded_machine(folder);
@@ -58,7 +58,7 @@ std::size_t width(const std::string& line) {
 
 TEST_CASE("the nearness of all devices of four known machines is as nvidia-smi topo -m has it") {
   for (const char* name : kMachines) {
-    const Recorded recorded{name};
+    const KnownMachine recorded{name};
     REQUIRE(recorded.description.matrix.size() >= 4);
     CHECK(recorded.machine.devices.size() == recorded.description.matrix.size());
     for (const auto& [row, cells] : recorded.description.matrix)
@@ -73,7 +73,7 @@ TEST_CASE("the nearness of all devices of four known machines is as nvidia-smi t
 TEST_CASE("each worker of four known machines is put beside its GPU") {
   for (const char* name : kMachines) {
     INFO(name);
-    const Recorded recorded{name};
+    const KnownMachine recorded{name};
     const WorkerGpus gpus = gpus_for_workers(recorded.machine);
     const auto places =
         place_on(recorded.machine, gpus, NumaBinding::kNode, static_cast<int>(gpus.names.size()));
@@ -91,7 +91,7 @@ TEST_CASE("each worker of four known machines is put beside its GPU") {
 
 TEST_CASE("CPUs are read as --numa-binding of a job reads them") {
   for (const char* name : kMachines) {
-    const Recorded recorded{name};
+    const KnownMachine recorded{name};
     std::vector<int> all;
     for (const Cpu& cpu : recorded.machine.cpus.cpus) all.push_back(cpu.id);
     const auto of_job = read_topology(recorded.folder / "sys", all);
@@ -101,7 +101,7 @@ TEST_CASE("CPUs are read as --numa-binding of a job reads them") {
 }
 
 TEST_CASE("a driver's list of GPUs counts for workers as it does for a job") {
-  const Recorded recorded{"dgx_h100"};
+  const KnownMachine recorded{"dgx_h100"};
   const ScratchFolder with_driver;
   std::filesystem::create_directory_symlink(recorded.folder / "sys", with_driver / "sys");
   for (const char* bus_id : {"0000:43:00.0", "0000:DF:00.0"}) {
@@ -122,7 +122,7 @@ TEST_CASE("a driver's list of GPUs counts for workers as it does for a job") {
 TEST_CASE("no line is wider than the terminal") {
   for (const char* name : kMachines)
     for (const int columns : {40, 80, 120}) {
-      const Recorded recorded{name};
+      const KnownMachine recorded{name};
       const TopoStyle style{.columns = columns};
       const Machine& machine = recorded.machine;
       const auto places = place_on(machine, gpus_for_workers(machine), NumaBinding::kNode, 8);
@@ -139,7 +139,7 @@ TEST_CASE("no line is wider than the terminal") {
 }
 
 TEST_CASE("a matrix that is too wide comes in blocks, which together have every cell") {
-  const Recorded recorded{"dgx_a100"};
+  const KnownMachine recorded{"dgx_a100"};
   const auto words = [&](int columns) {
     std::size_t cells = 0;
     for (const std::string& line : lines_of(nearness_table(recorded.machine, {.columns = columns})))
@@ -156,7 +156,7 @@ TEST_CASE("a matrix that is too wide comes in blocks, which together have every 
 }
 
 TEST_CASE("the tree has each device once, below those bridges that part it from others") {
-  const Recorded recorded{"pcie_server"};
+  const KnownMachine recorded{"pcie_server"};
   const std::string tree = machine_tree(recorded.machine, {.columns = 120});
   CHECK(tree ==
         "machine: 2 sockets, 2 NUMA nodes, 64 cores, 128 CPUs\n"

@@ -16,13 +16,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kHeartbeat = 5s;
+constexpr auto kBeatTimeout = 5s;
 
 /// Agents that ask one etcd, which answers at once unless it is cut off from them.
 class CampaignFixture {
  protected:
   struct Agent {
-    explicit Agent(const std::string& endpoint) : campaign{{endpoint, kHeartbeat, 3}} {}
+    explicit Agent(const std::string& endpoint) : campaign{{endpoint, kBeatTimeout, 3}} {}
     Campaign campaign;
     bool cut_off = false;
     std::optional<Campaign::Found> found;
@@ -151,7 +151,7 @@ TEST_CASE_METHOD(CampaignFixture, "a coordinator that was wrongly taken for dead
   CHECK(agent("a:1").replaced->endpoint == "b:1");
   CHECK(agent("a:1").campaign.epoch() == 0);
   // Whoever takes the key so waits for a heartbeat timeout.
-  CHECK(agent("a:1").held.alone < now_ + kHeartbeat);
+  CHECK(agent("a:1").held.alone < now_ + kBeatTimeout);
 }
 
 TEST_CASE_METHOD(CampaignFixture,
@@ -160,7 +160,7 @@ TEST_CASE_METHOD(CampaignFixture,
   says("a:1", Campaign::BeginWorld{{"n1", "n2"}});
   REQUIRE(agent("a:1").begun);
   CHECK(world() == std::vector<std::string>{"n1", "n2"});
-  CHECK(agent("a:1").held.world > now_ + kHeartbeat * 20);
+  CHECK(agent("a:1").held.world > now_ + kBeatTimeout * 20);
   const auto epoch = agent("a:1").campaign.epoch();
   seeks("b:1", {.in_job = true, .lost = epoch, .gone = true});
   CHECK(agent("b:1").elected->world.nodes == std::vector<std::string>{"n1", "n2"});

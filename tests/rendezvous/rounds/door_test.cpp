@@ -13,18 +13,13 @@
 #include "rendezvous/rounds/server.hpp"
 #include "tests/support/captured_log.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/job_keys.hpp"
 
 namespace ddprun {
 namespace {
 
 using namespace std::chrono_literals;
 using asio::ip::tcp;
-
-JobKey key_of(unsigned char byte, const std::string& run_id) {
-  Secret::Bytes bytes{};
-  bytes.fill(byte);
-  return job_key(Secret{bytes}, run_id);
-}
 
 // A server for many jobs, of which "one" and "two" have secrets.
 struct DoorFixture {

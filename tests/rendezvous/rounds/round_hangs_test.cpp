@@ -137,11 +137,11 @@ class TimedOutFixture : public HangFixture {
     passes(0s);
   }
 };
-constexpr Consequence kInVain = Consequence::kCollectiveTimedOut;
+constexpr Consequence kWaitedInVain = Consequence::kCollectiveTimedOut;
 
 TEST_CASE_METHOD(TimedOutFixture, "who waits in vain is stopped once it is known who is missing") {
   runs();
-  fails(kInVain);
+  fails(kWaitedInVain);
   CHECK(ordered<Inspect>("a") == Inspect{1, 1, true, ""});
   CHECK_FALSE(order<StopRound>("a"));
   tells("b", {.ranks = "2", .held_up = HeldUp::kFailed});
@@ -153,7 +153,7 @@ TEST_CASE_METHOD(TimedOutFixture, "who waits in vain is stopped once it is known
         "in vain");
   CHECK(ordered<StopRound>("a").reason == "rank 2 exited with code 1");
   WorkerEnd gave_up{.ranks = "2", .blame = Blame::kFollows, .status = {.code = 1}};
-  gave_up.consequence = kInVain;
+  gave_up.consequence = kWaitedInVain;
   says("b", WorkersEnded{1, -1, {gave_up}});
   says("a", WorkersStopped{1});
   says("b", WorkersStopped{1});
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(TimedOutFixture, "who waits in vain is stopped once it is known
 
 TEST_CASE_METHOD(TimedOutFixture, "who does not answer is not called missing") {
   runs(1);
-  fails(kInVain);
+  fails(kWaitedInVain);
   tells("a", group("0-1", "", ""));
   passes_beating(800ms, {"a", "b"});
   CHECK_FALSE(order<HangFound>("a"));
@@ -184,7 +184,7 @@ TEST_CASE_METHOD(TimedOutFixture, "a failure of another kind stops the round at 
 
 TEST_CASE_METHOD(TimedOutFixture, "a node that is lost meanwhile stops the round at once") {
   runs(1);
-  fails(kInVain);
+  fails(kWaitedInVain);
   is_lost("b");
   CHECK(ordered<StopRound>("a").reason == "node b lost: connection closed");
   CHECK_FALSE(order<HangFound>("a"));

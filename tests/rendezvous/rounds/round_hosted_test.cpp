@@ -7,8 +7,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kHeartbeat = 5s;
-constexpr auto kHold = kHeartbeat;
+constexpr auto kPatience = 5s;
+constexpr auto kHold = kPatience;
 
 class HostedFixture : protected RoundFixture {
  protected:
@@ -20,7 +20,7 @@ class HostedFixture : protected RoundFixture {
          .nodes_max = nodes_max,
          .restarts_max = 1,
          .last_call_timeout = 0ms,
-         .heartbeat_timeout = kHeartbeat,
+         .heartbeat_timeout = kPatience,
          .leadership = LeadershipRules::Kind::kServer,
          .server_since = now_ - ago});
   }

@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 namespace {
 
 // A server on loopback; it runs only while a test waits for something.
-struct Fixture : StoreClients {
-  explicit Fixture(StoreLimits limits = {}) : server{context.get_executor(), limits} {}
+struct ServerFixture : StoreClients {
+  explicit ServerFixture(StoreLimits limits = {}) : server{context.get_executor(), limits} {}
 
   tcp::socket connect(std::string_view already_read = "") {
     tcp::socket client{context};
@@ -50,7 +50,7 @@ struct Fixture : StoreClients {
 
 }  // namespace
 
-TEST_CASE_METHOD(Fixture, "clients meet in the store") {
+TEST_CASE_METHOD(ServerFixture, "clients meet in the store") {
   auto one = validated();
   auto two = validated();
   CHECK(server.connections() == 2);
@@ -59,12 +59,12 @@ TEST_CASE_METHOD(Fixture, "clients meet in the store") {
   CHECK(receive(one, 1) == kStop);
 }
 
-TEST_CASE_METHOD(Fixture, "what the caller has read already is served too") {
+TEST_CASE_METHOD(ServerFixture, "what the caller has read already is served too") {
   auto client = connect(validate() + ping(7));
   CHECK(receive(client, 4) == raw(std::uint32_t{7}));
 }
 
-TEST_CASE_METHOD(Fixture, "a closed connection is forgotten, with its wait") {
+TEST_CASE_METHOD(ServerFixture, "a closed connection is forgotten, with its wait") {
   auto waiter = validated();
   auto writer = validated();
   const std::size_t without_wait = server.bytes_used();
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(Fixture, "a closed connection is forgotten, with its wait") {
   CHECK(ask(writer, set("/a", "x") + get("/a"), 9) == text("x"));
 }
 
-TEST_CASE_METHOD(Fixture, "whoever misbehaves is closed, and nobody else") {
+TEST_CASE_METHOD(ServerFixture, "whoever misbehaves is closed, and nobody else") {
   auto good = validated();
   auto http = connect();
   send(http, "GET / HTTP/1.1\r\n\r\n");
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(Fixture, "whoever misbehaves is closed, and nobody else") {
   CHECK(ask(good, add("/n", 1), 8) == i64(1));
 }
 
-TEST_CASE_METHOD(Fixture, "a stalled half of a request delays nobody") {
+TEST_CASE_METHOD(ServerFixture, "a stalled half of a request delays nobody") {
   auto stalled = validated();
   auto other = validated();
   send(stalled, set("/a", "value").substr(0, 12));
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(Fixture, "a stalled half of a request delays nobody") {
   CHECK(receive(stalled, 13) == text("value"));
 }
 
-TEST_CASE_METHOD(Fixture, "a new round closes the old connections and forgets the keys") {
+TEST_CASE_METHOD(ServerFixture, "a new round closes the old connections and forgets the keys") {
   auto old = validated();
   auto waiter = validated();
   send(waiter, wait_for({"/later"}));
@@ -111,7 +111,8 @@ TEST_CASE_METHOD(Fixture, "a new round closes the old connections and forgets th
   CHECK(ask(fresh, set("/later", "") + count_keys(), 8) == i64(1));
 }
 
-TEST_CASE_METHOD(Fixture, "a straggler cannot write into the new round with what it has sent") {
+TEST_CASE_METHOD(ServerFixture,
+                 "a straggler cannot write into the new round with what it has sent") {
   auto straggler = validated();
   send(straggler, set("/a", "stale"));  // in the socket's buffer, not yet read
   server.begin_round();
@@ -120,7 +121,7 @@ TEST_CASE_METHOD(Fixture, "a straggler cannot write into the new round with what
   CHECK(ask(fresh, get("/a"), 8) == text(""));
 }
 
-TEST_CASE_METHOD(Fixture, "who floods and never reads is not served further, others are") {
+TEST_CASE_METHOD(ServerFixture, "who floods and never reads is not served further, others are") {
   auto writer = validated();
   auto flooder = validated();
   auto other = validated();
@@ -133,7 +134,7 @@ TEST_CASE_METHOD(Fixture, "who floods and never reads is not served further, oth
   for (int i = 0; i < 500; ++i) REQUIRE(receive(flooder, 8 + (1 << 20)).size() > 8);
 }
 
-TEST_CASE_METHOD(Fixture, "hundreds of waiters are woken by one write") {
+TEST_CASE_METHOD(ServerFixture, "hundreds of waiters are woken by one write") {
   std::vector<tcp::socket> waiters;
   for (int i = 0; i < 400; ++i) waiters.push_back(connect());
   for (auto& waiter : waiters) send(waiter, validate() + wait_for({"/go"}));
@@ -143,7 +144,8 @@ TEST_CASE_METHOD(Fixture, "hundreds of waiters are woken by one write") {
   for (auto& waiter : waiters) REQUIRE(receive(waiter, 1) == kStop);
 }
 
-TEST_CASE_METHOD(Fixture, "a client that asks for more memory than there is costs itself only") {
+TEST_CASE_METHOD(ServerFixture,
+                 "a client that asks for more memory than there is costs itself only") {
   auto good = validated();
   auto greedy = validated();
   const std::string much = set("/big", std::string(4 << 20, 'x'));
@@ -157,7 +159,7 @@ TEST_CASE_METHOD(Fixture, "a client that asks for more memory than there is cost
 TEST_CASE("a client that never begins to speak is closed after the time allowed") {
   StoreLimits limits;
   limits.validate_timeout = 1ms;
-  Fixture fixture{limits};
+  ServerFixture fixture{limits};
   auto silent = fixture.connect();
   auto half = fixture.connect();
   fixture.send(half, validate().substr(0, 3));
@@ -171,7 +173,7 @@ TEST_CASE("a client that never begins to speak is closed after the time allowed"
 TEST_CASE("of too many who do not begin to speak, the oldest are closed") {
   StoreLimits limits;
   limits.unvalidated_max = 2;
-  Fixture fixture{limits};
+  ServerFixture fixture{limits};
   auto one = fixture.connect();
   auto two = fixture.connect();
   CHECK(fixture.server.connections() == 2);
@@ -190,7 +192,7 @@ TEST_CASE("a server may end before the event loop does") {
   {
     StoreServer server{context.get_executor()};
     server.adopt(acceptor.accept(), validate());
-    Fixture::send(client, ping(1));
+    ServerFixture::send(client, ping(1));
     context.poll();
   }
   context.restart();

@@ -11,7 +11,7 @@ using namespace ddprun;
 
 namespace {
 
-struct Fixture {
+struct TableFixture {
   Store store{std::size_t{1} << 20};
 
   bool wait(ClientId client, std::vector<StoreKey> keys) {
@@ -35,7 +35,7 @@ using Clients = std::vector<ClientId>;
 
 }  // namespace
 
-TEST_CASE_METHOD(Fixture, "a value is what was set last, and may be empty") {
+TEST_CASE_METHOD(TableFixture, "a value is what was set last, and may be empty") {
   CHECK_FALSE(store.get({"a"}));
   set("a", "one");
   set("a", "a much longer value than before");
@@ -45,7 +45,7 @@ TEST_CASE_METHOD(Fixture, "a value is what was set last, and may be empty") {
   CHECK(store.key_count(0) == 1);
 }
 
-TEST_CASE_METHOD(Fixture, "the same name in another space is another key") {
+TEST_CASE_METHOD(TableFixture, "the same name in another space is another key") {
   REQUIRE(store.set({"a", 0}, "common").has_value());
   REQUIRE(store.set({"b", 1}, "of one").has_value());
   REQUIRE(store.set({"b", 2}, "of two").has_value());
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(Fixture, "the same name in another space is another key") {
   CHECK(seen == 2);
 }
 
-TEST_CASE_METHOD(Fixture, "compare_set answers as torch's server does") {
+TEST_CASE_METHOD(TableFixture, "compare_set answers as torch's server does") {
   SECTION("a missing key is created when nothing is expected") {
     CHECK(compare_set("a", "", "new") == "new");
     CHECK(store.get({"a"}) == "new");
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(Fixture, "compare_set answers as torch's server does") {
   }
 }
 
-TEST_CASE_METHOD(Fixture, "compare_set wakes exactly when the key comes into being") {
+TEST_CASE_METHOD(TableFixture, "compare_set wakes exactly when the key comes into being") {
   CHECK_FALSE(wait(1, {{"a"}}));
   compare_set("a", "old", "new");
   CHECK(ready().empty());
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(Fixture, "compare_set wakes exactly when the key comes into bei
   CHECK(ready() == Clients{1});
 }
 
-TEST_CASE_METHOD(Fixture, "add counts in decimal text") {
+TEST_CASE_METHOD(TableFixture, "add counts in decimal text") {
   CHECK(store.add({"n"}, 5).value() == 5);
   CHECK(store.add({"n"}, -7).value() == -2);
   CHECK(store.get({"n"}) == "-2");
@@ -100,7 +100,7 @@ TEST_CASE_METHOD(Fixture, "add counts in decimal text") {
   CHECK(store.get({"zero"}) == "0");
 }
 
-TEST_CASE_METHOD(Fixture, "add reads what it finds leniently") {
+TEST_CASE_METHOD(TableFixture, "add reads what it finds leniently") {
   const auto plus_one = [&](std::string_view text) {
     set("n", text);
     return store.add({"n"}, 1);
@@ -116,20 +116,20 @@ TEST_CASE_METHOD(Fixture, "add reads what it finds leniently") {
   CHECK(store.get({"n"}) == "9223372036854775808");
 }
 
-TEST_CASE_METHOD(Fixture, "add wraps around") {
+TEST_CASE_METHOD(TableFixture, "add wraps around") {
   constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   CHECK(store.add({"n"}, kMax).value() == kMax);
   CHECK(store.add({"n"}, 1).value() == std::numeric_limits<std::int64_t>::min());
 }
 
-TEST_CASE_METHOD(Fixture, "append concatenates and creates") {
+TEST_CASE_METHOD(TableFixture, "append concatenates and creates") {
   REQUIRE(store.append({"a"}, "x").has_value());
   REQUIRE(store.append({"a"}, "").has_value());
   REQUIRE(store.append({"a"}, "yz").has_value());
   CHECK(store.get({"a"}) == "xyz");
 }
 
-TEST_CASE_METHOD(Fixture, "a wait ends when the last of its missing keys is written") {
+TEST_CASE_METHOD(TableFixture, "a wait ends when the last of its missing keys is written") {
   set("present", "");
   CHECK(wait(1, {{"present"}}));
   CHECK(wait(1, {}));
@@ -141,13 +141,13 @@ TEST_CASE_METHOD(Fixture, "a wait ends when the last of its missing keys is writ
   CHECK_FALSE(store.waits(1));
 }
 
-TEST_CASE_METHOD(Fixture, "a key named twice in a wait is written once") {
+TEST_CASE_METHOD(TableFixture, "a key named twice in a wait is written once") {
   CHECK_FALSE(wait(1, {{"a"}, {"a"}}));
   set("a", "");
   CHECK(ready() == Clients{1});
 }
 
-TEST_CASE_METHOD(Fixture, "a key that is deleted again stays ticked off") {
+TEST_CASE_METHOD(TableFixture, "a key that is deleted again stays ticked off") {
   CHECK_FALSE(wait(1, {{"a"}, {"b"}}));
   set("a", "");
   CHECK(store.erase({"a"}));
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(Fixture, "a key that is deleted again stays ticked off") {
   CHECK(ready() == Clients{1});
 }
 
-TEST_CASE_METHOD(Fixture, "a wait that was given up is not answered") {
+TEST_CASE_METHOD(TableFixture, "a wait that was given up is not answered") {
   CHECK_FALSE(wait(1, {{"a"}, {"b"}}));
   CHECK_FALSE(wait(2, {{"a"}}));
   store.cancel_wait(1);
@@ -166,7 +166,7 @@ TEST_CASE_METHOD(Fixture, "a wait that was given up is not answered") {
   CHECK(ready() == Clients{2});
 }
 
-TEST_CASE_METHOD(Fixture, "a second wait takes the place of the first") {
+TEST_CASE_METHOD(TableFixture, "a second wait takes the place of the first") {
   CHECK_FALSE(wait(1, {{"a"}}));
   CHECK_FALSE(wait(1, {{"b"}}));
   set("a", "");
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(Fixture, "a second wait takes the place of the first") {
   CHECK(ready() == Clients{1});
 }
 
-TEST_CASE_METHOD(Fixture, "ten thousand waiters on one key are ready in order of arrival") {
+TEST_CASE_METHOD(TableFixture, "ten thousand waiters on one key are ready in order of arrival") {
   Store big{std::size_t{1} << 30};
   Clients all(10'000);
   std::iota(all.begin(), all.end(), 1);
@@ -186,7 +186,7 @@ TEST_CASE_METHOD(Fixture, "ten thousand waiters on one key are ready in order of
   CHECK(big.take_ready().empty());
 }
 
-TEST_CASE_METHOD(Fixture, "queues are first in, first out, beside the keys") {
+TEST_CASE_METHOD(TableFixture, "queues are first in, first out, beside the keys") {
   const StoreKey key{"q"};
   CHECK(store.queue_pop(key).length_before == 0);
   REQUIRE(store.queue_push(key, "one").has_value());
@@ -204,7 +204,7 @@ TEST_CASE_METHOD(Fixture, "queues are first in, first out, beside the keys") {
   CHECK_FALSE(store.exists({&key, 1}));
 }
 
-TEST_CASE_METHOD(Fixture, "an element of a queue wakes the oldest who needs nothing else") {
+TEST_CASE_METHOD(TableFixture, "an element of a queue wakes the oldest who needs nothing else") {
   CHECK_FALSE(wait(1, {{"q"}, {"other"}}));
   CHECK_FALSE(wait(2, {{"q"}}));
   CHECK_FALSE(wait(3, {{"q"}}));
@@ -216,7 +216,7 @@ TEST_CASE_METHOD(Fixture, "an element of a queue wakes the oldest who needs noth
   CHECK(ready() == Clients{1});
 }
 
-TEST_CASE_METHOD(Fixture, "a barrier lets everyone go when the last has come") {
+TEST_CASE_METHOD(TableFixture, "a barrier lets everyone go when the last has come") {
   CHECK_FALSE(store.barrier(1, {"b"}, 3).value());
   CHECK_FALSE(store.barrier(2, {"b"}, 3).value());
   set("b", "2");  // the counter is an ordinary key; writing it wakes nobody
@@ -227,7 +227,7 @@ TEST_CASE_METHOD(Fixture, "a barrier lets everyone go when the last has come") {
   CHECK(store.get({"b"}) == "4");
 }
 
-TEST_CASE_METHOD(Fixture, "multi_set is done at once, and the last of equal keys counts") {
+TEST_CASE_METHOD(TableFixture, "multi_set is done at once, and the last of equal keys counts") {
   CHECK_FALSE(wait(1, {{"a"}, {"b"}}));
   const std::vector<Store::Pair> pairs = {{{"a"}, "1"}, {{"b"}, "2"}, {{"a"}, "3"}};
   REQUIRE(store.multi_set(pairs).has_value());

@@ -7,8 +7,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-StackGroup waiting(const std::string& ranks, std::int64_t sequence = 12,
-                   const std::string& group = "0 (default_pg)") {
+StackGroup waits_in(const std::string& ranks, std::int64_t sequence = 12,
+                    const std::string& group = "0 (default_pg)") {
   return {.ranks = ranks,
           .doing = "waits in " + std::to_string(sequence),
           .operation = "gloo:all_reduce",
@@ -16,7 +16,7 @@ StackGroup waiting(const std::string& ranks, std::int64_t sequence = 12,
           .sequence = sequence};
 }
 
-StackGroup sleeping(const std::string& ranks) {
+StackGroup sleeps(const std::string& ranks) {
   return {.ranks = ranks, .doing = "sleeps", .stack = "load\ttrain.py\t12\n"};
 }
 
@@ -46,10 +46,10 @@ TEST_CASE_METHOD(DumpFixture, "a dump is ready when all nodes have answered, or 
   CHECK(dump_.due() == TimePoint::max());
   begins();
   CHECK(dump_.due() == now_ + kDumpTimeout);
-  answers("a", waiting("0"), false);
-  answers("a", sleeping("1"));
+  answers("a", waits_in("0"), false);
+  answers("a", sleeps("1"));
   CHECK(dump_.due() == now_ + kDumpTimeout);
-  SECTION("the other one answers") { answers("b", waiting("2-3")); }
+  SECTION("the other one answers") { answers("b", waits_in("2-3")); }
   SECTION("the other one is gone") { dump_.forget("b"); }
   CHECK(dump_.due() == now_);
 }
@@ -57,11 +57,11 @@ TEST_CASE_METHOD(DumpFixture, "a dump is ready when all nodes have answered, or 
 TEST_CASE_METHOD(DumpFixture,
                  "workers that do the same are one group, and the odd ones come first") {
   begins();
-  answers("a", waiting("0"), false);
-  answers("a", sleeping("1"));
-  answers("b", waiting("2-3"));
+  answers("a", waits_in("0"), false);
+  answers("a", sleeps("1"));
+  answers("b", waits_in("2-3"));
   const JobDump dump = finished();
-  CHECK(dump.stacks == std::vector{sleeping("1"), waiting("0,2-3")});
+  CHECK(dump.stacks == std::vector{sleeps("1"), waits_in("0,2-3")});
   CHECK(dump.waits == std::vector{DumpWait{"gloo:all_reduce", "0 (default_pg)", 12, "0,2-3", "1"}});
   CHECK(dump.unheard.empty());
   CHECK(dump.world_size == 4);
@@ -72,26 +72,26 @@ TEST_CASE_METHOD(DumpFixture,
 TEST_CASE_METHOD(DumpFixture, "whoever has entered the collective by now is not missing") {
   is_in(1, "0", 12);
   begins();
-  answers("a", waiting("0"), false);
-  answers("a", sleeping("1"));
-  answers("b", waiting("2-3"));
+  answers("a", waits_in("0"), false);
+  answers("a", sleeps("1"));
+  answers("b", waits_in("2-3"));
   CHECK(finished().waits.front().missing_ranks.empty());
 }
 
 TEST_CASE_METHOD(DumpFixture, "in a group of some ranks only those are missing that belong to it") {
   is_in(1, "3", 11);
   begins();
-  answers("a", waiting("0", 12, "3 (pipeline)"), false);
-  answers("a", sleeping("1"));
-  answers("b", sleeping("2-3"));
+  answers("a", waits_in("0", 12, "3 (pipeline)"), false);
+  answers("a", sleeps("1"));
+  answers("b", sleeps("2-3"));
   CHECK(finished().waits.front().missing_ranks == "1");
 }
 
 TEST_CASE_METHOD(DumpFixture, "those who wait in a later collective of a group wait for the same") {
   begins();
-  answers("a", waiting("0", 13), false);
-  answers("a", waiting("1", 12));
-  answers("b", sleeping("2-3"));
+  answers("a", waits_in("0", 13), false);
+  answers("a", waits_in("1", 12));
+  answers("b", sleeps("2-3"));
   const JobDump dump = finished();
   REQUIRE(dump.waits.size() == 1);
   CHECK(dump.waits[0].sequence == 12);
@@ -102,8 +102,8 @@ TEST_CASE_METHOD(DumpFixture, "those who wait in a later collective of a group w
 TEST_CASE_METHOD(DumpFixture, "who waits in the store waits for those who wait nowhere") {
   begins();
   answers("a", in_store("0"), false);
-  answers("a", waiting("1"));
-  answers("b", sleeping("2-3"));
+  answers("a", waits_in("1"));
+  answers("b", sleeps("2-3"));
   const JobDump dump = finished();
   REQUIRE(dump.waits.size() == 2);
   CHECK(dump.waits[0].operation == "TCPStore:get");
@@ -111,28 +111,22 @@ TEST_CASE_METHOD(DumpFixture, "who waits in the store waits for those who wait n
 }
 
 TEST_CASE_METHOD(DumpFixture, "of ranks that nobody has told of, it is said why") {
-  dump_.begin(7,
-              {{"a", {"h1", 0, 2}},
-               {"b", {"h2", 2, 1}},
-               {"c", {"h3", 3, 1, false}},
-               {"d", {"h4", 4, 2, true, true}}},
-              now_);
-  answers("a", sleeping("1"));
+  dump_.begin(7, {{"a", {"h1", 0, 2}}, {"b", {"h2", 2, 1}}, {"c", {"h3", 3, 2, true}}}, now_);
+  answers("a", sleeps("1"));
   const JobDump dump = finished();
   const std::vector<DumpUnheard> expected{{"h1", "0", "there was no time to look at them"},
-                                          {"h2", "2", "the node has not answered in time"},
-                                          {"h3", "3", "its release of ddprun cannot tell"}};
+                                          {"h2", "2", "the node has not answered in time"}};
   CHECK(dump.unheard == expected);
   REQUIRE(dump.stacks.size() == 2);
-  CHECK(dump.stacks[1].ranks == "4-5");
+  CHECK(dump.stacks[1].ranks == "3-4");
   CHECK(dump.stacks[1].doing == "has ended, with code 0");
 }
 
 TEST_CASE_METHOD(DumpFixture, "what is no answer to the dump is passed over") {
-  dump_.take("a", Inspected{7, sleeping("0"), true});
+  dump_.take("a", Inspected{7, sleeps("0"), true});
   begins();
-  dump_.take("a", Inspected{6, sleeping("0"), true});
-  answers("c", sleeping("0"));
+  dump_.take("a", Inspected{6, sleeps("0"), true});
+  answers("c", sleeps("0"));
   CHECK(dump_.due() == now_ + kDumpTimeout);
   CHECK(finished().stacks.empty());
 }
@@ -148,7 +142,7 @@ TEST_CASE_METHOD(DumpFixture, "a newer question over a connection replaces the o
 TEST_CASE_METHOD(DumpFixture, "a list of ranks that is too long for a message is several") {
   book_.begin_round(1000, now_);
   dump_.begin(7, {{"a", {"h1", 0, 1000}}}, now_);
-  for (int rank = 0; rank < 1000; rank += 2) answers("a", sleeping(std::to_string(rank)), false);
+  for (int rank = 0; rank < 1000; rank += 2) answers("a", sleeps(std::to_string(rank)), false);
   const JobDump dump = parse_job_dump(to_json(finished())).value();
   RankList told;
   for (const StackGroup& group : dump.stacks) told = united(told, ranks_in(group.ranks));

@@ -11,6 +11,7 @@
 #include "rendezvous/wire/channel.hpp"
 #include "rendezvous/wire/messages.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/job_keys.hpp"
 #include "tests/support/run_until.hpp"
 
 namespace ddprun {
@@ -18,12 +19,6 @@ namespace {
 
 using asio::ip::tcp;
 using Heard = std::vector<std::string>;
-
-JobKey key_of(unsigned char byte) {
-  Secret::Bytes bytes{};
-  bytes.fill(byte);
-  return job_key(Secret{bytes}, "job");
-}
 
 // What one end hears, and a tunnel that takes every frame and sends what is put into `frames`.
 struct Ear : TunnelEnd {

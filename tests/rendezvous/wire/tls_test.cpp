@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/job_keys.hpp"
 
 namespace ddprun {
 namespace {
@@ -19,10 +20,6 @@ Secret secret_of(unsigned char byte) {
   Secret::Bytes bytes{};
   bytes.fill(byte);
   return Secret{bytes};
-}
-
-JobKey key_of(unsigned char byte, const std::string& run_id = "job") {
-  return job_key(secret_of(byte), run_id);
 }
 
 /// One end, and what has become of it.

@@ -41,13 +41,13 @@ std::string refusal(std::string_view bytes) {
   return read.error().message;
 }
 
-const TunnelClientId kLast = 0xffff'ffff;
+const TunnelClientId kLastClient = 0xffff'ffff;
 
 }  // namespace
 
 TEST_CASE("a frame is read as it was written") {
   CHECK(told(frame(TunnelOpen{7, 3})) == "open 7 in round 3");
-  CHECK(told(frame(TunnelData{kLast, "text"})) == "client 4294967295: text");
+  CHECK(told(frame(TunnelData{kLastClient, "text"})) == "client 4294967295: text");
   CHECK(told(frame(TunnelCredit{7, 65'536})) == "65536 more of 7");
   CHECK(told(frame(TunnelClose{0x01020304})) == "close 16909060");
   const std::string longest(kFramePayloadBytesMax, 'x');

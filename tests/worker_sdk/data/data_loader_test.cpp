@@ -2,23 +2,14 @@
 
 #include <atomic>
 #include <latch>
-#include <numeric>
 
 #include "tests/support/catch.hpp"
+#include "tests/worker_sdk/data/indices.hpp"
 
 namespace ddprun::sdk {
 namespace {
 
-using Indices = std::vector<std::int64_t>;
 using Loader = DataLoader<Indices>;
-
-Indices up_to(std::int64_t size) {
-  Indices indices(size);
-  std::iota(indices.begin(), indices.end(), 0);
-  return indices;
-}
-
-Indices same(const Indices& batch) { return batch; }
 
 TEST_CASE("batches come in order, whatever the number of threads") {
   for (const int workers : {0, 1, 2, 7}) {

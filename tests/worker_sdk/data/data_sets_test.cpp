@@ -9,12 +9,12 @@
 #include "ddprun/mnist.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
+#include "tests/worker_sdk/data/indices.hpp"
 
 namespace ddprun::sdk {
 namespace {
 
 namespace fs = std::filesystem;
-using Indices = std::vector<std::int64_t>;
 
 std::string idx(const std::vector<std::uint32_t>& shape, const std::string& numbers) {
   std::string text{0, 0, 8, static_cast<char>(shape.size())};

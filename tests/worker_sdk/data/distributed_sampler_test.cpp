@@ -4,11 +4,10 @@
 #include <set>
 
 #include "tests/support/catch.hpp"
+#include "tests/worker_sdk/data/indices.hpp"
 
 namespace ddprun::sdk {
 namespace {
-
-using Indices = std::vector<std::int64_t>;
 
 Indices epoch_of(int rank, std::int64_t size, int world_size, const SamplerOptions& options,
                  std::int64_t epoch = 0) {

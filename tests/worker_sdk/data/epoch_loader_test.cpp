@@ -3,20 +3,17 @@
 #include "ddprun/epoch_loader.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "ddprun/device_prefetcher.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/worker_sdk/data/indices.hpp"
 
 namespace ddprun::sdk {
 namespace {
 
-using Indices = std::vector<std::int64_t>;
-using Loader = EpochLoader<Indices>;
+using Epochs = EpochLoader<Indices>;
 
 constexpr std::int64_t kSamples = 23;
-
-Indices same(const Indices& batch) { return batch; }
 
 DistributedSampler sampler_of(int rank, int world_size) {
   return {kSamples, world_size, rank, {.seed = 7}};
@@ -35,15 +32,9 @@ Indices sorted(Indices all) {
   return all;
 }
 
-Indices up_to(std::int64_t size) {
-  Indices all(size);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 TEST_CASE("each epoch has the sampler's samples, in another order") {
   for (const int workers : {0, 2}) {
-    Loader loader{sampler_of(0, 1), same, {.batch_size = 4, .workers = workers}};
+    Epochs loader{sampler_of(0, 1), same, {.batch_size = 4, .workers = workers}};
     CHECK(loader.batches_per_epoch() == 6);
     DistributedSampler sampler = sampler_of(0, 1);
     for (int epoch = 0; epoch < 3; ++epoch) {
@@ -58,9 +49,9 @@ TEST_CASE("a loader goes on behind any batch, whatever was read ahead") {
   const LoaderOptions options{.batch_size = 4, .workers = 2, .prefetch = 3};
   for (int done = 0; done <= 14; ++done) {
     CAPTURE(done);
-    Loader before{sampler_of(1, 2), same, options};
+    Epochs before{sampler_of(1, 2), same, options};
     for (int i = 0; i < done; ++i) next_batch(before);
-    Loader after{sampler_of(1, 2), same, options};
+    Epochs after{sampler_of(1, 2), same, options};
     after.restore_state(before.save_state());
     CHECK(after.save_state() == before.save_state());
     for (int i = 0; i < 8; ++i) CHECK(next_batch(after) == next_batch(before));
@@ -68,7 +59,7 @@ TEST_CASE("a loader goes on behind any batch, whatever was read ahead") {
 }
 
 TEST_CASE("a loader that has begun goes back, too, and drops what was read ahead") {
-  Loader loader{sampler_of(0, 1), same, {.batch_size = 4, .workers = 2}};
+  Epochs loader{sampler_of(0, 1), same, {.batch_size = 4, .workers = 2}};
   const std::string begin = loader.save_state();
   const Indices first = next_batch(loader);
   next_batch(loader);
@@ -77,12 +68,12 @@ TEST_CASE("a loader that has begun goes back, too, and drops what was read ahead
 }
 
 TEST_CASE("behind a prefetcher the place is that of the batches that were taken") {
-  Loader loader{sampler_of(0, 1), same, {.batch_size = 4}};
+  Epochs loader{sampler_of(0, 1), same, {.batch_size = 4}};
   DevicePrefetcher batches{loader, torch::kCPU, 2};
   next_batch(batches);
   const std::string place = batches.save_state();
   CHECK(loader.save_state() != place);
-  Loader after{sampler_of(0, 1), same, {.batch_size = 4}};
+  Epochs after{sampler_of(0, 1), same, {.batch_size = 4}};
   after.restore_state(place);
   CHECK(rest_of_epoch(after) == rest_of_epoch(batches));
 }
@@ -91,7 +82,7 @@ TEST_CASE("another number of workers takes what the ones before have left of the
   Indices seen;
   std::string place;
   for (int rank = 0; rank < 2; ++rank) {
-    Loader loader{sampler_of(rank, 2), same, {.batch_size = 2}};
+    Epochs loader{sampler_of(rank, 2), same, {.batch_size = 2}};
     for (int i = 0; i < 2; ++i) {
       const Indices batch = next_batch(loader);
       seen.insert(seen.end(), batch.begin(), batch.end());
@@ -99,7 +90,7 @@ TEST_CASE("another number of workers takes what the ones before have left of the
     place = loader.save_state();
   }
   for (int rank = 0; rank < 3; ++rank) {
-    Loader loader{sampler_of(rank, 3), same, {.batch_size = 2}};
+    Epochs loader{sampler_of(rank, 3), same, {.batch_size = 2}};
     loader.restore_state(place);
     const Indices rest = rest_of_epoch(loader);
     seen.insert(seen.end(), rest.begin(), rest.end());
@@ -113,30 +104,30 @@ TEST_CASE("a batch that could not be fetched is passed over, and not asked for a
     return batch;
   };
   const DistributedSampler in_order{8, 1, 0, {.shuffle = false}};
-  Loader loader{in_order, broken, {.batch_size = 2}};
+  Epochs loader{in_order, broken, {.batch_size = 2}};
   CHECK(loader.next() == Indices{0, 1});
   CHECK_THROWS_WITH(loader.next(), "this one is broken");
-  Loader after{in_order, broken, {.batch_size = 2}};
+  Epochs after{in_order, broken, {.batch_size = 2}};
   after.restore_state(loader.save_state());
   CHECK(after.next() == Indices{4, 5});
 }
 
 TEST_CASE("a tail that is dropped is no batch of the epoch, also after a restart") {
   const LoaderOptions options{.batch_size = 5, .drop_last = true};
-  Loader loader{sampler_of(0, 1), same, options};
+  Epochs loader{sampler_of(0, 1), same, options};
   CHECK(loader.batches_per_epoch() == 4);
   for (int i = 0; i < 4; ++i) loader.next();
-  Loader after{sampler_of(0, 1), same, options};
+  Epochs after{sampler_of(0, 1), same, options};
   after.restore_state(loader.save_state());
   CHECK_FALSE(after.next());
   CHECK(after.epoch() == 1);
 }
 
 TEST_CASE("what makes no sense is refused with a sentence") {
-  CHECK_THROWS_WITH((Loader{sampler_of(0, 2), same, {.batch_size = 13, .drop_last = true}}),
+  CHECK_THROWS_WITH((Epochs{sampler_of(0, 2), same, {.batch_size = 13, .drop_last = true}}),
                     "EpochLoader: an epoch has 12 samples for each rank, and a batch takes 13");
-  CHECK_THROWS_WITH((Loader{sampler_of(0, 2), same, {.batch_size = 0}}), contains("batch size 0"));
-  Loader loader{sampler_of(0, 1), same, {}};
+  CHECK_THROWS_WITH((Epochs{sampler_of(0, 2), same, {.batch_size = 0}}), contains("batch size 0"));
+  Epochs loader{sampler_of(0, 1), same, {}};
   for (const char* text : {"", "7", "{}", R"({"epoch": "x", "consumed": 0})"})
     CHECK_THROWS_WITH(loader.restore_state(text), contains("no place in a data set"));
   CHECK_THROWS_WITH(loader.restore_state(R"({"epoch": 0, "consumed": 24})"),

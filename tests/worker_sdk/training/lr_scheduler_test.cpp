@@ -21,7 +21,7 @@ constexpr int kSteps = 120;
 constexpr int kMiddle = 47;
 
 /// The same schedules, in the same order, as make_all() below.
-constexpr char kPython[] = R"(
+constexpr char kPythonScheduler[] = R"(
 import json, sys, torch
 from torch.optim.lr_scheduler import *
 def make_all():
@@ -106,8 +106,8 @@ std::vector<Schedule> make_all() {
 }
 
 /// An optimizer of two groups of parameters with a schedule.
-struct Training {
-  explicit Training(std::size_t number) : optimizer{make_optimizer(number)} {
+struct ScheduledTraining {
+  explicit ScheduledTraining(std::size_t number) : optimizer{make_optimizer(number)} {
     scheduler = std::make_unique<LRScheduler>(*optimizer, make_all()[number]);
   }
 
@@ -141,8 +141,9 @@ struct Training {
 };
 
 /// What begins where another one of the same schedule stood.
-Training resumed(std::size_t number, const std::string& options, const std::string& state) {
-  Training training{number};
+ScheduledTraining resumed(std::size_t number, const std::string& options,
+                          const std::string& state) {
+  ScheduledTraining training{number};
   restore_optimizer_options(*training.optimizer, options);
   training.scheduler->restore_state(state);
   return training;
@@ -165,7 +166,7 @@ TEST_CASE("a whole run has the rates and momenta of Python, also when one goes o
   std::vector<double> resumed_here;
   nlohmann::json middles = nlohmann::json::array();
   for (std::size_t number = 0; number < cases; ++number) {
-    Training training{number};
+    ScheduledTraining training{number};
     training.go_on(0, kMiddle, whole);
     const std::string options = optimizer_options(*training.optimizer);
     const std::string state = training.scheduler->save_state();
@@ -176,7 +177,7 @@ TEST_CASE("a whole run has the rates and momenta of Python, also when one goes o
   std::ofstream{folder / "cpp.json"} << middles;
   std::istringstream printed{python("FOLDER, MIDDLE, STEPS = \"" + folder.path().string() + "\", " +
                                     std::to_string(kMiddle) + ", " + std::to_string(kSteps) + "\n" +
-                                    kPython)};
+                                    kPythonScheduler)};
   std::vector<double> expected(whole.size());
   for (double& one : expected) printed >> one;
   for (double one = 0; printed >> one;) second_halves.push_back(one);

@@ -19,8 +19,8 @@ torch::nn::Linear make_linear() {
   return torch::nn::Linear{4, 2};
 }
 
-struct Training {
-  Training(const GradScalerOptions& options) : scaler{options} {}
+struct MixedTraining {
+  MixedTraining(const GradScalerOptions& options) : scaler{options} {}
 
   /// One step of DDP on rank-dependent rows; `factor` makes gradients as big as you like.
   bool step(double factor = 1) {
@@ -89,7 +89,7 @@ TEST_CASE("Autocast refuses what is not a low precision") {
 }
 
 TEST_CASE("with autocast, DDP's gradients are float32 and the same on all ranks") {
-  Training training{{.enabled = false}};
+  MixedTraining training{{.enabled = false}};
   CHECK(training.step());
   const torch::Tensor gradient = training.linear->weight.grad();
   CHECK(gradient.scalar_type() == torch::kFloat32);
@@ -97,8 +97,8 @@ TEST_CASE("with autocast, DDP's gradients are float32 and the same on all ranks"
 }
 
 TEST_CASE("a scaled step is the step without a scaler") {
-  Training scaled{{.init_scale = 1024}};
-  Training plain{{.enabled = false}};
+  MixedTraining scaled{{.init_scale = 1024}};
+  MixedTraining plain{{.enabled = false}};
   for (int i = 0; i < 3; ++i) {
     CHECK(scaled.step());
     CHECK(plain.step());
@@ -107,7 +107,7 @@ TEST_CASE("a scaled step is the step without a scaler") {
 }
 
 TEST_CASE("an overflow on one rank leaves the step out on all, and halves the scale") {
-  Training training{{.init_scale = 1024}};
+  MixedTraining training{{.init_scale = 1024}};
   const torch::Tensor before = training.linear->weight.detach().clone();
   CHECK_FALSE(training.step(group().rank() == group().size() - 1 ? kInf : 1));
   CHECK(torch::equal(training.linear->weight, before));
@@ -117,7 +117,7 @@ TEST_CASE("an overflow on one rank leaves the step out on all, and halves the sc
 }
 
 TEST_CASE("unscale shows gradients as they are, for clipping, and step does not do it again") {
-  Training training{{.init_scale = 256}};
+  MixedTraining training{{.init_scale = 256}};
   training.scaler.scale(training.ddp.forward(torch::ones({1, 4})).sum()).backward();
   CHECK(torch::allclose(training.linear->bias.grad(), torch::full({2}, 256.0)));
   training.scaler.unscale(training.optimizer);
@@ -130,17 +130,17 @@ TEST_CASE("unscale shows gradients as they are, for clipping, and step does not 
 }
 
 TEST_CASE("the scaler's state goes into a checkpoint and comes back") {
-  Training first{{.init_scale = 64, .growth_interval = 3}};
+  MixedTraining first{{.init_scale = 64, .growth_interval = 3}};
   first.step();
   first.step();
-  Training second{{.growth_interval = 3}};
+  MixedTraining second{{.growth_interval = 3}};
   second.scaler.load(first.scaler.state());
   second.step();
   CHECK(second.scaler.get_scale() == 128);
 }
 
 TEST_CASE("calls of the scaler in a wrong order are refused") {
-  Training training{{}};
+  MixedTraining training{{}};
   GradScaler& scaler = training.scaler;
   CHECK_THROWS_WITH(scaler.update(), contains("update() without an unscale() or step()"));
   training.ddp.forward(torch::ones({1, 4})).sum().backward();
@@ -188,7 +188,7 @@ TEST_CASE("one optimizer's overflow makes the scale smaller, whichever one it is
 }
 
 TEST_CASE("the scale grows only after as many steps in a row as it should") {
-  Training training{{.init_scale = 64, .growth_interval = 3}};
+  MixedTraining training{{.init_scale = 64, .growth_interval = 3}};
   training.step();
   training.step();
   training.step(kInf);

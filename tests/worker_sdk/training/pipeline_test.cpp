@@ -23,7 +23,7 @@ struct Batch {
   torch::Tensor input, target;
 };
 
-Batch batch_of_step(int step, int rows = 8) {
+Batch rows_of_step(int step, int rows = 8) {
   torch::manual_seed(100 + step);
   return {torch::randn({rows, kWidth}), torch::randn({rows, kWidth})};
 }
@@ -64,7 +64,7 @@ TEST_CASE("a pipeline has the loss and the gradients of the whole network") {
   Pipeline pipeline{*stage, group(), {.micro_batches = micro_batches}};
   Whole whole{group().size()};
   for (int step = 0; step < 3; ++step) {
-    const Batch batch = batch_of_step(step, step < 2 ? 8 : 4);  // also of another size
+    const Batch batch = rows_of_step(step, step < 2 ? 8 : 4);  // also of another size
     stage->zero_grad();
     const torch::Tensor loss =
         pipeline.step(pipeline.is_first() ? batch.input : torch::Tensor{},
@@ -79,7 +79,7 @@ TEST_CASE("a pipeline has the loss and the gradients of the whole network") {
 TEST_CASE("forward alone gives the output of the whole network on the last stage") {
   auto stage = make_stage(group().rank());
   Pipeline pipeline{*stage, group()};
-  const Batch batch = batch_of_step(0);
+  const Batch batch = rows_of_step(0);
   const torch::Tensor output = pipeline.forward(batch.input);
   CHECK(output.defined() == pipeline.is_last());
   if (output.defined())
@@ -101,7 +101,7 @@ TEST_CASE("two pipelines of two stages with DDP between them have the gradients 
   Pipeline pipeline{ddp, *pipeline_group};
   Whole whole{2};
   for (int step = 0; step < 3; ++step) {  // the buckets are rebuilt after the first
-    const Batch batch = batch_of_step(step, 16);
+    const Batch batch = rows_of_step(step, 16);
     ddp.zero_grad();
     pipeline.step(batch.input.chunk(2)[replica], batch.target.chunk(2)[replica], mean_square);
     whole.backward(batch);
@@ -116,7 +116,7 @@ TEST_CASE("batches that cannot be cut, and too few micro-batches, are refused") 
   const auto alone = group().new_group({0});
   if (!alone) return;
   Pipeline pipeline{*stage, *alone};
-  const Batch batch = batch_of_step(0, 6);
+  const Batch batch = rows_of_step(0, 6);
   CHECK_THROWS_WITH(pipeline.step(batch.input, batch.target, mean_square),
                     contains("the target has 6 rows, which cannot be cut into 4 equal"));
   CHECK_THROWS_WITH(pipeline.forward({}), contains("the input is missing or empty"));

@@ -154,8 +154,8 @@ TEST_CASE("float64 keeps its digits") {
 }
 
 /// As ResNets have it.
-struct Network : torch::nn::Module {
-  Network() {
+struct NormedNetwork : torch::nn::Module {
+  NormedNetwork() {
     using namespace torch::nn;
     first = register_module("first", Linear(4, 8));
     norm = register_module("norm", SyncBatchNorm(8, group()));
@@ -168,7 +168,7 @@ struct Network : torch::nn::Module {
 
 TEST_CASE("under DDP, all ranks have the gradients of the whole batch") {
   torch::manual_seed(2);
-  const auto network = std::make_shared<Network>();
+  const auto network = std::make_shared<NormedNetwork>();
   torch::nn::BatchNorm1d whole{8};
   torch::manual_seed(3);
   const Tensor inputs = torch::randn({6 * group().size(), 4});
@@ -183,7 +183,7 @@ TEST_CASE("under DDP, all ranks have the gradients of the whole batch") {
     expected.push_back(parameter.grad().clone());
   network->zero_grad();
   network->to(group().device());
-  DistributedDataParallel<Network> ddp{network, group()};
+  DistributedDataParallel<NormedNetwork> ddp{network, group()};
   ddp.forward(my_part(inputs).to(group().device())).pow(2).mean().backward();
   check_near(network->first->weight.grad(), expected[0]);
   check_near(network->norm->weight.grad(), expected[1]);
@@ -192,9 +192,9 @@ TEST_CASE("under DDP, all ranks have the gradients of the whole batch") {
 }
 
 TEST_CASE("join() refuses what would wait for a rank without inputs") {
-  const auto network = std::make_shared<Network>();
+  const auto network = std::make_shared<NormedNetwork>();
   network->to(group().device());
-  DistributedDataParallel<Network> ddp{network, group()};
+  DistributedDataParallel<NormedNetwork> ddp{network, group()};
   CHECK_THROWS_WITH(ddp.join([] {}), contains("join() with a SyncBatchNorm"));
 }
 
