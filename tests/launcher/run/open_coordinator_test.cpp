@@ -27,8 +27,9 @@ TEST_CASE_METHOD(CoordinatorFixture, "the node that hosts serves at a port that 
   CHECK(here->endpoint.port != 0);
 }
 
-TEST_CASE_METHOD(CoordinatorFixture,
-                 "other nodes go where the meeting says, and serve only once they have been there") {
+TEST_CASE_METHOD(
+    CoordinatorFixture,
+    "other nodes go where the meeting says, and serve only once they have been there") {
   const auto elsewhere = open(Hosting::kElsewhere, {"no.such.host", 400});
   REQUIRE(elsewhere.has_value());
   CHECK_FALSE(elsewhere->is_here);
