@@ -12,7 +12,7 @@
 
 #include "agent/coordinator_link.hpp"
 #include "agent/event_log.hpp"
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_machine.hpp"
 #include "agent/introspection/introspection.hpp"
 #include "agent/job_news.hpp"
 #include "agent/launch_spec.hpp"

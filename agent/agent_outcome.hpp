@@ -1,7 +1,7 @@
 // How a job has ended, as far as one node's agent knows. Pure.
 #pragma once
 
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_events.hpp"
 #include "rendezvous/wire/job_outcome.hpp"
 
 namespace ddprun {

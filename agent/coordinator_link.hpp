@@ -3,7 +3,7 @@
 // the store through that connection.
 //
 // It decides nothing: when to connect, for how long to try and when to hang up is said to it, and
-// what happens it tells as GroupEvents.
+// what happens it tells as AgentEvents.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -12,7 +12,7 @@
 #include <functional>
 #include <memory>
 
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_events.hpp"
 #include "agent/launch_spec.hpp"
 #include "base/asio.hpp"
 #include "base/result.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_events.hpp"
 #include "agent/job_events.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/output/log_file.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_events.hpp"
 #include "agent/launch_spec.hpp"
 
 namespace ddprun {

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <vector>
 
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_events.hpp"
 #include "agent/launch_spec.hpp"
 
 namespace ddprun {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "agent/child_process.hpp"
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_events.hpp"
 #include "agent/heartbeat_board.hpp"
 #include "agent/introspection/introspection.hpp"
 #include "agent/job_events.hpp"

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_events.hpp"
 #include "agent/output/console.hpp"
 #include "agent/worker_plan.hpp"
 #include "base/environment.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_events.hpp"
 #include "agent/job_report.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/output/console.hpp"

@@ -4,17 +4,11 @@
 #include <utility>
 
 #include "base/match.hpp"
-#include "rendezvous/rounds/standing_notes.hpp"
+#include "rendezvous/leadership/lease_times.hpp"
 
 namespace ddprun {
 
-namespace {
-
 using std::chrono::milliseconds;
-
-constexpr int kBeats = 5;  // in a heartbeat timeout, as agents do
-
-}  // namespace
 
 std::vector<WitnessAction> WitnessMachine::invited(WitnessPeer by, const InviteWitness& invitation,
                                                    TimePoint now) {
@@ -42,21 +36,17 @@ bool WitnessMachine::hears_another(const InviteWitness& invitation, TimePoint no
 void WitnessMachine::forget() {
   id_ = fresh_id_();
   known_ = {};
-  voter_ = {};
+  follower_ = {};
   end_.reset();
   over_ = false;
-  counted_until_ = {};
 }
 
 void WitnessMachine::join(TimePoint now) {
-  VoterState voter = voter_;
-  const auto counted = std::chrono::duration_cast<milliseconds>(counted_until_ - now);
-  voter.old_lease_ms = std::max(counted, milliseconds{0}).count();
   say(Join{.node = id_,
            .incarnation = ++joins_,
            .counters = known_,
            .host = host_,
-           .voter = std::move(voter),
+           .voter = follower_.told(now),
            .witness = true});
 }
 
@@ -76,21 +66,22 @@ void WitnessMachine::obey(const CoordinatorMessage& message, TimePoint now) {
         if (end_) say(FinalStatus{*end_});
         if (!contact_->voting_until) contact_->voting_until = now + kWitnessPatience;
       },
-      [&](const RequestVote& m) { promise(m, now); },
-      [&](const Beat& m) {
-        hear_clock(m.clock_us, now);
-        note_settled(voter_, m);
+      [&](const RequestVote& m) {
+        if (follower_.promise(m.epoch, now)) say(Vote{m.epoch, m.clock_us});
       },
-      [&](const Waiting& m) { hear_clock(m.clock_us, now); },
+      [&](const Beat& m) {
+        follower_.hear_clock(m.clock_us, now);
+        follower_.hear(m);
+      },
+      [&](const Waiting& m) { follower_.hear_clock(m.clock_us, now); },
       [&](const Spare& m) {
         known_.attempt = std::max(known_.attempt, m.attempt);
-        ddprun::note_round(voter_, {{m.epoch, m.round}, m.nodes, false}, m.committed);
+        follower_.hear(m);
         note_round(m.round);
         beat(now);
       },
       [&](const Reconfigure& m) {
-        note_voters(voter_, m.round);
-        voter_.leader_is_member = m.leader_is_member;
+        follower_.hear(m);
         note_round(m.round.version.round);
         beat(now);
       },
@@ -104,27 +95,12 @@ void WitnessMachine::obey(const CoordinatorMessage& message, TimePoint now) {
 }
 
 void WitnessMachine::joined(const Joined& answer, TimePoint now) {
-  if (answer.epoch == 0 || !may_lead(voter_, answer)) return hang_up(now);
-  voter_.epoch = answer.epoch;
-  voter_.promised = std::max(voter_.promised, answer.epoch);
-  voter_.leader = contact_->coordinator;
+  if (answer.epoch == 0 || !follower_.accepts(answer)) return hang_up(now);
+  follower_.follow(answer, contact_->coordinator);
   heartbeat_timeout_ = milliseconds{answer.heartbeat_timeout_ms};
   contact_->voting_until.reset();
-  hear_clock(answer.clock_us, now);
+  follower_.hear_clock(answer.clock_us, now);
   beat(now);  // so that it knows that it is heard
-}
-
-void WitnessMachine::promise(const RequestVote& order, TimePoint now) {
-  if (order.epoch <= voter_.promised) return;
-  voter_.promised = order.epoch;
-  contact_->echoed = now;
-  say(Vote{order.epoch, order.clock_us});
-}
-
-void WitnessMachine::hear_clock(std::int64_t clock_us, TimePoint now) {
-  if (clock_us <= 0) return;
-  contact_->its_clock_us = clock_us;
-  contact_->its_clock_heard = now;
 }
 
 void WitnessMachine::note_round(int round) {
@@ -142,15 +118,9 @@ void WitnessMachine::end(const EndJob& how) {
 }
 
 void WitnessMachine::beat(TimePoint now) {
-  if (voter_.leader != contact_->coordinator) return;  // it is none that is obeyed
-  const ConfigurationVersion& name = voter_.proposed.version;
-  say(Beat{.clock_us = microseconds(now),
-           .echo_us = contact_->its_clock_us,
-           .round = name.round,
-           .epoch = name.epoch,
-           .revision = name.revision});
-  contact_->beat_due = now + heartbeat_timeout_ / kBeats;
-  contact_->echoed = contact_->its_clock_heard;
+  if (follower_.state().leader != contact_->coordinator) return;  // it is none that is obeyed
+  say(follower_.beat(now));
+  contact_->beat_due = now + kBeat.of(heartbeat_timeout_);
 }
 
 std::vector<WitnessAction> WitnessMachine::lost(WitnessPeer peer, TimePoint now) {
@@ -182,17 +152,17 @@ void WitnessMachine::hang_up(TimePoint now) {
 
 /// The coordinator may count on this vote for a while yet.
 void WitnessMachine::part(TimePoint now) {
-  if (contact_->echoed > TimePoint{})
-    counted_until_ = std::max(counted_until_, contact_->echoed + heartbeat_timeout_ * 11 / 10);
+  follower_.part(heartbeat_timeout_);
   contact_.reset();
   alone_since_ = now;
 }
 
 Leader WitnessMachine::leader(TimePoint now) const {
   if (over_ || known_.round == 0) return {};
-  if (contact_ && contact_->beat_due) return {voter_.epoch, voter_.leader};
+  const VoterState& voter = follower_.state();
+  if (contact_ && contact_->beat_due) return {voter.epoch, voter.leader};
   const bool soon = now < alone_since_ + kWitnessMemory * heartbeat_timeout_;
-  return contact_ || soon ? Leader{voter_.epoch, ""} : Leader{0, voter_.leader};
+  return contact_ || soon ? Leader{voter.epoch, ""} : Leader{0, voter.leader};
 }
 
 bool WitnessMachine::is_forgotten(TimePoint now) const {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "rendezvous/leadership/follower.hpp"
 #include "rendezvous/wire/leader.hpp"
 #include "rendezvous/wire/messages.hpp"
 
@@ -78,9 +79,6 @@ class WitnessMachine {
     std::string coordinator;  // where it is
     TimePoint last_heard;
     std::optional<TimePoint> beat_due = {};      // nullopt: it has not admitted the witness yet
-    std::int64_t its_clock_us = 0;               // what it has said last of its own clock
-    TimePoint its_clock_heard = {};              // when that was
-    TimePoint echoed = {};                       // the same of what was said back to it
     std::optional<TimePoint> voting_until = {};  // it coordinates nothing yet
   };
   bool hears_another(const InviteWitness& invitation, TimePoint now) const;
@@ -88,8 +86,6 @@ class WitnessMachine {
   void join(TimePoint now);
   void obey(const CoordinatorMessage& message, TimePoint now);
   void joined(const Joined& answer, TimePoint now);
-  void promise(const RequestVote& order, TimePoint now);
-  void hear_clock(std::int64_t clock_us, TimePoint now);
   void note_round(int round);
   void end(const EndJob& how);
   void beat(TimePoint now);
@@ -103,12 +99,11 @@ class WitnessMachine {
   NodeId id_;
   std::int64_t joins_ = 0;
   JobCounters known_;
-  VoterState voter_;
+  Follower follower_;
   std::optional<EndJob> end_;  // how the job has ended
   bool over_ = false;          // and all know it
   std::chrono::milliseconds heartbeat_timeout_{5'000};
   std::chrono::milliseconds join_timeout_{0};
-  TimePoint counted_until_;  // by the coordinator that was heard last
   TimePoint alone_since_;
   std::optional<Contact> contact_;
   std::vector<WitnessAction> actions_;

@@ -79,7 +79,7 @@ struct Join {
   bool operator==(const Join&) const = default;
 };
 /// A heartbeat. The coordinator answers it with another, or with Waiting. The two tell how far the
-/// clocks are apart (agent/clock_offset.hpp).
+/// clocks are apart (agent/decisions/clock_offset.hpp).
 struct Beat {
   std::int64_t clock_us = 0;  // of the sender, as it is sent; 0: it does not tell
   std::int64_t echo_us = 0;   // the last `clock_us` that was heard of the other side; 0: none was

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_machine.hpp"
 #include "tests/simulation/network.hpp"
 #include "tests/simulation/random.hpp"
 #include "tests/simulation/timeline.hpp"

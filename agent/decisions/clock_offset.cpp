@@ -1,4 +1,4 @@
-#include "agent/clock_offset.hpp"
+#include "agent/decisions/clock_offset.hpp"
 
 #include <algorithm>
 

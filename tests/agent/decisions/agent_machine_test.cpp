@@ -1,4 +1,4 @@
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_machine.hpp"
 
 #include <algorithm>
 #include <csignal>

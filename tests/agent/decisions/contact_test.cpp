@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "tests/agent/group_machine_fixture.hpp"
+#include "tests/agent/decisions/agent_fixture.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

@@ -1,7 +1,7 @@
 // AgentMachine of a newcomer, in a job whose coordinator may be at several places.
 #include <algorithm>
 
-#include "tests/agent/group_machine_fixture.hpp"
+#include "tests/agent/decisions/agent_fixture.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

@@ -1,6 +1,6 @@
 // AgentMachine between its workers and the coordinator: what it tells of their progress, and how it
 // answers when it is asked what they do.
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_machine.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_machine.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

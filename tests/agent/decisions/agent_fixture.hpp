@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/group_machine.hpp"
+#include "agent/decisions/agent_machine.hpp"
 
 namespace ddprun {
 

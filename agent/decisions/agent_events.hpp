@@ -1,0 +1,125 @@
+// What happens to this node's agent, and what it does: the rules, events and actions of
+// AgentMachine. Pure.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/failure.hpp"
+#include "rendezvous/rounds/connect_plan.hpp"
+#include "rendezvous/verdict/judge_end.hpp"
+#include "rendezvous/wire/leader.hpp"
+#include "rendezvous/wire/messages.hpp"
+
+namespace ddprun {
+
+/// Why the agent ends.
+struct AgentEnd {
+  enum class Why { kJobEnded, kStopSignal, kRefused, kCoordinatorLost, kNoCoordinator };
+  Why why = Why::kJobEnded;
+  EndJob job;           // kJobEnded
+  int signal = 0;       // kStopSignal: the first one that came
+  std::string message;  // kRefused, kCoordinatorLost, kNoCoordinator: it has never been there
+};
+
+/// How this node's workers ended in the last round.
+struct RoundOutcome {
+  std::vector<WorkerFailure> failures;  // of workers that failed by themselves, in their order
+  std::vector<int> stopped;             // global ranks that ended after they had been told to
+  std::vector<WorkerEnd> ends;          // of all, by this machine's clock
+  std::int64_t step = -1;               // the greatest one that a worker has told; -1: none
+};
+
+struct AgentRules {
+  int workers = 1;
+  std::chrono::milliseconds join_timeout{600'000};     // for the coordinator to be reached
+  std::chrono::milliseconds shutdown_timeout{30'000};  // from the first signal to SIGKILL
+  std::chrono::milliseconds heartbeat_timeout{5'000};  // silence after which it is lost; what the
+                                                       // coordinator says of it wins
+  bool rejoin = false;  // a lost coordinator may come back: join again, rather than end
+  std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
+  int checkpoint_signal = SIGUSR1;                    // asks a worker for one
+  std::string endpoint;        // where this node reaches the job's coordinator, as HOST:PORT
+  std::string lost_hint = {};  // what would help when the coordinator is lost for good
+  /// Where it may be, too, in the order in which they are tried; that one first. Empty: there only.
+  std::vector<std::string> places = {};
+  /// Somebody else than the nodes knows where the coordinator is; see ReachCoordinator's `at`.
+  bool has_referee = false;
+  /// The coordinator is in this process, and the job has no other node: its silence means nothing.
+  bool in_one_process = false;
+};
+
+/// Who listens at the coordinator's endpoint has at least so long to answer to a join.
+inline constexpr std::chrono::milliseconds kAnswerTimeoutMin{3'000};
+/// Who may become the coordinator has at least so long to find the votes for it.
+inline constexpr std::chrono::milliseconds kVotingMin{1'000};
+/// A newcomer waits so long at one who coordinates nothing: it may be about to begin the job.
+inline constexpr std::chrono::milliseconds kVotingOfNewcomer{200};
+/// An attempt to find a coordinator at one place takes at most so long.
+inline constexpr std::chrono::milliseconds kPlaceTimeout{1'000};
+/// A second stop signal this soon after the first is the same request: Slurm sends SIGTERM twice.
+inline constexpr std::chrono::milliseconds kOneRequest{300};
+/// What a second stop signal leaves of the grace.
+inline constexpr std::chrono::milliseconds kShortGrace{3'000};
+/// What a checkpoint may take after SIGTERM, which schedulers send before they kill: in Slurm
+/// KillWait later, usually 30 s (https://slurm.schedmd.com/slurm.conf.html).
+inline constexpr std::chrono::milliseconds kCheckpointAfterSigterm{20'000};
+/// More announcements of the end in this time are the same one: Slurm's steps and its batch script
+/// each get theirs.
+inline constexpr std::chrono::milliseconds kOneAnnouncement{5'000};
+/// How long a process may take to vanish after SIGKILL before it is given up with a warning.
+inline constexpr std::chrono::milliseconds kKillTimeout{10'000};
+
+// clang-format off
+struct AgentBegins {};                       // once, before all others
+struct Ordered { CoordinatorMessage message; };
+// Its status may be a success; its output has been read. `step` is that of its last heartbeat.
+struct WorkerExited { WorkerFailure how; WorkerEnd end = {}; std::int64_t step = -1; };
+struct TreeGone {};                          // the answer to SweepTree
+struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
+// The answer to ReachCoordinator: it has answered what was asked at that time,
+struct Connected { std::optional<TimePoint> asked = {}; std::string place = {}; };  // "": as was wished
+// or the patience has ended; `refused`: nobody listens there, the process that did is gone
+struct CoordinatorUnreachable { std::string reason; bool refused = false; };
+struct CoordinatorLost { std::string reason; };         // the connection has ended by itself
+struct StopSignal { int signal; };
+struct EndAnnounced { int signal; };         // by the scheduler: time for a checkpoint
+struct PassOn { int signal; };               // meant for the workers, not for ddprun
+struct WorkerProgressed { RankProgress progress; };
+struct WorkersInspected { int inspection; std::vector<StackGroup> groups; };  // see InspectWorkers
+struct Alarm {};                             // next_alarm() has come
+using AgentEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, WorkersRun, Connected,
+                                CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
+                                PassOn, WorkerProgressed, WorkersInspected, Alarm>;
+
+// Connect after the pause, and join with this. `at` is HOST:PORT; "": where the job's coordinator is,
+// as the referee knows where there is one.
+struct ReachCoordinator {
+  Patience patience;
+  JobCounters counters;
+  std::chrono::milliseconds pause{};
+  VoterState voter = {};
+  std::string at = {};
+};
+struct StartWorkers { StartRound round; };
+struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
+struct AskForCheckpoint { int signal; };                    // those themselves, not their children
+struct SweepTree {};                    // kill and reap all that workers left behind, then TreeGone
+struct InspectWorkers { Inspect question; };  // then WorkersInspected
+struct Tell { AgentMessage message; };  // the coordinator
+struct Disconnect {};                   // it is silent: end the connection
+struct TellStandby { Leader leader; };  // what may coordinate the job in this process
+struct Warn { std::string text; };
+struct Exit { AgentEnd end; };
+using AgentAction = std::variant<ReachCoordinator, StartWorkers, SignalWorkers, AskForCheckpoint,
+                                 SweepTree, InspectWorkers, Tell, Disconnect, TellStandby, Warn,
+                                 Exit>;
+// clang-format on
+
+}  // namespace ddprun

@@ -1,0 +1,38 @@
+#include "agent/decisions/agent_state.hpp"
+
+#include <algorithm>
+
+#include "rendezvous/leadership/lease_times.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// The coordinator compares the ends of all nodes, so they are told in its time.
+void tell_in_its_time(AgentMessage& message, std::int64_t offset_us) {
+  const auto shift = [&](WorkerEnd& end) {
+    end.began_us += offset_us;
+    end.ended_us += offset_us;
+  };
+  if (auto* failed = std::get_if<WorkerFailed>(&message)) shift(failed->end);
+  if (auto* ended = std::get_if<WorkersEnded>(&message)) std::ranges::for_each(ended->ends, shift);
+}
+
+}  // namespace
+
+void AgentState::tell(AgentMessage message) {
+  if (!contact) return;
+  tell_in_its_time(message, contact->clock_offset_us());
+  act(Tell{std::move(message)});
+}
+
+void AgentState::beat(TimePoint now) {
+  tell(follower.beat(now));
+  contact->beats_at(now + beat_interval());
+}
+
+std::chrono::milliseconds AgentState::beat_interval() const {
+  return std::max(kBeat.of(rules.heartbeat_timeout), std::chrono::milliseconds{1});
+}
+
+}  // namespace ddprun

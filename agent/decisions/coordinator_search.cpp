@@ -1,0 +1,344 @@
+#include "agent/decisions/coordinator_search.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "rendezvous/leadership/lease_times.hpp"
+
+namespace ddprun {
+
+using std::chrono::milliseconds;
+using Why = AgentEnd::Why;
+
+namespace {
+
+milliseconds time_left(TimePoint until, TimePoint now) {
+  return std::chrono::duration_cast<milliseconds>(until - now);
+}
+
+}  // namespace
+
+bool CoordinatorSearch::finds_successor() const {
+  return aim_ == Aim::kResume ||
+         (agent_.follower.knows_a_round() && (takes_turns() || aim_ == Aim::kStopWorkers));
+}
+
+std::optional<TimePoint> CoordinatorSearch::lease_ends() const {
+  const bool is_bound = agent_.follower.knows_a_round() ||
+                        (agent_.keeps_workers && workers_.state() != WorkerRound::State::kIdle);
+  return agent_.contact && is_bound ? agent_.contact->lease_ends() : std::nullopt;
+}
+
+/// Whether the workers outlive a connection that ends, as long as their lease.
+bool CoordinatorSearch::may_run_on() const {
+  return workers_.fence() &&
+         (agent_.follower.knows_a_round() || (agent_.keeps_workers && agent_.rules.rejoin));
+}
+
+/// Where the coordinator is that this node speaks to.
+const std::string& CoordinatorSearch::here() const {
+  const std::string& place = agent_.contact->place();
+  return place.empty() ? agent_.rules.endpoint : place;
+}
+
+milliseconds CoordinatorSearch::patience_with_candidate() const {
+  const bool votes = agent_.follower.knows_a_round() || !takes_turns();
+  return votes ? std::max(agent_.rules.heartbeat_timeout / 2, kVotingMin) : kVotingOfNewcomer;
+}
+
+void CoordinatorSearch::hear(const StartRound& round) {
+  if (round.epoch == 0) return;
+  witnessed_ = false;
+  successors_ = round.successors;
+}
+
+// --- connections ---
+
+void CoordinatorSearch::connected(const std::string& place, std::optional<TimePoint> asked,
+                                  TimePoint now) {
+  agent_.contact.emplace(place.empty() ? reaching_ : place, asked, now);
+  met_ = true;
+}
+
+bool CoordinatorSearch::joined(const Joined& answer) {
+  const bool elsewhere = here() != agent_.rules.endpoint || agent_.follower.knows_a_round();
+  if (takes_turns() && elsewhere) agent_.warn("the coordinator is at " + here() + " now");
+  agent_.follower.follow(answer, here());
+  agent_.keeps_workers = answer.keeps_workers;
+  server_ = agent_.contact->place();
+  if (answer.epoch > 0) {
+    agent_.contact->found_leader();
+    redirected_ = 0;
+  }
+  if (answer.epoch > 0 || answer.keeps_workers) agent_.contact->let_count();
+  turns_.reset();
+  return std::exchange(aim_, Aim::kNone) == Aim::kResume;
+}
+
+/// The contact with the coordinator is over.
+void CoordinatorSearch::part(TimePoint now) {
+  if (const auto ends = lease_ends()) workers_.set_fence(*ends);
+  if (!workers_.fence() && agent_.follower.knows_a_round()) workers_.set_fence(now);
+  agent_.follower.part(agent_.rules.heartbeat_timeout);
+  agent_.contact.reset();
+  workers_.hurry(now);
+}
+
+/// A connection that held for some time was no loss in vain: a spare may wait for days.
+void CoordinatorSearch::count_loss(TimePoint now) {
+  if (now - agent_.contact->since() >= agent_.rules.heartbeat_timeout) losses_ = {};
+  if (losses_.count++ == 0) losses_.first = now;
+}
+
+/// The first time it joins again at once; then the pauses are those of attempts that fail.
+milliseconds CoordinatorSearch::pause_before_joining() const {
+  if (losses_.count < 2) return {};
+  return ConnectPlan::pause_number(static_cast<std::size_t>(losses_.count - 2));
+}
+
+void CoordinatorSearch::reach(std::string place, Patience patience, milliseconds pause,
+                              TimePoint now) {
+  VoterState voter = agent_.follower.told(now);
+  voter.running = aim_ == Aim::kResume ? workers_.number() : 0;
+  reaching_ = place;
+  agent_.act(
+      ReachCoordinator{patience, agent_.counters, pause, std::move(voter), std::move(place)});
+}
+
+// --- what happens ---
+
+/// Whoever is cut off stops its workers: the others go on without this node, with its ranks.
+CoordinatorSearch::End CoordinatorSearch::lost(Loss loss, const std::string& reason,
+                                               TimePoint now) {
+  count_loss(now);
+  const bool obeyed = agent_.contact->is_joined();
+  part(now);
+  if (agent_.end) return {};
+  if (takes_turns() && !obeyed) return try_next(now);
+  const bool runs = workers_.state() == WorkerRound::State::kRunning && loss == Loss::kClosed;
+  if (runs && may_run_on() && now < *workers_.fence()) return resume(now);
+  const bool in_vain = losses_.count > 1 && now - losses_.first >= agent_.rules.join_timeout;
+  if (!agent_.follower.knows_a_round() && (!agent_.rules.rejoin || in_vain))
+    return AgentEnd{Why::kCoordinatorLost, {}, 0, reason};
+  return stop_workers(reason, now);
+}
+
+CoordinatorSearch::End CoordinatorSearch::unreachable(const CoordinatorUnreachable& event,
+                                                      TimePoint now) {
+  if (aim_ == Aim::kResume) {
+    const bool had_not_lost_it = workers_.fence() && now < *workers_.fence();
+    agent_.follower.note_leader_dead(agent_.follower.knows_a_round() && event.refused &&
+                                     had_not_lost_it);
+    return stop_workers(event.reason, now);
+  }
+  if (takes_turns() && !agent_.end) {
+    turns_->failed(reaching_, event.reason, event.refused);
+    return try_next(now);
+  }
+  const std::string hint = met_ && event.refused ? agent_.rules.lost_hint : "";
+  return AgentEnd{met_ ? Why::kCoordinatorLost : Why::kNoCoordinator, {}, 0, event.reason + hint};
+}
+
+CoordinatorSearch::End CoordinatorSearch::give_up_candidate(TimePoint now) {
+  agent_.act(Disconnect{});
+  part(now);
+  if (agent_.end) return {};
+  if (aim_ == Aim::kResume || workers_.state() != WorkerRound::State::kIdle)
+    return stop_workers("it does not know this node any more", now);
+  if (!takes_turns()) return agent_.follower.knows_a_round() ? succeed(now) : look_around(now);
+  turns_->found(reaching_, "the agent at " + reaching_ + " coordinates nothing");
+  return try_next(now);
+}
+
+bool CoordinatorSearch::looks_on_after(const Refused& answer) const {
+  return takes_turns() && (answer.other_job || agent_.follower.knows_a_round());
+}
+
+CoordinatorSearch::End CoordinatorSearch::redirected(const Redirect& order, TimePoint now) {
+  agent_.act(Disconnect{});
+  const std::string first = order.coordinator.empty() ? here() : order.coordinator;
+  const bool runs = workers_.state() != WorkerRound::State::kIdle;
+  part(now);
+  if (agent_.end) return {};
+  if (!agent_.follower.knows_a_round()) {
+    if (!order.coordinator.empty() || !runs) return follow(order, now);
+    return stop_workers("its workers are of no round any more", now);
+  }
+  // A node that was sent there already may be sent in vain again, so that is tried in its turn.
+  const bool again = !order.coordinator.empty() && order.epoch <= redirected_;
+  if (takes_turns() && again) {
+    turns_->add(order.coordinator);
+    return try_next(now);
+  }
+  redirected_ = std::max(redirected_, order.epoch);
+  first_place_ = first;
+  return stop_workers("it is at " + first + " now", now);
+}
+
+/// A newcomer is told where the coordinator is.
+CoordinatorSearch::End CoordinatorSearch::follow(const Redirect& order, TimePoint now) {
+  if (!takes_turns()) {
+    if (order.epoch > 0) first_place_ = order.coordinator;
+    return look_around(now);
+  }
+  turns_->found(reaching_,
+                "the coordinator is not at " + reaching_ + ", but at " + order.coordinator);
+  if (turns_->hear(order.epoch)) first_place_ = order.coordinator;
+  return try_next_place(now);
+}
+
+CoordinatorSearch::End CoordinatorSearch::workers_stopped(TimePoint now) {
+  if (agent_.follower.knows_a_round()) return succeed(now);
+  return meet(agent_.rules.heartbeat_timeout, now);
+}
+
+// --- where it goes ---
+
+/// A coordinator that is there answers a join as soon as it answers a beat, and has a little more
+/// time where beats have very little.
+CoordinatorSearch::End CoordinatorSearch::meet(milliseconds patience_with_refusals, TimePoint now) {
+  if (agent_.rules.places.size() > 1) return look_around(now);
+  aim_ = Aim::kMeet;
+  const auto answer = std::max(agent_.rules.heartbeat_timeout, kAnswerTimeoutMin);
+  reach("", {agent_.rules.join_timeout, patience_with_refusals, answer}, pause_before_joining(),
+        now);
+  return {};
+}
+
+/// It knows nobody yet who could tell where the coordinator is.
+CoordinatorSearch::End CoordinatorSearch::look_around(TimePoint now) {
+  aim_ = Aim::kLookAround;
+  std::vector<std::string> places = agent_.rules.places;
+  if (places.empty()) places.push_back(agent_.rules.endpoint);
+  turns_.emplace(std::move(places), now);
+  note_due_ = now + ConnectPlan::kFirstNote;
+  return try_next_place(now);
+}
+
+CoordinatorSearch::End CoordinatorSearch::try_next(TimePoint now) {
+  if (agent_.rules.has_referee) return try_referee(now);
+  return aim_ == Aim::kSucceed ? try_next_successor(now) : try_next_place(now);
+}
+
+/// One place after the other, with a pause after the last one. Where somebody has told of the
+/// coordinator, that comes first.
+CoordinatorSearch::End CoordinatorSearch::try_next_place(TimePoint now) {
+  const bool gone = turns_->all_refuse() && met_;
+  const auto patience = gone ? agent_.rules.heartbeat_timeout : agent_.rules.join_timeout;
+  if (now - turns_->since() >= patience)
+    return AgentEnd{met_ ? Why::kCoordinatorLost : Why::kNoCoordinator, {}, 0, turns_->findings()};
+  note_long_search(now);
+  milliseconds pause{0};
+  std::string place = std::exchange(first_place_, "");
+  if (place.empty()) {
+    const Turns::Try next = turns_->next();
+    place = next.place;
+    if (next.begins_turn && next.turn > 0) pause = ConnectPlan::pause_number(next.turn - 1);
+  }
+  reach(std::move(place), {kPlaceTimeout, milliseconds{0}, kPlaceTimeout},
+        std::max(pause, pause_before_joining()), now);
+  return {};
+}
+
+void CoordinatorSearch::note_long_search(TimePoint now) {
+  if (now < note_due_) return;
+  note_due_ = now + ConnectPlan::kNoteInterval;
+  const auto left =
+      std::chrono::ceil<std::chrono::seconds>(turns_->since() + agent_.rules.join_timeout - now);
+  agent_.warn(turns_->findings() + "; giving up in " + std::to_string(left.count()) + " s");
+}
+
+/// The connection has ended, and perhaps nothing else: the workers run on while the coordinator is
+/// tried again. A `ddprun server` may be started again meanwhile.
+CoordinatorSearch::End CoordinatorSearch::resume(TimePoint now) {
+  aim_ = Aim::kResume;
+  const bool is_server = !agent_.follower.knows_a_round();
+  const auto reserve = kServerReserve.of(agent_.rules.heartbeat_timeout);
+  const auto time = std::max(time_left(*workers_.fence() - reserve, now), milliseconds{1});
+  const std::string& leader = agent_.follower.state().leader;
+  const std::string place = is_server ? server_ : leader == agent_.rules.endpoint ? "" : leader;
+  reach(place, {time, is_server ? time : milliseconds{0}, time}, milliseconds{0}, now);
+  if (is_server)
+    agent_.warn("lost the coordinator: the workers of this node run on, and it has " +
+                std::to_string(time.count()) + " ms to be there again");
+  return {};
+}
+
+CoordinatorSearch::End CoordinatorSearch::stop_workers(const std::string& reason, TimePoint now) {
+  aim_ = Aim::kStopWorkers;
+  turns_.reset();
+  if (!agent_.held_end)
+    agent_.warn("lost the coordinator (" + reason + "): stopping the workers of this node, then " +
+                (agent_.follower.knows_a_round() ? "looking for the next one" : "joining again"));
+  if (workers_.state() == WorkerRound::State::kRunning) workers_.stop(SIGTERM, now);
+  workers_.hurry(now);
+  if (workers_.state() == WorkerRound::State::kIdle) return workers_stopped(now);
+  return {};
+}
+
+/// The successors come first, in their order, so that all nodes meet at the same one.
+CoordinatorSearch::End CoordinatorSearch::succeed(TimePoint now) {
+  aim_ = Aim::kSucceed;
+  turns_.emplace(std::vector<std::string>{}, now);
+  if (!first_place_.empty()) turns_->add(std::exchange(first_place_, ""));
+  if (agent_.rules.has_referee) {
+    turns_->add("");
+    return try_next(now);
+  }
+  for (const std::string& place : successors_) turns_->add(place);
+  turns_->add(agent_.follower.state().leader);
+  for (const std::string& place : agent_.rules.places) turns_->add(place);
+  return try_next(now);
+}
+
+/// Of two nodes one is no majority, so the other is waited for only while it may be there.
+CoordinatorSearch::End CoordinatorSearch::try_next_successor(TimePoint now) {
+  const VoterState& voter = agent_.follower.state();
+  const int nodes = std::max(voter.proposed.voters, voter.committed.voters);
+  const bool alone = nodes < 3 && turns_->all_refuse();
+  const auto patience = alone ? agent_.rules.heartbeat_timeout : agent_.rules.join_timeout;
+  const auto searched = now - turns_->since();
+  if (searched >= patience) return in_vain(nodes, patience);
+  const Turns::Try next = turns_->next();
+  if (agent_.held_end && (turns_->all_gone() || searched >= agent_.rules.heartbeat_timeout))
+    return AgentEnd{Why::kJobEnded, *agent_.held_end, 0, ""};
+  // One that admits this node may be lost at once, each time.
+  const auto pause = next.turn > 0 ? ConnectPlan::pause_number(next.turn) : pause_before_joining();
+  reach(next.place, {kPlaceTimeout, milliseconds{0}, kPlaceTimeout}, pause, now);
+  return {};
+}
+
+/// The referee knows where the coordinator is, so there is one attempt for all the time.
+CoordinatorSearch::End CoordinatorSearch::try_referee(TimePoint now) {
+  const auto patience =
+      agent_.held_end ? agent_.rules.heartbeat_timeout : agent_.rules.join_timeout;
+  const auto left = time_left(turns_->since() + patience, now);
+  if (left <= milliseconds{0} && agent_.held_end)
+    return AgentEnd{Why::kJobEnded, *agent_.held_end, 0, ""};
+  if (left <= milliseconds{0}) return AgentEnd{Why::kCoordinatorLost, {}, 0, turns_->last_reason()};
+  const Turns::Try next = turns_->next_or_last();
+  const auto time = next.place.empty() ? left : std::min(left, milliseconds{kPlaceTimeout});
+  const auto answer = std::max(agent_.rules.heartbeat_timeout, kAnswerTimeoutMin);
+  const bool again = turns_->tries() > 2;
+  reach(next.place, {time, milliseconds{0}, std::min(time, answer)},
+        again ? ConnectPlan::pause_number(turns_->tries() - 1) : pause_before_joining(), now);
+  return {};
+}
+
+AgentEnd CoordinatorSearch::in_vain(int nodes, milliseconds patience) const {
+  const std::string time = "for " + std::to_string(patience.count() / 1000) + " s nobody had ";
+  std::string why = "the coordinator is lost, and ";
+  if (nodes < 3)
+    why += "of " + std::to_string(nodes) +
+           " nodes the rest is no majority that could go on: that takes three nodes, or a witness "
+           "(`ddprun server` on a third machine, named by --rdzv-endpoint)";
+  else if (witnessed_)
+    why += time + "more than half of the votes of " + std::to_string(nodes - 1) +
+           " nodes and the witness";
+  else
+    why += time + "the votes of more than half of the " + std::to_string(nodes) + " nodes";
+  return {Why::kCoordinatorLost, {}, 0, std::move(why)};
+}
+
+}  // namespace ddprun

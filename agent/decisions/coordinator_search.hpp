@@ -1,0 +1,119 @@
+// CoordinatorSearch: where this node's agent goes to find who coordinates the job. Pure.
+//
+// At the beginning it asks at the job's endpoint, or at several places in turn. When the connection
+// ends, it comes back to the same coordinator while the workers run on, if their lease allows it.
+// When the coordinator is lost, the workers are stopped, and then its successors are asked in turn,
+// or etcd. docs/succession.md.
+//
+// Functions that may find that there is nobody left to go to return how the agent ends; nullopt: it
+// goes on.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/decisions/agent_state.hpp"
+#include "agent/decisions/turns.hpp"
+#include "agent/decisions/worker_round.hpp"
+#include "base/clock.hpp"
+
+namespace ddprun {
+
+enum class Loss { kClosed, kSilent };  // how the connection to a coordinator is lost
+
+class CoordinatorSearch {
+ public:
+  /// What the node is about.
+  enum class Aim {
+    kNone,         // it follows a coordinator, or has not begun
+    kMeet,         // it asks at the job's endpoint until its patience ends
+    kLookAround,   // as a newcomer, it asks at several places in turn
+    kResume,       // it comes back to the coordinator, while its workers run on
+    kStopWorkers,  // its workers are stopped first
+    kSucceed,      // it asks those who may follow the coordinator, or etcd
+  };
+  using End = std::optional<AgentEnd>;
+
+  /// `agent` and `workers` must outlive it.
+  CoordinatorSearch(AgentState& agent, WorkerRound& workers) : agent_{agent}, workers_{workers} {}
+
+  Aim aim() const { return aim_; }
+  /// Whether it asks at one place after the other.
+  bool takes_turns() const { return aim_ == Aim::kLookAround || aim_ == Aim::kSucceed; }
+  /// Whether who follows a coordinator that is lost may soon be found.
+  bool finds_successor() const;
+
+  End begin(TimePoint now) { return meet(agent_.rules.join_timeout, now); }
+  /// A connection was made, to that place in place of the one that was wished, if it has a name.
+  void connected(const std::string& place, std::optional<TimePoint> asked, TimePoint now);
+  /// Nobody has answered.
+  End unreachable(const CoordinatorUnreachable& event, TimePoint now);
+  /// The connection has ended.
+  End lost(Loss loss, const std::string& reason, TimePoint now);
+  /// Who listens there does not lead.
+  End give_up_candidate(TimePoint now);
+  End redirected(const Redirect& order, TimePoint now);
+  /// Who listens there has refused the node. Returns whether it looks on.
+  bool looks_on_after(const Refused& answer) const;
+  /// This node has joined, and follows. Returns whether it has come back with its workers running.
+  bool joined(const Joined& answer);
+  /// Nothing of the round is alive any more, after kStopWorkers.
+  End workers_stopped(TimePoint now);
+
+  /// What the nodes of a round are told of who may follow its coordinator.
+  void hear(const StartRound& round);
+  void hear(const Reconfigure& round) { witnessed_ = round.witnessed; }
+  /// This node's workers begin a round, so joining was not in vain.
+  void round_begins() { losses_ = {}; }
+
+  /// When the lease of this node's workers ends; nullopt: they may live as long as the connection.
+  /// With a `ddprun server`, which nobody follows, the lease is theirs alone.
+  std::optional<TimePoint> lease_ends() const;
+  /// How long a candidate may look for votes.
+  std::chrono::milliseconds patience_with_candidate() const;
+
+ private:
+  End meet(std::chrono::milliseconds patience_with_refusals, TimePoint now);
+  End look_around(TimePoint now);
+  End try_next(TimePoint now);
+  End try_next_place(TimePoint now);
+  End try_next_successor(TimePoint now);
+  End try_referee(TimePoint now);
+  End resume(TimePoint now);
+  End stop_workers(const std::string& reason, TimePoint now);
+  End succeed(TimePoint now);
+  End follow(const Redirect& order, TimePoint now);
+  AgentEnd in_vain(int nodes, std::chrono::milliseconds patience) const;
+  const std::string& here() const;
+  bool may_run_on() const;
+  void part(TimePoint now);
+  void note_long_search(TimePoint now);
+  void reach(std::string place, Patience patience, std::chrono::milliseconds pause, TimePoint now);
+
+  /// Connections that were lost soon, one after the other, and with no round since.
+  struct Losses {
+    int count = 0;
+    TimePoint first;
+  };
+  void count_loss(TimePoint now);
+  std::chrono::milliseconds pause_before_joining() const;
+
+  AgentState& agent_;
+  WorkerRound& workers_;
+  Aim aim_ = Aim::kNone;
+  std::optional<Turns> turns_;   // set: takes_turns()
+  TimePoint note_due_;           // to the user, that it looks for long
+  std::string reaching_;         // the place that is tried, as ReachCoordinator's `at`
+  std::string first_place_;      // that is to be tried before all others
+  bool met_ = false;             // there has been a connection
+  std::int64_t redirected_ = 0;  // the greatest epoch of whom it was sent to, and has not joined
+  std::vector<std::string> successors_;  // of the coordinator that was obeyed last
+  bool witnessed_ = false;               // a witness votes in the last round
+  std::string server_;  // the place of a server that lets workers run on without it, as `at`
+  Losses losses_;
+};
+
+}  // namespace ddprun

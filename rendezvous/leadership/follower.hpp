@@ -1,0 +1,59 @@
+// Follower: what one who votes in a job has promised and knows, an agent as well as a witness. It
+// tells that in its Join and in its heartbeats, and those who may follow a lost leader decide by
+// it. Pure. docs/succession.md.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "base/clock.hpp"
+#include "rendezvous/wire/messages.hpp"
+
+namespace ddprun {
+
+class Follower {
+ public:
+  /// What it knows, but for how long a leader may count on it: see told().
+  const VoterState& state() const { return state_; }
+  /// The same at `now`, as a Join tells it.
+  VoterState told(TimePoint now) const;
+
+  /// Whether it has heard of a round whose leader can be followed by another one.
+  bool knows_a_round() const;
+  /// Whether who has admitted it may give it orders: it has promised nothing that forbids it.
+  bool accepts(const Joined& answer) const;
+  /// Follows who has answered so, at that endpoint, from now on.
+  void follow(const Joined& answer, const std::string& endpoint);
+  /// Promises to follow no leader of a smaller epoch. Returns whether that is more than before.
+  bool promise(std::int64_t epoch, TimePoint now);
+  /// Whether the process of the leader that it followed last is known to be gone.
+  void note_leader_dead(bool dead) { state_.leader_dead = dead; }
+
+  /// Takes in what a leader tells of configurations.
+  void hear(const StartRound& round);
+  void hear(const Spare& round);
+  void hear(const Reconfigure& round);
+  void hear(const Beat& beat);
+  /// Its part in a round of a `ddprun server`.
+  void note_assignment(const StartRound& round);
+
+  /// The leader's clock said so when it was heard; 0: it was not told.
+  void hear_clock(std::int64_t clock_us, TimePoint now);
+  /// A heartbeat that repeats what was heard of the leader's clock, and says what it knows.
+  Beat beat(TimePoint now);
+  /// The connection to the leader is over, which may count on this one for a while yet.
+  void part(std::chrono::milliseconds heartbeat_timeout);
+
+ private:
+  void note_round(const Configuration& proposed, Configuration committed);
+  void commit(const Configuration& round);
+
+  VoterState state_;
+  std::int64_t clock_us_ = 0;  // of the leader, as it has said last
+  TimePoint clock_heard_;      // when it was heard
+  TimePoint repeated_;         // when that was heard which a heartbeat has repeated
+  TimePoint counted_until_;    // by the leader that it followed last
+};
+
+}  // namespace ddprun
