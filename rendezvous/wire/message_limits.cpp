@@ -179,7 +179,8 @@ Result<void> check(const AgentMessage& message) {
             .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)
             .result();
       },
-      [](const FinalStatus& m) { return check(m.end); }, [](const auto&) { return Result<void>{}; });
+      [](const FinalStatus& m) { return check(m.end); },
+      [](const auto&) { return Result<void>{}; });
 }
 
 Result<void> check(const CoordinatorMessage& message) {
@@ -187,7 +188,8 @@ Result<void> check(const CoordinatorMessage& message) {
       message,  //
       [](const Joined& m) { return check(m); }, [](const StartRound& m) { return check(m); },
       [](const StopRound& m) { return check(m); }, [](const Spare& m) { return check(m); },
-      [](const EndJob& m) { return check(m); }, [](const RequestVote& m) { return check_epoch(m.epoch); },
+      [](const EndJob& m) { return check(m); },
+      [](const RequestVote& m) { return check_epoch(m.epoch); },
       [](const Identity& m) {
         return Checker{}
             .number("epoch", m.epoch, 0, kCountMax)
