@@ -18,7 +18,7 @@ constexpr std::string_view kInitCounter = "init/";
 constexpr std::string_view kGroupKeys = "/default_pg/";
 constexpr std::string_view kAttempt = "//worker/attempt_";
 constexpr std::size_t kOutputKept = 512;                     // capacity that a silent client keeps
-constexpr std::size_t kBuffersFree = std::size_t{64} << 10;  // of each client, free of charge
+constexpr std::size_t kBuffersFree = std::size_t{64} << 10;  // each client has them free of charge
 
 enum WaitAnswer : std::uint8_t { kStopWaiting = 0, kWaitCancelled = 1 };
 enum CheckAnswer : std::uint8_t { kReady = 0, kNotReady = 1 };
@@ -135,6 +135,9 @@ Result<void> StoreSession::perform(const StoreRequest& request) {
     return Error{Error::Kind::kInvalid, "sent a request before VALIDATE"};
   }
   Store& store = state_.store;
+  const auto places = [&](const StoreFields& names) {
+    return to_keys(names, [&](auto name) { return place(name); });
+  };
   return match(
       request,  //
       [&](const Validate& r) { return validate(r); },
@@ -151,14 +154,10 @@ Result<void> StoreSession::perform(const StoreRequest& request) {
       },
       [&](const Add& r) { return add(r); },
       [&](const Check& r) -> Result<void> {
-        const Keys keys = to_keys(r.keys, [&](auto name) { return place(name); });
-        write_byte(output_, store.exists(keys) ? kReady : kNotReady);
+        write_byte(output_, store.exists(places(r.keys)) ? kReady : kNotReady);
         return {};
       },
-      [&](const Wait& r) {
-        const Keys keys = to_keys(r.keys, [&](auto name) { return place(name); });
-        return begin_wait(store.wait(id_, keys));
-      },
+      [&](const Wait& r) { return begin_wait(store.wait(id_, places(r.keys))); },
       [&](const CountKeys&) -> Result<void> {
         write_i64(output_, static_cast<std::int64_t>(store.key_count(seen_space())));
         return {};
