@@ -29,7 +29,7 @@ namespace ddprun {
 
 struct ChildProcess::Started {
   pid_t pid = -1;
-  int pidfd = -1;        // of watch_child(), when the program runs
+  int pidfd = -1;        // from watch_child(), once the program runs
   int error_number = 0;  // why the program does not run
   int memory_errno = 0;  // why its memory is not where it was wished
 };

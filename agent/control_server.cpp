@@ -52,7 +52,7 @@ class LogFollower {
   }
 
  private:
-  /// Of a worker without a file the last lines are there, and what comes from then on.
+  /// A worker without a file has its last lines here, and what it writes from then on.
   std::string next_of(const WorkerOutput& output) {
     if (output.round == round_) return feed_ ? feed_->take() : "";
     round_ = output.round;

@@ -81,7 +81,7 @@ asio::awaitable<Result<Reached>> CoordinatorLink::reach_any(const ReachCoordinat
   co_return reached;
 }
 
-/// Who is named may be gone already, and another one may be named soon.
+/// The coordinator that etcd names may be gone already, and another one may be named soon.
 asio::awaitable<Result<Reached>> CoordinatorLink::reach_by_referee(const ReachCoordinator& wish,
                                                                    const Hello& hello) {
   const TimePoint deadline = Clock::now() + wish.patience.any;

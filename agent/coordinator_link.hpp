@@ -100,12 +100,12 @@ class CoordinatorLink {
   Listener tell_;
   AskReferee ask_referee_;                       // empty: there is none
   std::function<std::uint16_t()> open_standby_;  // empty: it is open, or nothing is
-  const NodeId id_;                              // of this agent, for its life
+  const NodeId id_;                              // this agent, for its life
   std::int64_t incarnation_ = 0;                 // joins that were said so far
   TimePoint asked_;                              // when the last one was said
-  std::uint16_t own_port_;                 // of what coordinates the job here, or would; 0: none
-  Endpoint place_;                         // where the coordinator is, or is looked for
-  bool colocated_ = false;                 // it is in this process
+  std::uint16_t own_port_;  // where the job is coordinated here, or would be; 0: nowhere
+  Endpoint place_;          // where the coordinator is, or is looked for
+  bool colocated_ = false;  // it is in this process
   std::shared_ptr<const TlsContext> tls_;  // null: the job has no secret, or nobody has connected
   std::shared_ptr<Channel> channel_;       // null: not connected
   std::shared_ptr<TunnelEntrance>

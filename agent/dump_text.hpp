@@ -14,8 +14,8 @@ inline constexpr char kDumpSchema[] = "ddprun.dump/1";
 /// each group of workers what they do, with all of their stack.
 std::string dump_text(const JobDump& dump, const std::string& job);
 
-/// The same as JSON, several lines with their ends. Its fields `hang` and `stacks` are those of the
-/// report (JobReport); docs/live.md has the others. What does not apply is left out.
+/// Returns the dump as JSON, several lines with their ends. Its fields `hang` and `stacks` are
+/// those of the report (JobReport); docs/live.md has the others. What does not apply is left out.
 std::string dump_json(const JobDump& dump, const std::string& job);
 
 }  // namespace ddprun

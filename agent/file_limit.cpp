@@ -7,7 +7,7 @@ namespace ddprun {
 
 namespace {
 
-constexpr rlim_t kOwnFiles = 32;  // of the agent, the coordinator and starting threads
+constexpr rlim_t kOwnFiles = 32;  // files of the agent, the coordinator and starting threads
 
 std::optional<rlimit>& original() {
   static std::optional<rlimit> limit;

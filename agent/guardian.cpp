@@ -24,7 +24,7 @@ namespace ddprun {
 
 namespace {
 
-constexpr int kPassesMax = 2'000;  // of a few milliseconds each
+constexpr int kPassesMax = 2'000;  // each takes a few milliseconds
 constexpr timespec kPassDelay{0, 2'000'000};
 
 bool carries_mark(pid_t pid, const std::string& mark) {

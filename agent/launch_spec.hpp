@@ -39,7 +39,7 @@ struct LogSpec {
   bool fold = false;  // the terminal shows lines once that several workers of this node say
   std::string fold_template = "[${rank}] ";  // their prefix, with lists of ranks put in
   bool timestamps = false;                   // before each line, in files and behind a prefix
-  RotationRule rotation;                     // of stdout.log and stderr.log
+  RotationRule rotation;                     // for stdout.log and stderr.log
 };
 
 /// Which node runs the coordinator.
@@ -94,11 +94,11 @@ struct LaunchSpec {
   std::string title;                   // the script or program as the user named it
   std::string program;                 // path of the executable of every worker
   std::vector<std::string> arguments;  // argv, from argv[0] on
-  int workers = 1;                     // of this node
+  int workers = 1;                     // on this node
 
   JobRules rules;
   Meeting meeting;
-  std::optional<Secret> secret;  // of the job's nodes; nullopt: whoever reaches the endpoint joins
+  std::optional<Secret> secret;  // the nodes share it; nullopt: whoever reaches the endpoint joins
   std::string role = "default";
 
   /// Whether workers open what tells how far they are, and where they are when they hang.

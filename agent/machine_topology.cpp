@@ -90,7 +90,7 @@ class CpuReader {
   std::map<std::pair<int, int>, int> first_of_core_;
 };
 
-/// Those of `allowed` that are online, ascending; all of them when the kernel does not tell.
+/// Returns the CPUs of `allowed` that are online, ascending; all when the kernel does not tell.
 Result<std::vector<int>> online_among(std::vector<int> allowed, const fs::path& folder) {
   std::ranges::sort(allowed);
   allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());

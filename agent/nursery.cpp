@@ -31,7 +31,7 @@ using asio::posix::stream_descriptor;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kImportTimeout = 120s;
-constexpr auto kNewsInterval = 10s;  // of somebody who waits for imports
+constexpr auto kNewsInterval = 10s;  // for somebody who waits for imports
 constexpr auto kForkTimeout = 30s;   // for all workers of a round
 constexpr std::size_t kPacketBytesMax = 64 * 1024;
 

@@ -68,7 +68,7 @@ class Nursery {
   Command command_;
   std::shared_ptr<Process> process_;  // null: there is none
   bool given_up_ = false;
-  std::vector<pid_t> forked_;  // of this round, by number; -1: not yet
+  std::vector<pid_t> forked_;  // this round's workers, by number; -1: not yet
   bool let_go_ = false;
   asio::steady_timer changed_;  // cancelled when one of the above changes
 };

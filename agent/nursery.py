@@ -8,7 +8,7 @@
 # with the agent (PR_SET_PDEATHSIG is about the parent a process has when it asks for it).
 import sys
 
-started_with = set(sys.modules)  # what any interpreter has before it looks for a script's imports
+started_with = set(sys.modules)  # any interpreter has these before it looks for a script's imports
 
 import array
 import ast
@@ -29,7 +29,7 @@ import warnings
 
 SOCKET, PROGRAM = 3, 4  # files
 PACKET_BYTES_MAX = 256 * 1024
-FILES_READ_MAX = 1000  # of the script's own, when its imports are looked for
+FILES_READ_MAX = 1000  # the script's own ones, when its imports are looked for
 # What a training imports without saying so: the first optimizer does, and takes as long as torch.
 IMPORTED_LATER = {"torch": "torch._dynamo"}
 PR_SET_PDEATHSIG = 1
@@ -495,7 +495,7 @@ def give_up(error):
 def begin():
     """Returns in a worker, which runs from here with as few of our frames below it as can be."""
     if sys.path and sys.path[0] == "":
-        del sys.path[0]  # of -c
+        del sys.path[0]  # which -c has put there
     agent_pid = os.getppid()
     config = Config(sys.argv[1])
     agent = socket.socket(fileno=SOCKET)

@@ -11,7 +11,7 @@ namespace ddprun {
 
 struct OomCounters {
   std::int64_t cgroup = -1;  // processes of the own cgroup that it killed so far; -1: not known
-  std::int64_t system = -1;  // the same of the whole machine
+  std::int64_t system = -1;  // on the whole machine
 };
 
 /// Reads them from memory.events or memory.oom_control of the own cgroup

@@ -24,7 +24,7 @@ struct OutputPlan {
 OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round, const NodeFacts& node,
                        int local_rank);
 
-/// Who writes a line.
+/// A worker that writes a line.
 struct LineWriter {
   std::string role;
   std::string host;  // the name of its node

@@ -53,7 +53,7 @@ std::vector<Cpu> cpus_of_sockets(const CpuTopology& topology, const std::vector<
 }
 
 Result<std::vector<Cpu>> share_of_cores(std::vector<Cpu> node, const Seat& seat) {
-  std::map<int, std::size_t> position;  // of each core among the node's cores
+  std::map<int, std::size_t> position;  // each core's among the node's cores
   for (const Cpu& cpu : node) position[cpu.core] = 0;
   std::size_t cores = 0;
   for (auto& [core, at] : position) at = cores++;

@@ -61,7 +61,7 @@ class Desk {
   bool met_ = false;             // a coordinator is there
   int question_ = 0;             // the last one
   bool asking_ = false;          // it is not answered yet
-  std::string parts_;            // of its answer, so far
+  std::string parts_;            // its answer so far
   Result<Answer> answer_;        // the last one
   asio::steady_timer answered_;  // never expires: it is cancelled when there is an answer
 };

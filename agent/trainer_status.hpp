@@ -19,7 +19,7 @@ inline constexpr char kTrainerTokenVariable[] = "KUBEFLOW_TRAINER_SERVER_TOKEN";
 
 struct TrainerStatus {
   std::optional<std::int64_t> step;
-  std::int64_t steps = 0;      // of the whole training; 0: it has not told
+  std::int64_t steps = 0;      // the whole training's; 0: it has not told
   std::optional<double> loss;  // the last one; no finite number is not told
   double samples_per_second = 0;
   std::int64_t left_s = -1;  // until the training ends; -1: it has not told

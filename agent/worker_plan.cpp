@@ -48,7 +48,7 @@ std::string names(const std::vector<int>& signals) {
 /// user has set for the libraries win.
 Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   Environment out = parse(node.environment);
-  out.erase(env::kHeartbeat);  // that of an agent above this one
+  out.erase(env::kHeartbeat);  // an agent above this one may have set it
   out.erase(kSecretVariable);  // workers have no use for it
   out[env::kCheckpointSignal] = std::to_string(spec.checkpoint_signal);
   out.try_emplace(env::kNcclAsyncErrorHandling, "1");
@@ -146,7 +146,7 @@ CommonEnvironment common_environment(const LaunchSpec& spec, const NodeFacts& no
   CommonEnvironment out;
   for (const auto& [name, value] : own) {
     out.per_worker.push_back(name);
-    common.erase(name);  // of a launcher above this one
+    common.erase(name);  // a launcher above this one may have set it
   }
   out.environment = flatten(common);
   return out;

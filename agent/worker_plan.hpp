@@ -26,16 +26,16 @@ struct Command {
 struct NodeFacts {
   std::vector<std::string> environment;  // the agent's own, "NAME=value"
   int usable_cpus = 1;
-  std::filesystem::path run_directory;  // of logs and error files; "" when there is none
+  std::filesystem::path run_directory;  // for logs and error files; "" when there is none
   Streams terminals;                    // which of the agent's own streams are terminals
   std::vector<Placement> placements;    // by local rank, when workers are bound to CPUs
-  std::string watch_folder;   // of the hook in Python workers, see introspection.hpp; "" none
+  std::string watch_folder;   // for the hook in Python workers, see introspection.hpp; "" none
   std::string heartbeats;     // path of the memory that workers' heartbeats go to; "" none
   std::string trainer_url;    // where a worker's training tells how far it is, before "/" and its
                               // local rank; see trainer_door.hpp; "" nowhere
   std::string trainer_token;  // path of the file with the token for that
   std::string timer_pipe;     // path of the workers' timers, see timer_book.hpp; "" none
-  std::string mark;           // what every process of this node's workers carries; "" none
+  std::string mark;           // every process of this node's workers carries it; "" none
   pid_t guardian = -1;        // a child of the agent that is no worker; see guardian.hpp
   RunFacts run;
 };

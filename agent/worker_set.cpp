@@ -169,7 +169,7 @@ void WorkerSet::take_on_all(const std::vector<NewWorker>& fresh,
   });
 }
 
-/// Who reads folded lines waits for those that may say the same.
+/// Tells the folder of lines which ranks to wait for.
 void WorkerSet::announce(const NewWorker& worker, pid_t pid) const {
   if (!folded_) return;
   const Speaker speaker{round_.first_rank + worker.local_rank, worker.local_rank, pid};

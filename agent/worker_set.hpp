@@ -76,7 +76,7 @@ class WorkerSet {
   /// code 127 when its program is not there, else with 126.
   void start(const StartRound& round);
 
-  /// The same for a round that none of its workers can be started for, because of `error`.
+  /// Begins a round for which no worker can be started, because of `error`.
   void start_none(const StartRound& round, const Error& error);
 
   /// Sends a signal to the process groups of all workers that still run. `to_stop`: they end
@@ -127,7 +127,7 @@ class WorkerSet {
     bool failed = false;            // it has ended, and not well
     std::optional<TimePoint> told;  // to end, while it was alive
     bool killed = false;            // by us
-    std::string timer;              // what is said of its timer that has expired; "": none has
+    std::string timer;              // a sentence about its timer that has expired; "": none has
   };
 
   /// One that has its streams and no process yet.
@@ -167,8 +167,8 @@ class WorkerSet {
   std::unique_ptr<Nursery> nursery_;  // null: workers start the ordinary way
   StartRound round_;                  // the last one
   std::vector<std::shared_ptr<Worker>> workers_;
-  std::shared_ptr<FoldedOutput> folded_;      // of this round; null: nothing is folded
-  std::optional<HeartbeatBoard> heartbeats_;  // of this round's workers
+  std::shared_ptr<FoldedOutput> folded_;      // this round's; null: nothing is folded
+  std::optional<HeartbeatBoard> heartbeats_;  // written by this round's workers
   OomCounters oom_before_;                    // when the round began
   bool stopping_ = false;                     // the workers of this round have been told to stop
   int forking_ = 0;  // calls to the nursery under way: children may be workers that are not known

@@ -16,9 +16,9 @@ namespace ddprun {
 Result<asio::ip::tcp::acceptor> listen_on(const asio::any_io_executor& executor,
                                           const asio::ip::tcp::endpoint& endpoint);
 
-/// Who may connect: whoever can reach the listener, or only processes of this process's own user
-/// and of root. Those who can reach a listener on loopback are all users of the machine, so there
-/// it is always the own user.
+/// The right to connect: whoever can reach the listener has it, or only processes of this process's
+/// own user and of root. Those who can reach a listener on loopback are all users of the machine,
+/// so there it is always the own user.
 enum class MayConnect { kAnybody, kOwnUser };
 
 /// Hands every connection of those who may connect to `serve` until `acceptor` is closed, which

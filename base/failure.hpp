@@ -39,10 +39,10 @@ struct WorkerFailure {
   std::int64_t time_unix_ms = 0;        // when it ended: see unix_time_ms()
   std::string evidence;                 // why it may have ended, as that memory ran out; mostly ""
   std::string message;                  // the exception that it recorded; "" when it did not
-  std::string traceback;                // of that exception
+  std::string traceback;                // that exception's
   std::string error_file;               // the file in which it recorded that; "" when it did not
   std::string last_heartbeat;           // "step 120, loss 0.31, 0.4 s before"; "" without any
-  std::vector<std::string> last_lines;  // of its output, the oldest first, in printable bytes
+  std::vector<std::string> last_lines;  // its last output, the oldest first, in printable bytes
   bool operator==(const WorkerFailure&) const = default;
 };
 

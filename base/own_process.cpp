@@ -25,7 +25,7 @@ std::optional<std::string> take_variable(const std::string& name) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (!std::string_view{*entry}.starts_with(name + "=")) continue;
     char* const text = *entry + name.size() + 1;
-    if (!value) value = text;  // of several, getenv() finds the first, too
+    if (!value) value = text;  // like getenv(), it takes the first of several
     std::memset(text, 0, std::strlen(text));
   }
   unsetenv(name.c_str());

@@ -17,7 +17,7 @@ std::string printable(std::string_view bytes);
 /// What was made so once stays as it is.
 std::string plain_line(std::string_view text);
 
-/// The same for a text of several lines: newlines stay, too.
+/// Does so for a text of several lines: newlines stay, too.
 std::string plain_text(std::string_view text);
 
 }  // namespace ddprun

@@ -12,14 +12,14 @@ namespace ddprun {
 /// An Error says what failed. Functions outside the SDK return errors as values, and throw none.
 struct Error {
   enum class Kind {
-    kInvalid,      // what we were given makes no sense: a command line, a frame, a file
+    kInvalid,      // our input makes no sense: a command line, a frame, a file
     kTimeout,      // a deadline has passed
     kUnavailable,  // the system or a peer refused: a port is taken, a connection is gone
     kNotFound,     // a program or a file is not there
     kDenied,       // it is there, and we may not use it
   };
   Kind kind = Kind::kInvalid;
-  std::string message;  // what failed, where, and what was expected
+  std::string message;  // a sentence: what failed, where, and what was expected
 };
 
 /// Returns an error of kind kInvalid, the kind that a user can mend on the command line.

@@ -26,7 +26,7 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLookPatience{1'000};
-constexpr milliseconds kFindPatience{350};  // of each question; the coordinator waits for 800 ms
+constexpr milliseconds kFindPatience{350};  // for each answer; the coordinator waits for 800 ms
 constexpr milliseconds kSignalPatience{200};
 constexpr milliseconds kSignalPoll{5};
 constexpr milliseconds kToolPatienceMax{1'500};
@@ -162,8 +162,8 @@ asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool ma
   const bool ask_by_signal = finding.has_server ? may_disturb : python;
   if (finding.frames.empty() && ask_by_signal) finding.frames = co_await stacks_by_signal(process);
   if (waits_for_data_loader(finding.frames)) co_await look_at_data_loaders(process, finding);
-  // Who waits in a collective has said so. The stacks of all of them would take the time that there
-  // is for those who are missing.
+  // A worker that waits in a collective has said so. The stacks of all of these would take the time
+  // that there is for those who are missing.
   const auto tool = installed_stack_tool();
   if (finding.frames.empty() && !finding.pending && tool)
     finding.native_stack = co_await native_stack(process, *tool, time_for_tool(ends));

@@ -23,7 +23,7 @@ WorkerFinding seen_from_outside(int rank, pid_t pid);
 
 class Inspector {
  public:
-  /// Of the worker whose files in `folder`, which outlives it, have that name.
+  /// Looks into the worker whose files in `folder`, which outlives it, have that name.
   Inspector(const WatchFolder& folder, std::string name, int rank)
       : folder_{folder}, name_{std::move(name)}, rank_{rank} {}
 

@@ -37,7 +37,7 @@ struct Introspection::Watched {
       : local_rank{local_rank_}, finding{.rank = rank}, changes{rank, intervals}, timer{executor} {}
 
   int local_rank;
-  WorkerFinding finding;  // of which only the rank is known
+  WorkerFinding finding;  // nothing but the rank is known
   std::optional<Inspector> inspector;
   std::shared_ptr<Looking> looking;  // the one that has begun last; null: none is under way
   WorkerWatch changes;

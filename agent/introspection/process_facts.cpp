@@ -11,7 +11,7 @@ namespace ddprun {
 namespace {
 
 constexpr std::size_t kProcessesMax = 4096;
-/// Of the flags in /proc/PID/stat, which are those of include/linux/sched.h.
+/// One of the flags in /proc/PID/stat, which are those of include/linux/sched.h.
 constexpr unsigned long kExiting = 0x4;
 
 std::string folder_of(pid_t pid) { return "/proc/" + std::to_string(pid); }

@@ -39,10 +39,10 @@ class WatchFolder {
   struct Opened {
     std::filesystem::path socket;  // "": none
     std::filesystem::path stacks;  // "": none
-    pid_t pid = 0;                 // of the process that has opened them
+    pid_t pid = 0;                 // the process that has opened them
   };
-  /// Those of the worker of that name, of the process that has opened a server last; without a
-  /// server, the last that has started.
+  /// Returns what the worker of that name has opened: its process that has opened a server last;
+  /// without a server, the last one that has started.
   std::optional<Opened> opened_by(const std::string& name) const;
 
   /// Forgets the files of earlier rounds.

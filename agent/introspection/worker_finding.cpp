@@ -10,7 +10,7 @@ namespace ddprun {
 
 namespace {
 
-constexpr std::size_t kStackBytesMax = 2900;  // what a message takes, with room for its escapes
+constexpr std::size_t kStackBytesMax = 2900;  // a message takes it, with room for its escapes
 
 std::string group_text(const GroupName& group) {
   if (group.description.empty() || group.description == "undefined") return group.name;

@@ -15,7 +15,7 @@ struct WorkerFinding {
   int rank = 0;
   bool ended = false;  // with code 0, unless it has failed
   bool failed = false;
-  char state = '?';  // of its main thread, as ps(1) has it
+  char state = '?';  // its main thread's, as ps(1) has it
   std::string wait_channel;
   bool looked_into = true;   // and not only seen from outside
   bool has_server = false;   // it has imported torch.distributed
@@ -23,7 +23,7 @@ struct WorkerFinding {
   bool keeps_lock = false;   // it answers, but no thread of it gets the interpreter's lock
   bool at_exit = false;      // it has come to its end, and waits for a thread
   bool idle = false;         // it has not used its CPU since it went on last
-  Frames frames;             // of the thread that tells where it is; empty: unknown
+  Frames frames;             // the thread that tells where it is; empty: unknown
   std::string native_stack;  // as StackGroup has it; "": unknown
   std::optional<PendingCollective> pending;
   std::string waits_in;  // the store: see RankProgress

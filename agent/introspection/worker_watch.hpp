@@ -14,14 +14,14 @@ namespace ddprun {
 /// What one look has seen.
 struct WorkerLook {
   bool deep = false;  // the worker's server and its use of the CPU were looked at, too
-  // Of deep looks:
+  // What deep looks have found:
   bool watched = false;                              // the server has answered
   std::optional<std::vector<GroupProgress>> groups;  // nullopt: it did not tell
   std::string waits_in;
   std::chrono::milliseconds cpu{0};     // that its processes have used so far
   std::chrono::milliseconds wanted{0};  // that its main thread has used or waited for
   std::chrono::milliseconds asked{0};   // that this look may have cost it
-  // Of all looks, as far as the worker has told it:
+  // What all looks have found, as far as the worker has told it:
   std::optional<std::int64_t> step;
   std::int64_t steps = 0;
   std::optional<double> loss;
@@ -33,7 +33,7 @@ struct WorkerLook {
 struct LookIntervals {
   std::chrono::milliseconds light{1'000};
   std::chrono::milliseconds deep{15'000};
-  std::chrono::milliseconds idle{60'000};  // who uses no CPU for so long sleeps
+  std::chrono::milliseconds idle{60'000};  // without use of the CPU for so long it sleeps
 };
 
 /// A look into torch takes up to 50 ms of the worker's time. So it is rare, unless the user has
@@ -69,14 +69,14 @@ class WorkerWatch {
   LookIntervals intervals_;
   RankProgress told_;
   bool told_anything_ = false;
-  std::optional<TimePoint> since_;  // what was told is true
+  std::optional<TimePoint> since_;  // since when the told progress is true
   TimePoint seen_;                  // the last look that saw it
 
   struct CpuUse {
     std::chrono::milliseconds cpu{0};
     std::chrono::milliseconds wanted{0};
     TimePoint time;
-    std::chrono::milliseconds asked{0};  // of it, by all looks so far
+    std::chrono::milliseconds asked{0};  // time asked for, by all looks so far
   };
   std::optional<CpuUse> first_use_;  // that a deep look has seen since `since_`
   CpuUse last_use_;                  // that the last deep look has seen

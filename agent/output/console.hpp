@@ -79,7 +79,7 @@ class Console {
   std::string queue_;
   char last_byte_ = '\n';
   const void* open_line_of_ =
-      nullptr;  // who wrote the unfinished line at the end, by write_lines()
+      nullptr;  // the writer of the unfinished line at the end, by write_lines()
   bool writing_ = false;
   bool reader_gone_ = false;
   std::size_t left_out_ = 0;     // lines, since it was told

@@ -43,8 +43,8 @@ struct SaidLine {
 
 /// What is to be shown.
 struct FoldedLine {
-  std::vector<int> ranks;        // who said it, ascending; their ranks in the job
-  std::vector<int> local_ranks;  // the same on this node
+  std::vector<int> ranks;        // its speakers in the job, ascending
+  std::vector<int> local_ranks;  // its speakers on this node
   SaidLine line;
   bool operator==(const FoldedLine&) const;
 };
@@ -54,11 +54,11 @@ class Folder {
   static constexpr std::chrono::milliseconds kWindow{200};  // for others to say the same
   static constexpr std::chrono::milliseconds kStartWindow{1000};
   static constexpr std::chrono::seconds kStart{3};          // from the first line of all
-  static constexpr std::chrono::milliseconds kPause{500};   // of a late rank, that ends its run
+  static constexpr std::chrono::milliseconds kPause{500};   // a late rank's run ends after it
   static constexpr std::chrono::seconds kRunMax{5};         // then a run is told as far as it is
   static constexpr std::chrono::seconds kRemembered{15};    // so late a line is still a late one
   static constexpr std::size_t kWaitingLinesMax = 20'000;   // in the queue
-  static constexpr std::size_t kWaitingBytesMax = 8 << 20;  // the same in bytes
+  static constexpr std::size_t kWaitingBytesMax = 8 << 20;  // in bytes
   static constexpr std::size_t kRememberedLinesMax = 20'000;
   static constexpr std::size_t kRememberedBytesMax = 8 << 20;
   static constexpr std::size_t kShownOfRun =
@@ -94,7 +94,7 @@ class Folder {
   std::optional<TimePoint> next_tick() const;
 
  private:
-  using Number = std::uint64_t;  // of a line, in the order of its queue
+  using Number = std::uint64_t;  // a line's place in the order of its queue
 
   struct Group {
     Number number = 0;
@@ -103,7 +103,7 @@ class Folder {
     TimePoint since;
     Ranks ranks = {};
     Number retells = 0;           // the number in shown_ of the line that says the same; 0: none
-    Ranks said_before = {};       // who said that
+    Ranks said_before = {};       // its speakers
     Clock::duration lateness{0};  // since then
     std::size_t bytes() const;
   };
@@ -146,13 +146,13 @@ class Folder {
 
   std::map<int, Member> members_;  // by rank
   std::deque<Group> waiting_;      // their numbers follow each other
-  std::deque<Group> shown_;  // the same, with numbers of its own; late ones are not among them
+  std::deque<Group> shown_;        // groups with numbers of their own; late ones are not among them
   Index waiting_index_, shown_index_;
   std::size_t waiting_bytes_ = 0, shown_bytes_ = 0;
   std::map<Ranks, Run> runs_;  // by who is late; no rank is in two
   Number next_waiting_ = 1, next_shown_ = 1;
   std::size_t speakers_out_ = 0, speakers_err_ = 0;  // that have not ended
-  std::size_t silent_ = 0;                           // of these, have not said anything yet
+  std::size_t silent_ = 0;                           // so many have not said anything yet
   std::optional<TimePoint> begun_;                   // when the first line was said
 };
 

@@ -12,7 +12,7 @@
 
 namespace ddprun {
 
-/// Who says a line.
+/// A worker that says a line.
 struct Speaker {
   int rank = 0;
   int local_rank = 0;
@@ -33,7 +33,7 @@ struct LineNumber {
   };
   std::uint32_t begin = 0;
   std::uint32_t size = 0;
-  std::uint8_t meanings = kPlain;  // of Meaning
+  std::uint8_t meanings = kPlain;  // bits of Meaning
 };
 
 struct LineShape {
@@ -44,7 +44,7 @@ struct LineShape {
 
   std::string text;
   std::vector<LineNumber> numbers;
-  std::uint64_t words_hash = 0;  // of all but the numbers
+  std::uint64_t words_hash = 0;  // hash of all but the numbers
 
   LineShape() = default;
   LineShape(std::string line, const Speaker& speaker);
@@ -75,7 +75,7 @@ class LineSummary {
 
  private:
   struct Spread {
-    std::string least, greatest;  // of fractions
+    std::string least, greatest;  // fractions as they were written
     bool differs = false;
   };
   void widen(std::size_t i, std::string_view number);

@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kReadBytes = 64 * 1024;  // what a pipe holds
+constexpr std::size_t kReadBytes = 64 * 1024;  // a pipe holds so many
 /// Where lines of many are compared: less at a time, so that all come equally far.
 constexpr std::size_t kFoldedReadBytes = 4 * 1024;
 constexpr auto kPromptDelay = 100ms;  // an unfinished line is shown when no more comes for so long

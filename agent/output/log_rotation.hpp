@@ -8,7 +8,7 @@ namespace ddprun {
 
 /// How large the files of a log may get, and how many of them are kept.
 struct RotationRule {
-  std::uint64_t bytes_max = 0;  // of a file; 0: one file of any size
+  std::uint64_t bytes_max = 0;  // bytes of one file; 0: one file of any size
   int files_max = 0;            // with the one that is written to
   bool operator==(const RotationRule&) const = default;
 };

@@ -19,7 +19,7 @@ struct StreamPlan {
   bool terminal = false;  // the worker sees a terminal
   bool folded = false;    // lines that other workers say, too, are shown once
   bool stamped = false;   // each line begins with its time, in files and behind a prefix
-  RotationRule rotation;  // of `file`
+  RotationRule rotation;  // for `file`
 
   /// Nobody has to look at the bytes: the worker writes to the file, or to nowhere, by itself.
   bool direct() const { return !shown && !terminal && !stamped && rotation.bytes_max == 0; }

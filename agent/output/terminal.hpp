@@ -8,7 +8,7 @@ namespace ddprun {
 
 struct Terminal {
   int ours = -1;     // reads what is written to it; does not block
-  int workers = -1;  // what the worker writes to
+  int workers = -1;  // the end that the worker writes to
 };
 
 /// Opens one that passes every byte on unchanged, and has the size of ddprun's own terminal if

@@ -73,7 +73,7 @@ class TimerBook {
   bool take_line(std::string_view line, TimePoint now, std::chrono::milliseconds unix_time);
 
   std::map<Key, Timer> timers_;
-  std::string line_;  // what has come of the next one
+  std::string line_;  // the part of the next one that has come
   bool overlong_ = false;
   bool complained_ = false;
 };

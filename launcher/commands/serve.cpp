@@ -56,7 +56,7 @@ using BeginToListen =
     std::function<Result<std::uint16_t>(const asio::ip::address&, const ListenOptions&)>;
 
 constexpr std::uint16_t kServerPort = 29'400;  // the default of torchrun's c10d rendezvous
-constexpr std::uint16_t kStorePort = 29'500;   // what MASTER_PORT is by convention
+constexpr std::uint16_t kStorePort = 29'500;   // MASTER_PORT by convention
 
 /// "::" takes IPv4 too where the kernel knows IPv6.
 asio::ip::address all_addresses(asio::io_context& io) {

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kNumberMax = 1 << 30;  // of ranks and codes; what is more is nonsense
+constexpr std::int64_t kNumberMax = 1 << 30;  // a rank or a code above it is nonsense
 constexpr int kNodeTrack = 0;                 // a rank's is the rank + 1
 
 std::string text(const json& fields, const char* name) {
@@ -64,7 +64,7 @@ class TraceWriter {
   };
   struct Node {
     int pid = 0;
-    double last_us = 0;  // of its last event
+    double last_us = 0;  // its last event
     std::optional<Span> phase;
     std::map<int, Span> workers;  // by rank
     std::map<int, bool> tracks;   // that have a name

@@ -73,7 +73,7 @@ std::optional<Campaign::Event> for_etcd(const CoordinatorAction& wish) {
   return std::nullopt;
 }
 
-/// Who begins a job anew may find what is left of the one before.
+/// A job that begins anew may find what is left of the one before.
 void tell_user(const Campaign::Elected& elected) {
   if (!elected.newcomer || elected.world.nodes.empty()) return;
   spdlog::warn(

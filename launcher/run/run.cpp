@@ -323,7 +323,7 @@ class Run {
     own_thread_->end_within(std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left),
                                      std::chrono::milliseconds{0}));
     io_.restart();
-    io_.poll();  // what it has written to the log
+    io_.poll();  // to see what it has written to the log
   }
 
   /// Lets other programs of this user find the job. Without it the job runs as well.
@@ -433,7 +433,7 @@ class Run {
   std::unique_ptr<Server> server_;
   std::function<std::unique_ptr<Server>()> open_standby_;
   std::shared_ptr<Referee> referee_;  // tells server_ who coordinates; null: there is none
-  std::vector<std::unique_ptr<StatusServer>> pages_;  // of --status-addr; the last one may be open
+  std::vector<std::unique_ptr<StatusServer>> pages_;  // for --status-addr; the last one may be open
   std::string status_url_;
   Agent* agent_ = nullptr;  // while it runs
   std::optional<asio::io_context> hang_loop_;

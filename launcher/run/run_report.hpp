@@ -15,7 +15,7 @@ namespace ddprun {
 
 /// What is known of the end of a run besides how its agent ended.
 struct EndFacts {
-  RoundOutcome outcome;                // of this node's workers in the last round
+  RoundOutcome outcome;                // how this node's workers ended in the last round
   std::optional<Verdict> verdict;      // the coordinator's
   std::optional<HangReport> hang;      // that was not over
   std::optional<JobTimes> times = {};  // the coordinator's
@@ -32,7 +32,7 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
 /// and have gone on or were started anew.
 JobReport job_report(const std::optional<HangReport>& hang, const std::string& run_id);
 
-/// The same of a job that could not begin.
+/// Returns the report of a job that could not begin.
 JobReport job_report(const Error& error, const std::string& run_id);
 
 /// Copies the record of the first failure to where a launcher above us looks for it

@@ -15,7 +15,7 @@ namespace ddprun {
 /// What one option is set to.
 struct Setting {
   std::string text;
-  std::string source;                 // who sets it, for messages: "--nnodes", "PET_NNODES"
+  std::string source;                 // its name in messages: "--nnodes", "PET_NNODES"
   bool given = false;                 // false: nobody sets it, and `text` is the default
   std::vector<std::string> all = {};  // all values, where it is given more than once
 };

@@ -24,7 +24,7 @@ inline constexpr int kEtcdPort = 2'379;   // and of its etcd rendezvous
 
 /// This ddprun as one of those that a scheduler has started together, one on each node.
 struct ClusterPlace {
-  std::string by;  // who has started them, for messages: "Slurm job 12", "Open MPI"
+  std::string by;  // their starter in messages: "Slurm job 12", "Open MPI"
   bool slurm = false;
   int nodes = 1;  // 0: the environment does not tell
   int node_rank = 0;
@@ -32,7 +32,7 @@ struct ClusterPlace {
   std::string why_unknown;    // why it does not tell where something tells in other cases
   bool may_be_alone = false;  // true: without --nnodes each has a job of its own
   bool first_host_is_rank_0 = true;
-  std::uint16_t port = 0;  // of the coordinator; differs between jobs
+  std::uint16_t port = 0;  // the coordinator's; differs between jobs
   std::string run_id;
 };
 
@@ -48,7 +48,7 @@ struct HostPlace {
   std::optional<Secret> secret;
 };
 
-/// Who has started this ddprun, where that is not the user.
+/// The place that a scheduler, or ddprun --hosts, has given this ddprun; none: a user started it.
 struct MeetingPlace {
   std::optional<ClusterPlace> cluster;
   std::optional<HostPlace> host;

@@ -29,7 +29,7 @@ enum class OptionGroup {
 struct Option {
   std::string_view name;           // "nproc-per-node"; it may also be spelled with underscores
   char letter = 0;                 // the letter of its short form; 0: it has none
-  std::string_view value = {};     // what --help calls its value; "": it is a flag and has none
+  std::string_view value = {};     // its value's name in --help; "": it is a flag and has none
   std::string_view fallback = {};  // its value when it is given nowhere
   OptionGroup group = OptionGroup::kSize;
   std::string_view help;
@@ -37,7 +37,7 @@ struct Option {
   std::string_view also = {};     // another variable that sets it, after its PET_ variable
   bool from_environment = true;   // false: no variable sets it
   bool own = false;               // true: torchrun does not have it
-  std::string_view bare = {};     // what it means without a value; then the next word is never its
+  std::string_view bare = {};     // its value when none is given; then the next word is never its
                                   // value. "": it needs one
 
   /// Whether it has no value.

@@ -12,7 +12,7 @@ namespace ddprun {
 /// What every worker of this node runs.
 struct WorkerProgram {
   std::string title;                   // the script or program as the user named it
-  std::string path;                    // of the executable
+  std::string path;                    // the executable's
   std::vector<std::string> arguments;  // argv, from argv[0] on
 };
 

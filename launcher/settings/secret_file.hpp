@@ -13,7 +13,7 @@ namespace ddprun {
 /// at. Errors: kInvalid, with a sentence that names the file and what to do.
 Result<Secret> read_secret_file(const std::string& path);
 
-/// The same of the file `name` in the open directory `directory`; `path` is its path for messages.
+/// Reads the file `name` in the open directory `directory`; `path` is its path for messages.
 Result<Secret> read_secret_at(int directory, const std::string& name, const std::string& path);
 
 }  // namespace ddprun

@@ -17,13 +17,13 @@ namespace ddprun {
 inline constexpr std::size_t kDevicesMax = 256;      // GPUs and network cards together
 inline constexpr std::size_t kNumaNodesMax = 1024;   // the kernel's own limit (MAX_NUMNODES)
 inline constexpr std::size_t kBridgesMax = 32;       // between a device and its CPU
-inline constexpr std::size_t kInterfacesMax = 16;    // of a network card
-inline constexpr std::size_t kGpuNvLinksMax = 1024;  // of a GPU; those of today have 18
+inline constexpr std::size_t kInterfacesMax = 16;    // a network card has no more
+inline constexpr std::size_t kGpuNvLinksMax = 1024;  // a GPU has no more; those of today have 18
 
 struct NumaNode {
   int id = 0;
   std::vector<int> cpus;       // all that are online
-  std::uint64_t bytes = 0;     // of memory; 0: not known
+  std::uint64_t bytes = 0;     // the size of its memory; 0: not known
   std::vector<int> distances;  // to all nodes, in their order, 10 is the node itself; may be empty
 
   bool operator==(const NumaNode&) const = default;
@@ -41,7 +41,7 @@ struct Device {
                                   // not known
   std::optional<int> numa_node;   // nullopt: the firmware does not tell
   std::vector<int> cpus;          // those near it
-  std::vector<std::string> interfaces;  // of a network card: "mlx5_0", "ib0"
+  std::vector<std::string> interfaces;  // a network card's: "mlx5_0", "ib0"
   bool for_workers = false;             // a GPU of NVIDIA's driver: --numa-binding minds it
 
   bool operator==(const Device&) const = default;
@@ -69,7 +69,7 @@ struct Machine {
   CpuTopology usable;           // those that this process may run on
   std::vector<NumaNode> nodes;  // by id; where the kernel knows none there is a node 0
   std::vector<Device> devices;  // the GPUs first, then the network cards, each kind by PCI bus
-  std::map<GpuPair, GpuLink> gpu_links;  // of those GPUs that the driver was asked about
+  std::map<GpuPair, GpuLink> gpu_links;  // between GPUs that the driver was asked about
 };
 
 /// The devices of a kind, as places in `machine.devices`.

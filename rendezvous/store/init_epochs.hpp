@@ -34,7 +34,7 @@ namespace ddprun {
 /// A process that uses the store, as far as the server can tell it from others.
 struct StoreProcess {
   std::string address;
-  std::uint32_t pid = 0;  // what it sends with PING; 0: it has sent none
+  std::uint32_t pid = 0;  // sent with PING; 0: it has sent none
   auto operator<=>(const StoreProcess&) const = default;
 };
 

@@ -15,7 +15,7 @@ namespace {
 // An element of a queue takes so much besides its bytes, with its share of the queue itself.
 constexpr std::size_t kQueuedOverhead = 96;
 
-// Who waits at a barrier must not be woken by a write of the key that counts arrivals. So these
+// A client at a barrier must not be woken by a write of the key that counts arrivals. So these
 // waits are kept in spaces of their own.
 constexpr std::uint32_t kBarrierSpaces = 0x8000'0000;
 

@@ -12,7 +12,7 @@ namespace ddprun {
 
 struct StoreLimits {
   std::size_t key_bytes_max = 8192;  // as sent, with the slash that torch puts in front
-  std::size_t value_bytes_max = std::size_t{8} << 20;  // of one value as sent; APPEND may exceed it
+  std::size_t value_bytes_max = std::size_t{8} << 20;  // one value as sent; APPEND may exceed it
   std::size_t keys_max = 131'072;                      // named by one request
   std::size_t request_bytes_max = std::size_t{256} << 20;  // one MULTI_SET
   std::size_t reply_bytes_max = std::size_t{256} << 20;    // one MULTI_GET or LIST_KEYS

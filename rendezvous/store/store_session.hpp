@@ -100,9 +100,9 @@ class StoreSession {
   RequestScanner scanner_;
   std::string output_;
   std::size_t sent_ = 0;
-  std::size_t charged_ = 0;  // what the store's budget was charged for the buffers here
+  std::size_t charged_ = 0;  // charged to the store's budget for the buffers here
   StoreProcess process_;
-  std::uint32_t space_ = 0;  // that of the process group this connection serves; 0: none so far
+  std::uint32_t space_ = 0;  // the space of this connection's process group; 0: none so far
   bool validated_ = false;   // VALIDATE has come
   bool waiting_ = false;     // a WAIT is to be answered
   bool paused_ = false;

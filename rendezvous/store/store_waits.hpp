@@ -38,7 +38,7 @@ class StoreWaits {
   /// one that has waited for `key` longest first.
   void tick_all(const StoreKey& key, std::vector<ClientId>& ready);
 
-  /// The same, but only until one client has become ready.
+  /// Does what tick() does, but only until one client has become ready.
   void tick_until_one(const StoreKey& key, std::vector<ClientId>& ready);
 
  private:

@@ -90,7 +90,7 @@ class TunnelEntrance : public TunnelEnd, public std::enable_shared_from_this<Tun
   boost::unordered_flat_map<TunnelClientId, std::unique_ptr<Client>> clients_;
   TunnelOutbox outbox_;
   TunnelClientId last_number_ = 0;
-  std::size_t unread_bytes_ = 0;  // of all clients
+  std::size_t unread_bytes_ = 0;  // all clients together
   bool polling_ = false;          // a wait for the poll is under way
   LogGate log_gate_;
 };

@@ -57,7 +57,7 @@ class TunnelWindow {
  private:
   std::size_t credit_ = kTunnelWindowBytes;
   std::size_t held_ = 0;  // bytes that have come and for which no new credit was granted
-  std::size_t owed_ = 0;  // those of them that have been dealt with
+  std::size_t owed_ = 0;  // bytes of `held_` that have been dealt with
 };
 
 }  // namespace ddprun

@@ -18,7 +18,8 @@ bool pending(const GroupProgress& group) { return group.enqueued > group.complet
 
 bool waits_in_store(const RankProgress& rank) { return !rank.ended && !rank.waits_in.empty(); }
 
-/// Who has ended waits for nobody, also if it has not told that its last collective was done.
+/// A rank that has ended waits for nobody, even if it has not told that its last collective was
+/// done.
 bool waits_in(const RankProgress& rank, const GroupProgress& group) {
   return !rank.ended && pending(group);
 }

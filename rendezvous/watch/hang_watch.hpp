@@ -34,7 +34,7 @@ inline constexpr std::chrono::milliseconds kStartPatience{120'000};
 struct Suspicion {
   HangReport::Kind kind = HangReport::Kind::kMissing;
   std::string group;                    // in which they wait; "": in the store, or in nothing
-  std::int64_t sequence = 0;            // of the collective in that group
+  std::int64_t sequence = 0;            // the collective's in that group
   std::vector<int> missing;             // ranks, ascending
   std::vector<int> waiting;             // ranks, ascending
   std::chrono::milliseconds silent{0};  // how long none of them has gone on

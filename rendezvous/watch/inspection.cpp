@@ -10,10 +10,10 @@ namespace ddprun {
 
 namespace {
 
-constexpr std::size_t kAnswersMax = 4096;  // of all nodes together
+constexpr std::size_t kAnswersMax = 4096;  // all nodes together
 
-/// Those of whom it is known that they are somewhere else than in a wait for others: a rank that
-/// has not answered in time may wait as well.
+/// Ranks that are known to be somewhere else than in a wait for others: a rank that has not
+/// answered in time may wait as well.
 RankList elsewhere(const std::vector<StackGroup>& groups) {
   RankList ranks;
   for (const StackGroup& group : groups) {
@@ -24,7 +24,7 @@ RankList elsewhere(const std::vector<StackGroup>& groups) {
   return ranks;
 }
 
-/// Those of whom the system's C library says that they are exiting.
+/// Ranks of whom the system's C library says that they are exiting.
 RankList exiting(const std::vector<StackGroup>& groups) {
   RankList ranks;
   for (const StackGroup& group : groups)
@@ -43,7 +43,7 @@ void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
       waiting = united(waiting, ranks_in(group.ranks));
   if (waiting.empty()) return;
   RankList missing = without(why.timed_out ? elsewhere(groups) : why.missing, waiting);
-  // Who exits while others give up has mostly given up, too, unless nobody else is missing.
+  // A rank that exits while others give up has mostly given up, too, unless nobody else is missing.
   const RankList gone = why.timed_out ? exiting(groups) : RankList{};
   if (RankList rest = without(missing, gone); !rest.empty() && rest.size() < missing.size()) {
     missing = std::move(rest);

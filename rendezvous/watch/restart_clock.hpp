@@ -98,13 +98,13 @@ class RestartClock {
   TimePoint begun_;
   std::optional<Round> round_;  // nullopt: none runs
   std::optional<Restart> restart_;
-  std::optional<Step> last_before_;  // of the round before, until the next one tells a step
-  Clock::duration step_before_{0};   // what a step took there
+  std::optional<Step> last_before_;  // the round before's, until the next one tells a step
+  Clock::duration step_before_{0};   // the time of a step there
   std::vector<RestartTimes> restarts_;
   std::optional<RestartTimes> cut_short_;  // a restart that was not told when its round was stopped
   std::int64_t restarts_so_far_ = 0;
-  Clock::duration training_{0};    // of rounds that are over
-  Clock::duration restarting_{0};  // of restarts before the last one
+  Clock::duration training_{0};    // in rounds that are over
+  Clock::duration restarting_{0};  // in restarts before the last one
   std::int64_t lost_steps_ = 0;
   Clock::duration lost_{0};
   bool steps_are_told_ = false;

@@ -12,8 +12,8 @@ namespace ddprun {
 
 namespace {
 
-constexpr std::size_t kDumpAnswersMax = 4096;  // of all nodes together
-constexpr std::size_t kRanksTextMax = 500;     // what a StackGroup's list of ranks may have
+constexpr std::size_t kDumpAnswersMax = 4096;  // all nodes together
+constexpr std::size_t kRanksTextMax = 500;     // the most for a StackGroup's list of ranks
 constexpr char kGroupOfAll[] = "0";            // torch's name of the group of all ranks
 
 RankList ranks_of(const RoundDump::Seat& seat) {
@@ -29,11 +29,11 @@ std::string group_name(const std::string& text) { return text.substr(0, text.fin
 struct WaitPlace {
   std::string operation;
   std::string group;
-  std::int64_t sequence = 0;  // of the one that is furthest behind
+  std::int64_t sequence = 0;  // the one's that is furthest behind
   RankList waiting;
 };
 
-/// Of a group the collectives are done in their order: who waits in a later one than others is
+/// A group does its collectives in their order: a rank that waits in a later one than others is
 /// kept by the same ranks.
 std::vector<WaitPlace> places_of(const std::vector<StackGroup>& answers) {
   std::map<std::pair<std::string, std::string>, WaitPlace> places;

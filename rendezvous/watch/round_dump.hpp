@@ -70,14 +70,14 @@ class RoundDump {
   JobDump finish(const ProgressBook& book, TimePoint now);
 
   bool has_askers() const { return !askers_.empty(); }
-  /// Who is to hear it; then nobody is.
+  /// Returns those who are to hear it; then nobody is.
   std::vector<Asker> take_askers();
 
  private:
   RankList heard_ranks() const;
   void tell_unheard(JobDump& dump) const;
 
-  int number_ = 0;  // of the one that is under way; 0: none is
+  int number_ = 0;  // the number of the dump that is under way; 0: none is
   Seats seats_;
   std::set<NodeId> waiting_for_;
   TimePoint begun_;

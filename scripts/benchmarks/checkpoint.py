@@ -20,7 +20,7 @@ STALL = str(PROJECT / "build" / "checkpoint_stall")
 NEEDS = (STALL,)
 MEGABYTES = 1000
 LAYERS = 24
-RUNS_MAX = 7  # of 1 GB each
+RUNS_MAX = 7  # each of 1 GB
 PAUSE_S = 4  # twice what Linux waits before it hands free pages to the host
 
 # The same state as checkpoint_stall's, in stock PyTorch; answers each line with milliseconds.

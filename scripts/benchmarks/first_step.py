@@ -33,4 +33,4 @@ if attempt < deaths or sys.argv[2:] == ["wait"]:
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(1000)
 dist.destroy_process_group()
-os._exit(0)  # what torch takes for its end is not measured
+os._exit(0)  # the time of torch's own end is not measured

@@ -27,7 +27,7 @@ SECONDS = 0.5
 RUNS_MAX = 9
 WAITERS = 1000
 NODES = 8
-WORKERS = 64  # of each node
+WORKERS = 64  # on each node
 MUTE_DNS = "127.0.0.153"
 
 # In name spaces of its own a command sees these files instead of the machine's.

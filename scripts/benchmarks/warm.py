@@ -17,7 +17,7 @@ HERE = PROJECT / "scripts" / "benchmarks"
 STEP = str(HERE / "first_step.py")
 NEEDS = (DDPRUN,)
 RESTARTS = 20
-ROUNDS = 3  # of everything, taking turns
+ROUNDS = 3  # everything takes turns
 TIMEOUT_S = 60
 
 

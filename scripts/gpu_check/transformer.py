@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 TWIN = next(path for path in (HERE.parent / "gpt.py",
                               HERE.parent.parent / "worker_sdk" / "examples" / "gpt.py")
             if path.exists())
-PAIRS = 2  # of runs, C++ and Python in turn
+PAIRS = 2  # C++ and Python in turn
 STEPS, LOG_EVERY = 60, 10
 VOCABULARY = 50304
 

@@ -202,7 +202,7 @@ TEST_CASE("a program that cannot be started is named, and the others start") {
 }
 
 TEST_CASE("a program that cannot be started leaves no process behind") {
-  while (waitpid(-1, nullptr, 0) > 0) continue;  // what other tests have left
+  while (waitpid(-1, nullptr, 0) > 0) continue;  // reaps what other tests have left
   EventLoop loop;
   SpawnPool pool{1};
   const auto started =
@@ -240,7 +240,7 @@ TEST_CASE("a child's end tells of a core file as the system does") {
 /// A worker with a process of its own in its group. Both hold file 3, which ends with the last of
 /// them.
 struct Family {
-  Subreaper reaper;  // of the orphaned one
+  Subreaper reaper;  // for the orphaned one
   EventLoop loop;
   SpawnPool pool{1};
   Pipe out;

@@ -10,7 +10,7 @@
 namespace ddprun {
 namespace {
 
-/// Of this test's own: other guardians may be at work on this machine.
+/// This test's own mark: other guardians may be at work on this machine.
 std::string own_mark() { return "test-" + std::to_string(getpid()); }
 
 /// A sleeping process with that variable, which has begun.

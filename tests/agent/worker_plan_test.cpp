@@ -51,7 +51,7 @@ TEST_CASE("every worker is told which signal asks it for a checkpoint") {
   LaunchSpec spec = four_workers();
   spec.checkpoint_signal = SIGRTMIN;
   const NodeFacts node{
-      .environment = {"DDPRUN_CHECKPOINT_SIGNAL=9"}};  // of an agent above this one
+      .environment = {"DDPRUN_CHECKPOINT_SIGNAL=9"}};  // from an agent above this one
   for (const Command& command : plan_workers(spec, kSecondNode, node))
     CHECK(environment_of(command)["DDPRUN_CHECKPOINT_SIGNAL"] == std::to_string(SIGRTMIN));
 }

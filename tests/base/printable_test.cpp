@@ -38,7 +38,7 @@ TEST_CASE("bytes that are no UTF-8 are written as their numbers") {
   CHECK(plain_line("a\xc3") == "a\\xc3");  // ends too early
   CHECK(plain_line("\xc3(") == "\\xc3(");
   CHECK(plain_line("\xc0\x9b") == "\\xc0\\x9b");                    // longer than it has to be
-  CHECK(plain_line("\xe0\x82\x9b") == "\\xe0\\x82\\x9b");           // the same
+  CHECK(plain_line("\xe0\x82\x9b") == "\\xe0\\x82\\x9b");           // longer, too
   CHECK(plain_line("\xed\xa0\x80") == "\\xed\\xa0\\x80");           // half of a pair of UTF-16
   CHECK(plain_line("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // beyond the last one
 }

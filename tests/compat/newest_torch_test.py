@@ -26,7 +26,7 @@ def newest_table():
         sys.exit(f"torch {version} is written in another way: torch_source.py finds only {table}")
     return table
 
-VALUES = {"protocol": "http"}  # of keys of --rdzv-conf that do not take a 1
+VALUES = {"protocol": "http"}  # keys of --rdzv-conf that do not take a 1
 
 
 def run(ddprun, *words):

@@ -17,7 +17,7 @@ class Row:
     code: int = 0  # torchrun's exit code
     differs: str = ""  # why ddprun is to do something else, which `instead` holds by aspect
     instead: dict = field(default_factory=dict)
-    ignore: tuple = ()  # what is not compared: an aspect, something in the workers' dumps, a variable
+    ignore: tuple = ()  # not compared: an aspect, something in the workers' dumps, a variable
     reports: str = ""  # in the standard error of both
     one_line: str = ""  # in the only line that ddprun writes on standard error
     keeps: str = ""  # the names of files that ddprun may leave in the temporary directory, as a regex

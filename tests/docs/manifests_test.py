@@ -83,7 +83,7 @@ class ManifestsTest(unittest.TestCase):
         self.has_fields(jobset["spec"].get("failurePolicy", {}), FAILURE_POLICY)
         replicated, = jobset["spec"]["replicatedJobs"]
         self.has_fields(replicated, REPLICATED_JOB)
-        self.assertEqual(replicated["replicas"], 1)  # of several, each would have a first pod
+        self.assertEqual(replicated["replicas"], 1)  # each of several would have a first pod
         job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train-workers-0"},
                **replicated["template"]}
         validate(job)

@@ -13,10 +13,10 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 @dataclass
 class Block:
     page: Path
-    line: int  # of its first line, as an editor counts
+    line: int  # its first one, as an editor counts
     language: str
     text: str
-    remarks: dict = field(default_factory=dict)  # of the comments before it: {"needs": "torch"}
+    remarks: dict = field(default_factory=dict)  # in the comments before it: {"needs": "torch"}
 
     def __str__(self):
         return f"{self.page.relative_to(PROJECT)}:{self.line}"

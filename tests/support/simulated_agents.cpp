@@ -180,7 +180,7 @@ class Swarm {
           if (!std::exchange(ended_, true)) reached_ = 0;
           reach_one_more();
         },
-        [](const auto&) {});  // of hangs and verdicts: simulated workers know neither
+        [](const auto&) {});  // simulated workers know neither hangs nor verdicts
   }
 
   void started(const StartRound& start) {
@@ -217,10 +217,10 @@ class Swarm {
   Options options_;
   std::map<int, std::shared_ptr<Channel>> agents_;  // by number, those that are connected
   int wanted_ = 0;                                  // agents that are to connect, ever
-  int begun_ = 0;                                   // of them, those that connect or have connected
+  int begun_ = 0;                                   // so many connect or have connected
   int round_ = 0;
-  std::int64_t epoch_ = 0;     // of that round
-  std::int64_t clock_us_ = 0;  // what the coordinator has said last of its clock
+  std::int64_t epoch_ = 0;     // that round's
+  std::int64_t clock_us_ = 0;  // the coordinator's clock, as it was said last
   int reached_ = 0;            // agents that know of the round, or of the end
   bool ended_ = false;
   bool settled_ = false;

@@ -26,7 +26,7 @@ using namespace ddprun::load;
 namespace {
 
 constexpr int kBarriers = 20;
-constexpr std::size_t kAddressBytes = 170;  // what Gloo sets
+constexpr std::size_t kAddressBytes = 170;  // as Gloo sets
 
 struct Worker {
   int socket;

@@ -21,7 +21,7 @@ manifest["manifest_sha256"] = hashlib.sha256(text.encode()).hexdigest()
 (folder / "manifest.json").write_text(json.dumps(manifest))
 PY
 }
-# Of a build with AddressSanitizer, which reserves terabytes, the memory says nothing.
+# AddressSanitizer reserves terabytes, so the memory of such a build says nothing.
 memory=65536
 (ulimit -v "$memory" && exec "$DDPRUN" --version) >"$scratch/out" 2>&1 || memory=unlimited
 # refused WHY: verify says why, with exit code 1, in 64 MB of memory.

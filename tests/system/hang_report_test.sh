@@ -47,7 +47,7 @@ ends 0
 report_says "$scratch/why.json" '(r["outcome"], r["exit_code"]) == ("finished", 0)'
 [ -z "$(find "$scratch" -name '*.tmp')" ] || fail "files are left: $(find "$scratch" -name '*.tmp')"
 
-# Of a job without a hang nothing is written before its end.
+# Nothing is written of a job without a hang before its end.
 start --nproc-per-node 1 --report-file "$scratch/later.json" --no-python sh -c 'echo ready; exec sleep 1000'
 until_true 60 "the worker to run" grep -q ready "$scratch/out"
 [ ! -e "$scratch/later.json" ] || fail "there is a report already"

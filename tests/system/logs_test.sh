@@ -15,7 +15,7 @@ holds() {
   [ "$text" = "$2" ] || fail "$1 holds '$text', expected '$2'"
 }
 
-# Who fails first has the others stopped, so each waits until all have said their words.
+# The first failure has the others stopped, so each waits until all have said their words.
 cat >"$scratch/worker.sh" <<'SH'
 echo "out $RANK"
 echo "err $RANK" >&2

@@ -14,7 +14,7 @@ truncate -s 32M "$scratch/image"
 mkfs.ext4 -q "$scratch/image"
 on h1 mount -o loop "$scratch/image" "$disk" 2>"$scratch/why" ||
   skip "no file system can be mounted here: $(cat "$scratch/why")"
-# Who waits for the disk cannot be killed as long as it hangs.
+# A process that waits for the disk cannot be killed as long as the disk hangs.
 leave_no_disk() {
   [ "$BASHPID" = $$ ] || return 0
   on h1 fsfreeze --unfreeze "$disk" 2>/dev/null || true

@@ -7,7 +7,7 @@ import sys
 import time
 import urllib.request
 
-LIMIT_S = 1.0  # what users are promised; it takes 0.2 s
+LIMIT_S = 1.0  # promised to users; it takes 0.2 s
 
 
 def states(line):

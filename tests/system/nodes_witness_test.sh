@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Of two nodes the one that coordinates is killed, frozen, or cut off. A third machine runs `ddprun server`,
+# The one of two nodes that coordinates is killed, frozen, or cut off. A third machine runs `ddprun server`,
 # which votes in the job and has no workers, so the other node goes on.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"

@@ -41,7 +41,7 @@ const std::map<std::string, std::vector<std::int64_t>> kModels = {
     {"small", {64, 256, 128, 10}},
     {"medium", {512, 1024, 1024, 1024, 10}},
     {"large", {1024, 4096, 4096, 10}}};
-constexpr std::int64_t kRows = 16;  // of each worker's batch
+constexpr std::int64_t kRows = 16;  // in each worker's batch
 
 std::shared_ptr<SequentialImpl> make_model(const Arguments& arguments, const ProcessGroup& group) {
   const auto& sizes = kModels.at(arguments.model);

@@ -55,7 +55,7 @@ if rank < 2:
 dist.barrier(group=rest)
 )";
 
-/// Of the job whose rank r has 3 + 2 r batches; arguments: folder, divide_by_initial_world_size.
+/// A job whose rank r has 3 + 2 r batches; arguments: folder, divide_by_initial_world_size.
 constexpr char kPythonJoin[] = R"(
 import os
 import sys
@@ -83,7 +83,7 @@ dist.barrier()
 os._exit(0)  # Python 3.11 sometimes aborts while it shuts down with Gloo's threads
 )";
 
-/// The same in C++.
+/// Does in C++ what kPythonJoin does.
 void join_in_cpp(const std::string& folder, bool divide) {
   torch::set_num_threads(1);
   const ProcessGroup group = init_process_group({.backend = "gloo"});

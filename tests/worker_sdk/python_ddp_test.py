@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 STEPS = 12
-ROWS = 16  # of a worker's batch
+ROWS = 16  # in a worker's batch
 CASES = [(["--model", "small"], 1e-5),
          (["--model", "small", "--optimizer", "adam"], 1e-5),
          (["--model", "medium"], 1e-5),

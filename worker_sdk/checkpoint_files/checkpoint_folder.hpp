@@ -29,7 +29,7 @@ const char* to_string(CheckpointState state);
 /// A checkpoint in a folder.
 struct CheckpointEntry {
   std::int64_t step = 0;
-  std::filesystem::path path;  // of its folder
+  std::filesystem::path path;  // its folder's
   CheckpointState state = CheckpointState::kComplete;
   std::string reason;                          // why it is not complete
   std::optional<CheckpointManifest> manifest;  // not set when it cannot be read

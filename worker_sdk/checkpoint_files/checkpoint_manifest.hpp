@@ -36,8 +36,8 @@ struct CheckpointManifest {
   std::int64_t step = 0;
   std::int64_t epoch = 0;
   int world_size = 1;
-  std::string run_id;  // of the job that wrote it
-  int attempt = 0;     // of that job
+  std::string run_id;  // the job that wrote it
+  int attempt = 0;     // that job's
   std::int64_t created_unix_ms = 0;
   std::optional<SamplerState> sampler;
   std::map<std::string, std::string> metadata;  // the program's own notes

@@ -24,7 +24,7 @@ class TemporaryFolder {
  public:
   explicit TemporaryFolder(fs::path path) : path_{std::move(path)} {}
   ~TemporaryFolder() {
-    std::error_code ignored;  // what cannot be removed now, the next attempt removes
+    std::error_code ignored;  // the next attempt removes what cannot be removed now
     fs::remove_all(path_, ignored);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;

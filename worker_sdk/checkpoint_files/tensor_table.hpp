@@ -24,7 +24,7 @@ struct TensorEntry {
 
 struct TensorTable {
   std::map<std::string, TensorEntry> tensors;
-  std::map<std::string, std::string> metadata;  // what the header has under "__metadata__"
+  std::map<std::string, std::string> metadata;  // from "__metadata__" of the header
 };
 
 /// The length of the header, before it in little-endian.

@@ -21,7 +21,7 @@ namespace ddprun::sdk {
 struct HeartbeatReading {
   std::int64_t step = 0;          // that is done
   double loss = 0;                // NaN when the worker has not told it
-  double samples_per_second = 0;  // of this worker
+  double samples_per_second = 0;  // this worker's
   std::int64_t time_ns = 0;       // when it was told, on CLOCK_MONOTONIC
   bool operator==(const HeartbeatReading&) const = default;
 };
@@ -51,7 +51,7 @@ class alignas(128) HeartbeatSlot {
 
 /// Where a worker's slot is: the value of DDPRUN_HEARTBEAT.
 struct HeartbeatAddress {
-  std::string path;      // of the file in memory
+  std::string path;      // the file in memory
   std::size_t slot = 0;  // the number of the slot in it
 };
 

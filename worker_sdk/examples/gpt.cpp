@@ -38,11 +38,11 @@ struct Arguments {
   MetricsOptions metrics;
   gpt::ModelOptions model;
   int token_bytes = 1;
-  std::int64_t batch_size = 12;  // of each worker
+  std::int64_t batch_size = 12;  // for each worker
   std::int64_t accumulate = 1;   // batches a step
   std::int64_t steps = 2000, warm_up = 100, checkpoint_every = 500, log_every = 10;
   double lr = 1e-3, min_lr = 1e-4, weight_decay = 0.1, clip = 1;
-  double peak_tflops = 0;  // of one device; 0: unknown
+  double peak_tflops = 0;  // one device's; 0: unknown
   bool bf16 = false;
   bool zero = false;  // the optimizer's state is spread over the workers
 };

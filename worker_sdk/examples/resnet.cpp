@@ -37,7 +37,7 @@ struct Arguments {
   std::int64_t batch_size = 128, accumulate = 1;  // images of each worker; batches a step
   std::int64_t seed = 1337;
   double lr = 0.2, weight_decay = 5e-4, clip = 5;
-  double peak_tflops = 0;  // of one device; 0: unknown
+  double peak_tflops = 0;  // one device's; 0: unknown
   bool bf16 = false;
 };
 

@@ -93,7 +93,7 @@ inline double flops_per_image(const ResNet18& model) {
   for (const auto& one : model.named_parameters()) {
     if (one.value().dim() < 2) continue;
     const bool in_layer = one.key().starts_with("layer");
-    const int halvings = in_layer ? one.key()[5] - '1' : 0;  // of the image's edge
+    const int halvings = in_layer ? one.key()[5] - '1' : 0;  // each halves the image's edge
     const int places = one.value().dim() == 4 ? (32 * 32) >> (2 * halvings) : 1;
     products += static_cast<double>(one.value().numel()) * places;
   }

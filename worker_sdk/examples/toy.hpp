@@ -11,7 +11,7 @@
 namespace toy {
 
 constexpr std::int64_t kRows = 256;
-constexpr std::int64_t kBatchRows = 32;  // of all workers together
+constexpr std::int64_t kBatchRows = 32;  // all workers together
 constexpr int kEpochs = 4;
 constexpr double kLearningRate = 0.5;
 constexpr int kWorkers = 2;

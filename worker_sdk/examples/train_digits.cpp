@@ -38,7 +38,7 @@ struct Arguments {
   std::filesystem::path final_state;  // where the trained weights go, if anywhere
   std::string backend;
   int epochs = 30;
-  int batch_size = 8;  // of each worker
+  int batch_size = 8;  // for each worker
   double learning_rate = 1e-3;
   std::uint64_t seed = 0;
 };

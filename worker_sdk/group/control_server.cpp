@@ -50,7 +50,7 @@ std::atomic<int> own_gpu{-1};  // -1: it has none
 
 class Question : public control_plane::Request {
  public:
-  /// Of the target of a request: "/handler/NAME?KEY=VALUE&KEY=VALUE".
+  /// Reads the target of a request: "/handler/NAME?KEY=VALUE&KEY=VALUE".
   explicit Question(std::string_view target) {
     target.remove_prefix(std::min(kHandlers.size(), target.size()));
     const std::size_t mark = std::min(target.find('?'), target.size());

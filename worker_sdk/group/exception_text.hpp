@@ -9,7 +9,7 @@ namespace ddprun::sdk {
 /// An exception in words.
 struct ExceptionText {
   std::string message;  // "std::runtime_error: no such batch"
-  std::string whole;    // the same, and a line for each exception that is nested in it
+  std::string whole;    // its text, and a line for each exception that is nested in it
 };
 
 /// Describes the exception that is being handled: it is called in a catch block. LibTorch's errors

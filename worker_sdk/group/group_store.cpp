@@ -89,7 +89,7 @@ void leave(c10d::Store& store, const std::string& key, const Attendance& own) tr
   }
   if (own.size > 1) store.wait({key + "/done"}, own.timeout);
   for (const char* name : {"/count", "/all", "/left", "/done"}) store.deleteKey(key + name);
-  store.deleteKey(key + "/some/" + own.brings);  // the same on all ranks
+  store.deleteKey(key + "/some/" + own.brings);  // all ranks delete the same one
 } catch (const c10::Error&) {
   return;  // somebody has died since, but the meeting has taken place
 }

@@ -33,7 +33,7 @@ struct Attendance {
   int rank = 0;
   int size = 1;
   std::chrono::milliseconds timeout{};
-  std::string brings = "here";  // what the others find about this rank under KEY/RANK
+  std::string brings = "here";  // the others find it about this rank under KEY/RANK
   /// Called when all have come, as long as their keys are there. What it throws comes out.
   std::function<void()> when_all = [] {};
 };

@@ -14,9 +14,9 @@ namespace ddprun::sdk {
 struct InitMethod {
   enum class Kind { kEnv, kTcp, kFile };
   Kind kind = Kind::kEnv;
-  std::string host;  // of kTcp
-  int port = 0;      // of kTcp
-  std::string path;  // of kFile
+  std::string host;  // for kTcp
+  int port = 0;      // for kTcp
+  std::string path;  // for kFile
   std::optional<int> rank = {};
   std::optional<int> world_size = {};
 };

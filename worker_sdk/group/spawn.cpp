@@ -86,7 +86,7 @@ struct Child {
   int rank = 0;
   pid_t pid = -1;
   Descriptor process;  // its pidfd
-  Descriptor message;  // what it threw
+  Descriptor message;  // the text of its exception
   bool running = true;
 };
 

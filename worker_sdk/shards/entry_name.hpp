@@ -9,7 +9,7 @@ namespace ddprun::sdk {
 
 struct EntryName {
   std::string key;    // the folder, and the file's name up to its first dot
-  std::string field;  // what is behind that dot, in lower case
+  std::string field;  // the part behind that dot, in lower case
   bool operator==(const EntryName&) const = default;
 };
 

@@ -12,7 +12,7 @@ namespace ddprun::sdk {
 namespace {
 
 constexpr std::size_t kPathsMax = 1'000'000;
-constexpr std::size_t kBytesMax = std::size_t{64} << 20;  // of all paths
+constexpr std::size_t kBytesMax = std::size_t{64} << 20;  // all paths together
 constexpr std::size_t kDigitsMax = 18;
 
 [[noreturn]] void refuse(const std::string& pattern, const std::string& reason) {

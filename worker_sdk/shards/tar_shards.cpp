@@ -168,8 +168,8 @@ class TarShards::Stream {
   std::vector<std::filesystem::path> shards_;
   TarShardsOptions options_;
   std::int64_t epoch_ = 0;
-  std::vector<std::size_t> order_;  // of this epoch: numbers of shards
-  std::uint64_t seed_ = 0;          // of this epoch's draws
+  std::vector<std::size_t> order_;  // this epoch's: numbers of shards
+  std::uint64_t seed_ = 0;          // for this epoch's draws
   std::uint64_t draws_ = 0;
   std::size_t shard_ = 0;  // the place in order_ that is read
   std::optional<SampleReader> reader_;

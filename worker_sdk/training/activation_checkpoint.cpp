@@ -20,7 +20,7 @@ using Tensors = CheckpointedPart::Tensors;
 /// Default generators of random numbers and their states.
 class RandomStates {
  public:
-  /// Of the CPU, and of the GPUs that `tensors` are on.
+  /// Takes those of the CPU, and of the GPUs that `tensors` are on.
   explicit RandomStates(const Tensors& tensors) {
     std::set<torch::DeviceIndex> gpus;
     for (const Tensor& tensor : tensors)
@@ -147,7 +147,7 @@ struct CheckpointedPart::Function : torch::autograd::Function<Function> {
                          const c10::intrusive_ptr<Part>& part, const Run& first, const Tensor&,
                          at::TensorList inputs) {
     context->save_for_backward(inputs.vec());
-    context->set_materialize_grads(false);  // what the loss does not use has no gradient
+    context->set_materialize_grads(false);  // an output that the loss does not use gets no gradient
     context->saved_data["part"] = torch::IValue::make_capsule(part);
     return first(inputs.vec());
   }
@@ -167,7 +167,7 @@ struct CheckpointedPart::Function : torch::autograd::Function<Function> {
       outputs = part.run(inputs);
     }
     back_propagate(outputs, gradients);
-    Tensors result(3);  // of `part`, `first` and `anchor`
+    Tensors result(3);  // for `part`, `first` and `anchor`
     for (const Tensor& input : inputs) result.push_back(input.grad());
     return result;
   }

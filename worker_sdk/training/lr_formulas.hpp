@@ -59,7 +59,7 @@ struct CyclePhase {
 /// Where in which phase a step is.
 struct CyclePlace {
   CyclePhase phase;
-  double share;  // of the phase that is over
+  double share;  // the part of the phase that is over
 };
 
 /// Returns where in its phase step `step` is. Errors: std::out_of_range after the last step.

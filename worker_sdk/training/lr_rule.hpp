@@ -15,7 +15,7 @@ namespace ddprun::sdk {
 struct ScheduledGroup {
   double lr = 0;
   std::optional<double> momentum = {};  // or Adam's beta1; nullopt: the optimizer has neither
-  double initial_lr = 0;                // what a rule that is made takes for the rate of step 0
+  double initial_lr = 0;                // the rate of step 0 for a rule that is made
 };
 using ScheduledGroups = std::vector<ScheduledGroup>;
 

@@ -44,7 +44,7 @@ TEST_CASE("a process is ending when all of its threads are, and not before") {
     std::thread{[] {
       for (;;) pause();
     }}.detach();
-    syscall(SYS_exit, 0);  // of this thread alone
+    syscall(SYS_exit, 0);  // ends this thread alone
   }
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
   while (read_process(headless)->state != 'Z') {

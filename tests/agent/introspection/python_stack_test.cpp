@@ -46,7 +46,7 @@ TEST_CASE("at the end of the program the thread that it waits for tells where it
 
 TEST_CASE("what is no stack has no frames") {
   CHECK(parse_python_stacks("").empty());
-  CHECK(parse_python_stacks("  File \"x.py\", line 1 in f\n").empty());  // of no thread
+  CHECK(parse_python_stacks("  File \"x.py\", line 1 in f\n").empty());  // belongs to no thread
   CHECK(parse_python_stacks("Thread 0x1 (most recent call first):\n  File x\n\n").empty());
 }
 

@@ -38,7 +38,7 @@ TEST_CASE("a worker's files are those of the process that has opened a server") 
   const auto touch = [&](const std::string& name) { std::ofstream{folder->path() / name}; };
   CHECK_FALSE(folder->opened_by("1.0"));
   touch("1.0.100.stacks");
-  touch("1.10.7.sock");  // of another worker
+  touch("1.10.7.sock");  // another worker's
   CHECK(folder->opened_by("1.0")->pid == 100);
   CHECK(folder->opened_by("1.0")->socket.empty());
   touch("1.0.101.stacks");

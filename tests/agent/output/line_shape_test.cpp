@@ -72,7 +72,7 @@ TEST_CASE("a number that is a rank by chance is equal, or the line is another on
   LineSummary zeros{said(8, "shard 0")};
   REQUIRE(zeros.accepts(said(11, "shard 0")));
   zeros.add(said(11, "shard 0"));
-  CHECK_FALSE(zeros.accepts(said(9, "shard 1")));  // of 8 and 9 alone it could be the local rank
+  CHECK_FALSE(zeros.accepts(said(9, "shard 1")));  // with 8 and 9 alone it could be the local rank
   LineSummary own{said(8, "shard 0")};
   own.add(said(9, "shard 1"));
   CHECK_FALSE(own.accepts(said(11, "shard 0")));

@@ -33,5 +33,5 @@ def train(accelerator):
 accelerator = Accelerator(cpu=True)
 train(accelerator)
 accelerator.free_memory()
-gc.collect()  # of DDP: the group must not outlive the interpreter
+gc.collect()  # frees DDP's group: it must not outlive the interpreter
 accelerator.end_training()

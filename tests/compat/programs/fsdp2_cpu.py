@@ -35,5 +35,5 @@ def train(rank, size):
 
 dist.init_process_group("gloo")
 train(dist.get_rank(), dist.get_world_size())
-gc.collect()  # of the model: the group must not outlive the interpreter
+gc.collect()  # frees the model's group: it must not outlive the interpreter
 dist.destroy_process_group()

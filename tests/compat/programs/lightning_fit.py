@@ -41,5 +41,5 @@ def main():
 
 
 main()
-gc.collect()  # of DDP: the group must not outlive the interpreter
+gc.collect()  # frees DDP's group: it must not outlive the interpreter
 end()

@@ -67,7 +67,7 @@ TEST_CASE_METHOD(SignalFixture, "at the end a held signal interrupts and does no
   CHECK((action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN));
   CHECK((action.sa_flags & SA_RESTART) == 0);
   sigaction(SIGUSR2, nullptr, &action);
-  CHECK(action.sa_handler == SIG_IGN);  // what is ignored stays ignored
+  CHECK(action.sa_handler == SIG_IGN);  // an ignored signal stays ignored
 }
 
 }  // namespace

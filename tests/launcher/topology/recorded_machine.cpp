@@ -184,7 +184,7 @@ int bus_of(const std::string& bus_id) { return std::stoi(bus_id.substr(5, 2), nu
 struct PciFolder {
   std::string path, type, vendor, device;
   int node = -1;
-  int behind = 0, last_behind = 0;  // of a bridge
+  int behind = 0, last_behind = 0;  // buses behind a bridge
 };
 
 void write_pci(const RecordedMachine& machine, const PciFolder& pci, const fs::path& sys) {

@@ -285,7 +285,7 @@ TEST_CASE("the stores of a server share a budget, and none takes more than its o
     one.release(10);
     CHECK(other.charge(10).has_value());
   }
-  CHECK(whole->bytes_used() == 50);  // what a store held it gives back at its end
+  CHECK(whole->bytes_used() == 50);  // a store gives back at its end what it held
 }
 
 TEST_CASE("a store for which there is no memory is as it was before") {

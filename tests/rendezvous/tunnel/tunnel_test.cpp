@@ -371,7 +371,7 @@ TEST_CASE_METHOD(TunnelFixture, "what workers of a node leave unread is limited 
   auto writer = worker(node());
   CHECK(ask(writer, set("/big", std::string(kMegabyte, 'x')) + ping(2), 4) == raw(2));
   const tcp::socket::receive_buffer_size small_buffer{64 * 1024};  // otherwise the kernel's grows
-  constexpr int kReplies = 16;  // of a megabyte each, more than the kernel's buffers hold
+  constexpr int kReplies = 16;  // a megabyte each, more than the kernel's buffers hold
   std::string flood;
   for (int i = 0; i < kReplies; ++i) flood += get("/big");
   SECTION("a window of one worker is not too much") {

@@ -15,8 +15,8 @@ CLONE3 = 435  # no filter refuses it: the C library would start no threads
 
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 PR_SET_NO_NEW_PRIVS = 38
-LOAD, IF_EQUAL, IF_FROM, RETURN = 0x20, 0x15, 0x35, 0x06  # of linux/bpf_common.h
-ALLOW, FAIL = 0x7FFF0000, 0x00050000  # of linux/seccomp.h
+LOAD, IF_EQUAL, IF_FROM, RETURN = 0x20, 0x15, 0x35, 0x06  # from linux/bpf_common.h
+ALLOW, FAIL = 0x7FFF0000, 0x00050000  # from linux/seccomp.h
 
 
 class Program(ctypes.Structure):

@@ -14,7 +14,7 @@ import sys
 import threading
 import traceback
 
-import library  # of PYTHONPATH; notes that it is imported
+import library  # found by PYTHONPATH; notes that it is imported
 
 
 def of_main():

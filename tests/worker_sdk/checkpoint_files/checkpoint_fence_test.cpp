@@ -133,7 +133,7 @@ TEST_CASE_METHOD(CheckpointFixture, "only the owner of a folder's lock can hold 
   CHECK(mode() == kOwnerOnly);
   fs::permissions(folder_ / ".fence.lock",
                   kOwnerOnly | fs::perms::group_read | fs::perms::others_read);
-  publisher();  // of one that an earlier version has made
+  publisher();  // takes one that an earlier version has made
   CHECK(mode() == kOwnerOnly);
   fs::rename(folder_ / ".fence.lock", folder_ / "elsewhere");
   fs::create_symlink(folder_ / "elsewhere", folder_ / ".fence.lock");

@@ -77,7 +77,7 @@ class CheckpointFixture {
 
   fs::path path_of(std::int64_t step) const { return folder_ / checkpoint_name(step); }
 
-  /// Of all complete ones, hashes compared, newest first.
+  /// Returns the steps of all complete ones, hashes compared, newest first.
   Steps complete() const {
     Steps steps;
     for (const auto& entry : list_checkpoints(folder_.path()))

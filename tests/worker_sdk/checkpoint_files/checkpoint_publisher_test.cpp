@@ -208,7 +208,7 @@ TEST_CASE_METHOD(CheckpointFixture,
     fs::path path;
   } const unmount{folder_.path()};
   auto to = publisher({.retention = {.keep = 1}});
-  publish(to, 1);  // of 10 MB
+  publish(to, 1);  // 10 MB
   const std::string filler(10'000'000, 'x');
   std::ofstream{folder_ / "filler"} << filler;
   CHECK_THROWS_WITH(publish(to, 2), contains("No space left on device"));

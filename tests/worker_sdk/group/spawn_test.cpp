@@ -190,7 +190,7 @@ TEST_CASE("a group can be made again when it is gone, as often as one likes") {
 
 TEST_CASE("whoever does not join in time is named") {
   const ScratchFolder folder;
-  const Meeting both{2};  // who comes does so at the same time, however busy the machine is
+  const Meeting both{2};  // both come at the same time, however busy the machine is
   all_succeed(
       [&](int rank) {
         if (rank == 1 || rank == 2) return;

@@ -40,7 +40,7 @@ TEST_CASE("a sub-group has sub-groups of its own, and ranks may be named in any 
   REQUIRE(whole.has_value());
   CHECK(whole->name() == "everybody");
   CHECK(whole->rank() == group().rank());
-  whole->barrier();  // who leaves before another one has joined breaks off that one's connection
+  whole->barrier();  // a rank that leaves before another has joined breaks off its connection
   const auto last = whole->new_group({whole->size() - 1});
   REQUIRE(last.has_value() == (group().rank() == group().size() - 1));
   if (!last) return;

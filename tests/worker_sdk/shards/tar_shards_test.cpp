@@ -135,7 +135,7 @@ TEST_CASE("a stream goes on where another one stood, with the same samples") {
     TarShards interrupted{files.paths(), options};
     for (int used = 0; used < 60; ++used) {
       TarShards resumed{files.paths(), options};
-      sequence(resumed, 3);  // of which nothing must stay
+      sequence(resumed, 3);  // nothing of it must stay
       resumed.resume(interrupted.state());
       CHECK(resumed.state() == interrupted.state());
       CHECK(sequence(resumed, 40) ==

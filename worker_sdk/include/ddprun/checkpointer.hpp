@@ -72,7 +72,7 @@ class Checkpointer {
   /// Errors: std::invalid_argument for a name that is taken.
   void keep(const std::string& name, Stateful& part);
 
-  /// The same with the states of all ranks: load_latest() gives each rank its own. It is for what
+  /// Does so with the states of all ranks: load_latest() gives each rank its own. It is for what
   /// differs from rank to rank, such as a ShardLoader, and it needs as many ranks as had saved.
   /// Errors: std::invalid_argument for a name that is taken.
   void keep_of_each_rank(const std::string& name, Stateful& part);

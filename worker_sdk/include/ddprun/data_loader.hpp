@@ -166,7 +166,7 @@ class DataLoader {
   std::int64_t batches_ = 0;
   std::optional<torch::Device> gpu_;  // that memory is pinned for
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards all that follows
   std::condition_variable changed_;
   std::vector<Slot> slots_;  // batch n goes to slot n modulo their number
   std::int64_t begun_ = 0;
@@ -186,7 +186,7 @@ auto make_fetch(DataSet data) {
   };
 }
 
-/// The same for images in memory, which the threads share.
+/// Returns one for images in memory, which the threads share.
 inline auto make_fetch(const LabelledImages& data) {
   return [data](const std::vector<std::int64_t>& wanted) {
     return data.select(torch::tensor(wanted, torch::kInt64));

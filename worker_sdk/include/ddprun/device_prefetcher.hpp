@@ -109,7 +109,7 @@ class DevicePrefetcher : public Stateful {
     std::optional<Batch> batch;
     CopyLane::Marks marks;
     std::exception_ptr error;
-    std::optional<std::string> state_after;  // of the source, if it has one
+    std::optional<std::string> state_after;  // the source's, if it has one
   };
 
   /// An end, or an error, is the last thing that is fetched before it has been delivered.

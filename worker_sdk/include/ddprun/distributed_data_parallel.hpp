@@ -52,7 +52,7 @@ struct PowerSgdOptions {
   /// Set it to about 1e-8 where all gradients of a layer may be 0 in some step, which would divide
   /// by 0.
   double orthogonalization_epsilon = 0;
-  std::uint32_t random_seed = 0;  // the same on all ranks
+  std::uint32_t random_seed = 0;  // equal on all ranks
 };
 
 /// How gradients are reduced.
@@ -75,7 +75,7 @@ struct DdpOptions {
   /// For a network that is slower than the devices. It takes no sparse gradients, and within join()
   /// divides by the number of all ranks. Errors: std::invalid_argument with sparse gradients.
   CommHook comm_hook = CommHook::kAllReduce;
-  /// Of CommHook::kPowerSgd. What it remembers is not in checkpoints: after a resume the first
+  /// For CommHook::kPowerSgd. What it remembers is not in checkpoints: after a resume the first
   /// steps are sent as they are again. Errors: std::invalid_argument for a rank below 1, a rate not
   /// above 0, and for less than 2 plain steps with use_error_feedback or warm_start.
   PowerSgdOptions power_sgd = {};
@@ -130,8 +130,8 @@ class DdpCore {
 
   ProcessGroup group_;
   DdpOptions options_;
-  std::vector<torch::Tensor> parameters_;  // of the module, those that need gradients
-  std::vector<std::string> names_;         // of these
+  std::vector<torch::Tensor> parameters_;  // the module's, those that need gradients
+  std::vector<std::string> names_;         // their names in the module
   std::vector<torch::Tensor> buffers_;
   std::shared_ptr<c10d::Reducer> reducer_;
   c10::intrusive_ptr<FirstStep> first_step_;

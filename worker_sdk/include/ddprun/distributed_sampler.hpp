@@ -17,7 +17,7 @@
 
 namespace ddprun::sdk {
 
-/// The same on all ranks.
+/// All ranks have the same ones.
 struct SamplerOptions {
   bool shuffle = true;     // else the samples come in the order of their indices
   std::uint64_t seed = 0;  // decides, with the epoch, how they are shuffled

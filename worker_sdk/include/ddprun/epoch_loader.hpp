@@ -82,7 +82,7 @@ class EpochLoader : public Stateful {
   Fetch fetch_;
   LoaderOptions options_;
   std::int64_t batches_ = 0;
-  std::optional<DataLoader<Batch>> loader_;  // of this epoch, once it has begun
+  std::optional<DataLoader<Batch>> loader_;  // this epoch's, once it has begun
 };
 
 /// Returns a loader of a data set that make_fetch() knows. Errors: those of EpochLoader.

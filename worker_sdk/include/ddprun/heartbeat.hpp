@@ -30,7 +30,7 @@ class Heartbeat {
   /// rank has seen in it; samples per second are their mean over the last second or more. A call
   /// reads a clock and writes to memory, and takes less than a microsecond.
   void beat(std::int64_t step, std::int64_t samples = 0, double loss = kNoLoss);
-  /// The same at `now_ns`, nanoseconds of CLOCK_MONOTONIC, for a caller that has read it.
+  /// Beats at `now_ns`, nanoseconds of CLOCK_MONOTONIC, for a caller that has read it.
   void beat_at(std::int64_t now_ns, std::int64_t step, std::int64_t samples, double loss);
 
   /// True when an agent listens.

@@ -43,9 +43,9 @@ class [[nodiscard]] Autocast {
 /// Defaults and meanings are those of
 /// https://docs.pytorch.org/docs/stable/amp.html#torch.amp.GradScaler
 struct GradScalerOptions {
-  double init_scale = 65536;            // what the loss is multiplied with at first
-  double growth_factor = 2;             // of the scale after `growth_interval` good steps
-  double backoff_factor = 0.5;          // of the scale after a step with inf or NaN
+  double init_scale = 65536;            // the loss is multiplied with it at first
+  double growth_factor = 2;             // for the scale after `growth_interval` good steps
+  double backoff_factor = 0.5;          // for the scale after a step with inf or NaN
   std::int64_t growth_interval = 2000;  // steps without inf or NaN
   bool enabled = true;  // false: scale() and unscale() do nothing, and step() always steps
   /// Set where the ranks of a group hold different parameters (Pipeline): a step that one of them
@@ -118,7 +118,7 @@ class GradScaler : public Stateful {
   /// Goes on where a scaler stood. Errors: std::invalid_argument for a scale that is not above 0.
   void load(const State& state);
 
-  /// The same as JSON, under the names of Python's GradScaler.state_dict(), which Python's
+  /// Returns the state as JSON, under the names of Python's GradScaler.state_dict(), which Python's
   /// load_state_dict() takes; Checkpointer::keep() uses it. restore_state() takes Python's, and
   /// leaves the options as they are. Errors: std::invalid_argument.
   std::string save_state() const override;

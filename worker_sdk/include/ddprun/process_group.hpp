@@ -79,7 +79,7 @@ struct P2POp {
   Kind kind;
   torch::Tensor tensor;
   int peer;     // the rank that it goes to, or comes from
-  int tag = 0;  // the same on both sides
+  int tag = 0;  // equal on both sides
 };
 
 /// As `peer` of recv(): whoever sends first. Gloo alone can do it.
@@ -105,7 +105,7 @@ class ProcessGroup {
 
   /// The device that this worker's tensors are on: a GPU with NCCL, cpu with Gloo.
   torch::Device device() const;
-  /// Who does the work: "nccl" or "gloo".
+  /// Returns the name of the library that does the work: "nccl" or "gloo".
   std::string backend() const;
   /// How long an operation may take.
   Milliseconds timeout() const;

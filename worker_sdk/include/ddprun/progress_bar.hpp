@@ -72,7 +72,7 @@ class ProgressBar {
   Clock::time_point begun_;
   Clock::time_point next_;
   bool finished_ = false;
-  bool news_ = true;  // what show() has not shown
+  bool news_ = true;  // something that show() has not shown
 };
 
 }  // namespace ddprun::sdk

@@ -16,7 +16,7 @@ namespace ddprun::sdk {
 /// What is in a file.
 struct SafeTensors {
   std::map<std::string, torch::Tensor> tensors = {};
-  std::map<std::string, std::string> metadata = {};  // what the header has under "__metadata__"
+  std::map<std::string, std::string> metadata = {};  // from "__metadata__" of the header
 };
 
 /// Returns the first bytes of the file: the header's length and the header. After them come the

@@ -113,7 +113,7 @@ class ShardLoader : public Stateful {
     std::optional<Batch> batch;
     std::exception_ptr error;
     ShardState after;
-    bool last = false;  // of its stream in this epoch
+    bool last = false;  // the last of its stream in this epoch
   };
   struct Worker {
     explicit Worker(TarShards its_stream) : stream{std::move(its_stream)} {}
@@ -212,9 +212,9 @@ class ShardLoader : public Stateful {
   std::vector<std::filesystem::path> shards_;
   Decode decode_;
   ShardLoaderOptions options_;
-  ShardLoaderState place_;  // of what next() has returned
+  ShardLoaderState place_;  // behind what next() has returned
 
-  std::mutex mutex_;  // of the workers' `made`, and of what follows
+  std::mutex mutex_;  // guards the workers' `made`, and all that follows
   std::condition_variable changed_;
   bool stopping_ = false;
   std::deque<Worker> workers_;

@@ -25,9 +25,9 @@ struct ShardSample {
 
 /// How shards are dealt out and shuffled. All ranks have the same but for `rank` and `worker`.
 struct TarShardsOptions {
-  int rank = 0;  // of `world_size` workers of the job
+  int rank = 0;  // one of `world_size` workers of the job
   int world_size = 1;
-  int worker = 0;  // of `workers` streams of this rank, such as a loader's threads
+  int worker = 0;  // one of `workers` streams of this rank, such as a loader's threads
   int workers = 1;
   bool shuffle_shards = true;  // else they come in the order in which they are given
   std::uint64_t seed = 0;      // decides, with the epoch, on all orders
@@ -35,7 +35,7 @@ struct TarShardsOptions {
   std::size_t shuffle_buffer = 1;
   std::size_t shuffle_bytes = std::size_t{1} << 30;  // the buffer is not filled beyond that
   std::size_t field_bytes_max = std::size_t{256} << 20;
-  std::size_t fields_max = 64;  // of a sample
+  std::size_t fields_max = 64;  // in a sample
 };
 
 /// A place in the samples of one stream. TarShards gives and takes it.
@@ -49,7 +49,7 @@ struct ShardState {
   std::int64_t epoch = 0;
   std::uint64_t draws = 0;         // from the buffer, in this epoch
   Place next = {};                 // to be read
-  std::vector<Place> buffer = {};  // what was read, and not yet drawn
+  std::vector<Place> buffer = {};  // samples that were read, and not yet drawn
   bool operator==(const ShardState&) const = default;
 };
 

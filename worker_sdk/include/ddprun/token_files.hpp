@@ -29,7 +29,7 @@ struct TokenBatch {
 
 struct TokenFilesOptions {
   std::int64_t window = 1024;                // tokens that a model sees at once, at least 1
-  torch::ScalarType dtype = torch::kUInt16;  // of the files: kUInt8, kUInt16 or kInt32
+  torch::ScalarType dtype = torch::kUInt16;  // the type in the files: kUInt8, kUInt16 or kInt32
 };
 
 /// The files' windows, in their order. Windows of a file lie side by side, so each token is a

@@ -26,10 +26,10 @@ class CommunicationError : public std::runtime_error {
 /// An operation's description, for messages: `all_reduce on group "default" (rank 1 of 4), float32
 /// [3, 4]`.
 struct Operation {
-  std::string name;   // of the function that the program has called
+  std::string name;   // the function that the program has called
   std::string group;  // the group's name
-  int rank = 0;       // of this worker in the group
-  int size = 1;       // of the group
+  int rank = 0;       // this worker's in the group
+  int size = 1;       // the group's
   std::vector<torch::Tensor> tensors = {};
 
   /// Returns the text above.
