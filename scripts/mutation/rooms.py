@@ -1,4 +1,5 @@
-"""What a room has to notice mutants with: its unit tests, and the simulations that it takes part in."""
+"""What a room has to notice mutants with: its unit tests, those of the rooms that use it and whose tests are in
+the same programs, and the simulations that it takes part in."""
 
 import collections
 import pathlib
@@ -7,21 +8,27 @@ from mutation import build
 from rules import rooms
 from rules.sources import ROOT
 
-# tests: the test files of each program. simulations: programs; once these are built, with their options.
-Room = collections.namedtuple("Room", "name files tests simulations")
+# tests, tests_of_users: the test files of each program. simulations: programs, with their options once these are built.
+Room = collections.namedtuple("Room", "name files tests tests_of_users simulations")
 
 
 def pure_files(room, commands):
     return sorted(path for path in room.pure if commands.of_unit(path))
 
 
-def tests_of(room, commands):
-    """Its tests are in the folder under tests/ that is called like the room's own."""
+def tests_in(folders, commands):
+    """The tests of a room are in the folder under tests/ that is called like the room's own."""
     found = collections.defaultdict(list)
     for path, program in commands.program_of.items():
-        if str(pathlib.PurePath(path).parent) == f"tests/{room.folder}" and path.endswith("_test.cpp"):
+        folder = str(pathlib.PurePath(path).parent)
+        if path.endswith("_test.cpp") and folder.removeprefix("tests/") in folders:
             found[program].append(pathlib.PurePath(path).stem)
     return dict(found)
+
+
+def tests_of_users(room, tests, commands):
+    folders = {user.folder for user in rooms.read_rooms().values() if room.name in user.uses}
+    return {program: files for program, files in tests_in(folders, commands).items() if program in tests}
 
 
 def simulations_of(room, commands):
@@ -44,8 +51,11 @@ def prepare(wanted):
     build.copy_sources()
     build.configure()
     commands = build.Commands()
-    found = [Room(room.name, pure_files(room, commands), tests_of(room, commands), simulations_of(room, commands))
-             for room in wanted]
+    found = []
+    for room in wanted:
+        tests = tests_in({room.folder}, commands)
+        found.append(Room(room.name, pure_files(room, commands), tests, tests_of_users(room, tests, commands),
+                          simulations_of(room, commands)))
     return commands, [room for room in found if room.tests or room.simulations]
 
 

@@ -60,7 +60,9 @@ class Trial:
             others = [name for name in files if name != own]
             for name, part in ((own, [own] if own in files else []), (f"{program} of {room.name}", others)):
                 if part:
-                    yield name, [program, "-#", "-a", ",".join(f"[#{each}]" for each in part)]
+                    yield name, only(program, part)
+        for program, files in room.tests_of_users.items():
+            yield f"{program} of the users of {room.name}", only(program, files)
         for program, options in room.simulations:
             yield " ".join([program, *options]), [program, *options, str(self.seeds)]
 
@@ -133,6 +135,11 @@ class Trial:
             end_orphans()
             for left in (self.folder / "tmp").iterdir():
                 shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+
+
+def only(program, files):
+    """Runs the tests of these files, until one fails."""
+    return [program, "-#", "-a", ",".join(f"[#{each}]" for each in files)]
 
 
 def limit_memory():
