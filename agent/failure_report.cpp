@@ -187,7 +187,7 @@ Lines cause_lines(const FailedJob& job) {
   return lines;
 }
 
-/// Who failed besides, and who only followed.
+/// Tells who failed besides, and who only followed.
 Lines other_lines(const FailedJob& job) {
   Lines lines;
   if (!job.verdict) {

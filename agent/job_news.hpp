@@ -45,7 +45,7 @@ class JobNews {
   bool shares_output_;
   bool tells_job_;
   OnHang on_hang_;
-  int attempt_ = 0;  // of the last round
+  int attempt_ = 0;  // number of the last round
   WaitNote wait_note_;
 };
 

@@ -20,7 +20,7 @@ struct JobReport {
   std::string job;  // its name
   /// kRunning: the report tells of a hang, and another one follows at the end.
   JobOutcome outcome = JobOutcome::kFinished;
-  int exit_code = 0;               // of no meaning while the job runs
+  int exit_code = 0;               // no meaning while the job runs
   std::string sentence;            // for people: one line
   std::optional<Verdict> verdict;  // why it failed
   std::optional<HangReport> hang;  // the last one that was not over when the job ended, or now

@@ -20,7 +20,7 @@ void put_ranks(Json& out, const char* name, const std::string& list);
 /// What workers do, with the frames of their stack as StackGroup has them.
 Json of_stack(const std::string& ranks, const std::string& doing, const std::string& stack);
 
-/// Who waits for whom, in what, and for how long; without the stacks.
+/// Tells who waits for whom, in what, and for how long; without the stacks.
 Json of_hang(const HangReport& hang);
 
 }  // namespace ddprun::report_json

@@ -110,7 +110,7 @@ Result<ToHost> decode_to_host(std::string_view text) try {
   if (type == "start") return ToHost{fields::from_object<HostStart>(in, type)};
   if (type == "signal") return ToHost{fields::from_object<HostSignal>(in, type)};
   return nonsense("unknown message type " + printable(type));
-} catch (const std::exception& e) {  // of the parser, or Unfit
+} catch (const std::exception& e) {  // from the parser, or Unfit
   return nonsense(std::string{"malformed message: "} + e.what());
 }
 
@@ -166,7 +166,7 @@ Result<bool> HostReader::take_line(std::vector<FromHost>& messages) try {
     return nonsense("unknown message type " + printable(type));
   }
   return true;
-} catch (const std::exception& e) {  // of the parser, or Unfit
+} catch (const std::exception& e) {  // from the parser, or Unfit
   return nonsense(std::string{"malformed message: "} + e.what());
 }
 

@@ -78,7 +78,7 @@ struct HostStart {
   bool leads = false;      // this host runs the coordinator
   std::string host;        // the coordinator's; "", for the leader: the address that ssh came to
   std::uint16_t port = 0;  // the coordinator's; 0, for the leader: any free one
-  std::string secret;      // of the job, as text; "": it has none
+  std::string secret;      // the job's, as text; "": it has none
   bool operator==(const HostStart&) const = default;
 };
 /// The user has sent a signal.

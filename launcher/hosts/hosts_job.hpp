@@ -16,7 +16,7 @@ namespace ddprun {
 /// A job on several hosts.
 struct HostsJob {
   HostsRules rules;
-  HostStart start;                // what all hosts are told alike
+  HostStart start;                // every host gets the same
   std::vector<int> stop_signals;  // those that stop the job
   bool dry_run = false;
   bool makes_secret = false;  // several hosts get a fresh one with their orders

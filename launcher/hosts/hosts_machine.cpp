@@ -45,7 +45,8 @@ void HostsMachine::hear(int host, const FromHost& message, TimePoint now) {
       [&](const HostOutput&) { talks(now); }, [&](const HostEnded& m) { ended(host, m, now); });
 }
 
-/// Who still has something to say is not stuck, however slowly the user's terminal takes it.
+/// A host that still has something to say is not stuck, however slowly the user's terminal takes
+/// it.
 void HostsMachine::talks(TimePoint now) {
   if (due_) due_ = std::max(*due_, now + kStopReserve);
 }

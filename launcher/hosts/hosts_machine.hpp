@@ -31,8 +31,8 @@ struct HostsRules {
   int nodes_min = 1;            // with fewer hosts the job makes no sense
   bool has_successors = false;  // a coordinator that is lost is followed by another agent's
   Ssh ssh;
-  std::string version;  // of this ddprun; the hosts must have the same
-  std::chrono::milliseconds shutdown_timeout{30'000};  // what an agent may take for its workers
+  std::string version;  // this ddprun's; the hosts must have the same
+  std::chrono::milliseconds shutdown_timeout{30'000};  // the time an agent may take for its workers
 };
 
 /// So many hosts are connected to at a time.
@@ -49,8 +49,9 @@ inline constexpr std::chrono::milliseconds kStopReserve{15'000};
 // clang-format off
 struct Begin {};
 struct HostSaid { int host; FromHost message; };
-struct HostGone { int host; ExitStatus status; std::vector<std::string> last_words; };  // its ssh ended
-struct HostBabbles { int host; std::string what; };  // what it sends is no conversation
+/// Its ssh has ended.
+struct HostGone { int host; ExitStatus status; std::vector<std::string> last_words; };
+struct HostBabbles { int host; std::string what; };  // the host sends no conversation
 struct Interrupt { int signal; bool to_stop = true; };
 struct HostsAlarm {};  // next_alarm() has come
 using HostsEvent = std::variant<Begin, HostSaid, HostGone, HostBabbles, Interrupt, HostsAlarm>;

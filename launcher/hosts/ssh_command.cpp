@@ -14,8 +14,8 @@ namespace ddprun {
 
 namespace {
 
-/// Of several values for an option ssh takes the first. So the user's options win over these, which
-/// stand behind them, and these win over ssh's configuration.
+/// When an option has several values, ssh takes the first. So the user's options win over these,
+/// which stand behind them, and these win over ssh's configuration.
 constexpr std::array kOptions = {
     "BatchMode=yes",          // nobody could answer a question
     "ConnectTimeout=10",      // seconds

@@ -23,7 +23,7 @@ namespace {
 using asio::as_tuple;
 using asio::use_awaitable;
 
-constexpr std::size_t kReadBytes = 64 * 1024;  // what a pipe holds
+constexpr std::size_t kReadBytes = 64 * 1024;  // a pipe holds so much
 
 /// Opens a pipe of which one end is ours.
 Result<void> open_pipe(asio::posix::stream_descriptor& ours, bool we_read, int& theirs) {

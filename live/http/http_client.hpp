@@ -38,7 +38,7 @@ asio::awaitable<Result<HttpSocket>> connect_http(Endpoint endpoint,
 asio::awaitable<Result<HttpHeard>> ask_http(HttpSocket socket, HttpQuestion question,
                                             std::chrono::milliseconds timeout);
 
-/// The same for a body that goes on, until the server or `hear` ends it: `hear` gets each piece,
+/// As above, for a body that goes on, until the server or `hear` ends it: `hear` gets each piece,
 /// and returns whether it wants more. Only the first piece has a deadline. The body that is
 /// returned is empty, unless the status is not 200.
 asio::awaitable<Result<HttpHeard>> follow_http(HttpSocket socket, HttpQuestion question,

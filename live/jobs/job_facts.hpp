@@ -15,11 +15,11 @@ struct JobFacts {
   std::string host;   // this node
   std::int64_t pid = 0;
   std::int64_t started_unix_ms = 0;
-  int workers = 0;                // of this node
-  std::string run_directory;      // of its log files; "": it has none
+  int workers = 0;                // this node's
+  std::string run_directory;      // where its log files are; "": it has none
   std::string coordinator;        // "10.0.0.1:29400"
   bool coordinator_here = false;  // in this process
-  std::string status_url;         // of the status page, with its token; "": there is none
+  std::string status_url;         // the status page, with its token; "": there is none
   bool operator==(const JobFacts&) const = default;
 };
 

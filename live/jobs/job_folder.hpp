@@ -45,7 +45,7 @@ class JobFolder {
   JobFolder(std::filesystem::path path, int fd) : path_{std::move(path)}, fd_{fd} {}
 
   std::filesystem::path path_;
-  int fd_;  // of the folder; -1: moved from
+  int fd_;  // the folder; -1: moved from
 };
 
 /// A job's folder as another program finds it.

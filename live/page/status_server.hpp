@@ -37,7 +37,7 @@ struct StatusPage {
   std::function<asio::awaitable<HttpReply>(HttpRequest)> log;
   bool one_job = true;             // there is exactly one job
   std::string token;               // "": everybody may see it who may connect
-  std::vector<std::string> names;  // of this machine, beside its addresses
+  std::vector<std::string> names;  // this machine's, beside its addresses
 };
 
 class StatusServer {

@@ -37,7 +37,7 @@ struct KeyHolder {
 
 /// What the key `world` says.
 struct WorldRecord {
-  std::int64_t epoch = 0;          // of the coordinator that has written it; 0: there is none
+  std::int64_t epoch = 0;          // the coordinator's that has written it; 0: there is none
   std::vector<std::string> nodes;  // ids of the agents that may have workers
   std::string verdict;             // how the job has ended, as an EndJob; "": it has not
   std::int64_t revision = 0;       // at which it was written; 0: there is none
@@ -49,11 +49,12 @@ struct WorldRecord {
 struct ReadKeys {};                                    // then KeysRead
 struct GrantLease { std::chrono::seconds ttl; };       // then LeaseGranted
 struct KeepLease { std::int64_t lease; };              // then LeaseKept
-struct TakeKey { std::int64_t from_epoch; std::int64_t lease; };  // then KeyTaken, or KeysRead when it is not so
-struct PutWorld { std::int64_t epoch; WorldRecord world; std::int64_t lease; };  // world.revision: the one
-                                                       // that it replaces. Then WorldPut, or KeysRead
-struct EndWorld { std::int64_t epoch; std::string verdict; std::int64_t lease; };  // also gives the key
-                                                       // up. Then WorldPut, or KeysRead
+/// Then KeyTaken, or KeysRead when the epoch is another one.
+struct TakeKey { std::int64_t from_epoch; std::int64_t lease; };
+/// It replaces the record of `world.revision`. Then WorldPut, or KeysRead.
+struct PutWorld { std::int64_t epoch; WorldRecord world; std::int64_t lease; };
+/// It gives the key up, too. Then WorldPut, or KeysRead.
+struct EndWorld { std::int64_t epoch; std::string verdict; std::int64_t lease; };
 using EtcdRequest = std::variant<ReadKeys, GrantLease, KeepLease, TakeKey, PutWorld, EndWorld>;
 
 struct KeysRead { std::optional<KeyHolder> holder; WorldRecord world; };
@@ -84,11 +85,11 @@ class Campaign {
   // Actions.
   struct Ask { EtcdRequest request; };
   struct Found { std::string endpoint; std::int64_t epoch; };   // the answer to Seek
-  /// This process coordinates the job. `by_death`: the key was taken from one whose process is gone,
-  /// so that a lease of that one's may not have ended.
+  /// This process coordinates the job. `by_death`: the key was taken from one whose process is
+  /// gone, so that a lease of that one's may not have ended.
   struct Elected { std::int64_t epoch; WorldRecord world; bool by_death; bool newcomer = false; };
-  /// Nobody else coordinates before `alone`. Nobody else takes the nodes of the world for dead before
-  /// `world`.
+  /// Nobody else coordinates before `alone`. Nobody else takes the nodes of the world for dead
+  /// before `world`.
   struct Held { TimePoint alone; TimePoint world; };
   struct WorldBegun { std::vector<std::string> nodes; };        // the answer to BeginWorld
   struct WorldGone {};  // etcd has forgotten the world that this coordinator found
@@ -156,9 +157,9 @@ class Campaign {
   std::optional<std::int64_t> take_from_;  // the key is to be had from that epoch
   bool by_death_ = false;
 
-  std::int64_t epoch_ = 0;  // of this coordinator; 0: it is none
+  std::int64_t epoch_ = 0;  // this coordinator's; 0: it is none
   bool has_key_ = false;    // as far as it knows
-  Lease lease_;             // of the key
+  Lease lease_;             // the lease that the key has
   TimePoint renewed_;       // when the lease was renewed that the key is still to be seen under
   bool look_at_key_ = false;
   TimePoint renewal_due_;
@@ -166,7 +167,7 @@ class Campaign {
   std::vector<std::string> world_;  // that is written, or is to be
   bool world_wanted_ = false;
   bool world_written_ = false;
-  bool found_world_ = false;  // of somebody else, or of before
+  bool found_world_ = false;  // a record of somebody else, or of before
   std::int64_t world_revision_ = 0;
   Lease world_lease_;
   Lease verdict_lease_;

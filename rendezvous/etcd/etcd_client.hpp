@@ -25,7 +25,7 @@ inline constexpr std::size_t kEtcdAnswerBytesMax = 4 * 1024 * 1024;
 class EtcdClient {
  public:
   struct Reply {
-    unsigned status = 0;  // of HTTP
+    unsigned status = 0;  // the code of HTTP
     std::string body;
   };
 

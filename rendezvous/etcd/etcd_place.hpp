@@ -9,12 +9,12 @@
 namespace ddprun {
 
 struct EtcdPlace {
-  std::vector<Endpoint> members;  // of one etcd cluster, in the order in which they are tried
+  std::vector<Endpoint> members;  // one etcd cluster, in the order in which they are tried
   bool tls = false;
   std::string ca_file;    // certificates to trust, as PEM; "": those that this machine trusts
   std::string cert_file;  // this client's certificate; "": none
   std::string key_file;   // and its key
-  std::string prefix = "/ddprun";  // of the keys: they are PREFIX/RUN_ID/...
+  std::string prefix = "/ddprun";  // the keys are PREFIX/RUN_ID/...
   bool operator==(const EtcdPlace&) const = default;
 };
 

@@ -44,9 +44,9 @@ class Ballot {
  private:
   std::int64_t highest_ = 0;    // that a voter had promised when it came
   std::int64_t requested_ = 0;  // the last epoch for which votes were requested
-  Votes granted_;               // of the voters that are here, for `requested_`
+  Votes granted_;               // votes of those that are here, for `requested_`
   bool recount_granted_ = true;
-  Votes present_;  // of the voters that are here
+  Votes present_;  // votes that those who are here could give
   bool recount_present_ = true;
 };
 

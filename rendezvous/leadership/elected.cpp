@@ -160,7 +160,7 @@ void Elected::hear_undecided(Voter& voter) {
   ballot_.hear(voter.state.promised);
   const ConfigurationVersion committed_before = term_.quorum().committed.version;
   if (term_.commitment.hear(voter.state)) ballot_.recount();
-  if (term_.quorum().committed.version != committed_before) term_.left = 0;  // of another round
+  if (term_.quorum().committed.version != committed_before) term_.left = 0;  // a new round
   ballot_.count_present(voter, term_.voters, term_.quorum());
   request_votes(voter);
 }

@@ -63,7 +63,7 @@ class Elected final : public Leadership {
   Leader followed_;    // by the agent in this process
   RoundView view_;     // the last one that was told
   bool over_ = false;  // the job has ended
-  TimePoint now_;      // of the last event
+  TimePoint now_;      // time of the last event
   LeadershipActions actions_;
 };
 

@@ -38,7 +38,7 @@ class EtcdLed final : public Leadership {
  private:
   /// Nodes that may have workers, as a leader has written.
   struct Members {
-    std::int64_t epoch = 0;  // of that leader; 0: of none
+    std::int64_t epoch = 0;  // that leader's; 0: of none
     std::set<NodeId> nodes;  // none: nobody can have workers by that
   };
   struct Term {
@@ -48,12 +48,12 @@ class EtcdLed final : public Leadership {
     Configuration round;  // the last one that was begun here
     int left = 0;         // nodes of that round that have left for good
     LeaderLease lease;
-    LeaseHeld held{};                // what etcd has told last
+    LeaseHeld held{};                // the last news from etcd
     Members former;                  // written by another leader
     std::int64_t written_epoch = 0;  // with which this leader has written its members last
-    std::vector<NodeId> written;     // what is written now; none: that is not known
-    std::vector<NodeId> wanted;      // what is to be written
-    TimePoint old_leases_end;        // of leaders before, as far as nodes have told
+    std::vector<NodeId> written;     // the list in etcd now; none: that is not known
+    std::vector<NodeId> wanted;      // the list that is to be written
+    TimePoint old_leases_end;        // leases of former leaders, as far as nodes know
   };
 
   void joined(const VoterJoined& event, TimePoint now);
@@ -68,7 +68,7 @@ class EtcdLed final : public Leadership {
   Term term_;
   Leader followed_;  // by the agent in this process
   RoundView view_;   // the last one that was told
-  TimePoint now_;    // of the last event
+  TimePoint now_;    // time of the last event
   LeadershipActions actions_;
 };
 

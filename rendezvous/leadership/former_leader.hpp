@@ -48,7 +48,7 @@ class FormerLeader {
  private:
   bool elected_ = false;
   bool abandoned_ = false;
-  TimePoint leases_end_;  // of leaders before, as far as voters have told
+  TimePoint leases_end_;  // leases of former leaders, as far as voters know
   TimePoint last_came_;   // when a voter has come last
   TimePoint gathering_since_;
 };

@@ -41,8 +41,8 @@ class LeaderLease {
  private:
   std::chrono::milliseconds timeout_;
   TimePoint until_;           // as it was at the last look
-  TimePoint check_due_;       // of is_found_over()
-  TimePoint look_due_;        // of looks()
+  TimePoint check_due_;       // for is_found_over()
+  TimePoint look_due_;        // for looks()
   bool passed_over_ = false;  // something has happened since the last look
 };
 

@@ -38,19 +38,19 @@ struct VoterJoined {      // it has joined, or joined again
 };
 struct VoterLeft { NodeId node; bool in_order = false; };  // with its vote, or lost
 struct VoiceGiven { NodeId node; };                       // nobody else can have its place any more
-struct VoterAway { NodeId node; };                       // its connection has ended; it may come back
+struct VoterAway { NodeId node; };                       // it is cut off, and may come back
 struct VoterBeat { NodeId node; Beat beat; };
 struct VoterAware { NodeId node; };                      // it has obeyed the round that began last
 struct VoterVoted { NodeId node; Vote vote; };
 struct WitnessAnswered { NodeId node; };                 // it knows the attempt that it was told
 // What others tell.
-struct HigherEpoch { std::int64_t epoch; std::string coordinator; };  // somebody leads with that one
+struct HigherEpoch { std::int64_t epoch; std::string coordinator; };  // somebody leads with it
 struct AgentFollows { Leader leader; };                  // the agent in this process does
-struct LeadersFound { Leader leader; bool all; };        // answers to AskLeaders; `all` have answered,
-                                                         // or nobody listens there
+struct LeadersFound { Leader leader; bool all; };        // answers to AskLeaders; `all` have
+                                                         // answered, or nobody listens there
 struct ElectedByEtcd {
   std::int64_t epoch;
-  std::int64_t members_epoch = 0;       // of the leader that has written the members; 0: none has
+  std::int64_t members_epoch = 0;       // the leader's that has written the members; 0: none
   std::vector<NodeId> members = {};     // nodes that may have workers by that
   bool by_death = false;                // a lease of the leader before may not have ended
   std::optional<EndJob> verdict = {};   // the job has ended so
@@ -74,7 +74,7 @@ struct RoundWanted {                                     // enough nodes are rea
   std::function<int()> attempt;                          // there are thousands of them
 };
 struct JobEnded { EndJob verdict; };                     // or is about to
-struct Passed { RoundView view; };                       // after each event, and when next_tick() is due
+struct Passed { RoundView view; };                       // after each event, or for next_tick()
 using LeadershipEvent =
     std::variant<VoterJoined, VoterLeft, VoiceGiven, VoterAway, VoterBeat, VoterAware, VoterVoted, WitnessAnswered,
                  HigherEpoch, AgentFollows, LeadersFound, ElectedByEtcd, LeaseHeld, MembersWritten,
@@ -90,7 +90,7 @@ struct DropWitness { NodeId node; std::string reason; };
 /// that those of earlier rounds have told. With a verdict the job has ended.
 struct TakeOver { JobCounters counters; std::optional<EndJob> verdict = {}; };
 struct StepDown { Leader leader; };                      // all nodes are sent to that one
-struct AskLeaders { std::vector<std::string> endpoints; };         // who leads the job? LeadersFound
+struct AskLeaders { std::vector<std::string> endpoints; };  // then LeadersFound
 struct InviteWitnesses { std::vector<std::string> endpoints; InviteWitness invitation; };
 struct AnnounceLeader { std::int64_t epoch; std::string coordinator; std::vector<std::string> endpoints; };
 struct WriteMembers { std::vector<NodeId> nodes; };      // into etcd; then MembersWritten
@@ -123,7 +123,7 @@ enum class Deed {
 enum class Outlives {
   kNo,
   kWhileProbed,  // as long as somebody listens at the node
-  kForLease,     // the same, and no longer than their lease, as Joined tells
+  kForLease,     // as above, and no longer than their lease, as Joined tells
 };
 
 class Leadership {

@@ -12,7 +12,7 @@ namespace ddprun {
 struct LeadershipRules {
   enum class Kind {
     kAlone,    // nobody can follow this coordinator
-    kOneNode,  // the same, and the job's one node is in this process: neither can lose the other
+    kOneNode,  // as above, and the job's one node is in this process: neither can lose the other
     kElected,  // the nodes vote for a successor
     kEtcd,     // an etcd decides
     kServer,   // a `ddprun server` coordinates, which may be started again

@@ -26,7 +26,7 @@ class ServerLed final : public Leadership {
   std::int64_t lease_ms_;
   RoundRecovery recovery_;
   std::set<NodeId> probed_;  // nodes at which somebody listens, as they have told
-  TimePoint now_;            // of the last event
+  TimePoint now_;            // time of the last event
 };
 
 }  // namespace ddprun

@@ -20,10 +20,10 @@ struct Term {
   explicit Term(std::chrono::milliseconds heartbeat_timeout)
       : timeout{heartbeat_timeout}, lease{heartbeat_timeout} {}
 
-  std::chrono::milliseconds timeout;  // of heartbeats
+  std::chrono::milliseconds timeout;  // the heartbeats'
   bool leads = false;                 // false: it is a candidate
-  std::int64_t epoch = 0;             // of the leader; 0: a candidate has none
-  std::string endpoint;               // of this coordinator, as HOST:PORT
+  std::int64_t epoch = 0;             // the leader's; 0: a candidate has none
+  std::string endpoint;               // this coordinator's, as HOST:PORT
   VoterTable voters;
   Commitment commitment;
   LeaderLease lease;

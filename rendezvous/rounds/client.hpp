@@ -47,7 +47,7 @@ asio::awaitable<Result<std::optional<Identity>>> ask_who_is_at(
     Endpoint endpoint, std::string run_id, std::chrono::milliseconds patience,
     std::shared_ptr<const TlsContext> tls);
 
-/// The same without a secret; nullopt also when there is no answer within 2 s.
+/// As above, without a secret; nullopt also when there is no answer within 2 s.
 asio::awaitable<std::optional<Identity>> who_is_at(Endpoint endpoint, std::string run_id);
 
 }  // namespace ddprun

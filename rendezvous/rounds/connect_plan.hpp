@@ -34,7 +34,7 @@ struct FailedAttempt {
     kDenied,      // a coordinator listens, and has another secret or none; there is no next attempt
   };
   Why why = Why::kNoAnswer;
-  std::string detail;  // what the system says, or what the stranger said; may be ""
+  std::string detail;  // words of the system or of the stranger; may be ""
 };
 
 /// Returns a sentence, without its end, about what the attempt has found at the coordinator's

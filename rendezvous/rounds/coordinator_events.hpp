@@ -16,7 +16,7 @@ namespace ddprun {
 // These events may happen. An agent's first message over a connection is its Join; the other
 // messages of a connection that is no node's are passed over.
 // clang-format off
-struct FromPeer { PeerId peer; AgentMessage message; std::string address = {}; };  // of its host
+struct FromPeer { PeerId peer; AgentMessage message; std::string address = {}; };  // its host's
 struct PeerLost { PeerId peer; std::string reason; };  // the connection has ended
 struct Probed { NodeId node; bool refused; };          // the answer to Probe
 struct StoreGone { int round; std::string reason; };   // OpenStore's port is not free

@@ -97,7 +97,7 @@ class CoordinatorMachine {
   Outbox out_;
   Rounds rounds_;
   std::string last_loss_;  // why the job may be short of nodes, for the user
-  TimePoint now_;          // of the step that is under way
+  TimePoint now_;          // time of the step that is under way
 };
 
 }  // namespace ddprun

@@ -21,7 +21,7 @@ struct CoordinatorRules {
   std::chrono::milliseconds last_call_timeout{30'000};  // wait for MAX once MIN are there; round 1
   std::chrono::milliseconds join_timeout{600'000};      // wait for MIN, then give up
   std::chrono::milliseconds heartbeat_timeout{5'000};   // a node that is silent for this is lost
-  std::chrono::milliseconds shutdown_timeout{30'000};   // of workers, from SIGTERM to SIGKILL
+  std::chrono::milliseconds shutdown_timeout{30'000};   // a worker's, from SIGTERM to SIGKILL
   std::string master_addr;  // where workers find the store; "" is where their node reaches us
   int master_port = 0;      // and at which port
   StoreAt store = StoreAt::kLeader;

@@ -86,7 +86,7 @@ class Failures {
   Inquest inquest_;               // into how the workers of the round ended
   std::optional<Verdict> cause_;  // why the last round that failed did so
   std::optional<Awaited> awaited_;
-  bool store_is_new_ = false;  // what the workers had in the store is gone
+  bool store_is_new_ = false;  // the workers' keys are gone
 };
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-// Who gets a place in the next round, and which rank. Pure.
+// Decides who gets a place in the next round, and which rank. Pure.
 #pragma once
 
 #include <vector>

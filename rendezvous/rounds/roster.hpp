@@ -44,17 +44,17 @@ class Roster {
     /// Its workers run, or have all ended well.
     bool is_in_round() const { return phase_ == Phase::kRunning || phase_ == Phase::kFinished; }
 
-    Join join;                         // what it said of itself
+    Join join;                         // its own words about itself
     std::string address;               // from which its agent has connected
     int arrival = 0;                   // how many nodes came before it
     int group_rank = -1;               // in the last round that it was part of; -1: none
-    int first_rank = -1;               // of its workers in that round
-    int workers_left = 0;              // of those, as far as it has told of failures
+    int first_rank = -1;               // its workers' in that round
+    int workers_left = 0;              // those without a failure that it has told of
     TimePoint contends_since;          // kContending
     std::optional<Preempt> announced;  // the end, by the scheduler, while the node was a spare
     bool away = false;                 // its connection has ended, and it may come back
     std::string away_because;
-    std::optional<EndJob> final_status;  // of the job under a coordinator before, as it has told
+    std::optional<EndJob> final_status;  // the job's under a coordinator before, as it has told
     bool owes_answer = false;            // it may not have heard that the job is over
 
    private:

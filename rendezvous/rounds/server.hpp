@@ -109,10 +109,10 @@ class Server {
   GatedLog turned_away_{spdlog::level::info};
   std::shared_ptr<Job> only_;  // the one job of an agent's coordinator; nullptr at `ddprun server`
 
-  // Of `ddprun server` only.
+  // Only `ddprun server` has these.
   JobBook book_;                                      // which jobs it hosts
   std::map<std::string, std::shared_ptr<Job>> jobs_;  // those in the book, by run id
-  std::shared_ptr<StoreBudget> stores_;               // what all their stores may hold together
+  std::shared_ptr<StoreBudget> stores_;               // the limit of all their stores together
   Witness witness_;                                   // its vote in jobs that it does not host
   asio::steady_timer sweep_;                          // when jobs are looked at that may be empty
 };

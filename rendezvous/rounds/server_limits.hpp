@@ -11,7 +11,7 @@ struct ServerLimits {
   /// From the connection to a valid `join`, in all; a client of the store has as long for its first
   /// byte.
   std::chrono::milliseconds join_timeout{10'000};
-  std::size_t join_bytes_max = 4096;  // of the line in which a peer asks to join
+  std::size_t join_bytes_max = 4096;  // for the line in which a peer asks to join
   std::size_t newcomers_max = 1024;   // have not joined; beyond it, the oldest is closed
 
   // `ddprun server` only.

@@ -27,7 +27,7 @@ struct Raised {
 struct Crash {
   enum class Source {
     kPython,  // an exception that nobody caught, or one that was printed
-    kAside,   // the same of a thread or a child process, which does not end the worker by itself
+    kAside,   // a crash of a thread or a child process, which does not end the worker by itself
     kNative,  // a C++ exception, a failed assertion, a sanitizer's report, a fatal signal
   };
   Source source = Source::kPython;

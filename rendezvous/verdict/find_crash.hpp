@@ -21,7 +21,7 @@ std::optional<Crash> find_crash(
     std::string_view text, const ExitStatus& status,
     const WrittenLate& written_late = [](std::size_t) { return false; });
 
-/// The same for a text that is one exception's, as its record has it: the last traceback counts.
+/// As above, for a text that is one exception's, as its record has it: the last traceback counts.
 std::optional<Crash> find_recorded_crash(std::string_view traceback);
 
 /// The last line of the text that says something; "" when there is none.

@@ -12,7 +12,7 @@ namespace ddprun {
 /// hints_test.cpp.
 std::string_view hint_for(std::string_view text);
 
-/// The same for a worker that a signal killed without a word.
+/// As above, for a worker that a signal killed without a word.
 std::string_view hint_for_signal(int signal);
 
 }  // namespace ddprun

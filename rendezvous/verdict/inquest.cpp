@@ -18,7 +18,7 @@ constexpr std::size_t kRoundsRemembered = 1000;
 /// A process closes its connections so long before it is gone, at most: tearing a large program
 /// down takes seconds on a machine that has much to do.
 constexpr std::int64_t kBefore = 10'000'000;  // microseconds
-/// Who lost a connection so long after it was closed has lost another one.
+/// A worker that lost a connection so long after it was closed has lost another one.
 constexpr std::int64_t kLongBefore = 60'000'000;
 
 std::string range(int first, int count) {
@@ -108,8 +108,8 @@ Inquest::Suspect* Inquest::first_suspect() {
   return early != nullptr ? early : &*first;
 }
 
-/// Who exits with code 0 while others still work leaves them with lost connections, too. nullptr:
-/// nobody did, or the first failure is another one's.
+/// A worker that exits with code 0 while others still work leaves them with lost connections, too.
+/// nullptr: nobody did, or the first failure is another one's.
 Inquest::Suspect* Inquest::left_early(const Suspect& first) {
   if (!lost_a_peer(first.end)) return nullptr;
   for (Suspect& suspect : suspects_) {

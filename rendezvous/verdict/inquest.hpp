@@ -20,7 +20,7 @@
 
 namespace ddprun {
 
-/// Of so many different ends, and of so many failures with all their texts, it keeps count.
+/// It keeps count of so many different ends, and of so many failures with all their texts.
 inline constexpr std::size_t kSuspectsMax = 64;
 inline constexpr std::size_t kFailuresMax = 16;
 
@@ -63,7 +63,7 @@ class Inquest {
     std::string host;
     std::string ranks;
   };
-  struct Root {  // of a round that failed
+  struct Root {  // why a round failed
     std::string fingerprint;
     std::int64_t step = -1;
   };
@@ -90,7 +90,7 @@ class Inquest {
   std::optional<HangReport> hung_before_;
   std::int64_t step_ = -1;  // the greatest one in the round
   std::optional<WorkerFailure> failure_;
-  std::vector<Root> roots_;  // of the rounds that failed one after another with the same root
+  std::vector<Root> roots_;  // rounds that failed one after another with the same root
 };
 
 }  // namespace ddprun

@@ -19,11 +19,11 @@ struct EndClues {
   TimePoint ended;        // when it was gone
   bool told = false;      // ddprun had told it to end, and it was alive then
   TimePoint told_at;      // means something when it was told
-  std::string message;    // of the exception that it recorded; "" when it did not
-  std::string traceback;  // of that
+  std::string message;    // the exception's that it recorded; "": it did not
+  std::string traceback;  // that exception's
   StreamEnd err;
   StreamEnd out;
-  std::string kernel;  // what the kernel's out-of-memory killer did; "": nothing
+  std::string kernel;  // words on the kernel's out-of-memory killer; "": none
   std::string
       timer;  // "its timer 'x' expired after 2 s", because of which it got a signal; else ""
 };

@@ -14,7 +14,7 @@ namespace ddprun {
 /// what a carriage return has overwritten.
 struct TextLine {
   std::string text;
-  std::size_t offset = 0;  // of its first byte in the text that it is from
+  std::size_t offset = 0;  // where its first byte is in the whole text
 };
 
 /// Longer lines are cut to so many bytes.

@@ -131,7 +131,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   std::optional<Error> broken_;    // why nothing that follows in the stream makes sense
 
   std::string outbox_;                              // the lines that are queued
-  std::string sending_;                             // what is being written; empty while nothing is
+  std::string sending_;                             // the bytes being written; empty while none are
   bool frames_wait_ = false;                        // the tunnel will be asked for its frames
   bool closing_ = false;                            // close_when_sent() was called
   std::unique_ptr<asio::steady_timer> last_words_;  // runs while the peer may still take them

@@ -30,7 +30,7 @@ struct StackGroup {
   /// Their Python stack (else the native one), a frame a line, the innermost first:
   /// "FUNCTION<tab>FILE<tab>LINE"; "" when there is none.
   std::string stack;
-  // Of the collective that they have entered, and that is not done.
+  // These tell of the collective that they have entered, and that is not done.
   std::string operation;  // "gloo:all_reduce"; "": there is none
   std::string group;      // its name and description: "0 (default_pg)"
   std::int64_t sequence = 0;
@@ -53,7 +53,7 @@ struct HangReport {
   std::string waiting_ranks;
   std::int64_t silent_ms =
       0;  // how long nothing has gone on; 0: until a collective's time was over
-  std::vector<StackGroup> stacks;  // those of the missing first; at most kStackGroupsMax
+  std::vector<StackGroup> stacks;  // the missing ranks' first; at most kStackGroupsMax
   /// What NCCL says is wrong, a line each. No message has it: the node of rank 0 has asked.
   std::vector<std::string> nccl;
   bool operator==(const HangReport&) const = default;

@@ -68,7 +68,7 @@ std::string to_json(const JobDump& dump) {
 Result<JobDump> parse_job_dump(std::string_view json) try {
   if (json.size() > kDumpBytesMax) return invalid("a dump is too long");
   return fields::from_object<JobDump>(nlohmann::json::parse(json), "dump");
-} catch (const std::exception& e) {  // of the parser, or Unfit
+} catch (const std::exception& e) {  // from the parser, or Unfit
   return invalid(std::string{"malformed dump: "} + e.what());
 }
 

@@ -18,7 +18,7 @@ namespace ddprun {
 inline constexpr std::size_t kDumpStacksMax = 512;
 inline constexpr std::size_t kDumpWaitsMax = 64;
 inline constexpr std::size_t kDumpUnheardMax = 256;
-inline constexpr std::size_t kDumpBytesMax = 2 * 1024 * 1024;  // of its JSON
+inline constexpr std::size_t kDumpBytesMax = 2 * 1024 * 1024;  // the length of its JSON
 
 /// An operation in which workers wait, and those who have not come to it.
 struct DumpWait {
@@ -40,15 +40,15 @@ struct DumpUnheard {
 
 struct JobDump {
   std::string state;  // "running", "gathering", "stopping" or "ended"
-  std::string why;    // what the job waits for while no round runs; "": one runs
+  std::string why;    // why no round runs; "": one runs
   int round = 0;      // the last one; 0: there was none
   int attempt = 0;
-  int world_size = 0;              // of the round that runs; 0: none does
+  int world_size = 0;              // the round's that runs; 0: none does
   int nodes = 0;                   // in it
   std::int64_t took_ms = 0;        // from the question to the last answer
   std::optional<HangReport> hang;  // that was told and lasts, without its stacks
   std::vector<DumpWait> waits;     // those with missing ranks first
-  std::vector<StackGroup> stacks;  // those of missing ranks first, then those of few ranks
+  std::vector<StackGroup> stacks;  // missing ranks first, then few ranks
   int stacks_left_out = 0;
   std::vector<DumpUnheard> unheard;
   bool operator==(const JobDump&) const = default;

@@ -195,7 +195,7 @@ std::string to_json(const JobStatus& status) {
 Result<JobStatus> parse_job_status(std::string_view json) try {
   if (json.size() > kStatusBytesMax) return invalid("a job's status is too long");
   return fields::from_object<JobStatus>(nlohmann::json::parse(json), "status");
-} catch (const std::exception& e) {  // of the parser, or Unfit
+} catch (const std::exception& e) {  // from the parser, or Unfit
   return invalid(std::string{"malformed status: "} + e.what());
 }
 

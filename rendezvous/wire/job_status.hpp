@@ -22,14 +22,14 @@ inline constexpr std::size_t kStatusNodesMax = 2048;
 inline constexpr std::size_t kStatusRanksMax = 4096;
 inline constexpr std::size_t kStatusRoundsMax = 64;
 inline constexpr std::size_t kStatusPointsMax = 240;
-inline constexpr std::size_t kStatusBytesMax = 2 * 1024 * 1024;  // of its JSON
+inline constexpr std::size_t kStatusBytesMax = 2 * 1024 * 1024;  // the length of its JSON
 
 struct NodeStatus {
   enum class State { kReady, kSpare, kWaiting, kRunning, kFinished, kStopping, kLost };
   std::string host;
   State state = State::kReady;  // kWaiting: for a rank that another node may still have
   int group_rank = -1;          // in the last round that it was part of; -1: none
-  int first_rank = -1;          // of its workers, in that round
+  int first_rank = -1;          // its workers' in that round
   int workers = 0;
   std::int64_t silent_ms = 0;  // since it was heard; kLost: since it was lost
   std::string reason;          // kLost: why
@@ -41,7 +41,7 @@ struct RankStatus {
   int rank = 0;
   State state = State::kRunning;  // kWaiting, kMissing: the job hangs, and others wait for kMissing
   std::int64_t step = -1;         // that is done; -1: it has not told
-  std::int64_t steps = 0;         // of the whole training; 0: it has not told
+  std::int64_t steps = 0;         // steps of the whole training; 0: it has not told
   std::int64_t collectives = -1;  // done in the default group; -1: not known
   std::int64_t lag = 0;           // steps, else collectives, behind the fastest rank
   bool has_loss = false;

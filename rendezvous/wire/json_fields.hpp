@@ -35,7 +35,7 @@ struct Field {
   std::string_view name;
   Value Struct::*member;
   TextLimit limit;
-  std::size_t count_max = 1;  // of texts and structs: more than that are not written
+  std::size_t count_max = 1;  // for texts and structs: more than that are not written
   bool if_known = false;      // not written while it is negative
 };
 

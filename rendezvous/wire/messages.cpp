@@ -276,7 +276,7 @@ constexpr const char* type_of(const DumpPart&) { return "dump_part"; }
 constexpr const char* type_of(const VerdictFound&) { return "verdict"; }
 // clang-format on
 
-constexpr std::size_t kTypeBytesMax = 64;  // of "type", its value, a comma and the newline
+constexpr std::size_t kTypeBytesMax = 64;  // for "type", its value, a comma and the newline
 
 template <typename Variant>
 constexpr bool kFitsLine = false;

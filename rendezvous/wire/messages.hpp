@@ -35,7 +35,7 @@ inline constexpr int kProtocolVersion = 1;
 
 // Limits: what exceeds one is refused, and the sender's connection is closed. message_limits.hpp
 // has more of them.
-inline constexpr std::size_t kLineBytesMax = 384 * 1024;  // of a message with its newline
+inline constexpr std::size_t kLineBytesMax = 384 * 1024;  // a message with its newline
 inline constexpr std::size_t kNodeIdBytesMax = 64;
 inline constexpr std::size_t kRunIdBytesMax = 1024;
 inline constexpr std::size_t kRoleBytesMax = 256;
@@ -44,7 +44,7 @@ inline constexpr std::size_t kStatusPartBytesMax = 48 * 1024;
 
 /// So many nodes are told of as those that may follow a lost coordinator.
 inline constexpr std::size_t kSuccessorsMax = 3;
-inline constexpr std::size_t kEndpointBytesMax = 300;  // of HOST:PORT
+inline constexpr std::size_t kEndpointBytesMax = 300;  // the length of HOST:PORT
 /// So many places may a job name at which its coordinator may be.
 inline constexpr std::size_t kPlacesMax = 16;
 
@@ -81,12 +81,12 @@ struct Join {
 /// A heartbeat. The coordinator answers it with another, or with Waiting. The two tell how far the
 /// clocks are apart (agent/decisions/clock_offset.hpp).
 struct Beat {
-  std::int64_t clock_us = 0;  // of the sender, as it is sent; 0: it does not tell
+  std::int64_t clock_us = 0;  // the sender's, as it is sent; 0: it does not tell
   std::int64_t echo_us = 0;   // the last `clock_us` that was heard of the other side; 0: none was
   int round = 0;              // an agent's: the last one that it was told of; 0: of none
   int committed = 0;          // a coordinator's: the last one of which all its nodes know; 0: none
-  std::int64_t epoch = 0;     // of whose round that is
-  int revision = 0;           // of the round that is named by `epoch`
+  std::int64_t epoch = 0;     // the leader's that formed that round
+  int revision = 0;           // which of that round's sets of voters
   int committed_nodes = 0;    // that vote in it; 0: it does not tell
   /// A coordinator's: the workers may be alive for so long after the beat was sent that this
   /// answers; -1: as long as the connection lasts.
@@ -95,7 +95,7 @@ struct Beat {
 };
 /// Comes in place of Join from an agent that finds its port taken and asks whose it is.
 struct Identify {
-  std::string run_id;  // of the job that the agent wanted to host there; "": of none
+  std::string run_id;  // the job that the agent wanted to host there; "": none
   /// When a coordinator asks: its epoch, and where it is. Who has a smaller one coordinates no
   /// more.
   std::int64_t epoch = 0;
@@ -107,7 +107,7 @@ struct Identify {
 struct WorkerFailed {
   int round = 0;
   WorkerFailure failure;  // for the report
-  WorkerEnd end;          // what the agent has judged it to be, which all decisions go by
+  WorkerEnd end;          // the agent's judgement, which all decisions go by
   double age_ms = 0;      // so long ago the worker had ended, when this was sent
   int left = 0;           // workers of this node that still run
   bool operator==(const WorkerFailed&) const = default;
@@ -204,11 +204,11 @@ using AgentMessage =
 /// The node is admitted.
 struct Joined {
   std::int64_t heartbeat_timeout_ms = 0;  // after so much silence one side gives the other up
-  std::int64_t clock_us = 0;              // of the coordinator, as Beat's
-  std::int64_t epoch = 0;                 // of the coordinator; 0: it has no successors
+  std::int64_t clock_us = 0;              // the coordinator's, as Beat's
+  std::int64_t epoch = 0;                 // the coordinator's; 0: it has no successors
   bool resumed = false;                   // the node is in its round still, and its workers go on
-  /// Of a coordinator without successors: when the connection ends, the node's workers run on for
-  /// as long as their lease, and meanwhile the node comes back.
+  /// Only a coordinator without successors sends it: when the connection ends, the node's workers
+  /// run on for as long as their lease, and meanwhile the node comes back.
   bool keeps_workers = false;
   bool operator==(const Joined&) const = default;
 };
@@ -233,14 +233,14 @@ struct Spare {
   int round = 0;
   int nodes = 0;  // in the round
   int attempt = 0;
-  std::int64_t epoch = 0;   // of whose round it is
+  std::int64_t epoch = 0;   // the leader's whose round it is
   Configuration committed;  // the last one of which all its nodes know; `member` is not used
   bool operator==(const Spare&) const = default;
 };
 /// The answer to Identify: who listens at this port. Its type on the wire is "coordinator".
 struct Identity {
   std::string jobs;      // "the same job", "another job" or "3 jobs": strangers learn no name
-  std::int64_t pid = 0;  // of the coordinator's process
+  std::int64_t pid = 0;  // the coordinator's process
   std::string host;      // the name of its machine
   /// The epoch of the last coordinator of the same job that is known here to have begun a round,
   /// and where it is. 0: none is known; "": it was lost, and the next one is looked for.
@@ -256,13 +256,13 @@ struct StartRound {
   int attempt = 0;           // failure restarts so far
   int group_rank = 0;        // this node among the nodes
   int group_world_size = 1;  // nodes in the round
-  int first_rank = 0;        // of this node's first worker; the others follow
+  int first_rank = 0;        // this node's first worker; the others follow
   int world_size = 1;        // workers in the round
   int first_role_rank = 0;   // the same among the workers of this node's role
   int role_world_size = 1;
   std::string master_addr;  // where the store is; "": where this node reaches the coordinator
   int master_port = 0;
-  std::int64_t epoch = 0;               // of the coordinator
+  std::int64_t epoch = 0;               // the coordinator's
   std::int64_t lease_ms = -1;           // as Beat's, after the last beat that was answered
   Configuration committed;              // as Spare's
   std::vector<std::string> successors;  // HOST:PORT of those that may follow this coordinator
@@ -275,7 +275,7 @@ struct StopRound {
   int round = 0;
   std::string reason;
   std::int64_t checkpoint_ms = 0;  // above 0: ask them for a checkpoint and give them so long first
-  int attempt = 0;       // of the next round; more than the job's restarts: there will be none
+  int attempt = 0;       // the next round's; more than the job's restarts: there will be none
   bool at_once = false;  // the workers have no time: others may begin a round
   bool operator==(const StopRound&) const = default;
 };

@@ -32,7 +32,7 @@ struct RankProgress {
   std::int64_t still_ms = 0;   // so long ago this was true for the first time
   std::int64_t paused_ms = 0;  // so long the same had been seen before that
   std::int64_t step = -1;      // that is done; -1: it has not told
-  std::int64_t steps = 0;      // of the whole training; 0: it has not told
+  std::int64_t steps = 0;      // steps of the whole training; 0: it has not told
   bool has_loss = false;       // it has told a loss, which may be no finite number: then it is 0
   double loss = 0;
   double samples_per_second = 0;  // 0: it has not told

@@ -12,7 +12,7 @@ namespace ddprun {
 namespace {
 
 constexpr std::size_t kHexDigits = 2 * kSecretBytes;
-constexpr std::size_t kBase64Characters = 44;  // of 32 bytes, the last one a '='
+constexpr std::size_t kBase64Characters = 44;  // as many as 32 bytes need, the last one a '='
 constexpr std::string_view kWhiteSpace = " \t\r\n";
 
 std::string_view trimmed(std::string_view text) {

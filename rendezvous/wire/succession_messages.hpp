@@ -15,10 +15,10 @@ namespace ddprun {
 /// obeys another coordinator.
 struct InviteWitness {
   std::string run_id;
-  std::int64_t epoch = 0;            // of the coordinator; 0: it is none yet
+  std::int64_t epoch = 0;            // the coordinator's; 0: it is none yet
   int round = 0;                     // the last one that it has begun or heard of; 0: none
   std::string coordinator;           // where it is, as HOST:PORT
-  std::int64_t join_timeout_ms = 0;  // of the job
+  std::int64_t join_timeout_ms = 0;  // the job's
   bool operator==(const InviteWitness&) const = default;
 };
 /// The answer to RequestVote: the agent obeys no coordinator with a smaller epoch any more.
@@ -27,8 +27,8 @@ struct Vote {
   std::int64_t echo_us = 0;  // RequestVote's clock_us
   bool operator==(const Vote&) const = default;
 };
-/// Who listens here coordinates nothing, and may follow a coordinator that is lost. The agent has a
-/// vote here as long as the connection lasts.
+/// The agent that listens here coordinates nothing, and may follow a coordinator that is lost. The
+/// agent has a vote here as long as the connection lasts.
 struct Candidate {
   int votes = 0;
   bool operator==(const Candidate&) const = default;
@@ -42,7 +42,7 @@ struct RequestVote {
 /// The agent is to stop its workers, if it has any, and to join there; "": here, once more.
 struct Redirect {
   std::string coordinator;  // HOST:PORT
-  std::int64_t epoch = 0;   // of who is there
+  std::int64_t epoch = 0;   // the epoch of the one who is there
   bool operator==(const Redirect&) const = default;
 };
 /// From now on others vote in the round that the agent was told of last: a witness has come, or has

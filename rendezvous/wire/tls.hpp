@@ -37,7 +37,7 @@ class TlsContext {
   static Result<std::shared_ptr<const TlsContext>> for_agent(JobKey key);
   /// For the end that accepts: `find` has the keys of its jobs. Errors: kUnavailable.
   static Result<std::shared_ptr<const TlsContext>> for_coordinator(FindJobKey find);
-  /// The same for a coordinator of one job.
+  /// As above, for a coordinator of one job.
   static Result<std::shared_ptr<const TlsContext>> for_coordinator(JobKey key);
 
  private:
@@ -97,9 +97,9 @@ class TlsSession {
 
   std::shared_ptr<const TlsContext> context_;
   std::unique_ptr<ssl_st, Free> ssl_;
-  std::string_view input_;  // what was fed and not yet read
-  std::string output_;      // what is to be sent
-  std::string run_id_;      // of the key that the handshake uses
+  std::string_view input_;  // bytes that were fed and not yet read
+  std::string output_;      // bytes that are to be sent
+  std::string run_id_;      // names the key that the handshake uses
   std::size_t handshake_bytes_ = 0;
   bool established_ = false;
   std::optional<Error> failure_;

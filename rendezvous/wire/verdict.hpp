@@ -11,7 +11,7 @@
 
 namespace ddprun {
 
-inline constexpr std::size_t kHostBytesMax = 256;  // of a node's name for people
+inline constexpr std::size_t kHostBytesMax = 256;  // a node's name for people
 inline constexpr std::size_t kOtherCausesMax = 4;
 inline constexpr std::size_t kFollowersMax = 16;
 
@@ -20,12 +20,12 @@ struct Cause {
   FailureKind kind = FailureKind::kExitCode;
   std::string ranks;  // that failed alike: "1", "0-7"
   std::string node;   // the name of the first one's node
-  ExitStatus status;  // of the first one; it means nothing for kHang and kNodeLost
+  ExitStatus status;  // the first one's; it means nothing for kHang and kNodeLost
   Fault fault;
   std::string stack;        // as WorkerEnd's
   std::string sentence;     // for people: one line
-  std::string hint;         // what to do about it, one line; mostly ""
-  std::string fingerprint;  // the same for the same root, whichever its rank, attempt and job
+  std::string hint;         // advice in one line; mostly ""
+  std::string fingerprint;  // equal for equal roots, whichever its rank, attempt and job
   bool operator==(const Cause&) const = default;
 };
 

@@ -10,7 +10,7 @@
 
 namespace ddprun::fields {
 
-constexpr TextLimit kFaultText{600};  // of what was raised: a name, a path, the first lines
+constexpr TextLimit kFaultText{600};  // for an exception: a name, a path, the first lines
 constexpr TextLimit kFaultStack{900};
 
 // clang-format off

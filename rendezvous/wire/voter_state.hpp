@@ -18,7 +18,7 @@ inline constexpr std::size_t kRankListBytesMax = 512;
 /// Names a configuration. Two leaders may use one number, one of them for a round that few have
 /// heard of; so the epoch comes first. Later versions compare as greater.
 struct ConfigurationVersion {
-  std::int64_t epoch = 0;  // of the leader; 0: there is no such configuration
+  std::int64_t epoch = 0;  // the leader's; 0: there is no such configuration
   int round = 0;
   int revision = 0;  // grows while the round runs, each time that its voters change
   auto operator<=>(const ConfigurationVersion&) const = default;
@@ -41,15 +41,15 @@ struct Configuration {
 struct HostedAssignment {
   int round = 0;       // 0: there was none
   int nodes = 0;       // in it
-  int group_rank = 0;  // of this node
-  int first_rank = 0;  // of this node's first worker
+  int group_rank = 0;  // this node's
+  int first_rank = 0;  // this node's first worker
   int world_size = 0;  // workers in the round
   int store_port = 0;  // where the store was, on the server
   bool operator==(const HostedAssignment&) const = default;
 };
 
 struct VoterState {
-  std::int64_t epoch = 0;     // of the leader that it followed last; 0: none that can be followed
+  std::int64_t epoch = 0;     // the leader's that it followed last; 0: none that can be followed
   std::int64_t promised = 0;  // no leader with a smaller epoch is followed any more
   Configuration proposed;     // the last configuration that it was told of
   Configuration committed;    // the last one that it knows to be committed

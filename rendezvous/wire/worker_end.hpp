@@ -23,7 +23,7 @@ enum class FailureKind {
   kCannotStart,  // its program could not be started
 };
 
-/// Who is to blame for the end of a worker, as far as its own agent can tell.
+/// Names who is to blame for the end of a worker, as far as its own agent can tell.
 enum class Blame {
   kOwn,      // it failed by itself
   kPerhaps,  // it seems to have failed, but ddprun stopped it before it had ended
@@ -58,15 +58,15 @@ struct Fault {
 };
 
 struct WorkerEnd {
-  std::string ranks;  // of whom the same is to be said: "0,2-5"
+  std::string ranks;  // those that share this end: "0,2-5"
   FailureKind kind = FailureKind::kExitCode;
   Blame blame = Blame::kStopped;
   Consequence consequence = Consequence::kNone;  // kFollows: what it has lost
   ExitStatus status;
   Fault fault;
-  std::string stack;  // of the fault, the innermost frame first: "FUNCTION<tab>FILE<tab>LINE" lines
+  std::string stack;  // where the fault is, innermost first: "FUNCTION<tab>FILE<tab>LINE" lines
   std::string says;   // for people: "connection reset", its last line, or what the kernel did
-  std::string hint;   // what to do about it, one line; mostly ""
+  std::string hint;   // advice in one line; mostly ""
   std::int64_t began_us = 0;  // when the first sign of its end was seen, by the coordinator's clock
   std::int64_t ended_us = 0;  // when the process was gone
   bool operator==(const WorkerEnd&) const = default;

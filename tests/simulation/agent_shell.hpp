@@ -61,8 +61,8 @@ class AgentShell {
   int coordinator() const { return coordinator_; }  // which one has begun that round
   /// The greatest numbers that it was told. Kept apart from what its machine remembers.
   const JobCounters& told() const { return told_; }
-  int finished_in_round() const { return finished_; }   // workers that exited with 0
-  int round_alive() const;                              // of workers that are alive; 0: none are
+  int finished_in_round() const { return finished_; }  // workers that exited with 0
+  int round_alive() const;  // the round whose workers are alive; 0: none are
   TimePoint last_heard() const { return last_heard_; }  // the coordinator
   TimePoint awake_since() const { return awake_since_; }
   bool connected() const { return receiving_; }
@@ -129,7 +129,7 @@ class AgentShell {
   LateTimer timer_{world_};
   bool frozen_ = false;
   TimePoint awake_since_;
-  std::vector<Timeline::Task> held_;  // what happened while it was frozen
+  std::vector<Timeline::Task> held_;  // events of the time when it was frozen
   bool told_to_stop_ = false;
   bool end_announced_ = false;
   bool was_stuck_ = false;

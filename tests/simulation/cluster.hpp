@@ -30,7 +30,7 @@ class Cluster {
 
   /// Starts an agent on a host of its own.
   void add_agent();
-  /// The same on a host where the last agent is gone, which is another one.
+  /// As above, on a host where the last agent is gone, which is another one.
   void add_agent_on(int host);
 
   World world;

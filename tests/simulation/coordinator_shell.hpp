@@ -48,7 +48,7 @@ class CoordinatorShell {
   // What may happen to it.
   void freeze() { frozen_ = true; }
   void thaw();
-  void end(bool told);  // of its process, or unless `told` of its machine: then nobody hears of it
+  void end(bool told);  // its process ends, or unless `told` its machine: then nobody hears of it
   void begin_again();   // with nothing that it knew
 
   bool gone() const { return gone_; }
@@ -98,7 +98,7 @@ class CoordinatorShell {
   bool frozen_ = false;
   bool gone_ = false;
   TimePoint awake_since_;
-  std::vector<Timeline::Task> held_;  // what came while it was frozen
+  std::vector<Timeline::Task> held_;  // events of the time when it was frozen
 };
 
 }  // namespace ddprun::simulation

@@ -62,7 +62,7 @@ class HostsInvariants {
   std::optional<int> verdict_;           // the job's code, as an agent has said first
   std::optional<int> leader_code_;       // the job's, as its leader has said
   std::optional<TimePoint> over_since_;  // the leader has ended, or the user or the machine stops
-  std::optional<int> deciding_signal_;   // of a user who stops a job that could have gone on
+  std::optional<int> deciding_signal_;   // a user's who stops a job that could have gone on
   int interrupts_ = 0;
   bool given_up_ = false;  // the machine stops a job that cannot go on
   std::optional<int> code_;

@@ -106,7 +106,7 @@ void Invariants::heard(const CoordinatorEvent& event) {
   ever_announced_ = true;
 }
 
-/// Of the round that runs, or stops.
+/// This is about the round that runs, or stops.
 bool Invariants::is_member(PeerId peer) const {
   const auto node = counted_.find(peer);
   return round_ > 0 && node != counted_.end() && node->second.round == round_;
@@ -156,7 +156,7 @@ bool Invariants::counts_a_failure(const CoordinatorEvent& event,
   });
 }
 
-/// Of a round that runs, on a node that takes part in it.
+/// This is about a round that runs, on a node that takes part in it.
 bool Invariants::is_first_failure(const CoordinatorEvent& event) const {
   const auto* from = std::get_if<FromPeer>(&event);
   const auto* failed = from ? std::get_if<WorkerFailed>(&from->message) : nullptr;
@@ -298,7 +298,7 @@ const AgentShell& Invariants::agent(PeerId peer) const {
   return *cluster_.agents[world_.network.agent_of(static_cast<LinkId>(peer))];
 }
 
-/// Of two agents that want the rank of one host, one has to wait. Where no ranks are wanted, every
+/// When two agents want the rank of one host, one has to wait. Where no ranks are wanted, every
 /// connection counts.
 int Invariants::counted_hosts() const {
   if (!world_.plan.ranks_wanted) return static_cast<int>(counted_.size());

@@ -25,7 +25,7 @@ using Parcel = std::variant<AgentMessage, CoordinatorMessage, HangUp>;
 
 class Network {
  public:
-  static constexpr milliseconds kDelayMax{5};  // of a link that is not slow
+  static constexpr milliseconds kDelayMax{5};  // for a link that is not slow
   static constexpr int kNowhere = -1;          // a host with a cable that nothing happens to
 
   using Deliver = std::function<void(LinkId, Side to, const Parcel&)>;
@@ -50,7 +50,7 @@ class Network {
   void send(LinkId link, Side from, Parcel parcel);
   /// All that was sent arrives, and then the end; what the other side still sends arrives, too.
   void finish(LinkId link, Side from);
-  /// The same, and nothing is received any more.
+  /// As above, and nothing is received any more.
   void close(LinkId link, Side from);
 
   /// What was under way is lost. A side without a time never learns.
@@ -87,7 +87,7 @@ class Network {
   struct Cable {
     std::array<bool, 2> cut{};  // towards the agent, towards the coordinator
     milliseconds delay_max = kDelayMax;
-    TimePoint healthy_since;  // what it held back or slowed down before has arrived by then
+    TimePoint healthy_since;  // everything from before has arrived by then
   };
   Stream& stream(LinkId link, Side to) { return links_[link].towards[static_cast<int>(to)]; }
   Cable& cable(int host);
@@ -103,7 +103,7 @@ class Network {
   };
   Place& place(int coordinator);
   bool holds_back(const Link& link, Side to);
-  std::deque<Place> places_;  // of coordinators
+  std::deque<Place> places_;  // where coordinators are
   std::deque<Link> links_;
   std::deque<Cable> cables_;  // one for every host
 };

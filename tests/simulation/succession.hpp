@@ -85,7 +85,7 @@ class SuccessionRun : private Watcher {
   World world_;
   std::vector<Node> nodes_;
   std::unique_ptr<WitnessShell> witness_;  // nullptr: there is none
-  std::map<std::int64_t, int> heads_;      // who has admitted somebody in each epoch
+  std::map<std::int64_t, int> heads_;      // the one that has admitted somebody in each epoch
   int attempt_ = 0;                        // the greatest one that more than half have begun
   std::map<ConfigurationVersion, int>
       ended_;  // nodes that were in it last and know how the job has ended

@@ -8,7 +8,7 @@ namespace ddprun::simulation {
 
 namespace {
 
-/// Of the coordinator that admits a node, or gives it a round.
+/// This is about the coordinator that admits a node, or gives it a round.
 std::optional<std::int64_t> epoch_of(const CoordinatorMessage& order) {
   if (const auto* joined = std::get_if<Joined>(&order)) return joined->epoch;
   if (const auto* start = std::get_if<StartRound>(&order)) return start->epoch;

@@ -16,7 +16,7 @@ namespace ddprun::simulation {
 
 class WitnessShell {
  public:
-  static constexpr int kNumber = 100;  // of its port
+  static constexpr int kNumber = 100;  // for its port
   static constexpr int kHost = 20;
 
   WitnessShell(World& world, Watcher& watcher);
@@ -53,7 +53,7 @@ class WitnessShell {
   LateTimer timer_{world_};
   bool frozen_ = false;
   bool gone_ = false;
-  std::vector<Timeline::Task> held_;  // what came while it was frozen
+  std::vector<Timeline::Task> held_;  // events of the time when it was frozen
 };
 
 }  // namespace ddprun::simulation

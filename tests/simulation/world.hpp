@@ -39,9 +39,9 @@ struct JobPlan {
   int nodes = 2;     // at first
   milliseconds run_max{};
   bool ranks_wanted = false;  // every node asks for its own
-  int failure_percent = 0;    // of the workers of a round
+  int failure_percent = 0;    // as many workers of a round fail
   int ignores_term_percent = 0;
-  int stuck_percent = 0;  // of those: stay for a while after SIGKILL, too
+  int stuck_percent = 0;  // as many of those stay for a while after SIGKILL, too
 };
 
 /// Whether a `ddprun server` coordinates the job.

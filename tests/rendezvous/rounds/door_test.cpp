@@ -116,7 +116,7 @@ TEST_CASE_METHOD(DoorFixture, "an agent with another secret is told at once, and
       REQUIRE(agent.has_error());
       CHECK(agent.error().kind == Error::Kind::kDenied);
       CHECK_THAT(agent.error().message, contains("does not take this node's secret"));
-      CHECK(Clock::now() - before < 5s);  // of the 10 s of its patience
+      CHECK(Clock::now() - before < 5s);  // its patience is 10 s
     }
   }(*this));
   CHECK_THAT(log.text(), contains("does not have the secret"));

@@ -32,7 +32,7 @@ class RoundFixture {
   void joins(const NodeId& node, int workers = 1, int node_rank = -1) {
     says(node, join_of(node, workers, node_rank));
   }
-  /// The same, with an agent that knows every kind of message.
+  /// As above, with an agent that knows every kind of message.
   void joins_knowing_all(const NodeId& node, int workers) {
     Join join = join_of(node, workers);
     says(node, join);
@@ -61,7 +61,7 @@ class RoundFixture {
     }
     now_ = end;
   }
-  /// The same, while these nodes beat as agents do.
+  /// As above, while these nodes beat as agents do.
   void passes_beating(std::chrono::milliseconds time, const std::vector<NodeId>& nodes) {
     const auto interval = rules_.heartbeat_timeout / 5;
     for (auto left = time; left.count() > 0; left -= interval) {
@@ -82,7 +82,7 @@ class RoundFixture {
     });
     return last;
   }
-  /// The same, where the test cannot go on without one.
+  /// As above, where the test cannot go on without one.
   template <typename Order>
   Order ordered(const NodeId& node) {
     const std::optional<Order> found = order<Order>(node);
@@ -121,7 +121,7 @@ class RoundFixture {
   CoordinatorRules rules_;
   TimePoint now_{};
   int stores_opened_ = 0;
-  int store_world_size_ = 0;        // of the last one
+  int store_world_size_ = 0;        // the last round's
   std::map<NodeId, PeerId> peers_;  // the last connection of each node
   PeerId last_peer_ = 0;
 

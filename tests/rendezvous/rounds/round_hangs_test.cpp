@@ -195,7 +195,7 @@ TEST_CASE_METHOD(HangFixture, "nobody tells of the ranks of another node") {
   joins("a", 2);
   joins("b", 2);
   says("b", Progress{1, {at(0, 12), at(1, 11), at(2, 12)}});
-  says("a", Progress{2, {at(1, 11)}});  // of another round
+  says("a", Progress{2, {at(1, 11)}});  // progress of another round
   CHECK(machine_->observers().watch().progress().ranks().size() == 1);
 }
 

@@ -92,7 +92,7 @@ struct ServerFixture {
     }
   }
 
-  /// The same, where the test cannot go on without one.
+  /// As above, where the test cannot go on without one.
   template <typename Message>
   asio::awaitable<Message> must_hear(Channel& channel) {
     const std::optional<Message> heard = co_await hear<Message>(channel);

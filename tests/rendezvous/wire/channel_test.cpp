@@ -215,7 +215,7 @@ TEST_CASE_METHOD(ChannelFixture, "lines that are sent leave in order") {
 }
 
 TEST_CASE_METHOD(ChannelFixture, "a peer may leave kOutboxBytesMax unread, and is cut off beyond") {
-  channel->send("being written\n");  // what is queued behind it counts
+  channel->send("being written\n");  // only the queue behind it counts
   SECTION("just that many bytes are sent") {
     const std::string most(kOutboxBytesMax, 'x');
     channel->send(most);
