@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "agent/coordinator_link.hpp"
-#include "agent/event_log.hpp"
 #include "agent/decisions/agent_machine.hpp"
+#include "agent/event_log.hpp"
 #include "agent/introspection/introspection.hpp"
 #include "agent/job_news.hpp"
 #include "agent/launch_spec.hpp"

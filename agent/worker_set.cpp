@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "base/linux_calls.hpp"
 #include "base/report_failure.hpp"
+#include "rendezvous/wire/stop_times.hpp"
 
 namespace ddprun {
 
@@ -361,9 +362,9 @@ asio::awaitable<void> WorkerSet::sweep() {
   ++starts_;
   for (const auto& worker : workers_) worker->process.release();
   if (const int left =
-          co_await kill_descendants(kKillTimeout, [this] { return lasting_children(); }))
+          co_await kill_descendants(kSweepTimeout, [this] { return lasting_children(); }))
     spdlog::warn("{} processes of the job could not be killed within {} s", left,
-                 kKillTimeout.count() / 1000);
+                 kSweepTimeout.count() / 1000);
   for (const auto& worker : workers_) {
     worker->out->close();
     worker->err->close();
@@ -383,7 +384,7 @@ void WorkerSet::reap_orphans() const {
 asio::awaitable<void> WorkerSet::end() {
   if (!nursery_) co_return;
   nursery_->end();
-  co_await kill_descendants(kKillTimeout, [this] { return lasting_children(); });
+  co_await kill_descendants(kSweepTimeout, [this] { return lasting_children(); });
 }
 
 /// The children of this process that stay from round to round.

@@ -107,7 +107,7 @@ class WorkerSet {
   void resize_terminals();
 
   /// Kills and reaps all that the workers of the round left behind, and closes their output. What
-  /// even SIGKILL does not end within kKillTimeout is left with a warning.
+  /// even SIGKILL does not end within kSweepTimeout is left with a warning.
   asio::awaitable<void> sweep();
 
   /// Reaps what workers have left behind and has ended since, so that a long round does not fill

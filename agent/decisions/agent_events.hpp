@@ -30,9 +30,9 @@ struct AgentEnd {
 
 /// How this node's workers ended in the last round.
 struct RoundOutcome {
-  std::vector<WorkerFailure> failures;  // of workers that failed by themselves, in their order
+  std::vector<WorkerFailure> failures;  // workers that failed by themselves, in their order
   std::vector<int> stopped;             // global ranks that ended after they had been told to
-  std::vector<WorkerEnd> ends;          // of all, by this machine's clock
+  std::vector<WorkerEnd> ends;          // ends of all workers, by this machine's clock
   std::int64_t step = -1;               // the greatest one that a worker has told; -1: none
 };
 
@@ -46,7 +46,7 @@ struct AgentRules {
   std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
   int checkpoint_signal = SIGUSR1;                    // asks a worker for one
   std::string endpoint;        // where this node reaches the job's coordinator, as HOST:PORT
-  std::string lost_hint = {};  // what would help when the coordinator is lost for good
+  std::string lost_hint = {};  // advice when the coordinator is lost for good
   /// Where it may be, too, in the order in which they are tried; that one first. Empty: there only.
   std::vector<std::string> places = {};
   /// Somebody else than the nodes knows where the coordinator is; see ReachCoordinator's `at`.
@@ -55,9 +55,9 @@ struct AgentRules {
   bool in_one_process = false;
 };
 
-/// Who listens at the coordinator's endpoint has at least so long to answer to a join.
+/// Time that one who listens at the coordinator's endpoint has at least to answer to a join.
 inline constexpr std::chrono::milliseconds kAnswerTimeoutMin{3'000};
-/// Who may become the coordinator has at least so long to find the votes for it.
+/// Time that a candidate has at least to find the votes.
 inline constexpr std::chrono::milliseconds kVotingMin{1'000};
 /// A newcomer waits so long at one who coordinates nothing: it may be about to begin the job.
 inline constexpr std::chrono::milliseconds kVotingOfNewcomer{200};
@@ -73,8 +73,6 @@ inline constexpr std::chrono::milliseconds kCheckpointAfterSigterm{20'000};
 /// More announcements of the end in this time are the same one: Slurm's steps and its batch script
 /// each get theirs.
 inline constexpr std::chrono::milliseconds kOneAnnouncement{5'000};
-/// How long a process may take to vanish after SIGKILL before it is given up with a warning.
-inline constexpr std::chrono::milliseconds kKillTimeout{10'000};
 
 // clang-format off
 struct AgentBegins {};                       // once, before all others
@@ -83,8 +81,8 @@ struct Ordered { CoordinatorMessage message; };
 struct WorkerExited { WorkerFailure how; WorkerEnd end = {}; std::int64_t step = -1; };
 struct TreeGone {};                          // the answer to SweepTree
 struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
-// The answer to ReachCoordinator: it has answered what was asked at that time,
-struct Connected { std::optional<TimePoint> asked = {}; std::string place = {}; };  // "": as was wished
+// The answer to ReachCoordinator: it has answered what was asked at that time; place "": as wished,
+struct Connected { std::optional<TimePoint> asked = {}; std::string place = {}; };
 // or the patience has ended; `refused`: nobody listens there, the process that did is gone
 struct CoordinatorUnreachable { std::string reason; bool refused = false; };
 struct CoordinatorLost { std::string reason; };         // the connection has ended by itself
@@ -98,8 +96,8 @@ using AgentEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, Wo
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
                                 PassOn, WorkerProgressed, WorkersInspected, Alarm>;
 
-// Connect after the pause, and join with this. `at` is HOST:PORT; "": where the job's coordinator is,
-// as the referee knows where there is one.
+// Connect after the pause, and join with this. `at` is HOST:PORT; "": where the job's coordinator
+// is, as the referee knows where there is one.
 struct ReachCoordinator {
   Patience patience;
   JobCounters counters;
@@ -114,7 +112,7 @@ struct SweepTree {};                    // kill and reap all that workers left b
 struct InspectWorkers { Inspect question; };  // then WorkersInspected
 struct Tell { AgentMessage message; };  // the coordinator
 struct Disconnect {};                   // it is silent: end the connection
-struct TellStandby { Leader leader; };  // what may coordinate the job in this process
+struct TellStandby { Leader leader; };  // to the server that may coordinate the job in this process
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
 using AgentAction = std::variant<ReachCoordinator, StartWorkers, SignalWorkers, AskForCheckpoint,

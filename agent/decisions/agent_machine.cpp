@@ -77,7 +77,7 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [](const Identity&) {},                            // nobody has asked
       [](const HangFound&) {}, [](const HangOver&) {},   // the user is told
       [](const VerdictFound&) {},                        // the agent has taken it
-      [](const Restarted&) {}, [](const JobTimes&) {},   // the same
+      [](const Restarted&) {}, [](const JobTimes&) {},   // Agent has taken these
       [](const StatusPart&) {}, [](const DumpPart&) {},  // Agent hands them to who has asked
       [&](const Inspect& m) {
         if (m.round == workers_.number() && workers_.state() == State::kRunning)
@@ -104,6 +104,7 @@ void AgentMachine::note(const CoordinatorMessage& order) {
     hear(*start);
     agent_.follower.hear(*start);
     search_.hear(*start);
+    if (start->epoch > 0) search_.note_witness(false);
     if (agent_.keeps_workers) agent_.follower.note_assignment(*start);
     if (agent_.keeps_workers || start->epoch > 0)
       agent_.contact->grant(start->lease_ms, agent_.rules.heartbeat_timeout);
@@ -112,10 +113,11 @@ void AgentMachine::note(const CoordinatorMessage& order) {
   if (const auto* spare = std::get_if<Spare>(&order)) {
     hear(*spare);
     agent_.follower.hear(*spare);
+    search_.hear(*spare);
   }
   if (const auto* voters = std::get_if<Reconfigure>(&order)) {
     agent_.follower.hear(*voters);
-    search_.hear(*voters);
+    search_.note_witness(voters->witnessed);
   }
 }
 
@@ -265,7 +267,7 @@ std::optional<TimePoint> AgentMachine::silence_ends() const {
   if (!agent_.contact || agent_.rules.in_one_process) return std::nullopt;
   const Contact& contact = *agent_.contact;
   if (contact.voting_until()) return contact.voting_until();
-  if (const auto lease = search_.lease_ends())
+  if (const auto lease = workers_.lease_ends())
     return std::min(*lease, contact.answered() + kLeaseStops.of(agent_.rules.heartbeat_timeout));
   return contact.last_heard() + agent_.rules.heartbeat_timeout;
 }
@@ -288,7 +290,7 @@ void AgentMachine::check_silence(TimePoint now) {
   const auto silence = silence_ends();
   if (!silence || now < *silence) return;
   if (agent_.contact->voting_until()) return finish(search_.give_up_candidate(now), now);
-  if (!search_.lease_ends() && now - *silence > agent_.rules.heartbeat_timeout / 2)
+  if (!workers_.lease_ends() && now - *silence > agent_.rules.heartbeat_timeout / 2)
     // This process slept itself (Ctrl-Z, a frozen machine), and heard nobody.
     return agent_.contact->heard(now);
   agent_.act(Disconnect{});

@@ -34,7 +34,7 @@ class AgentMachine {
   /// When an Alarm is due; nullopt: nothing to wait for.
   std::optional<TimePoint> next_alarm() const;
 
-  /// Of the last round that was started, so far.
+  /// How the workers of the last round that was started have ended so far.
   const RoundOutcome& outcome() const { return workers_.outcome(); }
 
  private:
@@ -70,7 +70,7 @@ class AgentMachine {
   WorkerRound workers_{agent_};
   CoordinatorSearch search_{agent_, workers_};
   bool exited_ = false;
-  Leader standby_;  // what was told to what stands by
+  Leader standby_;  // the leader that was told to what stands by
 
   struct Announcement {
     TimePoint came;

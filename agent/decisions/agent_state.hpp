@@ -20,7 +20,7 @@ struct AgentState {
   std::optional<Contact> contact;  // with the coordinator; nullopt: there is no connection
   bool keeps_workers = false;      // as Joined has it
   std::optional<EndJob> held_end;  // the end of the job, which perhaps not all know yet
-  std::optional<AgentEnd> end;     // of this agent, once nothing of the round is alive
+  std::optional<AgentEnd> end;     // this agent's own, once nothing of the round is alive
   std::vector<AgentAction> actions;
 
   void act(AgentAction action) { actions.push_back(std::move(action)); }

@@ -17,23 +17,52 @@ milliseconds time_left(TimePoint until, TimePoint now) {
   return std::chrono::duration_cast<milliseconds>(until - now);
 }
 
+/// Nobody of that many voters, of which one may be a `witness`, was elected within that time.
+AgentEnd in_vain(int voters, bool witness, milliseconds patience) {
+  const std::string time = "for " + std::to_string(patience.count() / 1000) + " s nobody had ";
+  std::string why = "the coordinator is lost, and ";
+  if (voters < 3)
+    why += "of " + std::to_string(voters) +
+           " nodes the rest is no majority that could go on: that takes three nodes, or a witness "
+           "(`ddprun server` on a third machine, named by --rdzv-endpoint)";
+  else if (witness)
+    why += time + "more than half of the votes of " + std::to_string(voters - 1) +
+           " nodes and the witness";
+  else
+    why += time + "the votes of more than half of the " + std::to_string(voters) + " nodes";
+  return {Why::kCoordinatorLost, {}, 0, std::move(why)};
+}
+
+/// Nobody listens at `place` any more, so the agent that did is gone. Successors of the last round
+/// are nodes of it; one of them may have followed its coordinator, and be lost as well.
+void note_gone(AgentState& agent, const std::vector<Successor>& successors,
+               const std::string& place, TimePoint now) {
+  Follower& follower = agent.follower;
+  if (place == follower.state().leader && !follower.state().leader_dead)
+    follower.find_leader_gone(follower.is_counted(agent.rules.heartbeat_timeout, now));
+  for (const Successor& successor : successors)
+    if (successor.endpoint == place) follower.find_member_gone(successor.rank);
+}
+
 }  // namespace
+
+void LossesInARow::count(bool was_soon, TimePoint now) {
+  if (!was_soon) reset();
+  if (count_++ == 0) first_ = now;
+}
+
+milliseconds LossesInARow::lasted(TimePoint now) const {
+  return count_ > 1 ? time_left(now, first_) : milliseconds{0};
+}
+
+milliseconds LossesInARow::pause() const {
+  if (count_ < 2) return {};
+  return ConnectPlan::pause_number(static_cast<std::size_t>(count_ - 2));
+}
 
 bool CoordinatorSearch::finds_successor() const {
   return aim_ == Aim::kResume ||
          (agent_.follower.knows_a_round() && (takes_turns() || aim_ == Aim::kStopWorkers));
-}
-
-std::optional<TimePoint> CoordinatorSearch::lease_ends() const {
-  const bool is_bound = agent_.follower.knows_a_round() ||
-                        (agent_.keeps_workers && workers_.state() != WorkerRound::State::kIdle);
-  return agent_.contact && is_bound ? agent_.contact->lease_ends() : std::nullopt;
-}
-
-/// Whether the workers outlive a connection that ends, as long as their lease.
-bool CoordinatorSearch::may_run_on() const {
-  return workers_.fence() &&
-         (agent_.follower.knows_a_round() || (agent_.keeps_workers && agent_.rules.rejoin));
 }
 
 /// Where the coordinator is that this node speaks to.
@@ -45,12 +74,6 @@ const std::string& CoordinatorSearch::here() const {
 milliseconds CoordinatorSearch::patience_with_candidate() const {
   const bool votes = agent_.follower.knows_a_round() || !takes_turns();
   return votes ? std::max(agent_.rules.heartbeat_timeout / 2, kVotingMin) : kVotingOfNewcomer;
-}
-
-void CoordinatorSearch::hear(const StartRound& round) {
-  if (round.epoch == 0) return;
-  witnessed_ = false;
-  successors_ = round.successors;
 }
 
 // --- connections ---
@@ -78,23 +101,11 @@ bool CoordinatorSearch::joined(const Joined& answer) {
 
 /// The contact with the coordinator is over.
 void CoordinatorSearch::part(TimePoint now) {
-  if (const auto ends = lease_ends()) workers_.set_fence(*ends);
+  if (const auto ends = workers_.lease_ends()) workers_.set_fence(*ends);
   if (!workers_.fence() && agent_.follower.knows_a_round()) workers_.set_fence(now);
   agent_.follower.part(agent_.rules.heartbeat_timeout);
   agent_.contact.reset();
   workers_.hurry(now);
-}
-
-/// A connection that held for some time was no loss in vain: a spare may wait for days.
-void CoordinatorSearch::count_loss(TimePoint now) {
-  if (now - agent_.contact->since() >= agent_.rules.heartbeat_timeout) losses_ = {};
-  if (losses_.count++ == 0) losses_.first = now;
-}
-
-/// The first time it joins again at once; then the pauses are those of attempts that fail.
-milliseconds CoordinatorSearch::pause_before_joining() const {
-  if (losses_.count < 2) return {};
-  return ConnectPlan::pause_number(static_cast<std::size_t>(losses_.count - 2));
 }
 
 void CoordinatorSearch::reach(std::string place, Patience patience, milliseconds pause,
@@ -111,15 +122,16 @@ void CoordinatorSearch::reach(std::string place, Patience patience, milliseconds
 /// Whoever is cut off stops its workers: the others go on without this node, with its ranks.
 CoordinatorSearch::End CoordinatorSearch::lost(Loss loss, const std::string& reason,
                                                TimePoint now) {
-  count_loss(now);
+  const bool was_soon = now - agent_.contact->since() < agent_.rules.heartbeat_timeout;
+  losses_.count(was_soon, now);
   const bool obeyed = agent_.contact->is_joined();
   part(now);
   if (agent_.end) return {};
   if (takes_turns() && !obeyed) return try_next(now);
   const bool runs = workers_.state() == WorkerRound::State::kRunning && loss == Loss::kClosed;
-  if (runs && may_run_on() && now < *workers_.fence()) return resume(now);
-  const bool in_vain = losses_.count > 1 && now - losses_.first >= agent_.rules.join_timeout;
-  if (!agent_.follower.knows_a_round() && (!agent_.rules.rejoin || in_vain))
+  if (runs && workers_.may_outlive_connection(now)) return resume(now);
+  const bool joins_in_vain = losses_.lasted(now) >= agent_.rules.join_timeout;
+  if (!agent_.follower.knows_a_round() && (!agent_.rules.rejoin || joins_in_vain))
     return AgentEnd{Why::kCoordinatorLost, {}, 0, reason};
   return stop_workers(reason, now);
 }
@@ -128,12 +140,13 @@ CoordinatorSearch::End CoordinatorSearch::unreachable(const CoordinatorUnreachab
                                                       TimePoint now) {
   if (aim_ == Aim::kResume) {
     const bool had_not_lost_it = workers_.fence() && now < *workers_.fence();
-    agent_.follower.note_leader_dead(agent_.follower.knows_a_round() && event.refused &&
+    agent_.follower.find_leader_gone(agent_.follower.knows_a_round() && event.refused &&
                                      had_not_lost_it);
     return stop_workers(event.reason, now);
   }
   if (takes_turns() && !agent_.end) {
     turns_->failed(reaching_, event.reason, event.refused);
+    if (event.refused) note_gone(agent_, successors_, reaching_, now);
     return try_next(now);
   }
   const std::string hint = met_ && event.refused ? agent_.rules.lost_hint : "";
@@ -201,8 +214,7 @@ CoordinatorSearch::End CoordinatorSearch::meet(milliseconds patience_with_refusa
   if (agent_.rules.places.size() > 1) return look_around(now);
   aim_ = Aim::kMeet;
   const auto answer = std::max(agent_.rules.heartbeat_timeout, kAnswerTimeoutMin);
-  reach("", {agent_.rules.join_timeout, patience_with_refusals, answer}, pause_before_joining(),
-        now);
+  reach("", {agent_.rules.join_timeout, patience_with_refusals, answer}, losses_.pause(), now);
   return {};
 }
 
@@ -212,7 +224,6 @@ CoordinatorSearch::End CoordinatorSearch::look_around(TimePoint now) {
   std::vector<std::string> places = agent_.rules.places;
   if (places.empty()) places.push_back(agent_.rules.endpoint);
   turns_.emplace(std::move(places), now);
-  note_due_ = now + ConnectPlan::kFirstNote;
   return try_next_place(now);
 }
 
@@ -228,7 +239,7 @@ CoordinatorSearch::End CoordinatorSearch::try_next_place(TimePoint now) {
   const auto patience = gone ? agent_.rules.heartbeat_timeout : agent_.rules.join_timeout;
   if (now - turns_->since() >= patience)
     return AgentEnd{met_ ? Why::kCoordinatorLost : Why::kNoCoordinator, {}, 0, turns_->findings()};
-  note_long_search(now);
+  if (auto note = turns_->note(agent_.rules.join_timeout, now)) agent_.warn(std::move(*note));
   milliseconds pause{0};
   std::string place = std::exchange(first_place_, "");
   if (place.empty()) {
@@ -237,16 +248,8 @@ CoordinatorSearch::End CoordinatorSearch::try_next_place(TimePoint now) {
     if (next.begins_turn && next.turn > 0) pause = ConnectPlan::pause_number(next.turn - 1);
   }
   reach(std::move(place), {kPlaceTimeout, milliseconds{0}, kPlaceTimeout},
-        std::max(pause, pause_before_joining()), now);
+        std::max(pause, losses_.pause()), now);
   return {};
-}
-
-void CoordinatorSearch::note_long_search(TimePoint now) {
-  if (now < note_due_) return;
-  note_due_ = now + ConnectPlan::kNoteInterval;
-  const auto left =
-      std::chrono::ceil<std::chrono::seconds>(turns_->since() + agent_.rules.join_timeout - now);
-  agent_.warn(turns_->findings() + "; giving up in " + std::to_string(left.count()) + " s");
 }
 
 /// The connection has ended, and perhaps nothing else: the workers run on while the coordinator is
@@ -286,25 +289,25 @@ CoordinatorSearch::End CoordinatorSearch::succeed(TimePoint now) {
     turns_->add("");
     return try_next(now);
   }
-  for (const std::string& place : successors_) turns_->add(place);
+  for (const Successor& successor : successors_) turns_->add(successor.endpoint);
   turns_->add(agent_.follower.state().leader);
   for (const std::string& place : agent_.rules.places) turns_->add(place);
   return try_next(now);
 }
 
-/// Of two nodes one is no majority, so the other is waited for only while it may be there.
+/// One of two nodes is no majority, so the other is waited for only while it may be there.
 CoordinatorSearch::End CoordinatorSearch::try_next_successor(TimePoint now) {
   const VoterState& voter = agent_.follower.state();
   const int nodes = std::max(voter.proposed.voters, voter.committed.voters);
   const bool alone = nodes < 3 && turns_->all_refuse();
   const auto patience = alone ? agent_.rules.heartbeat_timeout : agent_.rules.join_timeout;
   const auto searched = now - turns_->since();
-  if (searched >= patience) return in_vain(nodes, patience);
+  if (searched >= patience) return in_vain(nodes, witnessed_, patience);
   const Turns::Try next = turns_->next();
   if (agent_.held_end && (turns_->all_gone() || searched >= agent_.rules.heartbeat_timeout))
     return AgentEnd{Why::kJobEnded, *agent_.held_end, 0, ""};
   // One that admits this node may be lost at once, each time.
-  const auto pause = next.turn > 0 ? ConnectPlan::pause_number(next.turn) : pause_before_joining();
+  const auto pause = next.turn > 0 ? ConnectPlan::pause_number(next.turn) : losses_.pause();
   reach(next.place, {kPlaceTimeout, milliseconds{0}, kPlaceTimeout}, pause, now);
   return {};
 }
@@ -322,23 +325,8 @@ CoordinatorSearch::End CoordinatorSearch::try_referee(TimePoint now) {
   const auto answer = std::max(agent_.rules.heartbeat_timeout, kAnswerTimeoutMin);
   const bool again = turns_->tries() > 2;
   reach(next.place, {time, milliseconds{0}, std::min(time, answer)},
-        again ? ConnectPlan::pause_number(turns_->tries() - 1) : pause_before_joining(), now);
+        again ? ConnectPlan::pause_number(turns_->tries() - 1) : losses_.pause(), now);
   return {};
-}
-
-AgentEnd CoordinatorSearch::in_vain(int nodes, milliseconds patience) const {
-  const std::string time = "for " + std::to_string(patience.count() / 1000) + " s nobody had ";
-  std::string why = "the coordinator is lost, and ";
-  if (nodes < 3)
-    why += "of " + std::to_string(nodes) +
-           " nodes the rest is no majority that could go on: that takes three nodes, or a witness "
-           "(`ddprun server` on a third machine, named by --rdzv-endpoint)";
-  else if (witnessed_)
-    why += time + "more than half of the votes of " + std::to_string(nodes - 1) +
-           " nodes and the witness";
-  else
-    why += time + "the votes of more than half of the " + std::to_string(nodes) + " nodes";
-  return {Why::kCoordinatorLost, {}, 0, std::move(why)};
 }
 
 }  // namespace ddprun

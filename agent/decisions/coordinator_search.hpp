@@ -24,6 +24,23 @@ namespace ddprun {
 
 enum class Loss { kClosed, kSilent };  // how the connection to a coordinator is lost
 
+/// Connections that were lost soon, one after the other, and with no round since.
+class LossesInARow {
+ public:
+  /// A connection was lost. One that held for some time was no loss in vain: a spare may wait for
+  /// days.
+  void count(bool was_soon, TimePoint now);
+  void reset() { *this = {}; }
+  /// How long this has gone on; 0 after the first one.
+  std::chrono::milliseconds lasted(TimePoint now) const;
+  /// The pause before joining again: none at first, then those of attempts that fail.
+  std::chrono::milliseconds pause() const;
+
+ private:
+  int count_ = 0;
+  TimePoint first_;
+};
+
 class CoordinatorSearch {
  public:
   /// What the node is about.
@@ -53,10 +70,10 @@ class CoordinatorSearch {
   End unreachable(const CoordinatorUnreachable& event, TimePoint now);
   /// The connection has ended.
   End lost(Loss loss, const std::string& reason, TimePoint now);
-  /// Who listens there does not lead.
+  /// Gives up the one who listens there, and does not lead.
   End give_up_candidate(TimePoint now);
   End redirected(const Redirect& order, TimePoint now);
-  /// Who listens there has refused the node. Returns whether it looks on.
+  /// Whether the node looks on after it was refused so.
   bool looks_on_after(const Refused& answer) const;
   /// This node has joined, and follows. Returns whether it has come back with its workers running.
   bool joined(const Joined& answer);
@@ -64,14 +81,15 @@ class CoordinatorSearch {
   End workers_stopped(TimePoint now);
 
   /// What the nodes of a round are told of who may follow its coordinator.
-  void hear(const StartRound& round);
-  void hear(const Reconfigure& round) { witnessed_ = round.witnessed; }
+  template <typename Round>
+  void hear(const Round& round) {
+    if (round.epoch > 0) successors_ = round.successors;
+  }
+  /// Whether a witness votes in the last round.
+  void note_witness(bool votes) { witnessed_ = votes; }
   /// This node's workers begin a round, so joining was not in vain.
-  void round_begins() { losses_ = {}; }
+  void round_begins() { losses_.reset(); }
 
-  /// When the lease of this node's workers ends; nullopt: they may live as long as the connection.
-  /// With a `ddprun server`, which nobody follows, the lease is theirs alone.
-  std::optional<TimePoint> lease_ends() const;
   /// How long a candidate may look for votes.
   std::chrono::milliseconds patience_with_candidate() const;
 
@@ -86,34 +104,22 @@ class CoordinatorSearch {
   End stop_workers(const std::string& reason, TimePoint now);
   End succeed(TimePoint now);
   End follow(const Redirect& order, TimePoint now);
-  AgentEnd in_vain(int nodes, std::chrono::milliseconds patience) const;
   const std::string& here() const;
-  bool may_run_on() const;
   void part(TimePoint now);
-  void note_long_search(TimePoint now);
   void reach(std::string place, Patience patience, std::chrono::milliseconds pause, TimePoint now);
-
-  /// Connections that were lost soon, one after the other, and with no round since.
-  struct Losses {
-    int count = 0;
-    TimePoint first;
-  };
-  void count_loss(TimePoint now);
-  std::chrono::milliseconds pause_before_joining() const;
 
   AgentState& agent_;
   WorkerRound& workers_;
   Aim aim_ = Aim::kNone;
   std::optional<Turns> turns_;   // set: takes_turns()
-  TimePoint note_due_;           // to the user, that it looks for long
   std::string reaching_;         // the place that is tried, as ReachCoordinator's `at`
   std::string first_place_;      // that is to be tried before all others
   bool met_ = false;             // there has been a connection
   std::int64_t redirected_ = 0;  // the greatest epoch of whom it was sent to, and has not joined
-  std::vector<std::string> successors_;  // of the coordinator that was obeyed last
-  bool witnessed_ = false;               // a witness votes in the last round
+  std::vector<Successor> successors_;  // as the coordinator of the last round has told
+  bool witnessed_ = false;             // a witness votes in the last round
   std::string server_;  // the place of a server that lets workers run on without it, as `at`
-  Losses losses_;
+  LossesInARow losses_;
 };
 
 }  // namespace ddprun

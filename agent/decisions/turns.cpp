@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "rendezvous/rounds/connect_plan.hpp"
+
 namespace ddprun {
 
 Turns::Turns(std::vector<std::string> places, TimePoint since)
-    : since_{since}, places_{std::move(places)} {}
+    : since_{since}, note_due_{since + ConnectPlan::kFirstNote}, places_{std::move(places)} {}
 
 Turns::Try Turns::next() {
   const std::size_t number = tries_++;
@@ -42,6 +44,13 @@ std::string Turns::findings() const {
     if (found != findings_.end()) text += (text.empty() ? "" : "; ") + found->second;
   }
   return "nobody coordinates the job: " + text;
+}
+
+std::optional<std::string> Turns::note(std::chrono::milliseconds patience, TimePoint now) {
+  if (now < note_due_) return std::nullopt;
+  note_due_ = now + ConnectPlan::kNoteInterval;
+  const auto left = std::chrono::ceil<std::chrono::seconds>(since_ + patience - now);
+  return findings() + "; giving up in " + std::to_string(left.count()) + " s";
 }
 
 bool Turns::hear(std::int64_t epoch) {

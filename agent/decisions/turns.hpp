@@ -2,9 +2,11 @@
 // what was found there. Pure.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,8 @@ class Turns {
   /// What was found at the places, in their order, but not where somebody has sent this node.
   std::string findings() const;
   const std::string& last_reason() const { return reason_; }
+  /// What the user is told now and then when it takes long; it is given up after `patience`.
+  std::optional<std::string> note(std::chrono::milliseconds patience, TimePoint now);
 
   /// Somebody has told of a coordinator of that epoch. Returns whether nobody has told of as late
   /// a one in this turn: two whose news are old might send a node to and fro.
@@ -47,6 +51,7 @@ class Turns {
 
  private:
   TimePoint since_;
+  TimePoint note_due_;
   std::vector<std::string> places_;
   std::size_t tries_ = 0;
   bool all_refuse_ = true;

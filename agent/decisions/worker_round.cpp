@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rendezvous/verdict/fold_ends.hpp"
+#include "rendezvous/wire/stop_times.hpp"
 
 namespace ddprun {
 
@@ -109,6 +110,18 @@ void WorkerRound::stop_at_once(TimePoint now) {
 
 bool WorkerRound::asks_for_checkpoint() const {
   return grace_ && grace_->what == Grace::For::kCheckpoint;
+}
+
+std::optional<TimePoint> WorkerRound::lease_ends() const {
+  const bool is_bound =
+      agent_.follower.knows_a_round() || (agent_.keeps_workers && state_ != State::kIdle);
+  return agent_.contact && is_bound ? agent_.contact->lease_ends() : std::nullopt;
+}
+
+bool WorkerRound::may_outlive_connection(TimePoint now) const {
+  const bool may_return =
+      agent_.follower.knows_a_round() || (agent_.keeps_workers && agent_.rules.rejoin);
+  return fence_ && may_return && now < *fence_;
 }
 
 void WorkerRound::hurry(TimePoint now) {

@@ -44,6 +44,11 @@ class WorkerRound {
   void end_grace(TimePoint now);
   std::optional<TimePoint> grace_ends() const;
 
+  /// When the lease of the workers ends; nullopt: they may live as long as the connection. With a
+  /// `ddprun server`, which nobody follows, the lease is theirs alone.
+  std::optional<TimePoint> lease_ends() const;
+  /// Whether they outlive a connection that has ended, as long as their lease.
+  bool may_outlive_connection(TimePoint now) const;
   /// Others may begin a round then, so nothing of this one may be alive.
   void set_fence(TimePoint fence) { fence_ = fence; }
   std::optional<TimePoint> fence() const { return fence_; }
@@ -83,7 +88,7 @@ class WorkerRound {
   int number_ = 0;
   int alive_ = 0;
   RoundOutcome outcome_;
-  std::optional<WorkerFailed> failed_;  // what was told of the round
+  std::optional<WorkerFailed> failed_;  // the failure that was told
   std::optional<Grace> grace_;          // for the workers to end
   std::optional<TimePoint> fence_;
   std::map<int, Progressed> progressed_;     // by rank: what the next beat is to tell

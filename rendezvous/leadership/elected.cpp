@@ -272,8 +272,9 @@ RoundTerms Elected::begin_round(int round, const std::vector<NodeId>& members, T
                    .lease_ms = term_.lease.grant_ms(now),
                    .committed = term_.quorum().committed,
                    .awaited = term_.commitment.awaited(term_.voters),
-                   .successors = successors(term_, members),
-                   .leader_is_member = std::ranges::count(members, term_.colocated) > 0};
+                   .successors = successors_among(term_, members),
+                   .leader_rank = rank_among(members, term_.colocated)};
+  term_.successors = terms.successors;
   term_.round_nodes = static_cast<int>(members.size());
   term_.gathers = false;
   term_.witness.begin_round();
@@ -303,7 +304,8 @@ void Elected::knows(const NodeId& node, const ConfigurationVersion& version) {
 }
 
 void Elected::passed(const RoundView& view, TimePoint now) {
-  view_ = view;
+  if (std::exchange(view_, view).spares != view.spares)
+    for (const NodeId& id : successor_ids(term_)) actions_.push_back(TellVoter{id, answer(now_)});
   if (const auto endpoints = first_.ask(now)) actions_.push_back(AskLeaders{*endpoints});
   if (!over_) call_witness(now);
   if (term_.leads && !term_.announced.empty() && now >= term_.announce_due) {
@@ -323,33 +325,11 @@ void Elected::call_witness(TimePoint now) {
     actions_.push_back(
         InviteWitnesses{other_places(rules_), invitation(term_, rules_, view_.round)});
   if (!view_.runs || !witness.wants_change(term_.round_nodes, term_.voters, now)) return;
-  if (view_.members == term_.round_nodes && all_hear(term_) && has_quorum(term_, now))
-    return revise(term_.voters.witnesses_following() > 0 && term_.round_nodes % 2 == 0
-                      ? witness.id()
-                      : NodeId{});
-  witness.put_change_off(rules_.heartbeat_timeout, now);
-}
-
-/// Others vote in the round from now on. The round goes on meanwhile.
-void Elected::revise(const NodeId& witness) {
-  Configuration round{term_.quorum().proposed.version,
-                      term_.round_nodes + (witness.empty() ? 0 : 1), false};
-  ++round.version.revision;
-  term_.witness.change(witness);
-  const std::string awaited = term_.commitment.awaited(term_.voters);
-  const Voter* const own = term_.voters.find(term_.colocated);
-  const bool leader_is_member = own != nullptr && own->rank >= 0;
-  term_.commitment.propose(round, term_.voters);
+  if (view_.members < term_.round_nodes || !all_hear(term_) || !has_quorum(term_, now))
+    return witness.put_change_off(rules_.heartbeat_timeout, now);
+  const bool votes = term_.voters.witnesses_following() > 0 && term_.round_nodes % 2 == 0;
+  revise(term_, votes ? witness.id() : NodeId{}, actions_);
   ballot_.recount();
-  term_.voters.for_each([&](Voter& voter) {
-    if (!voter.follows()) return;
-    Configuration& known = voter.state.proposed;
-    known.member = voter.rank >= 0 || voter.id == witness;
-    if (known.member) known.rank = voter.rank >= 0 ? voter.rank : term_.round_nodes;
-    Reconfigure message{known, !witness.empty(), leader_is_member};
-    message.round.awaited = awaited;
-    actions_.push_back(TellVoter{voter.id, std::move(message)});
-  });
 }
 
 // --- answers ---
@@ -385,7 +365,8 @@ Beat Elected::answer(TimePoint now) const {
           .epoch = committed.version.epoch,
           .revision = committed.version.revision,
           .committed_nodes = committed.voters,
-          .lease_ms = term_.lease.grant_ms(now)};
+          .lease_ms = term_.lease.grant_ms(now),
+          .spares = view_.spares};
 }
 
 Leader Elected::leader() const {

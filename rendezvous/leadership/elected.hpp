@@ -34,6 +34,7 @@ class Elected final : public Leadership {
   TimePoint old_leases_end() const override { return term_.former.leases_end(); }
   int nodes_needed(int nodes_min) const override;
   RoundTerms begin_round(int round, const std::vector<NodeId>& members, TimePoint now) override;
+  std::vector<Successor> successors() const override { return term_.successors; }
   Configuration committed() const override { return term_.quorum().committed; }
   Beat answer(TimePoint now) const override;
   Outlives outlives(const NodeId& node) const override;
@@ -54,7 +55,6 @@ class Elected final : public Leadership {
   void knows(const NodeId& node, const ConfigurationVersion& version);
   void passed(const RoundView& view, TimePoint now);
   void call_witness(TimePoint now);
-  void revise(const NodeId& witness);
 
   LeadershipRules rules_;
   Term term_;

@@ -138,7 +138,7 @@ RoundTerms EtcdLed::begin_round(int round, const std::vector<NodeId>& members, T
   term_.former = {};
   for (std::size_t i = 0; i < members.size(); ++i) {
     Voter& node = *term_.nodes.find(members[i]);
-    terms.leader_is_member = terms.leader_is_member || node.state.colocated;
+    if (node.state.colocated) terms.leader_rank = static_cast<int>(i);
     node.state.proposed = term_.round;
     node.state.proposed.member = true;
     node.state.proposed.rank = static_cast<int>(i);

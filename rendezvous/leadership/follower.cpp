@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "base/number_list.hpp"
 #include "rendezvous/leadership/lease_times.hpp"
+#include "rendezvous/wire/message_limits.hpp"
 
 namespace ddprun {
 
@@ -40,13 +43,34 @@ bool Follower::promise(std::int64_t epoch, TimePoint now) {
   return true;
 }
 
+bool Follower::is_counted(milliseconds heartbeat_timeout, TimePoint now) const {
+  return now < counted_until_ - (kOldLease - kFollowerCounts).of(heartbeat_timeout);
+}
+
+void Follower::find_leader_gone(bool counted) {
+  state_.leader_dead = counted;
+  const bool of_this_round = state_.epoch == state_.proposed.version.epoch;
+  if (of_this_round && leader_rank_ >= 0) find_member_gone(leader_rank_);
+}
+
+void Follower::find_member_gone(int rank) {
+  const auto known = parse_number_list(state_.dead_ranks, kNodesMax);
+  std::vector<int> ranks = known ? *known : std::vector<int>{};
+  if (std::ranges::count(ranks, rank) > 0) return;
+  ranks.push_back(rank);
+  std::ranges::sort(ranks);
+  std::string text = format_number_list(ranks);
+  if (text.size() <= kRankListBytesMax) state_.dead_ranks = std::move(text);
+}
+
 void Follower::hear(const StartRound& round) {
   if (round.epoch == 0) return;
   state_.epoch = round.epoch;
   note_round(
       {{round.epoch, round.round}, round.group_world_size, true, round.group_rank, round.awaited},
       round.committed);
-  state_.leader_is_member = round.leader_is_member;
+  leader_rank_ = round.leader_rank;
+  state_.leader_is_member = round.leader_rank >= 0;
 }
 
 void Follower::hear(const Spare& round) {
@@ -63,6 +87,7 @@ void Follower::hear(const Reconfigure& round) {
 /// All nodes of a round know of it. Who came when that had been begun knows it from here, and that
 /// the job is no new one.
 void Follower::hear(const Beat& beat) {
+  state_.spares = beat.spares;
   if (beat.committed == 0) return;
   const ConfigurationVersion committed{beat.epoch, beat.committed, beat.revision};
   if (state_.proposed.version == committed)
@@ -76,11 +101,12 @@ void Follower::note_assignment(const StartRound& round) {
                        round.first_rank, round.world_size,       round.master_port};
 }
 
-/// Of the committed configuration only the version and the number of voters are told: whether it
+/// Only the version of the committed configuration and its number of voters are told: whether it
 /// was a member, it knows itself. One that was none has to know of it, too: without its members
 /// nobody is elected.
 void Follower::note_round(const Configuration& proposed, Configuration committed) {
   const Configuration before = std::exchange(state_.proposed, proposed);
+  state_.dead_ranks.clear();
   committed.member = false;
   committed.rank = -1;
   for (const Configuration& known : {before, proposed})

@@ -16,7 +16,7 @@ class Follower {
  public:
   /// What it knows, but for how long a leader may count on it: see told().
   const VoterState& state() const { return state_; }
-  /// The same at `now`, as a Join tells it.
+  /// What it knows at `now`, as a Join tells it.
   VoterState told(TimePoint now) const;
 
   /// Whether it has heard of a round whose leader can be followed by another one.
@@ -27,8 +27,13 @@ class Follower {
   void follow(const Joined& answer, const std::string& endpoint);
   /// Promises to follow no leader of a smaller epoch. Returns whether that is more than before.
   bool promise(std::int64_t epoch, TimePoint now);
-  /// Whether the process of the leader that it followed last is known to be gone.
-  void note_leader_dead(bool dead) { state_.leader_dead = dead; }
+  /// Nobody listens any more where the leader was that it followed last. `counted`: that one had
+  /// not lost this node, so it has begun no round without it.
+  void find_leader_gone(bool counted);
+  /// Whether that leader counts on this node still, as far as it can know.
+  bool is_counted(std::chrono::milliseconds heartbeat_timeout, TimePoint now) const;
+  /// The agent of that rank in the proposed configuration is gone, and its workers with it.
+  void find_member_gone(int rank);
 
   /// Takes in what a leader tells of configurations.
   void hear(const StartRound& round);
@@ -50,7 +55,8 @@ class Follower {
   void commit(const Configuration& round);
 
   VoterState state_;
-  std::int64_t clock_us_ = 0;  // of the leader, as it has said last
+  int leader_rank_ = -1;       // the leader's own, in the round that it began last; -1: none
+  std::int64_t clock_us_ = 0;  // the leader's clock, as it has said last
   TimePoint clock_heard_;      // when it was heard
   TimePoint repeated_;         // when that was heard which a heartbeat has repeated
   TimePoint counted_until_;    // by the leader that it followed last

@@ -1,37 +1,53 @@
 #include "rendezvous/leadership/former_leader.hpp"
 
 #include <algorithm>
+#include <set>
+
+#include "base/number_list.hpp"
+#include "rendezvous/wire/message_limits.hpp"
 
 namespace ddprun {
 
 namespace {
 
+/// Whether the voter was a node of the committed configuration, or of the proposed one.
+bool was_member(const Voter& voter, const JointQuorum& quorum) {
+  return is_member(voter.state, quorum.committed.version) ||
+         is_member(voter.state, quorum.proposed.version);
+}
+
 /// Whether all nodes of the last rounds that are here have found that their leader's process is
-/// gone, and had not lost it before. A witness has no way to know that.
-bool leader_is_dead(const VoterTable& voters) {
+/// gone, and had not lost it before. A witness has no way to know that, and a spare had no workers.
+bool leader_is_dead(const VoterTable& voters, const JointQuorum& quorum) {
   bool all = true;
   voters.for_each([&](const Voter& voter) {
-    const bool counts = voter.has_voice && !voter.witness;
-    if (counts && voter.state.proposed.version.round > 0 && !voter.state.leader_dead) all = false;
+    const bool counts = voter.has_voice && !voter.witness && was_member(voter, quorum);
+    if (counts && !voter.state.leader_dead) all = false;
   });
   return all;
 }
 
-/// Whether the leader before was itself a node of the committed round, and may be the only one that
-/// is missing of it. Of a round that is only proposed too little is known.
-bool leader_was_member(const VoterTable& voters, const JointQuorum& quorum) {
-  if (quorum.is_joint()) return false;
-  bool member = false;
-  bool all = true;
+/// How many nodes of the committed round are known to be gone, as voters of it tell who are here.
+/// Ranks are told of the proposed one, so of a joint quorum nothing is known.
+int dead_members(const VoterTable& voters, const JointQuorum& quorum) {
+  if (quorum.is_joint()) return 0;
+  std::set<int> dead;
+  std::set<int> here;
   voters.for_each([&](const Voter& voter) {
-    if (!voter.follows() || voter.witness || !is_member(voter.state, quorum.committed.version))
-      return;
-    if (voter.state.leader_is_member)
-      member = true;
-    else
-      all = false;
+    if (voter.state.proposed.version != quorum.committed.version) return;
+    if (voter.follows()) here.insert(voter.state.proposed.rank);
+    if (const auto ranks = parse_number_list(voter.state.dead_ranks, kNodesMax))
+      dead.insert(ranks->begin(), ranks->end());
   });
-  return member && all;
+  return static_cast<int>(
+      std::ranges::count_if(dead, [&](int rank) { return !here.contains(rank); }));
+}
+
+/// How many nodes waited for a place, as the leader before has told last.
+int spares(const VoterTable& voters) {
+  int most = 0;
+  voters.for_each([&](const Voter& voter) { most = std::max(most, voter.state.spares); });
+  return most;
 }
 
 int missing(const VoterTable& voters, const JointQuorum& quorum) {
@@ -60,8 +76,7 @@ bool FormerLeader::is_over(const VoterTable& voters, const JointQuorum& quorum,
                            TimePoint now) const {
   if (!elected_ || now >= leases_end_) return true;
   if (abandoned_) return false;  // nodes that are not here may have workers of that round
-  return leader_is_dead(voters) &&
-         missing(voters, quorum) <= (leader_was_member(voters, quorum) ? 1 : 0);
+  return leader_is_dead(voters, quorum) && missing(voters, quorum) <= dead_members(voters, quorum);
 }
 
 /// All but the leader that is lost may come.
@@ -69,7 +84,9 @@ bool FormerLeader::may_come(const VoterTable& voters, const JointQuorum& quorum,
                             TimePoint now) const {
   if (!elected_) return false;
   if (voters.undecided() > 0 && now < gathering_since_ + kVotePatience) return true;
-  const int expected = std::max(quorum.committed.voters, quorum.proposed.voters) - 1;
+  const int lost = std::max(1, dead_members(voters, quorum));
+  const int expected =
+      std::max(quorum.committed.voters, quorum.proposed.voters) - lost + spares(voters);
   return voters.nodes_following() < std::min(expected - voters.witnesses_following(), nodes_max) &&
          now < std::min(last_came_ + kArrivalPause, gathering_since_ + kArrivalsMax);
 }

@@ -1,10 +1,17 @@
 #include "rendezvous/leadership/leadership.hpp"
 
+#include <algorithm>
+
 #include "rendezvous/leadership/elected.hpp"
 #include "rendezvous/leadership/etcd_led.hpp"
 #include "rendezvous/leadership/server_led.hpp"
 
 namespace ddprun {
+
+int rank_among(const std::vector<NodeId>& members, const NodeId& node) {
+  const auto found = std::ranges::find(members, node);
+  return found == members.end() ? -1 : static_cast<int>(found - members.begin());
+}
 
 namespace {
 

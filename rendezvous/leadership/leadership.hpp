@@ -67,6 +67,7 @@ struct RoundView {        // as it is now
   int attempt = 0;
   bool runs = false;
   int members = 0;        // nodes of the round that are here
+  int spares = 0;         // nodes that wait for a place in it
 };
 struct GatheringBegun {};                                // nodes are waited for
 struct RoundWanted {                                     // enough nodes are ready
@@ -107,9 +108,12 @@ struct RoundTerms {
   std::int64_t lease_ms = -1;    // as StartRound's
   Configuration committed = {};  // when the round begins
   std::string awaited = {};      // as Configuration's, of this round
-  std::vector<std::string> successors = {};
-  bool leader_is_member = false;
+  std::vector<Successor> successors = {};
+  int leader_rank = -1;  // as StartRound's
 };
+
+/// The rank of the node among the members of a round; -1: it is none of them.
+int rank_among(const std::vector<NodeId>& members, const NodeId& node);
 
 /// What a leader may want to do.
 enum class Deed {
@@ -160,6 +164,8 @@ class Leadership {
 
   /// A round begins now, with these nodes by rank.
   virtual RoundTerms begin_round(int, const std::vector<NodeId>&, TimePoint) { return {}; }
+  /// Those that may follow this leader, of the round that was begun last.
+  virtual std::vector<Successor> successors() const { return {}; }
   /// The configuration that is committed; none where nobody votes.
   virtual Configuration committed() const { return {}; }
   /// Answers a heartbeat at `now`, but for the clock of the node.

@@ -1,6 +1,8 @@
 #include "rendezvous/leadership/term.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace ddprun {
 
@@ -23,14 +25,14 @@ TimePoint quorum_ends(const Term& term) {
 
 bool has_quorum(const Term& term, TimePoint now) { return now < quorum_ends(term); }
 
-std::vector<std::string> successors(const Term& term, const std::vector<NodeId>& members) {
-  std::vector<std::string> endpoints;
-  for (const NodeId& id : members) {
-    const Voter* const voter = term.voters.find(id);
-    const bool may_follow = voter != nullptr && !voter->standby.empty() && !voter->state.colocated;
-    if (may_follow && endpoints.size() < kSuccessorsMax) endpoints.push_back(voter->standby);
+std::vector<Successor> successors_among(const Term& term, const std::vector<NodeId>& members) {
+  std::vector<Successor> successors;
+  for (std::size_t rank = 0; rank < members.size() && successors.size() < kSuccessorsMax; ++rank) {
+    const Voter* const voter = term.voters.find(members[rank]);
+    if (voter != nullptr && !voter->standby.empty() && !voter->state.colocated)
+      successors.push_back({voter->standby, static_cast<int>(rank)});
   }
-  return endpoints;
+  return successors;
 }
 
 JobCounters counters_of_voters(const Term& term) {
@@ -46,6 +48,36 @@ JobCounters counters_of_voters(const Term& term) {
 void admit(Term& term, Voter& voter, LeadershipActions& actions) {
   term.voters.set_stance(voter, Stance::kFollows);
   actions.push_back(AdmitVoter{voter.id});
+}
+
+std::vector<NodeId> successor_ids(const Term& term) {
+  std::set<int> ranks;
+  for (const Successor& successor : term.successors) ranks.insert(successor.rank);
+  std::vector<NodeId> ids;
+  term.voters.for_each([&](const Voter& voter) {
+    if (voter.follows() && ranks.contains(voter.rank)) ids.push_back(voter.id);
+  });
+  return ids;
+}
+
+void revise(Term& term, const NodeId& witness, LeadershipActions& actions) {
+  Configuration round{term.quorum().proposed.version, term.round_nodes + (witness.empty() ? 0 : 1),
+                      false};
+  ++round.version.revision;
+  term.witness.change(witness);
+  const std::string awaited = term.commitment.awaited(term.voters);
+  const Voter* const own = term.voters.find(term.colocated);
+  const bool leader_is_member = own != nullptr && own->rank >= 0;
+  term.commitment.propose(round, term.voters);
+  term.voters.for_each([&](Voter& voter) {
+    if (!voter.follows()) return;
+    Configuration& known = voter.state.proposed;
+    known.member = voter.rank >= 0 || voter.id == witness;
+    if (known.member) known.rank = voter.rank >= 0 ? voter.rank : term.round_nodes;
+    Reconfigure message{known, !witness.empty(), leader_is_member};
+    message.round.awaited = awaited;
+    actions.push_back(TellVoter{voter.id, std::move(message)});
+  });
 }
 
 bool all_hear(const Term& term) {

@@ -32,6 +32,7 @@ struct Term {
   NodeId colocated;                    // the agent in this process, if it is here
   int left = 0;                        // voters of the committed round that have left for good
   int round_nodes = 0;                 // nodes of the last round that was begun here
+  std::vector<Successor> successors;   // as told with the last round that was begun here
   bool gathers = false;                // nodes are waited for
   std::vector<std::string> announced;  // endpoints at which this leader is announced
   TimePoint announce_due;
@@ -47,11 +48,18 @@ int votes_needed(const Term& term, const Configuration& configuration, int left)
 TimePoint quorum_ends(const Term& term);
 bool has_quorum(const Term& term, TimePoint now);
 
-/// Endpoints of the first kSuccessorsMax of `members` that may follow this leader.
-std::vector<std::string> successors(const Term& term, const std::vector<NodeId>& members);
+/// The first kSuccessorsMax of `members`, which are ordered by rank, that may follow this leader.
+std::vector<Successor> successors_among(const Term& term, const std::vector<NodeId>& members);
 
 /// The most that voters of earlier rounds have told of the job.
 JobCounters counters_of_voters(const Term& term);
+
+/// The voters that may follow this leader, in the round that was begun last.
+std::vector<NodeId> successor_ids(const Term& term);
+
+/// Others vote in the round from now on, with `witness` or, if that is empty, with none. The round
+/// goes on meanwhile.
+void revise(Term& term, const NodeId& witness, LeadershipActions& actions);
 
 /// The voter takes orders from now on.
 void admit(Term& term, Voter& voter, LeadershipActions& actions);

@@ -317,8 +317,7 @@ void CoordinatorMachine::welcome(const Node& node) {
     return;  // others are on their way
   if (rounds_.members() < rules_.nodes_max)
     return rounds_.stop("node " + node.join.host + " joined", now_);
-  out_.send(node.peer(), Spare{job_.counters.round, rounds_.members(), job_.counters.attempt,
-                               leadership_->epoch(), leadership_->committed()});
+  out_.send(node.peer(), rounds_.spare());
 }
 
 /// A node whose connection broke comes back, unless its agent is dead, and its workers run on

@@ -95,7 +95,16 @@ int Rounds::members() const {
 
 RoundView Rounds::view() const {
   const JobCounters& counters = parts_.job.counters;
-  return {counters.round, counters.attempt, runs(), members()};
+  const int spares = runs() ? parts_.nodes.count(Phase::kReady) : 0;
+  return {counters.round, counters.attempt, runs(), members(), spares};
+}
+
+Spare Rounds::spare() const {
+  const Leadership& leadership = parts_.leadership;
+  const JobCounters& counters = parts_.job.counters;
+  return {counters.round,         members(),
+          counters.attempt,       leadership.epoch(),
+          leadership.committed(), leadership.successors()};
 }
 
 std::optional<EndJob> Rounds::advance(TimePoint now) {
@@ -225,7 +234,7 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   start.committed = std::move(terms.committed);
   start.awaited = std::move(terms.awaited);
   start.successors = std::move(terms.successors);
-  start.leader_is_member = terms.leader_is_member;
+  start.leader_rank = terms.leader_rank;
   parts_.out.add(OpenStore{start.round, start.world_size});
   parts_.failures.begin_round(start.round);
   at_once_ = false;
@@ -244,11 +253,9 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
     start.first_rank += node->join.workers;
     role_rank += node->join.workers;
   }
-  const Spare spare{start.round, start.group_world_size, start.attempt, start.epoch,
-                    parts_.leadership.committed()};
   parts_.nodes.for_each([&](const Node& node) {
     if (node.phase() == Phase::kReady || node.phase() == Phase::kWitnessing)
-      parts_.out.send(node.peer(), spare);
+      parts_.out.send(node.peer(), spare());
   });
   state_ = State::kRunning;
   parts_.observers.sealed({.round = start.round,

@@ -17,13 +17,14 @@
 #include "rendezvous/rounds/failures.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/observers.hpp"
+#include "rendezvous/wire/stop_times.hpp"
 
 namespace ddprun {
 
-/// What a node may take to stop its workers, beyond the time that it has told: the kernel gets 10 s
-/// to end them after SIGKILL, and 10 s for what they left behind (see AgentMachine), and the
-/// messages take their time, too.
-inline constexpr std::chrono::milliseconds kStoppingReserve{30'000};
+/// What a node may take to stop its workers, beyond the time that it has told: that until it gives
+/// them up, and a second for the messages.
+inline constexpr std::chrono::milliseconds kStoppingReserve =
+    kKillTimeout + kSweepTimeout + std::chrono::milliseconds{1'000};
 
 class Rounds {
  public:
@@ -71,6 +72,8 @@ class Rounds {
   /// How many nodes of the running round are still there.
   int members() const;
   RoundView view() const;
+  /// What a node is told that waits for a place in the round that runs.
+  Spare spare() const;
 
   /// Goes on when its time has come. Returns how the job ends, when it does now.
   std::optional<EndJob> advance(TimePoint now);

@@ -28,7 +28,7 @@ namespace ddprun {
 /// Whoever owns the connections numbers them, and uses no number twice.
 using WitnessPeer = std::int64_t;
 
-/// Who wants to coordinate the job has so long to find enough votes. Then it may ask again, and so
+/// Time that a candidate has to find enough votes. Then it may ask again, and so
 /// may others.
 inline constexpr std::chrono::milliseconds kWitnessPatience{1'000};
 
@@ -57,7 +57,7 @@ class WitnessMachine {
   /// Somebody has connected, and asks for the vote.
   std::vector<WitnessAction> invited(WitnessPeer by, const InviteWitness& invitation,
                                      TimePoint now);
-  /// Who has asked for it says something.
+  /// One who has asked for the vote says something.
   std::vector<WitnessAction> told(WitnessPeer by, const CoordinatorMessage& message, TimePoint now);
   /// Its connection has ended.
   std::vector<WitnessAction> lost(WitnessPeer peer, TimePoint now);

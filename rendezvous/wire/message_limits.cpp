@@ -68,6 +68,8 @@ void check_standing(Checker& checker, const VoterState& voter) {
       .number("the running round", voter.running, 0, kCountMax)
       .number("old_lease_ms", voter.old_lease_ms, 0, kTimeoutMsMax)
       .number("standby_port", voter.standby_port, 0, kPortMax)
+      .number("the spares", voter.spares, 0, kNodesMax)
+      .length("a list of ranks", voter.dead_ranks, 0, kRankListBytesMax)
       .length("the last coordinator", voter.leader, 0, kEndpointBytesMax);
 }
 

@@ -75,7 +75,8 @@ template <> inline constexpr auto kFields<VoterState> = std::tuple{
     field("epoch", &VoterState::epoch), field("promised", &VoterState::promised),
     field("proposed", &VoterState::proposed), field("committed", &VoterState::committed),
     field("running", &VoterState::running), field("old_lease_ms", &VoterState::old_lease_ms),
-    field("leader_dead", &VoterState::leader_dead), field("leader_is_member", &VoterState::leader_is_member),
+    text("dead_ranks", &VoterState::dead_ranks, TextLimit{kRankListBytesMax}),
+    field("spares", &VoterState::spares), field("leader_dead", &VoterState::leader_dead), field("leader_is_member", &VoterState::leader_is_member),
     text("leader", &VoterState::leader, name_of(kEndpointBytesMax)),
     field("standby_port", &VoterState::standby_port), field("colocated", &VoterState::colocated),
     field("assignment", &VoterState::assignment)};
@@ -93,7 +94,7 @@ template <> inline constexpr auto kFields<Beat> = std::tuple{
     field("round", &Beat::round), field("committed", &Beat::committed),
     field("epoch", &Beat::epoch), field("revision", &Beat::revision),
     field("committed_nodes", &Beat::committed_nodes),
-    field("lease_ms", &Beat::lease_ms)};
+    field("lease_ms", &Beat::lease_ms), field("spares", &Beat::spares)};
 template <> inline constexpr auto kFields<Identify> = std::tuple{
     text("run_id", &Identify::run_id, name_of(kRunIdBytesMax)),
     field("epoch", &Identify::epoch),
@@ -159,10 +160,14 @@ template <> inline constexpr auto kFields<Waiting> = std::tuple{
     field("nodes", &Waiting::nodes), field("nodes_min", &Waiting::nodes_min),
     field("nodes_max", &Waiting::nodes_max), field("left_ms", &Waiting::left_ms),
     field("clock_us", &Waiting::clock_us), field("echo_us", &Waiting::echo_us)};
+template <> inline constexpr auto kFields<Successor> = std::tuple{
+    text("endpoint", &Successor::endpoint, name_of(kEndpointBytesMax)),
+    field("rank", &Successor::rank)};
 template <> inline constexpr auto kFields<Spare> = std::tuple{
     field("round", &Spare::round), field("attempt", &Spare::attempt),
     field("nodes", &Spare::nodes), field("epoch", &Spare::epoch),
-    field("committed", &Spare::committed)};
+    field("committed", &Spare::committed),
+    list("successors", &Spare::successors, kSuccessorsMax)};
 template <> inline constexpr auto kFields<Identity> = std::tuple{
     text("jobs", &Identity::jobs, kReason), field("pid", &Identity::pid),
     text("host", &Identity::host, TextLimit{kHostBytesMax}),
@@ -180,8 +185,8 @@ template <> inline constexpr auto kFields<StartRound> = std::tuple{
     field("master_port", &StartRound::master_port),
     field("epoch", &StartRound::epoch), field("lease_ms", &StartRound::lease_ms),
     field("committed", &StartRound::committed),
-    texts("successors", &StartRound::successors, name_of(kEndpointBytesMax), kSuccessorsMax),
-    field("leader_is_member", &StartRound::leader_is_member),
+    list("successors", &StartRound::successors, kSuccessorsMax),
+    field("leader_rank", &StartRound::leader_rank),
     text("awaited", &StartRound::awaited, TextLimit{kRankListBytesMax})};
 template <> inline constexpr auto kFields<Reconfigure> = std::tuple{
     field("round", &Reconfigure::round), field("witnessed", &Reconfigure::witnessed),

@@ -91,6 +91,7 @@ struct Beat {
   /// A coordinator's: the workers may be alive for so long after the beat was sent that this
   /// answers; -1: as long as the connection lasts.
   std::int64_t lease_ms = -1;
+  int spares = 0;  // a coordinator's: nodes that wait for a place
   bool operator==(const Beat&) const = default;
 };
 /// Comes in place of Join from an agent that finds its port taken and asks whose it is.
@@ -228,6 +229,12 @@ struct Waiting {
   std::int64_t echo_us = 0;
   bool operator==(const Waiting&) const = default;
 };
+/// A node of a round that may follow its coordinator.
+struct Successor {
+  std::string endpoint;  // where its agent would coordinate, as HOST:PORT
+  int rank = -1;         // the node's, among the nodes
+  bool operator==(const Successor&) const = default;
+};
 /// The round has its MAX nodes without this one, which waits for a place.
 struct Spare {
   int round = 0;
@@ -235,6 +242,7 @@ struct Spare {
   int attempt = 0;
   std::int64_t epoch = 0;   // the leader's whose round it is
   Configuration committed;  // the last one of which all its nodes know; `member` is not used
+  std::vector<Successor> successors = {};  // as StartRound's
   bool operator==(const Spare&) const = default;
 };
 /// The answer to Identify: who listens at this port. Its type on the wire is "coordinator".
@@ -262,12 +270,12 @@ struct StartRound {
   int role_world_size = 1;
   std::string master_addr;  // where the store is; "": where this node reaches the coordinator
   int master_port = 0;
-  std::int64_t epoch = 0;               // the coordinator's
-  std::int64_t lease_ms = -1;           // as Beat's, after the last beat that was answered
-  Configuration committed;              // as Spare's
-  std::vector<std::string> successors;  // HOST:PORT of those that may follow this coordinator
-  bool leader_is_member = false;        // the coordinator's own node is in the round
-  std::string awaited;                  // as Configuration's, of this round
+  std::int64_t epoch = 0;             // the coordinator's
+  std::int64_t lease_ms = -1;         // as Beat's, after the last beat that was answered
+  Configuration committed;            // as Spare's
+  std::vector<Successor> successors;  // those that may follow this coordinator, in their order
+  int leader_rank = -1;  // the rank of the coordinator's own node; -1: it is not in the round
+  std::string awaited;                // as Configuration's, of this round
   bool operator==(const StartRound&) const = default;
 };
 /// The node has to stop its workers of this round, and to answer with WorkersStopped.

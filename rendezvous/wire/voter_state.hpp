@@ -58,6 +58,9 @@ struct VoterState {
       0;                     // the leader that it followed last may count on it for so long yet
   std::string leader;        // where that one was, as HOST:PORT; "": there was none
   bool leader_dead = false;  // its process is gone
+  /// Ranks, in the proposed configuration, of nodes whose agent it has found gone, as "0-3,8".
+  std::string dead_ranks = {};
+  int spares = 0;                 // nodes that waited for a place when its leader told it last
   bool leader_is_member = false;  // its own node was in the round
   int standby_port = 0;           // where this agent would coordinate, on its host; 0: nowhere
   bool colocated = false;         // it is in the process of the coordinator that it speaks to

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/match.hpp"
+#include "rendezvous/wire/stop_times.hpp"
 #include "tests/simulation/coordinator_shell.hpp"
 
 namespace ddprun::simulation {
@@ -163,7 +164,7 @@ void AgentShell::perform(const AgentAction& action) {
       [&](const AskForCheckpoint&) { ask_for_checkpoint(); },
       [](const InspectWorkers&) {},  // simulated workers tell no progress, so they never hang
       [&](const SweepTree&) {
-        const TimePoint give_up = world_.time.now() + kKillTimeout;
+        const TimePoint give_up = world_.time.now() + kSweepTimeout;
         for (auto& [serial, worker] : alive_) report_exit(worker);
         world_.time.after(world_.random.time(0ms, 100ms), [this, give_up] { sweep(give_up); });
       },

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "rendezvous/wire/stop_times.hpp"
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/invariants.hpp"
 
@@ -197,7 +198,7 @@ void Invariants::check_end() {
 
 /// From the order to stop to the end of the last worker.
 milliseconds Invariants::stop_max() const {
-  const milliseconds stuck = world_.plan.stuck_percent > 0 ? 2 * kKillTimeout : 0ms;
+  const milliseconds stuck = world_.plan.stuck_percent > 0 ? kKillTimeout + kSweepTimeout : 0ms;
   const milliseconds checkpoint = ever_announced_ ? world_.plan.group.preempt_timeout : 0ms;
   return checkpoint + world_.plan.group.shutdown_timeout + stuck + kSlack;
 }

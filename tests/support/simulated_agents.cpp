@@ -158,7 +158,7 @@ class Swarm {
             .committed = last,
             .leader = "127.0.0.1:1",
             .leader_dead = true,
-            .leader_is_member = true};
+            .dead_ranks = "0"};
   }
 
   /// Nodes of the round that are none of ours.

@@ -10,7 +10,6 @@ namespace ddprun {
 namespace {
 
 using namespace std::chrono_literals;
-
 constexpr ExitStatus kTerminated{.signal = SIGTERM};
 
 // An agent with two workers that may join again. Its own heartbeat timeout is 8 s; that of the

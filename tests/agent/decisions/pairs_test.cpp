@@ -24,8 +24,8 @@ const StartRound kStarts{.round = 4,
                          .group_world_size = 3,
                          .epoch = 1,
                          .lease_ms = 4'000,
-                         .successors = {"h1:1"},
-                         .leader_is_member = true};
+                         .successors = {{"h1:1", 1}},
+                         .leader_rank = 0};
 
 /// An agent with two workers, at the endpoint h0:1.
 class PairFixture : public MachineFixture {
@@ -100,7 +100,7 @@ class PairFixture : public MachineFixture {
   static std::string word(const AgentMessage& message) {
     const std::string line = encode(message);
     const std::string key = "\"type\":\"";
-    const auto begin = line.rfind(key) + key.size();  // that of the message comes last
+    const auto begin = line.rfind(key) + key.size();  // the message's own type comes last
     return line.substr(begin, line.find('"', begin) - begin);
   }
 };

@@ -23,8 +23,8 @@ class FollowerFixture : protected MachineFixture {
                             .group_world_size = 3,
                             .epoch = 1,
                             .lease_ms = 4'000,
-                            .successors = {"h1:1", "h2:1"},
-                            .leader_is_member = true}});
+                            .successors = {{"h1:1", 1}, {"h2:1", 2}},
+                            .leader_rank = 0}});
     took<StartWorkers>();
     took<ReachCoordinator>();
   }

@@ -393,7 +393,7 @@ TEST_CASE_METHOD(RoundFixture, "the join timeout runs since gathering, not since
   joins("b");
   passes(100s);
   is_lost("b");
-  passes(50s);  // a's workers take their time to stop
+  passes(45s);  // a's workers take their time to stop
   says("a", WorkersStopped{1});
   passes(59'999ms);
   CHECK_FALSE(machine_->ended());

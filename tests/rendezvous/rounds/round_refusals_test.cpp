@@ -98,7 +98,7 @@ TEST_CASE_METHOD(StoppingFixture, "the time that the coordinator slept is nobody
   fails("a", 1);
   now_ += 1h;
   says("a", WorkersStopped{1});
-  passes_beating(59s, {"a", "b"});
+  passes_beating(30s + kStoppingReserve - 1s, {"a", "b"});
   CHECK_FALSE(dropped("b"));
   says("b", WorkersStopped{1});
   CHECK(start("b").round == 2);

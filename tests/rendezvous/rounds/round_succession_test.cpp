@@ -56,7 +56,13 @@ class SuccessionFixture : protected RoundFixture {
     const Configuration last{kLast, 3, true};
     join.voter = {.epoch = 1, .promised = 1, .proposed = last, .committed = last};
     join.voter.leader = "h0:1";
-    join.voter.leader_is_member = true;
+    return join;
+  }
+  /// Such a node, which has found that its leader, of rank 0, is gone.
+  Join survivor(const NodeId& node) const {
+    Join join = voter(node);
+    join.voter.leader_dead = true;
+    join.voter.dead_ranks = "0";
     return join;
   }
   void promises(const NodeId& node) {
@@ -106,9 +112,8 @@ TEST_CASE_METHOD(SuccessionFixture,
                  "the job goes on at once, from where it was, when the coordinator is dead") {
   stands_by();
   for (const char* node : {"a", "b"}) {
-    Join join = voter(node);
+    Join join = survivor(node);
     join.voter.old_lease_ms = 4'000;
-    join.voter.leader_dead = true;
     says(node, join);
   }
   for (const char* node : {"a", "b"}) promises(node);
@@ -142,6 +147,7 @@ TEST_CASE_METHOD(
     Join join = voter(node);
     join.voter.old_lease_ms = 4'000;
     join.voter.leader_dead = *node != 'c';
+    join.voter.dead_ranks = "0";
     says(node, join);
   }
   for (const char* node : {"a", "b", "c"}) promises(node);
@@ -400,11 +406,7 @@ TEST_CASE_METHOD(SuccessionFixture, "the end of an earlier round is of no accoun
   late.voter.proposed = late.voter.committed = {{1, 3}, 3, true};
   says("c", late);
   says("c", FinalStatus{{.outcome = EndJob::Outcome::kFinished}});
-  for (const char* node : {"a", "b"}) {
-    Join join = voter(node);
-    join.voter.leader_dead = true;
-    says(node, join);
-  }
+  for (const char* node : {"a", "b"}) says(node, survivor(node));
   for (const char* node : {"a", "b", "c"}) promises(node);
   passes_hearing(6s, {"a", "b", "c"});
   CHECK_FALSE(order<EndJob>("a").has_value());
@@ -427,7 +429,6 @@ TEST_CASE_METHOD(SuccessionFixture,
     Join join = voter(node);
     join.voter.leader_dead = true;
     join.voter.old_lease_ms = 3'000;
-    join.voter.leader_is_member = join.node == "spare";  // in the last round that it was in
     join.voter.proposed.member = join.voter.committed.member = join.node != "spare";
     says(node, join);
   }
@@ -443,8 +444,7 @@ TEST_CASE_METHOD(
   const Configuration first{kLast, 5, true};
   std::vector<NodeId> nodes{"c", "d", "e"};
   for (int rank = 2; rank <= 4; ++rank) {
-    Join join = voter(nodes[static_cast<std::size_t>(rank - 2)]);
-    join.voter.leader_dead = true;
+    Join join = survivor(nodes[static_cast<std::size_t>(rank - 2)]);
     join.voter.committed = {kLast, 5, true, rank};
     join.voter.proposed = rank == 2 ? Configuration{{1, 5}, 4, true, 1, "1-4"} : first;
     join.voter.proposed.rank = rank == 2 ? 1 : rank;

@@ -192,7 +192,6 @@ class SucceedingFixture : public WitnessedFixture {
     const Configuration last{{1, 4, 1}, 3, true, rank};
     VoterState voter{.epoch = 1, .promised = 1, .proposed = last, .committed = last};
     voter.leader = "h0:1";
-    voter.leader_is_member = true;
     return voter;
   }
   void node_votes() {
@@ -200,6 +199,7 @@ class SucceedingFixture : public WitnessedFixture {
     join.counters = {.round = 4, .attempt = 2};
     join.voter = voter(1);
     join.voter.leader_dead = true;
+    join.voter.dead_ranks = "0";
     join.voter.old_lease_ms = 4'000;
     join.voter.standby_port = 7;
     join.voter.colocated = true;

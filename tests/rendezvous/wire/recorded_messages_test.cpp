@@ -103,7 +103,7 @@ TEST_CASE("a release records what it says", "[.]") {
                          .master_port = 29400,
                          .epoch = 1,
                          .lease_ms = 5'000,
-                         .successors = {"h1:29400"}};
+                         .successors = {{"h1:29400", 0}}};
   std::ofstream file{DDPRUN_RECORDED_MESSAGES "/" + std::to_string(kProtocolVersion) + ".jsonl"};
   write_kinds<AgentMessage>(file, '>',
                             {join, WorkerFailed{3, failure, end}, Preempt{"SIGUSR1", 20'000},
