@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <iterator>
 #include <memory>
@@ -23,12 +22,9 @@
 #include "base/own_process.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/run/exit_code.hpp"
-#include "launcher/run/loop_thread.hpp"
 #include "launcher/run/node_facts.hpp"
-#include "launcher/run/open_coordinator.hpp"
-#include "launcher/run/open_referee.hpp"
-#include "launcher/run/open_status_page.hpp"
-#include "launcher/run/report_file.hpp"
+#include "launcher/run/own_coordinator.hpp"
+#include "launcher/run/report_writer.hpp"
 #include "launcher/run/run_directory.hpp"
 #include "launcher/run/run_report.hpp"
 #include "launcher/run/signal_hold.hpp"
@@ -36,14 +32,6 @@
 namespace ddprun {
 
 namespace {
-
-using namespace std::chrono_literals;
-
-/// Once the job is over, open connections are given this long for their last words.
-constexpr auto kGoodbyeTimeout = 2s;
-
-/// Reports of hangs that are being written at the end are given this long.
-constexpr auto kReportTimeout = 2s;
 
 constexpr std::size_t kFilesPerWorker = 3;       // its two streams and its pidfd
 constexpr std::size_t kStoreFilesPerWorker = 4;  // its connections, with --store local
@@ -110,7 +98,9 @@ class Run {
  public:
   Run(asio::io_context& io, const LaunchSpec& spec, const EnvironmentLookup& environment,
       Consoles consoles, const RunEvents& events)
-      : io_{io}, spec_{spec}, environment_{environment}, consoles_{consoles}, events_{events} {}
+      : io_{io}, spec_{spec}, environment_{environment}, consoles_{consoles}, events_{events} {
+    if (!spec.report_file.empty()) reports_.add_file(spec.report_file);
+  }
 
   /// Makes all that the run needs on this machine.
   Result<void> prepare() {
@@ -135,25 +125,15 @@ class Run {
 
   /// Serves the coordinator, or takes it to be elsewhere.
   Result<void> open_meeting() {
-    auto coordinator = open_coordinator(io_, coordinators_loop(), spec_, node_.run.run_id);
-    if (!coordinator) return coordinator.error();
-    server_ = std::move(coordinator->server);
-    open_standby_ = std::move(coordinator->open_standby);
-    referee_ = std::move(coordinator->referee);
-    const bool here = coordinator->is_here;
-    if (const auto shown = open_page(here); !shown) return shown.error();
-    if (server_) serve_coordinator();
     RunFacts& run = node_.run;
-    run.coordinator = std::move(coordinator->endpoint);
-    run.coordinator_here = here;
-    if (server_ && (can_be_followed(leadership_of(spec_.meeting)) || !here))
-      run.own_port = server_->port();
-    if (referee_)
+    if (const auto opened = coordinator_.open(run); !opened) return opened.error();
+    if (spec_.meeting.etcd)
       spdlog::info("etcd at {} chooses the coordinator; this node would be it at {} port {}",
                    text_of(*spec_.meeting.etcd), run.coordinator.host, run.coordinator.port);
     else
       say_where(run);
-    if (here) events_.listening({spec_.meeting.coordinator.host, run.coordinator.port});
+    if (run.coordinator_here)
+      events_.listening({spec_.meeting.coordinator.host, run.coordinator.port});
     say_threads(spec_, node_, environment_);
     make_job_folder();
     open_trainer_door();
@@ -165,13 +145,15 @@ class Run {
     auto agent =
         std::make_optional<Agent>(io_.get_executor(), spec_, node_, std::move(watch_folder_),
                                   consoles_, event_log_ ? &*event_log_ : nullptr);
-    if (open_standby_) agent->stand_by_with([this] { return stand_by(); });
-    if (referee_) agent->ask_referee(ask_of(referee_, own_loop_->get_executor()));
+    if (coordinator_.may_stand_by())
+      agent->stand_by_with([this] { return coordinator_.stand_by(); });
+    if (auto ask = coordinator_.ask_referee()) agent->ask_referee(std::move(ask));
     if (trainer_door_) agent->listen_to(*trainer_door_);
     if (timer_pipe_) agent->keep_timers(*timer_pipe_);
     agent->when_leading_changes([this](bool leads) { note_leading(leads); });
-    agent->when_led([this](const Leader& leader) { tell_standby(leader); });
-    agent->when_hang_changes([this, &agent] { tell_hang(agent->hang()); });
+    agent->when_led([this](const Leader& leader) { coordinator_.led_by(leader); });
+    agent->when_hang_changes(
+        [this, &agent] { reports_.write_hang(agent->hang(), node_.run.run_id); });
     agent_ = &*agent;
     const auto control = open_control(*agent);
     signals_->release();
@@ -179,7 +161,7 @@ class Run {
     co_spawn(io_, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
       report_failure("the agent")(failure);
       ended = std::move(how);
-      close_coordinator();
+      coordinator_.close();
     });
     while (!ended) io_.run_one();
     events_.ended(*ended);
@@ -187,7 +169,7 @@ class Run {
     if (control) control->close();
     if (trainer_door_) trainer_door_->close();
     if (timer_pipe_) timer_pipe_->close();
-    say_goodbye();
+    coordinator_.say_goodbye();
     RunEnd end{std::move(*ended),
                {agent->outcome(), agent->verdict(), agent->hang(), agent->times()},
                agent->tells_job()};
@@ -198,10 +180,7 @@ class Run {
   }
 
   /// Writes the report to where the user wants it, and where logs are.
-  void write_report(const JobReport& report) {
-    if (hang_writer_) hang_writer_->end_within(kReportTimeout);  // the last report is to stay
-    ddprun::write_report(report, report_files());
-  }
+  void write_report(const JobReport& report) { reports_.write_last(report); }
 
   /// Tells the user how it ended, and keeps the files that the report names.
   void report(const RunEnd& end) {
@@ -214,95 +193,9 @@ class Run {
   }
 
  private:
-  std::vector<std::filesystem::path> report_files() const {
-    std::vector<std::filesystem::path> files;
-    if (!spec_.report_file.empty()) files.emplace_back(spec_.report_file);
-    if (directory_ && !spec_.logs.directory.empty())
-      files.push_back(directory_->path() / "report.json");
-    return files;
-  }
-
-  /// Writes what is known of a hang while the job goes on. A disk that hangs, too, holds up only
-  /// the thread that writes to it.
-  void tell_hang(const std::optional<HangReport>& hang) {
-    const auto files = report_files();
-    if (files.empty() || (!hang && !hang_writer_)) return;
-    if (!hang_writer_) hang_writer_.emplace(hang_loop_.emplace(1), io_);
-    asio::post(*hang_loop_, [report = job_report(hang, node_.run.run_id), files] {
-      ddprun::write_report(report, files);
-    });
-  }
-
-  /// Returns the port at which this node may follow the coordinator; 0: it cannot.
-  std::uint16_t stand_by() {
-    server_ = open_standby_();
-    if (!server_) return 0;
-    serve_coordinator();
-    return server_->port();
-  }
-
-  void serve_coordinator() {
-    if (own_loop_) own_thread_.emplace(*own_loop_, io_);
-  }
-
-  /// What may coordinate the job on this node sends others to who does.
-  void tell_standby(const Leader& leader) {
-    if (!server_) return;
-    asio::post(own_thread_ ? *own_loop_ : io_, [this, leader] { server_->led_by(leader); });
-  }
-
-  /// The other nodes of a job need a coordinator that never waits for what this node waits for. One
-  /// node alone does without a second thread.
-  asio::io_context& coordinators_loop() {
-    return spec_.meeting.nodes_max > 1 ? own_loop_.emplace(1) : io_;
-  }
-
-  /// This node's coordinator follows one that was lost, or has itself been followed. The page is
-  /// where the job's coordinator is. Without it the job goes on as well.
   void note_leading(bool leads) {
-    if (leads) events_.listening({"", server_->port()});
-    if (!spec_.status_address) return;
-    asio::post(own_thread_ ? *own_loop_ : io_, [this, leads] {
-      close_pages();
-      if (!leads) return;
-      if (const auto shown = open_page(true); !shown) spdlog::warn("{}", shown.error().message);
-    });
-  }
-
-  void close_coordinator() {
-    if (!server_) return;
-    asio::post(own_thread_ ? *own_loop_ : io_, [this] {
-      close_pages();
-      if (referee_) referee_->close();
-      server_->close();
-    });
-  }
-
-  void close_pages() {
-    for (const auto& page : pages_) page->close();
-  }
-
-  /// Shows the job in a browser, where the coordinator is.
-  Result<void> open_page(bool here) {
-    if (!spec_.status_address) return {};
-    if (!here) {
-      spdlog::info("--status-addr: the node that hosts the coordinator serves the status page");
-      return {};
-    }
-    StatusPage page;
-    page.jobs = [this] {
-      std::vector<JobStatus> jobs = server_->status();
-      for (JobStatus& job : jobs) job.title = spec_.title;
-      return jobs;
-    };
-    page.log = [this](HttpRequest request) { return log_from_agent(std::move(request)); };
-    asio::io_context& serving = own_loop_ ? *own_loop_ : io_;
-    auto opened = open_status_page(io_, serving, *spec_.status_address, spec_.secret.has_value(),
-                                   std::move(page));
-    if (!opened) return opened.error();
-    pages_.push_back(std::move(opened->server));
-    status_url_ = std::move(opened->url);
-    return {};
+    if (leads) events_.listening({"", coordinator_.port()});
+    coordinator_.lead(leads);
   }
 
   /// The page is served in the coordinator's event loop; logs belong to the agent's.
@@ -313,17 +206,6 @@ class Run {
   asio::awaitable<HttpReply> log_here(HttpRequest request) {
     if (agent_ == nullptr) co_return HttpReply{http_sentence(404, "the agent has ended")};
     co_return answer_log(*agent_, request);
-  }
-
-  void say_goodbye() {
-    const auto begun = Clock::now();
-    io_.run_for(kGoodbyeTimeout);
-    if (!own_thread_) return;
-    const auto left = kGoodbyeTimeout - (Clock::now() - begun);
-    own_thread_->end_within(std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left),
-                                     std::chrono::milliseconds{0}));
-    io_.restart();
-    io_.poll();  // to see what it has written to the log
   }
 
   /// Lets other programs of this user find the job. Without it the job runs as well.
@@ -358,7 +240,7 @@ class Run {
             .run_directory = node_.run_directory.string(),
             .coordinator = run.coordinator.host + ":" + std::to_string(run.coordinator.port),
             .coordinator_here = run.coordinator_here,
-            .status_url = status_url_};
+            .status_url = coordinator_.status_url()};
   }
 
   std::unique_ptr<ControlServer> open_control(Agent& agent) {
@@ -412,6 +294,7 @@ class Run {
     if (!made) return made.error();
     directory_.emplace(std::move(*made));
     node_.run_directory = directory_->path();
+    if (!spec_.logs.directory.empty()) reports_.add_file(directory_->path() / "report.json");
     return {};
   }
 
@@ -429,16 +312,10 @@ class Run {
   std::unique_ptr<TrainerDoor> trainer_door_;
   std::unique_ptr<TimerPipe> timer_pipe_;
   std::optional<WatchFolder> watch_folder_;
-  std::optional<asio::io_context> own_loop_;  // the coordinator's
-  std::unique_ptr<Server> server_;
-  std::function<std::unique_ptr<Server>()> open_standby_;
-  std::shared_ptr<Referee> referee_;  // tells server_ who coordinates; null: there is none
-  std::vector<std::unique_ptr<StatusServer>> pages_;  // for --status-addr; the last one may be open
-  std::string status_url_;
   Agent* agent_ = nullptr;  // while it runs
-  std::optional<asio::io_context> hang_loop_;
-  std::optional<LoopThread> hang_writer_;  // runs hang_loop_; made for the first hang
-  std::optional<LoopThread> own_thread_;   // runs own_loop_; it ends before all that it works with
+  ReportWriter reports_{io_};
+  OwnCoordinator coordinator_{
+      io_, spec_, [this](HttpRequest request) { return log_from_agent(std::move(request)); }};
 };
 
 }  // namespace

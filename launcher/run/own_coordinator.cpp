@@ -1,0 +1,118 @@
+#include "launcher/run/own_coordinator.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "launcher/run/open_referee.hpp"
+#include "launcher/run/open_status_page.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Once the job is over, open connections are given this long for their last words.
+constexpr std::chrono::milliseconds kGoodbyeTimeout = 2s;
+
+}  // namespace
+
+OwnCoordinator::OwnCoordinator(asio::io_context& home, const LaunchSpec& spec, ReadLog log)
+    : home_{home}, spec_{spec}, log_{std::move(log)} {}
+
+Result<void> OwnCoordinator::open(RunFacts& run) {
+  if (spec_.meeting.nodes_max > 1) loop_.emplace(1);
+  auto opened = open_coordinator(home_, serving(), spec_, run.run_id);
+  if (!opened) return opened.error();
+  server_ = std::move(opened->server);
+  open_standby_ = std::move(opened->open_standby);
+  referee_ = std::move(opened->referee);
+  run.coordinator = std::move(opened->endpoint);
+  run.coordinator_here = opened->is_here;
+  if (spec_.status_address && !run.coordinator_here)
+    spdlog::info("--status-addr: the node that hosts the coordinator serves the status page");
+  else if (const auto shown = open_page(); !shown)
+    return shown.error();
+  if (!server_) return {};
+  serve();
+  if (can_be_followed(leadership_of(spec_.meeting)) || !run.coordinator_here)
+    run.own_port = server_->port();
+  return {};
+}
+
+std::uint16_t OwnCoordinator::stand_by() {
+  server_ = open_standby_();
+  if (!server_) return 0;
+  serve();
+  return server_->port();
+}
+
+void OwnCoordinator::serve() {
+  if (loop_) thread_.emplace(*loop_, home_);
+}
+
+CoordinatorLink::AskReferee OwnCoordinator::ask_referee() {
+  return referee_ ? ask_of(referee_, loop_->get_executor()) : CoordinatorLink::AskReferee{};
+}
+
+void OwnCoordinator::led_by(const Leader& leader) {
+  if (!server_) return;
+  asio::post(serving(), [this, leader] { server_->led_by(leader); });
+}
+
+/// The job goes on without its page, too.
+void OwnCoordinator::lead(bool leads) {
+  if (!spec_.status_address) return;
+  asio::post(serving(), [this, leads] {
+    close_pages();
+    if (!leads) return;
+    if (const auto shown = open_page(); !shown) spdlog::warn("{}", shown.error().message);
+  });
+}
+
+void OwnCoordinator::close() {
+  if (!server_) return;
+  asio::post(serving(), [this] {
+    close_pages();
+    if (referee_) referee_->close();
+    server_->close();
+  });
+}
+
+void OwnCoordinator::say_goodbye() {
+  const auto begun = Clock::now();
+  home_.run_for(kGoodbyeTimeout);
+  if (!thread_) return;
+  const auto left = kGoodbyeTimeout - (Clock::now() - begun);
+  thread_->end_within(std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left), 0ms));
+  home_.restart();
+  home_.poll();  // to see what it has written to the log
+}
+
+Result<void> OwnCoordinator::open_page() {
+  if (!spec_.status_address) return {};
+  StatusPage page;
+  page.jobs = [this] {
+    std::vector<JobStatus> jobs = server_->status();
+    for (JobStatus& job : jobs) job.title = spec_.title;
+    return jobs;
+  };
+  page.log = log_;
+  auto opened = open_status_page(home_, serving(), *spec_.status_address, spec_.secret.has_value(),
+                                 std::move(page));
+  if (!opened) return opened.error();
+  pages_.push_back(std::move(opened->server));
+  status_url_ = std::move(opened->url);
+  return {};
+}
+
+void OwnCoordinator::close_pages() {
+  for (const auto& page : pages_) page->close();
+}
+
+}  // namespace ddprun

@@ -1,0 +1,31 @@
+#include "launcher/run/report_writer.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include "launcher/run/report_file.hpp"
+#include "launcher/run/run_report.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Reports of hangs that are being written at the end are given this long.
+constexpr auto kReportTimeout = 2s;
+
+}  // namespace
+
+void ReportWriter::write_hang(const std::optional<HangReport>& hang, const std::string& run_id) {
+  if (files_.empty() || (!hang && !thread_)) return;
+  if (!thread_) thread_.emplace(loop_.emplace(1), home_);
+  asio::post(*loop_,
+             [report = job_report(hang, run_id), files = files_] { write_report(report, files); });
+}
+
+void ReportWriter::write_last(const JobReport& report) {
+  if (thread_) thread_->end_within(kReportTimeout);
+  write_report(report, files_);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,39 @@
+// ReportWriter: the reports of a run, on their way to the files that want them.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/job_report.hpp"
+#include "base/asio.hpp"
+#include "launcher/run/loop_thread.hpp"
+
+namespace ddprun {
+
+class ReportWriter {
+ public:
+  /// Errors of the thread that writes are thrown on in `home`, which must live longer.
+  explicit ReportWriter(asio::io_context& home) : home_{home} {}
+
+  /// Writes all further reports to this file, too.
+  void add_file(std::filesystem::path file) { files_.push_back(std::move(file)); }
+
+  /// Writes which hang the job `run_id` is in, while it goes on; nullopt: it is in none any more. A
+  /// disk that hangs, too, holds up only the thread that writes to it.
+  void write_hang(const std::optional<HangReport>& hang, const std::string& run_id);
+
+  /// Writes the report that is to stay.
+  void write_last(const JobReport& report);
+
+ private:
+  asio::io_context& home_;
+  std::vector<std::filesystem::path> files_;
+  std::optional<asio::io_context> loop_;
+  std::optional<LoopThread> thread_;  // runs loop_; made for the first hang
+};
+
+}  // namespace ddprun
