@@ -6,12 +6,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
-#include <cstdlib>
 #include <limits>
 #include <utility>
 
-#include "agent/introspection/nccl_ras.hpp"
-#include "agent/job_signals.hpp"
 #include "agent/process_tree.hpp"
 #include "base/clock.hpp"
 #include "base/match.hpp"
@@ -81,11 +78,11 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       link_{executor, spec_, run_,
             [this](const AgentEvent& event) {
               if (const auto* order = std::get_if<Ordered>(&event)) hear(order->message);
-              if (std::holds_alternative<CoordinatorLost>(event)) lose_coordinator();
+              if (std::holds_alternative<CoordinatorLost>(event)) desk_.lose_coordinator();
               step(event);
             }},
-      status_desk_{executor, [this](const AskStatus& question) { link_.send(question); }},
-      dump_desk_{executor, [this](const AskDump& question) { link_.send(question); }},
+      record_{executor},
+      desk_{executor, [this](const AgentMessage& question) { link_.send(question); }},
       workers_{executor, spec_, std::move(node), consoles,
                [this](const WorkerExited& worker) { step(worker); }},
       events_{events},
@@ -98,11 +95,9 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
                         if (trainings_ != nullptr) trainings_->add_told(local_rank, look);
                       },
                       [this](const RankProgress& p) { step(WorkerProgressed{p}); }}},
-      signals_{executor},
-      child_ends_{executor, SIGCHLD},
+      signals_{executor, spec_},
       alarm_{executor, TimePoint::max()},
       leads_{run_.coordinator_here} {
-  for (const int signal : signals_for(spec_)) signals_.add(signal);
   workers_.when_started([this] {
     if (events_) events_->note_started(workers_.running());
     step(WorkersRun{});
@@ -117,34 +112,25 @@ void Agent::keep_timers(TimerPipe& pipe) {
 asio::awaitable<AgentEnd> Agent::run() {
   adopt_orphans();
   workers_.warm_up();
-  auto reaping = keep_reaping(child_ends_, [this] {
-    workers_.reap_orphans();
-    return !end_;
-  });
-  co_spawn(executor_, std::move(reaping), report_failure("reaping orphans"));
-  co_spawn(executor_, watch_signals(), report_failure("waiting for signals"));
+  signals_.begin([this](int signal) { hear_signal(signal); }, [this] { workers_.reap_orphans(); });
   step(AgentBegins{});
   while (!end_) {
     co_await alarm_.async_wait(as_tuple(use_awaitable));
     if (!end_ && Clock::now() >= alarm_.expiry()) step(Alarm{});
   }
-  signals_.cancel();
-  child_ends_.cancel();
+  signals_.end();
   link_.end();
-  lose_coordinator();
+  desk_.lose_coordinator();
   co_await workers_.end();
   co_return *end_;
 }
 
-asio::awaitable<void> Agent::watch_signals() {
-  while (!end_) {
-    const auto [error, signal] = co_await signals_.async_wait(as_tuple(use_awaitable));
-    if (error) co_return;
-    const AgentEvent meaning = meaning_of(signal, spec_);
-    log_signal(meaning, signal);
-    if (signal == SIGWINCH) workers_.resize_terminals();
-    step(meaning);
-  }
+void Agent::hear_signal(int signal) {
+  if (end_) return;
+  const AgentEvent meaning = meaning_of(signal, spec_);
+  log_signal(meaning, signal);
+  if (signal == SIGWINCH) workers_.resize_terminals();
+  step(meaning);
 }
 
 void Agent::stop(int signal) {
@@ -153,14 +139,9 @@ void Agent::stop(int signal) {
 
 void Agent::hear(const CoordinatorMessage& message) {
   if (std::holds_alternative<Joined>(message)) note_leading();
-  keep(message);
   tell_user(message);
-  status_desk_.hear(message);
-  dump_desk_.hear(message);
-  const auto* const found = std::get_if<HangFound>(&message);
-  if (found == nullptr || !concerns_nccl(found->report)) return;
-  if (std::exchange(may_ask_nccl_, false))
-    co_spawn(executor_, ask_nccl(), report_failure("asking NCCL"));
+  record_.hear(message);
+  desk_.hear(message);
 }
 
 /// The coordinator may have been lost, and this node's own may follow it.
@@ -169,30 +150,6 @@ void Agent::note_leading() {
     return;
   news_.leads(leads_);
   leading_changed_(leads_);
-}
-
-/// It knows of all ranks, so one node asks. The hang has been told by then.
-asio::awaitable<void> Agent::ask_nccl() {
-  const char* const set = std::getenv(kRasVariable);
-  const auto said =
-      co_await ask_ras(ras_addresses(set != nullptr ? set : kRasDefault), kRasPatience);
-  if (!said) {
-    spdlog::info("{}", said.error().message);
-    co_return;
-  }
-  std::vector<std::string> wrong = abridge_ras(*said);
-  spdlog::warn("NCCL says of the hang:{}", wrong.empty() ? " nothing is wrong" : "");
-  for (const std::string& line : wrong) spdlog::warn("  {}", line);
-  if (!hang_) co_return;
-  HangReport hang = *hang_;
-  hang.nccl = std::move(wrong);
-  keep_hang(std::move(hang));
-}
-
-/// Whoever waits for an answer of it hears so.
-void Agent::lose_coordinator() {
-  status_desk_.lose_coordinator();
-  dump_desk_.lose_coordinator();
 }
 
 void Agent::step(const AgentEvent& event) {
@@ -221,7 +178,7 @@ void Agent::perform(const AgentAction& action) {
       [&](const Tell& a) { link_.send(a.message); },  //
       [&](const Disconnect&) {
         link_.disconnect();
-        lose_coordinator();
+        desk_.lose_coordinator();
       },
       [&](const TellStandby& a) { led_(a.leader); },
       [&](const Warn& a) { spdlog::warn("{}", a.text); },
@@ -234,7 +191,7 @@ void Agent::perform(const AgentAction& action) {
 void Agent::start_workers(const StartRound& round) {
   if (trainings_ != nullptr) trainings_->forget();
   if (timers_ != nullptr) timers_->forget();
-  may_ask_nccl_ = round.first_rank == 0;
+  record_.begin_round(round.first_rank);
   introspection_.begin_round(round.round, round.first_rank, spec_.workers);
   const Result<StartRound> ready = link_.open_store(round);
   if (ready)
@@ -259,21 +216,6 @@ asio::awaitable<void> Agent::sweep() {
   co_await workers_.sweep();
   link_.close_store();
   step(TreeGone{});
-}
-
-/// What the report of the job tells.
-void Agent::keep(const CoordinatorMessage& message) {
-  if (const auto* found = std::get_if<VerdictFound>(&message)) verdict_ = found->verdict;
-  if (const auto* times = std::get_if<JobTimes>(&message)) times_ = *times;
-  if (std::holds_alternative<HangOver>(message) || std::holds_alternative<StartRound>(message))
-    keep_hang(std::nullopt);
-  if (const auto* found = std::get_if<HangFound>(&message)) keep_hang(found->report);
-}
-
-void Agent::keep_hang(const std::optional<HangReport>& hang) {
-  if (hang_ == hang) return;
-  hang_ = hang;
-  hang_changed_();
 }
 
 void Agent::tell_user(const CoordinatorMessage& message) {

@@ -5,7 +5,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <optional>
@@ -15,6 +14,8 @@
 #include "agent/event_log.hpp"
 #include "agent/introspection/introspection.hpp"
 #include "agent/job_news.hpp"
+#include "agent/job_record.hpp"
+#include "agent/job_signals.hpp"
 #include "agent/launch_spec.hpp"
 #include "agent/status_desk.hpp"
 #include "agent/timers/timer_pipe.hpp"
@@ -61,15 +62,15 @@ class Agent {
   /// Whether this node tells the user what concerns the whole job.
   bool tells_job() const { return news_.tells_job(); }
 
-  /// Where the time of the job went, as the coordinator told it at the end; nullopt: it did not.
-  const std::optional<JobTimes>& times() const { return times_; }
-  /// Asks the coordinator how the job is; see StatusDesk.
+  /// What the coordinator has told, for the report of the job.
+  JobRecord& record() { return record_; }
+  /// Asks the coordinator how the job is; see JobDesk.
   asio::awaitable<Result<JobStatus>> status(std::chrono::milliseconds timeout) {
-    return status_desk_.ask(timeout);
+    return desk_.status(timeout);
   }
-  /// Asks the coordinator what all workers of the job do; see DumpDesk.
+  /// Asks the coordinator what all workers of the job do; see JobDesk.
   asio::awaitable<Result<JobDump>> dump(std::chrono::milliseconds timeout) {
-    return dump_desk_.ask(timeout);
+    return desk_.dump(timeout);
   }
   /// Stops this node's part in the job as if ddprun had got that signal.
   void stop(int signal);
@@ -81,27 +82,16 @@ class Agent {
     return workers_.follow(rank, err);
   }
 
-  /// Why the job failed, as the coordinator has said; nullopt: it has not.
-  const std::optional<Verdict>& verdict() const { return verdict_; }
-  /// The hang that the workers were in when they were last heard of; nullopt: they were in none.
-  const std::optional<HangReport>& hang() const { return hang_; }
-  /// `tell` is called when that has changed.
-  void when_hang_changes(std::function<void()> tell) { hang_changed_ = std::move(tell); }
-
  private:
-  asio::awaitable<void> watch_signals();
+  void hear_signal(int signal);
   asio::awaitable<void> sweep();
   void hear(const CoordinatorMessage& message);
-  void lose_coordinator();
   void note_leading();
   asio::awaitable<void> inspect(Inspect question);
   void step(const AgentEvent& event);
   void perform(const AgentAction& action);
   void start_workers(const StartRound& round);
   void tell_user(const CoordinatorMessage& message);
-  void keep(const CoordinatorMessage& message);
-  asio::awaitable<void> ask_nccl();
-  void keep_hang(const std::optional<HangReport>& hang);
 
   asio::any_io_executor executor_;
   const LaunchSpec spec_;
@@ -109,24 +99,18 @@ class Agent {
   AgentMachine machine_;
   JobNews news_;
   CoordinatorLink link_;
-  StatusDesk status_desk_;
-  DumpDesk dump_desk_;
+  JobRecord record_;
+  JobDesk desk_;
   WorkerSet workers_;
   EventLog* events_;
   Introspection introspection_;
   TrainerDoor* trainings_ = nullptr;  // null: nobody is told where to tell it
   TimerPipe* timers_ = nullptr;       // null: workers set no timers
-  asio::signal_set signals_;
-  asio::signal_set child_ends_;  // SIGCHLD
-  asio::steady_timer alarm_;     // also cancelled when end_ is set
+  SignalWatch signals_;
+  asio::steady_timer alarm_;  // also cancelled when end_ is set
   std::optional<AgentEnd> end_;
-  std::optional<JobTimes> times_;
-  std::optional<Verdict> verdict_;
-  std::optional<HangReport> hang_;
-  bool is_started_ = false;    // workers have been, once
-  bool may_ask_nccl_ = false;  // rank 0 is here, and nobody has asked in this round
-  std::function<void()> hang_changed_ = [] {};
-  bool leads_;  // the coordinator is in this process
+  bool is_started_ = false;  // workers have been, once
+  bool leads_;               // the coordinator is in this process
   std::function<void(bool)> leading_changed_ = [](bool) {};
   std::function<void(const Leader&)> led_ = [](const Leader&) {};
 };

@@ -63,4 +63,14 @@ asio::awaitable<Result<typename Question::Answer>> Desk<Question>::ask(
 template class Desk<StatusQuestion>;
 template class Desk<DumpQuestion>;
 
+void JobDesk::hear(const CoordinatorMessage& message) {
+  status_.hear(message);
+  dump_.hear(message);
+}
+
+void JobDesk::lose_coordinator() {
+  status_.lose_coordinator();
+  dump_.lose_coordinator();
+}
+
 }  // namespace ddprun

@@ -1,5 +1,5 @@
 // A desk asks the coordinator one kind of question for whoever asks this node's agent: how the job
-// is (StatusDesk), and what all workers do (DumpDesk).
+// is (StatusDesk), and what all workers do (DumpDesk). An agent has both in its JobDesk.
 //
 // Any number of questions that come at one time are one question to the coordinator, so that nobody
 // can make it work by asking often.
@@ -70,5 +70,28 @@ extern template class Desk<StatusQuestion>;
 extern template class Desk<DumpQuestion>;
 using StatusDesk = Desk<StatusQuestion>;
 using DumpDesk = Desk<DumpQuestion>;
+
+/// All that an agent can be asked of its job.
+class JobDesk {
+ public:
+  /// `send` sends to the coordinator.
+  JobDesk(const asio::any_io_executor& executor, std::function<void(const AgentMessage&)> send)
+      : status_{executor, send}, dump_{executor, send} {}
+
+  /// What is the same for all questions; see Desk.
+  void hear(const CoordinatorMessage& message);
+  void lose_coordinator();
+
+  asio::awaitable<Result<JobStatus>> status(std::chrono::milliseconds timeout) {
+    return status_.ask(timeout);
+  }
+  asio::awaitable<Result<JobDump>> dump(std::chrono::milliseconds timeout) {
+    return dump_.ask(timeout);
+  }
+
+ private:
+  StatusDesk status_;
+  DumpDesk dump_;
+};
 
 }  // namespace ddprun

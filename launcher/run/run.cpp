@@ -152,8 +152,9 @@ class Run {
     if (timer_pipe_) agent->keep_timers(*timer_pipe_);
     agent->when_leading_changes([this](bool leads) { note_leading(leads); });
     agent->when_led([this](const Leader& leader) { coordinator_.led_by(leader); });
-    agent->when_hang_changes(
-        [this, &agent] { reports_.write_hang(agent->hang(), node_.run.run_id); });
+    const JobRecord& record = agent->record();
+    agent->record().when_hang_changes(
+        [this, &record] { reports_.write_hang(record.hang(), node_.run.run_id); });
     agent_ = &*agent;
     const auto control = open_control(*agent);
     signals_->release();
@@ -171,7 +172,7 @@ class Run {
     if (timer_pipe_) timer_pipe_->close();
     coordinator_.say_goodbye();
     RunEnd end{std::move(*ended),
-               {agent->outcome(), agent->verdict(), agent->hang(), agent->times()},
+               {agent->outcome(), record.verdict(), record.hang(), record.times()},
                agent->tells_job()};
     signals_->hold();
     agent.reset();  // its signal handlers end with it
