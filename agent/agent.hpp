@@ -40,8 +40,8 @@ class Agent {
 
   /// Opens what may follow the coordinator here; see CoordinatorLink. To be called before run().
   void stand_by_with(std::function<std::uint16_t()> open) { link_.stand_by_with(std::move(open)); }
-  /// Asks a referee where the coordinator is. To be called before run().
-  void ask_referee(CoordinatorLink::AskReferee ask) { link_.ask_referee(std::move(ask)); }
+  /// Asks etcd where the coordinator is. To be called before run().
+  void ask_etcd(CoordinatorLink::AskEtcd ask) { link_.ask_etcd(std::move(ask)); }
 
   /// Lets workers set timers for themselves through `pipe`, which must live longer. To be called
   /// before run().

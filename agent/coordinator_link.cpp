@@ -64,7 +64,7 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
   if (spec_.rules.store == StoreAt::kLocal)
     tunnel_ = std::make_shared<TunnelEntrance>(executor_, channel_);
   open_store_again(wish.voter.running);
-  tell_(Connected{asked_, ask_referee_ ? text_of(place_) : ""});
+  tell_(Connected{asked_, ask_etcd_ ? text_of(place_) : ""});
   tell_(Ordered{reached->answer});
   if (channel == channel_) co_await receive();
 }
@@ -72,8 +72,8 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
 asio::awaitable<Result<Reached>> CoordinatorLink::reach_any(const ReachCoordinator& wish,
                                                             const Hello& hello,
                                                             const TellUser& tell_user) {
-  if (wish.at.empty() && ask_referee_) {
-    auto found = co_await reach_by_referee(wish, hello);
+  if (wish.at.empty() && ask_etcd_) {
+    auto found = co_await reach_by_etcd(wish, hello);
     co_return found;
   }
   place_ = wish.at.empty() ? run_.coordinator : read_endpoint(wish.at).value_or(run_.coordinator);
@@ -82,14 +82,14 @@ asio::awaitable<Result<Reached>> CoordinatorLink::reach_any(const ReachCoordinat
 }
 
 /// The coordinator that etcd names may be gone already, and another one may be named soon.
-asio::awaitable<Result<Reached>> CoordinatorLink::reach_by_referee(const ReachCoordinator& wish,
-                                                                   const Hello& hello) {
+asio::awaitable<Result<Reached>> CoordinatorLink::reach_by_etcd(const ReachCoordinator& wish,
+                                                                const Hello& hello) {
   const TimePoint deadline = Clock::now() + wish.patience.any;
   const TellUser nobody = [](const std::string&) {};
   std::int64_t lost = wish.voter.epoch;
   Result<Reached> reached = Error{Error::Kind::kTimeout, "nobody coordinates the job"};
   do {
-    auto asking = ask_referee_(wish.voter, lost, deadline);
+    auto asking = ask_etcd_(wish.voter, lost, deadline);
     const auto head = co_await std::move(asking);
     if (!head) co_return head.error();
     place_ = head->endpoint;

@@ -27,15 +27,15 @@ class CoordinatorLink {
  public:
   using Listener = std::function<void(const AgentEvent&)>;
 
-  /// Where a referee says that the coordinator is, and its epoch.
+  /// Where etcd says that the coordinator is, and its epoch.
   struct Head {
     Endpoint endpoint;
     std::int64_t epoch = 0;
   };
-  /// Asks the referee where the coordinator is, and tells it what this node knows: `lost` is the
+  /// Asks etcd where the coordinator is, and tells it what this node knows: `lost` is the
   /// epoch of one that cannot be reached, 0 for none. Errors: kTimeout, when it does not say so
   /// before the deadline, with the reason.
-  using AskReferee = std::function<asio::awaitable<Result<Head>>(
+  using AskEtcd = std::function<asio::awaitable<Result<Head>>(
       const VoterState& voter, std::int64_t lost, TimePoint deadline)>;
 
   /// `run` says where the job's coordinator is at first, and `spec` with what to join it; both must
@@ -52,8 +52,8 @@ class CoordinatorLink {
   /// end is CoordinatorLost. Only when there is no connection, and none on its way.
   void connect(const ReachCoordinator& wish);
 
-  /// From now on the referee says where the coordinator is, wherever a wish names no place.
-  void ask_referee(AskReferee ask) { ask_referee_ = std::move(ask); }
+  /// From now on etcd says where the coordinator is, wherever a wish names no place.
+  void ask_etcd(AskEtcd ask) { ask_etcd_ = std::move(ask); }
 
   /// Opens what may follow the coordinator in this process when that has been reached for the first
   /// time, before it is joined. `open` returns the port at which it listens; 0: nowhere.
@@ -85,8 +85,7 @@ class CoordinatorLink {
   asio::awaitable<void> serve(ReachCoordinator wish);
   asio::awaitable<Result<Reached>> reach_any(const ReachCoordinator& wish, const Hello& hello,
                                              const TellUser& tell_user);
-  asio::awaitable<Result<Reached>> reach_by_referee(const ReachCoordinator& wish,
-                                                    const Hello& hello);
+  asio::awaitable<Result<Reached>> reach_by_etcd(const ReachCoordinator& wish, const Hello& hello);
   Result<void> take_secret();
   asio::awaitable<void> ended();
   void open_store_again(int round);
@@ -98,7 +97,7 @@ class CoordinatorLink {
   const LaunchSpec& spec_;
   const RunFacts& run_;
   Listener tell_;
-  AskReferee ask_referee_;                       // empty: there is none
+  AskEtcd ask_etcd_;                             // empty: there is none
   std::function<std::uint16_t()> open_standby_;  // empty: it is open, or nothing is
   const NodeId id_;                              // this agent, for its life
   std::int64_t incarnation_ = 0;                 // joins that were said so far

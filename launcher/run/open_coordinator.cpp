@@ -9,7 +9,7 @@
 
 #include "base/asio.hpp"
 #include "base/own_process.hpp"
-#include "launcher/run/open_referee.hpp"
+#include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/own_address.hpp"
 #include "launcher/run/resolve.hpp"
 
@@ -145,10 +145,10 @@ Result<RunCoordinator> coordinator_by_etcd(Loops loops, const LaunchSpec& spec,
   auto server = open_standby(executor, spec, run_id, place);
   if (!server) return Error{Error::Kind::kUnavailable, "this node cannot listen at any port"};
   const Endpoint endpoint{host, server->port()};
-  auto referee = open_referee(executor, spec, run_id, endpoint, *server);
-  if (!referee) return referee.error();
+  auto election = open_etcd_election(executor, spec, run_id, endpoint, *server);
+  if (!election) return election.error();
   server->start();
-  return RunCoordinator{std::move(server), {}, endpoint, false, std::move(*referee)};
+  return RunCoordinator{std::move(server), {}, endpoint, false, std::move(*election)};
 }
 
 /// It listens only when the coordinator has been reached: until then another agent of this machine

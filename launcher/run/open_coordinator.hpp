@@ -7,7 +7,7 @@
 #include <string>
 
 #include "agent/launch_spec.hpp"
-#include "rendezvous/etcd/referee.hpp"
+#include "rendezvous/etcd/etcd_election.hpp"
 #include "rendezvous/rounds/server.hpp"
 
 namespace ddprun {
@@ -20,9 +20,9 @@ struct RunCoordinator {
   /// coordinator has been reached; it may return nullptr. Empty: nothing here follows it. The
   /// LaunchSpec must live as long.
   std::function<std::unique_ptr<Server>()> open_standby;
-  Endpoint endpoint;                           // where this node's agent reaches the coordinator
-  bool is_here = false;                        // it is `server`
-  std::shared_ptr<Referee> referee = nullptr;  // says where it is; null: `endpoint` does
+  Endpoint endpoint;     // where this node's agent reaches the coordinator
+  bool is_here = false;  // it is `server`
+  std::shared_ptr<EtcdElection> election = nullptr;  // says where it is; null: `endpoint` does
 };
 
 /// Serves the coordinator of the job `run_id` if this node is the one to run it. With

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "launcher/run/open_referee.hpp"
+#include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/open_status_page.hpp"
 
 namespace ddprun {
@@ -31,7 +31,7 @@ Result<void> OwnCoordinator::open(RunFacts& run) {
   if (!opened) return opened.error();
   server_ = std::move(opened->server);
   open_standby_ = std::move(opened->open_standby);
-  referee_ = std::move(opened->referee);
+  election_ = std::move(opened->election);
   run.coordinator = std::move(opened->endpoint);
   run.coordinator_here = opened->is_here;
   if (spec_.status_address && !run.coordinator_here)
@@ -56,8 +56,8 @@ void OwnCoordinator::serve() {
   if (loop_) thread_.emplace(*loop_, home_);
 }
 
-CoordinatorLink::AskReferee OwnCoordinator::ask_referee() {
-  return referee_ ? ask_of(referee_, loop_->get_executor()) : CoordinatorLink::AskReferee{};
+CoordinatorLink::AskEtcd OwnCoordinator::ask_etcd() {
+  return election_ ? ask_of(election_, loop_->get_executor()) : CoordinatorLink::AskEtcd{};
 }
 
 void OwnCoordinator::led_by(const Leader& leader) {
@@ -79,7 +79,7 @@ void OwnCoordinator::close() {
   if (!server_) return;
   asio::post(serving(), [this] {
     close_pages();
-    if (referee_) referee_->close();
+    if (election_) election_->close();
     server_->close();
   });
 }

@@ -40,7 +40,7 @@ class OwnCoordinator {
   std::uint16_t stand_by();
 
   /// Lets the agent ask etcd where the coordinator is; empty: etcd does not choose it.
-  CoordinatorLink::AskReferee ask_referee();
+  CoordinatorLink::AskEtcd ask_etcd();
 
   /// Sends others to whose orders the agent here obeys.
   void led_by(const Leader& leader);
@@ -71,7 +71,7 @@ class OwnCoordinator {
   std::optional<asio::io_context> loop_;  // nullopt: the agent's loop serves
   std::unique_ptr<Server> server_;
   std::function<std::unique_ptr<Server>()> open_standby_;
-  std::shared_ptr<Referee> referee_;  // tells server_ who coordinates; null: there is none
+  std::shared_ptr<EtcdElection> election_;  // tells server_ who coordinates; null: there is none
   std::vector<std::unique_ptr<StatusServer>> pages_;  // for --status-addr; the last one may be open
   std::string status_url_;
   std::optional<LoopThread> thread_;  // runs loop_; it ends before all that it works with

@@ -147,7 +147,7 @@ class Run {
                                   consoles_, event_log_ ? &*event_log_ : nullptr);
     if (coordinator_.may_stand_by())
       agent->stand_by_with([this] { return coordinator_.stand_by(); });
-    if (auto ask = coordinator_.ask_referee()) agent->ask_referee(std::move(ask));
+    if (auto ask = coordinator_.ask_etcd()) agent->ask_etcd(std::move(ask));
     if (trainer_door_) agent->listen_to(*trainer_door_);
     if (timer_pipe_) agent->keep_timers(*timer_pipe_);
     agent->when_leading_changes([this](bool leads) { note_leading(leads); });

@@ -62,7 +62,7 @@ json written_at(const std::string& key, std::int64_t revision) {
 EtcdPost transaction(json compare, json success, const EtcdKeys& keys) {
   const json body{{"compare", std::move(compare)},
                   {"success", std::move(success)},
-                  {"failure", json::array({range_of(keys.coordinator), range_of(keys.world)})}};
+                  {"failure", json::array({range_of(keys.coordinator), range_of(keys.members)})}};
   return {"/v3/kv/txn", body.dump()};
 }
 
@@ -90,7 +90,7 @@ std::optional<KeyHolder> holder_in(const json& response) {
                    text_in(value).at("endpoint").get<std::string>()};
 }
 
-WorldRecord world_in(const json& response) {
+MembersRecord members_in(const json& response) {
   const json value = value_in(response);
   if (value.is_null()) return {};
   const json text = text_in(value);
@@ -99,7 +99,7 @@ WorldRecord world_in(const json& response) {
 }
 
 KeysRead keys_in(const json& responses) {
-  return {holder_in(responses.at(0)), world_in(responses.at(1))};
+  return {holder_in(responses.at(0)), members_in(responses.at(1))};
 }
 
 /// What a transaction has done; without conditions it has read the keys.
@@ -109,8 +109,8 @@ EtcdAnswer transacted(const EtcdRequest& request, const json& body) {
   if (!succeeded || std::holds_alternative<ReadKeys>(request)) return keys_in(responses);
   const std::int64_t revision = number_in(body.at("header"), "revision");
   if (std::holds_alternative<TakeKey>(request))
-    return KeyTaken{revision, world_in(responses.at(1))};
-  return WorldPut{revision};
+    return KeyTaken{revision, members_in(responses.at(1))};
+  return RecordPut{revision};
 }
 
 EtcdAnswer read(const EtcdRequest& request, const json& body) {
@@ -136,14 +136,14 @@ std::optional<std::string> refusal_in(std::string_view body) {
 
 EtcdKeys keys_of(const std::string& prefix, const std::string& run_id) {
   const std::string folder = prefix + "/" + run_id + "/";
-  return {folder + "coordinator", folder + "world"};
+  return {folder + "coordinator", folder + "members"};
 }
 
 EtcdPost post_of(const EtcdRequest& request, const EtcdKeys& keys, const std::string& endpoint) {
   return match(
       request,
       [&](const ReadKeys&) -> EtcdPost {
-        const json both = json::array({range_of(keys.coordinator), range_of(keys.world)});
+        const json both = json::array({range_of(keys.coordinator), range_of(keys.members)});
         return {"/v3/kv/txn", json{{"success", both}}.dump()};
       },
       [&](const GrantLease& r) -> EtcdPost {
@@ -155,20 +155,20 @@ EtcdPost post_of(const EtcdRequest& request, const EtcdKeys& keys, const std::st
       [&](const TakeKey& r) {
         return transaction(json::array({written_at(keys.coordinator, r.from_epoch)}),
                            json::array({put_of(keys.coordinator, {{"endpoint", endpoint}}, r.lease),
-                                        range_of(keys.world)}),
+                                        range_of(keys.members)}),
                            keys);
       },
-      [&](const PutWorld& r) {
-        const json world{{"epoch", r.epoch}, {"nodes", r.world.nodes}};
+      [&](const PutMembers& r) {
+        const json members{{"epoch", r.epoch}, {"nodes", r.members.nodes}};
         return transaction(json::array({written_at(keys.coordinator, r.epoch),
-                                        written_at(keys.world, r.world.revision)}),
-                           json::array({put_of(keys.world, world, r.lease)}), keys);
+                                        written_at(keys.members, r.members.revision)}),
+                           json::array({put_of(keys.members, members, r.lease)}), keys);
       },
-      [&](const EndWorld& r) {
-        const json world{{"epoch", r.epoch}, {"verdict", r.verdict}};
+      [&](const PutVerdict& r) {
+        const json members{{"epoch", r.epoch}, {"verdict", r.verdict}};
         const json removal{{"request_delete_range", {{"key", to_base64(keys.coordinator)}}}};
         return transaction(json::array({written_at(keys.coordinator, r.epoch)}),
-                           json::array({put_of(keys.world, world, r.lease), removal}), keys);
+                           json::array({put_of(keys.members, members, r.lease), removal}), keys);
       });
 }
 

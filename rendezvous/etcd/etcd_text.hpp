@@ -7,17 +7,17 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "rendezvous/etcd/campaign.hpp"
+#include "rendezvous/etcd/etcd_requests.hpp"
 
 namespace ddprun {
 
 /// The names of a job's two keys.
 struct EtcdKeys {
   std::string coordinator;
-  std::string world;
+  std::string members;
 };
 
-/// Returns PREFIX/RUN_ID/coordinator and PREFIX/RUN_ID/world.
+/// Returns PREFIX/RUN_ID/coordinator and PREFIX/RUN_ID/members.
 EtcdKeys keys_of(const std::string& prefix, const std::string& run_id);
 
 /// A request of HTTP, whose method is POST.

@@ -213,10 +213,10 @@ void Job::perform(const CoordinatorAction& action) {
       },
       [&](const InviteWitnesses& a) { invite_witnesses(a); },
       [&](const WriteMembers& a) {
-        if (ask_referee_) ask_referee_(a);
+        if (ask_etcd_) ask_etcd_(a);
       },
       [&](const PublishVerdict& a) {
-        if (ask_referee_) ask_referee_(a);
+        if (ask_etcd_) ask_etcd_(a);
       });
 }
 

@@ -44,12 +44,12 @@ class Job : public std::enable_shared_from_this<Job> {
   /// Reaches other agents of the job with that from now on.
   void reach_with(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
 
-  /// Asks `ask` what only the referee can do. To be called before start().
-  void have_referee(std::function<void(const CoordinatorAction&)> ask) {
-    ask_referee_ = std::move(ask);
+  /// Asks `ask` what only etcd can do. To be called before start().
+  void ask_etcd_with(std::function<void(const CoordinatorAction&)> ask) {
+    ask_etcd_ = std::move(ask);
   }
-  /// The referee has said something.
-  void hear_referee(const CoordinatorEvent& said) {
+  /// etcd has said something.
+  void hear_etcd(const CoordinatorEvent& said) {
     if (!closed_ && !machine_.ended()) step(said);
   }
 
@@ -117,7 +117,7 @@ class Job : public std::enable_shared_from_this<Job> {
   bool announcing_ = false;                  // a new leader is being announced
   PeerId witness_peer_ = 0;                  // 0: none is there
   std::function<void()> ended_;
-  std::function<void(const CoordinatorAction&)> ask_referee_;
+  std::function<void(const CoordinatorAction&)> ask_etcd_;
   GatedLog refused_{spdlog::level::warn};
   GatedLog gone_{spdlog::level::info};
   int round_ = 0;  // the one that the store serves; 0: none yet

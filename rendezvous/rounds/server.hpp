@@ -51,12 +51,12 @@ class Server {
     if (only_) only_->reach_with(std::move(as_agent));
   }
 
-  /// A referee decides who coordinates the one job: `ask` gets BeginWorld and TellVerdict, and what
-  /// hear_referee() is given is what it says. To be called before start().
-  void have_referee(std::function<void(const CoordinatorAction&)> ask) {
-    only_->have_referee(std::move(ask));
+  /// etcd decides who coordinates the one job: `ask` gets WriteMembers and PublishVerdict, and what
+  /// hear_etcd() is given is what it says. To be called before start().
+  void ask_etcd_with(std::function<void(const CoordinatorAction&)> ask) {
+    only_->ask_etcd_with(std::move(ask));
   }
-  void hear_referee(const CoordinatorEvent& said) { only_->hear_referee(said); }
+  void hear_etcd(const CoordinatorEvent& said) { only_->hear_etcd(said); }
 
   /// Starts to accept peers, and goes on until close().
   void start();

@@ -28,8 +28,8 @@ class CampaignFixture {
     std::optional<Campaign::Found> found;
     std::optional<Campaign::Elected> elected;
     std::optional<Campaign::Replaced> replaced;
-    std::optional<Campaign::WorldBegun> begun;
-    bool world_gone = false;
+    std::optional<Campaign::MembersWritten> begun;
+    bool members_expired = false;
     Campaign::Held held{};
     TimePoint answer_due;
     std::optional<EtcdRequest> asked;
@@ -73,8 +73,8 @@ class CampaignFixture {
       if (const auto* elected = std::get_if<Campaign::Elected>(&action)) a.elected = *elected;
       if (const auto* held = std::get_if<Campaign::Held>(&action)) a.held = *held;
       if (const auto* gone = std::get_if<Campaign::Replaced>(&action)) a.replaced = *gone;
-      if (const auto* begun = std::get_if<Campaign::WorldBegun>(&action)) a.begun = *begun;
-      if (std::holds_alternative<Campaign::WorldGone>(action)) a.world_gone = true;
+      if (const auto* begun = std::get_if<Campaign::MembersWritten>(&action)) a.begun = *begun;
+      if (std::holds_alternative<Campaign::MembersExpired>(action)) a.members_expired = true;
     }
   }
   /// Until nobody's answer is due.
@@ -91,7 +91,7 @@ class CampaignFixture {
       }
     }
   }
-  std::vector<std::string> world() const { return etcd_.read().world.nodes; }
+  std::vector<std::string> members() const { return etcd_.read().members.nodes; }
 
   FakeEtcd etcd_;
   std::map<std::string, Agent> agents_;
@@ -155,81 +155,81 @@ TEST_CASE_METHOD(CampaignFixture, "a coordinator that was wrongly taken for dead
 }
 
 TEST_CASE_METHOD(CampaignFixture,
-                 "a world is written down before it begins, and read by who follows") {
+                 "members are written down before a round begins, and read by who follows") {
   seeks("a:1");
-  says("a:1", Campaign::BeginWorld{{"n1", "n2"}});
+  says("a:1", Campaign::WriteMembers{{"n1", "n2"}});
   REQUIRE(agent("a:1").begun);
-  CHECK(world() == std::vector<std::string>{"n1", "n2"});
-  CHECK(agent("a:1").held.world > now_ + kBeatTimeout * 20);
+  CHECK(members() == std::vector<std::string>{"n1", "n2"});
+  CHECK(agent("a:1").held.members > now_ + kBeatTimeout * 20);
   const auto epoch = agent("a:1").campaign.epoch();
   seeks("b:1", {.in_job = true, .lost = epoch, .gone = true});
-  CHECK(agent("b:1").elected->world.nodes == std::vector<std::string>{"n1", "n2"});
-  CHECK(agent("b:1").elected->world.epoch == epoch);
+  CHECK(agent("b:1").elected->members.nodes == std::vector<std::string>{"n1", "n2"});
+  CHECK(agent("b:1").elected->members.epoch == epoch);
 }
 
-TEST_CASE_METHOD(CampaignFixture, "who is not the coordinator any more writes down no world") {
+TEST_CASE_METHOD(CampaignFixture, "who is not the coordinator any more writes down no members") {
   seeks("a:1");
   seeks("b:1", {.in_job = true, .lost = agent("a:1").campaign.epoch(), .gone = true});
-  says("a:1", Campaign::BeginWorld{{"n1"}});
+  says("a:1", Campaign::WriteMembers{{"n1"}});
   CHECK_FALSE(agent("a:1").begun);
-  CHECK(world().empty());
+  CHECK(members().empty());
   CHECK(agent("a:1").replaced);
 }
 
 TEST_CASE_METHOD(CampaignFixture,
                  "a coordinator gets the key again when nobody else has taken it") {
   seeks("a:1");
-  says("a:1", Campaign::BeginWorld{{"n1", "n2"}});
+  says("a:1", Campaign::WriteMembers{{"n1", "n2"}});
   const auto first = agent("a:1").campaign.epoch();
   agent("a:1").cut_off = true;
   passes(60s);
   CHECK_FALSE(etcd_.read().holder);
   CHECK(agent("a:1").held.alone < now_);
-  CHECK(agent("a:1").held.world > now_);
+  CHECK(agent("a:1").held.members > now_);
   agent("a:1").cut_off = false;
   passes(2s);
   CHECK(agent("a:1").campaign.epoch() > first);
-  CHECK(agent("a:1").elected->world.epoch == first);
+  CHECK(agent("a:1").elected->members.epoch == first);
   CHECK(agent("a:1").held.alone > now_);
 }
 
-TEST_CASE_METHOD(CampaignFixture, "without etcd a world is held for as long as etcd keeps it") {
+TEST_CASE_METHOD(CampaignFixture, "without etcd members are held for as long as etcd keeps them") {
   seeks("a:1");
-  says("a:1", Campaign::BeginWorld{{"n1"}});
+  says("a:1", Campaign::WriteMembers{{"n1"}});
   agent("a:1").cut_off = true;
-  while (!world().empty()) {
+  while (!members().empty()) {
     passes(100ms);
     REQUIRE(now_ < TimePoint{} + 3h);
   }
-  CHECK(agent("a:1").held.world < now_);
+  CHECK(agent("a:1").held.members < now_);
 }
 
 TEST_CASE_METHOD(CampaignFixture,
-                 "a newcomer hears when etcd has forgotten a world that all have left") {
+                 "a newcomer hears when etcd has forgotten members that have all gone") {
   seeks("a:1");
-  says("a:1", Campaign::BeginWorld{{"n1"}});
-  const TimePoint held = agent("a:1").held.world;
+  says("a:1", Campaign::WriteMembers{{"n1"}});
+  const TimePoint held = agent("a:1").held.members;
   agent("a:1").cut_off = true;  // as good as dead
   passes(6s);
   seeks("b:1");
   REQUIRE(agent("b:1").elected);
   CHECK(agent("b:1").elected->newcomer);
-  CHECK(agent("b:1").elected->world.nodes.size() == 1);
+  CHECK(agent("b:1").elected->members.nodes.size() == 1);
   while (now_ < held) {
-    CHECK_FALSE(agent("b:1").world_gone);
+    CHECK_FALSE(agent("b:1").members_expired);
     passes(5s);
   }
   passes(20s);
-  CHECK(agent("b:1").world_gone);
+  CHECK(agent("b:1").members_expired);
 }
 
 TEST_CASE_METHOD(CampaignFixture, "how the job has ended is told to who has missed it") {
   seeks("a:1");
-  says("a:1", Campaign::BeginWorld{{"n1"}});
+  says("a:1", Campaign::WriteMembers{{"n1"}});
   says("a:1", Campaign::JobEnded{"verdict"});
   CHECK(agent("a:1").campaign.is_done());
   seeks("b:1", {.in_job = true});
-  CHECK(agent("b:1").elected->world.verdict == "verdict");
+  CHECK(agent("b:1").elected->members.verdict == "verdict");
 }
 
 TEST_CASE_METHOD(CampaignFixture, "a new job of the same name does not end as the one before") {
@@ -237,8 +237,8 @@ TEST_CASE_METHOD(CampaignFixture, "a new job of the same name does not end as th
   says("a:1", Campaign::JobEnded{"verdict"});
   seeks("b:1");
   REQUIRE(agent("b:1").elected);
-  CHECK(agent("b:1").elected->world.verdict.empty());
-  says("b:1", Campaign::BeginWorld{{"n2"}});
+  CHECK(agent("b:1").elected->members.verdict.empty());
+  says("b:1", Campaign::WriteMembers{{"n2"}});
   CHECK(agent("b:1").begun);
 }
 
@@ -341,7 +341,7 @@ class RandomCampaigns {
       step(agent, Campaign::Seek{true, lost, dead_.contains(lost) && lost > 0});
     }
     if (below(10) == 0 && agent.campaign->epoch() > 0)
-      step(agent, Campaign::BeginWorld{{agent.name, std::to_string(below(3))}});
+      step(agent, Campaign::WriteMembers{{agent.name, std::to_string(below(3))}});
   }
   void step(Agent& agent, const Campaign::Event& event) {
     for (const auto& action : agent.campaign->step(event, now_)) {
@@ -352,10 +352,10 @@ class RandomCampaigns {
         was_elected(agent, *elected);
       } else if (const auto* held = std::get_if<Campaign::Held>(&action)) {
         agent.alone = held->alone;
-      } else if (const auto* begun = std::get_if<Campaign::WorldBegun>(&action)) {
+      } else if (const auto* begun = std::get_if<Campaign::MembersWritten>(&action)) {
         // Unless somebody has followed, this is what whoever follows will read.
         if (etcd_.read().holder && etcd_.read().holder->epoch == agent.campaign->epoch())
-          REQUIRE(etcd_.read().world.nodes == begun->nodes);
+          REQUIRE(etcd_.read().members.nodes == begun->nodes);
       }
     }
   }

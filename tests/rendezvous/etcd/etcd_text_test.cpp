@@ -24,7 +24,7 @@ std::string failure(const EtcdRequest& request, std::string_view body, unsigned 
 
 TEST_CASE("the keys of a job lie under the prefix and its name") {
   CHECK(kKeys.coordinator == "/ddprun/j/coordinator");
-  CHECK(kKeys.world == "/ddprun/j/world");
+  CHECK(kKeys.members == "/ddprun/j/members");
 }
 
 TEST_CASE("a lease is asked for with its seconds in a text") {
@@ -45,8 +45,8 @@ TEST_CASE("the key is taken only from the epoch that was read, or when it is not
   CHECK_THAT(post_of(TakeKey{12, 9}, kKeys, "h:1").body, contains(R"("mod_revision":"12")"));
 }
 
-TEST_CASE("a world is written only by the coordinator, and over the one that it knows") {
-  const EtcdPost post = post_of(PutWorld{12, {12, {"n1"}, "", 34}, 9}, kKeys, "h:1");
+TEST_CASE("members are written only by the coordinator, and over the record that it knows") {
+  const EtcdPost post = post_of(PutMembers{12, {12, {"n1"}, "", 34}, 9}, kKeys, "h:1");
   CHECK_THAT(post.body, contains(R"("mod_revision":"12")"));
   CHECK_THAT(post.body, contains(R"("mod_revision":"34")"));
 }
@@ -65,7 +65,7 @@ TEST_CASE("both keys are read, and none where there is none") {
       ReadKeys{}, R"({"header":{},"succeeded":true,"responses":[{"response_range":{"header":{}}},
                       {"response_range":{"header":{}}}]})");
   CHECK_FALSE(none.holder);
-  CHECK(none.world == WorldRecord{});
+  CHECK(none.members == MembersRecord{});
   // The value of the second is {"epoch":12,"nodes":["n1","n2"]}.
   const auto both = read<KeysRead>(
       ReadKeys{}, R"({"header":{},"succeeded":true,"responses":[{"response_range":{"kvs":[{
@@ -74,7 +74,7 @@ TEST_CASE("both keys are read, and none where there is none") {
         "eyJlcG9jaCI6MTIsIm5vZGVzIjpbIm4xIiwibjIiXX0="}],"count":"1"}}]})");
   REQUIRE(both.holder);
   CHECK(*both.holder == KeyHolder{12, "h:1"});
-  CHECK(both.world == WorldRecord{12, {"n1", "n2"}, "", 13});
+  CHECK(both.members == MembersRecord{12, {"n1", "n2"}, "", 13});
 }
 
 TEST_CASE("the epoch of who has taken the key is the revision at which that was") {

@@ -33,31 +33,31 @@ class FakeEtcd {
           if (holder_epoch() != r.from_epoch) return read();
           holder_ = KeyHolder{++revision_, endpoint};
           holder_lease_ = r.lease;
-          return KeyTaken{revision_, world_};
+          return KeyTaken{revision_, members_};
         },
-        [&](const PutWorld& r) -> EtcdAnswer {
+        [&](const PutMembers& r) -> EtcdAnswer {
           if (!leases_.contains(r.lease)) return NotAnswered{"requested lease not found"};
-          if (holder_epoch() != r.epoch || world_.revision != r.world.revision) return read();
-          world_ = r.world;
-          world_.revision = ++revision_;
-          world_lease_ = r.lease;
-          return WorldPut{revision_};
+          if (holder_epoch() != r.epoch || members_.revision != r.members.revision) return read();
+          members_ = r.members;
+          members_.revision = ++revision_;
+          members_lease_ = r.lease;
+          return RecordPut{revision_};
         },
-        [&](const EndWorld& r) -> EtcdAnswer {
+        [&](const PutVerdict& r) -> EtcdAnswer {
           if (holder_epoch() != r.epoch) return read();
-          world_ = {r.epoch, {}, r.verdict, ++revision_};
-          world_lease_ = r.lease;
+          members_ = {r.epoch, {}, r.verdict, ++revision_};
+          members_lease_ = r.lease;
           holder_.reset();
-          return WorldPut{revision_};
+          return RecordPut{revision_};
         });
   }
-  KeysRead read() const { return {holder_, world_}; }
+  KeysRead read() const { return {holder_, members_}; }
   bool has_lease(std::int64_t lease) const { return leases_.contains(lease); }
 
   void remove_what_has_ended(TimePoint now) {
     std::erase_if(leases_, [&](const auto& lease) { return now >= lease.second.ends; });
     if (holder_ && !leases_.contains(holder_lease_)) holder_.reset();
-    if (world_.revision > 0 && !leases_.contains(world_lease_)) world_ = {};
+    if (members_.revision > 0 && !leases_.contains(members_lease_)) members_ = {};
   }
 
  private:
@@ -72,8 +72,8 @@ class FakeEtcd {
   std::map<std::int64_t, Lease> leases_;
   std::optional<KeyHolder> holder_;
   std::int64_t holder_lease_ = 0;
-  WorldRecord world_;
-  std::int64_t world_lease_ = 0;
+  MembersRecord members_;
+  std::int64_t members_lease_ = 0;
 };
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-#include "launcher/run/open_referee.hpp"
+#include "launcher/run/open_etcd_election.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -46,16 +46,16 @@ std::optional<CoordinatorEvent> for_coordinator(const Campaign::Action& said) {
   return match(
       said,
       [](const Campaign::Elected& e) -> std::optional<CoordinatorEvent> {
-        return ElectedByEtcd{e.epoch, e.world.epoch, e.world.nodes, e.by_death,
-                             verdict_in(e.world.verdict)};
+        return ElectedByEtcd{e.epoch, e.members.epoch, e.members.nodes, e.by_death,
+                             verdict_in(e.members.verdict)};
       },
       [](const Campaign::Held& e) -> std::optional<CoordinatorEvent> {
-        return LeaseHeld{e.alone, e.world};
+        return LeaseHeld{e.alone, e.members};
       },
-      [](const Campaign::WorldBegun& e) -> std::optional<CoordinatorEvent> {
+      [](const Campaign::MembersWritten& e) -> std::optional<CoordinatorEvent> {
         return MembersWritten{e.nodes};
       },
-      [](const Campaign::WorldGone&) -> std::optional<CoordinatorEvent> {
+      [](const Campaign::MembersExpired&) -> std::optional<CoordinatorEvent> {
         return MembersExpired{};
       },
       [](const Campaign::Replaced& e) -> std::optional<CoordinatorEvent> {
@@ -66,8 +66,8 @@ std::optional<CoordinatorEvent> for_coordinator(const Campaign::Action& said) {
 
 /// And the other way round.
 std::optional<Campaign::Event> for_etcd(const CoordinatorAction& wish) {
-  if (const auto* world = std::get_if<WriteMembers>(&wish))
-    return Campaign::BeginWorld{world->nodes};
+  if (const auto* members = std::get_if<WriteMembers>(&wish))
+    return Campaign::WriteMembers{members->nodes};
   if (const auto* end = std::get_if<PublishVerdict>(&wish))
     return Campaign::JobEnded{encode(CoordinatorMessage{end->verdict})};
   return std::nullopt;
@@ -75,11 +75,11 @@ std::optional<Campaign::Event> for_etcd(const CoordinatorAction& wish) {
 
 /// A job that begins anew may find what is left of the one before.
 void tell_user(const Campaign::Elected& elected) {
-  if (!elected.newcomer || elected.world.nodes.empty()) return;
+  if (!elected.newcomer || elected.members.nodes.empty()) return;
   spdlog::warn(
       "{} nodes of a job of this name may run yet, as etcd says: waiting for one of them, or until "
       "etcd forgets them",
-      elected.world.nodes.size());
+      elected.members.nodes.size());
 }
 
 }  // namespace
@@ -94,35 +94,36 @@ std::string own_host(asio::io_context& io, const Meeting& meeting) {
   return host_name();
 }
 
-Result<std::shared_ptr<Referee>> open_referee(const asio::any_io_executor& serving,
-                                              const LaunchSpec& spec, const std::string& run_id,
-                                              const Endpoint& own, Server& server) {
+Result<std::shared_ptr<EtcdElection>> open_etcd_election(const asio::any_io_executor& serving,
+                                                         const LaunchSpec& spec,
+                                                         const std::string& run_id,
+                                                         const Endpoint& own, Server& server) {
   const EtcdPlace& place = *spec.meeting.etcd;
   auto client = EtcdClient::make(serving, place);
   if (!client) return client.error();
   const Campaign::Rules rules{text_of(own), spec.rules.heartbeat_timeout, spec.meeting.nodes_max};
   const auto tell = [&server](const Campaign::Action& said) {
     if (const auto* elected = std::get_if<Campaign::Elected>(&said)) tell_user(*elected);
-    if (const auto event = for_coordinator(said)) server.hear_referee(*event);
+    if (const auto event = for_coordinator(said)) server.hear_etcd(*event);
   };
-  auto referee = std::make_shared<Referee>(serving, std::move(*client), rules,
-                                           keys_of(place.prefix, run_id), tell);
-  server.have_referee([weak = std::weak_ptr{referee}](const CoordinatorAction& wish) {
+  auto election = std::make_shared<EtcdElection>(serving, std::move(*client), rules,
+                                                 keys_of(place.prefix, run_id), tell);
+  server.ask_etcd_with([weak = std::weak_ptr{election}](const CoordinatorAction& wish) {
     const auto event = for_etcd(wish);
     const auto asked = weak.lock();
     if (event && asked) asked->hear(*event);
   });
-  return referee;
+  return election;
 }
 
-CoordinatorLink::AskReferee ask_of(std::shared_ptr<Referee> referee,
-                                   const asio::any_io_executor& serving) {
-  return [referee = std::move(referee), serving](
+CoordinatorLink::AskEtcd ask_of(std::shared_ptr<EtcdElection> election,
+                                const asio::any_io_executor& serving) {
+  return [election = std::move(election), serving](
              const VoterState& voter, std::int64_t lost,
              TimePoint deadline) -> asio::awaitable<Result<CoordinatorLink::Head>> {
     const Campaign::Seek wish{voter.proposed.version.round > 0, lost,
                               voter.leader_dead && lost == voter.epoch};
-    auto seeking = co_spawn(serving, referee->seek(wish, deadline), asio::use_awaitable);
+    auto seeking = co_spawn(serving, election->seek(wish, deadline), asio::use_awaitable);
     const auto found = co_await std::move(seeking);
     if (!found) co_return found.error();
     const auto endpoint = read_endpoint(found->endpoint);

@@ -1,4 +1,4 @@
-#include "rendezvous/etcd/referee.hpp"
+#include "rendezvous/etcd/etcd_election.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -30,8 +30,9 @@ constexpr auto kNoteInterval = 30s;
 
 }  // namespace
 
-Referee::Referee(const asio::any_io_executor& executor, std::unique_ptr<EtcdClient> client,
-                 Campaign::Rules rules, EtcdKeys keys, Listener tell)
+EtcdElection::EtcdElection(const asio::any_io_executor& executor,
+                           std::unique_ptr<EtcdClient> client, Campaign::Rules rules, EtcdKeys keys,
+                           Listener tell)
     : campaign_{rules},
       rules_{std::move(rules)},
       keys_{std::move(keys)},
@@ -40,7 +41,8 @@ Referee::Referee(const asio::any_io_executor& executor, std::unique_ptr<EtcdClie
       alarm_{executor},
       seeking_{executor} {}
 
-asio::awaitable<Result<Campaign::Found>> Referee::seek(Campaign::Seek wish, TimePoint deadline) {
+asio::awaitable<Result<Campaign::Found>> EtcdElection::seek(Campaign::Seek wish,
+                                                            TimePoint deadline) {
   const auto self = shared_from_this();
   found_.reset();
   seeking_.expires_at(deadline);
@@ -53,19 +55,19 @@ asio::awaitable<Result<Campaign::Found>> Referee::seek(Campaign::Seek wish, Time
   co_return Error{Error::Kind::kTimeout, last_failure_};
 }
 
-void Referee::close() {
+void EtcdElection::close() {
   closed_ = true;
   seeking_.cancel();
   if (campaign_.is_done()) alarm_.cancel();
 }
 
-void Referee::step(const Campaign::Event& event) {
+void EtcdElection::step(const Campaign::Event& event) {
   if (closed_ && campaign_.is_done()) return;
   for (const Campaign::Action& action : campaign_.step(event, Clock::now())) perform(action);
   set_alarm();
 }
 
-void Referee::perform(const Campaign::Action& action) {
+void EtcdElection::perform(const Campaign::Action& action) {
   if (const auto* wish = std::get_if<Campaign::Ask>(&action)) {
     co_spawn(alarm_.get_executor(), ask(wish->request), report_failure("asking etcd"));
   } else if (const auto* found = std::get_if<Campaign::Found>(&action)) {
@@ -76,13 +78,13 @@ void Referee::perform(const Campaign::Action& action) {
   }
 }
 
-asio::awaitable<void> Referee::ask(EtcdRequest request) {
+asio::awaitable<void> EtcdElection::ask(EtcdRequest request) {
   const auto self = shared_from_this();
   const auto answer = co_await answer_to(request);
   step(Campaign::Answer{answer});
 }
 
-asio::awaitable<EtcdAnswer> Referee::answer_to(const EtcdRequest& request) {
+asio::awaitable<EtcdAnswer> EtcdElection::answer_to(const EtcdRequest& request) {
   auto asking = client_->ask(post_of(request, keys_, rules_.endpoint),
                              answer_timeout(rules_.heartbeat_timeout));
   const auto reply = co_await std::move(asking);
@@ -99,7 +101,7 @@ asio::awaitable<EtcdAnswer> Referee::answer_to(const EtcdRequest& request) {
   co_return NotAnswered{answer.error().message};
 }
 
-void Referee::note_failure(const std::string& why) {
+void EtcdElection::note_failure(const std::string& why) {
   const TimePoint now = Clock::now();
   if (last_failure_.empty()) {
     failing_since_ = now;
@@ -111,7 +113,7 @@ void Referee::note_failure(const std::string& why) {
   spdlog::warn("{}; trying again", why);
 }
 
-void Referee::set_alarm() {
+void EtcdElection::set_alarm() {
   if (closed_ && campaign_.is_done()) return alarm_.cancel(), void();
   const auto due = campaign_.next_tick();
   alarm_.expires_at(due.value_or(TimePoint::max()));
@@ -120,7 +122,7 @@ void Referee::set_alarm() {
 }
 
 /// It lives as long as a tick is due, so that it keeps no event loop from ending.
-asio::awaitable<void> Referee::tick() {
+asio::awaitable<void> EtcdElection::tick() {
   const auto self = shared_from_this();
   while (!(closed_ && campaign_.is_done()) && alarm_.expiry() != TimePoint::max()) {
     co_await alarm_.async_wait(as_tuple(use_awaitable));

@@ -10,7 +10,7 @@
 #include "agent/launch_spec.hpp"
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
-#include "rendezvous/etcd/referee.hpp"
+#include "rendezvous/etcd/etcd_election.hpp"
 #include "rendezvous/rounds/server.hpp"
 
 namespace ddprun {
@@ -20,15 +20,15 @@ namespace ddprun {
 /// meanwhile.
 std::string own_host(boost::asio::io_context& io, const Meeting& meeting);
 
-/// Makes a referee that tells `server` when it coordinates the job, and asks what that wants. Both
-/// are in the event loop `serving`, and `server` outlives what runs there. `own` is where the
+/// Makes an election that tells `server` when it coordinates the job, and asks what that wants.
+/// Both are in the event loop `serving`, and `server` outlives what runs there. `own` is where the
 /// server is. Errors: kInvalid, for certificates that cannot be read.
-Result<std::shared_ptr<Referee>> open_referee(const boost::asio::any_io_executor& serving,
-                                              const LaunchSpec& spec, const std::string& run_id,
-                                              const Endpoint& own, Server& server);
+Result<std::shared_ptr<EtcdElection>> open_etcd_election(
+    const boost::asio::any_io_executor& serving, const LaunchSpec& spec, const std::string& run_id,
+    const Endpoint& own, Server& server);
 
 /// Lets an agent of another event loop ask it.
-CoordinatorLink::AskReferee ask_of(std::shared_ptr<Referee> referee,
-                                   const boost::asio::any_io_executor& serving);
+CoordinatorLink::AskEtcd ask_of(std::shared_ptr<EtcdElection> election,
+                                const boost::asio::any_io_executor& serving);
 
 }  // namespace ddprun

@@ -1,5 +1,5 @@
-// Referee: the shell of Campaign. It asks etcd what Campaign wants to be asked, one request at a
-// time, and tells the coordinator of this process and its agent what came of it.
+// EtcdElection: the shell of Campaign. It asks etcd what Campaign wants to be asked, one request at
+// a time, and tells the coordinator of this process and its agent what came of it.
 //
 // All of it happens in one event loop, the coordinator's.
 #pragma once
@@ -20,13 +20,13 @@
 
 namespace ddprun {
 
-class Referee : public std::enable_shared_from_this<Referee> {
+class EtcdElection : public std::enable_shared_from_this<EtcdElection> {
  public:
-  /// `tell` gets Campaign's Elected, Held, WorldBegun and Replaced.
+  /// `tell` gets Campaign's Elected, Held, MembersWritten, MembersExpired and Replaced.
   using Listener = std::function<void(const Campaign::Action&)>;
 
-  Referee(const asio::any_io_executor& executor, std::unique_ptr<EtcdClient> client,
-          Campaign::Rules rules, EtcdKeys keys, Listener tell);
+  EtcdElection(const asio::any_io_executor& executor, std::unique_ptr<EtcdClient> client,
+               Campaign::Rules rules, EtcdKeys keys, Listener tell);
 
   /// Finds the coordinator, or makes this process the coordinator. One call at a time. Errors:
   /// kTimeout, with what etcd has answered last.

@@ -1,4 +1,4 @@
-// CoordinatorMachine where a referee decides who coordinates the job: when it begins a round, and
+// CoordinatorMachine where etcd decides who coordinates the job: when it begins a round, and
 // for how long it goes on.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
@@ -7,9 +7,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class RefereeFixture : protected RoundFixture {
+class EtcdFixture : protected RoundFixture {
  protected:
-  RefereeFixture() { now_ += 1h; }  // a clock that says 0 has said nothing
+  EtcdFixture() { now_ += 1h; }  // a clock that says 0 has said nothing
 
   void job_of(int nodes_min, int nodes_max) {
     job({.nodes_min = nodes_min,
@@ -27,7 +27,7 @@ class RefereeFixture : protected RoundFixture {
   void hears(const CoordinatorEvent& said) {
     for (const CoordinatorAction& action : machine_->step(said, now_)) note(action);
   }
-  /// Says it, and keeps what the referee is asked.
+  /// Says it, and keeps what etcd is asked.
   void tells(const NodeId& node, const AgentMessage& message) {
     if (std::holds_alternative<Join>(message)) peers_[node] = ++last_peer_;
     hears(FromPeer{peers_[node], message, "host-" + node});
@@ -50,8 +50,8 @@ class RefereeFixture : protected RoundFixture {
     join.voter.standby_port = 7;
     return join;
   }
-  /// A node of the world of the coordinator with that epoch, which is lost.
-  Join of_world(const NodeId& node, std::int64_t epoch, std::int64_t old_lease_ms = 0) const {
+  /// A member under the coordinator with that epoch, which is lost.
+  Join of_members(const NodeId& node, std::int64_t epoch, std::int64_t old_lease_ms = 0) const {
     Join join = newcomer(node);
     join.counters = {.round = 4, .attempt = 0};
     const Configuration last{{epoch, 4}, 3, true};
@@ -81,7 +81,7 @@ class RefereeFixture : protected RoundFixture {
   std::map<PeerId, std::vector<CoordinatorMessage>> got_;
 };
 
-TEST_CASE_METHOD(RefereeFixture, "nobody is given orders before the referee has chosen this one") {
+TEST_CASE_METHOD(EtcdFixture, "nobody is given orders before etcd has chosen this one") {
   job_of(1, 2);
   tells("a", newcomer("a"));
   CHECK(got<Candidate>("a"));
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(RefereeFixture, "nobody is given orders before the referee has 
   CHECK(got<Joined>("a")->epoch == 5);
 }
 
-TEST_CASE_METHOD(RefereeFixture, "a round begins once it is written down who has workers") {
+TEST_CASE_METHOD(EtcdFixture, "a round begins once it is written down who has workers") {
   job_of(2, 2);
   is_elected({5});
   for (const char* node : {"b", "a"}) tells(node, newcomer(node));
@@ -103,8 +103,7 @@ TEST_CASE_METHOD(RefereeFixture, "a round begins once it is written down who has
   CHECK(got<StartRound>("b")->group_world_size == 2);
 }
 
-TEST_CASE_METHOD(RefereeFixture,
-                 "nothing begins for other nodes than those that are written down") {
+TEST_CASE_METHOD(EtcdFixture, "nothing begins for other nodes than those that are written down") {
   job_of(1, 2);
   is_elected({5});
   for (const char* node : {"a", "b"}) tells(node, newcomer(node));
@@ -121,7 +120,7 @@ TEST_CASE_METHOD(RefereeFixture,
   CHECK(got<StartRound>("a")->group_world_size == 1);
 }
 
-TEST_CASE_METHOD(RefereeFixture, "without the referee no round begins with other nodes") {
+TEST_CASE_METHOD(EtcdFixture, "without etcd no round begins with other nodes") {
   job_of(1, 2);
   is_elected({5});
   passes_by(5s);
@@ -132,9 +131,9 @@ TEST_CASE_METHOD(RefereeFixture, "without the referee no round begins with other
   CHECK(asked_);
 }
 
-class RunningWorld : protected RefereeFixture {
+class RunningMembers : protected EtcdFixture {
  protected:
-  RunningWorld() {
+  RunningMembers() {
     job_of(1, 2);
     is_elected({5});
     for (const char* node : {"a", "b"}) tells(node, newcomer(node));
@@ -145,7 +144,7 @@ class RunningWorld : protected RefereeFixture {
   }
 };
 
-TEST_CASE_METHOD(RunningWorld, "without the referee a round goes on while all of its nodes obey") {
+TEST_CASE_METHOD(RunningMembers, "without etcd a round goes on while all of its nodes obey") {
   for (int i = 0; i < 60; ++i) {
     passes_by(1s);
     for (const char* node : {"a", "b"}) beats(node);
@@ -153,7 +152,7 @@ TEST_CASE_METHOD(RunningWorld, "without the referee a round goes on while all of
   CHECK_FALSE(got<StopRound>("a"));
 }
 
-TEST_CASE_METHOD(RunningWorld,
+TEST_CASE_METHOD(RunningMembers,
                  "it stops at once when one of them does not, and the lease is over") {
   for (int i = 0; i < 4; ++i) {
     passes_by(1s);
@@ -165,7 +164,7 @@ TEST_CASE_METHOD(RunningWorld,
   CHECK(got<StopRound>("a")->at_once);
 }
 
-TEST_CASE_METHOD(RunningWorld, "no workers' lease goes beyond what the referee has given") {
+TEST_CASE_METHOD(RunningMembers, "no workers' lease goes beyond what etcd has given") {
   for (int i = 0; i < 4; ++i) {
     passes_by(1s);
     beats("a");  // and b does not
@@ -173,7 +172,7 @@ TEST_CASE_METHOD(RunningWorld, "no workers' lease goes beyond what the referee h
   CHECK(got<Beat>("a")->lease_ms <= 1'100);
 }
 
-TEST_CASE_METHOD(RunningWorld, "a world is held without the referee for as long as that keeps it") {
+TEST_CASE_METHOD(RunningMembers, "members are held without etcd for as long as it keeps them") {
   hears(LeaseHeld{now_, now_ + 3s});
   for (int i = 0; i < 4; ++i) {
     passes_by(1s);
@@ -182,27 +181,28 @@ TEST_CASE_METHOD(RunningWorld, "a world is held without the referee for as long 
   CHECK(got<StopRound>("a"));
 }
 
-TEST_CASE_METHOD(RunningWorld, "a coordinator that is chosen again goes on, with a greater epoch") {
+TEST_CASE_METHOD(RunningMembers,
+                 "a coordinator that is chosen again goes on, with a greater epoch") {
   is_elected({9, 5, {"a", "b"}});
   passes_by(1s);
   CHECK_FALSE(got<StopRound>("a"));
   CHECK(machine_->epoch() == 9);
 }
 
-TEST_CASE_METHOD(RunningWorld,
-                 "it does not when somebody else has written down a world meanwhile") {
+TEST_CASE_METHOD(RunningMembers,
+                 "it does not when somebody else has written down members meanwhile") {
   is_elected({9, 7, {"a"}});
   CHECK(got<Redirect>("a"));
   CHECK_FALSE(machine_->has_nodes());
 }
 
-TEST_CASE_METHOD(RunningWorld, "who is replaced sends its nodes to the other one") {
+TEST_CASE_METHOD(RunningMembers, "who is replaced sends its nodes to the other one") {
   hears(HigherEpoch{9, "h2:1"});
   CHECK(got<Redirect>("a")->coordinator == "h2:1");
   CHECK(machine_->epoch() == 0);
 }
 
-TEST_CASE_METHOD(RunningWorld, "the same nodes get their next attempt without the referee") {
+TEST_CASE_METHOD(RunningMembers, "the same nodes get their next attempt without etcd") {
   passes_by(1s);
   for (const char* node : {"a", "b"}) beats(node);
   hears(LeaseHeld{now_ - 1s, now_ + 60s});
@@ -224,13 +224,13 @@ TEST_CASE_METHOD(RunningWorld, "the same nodes get their next attempt without th
   CHECK(got<StartRound>("a")->round == 2);
 }
 
-TEST_CASE_METHOD(RunningWorld, "the referee hears how the job has ended") {
+TEST_CASE_METHOD(RunningMembers, "etcd hears how the job has ended") {
   for (const char* node : {"a", "b"}) tells(node, WorkersFinished{1});
   REQUIRE(verdict_);
   CHECK(verdict_->outcome == EndJob::Outcome::kFinished);
 }
 
-TEST_CASE_METHOD(RefereeFixture, "who is chosen needs a node of the world before it") {
+TEST_CASE_METHOD(EtcdFixture, "who is chosen needs a node of the members before it") {
   job_of(1, 3);
   is_elected({9, 5, {"a", "b"}});
   tells("c", newcomer("c"));
@@ -240,13 +240,13 @@ TEST_CASE_METHOD(RefereeFixture, "who is chosen needs a node of the world before
     beats("c");
   }
   CHECK_FALSE(asked_);
-  tells("a", of_world("a", 5));
+  tells("a", of_members("a", 5));
   passes_by(200ms);
   REQUIRE(asked_);
   CHECK(*asked_ == std::vector<NodeId>{"a", "c"});
 }
 
-TEST_CASE_METHOD(RefereeFixture, "or that the referee has forgotten that world") {
+TEST_CASE_METHOD(EtcdFixture, "or that etcd has forgotten those members") {
   job_of(1, 3);
   is_elected({9, 5, {"a", "b"}});
   tells("c", newcomer("c"));
@@ -257,21 +257,20 @@ TEST_CASE_METHOD(RefereeFixture, "or that the referee has forgotten that world")
   CHECK(asked_);
 }
 
-TEST_CASE_METHOD(RefereeFixture, "and waits until the one before cannot count on that any more") {
+TEST_CASE_METHOD(EtcdFixture, "and waits until the one before cannot count on that any more") {
   job_of(1, 2);
   is_elected({9, 5, {"a", "b"}});
-  tells("a", of_world("a", 5, 2'000));
+  tells("a", of_members("a", 5, 2'000));
   passes_by(1'900ms);
   CHECK_FALSE(asked_);
   passes_by(200ms);
   CHECK(asked_);
 }
 
-TEST_CASE_METHOD(RefereeFixture,
-                 "of two nodes one alone waits for the lease of a dead coordinator") {
+TEST_CASE_METHOD(EtcdFixture, "of two nodes one alone waits for the lease of a dead coordinator") {
   job_of(1, 2);
   is_elected({9, 5, {"a", "b"}, true});
-  Join join = of_world("a", 5);
+  Join join = of_members("a", 5);
   join.voter.leader_dead = join.voter.leader_is_member = true;
   tells("a", join);
   passes_by(4'000ms);
@@ -282,11 +281,11 @@ TEST_CASE_METHOD(RefereeFixture,
   CHECK(asked_);
 }
 
-TEST_CASE_METHOD(RefereeFixture, "two of three that know that it is dead go on at once") {
+TEST_CASE_METHOD(EtcdFixture, "two of three that know that it is dead go on at once") {
   job_of(2, 3);
   is_elected({9, 5, {"a", "b", "c"}, true});
   for (const char* node : {"a", "b"}) {
-    Join join = of_world(node, 5, 5'000);
+    Join join = of_members(node, 5, 5'000);
     join.voter.leader_dead = join.voter.leader_is_member = true;
     tells(node, join);
   }
@@ -297,12 +296,12 @@ TEST_CASE_METHOD(RefereeFixture, "two of three that know that it is dead go on a
   CHECK(got<StartRound>("a")->round == 5);
 }
 
-TEST_CASE_METHOD(RefereeFixture,
-                 "that another one is dead than who has begun the world says nothing") {
+TEST_CASE_METHOD(EtcdFixture,
+                 "that another one is dead than who has written down the members says nothing") {
   job_of(2, 3);
   is_elected({9, 5, {"a", "b", "c"}, true});
   for (const char* node : {"a", "b"}) {
-    Join join = of_world(node, 5, 5'000);
+    Join join = of_members(node, 5, 5'000);
     join.voter.epoch = join.voter.promised = 7;
     join.voter.leader_dead = join.voter.leader_is_member = true;
     tells(node, join);
@@ -311,11 +310,11 @@ TEST_CASE_METHOD(RefereeFixture,
   CHECK_FALSE(asked_);
 }
 
-TEST_CASE_METHOD(RefereeFixture, "who is chosen after the end tells how it was") {
+TEST_CASE_METHOD(EtcdFixture, "who is chosen after the end tells how it was") {
   job_of(1, 2);
   EndJob end{EndJob::Outcome::kFinished, 0, "", {}};
   is_elected({.epoch = 9, .members_epoch = 5, .verdict = end});
-  tells("a", of_world("a", 5));
+  tells("a", of_members("a", 5));
   CHECK(got<EndJob>("a"));
 }
 
