@@ -33,9 +33,23 @@ Job::Job(const asio::any_io_executor& executor, CoordinatorRules rules, std::fun
     : machine_{std::move(rules), Clock::now()},
       store_{executor, StoreLimits{}, std::move(stores)},
       tick_{executor},
+      search_{std::make_shared<JobSearch>(executor, machine_.rules().run_id)},
       ended_{std::move(ended)} {}
 
 void Job::start() {
+  const std::weak_ptr<Job> weak = weak_from_this();
+  const auto tell = [weak](const CoordinatorEvent& said) {
+    if (const auto self = weak.lock()) self->hear_outside(said);
+  };
+  const auto join = [weak](std::shared_ptr<Channel> channel, Join witness) {
+    const auto self = weak.lock();
+    if (!self) return channel->close();
+    co_spawn(self->tick_.get_executor(), self->serve(std::move(channel), std::move(witness)),
+             [self, report = report_failure("a witness")](const std::exception_ptr& failure) {
+               report(failure);
+             });
+  };
+  search_->begin({tell, join});
   tick_.expires_at(machine_.next_tick().value_or(TimePoint::max()));
   co_spawn(tick_.get_executor(), tick_when_due(), report_failure("a job's clock"));
 }
@@ -65,9 +79,7 @@ void Job::move_store(const OpenStore& order) {
   if (moved) return machine_.serve_store_at(order.port);
   const auto self = shared_from_this();
   const StoreGone gone{order.round, moved.error().message};
-  asio::post(tick_.get_executor(), [self, gone] {
-    if (!self->closed_ && !self->machine_.ended()) self->step(gone);
-  });
+  asio::post(tick_.get_executor(), [self, gone] { self->hear_outside(gone); });
 }
 
 void Job::close() {
@@ -75,6 +87,7 @@ void Job::close() {
   boost::system::error_code ignored;
   if (store_acceptor_) store_acceptor_->close(ignored);
   tick_.cancel();
+  search_->close();
   for (const auto& [peer, channel] : agents_) channel->close_when_sent();
   store_.close();
   say_ended();
@@ -177,6 +190,11 @@ asio::awaitable<void> Job::tick_when_due() {
   }
 }
 
+/// What comes from elsewhere than from an agent may come too late.
+void Job::hear_outside(const CoordinatorEvent& said) {
+  if (!closed_ && !machine_.ended()) step(said);
+}
+
 void Job::step(const CoordinatorEvent& event) {
   const bool had_ended = machine_.ended();
   for (const CoordinatorAction& action : machine_.step(event, Clock::now())) perform(action);
@@ -202,16 +220,9 @@ void Job::perform(const CoordinatorAction& action) {
         store_.begin_round(a.world_size);
         if (a.port > 0 && store_acceptor_) move_store(a);
       },
-      [&](const Probe& a) {
-        co_spawn(tick_.get_executor(), probe(a), report_failure("probing an agent"));
-      },
-      [&](const AskLeaders& a) {
-        co_spawn(tick_.get_executor(), ask_leaders(a), report_failure("asking for a coordinator"));
-      },
-      [&](const AnnounceLeader& a) {
-        co_spawn(tick_.get_executor(), announce(a), report_failure("announcing a coordinator"));
-      },
-      [&](const InviteWitnesses& a) { invite_witnesses(a); },
+      [&](const Probe& a) { search_->probe(a); }, [&](const AskLeaders& a) { search_->ask(a); },
+      [&](const AnnounceLeader& a) { search_->announce(a); },
+      [&](const InviteWitnesses& a) { search_->invite(a); },
       [&](const WriteMembers& a) {
         if (ask_etcd_) ask_etcd_(a);
       },

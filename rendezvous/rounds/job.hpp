@@ -13,12 +13,12 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 
 #include "base/gated_log.hpp"
 #include "rendezvous/rounds/coordinator_machine.hpp"
+#include "rendezvous/rounds/job_search.hpp"
 #include "rendezvous/store/store_server.hpp"
 #include "rendezvous/wire/channel.hpp"
 
@@ -42,16 +42,14 @@ class Job : public std::enable_shared_from_this<Job> {
   Result<void> open_store(const asio::ip::address& address);
 
   /// Reaches other agents of the job with that from now on.
-  void reach_with(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
+  void reach_with(std::shared_ptr<const TlsContext> tls) { search_->reach_with(std::move(tls)); }
 
   /// Asks `ask` what only etcd can do. To be called before start().
   void ask_etcd_with(std::function<void(const CoordinatorAction&)> ask) {
     ask_etcd_ = std::move(ask);
   }
   /// etcd has said something.
-  void hear_etcd(const CoordinatorEvent& said) {
-    if (!closed_ && !machine_.ended()) step(said);
-  }
+  void hear_etcd(const CoordinatorEvent& said) { hear_outside(said); }
 
   /// There is a coordinator of this job elsewhere.
   void superseded(const HigherEpoch& by) {
@@ -83,7 +81,6 @@ class Job : public std::enable_shared_from_this<Job> {
   JobStatus status() const { return machine_.status(Clock::now(), unix_time_ms()); }
 
  private:
-  struct Question;
   Result<void> listen_for_workers(const asio::ip::tcp::endpoint& endpoint);
   void move_store(const OpenStore& order);
   asio::awaitable<void> accept_store_clients(std::shared_ptr<asio::ip::tcp::acceptor> acceptor);
@@ -91,14 +88,7 @@ class Job : public std::enable_shared_from_this<Job> {
   asio::awaitable<std::string> hear(PeerId peer, const std::shared_ptr<Channel>& channel);
   bool may_enter(const asio::ip::tcp::socket& socket);
   void answer(const AskStatus& question, Channel& channel) const;
-  asio::awaitable<void> probe(Probe order);
-  asio::awaitable<void> announce(AnnounceLeader order);
-  asio::awaitable<void> ask_leaders(AskLeaders order);
-  asio::awaitable<void> ask_leader(std::string endpoint, std::shared_ptr<Question> question);
-  void invite_witnesses(const InviteWitnesses& order);
-  asio::awaitable<void> invite_witness(std::string endpoint, InviteWitness invitation);
-  asio::awaitable<std::optional<Join>> request_join(std::string endpoint, InviteWitness invitation,
-                                                    std::shared_ptr<Channel> channel);
+  void hear_outside(const CoordinatorEvent& said);
   void drop(PeerId peer);
   void step(const CoordinatorEvent& event);
   void perform(const CoordinatorAction& action);
@@ -112,17 +102,14 @@ class Job : public std::enable_shared_from_this<Job> {
   PeerId peers_ = 0;                                      // that have come so far
   std::unordered_map<asio::ip::address, int> agents_at_;  // how many come from each address
   asio::steady_timer tick_;
-  std::set<std::string> inviting_;           // endpoints at which a witness is being invited
-  std::set<std::string> witness_endpoints_;  // endpoints at which one has answered
-  bool announcing_ = false;                  // a new leader is being announced
-  PeerId witness_peer_ = 0;                  // 0: none is there
+  std::shared_ptr<JobSearch> search_;
+  PeerId witness_peer_ = 0;  // 0: none is there
   std::function<void()> ended_;
   std::function<void(const CoordinatorAction&)> ask_etcd_;
   GatedLog refused_{spdlog::level::warn};
   GatedLog gone_{spdlog::level::info};
   int round_ = 0;  // the one that the store serves; 0: none yet
   bool closed_ = false;
-  std::shared_ptr<const TlsContext> tls_;  // to reach other agents with; null: there is no secret
 };
 
 }  // namespace ddprun

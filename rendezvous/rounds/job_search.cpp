@@ -1,5 +1,4 @@
-// The part of Job that speaks to those who have not joined it: other places of the job, a witness,
-// and agents whose connections have ended. When and where to is CoordinatorMachine's to say.
+#include "rendezvous/rounds/job_search.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -12,7 +11,6 @@
 #include "base/endpoint.hpp"
 #include "base/report_failure.hpp"
 #include "rendezvous/rounds/client.hpp"
-#include "rendezvous/rounds/job.hpp"
 
 namespace ddprun {
 
@@ -41,16 +39,22 @@ asio::awaitable<bool> hangs_up(std::shared_ptr<Channel> channel, std::chrono::mi
 }  // namespace
 
 /// One question to all other places of the job.
-struct Job::Question {
+struct JobSearch::Question {
   explicit Question(const asio::any_io_executor& executor) : late{executor, kQuestionTimeout} {}
   std::size_t open = 0;  // endpoints that may answer yet
   LeadersFound found{{}, true};
   asio::steady_timer late;  // expires when the answers are waited for no longer
 };
 
-/// Asks the system of an agent's host whether somebody listens there still: when nobody does, the
-/// agent's process is gone.
-asio::awaitable<void> Job::probe(Probe order) {
+void JobSearch::tell(const CoordinatorEvent& event) {
+  if (!closed_) listener_.tell(event);
+}
+
+void JobSearch::probe(const Probe& order) {
+  co_spawn(executor_, probe_agent(order), report_failure("probing an agent"));
+}
+
+asio::awaitable<void> JobSearch::probe_agent(Probe order) {
   const auto self = shared_from_this();
   const auto endpoint = read_endpoint(order.endpoint);
   if (!endpoint) co_return;
@@ -64,16 +68,18 @@ asio::awaitable<void> Job::probe(Probe order) {
     auto hanging_up = hangs_up(*answer, order.times.hang_up);
     hung_up = co_await std::move(hanging_up);
   }
-  if (!closed_ && !machine_.ended()) step(Probed{order.node, refused});
+  tell(Probed{order.node, refused});
 }
 
-/// Tells where the coordinator is to whoever may take himself for it. An announcement that takes
-/// longer than the pause before the next one goes on in its place.
-asio::awaitable<void> Job::announce(AnnounceLeader order) {
+void JobSearch::announce(const AnnounceLeader& order) {
+  co_spawn(executor_, announce_to(order), report_failure("announcing a coordinator"));
+}
+
+asio::awaitable<void> JobSearch::announce_to(AnnounceLeader order) {
   const auto self = shared_from_this();
   if (std::exchange(announcing_, true)) co_return;
   const Hello hello = [&](const Channel&) {
-    return Identify{rules().run_id, order.epoch, order.coordinator};
+    return Identify{run_id_, order.epoch, order.coordinator};
   };
   const TellUser nobody = [](const std::string&) {};
   for (const std::string& place : order.endpoints) {
@@ -85,24 +91,27 @@ asio::awaitable<void> Job::announce(AnnounceLeader order) {
   announcing_ = false;
 }
 
-asio::awaitable<void> Job::ask_leaders(AskLeaders order) {
+void JobSearch::ask(const AskLeaders& order) {
+  co_spawn(executor_, ask_all(order), report_failure("asking for a coordinator"));
+}
+
+asio::awaitable<void> JobSearch::ask_all(AskLeaders order) {
   const auto self = shared_from_this();
-  const auto question = std::make_shared<Question>(tick_.get_executor());
+  const auto question = std::make_shared<Question>(executor_);
   for (const std::string& endpoint : order.endpoints) {
     ++question->open;
-    co_spawn(tick_.get_executor(), ask_leader(endpoint, question),
-             report_failure("asking for a coordinator"));
+    co_spawn(executor_, ask_one(endpoint, question), report_failure("asking for a coordinator"));
   }
   while (question->open > 0 && Clock::now() < question->late.expiry())
     co_await question->late.async_wait(as_tuple(use_awaitable));
   if (question->open > 0) question->found.all = false;
-  if (!closed_ && !machine_.ended()) step(question->found);
+  tell(question->found);
 }
 
-asio::awaitable<void> Job::ask_leader(std::string endpoint, std::shared_ptr<Question> question) {
+asio::awaitable<void> JobSearch::ask_one(std::string endpoint, std::shared_ptr<Question> question) {
   const auto self = shared_from_this();
   if (const auto place = read_endpoint(endpoint)) {
-    const auto answer = co_await ask_who_is_at(*place, rules().run_id, kAnswerTimeout, tls_);
+    const auto answer = co_await ask_who_is_at(*place, run_id_, kAnswerTimeout, tls_);
     const bool silent = !answer && answer.error().kind != Error::Kind::kUnavailable;
     if (silent) question->found.all = false;
     const auto told = answer ? *answer : std::nullopt;
@@ -114,20 +123,18 @@ asio::awaitable<void> Job::ask_leader(std::string endpoint, std::shared_ptr<Ques
   question->late.cancel();
 }
 
-/// A place that has not answered the last invitation yet is passed over.
-void Job::invite_witnesses(const InviteWitnesses& order) {
+void JobSearch::invite(const InviteWitnesses& order) {
   for (const std::string& endpoint : order.endpoints)
     if (inviting_.insert(endpoint).second)
-      co_spawn(tick_.get_executor(), invite_witness(endpoint, order.invitation),
+      co_spawn(executor_, invite_one(endpoint, order.invitation),
                report_failure("asking for a vote"));
 }
 
-/// Serves the witness that is at that place, if there is one.
-asio::awaitable<void> Job::invite_witness(std::string endpoint, InviteWitness invitation) {
+asio::awaitable<void> JobSearch::invite_one(std::string endpoint, InviteWitness invitation) {
   const auto self = shared_from_this();
   const auto place = read_endpoint(endpoint);
   if (place && !witness_endpoints_.contains(endpoint)) {
-    const auto answer = co_await ask_who_is_at(*place, rules().run_id, kAnswerTimeout, tls_);
+    const auto answer = co_await ask_who_is_at(*place, run_id_, kAnswerTimeout, tls_);
     if (answer && *answer && (*answer)->witness) witness_endpoints_.insert(endpoint);
   }
   if (place && witness_endpoints_.contains(endpoint) && !closed_) {
@@ -136,8 +143,7 @@ asio::awaitable<void> Job::invite_witness(std::string endpoint, InviteWitness in
       auto join = co_await request_join(endpoint, std::move(invitation), *channel);
       if (join && !closed_) {
         spdlog::info("the witness at {} votes in this job", endpoint);
-        co_spawn(tick_.get_executor(), serve(*channel, *std::move(join)),
-                 report_failure("a witness"));
+        listener_.join(*channel, *std::move(join));
       } else {
         (*channel)->close_when_sent();
       }
@@ -147,11 +153,11 @@ asio::awaitable<void> Job::invite_witness(std::string endpoint, InviteWitness in
 }
 
 /// nullopt: it votes for somebody else, of whom this coordinator hears when that one is later.
-asio::awaitable<std::optional<Join>> Job::request_join(std::string endpoint,
-                                                       InviteWitness invitation,
-                                                       std::shared_ptr<Channel> channel) {
+asio::awaitable<std::optional<Join>> JobSearch::request_join(std::string endpoint,
+                                                             InviteWitness invitation,
+                                                             std::shared_ptr<Channel> channel) {
   channel->send(encode(AgentMessage{invitation}));
-  asio::steady_timer deadline{tick_.get_executor(), kAnswerTimeout};
+  asio::steady_timer deadline{executor_, kAnswerTimeout};
   auto hearing = channel->receive();
   auto waiting = deadline.async_wait(as_tuple(use_awaitable));
   const auto first = co_await (std::move(hearing) || std::move(waiting));
@@ -163,8 +169,8 @@ asio::awaitable<std::optional<Join>> Job::request_join(std::string endpoint,
   }
   const auto order = decode_coordinator_message(line);
   const auto* const redirect = order ? std::get_if<Redirect>(&*order) : nullptr;
-  if (redirect != nullptr && redirect->epoch > 0 && !closed_ && !machine_.ended())
-    step(HigherEpoch{redirect->epoch, redirect->coordinator});
+  if (redirect != nullptr && redirect->epoch > 0)
+    tell(HigherEpoch{redirect->epoch, redirect->coordinator});
   if (!order) witness_endpoints_.erase(endpoint);  // it is none any more
   co_return std::nullopt;
 }
