@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <utility>
 
 #include "agent/error_file.hpp"
-#include "agent/failure_texts.hpp"
 #include "agent/introspection/process_facts.hpp"
 #include "agent/output_plan.hpp"
 #include "agent/process_tree.hpp"
@@ -39,7 +37,7 @@ WorkerSet::WorkerSet(const asio::any_io_executor& executor, const LaunchSpec& sp
       node_{std::move(node)},
       consoles_{consoles},
       exited_{std::move(exited)},
-      read_oom_{std::move(oom)},
+      evidence_{node_, std::move(oom)},
       pool_{std::min({spec_.workers, node_.usable_cpus, kSpawnThreadsMax})} {}
 
 void WorkerSet::warm_up() {
@@ -91,9 +89,8 @@ void WorkerSet::begin_round(const StartRound& round) {
   ++starts_;
   round_ = round;
   stopping_ = false;
-  oom_before_ = read_oom_();
+  node_.heartbeats = evidence_.begin_round(round_, spec_.workers);
   make_directories();
-  make_heartbeat_board();
   make_folded_output();
 }
 
@@ -109,16 +106,6 @@ void WorkerSet::make_directories() const {
     std::filesystem::create_directory(directory / std::to_string(local_rank), not_made);
     remove_error_file(error_file(node_, round_, local_rank));
   }
-}
-
-/// Every round gets a fresh one, so that nothing of the last one's workers is in it.
-void WorkerSet::make_heartbeat_board() {
-  heartbeats_.reset();
-  node_.heartbeats.clear();
-  auto board = HeartbeatBoard::create(spec_.workers);
-  if (!board) return spdlog::warn("{}", board.error().message);
-  heartbeats_ = std::move(*board);
-  node_.heartbeats = heartbeats_->path();
 }
 
 void WorkerSet::make_folded_output() {
@@ -191,11 +178,11 @@ void WorkerSet::take_on(const NewWorker& worker, ChildProcess process) {
 void WorkerSet::cannot_start(int local_rank, const Error& error) {
   const ExitStatus status{.code = error.kind == Error::Kind::kNotFound ? 127 : 126};
   asio::post(executor_, [this, local_rank, status, reason = error.message] {
-    WorkerFailure how = end_of(local_rank, 0, status);
+    WorkerFailure how = evidence_.end_of(local_rank, 0, status);
     how.last_lines = {reason};
     EndClues clues{.rank = how.rank, .status = status, .started = false, .ended = Clock::now()};
     clues.err.text = reason;
-    tell_end(std::move(how), std::move(clues));
+    exited_(evidence_.judge(std::move(how), clues));
   });
 }
 
@@ -208,7 +195,7 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   worker->out->drain();
   worker->err->drain();
   if (folded_) folded_->ended(round_.first_rank + worker->local_rank, !status.ok());
-  WorkerFailure how = end_of(worker->local_rank, worker->process.pid(), status);
+  WorkerFailure how = evidence_.end_of(worker->local_rank, worker->process.pid(), status);
   if (!status.ok() && !worker->timer.empty())
     how.evidence = "rank " + std::to_string(how.rank) + "'s " + worker->timer;
   if (!status.ok()) how.last_lines = worker->err->last_lines();
@@ -224,15 +211,7 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
     clues.timer = "its " + worker->timer;
   else if (!worker->killed)
     clues.kernel = how.evidence;
-  tell_end(std::move(how), std::move(clues));
-}
-
-void WorkerSet::tell_end(WorkerFailure how, EndClues clues) const {
-  WorkerEnd end = judge_end(clues);
-  how.status = end.status;
-  shorten_texts(how);
-  const auto heartbeat = heartbeats_ ? heartbeats_->read(how.local_rank) : std::nullopt;
-  exited_({std::move(how), std::move(end), heartbeat ? heartbeat->step : -1});
+  exited_(evidence_.judge(std::move(how), clues));
 }
 
 /// One that is ending by then does not end because of it. The kernel closes a process's connections
@@ -241,32 +220,6 @@ void WorkerSet::note_told(Worker& worker, int signal) {
   const bool is_over = worker.process.has_ended() || is_ending(worker.process.pid());
   if (!worker.told && !is_over) worker.told = Clock::now();
   worker.killed = worker.killed || signal == SIGKILL;
-}
-
-WorkerFailure WorkerSet::end_of(int local_rank, std::int64_t pid, ExitStatus status) const {
-  WorkerFailure how{.host = node_.run.host,
-                    .group_rank = round_.group_rank,
-                    .rank = round_.first_rank + local_rank,
-                    .local_rank = local_rank,
-                    .pid = pid,
-                    .status = status,
-                    .time_unix_ms = unix_time_ms()};
-  if (!status.ok()) add_evidence(how);
-  return how;
-}
-
-/// Adds what the worker wrote down before it failed, and what the kernel did. Only SIGKILL can have
-/// come from the out-of-memory killer.
-void WorkerSet::add_evidence(WorkerFailure& how) const {
-  const auto heartbeat = heartbeats_ ? heartbeats_->read(how.local_rank) : std::nullopt;
-  if (heartbeat) how.last_heartbeat = describe(*heartbeat, sdk::monotonic_ns());
-  if (how.status.signal == SIGKILL) how.evidence = oom_evidence(oom_before_, read_oom_());
-  const auto path = error_file(node_, round_, how.local_rank);
-  auto recorded = path.empty() ? std::nullopt : read_error_file(path);
-  if (!recorded) return;
-  how.error_file = path.string();
-  how.message = std::move(recorded->message);
-  how.traceback = std::move(recorded->traceback);
 }
 
 void WorkerSet::signal(int number, bool to_stop) {
@@ -341,14 +294,6 @@ WatchedProcess WorkerSet::process(int local_rank) const {
       workers_, local_rank, [](const std::shared_ptr<Worker>& w) { return w->local_rank; });
   if (worker == workers_.end()) return {};
   return {(*worker)->process.pid(), (*worker)->ended, (*worker)->failed};
-}
-
-void WorkerSet::add_told(int local_rank, WorkerLook& look) const {
-  const auto told = heartbeats_ ? heartbeats_->read(local_rank) : std::nullopt;
-  if (!told) return;
-  look.step = told->step;
-  if (!std::isnan(told->loss)) look.loss = told->loss;
-  look.samples_per_second = told->samples_per_second;
 }
 
 void WorkerSet::resize_terminals() {

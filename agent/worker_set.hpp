@@ -18,7 +18,7 @@
 
 #include "agent/child_process.hpp"
 #include "agent/decisions/agent_events.hpp"
-#include "agent/heartbeat_board.hpp"
+#include "agent/end_evidence.hpp"
 #include "agent/introspection/introspection.hpp"
 #include "agent/job_events.hpp"
 #include "agent/launch_spec.hpp"
@@ -32,7 +32,6 @@
 #include "base/asio.hpp"
 #include "base/failure.hpp"
 #include "base/result.hpp"
-#include "rendezvous/verdict/judge_end.hpp"
 
 namespace ddprun {
 
@@ -101,7 +100,7 @@ class WorkerSet {
   WatchedProcess process(int local_rank) const;
 
   /// Adds what the worker has told of itself in its heartbeats.
-  void add_told(int local_rank, WorkerLook& look) const;
+  void add_told(int local_rank, WorkerLook& look) const { evidence_.add_told(local_rank, look); }
 
   /// ddprun's terminal has changed its size.
   void resize_terminals();
@@ -139,7 +138,6 @@ class WorkerSet {
 
   void begin_round(const StartRound& round);
   void make_directories() const;
-  void make_heartbeat_board();
   void make_folded_output();
   Result<NewWorker> open_output(int local_rank) const;
   asio::awaitable<void> start_warm(std::vector<NewWorker> fresh, std::vector<NewChild> children);
@@ -149,10 +147,7 @@ class WorkerSet {
   void take_on(const NewWorker& worker, ChildProcess process);
   void cannot_start(int local_rank, const Error& error);
   asio::awaitable<void> watch(std::shared_ptr<Worker> worker);
-  void tell_end(WorkerFailure how, EndClues clues) const;
   static void note_told(Worker& worker, int signal);
-  WorkerFailure end_of(int local_rank, std::int64_t pid, ExitStatus status) const;
-  void add_evidence(WorkerFailure& how) const;
   Worker* worker_above(pid_t pid) const;
   std::vector<pid_t> lasting_children() const;
 
@@ -162,15 +157,13 @@ class WorkerSet {
   Consoles consoles_;
   ExitListener exited_;
   std::function<void()> started_ = [] {};
-  OomReader read_oom_;
+  EndEvidence evidence_;
   SpawnPool pool_;
   std::unique_ptr<Nursery> nursery_;  // null: workers start the ordinary way
   StartRound round_;                  // the last one
   std::vector<std::shared_ptr<Worker>> workers_;
-  std::shared_ptr<FoldedOutput> folded_;      // this round's; null: nothing is folded
-  std::optional<HeartbeatBoard> heartbeats_;  // written by this round's workers
-  OomCounters oom_before_;                    // when the round began
-  bool stopping_ = false;                     // the workers of this round have been told to stop
+  std::shared_ptr<FoldedOutput> folded_;  // this round's; null: nothing is folded
+  bool stopping_ = false;                 // the workers of this round have been told to stop
   int forking_ = 0;  // calls to the nursery under way: children may be workers that are not known
   int starts_ = 0;   // starts and sweeps so far: who waits in between sees that others run now
 };
