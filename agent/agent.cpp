@@ -48,8 +48,8 @@ AgentRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
           .heartbeat_timeout = spec.rules.heartbeat_timeout,
           // Beside several nodes' coordinator this node may hang alone, and be given up by it.
           .rejoin = !run.coordinator_here || spec.meeting.nodes_max > 1,
-          .preempt_timeout = spec.preempt_timeout,
-          .checkpoint_signal = spec.checkpoint_signal,
+          .preempt_timeout = spec.preemption.timeout,
+          .checkpoint_signal = spec.preemption.checkpoint_signal,
           .endpoint = text_of(run.coordinator),
           .lost_hint = lost_hint(spec),
           .places = places_of(spec, run),

@@ -19,14 +19,14 @@ bool is_ignored(int signal) {
 
 std::vector<int> signals_for(const LaunchSpec& spec) {
   std::set<int> signals{kPassedOn.begin(), kPassedOn.end()};
-  signals.insert(spec.preempt_signals.begin(), spec.preempt_signals.end());
+  signals.insert(spec.preemption.signals.begin(), spec.preemption.signals.end());
   signals.insert(spec.stop_signals.begin(), spec.stop_signals.end());
   std::erase_if(signals, is_ignored);
   return {signals.begin(), signals.end()};
 }
 
 AgentEvent meaning_of(int signal, const LaunchSpec& spec) {
-  if (std::ranges::count(spec.preempt_signals, signal) > 0) return EndAnnounced{signal};
+  if (std::ranges::count(spec.preemption.signals, signal) > 0) return EndAnnounced{signal};
   if (std::ranges::count(spec.stop_signals, signal) > 0) return StopSignal{signal};
   return PassOn{signal};
 }

@@ -90,6 +90,13 @@ struct WarmStart {
   std::vector<std::string> modules;  // none: those that the script imports
 };
 
+/// How a job ends of which its scheduler announces the end: with a checkpoint.
+struct Preemption {
+  std::vector<int> signals;                   // those that announce it
+  std::chrono::milliseconds timeout{60'000};  // for the checkpoint
+  int checkpoint_signal = SIGUSR1;            // to the workers, which write it
+};
+
 struct LaunchSpec {
   std::string title;                   // the script or program as the user named it
   std::string program;                 // path of the executable of every worker
@@ -114,9 +121,7 @@ struct LaunchSpec {
   Pty pty = Pty::kAsOurs;
 
   std::chrono::milliseconds shutdown_timeout{30'000};  // from SIGTERM to SIGKILL
-  std::vector<int> preempt_signals;                    // those that ask for a checkpoint first
-  std::chrono::milliseconds preempt_timeout{60'000};   // for that checkpoint
-  int checkpoint_signal = SIGUSR1;                     // to the workers
+  Preemption preemption;
   std::string report_file;  // gets the report of the job's end as JSON; "": nobody wants it
   std::vector<int> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};  // those that ddprun obeys
 };

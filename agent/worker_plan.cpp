@@ -50,7 +50,7 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   Environment out = parse(node.environment);
   out.erase(env::kHeartbeat);  // an agent above this one may have set it
   out.erase(kSecretVariable);  // workers have no use for it
-  out[env::kCheckpointSignal] = std::to_string(spec.checkpoint_signal);
+  out[env::kCheckpointSignal] = std::to_string(spec.preemption.checkpoint_signal);
   out.try_emplace(env::kNcclAsyncErrorHandling, "1");
   out.erase(env::kIntrospection);  // as kHeartbeat
   if (spec.introspection) out.try_emplace("PYTHONFAULTHANDLER", "1");

@@ -257,7 +257,7 @@ class Run {
   /// Signals that would end ddprun wait until the agent handles them.
   void hold_signals() {
     std::vector<int> held = spec_.stop_signals;
-    std::ranges::copy(spec_.preempt_signals, std::back_inserter(held));
+    std::ranges::copy(spec_.preemption.signals, std::back_inserter(held));
     signals_.emplace(held);
   }
 

@@ -110,7 +110,7 @@ class Interpreter {
     if (const Setting names = preempt_signals(); !names.text.empty()) {
       auto signals = parse_signals(names);
       if (!signals) return signals.error();
-      spec_.preempt_signals = std::move(*signals);
+      spec_.preemption.signals = std::move(*signals);
     }
     const auto timeout = parse_seconds(settings_["preempt-timeout"], true);
     if (!timeout) return timeout.error();
@@ -118,8 +118,8 @@ class Interpreter {
     if (!signal) return signal.error();
     if (signal->size() != 1)
       return unexpected(settings_["checkpoint-signal"], "expected one signal");
-    spec_.preempt_timeout = *timeout;
-    spec_.checkpoint_signal = signal->front();
+    spec_.preemption.timeout = *timeout;
+    spec_.preemption.checkpoint_signal = signal->front();
     return {};
   }
 

@@ -135,7 +135,7 @@ TEST_CASE_METHOD(AgentFixture, "a signal that is not for ddprun is the workers' 
 }
 
 TEST_CASE_METHOD(AgentFixture, "an announced end lets workers write a checkpoint") {
-  spec_.preempt_signals = {SIGTERM};
+  spec_.preemption.signals = {SIGTERM};
   workers_run("trap 'echo saved; exit 0' USR1; echo ready; while :; do sleep 0.01; done");
   begin();
   wait_for_output("ready");

@@ -10,7 +10,7 @@ namespace {
 
 TEST_CASE("a signal that announces the end does so even where it would stop the job") {
   LaunchSpec spec;
-  spec.preempt_signals = {SIGTERM};
+  spec.preemption.signals = {SIGTERM};
   CHECK(std::holds_alternative<EndAnnounced>(meaning_of(SIGTERM, spec)));
   CHECK(std::holds_alternative<StopSignal>(meaning_of(SIGINT, spec)));
   CHECK(std::get<PassOn>(meaning_of(SIGUSR2, spec)).signal == SIGUSR2);
@@ -18,7 +18,7 @@ TEST_CASE("a signal that announces the end does so even where it would stop the 
 
 TEST_CASE("an agent listens for all signals that mean something to it, each once") {
   LaunchSpec spec;
-  spec.preempt_signals = {SIGUSR1, SIGRTMIN};
+  spec.preemption.signals = {SIGUSR1, SIGRTMIN};
   const auto signals = signals_for(spec);
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGWINCH, SIGRTMIN}) {
     INFO(signal);

@@ -49,7 +49,7 @@ TEST_CASE("every worker is told where its own heartbeats go, and not those of an
 
 TEST_CASE("every worker is told which signal asks it for a checkpoint") {
   LaunchSpec spec = four_workers();
-  spec.checkpoint_signal = SIGRTMIN;
+  spec.preemption.checkpoint_signal = SIGRTMIN;
   const NodeFacts node{
       .environment = {"DDPRUN_CHECKPOINT_SIGNAL=9"}};  // from an agent above this one
   for (const Command& command : plan_workers(spec, kSecondNode, node))

@@ -80,7 +80,7 @@ TEST_CASE_METHOD(ClusterFixture, "a Slurm step tells nodes, rank, endpoint and r
   CHECK(s.meeting.coordinator.port == 16'384 + 12 * 4);
   CHECK(s.meeting.run_id == "12.0");
   CHECK(s.meeting.hosting == Hosting::kElsewhere);
-  CHECK(s.preempt_signals == std::vector{SIGUSR1, SIGTERM});
+  CHECK(s.preemption.signals == std::vector{SIGUSR1, SIGTERM});
   variables_["SLURM_NODEID"] = "0";
   CHECK(spec().meeting.hosting == Hosting::kHere);
   CHECK_THAT(launch().cluster,
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(ClusterFixture, "an option given by hand wins over Slurm") {
   CHECK(fixed.meeting.node_rank == 2);
   CHECK(fixed.meeting.coordinator.host == "h0");
   CHECK(fixed.meeting.hosting == Hosting::kElsewhere);
-  CHECK(spec({"--preempt-signal", ""}).preempt_signals.empty());
+  CHECK(spec({"--preempt-signal", ""}).preemption.signals.empty());
   CHECK_THAT(error({"--nnodes", "4"}),
              contains("--nnodes '4': Slurm job 12 has started ddprun on 3"));
 }
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(ClusterFixture, "with --no-slurm or --standalone, Slurm's nodes
   in(kSlurmTask);
   CHECK(spec({"--no-slurm"}).meeting.nodes_max == 1);
   CHECK(spec({"--no-slurm"}).meeting.run_id == "none");
-  CHECK(spec({"--no-slurm"}).preempt_signals.empty());
+  CHECK(spec({"--no-slurm"}).preemption.signals.empty());
   CHECK(spec({"--standalone"}).meeting.nodes_max == 1);
 }
 
@@ -195,7 +195,7 @@ TEST_CASE_METHOD(ClusterFixture, "with MIN below MAX, or with spares, the step o
 TEST_CASE_METHOD(ClusterFixture, "a batch script's job on one node runs right there") {
   in(kBatchScript);
   CHECK(spec({"--nnodes=1"}).meeting.run_id == "12.0");
-  CHECK(spec({"--standalone"}).preempt_signals == std::vector{SIGUSR1, SIGTERM});
+  CHECK(spec({"--standalone"}).preemption.signals == std::vector{SIGUSR1, SIGTERM});
   CHECK(spec({"--nnodes=2", "--node-rank=1", "--master-addr=h0"}).meeting.node_rank == 1);
   variables_["SLURM_JOB_NUM_NODES"] = "1";
   CHECK(spec().meeting.nodes_max == 1);
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(ClusterFixture, "mpirun tells nodes and ranks; they meet where 
   CHECK(s.meeting.coordinator.host == "10.77.0.1");
   CHECK(s.meeting.hosting == Hosting::kAtEndpoint);
   CHECK(s.meeting.run_id == "807600129");
-  CHECK(s.preempt_signals.empty());
+  CHECK(s.preemption.signals.empty());
   variables_.erase("OMPI_MCA_orte_hnp_uri");
   CHECK_THAT(error(), contains("Open MPI does not tell where the first node is"));
   CHECK(spec({"--rdzv-backend=c10d", "--rdzv-endpoint=h0:29400"}).meeting.nodes_max == 2);
