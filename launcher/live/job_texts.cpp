@@ -48,8 +48,8 @@ std::string state_text(const JobStatus& status) {
 }
 
 std::string percent(const JobStatus& status) {
-  return status.progress_percent < 0 ? "-"
-                                     : fmt::format("{:.0f} %", std::floor(status.progress_percent));
+  return status.summary.percent < 0 ? "-"
+                                    : fmt::format("{:.0f} %", std::floor(status.summary.percent));
 }
 std::string steps(std::int64_t step, std::int64_t of) {
   if (step < 0) return "-";
@@ -97,12 +97,14 @@ std::string summary(const JobStatus& status, const TextStyle& style) {
   if (!status.title.empty()) add(plain_line(status.title));
   if (status.began_unix_ms > 0)
     add("for " + duration_text((status.now_unix_ms - status.began_unix_ms) / 1000));
-  if (status.progress_percent >= 0) add(percent(status));
-  if (status.step >= 0) add("step " + steps(status.step, status.steps));
-  if (status.has_loss) add("loss " + amount_text(status.loss));
-  if (status.samples_per_second > 0) add(amount_text(status.samples_per_second) + " samples/s");
-  if (status.steps_per_second > 0) add(amount_text(status.steps_per_second) + " steps/s");
-  if (status.left_s >= 0) add(duration_text(status.left_s) + " left");
+  if (status.summary.percent >= 0) add(percent(status));
+  if (status.summary.step >= 0) add("step " + steps(status.summary.step, status.summary.steps));
+  if (status.summary.has_loss) add("loss " + amount_text(status.summary.loss));
+  if (status.summary.samples_per_second > 0)
+    add(amount_text(status.summary.samples_per_second) + " samples/s");
+  if (status.summary.steps_per_second > 0)
+    add(amount_text(status.summary.steps_per_second) + " steps/s");
+  if (status.summary.left_s >= 0) add(duration_text(status.summary.left_s) + " left");
   return facts.empty() ? text : text + facts + "\n";
 }
 
@@ -175,7 +177,8 @@ std::string ranks_table(const JobStatus& status, const TextStyle& style, std::si
                {shortened(rank.waits_in, 40)}});
   }
   std::string text = "\n" + table.text(style.color, kLead);
-  const std::size_t more = ranks.size() - rows + static_cast<std::size_t>(status.ranks_left_out);
+  const std::size_t more =
+      ranks.size() - rows + static_cast<std::size_t>(status.summary.ranks_left_out);
   if (more > 0) text += painted(fmt::format("  and {} more\n", more), style.color ? kDim : "");
   return text;
 }
@@ -223,10 +226,10 @@ std::vector<Cell> row_of(const JobLine& job, std::int64_t now_unix_ms) {
   return {{name},
           {status.hang ? "hangs" : state_text(status), status.hang ? kRed : color_of(status.state)},
           {percent(status)},
-          {steps(status.step, status.steps)},
-          {loss(status.has_loss, status.loss)},
-          {speed(status.samples_per_second)},
-          {left(status.left_s)},
+          {steps(status.summary.step, status.summary.steps)},
+          {loss(status.summary.has_loss, status.summary.loss)},
+          {speed(status.summary.samples_per_second)},
+          {left(status.summary.left_s)},
           {std::to_string(status.restarts_left)},
           {fmt::format("{}/{}", nodes_in_round(status), status.nodes_max)},
           {age},

@@ -111,17 +111,18 @@ std::string metrics_text(const std::vector<JobStatus>& jobs) {
   job("ddprun_hanging", "Whether the job hangs.",
       [](const JobStatus& s) { return number(true, s.hang ? 1.0 : 0.0); });
   job("ddprun_step", "The last step that all ranks have done.",
-      [](const JobStatus& s) { return number(s.step >= 0, s.step); });
+      [](const JobStatus& s) { return number(s.summary.step >= 0, s.summary.step); });
   job("ddprun_steps", "Steps of the whole training.",
-      [](const JobStatus& s) { return number(s.steps > 0, s.steps); });
+      [](const JobStatus& s) { return number(s.summary.steps > 0, s.summary.steps); });
   job("ddprun_progress_ratio", "How much of the training is done.",
-      [](const JobStatus& s) { return number(s.progress_percent >= 0, s.progress_percent / 100); });
+      [](const JobStatus& s) { return number(s.summary.percent >= 0, s.summary.percent / 100); });
   job("ddprun_left_seconds", "Time until the training ends, as far as can be told.",
-      [](const JobStatus& s) { return number(s.left_s >= 0, s.left_s); });
+      [](const JobStatus& s) { return number(s.summary.left_s >= 0, s.summary.left_s); });
   job("ddprun_loss", "The mean loss of the ranks that tell it.",
-      [](const JobStatus& s) { return number(s.has_loss, s.loss); });
-  job("ddprun_samples_per_second", "Samples in a second, of all ranks.",
-      [](const JobStatus& s) { return number(s.samples_per_second > 0, s.samples_per_second); });
+      [](const JobStatus& s) { return number(s.summary.has_loss, s.summary.loss); });
+  job("ddprun_samples_per_second", "Samples in a second, of all ranks.", [](const JobStatus& s) {
+    return number(s.summary.samples_per_second > 0, s.summary.samples_per_second);
+  });
   text += nodes(jobs);
   rank("ddprun_rank_step", "The last step that the rank has done.",
        [](const RankStatus& s) { return number(s.step >= 0, s.step); });

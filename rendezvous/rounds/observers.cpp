@@ -50,11 +50,11 @@ void Observers::draw_curves(const Roster& nodes, TimePoint now) {
   tell_ranks(status, false);
   tell_progress(status, watch_.progress(), now);
   summarize(status);
-  if (status.step < 0) return;
-  chronicle_.add_point({.step = status.step,
-                        .has_loss = status.has_loss,
-                        .loss = status.loss,
-                        .samples_per_second = status.samples_per_second},
+  if (status.summary.step < 0) return;
+  chronicle_.add_point({.step = status.summary.step,
+                        .has_loss = status.summary.has_loss,
+                        .loss = status.summary.loss,
+                        .samples_per_second = status.summary.samples_per_second},
                        now);
 }
 

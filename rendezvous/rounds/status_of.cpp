@@ -115,7 +115,7 @@ void tell_progress(JobStatus& status, const ProgressBook& book, TimePoint now) {
       if (group.group == kDefaultGroup) rank.collectives = group.completed;
     if (told.left_s < 0) continue;
     const auto left = told.left_s - duration_cast<std::chrono::seconds>(still).count();
-    status.left_s = std::max<std::int64_t>({status.left_s, left, std::int64_t{0}});
+    status.summary.left_s = std::max<std::int64_t>({status.summary.left_s, left, std::int64_t{0}});
   }
 }
 

@@ -58,6 +58,15 @@ template <> inline constexpr auto kFields<PointStatus> = std::tuple{
     field("unix_ms", &PointStatus::unix_ms), field("step", &PointStatus::step),
     field("has_loss", &PointStatus::has_loss), field("loss", &PointStatus::loss),
     field("samples_per_second", &PointStatus::samples_per_second)};
+// The fields of this are in the object of the JobStatus itself.
+template <> inline constexpr auto kFields<JobSummary> = std::tuple{
+    field("step", &JobSummary::step), field("steps", &JobSummary::steps),
+    field("progress_percent", &JobSummary::percent),
+    field("left_s", &JobSummary::left_s), field("has_loss", &JobSummary::has_loss),
+    field("loss", &JobSummary::loss),
+    field("samples_per_second", &JobSummary::samples_per_second),
+    field("steps_per_second", &JobSummary::steps_per_second),
+    field("ranks_left_out", &JobSummary::ranks_left_out)};
 template <> inline constexpr auto kFields<JobStatus> = std::tuple{
     text("run_id", &JobStatus::run_id, kStatusRunId),
     text("title", &JobStatus::title, kStatusHost),
@@ -70,15 +79,8 @@ template <> inline constexpr auto kFields<JobStatus> = std::tuple{
     text("witness", &JobStatus::witness, kStatusHost),
     field("now_unix_ms", &JobStatus::now_unix_ms),
     field("began_unix_ms", &JobStatus::began_unix_ms),
-    field("step", &JobStatus::step), field("steps", &JobStatus::steps),
-    field("progress_percent", &JobStatus::progress_percent),
-    field("left_s", &JobStatus::left_s), field("has_loss", &JobStatus::has_loss),
-    field("loss", &JobStatus::loss),
-    field("samples_per_second", &JobStatus::samples_per_second),
-    field("steps_per_second", &JobStatus::steps_per_second),
     list("nodes", &JobStatus::nodes, kStatusNodesMax),
     list("ranks", &JobStatus::ranks, kStatusRanksMax),
-    field("ranks_left_out", &JobStatus::ranks_left_out),
     list("rounds", &JobStatus::rounds, kStatusRoundsMax),
     list("history", &JobStatus::history, kStatusPointsMax),
     field("hang", &JobStatus::hang), field("verdict", &JobStatus::verdict)};
@@ -110,21 +112,21 @@ void tell_lags(std::vector<RankStatus>& ranks) {
 }
 
 /// Sums up what the ranks tell: the job is as far as its slowest rank.
-void add_up(JobStatus& status) {
+void add_up(JobSummary& all, const std::vector<RankStatus>& ranks) {
   std::int64_t losses = 0;
   double loss = 0;
-  status.step = -1;
-  status.steps = 0;
-  status.samples_per_second = 0;
-  for (const RankStatus& rank : status.ranks) {
-    if (rank.step >= 0 && (status.step < 0 || rank.step < status.step)) status.step = rank.step;
-    status.steps = std::max(status.steps, rank.steps);
-    status.samples_per_second += rank.samples_per_second;
+  all.step = -1;
+  all.steps = 0;
+  all.samples_per_second = 0;
+  for (const RankStatus& rank : ranks) {
+    if (rank.step >= 0 && (all.step < 0 || rank.step < all.step)) all.step = rank.step;
+    all.steps = std::max(all.steps, rank.steps);
+    all.samples_per_second += rank.samples_per_second;
     losses += rank.has_loss ? 1 : 0;
     loss += rank.has_loss ? rank.loss : 0;
   }
-  status.has_loss = losses > 0;
-  status.loss = losses > 0 ? loss / static_cast<double>(losses) : 0;
+  all.has_loss = losses > 0;
+  all.loss = losses > 0 ? loss / static_cast<double>(losses) : 0;
 }
 
 double steps_per_second(const std::vector<PointStatus>& history) {
@@ -138,14 +140,14 @@ double steps_per_second(const std::vector<PointStatus>& history) {
   return ms > 0 && steps > 0 ? static_cast<double>(steps) * 1000 / static_cast<double>(ms) : 0;
 }
 
-void estimate_end(JobStatus& status) {
-  status.steps_per_second = steps_per_second(status.history);
-  if (status.steps <= 0 || status.step < 0) return;
-  const auto done = static_cast<double>(std::min(status.step, status.steps));
-  const auto all = static_cast<double>(status.steps);
-  status.progress_percent = 100 * done / all;
-  if (status.left_s >= 0 || status.steps_per_second <= 0) return;
-  status.left_s = static_cast<std::int64_t>((all - done) / status.steps_per_second);
+void estimate_end(JobSummary& summary, const std::vector<PointStatus>& history) {
+  summary.steps_per_second = steps_per_second(history);
+  if (summary.steps <= 0 || summary.step < 0) return;
+  const auto done = static_cast<double>(std::min(summary.step, summary.steps));
+  const auto all = static_cast<double>(summary.steps);
+  summary.percent = 100 * done / all;
+  if (summary.left_s >= 0 || summary.steps_per_second <= 0) return;
+  summary.left_s = static_cast<std::int64_t>((all - done) / summary.steps_per_second);
 }
 
 /// How much a rank stands out: the greatest first.
@@ -159,12 +161,13 @@ std::tuple<bool, std::int64_t, std::int64_t> prominence(const RankStatus& rank) 
 void leave_out(JobStatus& status, std::size_t ranks_max) {
   if (status.ranks.size() <= ranks_max) return;
   std::ranges::stable_sort(status.ranks, std::greater<>{}, prominence);
-  status.ranks_left_out += static_cast<int>(status.ranks.size() - ranks_max);
+  status.summary.ranks_left_out += static_cast<int>(status.ranks.size() - ranks_max);
   status.ranks.resize(ranks_max);
 }
 
 nlohmann::json to_object(const JobStatus& status) {
   nlohmann::json out = fields::to_object(status);
+  out.update(fields::to_object(status.summary));
   out["schema"] = kSchema;
   return out;
 }
@@ -177,8 +180,8 @@ std::string dump(const nlohmann::json& json) {
 
 void summarize(JobStatus& status) {
   tell_lags(status.ranks);
-  add_up(status);
-  estimate_end(status);
+  add_up(status.summary, status.ranks);
+  estimate_end(status.summary, status.history);
   leave_out(status, kStatusRanksMax);
 }
 
@@ -194,7 +197,10 @@ std::string to_json(const JobStatus& status) {
 
 Result<JobStatus> parse_job_status(std::string_view json) try {
   if (json.size() > kStatusBytesMax) return invalid("a job's status is too long");
-  return fields::from_object<JobStatus>(nlohmann::json::parse(json), "status");
+  const auto object = nlohmann::json::parse(json);
+  auto status = fields::from_object<JobStatus>(object, "status");
+  status.summary = fields::from_object<JobSummary>(object, "status");
+  return status;
 } catch (const std::exception& e) {  // from the parser, or Unfit
   return invalid(std::string{"malformed status: "} + e.what());
 }

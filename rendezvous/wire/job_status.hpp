@@ -74,6 +74,20 @@ struct PointStatus {
   bool operator==(const PointStatus&) const = default;
 };
 
+/// What summarize() makes of all that the ranks tell.
+struct JobSummary {
+  std::int64_t step = -1;
+  std::int64_t steps = 0;
+  double percent = -1;       // -1: not known
+  std::int64_t left_s = -1;  // until the training ends; -1: not known
+  bool has_loss = false;
+  double loss = 0;
+  double samples_per_second = 0;
+  double steps_per_second = 0;
+  int ranks_left_out = 0;  // as there are more than kStatusRanksMax
+  bool operator==(const JobSummary&) const = default;
+};
+
 struct JobStatus {
   enum class State { kGathering, kRunning, kStopping, kEnded };
   std::string run_id;
@@ -90,19 +104,10 @@ struct JobStatus {
   std::int64_t now_unix_ms = 0;  // when this was told
   std::int64_t began_unix_ms = 0;
 
-  // What the ranks tell, in one number each; see summarize().
-  std::int64_t step = -1;
-  std::int64_t steps = 0;
-  double progress_percent = -1;  // -1: not known
-  std::int64_t left_s = -1;      // until the training ends; -1: not known
-  bool has_loss = false;
-  double loss = 0;
-  double samples_per_second = 0;
-  double steps_per_second = 0;
+  JobSummary summary;
 
   std::vector<NodeStatus> nodes;     // by group rank, those that were lost last
   std::vector<RankStatus> ranks;     // by rank, unless some are left out
-  int ranks_left_out = 0;            // as there are more than kStatusRanksMax
   std::vector<RoundStatus> rounds;   // the last ones, oldest first
   std::vector<PointStatus> history;  // thinned out over the whole time, oldest first
   std::optional<HangReport> hang;    // nullopt: it does not hang

@@ -15,12 +15,12 @@ JobStatus training() {
                    .nodes_max = 2,
                    .now_unix_ms = 600'000,
                    .began_unix_ms = 0,
-                   .step = 270,
-                   .steps = 1000,
-                   .progress_percent = 27,
-                   .left_s = 3700,
-                   .has_loss = true,
-                   .loss = 0.3141592};
+                   .summary = {.step = 270,
+                               .steps = 1000,
+                               .percent = 27,
+                               .left_s = 3700,
+                               .has_loss = true,
+                               .loss = 0.3141592}};
   status.nodes = {
       {.host = "h1", .state = NodeStatus::State::kRunning, .first_rank = 0, .workers = 2},
       {.host = "h2", .state = NodeStatus::State::kLost, .reason = "closed"}};

@@ -6,14 +6,11 @@ namespace ddprun {
 namespace {
 
 JobStatus training() {
-  JobStatus job{.run_id = "r\"1",
-                .state = JobStatus::State::kRunning,
-                .round = 2,
-                .step = 270,
-                .steps = 1000,
-                .progress_percent = 27,
-                .has_loss = true,
-                .loss = 0.5};
+  JobStatus job{
+      .run_id = "r\"1",
+      .state = JobStatus::State::kRunning,
+      .round = 2,
+      .summary = {.step = 270, .steps = 1000, .percent = 27, .has_loss = true, .loss = 0.5}};
   job.nodes = {{.host = "h1", .silent_ms = 1500}};
   job.ranks = {{.rank = 0, .step = 280}, {.rank = 1, .step = 270, .lag = 10, .still_ms = 2000}};
   return job;

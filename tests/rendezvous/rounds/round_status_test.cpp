@@ -110,17 +110,17 @@ TEST_CASE_METHOD(StatusFixture, "what ranks tell of their steps is in the status
   passes(1s);
   tells(20, -1);
   const JobStatus now = status();
-  CHECK(now.step == 19);
+  CHECK(now.summary.step == 19);
   CHECK(now.ranks[0].collectives == 20);
   CHECK(now.ranks[1].lag == 1);
-  CHECK(now.loss == 0.5);
+  CHECK(now.summary.loss == 0.5);
   CHECK(now.history.size() == 2);
-  CHECK(now.steps_per_second == 10);
-  CHECK(now.left_s == 2);
+  CHECK(now.summary.steps_per_second == 10);
+  CHECK(now.summary.left_s == 2);
   tells(21, 600);
-  CHECK(status().left_s == 600);
+  CHECK(status().summary.left_s == 600);
   passes(3s);
-  CHECK(status().left_s == 597);
+  CHECK(status().summary.left_s == 597);
   CHECK(status().ranks[0].still_ms == 3000);
 }
 

@@ -19,9 +19,7 @@ TEST_CASE("a status is read as it was written") {
                    .why = "node h2 lost",
                    .round = 3,
                    .restarts_left = 2,
-                   .step = 7,
-                   .has_loss = true,
-                   .loss = 0.25,
+                   .summary = {.step = 7, .has_loss = true, .loss = 0.25},
                    .nodes = {{.host = "h2",
                               .state = NodeStatus::State::kLost,
                               .group_rank = 1,
@@ -59,9 +57,9 @@ TEST_CASE("what is no status is an error with a sentence") {
 TEST_CASE("the job is as far as its slowest rank, and each rank knows its lag") {
   JobStatus status{.ranks = {at_step(0, 30), at_step(1, 24), at_step(2, 30)}};
   summarize(status);
-  CHECK(status.step == 24);
-  CHECK(status.steps == 100);
-  CHECK(status.progress_percent == 24);
+  CHECK(status.summary.step == 24);
+  CHECK(status.summary.steps == 100);
+  CHECK(status.summary.percent == 24);
   CHECK(status.ranks[0].lag == 0);
   CHECK(status.ranks[1].lag == 6);
 }
@@ -69,8 +67,8 @@ TEST_CASE("the job is as far as its slowest rank, and each rank knows its lag") 
 TEST_CASE("where no rank tells steps the collectives tell the lag") {
   JobStatus status{.ranks = {{.rank = 0, .collectives = 9}, {.rank = 1, .collectives = 4}}};
   summarize(status);
-  CHECK(status.step == -1);
-  CHECK(status.progress_percent == -1);
+  CHECK(status.summary.step == -1);
+  CHECK(status.summary.percent == -1);
   CHECK(status.ranks[1].lag == 5);
 }
 
@@ -79,8 +77,8 @@ TEST_CASE("loss is the mean of those who tell it, and samples per second add up"
                              {.rank = 1, .has_loss = true, .loss = 2, .samples_per_second = 5},
                              {.rank = 2}}};
   summarize(status);
-  CHECK(status.loss == 1.5);
-  CHECK(status.samples_per_second == 15);
+  CHECK(status.summary.loss == 1.5);
+  CHECK(status.summary.samples_per_second == 15);
 }
 
 TEST_CASE("the time that is left follows from the last half minute, unless a rank has told it") {
@@ -89,11 +87,11 @@ TEST_CASE("the time that is left follows from the last half minute, unless a ran
                                {.unix_ms = 60'000, .step = 30},
                                {.unix_ms = 90'000, .step = 60}}};
   summarize(status);
-  CHECK(status.steps_per_second == 1);
-  CHECK(status.left_s == 40);
-  status.left_s = 7;
+  CHECK(status.summary.steps_per_second == 1);
+  CHECK(status.summary.left_s == 40);
+  status.summary.left_s = 7;
   summarize(status);
-  CHECK(status.left_s == 7);
+  CHECK(status.summary.left_s == 7);
 }
 
 TEST_CASE("of too many ranks those stay that stand out") {
@@ -103,7 +101,7 @@ TEST_CASE("of too many ranks those stay that stand out") {
   status.ranks[4999].state = RankStatus::State::kFailed;
   summarize(status);
   CHECK(status.ranks.size() == kStatusRanksMax);
-  CHECK(status.ranks_left_out == 5000 - static_cast<int>(kStatusRanksMax));
+  CHECK(status.summary.ranks_left_out == 5000 - static_cast<int>(kStatusRanksMax));
   CHECK(status.ranks[0].rank == 4999);
   CHECK(status.ranks[1].rank == 4321);
 }
