@@ -1,7 +1,8 @@
 #include "agent/spawn_pool.hpp"
 
 #include <algorithm>
-#include <csignal>
+
+#include "base/no_signals.hpp"
 
 namespace ddprun {
 
@@ -27,14 +28,9 @@ void SpawnPool::for_each(int count, const std::function<void(int)>& work) {
   changed_.wait(lock, [this] { return done_ == count_; });
 }
 
-/// Signals are for the event loop's thread. Threads inherit the mask that they are started with, so
-/// all signals are blocked while they start.
 void SpawnPool::begin() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const NoSignals inherited;
   for (int i = 0; i < size_; ++i) threads_.emplace_back([this] { serve(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void SpawnPool::serve() {

@@ -13,6 +13,8 @@
 #include <system_error>
 #include <thread>
 
+#include "base/no_signals.hpp"
+
 // A child that shares its parent's memory runs such a function: a sanitizer would keep notes there.
 #define DDPRUN_UNSANITIZED __attribute__((no_sanitize("address", "undefined")))
 
@@ -58,11 +60,9 @@ int watch_child(pid_t child) {
 int watch_child_by_thread(pid_t child) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return -1;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the threads that expect them
   int refused = 0;
   try {
+    const NoSignals inherited;
     std::thread{[child, end = ends[1]] {
       siginfo_t ended{};
       while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) != 0 &&
@@ -73,7 +73,6 @@ int watch_child_by_thread(pid_t child) {
   } catch (const std::system_error& error) {
     refused = error.code().value();
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (refused == 0) return ends[0];
   close(ends[0]);
   close(ends[1]);

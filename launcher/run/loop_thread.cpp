@@ -1,32 +1,11 @@
 #include "launcher/run/loop_thread.hpp"
 
-#include <pthread.h>
-
 #include <boost/asio/post.hpp>
-#include <csignal>
 #include <exception>
 
+#include "base/no_signals.hpp"
+
 namespace ddprun {
-
-namespace {
-
-/// What a thread begins with that is made meanwhile: all signals are blocked.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-}  // namespace
 
 LoopThread::LoopThread(asio::io_context& loop, asio::io_context& home)
     : loop_{loop}, home_{home}, goes_on_{loop.get_executor()} {
