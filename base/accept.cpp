@@ -18,9 +18,26 @@ using asio::use_awaitable;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
+namespace {
+
 // Somebody may close a file descriptor meanwhile, and trying without a pause would cost a whole
 // core.
 constexpr auto kRetryDelay = 100ms;
+
+constexpr int kTakenAtOnce = 16;
+
+/// Takes connections that wait already. In a crowd the event loop has a turn for each that is
+/// there, and with one at a time the others would wait for as many turns.
+void take_waiting(tcp::acceptor& acceptor, const std::function<void(tcp::socket)>& take) {
+  for (int taken = 1; taken < kTakenAtOnce; ++taken) {
+    boost::system::error_code none;  // or trouble, which the next async_accept() meets as well
+    tcp::socket socket = acceptor.accept(none);
+    if (none) return;
+    take(std::move(socket));
+  }
+}
+
+}  // namespace
 
 Result<tcp::acceptor> listen_on(const asio::any_io_executor& executor,
                                 const tcp::endpoint& endpoint) {
@@ -42,15 +59,21 @@ asio::awaitable<void> accept_all(tcp::acceptor& acceptor, std::function<void(tcp
   const bool loopback = acceptor.local_endpoint(closed).address().is_loopback();
   std::optional<OwnUserDoor> door;
   if (loopback || who == MayConnect::kOwnUser) door.emplace();
+  const auto take = [&](tcp::socket socket) {
+    if (!door || door->lets_in(socket)) serve(std::move(socket));
+  };
+  acceptor.non_blocking(true, closed);
   GatedLog troubles{spdlog::level::warn};
   while (acceptor.is_open()) {
     std::string trouble;
     try {
       auto [error, socket] = co_await acceptor.async_accept(as_tuple(use_awaitable));
-      if (error)
+      if (error) {
         trouble = error.message();
-      else if (!door || door->lets_in(socket))
-        serve(std::move(socket));
+      } else {
+        take(std::move(socket));
+        take_waiting(acceptor, take);
+      }
     } catch (const std::exception& e) {  // out of memory, mostly
       trouble = e.what();
     }

@@ -93,6 +93,16 @@ TEST_CASE_METHOD(AcceptFixture, "every connection is handed over, until the list
   run_until("accepting ends", [&] { return ended; });
 }
 
+TEST_CASE_METHOD(AcceptFixture, "a crowd does not wait for a turn of the event loop for each") {
+  std::vector<tcp::socket> crowd;
+  for (int i = 0; i < 64; ++i) crowd.push_back(connect());
+  int turns = 0;
+  while (accepted.size() < crowd.size() && turns < 64) turns += io.run_one() > 0 ? 1 : 64;
+  REQUIRE(accepted.size() == crowd.size());
+  CHECK(turns < 32);
+  CHECK(accepted[63].remote_endpoint() == crowd[63].local_endpoint());
+}
+
 TEST_CASE_METHOD(AcceptFixture, "who connects while no descriptor is free is served later") {
   const LogCapture log;
   const auto client = connect();
