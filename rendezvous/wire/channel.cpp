@@ -106,19 +106,28 @@ asio::awaitable<Result<void>> Channel::secure() {
                                                      asio::as_tuple(asio::use_awaitable));
     if (error) co_return Error{Error::Kind::kUnavailable, "connection closed"};
     read_available();
+    if (!tls_->established() || !outbox_.empty()) say_what_waits();
   }
   co_return Result<void>{};
+}
+
+/// Sends what TLS has to say by itself, and lines that have waited for the end of the handshake.
+void Channel::say_what_waits() {
+  if (!sending_.empty() || !socket_.is_open()) return;
+  if (tls_->waiting() > 0 || !outbox_.empty()) write_next();
 }
 
 asio::awaitable<Result<std::string>> Channel::receive() {
   const auto self = shared_from_this();
   open_head();
+  if (tls_) say_what_waits();
   while (lines_.empty()) {
     if (broken_) co_return *broken_;
     const auto [error] = co_await socket_.async_wait(asio::socket_base::wait_read,
                                                      asio::as_tuple(asio::use_awaitable));
     if (error) co_return Error{Error::Kind::kUnavailable, "connection closed"};
     read_available();
+    if (tls_) say_what_waits();
   }
   std::string line = std::move(lines_.front());
   lines_.pop_front();
@@ -149,7 +158,7 @@ void Channel::read_available() {
     consume({bytes.data(), size});
 }
 
-/// Deciphers what has arrived, and answers what TLS itself asks for.
+/// Deciphers what has arrived.
 void Channel::unseal(std::string_view bytes) {
   std::array<char, kReadBytes> plain;
   tls_->feed(bytes);
@@ -163,7 +172,6 @@ void Channel::unseal(std::string_view bytes) {
     consume({plain.data(), *size});
   }
   if (tls_->waiting() > kReadBytes) broken_ = invalid("TLS asks for more than it takes");
-  if (socket_.is_open() && sending_.empty()) write_next();
 }
 
 /// Sends the alert that TLS ends with. The connection is about to be closed, so nobody waits for it

@@ -58,7 +58,9 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   /// Waits until the handshake of TLS has ended; without TLS there is none. Only the end that
   /// connects needs it, before anything else: the other one's receive() does the same on the way.
-  /// Errors: those of TlsSession::read(), and kUnavailable when the peer is gone.
+  /// The end of that handshake leaves with the first line, or when receive() is called: one packet
+  /// takes both, and wakes the coordinator once. Errors: those of TlsSession::read(), and
+  /// kUnavailable when the peer is gone.
   asio::awaitable<Result<void>> secure();
 
   /// The job whose key the peer has proven to have; "" without TLS, and before that.
@@ -110,6 +112,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   void open_head();
   void read_available();
   void unseal(std::string_view bytes);
+  void say_what_waits();
   void say_why();
   void consume(std::string_view bytes);
   Result<std::size_t> parse(std::string_view bytes);

@@ -134,6 +134,26 @@ TEST_CASE_METHOD(ChannelTlsFixture, "lines that are sent before the handshake le
   CHECK(coordinator_hears.lines == Heard{"early", "later"});
 }
 
+TEST_CASE_METHOD(ChannelTlsFixture, "the end of an agent's handshake leaves with its first line") {
+  make_coordinator(key_of(1));
+  agent = std::make_shared<Channel>(
+      std::move(near), "", std::make_unique<TlsSession>(TlsContext::for_agent(key_of(1)).value()));
+  co_spawn(
+      io,
+      [](ChannelTlsFixture& f) -> asio::awaitable<void> {
+        f.secured = co_await f.agent->secure();
+      }(*this),
+      report_failure("a test's agent"));
+  run_until(io, "the handshake has ended", [&] { return secured.has_value(); });
+  io.restart();
+  while (io.poll() > 0) {
+  }
+  CHECK(coordinator->proven_run_id().empty());
+  agent->send("hello\n");
+  wait_for_lines(coordinator_hears, 1);
+  CHECK(coordinator->proven_run_id() == "job");
+}
+
 TEST_CASE_METHOD(ChannelTlsFixture, "the longest line passes, and one byte more is an error") {
   meet();
   const std::string longest(kLineBytesMax - 1, 'x');
