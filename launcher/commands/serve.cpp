@@ -18,6 +18,7 @@
 #include "agent/file_limit.hpp"
 #include "agent/output/console.hpp"
 #include "agent/process_tree.hpp"
+#include "agent/usable_cpus.hpp"
 #include "base/accept.hpp"
 #include "base/clock.hpp"
 #include "base/endpoint_text.hpp"
@@ -30,6 +31,7 @@
 #include "launcher/settings/values.hpp"
 #include "rendezvous/rounds/server.hpp"
 #include "rendezvous/store/store_server.hpp"
+#include "rendezvous/wire/handshake_pool.hpp"
 
 namespace ddprun {
 
@@ -188,7 +190,7 @@ Result<void> lock(Server& server, const ListenOptions& options, const asio::ip::
   auto tls = TlsContext::for_coordinator(
       [secrets](std::string_view identity) { return secrets->find(identity, Clock::now()); });
   if (!tls) return tls.error();
-  server.lock(std::move(*tls));
+  server.lock(std::move(*tls), handshake_threads(usable_cpus()));
   return {};
 }
 

@@ -7,11 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "agent/usable_cpus.hpp"
 #include "base/asio.hpp"
 #include "base/own_process.hpp"
 #include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/own_address.hpp"
 #include "launcher/run/resolve.hpp"
+#include "rendezvous/wire/handshake_pool.hpp"
 
 namespace ddprun {
 
@@ -65,7 +67,7 @@ Result<void> lock(Server& server, const LaunchSpec& spec, const std::string& run
   if (!tls) return tls.error();
   auto as_agent = TlsContext::for_agent(job_key(*spec.secret, run_id));
   if (!as_agent) return as_agent.error();
-  server.lock(std::move(*tls), std::move(*as_agent));
+  server.lock(std::move(*tls), handshake_threads(usable_cpus()), std::move(*as_agent));
   return {};
 }
 

@@ -16,6 +16,9 @@ using namespace std::string_view_literals;
 constexpr char kLocked[] =
     "this job has a secret, and this node was started without it: see --secret-file";
 
+// So many peers are answered before a thread has begun.
+constexpr std::size_t kFewNewcomers = 8;
+
 // A fatal alert, handshake_failure (RFC 8446, sections 5.1 and 6), for a TLS client where there is
 // no secret.
 constexpr std::string_view kHandshakeFailure = "\x15\x03\x03\x00\x02\x02\x28"sv;
@@ -37,6 +40,11 @@ std::string peer_of(const tcp::socket& socket) {
 
 }  // namespace
 
+void Door::lock(std::shared_ptr<const TlsContext> tls, int handshake_threads) {
+  tls_ = std::move(tls);
+  if (handshake_threads > 0) pool_ = std::make_unique<HandshakePool>(handshake_threads);
+}
+
 bool Door::admits(tcp::socket& socket, char first) {
   const bool tls = first == kTlsFirstByte;
   if (tls == (tls_ != nullptr)) return true;
@@ -57,6 +65,10 @@ bool Door::is_agent(char first) const { return tls_ != nullptr || first == kAgen
 std::shared_ptr<Channel> Door::open(tcp::socket socket) const {
   return std::make_shared<Channel>(std::move(socket), "",
                                    tls_ ? std::make_unique<TlsSession>(tls_) : nullptr);
+}
+
+HandshakePool* Door::pool_for(std::size_t newcomers) const {
+  return newcomers > kFewNewcomers ? pool_.get() : nullptr;
 }
 
 Result<void> Door::may_speak_of(const Channel& channel, const std::string& run_id) const {

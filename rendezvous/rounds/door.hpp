@@ -13,6 +13,7 @@
 #include "base/asio.hpp"
 #include "base/gated_log.hpp"
 #include "rendezvous/wire/channel.hpp"
+#include "rendezvous/wire/handshake_pool.hpp"
 #include "rendezvous/wire/messages.hpp"
 #include "rendezvous/wire/tls.hpp"
 
@@ -20,8 +21,9 @@ namespace ddprun {
 
 class Door {
  public:
-  /// From now on only who proves a key of `tls` is let in.
-  void lock(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
+  /// From now on only who proves a key of `tls` is let in. When many come at once,
+  /// `handshake_threads` threads help the event loop.
+  void lock(std::shared_ptr<const TlsContext> tls, int handshake_threads);
 
   /// Whether the peer whose first byte, not yet read, is `first` may go on. To who may not, the
   /// answer of his protocol is sent; the caller closes the socket.
@@ -33,6 +35,10 @@ class Door {
 
   /// Makes the connection of an agent, of which nothing was read yet.
   std::shared_ptr<Channel> open(asio::ip::tcp::socket socket) const;
+
+  /// The threads that work out a handshake while so many peers have not joined yet; nullptr: the
+  /// event loop is as fast by itself.
+  HandshakePool* pool_for(std::size_t newcomers) const;
 
   /// Whether the agent at the other end of `channel` may join so: only the job whose key it has
   /// proven, and with its store inside the connection. Errors: kDenied, with a sentence for it.
@@ -47,6 +53,7 @@ class Door {
 
  private:
   std::shared_ptr<const TlsContext> tls_;  // nullptr: there is no secret
+  std::unique_ptr<HandshakePool> pool_;    // nullptr: the event loop does all handshakes
   GatedLog turned_away_{spdlog::level::warn};
   GatedLog strangers_{spdlog::level::info};
 };

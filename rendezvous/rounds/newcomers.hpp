@@ -37,6 +37,9 @@ class Newcomers {
     std::list<Place*>::iterator at_;
   };
 
+  /// How many there are.
+  std::size_t size() const { return all_->size(); }
+
   /// Tells all of them to go.
   void clear();
 

@@ -137,6 +137,8 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet(tcp::socket& socket
 asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
     std::shared_ptr<Channel> channel) {
   channel->limit_lines(limits_.join_bytes_max);
+  if (HandshakePool* const pool = door_.pool_for(newcomers_.size()))
+    co_await channel->secure(pool);  // receive() tells how it went
   const Result<std::string> line = co_await channel->receive();
   if (!line && line.error().kind == Error::Kind::kUnavailable) co_return std::nullopt;
   const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};

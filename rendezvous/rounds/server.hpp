@@ -43,11 +43,12 @@ class Server {
                                                 const asio::ip::address& address,
                                                 std::uint16_t port, ServerLimits limits = {});
 
-  /// Lets in only agents that prove a key of `tls`, and no client of the store. The coordinator of
-  /// one job reaches other agents of it with `as_agent`. To be called before start().
-  void lock(std::shared_ptr<const TlsContext> tls,
+  /// Lets in only agents that prove a key of `tls`, and no client of the store. When many come at
+  /// once, `handshake_threads` threads help the event loop. The coordinator of one job reaches
+  /// other agents of it with `as_agent`. To be called before start().
+  void lock(std::shared_ptr<const TlsContext> tls, int handshake_threads,
             std::shared_ptr<const TlsContext> as_agent = nullptr) {
-    door_.lock(std::move(tls));
+    door_.lock(std::move(tls), handshake_threads);
     if (only_) only_->reach_with(std::move(as_agent));
   }
 

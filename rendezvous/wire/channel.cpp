@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/endpoint_text.hpp"
+#include "rendezvous/wire/handshake_pool.hpp"
 
 namespace ddprun {
 
@@ -97,18 +98,32 @@ bool Channel::seal() {
   return sealed.has_value();
 }
 
-asio::awaitable<Result<void>> Channel::secure() {
+asio::awaitable<Result<void>> Channel::secure(HandshakePool* pool) {
   const auto self = shared_from_this();
+  open_head();
   if (tls_ && sending_.empty()) write_next();
   while (tls_ && !tls_->established()) {
     if (broken_) co_return *broken_;
     const auto [error] = co_await socket_.async_wait(asio::socket_base::wait_read,
                                                      asio::as_tuple(asio::use_awaitable));
     if (error) co_return Error{Error::Kind::kUnavailable, "connection closed"};
-    read_available();
+    if (pool == nullptr)
+      take_available();
+    else
+      co_await take_available(*pool);
     if (!tls_->established() || !outbox_.empty()) say_what_waits();
   }
   co_return Result<void>{};
+}
+
+/// Takes what has arrived of a handshake, and has a thread of `pool` work it out.
+asio::awaitable<void> Channel::take_available(HandshakePool& pool) {
+  std::string bytes(kHandshakeBytesMax, '\0');
+  bytes.resize(read_available(bytes).size());
+  if (bytes.empty()) co_return;
+  tls_->feed(bytes);
+  co_await pool.run([this] { tls_->shake_hands(); });
+  unseal();  // lines may have come with the end of the handshake
 }
 
 /// Sends what TLS has to say by itself, and lines that have waited for the end of the handshake.
@@ -126,7 +141,7 @@ asio::awaitable<Result<std::string>> Channel::receive() {
     const auto [error] = co_await socket_.async_wait(asio::socket_base::wait_read,
                                                      asio::as_tuple(asio::use_awaitable));
     if (error) co_return Error{Error::Kind::kUnavailable, "connection closed"};
-    read_available();
+    take_available();
     if (tls_) say_what_waits();
   }
   std::string line = std::move(lines_.front());
@@ -136,32 +151,35 @@ asio::awaitable<Result<std::string>> Channel::receive() {
 
 void Channel::open_head() {
   const std::string head = std::exchange(head_, {});
-  if (head.empty()) return;
-  if (tls_)
-    unseal(head);
-  else
-    consume(head);
+  if (!head.empty()) take(head);
 }
 
-/// Reads what has arrived. The buffer takes memory only during the call, because a coordinator has
-/// thousands of agents that are mostly silent.
-void Channel::read_available() {
-  std::array<char, kReadBytes> bytes;
+/// Reads what has arrived; nothing, when that is all.
+std::string_view Channel::read_available(std::span<char> into) {
   boost::system::error_code error;
-  const std::size_t size = socket_.read_some(asio::buffer(bytes), error);
-  if (error == asio::error::would_block || error == asio::error::interrupted) return;
-  if (error)
-    broken_ = Error{Error::Kind::kUnavailable, "connection closed"};
-  else if (tls_)
-    unseal({bytes.data(), size});
-  else
-    consume({bytes.data(), size});
+  const std::size_t size = socket_.read_some(asio::buffer(into.data(), into.size()), error);
+  if (error == asio::error::would_block || error == asio::error::interrupted) return {};
+  if (error) broken_ = Error{Error::Kind::kUnavailable, "connection closed"};
+  return {into.data(), size};
 }
 
-/// Deciphers what has arrived.
-void Channel::unseal(std::string_view bytes) {
-  std::array<char, kReadBytes> plain;
+/// Takes what has arrived. The buffer takes memory only during the call, because a coordinator has
+/// thousands of agents that are mostly silent.
+void Channel::take_available() {
+  std::array<char, kReadBytes> buffer;
+  const std::string_view bytes = read_available(buffer);
+  if (!bytes.empty()) take(bytes);
+}
+
+void Channel::take(std::string_view bytes) {
+  if (!tls_) return consume(bytes);
   tls_->feed(bytes);
+  unseal();
+}
+
+/// Deciphers what TLS was fed.
+void Channel::unseal() {
+  std::array<char, kReadBytes> plain;
   while (!broken_) {
     const Result<std::size_t> size = tls_->read(plain);
     if (!size) {

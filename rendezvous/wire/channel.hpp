@@ -13,6 +13,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,8 @@
 #include "rendezvous/wire/tunnel_frame.hpp"
 
 namespace ddprun {
+
+class HandshakePool;
 
 /// So many bytes of lines may wait behind those that are being written.
 inline constexpr std::size_t kOutboxBytesMax = 4 * 1024 * 1024;
@@ -59,9 +62,10 @@ class Channel : public std::enable_shared_from_this<Channel> {
   /// Waits until the handshake of TLS has ended; without TLS there is none. Only the end that
   /// connects needs it, before anything else: the other one's receive() does the same on the way.
   /// The end of that handshake leaves with the first line, or when receive() is called: one packet
-  /// takes both, and wakes the coordinator once. Errors: those of TlsSession::read(), and
-  /// kUnavailable when the peer is gone.
-  asio::awaitable<Result<void>> secure();
+  /// takes both, and wakes the coordinator once. Threads of a `pool`, which has to live as long,
+  /// work the handshake out; meanwhile the channel may be closed, and nothing else. Errors: those
+  /// of TlsSession::read(), and kUnavailable when the peer is gone.
+  asio::awaitable<Result<void>> secure(HandshakePool* pool = nullptr);
 
   /// The job whose key the peer has proven to have; "" without TLS, and before that.
   std::string proven_run_id() const { return tls_ ? tls_->run_id() : ""; }
@@ -110,8 +114,11 @@ class Channel : public std::enable_shared_from_this<Channel> {
   void write_next();
   bool seal();
   void open_head();
-  void read_available();
-  void unseal(std::string_view bytes);
+  std::string_view read_available(std::span<char> into);
+  void take_available();
+  asio::awaitable<void> take_available(HandshakePool& pool);
+  void take(std::string_view bytes);
+  void unseal();
   void say_what_waits();
   void say_why();
   void consume(std::string_view bytes);

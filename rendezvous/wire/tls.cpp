@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -118,12 +119,12 @@ struct TlsCallbacks {
                       SSL_SESSION** found) try {
     *found = nullptr;
     TlsSession& self = session(ssl);
-    const auto key = self.context_->find_({reinterpret_cast<const char*>(identity), size});
+    const auto key = self.context_->find({reinterpret_cast<const char*>(identity), size});
     if (!key) return 1;
     self.run_id_ = key->run_id;
     *found = session_of(ssl, *key);
     return *found == nullptr ? 0 : 1;
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {  // no memory, or no lock
     return 0;
   }
 
@@ -192,6 +193,11 @@ Result<void> TlsContext::set_up() {
   return {};
 }
 
+std::optional<JobKey> TlsContext::find(std::string_view identity) const {
+  const std::lock_guard lock{finding_};
+  return find_(identity);
+}
+
 void TlsSession::Free::operator()(ssl_st* ssl) const { SSL_free(ssl); }
 
 TlsSession::TlsSession(std::shared_ptr<const TlsContext> context)
@@ -208,14 +214,13 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context)
   }
   run_id_ = context_->key_->run_id;
   SSL_set_connect_state(ssl_.get());
-  if (const auto begun = shake_hands(); !begun) failure_ = begun.error();
+  shake_hands();
 }
 
 void TlsSession::feed(std::string_view bytes) { input_ = bytes; }
 
 Result<std::size_t> TlsSession::read(std::span<char> into) {
-  if (!failure_ && !established_)
-    if (const auto shaken = shake_hands(); !shaken) failure_ = shaken.error();
+  shake_hands();
   std::size_t filled = 0;
   while (!failure_ && established_ && filled < into.size()) {
     ERR_clear_error();
@@ -241,8 +246,12 @@ Result<std::string> TlsSession::seal(std::string_view plain) {
   return std::exchange(output_, {});
 }
 
-/// Goes on with the handshake as far as what was fed allows.
-Result<void> TlsSession::shake_hands() {
+void TlsSession::shake_hands() {
+  if (failure_ || established_) return;
+  if (const auto shaken = go_on(); !shaken) failure_ = shaken.error();
+}
+
+Result<void> TlsSession::go_on() {
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
   if (result != 1) return failed(result);

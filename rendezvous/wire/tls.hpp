@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,7 +36,8 @@ class TlsContext {
  public:
   /// For the end that connects and says which job it is of. Errors: kUnavailable.
   static Result<std::shared_ptr<const TlsContext>> for_agent(JobKey key);
-  /// For the end that accepts: `find` has the keys of its jobs. Errors: kUnavailable.
+  /// For the end that accepts: `find` has the keys of its jobs. Whichever thread works on a session
+  /// calls it, but never two at once. Errors: kUnavailable.
   static Result<std::shared_ptr<const TlsContext>> for_coordinator(FindJobKey find);
   /// As above, for a coordinator of one job.
   static Result<std::shared_ptr<const TlsContext>> for_coordinator(JobKey key);
@@ -50,9 +52,11 @@ class TlsContext {
   TlsContext() = default;
   static Result<std::shared_ptr<const TlsContext>> make(std::optional<JobKey> key, FindJobKey find);
   Result<void> set_up();
+  std::optional<JobKey> find(std::string_view identity) const;
 
   std::optional<JobKey> key_;  // an agent's own
   FindJobKey find_;            // a coordinator's
+  mutable std::mutex finding_;
   std::unique_ptr<ssl_ctx_st, Free> ssl_;
 };
 
@@ -66,6 +70,10 @@ class TlsSession {
 
   /// Takes bytes of the peer. They must live until read() has returned 0 or an error.
   void feed(std::string_view bytes);
+
+  /// Goes on with the handshake as far as what was fed allows: most of the work that read() does.
+  /// An error is that of the next read().
+  void shake_hands();
 
   /// Deciphers what was fed: fills `into` from its beginning, and returns how many bytes it has
   /// put there; 0: more has to be fed first. Errors: kDenied, when one end has not the key that the
@@ -92,7 +100,7 @@ class TlsSession {
     void operator()(ssl_st* ssl) const;
   };
 
-  Result<void> shake_hands();
+  Result<void> go_on();
   Result<void> failed(int result);
 
   std::shared_ptr<const TlsContext> context_;

@@ -1,13 +1,18 @@
 // A coordinator with secrets, or without, and peers who do not fit.
 #include "rendezvous/rounds/door.hpp"
 
+#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/read.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <map>
+#include <semaphore>
+#include <set>
+#include <thread>
 
 #include "rendezvous/rounds/client.hpp"
 #include "rendezvous/rounds/server.hpp"
@@ -23,19 +28,24 @@ using asio::ip::tcp;
 
 // A server for many jobs, of which "one" and "two" have secrets.
 struct DoorFixture {
-  void serve(bool locked) {
+  void serve(bool locked, int threads = 0) {
     auto listening = Server::listen(io.get_executor(), asio::ip::address_v4::loopback(), 0);
     REQUIRE(listening.has_value());
     server = std::move(*listening);
     if (locked) {
       const std::map<std::string, JobKey> keys{{key_of(1, "one").identity, key_of(1, "one")},
                                                {key_of(2, "two").identity, key_of(2, "two")}};
-      auto tls = TlsContext::for_coordinator([keys](std::string_view identity) {
+      auto tls = TlsContext::for_coordinator([this, keys](std::string_view identity) {
+        searched_on.insert(std::this_thread::get_id());
+        if (held) {
+          searching.release();
+          static_cast<void>(go_on.try_acquire_for(10s));
+        }
         const auto found = keys.find(std::string{identity});
         return found == keys.end() ? std::nullopt : std::optional{found->second};
       });
       REQUIRE(tls.has_value());
-      server->lock(std::move(*tls));
+      server->lock(std::move(*tls), threads);
     }
     server->start();
   }
@@ -88,7 +98,27 @@ struct DoorFixture {
     co_return answer;
   }
 
+  /// Peers that begin a handshake and go on no further: so many that threads help.
+  asio::awaitable<void> crowd(std::vector<std::unique_ptr<tcp::socket>>& peers) {
+    TlsSession session{with(key_of(1, "one"))};
+    const std::string hello = session.seal("").value();
+    for (std::size_t i = 0; i < 16; ++i) {
+      peers.push_back(std::make_unique<tcp::socket>(io));
+      const tcp::endpoint there{asio::ip::address_v4::loopback(), server->port()};
+      co_await peers.back()->async_connect(there, asio::use_awaitable);
+      const auto part = asio::buffer(hello.data(), i % 2 == 0 ? hello.size() : hello.size() / 2);
+      co_await asio::async_write(*peers.back(), part, asio::use_awaitable);
+    }
+    std::array<char, 1> answer{};
+    for (std::size_t i = 0; i < peers.size(); i += 2)
+      co_await asio::async_read(*peers[i], asio::buffer(answer), asio::use_awaitable);
+  }
+
   asio::io_context io{1};
+  std::set<std::thread::id> searched_on;  // the threads that have looked for keys
+  bool held = false;                      // who looks for a key has to wait
+  std::binary_semaphore searching{0};
+  std::binary_semaphore go_on{0};
   std::unique_ptr<Server> server;
 };
 
@@ -209,6 +239,76 @@ TEST_CASE_METHOD(DoorFixture, "an agent that leaves within its handshake disturb
     const auto answer = co_await f.hear(*agent);
     CHECK(answer.has_value());
     for (const auto& leaver : leavers) leaver->close();
+  }(*this));
+}
+
+TEST_CASE_METHOD(DoorFixture, "one agent's handshake is the event loop's own work") {
+  serve(true, 2);
+  play([](DoorFixture& f) -> asio::awaitable<void> {
+    const auto tls = f.with(key_of(1, "one"));
+    const auto agent = co_await f.come(tls);
+    CHECK(agent.has_value());
+  }(*this));
+  CHECK(searched_on == std::set{std::this_thread::get_id()});
+}
+
+TEST_CASE_METHOD(DoorFixture,
+                 "peers that stall in a crowd of handshakes keep no thread from others") {
+  serve(true, 2);
+  play([](DoorFixture& f) -> asio::awaitable<void> {
+    std::vector<std::unique_ptr<tcp::socket>> stalled;
+    co_await f.crowd(stalled);
+    f.searched_on.clear();
+    const auto tls = f.with(key_of(1, "one"));
+    for (int i = 0; i < 50; ++i) {
+      const auto agent = co_await f.come(tls);
+      REQUIRE(agent.has_value());
+      (*agent)->send(encode(AgentMessage{f.join("one")}));
+      const auto answer = co_await f.hear(*agent);
+      REQUIRE(answer.has_value());
+      CHECK(std::holds_alternative<Joined>(*answer));
+    }
+  }(*this));
+  CHECK_FALSE(searched_on.contains(std::this_thread::get_id()));
+}
+
+TEST_CASE_METHOD(DoorFixture, "an agent with another secret is turned away in a crowd, too") {
+  const CapturedLog log;
+  serve(true, 2);
+  play([](DoorFixture& f) -> asio::awaitable<void> {
+    std::vector<std::unique_ptr<tcp::socket>> stalled;
+    co_await f.crowd(stalled);
+    const auto tls = f.with(key_of(7, "one"));
+    const auto agent = co_await f.come(tls);
+    REQUIRE(agent.has_error());
+    CHECK(agent.error().kind == Error::Kind::kDenied);
+  }(*this));
+  CHECK_THAT(log.text(), contains("does not have the secret"));
+}
+
+TEST_CASE_METHOD(DoorFixture, "a server may close while threads work at handshakes") {
+  serve(true, 1);
+  play([](DoorFixture& f) -> asio::awaitable<void> {
+    std::vector<std::unique_ptr<tcp::socket>> stalled;
+    co_await f.crowd(stalled);
+    f.held = true;
+    TlsSession session{f.with(key_of(1, "one"))};
+    const std::string hello = session.seal("").value();
+    tcp::socket agent{f.io};
+    const tcp::endpoint there{asio::ip::address_v4::loopback(), f.server->port()};
+    co_await agent.async_connect(there, asio::use_awaitable);
+    co_await asio::async_write(agent, asio::buffer(hello), asio::use_awaitable);
+    asio::steady_timer pause{f.io};
+    while (!f.searching.try_acquire()) {
+      pause.expires_after(1ms);
+      co_await pause.async_wait(asio::use_awaitable);
+    }
+    f.server->close();
+    f.go_on.release();
+    std::string answer;
+    const auto [ended, ignored] = co_await asio::async_read(agent, asio::dynamic_buffer(answer),
+                                                            asio::as_tuple(asio::use_awaitable));
+    CHECK(ended);
   }(*this));
 }
 
