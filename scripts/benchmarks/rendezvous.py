@@ -4,6 +4,7 @@ comes later, freezes or is cut off. Beside it torchrun, where it can do the same
 
 import json
 import os
+import select
 import signal
 import socket
 import statistics
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from benchmarks.common import DDPRUN, PROJECT, now
 from benchmarks.hosts import Hosts, why_no_hosts
+from benchmarks.turns import before_all_others, working_time
 
 STAMP = str(PROJECT / "build" / "ddprun_stamp")
 AGENTS = str(PROJECT / "build" / "ddprun_simulated_agents")
@@ -26,7 +28,6 @@ AGENTS_TOGETHER = (8, 64, 256)
 HEARTBEAT_TIMEOUT_S = 2.0
 PATIENCE_S = 240
 PAGE_KB = os.sysconf("SC_PAGE_SIZE") // 1024
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def milliseconds(seconds):
@@ -35,13 +36,17 @@ def milliseconds(seconds):
 
 # --- Simulated agents.
 
-def alone_on(core):
-    """For preexec_fn: on one core, where root can have it before all else that runs on this machine."""
+def alone_on(*cores):
+    """For preexec_fn: on these cores, where root can have them before all else that runs on this machine."""
     def settle():
-        os.sched_setaffinity(0, {core})
+        os.sched_setaffinity(0, cores)
         with suppress(PermissionError):
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     return settle
+
+
+def own_cores():
+    return sorted(os.sched_getaffinity(0))
 
 
 def make_secret(folder):
@@ -55,20 +60,33 @@ def make_secret(folder):
 
 
 @contextmanager
-def server(folder, *options):
-    """`ddprun server` on the first core: (process, port)."""
-    cores = sorted(os.sched_getaffinity(0))
-    port_file = Path(folder) / "port"
-    process = subprocess.Popen(
-        [DDPRUN, "server", "--host", "127.0.0.1", "--port", "0", "--port-file", str(port_file),
-         *options],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=alone_on(cores[0]))
-    try:
-        process.stdout.readline()  # listening on ...
-        yield process, port_file.read_text().strip()
-    finally:
-        process.terminate()
-        process.wait()
+def server(tls, cores):
+    """`ddprun server` on these cores: the process, and the words that tell simulated agents how to reach it."""
+    with tempfile.TemporaryDirectory() as folder:
+        locked, secret = [], []
+        if tls:
+            secrets, text = make_secret(folder)
+            locked, secret = ["--secret-dir", str(secrets)], ["--secret", text]
+        port_file = Path(folder) / "port"
+        process = subprocess.Popen(
+            [DDPRUN, "server", "--host", "127.0.0.1", "--port", "0", "--port-file", str(port_file), *locked],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=alone_on(*cores))
+        try:
+            process.stdout.readline()  # listening on ...
+            yield process, [*secret, "127.0.0.1", port_file.read_text().strip()]
+        finally:
+            process.terminate()
+            process.wait()
+
+
+@contextmanager
+def simulated_agents(words):
+    """Agents on the last core, which begin a job at once."""
+    with subprocess.Popen([AGENTS, *words], text=True, bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          preexec_fn=alone_on(own_cores()[-1])) as process:
+        yield process
+        process.stdin.close()
+    assert process.returncode == 0
 
 
 def memory_kb(pid):
@@ -76,45 +94,49 @@ def memory_kb(pid):
 
 
 def cpu_s(pid):
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+    """The CPU time of each thread of a process, by its number."""
+    return {int(thread.name): int((thread / "schedstat").read_text().split()[0]) / 1e9
+            for thread in Path(f"/proc/{pid}/task").iterdir()}
 
 
-def swarm(agents, tls=False):
-    """One job from its start over a loss to its end: what the agents report, and the coordinator's cost."""
-    with tempfile.TemporaryDirectory() as folder:
-        if not tls:
-            return swarm_in(folder, agents, [], [])
-        secrets, secret = make_secret(folder)
-        return swarm_in(folder, agents, ["--secret-dir", str(secrets)], ["--secret", secret])
-
-
-def swarm_in(folder, agents, server_options, agent_options):
-    with server(folder, *server_options) as (coordinator, port):
-        memory, cpu = memory_kb(coordinator.pid), cpu_s(coordinator.pid)
-        last_core = sorted(os.sched_getaffinity(0))[-1]
-        with subprocess.Popen([AGENTS, "127.0.0.1", port, str(agents), *agent_options], text=True, bufsize=1,
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              preexec_fn=alone_on(last_core)) as process:
+def swarm(agents, tls):
+    """One job from its start over a loss to its end: what the agents report, and what both sides cost."""
+    with server(tls, own_cores()[:1]) as (coordinator, words):
+        memory, before = memory_kb(coordinator.pid), cpu_s(coordinator.pid)
+        with simulated_agents([*words, str(agents)]) as process:
             start = json.loads(process.stdout.readline())
-            cpu = cpu_s(coordinator.pid) - cpu
+            cpu = sum(cpu_s(coordinator.pid).values()) - sum(before.values())
+            agents_cpu = sum(cpu_s(process.pid).values())
             print("lose", file=process.stdin)
             loss = json.loads(process.stdout.readline())
             memory = memory_kb(coordinator.pid) - memory
             print("end", file=process.stdin)
             json.loads(process.stdout.readline())
-            process.stdin.close()
-        assert process.returncode == 0
-        return {"start": start["seconds"], "loss": loss["seconds"], "cpu": cpu,
+        return {"start": start["seconds"], "loss": loss["seconds"], "cpu": cpu, "agents_cpu": agents_cpu,
                 "to": start["bytes_sent"] / agents, "from": start["bytes_received"] / agents,
                 "loss to": loss["bytes_sent"] / agents, "loss from": loss["bytes_received"] / agents,
                 "memory": memory / agents}
 
 
+def coordinator_alone(agents, cores):
+    """What the start of one job with TLS takes of the coordinator alone: seconds in all, of its event loop, and of
+    its other threads."""
+    with before_all_others(), server(True, cores) as (coordinator, words):
+        before = sum(cpu_s(coordinator.pid).values())
+        coordinator.send_signal(signal.SIGSTOP)
+        with simulated_agents([*words, str(agents), "--heartbeat-timeout-ms", "60000"]) as process:
+            working = working_time(coordinator.pid, process.pid,
+                                   lambda: select.select([process.stdout], [], [], 0)[0])
+            process.stdout.readline()
+            cpu = cpu_s(coordinator.pid)
+        loop = cpu.pop(coordinator.pid) - before
+        return {"working": working, "loop": loop, "threads": sum(cpu.values())}
+
+
 def follow(agents):
     """Seconds until all agents of a round whose coordinator was killed have their parts of the next one: they
     connect to the agent that follows it, elect it, and hear of the round."""
-    cores = sorted(os.sched_getaffinity(0))
+    cores = own_cores()
     port = free_port()
     with subprocess.Popen(
             [DDPRUN, "--nnodes", f"1:{agents + 1}", "--nproc-per-node", "1", "--rdzv-backend", "c10d",
@@ -136,17 +158,32 @@ def bench_successors():
               f" {milliseconds([follow(agents) for _ in range(SWARM_RUNS)])}")
 
 
+def medians_of(measure, *arguments):
+    runs = [measure(*arguments) for _ in range(SWARM_RUNS)]
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
 def bench_swarms():
-    print("simulated agents at one coordinator on one core")
+    print("simulated agents on one core, and their coordinator on another one")
     for agents, tls in [(agents, tls) for agents in SWARMS for tls in (False, True)]:
-        runs = [swarm(agents, tls) for _ in range(SWARM_RUNS)]
-        median = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+        median = medians_of(swarm, agents, tls)
         print(f"  {agents:6,} {'with TLS' if tls else '        '} first connect -> last assignment {1000 * median['start']:7.1f} ms"
-              f" (coordinator's CPU {1000 * median['cpu']:.0f} ms)"
+              f" (CPU: coordinator {1000 * median['cpu']:.0f} ms, agents {1000 * median['agents_cpu']:.0f} ms)"
               f"   a loss -> last assignment {1000 * median['loss']:7.1f} ms\n"
               f"           an agent: {median['to']:.0f} B sent, {median['from']:.0f} B received at the"
               f" start, {median['loss to']:.0f} and {median['loss from']:.0f} after the loss;"
               f" coordinator's memory {median['memory']:.1f} KB")
+
+
+def bench_coordinator_alone():
+    """Only with TLS: without it the coordinator has one thread, and would take its CPU time."""
+    print("the same coordinator, while the agents stand still whenever it works")
+    cores = own_cores()
+    for agents, some in [(agents, some) for agents in SWARMS[1:] for some in (cores[:1], cores)]:
+        median = medians_of(coordinator_alone, agents, some)
+        print(f"  {agents:6,} with TLS first connect -> last assignment {1000 * median['working']:7.1f} ms with"
+              f" {len(some)} of {len(cores)} cores (CPU: event loop {1000 * median['loop']:.0f} ms,"
+              f" other threads {1000 * median['threads']:.0f} ms)")
 
 
 # --- Agents started together on this machine.
@@ -298,6 +335,7 @@ def bench_nodes(arguments):
 
 def bench(arguments):
     bench_swarms()
+    bench_coordinator_alone()
     bench_successors()
     bench_together(arguments)
     bench_nodes(arguments)
