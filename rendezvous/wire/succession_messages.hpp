@@ -1,5 +1,4 @@
-// The messages by which it is decided who coordinates a job: docs/protocol.md, section
-// "Succession".
+// The messages by which it is decided who coordinates a job: docs/succession.md.
 #pragma once
 
 #include <cstdint>
