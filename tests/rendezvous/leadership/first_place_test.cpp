@@ -1,0 +1,93 @@
+#include "rendezvous/leadership/first_place.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+using Endpoints = std::vector<std::string>;
+
+constexpr TimePoint kStart{1h};
+
+// Gives the tests the first of the places a, b and c, which has asked the others.
+class FirstPlaceFixture {
+ protected:
+  FirstPlaceFixture() { first_.ask(kStart); }
+  bool hear(const Leader& leader, bool all) { return first_.hear(leader, all, kStart); }
+  std::optional<Endpoints> ask_again() { return first_.ask(kStart + kAskPause); }
+
+  FirstPlace first_{true, {"b:1", "c:1"}};
+};
+
+TEST_CASE("a place that does not begin the job asks nobody") {
+  FirstPlace other{false, {"b:1"}};
+  CHECK_FALSE(other.waits());
+  CHECK(other.ask(kStart) == std::nullopt);
+  CHECK(other.next_question() == std::nullopt);
+  CHECK_FALSE(other.hear({}, true, kStart));
+}
+
+TEST_CASE("the first place asks the others, and awaits their answers") {
+  FirstPlace first{true, {"b:1", "c:1"}};
+  CHECK(first.waits());
+  CHECK(first.next_question() == TimePoint{});
+  CHECK(first.ask(kStart) == Endpoints{"b:1", "c:1"});
+  CHECK(first.ask(kStart + 1h) == std::nullopt);
+  CHECK(first.next_question() == std::nullopt);
+}
+
+TEST_CASE_METHOD(FirstPlaceFixture, "the job begins where nobody has told of a leader") {
+  CHECK(hear({}, false));
+  CHECK_FALSE(first_.waits());
+  CHECK(first_.next_question() == std::nullopt);
+  CHECK_FALSE(hear({}, true));
+}
+
+TEST_CASE_METHOD(FirstPlaceFixture, "after a leader was told of, it is asked as well") {
+  CHECK_FALSE(hear({4, "d:1"}, true));
+  CHECK(first_.waits());
+  CHECK(first_.next_question() == kStart + kAskPause);
+  CHECK(first_.ask(kStart + kAskPause - 1ms) == std::nullopt);
+  CHECK(ask_again() == Endpoints{"b:1", "c:1", "d:1"});
+}
+
+TEST_CASE_METHOD(FirstPlaceFixture, "once a leader was told of, silence is no proof of its end") {
+  CHECK_FALSE(hear({4, "d:1"}, true));
+  CHECK_FALSE(hear({}, false));
+  CHECK(first_.waits());
+  CHECK(hear({}, true));
+  CHECK_FALSE(first_.waits());
+}
+
+TEST_CASE_METHOD(FirstPlaceFixture, "a leader of nowhere is looked for where one was before") {
+  CHECK_FALSE(hear({4, "d:1"}, true));
+  CHECK_FALSE(hear({5, ""}, true));
+  CHECK(ask_again() == Endpoints{"b:1", "c:1", "d:1"});
+  CHECK_FALSE(hear({6, "e:1"}, true));
+  CHECK(first_.ask(kStart + 1h) == Endpoints{"b:1", "c:1", "e:1"});
+}
+
+TEST_CASE_METHOD(FirstPlaceFixture, "a leader of nowhere keeps the job from beginning, too") {
+  CHECK_FALSE(hear({5, ""}, true));
+  CHECK(ask_again() == Endpoints{"b:1", "c:1"});
+  CHECK_FALSE(hear({}, false));
+  CHECK(hear({}, true));
+}
+
+TEST_CASE_METHOD(FirstPlaceFixture, "where a leader was is asked before the job begins") {
+  CHECK_FALSE(hear({0, "d:1"}, true));
+  CHECK(ask_again() == Endpoints{"b:1", "c:1", "d:1"});
+  CHECK_FALSE(hear({0, "d:1"}, false));
+  CHECK(hear({0, "d:1"}, true));
+}
+
+TEST_CASE_METHOD(FirstPlaceFixture, "who gives up asks nobody, and begins nothing") {
+  first_.give_up();
+  CHECK_FALSE(first_.waits());
+  CHECK(ask_again() == std::nullopt);
+  CHECK_FALSE(hear({}, true));
+}
+
+}  // namespace
+}  // namespace ddprun
