@@ -17,6 +17,7 @@ COMPILE_LIMIT_S, MEMORY_LIMIT = 600, 4 << 30
 OPTIMISED = "-O2"
 
 CAUGHT, SURVIVED, NO_BUILD, SAME = "caught", "survived", "does not compile", "same code"
+LIBC = ctypes.CDLL(None)
 Verdict = collections.namedtuple("Verdict", "outcome by seconds")
 
 
@@ -29,7 +30,7 @@ class Trial:
         shutil.rmtree(self.folder, ignore_errors=True)
         (self.folder / "tmp").mkdir(parents=True)
         self.plain = {}  # the object code of a file without a mutant
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+        LIBC.prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
     def judge(self, room, path, text):
         """Whether the room's tests notice that a file has this text."""
@@ -123,7 +124,7 @@ class Trial:
     def run(self, command, limit_s):
         """The exit code; None when it ran past the limit."""
         process = subprocess.Popen(command, cwd=build.BUILD, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit_memory,
+                                   stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit,
                                    env={**os.environ, "TMPDIR": str(self.folder / "tmp")})
         try:
             return process.wait(limit_s)
@@ -142,7 +143,8 @@ def only(program, files):
     return [program, "-#", "-a", ",".join(f"[#{each}]" for each in files)]
 
 
-def limit_memory():
+def limit():
+    LIBC.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
