@@ -56,6 +56,7 @@ Elected::Elected(const LeadershipRules& rules)
 
 LeadershipActions Elected::step(const LeadershipEvent& event, TimePoint now) {
   now_ = now;
+  if (!std::holds_alternative<RoundWanted>(event)) term_.lease.touch();
   const auto with = [&](const NodeId& node, const auto& act) {
     if (Voter* const voter = term_.voters.find(node)) act(*voter);
   };
@@ -374,8 +375,7 @@ Leader Elected::leader() const {
   return view_.round > 0 ? Leader{term_.epoch, term_.endpoint} : Leader{};
 }
 
-/// Those who have lost the very leader that the agent in this process follows are no newcomers:
-/// they come for a vote.
+/// Those who have lost the very leader that the agent in this process follows come for a vote.
 std::optional<Redirect> Elected::redirect(const Join& join) const {
   const bool knows_better = !term_.leads && !followed_.coordinator.empty() &&
                             followed_.epoch > join.voter.promised && join.voter.running == 0;

@@ -19,6 +19,7 @@ EtcdLed::EtcdLed(const LeadershipRules& rules) : rules_{rules}, term_{rules.hear
 
 LeadershipActions EtcdLed::step(const LeadershipEvent& event, TimePoint now) {
   now_ = now;
+  if (!std::holds_alternative<RoundWanted>(event)) term_.lease.touch();
   const auto with = [&](const NodeId& node, const auto& act) {
     if (Voter* const voter = term_.nodes.find(node)) act(*voter);
   };

@@ -50,8 +50,11 @@ bool LeaderLease::is_found_over(TimePoint now, const std::function<TimePoint()>&
 }
 
 bool LeaderLease::looks(TimePoint now, std::size_t voters, const std::function<bool()>& holds) {
-  passed_over_ = now < look_due_;
-  if (passed_over_) return false;
+  if (now < look_due_) {
+    passed_over_ = passed_over_ || touched_;
+    return false;
+  }
+  passed_over_ = touched_ = false;
   if (holds()) return true;
   look_due_ = now + kLookAtVoter * static_cast<int>(voters);
   return false;

@@ -35,6 +35,8 @@ class LeaderLease {
   /// Whether `holds` is true. Looking at all voters takes a while when there are thousands of them,
   /// so after a look that found nothing the next one waits.
   bool looks(TimePoint now, std::size_t voters, const std::function<bool()>& holds);
+  /// Something has happened that the next look may find. That somebody asks again is nothing.
+  void touch() { touched_ = true; }
   /// When something that happened is looked at, if it was not yet; TimePoint{}: nothing waits.
   TimePoint look_due() const { return passed_over_ ? look_due_ : TimePoint{}; }
 
@@ -43,7 +45,8 @@ class LeaderLease {
   TimePoint until_;           // as it was at the last look
   TimePoint check_due_;       // for is_found_over()
   TimePoint look_due_;        // for looks()
-  bool passed_over_ = false;  // something has happened since the last look
+  bool touched_ = false;      // something has happened since the last look
+  bool passed_over_ = false;  // a look for that was put off
 };
 
 }  // namespace ddprun

@@ -124,14 +124,22 @@ TEST_CASE_METHOD(LeaseFixture, "a lease that is over is found so once in a pause
 
 TEST_CASE_METHOD(LeaseFixture, "after a look that found nothing the next one waits") {
   CHECK_FALSE(looks(kStart, false));
-  CHECK(lease_.look_due() == TimePoint{});  // nothing has happened since
+  CHECK(lease_.look_due() == TimePoint{});
 
+  lease_.touch();
   CHECK_FALSE(looks(kStart + 4'999us, true));
   CHECK(looks_ == 1);
   CHECK(lease_.look_due() == kStart + 5ms);
 
   CHECK(looks(kStart + 5ms, true));
   CHECK(looks_ == 2);
+  CHECK(lease_.look_due() == TimePoint{});
+}
+
+TEST_CASE_METHOD(LeaseFixture, "who asks again after a look is no reason for another one") {
+  CHECK_FALSE(looks(kStart, false));
+  CHECK_FALSE(looks(kStart, false));
+  CHECK(looks_ == 1);
   CHECK(lease_.look_due() == TimePoint{});
 }
 

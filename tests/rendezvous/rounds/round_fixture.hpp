@@ -55,11 +55,14 @@ class RoundFixture {
   void is_lost(const NodeId& node) { step(PeerLost{peers_[node], "connection closed"}); }
   void passes(std::chrono::milliseconds time) {
     const auto end = now_ + time;
+    int ticks = 0;
     while (machine_->next_tick() && *machine_->next_tick() <= end) {
       now_ = *machine_->next_tick();
       step(Tick{});
+      ++ticks;
     }
     now_ = end;
+    CHECK(ticks <= 100 + time.count());  // more would keep a processor busy
   }
   /// As above, while these nodes beat as agents do.
   void passes_beating(std::chrono::milliseconds time, const std::vector<NodeId>& nodes) {
