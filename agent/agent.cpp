@@ -53,7 +53,7 @@ AgentRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
           .endpoint = text_of(run.coordinator),
           .lost_hint = lost_hint(spec),
           .places = places_of(spec, run),
-          .has_referee = spec.meeting.etcd.has_value(),
+          .asks_etcd = spec.meeting.etcd.has_value(),
           .in_one_process = run.coordinator_here && spec.meeting.nodes_max == 1};
 }
 

@@ -50,7 +50,7 @@ struct AgentRules {
   /// Where it may be, too, in the order in which they are tried; that one first. Empty: there only.
   std::vector<std::string> places = {};
   /// Somebody else than the nodes knows where the coordinator is; see ReachCoordinator's `at`.
-  bool has_referee = false;
+  bool asks_etcd = false;
   /// The coordinator is in this process, and the job has no other node: its silence means nothing.
   bool in_one_process = false;
 };
@@ -97,7 +97,7 @@ using AgentEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, Wo
                                 PassOn, WorkerProgressed, WorkersInspected, Alarm>;
 
 // Connect after the pause, and join with this. `at` is HOST:PORT; "": where the job's coordinator
-// is, as the referee knows where there is one.
+// is, as etcd knows where there is one.
 struct ReachCoordinator {
   Patience patience;
   JobCounters counters;

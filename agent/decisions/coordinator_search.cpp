@@ -228,7 +228,7 @@ CoordinatorSearch::End CoordinatorSearch::look_around(TimePoint now) {
 }
 
 CoordinatorSearch::End CoordinatorSearch::try_next(TimePoint now) {
-  if (agent_.rules.has_referee) return try_referee(now);
+  if (agent_.rules.asks_etcd) return try_etcd(now);
   return aim_ == Aim::kSucceed ? try_next_successor(now) : try_next_place(now);
 }
 
@@ -285,7 +285,7 @@ CoordinatorSearch::End CoordinatorSearch::succeed(TimePoint now) {
   aim_ = Aim::kSucceed;
   turns_.emplace(std::vector<std::string>{}, now);
   if (!first_place_.empty()) turns_->add(std::exchange(first_place_, ""));
-  if (agent_.rules.has_referee) {
+  if (agent_.rules.asks_etcd) {
     turns_->add("");
     return try_next(now);
   }
@@ -312,8 +312,8 @@ CoordinatorSearch::End CoordinatorSearch::try_next_successor(TimePoint now) {
   return {};
 }
 
-/// The referee knows where the coordinator is, so there is one attempt for all the time.
-CoordinatorSearch::End CoordinatorSearch::try_referee(TimePoint now) {
+/// etcd knows where the coordinator is, so there is one attempt for all the time.
+CoordinatorSearch::End CoordinatorSearch::try_etcd(TimePoint now) {
   const auto patience =
       agent_.held_end ? agent_.rules.heartbeat_timeout : agent_.rules.join_timeout;
   const auto left = time_left(turns_->since() + patience, now);

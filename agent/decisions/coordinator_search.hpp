@@ -99,7 +99,7 @@ class CoordinatorSearch {
   End try_next(TimePoint now);
   End try_next_place(TimePoint now);
   End try_next_successor(TimePoint now);
-  End try_referee(TimePoint now);
+  End try_etcd(TimePoint now);
   End resume(TimePoint now);
   End stop_workers(const std::string& reason, TimePoint now);
   End succeed(TimePoint now);

@@ -59,7 +59,8 @@ void Rounds::stop(const std::string& reason, TimePoint now, Clock::duration noti
     longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout_ms);
     parts_.out.send(node.peer(), order);
   });
-  stopping_ends_ = now + milliseconds{checkpoint_ms + longest_ms} + kStoppingReserve;
+  stopping_ends_ = now + milliseconds{checkpoint_ms + longest_ms} +
+                   stopping_reserve(parts_.rules.heartbeat_timeout);
 }
 
 void Rounds::stop_at_once(TimePoint now) {

@@ -22,9 +22,11 @@
 namespace ddprun {
 
 /// What a node may take to stop its workers, beyond the time that it has told: that until it gives
-/// them up, and a second for the messages.
-inline constexpr std::chrono::milliseconds kStoppingReserve =
-    kKillTimeout + kSweepTimeout + std::chrono::milliseconds{1'000};
+/// them up, and a heartbeat timeout, for which a link may hold up what is said before the node
+/// counts as lost.
+constexpr std::chrono::milliseconds stopping_reserve(std::chrono::milliseconds heartbeat_timeout) {
+  return kKillTimeout + kSweepTimeout + heartbeat_timeout;
+}
 
 class Rounds {
  public:

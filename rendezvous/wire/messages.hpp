@@ -275,7 +275,7 @@ struct StartRound {
   Configuration committed;            // as Spare's
   std::vector<Successor> successors;  // those that may follow this coordinator, in their order
   int leader_rank = -1;  // the rank of the coordinator's own node; -1: it is not in the round
-  std::string awaited;                // as Configuration's, of this round
+  std::string awaited;   // as Configuration's, of this round
   bool operator==(const StartRound&) const = default;
 };
 /// The node has to stop its workers of this round, and to answer with WorkersStopped.

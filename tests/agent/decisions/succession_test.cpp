@@ -14,10 +14,10 @@ using namespace std::chrono_literals;
 // heartbeat timeout is 5 s.
 class FollowerFixture : protected MachineFixture {
  protected:
-  explicit FollowerFixture(bool has_referee = false) : MachineFixture{rules(has_referee)} {
+  explicit FollowerFixture(bool asks_etcd = false) : MachineFixture{rules(asks_etcd)} {
     now_ += 1h;
     step(AgentBegins{});
-    step(Connected{now_, has_referee ? "h0:9" : ""});
+    step(Connected{now_, asks_etcd ? "h0:9" : ""});
     step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 1, .epoch = 1}});
     step(Ordered{StartRound{.round = 4,
                             .group_world_size = 3,
@@ -50,13 +50,13 @@ class FollowerFixture : protected MachineFixture {
     });
   }
 
-  static AgentRules rules(bool has_referee) {
+  static AgentRules rules(bool asks_etcd) {
     return {.workers = 1,
             .join_timeout = 60s,
             .shutdown_timeout = 30s,
             .rejoin = true,
             .endpoint = "h0:1",
-            .has_referee = has_referee};
+            .asks_etcd = asks_etcd};
   }
 };
 
@@ -236,17 +236,17 @@ TEST_CASE_METHOD(FollowerFixture,
   CHECK(end->end.message.find("more than half of the 3 nodes") != std::string::npos);
 }
 
-class RefereeFollowerFixture : protected FollowerFixture {
+class EtcdFollowerFixture : protected FollowerFixture {
  protected:
-  RefereeFollowerFixture() : FollowerFixture{true} {}
+  EtcdFollowerFixture() : FollowerFixture{true} {}
 };
 
-TEST_CASE_METHOD(RefereeFollowerFixture, "a broken connection is tried again where it was") {
+TEST_CASE_METHOD(EtcdFollowerFixture, "a broken connection is tried again where it was") {
   step(CoordinatorLost{"connection closed"});
   CHECK(took<ReachCoordinator>()->at == "h0:9");
 }
 
-TEST_CASE_METHOD(RefereeFollowerFixture, "a referee knows who follows, and hears who is dead") {
+TEST_CASE_METHOD(EtcdFollowerFixture, "etcd knows who follows, and hears who is dead") {
   loses_head();
   const auto wish = took<ReachCoordinator>();
   REQUIRE(wish.has_value());
@@ -256,7 +256,7 @@ TEST_CASE_METHOD(RefereeFollowerFixture, "a referee knows who follows, and hears
   CHECK(wish->voter.epoch == 1);
 }
 
-TEST_CASE_METHOD(RefereeFollowerFixture, "who leads nobody yet is asked for again") {
+TEST_CASE_METHOD(EtcdFollowerFixture, "who leads nobody yet is asked for again") {
   loses_head();
   step(Connected{now_, "h1:9"});
   step(Ordered{Candidate{1}});
@@ -265,7 +265,7 @@ TEST_CASE_METHOD(RefereeFollowerFixture, "who leads nobody yet is asked for agai
   CHECK(took<ReachCoordinator>()->at.empty());
 }
 
-TEST_CASE_METHOD(RefereeFollowerFixture, "the node ends with what the referee has said at last") {
+TEST_CASE_METHOD(EtcdFollowerFixture, "the node ends with what etcd has said at last") {
   loses_head();
   now_ += 60s;
   step(CoordinatorUnreachable{"etcd at e:2379: no answer"});
@@ -275,7 +275,7 @@ TEST_CASE_METHOD(RefereeFollowerFixture, "the node ends with what the referee ha
   CHECK(end->end.message == "etcd at e:2379: no answer");
 }
 
-TEST_CASE_METHOD(RefereeFollowerFixture, "a coordinator that names another one is believed first") {
+TEST_CASE_METHOD(EtcdFollowerFixture, "a coordinator that names another one is believed first") {
   step(Ordered{Redirect{"h2:9", 7}});
   worker_ends();
   CHECK(took<ReachCoordinator>()->at == "h2:9");

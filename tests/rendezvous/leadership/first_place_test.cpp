@@ -1,5 +1,6 @@
 #include "rendezvous/leadership/first_place.hpp"
 
+#include "tests/rendezvous/leadership/start.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -7,8 +8,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Endpoints = std::vector<std::string>;
-
-constexpr TimePoint kStart{1h};
 
 // Gives the tests the first of the places a, b and c, which has asked the others.
 class FirstPlaceFixture {

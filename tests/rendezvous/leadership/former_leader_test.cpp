@@ -1,5 +1,6 @@
 #include "rendezvous/leadership/former_leader.hpp"
 
+#include "tests/rendezvous/leadership/start.hpp"
 #include "tests/rendezvous/leadership/voters.hpp"
 #include "tests/support/catch.hpp"
 
@@ -8,8 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr TimePoint kStart{1h};
-constexpr int kNodesMax = 10;
+constexpr int kPlaces = 10;
 
 // Gives the tests a leader that was elected by all but one of the four nodes of a round. The leader
 // before may count on them for a second.
@@ -20,16 +20,17 @@ class FormerLeaderFixture {
     former_.begin(false);
     former_.gather(kStart);
   }
-  void tell_all(bool leader_dead, bool leader_is_member) {
+  /// All tell so of the leader, and of the ranks of nodes that are gone. The leader has rank 3.
+  void tell_all(bool leader_dead, const std::string& dead_ranks) {
     voters_.for_each([&](Voter& voter) {
       voter.state.leader_dead = leader_dead;
-      voter.state.leader_is_member = leader_is_member;
+      voter.state.dead_ranks = dead_ranks;
     });
   }
   bool is_over(TimePoint now = kStart) const {
     return former_.is_over(voters_, quorum_of(voters_), now);
   }
-  bool may_come(TimePoint now = kStart, int nodes_max = kNodesMax) const {
+  bool may_come(TimePoint now = kStart, int nodes_max = kPlaces) const {
     return former_.may_come(voters_, quorum_of(voters_), nodes_max, now);
   }
 
@@ -57,18 +58,18 @@ TEST_CASE_METHOD(FormerLeaderFixture, "a leader that nobody has preceded waits f
 }
 
 TEST_CASE_METHOD(FormerLeaderFixture, "a leader that all have seen die leaves no workers") {
-  tell_all(true, true);
+  tell_all(true, "3");
   CHECK(is_over());
 }
 
 TEST_CASE_METHOD(FormerLeaderFixture, "a node that has not seen the leader die may be its own") {
-  tell_all(true, true);
+  tell_all(true, "3");
   voters_.find("b")->state.leader_dead = false;
   CHECK_FALSE(is_over());
 }
 
 TEST_CASE_METHOD(FormerLeaderFixture, "who is no node of a round has no leader to see die") {
-  tell_all(true, true);
+  tell_all(true, "3");
   voters_.put(newcomer("new"));
   voters_.put(voting_witness(4, 4));
   Voter& twin = voters_.put(member("twin", 1, 4));
@@ -80,37 +81,61 @@ TEST_CASE_METHOD(FormerLeaderFixture, "who is no node of a round has no leader t
 
 TEST_CASE_METHOD(FormerLeaderFixture,
                  "a node that is missing and is not the leader may have workers") {
-  tell_all(true, false);
+  tell_all(true, "");
   CHECK_FALSE(is_over());
   voters_.put(member("d", 3, 4)).state.leader_dead = true;
   CHECK(is_over());
 }
 
 TEST_CASE_METHOD(FormerLeaderFixture, "the leader's own node is the only one that may be missing") {
-  tell_all(true, true);
+  tell_all(true, "3");
   voters_.remove("c");
   CHECK_FALSE(is_over());
 }
 
-TEST_CASE_METHOD(FormerLeaderFixture, "the leader was a member only if all its members say so") {
-  tell_all(true, true);
-  voters_.find("b")->state.leader_is_member = false;
+TEST_CASE_METHOD(FormerLeaderFixture, "whoever finds that a node is gone tells it for all") {
+  tell_all(true, "");
+  voters_.find("b")->state.dead_ranks = "3";
+  CHECK(is_over());
+}
+
+TEST_CASE_METHOD(FormerLeaderFixture, "several nodes may be known to be gone") {
+  tell_all(true, "3");
+  voters_.remove("c");
   CHECK_FALSE(is_over());
+  voters_.find("b")->state.dead_ranks = "2-3";
+  CHECK(is_over());
+}
+
+TEST_CASE_METHOD(FormerLeaderFixture, "a node that is here is not gone, whatever others tell") {
+  tell_all(true, "2");
+  CHECK_FALSE(is_over());
+}
+
+TEST_CASE_METHOD(FormerLeaderFixture, "spares are waited for, and nodes that are gone are not") {
+  CHECK_FALSE(may_come());
+  voters_.find("a")->state.spares = 1;
+  CHECK(may_come());
+  CHECK_FALSE(may_come(kStart, 3));
+  voters_.find("a")->state.spares = 0;
+  voters_.remove("c");
+  CHECK(may_come());
+  voters_.find("b")->state.dead_ranks = "2-3";
+  CHECK_FALSE(may_come());
 }
 
 TEST_CASE_METHOD(FormerLeaderFixture,
                  "who is undecided is missing, and says nothing of the leader") {
-  tell_all(true, true);
+  tell_all(true, "3");
   voters_.set_stance(*voters_.find("b"), Stance::kUndecided);
   CHECK_FALSE(is_over());
-  voters_.find("b")->state.leader_is_member = false;
   voters_.put(member("d", 1, 4)).state = voters_.find("a")->state;
   CHECK(is_over());
 }
 
 TEST_CASE_METHOD(FormerLeaderFixture,
                  "of a round that is only proposed the leader may be no member") {
-  tell_all(true, true);
+  tell_all(true, "3");
   CHECK(is_over());
   voters_.find("a")->state.proposed = {kSecond, 3, true, 0};
   voters_.find("b")->state.proposed = {kSecond, 3, true, 1};
@@ -118,7 +143,7 @@ TEST_CASE_METHOD(FormerLeaderFixture,
 }
 
 TEST_CASE_METHOD(FormerLeaderFixture, "nodes of a proposal that is passed over may have workers") {
-  tell_all(true, true);
+  tell_all(true, "3");
   former_.begin(true);
   CHECK_FALSE(is_over(kStart + 999ms));
   CHECK(is_over(kStart + 1'000ms));

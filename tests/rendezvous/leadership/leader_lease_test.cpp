@@ -1,5 +1,6 @@
 #include "rendezvous/leadership/leader_lease.hpp"
 
+#include "tests/rendezvous/leadership/start.hpp"
 #include "tests/rendezvous/leadership/voters.hpp"
 #include "tests/support/catch.hpp"
 
@@ -7,9 +8,6 @@ namespace ddprun {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr auto kTimeout = 1'000ms;
-constexpr TimePoint kStart{1h};
 
 // Gives the tests three followers, who were last heard at 1, 2 and 3 ms.
 class FollowersFixture {

@@ -1,5 +1,6 @@
 #include "rendezvous/leadership/term.hpp"
 
+#include "tests/rendezvous/leadership/start.hpp"
 #include "tests/rendezvous/leadership/voters.hpp"
 #include "tests/support/catch.hpp"
 
@@ -8,9 +9,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace std::string_literals;
-
-constexpr auto kTimeout = 1'000ms;
-constexpr TimePoint kStart{1h};
 
 // Gives the tests a leader that all four nodes of its committed round follow.
 class TermFixture {
@@ -89,10 +87,12 @@ TEST_CASE_METHOD(TermFixture, "who has left the committed round is still missing
 
 TEST_CASE_METHOD(TermFixture, "the first members whose agents listen may follow the leader") {
   for (const char* id : {"a", "b", "c", "d"}) term_.voters.find(id)->standby = id + ":9"s;
-  CHECK(successors(term_, {"a", "b", "c", "d"}) == std::vector<std::string>{"a:9", "b:9", "c:9"});
+  CHECK(successors_among(term_, {"a", "b", "c", "d"}) ==
+        std::vector<Successor>{{"a:9", 0}, {"b:9", 1}, {"c:9", 2}});
   term_.voters.find("a")->state.colocated = true;
   term_.voters.find("b")->standby = "";
-  CHECK(successors(term_, {"gone", "a", "b", "d", "c"}) == std::vector<std::string>{"d:9", "c:9"});
+  CHECK(successors_among(term_, {"gone", "a", "b", "d", "c"}) ==
+        std::vector<Successor>{{"d:9", 3}, {"c:9", 4}});
 }
 
 TEST_CASE_METHOD(TermFixture, "counters are the highest of those who know a round") {

@@ -1,5 +1,6 @@
 #include "rendezvous/leadership/witness_seat.hpp"
 
+#include "tests/rendezvous/leadership/start.hpp"
 #include "tests/rendezvous/leadership/voters.hpp"
 #include "tests/support/catch.hpp"
 
@@ -7,8 +8,6 @@ namespace ddprun {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr TimePoint kStart{1h};
 
 // Gives the tests two nodes of a round, and the witness w that follows their leader.
 class WitnessSeatFixture {

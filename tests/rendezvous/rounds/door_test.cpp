@@ -116,7 +116,7 @@ struct DoorFixture {
 
   asio::io_context io{1};
   std::set<std::thread::id> searched_on;  // the threads that have looked for keys
-  bool held = false;                      // who looks for a key has to wait
+  bool held = false;                      // somebody who looks for a key has to wait
   std::binary_semaphore searching{0};
   std::binary_semaphore go_on{0};
   std::unique_ptr<Server> server;

@@ -69,13 +69,16 @@ class StoppingFixture : public RoundFixture {
     says("b", join);
     CHECK(start("b").round == 1);
   }
+  std::chrono::milliseconds reserve() const {
+    return stopping_reserve(machine_->rules().heartbeat_timeout);
+  }
 };
 
 TEST_CASE_METHOD(StoppingFixture, "a node that beats and does not stop is dropped in the end") {
   two_run(60s);
   fails("a", 1);
   says("a", WorkersStopped{1});
-  passes_beating(60s + kStoppingReserve - 1s, {"a", "b"});
+  passes_beating(60s + reserve() - 1s, {"a", "b"});
   CHECK_FALSE(dropped("b"));
   passes_beating(1s, {"a", "b"});
   CHECK(dropped("b"));
@@ -86,7 +89,7 @@ TEST_CASE_METHOD(StoppingFixture, "the time for a checkpoint comes before that f
   two_run(30s);
   says("a", Preempt{"SIGUSR1", 100'000});
   says("a", WorkersStopped{1});
-  passes_beating(100s + 30s + kStoppingReserve - 1s, {"a", "b"});
+  passes_beating(100s + 30s + reserve() - 1s, {"a", "b"});
   CHECK_FALSE(dropped("b"));
   passes_beating(1s, {"a", "b"});
   CHECK(dropped("b"));
@@ -98,7 +101,7 @@ TEST_CASE_METHOD(StoppingFixture, "the time that the coordinator slept is nobody
   fails("a", 1);
   now_ += 1h;
   says("a", WorkersStopped{1});
-  passes_beating(30s + kStoppingReserve - 1s, {"a", "b"});
+  passes_beating(30s + reserve() - 1s, {"a", "b"});
   CHECK_FALSE(dropped("b"));
   says("b", WorkersStopped{1});
   CHECK(start("b").round == 2);
