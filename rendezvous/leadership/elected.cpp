@@ -156,7 +156,7 @@ void Elected::hear_undecided(Voter& voter) {
   }
   const bool newborn = term_.leads && !term_.quorum().exists();
   if (knows_a_round(voter.state)) first_.give_up();
-  if (newborn && knows_a_round(voter.state)) become_candidate();
+  if (newborn && knows_a_round(voter.state)) become_candidate(term_, actions_);
   actions_.push_back(TellVoter{voter.id, Candidate{term_.voters.undecided()}});
   ballot_.hear(voter.state.promised);
   const ConfigurationVersion committed_before = term_.quorum().committed.version;
@@ -164,17 +164,6 @@ void Elected::hear_undecided(Voter& voter) {
   if (term_.quorum().committed.version != committed_before) term_.left = 0;  // a new round
   ballot_.count_present(voter, term_.voters, term_.quorum());
   request_votes(voter);
-}
-
-/// A leader that has begun nothing yet needs votes, as any other.
-void Elected::become_candidate() {
-  term_.leads = false;
-  term_.epoch = 0;
-  term_.voters.for_each([&](Voter& voter) {
-    if (!voter.follows()) return;
-    term_.voters.set_stance(voter, Stance::kUndecided);
-    actions_.push_back(AwaitVote{voter.id});
-  });
 }
 
 /// Requests votes as soon as there are enough who could give one: of all of them at first, and then

@@ -46,7 +46,6 @@ class Elected final : public Leadership {
   void joined(const VoterJoined& event, TimePoint now);
   void left(const VoterLeft& event);
   void hear_undecided(Voter& voter);
-  void become_candidate();
   void request_votes(Voter& newcomer);
   void voted(const VoterVoted& event, TimePoint now);
   void take_over(TimePoint now);

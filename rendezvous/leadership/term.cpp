@@ -80,6 +80,16 @@ void revise(Term& term, const NodeId& witness, LeadershipActions& actions) {
   });
 }
 
+void become_candidate(Term& term, LeadershipActions& actions) {
+  term.leads = false;
+  term.epoch = 0;
+  term.voters.for_each([&](Voter& voter) {
+    if (!voter.follows()) return;
+    term.voters.set_stance(voter, Stance::kUndecided);
+    actions.push_back(AwaitVote{voter.id});
+  });
+}
+
 bool all_hear(const Term& term) {
   bool all = true;
   term.voters.for_each([&](const Voter& voter) { all = all && voter.connected; });

@@ -64,6 +64,9 @@ void revise(Term& term, const NodeId& witness, LeadershipActions& actions);
 /// The voter takes orders from now on.
 void admit(Term& term, Voter& voter, LeadershipActions& actions);
 
+/// A leader that has begun nothing yet needs votes, as any other: nobody follows it any more.
+void become_candidate(Term& term, LeadershipActions& actions);
+
 /// Whether the connections of all voters are whole.
 bool all_hear(const Term& term);
 /// Whether all nodes have left in order, and a witness is here: the job is over, though nobody has
