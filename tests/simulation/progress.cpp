@@ -103,8 +103,10 @@ void Invariants::check_lost(const DropPeer& lost) {
     return "who is there is heard: " + node.id() + " is lost because it is " + lost.reason +
            ", and nothing kept it from beating";
   });
-  require(!lost.reason.starts_with("it has not stopped"),
-          [&] { return "who stops is waited for: " + node.id() + " is dropped"; });
+  require(!lost.reason.starts_with("it has not stopped") || !undisturbed(node), [&] {
+    return "who stops is waited for: " + node.id() +
+           " is dropped, and nothing kept it from stopping";
+  });
   require(!lost.reason.starts_with("its agent has connected again"), [&] {
     return "the newest connection counts: that of " + node.id() + " is dropped for an older one";
   });
