@@ -22,10 +22,10 @@ one_round() {
 }
 
 for how in "KILL 3" "KILL 2:3" "freeze 2:3"; do
-  read -r how nodes <<<"$how"
-  job=$how-${nodes/:/-}
+  read -r how count <<<"$how"
+  job=$how-${count/:/-}
   for host in h1 h2 h3 h4; do
-    start_on "$host" "$host" --nnodes "$nodes" --rdzv-backend c10d --rdzv-endpoint h1:29400 --rdzv-id "$job" \
+    start_on "$host" "$host" --nnodes "$count" --rdzv-backend c10d --rdzv-endpoint h1:29400 --rdzv-id "$job" \
       --rdzv-conf keep_alive_interval=0.4,keep_alive_max_attempt=5 --no-python sh "$scratch/says_world.sh"
     [ "$host" != h3 ] || one_round h1 h2 h3
   done
