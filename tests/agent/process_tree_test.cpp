@@ -93,6 +93,7 @@ TEST_CASE("an orphan that has ended is reaped, a child that somebody waits for i
   const pid_t waited_for = start_plainly({"exit", "3"}, out);
   const pid_t leader = start_plainly({"orphan", "exit", "0"}, orphan_out);
   const pid_t orphan = std::stoi(orphan_out.line("the orphan's number"));
+  kill(orphan, SIGKILL);
   REQUIRE(waitpid(leader, nullptr, 0) == leader);
   siginfo_t ended{};
   for (const pid_t pid : {waited_for, orphan})

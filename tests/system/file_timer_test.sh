@@ -45,7 +45,14 @@ TORCHELASTIC_TIMER_FILE=$scratch/timers run 0 --standalone --no-python \
 # Nobody has asked for it.
 TORCHELASTIC_ENABLE_FILE_TIMER=0 run 0 --standalone --no-python bash -c '[ -z "$TORCHELASTIC_TIMER_FILE" ]'
 
+# A rank's own file there says that it has had its first timer.
+ready_folder() {
+  READY_FOLDER=$(mktemp -d -p "$scratch")
+  export READY_FOLDER
+}
+
 need_torch
+ready_folder
 run 137 --standalone --nproc-per-node 2 --report-file "$scratch/report.json" "$programs/file_timer.py"
 for rank in 0 1; do says out "rank $rank has a timer"; done
 says_not out "never killed"
@@ -53,10 +60,12 @@ says err "  rank 1's timer 'second step' expired after "
 grep -qF "its timer 'second step' expired after " "$scratch/report.json" || fail "the report: $(cat "$scratch/report.json")"
 
 # It is a failure like others: a restart follows.
+ready_folder
 run 0 --standalone --nproc-per-node 2 --max-restarts 1 "$programs/file_timer.py"
 says err "rank 1's timer 'second step' expired after "
 
 # torchrun kills the worker, too, and then itself.
+ready_folder
 code=0
 timeout 120 "$python" -m torch.distributed.run --standalone --nproc-per-node 2 "$programs/file_timer.py" \
   >"$scratch/out" 2>"$scratch/err" || code=$?
