@@ -41,7 +41,7 @@ std::vector<std::string> places_of(const LaunchSpec& spec, const RunFacts& run) 
   return places;
 }
 
-AgentRules group_rules(const LaunchSpec& spec, const RunFacts& run) {
+AgentRules agent_rules(const LaunchSpec& spec, const RunFacts& run) {
   return {.workers = spec.workers,
           .join_timeout = spec.rules.join_timeout,
           .shutdown_timeout = spec.shutdown_timeout,
@@ -73,7 +73,7 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
     : executor_{executor},
       spec_{std::move(spec)},
       run_{node.run},
-      machine_{group_rules(spec_, run_)},
+      machine_{agent_rules(spec_, run_)},
       news_{spec_, run_},
       link_{executor, spec_, run_,
             [this](const AgentEvent& event) {

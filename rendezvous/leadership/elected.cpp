@@ -33,15 +33,6 @@ bool may_follow(const Term& term, const VoterState& voter) {
   return term.leads && voter.promised <= term.epoch && !of_another_round;
 }
 
-Voter voter_of(const VoterJoined& event) {
-  return {.id = event.node,
-          .state = event.state,
-          .counters = event.counters,
-          .standby = event.standby,
-          .witness = event.witness,
-          .has_voice = event.has_voice};
-}
-
 }  // namespace
 
 Elected::Elected(const LeadershipRules& rules)
@@ -124,12 +115,11 @@ void Elected::joined(const VoterJoined& event, TimePoint now) {
   Voter& kept = term_.voters.put(std::move(voter));
   if (kept.state.colocated) term_.colocated = kept.id;
   if (kept.witness) term_.witness.take(kept.id);
-  term_.former.hear(kept.state.old_lease_ms, now);
+  term_.former.hear(kept.state, now);
   ballot_.recount();
   if (event.resumed) return;
   if (!may_follow(term_, kept.state)) return hear_undecided(kept);
-  term_.voters.set_stance(kept, Stance::kFollows);
-  actions_.push_back(AdmitVoter{kept.id});
+  admit(term_, kept, actions_);
 }
 
 /// A leaving node gives up its vote, unless it promised a later epoch: that vote may count
@@ -265,6 +255,9 @@ RoundTerms Elected::begin_round(int round, const std::vector<NodeId>& members, T
                    .successors = successors_among(term_, members),
                    .leader_rank = rank_among(members, term_.colocated)};
   term_.successors = terms.successors;
+  term_.successor_ids.clear();
+  for (const Successor& successor : terms.successors)
+    term_.successor_ids.push_back(members[static_cast<std::size_t>(successor.rank)]);
   term_.round_nodes = static_cast<int>(members.size());
   term_.gathers = false;
   term_.witness.begin_round();
@@ -295,7 +288,7 @@ void Elected::knows(const NodeId& node, const ConfigurationVersion& version) {
 
 void Elected::passed(const RoundView& view, TimePoint now) {
   if (std::exchange(view_, view).spares != view.spares)
-    for (const NodeId& id : successor_ids(term_)) actions_.push_back(TellVoter{id, answer(now_)});
+    for (const NodeId& id : term_.successor_ids) actions_.push_back(TellVoter{id, answer(now_)});
   if (const auto endpoints = first_.ask(now)) actions_.push_back(AskLeaders{*endpoints});
   if (!over_) call_witness(now);
   if (term_.leads && !term_.announced.empty() && now >= term_.announce_due) {
@@ -315,10 +308,9 @@ void Elected::call_witness(TimePoint now) {
     actions_.push_back(
         InviteWitnesses{other_places(rules_), invitation(term_, rules_, view_.round)});
   if (!view_.runs || !witness.wants_change(term_.round_nodes, term_.voters, now)) return;
-  if (view_.members < term_.round_nodes || !all_hear(term_) || !has_quorum(term_, now))
+  if (view_.members < term_.round_nodes || !term_.voters.all_connected() || !has_quorum(term_, now))
     return witness.put_change_off(rules_.heartbeat_timeout, now);
-  const bool votes = term_.voters.witnesses_following() > 0 && term_.round_nodes % 2 == 0;
-  revise(term_, votes ? witness.id() : NodeId{}, actions_);
+  revise(term_, witness.wanted_voter(term_.round_nodes, term_.voters), actions_);
   ballot_.recount();
 }
 
@@ -328,7 +320,7 @@ bool Elected::may(Deed deed, TimePoint now) {
   const VoterTable& voters = term_.voters;
   const bool begins = deed == Deed::kBeginRound;
   if (begins && term_.former.may_come(voters, term_.quorum(), rules_.nodes_max, now)) return false;
-  if (deed == Deed::kFinishRound && !all_hear(term_)) return false;
+  if (deed == Deed::kFinishRound && !term_.voters.all_connected()) return false;
   const bool holds = term_.lease.looks(now, voters.size(), [&] {
     return has_quorum(term_, now) && (!begins || term_.former.is_over(voters, term_.quorum(), now));
   });
@@ -364,17 +356,12 @@ Leader Elected::leader() const {
   return view_.round > 0 ? Leader{term_.epoch, term_.endpoint} : Leader{};
 }
 
-/// Those who have lost the very leader that the agent in this process follows come for a vote.
 std::optional<Redirect> Elected::redirect(const Join& join) const {
-  const bool knows_better = !term_.leads && !followed_.coordinator.empty() &&
-                            followed_.epoch > join.voter.promised && join.voter.running == 0;
-  if (!knows_better) return std::nullopt;
-  return Redirect{followed_.coordinator, followed_.epoch};
+  return term_.leads ? std::nullopt : redirect_to(followed_, join);
 }
 
 Outlives Elected::outlives(const NodeId& node) const {
-  const Voter* const voter = term_.voters.find(node);
-  return voter != nullptr && !voter->standby.empty() ? Outlives::kWhileProbed : Outlives::kNo;
+  return term_.voters.can_be_probed(node) ? Outlives::kWhileProbed : Outlives::kNo;
 }
 
 bool Elected::knows_last_round(const NodeId& node) const {

@@ -56,26 +56,23 @@ std::optional<TimePoint> EtcdLed::next_tick() const {
 
 void EtcdLed::joined(const VoterJoined& event, TimePoint now) {
   const Voter* const before = term_.nodes.find(event.node);
-  Voter node{.id = event.node,
-             .state = event.state,
-             .counters = event.counters,
-             .standby = event.standby,
-             .has_voice = event.has_voice,
-             .stance = before != nullptr ? before->stance : Stance::kFollows};
+  Voter node = voter_of(event);
+  if (before != nullptr) node.stance = before->stance;
   node.confirmed = term_.round.voters > 0 ? TimePoint{} : now;
   term_.old_leases_end =
       std::max(term_.old_leases_end, now + std::chrono::milliseconds{event.state.old_lease_ms});
   Voter& kept = term_.nodes.put(std::move(node));
   if (event.resumed) return;
-  if (leads() && kept.state.promised <= term_.epoch) {
-    term_.nodes.set_stance(kept, Stance::kFollows);
-    const bool was_member = term_.former.nodes.contains(kept.id);
-    actions_.push_back(AdmitVoter{kept.id, was_member ? kept.counters.round : 0});
-    return;
-  }
+  if (leads() && kept.state.promised <= term_.epoch) return admit(kept);
   term_.nodes.set_stance(kept, Stance::kUndecided);
   if (kept.has_voice) actions_.push_back(AwaitVote{kept.id});
   actions_.push_back(TellVoter{kept.id, Candidate{term_.nodes.undecided()}});
+}
+
+void EtcdLed::admit(Voter& node) {
+  term_.nodes.set_stance(node, Stance::kFollows);
+  const bool was_member = term_.former.nodes.contains(node.id);
+  actions_.push_back(AdmitVoter{node.id, was_member ? node.counters.round : 0});
 }
 
 void EtcdLed::left(const VoterLeft& event) {
@@ -104,10 +101,7 @@ void EtcdLed::elected(const ElectedByEtcd& event, TimePoint now) {
         std::max(term_.old_leases_end, now + kEtcdDeathWait.of(rules_.heartbeat_timeout));
   actions_.push_back(TakeOver{{}, event.verdict});
   term_.nodes.for_each([&](Voter& node) {
-    if (node.stance != Stance::kUndecided || node.state.promised > term_.epoch) return;
-    term_.nodes.set_stance(node, Stance::kFollows);
-    const bool was_member = term_.former.nodes.contains(node.id);
-    actions_.push_back(AdmitVoter{node.id, was_member ? node.counters.round : 0});
+    if (node.stance == Stance::kUndecided && node.state.promised <= term_.epoch) admit(node);
   });
 }
 
@@ -187,9 +181,7 @@ bool EtcdLed::may(Deed deed, TimePoint now) {
     if (deed == Deed::kBeginRound)
       return former_members_are_gone(now) && !term_.written.empty() &&
              term_.written == term_.wanted;
-    bool all_hear = true;
-    term_.nodes.for_each([&](const Voter& node) { all_hear = all_hear && node.connected; });
-    return deed != Deed::kFinishRound || all_hear;
+    return deed != Deed::kFinishRound || term_.nodes.all_connected();
   });
 }
 
@@ -211,15 +203,11 @@ Leader EtcdLed::leader() const {
 }
 
 std::optional<Redirect> EtcdLed::redirect(const Join& join) const {
-  const bool knows_better = !leads() && !followed_.coordinator.empty() &&
-                            followed_.epoch > join.voter.promised && join.voter.running == 0;
-  if (!knows_better) return std::nullopt;
-  return Redirect{followed_.coordinator, followed_.epoch};
+  return leads() ? std::nullopt : redirect_to(followed_, join);
 }
 
 Outlives EtcdLed::outlives(const NodeId& node) const {
-  const Voter* const voter = term_.nodes.find(node);
-  return voter != nullptr && !voter->standby.empty() ? Outlives::kWhileProbed : Outlives::kNo;
+  return term_.nodes.can_be_probed(node) ? Outlives::kWhileProbed : Outlives::kNo;
 }
 
 bool EtcdLed::knows_last_round(const NodeId& node) const {

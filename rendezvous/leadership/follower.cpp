@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/number_list.hpp"
 #include "rendezvous/leadership/lease_times.hpp"
-#include "rendezvous/wire/message_limits.hpp"
 
 namespace ddprun {
 
@@ -16,6 +14,8 @@ VoterState Follower::told(TimePoint now) const {
   VoterState state = state_;
   const auto left = std::chrono::duration_cast<milliseconds>(counted_until_ - now);
   state.old_lease_ms = std::max(left, milliseconds{0}).count();
+  std::string gone = format_number_list({gone_.begin(), gone_.end()});
+  if (gone.size() <= kRankListBytesMax) state.dead_ranks = std::move(gone);
   return state;
 }
 
@@ -51,16 +51,6 @@ void Follower::find_leader_gone(bool counted) {
   state_.leader_dead = counted;
   const bool of_this_round = state_.epoch == state_.proposed.version.epoch;
   if (of_this_round && leader_rank_ >= 0) find_member_gone(leader_rank_);
-}
-
-void Follower::find_member_gone(int rank) {
-  const auto known = parse_number_list(state_.dead_ranks, kNodesMax);
-  std::vector<int> ranks = known ? *known : std::vector<int>{};
-  if (std::ranges::count(ranks, rank) > 0) return;
-  ranks.push_back(rank);
-  std::ranges::sort(ranks);
-  std::string text = format_number_list(ranks);
-  if (text.size() <= kRankListBytesMax) state_.dead_ranks = std::move(text);
 }
 
 void Follower::hear(const StartRound& round) {
@@ -106,7 +96,7 @@ void Follower::note_assignment(const StartRound& round) {
 /// nobody is elected.
 void Follower::note_round(const Configuration& proposed, Configuration committed) {
   const Configuration before = std::exchange(state_.proposed, proposed);
-  state_.dead_ranks.clear();
+  gone_.clear();
   committed.member = false;
   committed.rank = -1;
   for (const Configuration& known : {before, proposed})

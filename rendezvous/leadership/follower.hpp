@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "base/clock.hpp"
@@ -14,7 +15,7 @@ namespace ddprun {
 
 class Follower {
  public:
-  /// What it knows, but for how long a leader may count on it: see told().
+  /// What it knows, but for how long a leader may count on it, and who was found gone: see told().
   const VoterState& state() const { return state_; }
   /// What it knows at `now`, as a Join tells it.
   VoterState told(TimePoint now) const;
@@ -33,7 +34,7 @@ class Follower {
   /// Whether that leader counts on this node still, as far as it can know.
   bool is_counted(std::chrono::milliseconds heartbeat_timeout, TimePoint now) const;
   /// The agent of that rank in the proposed configuration is gone, and its workers with it.
-  void find_member_gone(int rank);
+  void find_member_gone(int rank) { gone_.insert(rank); }
 
   /// Takes in what a leader tells of configurations.
   void hear(const StartRound& round);
@@ -55,6 +56,7 @@ class Follower {
   void commit(const Configuration& round);
 
   VoterState state_;
+  std::set<int> gone_;         // ranks of nodes that were found gone, in the proposed configuration
   int leader_rank_ = -1;       // the leader's own, in the round that it began last; -1: none
   std::int64_t clock_us_ = 0;  // the leader's clock, as it has said last
   TimePoint clock_heard_;      // when it was heard

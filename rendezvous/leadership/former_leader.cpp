@@ -1,9 +1,9 @@
 #include "rendezvous/leadership/former_leader.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "base/number_list.hpp"
+#include "rendezvous/leadership/ballot.hpp"
 #include "rendezvous/wire/message_limits.hpp"
 
 namespace ddprun {
@@ -43,26 +43,18 @@ int dead_members(const VoterTable& voters, const JointQuorum& quorum) {
       std::ranges::count_if(dead, [&](int rank) { return !here.contains(rank); }));
 }
 
-/// How many nodes waited for a place, as the leader before has told last.
-int spares(const VoterTable& voters) {
-  int most = 0;
-  voters.for_each([&](const Voter& voter) { most = std::max(most, voter.state.spares); });
-  return most;
-}
-
 int missing(const VoterTable& voters, const JointQuorum& quorum) {
-  Votes here;
-  voters.for_each([&](const Voter& voter) {
-    if (voter.follows()) quorum.count(here, voter.state);
-  });
-  return quorum.missing(here);
+  return quorum.missing(votes_of(voters, quorum, &Voter::follows));
 }
 
 }  // namespace
 
-void FormerLeader::hear(std::int64_t old_lease_ms, TimePoint now) {
-  leases_end_ = std::max(leases_end_, now + std::chrono::milliseconds{old_lease_ms});
+void FormerLeader::hear(const VoterState& voter, TimePoint now) {
+  leases_end_ = std::max(leases_end_, now + std::chrono::milliseconds{voter.old_lease_ms});
   last_came_ = now;
+  spares_ = std::max(spares_, voter.spares);
+  if (const auto ranks = parse_number_list(voter.dead_ranks, kNodesMax))
+    gone_.insert(ranks->begin(), ranks->end());
 }
 
 void FormerLeader::begin(bool abandoned) {
@@ -79,16 +71,19 @@ bool FormerLeader::is_over(const VoterTable& voters, const JointQuorum& quorum,
   return leader_is_dead(voters, quorum) && missing(voters, quorum) <= dead_members(voters, quorum);
 }
 
-/// All but the leader that is lost may come.
+/// All may come but the leader that is lost, and others that are known to be gone. Who these are is
+/// looked up only when so few are missing that it may be them: thousands come one after the other.
 bool FormerLeader::may_come(const VoterTable& voters, const JointQuorum& quorum, int nodes_max,
                             TimePoint now) const {
   if (!elected_) return false;
   if (voters.undecided() > 0 && now < gathering_since_ + kVotePatience) return true;
-  const int lost = std::max(1, dead_members(voters, quorum));
-  const int expected =
-      std::max(quorum.committed.voters, quorum.proposed.voters) - lost + spares(voters);
-  return voters.nodes_following() < std::min(expected - voters.witnesses_following(), nodes_max) &&
-         now < std::min(last_came_ + kArrivalPause, gathering_since_ + kArrivalsMax);
+  const int here = voters.nodes_following();
+  const int all = std::max(quorum.committed.voters, quorum.proposed.voters) + spares_ -
+                  voters.witnesses_following();
+  const bool is_time = now < std::min(last_came_ + kArrivalPause, gathering_since_ + kArrivalsMax);
+  if (!is_time || here >= std::min(all - 1, nodes_max)) return false;
+  if (here < all - std::max(static_cast<int>(gone_.size()), 1)) return true;
+  return here < all - dead_members(voters, quorum);
 }
 
 std::optional<TimePoint> FormerLeader::next_change(TimePoint now) const {

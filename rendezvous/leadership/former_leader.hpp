@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 
 #include "rendezvous/leadership/joint_quorum.hpp"
 #include "rendezvous/leadership/voter_table.hpp"
@@ -21,8 +22,8 @@ inline constexpr std::chrono::milliseconds kArrivalsMax{1'000};
 
 class FormerLeader {
  public:
-  /// A voter has come at `now`. The leader before may count on it for `old_lease_ms` yet.
-  void hear(std::int64_t old_lease_ms, TimePoint now);
+  /// A voter has come at `now` that knows this.
+  void hear(const VoterState& voter, TimePoint now);
 
   /// This leader was elected, and another one may have begun rounds before it. `abandoned`: a
   /// proposal of that one is passed over, whose nodes may have workers.
@@ -51,6 +52,8 @@ class FormerLeader {
   TimePoint leases_end_;  // leases of former leaders, as far as voters know
   TimePoint last_came_;   // when a voter has come last
   TimePoint gathering_since_;
+  int spares_ = 0;      // nodes that waited for a place, as the leader before has told last
+  std::set<int> gone_;  // ranks of nodes that voters have found gone, in whatever configuration
 };
 
 }  // namespace ddprun

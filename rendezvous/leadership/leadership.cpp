@@ -8,6 +8,22 @@
 
 namespace ddprun {
 
+Voter voter_of(const VoterJoined& event) {
+  return {.id = event.node,
+          .state = event.state,
+          .counters = event.counters,
+          .standby = event.standby,
+          .witness = event.witness,
+          .has_voice = event.has_voice};
+}
+
+std::optional<Redirect> redirect_to(const Leader& followed, const Join& join) {
+  const bool knows_better = !followed.coordinator.empty() && followed.epoch > join.voter.promised &&
+                            join.voter.running == 0;
+  if (!knows_better) return std::nullopt;
+  return Redirect{followed.coordinator, followed.epoch};
+}
+
 int rank_among(const std::vector<NodeId>& members, const NodeId& node) {
   const auto found = std::ranges::find(members, node);
   return found == members.end() ? -1 : static_cast<int>(found - members.begin());

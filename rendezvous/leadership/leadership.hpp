@@ -20,6 +20,7 @@
 #include "base/clock.hpp"
 #include "rendezvous/leadership/leadership_rules.hpp"
 #include "rendezvous/leadership/round_recovery.hpp"
+#include "rendezvous/leadership/voter_table.hpp"
 #include "rendezvous/wire/leader.hpp"
 #include "rendezvous/wire/messages.hpp"
 
@@ -112,6 +113,13 @@ struct RoundTerms {
   int leader_rank = -1;  // as StartRound's
 };
 
+/// The voter that has joined so.
+Voter voter_of(const VoterJoined& event);
+
+/// Where a node goes that joins here, when the agent in this process follows that leader. Those who
+/// have lost the very leader that it follows come for a vote.
+std::optional<Redirect> redirect_to(const Leader& followed, const Join& join);
+
 /// The rank of the node among the members of a round; -1: it is none of them.
 int rank_among(const std::vector<NodeId>& members, const NodeId& node);
 
@@ -184,7 +192,7 @@ class Leadership {
   virtual RoundRecovery* recovery() { return nullptr; }
 };
 
-/// Makes the leadership that the rules ask for,
+/// Makes the leadership that the rules ask for.
 std::unique_ptr<Leadership> make_leadership(const LeadershipRules& rules);
 
 }  // namespace ddprun

@@ -1,8 +1,9 @@
 #include "rendezvous/leadership/term.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
+
+#include "rendezvous/leadership/ballot.hpp"
 
 namespace ddprun {
 
@@ -50,16 +51,6 @@ void admit(Term& term, Voter& voter, LeadershipActions& actions) {
   actions.push_back(AdmitVoter{voter.id});
 }
 
-std::vector<NodeId> successor_ids(const Term& term) {
-  std::set<int> ranks;
-  for (const Successor& successor : term.successors) ranks.insert(successor.rank);
-  std::vector<NodeId> ids;
-  term.voters.for_each([&](const Voter& voter) {
-    if (voter.follows() && ranks.contains(voter.rank)) ids.push_back(voter.id);
-  });
-  return ids;
-}
-
 void revise(Term& term, const NodeId& witness, LeadershipActions& actions) {
   Configuration round{term.quorum().proposed.version, term.round_nodes + (witness.empty() ? 0 : 1),
                       false};
@@ -90,12 +81,6 @@ void become_candidate(Term& term, LeadershipActions& actions) {
   });
 }
 
-bool all_hear(const Term& term) {
-  bool all = true;
-  term.voters.for_each([&](const Voter& voter) { all = all && voter.connected; });
-  return all;
-}
-
 bool is_deserted(const Term& term) {
   const int nodes = term.quorum().committed.voters - (term.witness.voting().empty() ? 0 : 1);
   return term.leads && !term.witness.id().empty() && term.voters.size() == 1 && term.left >= nodes;
@@ -115,10 +100,8 @@ InviteWitness invitation(const Term& term, const LeadershipRules& rules, int rou
 
 bool nodes_elect_alone(const Term& term) {
   const JointQuorum& quorum = term.quorum();
-  Votes votes;
-  term.voters.for_each([&](const Voter& voter) {
-    if (voter.follows() && !voter.witness) quorum.count(votes, voter.state);
-  });
+  const Votes votes = votes_of(
+      term.voters, quorum, [](const Voter& voter) { return voter.follows() && !voter.witness; });
   const bool needs_both = term.former.elected() && quorum.is_joint();
   return votes.committed >= votes_needed(term, quorum.committed, term.left) &&
          (!needs_both || votes.proposed >= votes_needed(term, quorum.proposed, 0));

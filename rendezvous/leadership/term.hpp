@@ -33,6 +33,7 @@ struct Term {
   int left = 0;                        // voters of the committed round that have left for good
   int round_nodes = 0;                 // nodes of the last round that was begun here
   std::vector<Successor> successors;   // as told with the last round that was begun here
+  std::vector<NodeId> successor_ids;   // the ids of these nodes
   bool gathers = false;                // nodes are waited for
   std::vector<std::string> announced;  // endpoints at which this leader is announced
   TimePoint announce_due;
@@ -54,9 +55,6 @@ std::vector<Successor> successors_among(const Term& term, const std::vector<Node
 /// The most that voters of earlier rounds have told of the job.
 JobCounters counters_of_voters(const Term& term);
 
-/// The voters that may follow this leader, in the round that was begun last.
-std::vector<NodeId> successor_ids(const Term& term);
-
 /// Others vote in the round from now on, with `witness` or, if that is empty, with none. The round
 /// goes on meanwhile.
 void revise(Term& term, const NodeId& witness, LeadershipActions& actions);
@@ -67,8 +65,6 @@ void admit(Term& term, Voter& voter, LeadershipActions& actions);
 /// A leader that has begun nothing yet needs votes, as any other: nobody follows it any more.
 void become_candidate(Term& term, LeadershipActions& actions);
 
-/// Whether the connections of all voters are whole.
-bool all_hear(const Term& term);
 /// Whether all nodes have left in order, and a witness is here: the job is over, though nobody has
 /// ended it.
 bool is_deserted(const Term& term);

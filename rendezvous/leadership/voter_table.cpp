@@ -1,5 +1,6 @@
 #include "rendezvous/leadership/voter_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace ddprun {
@@ -39,6 +40,15 @@ void VoterTable::give_voice(Voter& voter) {
   count(voter, -1);
   voter.has_voice = true;
   count(voter, 1);
+}
+
+bool VoterTable::all_connected() const {
+  return std::ranges::all_of(voters_, [](const auto& entry) { return entry.second.connected; });
+}
+
+bool VoterTable::can_be_probed(const NodeId& id) const {
+  const Voter* const voter = find(id);
+  return voter != nullptr && !voter->standby.empty();
 }
 
 void VoterTable::count(const Voter& voter, int by) {

@@ -46,6 +46,11 @@ class VoterTable {
   void set_stance(Voter& voter, Stance stance);
   void give_voice(Voter& voter);
 
+  /// Whether the connections of all of them are whole.
+  bool all_connected() const;
+  /// Whether the agent of that voter listens where others can find out whether it is alive.
+  bool can_be_probed(const NodeId& id) const;
+
   bool empty() const { return voters_.empty(); }
   std::size_t size() const { return voters_.size(); }
   /// How many of those with a voice are undecided; how many nodes follow, and how many witnesses.

@@ -11,9 +11,12 @@ bool WitnessSeat::invites(bool wanted, bool leads, TimePoint now) {
   return true;
 }
 
+NodeId WitnessSeat::wanted_voter(int round_nodes, const VoterTable& voters) const {
+  return voters.witnesses_following() > 0 && round_nodes % 2 == 0 ? id_ : NodeId{};
+}
+
 bool WitnessSeat::wants_change(int round_nodes, const VoterTable& voters, TimePoint now) const {
-  const bool votes = voters.witnesses_following() > 0 && round_nodes % 2 == 0;
-  return voting_ != (votes ? id_ : "") && now >= change_due_;
+  return voting_ != wanted_voter(round_nodes, voters) && now >= change_due_;
 }
 
 /// Where a node begins a round only because the witness votes, the next leader may be another node

@@ -41,6 +41,8 @@ class WitnessSeat {
   /// When the next invitation is due, if one is wanted.
   TimePoint next_invitation() const { return invite_due_; }
 
+  /// The witness that is to vote in a round of so many nodes; "": none is.
+  NodeId wanted_voter(int round_nodes, const VoterTable& voters) const;
   /// Whether the voters of a round of so many nodes are to change: a witness has come or gone.
   bool wants_change(int round_nodes, const VoterTable& voters, TimePoint now) const;
   void put_change_off(std::chrono::milliseconds heartbeat_timeout, TimePoint now) {

@@ -254,9 +254,10 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
     start.first_rank += node->join.workers;
     role_rank += node->join.workers;
   }
+  const Spare waits = spare();
   parts_.nodes.for_each([&](const Node& node) {
     if (node.phase() == Phase::kReady || node.phase() == Phase::kWitnessing)
-      parts_.out.send(node.peer(), spare());
+      parts_.out.send(node.peer(), waits);
   });
   state_ = State::kRunning;
   parts_.observers.sealed({.round = start.round,

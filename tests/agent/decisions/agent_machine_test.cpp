@@ -1,8 +1,7 @@
-#include "agent/decisions/agent_machine.hpp"
-
 #include <algorithm>
 #include <csignal>
 
+#include "tests/agent/decisions/agent_fixture.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -11,9 +10,12 @@ namespace {
 using namespace std::chrono_literals;
 
 // Two workers; the fixture gives orders, lets workers exit and remembers what the machine wanted.
-class GroupFixture {
+class AgentMachineFixture : protected MachineFixture {
  protected:
-  GroupFixture() { step(Connected{}); }
+  AgentMachineFixture()
+      : MachineFixture{{.workers = 2, .shutdown_timeout = 30s, .heartbeat_timeout = 24h}} {
+    step(Connected{});
+  }
   void ordered(const CoordinatorMessage& message) { step(Ordered{message}); }
   void starts_round(int round) { ordered(StartRound{.round = round}); }
   void exits(ExitStatus status, int rank = 0) {
@@ -26,15 +28,6 @@ class GroupFixture {
   bool waits() const { return *machine_.next_alarm() < now_ + 1h; }
   void tree_is_gone() { step(TreeGone{}); }
   void loses_coordinator() { step(CoordinatorLost{"connection closed"}); }
-  void passes(std::chrono::milliseconds time) {
-    const auto end = now_ + time;
-    while (machine_.next_alarm() && *machine_.next_alarm() <= end) {
-      now_ = *machine_.next_alarm();
-      step(Alarm{});
-    }
-    now_ = end;
-  }
-
   /// Takes the actions of one kind out of those that piled up.
   template <typename Action>
   std::vector<Action> took() {
@@ -63,14 +56,6 @@ class GroupFixture {
     return out;
   }
   bool sweeps() { return !took<SweepTree>().empty(); }
-
- private:
-  void step(const AgentEvent& event) {
-    for (const AgentAction& action : machine_.step(event, now_)) actions_.push_back(action);
-  }
-  AgentMachine machine_{{.workers = 2, .shutdown_timeout = 30s, .heartbeat_timeout = 24h}};
-  TimePoint now_{};
-  std::vector<AgentAction> actions_;
 };
 
 constexpr ExitStatus kOk{};
@@ -78,7 +63,7 @@ constexpr ExitStatus kCrash{.signal = SIGSEGV};
 constexpr ExitStatus kStopped{.signal = SIGTERM};
 using Signals = std::vector<int>;
 
-TEST_CASE_METHOD(GroupFixture, "the coordinator is told when workers run") {
+TEST_CASE_METHOD(AgentMachineFixture, "the coordinator is told when workers run") {
   starts_round(1);
   workers_run();
   CHECK(told<WorkersStarted>() == std::vector{WorkersStarted{1}});
@@ -87,7 +72,7 @@ TEST_CASE_METHOD(GroupFixture, "the coordinator is told when workers run") {
   CHECK(told<WorkersStarted>().empty());
 }
 
-TEST_CASE_METHOD(GroupFixture, "workers that all exit 0 are reported finished, once") {
+TEST_CASE_METHOD(AgentMachineFixture, "workers that all exit 0 are reported finished, once") {
   starts_round(1);
   CHECK(took<StartWorkers>().size() == 1);
   exits(kOk);
@@ -96,7 +81,8 @@ TEST_CASE_METHOD(GroupFixture, "workers that all exit 0 are reported finished, o
   CHECK(told<WorkersFinished>().size() == 1);
 }
 
-TEST_CASE_METHOD(GroupFixture, "the first failure is told at once; nobody is stopped unasked") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "the first failure is told at once; nobody is stopped unasked") {
   starts_round(1);
   exits(kCrash, 1);
   exits(kStopped, 0);
@@ -107,7 +93,8 @@ TEST_CASE_METHOD(GroupFixture, "the first failure is told at once; nobody is sto
   CHECK(signals().empty());
 }
 
-TEST_CASE_METHOD(GroupFixture, "a round is stopped by SIGTERM, and reported once nothing is left") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "a round is stopped by SIGTERM, and reported once nothing is left") {
   starts_round(1);
   exits(kCrash);
   ordered(StopRound{1, "rank 0 failed"});
@@ -120,7 +107,8 @@ TEST_CASE_METHOD(GroupFixture, "a round is stopped by SIGTERM, and reported once
   CHECK(told<WorkersStopped>().size() == 1);
 }
 
-TEST_CASE_METHOD(GroupFixture, "workers that ignore SIGTERM are killed when the grace is over") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "workers that ignore SIGTERM are killed when the grace is over") {
   starts_round(1);
   ordered(StopRound{1, "why"});
   passes(29'999ms);
@@ -129,7 +117,7 @@ TEST_CASE_METHOD(GroupFixture, "workers that ignore SIGTERM are killed when the 
   CHECK(signals() == Signals{SIGKILL});
 }
 
-TEST_CASE_METHOD(GroupFixture, "nothing waits for the grace when no worker is left") {
+TEST_CASE_METHOD(AgentMachineFixture, "nothing waits for the grace when no worker is left") {
   starts_round(1);
   exits(kOk);
   exits(kCrash);
@@ -138,7 +126,7 @@ TEST_CASE_METHOD(GroupFixture, "nothing waits for the grace when no worker is le
   CHECK(sweeps());
 }
 
-TEST_CASE_METHOD(GroupFixture, "the next round starts after the last one is gone") {
+TEST_CASE_METHOD(AgentMachineFixture, "the next round starts after the last one is gone") {
   starts_round(1);
   exits(kCrash);
   exits(kOk);
@@ -152,13 +140,14 @@ TEST_CASE_METHOD(GroupFixture, "the next round starts after the last one is gone
   CHECK(told<WorkersFinished>().at(0).round == 2);
 }
 
-TEST_CASE_METHOD(GroupFixture, "an order to stop an earlier round is ignored") {
+TEST_CASE_METHOD(AgentMachineFixture, "an order to stop an earlier round is ignored") {
   starts_round(2);
   ordered(StopRound{1, "late"});
   CHECK(signals().empty());
 }
 
-TEST_CASE_METHOD(GroupFixture, "the end of the job is carried out with nothing left behind") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "the end of the job is carried out with nothing left behind") {
   starts_round(1);
   exits(kOk);
   exits(kOk);
@@ -171,7 +160,8 @@ TEST_CASE_METHOD(GroupFixture, "the end of the job is carried out with nothing l
   CHECK(exit[0].end.why == AgentEnd::Why::kJobEnded);
 }
 
-TEST_CASE_METHOD(GroupFixture, "a stop signal is handed to the workers, then the node leaves") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "a stop signal is handed to the workers, then the node leaves") {
   starts_round(1);
   gets(SIGINT);
   CHECK(signals() == Signals{SIGINT, SIGCONT});
@@ -183,12 +173,13 @@ TEST_CASE_METHOD(GroupFixture, "a stop signal is handed to the workers, then the
   CHECK(told<WorkersFinished>().empty());
 }
 
-TEST_CASE_METHOD(GroupFixture, "a stop signal before the first round ends the agent at once") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "a stop signal before the first round ends the agent at once") {
   gets(SIGTERM);
   CHECK(took<Exit>().at(0).end.why == AgentEnd::Why::kStopSignal);
 }
 
-TEST_CASE_METHOD(GroupFixture,
+TEST_CASE_METHOD(AgentMachineFixture,
                  "a signal that is not for ddprun goes to the workers, and stops nothing") {
   passes_on(SIGUSR1);
   CHECK(signals().empty());
@@ -201,7 +192,7 @@ TEST_CASE_METHOD(GroupFixture,
   CHECK_FALSE(waits());
 }
 
-TEST_CASE_METHOD(GroupFixture, "two SIGTERMs within a moment are one") {
+TEST_CASE_METHOD(AgentMachineFixture, "two SIGTERMs within a moment are one") {
   starts_round(1);
   gets(SIGTERM);
   passes(1ms);
@@ -210,7 +201,7 @@ TEST_CASE_METHOD(GroupFixture, "two SIGTERMs within a moment are one") {
   CHECK(signals() == Signals{SIGTERM, SIGCONT});
 }
 
-TEST_CASE_METHOD(GroupFixture, "a second Ctrl-C shortens the grace, a third one kills") {
+TEST_CASE_METHOD(AgentMachineFixture, "a second Ctrl-C shortens the grace, a third one kills") {
   starts_round(1);
   gets(SIGINT);
   passes(1s);
@@ -229,7 +220,8 @@ TEST_CASE_METHOD(GroupFixture, "a second Ctrl-C shortens the grace, a third one 
   }
 }
 
-TEST_CASE_METHOD(GroupFixture, "Ctrl-C while a failed round is being stopped ends the agent") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "Ctrl-C while a failed round is being stopped ends the agent") {
   starts_round(1);
   ordered(StopRound{1, "why"});
   gets(SIGINT);
@@ -240,7 +232,7 @@ TEST_CASE_METHOD(GroupFixture, "Ctrl-C while a failed round is being stopped end
   CHECK(took<Exit>().at(0).end.signal == SIGINT);
 }
 
-TEST_CASE_METHOD(GroupFixture, "an agent that lost its coordinator stops its workers") {
+TEST_CASE_METHOD(AgentMachineFixture, "an agent that lost its coordinator stops its workers") {
   starts_round(1);
   loses_coordinator();
   CHECK(signals() == Signals{SIGTERM, SIGCONT});
@@ -250,7 +242,8 @@ TEST_CASE_METHOD(GroupFixture, "an agent that lost its coordinator stops its wor
   CHECK(took<Exit>().at(0).end.message == "connection closed");
 }
 
-TEST_CASE_METHOD(GroupFixture, "the verdict of the job outlives the loss of the coordinator") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "the verdict of the job outlives the loss of the coordinator") {
   starts_round(1);
   exits(kOk);
   exits(kOk);
@@ -260,7 +253,7 @@ TEST_CASE_METHOD(GroupFixture, "the verdict of the job outlives the loss of the 
   CHECK(took<Exit>().at(0).end.why == AgentEnd::Why::kJobEnded);
 }
 
-TEST_CASE_METHOD(GroupFixture,
+TEST_CASE_METHOD(AgentMachineFixture,
                  "a worker that even SIGKILL does not end is given up with a warning") {
   starts_round(1);
   exits(kOk);
@@ -270,13 +263,14 @@ TEST_CASE_METHOD(GroupFixture,
   CHECK(sweeps());
 }
 
-TEST_CASE_METHOD(GroupFixture, "a node that is refused ends without having started anything") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "a node that is refused ends without having started anything") {
   ordered(Refused{"options differ"});
   CHECK(took<StartWorkers>().empty());
   CHECK(took<Exit>().at(0).end.message == "options differ");
 }
 
-TEST_CASE_METHOD(GroupFixture, "an announced end is told to the coordinator, once") {
+TEST_CASE_METHOD(AgentMachineFixture, "an announced end is told to the coordinator, once") {
   starts_round(1);
   is_announced(SIGUSR1);
   is_announced(SIGTERM);
@@ -286,7 +280,8 @@ TEST_CASE_METHOD(GroupFixture, "an announced end is told to the coordinator, onc
   CHECK(signals().empty());
 }
 
-TEST_CASE_METHOD(GroupFixture, "an announcement that a lost connection took along is told again") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "an announcement that a lost connection took along is told again") {
   starts_round(1);
   is_announced(SIGUSR1);
   CHECK(told<Preempt>().size() == 1);
@@ -295,13 +290,14 @@ TEST_CASE_METHOD(GroupFixture, "an announcement that a lost connection took alon
   CHECK(told<Preempt>().at(0).checkpoint_ms == 40'000);
 }
 
-TEST_CASE_METHOD(GroupFixture, "after SIGTERM there is less time for a checkpoint") {
+TEST_CASE_METHOD(AgentMachineFixture, "after SIGTERM there is less time for a checkpoint") {
   starts_round(1);
   is_announced(SIGTERM);
   CHECK(told<Preempt>().at(0).checkpoint_ms == 20'000);
 }
 
-TEST_CASE_METHOD(GroupFixture, "workers that were asked for a checkpoint end by themselves") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "workers that were asked for a checkpoint end by themselves") {
   starts_round(1);
   ordered(StopRound{1, "SIGUSR1", 60'000});
   CHECK(took<AskForCheckpoint>().at(0).signal == SIGUSR1);
@@ -314,7 +310,8 @@ TEST_CASE_METHOD(GroupFixture, "workers that were asked for a checkpoint end by 
   CHECK(told<WorkerFailed>().empty());
 }
 
-TEST_CASE_METHOD(GroupFixture, "those that write no checkpoint in time are stopped, then killed") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "those that write no checkpoint in time are stopped, then killed") {
   starts_round(1);
   ordered(StopRound{1, "SIGUSR1", 60'000});
   passes(59'999ms);
@@ -325,7 +322,8 @@ TEST_CASE_METHOD(GroupFixture, "those that write no checkpoint in time are stopp
   CHECK(signals() == Signals{SIGKILL});
 }
 
-TEST_CASE_METHOD(GroupFixture, "a SIGTERM after the time for a checkpoint stops the workers") {
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "a SIGTERM after the time for a checkpoint stops the workers") {
   starts_round(1);
   is_announced(SIGUSR1);
   ordered(StopRound{1, "SIGUSR1", 60'000});

@@ -16,7 +16,7 @@ constexpr int kPlaces = 10;
 class FormerLeaderFixture {
  protected:
   FormerLeaderFixture() {
-    former_.hear(1'000, kStart);
+    former_.hear({.old_lease_ms = 1'000}, kStart);
     former_.begin(false);
     former_.gather(kStart);
   }
@@ -42,9 +42,9 @@ TEST_CASE_METHOD(FormerLeaderFixture,
                  "workers of before are gone when the longest lease has ended") {
   CHECK_FALSE(is_over(kStart + 999ms));
   CHECK(is_over(kStart + 1'000ms));
-  former_.hear(500, kStart + 100ms);
+  former_.hear({.old_lease_ms = 500}, kStart + 100ms);
   CHECK(former_.leases_end() == kStart + 1'000ms);
-  former_.hear(1'500, kStart + 100ms);
+  former_.hear({.old_lease_ms = 1'500}, kStart + 100ms);
   CHECK_FALSE(is_over(kStart + 1'599ms));
   CHECK(is_over(kStart + 1'600ms));
 }
@@ -114,14 +114,19 @@ TEST_CASE_METHOD(FormerLeaderFixture, "a node that is here is not gone, whatever
 
 TEST_CASE_METHOD(FormerLeaderFixture, "spares are waited for, and nodes that are gone are not") {
   CHECK_FALSE(may_come());
-  voters_.find("a")->state.spares = 1;
-  CHECK(may_come());
-  CHECK_FALSE(may_come(kStart, 3));
-  voters_.find("a")->state.spares = 0;
-  voters_.remove("c");
-  CHECK(may_come());
-  voters_.find("b")->state.dead_ranks = "2-3";
-  CHECK_FALSE(may_come());
+  SECTION("a spare") {
+    former_.hear({.spares = 1}, kStart);
+    CHECK(may_come());
+    CHECK_FALSE(may_come(kStart, 3));
+  }
+  SECTION("nodes that are gone") {
+    voters_.remove("c");
+    CHECK(may_come());
+    VoterState& state = voters_.find("b")->state;
+    state.dead_ranks = "2-3";
+    former_.hear(state, kStart);
+    CHECK_FALSE(may_come());
+  }
 }
 
 TEST_CASE_METHOD(FormerLeaderFixture,
@@ -154,7 +159,7 @@ TEST_CASE_METHOD(FormerLeaderFixture, "nodes of a proposal that is passed over m
 
 TEST_CASE_METHOD(FormerLeaderFixture, "votes of those who are here are waited for a little") {
   voters_.set_stance(*voters_.find("c"), Stance::kUndecided);
-  former_.hear(0, kStart - 1s);
+  former_.hear({.old_lease_ms = 0}, kStart - 1s);
   CHECK(may_come(kStart + kVotePatience - 1ms));
   CHECK_FALSE(may_come(kStart + kVotePatience));
 }
@@ -164,14 +169,14 @@ TEST_CASE_METHOD(FormerLeaderFixture,
   voters_.remove("c");
   CHECK(may_come(kStart + kArrivalPause - 1ms));
   CHECK_FALSE(may_come(kStart + kArrivalPause));
-  former_.hear(0, kStart + 99ms);
+  former_.hear({.old_lease_ms = 0}, kStart + 99ms);
   CHECK(may_come(kStart + 198ms));
   CHECK_FALSE(may_come(kStart + 199ms));
 }
 
 TEST_CASE_METHOD(FormerLeaderFixture, "nodes that come one by one are not waited for without end") {
   voters_.remove("c");
-  former_.hear(0, kStart + kArrivalsMax - 1ms);
+  former_.hear({.old_lease_ms = 0}, kStart + kArrivalsMax - 1ms);
   CHECK(may_come(kStart + kArrivalsMax - 1ms));
   CHECK_FALSE(may_come(kStart + kArrivalsMax));
 }
@@ -202,7 +207,7 @@ TEST_CASE_METHOD(FormerLeaderFixture,
   CHECK(former_.next_change(kStart + 99ms) == kStart + 100ms);
   CHECK(former_.next_change(kStart + 100ms) == kStart + 1'000ms);
   CHECK(former_.next_change(kStart + 1'000ms) == std::nullopt);
-  former_.hear(300, kStart + 2s);
+  former_.hear({.old_lease_ms = 300}, kStart + 2s);
   CHECK(former_.next_change(kStart + 2s) == kStart + 2'100ms);
   CHECK(former_.next_change(kStart + 2'100ms) == kStart + 2'300ms);
 }

@@ -86,6 +86,14 @@ struct DoorFixture {
     co_return *message;
   }
 
+  /// The agent that has come joins the job "one".
+  asio::awaitable<void> joins(const std::shared_ptr<Channel>& agent) {
+    agent->send(encode(AgentMessage{join("one")}));
+    const auto answer = co_await hear(agent);
+    REQUIRE(answer.has_value());
+    CHECK(std::holds_alternative<Joined>(*answer));
+  }
+
   /// What a peer gets that sends these bytes: everything until the server closes the connection.
   asio::awaitable<std::string> answer_to(const std::string& bytes) {
     tcp::socket socket{io};
@@ -128,10 +136,7 @@ TEST_CASE_METHOD(DoorFixture, "an agent with the secret joins its job") {
     const auto tls = f.with(key_of(1, "one"));
     const auto agent = co_await f.come(tls);
     REQUIRE(agent.has_value());
-    (*agent)->send(encode(AgentMessage{f.join("one")}));
-    const auto answer = co_await f.hear(*agent);
-    REQUIRE(answer.has_value());
-    CHECK(std::holds_alternative<Joined>(*answer));
+    co_await f.joins(*agent);
   }(*this));
 }
 
@@ -263,10 +268,7 @@ TEST_CASE_METHOD(DoorFixture,
     for (int i = 0; i < 50; ++i) {
       const auto agent = co_await f.come(tls);
       REQUIRE(agent.has_value());
-      (*agent)->send(encode(AgentMessage{f.join("one")}));
-      const auto answer = co_await f.hear(*agent);
-      REQUIRE(answer.has_value());
-      CHECK(std::holds_alternative<Joined>(*answer));
+      co_await f.joins(*agent);
     }
   }(*this));
   CHECK_FALSE(searched_on.contains(std::this_thread::get_id()));
