@@ -38,7 +38,8 @@ bool may_follow(const Term& term, const VoterState& voter) {
 Elected::Elected(const LeadershipRules& rules)
     : rules_{rules},
       term_{rules.heartbeat_timeout},
-      first_{rules.begins == LeadershipRules::Begins::kAsking, other_places(rules)} {
+      first_{rules.begins == LeadershipRules::Begins::kAsking, other_places(rules),
+             rules.heartbeat_timeout} {
   term_.endpoint = rules_.endpoint;
   term_.leads = rules_.begins == LeadershipRules::Begins::kLeading;
   term_.epoch = term_.leads ? 1 : 0;
@@ -352,7 +353,7 @@ Beat Elected::answer(TimePoint now) const {
 }
 
 Leader Elected::leader() const {
-  if (!term_.leads) return followed_;
+  if (!term_.leads) return followed_.epoch > 0 ? followed_ : leader_lost(term_);
   return view_.round > 0 ? Leader{term_.epoch, term_.endpoint} : Leader{};
 }
 

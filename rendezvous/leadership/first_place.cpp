@@ -22,15 +22,17 @@ bool FirstPlace::hear(const Leader& found, bool all, TimePoint now) {
   asked_ = false;
   due_ = now + kAskPause;
   if (found.epoch > 0) {
+    found_at_ = now;
     const std::string before = std::exchange(found_, found).coordinator;
     if (found_.coordinator.empty()) found_.coordinator = before;
     return false;
   }
   if (!found.coordinator.empty() && found_.coordinator != found.coordinator) {
+    found_at_ = now;
     found_.coordinator = found.coordinator;  // a leader was there: that place is asked next
     return false;
   }
-  if (found_ != Leader{} && !all) return false;
+  if (found_ != Leader{} && (!all || now < found_at_ + patience_)) return false;
   waits_ = false;
   return true;
 }

@@ -4,7 +4,8 @@
 // its places. That may be a machine that was started again, of a job which goes on elsewhere. So it
 // asks at the others who leads. Places that are silent count as those of nobody, or a job could not
 // begin before all its machines are on; but once somebody has told of a leader, silence is no proof
-// of its end. docs/succession.md, section "Several places".
+// of its end. Even when all places are empty then, nodes of that job may be on their way here: they
+// get some time. docs/succession.md, section "Several places".
 #pragma once
 
 #include <chrono>
@@ -22,9 +23,10 @@ inline constexpr std::chrono::milliseconds kAskPause{500};
 
 class FirstPlace {
  public:
-  /// `asks`: this is the first place, and may begin the job. `others` are the other places.
-  FirstPlace(bool asks, std::vector<std::string> others)
-      : waits_{asks}, others_{std::move(others)} {}
+  /// `asks`: this is the first place, and may begin the job. `others` are the other places. Nodes
+  /// that have lost their leader come here within `patience`.
+  FirstPlace(bool asks, std::vector<std::string> others, std::chrono::milliseconds patience)
+      : waits_{asks}, others_{std::move(others)}, patience_{patience} {}
 
   /// Whether the job is still to be begun here.
   bool waits() const { return waits_; }
@@ -43,7 +45,9 @@ class FirstPlace {
  private:
   bool waits_;
   std::vector<std::string> others_;
+  std::chrono::milliseconds patience_;
   Leader found_;        // the last leader that somebody has told of
+  TimePoint found_at_;  // when somebody has told of it last
   TimePoint due_;       // the next question
   bool asked_ = false;  // an answer is awaited
 };

@@ -81,6 +81,14 @@ void become_candidate(Term& term, LeadershipActions& actions) {
   });
 }
 
+Leader leader_lost(const Term& term) {
+  Leader leader;
+  term.voters.for_each([&](const Voter& voter) {
+    if (knows_a_round(voter.state)) leader.epoch = std::max(leader.epoch, voter.state.promised);
+  });
+  return leader;
+}
+
 bool is_deserted(const Term& term) {
   const int nodes = term.quorum().committed.voters - (term.witness.voting().empty() ? 0 : 1);
   return term.leads && !term.witness.id().empty() && term.voters.size() == 1 && term.left >= nodes;

@@ -65,6 +65,10 @@ void admit(Term& term, Voter& voter, LeadershipActions& actions);
 /// A leader that has begun nothing yet needs votes, as any other: nobody follows it any more.
 void become_candidate(Term& term, LeadershipActions& actions);
 
+/// What a candidate knows of the leader: the voters that are here have lost theirs. Without an epoch
+/// when none of them has been in a round.
+Leader leader_lost(const Term& term);
+
 /// Whether all nodes have left in order, and a witness is here: the job is over, though nobody has
 /// ended it.
 bool is_deserted(const Term& term);

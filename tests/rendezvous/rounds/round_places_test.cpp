@@ -83,6 +83,9 @@ TEST_CASE_METHOD(PlacesFixture,
   CHECK(asked().back() == "h3:9");
   hears_of(0, "", false);
   CHECK_FALSE(asked().empty());
+  hears_of(0, "", true);  // nodes of the job may be on their way here
+  CHECK_FALSE(asked().empty());
+  passes(rules_.heartbeat_timeout);
   hears_of(0, "", true);  // the job is over
   CHECK(asked().empty());
   CHECK(machine_->epoch() == 1);
@@ -126,6 +129,14 @@ TEST_CASE_METHOD(PlacesFixture, "a newcomer waits where the coordinator was lost
   step(AgentFollows{{2, ""}});
   says("x", newcomer("x"));
   CHECK(order<Candidate>("x").has_value());
+  CHECK(machine_->leader() == Leader{2, ""});
+}
+
+TEST_CASE_METHOD(PlacesFixture, "a candidate tells that the coordinator of its voters was lost") {
+  stands_by();
+  says("x", newcomer("x"));
+  CHECK(machine_->leader() == Leader{});
+  says("a", voter("a"));
   CHECK(machine_->leader() == Leader{2, ""});
 }
 
