@@ -9,12 +9,12 @@
 #include <limits>
 #include <utility>
 
-#include "agent/process_tree.hpp"
+#include "agent/workers/process_tree.hpp"
 #include "base/clock.hpp"
 #include "base/match.hpp"
 #include "base/number_list.hpp"
 #include "base/report_failure.hpp"
-#include "base/startup_pages.hpp"
+#include "base/system/startup_pages.hpp"
 
 namespace ddprun {
 

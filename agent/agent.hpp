@@ -9,19 +9,19 @@
 #include <functional>
 #include <optional>
 
+#include "agent/control/status_desk.hpp"
+#include "agent/control/trainer_door.hpp"
 #include "agent/coordinator_link.hpp"
 #include "agent/decisions/agent_machine.hpp"
-#include "agent/event_log.hpp"
 #include "agent/introspection/introspection.hpp"
-#include "agent/job_news.hpp"
-#include "agent/job_record.hpp"
 #include "agent/job_signals.hpp"
-#include "agent/launch_spec.hpp"
-#include "agent/status_desk.hpp"
+#include "agent/reports/event_log.hpp"
+#include "agent/reports/job_news.hpp"
+#include "agent/reports/job_record.hpp"
+#include "agent/spec/launch_spec.hpp"
 #include "agent/timers/timer_pipe.hpp"
-#include "agent/trainer_door.hpp"
-#include "agent/worker_plan.hpp"
-#include "agent/worker_set.hpp"
+#include "agent/workers/worker_plan.hpp"
+#include "agent/workers/worker_set.hpp"
 #include "base/asio.hpp"
 
 namespace ddprun {

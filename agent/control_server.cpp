@@ -12,8 +12,8 @@
 #include <memory>
 #include <utility>
 
-#include "agent/dump_text.hpp"
 #include "agent/output/log_reader.hpp"
+#include "agent/reports/dump_text.hpp"
 #include "base/parse_number.hpp"
 #include "base/report_failure.hpp"
 

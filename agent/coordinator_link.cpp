@@ -9,9 +9,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-#include "base/fresh_id.hpp"
 #include "base/report_failure.hpp"
-#include "rendezvous/rounds/client.hpp"
+#include "base/system/fresh_id.hpp"
+#include "rendezvous/service/client.hpp"
 
 namespace ddprun {
 

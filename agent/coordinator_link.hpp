@@ -13,13 +13,13 @@
 #include <memory>
 
 #include "agent/decisions/agent_events.hpp"
-#include "agent/launch_spec.hpp"
+#include "agent/spec/launch_spec.hpp"
 #include "base/asio.hpp"
 #include "base/result.hpp"
-#include "rendezvous/rounds/client.hpp"
-#include "rendezvous/rounds/connect_plan.hpp"
+#include "rendezvous/service/client.hpp"
+#include "rendezvous/transport/channel.hpp"
+#include "rendezvous/transport/connect_plan.hpp"
 #include "rendezvous/tunnel/tunnel_entrance.hpp"
-#include "rendezvous/wire/channel.hpp"
 
 namespace ddprun {
 

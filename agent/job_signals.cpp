@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "agent/process_tree.hpp"
+#include "agent/workers/process_tree.hpp"
 #include "base/report_failure.hpp"
 
 namespace ddprun {

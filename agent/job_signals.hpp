@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "agent/decisions/agent_events.hpp"
-#include "agent/launch_spec.hpp"
+#include "agent/spec/launch_spec.hpp"
 #include "base/asio.hpp"
 
 namespace ddprun {

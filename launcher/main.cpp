@@ -10,7 +10,7 @@
 
 #include "agent/output/console.hpp"
 #include "base/match.hpp"
-#include "base/own_process.hpp"
+#include "base/system/own_process.hpp"
 #include "launcher/commands/command_line.hpp"
 #include "launcher/commands/subcommands.hpp"
 #include "launcher/hosts/run_on_hosts.hpp"
@@ -24,7 +24,7 @@
 #include "launcher/settings/arguments.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/this_machine.hpp"
-#include "rendezvous/wire/secret.hpp"
+#include "rendezvous/transport/secret.hpp"
 
 namespace {
 

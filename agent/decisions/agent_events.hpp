@@ -12,10 +12,10 @@
 
 #include "base/clock.hpp"
 #include "base/failure.hpp"
-#include "rendezvous/rounds/connect_plan.hpp"
+#include "rendezvous/messages/leader.hpp"
+#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/transport/connect_plan.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
-#include "rendezvous/wire/leader.hpp"
-#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "rendezvous/rounds/connect_plan.hpp"
+#include "rendezvous/transport/connect_plan.hpp"
 
 namespace ddprun {
 

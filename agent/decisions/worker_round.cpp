@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "rendezvous/messages/stop_times.hpp"
 #include "rendezvous/verdict/fold_ends.hpp"
-#include "rendezvous/wire/stop_times.hpp"
 
 namespace ddprun {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rendezvous/wire/progress.hpp"
+#include "rendezvous/messages/progress.hpp"
 
 namespace ddprun {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rendezvous/wire/hang_report.hpp"
+#include "rendezvous/messages/hang_report.hpp"
 
 namespace ddprun {
 

@@ -7,7 +7,7 @@
 
 #include "agent/introspection/flight_recorder.hpp"
 #include "agent/introspection/python_stack.hpp"
-#include "rendezvous/wire/hang_report.hpp"
+#include "rendezvous/messages/hang_report.hpp"
 
 namespace ddprun {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "rendezvous/wire/job_terms.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "rendezvous/wire/progress.hpp"
+#include "rendezvous/messages/progress.hpp"
 
 namespace ddprun {
 

@@ -13,8 +13,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/fresh_id.hpp"
 #include "base/report_failure.hpp"
+#include "base/system/fresh_id.hpp"
 
 namespace ddprun {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "agent/output/console.hpp"
-#include "rendezvous/wire/fresh_secret.hpp"
+#include "rendezvous/transport/fresh_secret.hpp"
 
 namespace ddprun {
 

@@ -13,7 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "rendezvous/wire/job_key.hpp"
+#include "rendezvous/transport/job_key.hpp"
 
 namespace ddprun {
 

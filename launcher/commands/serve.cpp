@@ -15,23 +15,23 @@
 #include <utility>
 #include <variant>
 
-#include "agent/file_limit.hpp"
 #include "agent/output/console.hpp"
-#include "agent/process_tree.hpp"
-#include "agent/usable_cpus.hpp"
-#include "base/accept.hpp"
+#include "agent/placement/usable_cpus.hpp"
+#include "agent/workers/file_limit.hpp"
+#include "agent/workers/process_tree.hpp"
 #include "base/clock.hpp"
-#include "base/endpoint_text.hpp"
 #include "base/report_failure.hpp"
+#include "base/system/accept.hpp"
+#include "base/system/endpoint_text.hpp"
 #include "launcher/commands/command_line.hpp"
 #include "launcher/commands/secret_folder.hpp"
 #include "launcher/run/open_status_page.hpp"
 #include "launcher/run/own_address.hpp"
 #include "launcher/run/resolve.hpp"
 #include "launcher/settings/values.hpp"
-#include "rendezvous/rounds/server.hpp"
+#include "rendezvous/service/server.hpp"
 #include "rendezvous/store/store_server.hpp"
-#include "rendezvous/wire/handshake_pool.hpp"
+#include "rendezvous/transport/handshake_pool.hpp"
 
 namespace ddprun {
 

@@ -16,9 +16,9 @@ namespace ddprun {
 
 class Timeline {
  public:
-  /// Takes a line of an event log (agent/job_events.hpp), of any node and in any order. Returns
-  /// false, and passes it over, when it is none: an agent that was killed may have left half a
-  /// line.
+  /// Takes a line of an event log (agent/reports/job_events.hpp), of any node and in any order.
+  /// Returns false, and passes it over, when it is none: an agent that was killed may have left
+  /// half a line.
   bool add(std::string_view line);
 
   bool empty() const { return events_.empty(); }

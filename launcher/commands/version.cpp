@@ -5,7 +5,7 @@
 
 #include <boost/version.hpp>
 
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

@@ -17,16 +17,16 @@
 #include <filesystem>
 #include <sstream>
 
-#include "agent/child_process.hpp"
-#include "agent/spawn_pool.hpp"
-#include "base/own_process.hpp"
+#include "agent/workers/child_process.hpp"
+#include "agent/workers/spawn_pool.hpp"
 #include "base/report_failure.hpp"
+#include "base/system/own_process.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/find_program.hpp"
 #include "launcher/settings/job_secret.hpp"
 #include "launcher/settings/program_output.hpp"
 #include "launcher/settings/values.hpp"
-#include "rendezvous/wire/fresh_secret.hpp"
+#include "rendezvous/transport/fresh_secret.hpp"
 
 namespace ddprun {
 

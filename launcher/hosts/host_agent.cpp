@@ -23,8 +23,8 @@
 #include <utility>
 
 #include "agent/output/console.hpp"
-#include "base/own_process.hpp"
 #include "base/report_failure.hpp"
+#include "base/system/own_process.hpp"
 #include "launcher/hosts/host_messages.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "launcher/run/log.hpp"

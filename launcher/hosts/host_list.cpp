@@ -10,7 +10,7 @@
 
 #include "base/printable.hpp"
 #include "launcher/settings/values.hpp"
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

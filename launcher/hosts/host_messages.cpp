@@ -7,7 +7,7 @@
 
 #include "base/match.hpp"
 #include "base/printable.hpp"
-#include "rendezvous/wire/json_fields.hpp"
+#include "rendezvous/messages/json_fields.hpp"
 
 namespace ddprun {
 

@@ -6,12 +6,12 @@
 #include <cctype>
 #include <utility>
 
-#include "agent/launch_spec.hpp"
+#include "agent/spec/launch_spec.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/options.hpp"
 #include "launcher/settings/rdzv_conf.hpp"
 #include "launcher/settings/values.hpp"
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

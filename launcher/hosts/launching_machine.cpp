@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/own_process.hpp"
+#include "base/system/own_process.hpp"
 #include "launcher/settings/secret_file.hpp"
 
 namespace ddprun {

@@ -15,20 +15,20 @@
 #include <optional>
 #include <utility>
 
-#include "agent/file_limit.hpp"
 #include "agent/job_signals.hpp"
-#include "agent/process_tree.hpp"
-#include "agent/usable_cpus.hpp"
-#include "base/fresh_id.hpp"
+#include "agent/placement/usable_cpus.hpp"
+#include "agent/workers/file_limit.hpp"
+#include "agent/workers/process_tree.hpp"
 #include "base/match.hpp"
 #include "base/printable.hpp"
 #include "base/report_failure.hpp"
+#include "base/system/fresh_id.hpp"
 #include "launcher/hosts/note_filter.hpp"
 #include "launcher/hosts/ssh_command.hpp"
 #include "launcher/hosts/ssh_link.hpp"
 #include "launcher/run/signal_hold.hpp"
 #include "launcher/settings/find_program.hpp"
-#include "rendezvous/wire/fresh_secret.hpp"
+#include "rendezvous/transport/fresh_secret.hpp"
 
 namespace ddprun {
 

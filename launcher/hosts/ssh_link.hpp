@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/child_process.hpp"
 #include "agent/output/output_tail.hpp"
+#include "agent/workers/child_process.hpp"
 #include "launcher/hosts/host_messages.hpp"
 
 namespace ddprun {

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/own_process.hpp"
 #include "base/parse_number.hpp"
 #include "base/printable.hpp"
 #include "base/report_failure.hpp"
+#include "base/system/own_process.hpp"
 #include "launcher/live/job_choice.hpp"
-#include "rendezvous/rounds/client.hpp"
+#include "rendezvous/service/client.hpp"
 
 namespace ddprun {
 

@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "live/http/http_client.hpp"
 #include "live/jobs/job_folder.hpp"
-#include "rendezvous/wire/job_status.hpp"
+#include "rendezvous/messages/job_status.hpp"
 
 namespace ddprun {
 

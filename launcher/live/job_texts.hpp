@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "live/jobs/job_facts.hpp"
-#include "rendezvous/wire/job_status.hpp"
+#include "rendezvous/messages/job_status.hpp"
 
 namespace ddprun {
 

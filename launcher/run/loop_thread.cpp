@@ -3,7 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <exception>
 
-#include "base/no_signals.hpp"
+#include "base/system/no_signals.hpp"
 
 namespace ddprun {
 

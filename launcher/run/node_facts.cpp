@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "agent/machine_topology.hpp"
-#include "agent/usable_cpus.hpp"
-#include "base/own_process.hpp"
+#include "agent/placement/machine_topology.hpp"
+#include "agent/placement/usable_cpus.hpp"
+#include "base/system/own_process.hpp"
 #include "launcher/settings/gpus.hpp"
 
 namespace ddprun {

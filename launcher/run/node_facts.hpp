@@ -1,7 +1,7 @@
 // Looks up what a run has to know of this machine before it begins.
 #pragma once
 
-#include "agent/worker_plan.hpp"
+#include "agent/workers/worker_plan.hpp"
 #include "base/environment.hpp"
 #include "base/result.hpp"
 

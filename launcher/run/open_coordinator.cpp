@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "agent/usable_cpus.hpp"
+#include "agent/placement/usable_cpus.hpp"
 #include "base/asio.hpp"
-#include "base/own_process.hpp"
+#include "base/system/own_process.hpp"
 #include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/own_address.hpp"
 #include "launcher/run/resolve.hpp"
-#include "rendezvous/wire/handshake_pool.hpp"
+#include "rendezvous/transport/handshake_pool.hpp"
 
 namespace ddprun {
 

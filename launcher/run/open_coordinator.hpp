@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "agent/launch_spec.hpp"
+#include "agent/spec/launch_spec.hpp"
 #include "rendezvous/etcd/etcd_election.hpp"
-#include "rendezvous/rounds/server.hpp"
+#include "rendezvous/service/server.hpp"
 
 namespace ddprun {
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/match.hpp"
-#include "base/own_process.hpp"
+#include "base/system/own_process.hpp"
 #include "launcher/run/resolve.hpp"
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

@@ -7,11 +7,11 @@
 #include <string>
 
 #include "agent/coordinator_link.hpp"
-#include "agent/launch_spec.hpp"
+#include "agent/spec/launch_spec.hpp"
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
 #include "rendezvous/etcd/etcd_election.hpp"
-#include "rendezvous/rounds/server.hpp"
+#include "rendezvous/service/server.hpp"
 
 namespace ddprun {
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "base/fresh_token.hpp"
-#include "base/own_process.hpp"
+#include "base/system/fresh_token.hpp"
+#include "base/system/own_process.hpp"
 #include "launcher/run/resolve.hpp"
 
 namespace ddprun {

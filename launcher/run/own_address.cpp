@@ -10,7 +10,7 @@
 
 #include "base/asio.hpp"
 #include "base/report_failure.hpp"
-#include "rendezvous/rounds/client.hpp"
+#include "rendezvous/service/client.hpp"
 
 namespace ddprun {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "agent/coordinator_link.hpp"
-#include "agent/launch_spec.hpp"
+#include "agent/spec/launch_spec.hpp"
 #include "base/result.hpp"
 #include "launcher/run/loop_thread.hpp"
 #include "launcher/run/open_coordinator.hpp"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "base/fresh_id.hpp"
+#include "base/system/fresh_id.hpp"
 
 namespace ddprun {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/job_report.hpp"
+#include "agent/reports/job_report.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {

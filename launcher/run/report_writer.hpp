@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/job_report.hpp"
+#include "agent/reports/job_report.hpp"
 #include "base/asio.hpp"
 #include "launcher/run/loop_thread.hpp"
 

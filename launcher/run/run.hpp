@@ -5,7 +5,7 @@
 
 #include "agent/decisions/agent_events.hpp"
 #include "agent/output/console.hpp"
-#include "agent/worker_plan.hpp"
+#include "agent/workers/worker_plan.hpp"
 #include "base/environment.hpp"
 
 namespace ddprun {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "agent/failure_report.hpp"
+#include "agent/reports/failure_report.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "rendezvous/verdict/causes.hpp"
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "agent/decisions/agent_events.hpp"
-#include "agent/job_report.hpp"
-#include "agent/launch_spec.hpp"
 #include "agent/output/console.hpp"
+#include "agent/reports/job_report.hpp"
+#include "agent/spec/launch_spec.hpp"
 #include "base/environment.hpp"
 #include "base/failure.hpp"
 

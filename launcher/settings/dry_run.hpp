@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/worker_plan.hpp"
+#include "agent/workers/worker_plan.hpp"
 
 namespace ddprun {
 

@@ -10,7 +10,7 @@
 #include "launcher/settings/program.hpp"
 #include "launcher/settings/rdzv_conf.hpp"
 #include "launcher/settings/values.hpp"
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

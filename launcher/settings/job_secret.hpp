@@ -8,7 +8,7 @@
 #include "base/environment.hpp"
 #include "base/result.hpp"
 #include "launcher/settings/arguments.hpp"
-#include "rendezvous/wire/secret.hpp"
+#include "rendezvous/transport/secret.hpp"
 
 namespace ddprun {
 

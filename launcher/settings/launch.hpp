@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/launch_spec.hpp"
+#include "agent/spec/launch_spec.hpp"
 #include "base/environment.hpp"
 #include "base/result.hpp"
 #include "launcher/settings/job_secret.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/launch_spec.hpp"
+#include "agent/spec/launch_spec.hpp"
 #include "base/result.hpp"
 #include "launcher/settings/arguments.hpp"
 #include "launcher/settings/rdzv_conf.hpp"

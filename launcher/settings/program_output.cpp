@@ -13,7 +13,7 @@
 #include <csignal>
 
 #include "base/clock.hpp"
-#include "base/linux_calls.hpp"
+#include "base/system/linux_calls.hpp"
 
 namespace ddprun {
 

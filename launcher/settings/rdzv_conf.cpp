@@ -12,7 +12,7 @@
 
 #include "base/parse_number.hpp"
 #include "launcher/settings/values.hpp"
-#include "rendezvous/wire/message_limits.hpp"
+#include "rendezvous/messages/message_limits.hpp"
 
 namespace ddprun {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "rendezvous/wire/secret.hpp"
+#include "rendezvous/transport/secret.hpp"
 
 namespace ddprun {
 

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "agent/usable_cpus.hpp"
-#include "base/own_process.hpp"
+#include "agent/placement/usable_cpus.hpp"
+#include "base/system/own_process.hpp"
 #include "launcher/settings/find_program.hpp"
 #include "launcher/settings/gpus.hpp"
 #include "launcher/settings/program_output.hpp"

@@ -12,7 +12,7 @@
 
 #include "base/parse_number.hpp"
 #include "base/signal_names.hpp"
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/launch_spec.hpp"
+#include "agent/spec/launch_spec.hpp"
 #include "base/endpoint.hpp"
 #include "launcher/settings/arguments.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/cpu_topology.hpp"
+#include "agent/placement/cpu_topology.hpp"
 
 namespace ddprun {
 

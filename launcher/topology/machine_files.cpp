@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/machine_topology.hpp"
-#include "agent/sysfs_files.hpp"
+#include "agent/placement/machine_topology.hpp"
+#include "agent/placement/sysfs_files.hpp"
 #include "base/number_list.hpp"
 #include "base/parse_number.hpp"
 #include "launcher/topology/driver_facts.hpp"

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "agent/output/console.hpp"
-#include "agent/placement.hpp"
-#include "agent/usable_cpus.hpp"
-#include "base/own_process.hpp"
+#include "agent/placement/placement.hpp"
+#include "agent/placement/usable_cpus.hpp"
 #include "base/parse_number.hpp"
+#include "base/system/own_process.hpp"
 #include "launcher/run/parse_words.hpp"
 #include "launcher/run/terminal.hpp"
 #include "launcher/settings/gpus.hpp"
@@ -21,7 +21,7 @@
 #include "launcher/topology/machine_json.hpp"
 #include "launcher/topology/machine_tables.hpp"
 #include "launcher/topology/nvml.hpp"
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

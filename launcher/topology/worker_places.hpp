@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/placement.hpp"
+#include "agent/placement/placement.hpp"
 #include "base/result.hpp"
 #include "launcher/topology/machine.hpp"
 

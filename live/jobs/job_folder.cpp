@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/fresh_id.hpp"
+#include "base/system/fresh_id.hpp"
 
 namespace ddprun {
 

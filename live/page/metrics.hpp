@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rendezvous/wire/job_status.hpp"
+#include "rendezvous/messages/job_status.hpp"
 
 namespace ddprun {
 

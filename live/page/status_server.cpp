@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/accept.hpp"
-#include "base/fresh_token.hpp"
 #include "base/report_failure.hpp"
+#include "base/system/accept.hpp"
+#include "base/system/fresh_token.hpp"
 #include "live/page/job_page.hpp"
 #include "live/page/metrics.hpp"
 

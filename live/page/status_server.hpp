@@ -25,7 +25,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "live/http/http_server.hpp"
-#include "rendezvous/wire/job_status.hpp"
+#include "rendezvous/messages/job_status.hpp"
 
 namespace ddprun {
 

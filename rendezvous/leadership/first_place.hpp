@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "rendezvous/wire/leader.hpp"
+#include "rendezvous/messages/leader.hpp"
 
 namespace ddprun {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/number_list.hpp"
-#include "rendezvous/wire/message_limits.hpp"
+#include "rendezvous/messages/message_limits.hpp"
 
 namespace ddprun {
 

@@ -13,7 +13,7 @@
 
 #include <vector>
 
-#include "rendezvous/wire/voter_state.hpp"
+#include "rendezvous/messages/voter_state.hpp"
 
 namespace ddprun {
 

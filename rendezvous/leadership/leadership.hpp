@@ -21,8 +21,8 @@
 #include "rendezvous/leadership/leadership_rules.hpp"
 #include "rendezvous/leadership/round_recovery.hpp"
 #include "rendezvous/leadership/voter_table.hpp"
-#include "rendezvous/wire/leader.hpp"
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/leader.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/clock.hpp"
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

@@ -65,7 +65,7 @@ void admit(Term& term, Voter& voter, LeadershipActions& actions);
 /// A leader that has begun nothing yet needs votes, as any other: nobody follows it any more.
 void become_candidate(Term& term, LeadershipActions& actions);
 
-/// What a candidate knows of the leader: the voters that are here have lost theirs. Without an epoch
+/// What a candidate knows of the leader: the voters that are here have lost theirs. Its epoch is 0
 /// when none of them has been in a round.
 Leader leader_lost(const Term& term);
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "rendezvous/messages/messages.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
-#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "rendezvous/leadership/leadership.hpp"
+#include "rendezvous/messages/messages.hpp"
 #include "rendezvous/rounds/roster.hpp"
-#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "rendezvous/leadership/leadership.hpp"
+#include "rendezvous/messages/job_status.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/failures.hpp"
@@ -26,7 +27,6 @@
 #include "rendezvous/rounds/membership.hpp"
 #include "rendezvous/rounds/observers.hpp"
 #include "rendezvous/rounds/rounds.hpp"
-#include "rendezvous/wire/job_status.hpp"
 
 namespace ddprun {
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "rendezvous/leadership/leadership_rules.hpp"
-#include "rendezvous/wire/job_terms.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
 

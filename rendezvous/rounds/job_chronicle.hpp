@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "rendezvous/wire/job_status.hpp"
+#include "rendezvous/messages/job_status.hpp"
 
 namespace ddprun {
 

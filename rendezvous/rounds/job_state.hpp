@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

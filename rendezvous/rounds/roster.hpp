@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

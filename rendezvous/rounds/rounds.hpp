@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "rendezvous/leadership/leadership.hpp"
+#include "rendezvous/messages/stop_times.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/failures.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/observers.hpp"
-#include "rendezvous/wire/stop_times.hpp"
 
 namespace ddprun {
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "rendezvous/messages/job_status.hpp"
+#include "rendezvous/messages/verdict.hpp"
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/watch/progress_book.hpp"
-#include "rendezvous/wire/job_status.hpp"
-#include "rendezvous/wire/verdict.hpp"
 
 namespace ddprun {
 

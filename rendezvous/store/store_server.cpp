@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/asio.hpp"
-#include "base/endpoint_text.hpp"
+#include "base/system/endpoint_text.hpp"
 #include "rendezvous/store/store_socket.hpp"
 
 namespace ddprun {

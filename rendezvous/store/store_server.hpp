@@ -25,7 +25,7 @@
 #include "rendezvous/store/store_connection.hpp"
 #include "rendezvous/store/store_limits.hpp"
 #include "rendezvous/store/store_session.hpp"
-#include "rendezvous/wire/edge_poll.hpp"
+#include "rendezvous/transport/edge_poll.hpp"
 
 namespace ddprun {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "rendezvous/store/store_connection.hpp"
-#include "rendezvous/wire/edge_poll.hpp"
-#include "rendezvous/wire/edge_socket.hpp"
+#include "rendezvous/transport/edge_poll.hpp"
+#include "rendezvous/transport/edge_socket.hpp"
 
 namespace ddprun {
 

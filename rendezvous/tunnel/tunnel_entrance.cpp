@@ -9,9 +9,9 @@
 #include <cstring>
 #include <utility>
 
-#include "base/accept.hpp"
 #include "base/match.hpp"
 #include "base/report_failure.hpp"
+#include "base/system/accept.hpp"
 
 namespace ddprun {
 

@@ -17,11 +17,11 @@
 #include <string_view>
 
 #include "base/log_gate.hpp"
+#include "rendezvous/transport/channel.hpp"
+#include "rendezvous/transport/edge_poll.hpp"
+#include "rendezvous/transport/edge_socket.hpp"
 #include "rendezvous/tunnel/tunnel_outbox.hpp"
 #include "rendezvous/tunnel/tunnel_window.hpp"
-#include "rendezvous/wire/channel.hpp"
-#include "rendezvous/wire/edge_poll.hpp"
-#include "rendezvous/wire/edge_socket.hpp"
 
 namespace ddprun {
 

@@ -9,7 +9,7 @@
 #include <deque>
 #include <string>
 
-#include "rendezvous/wire/tunnel_frame.hpp"
+#include "rendezvous/messages/tunnel_frame.hpp"
 
 namespace ddprun {
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "rendezvous/wire/hang_report.hpp"
-#include "rendezvous/wire/verdict.hpp"
-#include "rendezvous/wire/worker_end.hpp"
+#include "rendezvous/messages/hang_report.hpp"
+#include "rendezvous/messages/verdict.hpp"
+#include "rendezvous/messages/worker_end.hpp"
 
 namespace ddprun {
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "rendezvous/wire/worker_end.hpp"
+#include "rendezvous/messages/worker_end.hpp"
 
 namespace ddprun {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rendezvous/wire/worker_end.hpp"
+#include "rendezvous/messages/worker_end.hpp"
 
 namespace ddprun {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rendezvous/wire/worker_end.hpp"
+#include "rendezvous/messages/worker_end.hpp"
 
 namespace ddprun {
 

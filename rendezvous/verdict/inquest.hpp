@@ -14,9 +14,9 @@
 
 #include "base/clock.hpp"
 #include "base/failure.hpp"
-#include "rendezvous/wire/hang_report.hpp"
-#include "rendezvous/wire/messages.hpp"
-#include "rendezvous/wire/verdict.hpp"
+#include "rendezvous/messages/hang_report.hpp"
+#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/verdict.hpp"
 
 namespace ddprun {
 

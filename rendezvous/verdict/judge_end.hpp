@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "rendezvous/messages/worker_end.hpp"
 #include "rendezvous/verdict/stream_end.hpp"
-#include "rendezvous/wire/worker_end.hpp"
 
 namespace ddprun {
 

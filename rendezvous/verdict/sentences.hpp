@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "rendezvous/wire/verdict.hpp"
+#include "rendezvous/messages/verdict.hpp"
 
 namespace ddprun {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/rank_list.hpp"
-#include "rendezvous/wire/hang_report.hpp"
+#include "rendezvous/messages/hang_report.hpp"
 
 namespace ddprun {
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "rendezvous/messages/hang_report.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/watch/progress_book.hpp"
-#include "rendezvous/wire/hang_report.hpp"
-#include "rendezvous/wire/job_terms.hpp"
 
 namespace ddprun {
 

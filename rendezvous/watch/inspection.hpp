@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/messages/messages.hpp"
 #include "rendezvous/watch/hang_watch.hpp"
-#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 

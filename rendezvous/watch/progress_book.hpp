@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/clock.hpp"
-#include "rendezvous/wire/progress.hpp"
+#include "rendezvous/messages/progress.hpp"
 
 namespace ddprun {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "rendezvous/wire/job_times.hpp"
+#include "rendezvous/messages/job_times.hpp"
 
 namespace ddprun {
 

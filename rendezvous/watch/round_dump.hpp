@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "rendezvous/messages/job_dump.hpp"
+#include "rendezvous/messages/messages.hpp"
 #include "rendezvous/watch/fold_answers.hpp"
 #include "rendezvous/watch/progress_book.hpp"
-#include "rendezvous/wire/job_dump.hpp"
-#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 

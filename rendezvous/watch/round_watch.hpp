@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "rendezvous/messages/job_terms.hpp"
+#include "rendezvous/messages/messages.hpp"
 #include "rendezvous/watch/hang_watch.hpp"
 #include "rendezvous/watch/inspection.hpp"
 #include "rendezvous/watch/progress_book.hpp"
-#include "rendezvous/wire/job_terms.hpp"
-#include "rendezvous/wire/messages.hpp"
 
 namespace ddprun {
 

@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "rendezvous/rounds/server.hpp"
+#include "rendezvous/service/server.hpp"
 #include "tests/agent/probes.hpp"
 #include "tests/support/captured_log.hpp"
 

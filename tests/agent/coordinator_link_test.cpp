@@ -8,7 +8,7 @@
 #include <boost/asio/write.hpp>
 #include <utility>
 
-#include "base/accept.hpp"
+#include "base/system/accept.hpp"
 #include "tests/support/captured_log.hpp"
 #include "tests/support/event_loop.hpp"
 

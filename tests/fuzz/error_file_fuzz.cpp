@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <string>
 
-#include "agent/failure_report.hpp"
-#include "agent/failure_texts.hpp"
-#include "agent/recorded_error.hpp"
+#include "agent/reports/failure_report.hpp"
+#include "agent/reports/failure_texts.hpp"
+#include "agent/workers/recorded_error.hpp"
+#include "rendezvous/messages/messages.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
-#include "rendezvous/wire/messages.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launcher/hosts/host_list.hpp"
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {

@@ -4,12 +4,12 @@
 #include <string>
 #include <string_view>
 
-#include "agent/trainer_status.hpp"
+#include "agent/control/trainer_status.hpp"
 #include "launcher/live/job_texts.hpp"
 #include "live/http/http_text.hpp"
 #include "live/jobs/job_facts.hpp"
 #include "live/page/metrics.hpp"
-#include "rendezvous/wire/job_status.hpp"
+#include "rendezvous/messages/job_status.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "rendezvous/wire/tls.hpp"
+#include "rendezvous/transport/tls.hpp"
 
 namespace {
 

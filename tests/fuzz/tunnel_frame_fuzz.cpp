@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "rendezvous/wire/tunnel_frame.hpp"
+#include "rendezvous/messages/tunnel_frame.hpp"
 
 namespace {
 

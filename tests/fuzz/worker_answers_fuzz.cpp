@@ -5,15 +5,15 @@
 #include <string>
 #include <string_view>
 
-#include "agent/dump_text.hpp"
-#include "agent/hang_text.hpp"
 #include "agent/introspection/flight_recorder.hpp"
 #include "agent/introspection/native_stack.hpp"
 #include "agent/introspection/python_stack.hpp"
 #include "agent/introspection/worker_finding.hpp"
+#include "agent/reports/dump_text.hpp"
+#include "agent/reports/hang_text.hpp"
+#include "rendezvous/messages/job_dump.hpp"
+#include "rendezvous/messages/messages.hpp"
 #include "rendezvous/watch/round_dump.hpp"
-#include "rendezvous/wire/job_dump.hpp"
-#include "rendezvous/wire/messages.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {

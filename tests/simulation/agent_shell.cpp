@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/match.hpp"
-#include "rendezvous/wire/stop_times.hpp"
+#include "rendezvous/messages/stop_times.hpp"
 #include "tests/simulation/coordinator_shell.hpp"
 
 namespace ddprun::simulation {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "rendezvous/rounds/connect_plan.hpp"
+#include "rendezvous/transport/connect_plan.hpp"
 #include "tests/simulation/late_timer.hpp"
 #include "tests/simulation/watcher.hpp"
 #include "tests/simulation/world.hpp"

@@ -1,4 +1,4 @@
-// CoordinatorShell: what Job (rendezvous/rounds/job.hpp) does around a CoordinatorMachine.
+// CoordinatorShell: what Job (rendezvous/service/job.hpp) does around a CoordinatorMachine.
 #pragma once
 
 #include <functional>

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 #include "tests/simulation/random.hpp"
 #include "tests/simulation/timeline.hpp"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "rendezvous/wire/stop_times.hpp"
+#include "rendezvous/messages/stop_times.hpp"
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/invariants.hpp"
 

@@ -1,4 +1,4 @@
-// WitnessShell: what Witness (rendezvous/rounds/witness.hpp) does around a WitnessMachine, on a
+// WitnessShell: what Witness (rendezvous/service/witness.hpp) does around a WitnessMachine, on a
 // host of its own where no node is.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "rendezvous/rounds/witness_machine.hpp"
+#include "rendezvous/service/witness_machine.hpp"
 #include "tests/simulation/late_timer.hpp"
 #include "tests/simulation/watcher.hpp"
 #include "tests/simulation/world.hpp"

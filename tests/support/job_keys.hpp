@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rendezvous/wire/job_key.hpp"
+#include "rendezvous/transport/job_key.hpp"
 
 namespace ddprun {
 

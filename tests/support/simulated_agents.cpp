@@ -34,7 +34,7 @@
 
 #include "base/match.hpp"
 #include "base/report_failure.hpp"
-#include "rendezvous/rounds/client.hpp"
+#include "rendezvous/service/client.hpp"
 
 namespace ddprun {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "rendezvous/wire/job_terms.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

@@ -11,7 +11,7 @@
 #include "launcher/run/exit_code.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/gpus.hpp"
-#include "rendezvous/wire/messages.hpp"
+#include "rendezvous/messages/messages.hpp"
 #include "tests/launcher/surroundings.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "rendezvous/wire/fresh_secret.hpp"
+#include "rendezvous/transport/fresh_secret.hpp"
 #include "tests/support/captured_log.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"

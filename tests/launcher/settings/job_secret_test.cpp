@@ -6,7 +6,7 @@
 #include <map>
 
 #include "launcher/commands/command_line.hpp"
-#include "rendezvous/wire/fresh_secret.hpp"
+#include "rendezvous/transport/fresh_secret.hpp"
 #include "tests/launcher/surroundings.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"

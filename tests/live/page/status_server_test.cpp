@@ -6,8 +6,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-#include "base/fresh_token.hpp"
 #include "base/report_failure.hpp"
+#include "base/system/fresh_token.hpp"
 #include "tests/support/event_loop.hpp"
 
 namespace ddprun {

@@ -1,0 +1,76 @@
+#include "agent/control/status_desk.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+namespace ddprun {
+
+namespace {
+
+Error not_reached() {
+  return {Error::Kind::kUnavailable, "this node has no coordinator at the moment"};
+}
+
+}  // namespace
+
+template <typename Question>
+Desk<Question>::Desk(const asio::any_io_executor& executor, std::function<void(const Ask&)> send)
+    : send_{std::move(send)},
+      answer_{not_reached()},
+      answered_{executor, asio::steady_timer::time_point::max()} {}
+
+template <typename Question>
+void Desk<Question>::hear(const CoordinatorMessage& message) {
+  if (std::holds_alternative<Joined>(message)) met_ = true;
+  const auto* part = std::get_if<typename Question::Part>(&message);
+  if (part == nullptr || !asking_ || part->question != question_) return;
+  parts_ += part->text;
+  if (!part->last && parts_.size() <= Question::kBytesMax) return;
+  answer_ = Question::parse(std::exchange(parts_, {}));
+  asking_ = false;
+  answered_.cancel();
+}
+
+template <typename Question>
+void Desk<Question>::lose_coordinator() {
+  met_ = asking_ = false;
+  answer_ = not_reached();
+  answered_.cancel();
+}
+
+template <typename Question>
+asio::awaitable<Result<typename Question::Answer>> Desk<Question>::ask(
+    std::chrono::milliseconds timeout) {
+  using namespace asio::experimental::awaitable_operators;
+  constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
+  if (!met_) co_return not_reached();
+  if (!std::exchange(asking_, true)) {
+    parts_.clear();
+    send_(Ask{++question_});
+  }
+  const int question = question_;
+  asio::steady_timer deadline{answered_.get_executor(), timeout};
+  auto late = deadline.async_wait(kQuietly);
+  auto answered = answered_.async_wait(kQuietly);
+  const auto first = co_await (std::move(late) || std::move(answered));
+  if (first.index() == 1) co_return answer_;
+  if (question == question_) asking_ = false;  // the next one asks anew
+  co_return Error{Error::Kind::kTimeout, "the job's coordinator does not answer"};
+}
+
+template class Desk<StatusQuestion>;
+template class Desk<DumpQuestion>;
+
+void JobDesk::hear(const CoordinatorMessage& message) {
+  status_.hear(message);
+  dump_.hear(message);
+}
+
+void JobDesk::lose_coordinator() {
+  status_.lose_coordinator();
+  dump_.lose_coordinator();
+}
+
+}  // namespace ddprun

@@ -1,0 +1,97 @@
+// A desk asks the coordinator one kind of question for whoever asks this node's agent: how the job
+// is (StatusDesk), and what all workers do (DumpDesk). An agent has both in its JobDesk.
+//
+// Any number of questions that come at one time are one question to the coordinator, so that nobody
+// can make it work by asking often.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "base/asio.hpp"
+#include "base/result.hpp"
+#include "rendezvous/messages/job_dump.hpp"
+#include "rendezvous/messages/job_status.hpp"
+#include "rendezvous/messages/messages.hpp"
+
+namespace ddprun {
+
+/// How the job is.
+struct StatusQuestion {
+  using Ask = AskStatus;
+  using Part = StatusPart;
+  using Answer = JobStatus;
+  static constexpr std::size_t kBytesMax = kStatusBytesMax;
+  static Result<Answer> parse(std::string_view text) { return parse_job_status(text); }
+};
+
+/// What all workers do.
+struct DumpQuestion {
+  using Ask = AskDump;
+  using Part = DumpPart;
+  using Answer = JobDump;
+  static constexpr std::size_t kBytesMax = kDumpBytesMax;
+  static Result<Answer> parse(std::string_view text) { return parse_job_dump(text); }
+};
+
+template <typename Question>
+class Desk {
+ public:
+  using Ask = typename Question::Ask;
+  using Answer = typename Question::Answer;
+
+  /// `send` sends to the coordinator.
+  Desk(const asio::any_io_executor& executor, std::function<void(const Ask&)> send);
+  Desk(const Desk&) = delete;
+
+  /// Hears what the coordinator says: whether it can be asked, and its answers.
+  void hear(const CoordinatorMessage& message);
+  /// The coordinator is gone. Who waits hears so.
+  void lose_coordinator();
+
+  /// Asks, and waits for the answer. Errors: kUnavailable while there is no coordinator; kTimeout.
+  asio::awaitable<Result<Answer>> ask(std::chrono::milliseconds timeout);
+
+ private:
+  std::function<void(const Ask&)> send_;
+  bool met_ = false;             // a coordinator is there
+  int question_ = 0;             // the last one
+  bool asking_ = false;          // it is not answered yet
+  std::string parts_;            // its answer so far
+  Result<Answer> answer_;        // the last one
+  asio::steady_timer answered_;  // never expires: it is cancelled when there is an answer
+};
+
+extern template class Desk<StatusQuestion>;
+extern template class Desk<DumpQuestion>;
+using StatusDesk = Desk<StatusQuestion>;
+using DumpDesk = Desk<DumpQuestion>;
+
+/// All that an agent can be asked of its job.
+class JobDesk {
+ public:
+  /// `send` sends to the coordinator.
+  JobDesk(const asio::any_io_executor& executor, std::function<void(const AgentMessage&)> send)
+      : status_{executor, send}, dump_{executor, send} {}
+
+  /// What is the same for all questions; see Desk.
+  void hear(const CoordinatorMessage& message);
+  void lose_coordinator();
+
+  asio::awaitable<Result<JobStatus>> status(std::chrono::milliseconds timeout) {
+    return status_.ask(timeout);
+  }
+  asio::awaitable<Result<JobDump>> dump(std::chrono::milliseconds timeout) {
+    return dump_.ask(timeout);
+  }
+
+ private:
+  StatusDesk status_;
+  DumpDesk dump_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,55 @@
+// TrainerDoor takes what trainings on this node tell of themselves in the way of the Kubeflow
+// Trainer (see trainer_status.hpp): on loopback, from who has the token that is in a file of the
+// job's folder.
+//
+// It costs a port from the beginning, as a worker is told where to post before it runs.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "agent/control/trainer_status.hpp"
+#include "agent/introspection/worker_watch.hpp"
+#include "base/asio.hpp"
+#include "base/result.hpp"
+#include "live/http/http_server.hpp"
+
+namespace ddprun {
+
+class TrainerDoor {
+ public:
+  /// Listens on loopback for the trainings of `workers` workers that know `token`. Errors:
+  /// kUnavailable.
+  static Result<std::unique_ptr<TrainerDoor>> open(const asio::any_io_executor& executor,
+                                                   std::string token, int workers);
+  ~TrainerDoor() { close(); }
+
+  /// Where a worker posts: this and "/" and its local rank.
+  std::string url() const;
+
+  /// What the worker has told in this round; nullptr: nothing.
+  const TrainerStatus* told(int local_rank) const;
+  /// Adds that to a look at the worker.
+  void add_told(int local_rank, WorkerLook& look) const;
+  /// Another round begins, whose workers have told nothing.
+  void forget() { told_.clear(); }
+
+  void close();
+
+ private:
+  TrainerDoor(asio::ip::tcp::acceptor acceptor, std::string token, int workers);
+  asio::awaitable<void> accept();
+  HttpReply take(const HttpRequest& request);
+
+  asio::ip::tcp::acceptor acceptor_;
+  const std::string token_;
+  const int workers_;
+  HttpServer server_;
+  std::map<int, TrainerStatus> told_;  // by local rank
+};
+
+}  // namespace ddprun

@@ -1,0 +1,78 @@
+#include "agent/placement/sysfs_files.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <system_error>
+
+#include "base/number_list.hpp"
+#include "base/parse_number.hpp"
+
+namespace ddprun {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Error invalid(const fs::path& file, const std::string& why) {
+  return {Error::Kind::kInvalid, file.string() + ": " + why};
+}
+
+Error missing(const fs::path& file) {
+  return {Error::Kind::kNotFound,
+          "the kernel does not describe its CPUs: " + file.string() + " cannot be read"};
+}
+
+}  // namespace
+
+bool is_there(const fs::path& file) {
+  std::error_code unknown;
+  return fs::exists(file, unknown);
+}
+
+std::optional<std::string> first_line(const fs::path& file) {
+  std::error_code unknown;  // opening a pipe that somebody has put there would wait for ever
+  if (!fs::is_regular_file(file, unknown)) return std::nullopt;
+  std::ifstream in{file, std::ios::binary};
+  if (!in.is_open()) return std::nullopt;
+  std::string text;
+  for (char chunk[512]; text.size() < kSysfsLineBytesMax && in;) {
+    in.read(chunk, sizeof chunk);
+    const std::string_view read{chunk, static_cast<std::size_t>(in.gcount())};
+    text += read.substr(0, read.find('\n'));
+    if (read.find('\n') != std::string_view::npos) break;
+  }
+  return text;
+}
+
+Result<int> read_number(const fs::path& file) {
+  const auto line = first_line(file);
+  if (!line) return missing(file);
+  const auto number = parse_number<int>(*line);
+  if (!number) return invalid(file, "'" + *line + "' is not a number");
+  return *number;
+}
+
+Result<std::vector<int>> read_cpu_list(const fs::path& file) {
+  const auto line = first_line(file);
+  if (!line) return missing(file);
+  auto cpus = parse_cpu_list(*line);
+  if (!cpus) return invalid(file, cpus.error().message);
+  return cpus;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator entry{folder, failed}, end;
+       !failed && entry != end && names.size() < kSysfsNamesMax; entry.increment(failed))
+    names.push_back(entry->path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::optional<int> number_after(std::string_view prefix, std::string_view name) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  return parse_number<int>(name.substr(prefix.size()));
+}
+
+}  // namespace ddprun

@@ -1,0 +1,109 @@
+#include "agent/reports/job_news.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <utility>
+
+#include "agent/reports/hang_text.hpp"
+
+namespace ddprun {
+
+namespace {
+
+std::string text(const StopRound& stop) {
+  if (stop.checkpoint_ms <= 0) return stop.reason + ": stopping all workers";
+  return fmt::format("{}: workers have {} s for a checkpoint", stop.reason,
+                     (stop.checkpoint_ms + 999) / 1000);
+}
+
+std::string duration(double ms) {
+  if (ms >= 1000) return fmt::format("{:.1f} s", ms / 1000);
+  return fmt::format("{:.{}f} ms", ms, ms < 10 ? 1 : 0);
+}
+
+std::string text(const RestartTimes& times) {
+  std::string parts;
+  const auto add = [&](const char* what, double ms) {
+    if (ms >= 0) parts += fmt::format("{} {} {}", parts.empty() ? ":" : ",", what, duration(ms));
+  };
+  add("noticed", times.detected_ms);
+  add("stopped", times.stopped_ms);
+  add("sealed", times.sealed_ms);
+  add("started", times.started_ms);
+  add("first step", times.first_step_ms);
+  return fmt::format("round {} \u2192 {} ({}){}", times.from_round, times.round, times.reason,
+                     parts);
+}
+
+std::string text(const Goodput& times) {
+  std::string lost;
+  if (times.lost_steps > 0)
+    lost = fmt::format(", {} steps done again ({:.1f} s)", times.lost_steps, times.lost_s);
+  return fmt::format(
+      "{:.1f} s in all, {:.1f} s of them in training, {:.1f} s in {} restart{}{}: "
+      "goodput {:.1f} %",
+      times.wall_s, times.training_s, times.restarts_s, times.restarts,
+      times.restarts == 1 ? "" : "s", lost, times.goodput_percent);
+}
+
+}  // namespace
+
+JobNews::JobNews(const LaunchSpec& spec, const RunFacts& run)
+    : workers_{spec.workers},
+      restarts_max_{spec.rules.restarts_max},
+      shares_output_{spec.meeting.shares_output},
+      tells_job_{run.coordinator_here || !shares_output_},
+      on_hang_{spec.rules.on_hang} {}
+
+std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint now) {
+  if (const auto* start = std::get_if<StartRound>(&message)) return of_start(*start);
+  if (const auto* stop = std::get_if<StopRound>(&message)) return {of_job(text(*stop))};
+  if (const auto* spare = std::get_if<Spare>(&message))
+    return {{NewsLine::Level::kWarning,
+             fmt::format("round {} has its {} nodes: this one waits as a spare", spare->round,
+                         spare->nodes)}};
+  if (const auto* restarted = std::get_if<Restarted>(&message))
+    return {of_job(text(restarted->times))};
+  if (const auto* times = std::get_if<JobTimes>(&message)) return of_times(times->goodput);
+  if (const auto* hang = std::get_if<HangFound>(&message)) return of_hang(hang->report);
+  if (const auto* over = std::get_if<HangOver>(&message))
+    return {of_job(fmt::format("the workers that hung go on, after {} s", over->lasted_ms / 1000))};
+  if (const auto* waiting = std::get_if<Waiting>(&message))
+    if (auto note = wait_note_.next(*waiting, now)) return {of_job(std::move(*note))};
+  return {};
+}
+
+std::vector<NewsLine> JobNews::of_hang(const HangReport& report) {
+  std::vector<NewsLine> lines;
+  for (std::string& line : hang_lines(report)) lines.push_back(of_job(std::move(line)));
+  if (on_hang_ == OnHang::kReport && report.silent_ms > 0)
+    lines.push_back(
+        of_job("  no worker is stopped because of it (--on-hang restart or stop does)"));
+  return lines;
+}
+
+std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
+  wait_note_ = {};
+  std::vector<NewsLine> lines;
+  if (round.attempt > attempt_)
+    lines.push_back(of_job(fmt::format("restart {} of {}: starting {} workers again", round.attempt,
+                                       restarts_max_, round.world_size)));
+  attempt_ = round.attempt;
+  lines.push_back(
+      {NewsLine::Level::kInfo,
+       fmt::format("round {}: ranks {} to {} of {} on this node", round.round, round.first_rank,
+                   round.first_rank + workers_ - 1, round.world_size)});
+  return lines;
+}
+
+/// Where nothing was restarted, only who asks for more wants to know.
+std::vector<NewsLine> JobNews::of_times(const Goodput& times) const {
+  if (times.restarts > 0) return {of_job(text(times))};
+  return {{NewsLine::Level::kInfo, text(times)}};
+}
+
+NewsLine JobNews::of_job(std::string text) const {
+  return {tells_job_ ? NewsLine::Level::kWarning : NewsLine::Level::kInfo, std::move(text)};
+}
+
+}  // namespace ddprun

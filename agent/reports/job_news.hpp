@@ -1,0 +1,52 @@
+// JobNews turns what the coordinator says into lines for the user: that the job waits for nodes,
+// that a round starts or stops, and why, and what restarts cost. Pure: it writes nothing, and
+// decides nothing of the job.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/reports/wait_note.hpp"
+#include "agent/spec/launch_spec.hpp"
+#include "base/clock.hpp"
+#include "rendezvous/messages/messages.hpp"
+
+namespace ddprun {
+
+struct NewsLine {
+  enum class Level { kInfo, kWarning };
+  Level level = Level::kInfo;
+  std::string text;  // without an end
+  bool operator==(const NewsLine&) const = default;
+};
+
+class JobNews {
+ public:
+  /// What every node of the job could tell is a warning where the coordinator is, or where nodes do
+  /// not share their output, and else no more than information: the user is to read it once.
+  JobNews(const LaunchSpec& spec, const RunFacts& run);
+
+  /// The job's coordinator is in this process from now on, or no longer.
+  void leads(bool here) { tells_job_ = here || !shares_output_; }
+  /// Whether it is this node that tells the user what concerns the whole job.
+  bool tells_job() const { return tells_job_; }
+
+  /// The lines that `message`, which came at `now`, is worth; mostly none.
+  std::vector<NewsLine> of(const CoordinatorMessage& message, TimePoint now);
+
+ private:
+  NewsLine of_job(std::string text) const;
+  std::vector<NewsLine> of_times(const Goodput& times) const;
+  std::vector<NewsLine> of_start(const StartRound& round);
+  std::vector<NewsLine> of_hang(const HangReport& report);
+
+  int workers_;
+  int restarts_max_;
+  bool shares_output_;
+  bool tells_job_;
+  OnHang on_hang_;
+  int attempt_ = 0;  // number of the last round
+  WaitNote wait_note_;
+};
+
+}  // namespace ddprun

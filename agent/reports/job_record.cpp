@@ -1,0 +1,51 @@
+#include "agent/reports/job_record.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/introspection/nccl_ras.hpp"
+#include "base/report_failure.hpp"
+
+namespace ddprun {
+
+void JobRecord::hear(const CoordinatorMessage& message) {
+  if (const auto* found = std::get_if<VerdictFound>(&message)) verdict_ = found->verdict;
+  if (const auto* times = std::get_if<JobTimes>(&message)) times_ = *times;
+  if (std::holds_alternative<HangOver>(message) || std::holds_alternative<StartRound>(message))
+    keep_hang(std::nullopt);
+  const auto* const found = std::get_if<HangFound>(&message);
+  if (found == nullptr) return;
+  keep_hang(found->report);
+  if (concerns_nccl(found->report) && std::exchange(may_ask_nccl_, false))
+    co_spawn(executor_, ask_nccl(), report_failure("asking NCCL"));
+}
+
+void JobRecord::keep_hang(const std::optional<HangReport>& hang) {
+  if (hang_ == hang) return;
+  hang_ = hang;
+  hang_changed_();
+}
+
+asio::awaitable<void> JobRecord::ask_nccl() {
+  const char* const set = std::getenv(kRasVariable);
+  const auto said =
+      co_await ask_ras(ras_addresses(set != nullptr ? set : kRasDefault), kRasPatience);
+  if (!said) {
+    spdlog::info("{}", said.error().message);
+    co_return;
+  }
+  std::vector<std::string> wrong = abridge_ras(*said);
+  spdlog::warn("NCCL says of the hang:{}", wrong.empty() ? " nothing is wrong" : "");
+  for (const std::string& line : wrong) spdlog::warn("  {}", line);
+  if (!hang_) co_return;
+  HangReport hang = *hang_;
+  hang.nccl = std::move(wrong);
+  keep_hang(std::move(hang));
+}
+
+}  // namespace ddprun

@@ -1,0 +1,49 @@
+// JobRecord keeps what the coordinator tells of the job and the job's report repeats: why it
+// failed, where its time went, and the hang that its workers are in. Of a hang in NCCL it asks
+// NCCL's own service, too, where rank 0 is: that one knows of all ranks, so one node asks.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <optional>
+
+#include "base/asio.hpp"
+#include "rendezvous/messages/messages.hpp"
+
+namespace ddprun {
+
+class JobRecord {
+ public:
+  explicit JobRecord(const asio::any_io_executor& executor) : executor_{executor} {}
+  JobRecord(const JobRecord&) = delete;
+
+  /// Workers of a round are started, and these begin with `first_rank`.
+  void begin_round(int first_rank) { may_ask_nccl_ = first_rank == 0; }
+
+  /// Takes down what the coordinator says. The user has been told of it before, so that what NCCL
+  /// says of a hang follows what is known of it.
+  void hear(const CoordinatorMessage& message);
+
+  /// Why the job failed, as the coordinator has said; nullopt: it has not.
+  const std::optional<Verdict>& verdict() const { return verdict_; }
+  /// Where the time of the job went, as the coordinator told it at the end; nullopt: it did not.
+  const std::optional<JobTimes>& times() const { return times_; }
+  /// The hang that the workers were in when they were last heard of; nullopt: they were in none.
+  const std::optional<HangReport>& hang() const { return hang_; }
+  /// `tell` is called when that has changed.
+  void when_hang_changes(std::function<void()> tell) { hang_changed_ = std::move(tell); }
+
+ private:
+  void keep_hang(const std::optional<HangReport>& hang);
+  asio::awaitable<void> ask_nccl();
+
+  asio::any_io_executor executor_;
+  std::optional<Verdict> verdict_;
+  std::optional<JobTimes> times_;
+  std::optional<HangReport> hang_;
+  std::function<void()> hang_changed_ = [] {};
+  bool may_ask_nccl_ = false;  // rank 0 is here, and nobody has asked in this round
+};
+
+}  // namespace ddprun

@@ -1,0 +1,92 @@
+#include "agent/reports/job_report.hpp"
+
+#include "agent/reports/report_json.hpp"
+#include "base/rank_list.hpp"
+#include "rendezvous/messages/times_fields.hpp"
+#include "rendezvous/messages/verdict_fields.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using report_json::Json;
+using report_json::put;
+using report_json::put_ranks;
+
+Json place_of(const Fault& fault) {
+  Json out = Json::object();
+  put(out, "file", fault.file);
+  if (fault.line > 0) out["line"] = fault.line;
+  put(out, "function", fault.function);
+  return out;
+}
+
+Json exception_of(const Fault& fault) {
+  Json out{{"type", fault.type}, {"message", fault.message}};
+  out.update(place_of(fault));
+  return out;
+}
+
+Json cause_json(const Cause& cause) {
+  Json out{{"kind", fields::name_of(cause.kind)}};
+  put_ranks(out, "ranks", cause.ranks);
+  put(out, "node", cause.node);
+  if (cause.kind != FailureKind::kHang && cause.kind != FailureKind::kNodeLost) {
+    if (cause.status.signal != 0)
+      out["signal"] = signal_name(cause.status.signal);
+    else
+      out["exit_code"] = cause.status.code;
+  }
+  if (!cause.fault.type.empty()) out["exception"] = exception_of(cause.fault);
+  out["sentence"] = cause.sentence;
+  put(out, "hint", cause.hint);
+  put(out, "fingerprint", cause.fingerprint);
+  return out;
+}
+
+Json follower_json(const Followers& followers) {
+  Json out;
+  out["ranks"] = ranks_in(followers.ranks);
+  out["kind"] = fields::name_of(followers.kind);
+  put(out, "what", followers.what);
+  out["after_ms"] = static_cast<double>(followers.after_us) / 1000.0;
+  out["stopped_by_launcher"] = followers.stopped_by_us;
+  return out;
+}
+
+Json stacks_of(const JobReport& report) {
+  Json stacks = Json::array();
+  if (report.hang)
+    for (const StackGroup& group : report.hang->stacks)
+      stacks.push_back(report_json::of_stack(group.ranks, group.doing, group.stack));
+  if (report.verdict && !report.verdict->cause.stack.empty())
+    stacks.push_back(
+        report_json::of_stack(report.verdict->cause.ranks, "", report.verdict->cause.stack));
+  return stacks;
+}
+
+void put_verdict(Json& out, const Verdict& verdict) {
+  out["cause"] = cause_json(verdict.cause);
+  for (const Cause& also : verdict.also) out["also"].push_back(cause_json(also));
+  put(out, "history", verdict.history);
+}
+
+}  // namespace
+
+std::string to_json(const JobReport& report) {
+  Json out{{"schema", kReportSchema}, {"job", report.job}, {"outcome", name_of(report.outcome)}};
+  if (report.outcome != JobOutcome::kRunning) out["exit_code"] = report.exit_code;
+  put(out, "sentence", report.sentence);
+  if (report.verdict) put_verdict(out, *report.verdict);
+  if (report.hang) out["hang"] = report_json::of_hang(*report.hang);
+  if (Json stacks = stacks_of(report); !stacks.empty()) out["stacks"] = std::move(stacks);
+  if (report.verdict)
+    for (const Followers& each : report.verdict->followers)
+      out["followers"].push_back(follower_json(each));
+  for (const RestartTimes& each : report.restarts)
+    out["restarts"].push_back(Json(fields::to_object(each)));
+  if (report.goodput) out["goodput"] = fields::to_object(*report.goodput);
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace ddprun

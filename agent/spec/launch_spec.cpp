@@ -1,0 +1,44 @@
+#include "agent/spec/launch_spec.hpp"
+
+#include <utility>
+
+namespace ddprun {
+
+CoordinatorRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
+  std::vector<std::string> places;
+  for (const Endpoint& place : spec.meeting.places) places.push_back(text_of(place));
+  return {.run_id = run_id,
+          .nodes_min = spec.meeting.nodes_min,
+          .nodes_max = spec.meeting.nodes_max,
+          .restarts_max = spec.rules.restarts_max,
+          .last_call_timeout = spec.rules.last_call_timeout,
+          .join_timeout = spec.rules.join_timeout,
+          .heartbeat_timeout = spec.rules.heartbeat_timeout,
+          .shutdown_timeout = spec.shutdown_timeout,
+          .master_addr = spec.meeting.coordinator.host,
+          .store = spec.rules.store,
+          .hang_timeout = spec.rules.hang_timeout,
+          .on_hang = spec.rules.on_hang,
+          .leadership = leadership_of(spec.meeting),
+          .endpoint = text_of(spec.meeting.coordinator),
+          .places = std::move(places)};
+}
+
+LeadershipRules::Kind leadership_of(const Meeting& meeting) {
+  if (meeting.nodes_max == 1) return LeadershipRules::Kind::kOneNode;
+  if (meeting.etcd) return LeadershipRules::Kind::kEtcd;
+  const bool may_vote = has_majority_without_one(meeting.nodes_max) || !meeting.places.empty();
+  return may_vote ? LeadershipRules::Kind::kElected : LeadershipRules::Kind::kAlone;
+}
+
+bool may_meet_server(const LaunchSpec& spec) {
+  const Meeting& meeting = spec.meeting;
+  return meeting.hosting == Hosting::kAtEndpoint ||
+         (meeting.hosting == Hosting::kElsewhere && meeting.node_rank < 0);
+}
+
+JobTerms terms_of(const LaunchSpec& spec) {
+  return terms_of(round_rules(spec, spec.meeting.run_id));
+}
+
+}  // namespace ddprun

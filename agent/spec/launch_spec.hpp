@@ -1,0 +1,155 @@
+// LaunchSpec: all that a run needs, validated. The launcher makes it, and nobody changes it
+// afterwards: what turns out only when the run begins is in RunFacts beside it.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/output/log_rotation.hpp"
+#include "agent/placement/placement.hpp"
+#include "base/endpoint.hpp"
+#include "rendezvous/etcd/etcd_place.hpp"
+#include "rendezvous/rounds/coordinator_rules.hpp"
+#include "rendezvous/transport/secret.hpp"
+
+namespace ddprun {
+
+/// Tells of each of a worker's two streams whether something holds for it.
+struct Streams {
+  bool out = false;
+  bool err = false;
+  bool operator==(const Streams&) const = default;
+};
+
+/// Where the workers' output goes besides the terminal.
+struct LogSpec {
+  std::string directory;           // "": a fresh one in the temporary directory
+  bool no_files = false;           // --log-dir /dev/null: none at all, error files included
+  std::vector<Streams> redirects;  // to files only, by local rank
+  std::vector<Streams> tee;        // to files, and with a prefix to the terminal
+  std::optional<std::set<int>> shown_ranks;  // local ranks that the terminal shows; nullopt: all
+  std::vector<std::string>
+      out_filters;  // a tee'd line with one of them goes to the filtered file too
+  std::vector<std::string> err_filters;
+  std::string prefix_template = "[${role_name}${local_rank}]:";
+  bool fold = false;  // the terminal shows lines once that several workers of this node say
+  std::string fold_template = "[${rank}] ";  // their prefix, with lists of ranks put in
+  bool timestamps = false;                   // before each line, in files and behind a prefix
+  RotationRule rotation;                     // for stdout.log and stderr.log
+};
+
+/// Which node runs the coordinator.
+enum class Hosting {
+  kHere,
+  kElsewhere,
+  kAtEndpoint,  // the one whose address the endpoint is; of several agents there, the first
+  kByEtcd,      // the one that etcd chooses
+};
+
+/// How the nodes of a job meet. The launcher decides it once; see launcher/settings/meeting.hpp.
+struct Meeting {
+  std::string run_id;  // the job's name; "": the run makes a fresh one
+  int nodes_min = 1;
+  int nodes_max = 1;
+  int node_rank = -1;  // the wanted group rank of this node; -1: any
+  Hosting hosting = Hosting::kHere;
+  /// Where the coordinator is. Its host is also what workers are told as MASTER_ADDR. Port 0: any
+  /// free one, which only a job on one node may have, or the node that hosts.
+  Endpoint coordinator{"127.0.0.1", 0};
+  /// Where it may be, too, in order; that one is the first. Empty: it is nowhere else.
+  std::vector<Endpoint> places;
+  /// Whether all nodes write to one terminal. Then only the coordinator's node tells the user what
+  /// concerns the whole job; otherwise every node does.
+  bool shares_output = false;
+  /// etcd decides which node runs the coordinator, and says where that is. Then every node may, at
+  /// the port of `coordinator` where that is free, and else at any.
+  std::optional<EtcdPlace> etcd;
+  bool operator==(const Meeting&) const = default;
+};
+
+/// The rules of the job that all of its nodes have to agree on, besides their numbers.
+struct JobRules {
+  int restarts_max = CoordinatorRules{}.restarts_max;
+  std::chrono::milliseconds last_call_timeout = CoordinatorRules{}.last_call_timeout;
+  std::chrono::milliseconds join_timeout = CoordinatorRules{}.join_timeout;
+  std::chrono::milliseconds heartbeat_timeout = CoordinatorRules{}.heartbeat_timeout;
+  StoreAt store = CoordinatorRules{}.store;
+  std::chrono::milliseconds hang_timeout = CoordinatorRules{}.hang_timeout;
+  OnHang on_hang = CoordinatorRules{}.on_hang;
+};
+
+/// Whether workers write to a pseudo-terminal.
+enum class Pty { kAsOurs, kAlways, kNever };  // kAsOurs: where ddprun's own stream is a terminal
+
+/// Workers are forked from a process that has made their imports; see nursery.hpp.
+struct WarmStart {
+  std::vector<std::string> modules;  // none: those that the script imports
+};
+
+/// How a job ends of which its scheduler announces the end: with a checkpoint.
+struct Preemption {
+  std::vector<int> signals;                   // those that announce it
+  std::chrono::milliseconds timeout{60'000};  // for the checkpoint
+  int checkpoint_signal = SIGUSR1;            // to the workers, which write it
+};
+
+struct LaunchSpec {
+  std::string title;                   // the script or program as the user named it
+  std::string program;                 // path of the executable of every worker
+  std::vector<std::string> arguments;  // argv, from argv[0] on
+  int workers = 1;                     // on this node
+
+  JobRules rules;
+  Meeting meeting;
+  std::optional<Secret> secret;  // the nodes share it; nullopt: whoever reaches the endpoint joins
+  std::string role = "default";
+
+  /// Whether workers open what tells how far they are, and where they are when they hang.
+  bool introspection = true;
+  bool virtual_local_rank = false;
+  std::optional<WarmStart> warm;
+  std::optional<NumaBinding> numa_binding;
+  LogSpec logs;
+  std::string event_log;  // file of what happens, with ${hostname} in its name; "": none
+  /// Where the coordinator's node shows the job in a browser; nullopt: nowhere. Port 0: any free
+  /// one.
+  std::optional<Endpoint> status_address;
+  Pty pty = Pty::kAsOurs;
+
+  std::chrono::milliseconds shutdown_timeout{30'000};  // from SIGTERM to SIGKILL
+  Preemption preemption;
+  std::string report_file;  // gets the report of the job's end as JSON; "": nobody wants it
+  std::vector<int> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};  // those that ddprun obeys
+};
+
+/// What turns out when a run begins, beside what its LaunchSpec says.
+struct RunFacts {
+  std::string run_id;             // the meeting's, or a fresh one
+  std::string host;               // this node's name in messages
+  Endpoint coordinator;           // where this node's agent reaches it
+  bool coordinator_here = false;  // it runs in this process
+  /// The port at which this process coordinates the job, or would as soon as etcd says so; 0: none
+  /// yet.
+  std::uint16_t own_port = 0;
+};
+
+/// Whether the other nodes are a majority when the coordinator's is lost.
+constexpr bool has_majority_without_one(int nodes_max) { return nodes_max >= 3; }
+
+/// How it is decided who coordinates a job whose nodes meet so.
+LeadershipRules::Kind leadership_of(const Meeting& meeting);
+
+/// Whether the coordinator may be a `ddprun server`, which asks agents whether they are alive.
+bool may_meet_server(const LaunchSpec& spec);
+
+/// The rules of the job's coordinator, were it to run here.
+CoordinatorRules round_rules(const LaunchSpec& spec, const std::string& run_id);
+
+/// What this node announces of the job when it joins.
+JobTerms terms_of(const LaunchSpec& spec);
+
+}  // namespace ddprun

@@ -1,0 +1,326 @@
+#include "agent/workers/child_process.hpp"
+
+#include <fcntl.h>
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <spdlog/spdlog.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "agent/workers/file_limit.hpp"
+#include "base/system/linux_calls.hpp"
+
+namespace ddprun {
+
+struct ChildProcess::Started {
+  pid_t pid = -1;
+  int pidfd = -1;        // from watch_child(), once the program runs
+  int error_number = 0;  // why the program does not run
+  int memory_errno = 0;  // why its memory is not where it was wished
+};
+
+namespace {
+
+using Started = ChildProcess::Started;
+
+/// The child's stack until it executes the program. It runs a handful of system calls on it; the
+/// room is for the kernel's signal frames on machines with wide vector registers.
+constexpr std::size_t kStackBytes = 64 * 1024;
+
+/// Sets of CPUs and of NUMA nodes, as the kernel takes them: a bit for each number.
+using CpuMask = std::vector<unsigned long>;
+using NodeMask = std::vector<unsigned long>;
+
+std::vector<unsigned long> bits(const std::vector<int>& numbers) {
+  constexpr std::size_t kBits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> mask;
+  for (const int number : numbers) {
+    const auto bit = static_cast<std::size_t>(number);
+    mask.resize(std::max(mask.size(), bit / kBits + 1));
+    mask[bit / kBits] |= 1UL << (bit % kBits);
+  }
+  if (!mask.empty()) mask.push_back(0);  // set_mempolicy(2) reads one bit less than it is told
+  return mask;
+}
+
+/// What the child needs, laid out by the parent: the child shares the parent's memory until execve
+/// and must not allocate.
+struct ChildPlan {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  ChildStreams streams;
+  std::vector<int> files;
+  pid_t parent;
+  sigset_t no_signals;
+  CpuMask cpus;
+  NodeMask memory_nodes;
+  const rlimit* file_limit;
+  int failed_errno = 0;  // these two are written by the child, read by the parent
+  int memory_errno = 0;
+};
+
+/// Binds the child to its CPUs, or returns false with errno. Where its memory is placed is only a
+/// wish: when the kernel refuses that, the worker runs all the same.
+__attribute__((no_sanitize("address", "undefined"))) bool take_place(ChildPlan& plan) {
+  if (!plan.cpus.empty() &&
+      sched_setaffinity(0, plan.cpus.size() * sizeof(plan.cpus[0]),
+                        reinterpret_cast<const cpu_set_t*>(plan.cpus.data())) != 0)
+    return false;
+  if (plan.memory_nodes.empty()) return true;
+  const unsigned long bits = plan.memory_nodes.size() * 8 * sizeof(plan.memory_nodes[0]);
+  // Kernels before 5.15 know no preference for several nodes, only a strict binding.
+  if (syscall(SYS_set_mempolicy, MPOL_PREFERRED_MANY, plan.memory_nodes.data(), bits) != 0 &&
+      syscall(SYS_set_mempolicy, MPOL_BIND, plan.memory_nodes.data(), bits) != 0)
+    plan.memory_errno = errno;
+  return true;
+}
+
+/// Handlers belong to the parent's program; SIG_IGN is the user's wish (nohup), except for SIGPIPE,
+/// which the agent itself ignores.
+void reset_signal_handlers() {
+  struct sigaction action {};
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (sigaction(signal, nullptr, &action) != 0) continue;
+    const bool ignored = action.sa_handler == SIG_IGN && signal != SIGPIPE;
+    if (action.sa_handler == SIG_DFL || ignored) continue;
+    action = {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+/// Gives the child the files that it is meant to have as 3, 4, ..., and closes all others of the
+/// parent's. They are lifted above these numbers first, because one file may have the number that
+/// another is to get.
+__attribute__((no_sanitize("address", "undefined"))) void take_files(ChildPlan& plan) {
+  const int first = STDERR_FILENO + 1;
+  const int count = static_cast<int>(plan.files.size());
+  for (int i = 0; i < count; ++i) plan.files[i] = fcntl(plan.files[i], F_DUPFD, first + count);
+  for (int i = 0; i < count; ++i) dup2(plan.files[i], first + i);
+  close_files_from(first + count);
+}
+
+/// Runs in the child, on its own stack in the parent's memory, while the parent is suspended.
+/// It is never instrumented: a sanitizer would keep notes on a stack that is never left.
+__attribute__((no_sanitize("address", "undefined"))) int become_worker(void* argument) {
+  auto& plan = *static_cast<ChildPlan*>(argument);
+  setsid();
+  reset_signal_handlers();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != plan.parent) _exit(127);  // the agent died before the line above
+  if (plan.streams.in >= 0) dup2(plan.streams.in, STDIN_FILENO);
+  if (plan.streams.out >= 0) dup2(plan.streams.out, STDOUT_FILENO);
+  if (plan.streams.err >= 0) dup2(plan.streams.err, STDERR_FILENO);
+  take_files(plan);
+  if (!take_place(plan)) {
+    plan.failed_errno = errno;
+    _exit(127);
+  }
+  if (plan.file_limit != nullptr) setrlimit(RLIMIT_NOFILE, plan.file_limit);
+  sigprocmask(SIG_SETMASK, &plan.no_signals, nullptr);
+  execve(plan.program, plan.arguments, plan.environment);
+  plan.failed_errno = errno;
+  _exit(127);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  out.reserve(strings.size() + 1);
+  for (const std::string& s : strings) out.push_back(const_cast<char*>(s.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+Error start_error(const std::string& program, int error_number) {
+  const auto kind = error_number == ENOENT                             ? Error::Kind::kNotFound
+                    : error_number == EAGAIN || error_number == ENOMEM ? Error::Kind::kUnavailable
+                                                                       : Error::Kind::kDenied;
+  return {kind, "cannot start '" + program + "': " + std::strerror(error_number)};
+}
+
+/// A stack for become_worker, unmapped when the parent goes on.
+class ChildStack {
+ public:
+  ChildStack()
+      : base_{mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)} {}
+  ~ChildStack() {
+    if (ok()) munmap(base_, kStackBytes);
+  }
+  ChildStack(const ChildStack&) = delete;
+  ChildStack& operator=(const ChildStack&) = delete;
+  bool ok() const { return base_ != MAP_FAILED; }
+  void* top() const { return static_cast<char*>(base_) + kStackBytes; }
+
+ private:
+  void* base_;
+};
+
+/// Calls clone(2) as posix_spawn(3) does.
+void clone_and_execute(ChildPlan& plan, Started& started) {
+  const ChildStack stack;
+  if (!stack.ok()) {
+    started.error_number = errno;
+    return;
+  }
+  // No handler of ours may run in the child, which has our memory.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  started.pid = clone(become_worker, stack.top(), CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
+  started.error_number = started.pid < 0 ? errno : plan.failed_errno;
+  started.memory_errno = plan.memory_errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (started.error_number != 0) return;
+  started.pidfd = watch_child(started.pid);
+  if (started.pidfd >= 0) return;
+  started.error_number = errno;
+  kill(started.pid, SIGKILL);
+}
+
+/// Starts one child. It touches nothing but its arguments, so any thread may call it.
+Started start(const NewChild& child) {
+  const Command& command = child.command;
+  const std::vector<char*> arguments = pointers(command.arguments);
+  const std::vector<char*> environment = pointers(command.environment);
+  ChildPlan plan{.program = command.program.c_str(),
+                 .arguments = arguments.data(),
+                 .environment = environment.data(),
+                 .streams = child.streams,
+                 .files = child.files,
+                 .parent = getpid(),
+                 .no_signals = {},
+                 .cpus = bits(command.placement.cpus),
+                 .memory_nodes = bits(command.placement.memory_nodes),
+                 .file_limit = original_file_limit()};
+  sigemptyset(&plan.no_signals);
+  Started started;
+  clone_and_execute(plan, started);
+  return started;
+}
+
+ExitStatus exit_status(const siginfo_t& info) {
+  if (info.si_code == CLD_EXITED) return {.code = info.si_status};
+  return {.signal = info.si_status, .core_dumped = info.si_code == CLD_DUMPED};
+}
+
+}  // namespace
+
+std::vector<Result<ChildProcess>> ChildProcess::spawn(const asio::any_io_executor& executor,
+                                                      SpawnPool& pool,
+                                                      const std::vector<NewChild>& children) {
+  std::vector<Started> started(children.size());
+  pool.for_each(static_cast<int>(children.size()), [&](int i) { started[i] = start(children[i]); });
+  std::vector<Result<ChildProcess>> processes;
+  processes.reserve(children.size());
+  for (std::size_t i = 0; i < children.size(); ++i)
+    processes.push_back(adopt(executor, children[i].command.program, started[i]));
+  return processes;
+}
+
+/// Turns what became of a start into the process, or into the reason why its program does not run.
+Result<ChildProcess> ChildProcess::adopt(const asio::any_io_executor& executor,
+                                         const std::string& program, const Started& started) {
+  if (started.pid < 0) return start_error(program, started.error_number);
+  if (started.error_number != 0) {
+    waitid(P_PID, static_cast<id_t>(started.pid), nullptr, WEXITED);  // it is on its way out
+    return start_error(program, started.error_number);
+  }
+  if (started.memory_errno != 0)
+    spdlog::warn("cannot place the memory of pid {} near its CPUs: {}", started.pid,
+                 std::strerror(started.memory_errno));
+  return ChildProcess{started.pid, asio::posix::stream_descriptor{executor, started.pidfd}};
+}
+
+Result<ChildProcess> ChildProcess::adopt_forked(const asio::any_io_executor& executor, pid_t pid) {
+  siginfo_t ended{};
+  if (pid > 0 && waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0) {
+    const int pidfd = watch_child(pid);
+    if (pidfd >= 0) return ChildProcess{pid, asio::posix::stream_descriptor{executor, pidfd}};
+  }
+  return Error{Error::Kind::kUnavailable,
+               "process " + std::to_string(pid) + " was not forked for this one"};
+}
+
+ChildProcess::ChildProcess(pid_t pid, asio::posix::stream_descriptor pidfd)
+    : pid_{pid}, pidfd_{std::move(pidfd)} {}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_{std::exchange(other.pid_, -1)}, pidfd_{std::move(other.pidfd_)} {}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ > 0) release();
+}
+
+asio::awaitable<ExitStatus> ChildProcess::wait() {
+  co_await pidfd_.async_wait(asio::posix::stream_descriptor::wait_read,
+                             asio::as_tuple(asio::use_awaitable));
+  siginfo_t info{};
+  waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
+  co_return exit_status(info);
+}
+
+bool ChildProcess::has_ended() const {
+  if (is_released()) return true;
+  siginfo_t ended{};
+  const auto id = static_cast<id_t>(pid_);
+  return waitid(P_PID, id, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0;
+}
+
+void ChildProcess::signal(int number) const {
+  if (is_released()) return;
+  kill(pid_, number);
+}
+
+void ChildProcess::signal_group(int signal) const {
+  if (is_released()) return;
+  // A process that is still on its way to setsid() has no group yet: then it alone is meant.
+  if (kill(-pid_, signal) != 0) kill(pid_, signal);
+}
+
+void ChildProcess::release() {
+  if (is_released()) return;
+  signal_group(SIGKILL);
+  siginfo_t ended{};
+  waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG);
+  if (ended.si_pid == 0) reap_later();
+  pidfd_.close();
+  pid_ = -1;
+}
+
+/// SIGKILL takes a moment, and the event loop must not wait for it. A process that the kernel
+/// cannot end at all is never reaped.
+void ChildProcess::reap_later() {
+  const int pidfd = fcntl(pidfd_.native_handle(), F_DUPFD_CLOEXEC, 0);
+  if (pidfd < 0) return;
+  auto dying = std::make_shared<asio::posix::stream_descriptor>(pidfd_.get_executor());
+  boost::system::error_code refused;
+  dying->assign(pidfd, refused);
+  if (refused) {
+    ::close(pidfd);
+    return;
+  }
+  dying->async_wait(asio::posix::stream_descriptor::wait_read,
+                    [dying, pid = pid_](const boost::system::error_code& error) {
+                      if (error) return;
+                      waitid(P_PID, static_cast<id_t>(pid), nullptr, WEXITED | WNOHANG);
+                    });
+}
+
+}  // namespace ddprun

@@ -1,0 +1,87 @@
+// ChildProcess: one worker process. It is started without copying the agent's memory, and waited
+// for through its pidfd (pidfd_open(2)).
+//
+// The process leads its own session and group. When it ends it is not reaped at once: the zombie
+// keeps its process group's number from being given to somebody else until release().
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <vector>
+
+#include "agent/workers/spawn_pool.hpp"
+#include "agent/workers/worker_plan.hpp"
+#include "base/asio.hpp"
+#include "base/failure.hpp"
+
+namespace ddprun {
+
+/// What becomes a child's standard output, error and input; -1: shared with the agent.
+struct ChildStreams {
+  int out = -1;
+  int err = -1;
+  int in = -1;
+};
+
+struct NewChild {
+  Command command;
+  ChildStreams streams = {};
+  std::vector<int> files = {};  // become 3, 4, ...
+};
+
+class ChildProcess {
+ public:
+  struct Started;  // by a thread of the pool
+
+  /// Starts all of `children` at once, and returns them in their order. Each dies with the agent
+  /// (PR_SET_PDEATHSIG). It has all signals unblocked, and at their default unless the agent was
+  /// started with them ignored. It has no open files but 0, 1, 2 and its `files`. `pool` must
+  /// outlive the children. Errors, for each by itself: kNotFound, kDenied or kUnavailable, naming
+  /// the program.
+  static std::vector<Result<ChildProcess>> spawn(const asio::any_io_executor& executor,
+                                                 SpawnPool& pool,
+                                                 const std::vector<NewChild>& children);
+
+  /// Takes on a process that somebody else started as a worker and that became a child of this one
+  /// when its parent ended. Errors: kUnavailable, when `pid` is no child of this process.
+  static Result<ChildProcess> adopt_forked(const asio::any_io_executor& executor, pid_t pid);
+
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&&) = delete;
+  /// Kills the whole process group if it was not released.
+  ~ChildProcess();
+
+  pid_t pid() const { return pid_; }
+
+  /// Whether the process has ended, although nobody may have noticed it yet.
+  bool has_ended() const;
+
+  /// Resolves when the process has ended.
+  asio::awaitable<ExitStatus> wait();
+
+  /// Sends a signal to this process alone, and not to its children. Harmless after the end, and
+  /// after release().
+  void signal(int number) const;
+
+  /// Sends a signal to every process of its group. Harmless after the end, and after release().
+  void signal_group(int signal) const;
+
+  /// Kills what is left of its group, and reaps the process: at once if it has ended, else as soon
+  /// as it has, while the event loop runs.
+  void release();
+
+ private:
+  /// kill(2) takes -1 for all processes, so no signal may go to a process that is not there.
+  bool is_released() const { return pid_ <= 0; }
+  void reap_later();
+  static Result<ChildProcess> adopt(const asio::any_io_executor& executor,
+                                    const std::string& program, const Started& started);
+  ChildProcess(pid_t pid, asio::posix::stream_descriptor pidfd);
+
+  pid_t pid_;
+  asio::posix::stream_descriptor pidfd_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,75 @@
+#include "agent/workers/end_evidence.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <cmath>
+#include <csignal>
+#include <utility>
+
+#include "agent/reports/failure_texts.hpp"
+#include "agent/workers/error_file.hpp"
+#include "base/clock.hpp"
+
+namespace ddprun {
+
+/// Every round gets a fresh board, so that nothing of the last one's workers is in it.
+std::string EndEvidence::begin_round(const StartRound& round, int workers) {
+  round_ = round;
+  oom_before_ = read_oom_();
+  heartbeats_.reset();
+  auto board = HeartbeatBoard::create(workers);
+  if (!board) {
+    spdlog::warn("{}", board.error().message);
+    return "";
+  }
+  heartbeats_ = std::move(*board);
+  return heartbeats_->path();
+}
+
+std::optional<sdk::HeartbeatReading> EndEvidence::heartbeat(int local_rank) const {
+  return heartbeats_ ? heartbeats_->read(local_rank) : std::nullopt;
+}
+
+WorkerFailure EndEvidence::end_of(int local_rank, std::int64_t pid, ExitStatus status) const {
+  WorkerFailure how{.host = node_.run.host,
+                    .group_rank = round_.group_rank,
+                    .rank = round_.first_rank + local_rank,
+                    .local_rank = local_rank,
+                    .pid = pid,
+                    .status = status,
+                    .time_unix_ms = unix_time_ms()};
+  if (!status.ok()) add_evidence(how);
+  return how;
+}
+
+/// Adds what the worker wrote down before it failed, and what the kernel did. Only SIGKILL can have
+/// come from the out-of-memory killer.
+void EndEvidence::add_evidence(WorkerFailure& how) const {
+  const auto last = heartbeat(how.local_rank);
+  if (last) how.last_heartbeat = describe(*last, sdk::monotonic_ns());
+  if (how.status.signal == SIGKILL) how.evidence = oom_evidence(oom_before_, read_oom_());
+  const auto path = error_file(node_, round_, how.local_rank);
+  auto recorded = path.empty() ? std::nullopt : read_error_file(path);
+  if (!recorded) return;
+  how.error_file = path.string();
+  how.message = std::move(recorded->message);
+  how.traceback = std::move(recorded->traceback);
+}
+
+WorkerExited EndEvidence::judge(WorkerFailure how, const EndClues& clues) const {
+  WorkerEnd end = judge_end(clues);
+  how.status = end.status;
+  shorten_texts(how);
+  const auto last = heartbeat(how.local_rank);
+  return {std::move(how), std::move(end), last ? last->step : -1};
+}
+
+void EndEvidence::add_told(int local_rank, WorkerLook& look) const {
+  const auto told = heartbeat(local_rank);
+  if (!told) return;
+  look.step = told->step;
+  if (!std::isnan(told->loss)) look.loss = told->loss;
+  look.samples_per_second = told->samples_per_second;
+}
+
+}  // namespace ddprun

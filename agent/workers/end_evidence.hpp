@@ -1,0 +1,49 @@
+// EndEvidence: what this node can find out about the end of a worker besides its exit status: the
+// heartbeats that it wrote, the exception that it recorded, and what the kernel's out-of-memory
+// killer did meanwhile. Round after round it begins anew.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "agent/decisions/agent_events.hpp"
+#include "agent/introspection/introspection.hpp"
+#include "agent/workers/heartbeat_board.hpp"
+#include "agent/workers/oom.hpp"
+#include "agent/workers/worker_plan.hpp"
+#include "base/failure.hpp"
+#include "rendezvous/verdict/judge_end.hpp"
+
+namespace ddprun {
+
+class EndEvidence {
+ public:
+  /// `node` must live longer. `oom` reads the counters of the kernel's out-of-memory killer.
+  EndEvidence(const NodeFacts& node, OomReader oom) : node_{node}, read_oom_{std::move(oom)} {}
+
+  /// Begins a round of so many workers. Returns where these write their heartbeats; "": nowhere.
+  std::string begin_round(const StartRound& round, int workers);
+
+  /// The end of a worker as far as it can be known without a judgement; `pid` 0: it has not begun.
+  WorkerFailure end_of(int local_rank, std::int64_t pid, ExitStatus status) const;
+
+  /// Judges that end with all that is known of it.
+  WorkerExited judge(WorkerFailure how, const EndClues& clues) const;
+
+  /// Adds what the worker has told of itself in its heartbeats.
+  void add_told(int local_rank, WorkerLook& look) const;
+
+ private:
+  void add_evidence(WorkerFailure& how) const;
+  std::optional<sdk::HeartbeatReading> heartbeat(int local_rank) const;
+
+  const NodeFacts& node_;
+  OomReader read_oom_;
+  StartRound round_;
+  std::optional<HeartbeatBoard> heartbeats_;  // written by this round's workers
+  OomCounters oom_before_;                    // when the round began
+};
+
+}  // namespace ddprun

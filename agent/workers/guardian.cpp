@@ -1,0 +1,111 @@
+#include "agent/workers/guardian.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "agent/workers/worker_plan.hpp"
+#include "base/parse_number.hpp"
+#include "base/system/linux_calls.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr int kPassesMax = 2'000;  // each takes a few milliseconds
+constexpr timespec kPassDelay{0, 2'000'000};
+
+bool carries_mark(pid_t pid, const std::string& mark) {
+  std::ifstream environment{"/proc/" + std::to_string(pid) + "/environ", std::ios::binary};
+  constexpr std::string_view kName{kMarkVariable};
+  for (std::string entry; std::getline(environment, entry, '\0');) {
+    if (!entry.starts_with(kName) || entry.size() <= kName.size() || entry[kName.size()] != '=')
+      continue;
+    std::istringstream marks{entry.substr(kName.size() + 1)};
+    for (std::string one; std::getline(marks, one, ':');)
+      if (one == mark) return true;
+  }
+  return false;
+}
+
+/// Kills the process if it carries the mark; false when it does not. The descriptor is opened
+/// first: what it names cannot become another process meanwhile. Old kernels leave that gap open.
+bool kill_if_marked(pid_t pid, const std::string& mark) {
+  const int process = open_process(pid);
+  const bool marked = carries_mark(pid, mark);
+  if (marked && process >= 0) signal_process(process, SIGKILL);
+  if (marked && process < 0) kill(pid, SIGKILL);
+  if (process >= 0) close(process);
+  return marked;
+}
+
+/// Kills all that carry the mark; true when there were any.
+bool kill_marked(const std::string& mark) {
+  DIR* processes = opendir("/proc");
+  if (processes == nullptr) return false;
+  bool any = false;
+  while (const dirent* entry = readdir(processes)) {
+    const std::string_view name{entry->d_name};
+    const auto pid = parse_number<pid_t>(name);
+    if (!pid || *pid == getpid()) continue;
+    any = kill_if_marked(*pid, mark) || any;
+  }
+  closedir(processes);
+  return any;
+}
+
+[[noreturn]] void guard(int pipe, const std::string& mark) {
+  setsid();
+  prctl(PR_SET_NAME, "dpr-guardian");  // `killall ddprun` is not meant for it
+  if (chdir("/") != 0) {
+    // Then a file system stays busy for as long as the job runs.
+  }
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  dup2(pipe, STDIN_FILENO);
+  close_files_from(STDIN_FILENO + 1);  // nobody shall wait for the end of our output
+  char dismissed = 0;
+  ssize_t n = 0;
+  do n = read(STDIN_FILENO, &dismissed, 1);
+  while (n < 0 && errno == EINTR);
+  for (int pass = 0; n == 0 && pass < kPassesMax && kill_marked(mark); ++pass)
+    nanosleep(&kPassDelay, nullptr);
+  _exit(0);
+}
+
+}  // namespace
+
+Guardian::Guardian(const std::string& mark) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return;
+  // Without SIGCHLD it is a child that only waits with __WCLONE see, see clone(2).
+  pid_ = static_cast<pid_t>(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
+  if (pid_ == 0) guard(ends[0], mark);
+  close(ends[0]);
+  if (pid_ > 0)
+    pipe_ = ends[1];
+  else
+    close(ends[1]);
+}
+
+Guardian::~Guardian() {
+  if (pid_ < 0) return;
+  const char dismissed = 1;
+  if (write(pipe_, &dismissed, 1) == 1) waitpid(pid_, nullptr, __WCLONE);
+  close(pipe_);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,265 @@
+#include "agent/workers/nursery.hpp"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "agent/workers/nursery_source.hpp"
+#include "base/match.hpp"
+#include "base/report_failure.hpp"
+#include "base/system/linux_calls.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+using asio::as_tuple;
+using asio::use_awaitable;
+using asio::posix::stream_descriptor;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kImportTimeout = 120s;
+constexpr auto kNewsInterval = 10s;  // for somebody who waits for imports
+constexpr auto kForkTimeout = 30s;   // for all workers of a round
+constexpr std::size_t kPacketBytesMax = 64 * 1024;
+
+Error refused_by_system(const std::string& what) {
+  return {Error::Kind::kUnavailable, "cannot make " + what + ": " + std::strerror(errno)};
+}
+
+/// A file that nobody else has, with the nursery's program. Errors: kUnavailable.
+Result<int> program_file() {
+  const int file = memory_file("ddprun-nursery", MFD_CLOEXEC);
+  if (file < 0) return refused_by_system("a file in memory");
+  const auto length = static_cast<ssize_t>(kNurserySource.size());
+  if (write(file, kNurserySource.data(), kNurserySource.size()) == length) return file;
+  ::close(file);
+  return refused_by_system("a file in memory");
+}
+
+/// Sends the packet and the files together. False, with errno, when the socket does not take it.
+bool send_packet(int socket, std::string& packet, ChildStreams streams) {
+  std::array files{streams.out, streams.err};
+  iovec text{packet.data(), packet.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(files))> control{};
+  msghdr message{};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(files));
+  std::memcpy(CMSG_DATA(rights), files.data(), sizeof(files));
+  return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out.empty() ? "nothing" : out;
+}
+
+}  // namespace
+
+struct Nursery::Process {
+  ChildProcess child;
+  stream_descriptor socket;
+  Clock::time_point begun;
+  bool ready = false;
+};
+
+Nursery::Nursery(const asio::any_io_executor& executor, SpawnPool& pool, Command command)
+    : executor_{executor}, pool_{pool}, command_{std::move(command)}, changed_{executor} {}
+
+pid_t Nursery::pid() const { return process_ ? process_->child.pid() : -1; }
+
+void Nursery::begin() {
+  if (process_ || given_up_) return;
+  if (const Result<void> launched = launch(); !launched) return give_up(launched.error().message);
+  co_spawn(executor_, listen(process_), report_failure("listening to the nursery"));
+  co_spawn(executor_, watch(process_), report_failure("watching the nursery"));
+}
+
+Result<void> Nursery::launch() {
+  const Result<int> program = program_file();
+  if (!program) return program.error();
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    ::close(*program);
+    return refused_by_system("a socket");
+  }
+  stream_descriptor ours{executor_, ends[0]};
+  auto children = ChildProcess::spawn(executor_, pool_, {{command_, {}, {ends[1], *program}}});
+  ::close(ends[1]);
+  ::close(*program);
+  if (!children.front()) return children.front().error();
+  process_ = std::make_shared<Process>(
+      Process{std::move(*children.front()), std::move(ours), Clock::now()});
+  return {};
+}
+
+asio::awaitable<void> Nursery::listen(std::shared_ptr<Process> process) {
+  std::string packet;
+  while (process == process_) {
+    packet.resize(kPacketBytesMax);
+    const auto buffer = asio::buffer(packet);
+    const auto [error, bytes] =
+        co_await process->socket.async_read_some(buffer, as_tuple(use_awaitable));
+    if (error || process != process_) co_return;
+    take(*process, {packet.data(), bytes});
+  }
+}
+
+void Nursery::take(Process& process, std::string_view packet) {
+  const auto event = decode_nursery_event(packet);
+  if (event)
+    heard(process, *event);
+  else
+    give_up("the nursery speaks nonsense (" + event.error().message + ")");
+}
+
+/// What a process said before it ended may be why, and the news of its end may come first.
+void Nursery::hear_last_words(const std::shared_ptr<Process>& process) {
+  std::string packet(kPacketBytesMax, '\0');
+  while (process == process_) {
+    const ssize_t bytes =
+        ::recv(process->socket.native_handle(), packet.data(), packet.size(), MSG_DONTWAIT);
+    if (bytes <= 0) return;
+    take(*process, {packet.data(), static_cast<std::size_t>(bytes)});
+  }
+}
+
+void Nursery::heard(Process& process, const NurseryEvent& event) {
+  match(
+      event,  //
+      [](const LeftOut& e) {
+        spdlog::warn("--warm: {} is left to every worker to import: {}", e.module, e.why);
+      },
+      [&](const NurseryRefuses& e) { give_up(e.why); },
+      [&](const NurseryReady& e) {
+        process.ready = true;
+        spdlog::info("nursery: pid {}, imported {} in {:.1f} s", process.child.pid(),
+                     listed(e.modules), e.seconds);
+      },
+      [&](const Forked& e) {
+        if (e.worker < forked_.size()) forked_[e.worker] = e.pid;
+      },
+      [&](const LetGo&) { let_go_ = true; });
+  changed_.cancel();
+}
+
+/// Another one begins at once, so that it is there for the next round; but not if this one never
+/// came so far, for the next may not either.
+asio::awaitable<void> Nursery::watch(std::shared_ptr<Process> process) {
+  const ExitStatus status = co_await process->child.wait();
+  hear_last_words(process);
+  if (process != process_) co_return;
+  spdlog::warn(
+      "--warm: the nursery {}: {}", describe(status),
+      process->ready ? "starting another" : "workers of this round start the ordinary way");
+  end();
+  if (process->ready) begin();
+}
+
+void Nursery::give_up(const std::string& why) {
+  spdlog::warn("--warm has no effect: {}; workers start the ordinary way", why);
+  given_up_ = true;
+  end();
+}
+
+void Nursery::end() {
+  if (!process_) return;
+  const auto process = std::exchange(process_, nullptr);
+  process->child.release();  // with its whole group
+  boost::system::error_code closed_anyway;
+  process->socket.close(closed_anyway);
+  changed_.cancel();
+}
+
+void Nursery::look_again() { changed_.cancel(); }
+
+asio::awaitable<std::vector<Result<ChildProcess>>> Nursery::spawn(std::vector<NewChild> children,
+                                                                  std::function<bool()> unwanted) {
+  begin();
+  co_await loaded(unwanted);
+  std::vector<Result<ChildProcess>> processes;
+  if (unwanted()) {
+    for (std::size_t i = 0; i < children.size(); ++i)
+      processes.emplace_back(Error{Error::Kind::kUnavailable, "stopped before it was started"});
+    co_return processes;
+  }
+  const bool warm = co_await forked(children);
+  if (!warm) co_return ChildProcess::spawn(executor_, pool_, children);
+  for (const pid_t pid : forked_) processes.push_back(ChildProcess::adopt_forked(executor_, pid));
+  co_return processes;
+}
+
+/// Waits until the process is ready, or there is none.
+asio::awaitable<void> Nursery::loaded(const std::function<bool()>& unwanted) {
+  while (process_ && !process_->ready && !unwanted()) {
+    changed_.expires_after(kNewsInterval);
+    const auto [woken] = co_await changed_.async_wait(as_tuple(use_awaitable));
+    if (woken || !process_) continue;
+    const auto waited = Clock::now() - process_->begun;
+    if (waited > kImportTimeout)
+      give_up(fmt::format("its imports take more than {} s", kImportTimeout.count()));
+    else
+      spdlog::warn("--warm: still importing after {} s",
+                   std::chrono::duration_cast<std::chrono::seconds>(waited).count());
+  }
+}
+
+/// Has the process fork all of them; true when it has, and has let them go.
+asio::awaitable<bool> Nursery::forked(const std::vector<NewChild>& children) {
+  const auto process = process_;
+  if (!process) co_return false;
+  forked_.assign(children.size(), -1);
+  let_go_ = children.empty();
+  asio::steady_timer deadline{executor_, kForkTimeout};
+  deadline.async_wait([this, process](const boost::system::error_code& cancelled) {
+    if (cancelled || process != process_) return;
+    spdlog::warn("--warm: the nursery does not answer");
+    end();
+  });
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    std::string order = encode_order(children[i].command, i, i + 1 == children.size(), command_);
+    const bool sent = co_await send(process, std::move(order), children[i].streams);
+    if (sent) continue;
+    if (process == process_) end();
+    co_return false;
+  }
+  while (process == process_ && !let_go_) {
+    changed_.expires_at(asio::steady_timer::time_point::max());
+    co_await changed_.async_wait(as_tuple(use_awaitable));
+  }
+  co_return let_go_;
+}
+
+asio::awaitable<bool> Nursery::send(std::shared_ptr<Process> process, std::string order,
+                                    ChildStreams streams) {
+  while (process == process_) {
+    if (send_packet(process->socket.native_handle(), order, streams)) co_return true;
+    if (errno != EAGAIN && errno != EINTR) {
+      spdlog::warn("--warm: a worker cannot be described to the nursery: {}", std::strerror(errno));
+      co_return false;
+    }
+    co_await process->socket.async_wait(stream_descriptor::wait_write, as_tuple(use_awaitable));
+  }
+  co_return false;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,76 @@
+// Nursery: starts workers by forking a process that has made their imports, instead of running the
+// interpreter anew for each.
+//
+// The process, a fork server, is of the workers' own interpreter and runs nursery.py, which is
+// compiled into this program. It outlives rounds. Where there is none (it does not load, it died,
+// it may not fork), workers start the ordinary way, and the user is told once why. See fork(2); the
+// idea is that of Python's own forkserver
+// (https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods).
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/workers/child_process.hpp"
+#include "agent/workers/nursery_protocol.hpp"
+#include "agent/workers/spawn_pool.hpp"
+
+namespace ddprun {
+
+class Nursery {
+ public:
+  /// `command` is what plan_nursery() made. `pool` must outlive the process.
+  Nursery(const asio::any_io_executor& executor, SpawnPool& pool, Command command);
+  Nursery(const Nursery&) = delete;
+  Nursery& operator=(const Nursery&) = delete;
+  ~Nursery() { end(); }
+
+  /// Starts the process, unless it is there or has been given up.
+  void begin();
+
+  /// Starts all of `children`, as ChildProcess::spawn() does; they run once all have been started.
+  /// Waits until the imports are done, for kImportTimeout at most, and gives up with errors
+  /// (kUnavailable) as soon as `unwanted`; call look_again() when that changes. One call at a time.
+  asio::awaitable<std::vector<Result<ChildProcess>>> spawn(std::vector<NewChild> children,
+                                                           std::function<bool()> unwanted);
+  /// Asks `unwanted` of a spawn() that is under way again.
+  void look_again();
+
+  /// Kills the process, and workers that have not been let go. Reaping them is the caller's.
+  void end();
+
+  /// A child of this process; -1: there is none.
+  pid_t pid() const;
+
+ private:
+  struct Process;
+
+  Result<void> launch();
+  asio::awaitable<void> listen(std::shared_ptr<Process> process);
+  asio::awaitable<void> watch(std::shared_ptr<Process> process);
+  asio::awaitable<void> loaded(const std::function<bool()>& unwanted);
+  asio::awaitable<bool> forked(const std::vector<NewChild>& children);
+  asio::awaitable<bool> send(std::shared_ptr<Process> process, std::string order,
+                             ChildStreams streams);
+  void take(Process& process, std::string_view packet);
+  void hear_last_words(const std::shared_ptr<Process>& process);
+  void heard(Process& process, const NurseryEvent& event);
+  void give_up(const std::string& why);
+
+  asio::any_io_executor executor_;
+  SpawnPool& pool_;
+  Command command_;
+  std::shared_ptr<Process> process_;  // null: there is none
+  bool given_up_ = false;
+  std::vector<pid_t> forked_;  // this round's workers, by number; -1: not yet
+  bool let_go_ = false;
+  asio::steady_timer changed_;  // cancelled when one of the above changes
+};
+
+}  // namespace ddprun

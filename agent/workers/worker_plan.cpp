@@ -1,0 +1,180 @@
+#include "agent/workers/worker_plan.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <sstream>
+
+#include "agent/control/trainer_status.hpp"
+#include "agent/introspection/watch_folder.hpp"
+#include "agent/spec/template_text.hpp"
+#include "agent/timers/timer_book.hpp"
+#include "base/failure.hpp"
+#include "ddprun/worker_env.hpp"
+#include "worker_sdk/contract/heartbeat_slot.hpp"
+
+namespace ddprun {
+
+namespace {
+
+namespace env = sdk::env;
+
+constexpr char kPythonPath[] = "PYTHONPATH";
+constexpr char kVisibleDevices[] = "CUDA_VISIBLE_DEVICES";
+
+using Environment = std::map<std::string, std::string>;
+
+Environment parse(const std::vector<std::string>& environment) {
+  Environment parsed;
+  for (const std::string& entry : environment) {
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string::npos) parsed[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  return parsed;
+}
+
+std::string names(const std::vector<int>& signals) {
+  std::string out;
+  for (const int signal : signals) {
+    if (!out.empty()) out += ',';
+    out += signal_name(signal);
+  }
+  return out;
+}
+
+/// The variables that are the same for all workers of this node in every round. Values that the
+/// user has set for the libraries win.
+Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
+  Environment out = parse(node.environment);
+  out.erase(env::kHeartbeat);  // an agent above this one may have set it
+  out.erase(kSecretVariable);  // workers have no use for it
+  out[env::kCheckpointSignal] = std::to_string(spec.preemption.checkpoint_signal);
+  out.try_emplace(env::kNcclAsyncErrorHandling, "1");
+  out.erase(env::kIntrospection);  // as kHeartbeat
+  if (spec.introspection) out.try_emplace("PYTHONFAULTHANDLER", "1");
+  if (!node.timer_pipe.empty()) out[kTimerFileVariable] = node.timer_pipe;
+  if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))
+    out.try_emplace(env::kOmpNumThreads, std::to_string(*threads));
+  if (!node.mark.empty()) {
+    std::string& marks = out[kMarkVariable];
+    marks += (marks.empty() ? "" : ":") + node.mark;
+  }
+  return out;
+}
+
+/// Adds the variables that are the same for all workers of this node in one round.
+void add_round(Environment& out, const LaunchSpec& spec, const StartRound& round,
+               const NodeFacts& node) {
+  out[env::kWorldSize] = std::to_string(round.world_size);
+  out[env::kLocalWorldSize] = std::to_string(spec.workers);
+  out[env::kGroupRank] = std::to_string(round.group_rank);
+  out[env::kGroupWorldSize] = std::to_string(round.group_world_size);
+  out[env::kRoleName] = spec.role;
+  out[env::kRoleWorldSize] = std::to_string(round.role_world_size);
+  out[env::kMasterAddr] = round.master_addr;
+  out[env::kMasterPort] = std::to_string(round.master_port);
+  out[env::kRestartCount] = std::to_string(round.attempt);
+  out[env::kMaxRestarts] = std::to_string(spec.rules.restarts_max);
+  out[env::kRunId] = node.run.run_id;
+  out[env::kSignalsToHandle] = names(spec.stop_signals);
+  out[env::kRound] = std::to_string(round.round);
+  out[env::kUseAgentStore] = "True";  // torch compares with exactly this text
+}
+
+std::vector<std::string> flatten(const Environment& environment) {
+  std::vector<std::string> flat;
+  flat.reserve(environment.size());
+  for (const auto& [name, value] : environment) flat.push_back(fmt::format("{}={}", name, value));
+  return flat;
+}
+
+/// With --virtual-local-rank a worker sees one GPU: its own of those that ddprun sees.
+std::string own_device(const Environment& environment, int local_rank) {
+  const auto visible = environment.find(kVisibleDevices);
+  if (visible == environment.end()) return std::to_string(local_rank);
+  std::istringstream devices{visible->second};
+  std::string device;
+  for (int i = 0; i <= local_rank; ++i) std::getline(devices, device, ',');
+  return device;
+}
+
+void add_worker(Environment& out, const LaunchSpec& spec, const StartRound& round,
+                const NodeFacts& node, int local_rank) {
+  out[env::kRank] = std::to_string(round.first_rank + local_rank);
+  out[env::kLocalRank] = std::to_string(spec.virtual_local_rank ? 0 : local_rank);
+  out[env::kRoleRank] = std::to_string(round.first_role_rank + local_rank);
+  out[env::kErrorFile] = error_file(node, round, local_rank).string();
+  if (!node.heartbeats.empty())
+    out[env::kHeartbeat] = sdk::to_string({node.heartbeats, static_cast<std::size_t>(local_rank)});
+  if (node.trainer_url.empty()) return;
+  out[kTrainerUrlVariable] = node.trainer_url + "/" + std::to_string(local_rank);
+  out[kTrainerTokenVariable] = node.trainer_token;
+}
+
+/// Lets Python run the hook, which takes both variables away again. The nursery's workers are
+/// forked, so they run it themselves.
+void add_hook(Environment& out, const StartRound& round, const NodeFacts& node, int local_rank) {
+  if (node.watch_folder.empty()) return;
+  const std::filesystem::path folder{node.watch_folder};
+  out[env::kIntrospection] = (folder / watch_name(round.round, local_rank)).string();
+}
+
+}  // namespace
+
+std::filesystem::path round_directory(const NodeFacts& node, const StartRound& round) {
+  if (node.run_directory.empty()) return {};
+  return node.run_directory / ("attempt_" + std::to_string(round.round - 1));
+}
+
+std::optional<int> threads_per_worker(int workers, int usable_cpus) {
+  if (workers == 1) return std::nullopt;
+  return std::max(1, usable_cpus / workers);
+}
+
+std::filesystem::path error_file(const NodeFacts& node, const StartRound& round, int local_rank) {
+  const auto directory = round_directory(node, round);
+  return directory.empty() ? directory : directory / std::to_string(local_rank) / "error.json";
+}
+
+CommonEnvironment common_environment(const LaunchSpec& spec, const NodeFacts& node) {
+  Environment common = node_environment(spec, node);
+  Environment own;
+  add_round(own, spec, {}, node);
+  add_worker(own, spec, {}, node, 0);
+  CommonEnvironment out;
+  for (const auto& [name, value] : own) {
+    out.per_worker.push_back(name);
+    common.erase(name);  // a launcher above this one may have set it
+  }
+  out.environment = flatten(common);
+  return out;
+}
+
+std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& round,
+                                  const NodeFacts& node) {
+  Environment environment = node_environment(spec, node);
+  const Environment ours = environment;
+  add_round(environment, spec, round, node);
+  if (!node.watch_folder.empty()) {
+    const auto users = ours.find(kPythonPath);
+    environment[kPythonPath] = node.watch_folder + (users == ours.end() ? "" : ":" + users->second);
+  }
+  std::vector<Command> commands;
+  for (int local_rank = 0; local_rank < spec.workers; ++local_rank) {
+    add_worker(environment, spec, round, node, local_rank);
+    add_hook(environment, round, node, local_rank);
+    if (spec.virtual_local_rank) environment[kVisibleDevices] = own_device(ours, local_rank);
+    Command command{spec.program, spec.arguments, flatten(environment), {}};
+    if (!node.placements.empty()) command.placement = node.placements[local_rank];
+    // argv[0] is the program itself, which torchrun does not substitute in either.
+    const std::array values{TemplateValue{"local_rank", std::to_string(local_rank)}};
+    for (std::size_t i = 1; i < command.arguments.size(); ++i)
+      command.arguments[i] = substitute(command.arguments[i], values);
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+}  // namespace ddprun

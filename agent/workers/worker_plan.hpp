@@ -1,0 +1,72 @@
+// plan_workers() decides which commands, with which environment, make up this node's part of a
+// round. Pure.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/spec/launch_spec.hpp"
+#include "rendezvous/messages/messages.hpp"
+
+namespace ddprun {
+
+/// One process to start.
+struct Command {
+  std::string program;                   // a path: PATH is not searched
+  std::vector<std::string> arguments;    // argv
+  std::vector<std::string> environment;  // "NAME=value", all of it
+  Placement placement;                   // empty lists: wherever the system likes
+};
+
+/// What is known of the machine and of the run on it.
+struct NodeFacts {
+  std::vector<std::string> environment;  // the agent's own, "NAME=value"
+  int usable_cpus = 1;
+  std::filesystem::path run_directory;  // for logs and error files; "" when there is none
+  Streams terminals;                    // which of the agent's own streams are terminals
+  std::vector<Placement> placements;    // by local rank, when workers are bound to CPUs
+  std::string watch_folder;   // for the hook in Python workers, see introspection.hpp; "" none
+  std::string heartbeats;     // path of the memory that workers' heartbeats go to; "" none
+  std::string trainer_url;    // where a worker's training tells how far it is, before "/" and its
+                              // local rank; see trainer_door.hpp; "" nowhere
+  std::string trainer_token;  // path of the file with the token for that
+  std::string timer_pipe;     // path of the workers' timers, see timer_book.hpp; "" none
+  std::string mark;           // every process of this node's workers carries it; "" none
+  pid_t guardian = -1;        // a child of the agent that is no worker; see guardian.hpp
+  RunFacts run;
+};
+
+/// The variable with the marks of all agents above a worker, separated by ':'. A process that has a
+/// mark in it belongs to that agent's job, whatever its parent and its session are by now.
+inline constexpr char kMarkVariable[] = "DDPRUN_JOB";
+
+/// The directory of a round's files, attempt_<n> in the run directory; "" without a run directory.
+/// The name is torchrun's. We count rounds in it and not failures, so that nothing of an earlier
+/// round is overwritten.
+std::filesystem::path round_directory(const NodeFacts& node, const StartRound& round);
+
+/// Where a worker records the exception that ended it; its parent directory must be created.
+/// "" without a run directory.
+std::filesystem::path error_file(const NodeFacts& node, const StartRound& round, int local_rank);
+
+/// The OMP_NUM_THREADS that each of `workers` gets when the user has not chosen one; nullopt: the
+/// libraries choose, because one worker may use all CPUs.
+std::optional<int> threads_per_worker(int workers, int usable_cpus);
+
+/// What every worker of this node has in its environment, whichever its round and rank.
+struct CommonEnvironment {
+  std::vector<std::string> environment;  // "NAME=value"
+  std::vector<std::string> per_worker;   // the names that each worker has besides
+};
+CommonEnvironment common_environment(const LaunchSpec& spec, const NodeFacts& node);
+
+/// The commands of this node in `round`, by local rank. The environment is torchrun's: see
+/// ddprun/worker_env.hpp.
+std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& round,
+                                  const NodeFacts& node);
+
+}  // namespace ddprun

@@ -1,0 +1,342 @@
+#include "agent/workers/worker_set.hpp"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include "agent/introspection/process_facts.hpp"
+#include "agent/workers/error_file.hpp"
+#include "agent/workers/output_plan.hpp"
+#include "agent/workers/process_tree.hpp"
+#include "base/clock.hpp"
+#include "base/report_failure.hpp"
+#include "base/system/linux_calls.hpp"
+#include "rendezvous/messages/stop_times.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// More threads would only wait for each other in the kernel.
+constexpr int kSpawnThreadsMax = 16;
+/// No worker is so many processes above one of its own.
+constexpr int kGenerationsMax = 64;
+
+}  // namespace
+
+WorkerSet::WorkerSet(const asio::any_io_executor& executor, const LaunchSpec& spec, NodeFacts node,
+                     Consoles consoles, ExitListener exited, OomReader oom)
+    : executor_{executor},
+      spec_{spec},
+      node_{std::move(node)},
+      consoles_{consoles},
+      exited_{std::move(exited)},
+      evidence_{node_, std::move(oom)},
+      pool_{std::min({spec_.workers, node_.usable_cpus, kSpawnThreadsMax})} {}
+
+void WorkerSet::warm_up() {
+  if (!spec_.warm) return;
+  nursery_ = std::make_unique<Nursery>(executor_, pool_, plan_nursery(spec_, node_));
+  nursery_->begin();
+}
+
+void WorkerSet::start(const StartRound& round) {
+  begin_round(round);
+  std::vector<Command> commands = plan_workers(spec_, round_, node_);
+  std::vector<NewWorker> fresh;
+  std::vector<NewChild> children;
+  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank) {
+    auto worker = open_output(local_rank);
+    if (!worker) {
+      cannot_start(local_rank, worker.error());
+      continue;
+    }
+    children.push_back(
+        {std::move(commands[local_rank]), {worker->out->worker_end(), worker->err->worker_end()}});
+    fresh.push_back(std::move(*worker));
+  }
+  if (nursery_) {
+    co_spawn(executor_, start_warm(std::move(fresh), std::move(children)),
+             report_failure("starting workers"));
+    return;
+  }
+  auto processes = ChildProcess::spawn(executor_, pool_, children);
+  take_on_all(fresh, processes);
+}
+
+std::vector<RunningWorker> WorkerSet::running() const {
+  std::vector<RunningWorker> running;
+  for (const auto& worker : workers_)
+    if (!worker->ended)
+      running.push_back(
+          {round_.first_rank + worker->local_rank, worker->local_rank, worker->process.pid()});
+  return running;
+}
+
+void WorkerSet::start_none(const StartRound& round, const Error& error) {
+  begin_round(round);
+  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
+    cannot_start(local_rank, error);
+}
+
+void WorkerSet::begin_round(const StartRound& round) {
+  ++starts_;
+  round_ = round;
+  stopping_ = false;
+  node_.heartbeats = evidence_.begin_round(round_, spec_.workers);
+  make_directories();
+  make_folded_output();
+}
+
+/// Logs and error files go there. Where a directory cannot be made, opening a file in it says so.
+/// Rounds of a coordinator that was started again have the numbers of earlier ones, so a worker's
+/// error file may be there already.
+void WorkerSet::make_directories() const {
+  const auto directory = round_directory(node_, round_);
+  if (directory.empty()) return;
+  std::error_code not_made;
+  std::filesystem::create_directory(directory, not_made);
+  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank) {
+    std::filesystem::create_directory(directory / std::to_string(local_rank), not_made);
+    remove_error_file(error_file(node_, round_, local_rank));
+  }
+}
+
+void WorkerSet::make_folded_output() {
+  if (!spec_.logs.fold) return;
+  folded_ = std::make_shared<FoldedOutput>(
+      executor_, consoles_.out, consoles_.err, [this](const FoldedLine& line) {
+        return fold_label(spec_, node_, line.ranks, line.local_ranks);
+      });
+}
+
+Result<WorkerSet::NewWorker> WorkerSet::open_output(int local_rank) const {
+  OutputPlan plan = plan_output(spec_, round_, node_, local_rank);
+  const auto voice = [&](const StreamPlan& stream, bool err) {
+    return stream.folded ? Voice{folded_, round_.first_rank + local_rank, err} : Voice{};
+  };
+  const Voice out_voice = voice(plan.out, false), err_voice = voice(plan.err, true);
+  auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out), out_voice);
+  if (!out) return out.error();
+  auto err = LogPump::open(executor_, consoles_.err, std::move(plan.err), err_voice);
+  if (!err) return err.error();
+  return NewWorker{local_rank, std::move(*out), std::move(*err)};
+}
+
+/// While the nursery forks, the workers may be told to stop, or the round may be swept away.
+asio::awaitable<void> WorkerSet::start_warm(std::vector<NewWorker> fresh,
+                                            std::vector<NewChild> children) {
+  const int start = starts_;
+  const auto unwanted = [this, start] { return stopping_ || start != starts_; };
+  ++forking_;
+  auto processes = co_await nursery_->spawn(std::move(children), unwanted);
+  --forking_;
+  if (start != starts_) co_return;
+  take_on_all(fresh, processes);
+  reap_orphans();
+  if (!stopping_) co_return;
+  for (const auto& worker : workers_) worker->process.signal_group(SIGKILL);
+}
+
+void WorkerSet::take_on_all(const std::vector<NewWorker>& fresh,
+                            std::vector<Result<ChildProcess>>& processes) {
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    if (processes[i])
+      take_on(fresh[i], std::move(*processes[i]));
+    else
+      cannot_start(fresh[i].local_rank, processes[i].error());
+  }
+  asio::post(executor_, [this, start = starts_] {
+    if (start == starts_) started_();
+  });
+}
+
+/// Tells the folder of lines which ranks to wait for.
+void WorkerSet::announce(const NewWorker& worker, pid_t pid) const {
+  if (!folded_) return;
+  const Speaker speaker{round_.first_rank + worker.local_rank, worker.local_rank, pid};
+  if (worker.out->is_shown()) folded_->expect(speaker, false, worker.out->has_file());
+  if (worker.err->is_shown()) folded_->expect(speaker, true, worker.err->has_file());
+}
+
+void WorkerSet::take_on(const NewWorker& worker, ChildProcess process) {
+  announce(worker, process.pid());
+  worker.out->start();
+  worker.err->start();
+  workers_.push_back(std::make_shared<Worker>(
+      Worker{worker.local_rank, std::move(process), worker.out, worker.err}));
+  co_spawn(executor_, watch(workers_.back()), report_failure("watching a worker"));
+}
+
+/// Posted, because it arises while somebody calls start().
+void WorkerSet::cannot_start(int local_rank, const Error& error) {
+  const ExitStatus status{.code = error.kind == Error::Kind::kNotFound ? 127 : 126};
+  asio::post(executor_, [this, local_rank, status, reason = error.message] {
+    WorkerFailure how = evidence_.end_of(local_rank, 0, status);
+    how.last_lines = {reason};
+    EndClues clues{.rank = how.rank, .status = status, .started = false, .ended = Clock::now()};
+    clues.err.text = reason;
+    exited_(evidence_.judge(std::move(how), clues));
+  });
+}
+
+/// What the worker wrote last is read before anybody hears of its end.
+asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
+  const ExitStatus status = co_await worker->process.wait();
+  const TimePoint ended = Clock::now();
+  worker->ended = true;
+  worker->failed = !status.ok();
+  worker->out->drain();
+  worker->err->drain();
+  if (folded_) folded_->ended(round_.first_rank + worker->local_rank, !status.ok());
+  WorkerFailure how = evidence_.end_of(worker->local_rank, worker->process.pid(), status);
+  if (!status.ok() && !worker->timer.empty())
+    how.evidence = "rank " + std::to_string(how.rank) + "'s " + worker->timer;
+  if (!status.ok()) how.last_lines = worker->err->last_lines();
+  if (!status.ok() && how.last_lines.empty()) how.last_lines = worker->out->last_lines();
+  EndClues clues{.rank = how.rank, .status = status, .ended = ended};
+  clues.told = worker->told.has_value();
+  clues.told_at = worker->told.value_or(ended);
+  clues.message = how.message;
+  clues.traceback = how.traceback;
+  if (!status.ok()) clues.err = worker->err->stream_end();
+  if (!status.ok()) clues.out = worker->out->stream_end();
+  if (!worker->timer.empty())
+    clues.timer = "its " + worker->timer;
+  else if (!worker->killed)
+    clues.kernel = how.evidence;
+  exited_(evidence_.judge(std::move(how), clues));
+}
+
+/// One that is ending by then does not end because of it. The kernel closes a process's connections
+/// some time before it can be reaped, so another worker that lost one may have been reaped first.
+void WorkerSet::note_told(Worker& worker, int signal) {
+  const bool is_over = worker.process.has_ended() || is_ending(worker.process.pid());
+  if (!worker.told && !is_over) worker.told = Clock::now();
+  worker.killed = worker.killed || signal == SIGKILL;
+}
+
+void WorkerSet::signal(int number, bool to_stop) {
+  stopping_ = stopping_ || to_stop;
+  if (nursery_) nursery_->look_again();
+  for (const auto& worker : workers_) {
+    if (worker->ended) continue;
+    if (to_stop) note_told(*worker, number);
+    worker->process.signal_group(number);
+  }
+}
+
+void WorkerSet::ask_for_checkpoint(int signal) {
+  stopping_ = true;
+  for (const auto& worker : workers_) {
+    if (worker->ended) continue;
+    note_told(*worker, signal);
+    worker->process.signal(signal);
+  }
+}
+
+/// The process cannot become another one between the look at it and the signal: what is open stands
+/// for this one, and without that a kernel is too old.
+void WorkerSet::end_late(const ExpiredTimer& timer) {
+  const int process = open_process(timer.pid);
+  Worker* const worker = worker_above(timer.pid);
+  if (worker != nullptr && !worker->ended) {
+    const int rank = round_.first_rank + worker->local_rank;
+    spdlog::warn("rank {}'s {}: process {} {}", rank, describe(timer), timer.pid,
+                 timer.signal > 0 ? "gets " + signal_name(timer.signal)
+                                  : "goes on, as its timer names no signal");
+    if (timer.signal > 0 && !worker->told) worker->timer = describe(timer);
+    if (timer.signal > 0 && process >= 0) signal_process(process, timer.signal);
+    if (timer.signal > 0 && process < 0) ::kill(timer.pid, timer.signal);
+  }
+  if (process >= 0) close(process);
+}
+
+/// The worker that the process is, or is below of; nullptr: there is none, or it has ended.
+WorkerSet::Worker* WorkerSet::worker_above(pid_t pid) const {
+  for (int i = 0; i < kGenerationsMax && pid > 1; ++i) {
+    for (const auto& worker : workers_)
+      if (worker->process.pid() == pid) return worker.get();
+    const auto facts = read_process(pid);
+    if (!facts) return nullptr;
+    pid = facts->parent;
+  }
+  return nullptr;
+}
+
+std::optional<WorkerOutput> WorkerSet::output_of(int rank, bool err) const {
+  const int local_rank = rank - round_.first_rank;
+  if (round_.round == 0 || local_rank < 0 || local_rank >= spec_.workers) return std::nullopt;
+  OutputPlan plan = plan_output(spec_, round_, node_, local_rank);
+  WorkerOutput output{round_.round, std::move(err ? plan.err.file : plan.out.file), {}};
+  if (!output.file.empty()) return output;
+  for (const auto& worker : workers_)
+    if (worker->local_rank == local_rank)
+      output.last_lines = (err ? worker->err : worker->out)->last_lines();
+  return output;
+}
+
+std::shared_ptr<OutputFeed> WorkerSet::follow(int rank, bool err) const {
+  for (const auto& worker : workers_)
+    if (worker->local_rank == rank - round_.first_rank)
+      return (err ? worker->err : worker->out)->follow();
+  return nullptr;
+}
+
+WatchedProcess WorkerSet::process(int local_rank) const {
+  const auto worker = std::ranges::find(
+      workers_, local_rank, [](const std::shared_ptr<Worker>& w) { return w->local_rank; });
+  if (worker == workers_.end()) return {};
+  return {(*worker)->process.pid(), (*worker)->ended, (*worker)->failed};
+}
+
+void WorkerSet::resize_terminals() {
+  for (const auto& worker : workers_) {
+    worker->out->resize();
+    worker->err->resize();
+  }
+}
+
+asio::awaitable<void> WorkerSet::sweep() {
+  ++starts_;
+  for (const auto& worker : workers_) worker->process.release();
+  if (const int left =
+          co_await kill_descendants(kSweepTimeout, [this] { return lasting_children(); }))
+    spdlog::warn("{} processes of the job could not be killed within {} s", left,
+                 kSweepTimeout.count() / 1000);
+  for (const auto& worker : workers_) {
+    worker->out->close();
+    worker->err->close();
+  }
+  if (folded_) std::exchange(folded_, nullptr)->close();
+  workers_.clear();
+}
+
+void WorkerSet::reap_orphans() const {
+  if (forking_ > 0) return;
+  std::vector<pid_t> wanted = lasting_children();
+  for (const auto& worker : workers_) wanted.push_back(worker->process.pid());
+  ddprun::reap_orphans(wanted);
+}
+
+/// Nothing of the nursery may be left when ddprun ends, either.
+asio::awaitable<void> WorkerSet::end() {
+  if (!nursery_) co_return;
+  nursery_->end();
+  co_await kill_descendants(kSweepTimeout, [this] { return lasting_children(); });
+}
+
+/// The children of this process that stay from round to round.
+std::vector<pid_t> WorkerSet::lasting_children() const {
+  std::vector<pid_t> pids{node_.guardian};
+  if (nursery_) pids.push_back(nursery_->pid());
+  return pids;
+}
+
+}  // namespace ddprun

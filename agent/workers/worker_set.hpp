@@ -1,0 +1,171 @@
+// WorkerSet: the workers of this node as processes, with their output, round after round. It starts
+// them, sends them signals, tells how each of them ended, and cleans up what they leave behind.
+//
+// It decides nothing: AgentMachine says when workers start and stop. One thread, that of the event
+// loop, calls it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/decisions/agent_events.hpp"
+#include "agent/introspection/introspection.hpp"
+#include "agent/output/console.hpp"
+#include "agent/output/log_pump.hpp"
+#include "agent/reports/job_events.hpp"
+#include "agent/spec/launch_spec.hpp"
+#include "agent/timers/timer_book.hpp"
+#include "agent/workers/child_process.hpp"
+#include "agent/workers/end_evidence.hpp"
+#include "agent/workers/nursery.hpp"
+#include "agent/workers/oom.hpp"
+#include "agent/workers/spawn_pool.hpp"
+#include "agent/workers/worker_plan.hpp"
+#include "base/asio.hpp"
+#include "base/failure.hpp"
+#include "base/result.hpp"
+
+namespace ddprun {
+
+/// ddprun's own streams, which workers' output goes to.
+struct Consoles {
+  Console& out;
+  Console& err;
+};
+
+/// Where one stream of a worker can be read.
+struct WorkerOutput {
+  int round = 0;
+  std::filesystem::path file;           // has all of it; "": there is none
+  std::vector<std::string> last_lines;  // where there is no file
+};
+
+class WorkerSet {
+ public:
+  using ExitListener = std::function<void(const WorkerExited&)>;
+
+  /// `spec` must outlive the set. `exited` is called with the end of every worker, be it a success
+  /// or not, once all that the worker wrote has been read; never from within a call to the set.
+  /// `oom` reads the counters of the kernel's out-of-memory killer.
+  WorkerSet(
+      const asio::any_io_executor& executor, const LaunchSpec& spec, NodeFacts node,
+      Consoles consoles, ExitListener exited, OomReader oom = [] { return read_oom_counters(); });
+  WorkerSet(const WorkerSet&) = delete;
+
+  /// `run` is called when the workers of a round have been started, or as many of them as can be;
+  /// never from within a call to the set.
+  void when_started(std::function<void()> run) { started_ = std::move(run); }
+
+  /// The workers of the round that have not ended.
+  std::vector<RunningWorker> running() const;
+
+  /// Begins to load what warm workers are forked from, where the spec wants them.
+  void warm_up();
+
+  /// Starts the workers of `round`, whose store address is known. Nothing of an earlier round may
+  /// be left. A worker that cannot be started is told as one that exited, as a shell does it: with
+  /// code 127 when its program is not there, else with 126.
+  void start(const StartRound& round);
+
+  /// Begins a round for which no worker can be started, because of `error`.
+  void start_none(const StartRound& round, const Error& error);
+
+  /// Sends a signal to the process groups of all workers that still run. `to_stop`: they end
+  /// because of it, and those that are only being started do not have to begin.
+  void signal(int number, bool to_stop);
+
+  /// Sends a signal to the workers that still run and not to their children: only a worker knows
+  /// how to write a checkpoint. It ends afterwards.
+  void ask_for_checkpoint(int signal);
+
+  /// Sends the signal of a timer that has expired, and says so, where the process is a worker that
+  /// still runs, or one below it: others may write to the timers' pipe, too.
+  void end_late(const ExpiredTimer& timer);
+
+  /// Where the output of the worker of that rank is, in the round that runs or was the last;
+  /// nullopt: this node has no such worker.
+  std::optional<WorkerOutput> output_of(int rank, bool err) const;
+  /// Lets somebody follow it; see LogPump::follow(). nullptr: it does not run.
+  std::shared_ptr<OutputFeed> follow(int rank, bool err) const;
+
+  /// The process of a worker of this round, as far as there is one.
+  WatchedProcess process(int local_rank) const;
+
+  /// Adds what the worker has told of itself in its heartbeats.
+  void add_told(int local_rank, WorkerLook& look) const { evidence_.add_told(local_rank, look); }
+
+  /// ddprun's terminal has changed its size.
+  void resize_terminals();
+
+  /// Kills and reaps all that the workers of the round left behind, and closes their output. What
+  /// even SIGKILL does not end within kSweepTimeout is left with a warning.
+  asio::awaitable<void> sweep();
+
+  /// Reaps what workers have left behind and has ended since, so that a long round does not fill
+  /// the machine's table of processes. Workers are not reaped before sweep().
+  void reap_orphans() const;
+
+  /// Ends the nursery: no round follows. Nothing of it is alive afterwards.
+  asio::awaitable<void> end();
+
+ private:
+  struct Worker {
+    int local_rank;
+    ChildProcess process;
+    std::shared_ptr<LogPump> out;
+    std::shared_ptr<LogPump> err;
+    bool ended = false;
+    bool failed = false;            // it has ended, and not well
+    std::optional<TimePoint> told;  // to end, while it was alive
+    bool killed = false;            // by us
+    std::string timer;              // a sentence about its timer that has expired; "": none has
+  };
+
+  /// One that has its streams and no process yet.
+  struct NewWorker {
+    int local_rank;
+    std::shared_ptr<LogPump> out;
+    std::shared_ptr<LogPump> err;
+  };
+
+  void begin_round(const StartRound& round);
+  void make_directories() const;
+  void make_folded_output();
+  Result<NewWorker> open_output(int local_rank) const;
+  asio::awaitable<void> start_warm(std::vector<NewWorker> fresh, std::vector<NewChild> children);
+  void take_on_all(const std::vector<NewWorker>& fresh,
+                   std::vector<Result<ChildProcess>>& processes);
+  void announce(const NewWorker& worker, pid_t pid) const;
+  void take_on(const NewWorker& worker, ChildProcess process);
+  void cannot_start(int local_rank, const Error& error);
+  asio::awaitable<void> watch(std::shared_ptr<Worker> worker);
+  static void note_told(Worker& worker, int signal);
+  Worker* worker_above(pid_t pid) const;
+  std::vector<pid_t> lasting_children() const;
+
+  asio::any_io_executor executor_;
+  const LaunchSpec& spec_;
+  NodeFacts node_;
+  Consoles consoles_;
+  ExitListener exited_;
+  std::function<void()> started_ = [] {};
+  EndEvidence evidence_;
+  SpawnPool pool_;
+  std::unique_ptr<Nursery> nursery_;  // null: workers start the ordinary way
+  StartRound round_;                  // the last one
+  std::vector<std::shared_ptr<Worker>> workers_;
+  std::shared_ptr<FoldedOutput> folded_;  // this round's; null: nothing is folded
+  bool stopping_ = false;                 // the workers of this round have been told to stop
+  int forking_ = 0;  // calls to the nursery under way: children may be workers that are not known
+  int starts_ = 0;   // starts and sweeps so far: who waits in between sees that others run now
+};
+
+}  // namespace ddprun

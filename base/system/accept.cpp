@@ -1,0 +1,87 @@
+#include "base/system/accept.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/gated_log.hpp"
+#include "base/system/own_user_door.hpp"
+
+namespace ddprun {
+
+using asio::as_tuple;
+using asio::use_awaitable;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Somebody may close a file descriptor meanwhile, and trying without a pause would cost a whole
+// core.
+constexpr auto kRetryDelay = 100ms;
+
+constexpr int kTakenAtOnce = 16;
+
+/// Takes connections that wait already. In a crowd the event loop has a turn for each that is
+/// there, and with one at a time the others would wait for as many turns.
+void take_waiting(tcp::acceptor& acceptor, const std::function<void(tcp::socket)>& take) {
+  for (int taken = 1; taken < kTakenAtOnce; ++taken) {
+    boost::system::error_code none;  // or trouble, which the next async_accept() meets as well
+    tcp::socket socket = acceptor.accept(none);
+    if (none) return;
+    take(std::move(socket));
+  }
+}
+
+}  // namespace
+
+Result<tcp::acceptor> listen_on(const asio::any_io_executor& executor,
+                                const tcp::endpoint& endpoint) {
+  tcp::acceptor acceptor{executor};
+  boost::system::error_code error;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(tcp::acceptor::reuse_address{true}, error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
+  if (!error) return acceptor;
+  return Error{Error::Kind::kUnavailable, "cannot listen on " + endpoint.address().to_string() +
+                                              " port " + std::to_string(endpoint.port()) + ": " +
+                                              error.message()};
+}
+
+asio::awaitable<void> accept_all(tcp::acceptor& acceptor, std::function<void(tcp::socket)> serve,
+                                 MayConnect who) {
+  boost::system::error_code closed;
+  const bool loopback = acceptor.local_endpoint(closed).address().is_loopback();
+  std::optional<OwnUserDoor> door;
+  if (loopback || who == MayConnect::kOwnUser) door.emplace();
+  const auto take = [&](tcp::socket socket) {
+    if (!door || door->lets_in(socket)) serve(std::move(socket));
+  };
+  acceptor.non_blocking(true, closed);
+  GatedLog troubles{spdlog::level::warn};
+  while (acceptor.is_open()) {
+    std::string trouble;
+    try {
+      auto [error, socket] = co_await acceptor.async_accept(as_tuple(use_awaitable));
+      if (error) {
+        trouble = error.message();
+      } else {
+        take(std::move(socket));
+        take_waiting(acceptor, take);
+      }
+    } catch (const std::exception& e) {  // out of memory, mostly
+      trouble = e.what();
+    }
+    if (trouble.empty() || !acceptor.is_open()) continue;
+    troubles.say("cannot accept a connection: {}", trouble);
+    asio::steady_timer pause{acceptor.get_executor(), kRetryDelay};
+    co_await pause.async_wait(as_tuple(use_awaitable));
+  }
+}
+
+}  // namespace ddprun

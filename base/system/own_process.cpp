@@ -1,0 +1,47 @@
+#include "base/system/own_process.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+namespace ddprun {
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
+  return entries;
+}
+
+std::optional<std::string> own_variable(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>{value} : std::nullopt;
+}
+
+std::optional<std::string> take_variable(const std::string& name) {
+  std::optional<std::string> value;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view{*entry}.starts_with(name + "=")) continue;
+    char* const text = *entry + name.size() + 1;
+    if (!value) value = text;  // like getenv(), it takes the first of several
+    std::memset(text, 0, std::strlen(text));
+  }
+  unsetenv(name.c_str());
+  return value;
+}
+
+std::string own_path() {
+  std::error_code not_mounted;
+  return std::filesystem::read_symlink("/proc/self/exe", not_mounted).string();
+}
+
+std::string host_name() {
+  std::string name(256, '\0');
+  gethostname(name.data(), name.size() - 1);
+  name.resize(name.find('\0'));
+  return name;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,25 @@
+// OwnUserDoor lets in who connects from a process of this process's own user, or of root.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "base/gated_log.hpp"
+#include "base/system/peer_users.hpp"
+
+namespace ddprun {
+
+class OwnUserDoor {
+ public:
+  /// Whether `connection` may be served. Another user's is told of in the log, at most once a
+  /// second. Where the kernel does not tell whose it is, everybody is let in, and a warning says so
+  /// once.
+  bool lets_in(const asio::ip::tcp::socket& connection);
+
+ private:
+  PeerUsers users_;
+  GatedLog refused_{spdlog::level::warn};
+};
+
+}  // namespace ddprun

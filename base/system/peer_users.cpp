@@ -1,0 +1,129 @@
+#include "base/system/peer_users.hpp"
+
+#include <arpa/inet.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "base/system/endpoint_text.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using asio::ip::tcp;
+
+struct Question {
+  nlmsghdr header{};
+  inet_diag_req_v2 socket{};
+};
+
+void write_address(const asio::ip::address& address, __be32 (&to)[4]) {
+  if (address.is_v4()) {
+    const auto bytes = address.to_v4().to_bytes();
+    std::memcpy(to, bytes.data(), bytes.size());
+  } else {
+    const auto bytes = address.to_v6().to_bytes();
+    std::memcpy(to, bytes.data(), bytes.size());
+  }
+}
+
+/// Asks for the socket whose own end is `near`, and whose other end is `far`.
+Question ask_for(const tcp::endpoint& near, const tcp::endpoint& far, std::uint32_t number) {
+  Question question;
+  question.header.nlmsg_len = sizeof question;
+  question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  question.header.nlmsg_flags = NLM_F_REQUEST;
+  question.header.nlmsg_seq = number;
+  const auto own = unmapped(near.address());
+  question.socket.sdiag_family = own.is_v4() ? AF_INET : AF_INET6;
+  question.socket.sdiag_protocol = IPPROTO_TCP;
+  question.socket.idiag_states = ~0U;
+  question.socket.id.idiag_sport = htons(near.port());
+  question.socket.id.idiag_dport = htons(far.port());
+  question.socket.id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+  question.socket.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+  write_address(own, question.socket.id.idiag_src);
+  write_address(unmapped(far.address()), question.socket.id.idiag_dst);
+  return question;
+}
+
+Error no_answer(int error) {
+  return {Error::Kind::kUnavailable,
+          std::string{"the kernel does not tell whose a connection is: "} + std::strerror(error)};
+}
+
+Error not_held() {
+  return {Error::Kind::kNotFound, "no process of this machine holds its other end"};
+}
+
+/// Reads the answer to question `number`. Errors: as those of user_of().
+Result<inet_diag_msg> read_answer(int netlink, std::uint32_t number) {
+  alignas(nlmsghdr) std::array<char, 4096> bytes;
+  const ssize_t size = ::recv(netlink, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (size < 0) return no_answer(errno);
+  nlmsghdr header{};
+  if (static_cast<std::size_t>(size) < sizeof header) return no_answer(EBADMSG);
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.nlmsg_seq != number) return no_answer(EBADMSG);
+  const char* const payload = bytes.data() + NLMSG_HDRLEN;
+  const auto payload_size = std::min<std::size_t>(size, header.nlmsg_len) - NLMSG_HDRLEN;
+  if (header.nlmsg_type == NLMSG_ERROR && payload_size >= sizeof(nlmsgerr)) {
+    nlmsgerr failure{};
+    std::memcpy(&failure, payload, sizeof failure);
+    return failure.error == -ENOENT ? not_held() : no_answer(-failure.error);
+  }
+  inet_diag_msg answer{};
+  if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || payload_size < sizeof answer)
+    return no_answer(EBADMSG);
+  std::memcpy(&answer, payload, sizeof answer);
+  return answer;
+}
+
+Result<inet_diag_msg> find(int netlink, const tcp::endpoint& near, const tcp::endpoint& far,
+                           std::uint32_t number) {
+  const Question question = ask_for(near, far, number);
+  if (::send(netlink, &question, sizeof question, MSG_DONTWAIT) < 0) return no_answer(errno);
+  return read_answer(netlink, number);
+}
+
+}  // namespace
+
+PeerUsers::~PeerUsers() {
+  if (netlink_ >= 0) ::close(netlink_);
+}
+
+Result<uid_t> PeerUsers::user_of(const tcp::socket& connection) {
+  boost::system::error_code gone;
+  const auto ours = connection.local_endpoint(gone);
+  const auto theirs = gone ? tcp::endpoint{} : connection.remote_endpoint(gone);
+  if (gone) return not_held();
+  if (netlink_ < 0) netlink_ = ::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  if (netlink_ < 0) return no_answer(errno);
+  const auto found = find(netlink_, theirs, ours, ++questions_);
+  if (!found && found.error().kind == Error::Kind::kNotFound) {
+    // A kernel without tcp_diag says ENOENT of any socket, and this one is there.
+    const auto own = find(netlink_, ours, theirs, ++questions_);
+    return own ? not_held() : no_answer(ENOENT);
+  }
+  if (!found) return found.error();
+  const inet_diag_msg& answer = *found;
+  // Where no socket has both ends the kernel names one that listens at the near end.
+  if (answer.idiag_state == TCP_LISTEN || answer.id.idiag_dport != htons(ours.port()))
+    return not_held();
+  // A socket that its process has closed belongs to nobody any more, and shows as one of root's.
+  if (answer.idiag_inode == 0) return not_held();
+  return answer.idiag_uid;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,136 @@
+// JobStatus: what a coordinator knows of a job at one moment, for people and programs that look at
+// it. It travels as JSON: to `ddprun status`, to the status page and to who reads /status.json.
+// docs/live.md describes the fields.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "rendezvous/messages/hang_report.hpp"
+#include "rendezvous/messages/job_outcome.hpp"
+#include "rendezvous/messages/verdict.hpp"
+
+namespace ddprun {
+
+// A status shows at most so many of each. Of ranks, those that stand out come first.
+inline constexpr std::size_t kStatusNodesMax = 2048;
+inline constexpr std::size_t kStatusRanksMax = 4096;
+inline constexpr std::size_t kStatusRoundsMax = 64;
+inline constexpr std::size_t kStatusPointsMax = 240;
+inline constexpr std::size_t kStatusBytesMax = 2 * 1024 * 1024;  // the length of its JSON
+
+struct NodeStatus {
+  enum class State { kReady, kSpare, kWaiting, kRunning, kFinished, kStopping, kLost };
+  std::string host;
+  State state = State::kReady;  // kWaiting: for a rank that another node may still have
+  int group_rank = -1;          // in the last round that it was part of; -1: none
+  int first_rank = -1;          // its workers' in that round
+  int workers = 0;
+  std::int64_t silent_ms = 0;  // since it was heard; kLost: since it was lost
+  std::string reason;          // kLost: why
+  bool operator==(const NodeStatus&) const = default;
+};
+
+struct RankStatus {
+  enum class State { kRunning, kWaiting, kMissing, kFinished, kStopping, kFailed, kLost };
+  int rank = 0;
+  State state = State::kRunning;  // kWaiting, kMissing: the job hangs, and others wait for kMissing
+  std::int64_t step = -1;         // that is done; -1: it has not told
+  std::int64_t steps = 0;         // steps of the whole training; 0: it has not told
+  std::int64_t collectives = -1;  // done in the default group; -1: not known
+  std::int64_t lag = 0;           // steps, else collectives, behind the fastest rank
+  bool has_loss = false;
+  double loss = 0;
+  double samples_per_second = 0;  // 0: it has not told
+  std::int64_t still_ms = 0;      // without progress for so long
+  std::string waits_in;           // "init_process_group", an operation of the store; "": neither
+  bool operator==(const RankStatus&) const = default;
+};
+
+/// One entry of the timeline.
+struct RoundStatus {
+  int round = 0;
+  int attempt = 0;
+  int nodes = 0;
+  int world_size = 0;
+  std::int64_t began_unix_ms = 0;
+  std::int64_t ended_unix_ms = 0;  // 0: it goes on
+  std::string reason;              // why it was stopped; "": it was not
+  bool operator==(const RoundStatus&) const = default;
+};
+
+/// One point of the curves.
+struct PointStatus {
+  std::int64_t unix_ms = 0;
+  std::int64_t step = -1;
+  bool has_loss = false;
+  double loss = 0;
+  double samples_per_second = 0;
+  bool operator==(const PointStatus&) const = default;
+};
+
+/// What summarize() makes of all that the ranks tell.
+struct JobSummary {
+  std::int64_t step = -1;
+  std::int64_t steps = 0;
+  double percent = -1;       // -1: not known
+  std::int64_t left_s = -1;  // until the training ends; -1: not known
+  bool has_loss = false;
+  double loss = 0;
+  double samples_per_second = 0;
+  double steps_per_second = 0;
+  int ranks_left_out = 0;  // as there are more than kStatusRanksMax
+  bool operator==(const JobSummary&) const = default;
+};
+
+struct JobStatus {
+  enum class State { kGathering, kRunning, kStopping, kEnded };
+  std::string run_id;
+  std::string title;  // the script; "": whoever answers does not know it
+  State state = State::kGathering;
+  JobOutcome outcome = JobOutcome::kRunning;  // how it ended
+  std::string why;  // why it gathers, stops or ended: "rank 1 exited with code 3"
+  int round = 0;    // the last one; 0: none was sealed
+  int attempt = 0;
+  int restarts_left = 0;
+  int nodes_min = 1;
+  int nodes_max = 1;
+  std::string witness;  // the host of one that votes in the round, as all know; "": nobody does
+  std::int64_t now_unix_ms = 0;  // when this was told
+  std::int64_t began_unix_ms = 0;
+
+  JobSummary summary;
+
+  std::vector<NodeStatus> nodes;     // by group rank, those that were lost last
+  std::vector<RankStatus> ranks;     // by rank, unless some are left out
+  std::vector<RoundStatus> rounds;   // the last ones, oldest first
+  std::vector<PointStatus> history;  // thinned out over the whole time, oldest first
+  std::optional<HangReport> hang;    // nullopt: it does not hang
+  std::optional<Verdict> verdict;    // why the job failed
+  bool operator==(const JobStatus&) const = default;
+};
+
+/// Fills in what follows from `ranks` and `history`: the lag of each rank, the step of the slowest
+/// rank that tells one, the mean loss, the sum of samples per second, steps per second, progress
+/// and the time that is left. Then, of too many ranks, leaves out those that stand out least.
+void summarize(JobStatus& status);
+
+/// Returns it as JSON, an object in one line of at most kStatusBytesMax bytes of ASCII. Texts are
+/// cut, lists are, too.
+std::string to_json(const JobStatus& status);
+
+/// Reads what to_json() has written, also by another release: fields that are missing keep their
+/// defaults. Errors: kInvalid.
+Result<JobStatus> parse_job_status(std::string_view json);
+
+/// Returns the name of a state, as JSON has it: "running".
+std::string_view name_of(JobStatus::State state);
+std::string_view name_of(NodeStatus::State state);
+std::string_view name_of(RankStatus::State state);
+
+}  // namespace ddprun

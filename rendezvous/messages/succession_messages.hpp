@@ -1,0 +1,56 @@
+// The messages by which it is decided who coordinates a job: docs/succession.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "rendezvous/messages/voter_state.hpp"
+
+namespace ddprun {
+
+/// Asks a `ddprun server` to vote in a job. It comes in place of a Join, from one who coordinates
+/// the job or wants to, and goes only to one whose Identity says that it is a witness. From
+/// then on the connection is turned round: the answer is the witness's Join, or Redirect when it
+/// obeys another coordinator.
+struct InviteWitness {
+  std::string run_id;
+  std::int64_t epoch = 0;            // the coordinator's; 0: it is none yet
+  int round = 0;                     // the last one that it has begun or heard of; 0: none
+  std::string coordinator;           // where it is, as HOST:PORT
+  std::int64_t join_timeout_ms = 0;  // the job's
+  bool operator==(const InviteWitness&) const = default;
+};
+/// The answer to RequestVote: the agent obeys no coordinator with a smaller epoch any more.
+struct Vote {
+  std::int64_t epoch = 0;
+  std::int64_t echo_us = 0;  // RequestVote's clock_us
+  bool operator==(const Vote&) const = default;
+};
+/// The agent that listens here coordinates nothing, and may follow a coordinator that is lost. The
+/// agent has a vote here as long as the connection lasts.
+struct Candidate {
+  int votes = 0;
+  bool operator==(const Candidate&) const = default;
+};
+/// Whoever sends it wants to coordinate the job, and has the votes for it.
+struct RequestVote {
+  std::int64_t epoch = 0;
+  std::int64_t clock_us = 0;  // as Beat's
+  bool operator==(const RequestVote&) const = default;
+};
+/// The agent is to stop its workers, if it has any, and to join there; "": here, once more.
+struct Redirect {
+  std::string coordinator;  // HOST:PORT
+  std::int64_t epoch = 0;   // the epoch of the one who is there
+  bool operator==(const Redirect&) const = default;
+};
+/// From now on others vote in the round that the agent was told of last: a witness has come, or has
+/// gone. Nothing else of the round changes.
+struct Reconfigure {
+  Configuration round;            // with a greater revision
+  bool witnessed = false;         // a witness is among them
+  bool leader_is_member = false;  // as StartRound's, for the witness
+  bool operator==(const Reconfigure&) const = default;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,94 @@
+#include "rendezvous/service/door.hpp"
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <utility>
+
+#include "base/system/endpoint_text.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using asio::ip::tcp;
+using namespace std::string_view_literals;
+
+constexpr char kLocked[] =
+    "this job has a secret, and this node was started without it: see --secret-file";
+
+// So many peers are answered before a thread has begun.
+constexpr std::size_t kFewNewcomers = 8;
+
+// A fatal alert, handshake_failure (RFC 8446, sections 5.1 and 6), for a TLS client where there is
+// no secret.
+constexpr std::string_view kHandshakeFailure = "\x15\x03\x03\x00\x02\x02\x28"sv;
+
+/// Sends what fits at once: nobody waits for a peer that is turned away. What it has said is read
+/// before, because a socket that is closed with something unread takes back what it has sent.
+void say(tcp::socket& socket, std::string_view words) {
+  boost::system::error_code ignored;
+  socket.non_blocking(true, ignored);
+  std::array<char, 4096> unread{};
+  socket.read_some(asio::buffer(unread), ignored);
+  socket.write_some(asio::buffer(words), ignored);
+}
+
+std::string peer_of(const tcp::socket& socket) {
+  boost::system::error_code gone;
+  return endpoint_text(socket.remote_endpoint(gone));
+}
+
+}  // namespace
+
+void Door::lock(std::shared_ptr<const TlsContext> tls, int handshake_threads) {
+  tls_ = std::move(tls);
+  if (handshake_threads > 0) pool_ = std::make_unique<HandshakePool>(handshake_threads);
+}
+
+bool Door::admits(tcp::socket& socket, char first) {
+  const bool tls = first == kTlsFirstByte;
+  if (tls == (tls_ != nullptr)) return true;
+  if (tls) {
+    say(socket, kHandshakeFailure);
+    turned_away_.say("turned away {}: it comes with a secret, and there is none here",
+                     peer_of(socket));
+  } else {
+    if (first == kAgentFirstByte) say(socket, encode(CoordinatorMessage{Refused{kLocked}}));
+    turned_away_.say("turned away {}: it does not encrypt, and there is a secret here",
+                     peer_of(socket));
+  }
+  return false;
+}
+
+bool Door::is_agent(char first) const { return tls_ != nullptr || first == kAgentFirstByte; }
+
+std::shared_ptr<Channel> Door::open(tcp::socket socket) const {
+  return std::make_shared<Channel>(std::move(socket), "",
+                                   tls_ ? std::make_unique<TlsSession>(tls_) : nullptr);
+}
+
+HandshakePool* Door::pool_for(std::size_t newcomers) const {
+  return newcomers > kFewNewcomers ? pool_.get() : nullptr;
+}
+
+Result<void> Door::may_speak_of(const Channel& channel, const std::string& run_id) const {
+  if (!tls_ || channel.proven_run_id() == run_id) return {};
+  return Error{Error::Kind::kDenied, "its secret is that of another job"};
+}
+
+Result<void> Door::may_join(const Channel& channel, const Join& join) const {
+  if (!tls_) return {};
+  if (const auto proven = may_speak_of(channel, join.run_id); !proven) return proven.error();
+  if (join.terms.store == StoreAt::kLeader)
+    return Error{Error::Kind::kDenied, "a job with a secret has its store inside: --store local"};
+  return {};
+}
+
+void Door::failed(const Channel& channel, const Error& error) {
+  if (tls_ && error.kind == Error::Kind::kDenied)
+    turned_away_.say("turned away {}: {}", channel.peer(), error.message);
+  else
+    strangers_.say("{} is no agent: {}", channel.peer(), error.message);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,61 @@
+// Door decides how a server goes on with a peer, by the first byte that it sends.
+//
+// Without a secret agents and store clients are let in as they are. With one, TLS alone is: who
+// speaks anything else is told so where his protocol has words for it, and turned away. Who has
+// been turned away is in the log, but not more often than a GatedLog writes it.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/asio.hpp"
+#include "base/gated_log.hpp"
+#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/transport/channel.hpp"
+#include "rendezvous/transport/handshake_pool.hpp"
+#include "rendezvous/transport/tls.hpp"
+
+namespace ddprun {
+
+class Door {
+ public:
+  /// From now on only who proves a key of `tls` is let in. When many come at once,
+  /// `handshake_threads` threads help the event loop.
+  void lock(std::shared_ptr<const TlsContext> tls, int handshake_threads);
+
+  /// Whether the peer whose first byte, not yet read, is `first` may go on. To who may not, the
+  /// answer of his protocol is sent; the caller closes the socket.
+  bool admits(asio::ip::tcp::socket& socket, char first);
+
+  /// Whether the peer that began with `first`, and was admitted, is an agent; else it is a client
+  /// of the store, or a stranger.
+  bool is_agent(char first) const;
+
+  /// Makes the connection of an agent, of which nothing was read yet.
+  std::shared_ptr<Channel> open(asio::ip::tcp::socket socket) const;
+
+  /// The threads that work out a handshake while so many peers have not joined yet; nullptr: the
+  /// event loop is as fast by itself.
+  HandshakePool* pool_for(std::size_t newcomers) const;
+
+  /// Whether the agent at the other end of `channel` may join so: only the job whose key it has
+  /// proven, and with its store inside the connection. Errors: kDenied, with a sentence for it.
+  Result<void> may_join(const Channel& channel, const Join& join) const;
+
+  /// Whether the other end has proven the key of that job, where a key is needed. Errors: kDenied,
+  /// with a sentence for it.
+  Result<void> may_speak_of(const Channel& channel, const std::string& run_id) const;
+
+  /// Logs that an agent's connection has failed before it has joined.
+  void failed(const Channel& channel, const Error& error);
+
+ private:
+  std::shared_ptr<const TlsContext> tls_;  // nullptr: there is no secret
+  std::unique_ptr<HandshakePool> pool_;    // nullptr: the event loop does all handshakes
+  GatedLog turned_away_{spdlog::level::warn};
+  GatedLog strangers_{spdlog::level::info};
+};
+
+}  // namespace ddprun

@@ -1,0 +1,121 @@
+#include "agent/reports/job_news.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+using Level = NewsLine::Level;
+using NewsLines = std::vector<NewsLine>;
+
+// A node with two workers in a job that may be restarted three times.
+class NewsFixture {
+ protected:
+  explicit NewsFixture(bool shares_output = false) : news_{spec(shares_output), RunFacts{}} {}
+  NewsLines hears(const CoordinatorMessage& message) { return news_.of(message, now_); }
+
+  /// The coordinator is in this process from now on.
+  void leads() { news_.leads(true); }
+
+  TimePoint now_{};
+
+ private:
+  static LaunchSpec spec(bool shares_output) {
+    LaunchSpec spec;
+    spec.meeting.shares_output = shares_output;
+    spec.workers = 2;
+    spec.rules.restarts_max = 3;
+    return spec;
+  }
+  JobNews news_;
+};
+
+// The coordinator is on another node, which says to the same user what concerns the whole job.
+struct SilentNewsFixture : NewsFixture {
+  SilentNewsFixture() : NewsFixture{true} {}
+};
+
+TEST_CASE_METHOD(NewsFixture, "the first round is told with the ranks of this node") {
+  CHECK(hears(StartRound{.round = 1, .first_rank = 2, .world_size = 8}) ==
+        NewsLines{{Level::kInfo, "round 1: ranks 2 to 3 of 8 on this node"}});
+}
+
+TEST_CASE_METHOD(NewsFixture, "a restart after a failure is told, a round of other nodes is not") {
+  hears(StartRound{.round = 1, .world_size = 4});
+  CHECK(hears(StartRound{.round = 2, .attempt = 1, .world_size = 4}).front() ==
+        NewsLine{Level::kWarning, "restart 1 of 3: starting 4 workers again"});
+  CHECK(hears(StartRound{.round = 3, .attempt = 1, .world_size = 2}).size() == 1);
+  CHECK(hears(StartRound{.round = 4, .attempt = 2, .world_size = 2}).size() == 2);
+}
+
+TEST_CASE_METHOD(NewsFixture, "a stop is told with its reason and with the time for a checkpoint") {
+  CHECK(hears(StopRound{1, "rank 0 failed"}) ==
+        NewsLines{{Level::kWarning, "rank 0 failed: stopping all workers"}});
+  CHECK(hears(StopRound{1, "SIGUSR1", 59'001}) ==
+        NewsLines{{Level::kWarning, "SIGUSR1: workers have 60 s for a checkpoint"}});
+}
+
+TEST_CASE_METHOD(NewsFixture, "a restart is told with what it cost, as far as it is known") {
+  CHECK(hears(Restarted{{4, 3, "node h2 lost", 4, 31.4, 0.21, 9, 1900}}) ==
+        NewsLines{{Level::kWarning,
+                   "round 3 \u2192 4 (node h2 lost): noticed 4.0 ms, stopped 31 ms, sealed 0.2 ms, "
+                   "started 9.0 ms, first step 1.9 s"}});
+  CHECK(hears(Restarted{{4, 3, "why", 0, 2000, 1, -1, -1}}) ==
+        NewsLines{{Level::kWarning,
+                   "round 3 \u2192 4 (why): noticed 0.0 ms, stopped 2.0 s, sealed 1.0 ms"}});
+}
+
+TEST_CASE_METHOD(NewsFixture, "at the end it is told where the time went, if there were restarts") {
+  Goodput goodput{.wall_s = 100, .training_s = 97, .restarts_s = 1, .restarts = 2};
+  goodput.goodput_percent = 97;
+  CHECK(hears(JobTimes{{}, goodput}) ==
+        NewsLines{
+            {Level::kWarning,
+             "100.0 s in all, 97.0 s of them in training, 1.0 s in 2 restarts: goodput 97.0 %"}});
+  goodput.lost_steps = 12;
+  goodput.lost_s = 1.5;
+  goodput.goodput_percent = 95.5;
+  CHECK_THAT(hears(JobTimes{{}, goodput}).front().text,
+             contains("in 2 restarts, 12 steps done again (1.5 s): goodput 95.5 %"));
+  goodput = {.wall_s = 10, .training_s = 9};
+  CHECK(hears(JobTimes{{}, goodput}).front().level == Level::kInfo);
+}
+
+TEST_CASE_METHOD(NewsFixture, "a spare is told what it waits for") {
+  CHECK(hears(Spare{2, 4}) ==
+        NewsLines{{Level::kWarning, "round 2 has its 4 nodes: this one waits as a spare"}});
+}
+
+TEST_CASE_METHOD(NewsFixture, "a wait is told once it is long, and anew after a round") {
+  const Waiting one_of_two{1, 2, 2, 60'000};
+  CHECK(hears(one_of_two).empty());
+  now_ += 3s;
+  CHECK(hears(one_of_two) ==
+        NewsLines{{Level::kWarning, "waiting for nodes: 1 of 2 there; giving up in 60 s"}});
+  hears(StartRound{.round = 1});
+  CHECK(hears(one_of_two).empty());
+}
+
+TEST_CASE_METHOD(SilentNewsFixture, "what every node could tell is a warning of one node only") {
+  CHECK(hears(StopRound{1, "why"}).front().level == Level::kInfo);
+  CHECK(hears(StartRound{.round = 2, .attempt = 1}).front().level == Level::kInfo);
+  CHECK(hears(Spare{2, 4}).front().level == Level::kWarning);
+}
+
+TEST_CASE_METHOD(NewsFixture, "what concerns the machine alone is no news") {
+  CHECK(hears(Joined{5000}).empty());
+  CHECK(hears(Beat{}).empty());
+  CHECK(hears(EndJob{}).empty());
+  CHECK(hears(Refused{"why"}).empty());
+}
+
+TEST_CASE_METHOD(SilentNewsFixture,
+                 "whose coordinator follows one that is lost tells from then on") {
+  leads();
+  CHECK(hears(StopRound{.reason = "node b is lost"}) ==
+        NewsLines{{Level::kWarning, "node b is lost: stopping all workers"}});
+}
+
+}  // namespace
+}  // namespace ddprun

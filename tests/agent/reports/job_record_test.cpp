@@ -1,0 +1,49 @@
+#include "agent/reports/job_record.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+class RecordFixture {
+ protected:
+  RecordFixture() {
+    record_.when_hang_changes([this] { ++changes_; });
+  }
+
+  asio::io_context io_{1};
+  JobRecord record_{io_.get_executor()};
+  int changes_ = 0;
+};
+
+TEST_CASE_METHOD(RecordFixture, "a report repeats why the job failed and where its time went") {
+  CHECK_FALSE(record_.verdict());
+  CHECK_FALSE(record_.times());
+  record_.hear(VerdictFound{});
+  record_.hear(JobTimes{});
+  CHECK(record_.verdict() == Verdict{});
+  CHECK(record_.times() == JobTimes{});
+}
+
+TEST_CASE_METHOD(RecordFixture, "a hang is told once, and once more when it is over") {
+  record_.hear(HangFound{});
+  record_.hear(HangFound{});
+  CHECK(record_.hang() == HangReport{});
+  CHECK(changes_ == 1);
+  record_.hear(HangOver{});
+  record_.hear(HangOver{});
+  CHECK_FALSE(record_.hang());
+  CHECK(changes_ == 2);
+}
+
+TEST_CASE_METHOD(RecordFixture, "a fresh round is in no hang") {
+  record_.hear(HangFound{});
+  record_.hear(StartRound{});
+  CHECK_FALSE(record_.hang());
+  CHECK(changes_ == 2);
+}
+
+}  // namespace
+}  // namespace ddprun

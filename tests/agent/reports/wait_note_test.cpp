@@ -1,0 +1,25 @@
+#include "agent/reports/wait_note.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST_CASE("a short wait for nodes is not told, a long one when it changes and every 30 s") {
+  WaitNote note;
+  const TimePoint start{};
+  const Waiting two{2, 3, 4, 600'000};
+  CHECK_FALSE(note.next(two, start));
+  CHECK_FALSE(note.next(two, start + 2s));
+  CHECK(note.next(two, start + 3s) == "waiting for nodes: 2 of 3 there; giving up in 600 s");
+  CHECK_FALSE(note.next(two, start + 4s));
+  CHECK_FALSE(note.next(two, start + 32s));
+  CHECK(note.next(two, start + 33s).has_value());
+  const Waiting three{3, 3, 4, 29'500};
+  CHECK(note.next(three, start + 34s) == "3 nodes are there, and 4 may be: starting in 30 s");
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,104 @@
+#include "agent/workers/guardian.hpp"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/workers/worker_plan.hpp"
+#include "tests/agent/probes.hpp"
+
+namespace ddprun {
+namespace {
+
+/// This test's own mark: other guardians may be at work on this machine.
+std::string own_mark() { return "test-" + std::to_string(getpid()); }
+
+/// A sleeping process with that variable, which has begun.
+struct Sleeper {
+  Pipe out;
+  ChildProcess process;
+  Sleeper(EventLoop& loop, SpawnPool& pool, const std::string& variable)
+      : process{start_one(loop, pool,
+                          {probe({"say", "begins", "sleep"}, {"A=b", variable, "LAST=one"}),
+                           {.out = out.writer()}})} {
+    out.line("the beginning of a marked process");
+  }
+  bool sleeps() const {
+    siginfo_t ended{};
+    const auto pid = static_cast<id_t>(process.pid());
+    return waitid(P_PID, pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
+  }
+};
+
+/// Starts a process with a guardian that dies without a word; returns when the guardian has ended.
+void die_with_guardian(const std::string& mark) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // so that the guardian's end is told to this process
+  Pipe pipe;
+  const pid_t agent = fork();
+  if (agent == 0) {
+    const Guardian guardian{mark};
+    const std::string pid = std::to_string(guardian.pid()) + "\n";
+    if (::write(pipe.writer(), pid.data(), pid.size()) < 0) _exit(1);
+    raise(SIGKILL);
+  }
+  const pid_t guardian = std::stoi(pipe.line("the guardian's number"));
+  CHECK(guardian > 0);
+  REQUIRE(waitpid(agent, nullptr, 0) == agent);
+  REQUIRE(waitpid(guardian, nullptr, __WALL) == guardian);
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+TEST_CASE("a guardian kills all that carry its mark when its agent has been killed") {
+  EventLoop loop;
+  SpawnPool pool{1};
+  const std::string mark = own_mark();
+  const std::string variable = std::string{kMarkVariable} + "=";
+  Sleeper marked{loop, pool, variable + mark};
+  Sleeper nested{loop, pool, variable + "outer:" + mark + ":inner"};
+  const Sleeper longer{loop, pool, variable + mark + "0"};
+  const Sleeper other_name{loop, pool, std::string{kMarkVariable} + "X" + mark + ":=1"};
+  const Sleeper unmarked{loop, pool, variable};
+  die_with_guardian(mark);
+  CHECK(loop.run(marked.process.wait(), "the marked one's end") == ExitStatus{.signal = SIGKILL});
+  CHECK(loop.run(nested.process.wait(), "the nested one's end") == ExitStatus{.signal = SIGKILL});
+  CHECK(longer.sleeps());
+  CHECK(other_name.sleeps());
+  CHECK(unmarked.sleeps());
+}
+
+TEST_CASE("a guardian that is dismissed kills nobody") {
+  EventLoop loop;
+  SpawnPool pool{1};
+  const std::string mark = own_mark();
+  const Sleeper marked{loop, pool, std::string{kMarkVariable} + "=" + mark};
+  pid_t pid = -1;
+  {
+    const Guardian guardian{mark};
+    pid = guardian.pid();
+    REQUIRE(pid > 0);
+  }
+  CHECK(kill(pid, 0) == -1);
+  CHECK(errno == ESRCH);
+  CHECK(marked.sleeps());
+}
+
+TEST_CASE("a guardian is none of the children that a process waits for") {
+  const bool had_children = has_children();
+  const std::size_t files_before = count_open_files();
+  {
+    const Guardian guardian{own_mark()};
+    REQUIRE(guardian.pid() > 0);
+    CHECK(has_children() == had_children);
+  }
+  CHECK(count_open_files() == files_before);
+}
+
+TEST_CASE("a guardian keeps none of its agent's files open") {
+  Pipe held;
+  const Guardian guardian{own_mark()};
+  REQUIRE(guardian.pid() > 0);
+  CHECK(held.rest("the end of what the agent held").empty());
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,93 @@
+#include "agent/workers/nursery_protocol.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using nlohmann::json;
+
+LaunchSpec warm_job() {
+  LaunchSpec spec;
+  spec.program = "/usr/bin/python3";
+  spec.arguments = {"/usr/bin/python3", "-u", "train.py", "Z\xFF"};
+  spec.workers = 2;
+  spec.warm = WarmStart{{"torch"}};
+  return spec;
+}
+
+NodeFacts node() {
+  return {.environment = {"HOME=/root", "RANK=7", "OMP_NUM_THREADS=3"},
+          .usable_cpus = 8,
+          .mark = "mark"};
+}
+
+json config_of(const Command& nursery) { return json::parse(nursery.arguments.at(4)); }
+
+TEST_CASE("the nursery has what all workers have in common, and no worker's place") {
+  const Command nursery = plan_nursery(warm_job(), node());
+  CHECK(nursery.program == "/usr/bin/python3");
+  CHECK(std::vector(nursery.arguments.begin(), nursery.arguments.begin() + 3) ==
+        std::vector<std::string>{"/usr/bin/python3", "-u", "-c"});
+  const auto has = [&](const char* entry) {
+    return std::ranges::count(nursery.environment, entry) == 1;
+  };
+  CHECK(has("HOME=/root"));
+  CHECK(has("OMP_NUM_THREADS=3"));
+  CHECK(has("DDPRUN_JOB=mark"));  // the guardian finds it by that, and those it forks
+  CHECK(std::ranges::none_of(nursery.environment,
+                             [](const std::string& entry) { return entry.starts_with("RANK="); }));
+}
+
+TEST_CASE("the nursery is told the workers' command, what to import and what nobody may ask for") {
+  const json config = config_of(plan_nursery(warm_job(), node()));
+  CHECK(config["arguments"] == json{"/usr/bin/python3", "-u", "train.py", "Z\u00FF"});
+  CHECK(config["modules"] == json{"torch"});
+  const auto per_worker = config["per_worker"].get<std::vector<std::string>>();
+  for (const char* name : {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT"})
+    CHECK(std::ranges::count(per_worker, name) == 1);
+  CHECK(std::ranges::count(per_worker, "OMP_NUM_THREADS") == 0);
+}
+
+TEST_CASE("the nursery is bound to CPUs only where all workers are bound to the same") {
+  NodeFacts bound = node();
+  bound.placements = {{{0, 1}, {0}}, {{0, 1}, {0}}};
+  CHECK(plan_nursery(warm_job(), bound).placement == bound.placements.front());
+  bound.placements[1].cpus = {2, 3};
+  CHECK(plan_nursery(warm_job(), bound).placement == Placement{});
+}
+
+TEST_CASE("an order says what a worker has and the nursery has not") {
+  const Command nursery = plan_nursery(warm_job(), node());
+  NodeFacts bound = node();
+  bound.placements = {{{0}, {0}}, {{1}, {0}}};
+  const auto workers = plan_workers(warm_job(), {.round = 1, .first_rank = 4}, bound);
+  const json order = json::parse(encode_order(workers[1], 1, true, nursery));
+  CHECK(order["worker"] == 1);
+  CHECK(order["last"] == true);
+  CHECK(order["environment"]["RANK"] == "5");
+  CHECK_FALSE(order["environment"].contains("HOME"));
+  CHECK(order["arguments"][3] == "Z\u00FF");
+  CHECK(order["cpus"] == json{1});
+}
+
+TEST_CASE("what the nursery says is understood, or called nonsense") {
+  const auto forked = decode_nursery_event(R"({"event": "forked", "worker": 3, "pid": 42})");
+  REQUIRE(forked.has_value());
+  CHECK(std::get<Forked>(*forked).worker == 3);
+  CHECK(std::get<Forked>(*forked).pid == 42);
+  const auto left_out = decode_nursery_event(R"({"event": "left out", "module": "a", "why": "b"})");
+  REQUIRE(left_out.has_value());
+  CHECK(std::get<LeftOut>(*left_out).why == "b");
+  CHECK(std::holds_alternative<LetGo>(*decode_nursery_event(R"({"event": "let go"})")));
+  for (const char* nonsense :
+       {"", "x", "[]", R"({"event": 1})", R"({"event": "born"})", R"({"event": "forked"})",
+        R"({"event": "forked", "worker": "one", "pid": 1})"})
+    CHECK(decode_nursery_event(nonsense).has_error());
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,52 @@
+#include "base/system/own_process.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+TEST_CASE("a process's environment is told as it is now") {
+  REQUIRE(::setenv("DDPRUN_BASE_TEST", "a=b c", 1) == 0);
+  CHECK(std::ranges::count(own_environment(), "DDPRUN_BASE_TEST=a=b c") == 1);
+  REQUIRE(::unsetenv("DDPRUN_BASE_TEST") == 0);
+  CHECK(std::ranges::count(own_environment(), "DDPRUN_BASE_TEST=a=b c") == 0);
+}
+
+TEST_CASE("a variable that is taken is gone, and overwritten where it was") {
+  REQUIRE(::setenv("DDPRUN_BASE_TEST", "hidden", 1) == 0);
+  const char* const place = ::getenv("DDPRUN_BASE_TEST");
+  CHECK(take_variable("DDPRUN_BASE_TEST") == "hidden");
+  CHECK(std::string(place, 6) == std::string(6, '\0'));
+  CHECK(::getenv("DDPRUN_BASE_TEST") == nullptr);
+  CHECK_FALSE(take_variable("DDPRUN_BASE_TEST").has_value());
+}
+
+TEST_CASE("only the variable of exactly that name is taken") {
+  REQUIRE(::setenv("DDPRUN_BASE_TEST2", "stays", 1) == 0);
+  CHECK_FALSE(take_variable("DDPRUN_BASE_TEST").has_value());
+  CHECK(std::string{::getenv("DDPRUN_BASE_TEST2")} == "stays");
+  REQUIRE(::unsetenv("DDPRUN_BASE_TEST2") == 0);
+}
+
+TEST_CASE("a process's path is that of its executable") {
+  CHECK(std::filesystem::path{own_path()}.is_absolute());
+  CHECK(std::filesystem::equivalent(own_path(), "/proc/self/exe"));
+}
+
+TEST_CASE("the machine's name is the one that the kernel has, without padding") {
+  const std::string name = host_name();
+  CHECK_FALSE(name.empty());
+  CHECK(name.find('\0') == std::string::npos);
+  char expected[256] = {};
+  REQUIRE(::gethostname(expected, sizeof expected - 1) == 0);
+  CHECK(name == expected);
+}
+
+}  // namespace
+}  // namespace ddprun
