@@ -91,7 +91,8 @@ void HostsMachine::ended(int host, const HostEnded& end, TimePoint now) {
     node.lost = true;
   else if (host == leader_ && (end.verdict || !coordinator_ || !rules_.has_successors))
     end_with(end.code, now);
-  else if (host == leader_ && verdict_)
+  else if (verdict_ &&
+           (nodes_[leader_].phase == Phase::kEnded || nodes_[leader_].phase == Phase::kGone))
     end_with(*verdict_, now);
   else if (!end.verdict)
     node.due = now + kLeaderDelay;

@@ -243,6 +243,20 @@ TEST_CASE_METHOD(HostsFixture, "a verdict counts though the leader that gave it 
   CHECK(gone(3, 3) == "exit 3");
 }
 
+TEST_CASE_METHOD(HostsFixture, "a verdict counts though the leader has ended without one before") {
+  have_successors();
+  hosts(3, 1);
+  step(Begin{});
+  hello(1);
+  hello(2);
+  listening(1);
+  ended(1, 37, true, false);
+  gone(1, 37);
+  CHECK(ended(2, 0) == "kill h3");
+  gone(2);
+  CHECK(gone(3, 255) == "exit 0");
+}
+
 TEST_CASE_METHOD(HostsFixture, "without its leader and with too few hosts the job ends") {
   have_successors();
   run(3, 3);
