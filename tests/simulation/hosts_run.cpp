@@ -196,17 +196,17 @@ void HostsRun::end_job_at(int host) {
   if (hosts_[host].leads && hosts_[host].ssh_runs) end_job();
 }
 
-/// The agents elect another one, or there are too few of them, and they all end.
+/// The agents elect another one, or there are too few of them, and they all end. So do those that
+/// are deaf, though the job is over.
 void HostsRun::lose_leader(int host) {
   SimulatedHost& leader = hosts_[host];
-  if (!rules_.has_successors || verdict_ || !leader.listened || !std::exchange(leader.leads, false))
-    return;
+  if (!rules_.has_successors || !leader.listened || !std::exchange(leader.leads, false)) return;
   time_.after(a_while(), [this] {
     const auto runs = [](const SimulatedHost& h) {
       return h.started && h.ssh_runs && !h.ending && h.kind != HostKind::kNeverListens;
     };
     const auto next = std::ranges::find_if(hosts_, runs);
-    if (next != hosts_.end() && random_.chance(80))
+    if (!verdict_ && next != hosts_.end() && random_.chance(80))
       return succeed(static_cast<int>(next - hosts_.begin()));
     for (int i = 0; i < static_cast<int>(hosts_.size()); ++i)
       if (hosts_[i].started) end_agent(i, random_.time(0s, 5s), {75, true, false});
