@@ -27,20 +27,19 @@ bool leader_is_dead(const VoterTable& voters, const JointQuorum& quorum) {
   return all;
 }
 
-/// How many nodes of the committed round are known to be gone, as voters of it tell who are here.
-/// Ranks are told of the proposed one, so of a joint quorum nothing is known.
+/// How many nodes of the last round that was begun are known to be gone, as voters of it tell who
+/// are here.
 int dead_members(const VoterTable& voters, const JointQuorum& quorum) {
-  if (quorum.is_joint()) return 0;
   std::set<int> dead;
   std::set<int> here;
   voters.for_each([&](const Voter& voter) {
-    if (voter.state.proposed.version != quorum.committed.version) return;
+    if (voter.state.proposed.version != quorum.latest().version) return;
     if (voter.follows()) here.insert(voter.state.proposed.rank);
     if (const auto ranks = parse_number_list(voter.state.dead_ranks, kNodesMax))
       dead.insert(ranks->begin(), ranks->end());
   });
-  return static_cast<int>(
-      std::ranges::count_if(dead, [&](int rank) { return !here.contains(rank); }));
+  return static_cast<int>(std::ranges::count_if(
+      dead, [&](int rank) { return rank < quorum.latest().voters && !here.contains(rank); }));
 }
 
 int missing(const VoterTable& voters, const JointQuorum& quorum) {

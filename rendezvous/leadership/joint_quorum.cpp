@@ -41,8 +41,7 @@ bool JointQuorum::elects(const Votes& votes) const {
 }
 
 int JointQuorum::missing(const Votes& votes) const {
-  const int of_proposed = is_joint() ? proposed.voters - votes.proposed : 0;
-  return std::max(committed.voters - votes.committed, of_proposed);
+  return latest().voters - (is_joint() ? votes.proposed : votes.committed);
 }
 
 int rank_in(const VoterState& voter, const ConfigurationVersion& version) {

@@ -49,11 +49,14 @@ struct JointQuorum {
   /// More than half of each configuration: nobody else can have as many.
   bool elects(const Votes& votes) const;
 
-  /// How many of a configuration are missing among `votes`, at most.
-  int missing(const Votes& votes) const;
-
   /// Whether the last round that was begun is not committed, and another one is.
   bool is_joint() const { return proposed.version > committed.version; }
+
+  /// The last round that was begun. Nodes that are in no other than earlier ones have no workers:
+  /// nobody begins a round before that is so.
+  const Configuration& latest() const { return is_joint() ? proposed : committed; }
+  /// How many of the latest configuration are missing among `votes`.
+  int missing(const Votes& votes) const;
 };
 
 /// Votes that elect: more than half, and nobody else can have as many.

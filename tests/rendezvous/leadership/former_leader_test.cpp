@@ -147,6 +147,20 @@ TEST_CASE_METHOD(FormerLeaderFixture,
   CHECK_FALSE(is_over());
 }
 
+TEST_CASE_METHOD(FormerLeaderFixture,
+                 "who is missing counts in the round that was begun last alone") {
+  voters_ = members(3, 5);
+  tell_all(true, "3");
+  CHECK_FALSE(is_over());
+  int rank = 0;
+  voters_.for_each([&](Voter& voter) { voter.state.proposed = {kSecond, 4, true, rank++}; });
+  CHECK(is_over());
+  tell_all(true, "");
+  CHECK_FALSE(is_over());
+  tell_all(true, "4");  // there is no such rank
+  CHECK_FALSE(is_over());
+}
+
 TEST_CASE_METHOD(FormerLeaderFixture, "nodes of a proposal that is passed over may have workers") {
   tell_all(true, "3");
   former_.begin(true);
