@@ -64,13 +64,13 @@ need_hosts() {
   watch_the_clock
 }
 
-# ctest kills a test that takes too long. Before that, the test tells what has happened on the nodes.
+# ctest kills a test after 10 minutes. Before that, the test tells what has happened on the nodes.
 watch_the_clock() {
   trap 'fail "this takes too long"' TERM
   mkfifo "$scratch/never"
   # shellcheck disable=SC2016
   setpriv --pdeathsig KILL bash -c 'read -r -t "$3" _ <>"$1"; kill -TERM "$2"' \
-    bash "$scratch/never" $$ "${seconds_left:-160}" &
+    bash "$scratch/never" $$ "${seconds_left:-540}" &
   disown $!
 }
 

@@ -4,7 +4,7 @@
 #
 #     HEADS_KILLED=100 SEED=7 nodes_heads_killed_test.sh DDPRUN    as many jobs, from that seed on
 . "$(dirname "$0")/lib.sh"
-export seconds_left=$((160 + 10 * ${HEADS_KILLED:-4}))
+export seconds_left=$((500 + 10 * ${HEADS_KILLED:-4}))
 . "$(dirname "$0")/hosts.sh"
 
 need_hosts 5

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 
-seconds_left=400
 need_hosts 4
 start_server() { # NAME
   start_on h1 "$1" server --host h1 --port 29400

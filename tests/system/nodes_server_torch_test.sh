@@ -7,7 +7,6 @@
 need_torch
 program=$(realpath "$(dirname "$0")/programs")/ddp_until.py
 
-seconds_left=300
 need_hosts 3
 start_server() { # NAME
   start_on h1 "$1" server --host h1 --port 29400

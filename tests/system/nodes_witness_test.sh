@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 
-seconds_left=400
 need_hosts 3
 start_witness() { # NAME
   start_on h3 "$1" server --host h3 --port 29400

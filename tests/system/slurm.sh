@@ -5,7 +5,7 @@
 # Debian's programs look for their files in fixed directories. On a host these are covered by
 # directories of the test's own, so that it needs no configuration outside and disturbs no other Slurm.
 slurm=$scratch/slurm
-export seconds_left=560 # Slurm's clocks tick in seconds and minutes
+export seconds_left=840 # ctest gives these tests 15 minutes: Slurm's clocks tick in seconds and minutes
 unset SLURM_CONF
 
 fail() {
