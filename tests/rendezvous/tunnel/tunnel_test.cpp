@@ -46,7 +46,7 @@ struct TunnelFixture : StoreClients {
     }
     store.close();
     context.restart();
-    context.run_for(10s);
+    context.run_for(60s);
     if (!context.stopped()) FAIL_CHECK("something goes on although everything is closed");
   }
 
