@@ -152,6 +152,14 @@ until_true() {
   done
 }
 
+# own_port: prints a port of this machine that nobody uses. Linux gives ports from 32768 on to those who
+# take any, so that this one is still free when a program of the test wants it.
+own_port() {
+  local port
+  while port=$((20000 + RANDOM % 12000)) && (: <>"/dev/tcp/127.0.0.1/$port"); do :; done 2>/dev/null
+  echo "$port"
+}
+
 # worker_pid RANK: prints the process id of the worker of that rank.
 worker_pid() {
   local child

@@ -5,8 +5,8 @@
 
 programs=$(cd "$(dirname "$0")/programs" && pwd)
 command -v python3 >/dev/null || skip "no python3"
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-export NCCL_RAS_ADDR=localhost:$port
+port=$(own_port)
+export NCCL_RAS_ADDR=localhost:$port RANK_1_IS_HERE=$scratch/rank_1_is_here
 
 start --standalone --nproc-per-node 2 --hang-timeout 2 --report-file "$scratch/report.json" --no-python \
   python3 -S "$programs/nccl_hang.py"

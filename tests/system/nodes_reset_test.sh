@@ -6,7 +6,7 @@
 [ -n "$(command -v python3)" ] || skip "there is no python3 to carry connections"
 watch_lives
 mkfifo "$scratch/port" "$scratch/orders"
-port=29578
+port=$(own_port)
 worker='trap "exit 0" USR1; echo "rank $RANK" >"$ready"; sleep 1000 >/dev/null 2>&1 & wait'
 start_node() { # RANK PORT
   "$DDPRUN" --nnodes 2 --node-rank "$1" --master-addr 127.0.0.1 --master-port "$2" \

@@ -2,21 +2,22 @@
 # When the port of a coordinator is taken, the message says by whom.
 . "$(dirname "$0")/lib.sh"
 
-start --nnodes 2 --rdzv-id first --master-port 29577 --no-python true
-until_true 60 "the coordinator on port 29577" timeout 1 bash -c ': <>/dev/tcp/127.0.0.1/29577'
+port=$(own_port)
+start --nnodes 2 --rdzv-id first --master-port "$port" --no-python true
+until_true 60 "the coordinator on port $port" timeout 1 bash -c ": <>/dev/tcp/127.0.0.1/$port"
 first=$pid
-run 71 --nnodes 2 --rdzv-id second --master-port 29577 --no-python true
-says err "cannot listen on 127.0.0.1 port 29577: Address already in use: it is the coordinator of"
+run 71 --nnodes 2 --rdzv-id second --master-port "$port" --no-python true
+says err "cannot listen on 127.0.0.1 port $port: Address already in use: it is the coordinator of"
 says err "another job, ddprun with process id $first on "
 says_not err "job 'first'"
-run 71 --nnodes 2 --rdzv-id first --master-port 29577 --no-python true
+run 71 --nnodes 2 --rdzv-id first --master-port "$port" --no-python true
 says err "it is the coordinator of the same job, ddprun with process id $first on "
 kill -TERM "$first"
 ends 143
 
-start server --host 127.0.0.1 --port 29577
-wait_for_line "listening on 127.0.0.1:29577"
-run 71 server --host 127.0.0.1 --port 29577
+start server --host 127.0.0.1 --port "$port"
+wait_for_line "listening on 127.0.0.1:$port"
+run 71 server --host 127.0.0.1 --port "$port"
 says err "it is the coordinator of 0 jobs, ddprun with process id $pid on "
 kill -TERM "$pid"
 ends 0

@@ -10,7 +10,7 @@ programs=$(dirname "$DDPRUN")
 
 unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT
 export OMP_NUM_THREADS=1
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(own_port)
 under_mpirun() { # WORKERS WORD...
   timeout 120 mpirun --allow-run-as-root --oversubscribe -n "$1" "${@:2}" \
     >"$scratch/out" 2>"$scratch/err" </dev/null

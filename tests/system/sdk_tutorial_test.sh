@@ -57,7 +57,7 @@ cat >"$scratch/bin/srun" <<'SCRIPT'
 wait $!
 SCRIPT
 chmod +x "$scratch/bin/scontrol" "$scratch/bin/srun"
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(own_port)
 PATH=$scratch/bin:$PATH SLURM_JOB_NODELIST="n[1-2]" SLURM_NNODES=2 SLURM_JOB_ID=7 WORKERS_PER_NODE=1 \
   RDZV_PORT=$port timeout 120 bash "$examples/step7_multi_node.sbatch" "$DDPRUN" \
   "$programs/step6_elastic" "$scratch/step7" >"$scratch/out" 2>"$scratch/err" ||
