@@ -18,14 +18,13 @@ dump_shows() {
 
 # Nobody looks for hangs here, and still a dump finds who has not come.
 start --nproc-per-node 3 --rdzv-id dumped --hang-timeout off "$here/programs/hang.py"
-until_true 120 "rank 1 to sleep" dump_shows dumped '^\[1\] .*at load_batch \(hang.py:10\)' \
+until_true 300 "rank 1 to sleep" dump_shows dumped '^\[1\] .*at load_batch \(hang.py:10\)' \
   'ranks 0,2 wait in gloo:all_reduce.* to which rank 1 has not come$' '^\[0,2\] waits in gloo:all_reduce'
 [ "$(grep -nm1 '^\[' "$scratch/dump")" = "$(grep -n '^\[1\] ' "$scratch/dump")" ] || fail "rank 1 does not come first"
 shows '^    load_batch  .*/hang.py:10$'
 shows '^    <module>  .*/hang.py:17$'
 
-dumps dumped --json || fail "no JSON: $(cat "$scratch/why")"
-python3 - "$scratch/dump" <<'PY' || fail "the JSON tells something else: $(cat "$scratch/dump")"
+cat >"$scratch/check.py" <<'PY'
 import json, sys
 dump = json.load(open(sys.argv[1]))
 assert dump["schema"] == "ddprun.dump/1" and dump["job"] == "dumped" and dump["state"] == "running", dump
@@ -34,17 +33,22 @@ first = dump["stacks"][0]
 assert first["ranks"] == [1] and first["frames"][0]["function"] == "load_batch", dump
 assert first["frames"][0]["line"] == 10, dump
 PY
+tells_json() { dumps dumped --json && python3 "$scratch/check.py" "$scratch/dump"; }
+until_true 60 "the same in JSON" tells_json
 
-# Many ask at one time.
-asking=()
-for i in 1 2 3 4 5; do
-  "$DDPRUN" dump dumped >"$scratch/dump$i" &
-  asking+=($!)
-done
-for i in 1 2 3 4 5; do
-  wait "${asking[i - 1]}" || fail "dump $i of those at one time has failed"
-  grep -q '^\[1\] .*load_batch' "$scratch/dump$i" || fail "dump $i: $(cat "$scratch/dump$i")"
-done
+# Many ask at one time. On a busy machine a worker may answer too late for one of them.
+many_ask() {
+  local i asking=() told=0
+  for i in 1 2 3 4 5; do
+    "$DDPRUN" dump dumped >"$scratch/dump$i" &
+    asking+=($!)
+  done
+  for i in 1 2 3 4 5; do
+    if wait "${asking[i - 1]}" && grep -q '^\[1\] .*load_batch' "$scratch/dump$i"; then told=$((told + 1)); fi
+  done
+  [ "$told" = 5 ]
+}
+until_true 60 "five answers at one time" many_ask
 
 # A stopped worker is told as such.
 worker=$(worker_pid 0)

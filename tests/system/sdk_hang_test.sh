@@ -9,8 +9,9 @@ line=$(grep -n 'HERE$' "$(dirname "$0")/../worker_sdk/hang_worker_load.cpp" | cu
 export OMP_NUM_THREADS=1
 
 # Half a second is all that eu-stack has, which reads large libraries. Beside other tests it may need more.
+# Whom a busy machine holds up for longer than the timeout of hangs is the one that is missing.
 for _ in 1 2 3 4 5; do
-  run 86 --standalone --nproc-per-node 3 --hang-timeout 3 --on-hang stop --shutdown-timeout 2 \
+  run 86 --standalone --nproc-per-node 3 --hang-timeout 8 --on-hang stop --shutdown-timeout 2 \
     --report-file "$scratch/report.json" --no-python "$worker"
   ! grep -qF "[1] sleeps (" "$scratch/err" || continue
   break
@@ -24,6 +25,6 @@ grep -qE '"missing_ranks": \[' "$scratch/report.json" || fail "the report: $(cat
 nothing_left
 
 # What a worker starts has no such variable, and a worker without one opens nothing.
-run 86 --standalone --nproc-per-node 2 --hang-timeout 3 --on-hang stop --shutdown-timeout 2 --no-python \
+run 86 --standalone --nproc-per-node 2 --hang-timeout 8 --on-hang stop --shutdown-timeout 2 --no-python \
   sh -c "\"$worker\" & wait"
 says err "rank 1 has not come to gloo:all_reduce, number 2 of group 0 (default)"

@@ -4,6 +4,7 @@ with `python -S`, so that no hook of ddprun takes the variable away."""
 
 import json
 import os
+import pathlib
 import socket
 import threading
 import time
@@ -52,8 +53,13 @@ def serve(family, address, how):
 
 
 place = os.environ["DDPRUN_INTROSPECTION"]
-serve(socket.AF_UNIX, f"{place}.{os.getpid()}.sock", as_worker_server)
+rank_1_is_here = pathlib.Path(os.environ["RANK_1_IS_HERE"])
 if rank == 0:
     host, port = os.environ["NCCL_RAS_ADDR"].split(":")
     serve(socket.AF_INET, ("127.0.0.1", int(port)), as_ras)
+    while not rank_1_is_here.exists():  # who comes late is another hang
+        time.sleep(0.05)
+serve(socket.AF_UNIX, f"{place}.{os.getpid()}.sock", as_worker_server)
+if rank == 1:
+    rank_1_is_here.touch()
 time.sleep(600)
