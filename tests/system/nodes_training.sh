@@ -12,7 +12,7 @@ join() { # HOST WORD...: runs the training that WORD... starts; its options are 
 
 # train_through_changes WORD...: a node is killed, and another one comes.
 train_through_changes() {
-  local host
+  local host rank_0
   need_hosts 4
   for host in h1 h2 h3; do join "$host" "$@"; done
   node h1 wait_for_line '^epoch 3/24 '
@@ -20,8 +20,12 @@ train_through_changes() {
   node h3 ends 137
   nothing_on h3
   node h1 wait_for_line '^resumed at epoch '
+  rank_0=$(node h1 worker_pid 0)
   node h1 wait_for_line "^epoch $(($(resumed_at) + 3))/24 "
+  kill -STOP "$rank_0" # the training is not to end before the other node is there
   join h4 "$@"
+  node h1 wait_for_message "node h4 joined"
+  kill -CONT "$rank_0" 2>/dev/null || true
   for host in h1 h2 h4; do node "$host" ends 0; done
 
   node h1 says err "node h3 lost"

@@ -12,8 +12,10 @@ training=$(realpath "$(dirname "$0")/../../worker_sdk/examples/train_digits.py")
 need_ssh_hosts 3
 start_hosts training --hosts h1,h2,h3 --nnodes 2:3 "$training" --data "$data" --epochs 12 \
   --checkpoint-dir "$scratch/checkpoints"
+node training wait_for_line '^\[h1\] epoch 1/12 '
+victim=$(agent_on h3) # it takes a while to find, and not much is left of the training later
 node training wait_for_line '^\[h1\] epoch 3/12 '
-kill -KILL "$(agent_on h3)"
+kill -KILL "$victim"
 node training ends 0
 node training says err "h3 is lost"
 grep -qE '^\[h1\] resumed at epoch [1-9]' "$nodes/training/out" || fail "it did not resume"

@@ -21,10 +21,15 @@ says_not out "resumed"
 
 mapfile -t words < <(train disturbed)
 start "${words[@]}"
+# Who is to be killed is known before it is time: not much is left of the training by then.
+wait_for_line '^epoch 1/12 '
+victim=$(worker_pid 1)
 wait_for_line '^epoch 3/12 '
-kill -KILL "$(worker_pid 1)"
+kill -KILL "$victim"
+wait_for_line '^resumed at epoch '
+victim=$(worker_pid 0)
 wait_for_line '^epoch 6/12 '
-kill -SEGV "$(worker_pid 0)"
+kill -SEGV "$victim"
 ends 0
 [ "$(grep -c '^resumed at epoch [1-9]' "$scratch/out")" = 2 ] || fail "it did not resume twice"
 says err "restart 2 of 3"
