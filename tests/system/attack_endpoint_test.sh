@@ -36,15 +36,16 @@ while True:
   wait_ready 1
 }
 export visits=$scratch/visits.
+seconds=12
 listen 29401 http
 listen 29402 silent
 listen 29403 closes
 
-agent http h2:29401 4
-agent silent h2:29402 4
-agent closes h2:29403 4
-agent nobody h2:29404 4
-agent unknown nowhere:29405 4
+agent http h2:29401 $seconds
+agent silent h2:29402 $seconds
+agent closes h2:29403 $seconds
+agent nobody h2:29404 $seconds
+agent unknown nowhere:29405 $seconds
 for name in http silent closes nobody unknown; do never_lost "$name"; done
 
 node http says err "something listens at h2:29401, but it does not speak ddprun's protocol"
@@ -59,7 +60,7 @@ for name in http silent closes nobody unknown; do
 done
 for what in http silent closes; do
   count=$(wc -l <"$visits$what")
-  if [ "$count" -lt 1 ] || [ "$count" -gt 15 ]; then fail "$what: tried $count times in 4 s"; fi
+  if [ "$count" -lt 1 ] || [ "$count" -gt 25 ]; then fail "$what: tried $count times in $seconds s"; fi
 done
 
 # Packets that are lost at first delay an agent by no more than one attempt.

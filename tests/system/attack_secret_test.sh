@@ -138,7 +138,7 @@ node without ends 69
 node without says err "this job has a secret"
 node another ends 69
 node another says err "does not take this node's secret"
-node h1 says err "turned away 10.77.0.3"
+node h1 wait_for_message "turned away 10.77.0.3"
 
 # What was recorded opens nothing, and neither does anything else that a stranger may say.
 cat >"$scratch/strangers.py" <<'PY'

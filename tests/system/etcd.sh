@@ -32,7 +32,7 @@ address_of() { echo "10.77.0.${1#h}"; }
 etcd_is_well() { etcdctl_on "$1" endpoint health >/dev/null 2>&1; }
 etcdctl_on() { # HOST ARGUMENTS...
   ETCDCTL_API=3 on "$1" etcdctl --endpoints "${etcd_scheme:-http}://$(address_of "$1"):2379" \
-    --command-timeout 1s "${etcdctl_options[@]}" "${@:2}"
+    --command-timeout 20s "${etcdctl_options[@]}" "${@:2}"
 }
 etcdctl_options=()
 

@@ -7,7 +7,7 @@
 need_hosts 4
 start_one() {
   start_on "$1" "$1" --nnodes 3 --rdzv-backend c10d --rdzv-endpoint h1:29400 --rdzv-id job \
-    --rdzv-conf join_timeout=20,keep_alive_interval=0.4,keep_alive_max_attempt=5 --no-python \
+    --rdzv-conf join_timeout=30,keep_alive_interval=0.4,keep_alive_max_attempt=5 --no-python \
     sh "$worker"
 }
 for host in h1 h2 h3; do start_one "$host"; done

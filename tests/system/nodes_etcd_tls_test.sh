@@ -43,17 +43,14 @@ let_go
 node h1 ends 0
 node h2 ends 0
 
-begin h1 nobody h3:2379 "$ours,join_timeout=2"
-node nobody ends 69
+begin h1 nobody h3:2379 "$ours,join_timeout=12"
+begin h1 stranger h3:2379 "protocol=https,cacert=$keys/theirs.pem,$client,join_timeout=12"
+begin h1 plain h3:2379 "join_timeout=2"
+begin h1 nowhere h2:2379 "join_timeout=12"
+for name in nobody stranger plain nowhere; do node "$name" ends 69; done
 node nobody says err "etcd at h3:2379: "
 node nobody says err "certificate"
-begin h1 stranger h3:2379 "protocol=https,cacert=$keys/theirs.pem,$client,join_timeout=2"
-node stranger ends 69
 node stranger says err "certificate verify failed"
-begin h1 plain h3:2379 "join_timeout=2"
-node plain ends 69
-begin h1 nowhere h2:2379 "join_timeout=2"
-node nowhere ends 69
 node nowhere says err "etcd at h2:2379: Connection refused"
 begin h1 no_file h3:2379 "protocol=https,cacert=$keys/none.pem"
 node no_file ends 2

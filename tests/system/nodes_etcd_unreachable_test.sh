@@ -10,18 +10,18 @@ need_hosts 3
 start_etcd h3
 for host in h1 h2; do
   start_on "$host" "$host" --nnodes 1:2 --max-restarts 0 --rdzv-backend etcd --rdzv-endpoint h3:2379 \
-    --rdzv-id job --rdzv-conf heartbeat_timeout=1,last_call_timeout=60 --no-python sh "$worker"
+    --rdzv-id job --rdzv-conf heartbeat_timeout=3,last_call_timeout=60 --no-python sh "$worker"
 done
 wait_for_world h1 h2
 first=$(coordinator_by h3)
 
 cut_off h3
-sleep 15 # nothing is to happen meanwhile
+sleep 20 # nothing is to happen meanwhile
 are_alive "${worker_pids[@]}" || fail "workers have ended because etcd is not there"
-node "$first" says err "etcd at h3:2379: no answer; trying again"
+node "$first" wait_for_message "etcd at h3:2379: no answer; trying again"
 heal h3
 until_true 60 "the coordinator to have its key again" has_coordinator h3
-node "$first" says err "etcd answers again"
+node "$first" wait_for_message "etcd answers again"
 are_alive "${worker_pids[@]}" || fail "workers have ended because etcd is back"
 [ "$(coordinator_by h3)" = "$first" ] || fail "another node coordinates now: $(coordinator_by h3)"
 

@@ -15,7 +15,8 @@ node h1 ends 137
 wait_for_world h2 h3 h4 h5
 nothing_on h1
 node h2 wait_for_message "the status page is at http://h2:8080/"
-on h5 "$DDPRUN" status http://h2:8080/ | grep -q "job job: running" || fail "the page has not gone along"
+page_tells() { grep -q "job job: running" < <(on h5 "$DDPRUN" status http://h2:8080/); }
+until_true 60 "the page to go along" page_tells
 
 kill -KILL "${agents[h2]}"
 node h2 ends 137

@@ -30,7 +30,7 @@ SH
 export worker
 for host in h1 h2; do
   start_on "$host" "$host" --nnodes 1:2 --rdzv-backend c10d --rdzv-endpoint h1:29400 --rdzv-id job \
-    --rdzv-conf keep_alive_interval=0.4,keep_alive_max_attempt=5,last_call_timeout=0 \
+    --rdzv-conf keep_alive_interval=2,keep_alive_max_attempt=5,last_call_timeout=0 \
     --tee 1 --log-dir "$([ $host = h1 ] && echo "$disk" || echo "$scratch/logs")" \
     --no-python bash "$scratch/writer.sh"
 done

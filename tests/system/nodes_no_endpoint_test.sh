@@ -5,13 +5,16 @@
 
 need_hosts 2
 start_on h1 unknown --nnodes 2 --rdzv-backend c10d --rdzv-endpoint nowhere:29400 --rdzv-id job \
-  --rdzv-conf join_timeout=1 --no-python true
-node unknown ends 69
+  --rdzv-conf join_timeout=5 --no-python true
+start_on h1 static --nnodes 2 --node-rank 1 --master-addr nowhere \
+  --rdzv-conf join_timeout=5 --no-python true
+# The host is there, and nobody listens.
+start_on h1 alone --nnodes 2 --rdzv-backend c10d --rdzv-endpoint h2:29400 --rdzv-id job \
+  --rdzv-conf join_timeout=5 --no-python true
+for name in unknown static alone; do node "$name" ends 69; done
 node unknown says err "cannot reach the coordinator at nowhere:29400"
-start_on h1 unknown --nnodes 2 --node-rank 1 --master-addr nowhere \
-  --rdzv-conf join_timeout=1 --no-python true
-node unknown ends 69
-node unknown says err "nowhere"
+node static says err "nowhere"
+node alone says err "cannot reach the coordinator at h2:29400: Connection refused"
 
 # Nodes that share one terminal, as in a step of Slurm: the first that waits speaks for all.
 for rank in 2 1; do
@@ -26,12 +29,6 @@ for rank in 1 2; do
   kill -TERM "${agents[step$rank]}"
   node "step$rank" ends 85 # Slurm takes the nodes away
 done
-
-# The host is there, and nobody listens.
-start_on h1 alone --nnodes 2 --rdzv-backend c10d --rdzv-endpoint h2:29400 --rdzv-id job \
-  --rdzv-conf join_timeout=1 --no-python true
-node alone ends 69
-node alone says err "cannot reach the coordinator at h2:29400: Connection refused"
 
 # The cable is cut.
 cut_off h2

@@ -34,7 +34,7 @@ ports() { on h1 ss -Htnl | awk '{ print $4 }' | sort; } # at which the server li
 # Nothing but that happens, three times, and nobody notices.
 for store in leader local; do
   start_server "server_0_$store"
-  start_nodes "same_$store" 10 --store "$store"
+  start_nodes "same_$store" 20 --store "$store"
   before=$(ports)
   for i in 1 2 3; do
     kill_server "server_$((i - 1))_$store"
@@ -54,7 +54,7 @@ done
 
 # All workers end while it is away.
 start_server server_a
-start_nodes ended 10
+start_nodes ended 20
 kill_server server_a
 let_go
 all_say 1 "lost the coordinator: the workers of this node run on"
@@ -62,7 +62,7 @@ start_server server_b
 for host in h2 h3 h4; do node "$host" ends 0; done
 
 # A worker fails while it is away. Its store was away, too, so that costs no restart.
-start_nodes failed 10
+start_nodes failed 20
 kill_server server_b
 kill -KILL "${old[1]}"
 start_server server_c
@@ -71,7 +71,7 @@ let_go
 for host in h2 h3 h4; do node "$host" ends 0; done
 
 # A node is killed while it is away. The others begin again when they know that it has no workers.
-start_nodes killed 5
+start_nodes killed 10
 kill_server server_c
 kill -KILL "${agents[h4]}"
 node h4 ends 137
@@ -83,7 +83,7 @@ for host in h2 h3; do node "$host" ends 0; done
 nothing_on h4
 
 # It comes too late: nobody's workers are alive when the next ones begin.
-start_nodes late 2
+start_nodes late 4
 kill_server server_d
 for pid in "${old[@]}"; do gone "$pid"; done
 start_server server_e

@@ -15,7 +15,7 @@ start_server() { # NAME
 train() { # JOB WORD...
   for host in h2 h3; do
     start_on "$host" "$host" --nnodes 2 --max-restarts 0 --rdzv-backend c10d --rdzv-id "$1" \
-      --rdzv-endpoint h1:29400 --rdzv-conf heartbeat_timeout=10 "$program" "$scratch/over_$1" "${@:2}"
+      --rdzv-endpoint h1:29400 --rdzv-conf heartbeat_timeout=60 "$program" "$scratch/over_$1" "${@:2}"
   done
   for host in h2 h3; do node "$host" wait_for_line "trains in round 1"; done
 }

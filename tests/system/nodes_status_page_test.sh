@@ -12,11 +12,15 @@ done
 wait_for_world h1 h2 h3
 node h1 says err "the status page is at http://h1:8080/"
 node h1 says err "there is no secret: whoever reaches the status page can read it"
-on h2 "$DDPRUN" status "${agents[h2]}" >"$scratch/answer" 2>&1 || fail "h2 does not know: $(cat "$scratch/answer")"
-for host in h1 h2 h3; do
-  grep -qE "^ +$host +running" "$scratch/answer" || fail "$host is not in the answer: $(cat "$scratch/answer")"
-done
-on h2 "$DDPRUN" status http://h1:8080/ | grep -q "job job: running" || fail "the page does not answer from afar"
+# What workers say themselves may be here before what agents tell of them.
+all_run() {
+  local host
+  on h2 "$DDPRUN" status "${agents[h2]}" >"$scratch/answer" 2>&1 || return 1
+  for host in h1 h2 h3; do grep -qE "^ +$host +running" "$scratch/answer" || return 1; done
+}
+until_true 60 "h2 to tell that all nodes run" all_run
+page_tells() { grep -q "job job: running" < <(on h2 "$DDPRUN" status http://h1:8080/); }
+until_true 60 "the page to answer from afar" page_tells
 
 on h2 python3 "$here/nodes_status_page.py" http://10.77.0.1:8080/events "${agents[h3]}" >"$scratch/answer" 2>&1 ||
   fail "$(cat "$scratch/answer")"

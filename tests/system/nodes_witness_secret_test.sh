@@ -15,7 +15,7 @@ node witness wait_for_line "listening on .*:29400"
 start_job() { # JOB
   for host in h1 h2; do
     start_on "$host" "$host" --nnodes 1:2 --max-restarts 0 --rdzv-backend c10d --rdzv-id "$1" \
-      --rdzv-endpoint h1:29400,h3:29400 --rdzv-conf heartbeat_timeout=2,join_timeout=10 \
+      --rdzv-endpoint h1:29400,h3:29400 --rdzv-conf heartbeat_timeout=2,join_timeout=30 \
       --secret-file "$scratch/own/$1" --no-python sh "$worker"
   done
   wait_for_world h1 h2

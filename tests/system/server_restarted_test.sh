@@ -4,12 +4,13 @@
 . "$(dirname "$0")/lib.sh"
 
 watch_lives
+port=$(own_port)
 worker='echo "$TORCHELASTIC_RESTART_COUNT $DDPRUN_ROUND" >"$ready"; exec sleep 1000'
 start_server() {
-  "$DDPRUN" server --host 127.0.0.1 --port 29579 >"$scratch/server_out" 2>"$scratch/server_err" \
+  "$DDPRUN" server --host 127.0.0.1 --port "$port" >"$scratch/server_out" 2>"$scratch/server_err" \
     </dev/null &
   server=$!
-  until_true 60 "the server" timeout 1 bash -c ': <>/dev/tcp/127.0.0.1/29579'
+  until_true 60 "the server" timeout 1 bash -c ": <>/dev/tcp/127.0.0.1/$port"
 }
 runs_as() { # RESTARTS ROUND
   local seen
@@ -17,8 +18,8 @@ runs_as() { # RESTARTS ROUND
   [ "$seen" = "$1 $2" ] || fail "the worker sees '$seen', and not '$1 $2'"
 }
 start_server
-start --nnodes 1:2 --max-restarts 1 --rdzv-backend c10d --rdzv-endpoint 127.0.0.1:29579 \
-  --rdzv-id job --rdzv-conf last_call_timeout=0,heartbeat_timeout=15 --log-dir "$scratch/logs" \
+start --nnodes 1:2 --max-restarts 1 --rdzv-backend c10d --rdzv-endpoint "127.0.0.1:$port" \
+  --rdzv-id job --rdzv-conf last_call_timeout=0,heartbeat_timeout=25 --log-dir "$scratch/logs" \
   --no-python sh -c "$worker"
 runs_as 0 1
 kill -KILL "$(worker_pid 0)"
