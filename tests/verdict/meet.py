@@ -15,7 +15,7 @@ def tell(name):
     (_folder / name).touch()
 
 
-def wait_for(name, seconds=60):
+def wait_for(name, seconds=150):
     deadline = time.monotonic() + seconds
     while not (_folder / name).exists():
         if time.monotonic() > deadline:

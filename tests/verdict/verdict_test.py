@@ -23,7 +23,7 @@ from pathlib import Path
 import beside_torchrun
 import case as cases
 
-TIMEOUT = 120
+TIMEOUT = 200
 TORCHRUN_MEMORY = 2000  # MiB; it needs some 500, and is not to be the largest when memory ends
 HERE = Path(__file__).resolve().parent
 MEMORY = Path("/sys/fs/cgroup/memory")

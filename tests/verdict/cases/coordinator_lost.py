@@ -4,7 +4,7 @@
 # nodes: 2
 # workers: 1
 # ddprun_exit: 69
-# arguments: --rdzv-conf join_timeout=3,heartbeat_timeout=1
+# arguments: --rdzv-conf join_timeout=20,heartbeat_timeout=10
 # reports: 1
 import os
 import signal

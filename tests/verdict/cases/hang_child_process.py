@@ -13,7 +13,10 @@ import time
 import torch
 import torch.distributed as dist
 
+import meet
+
 if __name__ == "__main__":
+    meet.everybody_is_there()
     dist.init_process_group("gloo")
     dist.all_reduce(torch.ones(3))
     if dist.get_rank() == 1:

@@ -14,6 +14,8 @@ import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, Dataset
 
+import meet
+
 
 class Slow(Dataset):
     def __len__(self):
@@ -25,6 +27,7 @@ class Slow(Dataset):
         return torch.ones(1)
 
 
+meet.everybody_is_there()
 dist.init_process_group("gloo")
 for batch in DataLoader(Slow(), batch_size=4, num_workers=2):
     dist.all_reduce(batch)

@@ -9,6 +9,9 @@
 import torch
 import torch.distributed as dist
 
+import meet
+
+meet.everybody_is_there()
 dist.init_process_group("gloo")
 dist.all_reduce(torch.ones(3))
 pairs = [dist.new_group(ranks) for ranks in ([0, 1], [1, 2], [0, 2])]

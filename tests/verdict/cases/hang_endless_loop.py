@@ -10,6 +10,9 @@
 import torch
 import torch.distributed as dist
 
+import meet
+
+meet.everybody_is_there()
 dist.init_process_group("gloo")
 dist.all_reduce(torch.ones(3))
 

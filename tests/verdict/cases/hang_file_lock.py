@@ -13,6 +13,9 @@ import os
 import torch
 import torch.distributed as dist
 
+import meet
+
+meet.everybody_is_there()
 dist.init_process_group("gloo")
 file = open(os.environ["CASE_DIR"] + "/cache.lock", "w")
 if dist.get_rank() == 0:

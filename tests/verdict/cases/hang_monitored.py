@@ -12,6 +12,9 @@ import time
 import torch
 import torch.distributed as dist
 
+import meet
+
+meet.everybody_is_there()
 dist.init_process_group("gloo")
 dist.all_reduce(torch.ones(3))
 if dist.get_rank() == 1:

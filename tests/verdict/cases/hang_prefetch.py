@@ -14,6 +14,9 @@ import time
 import torch
 import torch.distributed as dist
 
+import meet
+
+meet.everybody_is_there()
 dist.init_process_group("gloo")
 batches = queue.Queue()
 for step in range(3):

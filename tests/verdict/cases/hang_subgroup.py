@@ -11,6 +11,9 @@ import time
 import torch
 import torch.distributed as dist
 
+import meet
+
+meet.everybody_is_there()
 dist.init_process_group("gloo")
 pairs = [dist.new_group([0, 1]), dist.new_group([2, 3])]
 mine = pairs[dist.get_rank() // 2]

@@ -5,7 +5,7 @@
 # ranks: 1
 # outcome: too_few_nodes
 # ddprun_exit: 75
-# arguments: --rdzv-conf join_timeout=4
+# arguments: --rdzv-conf join_timeout=15
 # reports: 0
 import os
 import signal

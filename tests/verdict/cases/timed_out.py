@@ -10,7 +10,10 @@ import time
 import torch
 import torch.distributed as dist
 
-dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=3))
+import meet
+
+meet.everybody_is_there()
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=15))
 dist.all_reduce(torch.ones(3))
 if dist.get_rank() == 1:
     time.sleep(600)  # HERE

@@ -3,14 +3,17 @@
 # outcome: failed
 # ranks: 1
 # needs: torch
-# arguments: --hang-timeout 3
+# arguments: --hang-timeout 5
 import datetime
 import time
 
 import torch
 import torch.distributed as dist
 
-dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=9))
+import meet
+
+meet.everybody_is_there()
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=25))
 dist.all_reduce(torch.ones(3))
 if dist.get_rank() == 1:
     time.sleep(600)  # HERE
