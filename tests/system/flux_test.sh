@@ -19,8 +19,8 @@ case "$*" in
     FLUX_TASK_RANK=0 "$@" &
     first=$! code=0
     for task in "$first" "$second"; do
-      ended=0
-      while kill -0 "$task" 2>/dev/null; do wait "$task" && ended=0 || ended=$?; done
+      wait "$task" && ended=0 || ended=$?
+      while kill -0 "$task" 2>/dev/null; do wait "$task" && ended=0 || ended=$?; done # a signal came before
       [ "$ended" -le "$code" ] || code=$ended
     done
     exit "$code"
