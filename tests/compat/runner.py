@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import random
 import re
 import select
 import shutil
@@ -37,13 +38,13 @@ class Run:
 
 
 def free_port():
-    """One that nobody else in this process was given."""
+    """One that nobody else in this process was given, nor anybody who takes any: Linux gives them 32768 or more."""
     with ports_lock:
         while True:
+            port = random.randrange(20000, 32000)
             with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                port = probe.getsockname()[1]
-            if port not in ports_given:
+                in_use = probe.connect_ex(("127.0.0.1", port)) == 0
+            if not in_use and port not in ports_given:
                 ports_given.add(port)
                 return port
 

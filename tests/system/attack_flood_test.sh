@@ -17,9 +17,12 @@ if on h1 ss -Hltn | grep 29400 | grep -v '10.77.0.1:29400'; then fail "it listen
 
 mkfifo "$scratch/hold"
 exec 8<>"$scratch/hold"
+export flood=$scratch/flood # all begin together: a peer that says nothing useful has 10 s
 for i in 1 2 3; do
   on h3 python3 "$stranger" flood h1 29400 <"$scratch/hold" >"$scratch/flood$i" &
 done
+for i in 1 2 3; do until_true 60 "the program of flood $i" grep -q here "$scratch/flood$i"; done
+touch "$flood"
 for i in 1 2 3; do until_true 60 "flood $i" grep -q flooded "$scratch/flood$i"; done
 connections() { on h1 ss -Htn state established '( sport = 29400 )' | grep -c 10.77.0.3 || true; }
 [ "$(connections)" -ge 600 ] || fail "there are only $(connections) connections of the flood"

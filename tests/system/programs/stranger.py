@@ -4,9 +4,11 @@ It prints what came of it, in one line.
 """
 
 import json
+import os
 import socket
 import struct
 import sys
+import time
 
 VALIDATE = b"\x00" + struct.pack("<I", 0x3C85F7CE)
 PING = b"\x0d" + struct.pack("<I", 7)
@@ -55,7 +57,11 @@ def agent(host, port):
 
 
 def flood(host, port):
-    """Takes 200 connections, says a byte on each, and keeps them until standard input ends."""
+    """When the file $flood is there, takes 200 connections, says a byte on each, and keeps them until standard
+    input ends."""
+    print("here", flush=True)
+    while not os.path.exists(os.environ["flood"]):
+        time.sleep(0.01)
     peers = [connect(host, port) for _ in range(200)]
     for peer in peers:
         peer.sendall(b"{")
