@@ -134,8 +134,7 @@ TEST_CASE_METHOD(LinkFixture, "one who hangs up is no lost coordinator") {
 
 TEST_CASE_METHOD(LinkFixture, "one who says nothing is given up in time, and tried again") {
   std::vector<tcp::socket> silent;
-  CHECK(given_up([&](tcp::socket socket) { silent.push_back(std::move(socket)); },
-                 {2s, 2s, 5ms}) ==
+  CHECK(given_up([&](tcp::socket socket) { silent.push_back(std::move(socket)); }, {2s, 2s, 5ms}) ==
         "something listens at " + there() + ", but it does not answer as a coordinator does");
   CHECK(silent.size() > 1);
 }

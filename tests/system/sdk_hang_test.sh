@@ -9,7 +9,7 @@ line=$(grep -n 'HERE$' "$(dirname "$0")/../worker_sdk/hang_worker_load.cpp" | cu
 export OMP_NUM_THREADS=1
 
 # Half a second is all that eu-stack has, which reads large libraries. Beside other tests it may need more.
-# Whom a busy machine holds up for longer than the timeout of hangs is the one that is missing.
+# A rank that is held up for longer than the timeout of hangs would be the one that is missing.
 for _ in 1 2 3 4 5; do
   run 86 --standalone --nproc-per-node 3 --hang-timeout 8 --on-hang stop --shutdown-timeout 2 \
     --report-file "$scratch/report.json" --no-python "$worker"

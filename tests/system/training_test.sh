@@ -21,7 +21,7 @@ says_not out "resumed"
 
 mapfile -t words < <(train disturbed)
 start "${words[@]}"
-# Who is to be killed is known before it is time: not much is left of the training by then.
+# The victim is looked for before its time: not much is left of the training by then.
 wait_for_line '^epoch 1/12 '
 victim=$(worker_pid 1)
 wait_for_line '^epoch 3/12 '

@@ -57,7 +57,7 @@ rank_1_is_here = pathlib.Path(os.environ["RANK_1_IS_HERE"])
 if rank == 0:
     host, port = os.environ["NCCL_RAS_ADDR"].split(":")
     serve(socket.AF_INET, ("127.0.0.1", int(port)), as_ras)
-    while not rank_1_is_here.exists():  # who comes late is another hang
+    while not rank_1_is_here.exists():  # a rank that comes late is another hang
         time.sleep(0.05)
 serve(socket.AF_UNIX, f"{place}.{os.getpid()}.sock", as_worker_server)
 if rank == 1:

@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 // Long enough for a loaded machine where all are there, short where somebody is waited for in vain.
 constexpr auto kPatience = 120s;
 constexpr auto kInVain = 2s;
-// The same where others who do come have to come within that time.
+// It is longer where somebody else does come, and has to come within that time.
 constexpr auto kInVainBesideOthers = 10s;
 
 /// Where the workers of a test wait for one another without a group: what one of them does after
