@@ -66,6 +66,8 @@ void Follower::hear(const StartRound& round) {
 void Follower::hear(const Spare& round) {
   if (round.epoch == 0) return;
   note_round({{round.epoch, round.round}, round.nodes, false}, round.committed);
+  leader_rank_ = -1;  // it is not told
+  state_.leader_is_member = false;
 }
 
 /// Others vote in the round that it was told of last, or in one of which a witness hears only now.

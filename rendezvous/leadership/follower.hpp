@@ -57,7 +57,7 @@ class Follower {
 
   VoterState state_;
   std::set<int> gone_;         // ranks of nodes that were found gone, in the proposed configuration
-  int leader_rank_ = -1;       // the leader's own, in the round that it began last; -1: none
+  int leader_rank_ = -1;       // the leader's own, in the proposed configuration; -1: none is known
   std::int64_t clock_us_ = 0;  // the leader's clock, as it has said last
   TimePoint clock_heard_;      // when it was heard
   TimePoint repeated_;         // when that was heard which a heartbeat has repeated

@@ -58,6 +58,7 @@ class CoordinatorShell {
   bool may_begin_job() const;
   bool job_ended() const { return machine_->ended(); }
   int number() const { return number_; }
+  bool was_started_again() const { return lives_ > 0; }
   bool reachable_from(int host) const;
   Leader leader() const { return machine_->leader(); }
   void agent_follows(const Leader& leader);

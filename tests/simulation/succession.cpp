@@ -135,7 +135,8 @@ void SuccessionRun::turn_away(LinkId link, const Parcel& parcel) {
 }
 
 bool SuccessionRun::over() const {
-  return std::ranges::all_of(nodes_, [](const Node& node) { return node.agent->gone(); });
+  return has_two_jobs_ ||
+         std::ranges::all_of(nodes_, [](const Node& node) { return node.agent->gone(); });
 }
 
 SuccessionRun::Outcome SuccessionRun::run(std::uint64_t seed, std::size_t trace_lines_max) {

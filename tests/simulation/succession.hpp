@@ -46,6 +46,7 @@ class SuccessionRun : private Watcher {
   void turn_away(LinkId link, const Parcel& parcel);
   bool over() const;
   bool all_is_forgotten(const AgentShell* but = nullptr) const;
+  bool is_cut_off(const CoordinatorShell& coordinator);
 
   // What happens to it.
   void strike();
@@ -97,6 +98,7 @@ class SuccessionRun : private Watcher {
   TimePoint calm_at_;
   std::optional<TimePoint> calm_since_;
   std::optional<std::string> broken_;
+  bool has_two_jobs_ = false;  // the first place has begun a second one, and could not know better
 };
 
 }  // namespace ddprun::simulation

@@ -313,6 +313,8 @@ TEST_CASE_METHOD(LastFixture,
 
 TEST_CASE_METHOD(LastFixture, "when the coordinator is lost then, the next one is told") {
   step(CoordinatorLost{"connection closed"});
+  CHECK(took<ReachCoordinator>()->at == "h0:1");
+  step(CoordinatorUnreachable{"nobody listens", true});
   CHECK(took<ReachCoordinator>()->at == "h1:1");
   CHECK_FALSE(took<Warn>().has_value());
   step(Connected{now_});

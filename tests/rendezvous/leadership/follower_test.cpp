@@ -1,0 +1,60 @@
+#include "rendezvous/leadership/follower.hpp"
+
+#include "tests/rendezvous/leadership/start.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+// Gives the tests a node of a round of four, which the leader of the epoch 3 has begun with its own
+// node as rank 1.
+class FollowerFixture {
+ protected:
+  FollowerFixture() {
+    follower_.follow(Joined{.epoch = 3}, "h1:1");
+    follower_.hear(StartRound{
+        .round = 2, .group_rank = 2, .group_world_size = 4, .epoch = 3, .leader_rank = 1});
+  }
+  VoterState told() const { return follower_.told(kStart); }
+
+  Follower follower_;
+};
+
+TEST_CASE_METHOD(FollowerFixture, "the leader's own node is gone with its process") {
+  CHECK(told().leader_is_member);
+  follower_.find_leader_gone(true);
+  CHECK(told().leader_dead);
+  CHECK(told().dead_ranks == "1");
+}
+
+TEST_CASE_METHOD(FollowerFixture, "who is gone in one round is forgotten with the next one") {
+  follower_.find_member_gone(3);
+  follower_.find_member_gone(0);
+  CHECK(told().dead_ranks == "0,3");
+  follower_.hear(StartRound{.round = 3, .group_world_size = 2, .epoch = 3});
+  CHECK(told().dead_ranks.empty());
+}
+
+TEST_CASE_METHOD(FollowerFixture, "a spare knows no rank of the leader's node") {
+  follower_.hear(Spare{.round = 3, .nodes = 3, .epoch = 3});
+  CHECK_FALSE(told().leader_is_member);
+  follower_.find_leader_gone(true);
+  CHECK(told().leader_dead);
+  CHECK(told().dead_ranks.empty());
+}
+
+TEST_CASE_METHOD(FollowerFixture,
+                 "a leader that has begun no round yet has no rank in that of before") {
+  follower_.follow(Joined{.epoch = 4}, "h2:1");
+  follower_.find_leader_gone(true);
+  CHECK(told().leader_dead);
+  CHECK(told().dead_ranks.empty());
+}
+
+TEST_CASE_METHOD(FollowerFixture, "a list of ranks that is too long is not told") {
+  for (int rank = 0; rank < 1'000; rank += 2) follower_.find_member_gone(rank);
+  CHECK(told().dead_ranks.empty());
+}
+
+}  // namespace
+}  // namespace ddprun
