@@ -68,11 +68,10 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       },
       [&](const Redirect& m) { finish(search_.redirected(m, now), now); },  //
       [&](const Beat& m) {
-        hear_clock(m.clock_us, m.echo_us, now);
-        if (m.echo_us > 0) agent_.contact->grant(m.lease_ms, agent_.rules.heartbeat_timeout);
+        answered(m.clock_us, m.echo_us, m.lease_ms, now);
         agent_.follower.hear(m);
       },
-      [&](const Waiting& m) { hear_clock(m.clock_us, m.echo_us, now); },
+      [&](const Waiting& m) { answered(m.clock_us, m.echo_us, m.lease_ms, now); },
       [](const Spare&) {},                               // waits, as before
       [](const Identity&) {},                            // nobody has asked
       [](const HangFound&) {}, [](const HangOver&) {},   // the user is told
@@ -145,9 +144,13 @@ void AgentMachine::joined(const Joined& answer, TimePoint now) {
   if (answer.epoch > 0 || answer.keeps_workers) agent_.beat(now);
 }
 
-void AgentMachine::hear_clock(std::int64_t clock_us, std::int64_t echo_us, TimePoint now) {
+/// The lease goes on while the job waits for nodes, too: no worker lives on it then, but a leader
+/// that has lost its majority is given up by those who wait at it.
+void AgentMachine::answered(std::int64_t clock_us, std::int64_t echo_us, std::int64_t lease_ms,
+                            TimePoint now) {
   agent_.follower.hear_clock(clock_us, now);
   agent_.contact->hear_clock(clock_us, echo_us, now);
+  if (echo_us > 0) agent_.contact->grant(lease_ms, agent_.rules.heartbeat_timeout);
 }
 
 void AgentMachine::start(const StartRound& order, TimePoint now) {

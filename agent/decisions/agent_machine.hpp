@@ -41,7 +41,7 @@ class AgentMachine {
   void obey(const CoordinatorMessage& order, TimePoint now);
   void note(const CoordinatorMessage& order);
   void joined(const Joined& answer, TimePoint now);
-  void hear_clock(std::int64_t clock_us, std::int64_t echo_us, TimePoint now);
+  void answered(std::int64_t clock_us, std::int64_t echo_us, std::int64_t lease_ms, TimePoint now);
   void start(const StartRound& order, TimePoint now);
   void stop_round(const StopRound& order, TimePoint now);
   void refused(const Refused& answer, TimePoint now);

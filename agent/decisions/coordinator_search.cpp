@@ -133,7 +133,7 @@ CoordinatorSearch::End CoordinatorSearch::lost(Loss loss, const std::string& rea
   const bool joins_in_vain = losses_.lasted(now) >= agent_.rules.join_timeout;
   if (!agent_.follower.knows_a_round() && (!agent_.rules.rejoin || joins_in_vain))
     return AgentEnd{Why::kCoordinatorLost, {}, 0, reason};
-  // Who finds that nobody listens there any more can tell the successor that the leader is dead.
+  // If nobody listens there any more, this node can tell the successor that the leader is dead.
   if (loss == Loss::kClosed) first_place_ = agent_.follower.state().leader;
   return stop_workers(reason, now);
 }

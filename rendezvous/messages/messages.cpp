@@ -159,7 +159,8 @@ template <> inline constexpr auto kFields<Refused> = std::tuple{
 template <> inline constexpr auto kFields<Waiting> = std::tuple{
     field("nodes", &Waiting::nodes), field("nodes_min", &Waiting::nodes_min),
     field("nodes_max", &Waiting::nodes_max), field("left_ms", &Waiting::left_ms),
-    field("clock_us", &Waiting::clock_us), field("echo_us", &Waiting::echo_us)};
+    field("clock_us", &Waiting::clock_us), field("echo_us", &Waiting::echo_us),
+    field("lease_ms", &Waiting::lease_ms)};
 template <> inline constexpr auto kFields<Successor> = std::tuple{
     text("endpoint", &Successor::endpoint, name_of(kEndpointBytesMax)),
     field("rank", &Successor::rank)};

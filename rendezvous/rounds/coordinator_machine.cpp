@@ -355,13 +355,14 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
 
 void CoordinatorMachine::answer(Node& node, const Beat& beat) {
   lead(VoterBeat{node.id(), beat});
-  if (rounds_.state() == Rounds::State::kGathering) {
-    Waiting waiting = rounds_.waiting(now_);
-    waiting.echo_us = beat.clock_us;
-    return out_.send(node.peer(), waiting);
-  }
   Beat answer = leadership_->answer(now_);
   answer.echo_us = beat.clock_us;
+  if (rounds_.state() == Rounds::State::kGathering) {
+    Waiting waiting = rounds_.waiting(now_);
+    waiting.echo_us = answer.echo_us;
+    waiting.lease_ms = answer.lease_ms;
+    return out_.send(node.peer(), waiting);
+  }
   out_.send(node.peer(), answer);
 }
 

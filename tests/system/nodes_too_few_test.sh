@@ -15,15 +15,17 @@ for host in h1 h2; do
   node "$host" says err "waited $seconds s for nodes: 2 there, 3 needed"
 done
 
-# When nodes are lost, the others wait as long for them to come back.
+# When nodes are lost, the others wait as long for them to come back, and at the same coordinator: that is
+# longer than a heartbeat timeout.
 for host in h1 h2 h3; do
   start_on "$host" "$host" --nnodes 3 --rdzv-backend c10d --rdzv-endpoint h1:29400 --rdzv-id job \
-    --rdzv-conf "join_timeout=$seconds,heartbeat_timeout=60" --no-python sh "$worker"
+    --rdzv-conf "join_timeout=$seconds,heartbeat_timeout=5" --no-python sh "$worker"
 done
 wait_for_world h1 h2 h3
 kill -KILL "${agents[h3]}"
 for host in h1 h2; do
   node "$host" ends 75
   node "$host" says err "2 there, 3 needed (node h3 lost"
+  node "$host" says_not err "lost the coordinator"
 done
 nothing_on h1

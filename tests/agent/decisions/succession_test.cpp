@@ -191,6 +191,19 @@ TEST_CASE_METHOD(FollowerFixture,
   CHECK(signalled(SIGKILL));
 }
 
+TEST_CASE_METHOD(FollowerFixture, "a node that waits for others stays while it is told a lease") {
+  step(Ordered{StopRound{4, "a node is lost"}});
+  worker_ends();
+  const auto waits = [&](std::int64_t lease_ms) {
+    passes(2s);
+    step(Ordered{Waiting{.clock_us = 5, .echo_us = microseconds(now_), .lease_ms = lease_ms}});
+  };
+  for (int i = 0; i < 10; ++i) waits(5'000);
+  CHECK_FALSE(took<ReachCoordinator>().has_value());
+  for (int i = 0; i < 3; ++i) waits(0);  // it has lost its majority
+  CHECK(took<ReachCoordinator>().has_value());
+}
+
 TEST_CASE_METHOD(FollowerFixture, "an answer renews the lease from when its beat was sent") {
   passes(2s);
   answered(4'500);
