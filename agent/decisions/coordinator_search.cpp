@@ -127,13 +127,17 @@ CoordinatorSearch::End CoordinatorSearch::lost(Loss loss, const std::string& rea
   const bool obeyed = agent_.contact->is_joined();
   part(now);
   if (agent_.end) return {};
-  if (takes_turns() && !obeyed) return try_next(now);
+  if (takes_turns() && !obeyed) {
+    // If nobody listens there any more, a member of the round is gone, and others ask for that.
+    if (aim_ == Aim::kSucceed && loss == Loss::kClosed && !agent_.rules.asks_etcd) turns_->repeat();
+    return try_next(now);
+  }
   const bool runs = workers_.state() == WorkerRound::State::kRunning && loss == Loss::kClosed;
   if (runs && workers_.may_outlive_connection(now)) return resume(now);
   const bool joins_in_vain = losses_.lasted(now) >= agent_.rules.join_timeout;
   if (!agent_.follower.knows_a_round() && (!agent_.rules.rejoin || joins_in_vain))
     return AgentEnd{Why::kCoordinatorLost, {}, 0, reason};
-  // If nobody listens there any more, this node can tell the successor that the leader is dead.
+  // If nobody listens there any more, this node can tell a successor that the leader is dead.
   if (loss == Loss::kClosed) first_place_ = agent_.follower.state().leader;
   return stop_workers(reason, now);
 }

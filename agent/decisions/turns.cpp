@@ -23,6 +23,11 @@ Turns::Try Turns::next_or_last() {
   return {places_[number], 0, number == 0};
 }
 
+void Turns::repeat() {
+  if (repeated_ == tries_) return;
+  repeated_ = tries_--;
+}
+
 void Turns::add(const std::string& place) {
   if (std::ranges::count(places_, place) == 0) places_.push_back(place);
 }

@@ -28,6 +28,8 @@ class Turns {
   /// The place that comes next; after the last one that again.
   Try next_or_last();
   std::size_t tries() const { return tries_; }
+  /// The place that was tried last comes once more, and only once, before the next one.
+  void repeat();
 
   TimePoint since() const { return since_; }
   /// Whether nobody listens at any place that was tried.
@@ -54,6 +56,7 @@ class Turns {
   TimePoint note_due_;
   std::vector<std::string> places_;
   std::size_t tries_ = 0;
+  std::size_t repeated_ = 0;  // the number of the try that was made again last
   bool all_refuse_ = true;
   std::string reason_ = "the coordinator is lost, and nobody has followed it";
   std::map<std::string, std::string> findings_;

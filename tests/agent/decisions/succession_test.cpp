@@ -131,6 +131,30 @@ TEST_CASE_METHOD(FollowerFixture,
   CHECK(took<ReachCoordinator>()->at == "h0:1");
 }
 
+TEST_CASE_METHOD(FollowerFixture,
+                 "a successor that is lost before it leads is asked for once more") {
+  loses_head();
+  CHECK(took<ReachCoordinator>()->at == "h1:1");
+  for (const char* const next : {"h1:1", "h2:1"}) {
+    step(Connected{now_});
+    step(Ordered{Candidate{1}});
+    step(CoordinatorLost{"connection closed"});
+    CHECK(took<ReachCoordinator>()->at == next);
+  }
+}
+
+TEST_CASE_METHOD(FollowerFixture, "a successor that is gone with its leader is told of") {
+  loses_head();
+  step(Connected{now_});
+  step(Ordered{Candidate{1}});
+  step(CoordinatorLost{"connection closed"});
+  took<ReachCoordinator>();
+  step(CoordinatorUnreachable{"nobody listens", true});
+  const auto next = took<ReachCoordinator>();
+  CHECK(next->at == "h2:1");
+  CHECK(next->voter.dead_ranks == "0-1");
+}
+
 TEST_CASE_METHOD(FollowerFixture, "who coordinates nothing for long is left for the next") {
   loses_head();
   took<ReachCoordinator>();
