@@ -69,6 +69,12 @@ asio::awaitable<Tried<Addresses>> look_up(const Search& search) {
   co_return addresses;
 }
 
+/// A process that ends resets the connections that the system had accepted for it.
+Why why_not_connected(const boost::system::error_code& error) {
+  if (error == asio::error::connection_refused) return Why::kRefused;
+  return error == asio::error::connection_reset ? Why::kHungUp : Why::kNoAnswer;
+}
+
 /// Connects to one address. A Channel is made of what is connected here, and nowhere else.
 asio::awaitable<Tried<std::shared_ptr<Channel>>> connect_to(const Search& search,
                                                             tcp::endpoint address) {
@@ -82,8 +88,7 @@ asio::awaitable<Tried<std::shared_ptr<Channel>>> connect_to(const Search& search
   if (!error)
     co_return std::make_shared<Channel>(
         std::move(socket), "", search.tls ? std::make_unique<TlsSession>(search.tls) : nullptr);
-  co_return FailedAttempt{error == asio::error::connection_refused ? Why::kRefused : Why::kNoAnswer,
-                          error.message()};
+  co_return FailedAttempt{why_not_connected(error), error.message()};
 }
 
 /// What it means that a peer does not get through the handshake of TLS.
