@@ -11,7 +11,7 @@
 #include "base/match.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/run/resolve.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/etcd/election_words.hpp"
 
 namespace ddprun {
 
@@ -33,44 +33,6 @@ bool means_loopback(const std::string& host) {
   boost::system::error_code is_name;
   const auto address = asio::ip::make_address(host, is_name);
   return host == "localhost" || (!is_name && address.is_loopback());
-}
-
-std::optional<EndJob> verdict_in(const std::string& line) {
-  const auto message = decode_coordinator_message(line);
-  if (line.empty() || !message || !std::holds_alternative<EndJob>(*message)) return std::nullopt;
-  return std::get<EndJob>(*message);
-}
-
-/// What etcd has said, in the words of the coordinator; nullopt: that is not for it.
-std::optional<CoordinatorEvent> for_coordinator(const Campaign::Action& said) {
-  return match(
-      said,
-      [](const Campaign::Elected& e) -> std::optional<CoordinatorEvent> {
-        return ElectedByEtcd{e.epoch, e.members.epoch, e.members.nodes, e.by_death,
-                             verdict_in(e.members.verdict)};
-      },
-      [](const Campaign::Held& e) -> std::optional<CoordinatorEvent> {
-        return LeaseHeld{e.alone, e.members};
-      },
-      [](const Campaign::MembersWritten& e) -> std::optional<CoordinatorEvent> {
-        return MembersWritten{e.nodes};
-      },
-      [](const Campaign::MembersExpired&) -> std::optional<CoordinatorEvent> {
-        return MembersExpired{};
-      },
-      [](const Campaign::Replaced& e) -> std::optional<CoordinatorEvent> {
-        return HigherEpoch{e.epoch, e.endpoint};
-      },
-      [](const auto&) -> std::optional<CoordinatorEvent> { return std::nullopt; });
-}
-
-/// And the other way round.
-std::optional<Campaign::Event> for_etcd(const CoordinatorAction& wish) {
-  if (const auto* members = std::get_if<WriteMembers>(&wish))
-    return Campaign::WriteMembers{members->nodes};
-  if (const auto* end = std::get_if<PublishVerdict>(&wish))
-    return Campaign::JobEnded{encode(CoordinatorMessage{end->verdict})};
-  return std::nullopt;
 }
 
 /// A job that begins anew may find what is left of the one before.
@@ -104,14 +66,16 @@ Result<std::shared_ptr<EtcdElection>> open_etcd_election(const asio::any_io_exec
   const Campaign::Rules rules{text_of(own), spec.rules.heartbeat_timeout, spec.meeting.nodes_max};
   const auto tell = [&server](const Campaign::Action& said) {
     if (const auto* elected = std::get_if<Campaign::Elected>(&said)) tell_user(*elected);
-    if (const auto event = for_coordinator(said)) server.hear_etcd(*event);
+    tell_coordinator(said, [&server](const auto& event) { server.hear_etcd(event); });
   };
   auto election = std::make_shared<EtcdElection>(serving, std::move(*client), rules,
                                                  keys_of(place.prefix, run_id), tell);
   server.ask_etcd_with([weak = std::weak_ptr{election}](const CoordinatorAction& wish) {
-    const auto event = for_etcd(wish);
     const auto asked = weak.lock();
-    if (event && asked) asked->hear(*event);
+    if (!asked) return;
+    match(
+        wish, [&](const WriteMembers& a) { asked->hear(for_etcd(a)); },
+        [&](const PublishVerdict& a) { asked->hear(for_etcd(a)); }, [](const auto&) {});
   });
   return election;
 }
@@ -121,9 +85,8 @@ CoordinatorLink::AskEtcd ask_of(std::shared_ptr<EtcdElection> election,
   return [election = std::move(election), serving](
              const VoterState& voter, std::int64_t lost,
              TimePoint deadline) -> asio::awaitable<Result<CoordinatorLink::Head>> {
-    const Campaign::Seek wish{voter.proposed.version.round > 0, lost,
-                              voter.leader_dead && lost == voter.epoch};
-    auto seeking = co_spawn(serving, election->seek(wish, deadline), asio::use_awaitable);
+    auto seeking =
+        co_spawn(serving, election->seek(seek_of(voter, lost), deadline), asio::use_awaitable);
     const auto found = co_await std::move(seeking);
     if (!found) co_return found.error();
     const auto endpoint = read_endpoint(found->endpoint);

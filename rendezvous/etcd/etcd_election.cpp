@@ -2,7 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -18,11 +17,6 @@ namespace {
 using asio::as_tuple;
 using asio::use_awaitable;
 using namespace std::chrono_literals;
-
-/// One member has so long to answer, so that another one can be asked before a lease ends.
-std::chrono::milliseconds answer_timeout(std::chrono::milliseconds heartbeat_timeout) {
-  return std::clamp<std::chrono::milliseconds>(heartbeat_timeout / 5, 200ms, 2s);
-}
 
 /// The user hears that etcd does not answer when it has not for so long, and then so often.
 constexpr auto kFirstNote = 2s;
@@ -86,7 +80,7 @@ asio::awaitable<void> EtcdElection::ask(EtcdRequest request) {
 
 asio::awaitable<EtcdAnswer> EtcdElection::answer_to(const EtcdRequest& request) {
   auto asking = client_->ask(post_of(request, keys_, rules_.endpoint),
-                             answer_timeout(rules_.heartbeat_timeout));
+                             etcd_answer_timeout(rules_.heartbeat_timeout));
   const auto reply = co_await std::move(asking);
   const auto answer =
       reply ? answer_of(request, reply->status, reply->body) : Result<EtcdAnswer>{reply.error()};
