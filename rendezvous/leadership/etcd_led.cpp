@@ -72,7 +72,7 @@ void EtcdLed::joined(const VoterJoined& event, TimePoint now) {
 void EtcdLed::admit(Voter& node) {
   term_.nodes.set_stance(node, Stance::kFollows);
   const bool was_member = term_.former.nodes.contains(node.id);
-  actions_.push_back(AdmitVoter{node.id, was_member ? node.counters.round : 0});
+  actions_.push_back(AdmitVoter{node.id, was_member ? node.counters : JobCounters{}});
 }
 
 void EtcdLed::left(const VoterLeft& event) {

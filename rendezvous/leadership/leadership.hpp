@@ -84,8 +84,8 @@ using LeadershipEvent =
 
 // What it wants to be done, in this order.
 struct TellVoter { NodeId node; CoordinatorMessage message; };
-struct AdmitVoter { NodeId node; int round = 0; };       // it takes orders from now on; the job has
-                                                         // reached that round
+struct AdmitVoter { NodeId node; JobCounters counters = {}; };  // it takes orders from now on; the
+                                                         // job has reached at least that
 struct AwaitVote { NodeId node; };                       // it takes none yet
 struct DropWitness { NodeId node; std::string reason; };
 /// This process leads from now on, with nothing but what the voters know: `counters` is the most

@@ -292,7 +292,7 @@ void CoordinatorMachine::admit(const AdmitVoter& admitted) {
   Node* const node = members_.nodes().find(admitted.node);
   if (node == nullptr) return;
   const Phase before = node->phase();
-  job_.counters.round = std::max(job_.counters.round, admitted.round);
+  job_.reach(admitted.counters);
   greet(*node, false);
   if (before == Phase::kContending) return;
   if (node->join.witness) return members_.nodes().set_phase(*node, Phase::kWitnessing);
@@ -415,8 +415,7 @@ void CoordinatorMachine::lead(const LeadershipEvent& event) {
 }
 
 void CoordinatorMachine::take_over(const TakeOver& how) {
-  job_.counters.round = std::max(job_.counters.round, how.counters.round);
-  job_.counters.attempt = std::max(job_.counters.attempt, how.counters.attempt);
+  job_.reach(how.counters);
   if (how.verdict) job_.verdict = how.verdict;
   rounds_.gather(now_);
   adopt_final_status();

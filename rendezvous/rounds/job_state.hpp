@@ -2,6 +2,7 @@
 // it. Pure.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "rendezvous/messages/messages.hpp"
@@ -12,6 +13,11 @@ struct JobState {
   JobCounters counters;           // the last round that was sealed, and the restarts so far
   std::optional<EndJob> verdict;  // how the job ends, as soon as every node has stopped
 
+  /// Somebody who is believed knows that the job is as far as that.
+  void reach(const JobCounters& known) {
+    counters.round = std::max(counters.round, known.round);
+    counters.attempt = std::max(counters.attempt, known.attempt);
+  }
   /// The attempt of the next round. Agents are told it when a round stops, so that the failure that
   /// stops it counts even if this coordinator does not live to the next one.
   int next_attempt() const {

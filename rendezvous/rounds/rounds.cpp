@@ -193,10 +193,9 @@ std::vector<NodeId> Rounds::unstopped(TimePoint now) const {
 /// gone, of its rounds and attempts. Only members are believed, because they can spend the restarts
 /// anyway. Returns the verdict when there is to be no next round.
 std::optional<EndJob> Rounds::learn_from(const std::vector<Node*>& members) {
-  JobCounters& counters = parts_.job.counters;
+  const JobCounters& counters = parts_.job.counters;
   for (const Node* const member : members) {
-    counters.round = std::max(counters.round, member->join.counters.round);
-    counters.attempt = std::max(counters.attempt, member->join.counters.attempt);
+    parts_.job.reach(member->join.counters);
     if (member->announced)
       return EndJob{EndJob::Outcome::kPreempted, counters.attempt, member->announced->reason, {}};
   }

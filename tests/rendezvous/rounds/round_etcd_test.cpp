@@ -246,6 +246,27 @@ TEST_CASE_METHOD(EtcdFixture, "who is chosen needs a node of the members before 
   CHECK(*asked_ == std::vector<NodeId>{"a", "c"});
 }
 
+TEST_CASE_METHOD(EtcdFixture,
+                 "what that node knows of attempts counts, though others have its place") {
+  job({.nodes_min = 1,
+       .nodes_max = 1,
+       .restarts_max = 2,
+       .last_call_timeout = 0ms,
+       .leadership = LeadershipRules::Kind::kEtcd});
+  is_elected({9, 5, {"a", "b"}});
+  tells("c", newcomer("c"));
+  Join member = of_members("a", 5);
+  member.counters.attempt = 2;
+  tells("a", member);
+  passes_by(200ms);
+  CHECK(*asked_ == std::vector<NodeId>{"c"});
+  writes_members();
+  passes_by(10ms);
+  REQUIRE(got<StartRound>("c"));
+  CHECK(got<StartRound>("c")->round == 5);
+  CHECK(got<StartRound>("c")->attempt == 2);
+}
+
 TEST_CASE_METHOD(EtcdFixture, "or that etcd has forgotten those members") {
   job_of(1, 3);
   is_elected({9, 5, {"a", "b"}});
