@@ -63,7 +63,7 @@ void EtcdLed::joined(const VoterJoined& event, TimePoint now) {
       std::max(term_.old_leases_end, now + std::chrono::milliseconds{event.state.old_lease_ms});
   Voter& kept = term_.nodes.put(std::move(node));
   if (event.resumed) return;
-  if (leads() && kept.state.promised <= term_.epoch) return admit(kept);
+  if (may_follow(kept)) return admit(kept);
   term_.nodes.set_stance(kept, Stance::kUndecided);
   if (kept.has_voice) actions_.push_back(AwaitVote{kept.id});
   actions_.push_back(TellVoter{kept.id, Candidate{term_.nodes.undecided()}});
@@ -75,11 +75,16 @@ void EtcdLed::admit(Voter& node) {
   actions_.push_back(AdmitVoter{node.id, was_member ? node.counters : JobCounters{}});
 }
 
+/// Where it has promised to obey a later leader, it counts for that one.
+bool EtcdLed::may_follow(const Voter& node) const {
+  return leads() && node.state.promised <= term_.epoch;
+}
+
 void EtcdLed::left(const VoterLeft& event) {
   const Voter* const node = term_.nodes.find(event.node);
   if (node == nullptr) return;
   const bool was_in_round = is_member(node->state, term_.round.version);
-  if (event.in_order && leads() && was_in_round) ++term_.left;
+  if (event.in_order && may_follow(*node) && was_in_round) ++term_.left;
   term_.nodes.remove(event.node);
 }
 
@@ -101,7 +106,7 @@ void EtcdLed::elected(const ElectedByEtcd& event, TimePoint now) {
         std::max(term_.old_leases_end, now + kEtcdDeathWait.of(rules_.heartbeat_timeout));
   actions_.push_back(TakeOver{{}, event.verdict});
   term_.nodes.for_each([&](Voter& node) {
-    if (node.stance == Stance::kUndecided && node.state.promised <= term_.epoch) admit(node);
+    if (node.stance == Stance::kUndecided && may_follow(node)) admit(node);
   });
 }
 

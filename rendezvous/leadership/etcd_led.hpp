@@ -58,6 +58,7 @@ class EtcdLed final : public Leadership {
 
   void joined(const VoterJoined& event, TimePoint now);
   void admit(Voter& node);
+  bool may_follow(const Voter& node) const;
   void left(const VoterLeft& event);
   void elected(const ElectedByEtcd& event, TimePoint now);
   void step_down(const HigherEpoch& by);

@@ -224,6 +224,20 @@ TEST_CASE_METHOD(RunningMembers, "the same nodes get their next attempt without 
   CHECK(got<StartRound>("a")->round == 2);
 }
 
+TEST_CASE_METHOD(RunningMembers, "who leaves after it has obeyed another one has to follow yet") {
+  Join again = newcomer("b");
+  again.incarnation = 2;
+  again.voter.promised = 9;
+  again.voter.proposed = again.voter.committed = {{5, 1}, 2, true};
+  tells("b", again);
+  tells("b", Leave{"stopped by SIGTERM"});
+  hears(LeaseHeld{now_, now_ + 60s});
+  passes_by(1s);
+  forget();
+  beats("a");
+  CHECK(got<Beat>("a")->lease_ms == 0);
+}
+
 TEST_CASE_METHOD(RunningMembers, "etcd hears how the job has ended") {
   for (const char* node : {"a", "b"}) tells(node, WorkersFinished{1});
   REQUIRE(verdict_);
