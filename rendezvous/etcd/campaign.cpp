@@ -34,7 +34,9 @@ std::vector<Campaign::Action> Campaign::step(const Event& event, TimePoint now) 
         seeking_since_ = look_due_ = now;
       },
       [&](const SeekNoMore&) { seek_.reset(); },
-      [&](const WriteMembers& e) { members_.want(e.nodes); },
+      [&](const WriteMembers& e) {
+        if (epoch_ > 0) members_.want(e.nodes);
+      },
       [&](const JobEnded& e) {
         if (epoch_ > 0) verdict_ = e.verdict;
       },

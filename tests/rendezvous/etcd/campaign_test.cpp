@@ -174,6 +174,8 @@ TEST_CASE_METHOD(CampaignFixture, "who is not the coordinator any more writes do
   CHECK_FALSE(agent("a:1").begun);
   CHECK(members().empty());
   CHECK(agent("a:1").replaced);
+  says("a:1", Campaign::WriteMembers{{"n1"}});
+  CHECK_FALSE(agent("a:1").campaign.next_tick());
 }
 
 TEST_CASE_METHOD(CampaignFixture,
