@@ -10,17 +10,9 @@
 #include "base/clock.hpp"
 #include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/open_status_page.hpp"
+#include "rendezvous/messages/stop_times.hpp"
 
 namespace ddprun {
-
-namespace {
-
-using namespace std::chrono_literals;
-
-/// Once the job is over, open connections are given this long for their last words.
-constexpr std::chrono::milliseconds kGoodbyeTimeout = 2s;
-
-}  // namespace
 
 OwnCoordinator::OwnCoordinator(asio::io_context& home, const LaunchSpec& spec, ReadLog log)
     : home_{home}, spec_{spec}, log_{std::move(log)} {}
@@ -86,10 +78,11 @@ void OwnCoordinator::close() {
 
 void OwnCoordinator::say_goodbye() {
   const auto begun = Clock::now();
-  home_.run_for(kGoodbyeTimeout);
+  home_.run_for(kLastWords);
   if (!thread_) return;
-  const auto left = kGoodbyeTimeout - (Clock::now() - begun);
-  thread_->end_within(std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left), 0ms));
+  const auto left = kLastWords - (Clock::now() - begun);
+  thread_->end_within(std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left),
+                               std::chrono::milliseconds{0}));
   home_.restart();
   home_.poll();  // to see what it has written to the log
 }

@@ -11,4 +11,7 @@ inline constexpr std::chrono::milliseconds kKillTimeout{10'000};
 /// Time in which what workers left behind may vanish after SIGKILL.
 inline constexpr std::chrono::milliseconds kSweepTimeout{5'000};
 
+/// Time that a process whose agent has ended gives its connections, and an etcd, for last words.
+inline constexpr std::chrono::milliseconds kLastWords{2'000};
+
 }  // namespace ddprun
