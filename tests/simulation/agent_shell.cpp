@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "base/match.hpp"
+#include "rendezvous/etcd/election_words.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 #include "tests/simulation/coordinator_shell.hpp"
+#include "tests/simulation/node.hpp"
 
 namespace ddprun::simulation {
 
@@ -15,22 +17,26 @@ namespace {
 
 using namespace std::chrono_literals;
 
-AgentRules rules_of(World& world) {
+AgentRules rules_of(World& world, int host, const OwnProcess* process) {
   AgentRules rules = world.plan.group;
   rules.workers = world.random.number(1, rules.workers);
   rules.join_timeout = world.plan.rounds.join_timeout;
   rules.endpoint = world.plan.rounds.endpoint;
+  rules.asks_etcd = process != nullptr && process->asks_etcd();
+  if (rules.asks_etcd) rules.endpoint = endpoint_of(host);
   return rules;
 }
 
 }  // namespace
 
-AgentShell::AgentShell(World& world, Watcher& watcher, int number, int host, int serial)
+AgentShell::AgentShell(World& world, Watcher& watcher, int number, int host, int serial,
+                       OwnProcess* process)
     : world_{world},
       watcher_{watcher},
+      process_{process},
       number_{number},
       host_{host},
-      rules_{rules_of(world)},
+      rules_{rules_of(world, host, process)},
       machine_{rules_},
       id_{"n" + std::to_string(host) + "." + std::to_string(number) +
           (serial > 0 ? "." + std::to_string(serial) : "")} {
@@ -39,11 +45,40 @@ AgentShell::AgentShell(World& world, Watcher& watcher, int number, int host, int
 
 void AgentShell::connect(const ReachCoordinator& wish) {
   wish_ = wish;
+  const bool asks = wish.at.empty() && rules_.asks_etcd;
   const std::string at = wish.at.empty() ? rules_.endpoint : wish.at;
   place_ = at.empty() ? 0 : number_at(at);
+  found_ = rules_.asks_etcd ? at : "";
   connecting_.emplace(wish.patience, world_.time.now());
   connecting_since_ = last_not_refused_ = world_.time.now();
-  world_.time.after(wish.pause + world_.random.time(1ms, 20ms), [this] { try_connect(); });
+  seeking_until_.reset();
+  if (asks) seeking_until_ = world_.time.now() + wish.pause + wish.patience.any;
+  lost_ = wish.voter.epoch;
+  world_.time.after(wish.pause + world_.random.time(1ms, 20ms),
+                    [this, asks] { asks ? seek() : try_connect(); });
+}
+
+void AgentShell::seek() {
+  if (frozen_) return when_awake([this] { seek(); });
+  if (gone()) return;
+  process_->seek(seek_of(wish_.voter, lost_), *seeking_until_,
+                 [this](const std::optional<Campaign::Found>& found) { sought(found); });
+}
+
+/// As CoordinatorLink does: whom etcd names may be gone already, and another one named soon.
+void AgentShell::sought(const std::optional<Campaign::Found>& found) {
+  if (frozen_) return when_awake([this, found] { sought(found); });
+  if (gone()) return;
+  if (!found) return give_up_connecting(false);
+  place_ = number_at(found->endpoint);
+  found_ = found->endpoint;
+  lost_ = found->epoch;
+  const TimePoint now = world_.time.now();
+  const auto left = std::chrono::ceil<milliseconds>(*seeking_until_ - now);
+  connecting_.emplace(
+      Patience{std::clamp(left, 1ms, milliseconds{kAnswerTimeoutMin}), 0ms, wish_.patience.answer},
+      now);
+  try_connect();
 }
 
 void AgentShell::try_connect() {
@@ -64,11 +99,16 @@ void AgentShell::attempt_failed(FailedAttempt::Why why) {
   }
   if (const auto pause = connecting_->pause_after(why, world_.time.now()))
     return world_.time.after(*pause, [this] { try_connect(); });
+  if (seeking_until_ && world_.time.now() < *seeking_until_) return seek();
+  give_up_connecting(why == FailedAttempt::Why::kRefused && !seeking_until_);
+}
+
+void AgentShell::give_up_connecting(bool refused) {
   watcher_.gives_up_connecting(*this);
   connecting_.reset();
   connecting_since_.reset();
   refused_since_.reset();
-  step(CoordinatorUnreachable{"no answer", why == FailedAttempt::Why::kRefused});
+  step(CoordinatorUnreachable{"no answer", refused});
 }
 
 void AgentShell::join() {
@@ -114,7 +154,7 @@ void AgentShell::reached() {
   connecting_since_.reset();
   refused_since_.reset();
   ever_joined_ = true;
-  step(Connected{asked_});
+  step(Connected{asked_, found_});
 }
 
 void AgentShell::receive(LinkId link, const Parcel& parcel) {
@@ -173,12 +213,15 @@ void AgentShell::perform(const AgentAction& action) {
         watcher_.gives_up_coordinator(*this);
         disconnect();
       },
-      [&](const TellStandby& a) { watcher_.led(*this, a.leader); },  //
+      [&](const TellStandby& a) {
+        if (process_ != nullptr) process_->led_by(a.leader);
+      },  //
       [](const Warn&) {},
       [&](const Exit& a) {
         end_ = a.end;
         watcher_.exits(*this);
         if (receiving_) world_.network.close(link_, Side::kAgent);
+        if (process_ != nullptr) process_->agent_ended();
       });
 }
 

@@ -5,10 +5,12 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "rendezvous/transport/connect_plan.hpp"
 #include "tests/simulation/late_timer.hpp"
+#include "tests/simulation/own_process.hpp"
 #include "tests/simulation/watcher.hpp"
 #include "tests/simulation/world.hpp"
 
@@ -28,8 +30,9 @@ struct FakeWorker {
 class AgentShell {
  public:
   /// The agent number `number` of this run, which starts on `host`. Of several with that number one
-  /// after the other, `serial` tells which one it is.
-  AgentShell(World& world, Watcher& watcher, int number, int host, int serial = 0);
+  /// after the other, `serial` tells which one it is. `process`: null where nothing else is in it.
+  AgentShell(World& world, Watcher& watcher, int number, int host, int serial = 0,
+             OwnProcess* process = nullptr);
   AgentShell(const AgentShell&) = delete;
 
   void start() { step(AgentBegins{}); }
@@ -77,8 +80,11 @@ class AgentShell {
 
  private:
   void connect(const ReachCoordinator& wish);
+  void seek();
+  void sought(const std::optional<Campaign::Found>& found);
   void try_connect();
   void attempt_failed(FailedAttempt::Why why);
+  void give_up_connecting(bool refused);
   void join();
   void answer_is_due(LinkId link);
   void reached();
@@ -101,6 +107,7 @@ class AgentShell {
 
   World& world_;
   Watcher& watcher_;
+  OwnProcess* process_;
   int number_;
   int host_;
   AgentRules rules_;
@@ -114,6 +121,9 @@ class AgentShell {
   bool listens_ = true;
   LinkId link_ = -1;
   std::optional<ConnectPlan> connecting_;
+  std::optional<TimePoint> seeking_until_;  // that etcd names somebody who answers
+  std::int64_t lost_ = 0;                   // the epoch of whom etcd has named in vain
+  std::string found_;                       // where it has named one; "": it was not asked
   std::optional<TimePoint> connecting_since_;
   std::optional<TimePoint> refused_since_;
   TimePoint last_not_refused_;

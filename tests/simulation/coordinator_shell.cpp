@@ -62,8 +62,8 @@ void CoordinatorShell::perform(const CoordinatorAction& action) {
       [&](const OpenStore& a) { open_store(a); }, [&](const Probe& a) { probe(a); },
       [&](const AskLeaders& a) { ask_leaders(a); },
       [&](const InviteWitnesses& a) { invite_witness(a.invitation); },
-      [&](const AnnounceLeader& a) { announce(a); }, [](const WriteMembers&) {},
-      [](const PublishVerdict&) {});  // to an etcd: there is none
+      [&](const AnnounceLeader& a) { announce(a); }, [&](const WriteMembers& a) { ask_etcd_(a); },
+      [&](const PublishVerdict& a) { ask_etcd_(a); });
 }
 
 /// Somebody else may have taken the port at which the store was.
@@ -213,6 +213,12 @@ void CoordinatorShell::give_up_invitation(LinkId link) {
 
 void CoordinatorShell::agent_follows(const Leader& leader) {
   if (!gone_ && !frozen_) step(AgentFollows{leader});
+}
+
+/// What is said when the job is over comes too late.
+void CoordinatorShell::hear_etcd(const CoordinatorEvent& said) {
+  if (frozen_) return held_.push_back([this, said] { hear_etcd(said); });
+  if (!gone_ && !machine_->ended()) step(said);
 }
 
 void CoordinatorShell::announce(const AnnounceLeader& order) {

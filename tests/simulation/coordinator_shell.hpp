@@ -43,6 +43,12 @@ class CoordinatorShell {
   /// One that may vote, in a job of several places; null: there is none.
   void have_witness(WitnessShell* witness) { witness_ = witness; }
 
+  /// Gets WriteMembers and PublishVerdict, where an etcd decides; see hear_etcd().
+  void ask_etcd_with(std::function<void(const CoordinatorAction&)> ask) {
+    ask_etcd_ = std::move(ask);
+  }
+  void hear_etcd(const CoordinatorEvent& said);
+
   void receive(LinkId link, const Parcel& parcel);
 
   // What may happen to it.
@@ -89,6 +95,7 @@ class CoordinatorShell {
   CoordinatorRules rules_;
   Others others_;
   Probing probing_;
+  std::function<void(const CoordinatorAction&)> ask_etcd_;  // empty: there is none
   WitnessShell* witness_ = nullptr;
   std::optional<LinkId> invitation_;   // to the witness, which has not answered yet
   int lives_ = 0;                      // before this one

@@ -37,6 +37,9 @@ class Network {
   LinkId connect(int host, int agent, int coordinator = 0);
   /// Whether packets come through from one host to the other and back.
   bool can_connect(int host, int other = kNowhere);
+  /// Whether packets come through from that host, and to it.
+  bool comes_out(int host) { return !cable(host).cut[static_cast<int>(Side::kCoordinator)]; }
+  bool comes_in(int host) { return !cable(host).cut[static_cast<int>(Side::kAgent)]; }
   bool refuses(int coordinator = 0) { return place(coordinator).refuses; }
   /// Where the coordinator is, so that its cable counts, too.
   void put_coordinator(int coordinator, int host) { place(coordinator).host = host; }

@@ -1,16 +1,18 @@
-// ddprun_simulate [SEEDS] [--first-seed S] [--verbose]: runs that many random clusters on fake
-// time.
+// ddprun_simulate [--succession | --etcd] [SEEDS] [--first-seed S] [--verbose]: runs that many
+// random clusters on fake time.
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 
 #include "tests/simulation/cluster.hpp"
+#include "tests/simulation/etcd_run.hpp"
 #include "tests/simulation/succession.hpp"
 
 namespace {
 
 using ddprun::simulation::Cluster;
+using ddprun::simulation::EtcdRun;
 using ddprun::simulation::SuccessionRun;
 
 constexpr std::size_t kLastLines = 40;
@@ -71,14 +73,17 @@ int main(int argc, char** argv) {
   std::uint64_t first_seed = 1;
   bool verbose = false;
   bool succession = false;
+  bool etcd = false;
   CLI::App app{"Runs random clusters on fake time and a fake network, and checks invariants."};
   app.add_option("SEEDS", seeds, "How many clusters")->capture_default_str();
   app.add_option("--first-seed", first_seed, "Of the first cluster")->capture_default_str();
   app.add_flag("--verbose", verbose, "Print every event");
   app.add_flag("--succession", succession, "Jobs whose coordinator may be lost, and followed");
+  app.add_flag("--etcd", etcd, "Jobs whose coordinator an etcd chooses");
   CLI11_PARSE(app, argc, argv);
 
   if (succession)
     return run_all<SuccessionRun>(first_seed, seeds, verbose, argv[0], "--succession ");
+  if (etcd) return run_all<EtcdRun>(first_seed, seeds, verbose, argv[0], "--etcd ");
   return run_all<Cluster>(first_seed, seeds, verbose, argv[0], "");
 }

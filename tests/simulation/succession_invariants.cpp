@@ -1,8 +1,6 @@
-// The part of SuccessionRun that says what must hold.
+#include "tests/simulation/succession_invariants.hpp"
 
 #include <algorithm>
-
-#include "tests/simulation/succession.hpp"
 
 namespace ddprun::simulation {
 
@@ -17,7 +15,7 @@ std::optional<std::int64_t> epoch_of(const CoordinatorMessage& order) {
 
 }  // namespace
 
-void SuccessionRun::joins(const AgentShell& agent) {
+void SuccessionInvariants::joins(const AgentShell& agent) {
   require(agent.round_alive() == 0 || agent.coming_back(), [&] {
     return "joined with live workers: " + agent.id() + " has some of round " +
            std::to_string(agent.round_alive());
@@ -26,23 +24,24 @@ void SuccessionRun::joins(const AgentShell& agent) {
 
 /// Whether nobody else is left who knows of a round: the first place may take the job for a new
 /// one.
-bool SuccessionRun::all_is_forgotten(const AgentShell* but) const {
-  return std::ranges::none_of(nodes_, [&](const Node& node) {
-    return node.agent.get() != but && !node.agent->gone() && node.agent->started().round > 0;
+bool SuccessionInvariants::all_is_forgotten(const AgentShell* but) const {
+  return std::ranges::none_of(nodes_, [&](const auto& node) {
+    const AgentShell& agent = node->agent();
+    return &agent != but && !agent.gone() && agent.started().round > 0;
   });
 }
 
 /// Whether all who know of a round are cut off from that coordinator.
-bool SuccessionRun::is_cut_off(const CoordinatorShell& coordinator) {
+bool SuccessionInvariants::is_cut_off(const CoordinatorShell& coordinator) const {
   const int host = world_.network.host_of(coordinator.number());
-  return std::ranges::none_of(nodes_, [&](const Node& node) {
-    const AgentShell& agent = *node.agent;
+  return std::ranges::none_of(nodes_, [&](const auto& node) {
+    const AgentShell& agent = node->agent();
     return !agent.gone() && agent.started().round > 0 &&
            world_.network.can_connect(agent.host(), host);
   });
 }
 
-void SuccessionRun::starts_workers(const AgentShell& agent, const StartRound& round) {
+void SuccessionInvariants::starts_workers(const AgentShell& agent, const StartRound& round) {
   ++rounds_;
   require(agent.round_alive() == 0,
           [&] { return "one round on a node: " + agent.id() + " has workers of another one"; });
@@ -54,6 +53,10 @@ void SuccessionRun::starts_workers(const AgentShell& agent, const StartRound& ro
     return "the budget never refills: attempt " + std::to_string(round.attempt) + " follows " +
            std::to_string(attempt_);
   });
+  require(round.attempt >= agent.told().attempt, [&] {
+    return "the budget never refills: " + agent.id() + " was told of attempt " +
+           std::to_string(agent.told().attempt) + ", and starts " + std::to_string(round.attempt);
+  });
   // What a few have begun that are all lost nobody can know.
   if (2 * ++begun_[{round.epoch, round.round}] > round.group_world_size)
     attempt_ = std::max(attempt_, round.attempt);
@@ -64,7 +67,7 @@ void SuccessionRun::starts_workers(const AgentShell& agent, const StartRound& ro
   });
 }
 
-void SuccessionRun::exits(const AgentShell& agent) {
+void SuccessionInvariants::exits(const AgentShell& agent) {
   require(agent.round_alive() == 0,
           [&] { return "nothing left behind: " + agent.id() + " exits before its workers"; });
   if (agent.end()->why != AgentEnd::Why::kJobEnded) return;
@@ -77,8 +80,9 @@ void SuccessionRun::exits(const AgentShell& agent) {
   if (2 * ++ended_[last] > agent.started().group_world_size) verdict_ = end.outcome;
 }
 
-void SuccessionRun::coordinator_did(const CoordinatorShell& coordinator, const CoordinatorEvent&,
-                                    const std::vector<CoordinatorAction>& actions) {
+void SuccessionInvariants::coordinator_did(const CoordinatorShell& coordinator,
+                                           const CoordinatorEvent&,
+                                           const std::vector<CoordinatorAction>& actions) {
   for (const CoordinatorAction& action : actions) {
     const auto* send = std::get_if<SendTo>(&action);
     const auto epoch = send ? epoch_of(send->message) : std::nullopt;
@@ -92,18 +96,27 @@ void SuccessionRun::coordinator_did(const CoordinatorShell& coordinator, const C
   }
 }
 
-void SuccessionRun::rang(const char* timer, std::optional<TimePoint> next) {
+/// Nodes that etcd has forgotten may be there yet, and know of attempts and of the end. Nobody
+/// waits for them.
+void SuccessionInvariants::job_begins_anew() {
+  attempt_ = 0;
+  verdict_.reset();
+  begun_.clear();
+  ended_.clear();
+}
+
+void SuccessionInvariants::rang(const char* timer, std::optional<TimePoint> next) {
   require(!next || *next > world_.time.now(),
           [&] { return "timers do not spin: that of the " + std::string{timer} + " does"; });
 }
 
 /// Workers of two rounds are never alive together, whatever is cut. A frozen host is passed over:
 /// its workers are frozen with it, and end as soon as it is awake.
-void SuccessionRun::check_one_world() {
+void SuccessionInvariants::check_one_world() {
   constexpr milliseconds kAwakeSlack{200};
   const StartRound* world = nullptr;
-  for (const Node& node : nodes_) {
-    const AgentShell& agent = *node.agent;
+  for (const auto& node : nodes_) {
+    const AgentShell& agent = node->agent();
     const bool awake = !agent.frozen() && world_.time.now() - agent.awake_since() > kAwakeSlack;
     if (agent.gone() || agent.round_alive() == 0 || !awake) continue;
     const StartRound& round = agent.started();
@@ -117,11 +130,12 @@ void SuccessionRun::check_one_world() {
   }
 }
 
-void SuccessionRun::check_end() {
+void SuccessionInvariants::check_end() {
   if (has_two_jobs_) return;
-  for (const Node& node : nodes_)
-    require(node.agent->gone(), [&] {
-      return "nobody waits for ever: " + node.agent->id() + " has not ended, long after faults did";
+  for (const auto& node : nodes_)
+    require(node->agent().gone(), [&] {
+      return "nobody waits for ever: " + node->agent().id() +
+             " has not ended, long after faults did";
     });
 }
 

@@ -19,11 +19,12 @@ class Watcher {
   virtual void starts_workers(const AgentShell& agent, const StartRound& round) = 0;
   virtual void exits(const AgentShell& agent) = 0;
   virtual void gives_up_coordinator(const AgentShell& agent) = 0;  // because it is silent
-  virtual void led(const AgentShell&, const Leader&) {}
   virtual void gives_up_connecting(const AgentShell& agent) = 0;
   virtual void coordinator_did(const CoordinatorShell& coordinator, const CoordinatorEvent& event,
                                const std::vector<CoordinatorAction>& actions) = 0;
   virtual void coordinator_begins_again() = 0;  // and knows nothing
+  /// etcd knows of no such job any more, or how it has ended.
+  virtual void job_begins_anew() {}
 
   /// A timer that is still due after its event would spin.
   virtual void rang(const char* timer, std::optional<TimePoint> next) = 0;

@@ -1,6 +1,7 @@
 // An etcd for tests, on fake time: keys with revisions, leases that end, transactions.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -13,14 +14,18 @@ namespace ddprun {
 
 class FakeEtcd {
  public:
+  /// It gives no shorter leases than that.
+  explicit FakeEtcd(std::chrono::seconds lease_min = {}) : lease_min_{lease_min} {}
+
   EtcdAnswer answer(const EtcdRequest& request, const std::string& endpoint, TimePoint now) {
     remove_what_has_ended(now);
     return match(
         request,  //
         [&](const ReadKeys&) -> EtcdAnswer { return read(); },
         [&](const GrantLease& r) -> EtcdAnswer {
-          leases_[++last_lease_] = {r.ttl, now + r.ttl};
-          return LeaseGranted{last_lease_, r.ttl};
+          const auto ttl = std::max(r.ttl, lease_min_);
+          leases_[++last_lease_] = {ttl, now + ttl};
+          return LeaseGranted{last_lease_, ttl};
         },
         [&](const KeepLease& r) -> EtcdAnswer {
           const auto lease = leases_.find(r.lease);
@@ -44,6 +49,7 @@ class FakeEtcd {
           return RecordPut{revision_};
         },
         [&](const PutVerdict& r) -> EtcdAnswer {
+          if (!leases_.contains(r.lease)) return NotAnswered{"requested lease not found"};
           if (holder_epoch() != r.epoch) return read();
           members_ = {r.epoch, {}, r.verdict, ++revision_};
           members_lease_ = r.lease;
@@ -54,6 +60,10 @@ class FakeEtcd {
   KeysRead read() const { return {holder_, members_}; }
   bool has_lease(std::int64_t lease) const { return leases_.contains(lease); }
 
+  /// As when another member of etcd's has become its leader.
+  void begin_leases_anew(TimePoint now) {
+    for (auto& [id, lease] : leases_) lease.ends = now + lease.ttl;
+  }
   void remove_what_has_ended(TimePoint now) {
     std::erase_if(leases_, [&](const auto& lease) { return now >= lease.second.ends; });
     if (holder_ && !leases_.contains(holder_lease_)) holder_.reset();
@@ -67,6 +77,7 @@ class FakeEtcd {
   };
   std::int64_t holder_epoch() const { return holder_ ? holder_->epoch : 0; }
 
+  std::chrono::seconds lease_min_;
   std::int64_t revision_ = 1;
   std::int64_t last_lease_ = 0;
   std::map<std::int64_t, Lease> leases_;
