@@ -123,7 +123,7 @@ void Campaign::check_own_key(const KeysRead& keys, TimePoint now) {
   }
   if (keys.holder && keys.holder->endpoint != rules_.endpoint) return replaced(*keys.holder);
   key_.missed();
-  if (verdict_ && !keys.members.verdict.empty()) return step_down();
+  if (verdict_ && !keys.members.verdict.empty()) return verdict_is_written();
   take_from_ = keys.holder ? keys.holder->epoch : 0;
   by_death_ = false;
   look_due_ = now;
@@ -183,7 +183,7 @@ void Campaign::taken(const KeyTaken& answer, TimePoint now) {
 }
 
 void Campaign::put(const RecordPut& answer) {
-  if (std::holds_alternative<PutVerdict>(*asked_)) return step_down();
+  if (std::holds_alternative<PutVerdict>(*asked_)) return verdict_is_written();
   if (!members_.written(answer.revision, std::get<PutMembers>(*asked_).members.nodes)) return;
   tell_held();
   actions_.push_back(MembersWritten{members_.nodes()});
@@ -200,6 +200,11 @@ void Campaign::not_answered(TimePoint now) {
     key_.look_again();
   }
   look_due_ = pause_ends_;
+}
+
+void Campaign::verdict_is_written() {
+  actions_.push_back(VerdictWritten{});
+  step_down();
 }
 
 void Campaign::replaced(const KeyHolder& by) {

@@ -52,8 +52,10 @@ class Campaign {
   struct Held { TimePoint alone; TimePoint members; };
   struct MembersWritten { std::vector<std::string> nodes; };        // the answer to WriteMembers
   struct MembersExpired {};  // etcd has forgotten those that this coordinator found
+  struct VerdictWritten {};                                         // the answer to JobEnded
   struct Replaced { std::int64_t epoch; std::string endpoint; };  // somebody else coordinates
-  using Action = std::variant<Ask, Found, Elected, Held, MembersWritten, MembersExpired, Replaced>;
+  using Action = std::variant<Ask, Found, Elected, Held, MembersWritten, MembersExpired, VerdictWritten,
+                              Replaced>;
   // clang-format on
 
   struct Rules {
@@ -86,6 +88,7 @@ class Campaign {
   void taken(const KeyTaken& answer, TimePoint now);
   void put(const RecordPut& answer);
   void not_answered(TimePoint now);
+  void verdict_is_written();
   void replaced(const KeyHolder& by);
   void step_down();
   void tell_held();

@@ -37,6 +37,7 @@ void tell_coordinator(const Campaign::Action& said, const Hear& hear) {
       },
       [&](const Campaign::MembersWritten& e) { hear(MembersWritten{e.nodes}); },
       [&](const Campaign::MembersExpired&) { hear(MembersExpired{}); },
+      [&](const Campaign::VerdictWritten&) { hear(VerdictPublished{}); },
       [&](const Campaign::Replaced& e) {
         hear(HigherEpoch{e.epoch, e.endpoint});
       },

@@ -83,7 +83,7 @@ LeadershipActions Elected::step(const LeadershipEvent& event, TimePoint now) {
       },
       [&](const JobEnded&) { over_ = true; }, [&](const Passed& e) { passed(e.view, now); },
       [](const ElectedByEtcd&) {}, [](const LeaseHeld&) {}, [](const MembersWritten&) {},
-      [](const MembersExpired&) {});
+      [](const MembersExpired&) {}, [](const VerdictPublished&) {});
   return std::exchange(actions_, {});
 }
 

@@ -41,6 +41,7 @@ LeadershipActions EtcdLed::step(const LeadershipEvent& event, TimePoint now) {
         term_.written_epoch = term_.epoch;
       },
       [&](const MembersExpired&) { term_.former = {}; },
+      [&](const VerdictPublished&) { term_.published = true; },
       [&](const RoundWanted& e) { write_members(e, now); },
       [&](const JobEnded& e) { actions_.push_back(PublishVerdict{e.verdict}); },
       [&](const Passed& e) { view_ = e.view; }, [](const auto&) {});
@@ -213,6 +214,14 @@ std::optional<Redirect> EtcdLed::redirect(const Join& join) const {
 
 Outlives EtcdLed::outlives(const NodeId& node) const {
   return term_.nodes.can_be_probed(node) ? Outlives::kWhileProbed : Outlives::kNo;
+}
+
+bool EtcdLed::all_follow() const {
+  int here = 0;
+  term_.nodes.for_each([&](const Voter& node) {
+    if (node.follows() && is_member(node.state, term_.round.version)) ++here;
+  });
+  return here >= term_.round.voters - term_.left;
 }
 
 bool EtcdLed::knows_last_round(const NodeId& node) const {

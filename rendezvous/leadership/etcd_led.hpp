@@ -33,6 +33,8 @@ class EtcdLed final : public Leadership {
   Beat answer(TimePoint now) const override;
   Outlives outlives(const NodeId& node) const override;
   bool holds_ends() const override { return true; }
+  bool remembers_end() const override { return term_.published; }
+  bool all_follow() const override;
   bool knows_last_round(const NodeId& node) const override;
 
  private:
@@ -53,6 +55,7 @@ class EtcdLed final : public Leadership {
     std::int64_t written_epoch = 0;  // with which this leader has written its members last
     std::vector<NodeId> written;     // the list in etcd now; none: that is not known
     std::vector<NodeId> wanted;      // the list that is to be written
+    bool published = false;          // etcd knows how the job has ended
     TimePoint old_leases_end;        // leases of former leaders, as far as nodes know
   };
 

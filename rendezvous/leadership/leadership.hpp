@@ -62,6 +62,7 @@ struct LeaseHeld { TimePoint alone; TimePoint members; };
 struct MembersWritten { std::vector<NodeId> nodes; };    // the answer to WriteMembers
 struct MembersExpired {};                                // nobody can have workers any more by what
                                                          // another leader has written
+struct VerdictPublished {};                              // the answer to PublishVerdict
 // What the rounds do.
 struct RoundView {        // as it is now
   int round = 0;          // the last one that was sealed
@@ -80,7 +81,7 @@ struct Passed { RoundView view; };                       // after each event, or
 using LeadershipEvent =
     std::variant<VoterJoined, VoterLeft, VoiceGiven, VoterAway, VoterBeat, VoterAware, VoterVoted, WitnessAnswered,
                  HigherEpoch, AgentFollows, LeadersFound, ElectedByEtcd, LeaseHeld, MembersWritten,
-                 MembersExpired, GatheringBegun, RoundWanted, JobEnded, Passed>;
+                 MembersExpired, VerdictPublished, GatheringBegun, RoundWanted, JobEnded, Passed>;
 
 // What it wants to be done, in this order.
 struct TellVoter { NodeId node; CoordinatorMessage message; };
@@ -184,6 +185,10 @@ class Leadership {
   virtual bool counts_silence() const { return true; }
   /// Whether all nodes must have heard of the job's end before one may go.
   virtual bool holds_ends() const { return false; }
+  /// Whether who misses that finds out later. Else nobody may go before all members have heard.
+  virtual bool remembers_end() const { return true; }
+  /// Whether all nodes of the last round follow.
+  virtual bool all_follow() const { return true; }
   /// Whether what the node knows of the job's end counts: it knows the last round.
   virtual bool knows_last_round(const NodeId&) const { return false; }
   /// The witness that votes; "": none does.

@@ -23,7 +23,7 @@ struct StoreGone { int round; std::string reason; };   // OpenStore's port is no
 struct Tick {};                                        // the time has come: see next_tick()
 using CoordinatorEvent = std::variant<FromPeer, PeerLost, Probed, StoreGone, Tick, HigherEpoch,
                                       AgentFollows, LeadersFound, ElectedByEtcd, LeaseHeld,
-                                      MembersWritten, MembersExpired>;
+                                      MembersWritten, MembersExpired, VerdictPublished>;
 
 /// How a probe tells a process that is ending from one that is alive: who is alive is connected to,
 /// and that is all. One that is ending may still take the connection, and ends it at once.

@@ -334,7 +334,7 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
                               bool in_order) {
   const Phase phase = node.phase();
   const bool contended = phase == Phase::kContending;
-  ending_.acknowledge(node);
+  in_order ? ending_.acknowledge(node) : ending_.lose(node);
   if (phase == Phase::kRunning || phase == Phase::kStopping)
     failures_.lost(node.id(), reason, since);
   if (!node.join.witness && !contended) last_loss_ = "node " + node.join.host + " lost: " + reason;
@@ -446,7 +446,8 @@ void CoordinatorMachine::step_down(const Leader& leader) {
 }
 
 void CoordinatorMachine::advance() {
-  if (ending_.is_over()) return ending_.advance(members_.nodes(), out_, now_);
+  if (ending_.is_over())
+    return ending_.advance(leadership_->remembers_end(), members_.nodes(), out_, now_);
   if (const RoundRecovery* const recovery = leadership_->recovery();
       recovery != nullptr && rounds_.runs() && recovery->gives_up(now_))
     rounds_.stop(std::to_string(recovery->absent()) + " of " + std::to_string(recovery->nodes()) +
@@ -485,7 +486,7 @@ void CoordinatorMachine::end(EndJob verdict) {
   if (const auto cause = failures_.explain(verdict))
     out_.send_to_nodes(members_.nodes(), VerdictFound{*cause});
   const bool held = leadership_->holds_ends() && verdict.outcome != EndJob::Outcome::kTooFewNodes;
-  ending_.begin(verdict, held, members_.nodes(), out_, now_);
+  ending_.begin(verdict, held, leadership_->all_follow(), members_.nodes(), out_, now_);
   rounds_.end();
   lead(JobEnded{verdict});
   job_.verdict = std::move(verdict);

@@ -4,7 +4,8 @@
 
 namespace ddprun {
 
-void JobEnding::begin(const EndJob& verdict, bool held, Roster& nodes, Outbox& out, TimePoint now) {
+void JobEnding::begin(const EndJob& verdict, bool held, bool all_here, Roster& nodes, Outbox& out,
+                      TimePoint now) {
   EndJob message = verdict;
   message.held = held;
   nodes.for_each([&](Roster::Node& node) {
@@ -13,15 +14,28 @@ void JobEnding::begin(const EndJob& verdict, bool held, Roster& nodes, Outbox& o
     out.send(node.peer(), message);
   });
   state_ = unaware_ > 0 ? State::kHeld : State::kComplete;
-  held_until_ = now + kEndingPatience;
+  was_missed_ = !all_here;
+  begun_ = now;
+  due_ = now + kEndingPatience;
 }
 
 void JobEnding::acknowledge(Roster::Node& node) {
   if (std::exchange(node.owes_answer, false)) --unaware_;
 }
 
-void JobEnding::advance(const Roster& nodes, Outbox& out, TimePoint now) {
-  if (state_ != State::kHeld || (unaware_ > 0 && now < held_until_)) return;
+void JobEnding::lose(Roster::Node& node) {
+  if (node.owes_answer) was_missed_ = true;
+  acknowledge(node);
+}
+
+void JobEnding::advance(bool is_remembered, const Roster& nodes, Outbox& out, TimePoint now) {
+  if (state_ != State::kHeld) return;
+  const bool all_know = unaware_ == 0 && (is_remembered || !was_missed_);
+  const auto patience = is_remembered ? kEndingPatience : kUntoldEndPatience;
+  if (!all_know && now < begun_ + patience) {
+    if (now >= due_) due_ = begun_ + patience;
+    return;
+  }
   state_ = State::kComplete;
   nodes.for_each([&](const Roster::Node& node) { out.send(node.peer(), Dismiss{}); });
 }

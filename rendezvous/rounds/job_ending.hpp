@@ -14,6 +14,9 @@ namespace ddprun {
 
 /// All nodes have so long to say that they have heard of the job's end, before they are let go.
 inline constexpr std::chrono::milliseconds kEndingPatience{1'000};
+/// And so long where one that has not said so finds out from nobody else: an etcd keeps the end for
+/// as long, once it knows it.
+inline constexpr std::chrono::milliseconds kUntoldEndPatience{60'000};
 
 class JobEnding {
  public:
@@ -22,21 +25,28 @@ class JobEnding {
   /// Whether all know it, or have had their time.
   bool is_complete() const { return state_ == State::kComplete; }
 
-  /// Tells all nodes that the job ends so. `held`: they stay until all have heard it.
-  void begin(const EndJob& verdict, bool held, Roster& nodes, Outbox& out, TimePoint now);
-  /// The node has heard it, or is gone.
+  /// Tells all nodes that the job ends so. `held`: they stay until all have heard it. `all_here`:
+  /// no node of the last round is missing.
+  void begin(const EndJob& verdict, bool held, bool all_here, Roster& nodes, Outbox& out,
+             TimePoint now);
+  /// The node has heard it.
   void acknowledge(Roster::Node& node);
-  /// Lets nodes go when all have heard it, or the time is over.
-  void advance(const Roster& nodes, Outbox& out, TimePoint now);
+  /// The node is gone, and may not have heard it.
+  void lose(Roster::Node& node);
+  /// Lets nodes go when all have heard it, or the time is over. `is_remembered`: who has not heard
+  /// it finds out later.
+  void advance(bool is_remembered, const Roster& nodes, Outbox& out, TimePoint now);
   std::optional<TimePoint> next_due() const {
-    return state_ == State::kHeld ? std::optional{held_until_} : std::nullopt;
+    return state_ == State::kHeld ? std::optional{due_} : std::nullopt;
   }
 
  private:
   enum class State { kNo, kHeld, kComplete };
   State state_ = State::kNo;
-  int unaware_ = 0;  // nodes that may not know it
-  TimePoint held_until_;
+  int unaware_ = 0;          // nodes that are here, and may not know it
+  bool was_missed_ = false;  // a node that is gone may not know it
+  TimePoint begun_;
+  TimePoint due_;
 };
 
 }  // namespace ddprun

@@ -244,6 +244,41 @@ TEST_CASE_METHOD(RunningMembers, "etcd hears how the job has ended") {
   CHECK(verdict_->outcome == EndJob::Outcome::kFinished);
 }
 
+class EndedMembers : protected RunningMembers {
+ protected:
+  EndedMembers() {
+    for (const char* node : {"a", "b"}) tells(node, WorkersFinished{1});
+    tells("a", EndAcknowledged{});
+  }
+  /// Node a says that it is alive, and stays until it is let go.
+  void waits(std::chrono::milliseconds time) {
+    for (auto waited = 0ms; waited < time; waited += 1s) {
+      passes_by(1s);
+      beats("a");
+    }
+  }
+};
+
+TEST_CASE_METHOD(EndedMembers,
+                 "nobody goes before etcd or all members know how the job has ended") {
+  hears(PeerLost{peers_["b"], "reset"});
+  waits(20s);
+  CHECK_FALSE(got<Dismiss>("a"));
+  hears(VerdictPublished{});
+  CHECK(got<Dismiss>("a"));
+}
+
+TEST_CASE_METHOD(EndedMembers, "when all members know it they need not wait for etcd") {
+  tells("b", EndAcknowledged{});
+  CHECK(got<Dismiss>("a"));
+}
+
+TEST_CASE_METHOD(EndedMembers, "nobody waits for ever for an etcd that does not answer") {
+  hears(PeerLost{peers_["b"], "reset"});
+  waits(kUntoldEndPatience);
+  CHECK(got<Dismiss>("a"));
+}
+
 TEST_CASE_METHOD(EtcdFixture, "who is chosen needs a node of the members before it") {
   job_of(1, 3);
   is_elected({9, 5, {"a", "b"}});
