@@ -21,35 +21,6 @@ bool may_be_schedulers_doing(const EndJob& verdict) {
   return signal == SIGTERM || signal == SIGUSR1 || signal == SIGUSR2;
 }
 
-JobStatus::State state_of(Rounds::State state) {
-  switch (state) {
-    case Rounds::State::kIdle:
-    case Rounds::State::kGathering:
-      break;
-    case Rounds::State::kRunning:
-      return JobStatus::State::kRunning;
-    case Rounds::State::kStopping:
-      return JobStatus::State::kStopping;
-  }
-  return JobStatus::State::kGathering;
-}
-
-/// Why nothing can be said of workers, where no round runs.
-std::string why_no_workers(Rounds::State state, const Waiting& waiting, int round) {
-  switch (state) {
-    case Rounds::State::kIdle:
-      return "another node coordinates the job";
-    case Rounds::State::kGathering:
-      return "the job waits for its nodes: " + std::to_string(waiting.nodes) + " of " +
-             std::to_string(waiting.nodes_min) + " are there";
-    case Rounds::State::kStopping:
-      return "the workers of round " + std::to_string(round) + " are being stopped";
-    case Rounds::State::kRunning:
-      break;
-  }
-  return "";
-}
-
 VoterJoined voter_joined(const Roster::Node& node, bool resumed) {
   return {.node = node.id(),
           .state = node.join.voter,
@@ -76,6 +47,16 @@ bool nobody_knows_more(const Roster& nodes, const Join& join) {
             node.join.counters.attempt > join.counters.attempt;
   });
   return !more;
+}
+
+/// A coordinator that has been elected ends the job as the one before had, unless it has begun a
+/// round before it heard of that. A node that knows an earlier round only is not believed.
+void adopt_final_status(JobState& job, const Roster& nodes, const Leadership& leadership) {
+  if (job.verdict) return;
+  nodes.for_each([&](const Roster::Node& node) {
+    if (node.final_status && leadership.knows_last_round(node.id()))
+      job.verdict = node.final_status;
+  });
 }
 
 }  // namespace
@@ -120,7 +101,7 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
   if (observers_.owes_dump(rounds_.runs(), now)) {
     const JobCounters& counters = job_.counters;
     JobDump dump{.state = std::string{name_of(state_of(rounds_.state()))},
-                 .why = why_no_workers(rounds_.state(), rounds_.waiting(now), counters.round),
+                 .why = why_no_workers(rounds_, counters.round, now),
                  .round = counters.round,
                  .attempt = counters.attempt};
     observers_.answer_dump(std::move(dump), members_.nodes(), out_, now);
@@ -187,7 +168,8 @@ void CoordinatorMachine::receive(const FromPeer& event) {
       [&](const FinalStatus& m) {
         node.final_status = m.end;
         node.final_status->held = false;
-        if (rounds_.state() == Rounds::State::kGathering) adopt_final_status();
+        if (rounds_.state() == Rounds::State::kGathering)
+          adopt_final_status(job_, members_.nodes(), *leadership_);
       },
       [&](const Leave& m) { lose(node, m.reason, now_, true); },
       [](const AskStatus&) {},  // Job answers it
@@ -203,6 +185,7 @@ void CoordinatorMachine::join(PeerId peer, const Join& join, const std::string& 
   if (ending_.is_over()) {
     const bool has_missed_end = join.counters.round > 0 && !difference(rules_, join);
     if (!has_missed_end) return refuse("the job has already ended");
+    if (!ending_.is_complete()) return hold(peer, join, address);
     out_.send(peer, *job_.verdict);
     return out_.drop(peer, "the job has ended");
   }
@@ -237,6 +220,19 @@ void CoordinatorMachine::come_back(Node& node, PeerId peer, const Join& join) {
   greet(node, true);
   if (node.phase() == Phase::kStopping)
     out_.send(peer, rounds_.stop_order("the round is being stopped"));
+}
+
+/// Whoever comes while the end is held stays, too. Else an agent with a broken connection would go
+/// at once, and take along the coordinator that is in its process.
+void CoordinatorMachine::hold(PeerId peer, const Join& join, const std::string& address) {
+  Node* node = members_.nodes().find(join.node);
+  if (node == nullptr) {
+    node = &members_.add(peer, join, address, now_);
+  } else {
+    out_.drop(node->peer(), "its agent has connected again");
+    members_.nodes().reconnect(*node, peer, join, now_);
+  }
+  ending_.tell(*node, *job_.verdict, out_);
 }
 
 /// The node has workers of a round that this coordinator knows nothing of. Where it was started
@@ -418,17 +414,7 @@ void CoordinatorMachine::take_over(const TakeOver& how) {
   job_.reach(how.counters);
   if (how.verdict) job_.verdict = how.verdict;
   rounds_.gather(now_);
-  adopt_final_status();
-}
-
-/// A coordinator that has been elected ends the job as the one before had, unless it has begun a
-/// round before it heard of that. A node that knows an earlier round only is not believed.
-void CoordinatorMachine::adopt_final_status() {
-  if (job_.verdict) return;
-  members_.nodes().for_each([&](const Node& node) {
-    if (node.final_status && leadership_->knows_last_round(node.id()))
-      job_.verdict = node.final_status;
-  });
+  adopt_final_status(job_, members_.nodes(), *leadership_);
 }
 
 /// Somebody else coordinates the job: all nodes go there.

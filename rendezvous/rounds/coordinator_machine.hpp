@@ -66,6 +66,7 @@ class CoordinatorMachine {
   void receive(const FromPeer& event);
   void join(PeerId peer, const Join& join, const std::string& address);
   void come_back(Node& node, PeerId peer, const Join& join);
+  void hold(PeerId peer, const Join& join, const std::string& address);
   void take_back(PeerId peer, const Join& join, const std::string& address);
   void greet(const Node& node, bool resumed);
   void admit(const AdmitVoter& admitted);
@@ -82,7 +83,6 @@ class CoordinatorMachine {
   void lead(const LeadershipEvent& event);
   void take_over(const TakeOver& how);
   void step_down(const Leader& leader);
-  void adopt_final_status();
   void advance();
   void look_for_hangs();
   void end(EndJob verdict);

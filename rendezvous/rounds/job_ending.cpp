@@ -6,17 +6,22 @@ namespace ddprun {
 
 void JobEnding::begin(const EndJob& verdict, bool held, bool all_here, Roster& nodes, Outbox& out,
                       TimePoint now) {
-  EndJob message = verdict;
-  message.held = held;
   nodes.for_each([&](Roster::Node& node) {
-    node.owes_answer = held;
-    if (held) ++unaware_;
-    out.send(node.peer(), message);
+    if (held) return tell(node, verdict, out);
+    node.owes_answer = false;
+    out.send(node.peer(), verdict);
   });
   state_ = unaware_ > 0 ? State::kHeld : State::kComplete;
   was_missed_ = !all_here;
   begun_ = now;
   due_ = now + kEndingPatience;
+}
+
+void JobEnding::tell(Roster::Node& node, const EndJob& verdict, Outbox& out) {
+  EndJob message = verdict;
+  message.held = true;
+  if (!std::exchange(node.owes_answer, true)) ++unaware_;
+  out.send(node.peer(), std::move(message));
 }
 
 void JobEnding::acknowledge(Roster::Node& node) {

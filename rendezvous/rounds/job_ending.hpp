@@ -29,6 +29,8 @@ class JobEnding {
   /// no node of the last round is missing.
   void begin(const EndJob& verdict, bool held, bool all_here, Roster& nodes, Outbox& out,
              TimePoint now);
+  /// A node that comes while the end is held hears it, and stays until all have.
+  void tell(Roster::Node& node, const EndJob& verdict, Outbox& out);
   /// The node has heard it.
   void acknowledge(Roster::Node& node);
   /// The node is gone, and may not have heard it.

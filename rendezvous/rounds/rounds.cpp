@@ -129,7 +129,8 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
 
 /// The last call begins when MIN nodes are ready for the first round. When a node is lost so that
 /// fewer are ready, the job waits for MIN again, and the next last call begins anew. A later round
-/// does not wait for more than MIN nodes, because those that are ready have work to go on with.
+/// does not wait for more than MIN nodes, because those that are ready have work to go on with. A
+/// job that ends begins no round, also while its leader may not end it yet.
 std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
   if (state_ != State::kGathering) return std::nullopt;
   const CoordinatorRules& rules = parts_.rules;
@@ -139,7 +140,7 @@ std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
     last_call_ends_.reset();
   else if (!last_call_ends_)
     last_call_ends_ = now + rules.last_call_timeout;
-  if (ready < rules.nodes_min) return std::nullopt;
+  if (ready < rules.nodes_min || parts_.job.verdict) return std::nullopt;
   if (first && ready < rules.nodes_max && now < gathering_ends()) return std::nullopt;
   const auto members = [this] {
     std::vector<NodeId> ids;
@@ -296,6 +297,35 @@ std::optional<TimePoint> Rounds::next_due(TimePoint now) const {
       return stopping_ends_;
   }
   return std::nullopt;
+}
+
+JobStatus::State state_of(Rounds::State state) {
+  switch (state) {
+    case Rounds::State::kIdle:
+    case Rounds::State::kGathering:
+      break;
+    case Rounds::State::kRunning:
+      return JobStatus::State::kRunning;
+    case Rounds::State::kStopping:
+      return JobStatus::State::kStopping;
+  }
+  return JobStatus::State::kGathering;
+}
+
+std::string why_no_workers(const Rounds& rounds, int round, TimePoint now) {
+  const Waiting waiting = rounds.waiting(now);
+  switch (rounds.state()) {
+    case Rounds::State::kIdle:
+      return "another node coordinates the job";
+    case Rounds::State::kGathering:
+      return "the job waits for its nodes: " + std::to_string(waiting.nodes) + " of " +
+             std::to_string(waiting.nodes_min) + " are there";
+    case Rounds::State::kStopping:
+      return "the workers of round " + std::to_string(round) + " are being stopped";
+    case Rounds::State::kRunning:
+      break;
+  }
+  return "";
 }
 
 }  // namespace ddprun

@@ -110,4 +110,9 @@ class Rounds {
   bool at_once_ = false;                     // the round was told to stop at once
 };
 
+/// That state in the words of a job's status.
+JobStatus::State state_of(Rounds::State state);
+/// Why nothing can be said of workers, where no round runs; `round` is the last one.
+std::string why_no_workers(const Rounds& rounds, int round, TimePoint now);
+
 }  // namespace ddprun

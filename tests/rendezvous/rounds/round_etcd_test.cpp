@@ -1,5 +1,4 @@
-// CoordinatorMachine where etcd decides who coordinates the job: when it begins a round, and
-// for how long it goes on.
+// CoordinatorMachine where etcd decides who coordinates the job, and for how long.
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {
@@ -50,13 +49,22 @@ class EtcdFixture : protected RoundFixture {
     join.voter.standby_port = 7;
     return join;
   }
+  /// A member of the first round that has connected again, and promised that epoch.
+  Join member_again(const NodeId& node, std::int64_t promised) const {
+    Join join = newcomer(node);
+    join.incarnation = 2;
+    join.counters.round = 1;
+    join.voter.epoch = 5;
+    join.voter.promised = promised;
+    join.voter.proposed = join.voter.committed = {{5, 1}, 2, true};
+    return join;
+  }
   /// A member under the coordinator with that epoch, which is lost.
   Join of_members(const NodeId& node, std::int64_t epoch, std::int64_t old_lease_ms = 0) const {
     Join join = newcomer(node);
     join.counters = {.round = 4, .attempt = 0};
-    const Configuration last{{epoch, 4}, 3, true};
     join.voter.epoch = join.voter.promised = epoch;
-    join.voter.proposed = join.voter.committed = last;
+    join.voter.proposed = join.voter.committed = {{epoch, 4}, 3, true};
     join.voter.old_lease_ms = old_lease_ms;
     return join;
   }
@@ -209,12 +217,7 @@ TEST_CASE_METHOD(RunningMembers, "the same nodes get their next attempt without 
   asked_.reset();
   forget();
   hears(PeerLost{peers_["b"], "reset"});
-  Join again = newcomer("b");
-  again.incarnation = 2;
-  again.counters = {.round = 1, .attempt = 0};
-  again.voter.epoch = again.voter.promised = 5;
-  again.voter.proposed = again.voter.committed = {{5, 1}, 2, true};
-  tells("b", again);
+  tells("b", member_again("b", 5));
   tells("a", WorkersStopped{1});
   for (int i = 0; i < 3; ++i) {
     passes_by(100ms);
@@ -225,11 +228,7 @@ TEST_CASE_METHOD(RunningMembers, "the same nodes get their next attempt without 
 }
 
 TEST_CASE_METHOD(RunningMembers, "who leaves after it has obeyed another one has to follow yet") {
-  Join again = newcomer("b");
-  again.incarnation = 2;
-  again.voter.promised = 9;
-  again.voter.proposed = again.voter.committed = {{5, 1}, 2, true};
-  tells("b", again);
+  tells("b", member_again("b", 9));
   tells("b", Leave{"stopped by SIGTERM"});
   hears(LeaseHeld{now_, now_ + 60s});
   passes_by(1s);
@@ -270,6 +269,15 @@ TEST_CASE_METHOD(EndedMembers,
 
 TEST_CASE_METHOD(EndedMembers, "when all members know it they need not wait for etcd") {
   tells("b", EndAcknowledged{});
+  CHECK(got<Dismiss>("a"));
+}
+
+TEST_CASE_METHOD(EndedMembers, "who comes back meanwhile stays as well") {
+  tells("a", member_again("a", 5));
+  CHECK(got<EndJob>("a")->held);
+  tells("b", EndAcknowledged{});
+  CHECK_FALSE(got<Dismiss>("a"));
+  tells("a", EndAcknowledged{});
   CHECK(got<Dismiss>("a"));
 }
 

@@ -24,8 +24,9 @@ class WitnessedFixture : protected RoundFixture {
     return join;
   }
   /// A coordinator with two nodes and a witness, whose first round has settled.
-  void coordinates() {
-    job(rules_of_job());
+  void coordinates() { coordinates(rules_of_job()); }
+  void coordinates(const CoordinatorRules& rules) {
+    job(rules);
     for (const char* node : {"a", "b"}) node_joins(node);
     says("w", witness());
     all_hear(1, 1);
@@ -131,6 +132,27 @@ TEST_CASE_METHOD(WitnessedFixture, "one node and the witness keep the coordinato
 }
 
 TEST_CASE_METHOD(WitnessedFixture,
+                 "a job that has failed waits for its witness to end, and begins no round") {
+  CoordinatorRules rules = rules_of_job();
+  rules.restarts_max = 0;
+  coordinates(rules);
+  order<StartRound>("a");
+  step(PeerLost{peers_["b"], "gone"});
+  step(Probed{"b", true});
+  CHECK(ordered<StopRound>("a").round == 1);
+  says("a", WorkersStopped{1});
+  CHECK(start("a").round == 2);
+  hears("a", 2, 0);
+  fails("a", 2);
+  CHECK(ordered<StopRound>("a").attempt == 1);
+  says("a", WorkersStopped{2});
+  CHECK_FALSE(order<StartRound>("a").has_value());
+  CHECK_FALSE(order<EndJob>("a").has_value());
+  hears("w", 2, 0);
+  CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kFailed);
+}
+
+TEST_CASE_METHOD(WitnessedFixture,
                  "one node alone does not, when the witness is lost with the other") {
   coordinates();
   order<StartRound>("a");
@@ -163,6 +185,7 @@ TEST_CASE_METHOD(WitnessedFixture, "the job ends when the witness knows of the l
   step(PeerLost{peers_["b"], "gone"});
   step(Probed{"b", true});
   for (const char* node : {"a", "w"}) hears(node, 1, 1);
+  CHECK(ordered<StopRound>("a").round == 1);
   says("a", WorkersStopped{1});
   CHECK(start("a").round == 2);
   says("a", Beat{.clock_us = 1, .echo_us = microseconds(now_), .round = 2, .epoch = 1});
