@@ -35,7 +35,7 @@ std::vector<Campaign::Action> Campaign::step(const Event& event, TimePoint now) 
       },
       [&](const SeekNoMore&) { seek_.reset(); },
       [&](const WriteMembers& e) {
-        if (epoch_ > 0) members_.want(e.nodes);
+        if (epoch_ > 0) members_.want(e.nodes, e.attempt);
       },
       [&](const JobEnded& e) {
         if (epoch_ > 0) verdict_ = e.verdict;

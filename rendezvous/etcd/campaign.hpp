@@ -35,7 +35,8 @@ class Campaign {
     bool gone = false;          // and that one's process is gone
   };
   struct SeekNoMore {};
-  struct WriteMembers { std::vector<std::string> nodes; };  // the coordinator here wants to
+  // The coordinator here wants to, before a round of that attempt.
+  struct WriteMembers { std::vector<std::string> nodes; int attempt = 0; };
   struct JobEnded { std::string verdict; };               // the coordinator here has ended it
   struct Answer { EtcdAnswer answer; };                   // to the last request
   struct Tick {};

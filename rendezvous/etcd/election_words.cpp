@@ -12,7 +12,9 @@ Campaign::Seek seek_of(const VoterState& voter, std::int64_t lost) {
   return {voter.proposed.version.round > 0, lost, voter.leader_dead && lost == voter.epoch};
 }
 
-Campaign::Event for_etcd(const WriteMembers& wish) { return Campaign::WriteMembers{wish.nodes}; }
+Campaign::Event for_etcd(const WriteMembers& wish) {
+  return Campaign::WriteMembers{wish.nodes, wish.attempt};
+}
 
 Campaign::Event for_etcd(const PublishVerdict& end) {
   return Campaign::JobEnded{encode(CoordinatorMessage{end.verdict})};

@@ -30,7 +30,7 @@ void tell_coordinator(const Campaign::Action& said, const Hear& hear) {
       said,
       [&](const Campaign::Elected& e) {
         hear(ElectedByEtcd{e.epoch, e.members.epoch, e.members.nodes, e.by_death,
-                           verdict_in(e.members.verdict)});
+                           verdict_in(e.members.verdict), e.members.attempt});
       },
       [&](const Campaign::Held& e) {
         hear(LeaseHeld{e.alone, e.members});

@@ -33,6 +33,7 @@ struct MembersRecord {
   std::vector<std::string> nodes;  // ids of the agents that may have workers
   std::string verdict;             // how the job has ended, as an EndJob; "": it has not
   std::int64_t revision = 0;       // at which it was written; 0: there is none
+  int attempt = 0;                 // the first round with them has it
   bool operator==(const MembersRecord&) const = default;
 };
 

@@ -95,7 +95,7 @@ MembersRecord members_in(const json& response) {
   if (value.is_null()) return {};
   const json text = text_in(value);
   return {text.at("epoch").get<std::int64_t>(), text.value("nodes", std::vector<std::string>{}),
-          text.value("verdict", ""), number_in(value, "mod_revision")};
+          text.value("verdict", ""), number_in(value, "mod_revision"), text.value("attempt", 0)};
 }
 
 KeysRead keys_in(const json& responses) {
@@ -159,7 +159,8 @@ EtcdPost post_of(const EtcdRequest& request, const EtcdKeys& keys, const std::st
                            keys);
       },
       [&](const PutMembers& r) {
-        const json members{{"epoch", r.epoch}, {"nodes", r.members.nodes}};
+        const json members{
+            {"epoch", r.epoch}, {"nodes", r.members.nodes}, {"attempt", r.members.attempt}};
         return transaction(json::array({written_at(keys.coordinator, r.epoch),
                                         written_at(keys.members, r.members.revision)}),
                            json::array({put_of(keys.members, members, r.lease)}), keys);

@@ -10,15 +10,16 @@ void MembersWriter::begin_term(const MembersRecord& record, TimePoint now) {
   has_found_ = !record.nodes.empty();
 }
 
-void MembersWriter::want(std::vector<std::string> nodes) {
+void MembersWriter::want(std::vector<std::string> nodes, int attempt) {
   if (nodes != nodes_) is_written_ = false;
   nodes_ = std::move(nodes);
+  attempt_ = attempt;
   is_wanted_ = true;
 }
 
 EtcdRequest MembersWriter::next_request(std::int64_t epoch) const {
   if (lease_.id == 0) return GrantLease{whole_seconds(heartbeat_timeout_ * kMembersTimeouts)};
-  return PutMembers{epoch, {epoch, nodes_, "", revision_}, lease_.id};
+  return PutMembers{epoch, {epoch, nodes_, "", revision_, attempt_}, lease_.id};
 }
 
 bool MembersWriter::written(std::int64_t revision, const std::vector<std::string>& nodes) {

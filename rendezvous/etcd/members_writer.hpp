@@ -26,8 +26,8 @@ class MembersWriter {
   /// This process coordinates the job from now on, and has found `record`.
   void begin_term(const MembersRecord& record, TimePoint now);
 
-  /// These nodes are to be written down.
-  void want(std::vector<std::string> nodes);
+  /// These nodes are to be written down, for a round of that attempt.
+  void want(std::vector<std::string> nodes, int attempt);
   /// Whether nodes are to be written down that are not.
   bool is_wanted() const { return is_wanted_; }
   /// The nodes that are written down, or are to be.
@@ -59,6 +59,7 @@ class MembersWriter {
  private:
   std::chrono::milliseconds heartbeat_timeout_;
   std::vector<std::string> nodes_;
+  int attempt_ = 0;
   bool is_wanted_ = false;
   bool is_written_ = false;
   bool has_found_ = false;  // a record of somebody else, or of before, is there

@@ -70,10 +70,15 @@ void EtcdLed::joined(const VoterJoined& event, TimePoint now) {
   actions_.push_back(TellVoter{kept.id, Candidate{term_.nodes.undecided()}});
 }
 
+/// A member may never have heard of the round that it was written down for.
 void EtcdLed::admit(Voter& node) {
   term_.nodes.set_stance(node, Stance::kFollows);
-  const bool was_member = term_.former.nodes.contains(node.id);
-  actions_.push_back(AdmitVoter{node.id, was_member ? node.counters : JobCounters{}});
+  JobCounters counters;
+  if (term_.former.nodes.contains(node.id)) {
+    counters = node.counters;
+    counters.attempt = std::max(counters.attempt, term_.former.attempt);
+  }
+  actions_.push_back(AdmitVoter{node.id, counters});
 }
 
 /// Where it has promised to obey a later leader, it counts for that one.
@@ -101,7 +106,7 @@ void EtcdLed::elected(const ElectedByEtcd& event, TimePoint now) {
   }
   if (leads()) step_down({event.epoch, rules_.endpoint});
   term_.epoch = event.epoch;
-  term_.former = {event.members_epoch, {event.members.begin(), event.members.end()}};
+  term_.former = {event.members_epoch, {event.members.begin(), event.members.end()}, event.attempt};
   if (event.by_death)
     term_.old_leases_end =
         std::max(term_.old_leases_end, now + kEtcdDeathWait.of(rules_.heartbeat_timeout));
@@ -127,7 +132,7 @@ void EtcdLed::write_members(const RoundWanted& event, TimePoint now) {
   if (nodes == term_.written || nodes == term_.wanted) return;
   term_.written.clear();
   term_.wanted = nodes;
-  actions_.push_back(WriteMembers{std::move(nodes)});
+  actions_.push_back(WriteMembers{std::move(nodes), event.attempt()});
 }
 
 RoundTerms EtcdLed::begin_round(int round, const std::vector<NodeId>& members, TimePoint now) {

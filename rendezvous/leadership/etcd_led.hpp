@@ -42,6 +42,7 @@ class EtcdLed final : public Leadership {
   struct Members {
     std::int64_t epoch = 0;  // that leader's; 0: of none
     std::set<NodeId> nodes;  // none: nobody can have workers by that
+    int attempt = 0;         // the first round with them has it
   };
   struct Term {
     explicit Term(std::chrono::milliseconds heartbeat_timeout) : lease{heartbeat_timeout} {}

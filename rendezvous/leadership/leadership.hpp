@@ -55,6 +55,7 @@ struct ElectedByEtcd {
   std::vector<NodeId> members = {};     // nodes that may have workers by that
   bool by_death = false;                // a lease of the leader before may not have ended
   std::optional<EndJob> verdict = {};   // the job has ended so
+  int attempt = 0;                      // the first round with them has it
 };
 /// Nobody else leads the job before `alone`. Nobody else begins a round without a node of the
 /// written members before `members`.
@@ -96,7 +97,8 @@ struct StepDown { Leader leader; };                      // all nodes are sent t
 struct AskLeaders { std::vector<std::string> endpoints; };  // then LeadersFound
 struct InviteWitnesses { std::vector<std::string> endpoints; InviteWitness invitation; };
 struct AnnounceLeader { std::int64_t epoch; std::string coordinator; std::vector<std::string> endpoints; };
-struct WriteMembers { std::vector<NodeId> nodes; };      // into etcd; then MembersWritten
+/// Into etcd, for a round of that attempt; then MembersWritten.
+struct WriteMembers { std::vector<NodeId> nodes; int attempt = 0; };
 struct PublishVerdict { EndJob verdict; };               // in etcd
 using LeadershipAction = std::variant<TellVoter, AdmitVoter, AwaitVote, DropWitness, TakeOver, StepDown,
                                       AskLeaders, InviteWitnesses, AnnounceLeader, WriteMembers,

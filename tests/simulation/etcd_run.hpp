@@ -38,7 +38,7 @@ class EtcdRun {
 
   World world_;
   SimulatedEtcd etcd_{world_};
-  SuccessionInvariants invariants_{world_, nodes_};
+  SuccessionInvariants invariants_{world_, nodes_, SuccessionInvariants::Successors::kAny};
   Nodes nodes_{world_, invariants_, &etcd_};
   int faults_ = 0;
   milliseconds pause_max_{};

@@ -41,7 +41,7 @@ class SuccessionRun {
   void calm_down();
 
   World world_;
-  SuccessionInvariants invariants_{world_, nodes_};
+  SuccessionInvariants invariants_{world_, nodes_, SuccessionInvariants::Successors::kMost};
   Nodes nodes_{world_, invariants_};
   std::unique_ptr<WitnessShell> witness_;  // nullptr: there is none
   int faults_ = 0;

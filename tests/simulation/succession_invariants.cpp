@@ -58,8 +58,10 @@ void SuccessionInvariants::starts_workers(const AgentShell& agent, const StartRo
            std::to_string(agent.told().attempt) + ", and starts " + std::to_string(round.attempt);
   });
   // What a few have begun that are all lost nobody can know.
-  if (2 * ++begun_[{round.epoch, round.round}] > round.group_world_size)
-    attempt_ = std::max(attempt_, round.attempt);
+  const int begun = ++begun_[{round.epoch, round.round}];
+  const bool is_known = successors_ == Successors::kAny ? begun == round.group_world_size
+                                                        : 2 * begun > round.group_world_size;
+  if (is_known) attempt_ = std::max(attempt_, round.attempt);
   const auto head = heads_.find(round.epoch);
   require(head != heads_.end() && head->second == world_.network.coordinator_of(agent.link()), [&] {
     return "one coordinator an epoch: " + agent.id() + " obeys another one in epoch " +

@@ -17,7 +17,11 @@ namespace ddprun::simulation {
 class SuccessionInvariants : public Watcher {
  public:
   /// Both must outlive it.
-  SuccessionInvariants(World& world, const Nodes& nodes) : world_{world}, nodes_{nodes} {}
+  /// How many nodes of a round may lead the job after it without the others.
+  enum class Successors { kMost, kAny };
+
+  SuccessionInvariants(World& world, const Nodes& nodes, Successors successors)
+      : world_{world}, nodes_{nodes}, successors_{successors} {}
 
   // What the shells do.
   void joins(const AgentShell& agent) override;
@@ -53,8 +57,9 @@ class SuccessionInvariants : public Watcher {
 
   World& world_;
   const Nodes& nodes_;
+  const Successors successors_;
   std::map<std::int64_t, int> heads_;  // the one that has admitted somebody in each epoch
-  int attempt_ = 0;                    // the greatest one that more than half have begun
+  int attempt_ = 0;                    // the greatest one that every successor knows
   std::map<ConfigurationVersion, int>
       ended_;  // nodes that were in it last and know how the job has ended
   std::optional<EndJob::Outcome> verdict_;     // with which more than half of them have ended

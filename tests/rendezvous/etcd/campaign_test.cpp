@@ -157,14 +157,14 @@ TEST_CASE_METHOD(CampaignFixture, "a coordinator that was wrongly taken for dead
 TEST_CASE_METHOD(CampaignFixture,
                  "members are written down before a round begins, and read by who follows") {
   seeks("a:1");
-  says("a:1", Campaign::WriteMembers{{"n1", "n2"}});
+  says("a:1", Campaign::WriteMembers{{"n1", "n2"}, 3});
   REQUIRE(agent("a:1").begun);
   CHECK(members() == std::vector<std::string>{"n1", "n2"});
   CHECK(agent("a:1").held.members > now_ + kBeatTimeout * 20);
   const auto epoch = agent("a:1").campaign.epoch();
   seeks("b:1", {.in_job = true, .lost = epoch, .gone = true});
-  CHECK(agent("b:1").elected->members.nodes == std::vector<std::string>{"n1", "n2"});
-  CHECK(agent("b:1").elected->members.epoch == epoch);
+  const MembersRecord& found = agent("b:1").elected->members;
+  CHECK(found == MembersRecord{epoch, {"n1", "n2"}, "", found.revision, 3});
 }
 
 TEST_CASE_METHOD(CampaignFixture, "who is not the coordinator any more writes down no members") {

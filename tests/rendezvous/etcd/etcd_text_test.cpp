@@ -46,9 +46,11 @@ TEST_CASE("the key is taken only from the epoch that was read, or when it is not
 }
 
 TEST_CASE("members are written only by the coordinator, and over the record that it knows") {
-  const EtcdPost post = post_of(PutMembers{12, {12, {"n1"}, "", 34}, 9}, kKeys, "h:1");
+  const EtcdPost post = post_of(PutMembers{12, {12, {"n1"}, "", 34, 3}, 9}, kKeys, "h:1");
   CHECK_THAT(post.body, contains(R"("mod_revision":"12")"));
   CHECK_THAT(post.body, contains(R"("mod_revision":"34")"));
+  // The value is {"attempt":3,"epoch":12,"nodes":["n1"]}.
+  CHECK_THAT(post.body, contains("eyJhdHRlbXB0IjozLCJlcG9jaCI6MTIsIm5vZGVzIjpbIm4xIl19"));
 }
 
 TEST_CASE("answers about leases are read, and one that is gone has no time left") {
@@ -66,15 +68,15 @@ TEST_CASE("both keys are read, and none where there is none") {
                       {"response_range":{"header":{}}}]})");
   CHECK_FALSE(none.holder);
   CHECK(none.members == MembersRecord{});
-  // The value of the second is {"epoch":12,"nodes":["n1","n2"]}.
+  // The value of the second is {"epoch":12,"nodes":["n1","n2"],"attempt":3}.
   const auto both = read<KeysRead>(
       ReadKeys{}, R"({"header":{},"succeeded":true,"responses":[{"response_range":{"kvs":[{
         "key":"eA==","create_revision":"3","mod_revision":"12","value":"eyJlbmRwb2ludCI6Img6MSJ9"}],
         "count":"1"}},{"response_range":{"kvs":[{"key":"eA==","mod_revision":"13","value":
-        "eyJlcG9jaCI6MTIsIm5vZGVzIjpbIm4xIiwibjIiXX0="}],"count":"1"}}]})");
+        "eyJlcG9jaCI6MTIsIm5vZGVzIjpbIm4xIiwibjIiXSwiYXR0ZW1wdCI6M30="}],"count":"1"}}]})");
   REQUIRE(both.holder);
   CHECK(*both.holder == KeyHolder{12, "h:1"});
-  CHECK(both.members == MembersRecord{12, {"n1", "n2"}, "", 13});
+  CHECK(both.members == MembersRecord{12, {"n1", "n2"}, "", 13, 3});
 }
 
 TEST_CASE("the epoch of who has taken the key is the revision at which that was") {
