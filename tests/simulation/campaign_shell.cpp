@@ -98,8 +98,10 @@ void CampaignShell::tell(const Campaign::Action& said) {
   world_.trace.note(world_.time.now(),
                     [&] { return "etcd > c" + std::to_string(host_) + ": " + text_of(said); });
   const auto* elected = std::get_if<Campaign::Elected>(&said);
-  const bool finds_nothing = elected && elected->newcomer && elected->members == MembersRecord{};
-  if (finds_nothing || std::holds_alternative<Campaign::MembersExpired>(said))
+  const bool finds_nothing = elected && elected->members == MembersRecord{};
+  if (finds_nothing && !elected->newcomer) watcher_.members_forgotten();
+  if ((finds_nothing && elected->newcomer) ||
+      std::holds_alternative<Campaign::MembersExpired>(said))
     watcher_.job_begins_anew();
   tell_(said);
 }

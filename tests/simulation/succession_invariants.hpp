@@ -33,6 +33,7 @@ class SuccessionInvariants : public Watcher {
                        const std::vector<CoordinatorAction>& actions) override;
   void coordinator_begins_again() override {}
   void job_begins_anew() override;
+  void members_forgotten() override { attempt_ = 0; }
   void rang(const char* timer, std::optional<TimePoint> next) override;
 
   // After each event, and at the end.

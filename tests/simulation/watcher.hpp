@@ -25,6 +25,8 @@ class Watcher {
   virtual void coordinator_begins_again() = 0;  // and knows nothing
   /// etcd knows of no such job any more, or how it has ended.
   virtual void job_begins_anew() {}
+  /// etcd knows of no members, and who is elected knows a job.
+  virtual void members_forgotten() {}
 
   /// A timer that is still due after its event would spin.
   virtual void rang(const char* timer, std::optional<TimePoint> next) = 0;
