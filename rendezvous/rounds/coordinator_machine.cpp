@@ -222,8 +222,7 @@ void CoordinatorMachine::come_back(Node& node, PeerId peer, const Join& join) {
     out_.send(peer, rounds_.stop_order("the round is being stopped"));
 }
 
-/// Whoever comes while the end is held stays, too. Else an agent with a broken connection would go
-/// at once, and take along the coordinator that is in its process.
+/// Whoever comes while the end is held stays: the coordinator in its process would go with it.
 void CoordinatorMachine::hold(PeerId peer, const Join& join, const std::string& address) {
   Node* node = members_.nodes().find(join.node);
   if (node == nullptr) {
@@ -232,6 +231,7 @@ void CoordinatorMachine::hold(PeerId peer, const Join& join, const std::string& 
     out_.drop(node->peer(), "its agent has connected again");
     members_.nodes().reconnect(*node, peer, join, now_);
   }
+  greet(*node, false);  // else it would not beat, and take this coordinator for silent
   ending_.tell(*node, *job_.verdict, out_);
 }
 

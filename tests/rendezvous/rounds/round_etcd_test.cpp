@@ -190,7 +190,9 @@ TEST_CASE_METHOD(EndedMembers, "when all members know it they need not wait for 
 }
 
 TEST_CASE_METHOD(EndedMembers, "who comes back meanwhile stays as well") {
+  forget();
   tells("a", member_again("a", 5));
+  CHECK(got<Joined>("a"));
   CHECK(got<EndJob>("a")->held);
   tells("b", EndAcknowledged{});
   CHECK_FALSE(got<Dismiss>("a"));
