@@ -20,7 +20,7 @@ start_job() { # JOB
   done
   wait_for_world h1 h2
 }
-votes() { grep -q "h3 *witness" < <(on h1 "$DDPRUN" status 2>/dev/null); }
+votes() { grep -q "h3 *witness" < <(on h1 "$DDPRUN" status "${agents[h1]}" 2>/dev/null); }
 
 start_job with
 until_true 60 "the witness to vote" votes

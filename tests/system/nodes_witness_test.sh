@@ -22,7 +22,7 @@ start_job() { # JOB
 witnessed() { # HOST: the one that coordinates
   until_true 60 "the witness to vote" votes_at "$1"
 }
-votes_at() { grep -q "h3 *witness" < <(on "$1" "$DDPRUN" status 2>/dev/null); }
+votes_at() { grep -q "h3 *witness" < <(on "$1" "$DDPRUN" status "${agents[$1]}" 2>/dev/null); }
 
 start_witness witness
 start_job killed

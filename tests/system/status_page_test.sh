@@ -20,6 +20,7 @@ url=$(sed -n 's/.*the status page is at //p' "$scratch/err")
 url=${url%/}
 
 # --- Commands ---
+# Other jobs of this user may run meanwhile, and are in /tmp.
 ask() { # WHAT ARGUMENTS...: a second ddprun, whose words are in $scratch/answer
   "$DDPRUN" "$@" >"$scratch/answer" 2>&1 || fail "ddprun $* has failed: $(cat "$scratch/answer")"
 }
@@ -34,11 +35,11 @@ ask status job- --json
 answers '"schema":"ddprun.status/1"'
 ask status "$url"
 answers 'job job-7: running'
-ask logs 1
+ask logs job-7 1
 answers 'rank 1 says its first words'
 answers 'rank 1 complains'
 if "$DDPRUN" status nobody >"$scratch/answer" 2>&1; then fail "a job that is not there was found"; fi
-answers "no running job begins with 'nobody'; there is 'job-7' \(process $pid\)"
+answers "no running job begins with 'nobody'; there is .*'job-7' \(process $pid\)"
 if "$DDPRUN" logs job-7 9 >"$scratch/answer" 2>&1; then fail "a rank that is not there has a log"; fi
 answers 'rank 9 is not on this node'
 [ "$(stat -c %a "$TMPDIR/ddprun-$(id -u)")" = 700 ] || fail "the folder of jobs is not private"
@@ -74,5 +75,6 @@ answers "stopping job job-7 \(process $pid\)"
 ends 130
 no_process_left "after ddprun stop"
 ask ls
-answers 'no job of this user runs on this machine'
+if grep -q job-7 "$scratch/answer"; then fail "a job that has ended is listed"; fi
+grep -q ' running ' "$scratch/answer" || answers 'no job of this user runs on this machine'
 nothing_left
