@@ -103,6 +103,7 @@ void CampaignShell::tell(const Campaign::Action& said) {
   if ((finds_nothing && elected->newcomer) ||
       std::holds_alternative<Campaign::MembersExpired>(said))
     watcher_.job_begins_anew();
+  if (std::holds_alternative<Campaign::VerdictWritten>(said)) watcher_.verdict_written();
   tell_(said);
 }
 

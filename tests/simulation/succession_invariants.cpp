@@ -45,7 +45,7 @@ void SuccessionInvariants::starts_workers(const AgentShell& agent, const StartRo
   ++rounds_;
   require(agent.round_alive() == 0,
           [&] { return "one round on a node: " + agent.id() + " has workers of another one"; });
-  require(!verdict_, [&] {
+  require(!verdict_ || !is_verdict_known_, [&] {
     return "one end: " + agent.id() + " starts workers when the job has ended for most";
   });
   if (all_is_forgotten(&agent)) attempt_ = 0;
@@ -75,11 +75,14 @@ void SuccessionInvariants::exits(const AgentShell& agent) {
   if (agent.end()->why != AgentEnd::Why::kJobEnded) return;
   const EndJob& end = agent.end()->job;
   if (end.outcome == EndJob::Outcome::kTooFewNodes) return;  // on its side of a cut
-  require(!verdict_ || end.outcome == *verdict_,
+  require(!verdict_ || !is_verdict_known_ || end.outcome == *verdict_,
           [&] { return "one end: " + agent.id() + " ends otherwise than most have"; });
   const ConfigurationVersion last{agent.started().epoch, agent.started().round};
   if (begun_.empty() || last != begun_.rbegin()->first) return;  // it was a spare of later rounds
-  if (2 * ++ended_[last] > agent.started().group_world_size) verdict_ = end.outcome;
+  const int ended = ++ended_[last];
+  if (2 * ended > agent.started().group_world_size) verdict_ = end.outcome;
+  if (successors_ == Successors::kMost || ended == agent.started().group_world_size)
+    is_verdict_known_ = true;
 }
 
 void SuccessionInvariants::coordinator_did(const CoordinatorShell& coordinator,
@@ -103,6 +106,7 @@ void SuccessionInvariants::coordinator_did(const CoordinatorShell& coordinator,
 void SuccessionInvariants::job_begins_anew() {
   attempt_ = 0;
   verdict_.reset();
+  is_verdict_known_ = false;
   begun_.clear();
   ended_.clear();
 }

@@ -34,6 +34,7 @@ class SuccessionInvariants : public Watcher {
   void coordinator_begins_again() override {}
   void job_begins_anew() override;
   void members_forgotten() override { attempt_ = 0; }
+  void verdict_written() override { is_verdict_known_ = true; }
   void rang(const char* timer, std::optional<TimePoint> next) override;
 
   // After each event, and at the end.
@@ -64,6 +65,7 @@ class SuccessionInvariants : public Watcher {
   std::map<ConfigurationVersion, int>
       ended_;  // nodes that were in it last and know how the job has ended
   std::optional<EndJob::Outcome> verdict_;     // with which more than half of them have ended
+  bool is_verdict_known_ = false;              // every successor hears of it
   std::map<ConfigurationVersion, int> begun_;  // by how many nodes
   int rounds_ = 0;
   bool has_two_jobs_ = false;

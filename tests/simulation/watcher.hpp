@@ -27,6 +27,8 @@ class Watcher {
   virtual void job_begins_anew() {}
   /// etcd knows of no members, and who is elected knows a job.
   virtual void members_forgotten() {}
+  /// etcd knows how the job has ended.
+  virtual void verdict_written() {}
 
   /// A timer that is still due after its event would spin.
   virtual void rang(const char* timer, std::optional<TimePoint> next) = 0;
