@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rendezvous/messages/message_limits.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -14,6 +16,11 @@ bool went_on(const RankProgress& before, const RankProgress& now) {
     const auto old = std::ranges::find(before.groups, group.group, &GroupProgress::group);
     return group.completed > (old == before.groups.end() ? 0 : old->completed);
   });
+}
+
+/// The time that a peer has told, within what a timeout may be.
+std::chrono::milliseconds time_of_peer(std::int64_t ms) {
+  return std::chrono::milliseconds{std::clamp<std::int64_t>(ms, 0, kTimeoutMsMax)};
 }
 
 }  // namespace
@@ -29,10 +36,9 @@ void ProgressBook::take(const RankProgress& told, TimePoint now) {
   if (told.rank < 0 || told.rank >= world_size_) return;
   Rank& rank = ranks_[told.rank];
   const bool moved = went_on(rank.last, told);
-  if (moved && rank.moved)
-    longest_pause_ = std::max(longest_pause_, std::chrono::milliseconds{told.paused_ms});
+  if (moved && rank.moved) longest_pause_ = std::max(longest_pause_, time_of_peer(told.paused_ms));
   rank.moved = rank.moved || moved;
-  rank.since = std::max(began_, now - std::chrono::milliseconds{told.still_ms});
+  rank.since = std::max(began_, now - time_of_peer(told.still_ms));
   rank.last = told;
 }
 

@@ -96,7 +96,9 @@ TEST_CASE_METHOD(RestartFixture, "the end of the job comes with its times") {
 TEST_CASE_METHOD(RestartFixture, "no number of a peer does harm") {
   b_fails(1, 1e300);
   restarts(1);
-  says("a", Progress{2, {{.rank = 0, .still_ms = INT64_MAX, .step = INT64_MAX}}});
+  for (const std::int64_t step : {INT64_MAX - 1, INT64_MAX})
+    says("a",
+         Progress{2, {{.rank = 0, .still_ms = INT64_MAX, .paused_ms = INT64_MAX, .step = step}}});
   const auto times = ordered<Restarted>("a").times;
   CHECK(times.detected_ms == Approx(3'600'000));
   CHECK(times.first_step_ms == 0);
