@@ -34,7 +34,7 @@ form_world() { # OPTIONS RANK...
   local rank hosts=()
   for rank in "${@:2}"; do
     # shellcheck disable=SC2046 # a list
-    start_on h1 "r$rank" --nnodes $(($# - 1)) $("$1" "$rank") --no-python sh "$worker"
+    start_on h1 "r$rank" $("$1" "$rank") --nnodes $(($# - 1)) --no-python sh "$worker"
     node "r$rank" wait_for_message '^ddprun: coordinator: '
     hosts+=(h1)
   done
@@ -44,6 +44,7 @@ form_world() { # OPTIONS RANK...
   nothing_on h1
 }
 static() { echo "--node-rank $1 --master-addr 127.0.0.1 --master-port 29400"; }
+launched() { echo "launch --use-env $(static "$1")"; } # as python -m torch.distributed.launch
 by_own_address() { echo "--node-rank $1 --master-addr 10.77.0.1 --master-port 29400"; }
 by_name() { echo "--node-rank $1 --master-addr h1 --master-port 29400"; }
 told_who_hosts() {
@@ -53,7 +54,7 @@ told_who_hosts() {
     "--rdzv-conf is_host=$is_host"
 }
 
-for options in static by_own_address by_name told_who_hosts; do
+for options in static launched by_own_address by_name told_who_hosts; do
   form_world "$options" 1 2 0
   form_world "$options" 2 0 1
 done
