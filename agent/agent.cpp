@@ -42,19 +42,20 @@ std::vector<std::string> places_of(const LaunchSpec& spec, const RunFacts& run) 
 }
 
 AgentRules agent_rules(const LaunchSpec& spec, const RunFacts& run) {
+  const bool alone = run.coordinator_here && spec.meeting.nodes_max == 1;
   return {.workers = spec.workers,
           .join_timeout = spec.rules.join_timeout,
           .shutdown_timeout = spec.shutdown_timeout,
           .heartbeat_timeout = spec.rules.heartbeat_timeout,
           // Beside several nodes' coordinator this node may hang alone, and be given up by it.
-          .rejoin = !run.coordinator_here || spec.meeting.nodes_max > 1,
+          .rejoin = !alone,
           .preempt_timeout = spec.preemption.timeout,
           .checkpoint_signal = spec.preemption.checkpoint_signal,
           .endpoint = text_of(run.coordinator),
           .lost_hint = lost_hint(spec),
           .places = places_of(spec, run),
           .asks_etcd = spec.meeting.etcd.has_value(),
-          .in_one_process = run.coordinator_here && spec.meeting.nodes_max == 1};
+          .counts_silence = !alone};
 }
 
 void log_signal(const AgentEvent& meaning, int signal) {

@@ -51,8 +51,8 @@ struct AgentRules {
   std::vector<std::string> places = {};
   /// Somebody else than the nodes knows where the coordinator is; see ReachCoordinator's `at`.
   bool asks_etcd = false;
-  /// The coordinator is in this process, and the job has no other node: its silence means nothing.
-  bool in_one_process = false;
+  /// Whether silence shows that the coordinator is lost, as Leadership says it of nodes.
+  bool counts_silence = true;
 };
 
 /// Time that one who listens at the coordinator's endpoint has at least to answer to a join.

@@ -267,7 +267,7 @@ void AgentMachine::exit() {
 // --- time ---
 
 std::optional<TimePoint> AgentMachine::silence_ends() const {
-  if (!agent_.contact || agent_.rules.in_one_process) return std::nullopt;
+  if (!agent_.contact || !agent_.rules.counts_silence) return std::nullopt;
   const Contact& contact = *agent_.contact;
   if (contact.voting_until()) return contact.voting_until();
   if (const auto lease = workers_.lease_ends())

@@ -202,7 +202,7 @@ TEST_CASE_METHOD(ContactFixture, "it beats no more after its end") {
 
 class AloneFixture : protected MachineFixture {
  protected:
-  AloneFixture() : MachineFixture{{.heartbeat_timeout = 5s, .in_one_process = true}} {
+  AloneFixture() : MachineFixture{{.heartbeat_timeout = 5s, .counts_silence = false}} {
     step(AgentBegins{});
   }
 };
