@@ -43,6 +43,7 @@ std::vector<std::string> places_of(const LaunchSpec& spec, const RunFacts& run) 
 
 AgentRules agent_rules(const LaunchSpec& spec, const RunFacts& run) {
   const bool alone = run.coordinator_here && spec.meeting.nodes_max == 1;
+  const bool has_registry = spec.meeting.etcd.has_value();
   return {.workers = spec.workers,
           .join_timeout = spec.rules.join_timeout,
           .shutdown_timeout = spec.shutdown_timeout,
@@ -54,7 +55,7 @@ AgentRules agent_rules(const LaunchSpec& spec, const RunFacts& run) {
           .endpoint = text_of(run.coordinator),
           .lost_hint = lost_hint(spec),
           .places = places_of(spec, run),
-          .asks_etcd = spec.meeting.etcd.has_value(),
+          .find_successor = has_registry ? FindSuccessor::kInRegistry : FindSuccessor::kAmongNodes,
           .counts_silence = !alone};
 }
 

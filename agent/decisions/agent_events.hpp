@@ -36,6 +36,12 @@ struct RoundOutcome {
   std::int64_t step = -1;               // the greatest one that a worker has told; -1: none
 };
 
+/// How a node finds whoever follows a coordinator that is lost.
+enum class FindSuccessor {
+  kAmongNodes,  // the nodes elect it
+  kInRegistry,  // a registry says who it is; see ReachCoordinator's `at`
+};
+
 struct AgentRules {
   int workers = 1;
   std::chrono::milliseconds join_timeout{600'000};     // for the coordinator to be reached
@@ -49,8 +55,7 @@ struct AgentRules {
   std::string lost_hint = {};  // advice when the coordinator is lost for good
   /// Where it may be, too, in the order in which they are tried; that one first. Empty: there only.
   std::vector<std::string> places = {};
-  /// Somebody else than the nodes knows where the coordinator is; see ReachCoordinator's `at`.
-  bool asks_etcd = false;
+  FindSuccessor find_successor = FindSuccessor::kAmongNodes;
   /// Whether silence shows that the coordinator is lost, as Leadership says it of nodes.
   bool counts_silence = true;
 };

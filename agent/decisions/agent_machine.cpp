@@ -99,24 +99,23 @@ void AgentMachine::note(const CoordinatorMessage& order) {
     JobCounters& known = agent_.counters;
     known = {std::max(known.round, m.round), std::max(known.attempt, m.attempt)};
   };
+  const auto hear_members = [&](const auto& m) {
+    hear(m);
+    agent_.follower.hear(m);
+    if (m.epoch > 0) agent_.successors = m.successors;
+  };
   if (const auto* start = std::get_if<StartRound>(&order)) {
-    hear(*start);
-    agent_.follower.hear(*start);
-    search_.hear(*start);
-    if (start->epoch > 0) search_.note_witness(false);
+    hear_members(*start);
+    if (start->epoch > 0) agent_.witnessed = false;
     if (agent_.keeps_workers) agent_.follower.note_assignment(*start);
     if (agent_.keeps_workers || start->epoch > 0)
       agent_.contact->grant(start->lease_ms, agent_.rules.heartbeat_timeout);
   }
   if (const auto* stop = std::get_if<StopRound>(&order)) hear(*stop);
-  if (const auto* spare = std::get_if<Spare>(&order)) {
-    hear(*spare);
-    agent_.follower.hear(*spare);
-    search_.hear(*spare);
-  }
+  if (const auto* spare = std::get_if<Spare>(&order)) hear_members(*spare);
   if (const auto* voters = std::get_if<Reconfigure>(&order)) {
     agent_.follower.hear(*voters);
-    search_.note_witness(voters->witnessed);
+    agent_.witnessed = voters->witnessed;
   }
 }
 

@@ -16,11 +16,13 @@ namespace ddprun {
 struct AgentState {
   AgentRules rules;
   Follower follower;
-  JobCounters counters;            // the most that coordinators have told of the job
-  std::optional<Contact> contact;  // with the coordinator; nullopt: there is no connection
-  bool keeps_workers = false;      // as Joined has it
-  std::optional<EndJob> held_end;  // the end of the job, which perhaps not all know yet
-  std::optional<AgentEnd> end;     // this agent's own, once nothing of the round is alive
+  JobCounters counters;               // the most that coordinators have told of the job
+  std::optional<Contact> contact;     // with the coordinator; nullopt: there is no connection
+  bool keeps_workers = false;         // as Joined has it
+  std::vector<Successor> successors;  // as the coordinator of the last round has told
+  bool witnessed = false;             // a witness votes in the last round
+  std::optional<EndJob> held_end;     // the end of the job, which perhaps not all know yet
+  std::optional<AgentEnd> end;        // this agent's own, once nothing of the round is alive
   std::vector<AgentAction> actions;
 
   void act(AgentAction action) { actions.push_back(std::move(action)); }

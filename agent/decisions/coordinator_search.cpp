@@ -17,30 +17,13 @@ milliseconds time_left(TimePoint until, TimePoint now) {
   return std::chrono::duration_cast<milliseconds>(until - now);
 }
 
-/// Nobody of that many voters, of which one may be a `witness`, was elected within that time.
-AgentEnd in_vain(int voters, bool witness, milliseconds patience) {
-  const std::string time = "for " + std::to_string(patience.count() / 1000) + " s nobody had ";
-  std::string why = "the coordinator is lost, and ";
-  if (voters < 3)
-    why += "of " + std::to_string(voters) +
-           " nodes the rest is no majority that could go on: that takes three nodes, or a witness "
-           "(`ddprun server` on a third machine, named by --rdzv-endpoint)";
-  else if (witness)
-    why += time + "more than half of the votes of " + std::to_string(voters - 1) +
-           " nodes and the witness";
-  else
-    why += time + "the votes of more than half of the " + std::to_string(voters) + " nodes";
-  return {Why::kCoordinatorLost, {}, 0, std::move(why)};
-}
-
 /// Nobody listens at `place` any more, so the agent that did is gone. Successors of the last round
 /// are nodes of it; one of them may have followed its coordinator, and be lost as well.
-void note_gone(AgentState& agent, const std::vector<Successor>& successors,
-               const std::string& place, TimePoint now) {
+void note_gone(AgentState& agent, const std::string& place, TimePoint now) {
   Follower& follower = agent.follower;
   if (place == follower.state().leader && !follower.state().leader_dead)
     follower.find_leader_gone(follower.is_counted(agent.rules.heartbeat_timeout, now));
-  for (const Successor& successor : successors)
+  for (const Successor& successor : agent.successors)
     if (successor.endpoint == place) follower.find_member_gone(successor.rank);
 }
 
@@ -59,6 +42,9 @@ milliseconds LossesInARow::pause() const {
   if (count_ < 2) return {};
   return ConnectPlan::pause_number(static_cast<std::size_t>(count_ - 2));
 }
+
+CoordinatorSearch::CoordinatorSearch(AgentState& agent, WorkerRound& workers)
+    : agent_{agent}, workers_{workers}, successor_search_{make_successor_search(agent)} {}
 
 bool CoordinatorSearch::finds_successor() const {
   return aim_ == Aim::kResume ||
@@ -108,13 +94,12 @@ void CoordinatorSearch::part(TimePoint now) {
   workers_.hurry(now);
 }
 
-void CoordinatorSearch::reach(std::string place, Patience patience, milliseconds pause,
-                              TimePoint now) {
+void CoordinatorSearch::reach(Attempt attempt, TimePoint now) {
   VoterState voter = agent_.follower.told(now);
   voter.running = aim_ == Aim::kResume ? workers_.number() : 0;
-  reaching_ = place;
-  agent_.act(
-      ReachCoordinator{patience, agent_.counters, pause, std::move(voter), std::move(place)});
+  reaching_ = attempt.place;
+  agent_.act(ReachCoordinator{attempt.patience, agent_.counters, attempt.pause, std::move(voter),
+                              std::move(attempt.place)});
 }
 
 // --- what happens ---
@@ -128,8 +113,8 @@ CoordinatorSearch::End CoordinatorSearch::lost(Loss loss, const std::string& rea
   part(now);
   if (agent_.end) return {};
   if (takes_turns() && !obeyed) {
-    // If nobody listens there any more, a member of the round is gone, and others ask for that.
-    if (aim_ == Aim::kSucceed && loss == Loss::kClosed && !agent_.rules.asks_etcd) turns_->repeat();
+    const bool candidate_closed = aim_ == Aim::kSucceed && loss == Loss::kClosed;
+    if (candidate_closed && successor_search_->repeats_lost_candidate()) turns_->repeat();
     return try_next(now);
   }
   const bool runs = workers_.state() == WorkerRound::State::kRunning && loss == Loss::kClosed;
@@ -152,7 +137,7 @@ CoordinatorSearch::End CoordinatorSearch::unreachable(const CoordinatorUnreachab
   }
   if (takes_turns() && !agent_.end) {
     turns_->failed(reaching_, event.reason, event.refused);
-    if (event.refused) note_gone(agent_, successors_, reaching_, now);
+    if (event.refused) note_gone(agent_, reaching_, now);
     return try_next(now);
   }
   const std::string hint = met_ && event.refused ? agent_.rules.lost_hint : "";
@@ -220,7 +205,7 @@ CoordinatorSearch::End CoordinatorSearch::meet(milliseconds patience_with_refusa
   if (agent_.rules.places.size() > 1) return look_around(now);
   aim_ = Aim::kMeet;
   const auto answer = std::max(agent_.rules.heartbeat_timeout, kAnswerTimeoutMin);
-  reach("", {agent_.rules.join_timeout, patience_with_refusals, answer}, losses_.pause(), now);
+  reach({"", {agent_.rules.join_timeout, patience_with_refusals, answer}, losses_.pause()}, now);
   return {};
 }
 
@@ -234,8 +219,12 @@ CoordinatorSearch::End CoordinatorSearch::look_around(TimePoint now) {
 }
 
 CoordinatorSearch::End CoordinatorSearch::try_next(TimePoint now) {
-  if (agent_.rules.asks_etcd) return try_etcd(now);
-  return aim_ == Aim::kSucceed ? try_next_successor(now) : try_next_place(now);
+  const bool is_guided = aim_ == Aim::kSucceed || successor_search_->guides_newcomers();
+  if (!is_guided) return try_next_place(now);
+  auto next = successor_search_->next(*turns_, losses_.pause(), now);
+  if (auto* const end = std::get_if<AgentEnd>(&next)) return std::move(*end);
+  reach(std::get<Attempt>(std::move(next)), now);
+  return {};
 }
 
 /// One place after the other, with a pause after the last one. Where somebody has told of the
@@ -253,8 +242,10 @@ CoordinatorSearch::End CoordinatorSearch::try_next_place(TimePoint now) {
     place = next.place;
     if (next.begins_turn && next.turn > 0) pause = ConnectPlan::pause_number(next.turn - 1);
   }
-  reach(std::move(place), {kPlaceTimeout, milliseconds{0}, kPlaceTimeout},
-        std::max(pause, losses_.pause()), now);
+  reach({std::move(place),
+         {kPlaceTimeout, milliseconds{0}, kPlaceTimeout},
+         std::max(pause, losses_.pause())},
+        now);
   return {};
 }
 
@@ -267,7 +258,7 @@ CoordinatorSearch::End CoordinatorSearch::resume(TimePoint now) {
   const auto time = std::max(time_left(*workers_.fence() - reserve, now), milliseconds{1});
   const std::string& leader = agent_.follower.state().leader;
   const std::string place = is_server ? server_ : leader == agent_.rules.endpoint ? "" : leader;
-  reach(place, {time, is_server ? time : milliseconds{0}, time}, milliseconds{0}, now);
+  reach({place, {time, is_server ? time : milliseconds{0}, time}}, now);
   if (is_server)
     agent_.warn("lost the coordinator: the workers of this node run on, and it has " +
                 std::to_string(time.count()) + " ms to be there again");
@@ -286,53 +277,13 @@ CoordinatorSearch::End CoordinatorSearch::stop_workers(const std::string& reason
   return {};
 }
 
-/// The successors come first, in their order, so that all nodes meet at the same one.
+/// Where somebody has told of the coordinator, that place comes first.
 CoordinatorSearch::End CoordinatorSearch::succeed(TimePoint now) {
   aim_ = Aim::kSucceed;
   turns_.emplace(std::vector<std::string>{}, now);
   if (!first_place_.empty()) turns_->add(std::exchange(first_place_, ""));
-  if (agent_.rules.asks_etcd) {
-    turns_->add("");
-    return try_next(now);
-  }
-  for (const Successor& successor : successors_) turns_->add(successor.endpoint);
-  turns_->add(agent_.follower.state().leader);
-  for (const std::string& place : agent_.rules.places) turns_->add(place);
+  for (const std::string& place : successor_search_->places()) turns_->add(place);
   return try_next(now);
-}
-
-/// One of two nodes is no majority, so the other is waited for only while it may be there.
-CoordinatorSearch::End CoordinatorSearch::try_next_successor(TimePoint now) {
-  const VoterState& voter = agent_.follower.state();
-  const int nodes = std::max(voter.proposed.voters, voter.committed.voters);
-  const bool alone = nodes < 3 && turns_->all_refuse();
-  const auto patience = alone ? agent_.rules.heartbeat_timeout : agent_.rules.join_timeout;
-  const auto searched = now - turns_->since();
-  if (searched >= patience) return in_vain(nodes, witnessed_, patience);
-  const Turns::Try next = turns_->next();
-  if (agent_.held_end && (turns_->all_gone() || searched >= agent_.rules.heartbeat_timeout))
-    return AgentEnd{Why::kJobEnded, *agent_.held_end, 0, ""};
-  // One that admits this node may be lost at once, each time.
-  const auto pause = next.turn > 0 ? ConnectPlan::pause_number(next.turn) : losses_.pause();
-  reach(next.place, {kPlaceTimeout, milliseconds{0}, kPlaceTimeout}, pause, now);
-  return {};
-}
-
-/// etcd knows where the coordinator is, so there is one attempt for all the time.
-CoordinatorSearch::End CoordinatorSearch::try_etcd(TimePoint now) {
-  const auto patience =
-      agent_.held_end ? agent_.rules.heartbeat_timeout : agent_.rules.join_timeout;
-  const auto left = time_left(turns_->since() + patience, now);
-  if (left <= milliseconds{0} && agent_.held_end)
-    return AgentEnd{Why::kJobEnded, *agent_.held_end, 0, ""};
-  if (left <= milliseconds{0}) return AgentEnd{Why::kCoordinatorLost, {}, 0, turns_->last_reason()};
-  const Turns::Try next = turns_->next_or_last();
-  const auto time = next.place.empty() ? left : std::min(left, milliseconds{kPlaceTimeout});
-  const auto answer = std::max(agent_.rules.heartbeat_timeout, kAnswerTimeoutMin);
-  const bool again = turns_->tries() > 2;
-  reach(next.place, {time, milliseconds{0}, std::min(time, answer)},
-        again ? ConnectPlan::pause_number(turns_->tries() - 1) : losses_.pause(), now);
-  return {};
 }
 
 }  // namespace ddprun

@@ -2,8 +2,8 @@
 //
 // At the beginning it asks at the job's endpoint, or at several places in turn. When the connection
 // ends, it comes back to the same coordinator while the workers run on, if their lease allows it.
-// When the coordinator is lost, the workers are stopped, and then its successors are asked in turn,
-// or etcd. docs/succession.md.
+// When the coordinator is lost, the workers are stopped, and then SuccessorSearch says where to ask
+// for who follows it. docs/succession.md.
 //
 // Functions that may find that there is nobody left to go to return how the agent ends; nullopt: it
 // goes on.
@@ -11,11 +11,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "agent/decisions/agent_state.hpp"
+#include "agent/decisions/successor_search.hpp"
 #include "agent/decisions/turns.hpp"
 #include "agent/decisions/worker_round.hpp"
 #include "base/clock.hpp"
@@ -50,12 +52,12 @@ class CoordinatorSearch {
     kLookAround,   // as a newcomer, it asks at several places in turn
     kResume,       // it comes back to the coordinator, while its workers run on
     kStopWorkers,  // its workers are stopped first
-    kSucceed,      // it asks those who may follow the coordinator, or etcd
+    kSucceed,      // it asks for whoever follows the coordinator
   };
   using End = std::optional<AgentEnd>;
 
   /// `agent` and `workers` must outlive it.
-  CoordinatorSearch(AgentState& agent, WorkerRound& workers) : agent_{agent}, workers_{workers} {}
+  CoordinatorSearch(AgentState& agent, WorkerRound& workers);
 
   Aim aim() const { return aim_; }
   /// Whether it asks at one place after the other.
@@ -80,13 +82,6 @@ class CoordinatorSearch {
   /// Nothing of the round is alive any more, after kStopWorkers.
   End workers_stopped(TimePoint now);
 
-  /// What the nodes of a round are told of who may follow its coordinator.
-  template <typename Round>
-  void hear(const Round& round) {
-    if (round.epoch > 0) successors_ = round.successors;
-  }
-  /// Whether a witness votes in the last round.
-  void note_witness(bool votes) { witnessed_ = votes; }
   /// This node's workers begin a round, so joining was not in vain.
   void round_begins() { losses_.reset(); }
 
@@ -98,26 +93,23 @@ class CoordinatorSearch {
   End look_around(TimePoint now);
   End try_next(TimePoint now);
   End try_next_place(TimePoint now);
-  End try_next_successor(TimePoint now);
-  End try_etcd(TimePoint now);
   End resume(TimePoint now);
   End stop_workers(const std::string& reason, TimePoint now);
   End succeed(TimePoint now);
   End follow(const Redirect& order, TimePoint now);
   const std::string& here() const;
   void part(TimePoint now);
-  void reach(std::string place, Patience patience, std::chrono::milliseconds pause, TimePoint now);
+  void reach(Attempt attempt, TimePoint now);
 
   AgentState& agent_;
   WorkerRound& workers_;
+  std::unique_ptr<SuccessorSearch> successor_search_;  // never null
   Aim aim_ = Aim::kNone;
   std::optional<Turns> turns_;   // set: takes_turns()
   std::string reaching_;         // the place that is tried, as ReachCoordinator's `at`
   std::string first_place_;      // that is to be tried before all others
   bool met_ = false;             // there has been a connection
   std::int64_t redirected_ = 0;  // the greatest epoch of whom it was sent to, and has not joined
-  std::vector<Successor> successors_;  // as the coordinator of the last round has told
-  bool witnessed_ = false;             // a witness votes in the last round
   std::string server_;  // the place of a server that lets workers run on without it, as `at`
   LossesInARow losses_;
 };

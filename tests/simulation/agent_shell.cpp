@@ -22,8 +22,10 @@ AgentRules rules_of(World& world, int host, const OwnProcess* process) {
   rules.workers = world.random.number(1, rules.workers);
   rules.join_timeout = world.plan.rounds.join_timeout;
   rules.endpoint = world.plan.rounds.endpoint;
-  rules.asks_etcd = process != nullptr && process->asks_etcd();
-  if (rules.asks_etcd) rules.endpoint = endpoint_of(host);
+  if (process != nullptr && process->can_seek()) {
+    rules.find_successor = FindSuccessor::kInRegistry;
+    rules.endpoint = endpoint_of(host);
+  }
   return rules;
 }
 
@@ -45,10 +47,11 @@ AgentShell::AgentShell(World& world, Watcher& watcher, int number, int host, int
 
 void AgentShell::connect(const ReachCoordinator& wish) {
   wish_ = wish;
-  const bool asks = wish.at.empty() && rules_.asks_etcd;
+  const bool can_seek = process_ != nullptr && process_->can_seek();
+  const bool asks = wish.at.empty() && can_seek;
   const std::string at = wish.at.empty() ? rules_.endpoint : wish.at;
   place_ = at.empty() ? 0 : number_at(at);
-  found_ = rules_.asks_etcd ? at : "";
+  found_ = can_seek ? at : "";
   connecting_.emplace(wish.patience, world_.time.now());
   connecting_since_ = last_not_refused_ = world_.time.now();
   seeking_until_.reset();

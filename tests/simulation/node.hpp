@@ -41,7 +41,7 @@ class Node final : public OwnProcess {
 
  private:
   void led_by(const Leader& leader) override;
-  bool asks_etcd() const override { return campaign_ != nullptr; }
+  bool can_seek() const override { return campaign_ != nullptr; }
   void seek(const Campaign::Seek& wish, TimePoint deadline, Sought sought) override;
   void agent_ended() override;
   void add_agent();

@@ -21,7 +21,8 @@ class OwnProcess {
 
   /// The agent obeys that leader.
   virtual void led_by(const Leader&) = 0;
-  virtual bool asks_etcd() const = 0;
+  /// Whether there is an etcd that seek() asks.
+  virtual bool can_seek() const = 0;
   virtual void seek(const Campaign::Seek& wish, TimePoint deadline, Sought sought) = 0;
   /// The agent has ended, so its process does, too.
   virtual void agent_ended() = 0;

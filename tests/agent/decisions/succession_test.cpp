@@ -14,10 +14,12 @@ using namespace std::chrono_literals;
 // heartbeat timeout is 5 s.
 class FollowerFixture : protected MachineFixture {
  protected:
-  explicit FollowerFixture(bool asks_etcd = false) : MachineFixture{rules(asks_etcd)} {
+  explicit FollowerFixture(FindSuccessor how = FindSuccessor::kAmongNodes,
+                           const char* found_at = "")
+      : MachineFixture{rules(how)} {
     now_ += 1h;
     step(AgentBegins{});
-    step(Connected{now_, asks_etcd ? "h0:9" : ""});
+    step(Connected{now_, found_at});
     step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 1, .epoch = 1}});
     step(Ordered{StartRound{.round = 4,
                             .group_world_size = 3,
@@ -50,13 +52,13 @@ class FollowerFixture : protected MachineFixture {
     });
   }
 
-  static AgentRules rules(bool asks_etcd) {
+  static AgentRules rules(FindSuccessor how) {
     return {.workers = 1,
             .join_timeout = 60s,
             .shutdown_timeout = 30s,
             .rejoin = true,
             .endpoint = "h0:1",
-            .asks_etcd = asks_etcd};
+            .find_successor = how};
   }
 };
 
@@ -275,7 +277,7 @@ TEST_CASE_METHOD(FollowerFixture,
 
 class EtcdFollowerFixture : protected FollowerFixture {
  protected:
-  EtcdFollowerFixture() : FollowerFixture{true} {}
+  EtcdFollowerFixture() : FollowerFixture{FindSuccessor::kInRegistry, "h0:9"} {}
 };
 
 TEST_CASE_METHOD(EtcdFollowerFixture, "a broken connection is tried again where it was") {
