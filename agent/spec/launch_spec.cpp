@@ -4,6 +4,24 @@
 
 namespace ddprun {
 
+namespace {
+
+/// How it is decided who coordinates a job whose nodes meet so.
+LeadershipRules::Kind leadership_of(const Meeting& meeting) {
+  if (meeting.nodes_max == 1) return LeadershipRules::Kind::kOneNode;
+  if (meeting.etcd) return LeadershipRules::Kind::kEtcd;
+  const bool may_vote = has_majority_without_one(meeting.nodes_max) || !meeting.places.empty();
+  return may_vote ? LeadershipRules::Kind::kElected : LeadershipRules::Kind::kAlone;
+}
+
+/// Whether the coordinator may be a `ddprun server`, which asks agents whether they are alive.
+bool may_meet_server(const Meeting& meeting) {
+  return meeting.hosting == Hosting::kAtEndpoint ||
+         (meeting.hosting == Hosting::kElsewhere && meeting.node_rank < 0);
+}
+
+}  // namespace
+
 CoordinatorRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
   std::vector<std::string> places;
   for (const Endpoint& place : spec.meeting.places) places.push_back(text_of(place));
@@ -24,17 +42,8 @@ CoordinatorRules round_rules(const LaunchSpec& spec, const std::string& run_id) 
           .places = std::move(places)};
 }
 
-LeadershipRules::Kind leadership_of(const Meeting& meeting) {
-  if (meeting.nodes_max == 1) return LeadershipRules::Kind::kOneNode;
-  if (meeting.etcd) return LeadershipRules::Kind::kEtcd;
-  const bool may_vote = has_majority_without_one(meeting.nodes_max) || !meeting.places.empty();
-  return may_vote ? LeadershipRules::Kind::kElected : LeadershipRules::Kind::kAlone;
-}
-
-bool may_meet_server(const LaunchSpec& spec) {
-  const Meeting& meeting = spec.meeting;
-  return meeting.hosting == Hosting::kAtEndpoint ||
-         (meeting.hosting == Hosting::kElsewhere && meeting.node_rank < 0);
+Standby standby_of(const LaunchSpec& spec) {
+  return standby_of(leadership_of(spec.meeting), may_meet_server(spec.meeting));
 }
 
 JobTerms terms_of(const LaunchSpec& spec) {

@@ -13,6 +13,7 @@
 #include "agent/placement/placement.hpp"
 #include "base/endpoint.hpp"
 #include "rendezvous/etcd/etcd_place.hpp"
+#include "rendezvous/leadership/standby.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/transport/secret.hpp"
 
@@ -133,18 +134,15 @@ struct RunFacts {
   Endpoint coordinator;           // where this node's agent reaches it
   bool coordinator_here = false;  // it runs in this process
   /// The port at which this process coordinates the job, or would as soon as etcd says so; 0: none
-  /// yet.
+  /// yet, or a coordinator that nobody can follow.
   std::uint16_t own_port = 0;
 };
 
 /// Whether the other nodes are a majority when the coordinator's is lost.
 constexpr bool has_majority_without_one(int nodes_max) { return nodes_max >= 3; }
 
-/// How it is decided who coordinates a job whose nodes meet so.
-LeadershipRules::Kind leadership_of(const Meeting& meeting);
-
-/// Whether the coordinator may be a `ddprun server`, which asks agents whether they are alive.
-bool may_meet_server(const LaunchSpec& spec);
+/// How this node stands by where another one coordinates the job.
+Standby standby_of(const LaunchSpec& spec);
 
 /// The rules of the job's coordinator, were it to run here.
 CoordinatorRules round_rules(const LaunchSpec& spec, const std::string& run_id);

@@ -87,8 +87,13 @@ Result<RunCoordinator> serve(Loops loops, const LaunchSpec& spec, const std::str
   if (!server) return server.error();
   if (const auto locked = lock(**server, spec, run_id, listening); !locked) return locked.error();
   (*server)->start();
-  Endpoint endpoint{resolved.front().to_string(), (*server)->port()};
-  return RunCoordinator{std::move(*server), {}, std::move(endpoint), true};
+  const std::uint16_t port = (*server)->port();
+  const bool may_be_followed = standby_of(spec) == Standby::kMaySucceed;
+  return RunCoordinator{.server = std::move(*server),
+                        .open_standby = {},
+                        .endpoint = {resolved.front().to_string(), port},
+                        .is_here = true,
+                        .own_port = may_be_followed ? port : std::uint16_t{0}};
 }
 
 bool is_this_machine(asio::io_context& io, const std::string& host) {
@@ -113,19 +118,25 @@ struct StandbyPlace {
   std::uint16_t port = 0;  // that is wanted; any other one will do
 };
 
-StandbyPlace standby_place(asio::io_context& io, const LaunchSpec& spec, const std::string& host) {
-  const auto resolved = resolve_all(io, host);
-  StandbyPlace place{asio::ip::address_v4::any()};
-  if (resolved && resolved->front().is_v6()) place.address = asio::ip::address_v6::any();
-  if (resolved && resolved->front().is_loopback()) place.address = resolved->front();
-  const bool is_here = is_own_name(host) || (resolved && is_own_address(io, resolved->front()));
-  if (can_be_followed(leadership_of(spec.meeting)))
-    place.port = standby_port(io, spec.meeting, is_here);
+/// All addresses of the kind that a host of the job was found to have, or loopback if it has that.
+asio::ip::address standby_address(const Result<Addresses>& found) {
+  if (!found) return asio::ip::address_v4::any();
+  const asio::ip::address& first = found->front();
+  if (first.is_loopback()) return first;
+  return first.is_v6() ? asio::ip::address{asio::ip::address_v6::any()}
+                       : asio::ip::address{asio::ip::address_v4::any()};
+}
+
+StandbyPlace standby_place(asio::io_context& io, const Meeting& meeting, Standby standby) {
+  const std::string& host = meeting.coordinator.host;
+  const auto found = resolve_all(io, host);
+  const bool is_here = is_own_name(host) || (found && is_own_address(io, found->front()));
+  StandbyPlace place{standby_address(found)};
+  if (standby == Standby::kMaySucceed) place.port = standby_port(io, meeting, is_here);
   return place;
 }
 
-/// At the port that is wanted if that is free, and else at any. Where nobody follows, a `ddprun
-/// server` finds there that this process is alive. Without it the job runs as well.
+/// At the port that is wanted if that is free, and else at any. Without it the job runs as well.
 std::unique_ptr<Server> open_standby(const asio::any_io_executor& serving, const LaunchSpec& spec,
                                      const std::string& run_id, const StandbyPlace& place) {
   CoordinatorRules rules = round_rules(spec, run_id);
@@ -137,12 +148,13 @@ std::unique_ptr<Server> open_standby(const asio::any_io_executor& serving, const
   return std::move(*server);
 }
 
-/// Every node listens for the case that etcd chooses it.
+/// Every node listens for the case that etcd chooses it. Nobody needs the endpoint's port more than
+/// others.
 Result<RunCoordinator> coordinator_by_etcd(Loops loops, const LaunchSpec& spec,
                                            const std::string& run_id) {
   const std::string host = own_host(loops.io, spec.meeting);
-  StandbyPlace place = standby_place(loops.io, spec, host);
-  place.port = spec.meeting.coordinator.port;  // nobody needs this one more than others
+  const StandbyPlace place{standby_address(resolve_all(loops.io, host)),
+                           spec.meeting.coordinator.port};
   const auto executor = loops.serving.get_executor();
   auto server = open_standby(executor, spec, run_id, place);
   if (!server) return Error{Error::Kind::kUnavailable, "this node cannot listen at any port"};
@@ -150,7 +162,8 @@ Result<RunCoordinator> coordinator_by_etcd(Loops loops, const LaunchSpec& spec,
   auto election = open_etcd_election(executor, spec, run_id, endpoint, *server);
   if (!election) return election.error();
   server->start();
-  return RunCoordinator{std::move(server), {}, endpoint, false, std::move(*election)};
+  const std::uint16_t port = server->port();
+  return RunCoordinator{std::move(server), {}, endpoint, false, std::move(*election), port};
 }
 
 /// It listens only when the coordinator has been reached: until then another agent of this machine
@@ -158,10 +171,10 @@ Result<RunCoordinator> coordinator_by_etcd(Loops loops, const LaunchSpec& spec,
 RunCoordinator coordinator_elsewhere(Loops loops, const LaunchSpec& spec,
                                      const std::string& run_id) {
   const Endpoint& endpoint = spec.meeting.coordinator;
-  if (!can_be_followed(leadership_of(spec.meeting)) && !may_meet_server(spec))
-    return {nullptr, {}, endpoint, false};
+  const Standby standby = standby_of(spec);
+  if (standby == Standby::kNotAtAll) return {nullptr, {}, endpoint, false};
   const auto open = [serving = loops.serving.get_executor(), &spec, run_id,
-                     place = standby_place(loops.io, spec, endpoint.host)] {
+                     place = standby_place(loops.io, spec.meeting, standby)] {
     auto server = open_standby(serving, spec, run_id, place);
     if (server) server->start();
     return server;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,6 +24,7 @@ struct RunCoordinator {
   Endpoint endpoint;     // where this node's agent reaches the coordinator
   bool is_here = false;  // it is `server`
   std::shared_ptr<EtcdElection> election = nullptr;  // says where it is; null: `endpoint` does
+  std::uint16_t own_port = 0;                        // as RunFacts has it
 };
 
 /// Serves the coordinator of the job `run_id` if this node is the one to run it. With

@@ -26,14 +26,12 @@ Result<void> OwnCoordinator::open(RunFacts& run) {
   election_ = std::move(opened->election);
   run.coordinator = std::move(opened->endpoint);
   run.coordinator_here = opened->is_here;
+  run.own_port = opened->own_port;
   if (spec_.status_address && !run.coordinator_here)
     spdlog::info("--status-addr: the node that hosts the coordinator serves the status page");
   else if (const auto shown = open_page(); !shown)
     return shown.error();
-  if (!server_) return {};
-  serve();
-  if (can_be_followed(leadership_of(spec_.meeting)) || !run.coordinator_here)
-    run.own_port = server_->port();
+  if (server_) serve();
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/match.hpp"
 #include "rendezvous/etcd/election_words.hpp"
+#include "rendezvous/leadership/standby.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 #include "tests/simulation/coordinator_shell.hpp"
 #include "tests/simulation/node.hpp"
@@ -129,14 +130,12 @@ void AgentShell::join() {
             .workers = rules_.workers,
             .node_rank = world_.plan.ranks_wanted ? host_ : -1,
             .terms = terms_of(world_.plan.rounds)};
-  if (can_be_followed(world_.plan.rounds.leadership)) {
-    join.voter = wish_.voter;
+  const Standby standby = standby_of(world_.plan.rounds.leadership, false);
+  if (standby != Standby::kNotAtAll) join.voter = wish_.voter;
+  if (standby == Standby::kShowsLife) join.voter.standby_port = listens_ ? number_ + 1 : 0;
+  if (standby == Standby::kMaySucceed) {
     join.voter.standby_port = number_;
     join.voter.colocated = place_ == number_;
-  }
-  if (is_served(world_.plan)) {
-    join.voter = wish_.voter;
-    join.voter.standby_port = listens_ ? number_ + 1 : 0;
   }
   world_.network.send(link_, Side::kAgent, AgentMessage{join});
   const LinkId asked = link_;

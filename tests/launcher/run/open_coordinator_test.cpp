@@ -13,10 +13,14 @@ class CoordinatorFixture {
     LaunchSpec spec;
     spec.meeting.hosting = hosting;
     spec.meeting.coordinator = std::move(endpoint);
+    spec.meeting.nodes_max = nodes_max_;
+    spec.meeting.node_rank = node_rank_;
     return open_coordinator(io_, io_, spec, "job");
   }
 
   boost::asio::io_context io_{1};
+  int nodes_max_ = 1;
+  int node_rank_ = -1;
 };
 
 TEST_CASE_METHOD(CoordinatorFixture, "the node that hosts serves at a port that the system chose") {
@@ -36,6 +40,23 @@ TEST_CASE_METHOD(
   CHECK(elsewhere->server == nullptr);
   CHECK(elsewhere->open_standby != nullptr);
   CHECK(elsewhere->endpoint == Endpoint{"no.such.host", 400});
+}
+
+TEST_CASE_METHOD(CoordinatorFixture, "the host's port counts where another node may follow it") {
+  CHECK(open(Hosting::kHere, {"127.0.0.1", 0})->own_port == 0);
+  nodes_max_ = 3;
+  const auto here = open(Hosting::kHere, {"127.0.0.1", 0});
+  REQUIRE(here.has_value());
+  CHECK(here->own_port != 0);
+  CHECK(here->own_port == here->endpoint.port);
+}
+
+TEST_CASE_METHOD(CoordinatorFixture, "nothing stands by at the second of two nodes") {
+  nodes_max_ = 2;
+  node_rank_ = 1;
+  const auto elsewhere = open(Hosting::kElsewhere, {"127.0.0.1", 400});
+  REQUIRE(elsewhere.has_value());
+  CHECK(elsewhere->open_standby == nullptr);
 }
 
 TEST_CASE_METHOD(CoordinatorFixture, "of nodes that do not know who hosts, the endpoint's does") {
