@@ -38,7 +38,10 @@ void CoordinatorLink::connect(const ReachCoordinator& wish) {
 asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
   if (const auto taken = take_secret(); !taken)
     co_return tell_(CoordinatorUnreachable{taken.error().message});
-  const Hello hello = [this, &wish](const Channel& channel) { return join(wish, channel); };
+  const Hello hello = [this, &wish](const Channel& channel) {
+    stand_by();
+    return join(wish, channel);
+  };
   // Where all nodes write to one terminal, the first that has to wait speaks for all: of a thousand
   // nodes, each says so only when it goes on for long.
   const Meeting& meeting = spec_.meeting;
@@ -115,10 +118,13 @@ asio::awaitable<void> CoordinatorLink::ended() {
   co_await end_.async_wait(as_tuple(use_awaitable));
 }
 
+void CoordinatorLink::stand_by() {
+  if (open_standby_) own_port_ = std::exchange(open_standby_, {})();
+}
+
 /// Each attempt is a newer incarnation: the coordinator may have heard an earlier one whose answer
 /// was lost, and then has to give that one up.
 Join CoordinatorLink::join(const ReachCoordinator& wish, const Channel& channel) {
-  if (open_standby_) own_port_ = std::exchange(open_standby_, {})();
   asked_ = Clock::now();
   VoterState voter = wish.voter;
   voter.standby_port = own_port_;

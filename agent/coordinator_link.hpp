@@ -89,6 +89,7 @@ class CoordinatorLink {
   Result<void> take_secret();
   asio::awaitable<void> ended();
   void open_store_again(int round);
+  void stand_by();
   Join join(const ReachCoordinator& wish, const Channel& channel);
   int place_number() const;
   asio::awaitable<void> receive();
