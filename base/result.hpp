@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/system/result.hpp>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>

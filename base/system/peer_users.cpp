@@ -12,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <string>
 
 #include "base/system/endpoint_text.hpp"

@@ -5,13 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "base/clock.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "rendezvous/messages/json_fields.hpp"
 #include "rendezvous/messages/verdict_fields.hpp"

@@ -1,6 +1,5 @@
 #include "rendezvous/messages/messages.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <nlohmann/json.hpp>
 #include <tuple>

@@ -3,7 +3,6 @@
 // past. Pure. Rounds and CoordinatorMachine tell them what happens.
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "rendezvous/rounds/coordinator_events.hpp"

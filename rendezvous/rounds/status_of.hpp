@@ -1,7 +1,6 @@
 // How a job is, as a coordinator tells those who look at it. Pure; nothing here decides anything.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
 #include "rendezvous/messages/job_status.hpp"

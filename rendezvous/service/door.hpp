@@ -8,7 +8,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "base/asio.hpp"
 #include "base/gated_log.hpp"

@@ -15,8 +15,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

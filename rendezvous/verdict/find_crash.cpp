@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <utility>
 
 #include "rendezvous/verdict/native_crash.hpp"
 #include "rendezvous/verdict/python_traceback.hpp"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <set>
-#include <string>
 #include <vector>
 
 #include "rendezvous/messages/messages.hpp"

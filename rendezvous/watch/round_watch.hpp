@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <variant>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "rendezvous/messages/job_terms.hpp"
