@@ -4,6 +4,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <string>
 
+#include "base/endpoint.hpp"
+
 namespace ddprun {
 
 /// Returns the IPv4 address that an IPv6 socket shows as "::ffff:10.0.0.1" (RFC 4291, section
@@ -16,9 +18,7 @@ inline boost::asio::ip::address unmapped(const boost::asio::ip::address& address
 
 /// Returns "10.0.0.1:29400", or "[fd77::1]:29400" with brackets around an IPv6 address (RFC 3986).
 inline std::string endpoint_text(const boost::asio::ip::tcp::endpoint& endpoint) {
-  const std::string host = endpoint.address().to_string();
-  const std::string port = std::to_string(endpoint.port());
-  return endpoint.address().is_v6() ? "[" + host + "]:" + port : host + ":" + port;
+  return text_of({endpoint.address().to_string(), endpoint.port()});
 }
 
 }  // namespace ddprun

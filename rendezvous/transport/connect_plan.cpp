@@ -7,12 +7,6 @@ namespace ddprun {
 
 namespace {
 
-std::string place(const Endpoint& endpoint) {
-  const bool ipv6 = endpoint.host.find(':') != std::string::npos;
-  const std::string port = ":" + std::to_string(endpoint.port);
-  return ipv6 ? "[" + endpoint.host + "]" + port : endpoint.host + port;
-}
-
 std::string behind(const char* before, const std::string& detail, const char* after = "") {
   return detail.empty() ? "" : before + detail + after;
 }
@@ -21,7 +15,7 @@ std::string behind(const char* before, const std::string& detail, const char* af
 
 std::string describe(const FailedAttempt& attempt, const Endpoint& endpoint) {
   using Why = FailedAttempt::Why;
-  const std::string there = place(endpoint);
+  const std::string there = text_of(endpoint);
   const std::string unreachable = "cannot reach the coordinator at " + there;
   switch (attempt.why) {
     case Why::kRefused:
