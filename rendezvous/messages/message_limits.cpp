@@ -103,6 +103,14 @@ Result<void> check_epoch(std::int64_t epoch) {
   return Checker{}.number("epoch", epoch, 0, kCountMax).result();
 }
 
+/// Checks what is told of a coordinator; "": nothing is known of where it is.
+Result<void> check_leader(std::int64_t epoch, const std::string& coordinator) {
+  return Checker{}
+      .number("epoch", epoch, 0, kCountMax)
+      .length("the coordinator", coordinator, 0, kEndpointBytesMax)
+      .result();
+}
+
 Result<void> check(const Preempt& preempt) {
   return Checker{}.number("checkpoint_ms", preempt.checkpoint_ms, 1, kTimeoutMsMax).result();
 }
@@ -175,12 +183,7 @@ Result<void> check(const AgentMessage& message) {
             .length("the coordinator", m.coordinator, 1, kEndpointBytesMax)
             .result();
       },
-      [](const Identify& m) {
-        return Checker{}
-            .number("epoch", m.epoch, 0, kCountMax)
-            .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)
-            .result();
-      },
+      [](const Identify& m) { return check_leader(m.epoch, m.coordinator); },
       [](const FinalStatus& m) { return check(m.end); },
       [](const auto&) { return Result<void>{}; });
 }
@@ -192,18 +195,8 @@ Result<void> check(const CoordinatorMessage& message) {
       [](const StopRound& m) { return check(m); }, [](const Spare& m) { return check(m); },
       [](const EndJob& m) { return check(m); },
       [](const RequestVote& m) { return check_epoch(m.epoch); },
-      [](const Identity& m) {
-        return Checker{}
-            .number("epoch", m.epoch, 0, kCountMax)
-            .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)
-            .result();
-      },
-      [](const Redirect& m) {
-        return Checker{}
-            .number("epoch", m.epoch, 0, kCountMax)
-            .length("the coordinator", m.coordinator, 0, kEndpointBytesMax)
-            .result();
-      },
+      [](const Identity& m) { return check_leader(m.epoch, m.coordinator); },
+      [](const Redirect& m) { return check_leader(m.epoch, m.coordinator); },
       [](const Inspect& m) { return check(m); },  //
       [](const auto&) { return Result<void>{}; });
 }
