@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "base/number_list.hpp"
 
@@ -12,6 +13,12 @@ namespace {
 constexpr int kRanksMax = 1'000'000;  // far more than there are
 
 }  // namespace
+
+RankList ranks_from(int first, int count) {
+  RankList ranks(static_cast<std::size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), first);
+  return ranks;
+}
 
 RankList ranks_in(std::string_view text) {
   while (!text.empty()) {

@@ -12,9 +12,12 @@ namespace ddprun {
 inline constexpr std::size_t kProgressRanksMax = 64;
 inline constexpr std::size_t kProgressGroupsMax = 8;
 
+/// torch's name of the group of all ranks.
+inline constexpr char kGroupOfAllRanks[] = "0";
+
 /// How far a worker is in one of its process groups, as torch's flight recorder counts.
 struct GroupProgress {
-  std::string group;           // its name, which is the same on all ranks: "0" is the default group
+  std::string group;           // its name, which is the same on all ranks
   std::int64_t enqueued = 0;   // the number of the last collective that it has entered
   std::int64_t completed = 0;  // the number of the last one that is done
   bool operator==(const GroupProgress&) const = default;

@@ -1,11 +1,9 @@
 #include "rendezvous/rounds/status_of.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "base/number_list.hpp"
-#include "rendezvous/messages/message_limits.hpp"
+#include "base/rank_list.hpp"
 
 namespace ddprun {
 
@@ -14,8 +12,6 @@ namespace {
 using Phase = Roster::Phase;
 using NodeState = NodeStatus::State;
 using RankState = RankStatus::State;
-
-constexpr char kDefaultGroup[] = "0";  // torch's name for the group of all ranks
 
 NodeState node_state(Phase phase, bool round_runs) {
   switch (phase) {
@@ -112,7 +108,7 @@ void tell_progress(JobStatus& status, const ProgressBook& book, TimePoint now) {
     rank.waits_in = told.waits_in;
     rank.still_ms = duration_cast<std::chrono::milliseconds>(still).count();
     for (const GroupProgress& group : told.groups)
-      if (group.group == kDefaultGroup) rank.collectives = group.completed;
+      if (group.group == kGroupOfAllRanks) rank.collectives = group.completed;
     if (told.left_s < 0) continue;
     const auto left = told.left_s - duration_cast<std::chrono::seconds>(still).count();
     status.summary.left_s = std::max<std::int64_t>({status.summary.left_s, left, std::int64_t{0}});
@@ -123,11 +119,9 @@ void mark_troubles(JobStatus& status, const std::optional<HangReport>& hang,
                    const std::optional<EndJob>& end) {
   if (hang) status.hang = *hang;
   const auto mark = [&](const std::string& ranks, RankState state) {
-    const auto list = parse_number_list(ranks, kCountMax);
-    if (!list) return;
-    const std::set<int> marked{list->begin(), list->end()};
+    const RankList marked = ranks_in(ranks);
     for (RankStatus& rank : status.ranks)
-      if (marked.contains(rank.rank)) rank.state = state;
+      if (has_rank(marked, rank.rank)) rank.state = state;
   };
   if (status.hang) {
     mark(status.hang->waiting_ranks, RankState::kWaiting);

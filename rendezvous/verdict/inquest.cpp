@@ -21,12 +21,6 @@ constexpr std::int64_t kBefore = 10'000'000;  // microseconds
 /// A worker that lost a connection so long after it was closed has lost another one.
 constexpr std::int64_t kLongBefore = 60'000'000;
 
-std::string range(int first, int count) {
-  std::vector<int> ranks;
-  for (int i = 0; i < count; ++i) ranks.push_back(first + i);
-  return format_number_list(ranks);
-}
-
 /// A node's end is a cause of its own; so is a worker's that does not follow from another one. Only
 /// where there is neither, the rest is looked at. Who was ended by a signal of somebody else is
 /// more likely the first than who lost a connection.
@@ -49,7 +43,7 @@ void Inquest::begin_round(int round) {
 }
 
 void Inquest::seat(const NodeId& node, const std::string& host, int first_rank, int workers) {
-  seats_[node] = {host, range(first_rank, workers)};
+  seats_[node] = {host, format_number_list(ranks_from(first_rank, workers))};
 }
 
 /// The end is told again with all others of the node, unless the node is lost before.

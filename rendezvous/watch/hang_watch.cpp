@@ -12,8 +12,6 @@ using std::chrono::milliseconds;
 using Rank = ProgressBook::Rank;
 using Ranks = std::set<int>;
 
-constexpr char kDefaultGroup[] = "0";  // torch's name of the group of all ranks
-
 bool pending(const GroupProgress& group) { return group.enqueued > group.completed; }
 
 bool waits_in_store(const RankProgress& rank) { return !rank.ended && !rank.waits_in.empty(); }
@@ -129,19 +127,11 @@ class Suspecting {
     Ranks missing;
     for (int rank = 0; rank < book_.world_size(); ++rank) {
       if (place.waiting.contains(rank)) continue;
-      const auto entered = last_entered(rank, place.group);
-      const bool belongs = entered || place.group == kDefaultGroup;
+      const auto entered = book_.entered(rank, place.group);
+      const bool belongs = entered || place.group == kGroupOfAllRanks;
       if (belongs && entered.value_or(0) < place.sequence) missing.insert(rank);
     }
     return missing;
-  }
-
-  std::optional<std::int64_t> last_entered(int rank, const std::string& name) const {
-    const Rank* const known = book_.find(rank);
-    if (known == nullptr) return std::nullopt;
-    const auto group = std::ranges::find(known->last.groups, name, &GroupProgress::group);
-    if (group == known->last.groups.end()) return std::nullopt;
-    return group->enqueued;
   }
 
   /// Whoever waits in the store waits for somebody who does not.

@@ -47,4 +47,12 @@ const ProgressBook::Rank* ProgressBook::find(int rank) const {
   return found == ranks_.end() ? nullptr : &found->second;
 }
 
+std::optional<std::int64_t> ProgressBook::entered(int rank, const std::string& group) const {
+  const Rank* const known = find(rank);
+  if (known == nullptr) return std::nullopt;
+  const auto found = std::ranges::find(known->last.groups, group, &GroupProgress::group);
+  if (found == known->last.groups.end()) return std::nullopt;
+  return found->enqueued;
+}
+
 }  // namespace ddprun

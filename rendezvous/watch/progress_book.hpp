@@ -2,7 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 
 #include "base/clock.hpp"
 #include "rendezvous/messages/progress.hpp"
@@ -25,6 +28,10 @@ class ProgressBook {
 
   /// Returns what was told of a rank; nullptr when nothing was.
   const Rank* find(int rank) const;
+
+  /// The last collective of that group that the rank has entered, as far as it was told; nullopt:
+  /// it is not known to belong to the group.
+  std::optional<std::int64_t> entered(int rank, const std::string& group) const;
 
   /// All that were told of, by rank.
   const std::map<int, Rank>& ranks() const { return ranks_; }

@@ -1,7 +1,6 @@
 #include "rendezvous/watch/round_dump.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -13,13 +12,6 @@ namespace {
 
 constexpr std::size_t kDumpAnswersMax = 4096;  // all nodes together
 constexpr std::size_t kRanksTextMax = 500;     // the most for a StackGroup's list of ranks
-constexpr char kGroupOfAll[] = "0";            // torch's name of the group of all ranks
-
-RankList ranks_of(const RoundDump::Seat& seat) {
-  RankList ranks(static_cast<std::size_t>(seat.workers));
-  std::iota(ranks.begin(), ranks.end(), seat.first_rank);
-  return ranks;
-}
 
 /// "0 (default_pg)" is the group 0.
 std::string group_name(const std::string& text) { return text.substr(0, text.find(' ')); }
@@ -52,33 +44,17 @@ std::vector<WaitPlace> places_of(const std::vector<StackGroup>& answers) {
   return list;
 }
 
-/// The last collective of that group that the rank has entered, as it was told last; nullopt: it is
-/// not known to belong to the group.
-std::optional<std::int64_t> entered(const ProgressBook& book, int rank, const std::string& name) {
-  const ProgressBook::Rank* const known = book.find(rank);
-  if (known == nullptr) return std::nullopt;
-  const auto group = std::ranges::find(known->last.groups, name, &GroupProgress::group);
-  if (group == known->last.groups.end()) return std::nullopt;
-  return group->enqueued;
-}
-
 RankList missing_in_group(const WaitPlace& place, const ProgressBook& book) {
   const std::string name = group_name(place.group);
   RankList missing;
   for (int rank = 0; rank < book.world_size(); ++rank) {
     if (has_rank(place.waiting, rank)) continue;
-    const auto last = entered(book, rank, name);
-    const bool belongs = last || name == kGroupOfAll;
+    const auto last = book.entered(rank, name);
+    const bool belongs = last || name == kGroupOfAllRanks;
     const bool has_come = place.sequence > 0 && last && *last >= place.sequence;
     if (belongs && !has_come) missing.push_back(rank);
   }
   return missing;
-}
-
-RankList all_ranks(const ProgressBook& book) {
-  RankList ranks(static_cast<std::size_t>(book.world_size()));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
 }
 
 /// A list of ranks that is too long for a message becomes two groups.
@@ -94,7 +70,7 @@ void add_stacks(std::vector<StackGroup>& stacks, const FoldedStacks& folded) {
 }
 
 StackGroup finished_group(const RoundDump::Seat& seat) {
-  return {.ranks = format_number_list(ranks_of(seat)),
+  return {.ranks = format_number_list(ranks_from(seat.first_rank, seat.workers)),
           .held_up = HeldUp::kEnded,
           .doing = "has ended, with code 0"};
 }
@@ -158,7 +134,7 @@ RankList RoundDump::heard_ranks() const {
 void RoundDump::tell_unheard(JobDump& dump) const {
   const RankList heard = heard_ranks();
   for (const auto& [id, seat] : seats_) {
-    const RankList ranks = without(ranks_of(seat), heard);
+    const RankList ranks = without(ranks_from(seat.first_rank, seat.workers), heard);
     if (ranks.empty()) continue;
     const std::string reason = waiting_for_.contains(id) ? "the node has not answered in time"
                                                          : "there was no time to look at them";
@@ -172,8 +148,9 @@ std::vector<DumpWait> find_waits(const std::vector<StackGroup>& answers, const P
   for (const WaitPlace& place : places) waiting = united(waiting, place.waiting);
   std::vector<DumpWait> waits;
   for (const WaitPlace& place : places) {
-    const RankList missing =
-        place.group.empty() ? without(all_ranks(book), waiting) : missing_in_group(place, book);
+    const RankList missing = place.group.empty()
+                                 ? without(ranks_from(0, book.world_size()), waiting)
+                                 : missing_in_group(place, book);
     waits.push_back({place.operation, place.group, place.sequence,
                      format_number_list(place.waiting), format_number_list(missing)});
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/number_list.hpp"
+#include "base/rank_list.hpp"
 
 namespace ddprun {
 
@@ -66,8 +67,7 @@ RoundWatch::Finding RoundWatch::look_for_hang(int round, TimePoint now) {
 std::optional<Inspect> RoundWatch::ask_for_missing(int round, int failed_rank, TimePoint now) {
   if (!due_ || nodes_.empty() || suspicion_) return std::nullopt;
   Suspicion why{.kind = HangReport::Kind::kNoProgress, .waiting = {failed_rank}, .timed_out = true};
-  for (int rank = 0; rank < book_.world_size(); ++rank)
-    if (rank != failed_rank) why.missing.push_back(rank);
+  why.missing = without(ranks_from(0, book_.world_size()), why.waiting);
   inspection_.emplace(next_inspection(), std::move(why), nodes_);
   inspection_ends_ = now + kInspectionTimeout;
   due_ = inspection_ends_;
