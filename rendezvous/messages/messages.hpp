@@ -324,6 +324,15 @@ struct DumpPart {
   bool last = false;
   bool operator==(const DumpPart&) const = default;
 };
+/// Cuts an answer of many bytes into pieces, which go out between other lines.
+template <typename Part>
+std::vector<Part> parts_of(const std::string& text, int question) {
+  std::vector<Part> parts;
+  for (std::size_t begin = 0; begin < text.size(); begin += kStatusPartBytesMax)
+    parts.push_back({question, text.substr(begin, kStatusPartBytesMax), false});
+  if (!parts.empty()) parts.back().last = true;
+  return parts;
+}
 /// Why the job has failed. It comes before EndJob.
 struct VerdictFound {
   Verdict verdict;

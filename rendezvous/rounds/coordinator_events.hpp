@@ -64,14 +64,6 @@ class Outbox {
   void send_to_nodes(const Roster& nodes, const CoordinatorMessage& message);
   /// To the nodes of the round that runs.
   void send_to_members(const Roster& nodes, const CoordinatorMessage& message);
-  /// In pieces between other lines, as an answer of many bytes has to go.
-  template <typename Part>
-  void send_in_parts(PeerId peer, int question, const std::string& text) {
-    for (std::size_t begin = 0; begin < text.size(); begin += kStatusPartBytesMax) {
-      const bool last = begin + kStatusPartBytesMax >= text.size();
-      send(peer, Part{question, text.substr(begin, kStatusPartBytesMax), last});
-    }
-  }
 
   std::vector<CoordinatorAction> take() { return std::exchange(actions_, {}); }
 

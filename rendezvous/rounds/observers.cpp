@@ -128,7 +128,9 @@ void Observers::answer_dump(JobDump state, const Roster& nodes, Outbox& out, Tim
   }
   const std::string text = to_json(dump);
   for (const RoundDump::Asker& asker : dump_.take_askers())
-    if (nodes.has_peer(asker.peer)) out.send_in_parts<DumpPart>(asker.peer, asker.question, text);
+    if (nodes.has_peer(asker.peer))
+      for (DumpPart& part : parts_of<DumpPart>(text, asker.question))
+        out.send(asker.peer, std::move(part));
 }
 
 void Observers::tell_restarts(const Roster& nodes, Outbox& out, TimePoint now) {

@@ -22,7 +22,6 @@ class Observers {
 
   const RoundWatch& watch() const { return watch_; }
   RoundWatch& watch() { return watch_; }
-  const RestartClock& times() const { return times_; }
   const JobChronicle& chronicle() const { return chronicle_; }
 
   // --- nodes ---

@@ -132,14 +132,9 @@ asio::awaitable<std::string> Job::hear(PeerId peer, const std::shared_ptr<Channe
   }
 }
 
-/// The answer is of many bytes for a great job: it goes out in pieces between other lines.
 void Job::answer(const AskStatus& question, Channel& channel) const {
-  const std::string text = to_json(status());
-  for (std::size_t begin = 0; begin < text.size(); begin += kStatusPartBytesMax) {
-    const bool last = begin + kStatusPartBytesMax >= text.size();
-    channel.send(encode(CoordinatorMessage{
-        StatusPart{question.question, text.substr(begin, kStatusPartBytesMax), last}}));
-  }
+  for (StatusPart& part : parts_of<StatusPart>(to_json(status()), question.question))
+    channel.send(encode(CoordinatorMessage{std::move(part)}));
 }
 
 void Job::serve_store(tcp::socket socket, std::string_view head) {
@@ -190,7 +185,6 @@ asio::awaitable<void> Job::tick_when_due() {
   }
 }
 
-/// What comes from elsewhere than from an agent may come too late.
 void Job::hear_outside(const CoordinatorEvent& said) {
   if (!closed_ && !machine_.ended()) step(said);
 }

@@ -47,8 +47,8 @@ class Job : public std::enable_shared_from_this<Job> {
   void ask_etcd_with(std::function<void(const CoordinatorAction&)> ask) {
     ask_etcd_ = std::move(ask);
   }
-  /// etcd has said something.
-  void hear_etcd(const CoordinatorEvent& said) { hear_outside(said); }
+  /// Takes what comes from elsewhere than from an agent, and may come too late: etcd's words.
+  void hear_outside(const CoordinatorEvent& said);
 
   /// There is a coordinator of this job elsewhere.
   void superseded(const HigherEpoch& by) {
@@ -87,7 +87,6 @@ class Job : public std::enable_shared_from_this<Job> {
   asio::awaitable<std::string> hear(PeerId peer, const std::shared_ptr<Channel>& channel);
   bool may_enter(const asio::ip::tcp::socket& socket);
   void answer(const AskStatus& question, Channel& channel) const;
-  void hear_outside(const CoordinatorEvent& said);
   void drop(PeerId peer);
   void step(const CoordinatorEvent& event);
   void perform(const CoordinatorAction& action);

@@ -264,13 +264,6 @@ std::vector<JobStatus> Server::status() const {
   return all;
 }
 
-std::optional<JobStatus> Server::status_of(const std::string& run_id) const {
-  if (only_ && (run_id.empty() || run_id == only_->rules().run_id)) return only_->status();
-  const auto job = jobs_.find(run_id);
-  if (job == jobs_.end()) return std::nullopt;
-  return job->second->status();
-}
-
 Identity Server::introduction(const Identify& question) const {
   const bool same = only_ && question.run_id == only_->rules().run_id;
   const std::string jobs = !only_ ? std::to_string(book_.jobs()) + " jobs"

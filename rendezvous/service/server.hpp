@@ -57,7 +57,7 @@ class Server {
   void ask_etcd_with(std::function<void(const CoordinatorAction&)> ask) {
     only_->ask_etcd_with(std::move(ask));
   }
-  void hear_etcd(const CoordinatorEvent& said) { only_->hear_etcd(said); }
+  void hear_etcd(const CoordinatorEvent& said) { only_->hear_outside(said); }
 
   /// Starts to accept peers, and goes on until close().
   void start();
@@ -74,9 +74,6 @@ class Server {
 
   /// Tells how each of its jobs is now.
   std::vector<JobStatus> status() const;
-  /// Tells how the job of that run id is now; nullopt when it is not here. Of an agent's
-  /// coordinator, "" means its one job.
-  std::optional<JobStatus> status_of(const std::string& run_id) const;
 
   /// The port that was bound.
   std::uint16_t port() const { return port_; }

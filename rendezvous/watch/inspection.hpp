@@ -16,7 +16,6 @@ class Inspection {
   Inspection(int number, Suspicion why, std::set<NodeId> nodes)
       : number_{number}, why_{std::move(why)}, waiting_for_{std::move(nodes)} {}
 
-  int number() const { return number_; }
   const Suspicion& why() const { return why_; }
 
   /// Notes an answer. One to another inspection is passed over, and so are more of them than a
