@@ -189,10 +189,7 @@ void StoreServer::close_connection(ClientId id) {
 }
 
 void StoreServer::log_refusal(StoreConnection& connection, std::string_view reason) {
-  const auto left_out = log_gate_.pass(Clock::now());
-  if (!left_out) return;
-  if (*left_out > 0) spdlog::info("store: closed {} more connections that misbehaved", *left_out);
-  spdlog::info("store: closed the connection of {}: {}", connection.session().address(), reason);
+  refused_.say("store: closed the connection of {}: {}", connection.session().address(), reason);
 }
 
 void StoreServer::expect_validate(ClientId id) {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/log_gate.hpp"
+#include "base/gated_log.hpp"
 #include "rendezvous/store/store_connection.hpp"
 #include "rendezvous/store/store_limits.hpp"
 #include "rendezvous/store/store_session.hpp"
@@ -97,7 +97,7 @@ class StoreServer {
   bool turn_posted_ = false;  // take_turn() is in the event loop's queue
   bool polling_ = false;      // a wait for the poll is under way
   bool timer_runs_ = false;   // a wait for the first newcomer's deadline is under way
-  LogGate log_gate_;
+  GatedLog refused_{spdlog::level::info};
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // handlers check it
 };
 

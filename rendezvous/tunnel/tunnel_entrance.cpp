@@ -1,7 +1,5 @@
 #include "rendezvous/tunnel/tunnel_entrance.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <array>
 #include <boost/asio/co_spawn.hpp>
@@ -18,6 +16,7 @@ namespace ddprun {
 using asio::ip::tcp;
 
 constexpr std::size_t kEventsPerTurn = 256;
+constexpr char kClosed[] = "closed a connection to the store: {}";
 
 TunnelEntrance::TunnelEntrance(const asio::any_io_executor& executor,
                                std::shared_ptr<Channel> coordinator, TunnelLimits limits)
@@ -55,7 +54,7 @@ asio::awaitable<void> TunnelEntrance::let_in_all(Door door, std::uint32_t round)
 
 void TunnelEntrance::let_in(tcp::socket socket, std::uint32_t round) {
   if (clients_.size() >= limits_.clients_max || outbox_.overfull())
-    return log_closed("there are too many at once");
+    return closed_.say(kClosed, "there are too many at once");
   boost::system::error_code gone;
   const int descriptor = socket.release(gone);
   if (gone) return;
@@ -64,7 +63,7 @@ void TunnelEntrance::let_in(tcp::socket socket, std::uint32_t round) {
   clients_.emplace(number, std::make_unique<Client>(descriptor));
   outbox_.say(TunnelOpen{number, round});
   if (!poll_.watch(descriptor, number)) {
-    log_closed(std::strerror(errno));
+    closed_.say(kClosed, std::strerror(errno));
     return drop(number);
   }
   coordinator_->frames_wait();
@@ -153,7 +152,7 @@ Result<void> TunnelEntrance::deliver(TunnelClientId number, std::string_view byt
   dealt_with(number, *client, sent);
   const std::string_view rest = bytes.substr(sent);
   if (unread_bytes_ + rest.size() > limits_.unread_bytes_max) {
-    log_closed("workers of this node leave too many replies unread");
+    closed_.say(kClosed, "workers of this node leave too many replies unread");
     drop(number);
     return {};
   }
@@ -195,13 +194,6 @@ void TunnelEntrance::drop(TunnelClientId number) {
   clients_.erase(found);
   outbox_.say(TunnelClose{number});
   coordinator_->frames_wait();
-}
-
-void TunnelEntrance::log_closed(std::string_view why) {
-  const auto left_out = log_gate_.pass(Clock::now());
-  if (!left_out) return;
-  if (*left_out > 0) spdlog::warn("closed {} more connections to the store", *left_out);
-  spdlog::warn("closed a connection to the store: {}", why);
 }
 
 TunnelEntrance::Client* TunnelEntrance::find(TunnelClientId number) const {

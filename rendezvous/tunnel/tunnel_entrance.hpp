@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/log_gate.hpp"
+#include "base/gated_log.hpp"
 #include "rendezvous/transport/channel.hpp"
 #include "rendezvous/transport/edge_poll.hpp"
 #include "rendezvous/transport/edge_socket.hpp"
@@ -79,7 +79,6 @@ class TunnelEntrance : public TunnelEnd, public std::enable_shared_from_this<Tun
   void wait_for_turn(TunnelClientId number, Client& client);
   void coordinator_closed(TunnelClientId number);
   void drop(TunnelClientId number);
-  void log_closed(std::string_view why);
   Client* find(TunnelClientId number) const;
 
   asio::any_io_executor executor_;
@@ -92,7 +91,7 @@ class TunnelEntrance : public TunnelEnd, public std::enable_shared_from_this<Tun
   TunnelClientId last_number_ = 0;
   std::size_t unread_bytes_ = 0;  // all clients together
   bool polling_ = false;          // a wait for the poll is under way
-  LogGate log_gate_;
+  GatedLog closed_{spdlog::level::warn};
 };
 
 }  // namespace ddprun
