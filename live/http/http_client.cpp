@@ -2,9 +2,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/connect.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
@@ -12,12 +10,11 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
-#include <optional>
 #include <utility>
 
-namespace ddprun {
+#include "base/in_time.hpp"
 
-using namespace asio::experimental::awaitable_operators;
+namespace ddprun {
 
 namespace {
 
@@ -54,26 +51,12 @@ asio::awaitable<boost::system::error_code> say_and_read_header(HttpSocket& socke
   co_return error;
 }
 
-/// Does the same before a deadline. nullopt: it has passed.
-asio::awaitable<std::optional<boost::system::error_code>> begin(HttpSocket& socket,
-                                                                const HttpQuestion& question,
-                                                                boost::beast::flat_buffer& buffer,
-                                                                ResponseParser& parser,
-                                                                asio::steady_timer& deadline) {
-  auto beginning = say_and_read_header(socket, question, buffer, parser);
-  auto timeout = deadline.async_wait(kQuietly);
-  const auto first = co_await (std::move(beginning) || std::move(timeout));
-  if (first.index() == 1) co_return std::nullopt;
-  co_return std::get<0>(first);
-}
-
 asio::awaitable<Result<HttpHeard>> read_rest(HttpSocket& socket, boost::beast::flat_buffer& buffer,
-                                             ResponseParser& parser, asio::steady_timer& deadline) {
+                                             ResponseParser& parser, TimePoint deadline) {
   auto reading = client_http::async_read(socket, buffer, parser, kQuietly);
-  auto timeout = deadline.async_wait(kQuietly);
-  const auto first = co_await (std::move(reading) || std::move(timeout));
-  if (first.index() == 1) co_return no_answer();
-  const auto error = std::get<0>(std::get<0>(first));
+  const auto read = co_await in_time(deadline, std::move(reading));
+  if (!read) co_return no_answer();
+  const auto error = std::get<0>(*read);
   if (error) co_return cut_off(error);
   co_return HttpHeard{parser.get().result_int(), std::move(parser.get().body())};
 }
@@ -84,32 +67,30 @@ asio::awaitable<Result<HttpSocket>> connect_http(Endpoint endpoint,
                                                  std::chrono::milliseconds timeout) {
   const auto executor = co_await asio::this_coro::executor;
   const std::string name = endpoint.host + " port " + std::to_string(endpoint.port);
-  asio::steady_timer deadline{executor, timeout};
+  const TimePoint deadline = Clock::now() + timeout;
   tcp::resolver resolver{executor};
   auto resolving = resolver.async_resolve(endpoint.host, std::to_string(endpoint.port), kQuietly);
-  auto late = deadline.async_wait(kQuietly);
-  const auto found = co_await (std::move(resolving) || std::move(late));
-  if (found.index() == 1)
-    co_return Error{Error::Kind::kTimeout, "no name server answers for " + name};
-  const auto& [unresolved, addresses] = std::get<0>(found);
+  const auto found = co_await in_time(deadline, std::move(resolving));
+  if (!found) co_return Error{Error::Kind::kTimeout, "no name server answers for " + name};
+  const auto& [unresolved, addresses] = *found;
   if (unresolved) co_return Error{Error::Kind::kUnavailable, name + ": " + unresolved.message()};
   tcp::socket socket{executor};
   auto connecting = asio::async_connect(socket, addresses, kQuietly);
-  auto too_late = deadline.async_wait(kQuietly);
-  const auto connected = co_await (std::move(connecting) || std::move(too_late));
-  if (connected.index() == 1) co_return Error{Error::Kind::kTimeout, name + " does not answer"};
-  const auto error = std::get<0>(std::get<0>(connected));
+  const auto connected = co_await in_time(deadline, std::move(connecting));
+  if (!connected) co_return Error{Error::Kind::kTimeout, name + " does not answer"};
+  const auto error = std::get<0>(*connected);
   if (error) co_return Error{Error::Kind::kUnavailable, name + ": " + error.message()};
   co_return HttpSocket{std::move(socket)};
 }
 
 asio::awaitable<Result<HttpHeard>> ask_http(HttpSocket socket, HttpQuestion question,
                                             std::chrono::milliseconds timeout) {
-  asio::steady_timer deadline{socket.get_executor(), timeout};
+  const TimePoint deadline = Clock::now() + timeout;
   boost::beast::flat_buffer buffer;
   ResponseParser parser;
   parser.body_limit(kHttpHeardBytesMax);
-  const auto begun = co_await begin(socket, question, buffer, parser, deadline);
+  auto beginning = say_and_read_header(socket, question, buffer, parser);
+  const auto begun = co_await in_time(deadline, std::move(beginning));
   if (!begun) co_return no_answer();
   if (*begun) co_return cut_off(*begun);
   auto heard = co_await read_rest(socket, buffer, parser, deadline);
@@ -119,11 +100,12 @@ asio::awaitable<Result<HttpHeard>> ask_http(HttpSocket socket, HttpQuestion ques
 asio::awaitable<Result<HttpHeard>> follow_http(HttpSocket socket, HttpQuestion question,
                                                std::chrono::milliseconds timeout,
                                                std::function<bool(std::string_view)> hear) {
-  asio::steady_timer deadline{socket.get_executor(), timeout};
+  const TimePoint deadline = Clock::now() + timeout;
   boost::beast::flat_buffer buffer;
   ResponseParser parser;
   parser.body_limit(boost::none);
-  const auto begun = co_await begin(socket, question, buffer, parser, deadline);
+  auto beginning = say_and_read_header(socket, question, buffer, parser);
+  const auto begun = co_await in_time(deadline, std::move(beginning));
   if (!begun) co_return no_answer();
   if (*begun) co_return cut_off(*begun);
   const unsigned status = parser.get().result_int();

@@ -2,8 +2,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -14,11 +12,11 @@
 #include <set>
 #include <utility>
 
+#include "base/in_time.hpp"
 #include "base/report_failure.hpp"
 
 namespace ddprun {
 
-using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 namespace beast = boost::beast;
@@ -67,12 +65,10 @@ asio::awaitable<std::optional<unsigned>> read_request(HttpSocket& socket, const 
   parser.header_limit(limits.header_bytes_max);
   parser.body_limit(limits.body_bytes_max);
   beast::flat_buffer buffer{limits.header_bytes_max + limits.body_bytes_max};
-  asio::steady_timer deadline{socket.get_executor(), limits.request_timeout};
   auto reading = http::async_read(socket, buffer, parser, as_tuple(use_awaitable));
-  auto timeout = deadline.async_wait(as_tuple(use_awaitable));
-  const auto first = co_await (std::move(reading) || std::move(timeout));
-  if (first.index() == 1) co_return 408U;
-  const auto error = std::get<0>(std::get<0>(first));
+  const auto read = co_await in_time(Clock::now() + limits.request_timeout, std::move(reading));
+  if (!read) co_return 408U;
+  const auto error = std::get<0>(*read);
   if (!error) co_return 0U;
   const unsigned status = status_of(error);
   co_return status == 0 ? std::nullopt : std::optional{status};
@@ -106,11 +102,9 @@ std::string head_of(const HttpReply& reply) {
 }  // namespace
 
 asio::awaitable<bool> HttpStream::write(std::string bytes) {
-  asio::steady_timer deadline{socket_.get_executor(), limits_.write_timeout};
   auto writing = asio::async_write(socket_, asio::buffer(bytes), as_tuple(use_awaitable));
-  auto timeout = deadline.async_wait(as_tuple(use_awaitable));
-  const auto first = co_await (std::move(writing) || std::move(timeout));
-  const bool written = first.index() == 0 && !std::get<0>(std::get<0>(first));
+  const auto sent = co_await in_time(Clock::now() + limits_.write_timeout, std::move(writing));
+  const bool written = sent && !std::get<0>(*sent);
   if (last_.empty()) co_return written;
   if (written) say_last(last_);
   co_return false;
@@ -126,13 +120,11 @@ void HttpStream::say_last(const std::string& words) {
 
 /// A peer has nothing more to say, so anything that can be read is its end.
 asio::awaitable<bool> HttpStream::pause(std::chrono::milliseconds time) {
-  asio::steady_timer timer{socket_.get_executor(), time};
-  auto waiting = timer.async_wait(as_tuple(use_awaitable));
-  auto gone = socket_.async_wait(HttpSocket::wait_read, as_tuple(use_awaitable));
+  auto going = socket_.async_wait(HttpSocket::wait_read, as_tuple(use_awaitable));
   waits_ = true;
-  const auto first = co_await (std::move(waiting) || std::move(gone));
+  const auto gone = co_await in_time(Clock::now() + time, std::move(going));
   waits_ = false;
-  co_return first.index() == 0 && socket_.is_open();
+  co_return !gone && socket_.is_open();
 }
 
 HttpServer::HttpServer(asio::any_io_executor executor, HttpLimits limits, Handler handler)

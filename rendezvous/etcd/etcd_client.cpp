@@ -1,12 +1,10 @@
 #include "rendezvous/etcd/etcd_client.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -19,6 +17,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/in_time.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -26,7 +26,6 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 namespace ssl = boost::asio::ssl;
-using namespace asio::experimental::awaitable_operators;
 using asio::ip::tcp;
 using boost::system::error_code;
 
@@ -118,12 +117,10 @@ asio::awaitable<Result<void>> EtcdClient::connect(std::chrono::milliseconds time
   else
     connection->plain.emplace(executor_);
   tcp::resolver resolver{executor_};
-  asio::steady_timer deadline{executor_, timeout};
   auto resolving = resolver.async_resolve(member().host, std::to_string(member().port), kQuietly);
-  auto late = deadline.async_wait(kQuietly);
-  const auto first = co_await (std::move(resolving) || std::move(late));
-  if (first.index() == 1) co_return Error{Error::Kind::kTimeout, "no name server answers"};
-  const auto& [unknown, addresses] = std::get<0>(first);
+  const auto found = co_await in_time(Clock::now() + timeout, std::move(resolving));
+  if (!found) co_return Error{Error::Kind::kTimeout, "no name server answers"};
+  const auto& [unknown, addresses] = *found;
   if (unknown) co_return error_of(unknown);
   beast::tcp_stream& stream = connection->tcp();
   stream.expires_after(timeout);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/in_time.hpp"
 #include "base/printable.hpp"
 
 namespace ddprun {
@@ -55,14 +56,12 @@ asio::awaitable<Tried<Addresses>> look_up(const Search& search) {
   const auto address = asio::ip::make_address(coordinator.host, not_numeric);
   if (!not_numeric) co_return Addresses{{address, coordinator.port}};
   const auto executor = co_await asio::this_coro::executor;
-  asio::steady_timer deadline{executor, search.plan.deadline()};
   tcp::resolver resolver{executor};
-  const std::string port = std::to_string(coordinator.port);
-  const auto first =
-      co_await (resolver.async_resolve(coordinator.host, port, as_tuple(use_awaitable)) ||
-                deadline.async_wait(as_tuple(use_awaitable)));
-  if (first.index() == 1) co_return FailedAttempt{Why::kUnresolved, "no name server answers"};
-  const auto& [unresolved, found] = std::get<0>(first);
+  auto resolving = resolver.async_resolve(coordinator.host, std::to_string(coordinator.port),
+                                          as_tuple(use_awaitable));
+  const auto answer = co_await in_time(search.plan.deadline(), std::move(resolving));
+  if (!answer) co_return FailedAttempt{Why::kUnresolved, "no name server answers"};
+  const auto& [unresolved, found] = *answer;
   if (unresolved) co_return FailedAttempt{Why::kUnresolved, unresolved.message()};
   Addresses addresses;
   for (const auto& entry : found) addresses.push_back(entry.endpoint());
@@ -78,13 +77,12 @@ Why why_not_connected(const boost::system::error_code& error) {
 /// Connects to one address. A Channel is made of what is connected here, and nowhere else.
 asio::awaitable<Tried<std::shared_ptr<Channel>>> connect_to(const Search& search,
                                                             tcp::endpoint address) {
-  const auto executor = co_await asio::this_coro::executor;
-  asio::steady_timer deadline{executor, search.plan.connected_by(Clock::now())};
-  tcp::socket socket{executor};
-  const auto first = co_await (socket.async_connect(address, as_tuple(use_awaitable)) ||
-                               deadline.async_wait(as_tuple(use_awaitable)));
-  if (first.index() == 1) co_return FailedAttempt{Why::kNoAnswer, "no answer"};
-  const auto [error] = std::get<0>(first);
+  tcp::socket socket{co_await asio::this_coro::executor};
+  auto connecting = socket.async_connect(address, as_tuple(use_awaitable));
+  const auto connected =
+      co_await in_time(search.plan.connected_by(Clock::now()), std::move(connecting));
+  if (!connected) co_return FailedAttempt{Why::kNoAnswer, "no answer"};
+  const auto [error] = *connected;
   if (!error)
     co_return std::make_shared<Channel>(
         std::move(socket), "", search.tls ? std::make_unique<TlsSession>(search.tls) : nullptr);
@@ -102,14 +100,10 @@ FailedAttempt not_secured(const Error& error) {
 /// is to be done.
 asio::awaitable<Tried<void>> secure(const Search& search, const std::shared_ptr<Channel>& channel) {
   if (!search.tls) co_return boost::system::in_place_value;
-  asio::steady_timer deadline{co_await asio::this_coro::executor,
-                              std::min(search.plan.deadline(), Clock::now() + kHandshakeTimeout)};
-  auto handshake = channel->secure();
-  auto timeout = deadline.async_wait(as_tuple(use_awaitable));
-  const auto first = co_await (std::move(handshake) || std::move(timeout));
-  if (first.index() == 1) co_return FailedAttempt{Why::kSilent, ""};
-  const Result<void>& secured = std::get<0>(first);
-  if (!secured) co_return not_secured(secured.error());
+  const TimePoint deadline = std::min(search.plan.deadline(), Clock::now() + kHandshakeTimeout);
+  const auto secured = co_await in_time(deadline, channel->secure());
+  if (!secured) co_return FailedAttempt{Why::kSilent, ""};
+  if (!*secured) co_return not_secured(secured->error());
   co_return boost::system::in_place_value;
 }
 
@@ -140,11 +134,9 @@ asio::awaitable<Tried<std::shared_ptr<Channel>>> connect_once(const Search& sear
 /// Says hello to who listens, and hears whether it is a coordinator.
 asio::awaitable<Tried<CoordinatorMessage>> greet(const Search& search, Channel& channel) {
   channel.send(encode(search.hello(channel)));
-  asio::steady_timer deadline{co_await asio::this_coro::executor,
-                              search.plan.answered_by(Clock::now())};
-  const auto first = co_await (channel.receive() || deadline.async_wait(as_tuple(use_awaitable)));
-  if (first.index() == 1) co_return FailedAttempt{Why::kSilent, ""};
-  const Result<std::string>& line = std::get<0>(first);
+  const auto heard = co_await in_time(search.plan.answered_by(Clock::now()), channel.receive());
+  if (!heard) co_return FailedAttempt{Why::kSilent, ""};
+  const Result<std::string>& line = *heard;
   if (!line && line.error().kind == Error::Kind::kUnavailable)
     co_return FailedAttempt{Why::kHungUp, ""};
   if (!line) co_return FailedAttempt{Why::kStranger, "it said " + line.error().message};

@@ -4,11 +4,11 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "base/endpoint.hpp"
+#include "base/in_time.hpp"
 #include "base/report_failure.hpp"
 #include "rendezvous/service/client.hpp"
 
@@ -16,7 +16,6 @@ namespace ddprun {
 
 namespace {
 
-using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 using namespace std::chrono_literals;
@@ -28,12 +27,9 @@ constexpr auto kQuestionTimeout = 2s;  // looking up a name cannot be given up
 
 /// Whether the other end closes the connection within that time, without a word. It is closed then.
 asio::awaitable<bool> hangs_up(std::shared_ptr<Channel> channel, std::chrono::milliseconds time) {
-  asio::steady_timer timer{co_await asio::this_coro::executor, time};
-  auto hearing = channel->receive();
-  auto waiting = timer.async_wait(as_tuple(use_awaitable));
-  const auto first = co_await (std::move(hearing) || std::move(waiting));
+  const auto heard = co_await in_time(Clock::now() + time, channel->receive());
   channel->close();
-  co_return first.index() == 0;
+  co_return heard.has_value();
 }
 
 }  // namespace
@@ -157,12 +153,9 @@ asio::awaitable<std::optional<Join>> JobSearch::request_join(std::string endpoin
                                                              InviteWitness invitation,
                                                              std::shared_ptr<Channel> channel) {
   channel->send(encode(AgentMessage{invitation}));
-  asio::steady_timer deadline{executor_, kAnswerTimeout};
-  auto hearing = channel->receive();
-  auto waiting = deadline.async_wait(as_tuple(use_awaitable));
-  const auto first = co_await (std::move(hearing) || std::move(waiting));
-  if (first.index() == 1 || !std::get<0>(first)) co_return std::nullopt;
-  const std::string& line = *std::get<0>(first);
+  const auto heard = co_await in_time(Clock::now() + kAnswerTimeout, channel->receive());
+  if (!heard || !*heard) co_return std::nullopt;
+  const std::string& line = **heard;
   if (const auto said = decode_agent_message(line); said && std::holds_alternative<Join>(*said)) {
     Join join = std::get<Join>(*said);
     if (join.witness) co_return join;

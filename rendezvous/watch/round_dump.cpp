@@ -1,7 +1,6 @@
 #include "rendezvous/watch/round_dump.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/number_list.hpp"
