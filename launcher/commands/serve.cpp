@@ -239,7 +239,7 @@ Result<int> run_store(const std::vector<std::string>& words, const Stage& stage)
         if (!listening) return listening.error();
         acceptor = std::move(*listening);
         auto clients = accept_all(
-            acceptor, [&](asio::ip::tcp::socket socket) { store.adopt(std::move(socket), ""); });
+            acceptor, [&](asio::ip::tcp::socket socket) { store.adopt(std::move(socket)); });
         co_spawn(stage.io, std::move(clients), report_failure("the store"));
         return acceptor.local_endpoint().port();
       });

@@ -85,7 +85,7 @@ asio::awaitable<Tried<std::shared_ptr<Channel>>> connect_to(const Search& search
   const auto [error] = *connected;
   if (!error)
     co_return std::make_shared<Channel>(
-        std::move(socket), "", search.tls ? std::make_unique<TlsSession>(search.tls) : nullptr);
+        std::move(socket), search.tls ? std::make_unique<TlsSession>(search.tls) : nullptr);
   co_return FailedAttempt{why_not_connected(error), error.message()};
 }
 

@@ -63,7 +63,7 @@ bool Door::admits(tcp::socket& socket, char first) {
 bool Door::is_agent(char first) const { return tls_ != nullptr || first == kAgentFirstByte; }
 
 std::shared_ptr<Channel> Door::open(tcp::socket socket) const {
-  return std::make_shared<Channel>(std::move(socket), "",
+  return std::make_shared<Channel>(std::move(socket),
                                    tls_ ? std::make_unique<TlsSession>(tls_) : nullptr);
 }
 

@@ -137,14 +137,14 @@ void Job::answer(const AskStatus& question, Channel& channel) const {
     channel.send(encode(CoordinatorMessage{std::move(part)}));
 }
 
-void Job::serve_store(tcp::socket socket, std::string_view head) {
-  if (!closed_ && may_enter(socket)) store_.adopt(std::move(socket), head);
+void Job::serve_store(tcp::socket socket) {
+  if (!closed_ && may_enter(socket)) store_.adopt(std::move(socket));
 }
 
 asio::awaitable<void> Job::accept_store_clients(std::shared_ptr<tcp::acceptor> acceptor) {
   const auto self = shared_from_this();
   const std::function<void(tcp::socket)> serve_one = [this](tcp::socket socket) {
-    serve_store(std::move(socket), "");
+    serve_store(std::move(socket));
   };
   co_await accept_all(*acceptor, serve_one);
 }

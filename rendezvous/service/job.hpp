@@ -65,10 +65,9 @@ class Job : public std::enable_shared_from_this<Job> {
   /// Serves an agent that has sent `join`, until it has gone.
   asio::awaitable<void> serve(std::shared_ptr<Channel> channel, Join join);
 
-  /// Serves a client of the store that has sent `head` already. It is refused when it comes from an
-  /// address where the job has no node, and with --store local always: agents bring their workers'
-  /// bytes themselves.
-  void serve_store(asio::ip::tcp::socket socket, std::string_view head);
+  /// Serves a client of the store. It is refused when it comes from an address where the job has no
+  /// node, and with --store local always: agents bring their workers' bytes themselves.
+  void serve_store(asio::ip::tcp::socket socket);
 
   /// Closes the store, and every agent's connection when what is queued for it has been sent.
   void close();

@@ -126,7 +126,7 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet(tcp::socket& socket
     co_return arrival;
   }
   if (*first == kStoreFirstByte && only_)
-    only_->serve_store(std::move(socket), "");
+    only_->serve_store(std::move(socket));
   else
     turned_away_.say("a peer began with {}, which is neither an agent's first byte nor a worker's",
                      printable({&*first, 1}));

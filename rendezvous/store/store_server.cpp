@@ -47,7 +47,7 @@ StoreServer::StoreServer(const asio::any_io_executor& executor, StoreLimits limi
                          std::shared_ptr<StoreBudget> whole)
     : state_{limits, std::move(whole)}, timer_{executor}, poll_{executor} {}
 
-void StoreServer::adopt(tcp::socket socket, std::string_view already_read) {
+void StoreServer::adopt(tcp::socket socket) {
   const std::string address = numeric_address(socket);
   boost::system::error_code error;
   const int descriptor = socket.release(error);
@@ -56,10 +56,8 @@ void StoreServer::adopt(tcp::socket socket, std::string_view already_read) {
   auto connection = std::make_unique<StoreSocket>(descriptor, poll_, id, address, state_);
   if (!poll_.watch(descriptor, id))
     return spdlog::warn("store: cannot serve {}: {}", address, std::strerror(errno));
-  received(*connections_.emplace(id, std::move(connection)).first->second, already_read);
-  flush_touched();
-  const StoreConnection* const still = find(id);
-  if (still != nullptr && !still->session().validated()) expect_validate(id);
+  connections_.emplace(id, std::move(connection));
+  expect_validate(id);
   expect_turn();
 }
 

@@ -36,9 +36,8 @@ class StoreServer {
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
 
-  /// Serves `socket` from now on. `already_read` are bytes of the stream that the caller took from
-  /// it.
-  void adopt(boost::asio::ip::tcp::socket socket, std::string_view already_read);
+  /// Serves `socket` from now on.
+  void adopt(boost::asio::ip::tcp::socket socket);
 
   /// Serves a client without a socket here, whose connection `make` makes from the server's id for
   /// it and what sessions share. The caller says what was received() for it, and calls flush() when

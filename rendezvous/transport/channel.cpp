@@ -28,9 +28,8 @@ constexpr std::size_t kBufferBytesKept = 4096;  // a connection that is silent k
 
 }  // namespace
 
-Channel::Channel(asio::ip::tcp::socket socket, std::string already_read,
-                 std::unique_ptr<TlsSession> tls)
-    : socket_{std::move(socket)}, tls_{std::move(tls)}, head_{std::move(already_read)} {
+Channel::Channel(asio::ip::tcp::socket socket, std::unique_ptr<TlsSession> tls)
+    : socket_{std::move(socket)}, tls_{std::move(tls)} {
   boost::system::error_code gone;  // the first read notices it
   const auto remote = socket_.remote_endpoint(gone);
   peer_ = endpoint_text(remote);
@@ -100,7 +99,6 @@ bool Channel::seal() {
 
 asio::awaitable<Result<void>> Channel::secure(HandshakePool* pool) {
   const auto self = shared_from_this();
-  open_head();
   if (tls_ && sending_.empty()) write_next();
   while (tls_ && !tls_->established()) {
     if (broken_) co_return *broken_;
@@ -134,7 +132,6 @@ void Channel::say_what_waits() {
 
 asio::awaitable<Result<std::string>> Channel::receive() {
   const auto self = shared_from_this();
-  open_head();
   if (tls_) say_what_waits();
   while (lines_.empty()) {
     if (broken_) co_return *broken_;
@@ -147,11 +144,6 @@ asio::awaitable<Result<std::string>> Channel::receive() {
   std::string line = std::move(lines_.front());
   lines_.pop_front();
   co_return line;
-}
-
-void Channel::open_head() {
-  const std::string head = std::exchange(head_, {});
-  if (!head.empty()) take(head);
 }
 
 /// Reads what has arrived; nothing, when that is all.

@@ -54,10 +54,8 @@ class TunnelEnd {
 
 class Channel : public std::enable_shared_from_this<Channel> {
  public:
-  /// Takes over a connected `socket`. `already_read` are bytes of the stream that the caller took
-  /// from it to look at. With `tls` the stream is that session's.
-  explicit Channel(asio::ip::tcp::socket socket, std::string already_read = {},
-                   std::unique_ptr<TlsSession> tls = nullptr);
+  /// Takes over a connected `socket`. With `tls` the stream is that session's.
+  explicit Channel(asio::ip::tcp::socket socket, std::unique_ptr<TlsSession> tls = nullptr);
 
   /// Waits until the handshake of TLS has ended; without TLS there is none. Only the end that
   /// connects needs it, before anything else: the other one's receive() does the same on the way.
@@ -113,7 +111,6 @@ class Channel : public std::enable_shared_from_this<Channel> {
  private:
   void write_next();
   bool seal();
-  void open_head();
   std::string_view read_available(std::span<char> into);
   void take_available();
   asio::awaitable<void> take_available(HandshakePool& pool);
@@ -133,7 +130,6 @@ class Channel : public std::enable_shared_from_this<Channel> {
   TunnelEnd* tunnel_ = nullptr;
   std::unique_ptr<TlsSession> tls_;  // nullptr: the stream is as it is
 
-  std::string head_;   // the bytes that the caller had read, until receive() is called
   std::string inbox_;  // the beginning of a line or a frame that has not all come
   std::size_t line_bytes_max_ = kLineBytesMax;
   std::size_t line_searched_ = 0;  // so many bytes of that line have no newline

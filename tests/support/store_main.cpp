@@ -20,7 +20,7 @@ void accept_next(tcp::acceptor& acceptor, ddprun::StoreServer& server) {
     if (error) {
       spdlog::warn("store_main: {}", error.message());
     } else {
-      server.adopt(std::move(socket), "");
+      server.adopt(std::move(socket));
     }
     accept_next(acceptor, server);
   });
