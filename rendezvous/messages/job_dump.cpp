@@ -40,11 +40,6 @@ template <> inline constexpr auto kFields<JobDump> = std::tuple{
 
 namespace {
 
-std::string one_line(const JobDump& dump) {
-  using nlohmann::json;
-  return fields::to_object(dump).dump(-1, ' ', true, json::error_handler_t::replace);
-}
-
 void leave_out_stacks(JobDump& dump, std::size_t stacks_max) {
   if (dump.stacks.size() <= stacks_max) return;
   dump.stacks_left_out += static_cast<int>(dump.stacks.size() - stacks_max);
@@ -56,11 +51,11 @@ void leave_out_stacks(JobDump& dump, std::size_t stacks_max) {
 std::string to_json(const JobDump& dump) {
   JobDump less = dump;
   leave_out_stacks(less, kDumpStacksMax);
-  std::string text = one_line(less);
+  std::string text = fields::ascii_line(fields::to_object(less));
   while (text.size() > kDumpBytesMax && !(less.stacks.empty() && less.waits.empty())) {
     if (less.stacks.empty()) less.waits.resize(less.waits.size() / 2);
     leave_out_stacks(less, less.stacks.size() / 2);
-    text = one_line(less);
+    text = fields::ascii_line(fields::to_object(less));
   }
   return text;
 }

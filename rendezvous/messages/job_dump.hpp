@@ -58,8 +58,8 @@ struct JobDump {
 /// as in HangReport; of too many stacks the last ones are left out.
 std::string to_json(const JobDump& dump);
 
-/// Reads what to_json() has written. Fields that are not known are passed over, and those that are
-/// missing keep their defaults. Errors: kInvalid, with a sentence.
+/// Reads what to_json() has written. Fields that are not known are passed over, and one that is
+/// missing is an error. Errors: kInvalid, with a sentence.
 Result<JobDump> parse_job_dump(std::string_view json);
 
 }  // namespace ddprun

@@ -164,15 +164,11 @@ void leave_out(JobStatus& status, std::size_t ranks_max) {
   status.ranks.resize(ranks_max);
 }
 
-nlohmann::json to_object(const JobStatus& status) {
+std::string whole_json(const JobStatus& status) {
   nlohmann::json out = fields::to_object(status);
   out.update(fields::to_object(status.summary));
   out["schema"] = kSchema;
-  return out;
-}
-
-std::string dump(const nlohmann::json& json) {
-  return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  return fields::ascii_line(out);
 }
 
 }  // namespace
@@ -185,8 +181,8 @@ void summarize(JobStatus& status) {
 }
 
 std::string to_json(const JobStatus& status) {
-  std::string text = dump(to_object(status));
-  for (JobStatus less = status; text.size() > kStatusBytesMax; text = dump(to_object(less))) {
+  std::string text = whole_json(status);
+  for (JobStatus less = status; text.size() > kStatusBytesMax; text = whole_json(less)) {
     less.verdict.reset();
     less.nodes.resize(less.nodes.size() / 2);
     leave_out(less, less.ranks.size() / 2);

@@ -124,8 +124,8 @@ void summarize(JobStatus& status);
 /// cut, lists are, too.
 std::string to_json(const JobStatus& status);
 
-/// Reads what to_json() has written, also by another release: fields that are missing keep their
-/// defaults. Errors: kInvalid.
+/// Reads what to_json() has written. Fields that are not known are passed over, and one that is
+/// missing is an error. Errors: kInvalid.
 Result<JobStatus> parse_job_status(std::string_view json);
 
 /// Returns the name of a state, as JSON has it: "running".

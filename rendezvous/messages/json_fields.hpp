@@ -122,6 +122,11 @@ inline constexpr bool kIsList<std::vector<T>> = true;
 
 // --- writing ---
 
+/// JSON in one line of ASCII; bytes that are no UTF-8 become U+FFFD.
+inline std::string ascii_line(const json& in) {
+  return in.dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
 template <typename Struct>
 json to_object(const Struct& in);
 
@@ -174,7 +179,7 @@ json to_object(const Struct& in) {
 
 [[noreturn]] inline void unfit(std::string_view name, const json& in, const std::string& expected) {
   constexpr std::size_t kShown = 64;
-  std::string shown = in.dump(-1, ' ', true, json::error_handler_t::replace);
+  std::string shown = ascii_line(in);
   if (shown.size() > kShown) shown = shown.substr(0, kShown) + "...";
   throw Unfit{"'" + std::string{name} + "' is " + shown + ", and " + expected + " was expected"};
 }

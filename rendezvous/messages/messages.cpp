@@ -308,8 +308,7 @@ std::optional<std::string> other_version(const json& join) {
   const bool named = host != join.end() && host->is_string();
   return "this job speaks protocol version " + std::to_string(kProtocolVersion) + ", the agent" +
          (named ? " on " + host->get<std::string>() : "") + " version " +
-         version->dump(-1, ' ', true, json::error_handler_t::replace) +
-         ": use the same ddprun on all nodes";
+         fields::ascii_line(*version) + ": use the same ddprun on all nodes";
 }
 
 /// Decodes `in` as the alternative of `Variant` whose type is `type`.

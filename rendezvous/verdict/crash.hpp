@@ -31,12 +31,11 @@ struct Crash {
     kNative,  // a C++ exception, a failed assertion, a sanitizer's report, a fatal signal
   };
   Source source = Source::kPython;
-  bool thrown = false;          // native: an exception or the like, and not a signal alone
-  bool uncaught = false;        // torch has marked it ("[rank0]: "), as it marks no other
-  bool logged = false;          // a logger wrote it, so the program may have gone on
-  std::vector<Raised> raised;   // at least one
-  std::size_t begin = 0;        // offset of its first line
-  std::size_t lines_after = 0;  // that the worker wrote behind it, noise left out
+  bool thrown = false;         // native: an exception or the like, and not a signal alone
+  bool uncaught = false;       // torch has marked it ("[rank0]: "), as it marks no other
+  bool logged = false;         // a logger wrote it, so the program may have gone on
+  std::vector<Raised> raised;  // at least one
+  std::size_t begin = 0;       // offset of its first line
 };
 
 /// Parses a whole number at the beginning of `text`; 0 when there is none, or one beyond int.

@@ -58,12 +58,6 @@ const Traceback* last_of(const std::vector<Traceback>& all, Crash::Source source
   return found == all.rend() ? nullptr : &*found;
 }
 
-Crash finished(const std::vector<TextLine>& lines, const Traceback& traceback) {
-  Crash crash = traceback.crash;
-  crash.lines_after = words_between(lines, traceback.end, lines.size());
-  return crash;
-}
-
 }  // namespace
 
 std::optional<Crash> find_crash(std::string_view text, const ExitStatus& status,
@@ -82,11 +76,11 @@ std::optional<Crash> find_crash(std::string_view text, const ExitStatus& status,
     return words_between(lines, each->end, lines.size()) <= allowed;
   };
   if (native != nullptr && python != nullptr && crashed_in_tear_down(lines, *python, *native))
-    return finished(lines, *python);
+    return python->crash;
   if (native != nullptr && near(native) && (status.signal != 0 || !near(python)))
-    return finished(lines, *native);
-  if (near(python)) return finished(lines, *python);
-  if (near(aside)) return finished(lines, *aside);
+    return native->crash;
+  if (near(python)) return python->crash;
+  if (near(aside)) return aside->crash;
   return std::nullopt;
 }
 

@@ -14,8 +14,8 @@
 namespace ddprun {
 
 /// All of them that may have ended the program, in their order. Those that Python prints of
-/// exceptions that it goes on from ("Exception ignored in") are left out. `lines_after` is not
-/// filled in; `end` is the index of the line behind each.
+/// exceptions that it goes on from ("Exception ignored in") are left out. `end` is the index of the
+/// line behind each.
 struct Traceback {
   Crash crash;
   std::size_t end = 0;

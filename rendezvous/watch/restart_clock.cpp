@@ -39,7 +39,7 @@ void RestartClock::sealed(int round, int nodes_that_tell, TimePoint now) {
   restart_->times.round = round;
   restart_->times.sealed_ms = ms(now - restart_->stopped.value_or(restart_->ordered));
   ++restarts_so_far_;
-  if (restarts_.size() == kKept) restarts_.erase(restarts_.begin());
+  if (restarts_.size() == kRestartsToldMax) restarts_.erase(restarts_.begin());
   restarts_.push_back(restart_->times);
 }
 

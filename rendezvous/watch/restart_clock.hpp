@@ -20,8 +20,6 @@ class RestartClock {
   /// A restart is told without a first step when none comes for so long after the workers' start: a
   /// training may need minutes for it, and many do not tell their steps.
   static constexpr std::chrono::seconds kFirstStepPatience{10};
-  /// A coordinator keeps so many of the last restarts.
-  static constexpr std::size_t kKept = kRestartsToldMax;
 
   explicit RestartClock(TimePoint begun) : begun_{begun} {}
 

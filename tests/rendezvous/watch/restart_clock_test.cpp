@@ -138,7 +138,7 @@ TEST_CASE_METHOD(ClockFixture, "a job of any length keeps its last restarts and 
     clock.stopped(now);
     clock.sealed(i + 2, 0, now);
   }
-  CHECK(clock.restarts().size() == RestartClock::kKept);
+  CHECK(clock.restarts().size() == kRestartsToldMax);
   CHECK(clock.restarts().back().round == 1001);
   CHECK(clock.goodput(at(2000s)).restarts == 1000);
 }
