@@ -95,7 +95,7 @@ void Observers::ended(const Roster& nodes, Outbox& out, TimePoint now) {
 
 void Observers::ask_dump(const Node& node, const AskDump& question, bool round_runs, int round,
                          const Roster& nodes, Outbox& out, TimePoint now) {
-  dump_.add({node.peer(), question.question});
+  dump_.add(node.peer(), question.question);
   if (!round_runs || dump_.under_way()) return;
   RoundDump::Seats seats;
   nodes.for_each([&](const Node& member) {
@@ -127,10 +127,9 @@ void Observers::answer_dump(JobDump state, const Roster& nodes, Outbox& out, Tim
     dump.hang->stacks.clear();
   }
   const std::string text = to_json(dump);
-  for (const RoundDump::Asker& asker : dump_.take_askers())
-    if (nodes.has_peer(asker.peer))
-      for (DumpPart& part : parts_of<DumpPart>(text, asker.question))
-        out.send(asker.peer, std::move(part));
+  for (const auto& [peer, question] : dump_.take_askers())
+    if (nodes.has_peer(peer))
+      for (DumpPart& part : parts_of<DumpPart>(text, question)) out.send(peer, std::move(part));
 }
 
 void Observers::tell_restarts(const Roster& nodes, Outbox& out, TimePoint now) {

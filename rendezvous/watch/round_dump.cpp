@@ -117,21 +117,9 @@ JobDump RoundDump::finish(const ProgressBook& book, TimePoint now) {
   return dump;
 }
 
-std::vector<RoundDump::Asker> RoundDump::take_askers() {
-  std::vector<Asker> askers;
-  for (const auto& [peer, question] : std::exchange(askers_, {}))
-    askers.push_back({peer, question});
-  return askers;
-}
-
-RankList RoundDump::heard_ranks() const {
+void RoundDump::tell_unheard(JobDump& dump) const {
   RankList heard;
   for (const StackGroup& answer : answers_) heard = united(heard, ranks_in(answer.ranks));
-  return heard;
-}
-
-void RoundDump::tell_unheard(JobDump& dump) const {
-  const RankList heard = heard_ranks();
   for (const auto& [id, seat] : seats_) {
     const RankList ranks = without(ranks_from(seat.first_rank, seat.workers), heard);
     if (ranks.empty()) continue;

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -37,16 +38,12 @@ class RoundDump {
     bool finished = false;  // its workers have all ended well: there is nothing to look at
   };
   using Seats = std::map<NodeId, Seat>;
-  struct Asker {
-    std::int64_t peer = 0;  // the connection over which the question came
-    int question = 0;
-    bool operator==(const Asker&) const = default;
-  };
+  using Askers = std::map<std::int64_t, int>;  // questions, by the connection of each
 
   bool under_way() const { return number_ > 0; }
 
   /// Notes who wants the answer. A newer question over the same connection replaces the older one.
-  void add(Asker asker) { askers_[asker.peer] = asker.question; }
+  void add(std::int64_t peer, int question) { askers_[peer] = question; }
 
   /// Begins the one of that number, which no other inspection has. All nodes in `seats` that have
   /// not finished are to be asked now: it waits for them.
@@ -71,10 +68,9 @@ class RoundDump {
 
   bool has_askers() const { return !askers_.empty(); }
   /// Returns those who are to hear it; then nobody is.
-  std::vector<Asker> take_askers();
+  Askers take_askers() { return std::exchange(askers_, {}); }
 
  private:
-  RankList heard_ranks() const;
   void tell_unheard(JobDump& dump) const;
 
   int number_ = 0;  // the number of the dump that is under way; 0: none is
@@ -82,7 +78,7 @@ class RoundDump {
   std::set<NodeId> waiting_for_;
   TimePoint begun_;
   std::vector<StackGroup> answers_;
-  std::map<std::int64_t, int> askers_;  // question by connection
+  Askers askers_;
 };
 
 /// Where workers wait by their answers, and who has not come to it: a rank that belongs to the

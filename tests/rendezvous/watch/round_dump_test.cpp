@@ -132,10 +132,10 @@ TEST_CASE_METHOD(DumpFixture, "what is no answer to the dump is passed over") {
 }
 
 TEST_CASE_METHOD(DumpFixture, "a newer question over a connection replaces the older one") {
-  dump_.add({5, 1});
-  dump_.add({6, 1});
-  dump_.add({5, 2});
-  CHECK(dump_.take_askers() == std::vector<RoundDump::Asker>{{5, 2}, {6, 1}});
+  dump_.add(5, 1);
+  dump_.add(6, 1);
+  dump_.add(5, 2);
+  CHECK(dump_.take_askers() == RoundDump::Askers{{5, 2}, {6, 1}});
   CHECK(dump_.take_askers().empty());
 }
 
