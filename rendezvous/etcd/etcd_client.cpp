@@ -183,8 +183,4 @@ void EtcdClient::ask_another() {
   next_ = (next_ + 1) % place_.members.size();
 }
 
-void EtcdClient::close() {
-  if (connection_) connection_->tcp().close();
-}
-
 }  // namespace ddprun

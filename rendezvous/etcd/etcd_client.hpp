@@ -42,9 +42,6 @@ class EtcdClient {
   /// The next request goes to the next member.
   void ask_another();
 
-  /// Closes the connection.
-  void close();
-
  private:
   struct Connection;
   struct Tls;
