@@ -1,6 +1,5 @@
 #include "agent/control/trainer_status.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>

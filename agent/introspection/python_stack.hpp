@@ -2,7 +2,6 @@
 // Format: https://docs.python.org/3/library/faulthandler.html
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>

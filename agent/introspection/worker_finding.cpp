@@ -1,8 +1,6 @@
 #include "agent/introspection/worker_finding.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include "base/number_list.hpp"
 

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "rendezvous/messages/job_terms.hpp"
-
 namespace ddprun {
 
 namespace {

@@ -5,7 +5,6 @@
 #include <cctype>
 #include <charconv>
 #include <functional>
-#include <optional>
 #include <utility>
 
 #include "base/number_list.hpp"

@@ -1,8 +1,6 @@
 // EventLog: the file of --event-log, which JobEvents' lines are appended to.
 #pragma once
 
-#include <filesystem>
-#include <string>
 #include <vector>
 
 #include "agent/decisions/agent_events.hpp"

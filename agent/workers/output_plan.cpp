@@ -1,7 +1,6 @@
 #include "agent/workers/output_plan.hpp"
 
 #include <array>
-#include <utility>
 
 #include "agent/spec/template_text.hpp"
 #include "base/number_list.hpp"

@@ -1,7 +1,6 @@
 // Lists what ddprun does besides running a job: `ddprun server` and the like.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

@@ -6,7 +6,6 @@
 // are what happened at once, metadata events (M) are names.
 #pragma once
 
-#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

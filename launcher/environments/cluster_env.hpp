@@ -5,7 +5,6 @@
 // open. docs/batch-systems.md has the order in which they are looked for. Pure.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

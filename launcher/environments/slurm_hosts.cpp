@@ -2,8 +2,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <optional>
-
 #include "base/parse_number.hpp"
 
 namespace ddprun {

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,5 @@
 #include "launcher/settings/job_secret.hpp"
 
-#include <utility>
-
 namespace ddprun {
 
 Result<std::optional<Secret>> job_secret(const Settings& settings,

@@ -8,7 +8,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/parse_number.hpp"
 #include "launcher/settings/values.hpp"

@@ -1,7 +1,6 @@
 #include "launcher/topology/driver_facts_text.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/parse_number.hpp"
 #include "base/printable.hpp"

@@ -7,7 +7,6 @@
 
 #include "agent/placement/machine_topology.hpp"
 #include "agent/placement/sysfs_files.hpp"
-#include "base/number_list.hpp"
 #include "base/parse_number.hpp"
 #include "launcher/topology/driver_facts.hpp"
 
