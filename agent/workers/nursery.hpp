@@ -2,9 +2,9 @@
 // interpreter anew for each.
 //
 // The process, a fork server, is of the workers' own interpreter and runs nursery.py, which is
-// compiled into this program. It outlives rounds. Where there is none (it does not load, it died,
-// it may not fork), workers start the ordinary way, and the user is told once why. See fork(2); the
-// idea is that of Python's own forkserver
+// compiled into this program with nursery_imports.py. It outlives rounds. Where there is none (it
+// does not load, it died, it may not fork), workers start the ordinary way, and the user is told
+// once why. See fork(2); the idea is that of Python's own forkserver
 // (https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods).
 #pragma once
 
