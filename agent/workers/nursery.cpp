@@ -67,12 +67,6 @@ bool send_packet(int socket, std::string& packet, ChildStreams streams) {
   return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
-std::string listed(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out.empty() ? "nothing" : out;
-}
-
 }  // namespace
 
 struct Nursery::Process {
@@ -113,34 +107,27 @@ Result<void> Nursery::launch() {
 }
 
 asio::awaitable<void> Nursery::listen(std::shared_ptr<Process> process) {
-  std::string packet;
-  while (process == process_) {
-    packet.resize(kPacketBytesMax);
-    const auto buffer = asio::buffer(packet);
-    const auto [error, bytes] =
-        co_await process->socket.async_read_some(buffer, as_tuple(use_awaitable));
-    if (error || process != process_) co_return;
-    take(*process, {packet.data(), bytes});
+  while (hear_all(process)) {
+    const auto [error] =
+        co_await process->socket.async_wait(stream_descriptor::wait_read, as_tuple(use_awaitable));
+    if (error) co_return;
   }
 }
 
-void Nursery::take(Process& process, std::string_view packet) {
-  const auto event = decode_nursery_event(packet);
-  if (event)
-    heard(process, *event);
-  else
-    give_up("the nursery speaks nonsense (" + event.error().message + ")");
-}
-
-/// What a process said before it ended may be why, and the news of its end may come first.
-void Nursery::hear_last_words(const std::shared_ptr<Process>& process) {
+/// Hears what the process has said and nobody has heard. False when no more is to be expected.
+bool Nursery::hear_all(const std::shared_ptr<Process>& process) {
   std::string packet(kPacketBytesMax, '\0');
   while (process == process_) {
     const ssize_t bytes =
         ::recv(process->socket.native_handle(), packet.data(), packet.size(), MSG_DONTWAIT);
-    if (bytes <= 0) return;
-    take(*process, {packet.data(), static_cast<std::size_t>(bytes)});
+    if (bytes <= 0) return bytes < 0 && errno == EAGAIN;
+    const auto event = decode_nursery_event({packet.data(), static_cast<std::size_t>(bytes)});
+    if (event)
+      heard(*process, *event);
+    else
+      give_up("the nursery speaks nonsense (" + event.error().message + ")");
   }
+  return false;
 }
 
 void Nursery::heard(Process& process, const NurseryEvent& event) {
@@ -153,7 +140,8 @@ void Nursery::heard(Process& process, const NurseryEvent& event) {
       [&](const NurseryReady& e) {
         process.ready = true;
         spdlog::info("nursery: pid {}, imported {} in {:.1f} s", process.child.pid(),
-                     listed(e.modules), e.seconds);
+                     e.modules.empty() ? "nothing" : fmt::format("{}", fmt::join(e.modules, ", ")),
+                     e.seconds);
       },
       [&](const Forked& e) {
         if (e.worker < forked_.size()) forked_[e.worker] = e.pid;
@@ -166,7 +154,7 @@ void Nursery::heard(Process& process, const NurseryEvent& event) {
 /// came so far, for the next may not either.
 asio::awaitable<void> Nursery::watch(std::shared_ptr<Process> process) {
   const ExitStatus status = co_await process->child.wait();
-  hear_last_words(process);
+  hear_all(process);  // its last words may tell why, and come later than the news of its end
   if (process != process_) co_return;
   spdlog::warn(
       "--warm: the nursery {}: {}", describe(status),

@@ -14,7 +14,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "agent/workers/child_process.hpp"
@@ -58,8 +57,7 @@ class Nursery {
   asio::awaitable<bool> forked(const std::vector<NewChild>& children);
   asio::awaitable<bool> send(std::shared_ptr<Process> process, std::string order,
                              ChildStreams streams);
-  void take(Process& process, std::string_view packet);
-  void hear_last_words(const std::shared_ptr<Process>& process);
+  bool hear_all(const std::shared_ptr<Process>& process);
   void heard(Process& process, const NurseryEvent& event);
   void give_up(const std::string& why);
 
