@@ -84,11 +84,12 @@ asio::awaitable<Result<HttpSocket>> connect_http(Endpoint endpoint,
 }
 
 asio::awaitable<Result<HttpHeard>> ask_http(HttpSocket socket, HttpQuestion question,
-                                            std::chrono::milliseconds timeout) {
+                                            std::chrono::milliseconds timeout,
+                                            std::size_t bytes_max) {
   const TimePoint deadline = Clock::now() + timeout;
   boost::beast::flat_buffer buffer;
   ResponseParser parser;
-  parser.body_limit(kHttpHeardBytesMax);
+  parser.body_limit(bytes_max);
   auto beginning = say_and_read_header(socket, question, buffer, parser);
   const auto begun = co_await in_time(deadline, std::move(beginning));
   if (!begun) co_return no_answer();

@@ -33,10 +33,11 @@ inline constexpr std::size_t kHttpHeardBytesMax = 4 * 1024 * 1024;
 asio::awaitable<Result<HttpSocket>> connect_http(Endpoint endpoint,
                                                  std::chrono::milliseconds timeout);
 
-/// Asks over a connection, and reads the whole answer. Errors: kTimeout, and kUnavailable when the
-/// connection ends or what comes is no HTTP.
+/// Asks over a connection, and reads the whole answer, whose body has at most `bytes_max` bytes.
+/// Errors: kTimeout, and kUnavailable when the connection ends or what comes is no HTTP.
 asio::awaitable<Result<HttpHeard>> ask_http(HttpSocket socket, HttpQuestion question,
-                                            std::chrono::milliseconds timeout);
+                                            std::chrono::milliseconds timeout,
+                                            std::size_t bytes_max = kHttpHeardBytesMax);
 
 /// As above, for a body that goes on, until the server or `hear` ends it: `hear` gets each piece,
 /// and returns whether it wants more. Only the first piece has a deadline. The body that is
