@@ -1,7 +1,6 @@
 #include "agent/reports/job_events.hpp"
 
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "agent/spec/agent_outcome.hpp"
 #include "base/match.hpp"
@@ -54,34 +53,34 @@ Event of_hang(const HangFound& found) {
            {"silent_ms", found.report.silent_ms}}};
 }
 
+Event of_stop(const StopRound& stop) {
+  return {"round_stopping",
+          {{"round", stop.round}, {"reason", stop.reason}, {"checkpoint_ms", stop.checkpoint_ms}}};
+}
+
 Event of_order(const CoordinatorMessage& order) {
-  Event event;
-  match(
+  return match(
       order,  //
-      [&](const Joined&) { event.kind = "joined"; },
-      [&](const Refused& m) {
-        event = {"refused", {{"reason", m.reason}}};
+      [](const Joined&) { return Event{"joined"}; },
+      [](const Refused& m) {
+        return Event{"refused", {{"reason", m.reason}}};
       },
-      [&](const Spare& m) {
-        event = {"spare", {{"round", m.round}, {"nodes", m.nodes}}};
+      [](const Spare& m) {
+        return Event{"spare", {{"round", m.round}, {"nodes", m.nodes}}};
       },
-      [&](const StopRound& m) {
-        event = {"round_stopping",
-                 {{"round", m.round}, {"reason", m.reason}, {"checkpoint_ms", m.checkpoint_ms}}};
+      [](const StopRound& m) { return of_stop(m); }, [](const EndJob& m) { return of_end(m); },
+      [](const HangFound& m) { return of_hang(m); },
+      [](const VerdictFound& m) { return of_verdict(m.verdict.cause); },
+      [](const HangOver& m) {
+        return Event{"hang_over", {{"round", m.round}, {"lasted_ms", m.lasted_ms}}};
       },
-      [&](const EndJob& m) { event = of_end(m); }, [&](const HangFound& m) { event = of_hang(m); },
-      [&](const VerdictFound& m) { event = of_verdict(m.verdict.cause); },
-      [&](const HangOver& m) {
-        event = {"hang_over", {{"round", m.round}, {"lasted_ms", m.lasted_ms}}};
+      [](const Restarted& m) {
+        return Event{"restart", fields::to_object(m.times)};
       },
-      [&](const Restarted& m) {
-        event = {"restart", fields::to_object(m.times)};
+      [](const JobTimes& m) {
+        return Event{"times", fields::to_object(m.goodput)};
       },
-      [&](const JobTimes& m) {
-        event = {"times", fields::to_object(m.goodput)};
-      },
-      [](const auto&) {});
-  return event;
+      [](const auto&) { return Event{}; });
 }
 
 Event of_signal(int signal, const char* meaning) {
@@ -108,6 +107,12 @@ Event of_round(const StartRound& round) {
            {"world_size", round.world_size}}};
 }
 
+Event of_exit(const AgentEnd& end) {
+  Event event{"agent_ended", {{"outcome", name_of(outcome_of(end))}}};
+  if (!end.message.empty()) event.fields["message"] = end.message;
+  return event;
+}
+
 std::string line(std::int64_t time_unix_us, const std::string& node, const Event& event) {
   if (event.kind == nullptr) return "";
   Json out{{"time", static_cast<double>(time_unix_us) / 1e6}, {"kind", event.kind}, {"node", node}};
@@ -129,50 +134,45 @@ std::string JobEvents::begins(const LaunchSpec& spec, const RunFacts& run, std::
 }
 
 std::string JobEvents::of(const AgentEvent& event, std::int64_t time_unix_us) {
-  Event out;
-  match(
+  const Event out = match(
       event,  //
-      [&](const Ordered& e) { out = of_order(e.message); },
-      [&](const WorkerExited& e) { out = of_worker(e.how, round_); },
+      [](const Ordered& e) { return of_order(e.message); },
+      [&](const WorkerExited& e) { return of_worker(e.how, round_); },
       [&](const TreeGone&) {
-        out = {"round_stopped", {{"round", round_}}};
+        return Event{"round_stopped", {{"round", round_}}};
       },
-      [&](const Connected&) { out.kind = "connected"; },
-      [&](const CoordinatorUnreachable& e) {
-        out = {"coordinator_unreachable", {{"reason", e.reason}}};
+      [](const Connected&) { return Event{"connected"}; },
+      [](const CoordinatorUnreachable& e) {
+        return Event{"coordinator_unreachable", {{"reason", e.reason}}};
       },
-      [&](const CoordinatorLost& e) {
-        out = {"coordinator_lost", {{"reason", e.reason}}};
+      [](const CoordinatorLost& e) {
+        return Event{"coordinator_lost", {{"reason", e.reason}}};
       },
-      [&](const StopSignal& e) { out = of_signal(e.signal, "stop"); },
-      [&](const EndAnnounced& e) { out = of_signal(e.signal, "end_announced"); },
-      [&](const PassOn& e) { out = of_signal(e.signal, "passed_on"); }, [](const auto&) {});
+      [](const StopSignal& e) { return of_signal(e.signal, "stop"); },
+      [](const EndAnnounced& e) { return of_signal(e.signal, "end_announced"); },
+      [](const PassOn& e) { return of_signal(e.signal, "passed_on"); },
+      [](const auto&) { return Event{}; });
   return line(time_unix_us, node_, out);
 }
 
 std::string JobEvents::of(const AgentAction& action, std::int64_t time_unix_us) {
-  Event out;
-  match(
+  const Event out = match(
       action,  //
       [&](const StartWorkers& a) {
         round_ = a.round.round;
-        out = of_round(a.round);
+        return of_round(a.round);
       },
-      [&](const SignalWorkers& a) {
-        out = {"signal_sent", {{"signal", signal_name(a.signal)}, {"to_stop", a.to_stop}}};
+      [](const SignalWorkers& a) {
+        return Event{"signal_sent", {{"signal", signal_name(a.signal)}, {"to_stop", a.to_stop}}};
       },
       [&](const AskForCheckpoint& a) {
-        out = {"checkpoint_asked", {{"round", round_}, {"signal", signal_name(a.signal)}}};
+        return Event{"checkpoint_asked", {{"round", round_}, {"signal", signal_name(a.signal)}}};
       },
-      [&](const Disconnect&) { out.kind = "disconnected"; },
-      [&](const Warn& a) {
-        out = {"warning", {{"text", a.text}}};
+      [](const Disconnect&) { return Event{"disconnected"}; },
+      [](const Warn& a) {
+        return Event{"warning", {{"text", a.text}}};
       },
-      [&](const Exit& a) {
-        out = {"agent_ended", {{"outcome", name_of(outcome_of(a.end))}}};
-        if (!a.end.message.empty()) out.fields["message"] = a.end.message;
-      },
-      [](const auto&) {});
+      [](const Exit& a) { return of_exit(a.end); }, [](const auto&) { return Event{}; });
   return line(time_unix_us, node_, out);
 }
 
