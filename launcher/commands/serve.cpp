@@ -9,11 +9,9 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <utility>
-#include <variant>
 
 #include "agent/output/console.hpp"
 #include "agent/placement/usable_cpus.hpp"
@@ -23,10 +21,11 @@
 #include "base/report_failure.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/endpoint_text.hpp"
-#include "launcher/commands/command_line.hpp"
 #include "launcher/commands/secret_folder.hpp"
 #include "launcher/run/open_status_page.hpp"
 #include "launcher/run/own_address.hpp"
+#include "launcher/run/parse_words.hpp"
+#include "launcher/run/report_file.hpp"
 #include "launcher/run/resolve.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/service/server.hpp"
@@ -66,29 +65,17 @@ asio::ip::address all_addresses(asio::io_context& io) {
   return asio::ip::address_v4::any();
 }
 
-/// Writes another file first and renames it, so that whoever finds the file finds the number in it.
 Result<void> write_port_file(const std::string& path, std::uint16_t port) {
-  const std::string unfinished = path + ".tmp";
-  std::ofstream file{unfinished};
-  file << port << std::endl;
-  std::error_code error;
-  if (!file)
-    error = {errno, std::generic_category()};
-  else
-    std::filesystem::rename(unfinished, path, error);
-  if (!error) return {};
-  return Error{Error::Kind::kUnavailable,
-               "--port-file: cannot write '" + path + "': " + error.message()};
+  const auto written = write_whole(path, std::to_string(port) + "\n");
+  if (written) return {};
+  return Error{written.error().kind, "--port-file: " + written.error().message};
 }
 
-Result<std::variant<ListenOptions, JustPrint>> parse(const Listener& listener,
-                                                     const std::vector<std::string>& words) {
-  ListenOptions options;
-  std::string port_text = std::to_string(listener.port);
-  CLI::App app{listener.about, "ddprun " + listener.name};
+/// Declares the options of a command that listens; the port is left in `port` as a text.
+void declare(CLI::App& app, const Listener& listener, ListenOptions& options, std::string& port) {
   app.add_option("--host", options.host, "address or name to listen at; not given: all addresses")
       ->type_name("HOST");
-  app.add_option("--port", port_text, "0: any free one")->type_name("PORT")->capture_default_str();
+  app.add_option("--port", port, "0: any free one")->type_name("PORT")->capture_default_str();
   app.add_option("--port-file", options.port_file, "write the port there once it listens")
       ->type_name("FILE");
   if (listener.has_secrets)
@@ -99,17 +86,6 @@ Result<std::variant<ListenOptions, JustPrint>> parse(const Listener& listener,
     app.add_option("--status-addr", options.status_addr,
                    "show the jobs in a browser, and their numbers to Prometheus, there")
         ->type_name("[HOST:]PORT");
-  try {
-    app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
-  } catch (const CLI::CallForHelp&) {
-    return std::variant<ListenOptions, JustPrint>{JustPrint{app.help()}};
-  } catch (const CLI::ParseError& e) {
-    return Error{Error::Kind::kInvalid, "ddprun " + listener.name + ": " + e.what()};
-  }
-  const auto number = parse_integer({port_text, "--port"}, 0, kPortMax);
-  if (!number) return number.error();
-  options.port = static_cast<std::uint16_t>(*number);
-  return std::variant<ListenOptions, JustPrint>{std::move(options)};
 }
 
 /// Listens, says `listening on HOST:PORT` and serves until SIGTERM, SIGINT or SIGHUP. Returns 0.
@@ -153,13 +129,15 @@ Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage
 /// Reads the words, and prints --help or serves.
 Result<int> run(const Listener& listener, const std::vector<std::string>& words, const Stage& stage,
                 const BeginToListen& begin) {
-  const auto options = parse(listener, words);
-  if (!options) return options.error();
-  if (const auto* print = std::get_if<JustPrint>(&*options)) {
-    stage.out.write(print->text);
-    return 0;
-  }
-  return serve_until_stopped(std::get<ListenOptions>(*options), stage, begin);
+  ListenOptions options;
+  std::string port = std::to_string(listener.port);
+  CLI::App app{listener.about, "ddprun " + listener.name};
+  declare(app, listener, options, port);
+  if (const auto done = parse_words(app, words, stage)) return *done;
+  const auto number = parse_integer({port, "--port"}, 0, kPortMax);
+  if (!number) return number.error();
+  options.port = static_cast<std::uint16_t>(*number);
+  return serve_until_stopped(options, stage, begin);
 }
 
 /// Shows the jobs in a browser where the options want it.
