@@ -14,7 +14,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <sstream>
 
 #include "agent/workers/child_process.hpp"
@@ -203,12 +202,9 @@ std::vector<std::string> flux_command(const StepStart& start, const std::string&
 }
 
 std::string dry_run(const StepStart& start) {
-  std::string line;
-  for (const std::string& word : uses_flux(start.allocation)
-                                     ? flux_command(start, own_path())
-                                     : srun_command(start, own_path(), "ddprun"))
-    line += (line.empty() ? "" : " ") + shell_word(word);
-  return line + "\n";
+  return shell_words(uses_flux(start.allocation) ? flux_command(start, own_path())
+                                                 : srun_command(start, own_path(), "ddprun")) +
+         "\n";
 }
 
 Result<int> run_step(asio::io_context& io, const StepStart& start,

@@ -45,14 +45,20 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
+std::string shell_words(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  return line;
+}
+
 std::string dry_run(const LaunchSpec& spec, NodeFacts node) {
   node.run.run_id = spec.meeting.run_id.empty() ? kFreshId : spec.meeting.run_id;
   if (!spec.logs.no_files) node.run_directory = kRunDirectory;
   const std::set<std::string> ours{node.environment.begin(), node.environment.end()};
-  const std::vector<Command> commands = plan_workers(spec, first_round(spec), node);
+  std::vector<Command> commands = plan_workers(spec, first_round(spec), node);
   std::string out;
   for (std::size_t local_rank = 0; local_rank < commands.size(); ++local_rank) {
-    const Command& command = commands[local_rank];
+    Command& command = commands[local_rank];
     out += fmt::format("# rank {}", local_rank);
     if (!command.placement.cpus.empty())
       out += fmt::format(", CPUs {}, memory of NUMA node {}",
@@ -66,10 +72,8 @@ std::string dry_run(const LaunchSpec& spec, NodeFacts node) {
     }
     // argv[0] of a program from the PATH is its name alone; here the shell must find the file
     // again.
-    out += " " + shell_word(command.program);
-    for (std::size_t i = 1; i < command.arguments.size(); ++i)
-      out += " " + shell_word(command.arguments[i]);
-    out += "\n";
+    command.arguments.front() = command.program;
+    out += " " + shell_words(command.arguments) + "\n";
   }
   return out;
 }
