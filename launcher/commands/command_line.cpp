@@ -7,7 +7,6 @@
 #include "launcher/commands/version.hpp"
 #include "launcher/environments/batch_job.hpp"
 #include "launcher/environments/cluster_env.hpp"
-#include "launcher/hosts/launching_machine.hpp"
 #include "launcher/settings/arguments.hpp"
 #include "launcher/settings/interpret.hpp"
 #include "launcher/settings/shell_completion.hpp"
@@ -74,7 +73,7 @@ Result<std::optional<CommandLine>> interpret_in_batch(const Arguments& arguments
   if (!*on_hosts) return std::optional<CommandLine>{};
   Arguments there = arguments;
   there.settings = std::move(**on_hosts);
-  auto job = hosts_job(there, launching_machine(surroundings.environment));
+  auto job = hosts_job(there, surroundings);
   if (!job) return job.error();
   job->warnings.insert(job->warnings.begin(), describe(**batch, job->rules.hosts.size()));
   return std::optional{CommandLine{std::move(*job)}};
@@ -114,7 +113,7 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
     if (settings[option].given)
       return CommandLine{JustPrint{shell_completion(settings[option].text)}};
   if (names_hosts(settings)) {
-    auto job = hosts_job(*parsed, launching_machine(surroundings.environment));
+    auto job = hosts_job(*parsed, surroundings);
     if (!job) return job.error();
     return CommandLine{std::move(*job)};
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 #include "launcher/environments/variables.hpp"
 
@@ -23,7 +22,7 @@ Result<HostNames> known(HostNames hosts, const std::string& source) {
 /// Reads the file that a variable names.
 Result<HostNames> hosts_in_file(const Surroundings& here, const char* variable) {
   const std::string path = text(here.environment, variable);
-  const auto places = path.empty() ? std::nullopt : here.read_text(path);
+  const auto places = here.read_text(path);
   if (!places)
     return Error{Error::Kind::kNotFound, fmt::format("cannot read {} '{}'", variable, path)};
   return known(hosts_of_places(*places), variable);
@@ -121,7 +120,8 @@ ClusterPlace kubernetes_place(const Surroundings& here) {
                      .may_be_alone = true,
                      .port = kC10dPort,  // pods have all ports to themselves
                      .run_id = host.substr(0, host.rfind('-'))};
-  const auto first = first_pod(host, index, here.read_text("/etc/hosts").value_or(""));
+  const auto names = here.read_text("/etc/hosts");
+  const auto first = first_pod(host, index, names ? std::string_view{*names} : "");
   if (first)
     place.first_host = *first;
   else

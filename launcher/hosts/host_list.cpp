@@ -92,12 +92,10 @@ Result<Host> parse_host(const std::string& entry, const std::string& where) {
 }
 
 Result<void> add_listed(const std::string& text, const std::string& where, HostList& list) {
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    auto host = parse_host(trimmed(text.substr(begin, end - begin)), where);
+  for (const std::string& entry : split(text, ',')) {
+    auto host = parse_host(trimmed(entry), where);
     if (!host) return host.error();
     if (auto added = list.add(std::move(*host), where); !added) return added;
-    begin = end + 1;
   }
   return {};
 }

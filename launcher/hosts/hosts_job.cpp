@@ -30,7 +30,7 @@ bool is_variable(const std::string& name) {
 /// Builds the HostsJob; every step reads its settings and fills in its part.
 class HostsInterpreter {
  public:
-  HostsInterpreter(const Arguments& arguments, const LaunchingMachine& machine)
+  HostsInterpreter(const Arguments& arguments, const Surroundings& machine)
       : arguments_{arguments}, settings_{arguments.settings}, machine_{machine} {}
 
   Result<HostsJob> interpret() {
@@ -48,13 +48,16 @@ class HostsInterpreter {
     const Setting& list = settings_["hosts"];
     const Setting& file = settings_["hostfile"];
     if (list.given && file.given) return invalid("--hosts and --hostfile exclude each other");
-    const auto text =
-        list.given ? Result<std::string>{list.text} : machine_.read_hostfile(file.text);
-    if (!text) return text.error();
-    auto hosts = list.given ? parse_hosts(list) : parse_hostfile(*text, file.text);
+    auto hosts = list.given ? parse_hosts(list) : hosts_in_file(file.text);
     if (!hosts) return hosts.error();
     job_.rules.hosts = std::move(*hosts);
     return {};
+  }
+
+  Result<std::vector<Host>> hosts_in_file(const std::string& path) const {
+    const auto text = machine_.read_text(path);
+    if (!text) return Error{text.error().kind, "--hostfile: " + text.error().message};
+    return parse_hostfile(*text, path);
   }
 
   /// All hosts are needed unless --nnodes says otherwise.
@@ -112,9 +115,9 @@ class HostsInterpreter {
     ssh.words = words_of(settings_["ssh-cmd"].text);
     if (ssh.words.empty()) return unexpected(settings_["ssh-cmd"], "expected a command");
     const Setting& path = settings_["remote-path"];
-    ssh.remote_path = path.text.empty() ? machine_.program : path.text;
+    ssh.remote_path = path.text.empty() ? machine_.own_path() : path.text;
     const Setting& directory = settings_["remote-dir"];
-    job_.start.directory = directory.text.empty() ? machine_.working_directory : directory.text;
+    job_.start.directory = directory.text.empty() ? machine_.working_directory() : directory.text;
     job_.rules.version = DDPRUN_VERSION;
     return {};
   }
@@ -185,7 +188,7 @@ class HostsInterpreter {
 
   const Arguments& arguments_;
   const Settings& settings_;
-  const LaunchingMachine& machine_;
+  const Surroundings& machine_;
   HostsJob job_;
 };
 
@@ -195,7 +198,7 @@ bool names_hosts(const Settings& settings) {
   return settings["hosts"].given || settings["hostfile"].given;
 }
 
-Result<HostsJob> hosts_job(const Arguments& arguments, const LaunchingMachine& machine) {
+Result<HostsJob> hosts_job(const Arguments& arguments, const Surroundings& machine) {
   return HostsInterpreter{arguments, machine}.interpret();
 }
 
@@ -226,13 +229,8 @@ std::string dry_run(const HostsJob& job) {
   for (int i = 0; i < static_cast<int>(job.rules.hosts.size()); ++i) {
     const Host& host = job.rules.hosts[i];
     out += fmt::format("# node {}: {}\n", i, host.label());
-    std::string line;
-    for (const std::string& word : ssh_command(job.rules.ssh, host))
-      line += (line.empty() ? "" : " ") + shell_word(word);
-    out += line + "\n#  told:";
-    for (const std::string& word : start_of(job, {i, i == 0, {}}).arguments)
-      out += " " + shell_word(word);
-    out += "\n";
+    out += shell_words(ssh_command(job.rules.ssh, host)) + "\n";
+    out += "#  told: " + shell_words(start_of(job, {i, i == 0, {}}).arguments) + "\n";
   }
   return out;
 }

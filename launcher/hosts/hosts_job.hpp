@@ -1,15 +1,13 @@
 // Reads a job on several hosts from the command line, and decides what every host is told. Pure.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "base/environment.hpp"
 #include "base/result.hpp"
 #include "launcher/hosts/hosts_machine.hpp"
 #include "launcher/settings/arguments.hpp"
-#include "launcher/settings/job_secret.hpp"
+#include "launcher/settings/launch.hpp"
 
 namespace ddprun {
 
@@ -26,19 +24,9 @@ struct HostsJob {
 /// Whether the command line names hosts to run the job on.
 bool names_hosts(const Settings& settings);
 
-/// What a job on hosts depends on besides its command line; see launching_machine.hpp.
-struct LaunchingMachine {
-  EnvironmentLookup environment;
-  std::string program;            // the path of this ddprun
-  std::string working_directory;  // as the user sees it
-  /// The text of a file. Errors: kNotFound, kDenied.
-  std::function<Result<std::string>(const std::string& path)> read_hostfile;
-  ReadSecret read_secret;
-};
-
 /// Decides the job. The program and most options are looked at on the hosts, where they mean
 /// something. Errors: kInvalid; kNotFound and kDenied for the hostfile.
-Result<HostsJob> hosts_job(const Arguments& arguments, const LaunchingMachine& machine);
+Result<HostsJob> hosts_job(const Arguments& arguments, const Surroundings& machine);
 
 /// Returns what the host of `order` is told.
 HostStart start_of(const HostsJob& job, const StartAgent& order);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,9 +35,12 @@ struct Surroundings {
   std::function<Result<std::string>(const std::string& name)> find_program;  // find_program.hpp
   ReadSecret read_secret;                                                    // secret_file.hpp
   std::function<std::string()> host_name;  // this machine's, without a domain or with it
-  std::function<std::optional<std::string>(const std::string& path)> read_text;  // a whole file
+  /// The text of a whole file. Errors: kNotFound and kDenied, with its name.
+  std::function<Result<std::string>(const std::string& path)> read_text;
   std::function<std::string(const std::vector<std::string>& words)>
-      output_of;  // program_output.hpp
+      output_of;                                   // program_output.hpp
+  std::function<std::string()> own_path;           // the path of this ddprun
+  std::function<std::string()> working_directory;  // as the user sees it
 };
 
 }  // namespace ddprun

@@ -1,5 +1,7 @@
 #include "launcher/settings/this_machine.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -15,11 +17,25 @@ namespace ddprun {
 
 namespace {
 
-std::optional<std::string> read_text(const std::string& path) {
+namespace fs = std::filesystem;
+
+Result<std::string> read_text(const std::string& path) {
   std::ifstream file{path};
   std::ostringstream text;
-  if (!file || std::filesystem::is_directory(path) || !(text << file.rdbuf())) return std::nullopt;
-  return text.str();
+  if (file && !fs::is_directory(path) && text << file.rdbuf()) return text.str();
+  if (file && fs::is_empty(path)) return std::string{};
+  return Error{errno == ENOENT ? Error::Kind::kNotFound : Error::Kind::kDenied,
+               "cannot read '" + path +
+                   "': " + (fs::is_directory(path) ? "it is a directory" : std::strerror(errno))};
+}
+
+/// PWD rather than the path without links, because a home may be mounted elsewhere on the hosts and
+/// be reached by the same link everywhere.
+std::string working_directory(const EnvironmentLookup& environment) {
+  std::error_code error;
+  const std::string shown = environment("PWD").value_or("");
+  if (shown.starts_with('/') && fs::equivalent(shown, ".", error)) return shown;
+  return fs::current_path(error).string();
 }
 
 }  // namespace
@@ -30,13 +46,15 @@ Surroundings this_machine(const EnvironmentLookup& environment) {
           [environment] { return visible_gpus(environment); },
           [](const std::string& path) {
             std::error_code unreadable;  // whoever opens the file will say so
-            return std::filesystem::exists(path, unreadable);
+            return fs::exists(path, unreadable);
           },
           [environment](const std::string& name) { return find_program(name, environment); },
           read_secret_file,
           host_name,
           read_text,
-          output_of};
+          output_of,
+          own_path,
+          [environment] { return working_directory(environment); }};
 }
 
 }  // namespace ddprun

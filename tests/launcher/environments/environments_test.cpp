@@ -82,7 +82,10 @@ class RecordedFixture {
     const auto variable = [this](const std::string& name) { return find(variables(), name); };
     Surroundings here = surroundings(variable, 8);
     here.host_name = [this] { return recorded_.host_name; };
-    here.read_text = [this](const std::string& path) { return find(recorded_.files, path); };
+    here.read_text = [this](const std::string& path) -> Result<std::string> {
+      if (auto text = find(recorded_.files, path)) return *text;
+      return Error{Error::Kind::kNotFound, "cannot read '" + path + "'"};
+    };
     here.output_of = [this](const Words& words) {
       std::string command;
       for (const std::string& word : words) command += (command.empty() ? "" : " ") + word;
