@@ -46,30 +46,13 @@ class Interpreter {
   Result<void> count_workers() {
     const auto nodes = decide_nodes(settings_, place_);
     if (!nodes) return nodes.error();
-    const auto count = worker_count(nodes->max);
+    const Setting& setting = settings_["nproc-per-node"];
+    const auto count = setting.text.find(',') != std::string::npos
+                           ? worker_count_of_node(setting, nodes->max)
+                           : parse_workers(setting, surroundings_.cpus, surroundings_.gpus);
     if (!count) return count.error();
     spec_.workers = *count;
     return {};
-  }
-
-  Result<int> worker_count(int nodes) const {
-    const Setting& setting = settings_["nproc-per-node"];
-    if (setting.text.find(',') != std::string::npos) return worker_count_of_node(setting, nodes);
-    if (setting.text == "cpu") return surroundings_.cpus();
-    if (setting.text == "gpu" || setting.text == "auto") {
-      const int gpus = surroundings_.gpus();
-      if (gpus > 0) return gpus;
-      if (setting.text == "auto") return surroundings_.cpus();
-      return unexpected(setting,
-                        "no GPU is visible here (see nvidia-smi and CUDA_VISIBLE_DEVICES); give a "
-                        "number, or cpu");
-    }
-    auto count = parse_integer(setting, 1, kWorkersPerNodeMax);
-    if (!count)
-      return unexpected(setting,
-                        fmt::format("expected a whole number from 1 to {}, auto, gpu or cpu",
-                                    kWorkersPerNodeMax));
-    return count;
   }
 
   /// A list such as "4,4,2" has a number for each node, by its rank.

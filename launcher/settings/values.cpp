@@ -135,6 +135,22 @@ OnHang parse_on_hang(const std::string& text) {
   return text == "stop" ? OnHang::kStop : OnHang::kReport;
 }
 
+Result<int> parse_workers(const Setting& setting, const std::function<int()>& cpus,
+                          const std::function<int()>& gpus) {
+  if (setting.text == "cpu") return cpus();
+  if (setting.text == "gpu" || setting.text == "auto") {
+    if (const int count = gpus(); count > 0) return count;
+    if (setting.text == "auto") return cpus();
+    return unexpected(setting,
+                      "no GPU is visible here (see nvidia-smi and CUDA_VISIBLE_DEVICES); give a "
+                      "number, or cpu");
+  }
+  const auto count = parse_integer(setting, 1, kWorkersPerNodeMax);
+  if (count) return count;
+  return unexpected(setting, fmt::format("expected a whole number from 1 to {}, auto, gpu or cpu",
+                                         kWorkersPerNodeMax));
+}
+
 Result<NodeRange> parse_nodes(const Setting& setting) {
   const std::vector<std::string> parts = split(setting.text, ':');
   const auto min = parse_number<int>(parts.front());

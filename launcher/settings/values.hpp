@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <set>
@@ -51,6 +52,11 @@ Result<std::chrono::milliseconds> parse_hang_timeout(const Setting& setting);
 
 /// Reads one of the choices of --on-hang.
 OnHang parse_on_hang(const std::string& text);
+
+/// Reads how many workers a node has: a number, auto, gpu or cpu. `cpus` and `gpus` tell how many
+/// of these there are.
+Result<int> parse_workers(const Setting& setting, const std::function<int()>& cpus,
+                          const std::function<int()>& gpus);
 
 /// How many nodes a job may have.
 struct NodeRange {

@@ -11,17 +11,16 @@
 #include "agent/output/console.hpp"
 #include "agent/placement/placement.hpp"
 #include "agent/placement/usable_cpus.hpp"
-#include "base/parse_number.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/run/parse_words.hpp"
 #include "launcher/run/terminal.hpp"
 #include "launcher/settings/gpus.hpp"
+#include "launcher/settings/values.hpp"
 #include "launcher/topology/machine_drawing.hpp"
 #include "launcher/topology/machine_files.hpp"
 #include "launcher/topology/machine_json.hpp"
 #include "launcher/topology/machine_tables.hpp"
 #include "launcher/topology/nvml.hpp"
-#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 
@@ -38,11 +37,10 @@ struct Wish {
   bool json = false;
 };
 
-/// The machine, and what a job on it would see.
+/// The machine, and the GPUs that a job on it would see.
 struct Surveyed {
   Machine machine;
   WorkerGpus gpus;
-  int visible_gpus = 0;
 };
 
 /// Leaves those GPUs that CUDA_VISIBLE_DEVICES leaves, in its order.
@@ -65,23 +63,8 @@ Result<Surveyed> survey() {
     else
       spdlog::warn("NVLinks are not shown: NVIDIA's driver: {}", facts.error().message);
   }
-  const WorkerGpus visible = visible_among(gpus_for_workers(*machine));
-  return Surveyed{std::move(*machine), visible, visible_gpus(own_variable)};
-}
-
-Result<int> worker_count(const std::string& text, const Surveyed& surveyed) {
-  if (text == "cpu") return usable_cpus();
-  if (text == "auto" || text == "gpu") {
-    if (surveyed.visible_gpus > 0) return surveyed.visible_gpus;
-    if (text == "auto") return usable_cpus();
-    return invalid("--nproc-per-node 'gpu': no GPU is visible; give a number, auto or cpu");
-  }
-  const auto count = parse_number<int>(text);
-  if (!count || *count < 1 || *count > kWorkersPerNodeMax)
-    return invalid(
-        fmt::format("--nproc-per-node '{}': expected a whole number from 1 to {}, auto, gpu or cpu",
-                    text, kWorkersPerNodeMax));
-  return *count;
+  WorkerGpus visible = visible_among(gpus_for_workers(*machine));
+  return Surveyed{std::move(*machine), std::move(visible)};
 }
 
 std::string drawing(const Surveyed& surveyed, const std::vector<WorkerPlace>& places,
@@ -101,7 +84,8 @@ std::string drawing(const Surveyed& surveyed, const std::vector<WorkerPlace>& pl
 Result<int> draw(const Wish& wish, const Stage& stage) {
   const auto surveyed = survey();
   if (!surveyed) return surveyed.error();
-  const auto workers = worker_count(wish.workers, *surveyed);
+  const auto workers = parse_workers({wish.workers, "--nproc-per-node", true}, usable_cpus,
+                                     [] { return visible_gpus(own_variable); });
   if (!workers) return workers.error();
   const auto places =
       place_on(surveyed->machine, surveyed->gpus, *numa_binding_named(wish.binding), *workers);
