@@ -34,14 +34,10 @@ T run_to_end(asio::io_context& io, asio::awaitable<T> work) {
   return std::move(*result);
 }
 
-std::string first_line(std::string_view text) {
-  return plain_line(text.substr(0, text.find('\n')));
-}
-
 Result<std::string> body_of(const Result<HttpHeard>& heard) {
   if (!heard) return heard.error();
   if (heard->status == 200) return heard->body;
-  return Error{Error::Kind::kUnavailable, first_line(heard->body)};
+  return Error{Error::Kind::kUnavailable, first_plain_line(heard->body)};
 }
 
 asio::awaitable<Result<std::string>> ask(FoundJob job, HttpQuestion question,
@@ -57,6 +53,18 @@ asio::awaitable<Result<JobStatus>> ask_status(FoundJob job) {
   auto body = co_await ask(std::move(job), std::move(question));
   if (!body) co_return body.error();
   co_return parse_job_status(*body);
+}
+
+/// Puts a question to the agents of a job in turn, until one knows the answer.
+template <typename Answer, typename Ask>
+Result<Answer> first_answer(asio::io_context& io, const std::vector<FoundJob>& agents,
+                            const Ask& ask_agent) {
+  Result<Answer> answer = Error{Error::Kind::kNotFound, "the job has just ended"};
+  for (const FoundJob& agent : agents) {
+    answer = run_to_end(io, ask_agent(agent));
+    if (answer) break;
+  }
+  return answer;
 }
 
 /// What "http://HOST:PORT/?token=T", "HOST:PORT" or "[::1]:PORT" says.
@@ -115,6 +123,10 @@ Error nobody_there(asio::io_context& io, const PageAddress& page, const Error& e
 
 }  // namespace
 
+std::string first_plain_line(std::string_view text) {
+  return plain_line(text.substr(0, text.find('\n')));
+}
+
 std::vector<FoundJob> running_jobs() { return find_jobs(own_variable); }
 
 Result<std::vector<FoundJob>> find_job(const std::string& word) {
@@ -134,23 +146,15 @@ Result<std::string> ask_job(asio::io_context& io, const FoundJob& job, HttpQuest
 }
 
 Result<JobStatus> status_of_job(asio::io_context& io, const std::vector<FoundJob>& agents) {
-  Result<JobStatus> status = Error{Error::Kind::kNotFound, "the job has just ended"};
-  for (const FoundJob& agent : agents) {
-    status = run_to_end(io, ask_status(agent));
-    if (status) break;
-  }
-  return status;
+  return first_answer<JobStatus>(io, agents, ask_status);
 }
 
 Result<std::string> dump_of_job(asio::io_context& io, const std::vector<FoundJob>& agents,
                                 bool as_json) {
-  Result<std::string> dump = Error{Error::Kind::kNotFound, "the job has just ended"};
-  for (const FoundJob& agent : agents) {
+  return first_answer<std::string>(io, agents, [&](const FoundJob& agent) {
     HttpQuestion question{.method = "POST", .target = as_json ? "/dump?json=1" : "/dump"};
-    dump = run_to_end(io, ask(agent, std::move(question), kDumpAnswerTimeout));
-    if (dump) break;
-  }
-  return dump;
+    return ask(agent, std::move(question), kDumpAnswerTimeout);
+  });
 }
 
 std::vector<std::optional<JobStatus>> status_of_jobs(asio::io_context& io,

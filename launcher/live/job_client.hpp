@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,8 +17,15 @@ namespace ddprun {
 /// The running jobs of this user on this machine.
 std::vector<FoundJob> running_jobs();
 
+/// What --help says of a word that find_job() takes.
+inline constexpr char kJobHelp[] =
+    "the beginning of its run id, or a process id; not needed when one job runs";
+
 /// The agents of the job that `word` means; see choose_job().
 Result<std::vector<FoundJob>> find_job(const std::string& word);
+
+/// What a peer has said, as far as its first line, for a terminal.
+std::string first_plain_line(std::string_view text);
 
 /// Asks one agent. It runs `io` until the answer is there. Errors: those of ask_http(), and
 /// kUnavailable with the agent's sentence.

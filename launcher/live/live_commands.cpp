@@ -5,9 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "agent/output/console.hpp"
@@ -24,9 +22,6 @@ namespace ddprun {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr char kJobHelp[] =
-    "the beginning of its run id, or a process id; not needed when one job runs";
 
 std::string json_of(const std::vector<JobLine>& jobs) {
   nlohmann::json list = nlohmann::json::array();
@@ -72,8 +67,7 @@ Result<void> copy_both(const Stage& stage, const FoundJob& job, const LogWish& w
                if (!heard)
                  result = heard.error();
                else if (heard->status != 200)
-                 result = Error{Error::Kind::kNotFound,
-                                plain_line(heard->body.substr(0, heard->body.find('\n')))};
+                 result = Error{Error::Kind::kNotFound, first_plain_line(heard->body)};
              });
   }
   stage.io.restart();

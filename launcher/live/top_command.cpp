@@ -12,7 +12,6 @@
 #include <chrono>
 #include <csignal>
 #include <optional>
-#include <utility>
 
 #include "agent/output/console.hpp"
 #include "launcher/live/job_client.hpp"
@@ -130,8 +129,7 @@ Result<int> run_top(const std::vector<std::string>& words, const Stage& stage) {
   std::string word;
   double interval = 1;
   CLI::App app{"Shows how a running job is, all the time. q or Ctrl-C ends it.", "ddprun top"};
-  app.add_option("JOB", word,
-                 "the beginning of its run id, or a process id; not needed when one job runs");
+  app.add_option("JOB", word, kJobHelp);
   app.add_option("-n,--interval", interval, "seconds from one look to the next")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
