@@ -14,11 +14,10 @@
 
 namespace ddprun {
 
-inline constexpr std::size_t kDevicesMax = 256;      // GPUs and network cards together
-inline constexpr std::size_t kNumaNodesMax = 1024;   // the kernel's own limit (MAX_NUMNODES)
-inline constexpr std::size_t kBridgesMax = 32;       // between a device and its CPU
-inline constexpr std::size_t kInterfacesMax = 16;    // a network card has no more
-inline constexpr std::size_t kGpuNvLinksMax = 1024;  // a GPU has no more; those of today have 18
+inline constexpr std::size_t kDevicesMax = 256;     // GPUs and network cards together
+inline constexpr std::size_t kNumaNodesMax = 1024;  // the kernel's own limit (MAX_NUMNODES)
+inline constexpr std::size_t kBridgesMax = 32;      // between a device and its CPU
+inline constexpr std::size_t kInterfacesMax = 16;   // a network card has no more
 
 struct NumaNode {
   int id = 0;

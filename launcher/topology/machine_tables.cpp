@@ -36,17 +36,17 @@ constexpr std::array<Meaning, 6> kMeanings{
 const char* color_of(Way way) {
   switch (way) {
     case Way::kSelf:
-      return "\x1b[2m";
+      return kDim;
     case Way::kNvLink:
-      return "\x1b[1;32m";
+      return "1;32";  // bold, too
     case Way::kPix:
     case Way::kPxb:
-      return "\x1b[32m";
+      return kGreen;
     case Way::kPhb:
     case Way::kNode:
-      return "\x1b[33m";
+      return kYellow;
     case Way::kSystem:
-      return "\x1b[31m";
+      return kRed;
   }
   return "";
 }
@@ -101,7 +101,7 @@ class NearnessBlocks {
     const Nearness near = nearness(machine_, row, column);
     seen_.insert(near.way);
     const std::string word = fmt::format("{}{:>{}}", kGap, to_string(near), cell_);
-    return style_.color ? color_of(near.way) + word + "\x1b[0m" : word;
+    return painted(word, style_.color ? color_of(near.way) : "");
   }
 
   std::string meanings() const {
