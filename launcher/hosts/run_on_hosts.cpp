@@ -23,6 +23,7 @@
 #include "base/printable.hpp"
 #include "base/report_failure.hpp"
 #include "base/system/fresh_id.hpp"
+#include "base/system/own_process.hpp"
 #include "launcher/hosts/note_filter.hpp"
 #include "launcher/hosts/ssh_command.hpp"
 #include "launcher/hosts/ssh_link.hpp"
@@ -54,7 +55,6 @@ class HostsRun {
         passed_on_{executor},
         child_ends_{executor, SIGCHLD},
         alarm_{executor, TimePoint::max()} {
-    for (char** entry = environ; *entry != nullptr; ++entry) environment_.emplace_back(*entry);
     const std::vector<int>& stops = job_.stop_signals;
     for (const int signal : stops)
       if (!is_ignored(signal)) stops_.add(signal);
@@ -206,7 +206,7 @@ class HostsRun {
   HostsJob job_;
   std::string ssh_;  // the path of the program
   Consoles consoles_;
-  std::vector<std::string> environment_;
+  const std::vector<std::string> environment_ = own_environment();
   SpawnPool pool_;
   HostsMachine machine_;
   std::vector<std::shared_ptr<SshLink>> links_;  // by host; nullptr: there is none yet
