@@ -10,13 +10,6 @@ GpuPair gpu_pair(const std::string& a, const std::string& b) {
   return a < b ? GpuPair{a, b} : GpuPair{b, a};
 }
 
-std::vector<std::size_t> devices_of(const Machine& machine, Device::Kind kind) {
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < machine.devices.size(); ++i)
-    if (machine.devices[i].kind == kind) places.push_back(i);
-  return places;
-}
-
 bool is_pci_name(std::string_view name) {
   if (name.starts_with("pci")) name.remove_prefix(3);
   const bool spelled = std::ranges::all_of(

@@ -71,9 +71,6 @@ struct Machine {
   std::map<GpuPair, GpuLink> gpu_links;  // between GPUs that the driver was asked about
 };
 
-/// The devices of a kind, as places in `machine.devices`.
-std::vector<std::size_t> devices_of(const Machine& machine, Device::Kind kind);
-
 /// Whether a name is one of PCI: "0000:07:00.0" of a device, "pci0000:00" of a host bridge.
 bool is_pci_name(std::string_view name);
 
