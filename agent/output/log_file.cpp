@@ -29,26 +29,16 @@ std::uint64_t size_of(int fd) {
 }  // namespace
 
 Result<LogFile> LogFile::open(const std::filesystem::path& path, RotationRule rotation) {
-  const int fd = open_log(path);
-  if (fd < 0)
+  Descriptor file{open_log(path)};
+  if (!file.is_open())
     return Error{Error::Kind::kUnavailable,
                  "cannot open the log file '" + path.string() + "': " + std::strerror(errno)};
-  return LogFile{path, fd, rotation, size_of(fd)};
+  const std::uint64_t size = size_of(file.number());
+  return LogFile{path, std::move(file), rotation, size};
 }
 
-LogFile::LogFile(std::filesystem::path path, int fd, RotationRule rule, std::uint64_t size)
-    : path_{std::move(path)}, fd_{fd}, rule_{rule}, rotation_{rule, size} {}
-
-LogFile::LogFile(LogFile&& other) noexcept
-    : path_{std::move(other.path_)},
-      fd_{std::exchange(other.fd_, -1)},
-      rule_{other.rule_},
-      rotation_{other.rotation_},
-      failed_{other.failed_} {}
-
-LogFile::~LogFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
+LogFile::LogFile(std::filesystem::path path, Descriptor file, RotationRule rule, std::uint64_t size)
+    : path_{std::move(path)}, file_{std::move(file)}, rule_{rule}, rotation_{rule, size} {}
 
 void LogFile::write(std::string_view bytes) {
   while (!bytes.empty() && !failed_) {
@@ -61,7 +51,7 @@ void LogFile::write(std::string_view bytes) {
 
 void LogFile::append(std::string_view bytes) {
   while (!bytes.empty() && !failed_) {
-    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    const ssize_t n = ::write(file_.number(), bytes.data(), bytes.size());
     if (n >= 0) {
       const auto written = static_cast<std::size_t>(n);
       if (written > 0) rotation_.written(written, bytes[written - 1]);
@@ -77,15 +67,15 @@ void LogFile::append(std::string_view bytes) {
 /// Where the next file cannot be had, the present one goes on: that costs space, and no byte.
 void LogFile::begin_next() {
   const bool moved = move_files();
-  const int next = moved ? open_log(path_) : -1;
-  if (next < 0) {
+  Descriptor next{moved ? open_log(path_) : -1};
+  if (!next.is_open()) {
     spdlog::error("cannot rotate the log file '{}': {}; {}", path_.string(), std::strerror(errno),
                   moved ? "its output goes on in '" + earlier(1).string() + "'" : "it grows on");
     rule_ = {};
     rotation_ = {rule_, 0};
     return;
   }
-  ::close(std::exchange(fd_, next));
+  file_ = std::move(next);
   rotation_.begin_next();
 }
 
@@ -100,7 +90,5 @@ bool LogFile::move_files() const {
 std::filesystem::path LogFile::earlier(int number) const {
   return number == 0 ? path_ : std::filesystem::path{path_.string() + "." + std::to_string(number)};
 }
-
-int LogFile::release() { return std::exchange(fd_, -1); }
 
 }  // namespace ddprun

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "agent/output/log_rotation.hpp"
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
@@ -16,19 +17,15 @@ class LogFile {
   /// Errors: kUnavailable.
   static Result<LogFile> open(const std::filesystem::path& path, RotationRule rotation = {});
 
-  LogFile(LogFile&& other) noexcept;
-  LogFile& operator=(LogFile&&) = delete;
-  ~LogFile();
-
   /// Appends the bytes. When that fails (the disk is full), it warns once, and the worker goes on.
   /// When files cannot be rotated, it warns once, and goes on with the file that it has.
   void write(std::string_view bytes);
 
   /// Hands out the descriptor, which the caller has to close from now on.
-  int release();
+  int release() { return file_.release(); }
 
  private:
-  LogFile(std::filesystem::path path, int fd, RotationRule rule, std::uint64_t size);
+  LogFile(std::filesystem::path path, Descriptor file, RotationRule rule, std::uint64_t size);
 
   void append(std::string_view bytes);
   void begin_next();
@@ -36,7 +33,7 @@ class LogFile {
   std::filesystem::path earlier(int number) const;
 
   std::filesystem::path path_;
-  int fd_;
+  Descriptor file_;
   RotationRule rule_;
   LogRotation rotation_;
   bool failed_ = false;

@@ -75,30 +75,26 @@ Result<void> LogPump::connect() {
     filtered_.emplace(std::move(*filtered));
   }
   if (plan_.direct()) {
-    worker_end_ = file_ ? file_->release() : ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    return worker_end_ >= 0 ? Result<void>{} : refused("/dev/null");
+    worker_end_ = Descriptor{file_ ? file_->release() : ::open("/dev/null", O_WRONLY | O_CLOEXEC)};
+    return worker_end_.is_open() ? Result<void>{} : refused("/dev/null");
   }
   if (plan_.terminal) {
     const auto terminal = open_terminal();
     if (!terminal) return terminal.error();
     source_.assign(terminal->ours);
-    worker_end_ = terminal->workers;
+    worker_end_ = Descriptor{terminal->workers};
     return {};
   }
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return refused("a pipe for a worker's output");
   fcntl(ends[0], F_SETFL, O_NONBLOCK);  // the worker's end stays blocking
   source_.assign(ends[0]);
-  worker_end_ = ends[1];
+  worker_end_ = Descriptor{ends[1]};
   return {};
 }
 
-LogPump::~LogPump() {
-  if (worker_end_ >= 0) ::close(worker_end_);
-}
-
 void LogPump::start() {
-  ::close(std::exchange(worker_end_, -1));
+  worker_end_ = Descriptor{};
   if (!source_.is_open()) return;
   co_spawn(source_.get_executor(), pump(), report_failure("reading a worker's output"));
   co_spawn(source_.get_executor(), pass_on_when_idle(), report_failure("passing on output"));

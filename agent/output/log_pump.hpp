@@ -19,6 +19,7 @@
 #include "agent/output/output_feed.hpp"
 #include "agent/output/output_tail.hpp"
 #include "agent/output/stream_plan.hpp"
+#include "base/descriptor.hpp"
 
 namespace ddprun {
 
@@ -38,7 +39,7 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
 
   /// The end that the worker writes to. start() closes it, because the worker has its own copy
   /// then.
-  int worker_end() const { return worker_end_; }
+  int worker_end() const { return worker_end_.number(); }
 
   /// Begins to pump; call it when the worker has its end.
   void start();
@@ -67,8 +68,6 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   /// The last that it wrote, as it came, and when signs of a crash came.
   StreamEnd stream_end() const;
 
-  ~LogPump();
-
  private:
   LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan, Voice voice);
 
@@ -85,7 +84,7 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   StreamPlan plan_;
   Voice voice_;
   asio::posix::stream_descriptor source_;  // not open when the worker writes to the file itself
-  int worker_end_ = -1;
+  Descriptor worker_end_;
   std::optional<LogFile> file_;
   std::optional<LogFile> filtered_;
   LineBuffer lines_;

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "agent/workers/worker_plan.hpp"
+#include "base/descriptor.hpp"
 #include "base/parse_number.hpp"
 #include "base/system/linux_calls.hpp"
 
@@ -43,11 +44,10 @@ bool carries_mark(pid_t pid, const std::string& mark) {
 /// Kills the process if it carries the mark; false when it does not. The descriptor is opened
 /// first: what it names cannot become another process meanwhile. Old kernels leave that gap open.
 bool kill_if_marked(pid_t pid, const std::string& mark) {
-  const int process = open_process(pid);
+  const Descriptor process{open_process(pid)};
   const bool marked = carries_mark(pid, mark);
-  if (marked && process >= 0) signal_process(process, SIGKILL);
-  if (marked && process < 0) kill(pid, SIGKILL);
-  if (process >= 0) close(process);
+  if (marked && process.is_open()) signal_process(process.number(), SIGKILL);
+  if (marked && !process.is_open()) kill(pid, SIGKILL);
   return marked;
 }
 
@@ -95,17 +95,13 @@ Guardian::Guardian(const std::string& mark) {
   pid_ = static_cast<pid_t>(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
   if (pid_ == 0) guard(ends[0], mark);
   close(ends[0]);
-  if (pid_ > 0)
-    pipe_ = ends[1];
-  else
-    close(ends[1]);
+  pipe_ = Descriptor{ends[1]};
 }
 
 Guardian::~Guardian() {
   if (pid_ < 0) return;
   const char dismissed = 1;
-  if (write(pipe_, &dismissed, 1) == 1) waitpid(pid_, nullptr, __WCLONE);
-  close(pipe_);
+  if (write(pipe_.number(), &dismissed, 1) == 1) waitpid(pid_, nullptr, __WCLONE);
 }
 
 }  // namespace ddprun

@@ -11,6 +11,8 @@
 
 #include <string>
 
+#include "base/descriptor.hpp"
+
 namespace ddprun {
 
 class Guardian {
@@ -28,7 +30,7 @@ class Guardian {
 
  private:
   pid_t pid_ = -1;
-  int pipe_ = -1;
+  Descriptor pipe_;
 };
 
 }  // namespace ddprun

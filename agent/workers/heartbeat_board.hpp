@@ -2,10 +2,14 @@
 // worker_sdk/contract/heartbeat_slot.hpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "worker_sdk/contract/heartbeat_slot.hpp"
 
@@ -17,10 +21,6 @@ class HeartbeatBoard {
   /// the system has no memory for it.
   static Result<HeartbeatBoard> create(int workers);
 
-  HeartbeatBoard(HeartbeatBoard&& other) noexcept;
-  HeartbeatBoard& operator=(HeartbeatBoard&& other) noexcept;
-  ~HeartbeatBoard();
-
   /// The path by which this machine's processes of the same user reach it while this process lives.
   std::string path() const;
 
@@ -28,10 +28,16 @@ class HeartbeatBoard {
   std::optional<sdk::HeartbeatReading> read(int local_rank) const;
 
  private:
-  HeartbeatBoard(int fd, sdk::HeartbeatSlot* slots, int workers);
+  struct Unmap {
+    std::size_t bytes = 0;
+    void operator()(sdk::HeartbeatSlot* slots) const;
+  };
+  using Slots = std::unique_ptr<sdk::HeartbeatSlot[], Unmap>;
+  HeartbeatBoard(Descriptor file, Slots slots, int workers)
+      : file_{std::move(file)}, slots_{std::move(slots)}, workers_{workers} {}
 
-  int fd_;
-  sdk::HeartbeatSlot* slots_;
+  Descriptor file_;
+  Slots slots_;
   int workers_;
 };
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "agent/workers/nursery_source.hpp"
+#include "base/descriptor.hpp"
 #include "base/match.hpp"
 #include "base/report_failure.hpp"
 #include "base/system/linux_calls.hpp"
@@ -40,12 +41,12 @@ Error refused_by_system(const std::string& what) {
 }
 
 /// A file that nobody else has, with the nursery's program. Errors: kUnavailable.
-Result<int> program_file() {
-  const int file = memory_file("ddprun-nursery", MFD_CLOEXEC);
-  if (file < 0) return refused_by_system("a file in memory");
+Result<Descriptor> program_file() {
+  Descriptor file{memory_file("ddprun-nursery", MFD_CLOEXEC)};
   const auto length = static_cast<ssize_t>(kNurserySource.size());
-  if (write(file, kNurserySource.data(), kNurserySource.size()) == length) return file;
-  ::close(file);
+  if (file.is_open() &&
+      write(file.number(), kNurserySource.data(), kNurserySource.size()) == length)
+    return file;
   return refused_by_system("a file in memory");
 }
 
@@ -89,17 +90,15 @@ void Nursery::begin() {
 }
 
 Result<void> Nursery::launch() {
-  const Result<int> program = program_file();
+  const Result<Descriptor> program = program_file();
   if (!program) return program.error();
   std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    ::close(*program);
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return refused_by_system("a socket");
-  }
   stream_descriptor ours{executor_, ends[0]};
-  auto children = ChildProcess::spawn(executor_, pool_, {{command_, {}, {ends[1], *program}}});
-  ::close(ends[1]);
-  ::close(*program);
+  const Descriptor theirs{ends[1]};
+  auto children =
+      ChildProcess::spawn(executor_, pool_, {{command_, {}, {theirs.number(), program->number()}}});
   if (!children.front()) return children.front().error();
   process_ = std::make_shared<Process>(
       Process{std::move(*children.front()), std::move(ours), Clock::now()});

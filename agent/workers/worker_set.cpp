@@ -1,7 +1,6 @@
 #include "agent/workers/worker_set.hpp"
 
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
@@ -15,6 +14,7 @@
 #include "agent/workers/output_plan.hpp"
 #include "agent/workers/process_tree.hpp"
 #include "base/clock.hpp"
+#include "base/descriptor.hpp"
 #include "base/report_failure.hpp"
 #include "base/system/linux_calls.hpp"
 #include "rendezvous/messages/stop_times.hpp"
@@ -244,7 +244,7 @@ void WorkerSet::ask_for_checkpoint(int signal) {
 /// The process cannot become another one between the look at it and the signal: what is open stands
 /// for this one, and without that a kernel is too old.
 void WorkerSet::end_late(const ExpiredTimer& timer) {
-  const int process = open_process(timer.pid);
+  const Descriptor process{open_process(timer.pid)};
   Worker* const worker = worker_above(timer.pid);
   if (worker != nullptr && !worker->ended) {
     const int rank = round_.first_rank + worker->local_rank;
@@ -252,10 +252,9 @@ void WorkerSet::end_late(const ExpiredTimer& timer) {
                  timer.signal > 0 ? "gets " + signal_name(timer.signal)
                                   : "goes on, as its timer names no signal");
     if (timer.signal > 0 && !worker->told) worker->timer = describe(timer);
-    if (timer.signal > 0 && process >= 0) signal_process(process, timer.signal);
-    if (timer.signal > 0 && process < 0) ::kill(timer.pid, timer.signal);
+    if (timer.signal > 0 && process.is_open()) signal_process(process.number(), timer.signal);
+    if (timer.signal > 0 && !process.is_open()) ::kill(timer.pid, timer.signal);
   }
-  if (process >= 0) close(process);
 }
 
 /// The worker that the process is, or is below of; nullptr: there is none, or it has ended.

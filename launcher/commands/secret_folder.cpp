@@ -33,27 +33,15 @@ struct CloseDirectory {
 }  // namespace
 
 Result<SecretFolder> SecretFolder::open(const std::string& path) {
-  const int directory = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  Descriptor directory{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   struct stat state {};
-  if (directory < 0 || fstat(directory, &state) != 0)
+  if (!directory.is_open() || fstat(directory.number(), &state) != 0)
     return invalid("--secret-dir '" + path + "' cannot be opened: " + std::strerror(errno));
-  SecretFolder folder{path, directory};
+  SecretFolder folder{path, std::move(directory)};
   if ((state.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     return invalid("--secret-dir '" + path + "' may be written to by others: chmod go-w");
   folder.look(Clock::now());
   return folder;
-}
-
-SecretFolder::SecretFolder(SecretFolder&& other) noexcept
-    : path_{std::move(other.path_)},
-      directory_{std::exchange(other.directory_, -1)},
-      seen_{other.seen_},
-      looked_{other.looked_},
-      files_{std::move(other.files_)},
-      by_identity_{std::move(other.by_identity_)} {}
-
-SecretFolder::~SecretFolder() {
-  if (directory_ >= 0) close(directory_);
 }
 
 std::optional<JobKey> SecretFolder::find(std::string_view identity, TimePoint now) {
@@ -65,7 +53,8 @@ std::optional<JobKey> SecretFolder::find(std::string_view identity, TimePoint no
   if (found == by_identity_.end()) return std::nullopt;
   const File& file = files_.at(found->second);
   struct stat state {};
-  const bool there = fstatat(directory_, found->second.c_str(), &state, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool there =
+      fstatat(directory_.number(), found->second.c_str(), &state, AT_SYMLINK_NOFOLLOW) == 0;
   if (there && same(state, file.state)) return file.key;
   look(now);  // it has been taken away, or changed: the key counts no more
   found = by_identity_.find(identity);
@@ -74,13 +63,13 @@ std::optional<JobKey> SecretFolder::find(std::string_view identity, TimePoint no
 
 bool SecretFolder::has_changed() const {
   struct stat state {};
-  return fstat(directory_, &state) == 0 && !same(state, seen_);
+  return fstat(directory_.number(), &state) == 0 && !same(state, seen_);
 }
 
 void SecretFolder::look(TimePoint now) {
   looked_ = now;
-  fstat(directory_, &seen_);
-  const int again = openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  fstat(directory_.number(), &seen_);
+  const int again = openat(directory_.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, CloseDirectory> listing{again < 0 ? nullptr : fdopendir(again)};
   if (!listing) return spdlog::warn("--secret-dir: cannot list '{}'", path_);
   std::map<std::string, File> files;
@@ -89,7 +78,7 @@ void SecretFolder::look(TimePoint now) {
     const std::string name = entry->d_name;
     struct stat state {};
     if (name.starts_with('.') || files.size() == kSecretFilesMax ||
-        fstatat(directory_, name.c_str(), &state, AT_SYMLINK_NOFOLLOW) != 0)
+        fstatat(directory_.number(), name.c_str(), &state, AT_SYMLINK_NOFOLLOW) != 0)
       continue;
     const auto known = files_.find(name);
     const bool unchanged = known != files_.end() && same(known->second.state, state);
@@ -101,7 +90,7 @@ void SecretFolder::look(TimePoint now) {
 }
 
 SecretFolder::File SecretFolder::read(const std::string& name, const struct stat& state) const {
-  const auto secret = read_secret_at(directory_, name, path_ + "/" + name);
+  const auto secret = read_secret_at(directory_.number(), name, path_ + "/" + name);
   if (!secret) spdlog::warn("--secret-dir: {}", secret.error().message);
   return {state, secret ? std::optional{job_key(*secret, name)} : std::nullopt};
 }

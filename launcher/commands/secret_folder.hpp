@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "rendezvous/transport/job_key.hpp"
 
@@ -26,9 +27,6 @@ class SecretFolder {
   /// for each state of theirs. Errors: kInvalid, when there is no folder, or others may write to
   /// it.
   static Result<SecretFolder> open(const std::string& path);
-  SecretFolder(SecretFolder&& other) noexcept;
-  SecretFolder& operator=(SecretFolder&&) = delete;
-  ~SecretFolder();
 
   /// Finds the key of that name. When there is none, it looks whether the folder has changed, and
   /// at most once in kLookAgain whether a file has.
@@ -45,13 +43,14 @@ class SecretFolder {
     std::optional<JobKey> key;  // nullopt: it holds no secret
   };
 
-  SecretFolder(std::string path, int directory) : path_{std::move(path)}, directory_{directory} {}
+  SecretFolder(std::string path, Descriptor directory)
+      : path_{std::move(path)}, directory_{std::move(directory)} {}
   bool has_changed() const;
   void look(TimePoint now);
   File read(const std::string& name, const struct stat& state) const;
 
   std::string path_;
-  int directory_ = -1;
+  Descriptor directory_;
   struct stat seen_ {};  // the folder, when it was looked at
   TimePoint looked_{};
   std::map<std::string, File> files_;                            // by name

@@ -10,25 +10,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.hpp"
+
 namespace ddprun {
 
 namespace {
 
 constexpr std::size_t kFileBytesMax = 4096;  // a secret is 64 characters and a newline
-
-class OpenFile {
- public:
-  explicit OpenFile(int descriptor) : descriptor_{descriptor} {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 Error refused(const std::string& path, const std::string& why) {
   return invalid("'" + path + "' " + why);
@@ -64,15 +52,15 @@ Result<Secret> read_secret_file(const std::string& path) {
 
 Result<Secret> read_secret_at(int directory, const std::string& name, const std::string& path) {
   // O_NONBLOCK: somebody may have put a named pipe there, for which open() would wait.
-  const OpenFile file{
+  const Descriptor file{
       openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
-  if (file.descriptor() < 0 && errno == ELOOP)
+  if (!file.is_open() && errno == ELOOP)
     return refused(path, "is a symbolic link: name the file itself");
   struct stat what {};
-  if (file.descriptor() < 0 || fstat(file.descriptor(), &what) != 0)
+  if (!file.is_open() || fstat(file.number(), &what) != 0)
     return refused(path, std::string{"cannot be opened: "} + std::strerror(errno));
   if (const auto fit = check(what, path); !fit) return fit.error();
-  return read_secret(file.descriptor(), path);
+  return read_secret(file.number(), path);
 }
 
 }  // namespace ddprun
