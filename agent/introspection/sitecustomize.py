@@ -87,6 +87,19 @@ class TorchFinder:
         loader.exec_module = execute_and_open
 
 
+def answers(path):
+    """Whether torch's worker server serves at that socket."""
+    import socket
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(1)
+            connection.connect(path)
+            connection.sendall(b"POST /handler/ping HTTP/1.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            return connection.recv(1) != b""
+    except OSError:
+        return False
+
+
 def open_server(path):
     """Opens torch's worker server. Its threads take no signals, and it says nothing on stderr."""
     try:
@@ -119,6 +132,9 @@ def open_server(path):
             """Nobody may be answered any more while the process is taken apart."""
             if os.getpid() != opened_by:
                 return
+            # A server whose thread does not serve yet, on a busy machine, does not hear that it is to
+            # stop, and shutdown() would wait for that thread forever.
+            serves = answers(path)
             try:
                 os.unlink(path)
             except OSError:
@@ -128,7 +144,8 @@ def open_server(path):
                 if not os.path.exists(path + ".asked"):
                     break
                 time.sleep(0.01)
-            quietly(server.shutdown)
+            if serves:
+                quietly(server.shutdown)
 
         atexit.register(close)
     except Exception:  # a torch that is too old for it, mostly
