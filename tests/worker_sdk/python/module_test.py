@@ -300,7 +300,7 @@ class WorkerTest(unittest.TestCase):
 
     def test_the_module_says_what_it_has(self):
         self.assertEqual(sorted(ddprun.__all__), [
-            "checkpoint_requested", "heartbeat", "on_checkpoint_request", "restart_count"])
+            "Batches", "checkpoint_requested", "heartbeat", "on_checkpoint_request", "restart_count"])
         for name in ddprun.__all__:
             self.assertTrue(getattr(ddprun, name).__doc__, name)
         self.assertIsInstance(ddprun.__version__, str)
@@ -314,6 +314,8 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertIn("True", out)
         self.assertNotIn("importlib.metadata", out)
+        self.assertNotIn("torch", out)
+        self.assertNotIn("hashlib", out)
 
 
 class ProgramTest(unittest.TestCase):

@@ -14,20 +14,39 @@ come, and a checkpoint is written before the scheduler ends the job:
 Without ddprun, under torchrun or in a notebook, the same program runs: heartbeats go nowhere, the
 restart count is torchrun's or 0, and the signal that asks for a checkpoint may be sent by anybody.
 
-The module needs no other one, and no PyTorch.
+Batches deals samples out to any number of workers. It imports PyTorch for the order of a shuffled epoch;
+all else needs no other module.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ddprun._checkpoint import checkpoint_requested, on_checkpoint_request
 from ddprun._heartbeat import heartbeat
 from ddprun._worker import restart_count
 
-__all__ = ["checkpoint_requested", "heartbeat", "on_checkpoint_request", "restart_count"]
+if TYPE_CHECKING:
+    from ddprun._batches import Batches
+
+__all__ = [
+    "Batches",
+    "checkpoint_requested",
+    "heartbeat",
+    "on_checkpoint_request",
+    "restart_count",
+]
 
 
-def __getattr__(name: str) -> str:
-    # Only who asks for the version waits for the module that knows it, which takes 20 ms to import.
+# Only who asks for this waits for the module behind it.
+_LATER = {"Batches": "ddprun._batches"}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     if name != "__version__":
         raise AttributeError(f"module 'ddprun' has no attribute '{name}'")
     from importlib import metadata
