@@ -295,12 +295,13 @@ class WorkerTest(unittest.TestCase):
         header = (PROJECT / "worker_sdk" / "include" / "ddprun" / "worker_env.hpp").read_text()
         listed = set(re.findall(r'kn?\w+\[\] = "(\w+)"', header))
         ours = {value for name, value in vars(_worker).items() if name.isupper()}
-        self.assertEqual(len(ours), 3)
+        self.assertEqual(len(ours), 5)
         self.assertEqual(ours - listed, set())
 
     def test_the_module_says_what_it_has(self):
         self.assertEqual(sorted(ddprun.__all__), [
-            "Batches", "checkpoint_requested", "heartbeat", "on_checkpoint_request", "restart_count"])
+            "Batches", "ElasticRun", "World",
+            "checkpoint_requested", "heartbeat", "on_checkpoint_request", "restart_count"])
         for name in ddprun.__all__:
             self.assertTrue(getattr(ddprun, name).__doc__, name)
         self.assertIsInstance(ddprun.__version__, str)

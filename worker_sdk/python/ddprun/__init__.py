@@ -14,8 +14,8 @@ come, and a checkpoint is written before the scheduler ends the job:
 Without ddprun, under torchrun or in a notebook, the same program runs: heartbeats go nowhere, the
 restart count is torchrun's or 0, and the signal that asks for a checkpoint may be sent by anybody.
 
-Batches deals samples out to any number of workers. It imports PyTorch for the order of a shuffled epoch;
-all else needs no other module.
+ElasticRun and Batches make a training that goes on in the middle of an epoch with another number of
+workers. They import PyTorch when it is needed; all else needs no other module.
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ from ddprun._worker import restart_count
 
 if TYPE_CHECKING:
     from ddprun._batches import Batches
+    from ddprun._elastic import ElasticRun, World
 
 __all__ = [
     "Batches",
+    "ElasticRun",
+    "World",
     "checkpoint_requested",
     "heartbeat",
     "on_checkpoint_request",
@@ -38,8 +41,8 @@ __all__ = [
 ]
 
 
-# Only who asks for this waits for the module behind it.
-_LATER = {"Batches": "ddprun._batches"}
+# Only who asks for these waits for the modules behind them.
+_LATER = {"Batches": "ddprun._batches", "ElasticRun": "ddprun._elastic", "World": "ddprun._elastic"}
 
 
 def __getattr__(name: str) -> Any:

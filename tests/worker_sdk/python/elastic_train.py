@@ -1,0 +1,85 @@
+"""A small training with the elastic loop, for elastic_test.py: `elastic_train.py FOLDER '{"steps": 20}'`
+
+It saves FOLDER/run.pt, and writes what each worker has used in a counted step to FOLDER/used.RANK.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+from torch.utils.data import DataLoader, Dataset
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "worker_sdk" / "python"))
+
+import ddprun  # noqa: E402
+
+SAMPLES = 50
+OPTIONS = {
+    "batches": {"global_batch": 12, "seed": 7},
+    "steps": 20,
+    "save_every": 4,
+    "loader_processes": 0,
+    "dies": None,  # [rank, step]: killed there, in the first attempt
+    "loads": None,  # the rank that alone loads run.pt
+    "init": 0,  # the seed of the first weights
+}
+
+
+class Numbers(Dataset):
+    def __len__(self):
+        return SAMPLES
+
+    def __getitem__(self, index):
+        generator = torch.Generator().manual_seed(index)
+        return torch.randn(8, generator=generator), index % 3, index
+
+
+def make_run(options):
+    torch.manual_seed(options["init"])
+    model = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Dropout(0.2), nn.ReLU(), nn.Linear(16, 3))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [5, 9])
+    batches = ddprun.Batches(SAMPLES, **options["batches"])
+    run = ddprun.ElasticRun(model=model, optimizer=optimizer, schedule=schedule, batches=batches, seed=3)
+    return run, model, optimizer, schedule, batches
+
+
+def train(folder, options):
+    options = {**OPTIONS, **options}
+    run, model, optimizer, schedule, batches = make_run(options)
+    processes = options["loader_processes"]
+    loader = DataLoader(Numbers(), batch_sampler=batches, num_workers=processes, persistent_workers=processes > 0)
+    saved = folder / "run.pt"
+    if saved.exists() and options["loads"] in (None, int(os.environ.get("RANK", "0"))):
+        run.load_state_dict(torch.load(saved))
+    for world in run.worlds("gloo", timeout=120):
+        with world, open(folder / f"used.{world.rank}", "a") as used:
+            ddp = world.wrap(model)
+            indices = []
+            for inputs, labels, index in world.batches(loader, steps=options["steps"]):
+                (cross_entropy(ddp(inputs), labels) / world.parts).backward()
+                indices += index.tolist()
+                if not world.last_part:
+                    continue
+                if options["dies"] == [world.rank, run.step] and ddprun.restart_count() == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                with world.update():
+                    optimizer.step()
+                    optimizer.zero_grad()
+                    schedule.step()
+                print(json.dumps([run.step, indices]), file=used, flush=True)
+                indices = []
+                if run.step % options["save_every"] == 0 and world.rank == 0:
+                    torch.save(run.state_dict(), folder / "run.new")
+                    os.replace(folder / "run.new", saved)
+    torch.save(run.state_dict(), folder / f"end.{world.rank}.pt")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    train(Path(sys.argv[1]), json.loads(sys.argv[2]))

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""What a worker may do when, and how its state is written down, without torch: membership_test.py"""
+
+import json
+import sys
+import unittest
+from collections import Counter, OrderedDict
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(PROJECT / "worker_sdk" / "python"))
+
+from ddprun import _state  # noqa: E402
+from ddprun._membership import Loaded, Membership, choose_line, differing_parts  # noqa: E402
+
+
+def in_a_world():
+    membership = Membership()
+    membership.enter()
+    membership.begin_training(3)
+    return membership
+
+
+class MembershipTest(unittest.TestCase):
+    def test_a_step_counts_when_its_update_has_ended_well(self):
+        member = in_a_world()
+        member.begin_update(last_part=True)
+        self.assertEqual((member.step, member.whole), (0, False))
+        member.end_update(well=True)
+        self.assertEqual((member.round, member.step, member.whole), (3, 1, True))
+
+    def test_an_update_that_fails_leaves_the_state_torn_until_another_one_is_loaded(self):
+        member = in_a_world()
+        member.begin_update(last_part=True)
+        member.end_update(well=False)
+        with self.assertRaisesRegex(RuntimeError, "the state of step 0 is torn"):
+            member.require_whole("state_dict()")
+        with self.assertRaisesRegex(RuntimeError, "after an update that has failed"):
+            member.begin_update(last_part=True)
+        member.leave()
+        member.load(4, 7)
+        member.require_whole("state_dict()")
+        self.assertEqual((member.round, member.step), (4, 7))
+
+    def test_an_update_belongs_behind_the_last_part_within_a_world_and_not_within_another(self):
+        with self.assertRaisesRegex(RuntimeError, "outside of its world"):
+            Membership().begin_update(last_part=True)
+        member = in_a_world()
+        with self.assertRaisesRegex(RuntimeError, "before the last part"):
+            member.begin_update(last_part=False)
+        member.begin_update(last_part=True)
+        with self.assertRaisesRegex(RuntimeError, "within an update"):
+            member.begin_update(last_part=True)
+        with self.assertRaisesRegex(RuntimeError, "in the middle of an update"):
+            member.require_whole("state_dict()")
+
+    def test_gradients_are_applied_in_updates_alone_and_freely_outside_of_worlds(self):
+        member = Membership()
+        member.require_update("optimizer.step()")
+        member.enter()
+        member.begin_training(0)
+        with self.assertRaisesRegex(RuntimeError, r"optimizer.step\(\) outside of `with world.update"):
+            member.require_update("optimizer.step()")
+        member.begin_update(last_part=True)
+        member.require_update("optimizer.step()")
+
+    def test_one_world_at_a_time_and_no_loading_within(self):
+        member = in_a_world()
+        with self.assertRaisesRegex(RuntimeError, "within another one"):
+            member.enter()
+        with self.assertRaisesRegex(RuntimeError, "load before the loop"):
+            member.load(1, 1)
+
+
+class LineTest(unittest.TestCase):
+    def test_the_greatest_step_is_the_line_and_who_has_another_lacks_it(self):
+        line = choose_line([Loaded(step, ["model"]) for step in (4, 7, 0, 7)])
+        self.assertEqual(line, (7, [1, 3], [0, 2]))
+
+    def test_nobody_lacks_anything_where_all_have_loaded_the_same_step(self):
+        self.assertEqual(choose_line([Loaded(5, []), Loaded(5, [])]), (5, [0, 1], []))
+
+    def test_members_that_keep_other_parts_are_told(self):
+        self.assertIsNone(differing_parts([Loaded(0, ["model"]), Loaded(3, ["model"])]))
+        told = differing_parts([Loaded(0, ["model"]), Loaded(0, ["ema", "model"])])
+        self.assertIn("rank 1 keeps the parts ema, model, and rank 0 keeps model", told)
+
+
+class Tensor:
+    def __init__(self, name):
+        self.name = name
+
+
+def there_and_back(value):
+    tensors = []
+    text = json.dumps(_state.pack(value, lambda one: isinstance(one, Tensor), tensors, "the state"))
+    return _state.unpack(json.loads(text), tensors)
+
+
+class PackTest(unittest.TestCase):
+    def test_states_of_optimizers_and_schedules_come_back_as_they_were(self):
+        weight, moment = Tensor("weight"), Tensor("moment")
+        value = {
+            "weight": weight,
+            "state": {0: {"exp_avg": moment, "step": 3.5}, 7: {}},
+            "param_groups": [{"betas": (0.9, 0.999), "lr": 1e-3, "fused": None, "params": [0, 7]}],
+            "best": float("inf"),
+            "milestones": Counter({3: 1, 9: 2}),
+            "dict": {"tuple": {"tensor": ()}},
+        }
+        back = there_and_back(value)
+        self.assertEqual(back, value)
+        self.assertIs(back["state"][0]["exp_avg"], moment)
+        self.assertIsInstance(back["param_groups"][0]["betas"], tuple)
+        self.assertIsInstance(back["milestones"], Counter)
+        self.assertIsInstance(there_and_back(OrderedDict(a=1)), dict)
+
+    def test_what_cannot_travel_is_told_with_its_place(self):
+        for value, expected in (
+            ({"f": [1, len]}, r"the state\['f'\]\[1\] is of the type builtin_function_or_method"),
+            ({(1, 2): 3}, r"the state has the key \(1, 2\)"),
+            (b"bytes", "the state is of the type bytes"),
+        ):
+            with self.assertRaisesRegex(TypeError, expected):
+                there_and_back(value)
+
+
+class PiecesTest(unittest.TestCase):
+    def test_texts_are_cut_into_full_pieces_without_a_gap(self):
+        for sizes in ([], [0], [10], [4, 4], [3, 0, 9, 1], [1] * 9):
+            texts = [bytes(range(16 * i, 16 * i + size)) for i, size in enumerate(sizes)]
+            out, lengths = b"", []
+            for cuts in _state.pieces(sizes, 4):
+                piece = bytearray(4)
+                for cut in cuts:
+                    length = cut.end - cut.begin
+                    piece[cut.place : cut.place + length] = texts[cut.index][cut.begin : cut.end]
+                lengths.append(cuts[-1].place + cuts[-1].end - cuts[-1].begin)
+                out += piece[: lengths[-1]]
+            self.assertEqual(out, b"".join(texts))
+            self.assertTrue(all(length == 4 for length in lengths[:-1]))
+
+
+class SeedTest(unittest.TestCase):
+    def test_every_step_and_rank_has_its_own_seed_and_the_same_again(self):
+        seeds = {_state.seed_of(7, step, rank) for step in range(50) for rank in range(8)}
+        self.assertEqual(len(seeds), 400)
+        self.assertTrue(all(0 <= seed < 2**63 for seed in seeds))
+        self.assertIn(_state.seed_of(7, 49, 7), seeds)
+
+
+if __name__ == "__main__":
+    unittest.main()
