@@ -5,12 +5,9 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-import traceback
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -20,60 +17,19 @@ from torch.utils.data import DistributedSampler
 
 import elastic_train
 from elastic_train import SAMPLES
+from forked_workers import DEADLINE_S, on_workers
 
-import ddprun  # its folder is in the path by now
+import ddprun  # forked_workers has put its folder into the path
 from ddprun import _batches
 
 PROGRAM = Path(__file__).with_name("elastic_train.py")
-DEADLINE_S = 400
 ddprun_program = None
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def fork(work, **variables):
-    child = os.fork()
-    if child:
-        return child
-    code = 1
-    try:
-        os.environ.update(variables)
-        work()
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(code)
 
 
 def open_sockets():
     """Those of this process, by their names."""
     folder = Path("/proc/self/fd")
     return {os.readlink(file) for file in folder.iterdir() if file.is_socket()}
-
-
-def exit_code(child):
-    """Its exit code; after the deadline it is killed."""
-    end = time.monotonic() + DEADLINE_S
-    while time.monotonic() < end:
-        pid, status = os.waitpid(child, os.WNOHANG)
-        if pid:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
-    os.kill(child, 9)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def on_workers(count, work):
-    """Exit codes of workers that run `work` as under a launcher; forked, as importing torch takes long."""
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(count)}
-    children = [fork(work, RANK=str(rank), **place) for rank in range(count)]
-    return [exit_code(child) for child in children]
 
 
 class ElasticTest(unittest.TestCase):

@@ -80,7 +80,7 @@ class Meeting:
         except RuntimeError as error:
             missing = [key.rpartition("/")[2] for key in keys if not self._place.store.check([key])]
             what = "rank 0 has decided nothing" if "decision" in missing else f"rank {', '.join(missing)} did not come"
-            raise RuntimeError(f"{what} within {self._seconds:.0f} s, while entering a world ({about})") from error
+            raise RuntimeError(f"{what} within {self._seconds:g} s, while entering a world ({about})") from error
 
 
 def _decide_line(words: List[Any]) -> Dict[str, Any]:

@@ -110,7 +110,10 @@ def _as_bytes(tensor: Any) -> Any:
 
 
 def _memory_of(tensor: Any) -> Any:
-    return (ctypes.c_char * tensor.numel()).from_address(tensor.data_ptr())
+    """The bytes of a tensor, without numpy, which torch may be installed without."""
+    memory = (ctypes.c_char * tensor.numel()).from_address(tensor.data_ptr())
+    memory.owner = tensor
+    return memory
 
 
 class Courier:
