@@ -311,7 +311,10 @@ class World:
         import torch
 
         seed = _state.seed_of(self._run._seed, self._run.step, self.rank)
-        torch.manual_seed(seed)
+        # torch.manual_seed() would take half a millisecond where CUDA is not in use.
+        torch.default_generator.manual_seed(seed)
+        if torch.cuda.is_initialized():
+            torch.cuda.manual_seed(seed)
         random.seed(seed)
         if "numpy" in sys.modules:
             sys.modules["numpy"].random.seed(seed % 2**32)
