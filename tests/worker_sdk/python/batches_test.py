@@ -112,10 +112,10 @@ class ExactTest(unittest.TestCase):
         stream = list(itertools.chain(*itertools.islice(batches, 3)))
         self.assertEqual(stream, any_order(6, 1, 0) + any_order(6, 1, 1))
         told = []
-        for _ in range(3):
+        for _ in range(4):
             batches.count_step()
             told.append((batches.epoch, batches.epoch_ended))
-        self.assertEqual(told, [(0, False), (1, True), (2, True)])
+        self.assertEqual(told, [(0, False), (1, True), (2, True), (2, False)])
 
     def test_no_more_than_two_orders_are_kept(self):
         batches = ddprun.Batches(3, local_batch=4)
