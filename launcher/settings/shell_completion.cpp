@@ -26,7 +26,7 @@ std::string quoted(std::string_view text, std::string_view special = "") {
 bool takes_file(const Option& option) { return option.value == "DIR"; }
 
 /// The words that its value may be, or some of them; "": there is nothing to offer.
-std::string_view words_of(const Option& option) {
+std::string_view choices_of(const Option& option) {
   return option.name == "nproc-per-node" ? "auto gpu cpu" : option.choices;
 }
 
@@ -41,10 +41,10 @@ std::string bash_completion() {
     if (option.letter) with_value += std::string{"|-"} + option.letter;
     if (takes_file(option))
       cases += fmt::format("    {}) compopt -o dirnames; return ;;\n", name);
-    else if (!words_of(option).empty())
+    else if (!choices_of(option).empty())
       cases +=
           fmt::format("    {}) mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$cur\"); return ;;\n",
-                      name, words_of(option));
+                      name, choices_of(option));
   }
   return fmt::format(R"(# ddprun: completion for bash
 _ddprun() {{
@@ -81,7 +81,7 @@ std::string zsh_completion() {
       const std::string message = quoted(option.value, ":[]\\");
       std::string action;
       if (takes_file(option)) action = "_files -/";
-      if (!words_of(option).empty()) action = fmt::format("({})", words_of(option));
+      if (!choices_of(option).empty()) action = fmt::format("({})", choices_of(option));
       argument = fmt::format(":{}:{}", message, action);
     }
     specs += fmt::format("  '{}[{}]{}' \\\n", option.spelling(), help, argument);
@@ -97,7 +97,7 @@ std::string fish_completion() {
     out += fmt::format("complete -c ddprun -l {}", option.name);
     if (option.letter) out += fmt::format(" -s {}", option.letter);
     if (option.takes_word()) out += takes_file(option) ? " -r" : " -x";
-    if (!words_of(option).empty()) out += fmt::format(" -a '{}'", words_of(option));
+    if (!choices_of(option).empty()) out += fmt::format(" -a '{}'", choices_of(option));
     out += fmt::format(" -d '{}'\n", quoted(option.help));
   }
   return out;
@@ -111,8 +111,8 @@ std::string tcsh_completion() {
     const std::string before = "'n/" + option.spelling();
     if (takes_file(option))
       values += before + "/d/' ";
-    else if (!words_of(option).empty() && option.takes_word())
-      values += fmt::format("{}/({})/' ", before, words_of(option));
+    else if (!choices_of(option).empty() && option.takes_word())
+      values += fmt::format("{}/({})/' ", before, choices_of(option));
   }
   return fmt::format("# ddprun: completion for tcsh\ncomplete ddprun {}'c/--/({})/' 'p/*/f/'\n",
                      values, names);
