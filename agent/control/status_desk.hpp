@@ -75,7 +75,8 @@ using DumpDesk = Desk<DumpQuestion>;
 class JobDesk {
  public:
   /// `send` sends to the coordinator.
-  JobDesk(const asio::any_io_executor& executor, std::function<void(const AgentMessage&)> send)
+  JobDesk(const asio::any_io_executor& executor,
+          const std::function<void(const AgentMessage&)>& send)
       : status_{executor, send}, dump_{executor, send} {}
 
   /// What is the same for all questions; see Desk.
