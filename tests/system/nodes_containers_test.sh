@@ -23,9 +23,12 @@ let_go() { printf '%*s' "$1" '' | tr ' ' '\n' >&8; } # WORKERS
 # start_container NAME ARGUMENTS...: what it has in its folder for temporary files is its own, too.
 start_container() {
   mkdir -p "$nodes/$1/tmp"
+  : >"$nodes/$1/out" # now, not when the background job comes to it: nobody may read an old one
+  : >"$nodes/$1/err"
   TMPDIR=$nodes/$1/tmp exec_on h1 "${inside[@]}" "$DDPRUN" "${@:2}" \
     >"$nodes/$1/out" 2>"$nodes/$1/err" </dev/null &
   agents[$1]=$!
+  while [ "/proc/$!/exe" -ef "/proc/$$/exe" ]; do :; done # until then its files may be emptied again
 }
 
 # wait_for_ranks SIZE: until a worker of each rank has said that it runs in a world of that size.
