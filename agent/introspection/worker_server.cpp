@@ -22,6 +22,7 @@ asio::awaitable<Result<std::string>> ask_worker(std::filesystem::path socket, st
                                                 std::chrono::milliseconds patience) {
   asio::local::stream_protocol::socket connection{co_await asio::this_coro::executor};
   const asio::local::stream_protocol::endpoint endpoint{socket.string()};
+  // On one machine this does not wait: where the backlog is full, it fails at once.
   const auto [refused] =
       co_await connection.async_connect(endpoint, asio::as_tuple(asio::use_awaitable));
   if (refused) co_return server_error(Error::Kind::kUnavailable, refused.message());
