@@ -98,10 +98,7 @@ void reset_signal_handlers() {
   for (int signal = 1; signal < NSIG; ++signal) {
     if (sigaction(signal, nullptr, &action) != 0) continue;
     const bool ignored = action.sa_handler == SIG_IGN && signal != SIGPIPE;
-    if (action.sa_handler == SIG_DFL || ignored) continue;
-    action = {};
-    action.sa_handler = SIG_DFL;
-    sigaction(signal, &action, nullptr);
+    if (action.sa_handler != SIG_DFL && !ignored) take_default_action(signal);
   }
 }
 

@@ -79,6 +79,12 @@ int watch_child_by_thread(pid_t child) {
   return -1;
 }
 
+DDPRUN_UNSANITIZED void take_default_action(int signal) {
+  const unsigned long by_default[4] = {};  // the kernel's struct: SIG_DFL, no flags, no mask
+  constexpr std::size_t kMaskBytes = 8;
+  syscall(SYS_rt_sigaction, signal, by_default, nullptr, kMaskBytes);
+}
+
 DDPRUN_UNSANITIZED void close_files_from(int first) {
   if (syscall(SYS_close_range, static_cast<unsigned>(first), ~0U, 0) != 0)
     close_listed_files_from(first);

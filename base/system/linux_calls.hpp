@@ -29,6 +29,10 @@ int watch_child(pid_t child);
 /// The thread's way of watch_child(), for any kernel.
 int watch_child_by_thread(pid_t child);
 
+/// As sigaction(2) with SIG_DFL, for a child that has its parent's memory: a sanitizer notes there
+/// which handlers a process has, so that the parent would lose them.
+void take_default_action(int signal);
+
 /// Closes all files from `first` on, as close_range(2). It takes no memory and no lock: a child
 /// that has yet to execute its program may call it.
 void close_files_from(int first);
