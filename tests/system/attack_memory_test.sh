@@ -4,7 +4,7 @@
 
 [ -n "$(command -v python3)" ] || skip "there is no python3"
 [ -n "$(command -v prlimit)" ] || skip "there is no prlimit (Debian: util-linux)"
-memory_counts || skip "an address sanitizer takes more memory than the limit allows"
+memory_counts || skip "a sanitizer takes more memory than the limit allows"
 stranger=$(dirname "$0")/programs/stranger.py
 start store --host 127.0.0.1 --port 0 --port-file "$scratch/port"
 wait_for_line "listening on"

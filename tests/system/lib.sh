@@ -121,8 +121,8 @@ no_process_left() {
   done < <(grep -lzxF "TEST_MARK=$scratch" /proc/[0-9]*/environ 2>/dev/null)
 }
 
-# memory_counts: whether the memory that ddprun takes is its own, and not an address sanitizer's.
-memory_counts() { ! grep -qa __asan_init "$DDPRUN"; }
+# memory_counts: whether the memory that ddprun takes is its own, and not a sanitizer's.
+memory_counts() { ! grep -qaE "__[at]san_init" "$DDPRUN"; }
 
 # nothing_left: fails unless ddprun has removed its temporary files.
 nothing_left() {
