@@ -61,6 +61,7 @@ std::optional<Running> start(std::vector<std::string> words) {
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   std::string nowhere = "DEBUGINFOD_URLS=";
@@ -129,7 +130,7 @@ std::string behind_address(const std::string& line) {
   std::size_t begin = line.find_first_not_of("0123456789", 1);
   if (begin != std::string::npos) begin = line.find_first_not_of(' ', begin);
   if (begin == std::string::npos) return "";
-  const std::string rest = line.substr(begin);
+  std::string rest = line.substr(begin);
   if (!rest.starts_with("0x")) return rest;
   const std::size_t in = rest.find(" in ");
   return in == std::string::npos ? "" : rest.substr(in + 4);
