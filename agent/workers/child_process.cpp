@@ -77,7 +77,7 @@ struct ChildPlan {
 
 /// Binds the child to its CPUs, or returns false with errno. Where its memory is placed is only a
 /// wish: when the kernel refuses that, the worker runs all the same.
-__attribute__((no_sanitize("address", "undefined"))) bool take_place(ChildPlan& plan) {
+DDPRUN_UNSANITIZED bool take_place(ChildPlan& plan) {
   if (!plan.cpus.empty() &&
       sched_setaffinity(0, plan.cpus.size() * sizeof(plan.cpus[0]),
                         reinterpret_cast<const cpu_set_t*>(plan.cpus.data())) != 0)
@@ -93,7 +93,7 @@ __attribute__((no_sanitize("address", "undefined"))) bool take_place(ChildPlan& 
 
 /// Handlers belong to the parent's program; SIG_IGN is the user's wish (nohup), except for SIGPIPE,
 /// which the agent itself ignores.
-void reset_signal_handlers() {
+DDPRUN_UNSANITIZED void reset_signal_handlers() {
   struct sigaction action {};
   for (int signal = 1; signal < NSIG; ++signal) {
     if (sigaction(signal, nullptr, &action) != 0) continue;
@@ -105,7 +105,7 @@ void reset_signal_handlers() {
 /// Gives the child the files that it is meant to have as 3, 4, ..., and closes all others of the
 /// parent's. They are lifted above these numbers first, because one file may have the number that
 /// another is to get.
-__attribute__((no_sanitize("address", "undefined"))) void take_files(ChildPlan& plan) {
+DDPRUN_UNSANITIZED void take_files(ChildPlan& plan) {
   const int first = STDERR_FILENO + 1;
   const int count = static_cast<int>(plan.files.size());
   for (int i = 0; i < count; ++i) plan.files[i] = fcntl(plan.files[i], F_DUPFD, first + count);
@@ -114,8 +114,7 @@ __attribute__((no_sanitize("address", "undefined"))) void take_files(ChildPlan& 
 }
 
 /// Runs in the child, on its own stack in the parent's memory, while the parent is suspended.
-/// It is never instrumented: a sanitizer would keep notes on a stack that is never left.
-__attribute__((no_sanitize("address", "undefined"))) int become_worker(void* argument) {
+DDPRUN_UNSANITIZED int become_worker(void* argument) {
   auto& plan = *static_cast<ChildPlan*>(argument);
   setsid();
   reset_signal_handlers();
@@ -169,6 +168,15 @@ class ChildStack {
   void* base_;
 };
 
+#ifdef __SANITIZE_THREAD__
+// ThreadSanitizer takes the child of clone() for one with memory of its own, and notes in the
+// parent's that this is a forked process. It does not know the other name.
+extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
+constexpr auto kClone = __clone;
+#else
+constexpr auto kClone = clone;
+#endif
+
 /// Calls clone(2) as posix_spawn(3) does.
 void clone_and_execute(ChildPlan& plan, Started& started) {
   const ChildStack stack;
@@ -180,7 +188,7 @@ void clone_and_execute(ChildPlan& plan, Started& started) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  started.pid = clone(become_worker, stack.top(), CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
+  started.pid = kClone(become_worker, stack.top(), CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
   started.error_number = started.pid < 0 ? errno : plan.failed_errno;
   started.memory_errno = plan.memory_errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -85,8 +85,7 @@ pid_t Nursery::pid() const { return process_ ? process_->child.pid() : -1; }
 void Nursery::begin() {
   if (process_ || given_up_) return;
   if (const Result<void> launched = launch(); !launched) return give_up(launched.error().message);
-  const auto process =
-      process_;  // it may have refused already, and then there is none after listen()
+  const auto process = process_;  // listen() runs at once, and may find that it refuses
   co_spawn(executor_, listen(process), report_failure("listening to the nursery"));
   co_spawn(executor_, watch(process), report_failure("watching the nursery"));
 }

@@ -14,9 +14,6 @@
 
 #include "base/system/no_signals.hpp"
 
-// A child that shares its parent's memory runs such a function: a sanitizer would keep notes there.
-#define DDPRUN_UNSANITIZED __attribute__((no_sanitize("address", "undefined")))
-
 namespace ddprun {
 
 namespace {

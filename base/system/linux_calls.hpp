@@ -6,6 +6,10 @@
 
 #include <cstddef>
 
+// A function that a child runs in its parent's memory: a sanitizer would keep notes there, on a
+// stack that is never left.
+#define DDPRUN_UNSANITIZED __attribute__((no_sanitize("address", "undefined", "thread")))
+
 namespace ddprun {
 
 /// As memfd_create(2): returns a file in memory, or -1 with errno.
