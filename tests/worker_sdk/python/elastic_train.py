@@ -24,7 +24,10 @@ OPTIONS = {
     "steps": 20,
     "save_every": 4,
     "loader_processes": 0,
-    "dies": None,  # [rank, step]: killed there, in the first attempt
+    "dies": [],  # [rank, step] of each attempt, in their order: what ends there
+    "where": "behind backward",  # or "before backward", "within the update", "behind the update"
+    "how": "SIGKILL",  # or another signal; "error": an exception
+    "catches": False,  # each step's errors, and goes on
     "loads": None,  # the rank that alone loads run.pt
     "init": 0,  # the seed of the first weights
 }
@@ -49,6 +52,12 @@ def make_run(options):
     return run, model, optimizer, schedule, batches
 
 
+def note_open(file):
+    """Writes down how many descriptors and threads this process has."""
+    with open(file, "a") as counts:
+        print(json.dumps([os.getpid(), len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))]), file=counts)
+
+
 def train(folder, options):
     options = {**OPTIONS, **options}
     run, model, optimizer, schedule, batches = make_run(options)
@@ -57,21 +66,41 @@ def train(folder, options):
     saved = folder / "run.pt"
     if saved.exists() and options["loads"] in (None, int(os.environ.get("RANK", "0"))):
         run.load_state_dict(torch.load(saved))
+
+    def reach(where):
+        deaths = options["dies"][ddprun.restart_count() :]
+        if where != options["where"] or [world.rank, run.step] not in deaths[:1]:
+            return
+        if options["how"] == "error":
+            raise ValueError("an error of the program's own")
+        os.kill(os.getpid(), signal.Signals[options["how"]])
+
+    def backward(inputs, labels):
+        loss = cross_entropy(ddp(inputs), labels) / world.parts
+        reach("before backward")
+        loss.backward()
+
     for world in run.worlds("gloo", timeout=120):
         with world, open(folder / f"used.{world.rank}", "a") as used:
+            note_open(folder / f"open.{world.rank}")
             ddp = world.wrap(model)
             indices = []
             for inputs, labels, index in world.batches(loader, steps=options["steps"]):
-                (cross_entropy(ddp(inputs), labels) / world.parts).backward()
+                try:
+                    backward(inputs, labels)
+                except Exception:
+                    if not options["catches"]:
+                        raise
                 indices += index.tolist()
                 if not world.last_part:
                     continue
-                if options["dies"] == [world.rank, run.step] and ddprun.restart_count() == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
+                reach("behind backward")
                 with world.update():
                     optimizer.step()
+                    reach("within the update")
                     optimizer.zero_grad()
                     schedule.step()
+                reach("behind the update")
                 print(json.dumps([run.step, indices]), file=used, flush=True)
                 indices = []
                 if run.step % options["save_every"] == 0 and world.rank == 0:

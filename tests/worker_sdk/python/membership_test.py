@@ -11,13 +11,13 @@ PROJECT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(PROJECT / "worker_sdk" / "python"))
 
 from ddprun import _state  # noqa: E402
-from ddprun._membership import Loaded, Membership, choose_line, differing_parts  # noqa: E402
+from ddprun._membership import Loaded, Membership, WorldChanged, choose_line, differing_parts  # noqa: E402
 
 
 def in_a_world():
     membership = Membership()
-    membership.enter()
-    membership.begin_training(3)
+    membership.enter(3)
+    membership.begin_training(line_round=0)
     return membership
 
 
@@ -57,8 +57,8 @@ class MembershipTest(unittest.TestCase):
     def test_gradients_are_applied_in_updates_alone_and_freely_outside_of_worlds(self):
         member = Membership()
         member.require_update("optimizer.step()")
-        member.enter()
-        member.begin_training(0)
+        member.enter(0)
+        member.begin_training(line_round=0)
         with self.assertRaisesRegex(RuntimeError, r"optimizer.step\(\) outside of `with world.update"):
             member.require_update("optimizer.step()")
         member.begin_update(last_part=True)
@@ -67,22 +67,84 @@ class MembershipTest(unittest.TestCase):
     def test_one_world_at_a_time_and_no_loading_within(self):
         member = in_a_world()
         with self.assertRaisesRegex(RuntimeError, "within another one"):
-            member.enter()
+            member.enter(4)
         with self.assertRaisesRegex(RuntimeError, "load before the loop"):
             member.load(1, 1)
 
 
-class LineTest(unittest.TestCase):
-    def test_the_greatest_step_is_the_line_and_who_has_another_lacks_it(self):
-        line = choose_line([Loaded(step, ["model"]) for step in (4, 7, 0, 7)])
-        self.assertEqual(line, (7, [1, 3], [0, 2]))
+class ChangeTest(unittest.TestCase):
+    def test_no_update_begins_once_the_round_has_ended(self):
+        member = in_a_world()
+        member.end_round(3)
+        self.assertTrue(member.has_to_leave)
+        for refused in (lambda: member.begin_update(last_part=True), lambda: member.require_world("wrap()")):
+            with self.assertRaisesRegex(WorldChanged, "the members of round 3 change"):
+                refused()
+        self.assertEqual((member.step, member.whole), (0, True))
+        self.assertFalse(issubclass(WorldChanged, Exception))
 
-    def test_nobody_lacks_anything_where_all_have_loaded_the_same_step(self):
-        self.assertEqual(choose_line([Loaded(5, []), Loaded(5, [])]), (5, [0, 1], []))
+    def test_an_update_that_is_under_way_when_the_round_ends_counts(self):
+        member = in_a_world()
+        member.begin_update(last_part=True)
+        member.end_round(3)
+        member.require_update("optimizer.step()")
+        member.end_update(well=True)
+        self.assertEqual((member.step, member.whole, member.has_to_leave), (1, True, True))
+
+    def test_the_end_of_an_earlier_round_does_not_end_this_one(self):
+        member = in_a_world()
+        member.end_round(2)
+        member.require_world("wrap()")
+        self.assertFalse(member.world_has_ended)
+
+    def test_a_round_may_end_before_it_is_entered(self):
+        member = in_a_world()
+        member.leave()
+        member.end_round(4)
+        self.assertTrue(member.world_has_ended)
+        self.assertFalse(member.has_to_leave)
+        member.enter(4)
+        with self.assertRaises(WorldChanged):
+            member.require_unchanged()
+        member.leave()
+        member.enter(5)
+        member.require_unchanged()
+
+    def test_what_follows_is_named_by_its_round_also_in_a_later_job_whose_rounds_begin_anew(self):
+        member = in_a_world()
+        self.assertEqual(member.round, 3)
+        member.leave()
+        member.load(9, 700)
+        member.enter(4)
+        member.begin_training(line_round=9)
+        self.assertEqual((member.round, member.step), (10, 700))
+
+
+def loaded(*names):
+    return [Loaded(round_number, step, True, ["model"]) for round_number, step in names]
+
+
+class LineTest(unittest.TestCase):
+    def test_the_greatest_step_of_a_round_is_the_line_and_who_has_another_lacks_it(self):
+        line = choose_line(loaded((1, 4), (1, 7), (1, 0), (1, 7)))
+        self.assertEqual(line, (1, 7, [1, 3], [0, 2]))
+
+    def test_a_step_of_a_later_round_comes_before_a_greater_one_that_somebody_cut_off_has_counted(self):
+        self.assertEqual(choose_line(loaded((3, 813), (4, 812), (4, 811))), (4, 812, [1], [0, 2]))
+
+    def test_a_torn_state_is_no_line_and_its_owner_lacks_it(self):
+        members = loaded((2, 8), (2, 7))
+        members[0] = members[0]._replace(whole=False)
+        self.assertEqual(choose_line(members), (2, 7, [1], [0]))
+        self.assertIsNone(choose_line(members[:1]))
+
+    def test_nobody_lacks_anything_where_all_have_the_same_state(self):
+        self.assertEqual(choose_line(loaded((1, 5), (1, 5))), (1, 5, [0, 1], []))
 
     def test_members_that_keep_other_parts_are_told(self):
-        self.assertIsNone(differing_parts([Loaded(0, ["model"]), Loaded(3, ["model"])]))
-        told = differing_parts([Loaded(0, ["model"]), Loaded(0, ["ema", "model"])])
+        members = loaded((0, 0), (1, 3))
+        self.assertIsNone(differing_parts(members))
+        told = differing_parts([members[0], members[1]._replace(parts=["ema", "model"])])
         self.assertIn("rank 1 keeps the parts ema, model, and rank 0 keeps model", told)
 
 

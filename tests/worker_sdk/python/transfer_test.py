@@ -10,7 +10,7 @@ import torch
 from forked_workers import on_workers
 
 from ddprun import ElasticRun, _state  # forked_workers has put their folder into the path
-from ddprun._elastic import Meeting, Place
+from ddprun._meeting import Meeting, Place
 
 ODD_TENSORS = {
     "scalar": torch.tensor(7, dtype=torch.int64),
@@ -105,10 +105,10 @@ class TransferTest(unittest.TestCase):
         self.assertEqual(on_workers(2, work), [0, 0])
 
     def test_who_waits_in_vain_says_for_whom(self):
-        alone = Meeting(Place(0, 0, 2, torch.distributed.HashStore()), seconds=0.2)
+        alone = Meeting(Place(0, 0, 2), torch.distributed.HashStore(), seconds=0.2)
         with self.assertRaisesRegex(RuntimeError, "rank 1 did not come within 0.2 s, while entering a world"):
             alone.agree("loaded", [0, []], lambda words: {})
-        other = Meeting(Place(0, 1, 2, torch.distributed.HashStore()), seconds=0.2)
+        other = Meeting(Place(0, 1, 2), torch.distributed.HashStore(), seconds=0.2)
         with self.assertRaisesRegex(RuntimeError, "rank 0 has decided nothing within 0.2 s"):
             other.agree("loaded", [0, []], lambda words: {})
 

@@ -28,7 +28,8 @@ from ddprun._worker import restart_count
 
 if TYPE_CHECKING:
     from ddprun._batches import Batches
-    from ddprun._elastic import ElasticRun, World
+    from ddprun._elastic import ElasticRun
+    from ddprun._world import World
 
 __all__ = [
     "Batches",
@@ -42,7 +43,7 @@ __all__ = [
 
 
 # Only who asks for these waits for the modules behind them.
-_LATER = {"Batches": "ddprun._batches", "ElasticRun": "ddprun._elastic", "World": "ddprun._elastic"}
+_LATER = {"Batches": "ddprun._batches", "ElasticRun": "ddprun._elastic", "World": "ddprun._world"}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,8 +7,10 @@ import os
 # The names are those of worker_sdk/include/ddprun/worker_env.hpp, which a test compares.
 RESTART_COUNT = "TORCHELASTIC_RESTART_COUNT"
 ROUND = "DDPRUN_ROUND"
+RANK = "RANK"
 WORLD_SIZE = "WORLD_SIZE"
 HEARTBEAT = "DDPRUN_HEARTBEAT"
+CONTROL = "DDPRUN_CONTROL"
 CHECKPOINT_SIGNAL = "DDPRUN_CHECKPOINT_SIGNAL"
 
 

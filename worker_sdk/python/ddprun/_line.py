@@ -1,0 +1,153 @@
+"""The line between a worker and the agent of its node: who trains in a world of its own says so, and is asked to
+leave it and to enter the next one instead of being stopped and started again.
+
+The agent listens at a Unix socket that DDPRUN_CONTROL names as PATH:LOCAL_RANK. Both sides send lines of JSON:
+
+    worker: hello {local_rank, round} · parked {round} · goodbye {}
+    agent:  welcome {patience_s} · leave {round, why} · enter {round, environment}
+
+Without an agent that listens there is no line, and workers are stopped and started as ever.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
+
+from ddprun._worker import CONTROL
+
+LINE_BYTES_MAX = 64 << 10
+ANSWER_S = 5.0  # the agent is on this machine, and answers to hello within that time
+
+_open_lines: List["AgentLine"] = []
+
+
+class Entrance(NamedTuple):
+    """A worker is to take part in this round: the variables of its environment that differ from before."""
+
+    round: int
+    environment: Dict[str, str]
+
+
+class AgentLine:
+    """One thread of it reads what the agent says."""
+
+    def __init__(self, connection: socket.socket, leave: Callable[[int], None]) -> None:
+        """leave: called in that thread with the round that ends for this worker."""
+        self._connection = connection
+        self._leave = leave
+        self._news = threading.Condition()
+        self._patience: Optional[float] = None
+        self._entrance: Optional[Entrance] = None
+        self._is_open = True
+        self._thread = threading.Thread(target=self._read, name="ddprun agent", daemon=True)
+        _open_lines.append(self)
+        self._thread.start()
+
+    @classmethod
+    def connect(cls, round_number: int, leave: Callable[[int], None]) -> Optional[AgentLine]:
+        """Tells the agent that this worker can stay when members of that round change.
+
+        None where no agent listens, or it does not answer.
+        """
+        path, _, local_rank = os.environ.get(CONTROL, "").rpartition(":")
+        if not (path and local_rank.isdigit()):
+            return None
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(path)
+        except OSError:  # a container of the worker's own hides the folder
+            connection.close()
+            return None
+        line = cls(connection, leave)
+        line._say(type="hello", local_rank=int(local_rank), round=round_number)
+        with line._news:
+            if line._news.wait_for(lambda: line._patience is not None or not line._is_open, ANSWER_S):
+                if line._patience is not None:
+                    return line
+        line.close()
+        return None
+
+    @property
+    def patience(self) -> float:
+        """For how many seconds an order may take to come, behind the loss that it follows from."""
+        assert self._patience is not None
+        return self._patience
+
+    def parked(self, round_number: int) -> None:
+        """This worker has left that round, and does nothing until it is told to enter another one."""
+        self._say(type="parked", round=round_number)
+
+    def await_entrance(self, is_told: Callable[[], bool]) -> Optional[Entrance]:
+        """Waits until the agent says where to go on: for the agent's patience, unless `is_told` says that this
+        worker was told to leave, and then without an end, as the agent decides. None: no order has come.
+        """
+        ends = time.monotonic() + self.patience
+        with self._news:
+            while self._entrance is None and self._is_open:
+                left = None if is_told() else ends - time.monotonic()
+                if left is not None and left <= 0:
+                    break
+                self._news.wait(left)
+            entrance, self._entrance = self._entrance, None
+        return entrance
+
+    def close(self) -> None:
+        """This worker does not stay any more when members change."""
+        if self not in _open_lines:
+            return
+        _open_lines.remove(self)
+        self._say(type="goodbye")
+        try:
+            self._connection.shutdown(socket.SHUT_RDWR)  # which ends the thread's reading
+        except OSError:
+            pass  # the agent has gone
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+        self._connection.close()
+
+    def _say(self, **message: Any) -> None:
+        try:
+            self._connection.sendall(json.dumps(message).encode() + b"\n")
+        except OSError:
+            pass  # the agent has gone, and with it goes this worker
+
+    def _read(self) -> None:
+        with self._connection.makefile("rb") as lines:
+            while self._hear(lines):
+                pass
+        with self._news:
+            self._is_open = False
+            self._news.notify_all()
+
+    def _hear(self, lines: Any) -> bool:
+        try:
+            text = lines.readline(LINE_BYTES_MAX)
+        except OSError:
+            return False
+        if not text.endswith(b"\n"):
+            return False
+        message = json.loads(text)
+        if message["type"] == "leave":
+            self._leave(message["round"])
+        with self._news:
+            if message["type"] == "welcome":
+                self._patience = float(message["patience_s"])
+            elif message["type"] == "enter":
+                self._entrance = Entrance(message["round"], message["environment"])
+            self._news.notify_all()
+        return True
+
+
+def _forget() -> None:
+    """A process that the worker has forked, such as one of a data loader, has no line."""
+    for line in _open_lines:
+        line._connection.close()
+    _open_lines.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
