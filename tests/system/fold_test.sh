@@ -30,7 +30,7 @@ without_times() { sed -E 's/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}[+-][
 
 # --- Equal lines of many, with and without files ---
 cat >"$scratch/many.sh" <<'SH'
-seq -f 'loading shard %.0f' 10000
+seq -f 'loading shard %.0f' 3000
 SH
 run 0 --nproc-per-node 8 --fold --tee 3 --log-dir "$logs" --no-python sh "$scratch/many.sh"
 sh "$scratch/many.sh" >"$scratch/expected"
