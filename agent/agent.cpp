@@ -27,6 +27,10 @@ using asio::use_awaitable;
 constexpr std::chrono::milliseconds kInspectionPatience{700};
 constexpr std::chrono::milliseconds kInspectionPatienceMax{10'000};
 
+/// Behind the loss of a peer, the coordinator waits so long for a failure's cause, and a heartbeat
+/// timeout for a silent node, before it orders anything.
+constexpr std::chrono::seconds kOrderPatience{2};
+
 std::string lost_hint(const LaunchSpec& spec) {
   if (spec.meeting.nodes_max != 2) return "";
   return "; where that was the other one of two nodes, the job goes on with a witness (`ddprun "
@@ -94,7 +98,8 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
                      {[this](int local_rank) { return workers_.process(local_rank); },
                       [this](int local_rank, WorkerLook& look) {
                         workers_.add_told(local_rank, look);
-                        if (trainings_ != nullptr) trainings_->add_told(local_rank, look);
+                        if (for_workers_.trainings != nullptr)
+                          for_workers_.trainings->add_told(local_rank, look);
                       },
                       [this](const RankProgress& p) { step(WorkerProgressed{p}); }}},
       signals_{executor, spec_},
@@ -107,8 +112,14 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
 }
 
 void Agent::keep_timers(TimerPipe& pipe) {
-  timers_ = &pipe;
+  for_workers_.timers = &pipe;
   pipe.listen([this](const ExpiredTimer& timer) { workers_.end_late(timer); });
+}
+
+void Agent::keep_workers_by(WorkerDoor& door) {
+  for_workers_.door = &door;
+  door.begin(kOrderPatience + spec_.rules.heartbeat_timeout,
+             [this](const WorkerSaid& word) { step(word); });
 }
 
 asio::awaitable<AgentEnd> Agent::run() {
@@ -121,6 +132,7 @@ asio::awaitable<AgentEnd> Agent::run() {
     if (!end_ && Clock::now() >= alarm_.expiry()) step(Alarm{});
   }
   signals_.end();
+  if (for_workers_.door != nullptr) for_workers_.door->close();
   link_.end();
   desk_.lose_coordinator();
   co_await workers_.end();
@@ -169,10 +181,14 @@ void Agent::perform(const AgentAction& action) {
       action,  //
       [&](const ReachCoordinator& a) { link_.connect(a); },
       [&](const StartWorkers& a) { start_workers(a.round); },
+      [&](const AskToLeave& a) {
+        if (for_workers_.door != nullptr) for_workers_.door->ask_to_leave(a.round);
+      },
+      [&](const KillWorkers& a) { workers_.kill(a.local_ranks); },
       [&](const SignalWorkers& a) { workers_.signal(a.signal, a.to_stop); },
       [&](const AskForCheckpoint& a) { workers_.ask_for_checkpoint(a.signal); },
-      [&](const SweepTree&) {
-        co_spawn(executor_, sweep(), report_failure("cleaning up after workers"));
+      [&](const SweepTree& a) {
+        co_spawn(executor_, sweep(a.keep), report_failure("cleaning up after workers"));
       },
       [&](const InspectWorkers& a) {
         co_spawn(executor_, inspect(a.question), report_failure("looking at the workers"));
@@ -191,15 +207,20 @@ void Agent::perform(const AgentAction& action) {
 }
 
 void Agent::start_workers(const StartRound& round) {
-  if (trainings_ != nullptr) trainings_->forget();
-  if (timers_ != nullptr) timers_->forget();
   record_.begin_round(round.first_rank);
-  introspection_.begin_round(round.round, round.first_rank, spec_.workers);
+  const std::vector<int> fresh = workers_.missing();
+  if (static_cast<int>(fresh.size()) == spec_.workers) {
+    if (for_workers_.trainings != nullptr) for_workers_.trainings->forget();
+    if (for_workers_.timers != nullptr) for_workers_.timers->forget();
+    introspection_.begin_round(round.round, round.first_rank, spec_.workers);
+  } else {
+    introspection_.go_on_in_round(round.round, round.first_rank, fresh);
+  }
   const Result<StartRound> ready = link_.open_store(round);
+  if (!ready) workers_.start_none(round, ready.error());
   if (ready)
-    workers_.start(*ready);
-  else
-    workers_.start_none(round, ready.error());
+    for (const WorkerSet::Kept& worker : workers_.start(*ready))
+      for_workers_.door->enter(worker.local_rank, round.round, worker.environment);
   if (!std::exchange(is_started_, true)) give_back_startup_pages();
 }
 
@@ -213,9 +234,9 @@ asio::awaitable<void> Agent::inspect(Inspect question) {
   step(WorkersInspected{question.inspection, std::move(groups)});
 }
 
-asio::awaitable<void> Agent::sweep() {
-  introspection_.end_round();
-  co_await workers_.sweep();
+asio::awaitable<void> Agent::sweep(bool keep) {
+  if (!keep) introspection_.end_round();
+  co_await workers_.sweep(keep);
   link_.close_store();
   step(TreeGone{});
 }

@@ -11,6 +11,7 @@
 
 #include "agent/control/status_desk.hpp"
 #include "agent/control/trainer_door.hpp"
+#include "agent/control/worker_door.hpp"
 #include "agent/coordinator_link.hpp"
 #include "agent/decisions/agent_machine.hpp"
 #include "agent/introspection/introspection.hpp"
@@ -36,7 +37,11 @@ class Agent {
   Agent(const Agent&) = delete;
 
   /// Lets it know what trainings tell at `door`, which must live longer. To be called before run().
-  void listen_to(TrainerDoor& door) { trainings_ = &door; }
+  void listen_to(TrainerDoor& door) { for_workers_.trainings = &door; }
+
+  /// Lets workers stay while members of the job change that say so at `door`, which must live
+  /// longer. To be called before run().
+  void keep_workers_by(WorkerDoor& door);
 
   /// Opens what may follow the coordinator here; see CoordinatorLink. To be called before run().
   void stand_by_with(std::function<std::uint16_t()> open) { link_.stand_by_with(std::move(open)); }
@@ -84,7 +89,7 @@ class Agent {
 
  private:
   void hear_signal(int signal);
-  asio::awaitable<void> sweep();
+  asio::awaitable<void> sweep(bool keep);
   void hear(const CoordinatorMessage& message);
   void note_leading();
   asio::awaitable<void> inspect(Inspect question);
@@ -104,8 +109,12 @@ class Agent {
   WorkerSet workers_;
   EventLog* events_;
   Introspection introspection_;
-  TrainerDoor* trainings_ = nullptr;  // null: nobody is told where to tell it
-  TimerPipe* timers_ = nullptr;       // null: workers set no timers
+  struct ForWorkers {
+    TrainerDoor* trainings = nullptr;  // null: nobody is told where to tell it
+    TimerPipe* timers = nullptr;       // null: workers set no timers
+    WorkerDoor* door = nullptr;        // null: no worker can stay
+  };
+  ForWorkers for_workers_;
   SignalWatch signals_;
   asio::steady_timer alarm_;  // also cancelled when end_ is set
   std::optional<AgentEnd> end_;

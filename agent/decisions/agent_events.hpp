@@ -84,6 +84,11 @@ struct AgentBegins {};                       // once, before all others
 struct Ordered { CoordinatorMessage message; };
 // Its status may be a success; its output has been read. `step` is that of its last heartbeat.
 struct WorkerExited { WorkerFailure how; WorkerEnd end = {}; std::int64_t step = -1; };
+// What a worker of the elastic loop says of itself: it can stay when members of that round change,
+struct CanStay { int round = 0; };
+struct Parked { int round = 0; };            // it has left that round, and waits for the next one,
+struct CannotStay {};                        // it cannot stay any more
+struct WorkerSaid { int local_rank = 0; std::variant<CanStay, Parked, CannotStay> what; };
 struct TreeGone {};                          // the answer to SweepTree
 struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
 // The answer to ReachCoordinator: it has answered what was asked at that time; place "": as wished,
@@ -97,7 +102,7 @@ struct PassOn { int signal; };               // meant for the workers, not for d
 struct WorkerProgressed { RankProgress progress; };
 struct WorkersInspected { int inspection; std::vector<StackGroup> groups; };  // see InspectWorkers
 struct Alarm {};                             // next_alarm() has come
-using AgentEvent = std::variant<AgentBegins, Ordered, WorkerExited, TreeGone, WorkersRun, Connected,
+using AgentEvent = std::variant<AgentBegins, Ordered, WorkerExited, WorkerSaid, TreeGone, WorkersRun, Connected,
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
                                 PassOn, WorkerProgressed, WorkersInspected, Alarm>;
 
@@ -110,18 +115,21 @@ struct ReachCoordinator {
   VoterState voter = {};
   std::string at = {};
 };
-struct StartWorkers { StartRound round; };
+struct StartWorkers { StartRound round; };   // those that are parked enter the round
+struct AskToLeave { int round; };            // the workers of that round, which then are Parked
+struct KillWorkers { std::vector<int> local_ranks; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
 struct AskForCheckpoint { int signal; };                    // those themselves, not their children
-struct SweepTree {};                    // kill and reap all that workers left behind, then TreeGone
+// Kill and reap all that workers left behind, then TreeGone; `keep`: but those that are alive.
+struct SweepTree { bool keep = false; };
 struct InspectWorkers { Inspect question; };  // then WorkersInspected
 struct Tell { AgentMessage message; };  // the coordinator
 struct Disconnect {};                   // it is silent: end the connection
 struct TellStandby { Leader leader; };  // to the server that may coordinate the job in this process
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
-using AgentAction = std::variant<ReachCoordinator, StartWorkers, SignalWorkers, AskForCheckpoint,
-                                 SweepTree, InspectWorkers, Tell, Disconnect, TellStandby, Warn,
+using AgentAction = std::variant<ReachCoordinator, StartWorkers, AskToLeave, KillWorkers,
+                                 SignalWorkers, AskForCheckpoint, SweepTree, InspectWorkers, Tell, Disconnect, TellStandby, Warn,
                                  Exit>;
 // clang-format on
 

@@ -32,7 +32,8 @@ std::vector<AgentAction> AgentMachine::step(const AgentEvent& event, TimePoint n
         agent_.contact->heard(now);
         obey(e.message, now);
       },
-      [&](const WorkerExited& e) { workers_.exited(e, now); }, [&](const TreeGone&) { swept(now); },
+      [&](const WorkerExited& e) { workers_.exited(e, now); },
+      [&](const WorkerSaid& e) { workers_.said(e); }, [&](const TreeGone&) { swept(now); },
       [&](const WorkersRun&) {
         if (workers_.state() == State::kRunning) agent_.tell(WorkersStarted{workers_.number()});
       },
@@ -45,7 +46,9 @@ std::vector<AgentAction> AgentMachine::step(const AgentEvent& event, TimePoint n
         if (workers_.state() == State::kRunning || workers_.state() == State::kStopping)
           agent_.act(SignalWorkers{e.signal, false});
       },
-      [&](const WorkerProgressed& e) { workers_.progressed(e.progress, now); },
+      [&](const WorkerProgressed& e) {
+        if (workers_.state() == State::kRunning) progress_.note(e.progress, now);
+      },
       [&](const WorkersInspected& e) { tell_inspected(e); }, [&](const Alarm&) { alarm(now); });
   tell_standby();
   return std::exchange(agent_.actions, {});
@@ -136,8 +139,9 @@ void AgentMachine::joined(const Joined& answer, TimePoint now) {
     // that longer.
     if (!followed) agent_.warn("the coordinator is there again: the workers go on");
     if (workers_.fence()) agent_.contact->keep_lease(*workers_.fence());
-    workers_.drop_fence();
-    workers_.tell_again(!followed);
+    workers_.set_fence(std::nullopt);
+    workers_.tell_again();
+    if (!followed) progress_.tell_again();
   }
   // The coordinator is to know that it is heard, and the lease is to grow at once.
   if (answer.epoch > 0 || answer.keeps_workers) agent_.beat(now);
@@ -155,7 +159,8 @@ void AgentMachine::answered(std::int64_t clock_us, std::int64_t echo_us, std::in
 void AgentMachine::start(const StartRound& order, TimePoint now) {
   const bool is_stopping = search_.aim() == CoordinatorSearch::Aim::kStopWorkers;
   const bool has_leader = !agent_.contact->voting_until();
-  if (!has_leader || workers_.state() != State::kIdle || agent_.end || is_stopping) return;
+  const bool is_free = workers_.state() == State::kIdle || workers_.state() == State::kParked;
+  if (!has_leader || !is_free || agent_.end || is_stopping) return;
   const auto lease = agent_.contact->lease_ends();
   if (lease && now >= *lease) {  // others may have begun a round
     agent_.act(Disconnect{});
@@ -163,6 +168,7 @@ void AgentMachine::start(const StartRound& order, TimePoint now) {
   }
   agent_.held_end.reset();
   search_.round_begins();
+  progress_.begin_round(order.round);
   workers_.start(order);
 }
 
@@ -172,6 +178,8 @@ void AgentMachine::stop_round(const StopRound& order, TimePoint now) {
   if (workers_.state() != State::kRunning) return;
   if (order.checkpoint_ms > 0)
     workers_.stop_after_checkpoint(milliseconds{order.checkpoint_ms}, now);
+  else if (order.keep)
+    workers_.leave(now);
   else
     workers_.stop(SIGTERM, now);
 }
@@ -225,9 +233,11 @@ void AgentMachine::tell_of_end(TimePoint now) {
 
 void AgentMachine::swept(TimePoint now) {
   workers_.swept();
+  const bool looks_elsewhere = search_.aim() == CoordinatorSearch::Aim::kStopWorkers;
+  const bool nobody_stays = agent_.end || agent_.held_end || looks_elsewhere;
+  if (nobody_stays && workers_.goes_on()) return workers_.stop(SIGTERM, now);
   if (agent_.end) return exit();
-  if (search_.aim() == CoordinatorSearch::Aim::kStopWorkers)
-    return finish(search_.workers_stopped(now), now);
+  if (looks_elsewhere) return finish(search_.workers_stopped(now), now);
   if (!agent_.held_end) workers_.tell_stopped();
 }
 
@@ -236,8 +246,7 @@ void AgentMachine::hold_end(const EndJob& end, TimePoint now) {
   agent_.held_end = end;
   agent_.held_end->held = false;
   if (end.held) agent_.tell(EndAcknowledged{});
-  if (workers_.state() == State::kRunning || workers_.asks_for_checkpoint())
-    workers_.stop(SIGTERM, now);
+  if (workers_.goes_on()) workers_.stop(SIGTERM, now);
 }
 
 void AgentMachine::exit_as_told(TimePoint now) {
@@ -250,8 +259,7 @@ void AgentMachine::finish(const CoordinatorSearch::End& end, TimePoint now) {
 
 void AgentMachine::exit_with(AgentEnd end, int signal, TimePoint now) {
   if (!agent_.end) agent_.end = std::move(end);  // users want to know the first reason
-  if (workers_.state() == State::kRunning || workers_.asks_for_checkpoint())
-    workers_.stop(signal, now);
+  if (workers_.goes_on()) workers_.stop(signal, now);
   if (workers_.state() == State::kIdle) exit();
 }
 
@@ -285,7 +293,7 @@ void AgentMachine::alarm(TimePoint now) {
   check_silence(now);
   if (!agent_.contact || !agent_.contact->beat_due() || now < *agent_.contact->beat_due()) return;
   agent_.beat(now);
-  workers_.tell_progress(now);
+  progress_.tell(now);
 }
 
 void AgentMachine::check_silence(TimePoint now) {

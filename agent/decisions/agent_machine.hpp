@@ -18,6 +18,7 @@
 #include "agent/decisions/agent_events.hpp"
 #include "agent/decisions/agent_state.hpp"
 #include "agent/decisions/coordinator_search.hpp"
+#include "agent/decisions/worker_progress.hpp"
 #include "agent/decisions/worker_round.hpp"
 #include "base/clock.hpp"
 
@@ -68,6 +69,7 @@ class AgentMachine {
 
   AgentState agent_;
   WorkerRound workers_{agent_};
+  WorkerProgress progress_{agent_};
   CoordinatorSearch search_{agent_, workers_};
   bool exited_ = false;
   Leader standby_;  // the leader that was told to what stands by

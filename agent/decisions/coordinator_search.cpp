@@ -271,7 +271,7 @@ CoordinatorSearch::End CoordinatorSearch::stop_workers(const std::string& reason
   if (!agent_.held_end)
     agent_.warn("lost the coordinator (" + reason + "): stopping the workers of this node, then " +
                 (agent_.follower.knows_a_round() ? "looking for the next one" : "joining again"));
-  if (workers_.state() == WorkerRound::State::kRunning) workers_.stop(SIGTERM, now);
+  if (workers_.goes_on() && !workers_.asks_for_checkpoint()) workers_.stop(SIGTERM, now);
   workers_.hurry(now);
   if (workers_.state() == WorkerRound::State::kIdle) return workers_stopped(now);
   return {};

@@ -14,6 +14,20 @@ using std::chrono::milliseconds;
 
 namespace {
 
+/// The first failure that was told (of that rank) may only have followed from another one of this
+/// node, which ended later. Then the coordinator gets that one's texts, too.
+std::vector<WorkerFailed> own_causes(int round, const RoundOutcome& outcome, int told_rank) {
+  const auto first = std::ranges::min_element(outcome.ends, {}, [](const WorkerEnd& end) {
+    return std::pair{end.blame, end.began_us};
+  });
+  std::vector<WorkerFailed> causes;
+  if (first->blame != Blame::kOwn && first->blame != Blame::kPerhaps) return causes;
+  for (const WorkerFailure& failure : outcome.failures)
+    if (std::to_string(failure.rank) == first->ranks && failure.rank != told_rank)
+      causes.push_back({round, failure, *first});
+  return causes;
+}
+
 /// How long ago it ended; 0 when that is not known.
 double age_ms(const WorkerEnd& end, TimePoint now) {
   if (end.ended_us <= 0) return 0;
@@ -28,18 +42,38 @@ void WorkerRound::start(const StartRound& order) {
   alive_ = agent_.rules.workers;
   failed_.reset();
   fence_.reset();
+  keeps_ = false;
+  stays_ = false;
+  staying_.begin_round(order.round);
   outcome_ = {};
-  progressed_.clear();
-  last_progress_.clear();
   agent_.act(StartWorkers{order});
+  tell_whether_all_stay();
+}
+
+void WorkerRound::said(const WorkerSaid& word) {
+  staying_.said(word);
+  tell_whether_all_stay();
+  sweep_when_parked();
+}
+
+/// One that has failed stays away only until the next round, so its end changes nothing here.
+void WorkerRound::tell_whether_all_stay() {
+  if (state_ != State::kRunning || failed_) return;
+  const bool stays = staying_.all_can_stay();
+  if (std::exchange(stays_, stays) != stays) agent_.tell(WorkersStay{number_, stays});
 }
 
 void WorkerRound::exited(const WorkerExited& worker, TimePoint now) {
   const WorkerFailure& how = worker.how;
   --alive_;
+  staying_.ended(how.local_rank);
   note_end(worker);
   if (state_ == State::kStopping && alive_ == 0) return sweep();
+  if (state_ == State::kParked && alive_ == 0) state_ = State::kIdle;
+  sweep_when_parked();
   if (state_ != State::kRunning) return;
+  // Its children have its connections, so that who stays would hear late of its end.
+  if (!how.status.ok() && stays_) agent_.act(KillWorkers{{how.local_rank}});
   if (!how.status.ok() && (!failed_ || explains(worker.end) < explains(failed_->end))) {
     failed_ = WorkerFailed{number_, how, worker.end, age_ms(worker.end, now), alive_};
     agent_.tell(*failed_);
@@ -66,29 +100,42 @@ void WorkerRound::note_end(const WorkerExited& worker) {
 
 void WorkerRound::tell_stopped() {
   if (!outcome_.ends.empty() && agent_.contact) {
-    tell_of_own_cause();
+    for (WorkerFailed& cause : own_causes(number_, outcome_, failed_ ? failed_->failure.rank : -1))
+      agent_.tell(std::move(cause));
     agent_.tell(WorkersEnded{number_, outcome_.step, fold_ends(outcome_.ends)});
   }
-  agent_.tell(WorkersStopped{number_});
-}
-
-/// The first failure that was told may only have followed from another one of this node, which
-/// ended later. Then the coordinator gets that one's texts, too.
-void WorkerRound::tell_of_own_cause() {
-  const auto first = std::ranges::min_element(outcome_.ends, {}, [](const WorkerEnd& end) {
-    return std::pair{end.blame, end.began_us};
-  });
-  if (first->blame != Blame::kOwn && first->blame != Blame::kPerhaps) return;
-  const int told = failed_ ? failed_->failure.rank : -1;
-  for (const WorkerFailure& failure : outcome_.failures)
-    if (std::to_string(failure.rank) == first->ranks && failure.rank != told)
-      agent_.tell(WorkerFailed{number_, failure, *first});
+  agent_.tell(WorkersStopped{number_, state_ == State::kParked ? alive_ : 0});
 }
 
 // --- the end ---
 
+bool WorkerRound::goes_on() const {
+  const bool leaves = grace_ && grace_->what == Grace::For::kLeaving;
+  return state_ == State::kRunning || state_ == State::kParked || leaves || asks_for_checkpoint();
+}
+
+void WorkerRound::leave(TimePoint now) {
+  if (!staying_.living_can_stay()) return stop(SIGTERM, now);
+  state_ = State::kStopping;
+  keeps_ = true;
+  agent_.act(AskToLeave{number_});
+  grace_ = Grace{Grace::For::kLeaving, now + agent_.rules.shutdown_timeout};
+  hurry(now);
+  sweep_when_parked();
+}
+
+void WorkerRound::sweep_when_parked() {
+  if (state_ == State::kStopping && keeps_ && staying_.living_are_parked()) sweep();
+}
+
+void WorkerRound::swept() {
+  state_ = keeps_ && alive_ > 0 ? State::kParked : State::kIdle;
+  if (state_ == State::kIdle) staying_.clear();
+}
+
 void WorkerRound::stop(int signal, TimePoint now) {
   state_ = State::kStopping;
+  keeps_ = false;
   if (alive_ == 0) return sweep();
   agent_.act(SignalWorkers{signal});
   agent_.act(SignalWorkers{SIGCONT});  // a worker that is suspended gets its chance, too
@@ -104,7 +151,7 @@ void WorkerRound::stop_after_checkpoint(milliseconds time, TimePoint now) {
 }
 
 void WorkerRound::stop_at_once(TimePoint now) {
-  if (state_ == State::kRunning) stop(SIGTERM, now);
+  if (goes_on()) stop(SIGTERM, now);
   if (state_ == State::kStopping && grace_ && !is_killed()) kill(now);
 }
 
@@ -147,7 +194,16 @@ void WorkerRound::end_grace(TimePoint now) {
                 std::to_string(alive_) + " workers");
     return stop(SIGTERM, now);
   }
+  if (grace_->what == Grace::For::kLeaving) {
+    const std::vector<int> late = staying_.in_round();
+    agent_.warn(std::to_string(late.size()) +
+                " workers have not left the round in time: killing them");
+    agent_.act(KillWorkers{late});
+    grace_ = Grace{Grace::For::kSigkill, now + kKillTimeout};
+    return;
+  }
   if (!is_killed()) return kill(now);
+  if (keeps_) return kill(now);
   agent_.warn(std::to_string(alive_) + " workers are still there " +
               std::to_string(kKillTimeout.count() / 1000) +
               " s after SIGKILL: the kernel cannot end them (a hung file system or driver)");
@@ -155,6 +211,7 @@ void WorkerRound::end_grace(TimePoint now) {
 }
 
 void WorkerRound::kill(TimePoint now) {
+  keeps_ = false;
   agent_.act(SignalWorkers{SIGKILL});
   grace_ = Grace{Grace::For::kSigkill, now + kKillTimeout};
 }
@@ -162,31 +219,11 @@ void WorkerRound::kill(TimePoint now) {
 void WorkerRound::sweep() {
   state_ = State::kSweeping;
   grace_.reset();
-  agent_.act(SweepTree{});
+  agent_.act(SweepTree{keeps_});
 }
 
-// --- progress ---
-
-void WorkerRound::progressed(const RankProgress& progress, TimePoint now) {
-  if (state_ != State::kRunning) return;
-  progressed_[progress.rank] = last_progress_[progress.rank] = {progress, now};
-}
-
-void WorkerRound::tell_progress(TimePoint now) {
-  Progress message{number_, {}};
-  for (auto& [rank, seen] : progressed_) {
-    const auto since = std::chrono::duration_cast<milliseconds>(now - seen.at);
-    seen.progress.still_ms += since.count();
-    message.ranks.push_back(std::move(seen.progress));
-    if (message.ranks.size() < kProgressRanksMax) continue;
-    agent_.tell(std::exchange(message, Progress{number_, {}}));
-  }
-  if (!message.ranks.empty()) agent_.tell(std::move(message));
-  progressed_.clear();
-}
-
-void WorkerRound::tell_again(bool forgot) {
-  if (forgot) progressed_ = last_progress_;
+void WorkerRound::tell_again() {
+  if (std::exchange(stays_, false)) tell_whether_all_stay();
   if (failed_) return agent_.tell(*failed_);
   if (alive_ == 0 && state_ == State::kRunning) agent_.tell(WorkersFinished{number_});
 }

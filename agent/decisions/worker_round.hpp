@@ -3,23 +3,28 @@
 // coordinator is told of them. Pure.
 //
 //     idle --start--> running --stop, checkpoint, kill--> stopping --all gone--> sweeping --> idle
+//
+// Workers that can stay (StayingWorkers) are asked to leave a round, where the coordinator allows
+// it:
+//
+//     running --leave--> stopping --all gone or parked--> sweeping --> parked --start--> running
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <optional>
 
 #include "agent/decisions/agent_state.hpp"
+#include "agent/decisions/staying_workers.hpp"
 #include "base/clock.hpp"
 
 namespace ddprun {
 
 class WorkerRound {
  public:
-  enum class State { kIdle, kRunning, kStopping, kSweeping };
+  enum class State { kIdle, kRunning, kStopping, kSweeping, kParked };
 
   /// `agent` must outlive it.
-  explicit WorkerRound(AgentState& agent) : agent_{agent} {}
+  explicit WorkerRound(AgentState& agent) : agent_{agent}, staying_{agent.rules.workers} {}
 
   State state() const { return state_; }
   int number() const { return number_; }
@@ -28,10 +33,15 @@ class WorkerRound {
 
   void start(const StartRound& order);
   void exited(const WorkerExited& worker, TimePoint now);
-  /// Nothing that the workers left behind is alive.
-  void swept() { state_ = State::kIdle; }
+  void said(const WorkerSaid& word);
+  /// Nothing that the workers left behind is alive, but those that are parked.
+  void swept();
+  /// Workers are alive, and nobody has told them to end.
+  bool goes_on() const;
 
   void stop(int signal, TimePoint now);
+  /// Workers that can stay are only asked to leave the round. Where some cannot, all are stopped.
+  void leave(TimePoint now);
   /// Workers may end by themselves once they have written it, with whatever code.
   void stop_after_checkpoint(std::chrono::milliseconds time, TimePoint now);
   /// Others may begin a round, so that the workers have no time left.
@@ -50,49 +60,41 @@ class WorkerRound {
   /// Whether they outlive a connection that has ended, as long as their lease.
   bool may_outlive_connection(TimePoint now) const;
   /// Others may begin a round then, so nothing of this one may be alive.
-  void set_fence(TimePoint fence) { fence_ = fence; }
+  void set_fence(std::optional<TimePoint> fence) { fence_ = fence; }
   std::optional<TimePoint> fence() const { return fence_; }
-  void drop_fence() { fence_.reset(); }
   /// Workers that are being stopped have no more time than the fence leaves them.
   void hurry(TimePoint now);
 
-  void progressed(const RankProgress& progress, TimePoint now);
-  /// Tells in the beats how far the workers are, so that a job of ten thousand workers is no more
-  /// trouble than its nodes are.
-  void tell_progress(TimePoint now);
-  /// Tells of the round what the last connection may have lost. A coordinator that `forgot` all has
-  /// to hear how far the workers are, too.
-  void tell_again(bool forgot);
+  /// Tells of the round what the last connection may have lost.
+  void tell_again();
   /// Tells how the workers ended, and that they are stopped.
   void tell_stopped();
 
  private:
   struct Grace {
-    enum class For { kCheckpoint, kSigterm, kSigkill };
+    enum class For { kCheckpoint, kLeaving, kSigterm, kSigkill };
     For what;  // was the last thing that workers were asked or told
     TimePoint ends;
   };
-  struct Progressed {
-    RankProgress progress;
-    TimePoint at;
-  };
 
   void note_end(const WorkerExited& worker);
-  void tell_of_own_cause();
   void sweep();
   void kill(TimePoint now);
+  void sweep_when_parked();
+  void tell_whether_all_stay();
   bool is_killed() const { return grace_ && grace_->what == Grace::For::kSigkill; }
 
   AgentState& agent_;
   State state_ = State::kIdle;
   int number_ = 0;
   int alive_ = 0;
+  StayingWorkers staying_;
+  bool keeps_ = false;  // workers that leave the round go on living
+  bool stays_ = false;  // the coordinator was told that all can stay
   RoundOutcome outcome_;
   std::optional<WorkerFailed> failed_;  // the failure that was told
   std::optional<Grace> grace_;          // for the workers to end
   std::optional<TimePoint> fence_;
-  std::map<int, Progressed> progressed_;     // by rank: what the next beat is to tell
-  std::map<int, Progressed> last_progress_;  // by rank: what a coordinator that forgot is told
 };
 
 }  // namespace ddprun

@@ -33,10 +33,16 @@ struct Introspection::Looking {
 };
 
 struct Introspection::Watched {
-  Watched(const asio::any_io_executor& executor, int local_rank_, int rank, LookIntervals intervals)
-      : local_rank{local_rank_}, finding{.rank = rank}, changes{rank, intervals}, timer{executor} {}
+  Watched(const asio::any_io_executor& executor, int local_rank_, int rank, LookIntervals intervals,
+          std::string name_)
+      : local_rank{local_rank_},
+        name{std::move(name_)},
+        finding{.rank = rank},
+        changes{rank, intervals},
+        timer{executor} {}
 
   int local_rank;
+  std::string name;       // its files have it: that of the round in which it was started
   WorkerFinding finding;  // nothing but the rank is known
   std::optional<Inspector> inspector;
   std::shared_ptr<Looking> looking;  // the one that has begun last; null: none is under way
@@ -60,12 +66,27 @@ std::string Introspection::folder() const { return folder_ ? folder_->path().str
 
 void Introspection::begin_round(int round, int first_rank, int workers) {
   end_round();
-  for (int i = 0; i < workers; ++i) {
-    workers_.push_back(std::make_shared<Watched>(executor_, i, first_rank + i, intervals_));
-    Watched& worker = *workers_.back();
-    if (folder_) worker.inspector.emplace(*folder_, watch_name(round, i), first_rank + i);
-    co_spawn(executor_, watch(workers_.back()), report_failure("watching over a worker"));
+  for (int i = 0; i < workers; ++i)
+    workers_.push_back(begin_to_watch(i, first_rank + i, watch_name(round, i)));
+}
+
+void Introspection::go_on_in_round(int round, int first_rank, const std::vector<int>& fresh) {
+  for (auto& worker : workers_) {
+    worker->gone = true;
+    worker->timer.cancel();
+    const int local_rank = worker->local_rank;
+    const bool is_fresh = std::ranges::count(fresh, local_rank) > 0;
+    const std::string name = is_fresh ? watch_name(round, local_rank) : worker->name;
+    worker = begin_to_watch(local_rank, first_rank + local_rank, name);
   }
+}
+
+std::shared_ptr<Introspection::Watched> Introspection::begin_to_watch(int local_rank, int rank,
+                                                                      std::string name) {
+  auto worker = std::make_shared<Watched>(executor_, local_rank, rank, intervals_, std::move(name));
+  if (folder_) worker->inspector.emplace(*folder_, worker->name, rank);
+  co_spawn(executor_, watch(worker), report_failure("watching over a worker"));
+  return worker;
 }
 
 void Introspection::end_round() {

@@ -52,6 +52,9 @@ class Introspection {
   /// Watches the workers of a round from now on. To be called before they start: what an earlier
   /// round has left in the folder is removed.
   void begin_round(int round, int first_rank, int workers);
+  /// Watches the same workers in another round; that of each local rank in `fresh` is another
+  /// process.
+  void go_on_in_round(int round, int first_rank, const std::vector<int>& fresh);
   void end_round();
 
   /// What the workers do. It takes at most `patience`, so that of very many some may be left out.
@@ -63,6 +66,7 @@ class Introspection {
  private:
   struct Looking;
   struct Watched;
+  std::shared_ptr<Watched> begin_to_watch(int local_rank, int rank, std::string name);
   asio::awaitable<void> watch(std::shared_ptr<Watched> worker);
   struct Round;
   asio::awaitable<void> find_out(std::shared_ptr<Round> round);

@@ -165,6 +165,11 @@ LogPump::ReadResult LogPump::read_some() {
   return ReadResult::kData;
 }
 
+void LogPump::speak_as(std::string prefix, Voice voice) {
+  plan_.prefix = std::move(prefix);
+  voice_ = std::move(voice);
+}
+
 void LogPump::drain() {
   while (source_.is_open() && read_some() == ReadResult::kData) continue;
   if (!plan_.shown) return;

@@ -44,6 +44,10 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   /// Begins to pump; call it when the worker has its end.
   void start();
 
+  /// What comes from now on has that before its lines, and is passed on in that name: the worker
+  /// has another rank.
+  void speak_as(std::string prefix, Voice voice);
+
   /// Reads all that has been written so far, and passes it on including an unfinished line. Called
   /// when the worker has ended, so that every byte is out before anybody speaks of its end.
   void drain();

@@ -11,6 +11,7 @@ namespace ddprun {
 namespace {
 
 std::string text(const StopRound& stop) {
+  if (stop.keep) return stop.reason + ": the other workers stay, and leave the round";
   if (stop.checkpoint_ms <= 0) return stop.reason + ": stopping all workers";
   return fmt::format("{}: workers have {} s for a checkpoint", stop.reason,
                      (stop.checkpoint_ms + 999) / 1000);
@@ -57,7 +58,10 @@ JobNews::JobNews(const LaunchSpec& spec, const RunFacts& run)
 
 std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint now) {
   if (const auto* start = std::get_if<StartRound>(&message)) return of_start(*start);
-  if (const auto* stop = std::get_if<StopRound>(&message)) return {of_job(text(*stop))};
+  if (const auto* stop = std::get_if<StopRound>(&message)) {
+    in_place_ = stop->keep;
+    return {of_job(text(*stop))};
+  }
   if (const auto* spare = std::get_if<Spare>(&message))
     return {{NewsLine::Level::kWarning,
              fmt::format("round {} has its {} nodes: this one waits as a spare", spare->round,
@@ -86,8 +90,11 @@ std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
   wait_note_ = {};
   std::vector<NewsLine> lines;
   if (round.attempt > attempt_)
-    lines.push_back(of_job(fmt::format("restart {} of {}: starting {} workers again", round.attempt,
-                                       restarts_max_, round.world_size)));
+    lines.push_back(of_job(
+        fmt::format("restart {} of {}: {}", round.attempt, restarts_max_,
+                    in_place_ ? "in place, with another worker for each that is lost"
+                              : fmt::format("starting {} workers again", round.world_size))));
+  in_place_ = false;
   attempt_ = round.attempt;
   lines.push_back(
       {NewsLine::Level::kInfo,

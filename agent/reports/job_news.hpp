@@ -45,7 +45,8 @@ class JobNews {
   bool shares_output_;
   bool tells_job_;
   OnHang on_hang_;
-  int attempt_ = 0;  // number of the last round
+  int attempt_ = 0;        // number of the last round
+  bool in_place_ = false;  // workers stay while members of the round change
   WaitNote wait_note_;
 };
 

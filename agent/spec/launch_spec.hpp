@@ -81,6 +81,7 @@ struct JobRules {
   StoreAt store = CoordinatorRules{}.store;
   std::chrono::milliseconds hang_timeout = CoordinatorRules{}.hang_timeout;
   OnHang on_hang = CoordinatorRules{}.on_hang;
+  bool in_place = true;  // workers that can stay go on living while members of the job change
 };
 
 /// Whether workers write to a pseudo-terminal.

@@ -12,11 +12,13 @@
 
 namespace ddprun {
 
-/// Every round gets a fresh board, so that nothing of the last one's workers is in it.
-std::string EndEvidence::begin_round(const StartRound& round, int workers) {
+/// A round gets a fresh board, so that nothing of the last one's workers is in it.
+std::string EndEvidence::begin_round(const StartRound& round, int workers, bool kept) {
   round_ = round;
   oom_before_ = read_oom_();
+  if (kept) return heartbeats_ ? heartbeats_->path() : "";
   heartbeats_.reset();
+  begun_ns_.clear();
   auto board = HeartbeatBoard::create(workers);
   if (!board) {
     spdlog::warn("{}", board.error().message);
@@ -27,8 +29,14 @@ std::string EndEvidence::begin_round(const StartRound& round, int workers) {
 }
 
 std::optional<sdk::HeartbeatReading> EndEvidence::heartbeat(int local_rank) const {
-  return heartbeats_ ? heartbeats_->read(local_rank) : std::nullopt;
+  if (!heartbeats_) return std::nullopt;
+  const auto last = heartbeats_->read(local_rank);
+  const auto begun = begun_ns_.find(local_rank);
+  const bool is_its_own = last && (begun == begun_ns_.end() || last->time_ns >= begun->second);
+  return is_its_own ? last : std::nullopt;
 }
+
+void EndEvidence::begin_worker(int local_rank) { begun_ns_[local_rank] = sdk::monotonic_ns(); }
 
 WorkerFailure EndEvidence::end_of(int local_rank, std::int64_t pid, ExitStatus status) const {
   WorkerFailure how{.host = node_.run.host,

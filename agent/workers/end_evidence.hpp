@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -23,7 +24,10 @@ class EndEvidence {
   EndEvidence(const NodeFacts& node, OomReader oom) : node_{node}, read_oom_{std::move(oom)} {}
 
   /// Begins a round of so many workers. Returns where these write their heartbeats; "": nowhere.
-  std::string begin_round(const StartRound& round, int workers);
+  /// `kept`: some of them are those of the round before, and go on writing to the same place.
+  std::string begin_round(const StartRound& round, int workers, bool kept);
+  /// That worker is another one from now on, and has written nothing.
+  void begin_worker(int local_rank);
 
   /// The end of a worker as far as it can be known without a judgement; `pid` 0: it has not begun.
   WorkerFailure end_of(int local_rank, std::int64_t pid, ExitStatus status) const;
@@ -42,6 +46,7 @@ class EndEvidence {
   OomReader read_oom_;
   StartRound round_;
   std::optional<HeartbeatBoard> heartbeats_;  // written by this round's workers
+  std::map<int, std::int64_t> begun_ns_;      // by local rank: earlier heartbeats are another one's
   OomCounters oom_before_;                    // when the round began
 };
 

@@ -53,6 +53,7 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   out[env::kCheckpointSignal] = std::to_string(spec.preemption.checkpoint_signal);
   out.try_emplace(env::kNcclAsyncErrorHandling, "1");
   out.erase(env::kIntrospection);  // as kHeartbeat
+  out.erase(env::kControl);
   if (spec.introspection) out.try_emplace("PYTHONFAULTHANDLER", "1");
   if (!node.timer_pipe.empty()) out[kTimerFileVariable] = node.timer_pipe;
   if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))
@@ -108,6 +109,7 @@ void add_worker(Environment& out, const LaunchSpec& spec, const StartRound& roun
   out[env::kErrorFile] = error_file(node, round, local_rank).string();
   if (!node.heartbeats.empty())
     out[env::kHeartbeat] = sdk::to_string({node.heartbeats, static_cast<std::size_t>(local_rank)});
+  if (!node.control.empty()) out[env::kControl] = node.control + ":" + std::to_string(local_rank);
   if (node.trainer_url.empty()) return;
   out[kTrainerUrlVariable] = node.trainer_url + "/" + std::to_string(local_rank);
   out[kTrainerTokenVariable] = node.trainer_token;
@@ -140,16 +142,22 @@ std::filesystem::path error_file(const NodeFacts& node, const StartRound& round,
 
 CommonEnvironment common_environment(const LaunchSpec& spec, const NodeFacts& node) {
   Environment common = node_environment(spec, node);
-  Environment own;
-  add_round(own, spec, {}, node);
-  add_worker(own, spec, {}, node, 0);
   CommonEnvironment out;
-  for (const auto& [name, value] : own) {
+  for (const auto& [name, value] : round_environment(spec, {}, node, 0)) {
     out.per_worker.push_back(name);
     common.erase(name);  // a launcher above this one may have set it
   }
   out.environment = flatten(common);
   return out;
+}
+
+std::map<std::string, std::string> round_environment(const LaunchSpec& spec,
+                                                     const StartRound& round, const NodeFacts& node,
+                                                     int local_rank) {
+  Environment own;
+  add_round(own, spec, round, node);
+  add_worker(own, spec, round, node, local_rank);
+  return own;
 }
 
 std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& round,

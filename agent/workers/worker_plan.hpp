@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct NodeFacts {
   std::string trainer_url;    // where a worker's training tells how far it is, before "/" and its
                               // local rank; see trainer_door.hpp; "" nowhere
   std::string trainer_token;  // path of the file with the token for that
+  std::string control;        // path of the socket for workers that can stay, see worker_door.hpp;
+                              // "" none
   std::string timer_pipe;     // path of the workers' timers, see timer_book.hpp; "" none
   std::string mark;           // every process of this node's workers carries it; "" none
   pid_t guardian = -1;        // a child of the agent that is no worker; see guardian.hpp
@@ -63,6 +66,11 @@ struct CommonEnvironment {
   std::vector<std::string> per_worker;   // the names that each worker has besides
 };
 CommonEnvironment common_environment(const LaunchSpec& spec, const NodeFacts& node);
+
+/// The variables of a worker that are other ones in each round.
+std::map<std::string, std::string> round_environment(const LaunchSpec& spec,
+                                                     const StartRound& round, const NodeFacts& node,
+                                                     int local_rank);
 
 /// The commands of this node in `round`, by local rank. The environment is torchrun's: see
 /// ddprun/worker_env.hpp.

@@ -7,12 +7,13 @@
 #include <boost/asio/post.hpp>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "agent/introspection/process_facts.hpp"
-#include "agent/workers/error_file.hpp"
 #include "agent/workers/output_plan.hpp"
 #include "agent/workers/process_tree.hpp"
+#include "agent/workers/round_folder.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/report_failure.hpp"
@@ -27,6 +28,38 @@ namespace {
 constexpr int kSpawnThreadsMax = 16;
 /// No worker is so many processes above one of its own.
 constexpr int kGenerationsMax = 64;
+
+bool is_alive(const auto& workers, int local_rank) {
+  return std::ranges::any_of(workers, [&](const auto& worker) {
+    return worker->local_rank == local_rank && !worker->ended;
+  });
+}
+
+std::vector<pid_t> living(const auto& workers) {
+  std::vector<pid_t> pids;
+  for (const auto& worker : workers)
+    if (!worker->ended) pids.push_back(worker->process.pid());
+  return pids;
+}
+
+/// One that is ending by then does not end because of it. The kernel closes a process's connections
+/// some time before it can be reaped, so another worker that lost one may have been reaped first.
+void note_told(auto& worker, int signal) {
+  const bool is_over = worker.process.has_ended() || is_ending(worker.process.pid());
+  if (!worker.told && !is_over) worker.told = Clock::now();
+  worker.killed = worker.killed || signal == SIGKILL;
+}
+
+/// The worker that the process is, or is below of; nullptr: there is none, or it has ended.
+auto* worker_above(const auto& workers, pid_t pid) {
+  for (int i = 0; i < kGenerationsMax && pid > 1; ++i) {
+    for (const auto& worker : workers)
+      if (worker->process.pid() == pid) return worker.get();
+    const auto facts = read_process(pid);
+    pid = facts ? facts->parent : 0;
+  }
+  return decltype(workers.front().get()){nullptr};
+}
 
 }  // namespace
 
@@ -46,12 +79,18 @@ void WorkerSet::warm_up() {
   nursery_->begin();
 }
 
-void WorkerSet::start(const StartRound& round) {
+std::vector<WorkerSet::Kept> WorkerSet::start(const StartRound& round) {
   begin_round(round);
   std::vector<Command> commands = plan_workers(spec_, round_, node_);
+  std::vector<Kept> kept;
   std::vector<NewWorker> fresh;
   std::vector<NewChild> children;
   for (int local_rank = 0; local_rank < spec_.workers; ++local_rank) {
+    if (is_alive(workers_, local_rank)) {
+      kept.push_back({local_rank, round_environment(spec_, round_, node_, local_rank)});
+      continue;
+    }
+    evidence_.begin_worker(local_rank);
     auto worker = open_output(local_rank);
     if (!worker) {
       cannot_start(local_rank, worker.error());
@@ -64,10 +103,18 @@ void WorkerSet::start(const StartRound& round) {
   if (nursery_) {
     co_spawn(executor_, start_warm(std::move(fresh), std::move(children)),
              report_failure("starting workers"));
-    return;
+    return kept;
   }
   auto processes = ChildProcess::spawn(executor_, pool_, children);
   take_on_all(fresh, processes);
+  return kept;
+}
+
+std::vector<int> WorkerSet::missing() const {
+  std::vector<int> found;
+  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
+    if (!is_alive(workers_, local_rank)) found.push_back(local_rank);
+  return found;
 }
 
 std::vector<RunningWorker> WorkerSet::running() const {
@@ -81,35 +128,37 @@ std::vector<RunningWorker> WorkerSet::running() const {
 
 void WorkerSet::start_none(const StartRound& round, const Error& error) {
   begin_round(round);
-  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
-    cannot_start(local_rank, error);
+  for (const int local_rank : missing()) cannot_start(local_rank, error);
 }
 
 void WorkerSet::begin_round(const StartRound& round) {
   ++starts_;
   round_ = round;
   stopping_ = false;
-  node_.heartbeats = evidence_.begin_round(round_, spec_.workers);
-  make_directories();
+  const bool keeps = !living(workers_).empty();
+  node_.heartbeats = evidence_.begin_round(round_, spec_.workers, keeps);
+  make_round_folder(node_, round_, spec_.workers);
   make_folded_output();
 }
 
-/// Logs and error files go there. Where a directory cannot be made, opening a file in it says so.
-/// Rounds of a coordinator that was started again have the numbers of earlier ones, so a worker's
-/// error file may be there already.
-void WorkerSet::make_directories() const {
-  const auto directory = round_directory(node_, round_);
-  if (directory.empty()) return;
-  std::error_code not_made;
-  std::filesystem::create_directory(directory, not_made);
-  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank) {
-    std::filesystem::create_directory(directory / std::to_string(local_rank), not_made);
-    remove_error_file(error_file(node_, round_, local_rank));
+/// A worker that has stayed may have another rank, in what stands before its lines, too.
+void WorkerSet::make_folded_output() {
+  if (folded_) folded_->close();
+  if (spec_.logs.fold) begin_to_fold();
+  for (const auto& worker : workers_) {
+    if (worker->ended) continue;
+    OutputPlan plan = plan_output(spec_, round_, node_, worker->local_rank);
+    const int rank = round_.first_rank + worker->local_rank;
+    const auto voice = [&](const StreamPlan& stream, bool err) {
+      return stream.folded ? Voice{folded_, rank, err} : Voice{};
+    };
+    worker->out->speak_as(plan.out.prefix, voice(plan.out, false));
+    worker->err->speak_as(plan.err.prefix, voice(plan.err, true));
+    announce({worker->local_rank, worker->out, worker->err}, worker->process.pid());
   }
 }
 
-void WorkerSet::make_folded_output() {
-  if (!spec_.logs.fold) return;
+void WorkerSet::begin_to_fold() {
   folded_ = std::make_shared<FoldedOutput>(
       executor_, consoles_.out, consoles_.err, [this](const FoldedLine& line) {
         return fold_label(spec_, node_, line.ranks, line.local_ranks);
@@ -214,14 +263,6 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   exited_(evidence_.judge(std::move(how), clues));
 }
 
-/// One that is ending by then does not end because of it. The kernel closes a process's connections
-/// some time before it can be reaped, so another worker that lost one may have been reaped first.
-void WorkerSet::note_told(Worker& worker, int signal) {
-  const bool is_over = worker.process.has_ended() || is_ending(worker.process.pid());
-  if (!worker.told && !is_over) worker.told = Clock::now();
-  worker.killed = worker.killed || signal == SIGKILL;
-}
-
 void WorkerSet::signal(int number, bool to_stop) {
   stopping_ = stopping_ || to_stop;
   if (nursery_) nursery_->look_again();
@@ -229,6 +270,14 @@ void WorkerSet::signal(int number, bool to_stop) {
     if (worker->ended) continue;
     if (to_stop) note_told(*worker, number);
     worker->process.signal_group(number);
+  }
+}
+
+void WorkerSet::kill(const std::vector<int>& local_ranks) {
+  for (const auto& worker : workers_) {
+    if (std::ranges::count(local_ranks, worker->local_rank) == 0) continue;
+    if (!worker->ended) note_told(*worker, SIGKILL);
+    worker->process.signal_group(SIGKILL);
   }
 }
 
@@ -245,7 +294,7 @@ void WorkerSet::ask_for_checkpoint(int signal) {
 /// for this one, and without that a kernel is too old.
 void WorkerSet::end_late(const ExpiredTimer& timer) {
   const Descriptor process{open_process(timer.pid)};
-  Worker* const worker = worker_above(timer.pid);
+  Worker* const worker = worker_above(workers_, timer.pid);
   if (worker != nullptr && !worker->ended) {
     const int rank = round_.first_rank + worker->local_rank;
     spdlog::warn("rank {}'s {}: process {} {}", rank, describe(timer), timer.pid,
@@ -255,18 +304,6 @@ void WorkerSet::end_late(const ExpiredTimer& timer) {
     if (timer.signal > 0 && process.is_open()) signal_process(process.number(), timer.signal);
     if (timer.signal > 0 && !process.is_open()) ::kill(timer.pid, timer.signal);
   }
-}
-
-/// The worker that the process is, or is below of; nullptr: there is none, or it has ended.
-WorkerSet::Worker* WorkerSet::worker_above(pid_t pid) const {
-  for (int i = 0; i < kGenerationsMax && pid > 1; ++i) {
-    for (const auto& worker : workers_)
-      if (worker->process.pid() == pid) return worker.get();
-    const auto facts = read_process(pid);
-    if (!facts) return nullptr;
-    pid = facts->parent;
-  }
-  return nullptr;
 }
 
 std::optional<WorkerOutput> WorkerSet::output_of(int rank, bool err) const {
@@ -302,19 +339,29 @@ void WorkerSet::resize_terminals() {
   }
 }
 
-asio::awaitable<void> WorkerSet::sweep() {
+asio::awaitable<void> WorkerSet::sweep(bool keep) {
   ++starts_;
-  for (const auto& worker : workers_) worker->process.release();
-  if (const int left =
-          co_await kill_descendants(kSweepTimeout, [this] { return lasting_children(); }))
+  const auto stays = [keep](const std::shared_ptr<Worker>& worker) {
+    return keep && !worker->ended;
+  };
+  for (const auto& worker : workers_)
+    if (!stays(worker)) worker->process.release();
+  const std::function<std::vector<pid_t>()> spared = [this, keep] {
+    std::vector<pid_t> pids = lasting_children();
+    if (keep) std::ranges::copy(living(workers_), std::back_inserter(pids));
+    return pids;
+  };
+  if (const int left = co_await kill_descendants(kSweepTimeout, spared))
     spdlog::warn("{} processes of the job could not be killed within {} s", left,
                  kSweepTimeout.count() / 1000);
   for (const auto& worker : workers_) {
+    if (stays(worker)) continue;
     worker->out->close();
     worker->err->close();
+    worker->process.release();
   }
-  if (folded_) std::exchange(folded_, nullptr)->close();
-  workers_.clear();
+  std::erase_if(workers_, [&](const auto& worker) { return !stays(worker); });
+  if (folded_ && workers_.empty()) std::exchange(folded_, nullptr)->close();
 }
 
 void WorkerSet::reap_orphans() const {

@@ -11,6 +11,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,10 +71,20 @@ class WorkerSet {
   /// Begins to load what warm workers are forked from, where the spec wants them.
   void warm_up();
 
-  /// Starts the workers of `round`, whose store address is known. Nothing of an earlier round may
-  /// be left. A worker that cannot be started is told as one that exited, as a shell does it: with
-  /// code 127 when its program is not there, else with 126.
-  void start(const StartRound& round);
+  /// The local ranks of which no worker is alive.
+  std::vector<int> missing() const;
+
+  /// A worker that is there already, and what its environment is in the new round.
+  struct Kept {
+    int local_rank = 0;
+    std::map<std::string, std::string> environment;
+  };
+
+  /// Starts the workers of `round`, whose store address is known, and returns those that were kept
+  /// by sweep(): they are not started. Nothing else of an earlier round may be left. A worker that
+  /// cannot be started is told as one that exited, as a shell does it: with code 127 when its
+  /// program is not there, else with 126.
+  std::vector<Kept> start(const StartRound& round);
 
   /// Begins a round for which no worker can be started, because of `error`.
   void start_none(const StartRound& round, const Error& error);
@@ -81,6 +92,9 @@ class WorkerSet {
   /// Sends a signal to the process groups of all workers that still run. `to_stop`: they end
   /// because of it, and those that are only being started do not have to begin.
   void signal(int number, bool to_stop);
+
+  /// Kills the process groups of these, and what is left of those that have ended.
+  void kill(const std::vector<int>& local_ranks);
 
   /// Sends a signal to the workers that still run and not to their children: only a worker knows
   /// how to write a checkpoint. It ends afterwards.
@@ -106,8 +120,9 @@ class WorkerSet {
   void resize_terminals();
 
   /// Kills and reaps all that the workers of the round left behind, and closes their output. What
-  /// even SIGKILL does not end within kSweepTimeout is left with a warning.
-  asio::awaitable<void> sweep();
+  /// even SIGKILL does not end within kSweepTimeout is left with a warning. `keep`: workers that
+  /// have not ended are spared.
+  asio::awaitable<void> sweep(bool keep = false);
 
   /// Reaps what workers have left behind and has ended since, so that a long round does not fill
   /// the machine's table of processes. Workers are not reaped before sweep().
@@ -137,8 +152,8 @@ class WorkerSet {
   };
 
   void begin_round(const StartRound& round);
-  void make_directories() const;
   void make_folded_output();
+  void begin_to_fold();
   Result<NewWorker> open_output(int local_rank) const;
   asio::awaitable<void> start_warm(std::vector<NewWorker> fresh, std::vector<NewChild> children);
   void take_on_all(const std::vector<NewWorker>& fresh,
@@ -147,8 +162,6 @@ class WorkerSet {
   void take_on(const NewWorker& worker, ChildProcess process);
   void cannot_start(int local_rank, const Error& error);
   asio::awaitable<void> watch(std::shared_ptr<Worker> worker);
-  static void note_told(Worker& worker, int signal);
-  Worker* worker_above(pid_t pid) const;
   std::vector<pid_t> lasting_children() const;
 
   asio::any_io_executor executor_;

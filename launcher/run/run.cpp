@@ -137,6 +137,7 @@ class Run {
     say_threads(spec_, node_, environment_);
     make_job_folder();
     open_trainer_door();
+    open_worker_door();
     return {};
   }
 
@@ -150,6 +151,7 @@ class Run {
     if (auto ask = coordinator_.ask_etcd()) agent->ask_etcd(std::move(ask));
     if (trainer_door_) agent->listen_to(*trainer_door_);
     if (timer_pipe_) agent->keep_timers(*timer_pipe_);
+    if (worker_door_) agent->keep_workers_by(*worker_door_);
     agent->when_leading_changes([this](bool leads) { note_leading(leads); });
     agent->when_led([this](const Leader& leader) { coordinator_.led_by(leader); });
     const JobRecord& record = agent->record();
@@ -228,6 +230,15 @@ class Run {
     trainer_door_ = std::move(*door);
     node_.trainer_url = trainer_door_->url();
     node_.trainer_token = file->string();
+  }
+
+  /// Lets workers stay that can, while members of the job change. Without it all are started anew.
+  void open_worker_door() {
+    if (!spec_.rules.in_place || !watch_folder_) return;
+    auto door = WorkerDoor::open(io_.get_executor(), watch_folder_->path(), spec_.workers);
+    if (!door) return spdlog::info("no worker can stay: {}", door.error().message);
+    worker_door_ = std::move(*door);
+    node_.control = worker_door_->path();
   }
 
   JobFacts job_facts() const {
@@ -311,6 +322,7 @@ class Run {
   std::optional<EventLog> event_log_;
   std::optional<JobFolder> job_folder_;
   std::unique_ptr<TrainerDoor> trainer_door_;
+  std::unique_ptr<WorkerDoor> worker_door_;
   std::unique_ptr<TimerPipe> timer_pipe_;
   std::optional<WatchFolder> watch_folder_;
   Agent* agent_ = nullptr;  // while it runs

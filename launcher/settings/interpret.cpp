@@ -81,6 +81,7 @@ class Interpreter {
     if (!hang) return hang.error();
     spec_.rules.hang_timeout = *hang;
     spec_.rules.on_hang = parse_on_hang(settings_["on-hang"].text);
+    spec_.rules.in_place = !settings_.on("no-in-place");
     spec_.introspection = !settings_.on("no-introspection");
     spec_.rules.restarts_max = *restarts;
     spec_.report_file = settings_["report-file"].text;

@@ -67,6 +67,7 @@ constexpr Option kOptions[] = {
 
     {.name = "hang-timeout", .value = "SECONDS", .fallback = "auto", .group = kFailure, .help = "so long workers wait for one that does nothing, and then it is told which one and at which line; auto: learned, at least 60; off", .own = true},
     {.name = "on-hang", .value = "WHAT", .fallback = "report", .group = kFailure, .help = "what else happens then: report, nothing; restart, it counts as a failure; stop, the job ends with code 86", .choices = "report restart stop", .own = true},
+    {.name = "no-in-place", .group = kFailure, .help = "start all workers anew when one is lost, also those that could stay (ddprun.ElasticRun)", .own = true},
     {.name = "no-introspection", .group = kFailure, .help = "open nothing in workers that tells where they are: their environment is torchrun's", .own = true},
 
     {.name = "preempt-signal", .value = "NAMES", .group = kFailure, .help = "signals that announce the end of this node: workers are asked for a checkpoint, the job ends with code 85; in Slurm SIGUSR1,SIGTERM", .own = true},

@@ -112,9 +112,11 @@ template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
 template <> inline constexpr auto kFields<WorkersFinished> = std::tuple{
     field("round", &WorkersFinished::round)};
 template <> inline constexpr auto kFields<WorkersStopped> = std::tuple{
-    field("round", &WorkersStopped::round)};
+    field("round", &WorkersStopped::round), field("parked", &WorkersStopped::parked)};
 template <> inline constexpr auto kFields<WorkersStarted> = std::tuple{
     field("round", &WorkersStarted::round)};
+template <> inline constexpr auto kFields<WorkersStay> = std::tuple{
+    field("round", &WorkersStay::round), field("stay", &WorkersStay::stay)};
 template <> inline constexpr auto kFields<Preempt> = std::tuple{
     text("reason", &Preempt::reason, kReason), field("checkpoint_ms", &Preempt::checkpoint_ms)};
 template <> inline constexpr auto kFields<Leave> = std::tuple{
@@ -194,7 +196,7 @@ template <> inline constexpr auto kFields<Reconfigure> = std::tuple{
 template <> inline constexpr auto kFields<StopRound> = std::tuple{
     field("round", &StopRound::round), field("attempt", &StopRound::attempt),
     text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms),
-    field("at_once", &StopRound::at_once)};
+    field("at_once", &StopRound::at_once), field("keep", &StopRound::keep)};
 template <> inline constexpr auto kFields<Candidate> = std::tuple{field("votes", &Candidate::votes)};
 template <> inline constexpr auto kFields<RequestVote> = std::tuple{
     field("epoch", &RequestVote::epoch), field("clock_us", &RequestVote::clock_us)};
@@ -250,6 +252,7 @@ constexpr const char* type_of(const Preempt&) { return "preempt"; }
 constexpr const char* type_of(const Leave&) { return "leave"; }
 constexpr const char* type_of(const Progress&) { return "progress"; }
 constexpr const char* type_of(const WorkersStarted&) { return "workers_started"; }
+constexpr const char* type_of(const WorkersStay&) { return "workers_stay"; }
 constexpr const char* type_of(const Inspected&) { return "inspected"; }
 constexpr const char* type_of(const AskStatus&) { return "ask_status"; }
 constexpr const char* type_of(const AskDump&) { return "ask_dump"; }

@@ -123,9 +123,18 @@ struct WorkersStarted {
   int round = 0;
   bool operator==(const WorkersStarted&) const = default;
 };
-/// The answer to StopRound: no process of the round is alive on this node.
+/// All workers of this node can stay, parked, when members of the round change; or no longer.
+/// Without this message they cannot.
+struct WorkersStay {
+  int round = 0;
+  bool stay = false;
+  bool operator==(const WorkersStay&) const = default;
+};
+/// The answer to StopRound: no process of the round is alive on this node, but those that have left
+/// the round and are parked.
 struct WorkersStopped {
   int round = 0;
+  int parked = 0;  // workers that are alive
   bool operator==(const WorkersStopped&) const = default;
 };
 /// How the workers of this node ended in a round that did not end well. It comes before
@@ -197,8 +206,8 @@ struct FinalStatus {
 };
 using AgentMessage =
     std::variant<Join, Beat, Identify, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
-                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, AskStatus, AskDump, Vote,
-                 EndAcknowledged, FinalStatus, InviteWitness>;
+                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, WorkersStay, AskStatus,
+                 AskDump, Vote, EndAcknowledged, FinalStatus, InviteWitness>;
 
 // --- coordinator to agent ---
 
@@ -286,6 +295,7 @@ struct StopRound {
   std::int64_t checkpoint_ms = 0;  // above 0: ask them for a checkpoint and give them so long first
   int attempt = 0;       // the next round's; more than the job's restarts: there will be none
   bool at_once = false;  // the workers have no time: others may begin a round
+  bool keep = false;     // those that can are only to leave the round, and stay parked
   bool operator==(const StopRound&) const = default;
 };
 /// The agent is to look at what its workers do, and to answer with Inspected. It disturbs nobody.

@@ -149,6 +149,7 @@ void CoordinatorMachine::receive(const FromPeer& event) {
         lead(VoterAware{node.id()});
         if (node.group_rank >= 0) observers_.started(now_);
       },
+      [&](const WorkersStay& m) { node.stays_in = m.stay ? m.round : 0; },
       [&](const Preempt& m) { preempt(node, m); },
       [&](const Progress& m) {
         if (!rounds_.runs(m.round) || node.group_rank < 0) return;
@@ -172,9 +173,8 @@ void CoordinatorMachine::receive(const FromPeer& event) {
           adopt_final_status(job_, members_.nodes(), *leadership_);
       },
       [&](const Leave& m) { lose(node, m.reason, now_, true); },
-      [](const AskStatus&) {},  // Job answers it
-      [](const Identify&) {},   // Server answers it where it comes instead of a Join
-      [](const InviteWitness&) {});
+      // Job answers the first, and Server the others where they come instead of a Join.
+      [](const AskStatus&) {}, [](const Identify&) {}, [](const InviteWitness&) {});
 }
 
 void CoordinatorMachine::join(PeerId peer, const Join& join, const std::string& address) {

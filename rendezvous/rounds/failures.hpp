@@ -49,7 +49,10 @@ class Failures {
   void lost(const NodeId& node, const std::string& reason, TimePoint since) {
     inquest_.lost(node, reason, since);
   }
-  void reached(std::int64_t step) { inquest_.reached(step); }
+  void reached(std::int64_t step) {
+    inquest_.reached(step);
+    job_.reached(step);
+  }
 
   /// The workers hang: those who were asked for missing ones have answered, or it was found out.
   std::optional<Stop> hung(const HangReport& report);

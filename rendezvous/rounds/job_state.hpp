@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "rendezvous/messages/messages.hpp"
@@ -12,6 +13,13 @@ namespace ddprun {
 struct JobState {
   JobCounters counters;           // the last round that was sealed, and the restarts so far
   std::optional<EndJob> verdict;  // how the job ends, as soon as every node has stopped
+  std::int64_t step = -1;         // the greatest one that a worker has told; -1: none
+  int changes_in_place = 0;       // in a row, with no further step behind them
+
+  void reached(std::int64_t told) {
+    if (told > step) changes_in_place = 0;
+    step = std::max(step, told);
+  }
 
   /// Somebody who is believed knows that the job is as far as that.
   void reach(const JobCounters& known) {

@@ -49,6 +49,7 @@ class Roster {
     int group_rank = -1;               // in the last round that it was part of; -1: none
     int first_rank = -1;               // its workers' in that round
     int workers_left = 0;              // those without a failure that it has told of
+    int stays_in = 0;                  // the round of which all its workers can stay; 0: of none
     TimePoint contends_since;          // kContending
     std::optional<Preempt> announced;  // the end, by the scheduler, while the node was a spare
     bool away = false;                 // its connection has ended, and it may come back

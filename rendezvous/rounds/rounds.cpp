@@ -14,6 +14,21 @@ using Phase = Roster::Phase;
 using Node = Roster::Node;
 using std::chrono::milliseconds;
 
+/// Whether workers of the round may stay, parked, while its members change: where all of them can,
+/// for who stays goes on with another state than who is started anew. After some changes behind
+/// which nobody has come any further all are started anew: that mends more.
+bool may_keep(const Roster& nodes, const JobState& job) {
+  if (job.verdict || job.changes_in_place >= kChangesInPlaceMax) return false;
+  int members = 0;
+  int staying = 0;
+  nodes.for_each([&](const Node& node) {
+    members += node.is_in_round() ? 1 : 0;
+    const bool stays = node.stays_in == job.counters.round;
+    staying += node.phase() == Phase::kRunning && stays ? 1 : 0;
+  });
+  return members > 0 && members == staying;
+}
+
 }  // namespace
 
 void Rounds::stand_by() {
@@ -52,6 +67,8 @@ void Rounds::stop(const std::string& reason, TimePoint now, Clock::duration noti
   parts_.observers.stopping(parts_.job.counters.round, reason, noticed_after, now);
   StopRound order = stop_order(reason);
   order.checkpoint_ms = checkpoint_ms;
+  order.keep = checkpoint_ms == 0 && !at_once_ && may_keep(parts_.nodes, parts_.job);
+  if (order.keep) ++parts_.job.changes_in_place;
   std::int64_t longest_ms = 0;
   parts_.nodes.for_each([&](Node& node) {
     if (!node.is_in_round()) return;

@@ -202,13 +202,17 @@ void AgentShell::perform(const AgentAction& action) {
       action,  //
       [&](const ReachCoordinator& a) { connect(a); },
       [&](const StartWorkers& a) { start_workers(a.round); },
+      [&](const AskToLeave& a) { ask_to_leave(a.round); },
+      [&](const KillWorkers& a) { kill_workers(a.local_ranks); },
       [&](const SignalWorkers& a) { signal_workers(a.signal); },
       [&](const AskForCheckpoint&) { ask_for_checkpoint(); },
       [](const InspectWorkers&) {},  // simulated workers tell no progress, so they never hang
-      [&](const SweepTree&) {
+      [&](const SweepTree& a) {
         const TimePoint give_up = world_.time.now() + kSweepTimeout;
-        for (auto& [serial, worker] : alive_) report_exit(worker);
-        world_.time.after(world_.random.time(0ms, 100ms), [this, give_up] { sweep(give_up); });
+        for (auto& [serial, worker] : alive_)
+          if (!a.keep || !worker.parked) report_exit(worker);
+        world_.time.after(world_.random.time(0ms, 100ms),
+                          [this, keep = a.keep, give_up] { sweep(keep, give_up); });
       },
       [&](const Tell& a) { world_.network.send(link_, Side::kAgent, a.message); },
       [&](const Disconnect&) {

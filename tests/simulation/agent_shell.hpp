@@ -25,6 +25,8 @@ struct FakeWorker {
   ExitStatus how;
   bool told = false;  // to end
   bool reported = false;
+  bool stays = false;  // it can stay while members of the job change
+  bool parked = false;
 };
 
 class AgentShell {
@@ -65,7 +67,8 @@ class AgentShell {
   /// The greatest numbers that it was told. Kept apart from what its machine remembers.
   const JobCounters& told() const { return told_; }
   int finished_in_round() const { return finished_; }  // workers that exited with 0
-  int round_alive() const;  // the round whose workers are alive; 0: none are
+  int round_alive() const;  // the round whose workers are alive, and not parked; 0: none are
+  bool has_processes() const { return !alive_.empty(); }
   TimePoint last_heard() const { return last_heard_; }  // the coordinator
   TimePoint awake_since() const { return awake_since_; }
   bool connected() const { return receiving_; }
@@ -98,12 +101,17 @@ class AgentShell {
   void when_awake(Timeline::Task task);
 
   void start_workers(const StartRound& round);
+  void begin_to_work(int serial);
+  void ask_to_leave(int round);
+  void kill_workers(const std::vector<int>& local_ranks);
+  void says(int local_rank, const std::variant<CanStay, Parked, CannotStay>& what);
   void signal_workers(int signal);
   void ask_for_checkpoint();
   void end_at(int serial, TimePoint when, ExitStatus how);
   void end_worker(int serial);
   void report_exit(FakeWorker& worker);
-  void sweep(TimePoint give_up);
+  bool is_swept(bool keep) const;
+  void sweep(bool keep, TimePoint give_up);
 
   World& world_;
   Watcher& watcher_;

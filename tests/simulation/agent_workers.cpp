@@ -17,6 +17,8 @@ constexpr milliseconds kStartApartMax{1'000};  // workers of a round do not end 
 constexpr milliseconds kTermMax{1'500};        // how long a worker takes to heed SIGTERM
 constexpr milliseconds kKillMax{50};
 constexpr milliseconds kStuckMax{25'000};
+constexpr milliseconds kHelloMax{2'000};  // until a worker says that it can stay
+constexpr milliseconds kParkMax{3'000};   // until it has left a round
 
 }  // namespace
 
@@ -26,15 +28,64 @@ void AgentShell::start_workers(const StartRound& round) {
   coordinator_ = connected_to_;
   finished_ = 0;
   for (int rank = 0; rank < rules_.workers; ++rank) {
+    const auto parked = std::ranges::find_if(
+        alive_, [&](const auto& entry) { return entry.second.local_rank == rank; });
+    if (parked != alive_.end()) {
+      parked->second.round = round.round;
+      parked->second.parked = false;
+      begin_to_work(parked->first);
+      continue;
+    }
     const bool ignores = world_.random.chance(world_.plan.ignores_term_percent);
     const bool stuck = ignores && world_.random.chance(world_.plan.stuck_percent);
     alive_[++spawned_] = {round.round, rank, ignores, stuck, TimePoint::max(), {}};
-    const auto length = world_.run_time(round.round) + world_.random.time(0ms, kStartApartMax);
-    if (world_.random.chance(world_.plan.failure_percent))
-      end_at(spawned_, world_.time.now() + world_.random.time(0ms, length), {.code = 1});
-    else
-      end_at(spawned_, world_.time.now() + length, {});
+    begin_to_work(spawned_);
+    if (world_.plan.stays_percent == 0 || !world_.random.chance(world_.plan.stays_percent))
+      continue;
+    world_.time.after(world_.random.time(0ms, kHelloMax), [this, serial = spawned_] {
+      const auto worker = alive_.find(serial);
+      if (worker == alive_.end()) return;
+      worker->second.stays = true;
+      says(worker->second.local_rank, CanStay{worker->second.round});
+    });
   }
+}
+
+void AgentShell::begin_to_work(int serial) {
+  const auto length = world_.run_time(round_.round) + world_.random.time(0ms, kStartApartMax);
+  if (world_.random.chance(world_.plan.failure_percent))
+    end_at(serial, world_.time.now() + world_.random.time(0ms, length), {.code = 1});
+  else
+    end_at(serial, world_.time.now() + length, {});
+}
+
+void AgentShell::says(int local_rank, const std::variant<CanStay, Parked, CannotStay>& what) {
+  when_awake([this, local_rank, what] {
+    if (!gone()) step(WorkerSaid{local_rank, what});
+  });
+}
+
+/// Some take long, some never leave, and some die of what they have lost.
+void AgentShell::ask_to_leave(int round) {
+  for (const auto& [serial, worker] : alive_) {
+    if (!worker.stays || worker.ignores_term) continue;
+    world_.time.after(world_.random.time(0ms, kParkMax), [this, serial = serial, round] {
+      const auto found = alive_.find(serial);
+      if (found == alive_.end() || found->second.round != round) return;
+      if (world_.random.chance(3)) return end_at(serial, world_.time.now(), {.code = 1});
+      end_at(serial, TimePoint::max(), {});
+      found->second.parked = true;
+      says(found->second.local_rank, Parked{round});
+    });
+  }
+}
+
+void AgentShell::kill_workers(const std::vector<int>& local_ranks) {
+  for (const auto& [serial, worker] : alive_)
+    if (std::ranges::count(local_ranks, worker.local_rank) > 0)
+      end_at(serial,
+             world_.time.now() + world_.random.time(0ms, worker.stuck ? kStuckMax : kKillMax),
+             {.signal = SIGKILL});
 }
 
 void AgentShell::signal_workers(int signal) {
@@ -109,15 +160,20 @@ void AgentShell::report_exit(FakeWorker& worker) {
 }
 
 /// Kills what is left, and gives up in the end.
-void AgentShell::sweep(TimePoint give_up) {
+void AgentShell::sweep(bool keep, TimePoint give_up) {
   if (dead_) return;
-  if (frozen_) return when_awake([this, give_up] { sweep(give_up); });
+  if (frozen_) return when_awake([this, keep, give_up] { sweep(keep, give_up); });
   const bool given_up = world_.time.now() >= give_up;
-  if (!alive_.empty() && !given_up)
-    return world_.time.after(100ms, [this, give_up] { sweep(give_up); });
-  if (!alive_.empty()) was_stuck_ = true;
-  alive_.clear();
+  if (!is_swept(keep) && !given_up)
+    return world_.time.after(100ms, [this, keep, give_up] { sweep(keep, give_up); });
+  if (!is_swept(keep)) was_stuck_ = true;
+  std::erase_if(alive_, [&](const auto& entry) { return !keep || !entry.second.parked; });
   step(TreeGone{});
+}
+
+bool AgentShell::is_swept(bool keep) const {
+  return std::ranges::all_of(alive_,
+                             [&](const auto& entry) { return keep && entry.second.parked; });
 }
 
 void AgentShell::kill() {
@@ -168,6 +224,10 @@ void AgentShell::worker_exits(ExitStatus how) {
   if (running != alive_.end()) end_at(running->first, world_.time.now(), how);
 }
 
-int AgentShell::round_alive() const { return alive_.empty() ? 0 : alive_.begin()->second.round; }
+int AgentShell::round_alive() const {
+  for (const auto& [serial, worker] : alive_)
+    if (!worker.parked) return worker.round;
+  return 0;
+}
 
 }  // namespace ddprun::simulation

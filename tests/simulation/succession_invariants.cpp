@@ -16,7 +16,7 @@ std::optional<std::int64_t> epoch_of(const CoordinatorMessage& order) {
 }  // namespace
 
 void SuccessionInvariants::joins(const AgentShell& agent) {
-  require(agent.round_alive() == 0 || agent.coming_back(), [&] {
+  require(!agent.has_processes() || agent.coming_back(), [&] {
     return "joined with live workers: " + agent.id() + " has some of round " +
            std::to_string(agent.round_alive());
   });
@@ -70,7 +70,7 @@ void SuccessionInvariants::starts_workers(const AgentShell& agent, const StartRo
 }
 
 void SuccessionInvariants::exits(const AgentShell& agent) {
-  require(agent.round_alive() == 0,
+  require(!agent.has_processes(),
           [&] { return "nothing left behind: " + agent.id() + " exits before its workers"; });
   if (agent.end()->why != AgentEnd::Why::kJobEnded) return;
   const EndJob& end = agent.end()->job;

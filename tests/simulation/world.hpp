@@ -42,6 +42,7 @@ struct JobPlan {
   int failure_percent = 0;    // as many workers of a round fail
   int ignores_term_percent = 0;
   int stuck_percent = 0;  // as many of those stay for a while after SIGKILL, too
+  int stays_percent = 0;  // as many workers can stay while members of the job change
 };
 
 /// Whether a `ddprun server` coordinates the job.
@@ -53,7 +54,9 @@ JobPlan draw_plan(Random& random);
 
 struct World {
   World(std::uint64_t seed, std::size_t trace_lines_max)
-      : random{seed}, plan{draw_plan(random)}, network{time, random}, trace{trace_lines_max} {}
+      : random{seed}, plan{draw_plan(random)}, network{time, random}, trace{trace_lines_max} {
+    if (seed % 3 == 0) plan.stays_percent = seed % 2 == 0 ? 100 : 95;
+  }
   World(const World&) = delete;
 
   /// How long the workers of a round have to do, if nothing happens to them.

@@ -27,6 +27,8 @@ const StartRound kStarts{.round = 4,
                          .successors = {{"h1:1", 1}},
                          .leader_rank = 0};
 
+const StopRound kLeaves{.round = 4, .reason = "why", .keep = true};
+
 /// An agent with two workers, at the endpoint h0:1.
 class PairFixture : public MachineFixture {
  public:
@@ -53,6 +55,9 @@ class PairFixture : public MachineFixture {
     step(CoordinatorLost{"closed"});
     step(CoordinatorUnreachable{"nobody listens", true});
   }
+  void can_stay() {
+    for (const int local_rank : {0, 1}) step(WorkerSaid{local_rank, CanStay{4}});
+  }
   void both_exit() {
     step(kWorkerFails);
     step(kWorkerFails);
@@ -74,7 +79,9 @@ class PairFixture : public MachineFixture {
         [](const StartWorkers&) { return std::string{"start workers"}; },
         [](const SignalWorkers& a) { return signal_name(a.signal); },
         [](const AskForCheckpoint&) { return std::string{"ask for checkpoint"}; },
-        [](const SweepTree&) { return std::string{"sweep"}; },
+        [](const SweepTree& a) { return std::string{a.keep ? "sweep what has ended" : "sweep"}; },
+        [](const AskToLeave&) { return std::string{"ask to leave"}; },
+        [](const KillWorkers&) { return std::string{"kill some"}; },
         [](const InspectWorkers&) { return std::string{"inspect"}; },
         [](const Tell& a) { return "tell " + word(a.message); },
         [](const Disconnect&) { return std::string{"disconnect"}; },
@@ -178,6 +185,20 @@ const std::vector<Situation> kSituations{
        f.step(TreeGone{});
        f.step(Connected{});
      }},
+    {"asks workers to leave",
+     [](PairFixture& f) {
+       f.runs();
+       f.can_stay();
+       f.step(Ordered{kLeaves});
+     }},
+    {"has parked workers",
+     [](PairFixture& f) {
+       f.runs();
+       f.can_stay();
+       f.step(Ordered{kLeaves});
+       for (const int local_rank : {0, 1}) f.step(WorkerSaid{local_rank, Parked{4}});
+       f.step(TreeGone{});
+     }},
     {"waits until all know of the end",
      [](PairFixture& f) {
        f.runs();
@@ -219,6 +240,7 @@ const std::vector<std::pair<std::string, AgentEvent>> kEvents{
     {"start_round", Ordered{kStarts}},
     {"inspect", Ordered{Inspect{.round = 4}}},
     {"stop_round", Ordered{StopRound{4, "why"}}},
+    {"stop_round that keeps workers", Ordered{kLeaves}},
     {"stop_round, of another one", Ordered{StopRound{3, "why"}}},
     {"stop_round with a checkpoint", Ordered{StopRound{.round = 4, .checkpoint_ms = 1'000}}},
     {"stop_round at once", Ordered{StopRound{.round = 4, .at_once = true}}},
@@ -227,6 +249,9 @@ const std::vector<std::pair<std::string, AgentEvent>> kEvents{
     {"dismiss", Ordered{Dismiss{}}},
     {"a worker fails", kWorkerFails},
     {"a worker ends well", WorkerExited{}},
+    {"a worker can stay", WorkerSaid{1, CanStay{4}}},
+    {"a worker is parked", WorkerSaid{1, Parked{4}}},
+    {"a worker cannot stay", WorkerSaid{1, CannotStay{}}},
     {"nothing is left of the workers", TreeGone{}},
     {"the workers run", WorkersRun{}},
     {"a worker progresses", WorkerProgressed{RankProgress{.rank = 1, .step = 2}}},

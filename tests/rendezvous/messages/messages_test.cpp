@@ -109,8 +109,7 @@ TEST_CASE("every message of an agent arrives as it was sent") {
   CHECK(through_the_wire(WorkersStopped{4}) == AgentMessage{WorkersStopped{4}});
   const WorkersEnded ended{3, 120, {kWorkerEnd, kWorkerEnd}};
   CHECK(through_the_wire(ended) == AgentMessage{ended});
-  const Beat timed{1'000'000, 999'000};
-  CHECK(through_the_wire(timed) == AgentMessage{timed});
+  CHECK(through_the_wire(Beat{1'000, 999}) == AgentMessage{Beat{1'000, 999}});
   CHECK(through_the_wire(Leave{"SIGTERM"}) == AgentMessage{Leave{"SIGTERM"}});
   CHECK(through_the_wire(Identify{"a"}) == AgentMessage{Identify{"a"}});
   CHECK(through_the_wire(Preempt{"why", 9}) == AgentMessage{Preempt{"why", 9}});
@@ -205,13 +204,14 @@ std::vector<AgentMessage> messages_of_agents() {
           Identify{},
           WorkerFailed{3, kFailure},
           WorkersFinished{3},
-          WorkersStopped{4},
+          WorkersStopped{4, 1},
           Preempt{"SIGUSR1", 60'000},
           Leave{"SIGTERM"},
           Progress{2, {kProgress}},
           Inspected{3, kStackGroup, true},
           WorkersEnded{3, 120, {kWorkerEnd}},
           WorkersStarted{2},
+          WorkersStay{2, true},
           AskStatus{7},
           AskDump{7},
           Vote{3, 17},
@@ -363,8 +363,8 @@ TEST_CASE("an agent of another version is told so, whatever else it says") {
 }
 
 TEST_CASE("fields that nobody knows are passed over") {
-  CHECK(decode_agent_message(R"({"type":"workers_stopped","round":4,"mood":"good"})").value() ==
-        AgentMessage{WorkersStopped{4}});
+  CHECK(decode_agent_message(R"({"type":"workers_stopped","round":4,"parked":0,"mood":"good"})")
+            .value() == AgentMessage{WorkersStopped{4}});
 }
 
 // --- no message is longer than what the other side accepts ---

@@ -34,7 +34,8 @@ def look():
     yield "is main", main.look is look
     yield "pickle", pickle.loads(pickle.dumps(of_main))()
     yield "environment", {k: v for k, v in os.environ.items()
-                          if k not in ("MASTER_PORT", "DDPRUN_JOB", "DDPRUN_HEARTBEAT", "TORCHELASTIC_ERROR_FILE",
+                          if k not in ("MASTER_PORT", "DDPRUN_JOB", "DDPRUN_CONTROL", "DDPRUN_HEARTBEAT",
+                                       "TORCHELASTIC_ERROR_FILE",
                                        "TORCHELASTIC_RUN_ID", "KUBEFLOW_TRAINER_SERVER_URL",
                                        "KUBEFLOW_TRAINER_SERVER_TOKEN", "_")}
     yield "of the agent", [bool(os.environ.get(k)) for k in ("DDPRUN_JOB", "DDPRUN_HEARTBEAT")]

@@ -107,7 +107,7 @@ class ElasticTest(Records):
     def test_weights_after_a_restart_are_those_of_an_undisturbed_run_to_the_bit(self):
         undisturbed = self.train(2, "undisturbed")
         # DDP imports torch._dynamo, which takes longer than torch.
-        command = [ddprun_program, "--standalone", "--nproc-per-node", "2", "--max-restarts", "1",
+        command = [ddprun_program, "--standalone", "--nproc-per-node", "2", "--max-restarts", "1", "--no-in-place",
                    "--warm=torch._dynamo"]
         with mock.patch.dict(os.environ, {"PYTHON_EXEC": sys.executable}):
             folder = self.launch(*command, name="killed", dies=[[1, 13]])

@@ -1,8 +1,13 @@
-"""The elastic loop while members change: workers stay whose agent asks them to: in_place_test.py"""
+"""The elastic loop while members change, under an agent of this test and under ddprun.
+
+    in_place_test.py DDPRUN [unittest's arguments]
+"""
 
 import json
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -11,7 +16,10 @@ import torch
 
 import elastic_train
 from elastic_test import Records
+from forked_workers import DEADLINE_S
 from scripted_agent import ScriptedAgent
+
+ddprun_program = None
 
 
 # A BatchNorm's running means are each rank's own until rank 0's come with the next forward pass.
@@ -121,6 +129,49 @@ class InPlaceTest(Records):
         self.assert_stream(self.used(folder))
 
 
+class UnderDdprunTest(Records):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def train(self, *arguments, expected=0, **options):
+        """What ddprun says of 3 workers."""
+        program = Path(__file__).with_name("elastic_train.py")
+        with open(self.folder / "said", "w") as said:
+            # DDP imports torch._dynamo, which takes longer than torch.
+            done = subprocess.run(
+                [ddprun_program, "--standalone", "--nproc-per-node", "3", "--warm=torch._dynamo", *arguments,
+                 program, self.folder, json.dumps(options)],
+                env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHON_EXEC": sys.executable},
+                stdout=said, stderr=said, timeout=DEADLINE_S)
+        text = (self.folder / "said").read_text()
+        self.assertEqual(done.returncode, expected, text)
+        return text
+
+    def processes(self, rank):
+        """The process ids that the rank has had in its worlds."""
+        return [json.loads(line)[0] for line in (self.folder / f"open.{rank}").read_text().splitlines()]
+
+    def test_one_is_killed_and_the_others_keep_their_processes(self):
+        said = self.train("--max-restarts", "1", dies=[[1, 9]], where="before backward")
+        self.assertEqual([len(set(self.processes(rank))) for rank in range(3)], [1, 2, 1])
+        self.assertEqual([len(self.processes(rank)) for rank in range(3)], [2, 2, 2])
+        self.assertIn("rank 1 was killed by SIGKILL (signal 9): the other workers stay, and leave the round", said)
+        self.assertIn("restart 1 of 1: in place, with another worker for each that is lost", said)
+        self.assert_stream(self.used(self.folder))
+
+    def test_the_budget_ends_a_job_whose_workers_could_stay(self):
+        said = self.train("--max-restarts", "1", dies=[[1, 9], [2, 12]], where="before backward", expected=137)
+        self.assertIn("rank 2 was killed by SIGKILL (signal 9): stopping all workers", said)
+
+    def test_all_are_started_anew_where_the_user_wants_it(self):
+        said = self.train("--max-restarts", "1", "--no-in-place", dies=[[1, 9]], where="before backward")
+        self.assertEqual([len(set(self.processes(rank))) for rank in range(3)], [2, 2, 2])
+        self.assertIn("restart 1 of 1: starting 3 workers again", said)
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    ddprun_program = sys.argv.pop(1)
     unittest.main()

@@ -4,7 +4,7 @@ leave it and to enter the next one instead of being stopped and started again.
 The agent listens at a Unix socket that DDPRUN_CONTROL names as PATH:LOCAL_RANK. Both sides send lines of JSON:
 
     worker: hello {local_rank, round} · parked {round} · goodbye {}
-    agent:  welcome {patience_s} · leave {round, why} · enter {round, environment}
+    agent:  welcome {patience_s} · leave {round} · enter {round, environment}
 
 Without an agent that listens there is no line, and workers are stopped and started as ever.
 """

@@ -1,0 +1,156 @@
+#include "agent/control/worker_door.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "agent/control/worker_words.hpp"
+#include "base/match.hpp"
+#include "base/report_failure.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using asio::as_tuple;
+using asio::use_awaitable;
+using asio::local::stream_protocol;
+
+/// Connections of this many times as many processes as there are workers: what is more is no
+/// worker.
+constexpr std::size_t kLinesPerWorkerMax = 4;
+constexpr std::chrono::milliseconds kAcceptPause{100};
+
+bool is_own_user(stream_protocol::socket& socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  return peer.uid == geteuid() || peer.uid == 0;
+}
+
+}  // namespace
+
+struct WorkerDoor::Line {
+  explicit Line(stream_protocol::socket connection) : socket{std::move(connection)} {}
+  stream_protocol::socket socket;
+  int local_rank = -1;  // -1: it has not said hello
+};
+
+Result<std::unique_ptr<WorkerDoor>> WorkerDoor::open(const asio::any_io_executor& executor,
+                                                     const std::filesystem::path& folder,
+                                                     int workers) {
+  const std::string path = (folder / "control").string();
+  boost::system::error_code error;
+  stream_protocol::acceptor acceptor{executor};
+  acceptor.open({}, error);
+  if (!error) acceptor.bind(stream_protocol::endpoint{path}, error);
+  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (error)
+    return Error{Error::Kind::kUnavailable, "cannot listen at " + path + ": " + error.message()};
+  return std::unique_ptr<WorkerDoor>{new WorkerDoor{std::move(acceptor), path, workers}};
+}
+
+WorkerDoor::WorkerDoor(stream_protocol::acceptor acceptor, std::string path, int workers)
+    : acceptor_{std::move(acceptor)}, path_{std::move(path)}, workers_{workers} {}
+
+void WorkerDoor::begin(std::chrono::milliseconds patience, Heard heard) {
+  patience_ = patience;
+  heard_ = std::move(heard);
+  co_spawn(acceptor_.get_executor(), accept(), report_failure("what workers say"));
+}
+
+void WorkerDoor::close() {
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+  for (const auto& [local_rank, line] : lines_) line->socket.close(ignored);
+  lines_.clear();
+}
+
+asio::awaitable<void> WorkerDoor::accept() {
+  asio::steady_timer pause{acceptor_.get_executor()};
+  while (acceptor_.is_open()) {
+    auto [error, socket] = co_await acceptor_.async_accept(as_tuple(use_awaitable));
+    if (!acceptor_.is_open()) co_return;
+    if (error) {  // there are no descriptors left, mostly
+      pause.expires_after(kAcceptPause);
+      co_await pause.async_wait(as_tuple(use_awaitable));
+      continue;
+    }
+    const std::size_t most = kLinesPerWorkerMax * static_cast<std::size_t>(workers_);
+    if (!is_own_user(socket) || open_ >= most) continue;
+    auto line = std::make_shared<Line>(std::move(socket));
+    co_spawn(acceptor_.get_executor(), hear(std::move(line)), report_failure("a worker's words"));
+  }
+}
+
+/// That a connection ends says nothing of its worker: one that ends by itself is told by its
+/// process.
+asio::awaitable<void> WorkerDoor::hear(std::shared_ptr<Line> line) {
+  ++open_;
+  std::string text;
+  for (bool goes_on = true; goes_on;) {
+    const auto [error, length] = co_await asio::async_read_until(
+        line->socket, asio::dynamic_buffer(text, kWorkerLineBytesMax), '\n',
+        as_tuple(use_awaitable));
+    if (error) break;
+    goes_on = take(line, std::string_view{text}.substr(0, length - 1));
+    text.erase(0, length);
+  }
+  --open_;
+  const auto known = lines_.find(line->local_rank);
+  if (known != lines_.end() && known->second == line) lines_.erase(known);
+}
+
+/// Returns whether more may follow.
+bool WorkerDoor::take(const std::shared_ptr<Line>& line, std::string_view text) {
+  const auto heard = parse_worker_line(text);
+  if (!heard) {
+    spdlog::warn("closed a worker's line: {}", heard.error().message);
+    return false;
+  }
+  match(
+      *heard,
+      [&](const WorkerHello& hello) {
+        if (hello.local_rank < 0 || hello.local_rank >= workers_) return;
+        line->local_rank = hello.local_rank;
+        lines_[hello.local_rank] = line;
+        say(*line, welcome_line(patience_));
+        heard_({hello.local_rank, CanStay{hello.round}});
+      },
+      [&](const auto& word) {
+        if (line->local_rank >= 0) heard_({line->local_rank, word});
+      });
+  return line->local_rank >= 0;
+}
+
+/// Lines are short, and a worker's thread reads all the time: one that does not take it is in a
+/// state in which it cannot stay.
+void WorkerDoor::say(Line& line, const std::string& text) {
+  const auto length = static_cast<ssize_t>(text.size());
+  const auto sent =
+      ::send(line.socket.native_handle(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent == length) return;
+  boost::system::error_code ignored;
+  line.socket.close(ignored);
+}
+
+void WorkerDoor::ask_to_leave(int round) {
+  const std::string text = leave_line(round);
+  for (const auto& [local_rank, line] : lines_) say(*line, text);
+}
+
+void WorkerDoor::enter(int local_rank, int round,
+                       const std::map<std::string, std::string>& environment) {
+  const auto line = lines_.find(local_rank);
+  if (line != lines_.end()) say(*line->second, enter_line(round, environment));
+}
+
+}  // namespace ddprun

@@ -1,0 +1,65 @@
+// WorkerDoor takes what this node's workers say that can stay while members of the job change, and
+// tells them when to leave a round and when to enter the next one: see worker_words.hpp. It listens
+// at a Unix socket in a private folder of the agent, which workers find in DDPRUN_CONTROL.
+//
+// It decides nothing. One thread, that of the event loop, calls it.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "agent/decisions/agent_events.hpp"
+#include "base/asio.hpp"
+#include "base/result.hpp"
+
+namespace ddprun {
+
+class WorkerDoor {
+ public:
+  using Heard = std::function<void(const WorkerSaid&)>;
+
+  /// Listens in `folder` for at most `workers` workers. Errors: kUnavailable.
+  static Result<std::unique_ptr<WorkerDoor>> open(const asio::any_io_executor& executor,
+                                                  const std::filesystem::path& folder, int workers);
+  ~WorkerDoor() { close(); }
+  WorkerDoor(const WorkerDoor&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  /// `heard` is called with what workers say; never from within a call to the door. An order may
+  /// take `patience` to come, behind the loss that it follows from.
+  void begin(std::chrono::milliseconds patience, Heard heard);
+
+  /// Asks all that can stay to leave the round.
+  void ask_to_leave(int round);
+  /// Tells a worker its next round, and the variables that it has there.
+  void enter(int local_rank, int round, const std::map<std::string, std::string>& environment);
+
+  void close();
+
+ private:
+  struct Line;
+
+  WorkerDoor(asio::local::stream_protocol::acceptor acceptor, std::string path, int workers);
+  asio::awaitable<void> accept();
+  asio::awaitable<void> hear(std::shared_ptr<Line> line);
+  bool take(const std::shared_ptr<Line>& line, std::string_view text);
+  void say(Line& line, const std::string& text);
+
+  asio::local::stream_protocol::acceptor acceptor_;
+  const std::string path_;
+  const int workers_;
+  std::chrono::milliseconds patience_{};
+  Heard heard_;
+  std::map<int, std::shared_ptr<Line>> lines_;  // by local rank: the last one that said hello
+  std::size_t open_ = 0;                        // connections
+};
+
+}  // namespace ddprun

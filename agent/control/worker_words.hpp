@@ -1,0 +1,42 @@
+// What an agent and those of its workers that can stay say to each other while members of the job
+// change: lines of JSON, as worker_sdk/python/ddprun/_line.py has them. Pure.
+//
+//     worker: hello {local_rank, round} · parked {round} · goodbye {}
+//     agent:  welcome {patience_s} · leave {round} · enter {round, environment}
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "agent/decisions/agent_events.hpp"
+#include "base/result.hpp"
+
+namespace ddprun {
+
+/// What exceeds it is refused, and the worker's connection is closed.
+inline constexpr std::size_t kWorkerLineBytesMax = 4 * 1024;
+
+/// A worker's first line: which one it is, and that it can stay when members of that round change.
+struct WorkerHello {
+  int local_rank = 0;
+  int round = 0;
+  bool operator==(const WorkerHello&) const = default;
+};
+
+using WorkerLine = std::variant<WorkerHello, Parked, CannotStay>;
+
+/// Reads a line without its end. Errors: kInvalid, with a sentence.
+Result<WorkerLine> parse_worker_line(std::string_view line);
+
+/// The answer to hello: an order may take so long to come, behind the loss of a peer.
+std::string welcome_line(std::chrono::milliseconds patience);
+/// Members of that round change.
+std::string leave_line(int round);
+/// The worker takes part in that round, with these variables of its environment.
+std::string enter_line(int round, const std::map<std::string, std::string>& environment);
+
+}  // namespace ddprun

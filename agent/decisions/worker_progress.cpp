@@ -1,0 +1,31 @@
+#include "agent/decisions/worker_progress.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace ddprun {
+
+void WorkerProgress::begin_round(int round) {
+  round_ = round;
+  untold_.clear();
+  last_.clear();
+}
+
+void WorkerProgress::note(const RankProgress& progress, TimePoint now) {
+  untold_[progress.rank] = last_[progress.rank] = {progress, now};
+}
+
+void WorkerProgress::tell(TimePoint now) {
+  Progress message{round_, {}};
+  for (auto& [rank, seen] : untold_) {
+    const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now - seen.at);
+    seen.progress.still_ms += since.count();
+    message.ranks.push_back(std::move(seen.progress));
+    if (message.ranks.size() < kProgressRanksMax) continue;
+    agent_.tell(std::exchange(message, Progress{round_, {}}));
+  }
+  if (!message.ranks.empty()) agent_.tell(std::move(message));
+  untold_.clear();
+}
+
+}  // namespace ddprun

@@ -1,0 +1,37 @@
+// WorkerProgress: how far the workers of this node are, as the coordinator is told it. Pure.
+#pragma once
+
+#include <map>
+
+#include "agent/decisions/agent_state.hpp"
+#include "base/clock.hpp"
+
+namespace ddprun {
+
+class WorkerProgress {
+ public:
+  /// `agent` must outlive it.
+  explicit WorkerProgress(AgentState& agent) : agent_{agent} {}
+
+  void begin_round(int round);
+  /// A worker of the round has come so far.
+  void note(const RankProgress& progress, TimePoint now);
+  /// Tells in the beats how far the workers are, so that a job of ten thousand workers is no more
+  /// trouble than its nodes are.
+  void tell(TimePoint now);
+  /// The coordinator has forgotten what it was told.
+  void tell_again() { untold_ = last_; }
+
+ private:
+  struct Seen {
+    RankProgress progress;
+    TimePoint at;
+  };
+
+  AgentState& agent_;
+  int round_ = 0;
+  std::map<int, Seen> untold_;  // by rank: what the next beat is to tell
+  std::map<int, Seen> last_;    // by rank
+};
+
+}  // namespace ddprun

@@ -1,0 +1,116 @@
+#include "agent/control/worker_door.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include "agent/control/worker_words.hpp"
+#include "tests/support/event_loop.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+using asio::local::stream_protocol;
+
+TEST_CASE("a worker's lines are read, and others are refused with a sentence") {
+  const auto hello = parse_worker_line(R"({"type":"hello","local_rank":1,"round":3})");
+  CHECK(std::get<WorkerHello>(hello.value()) == WorkerHello{1, 3});
+  CHECK(std::get<Parked>(parse_worker_line(R"({"type":"parked","round":4})").value()).round == 4);
+  CHECK(std::holds_alternative<CannotStay>(parse_worker_line(R"({"type":"goodbye"})").value()));
+  for (const char* const line :
+       {"", "{", "[]", "{}", R"({"type":7})", R"({"type":"hallo"})",
+        R"({"type":"hello","round":1})", R"({"type":"parked","round":1.5})",
+        R"({"type":"parked","round":99999999999})"}) {
+    CAPTURE(line);
+    const auto refused = parse_worker_line(line);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().message.starts_with("a worker says"));
+  }
+}
+
+class WorkerDoorFixture {
+ protected:
+  WorkerDoorFixture() {
+    auto opened = WorkerDoor::open(loop_.executor(), folder_.path(), 2);
+    REQUIRE(opened.has_value());
+    door_ = std::move(*opened);
+    door_->begin(7s, [this](const WorkerSaid& word) { heard_.push_back(word); });
+  }
+
+  stream_protocol::socket connects() {
+    stream_protocol::socket socket{loop_.executor()};
+    socket.connect(stream_protocol::endpoint{door_->path()});
+    return socket;
+  }
+  void says(stream_protocol::socket& socket, const std::string& line) {
+    asio::write(socket, asio::buffer(line + "\n"));
+  }
+  void heard(std::size_t words) {
+    loop_.run_until([&] { return heard_.size() >= words; }, "a worker's word");
+  }
+  std::string next(stream_protocol::socket& socket) {
+    return loop_.run(line_of(socket), "a line of the agent");
+  }
+  /// The next line; "": the connection has been closed.
+  static asio::awaitable<std::string> line_of(stream_protocol::socket& socket) {
+    std::string text;
+    const auto [error, length] = co_await asio::async_read_until(
+        socket, asio::dynamic_buffer(text), '\n', asio::as_tuple(asio::use_awaitable));
+    co_return error ? "" : text.substr(0, length - 1);
+  }
+
+  ScratchFolder folder_;
+  EventLoop loop_;
+  std::unique_ptr<WorkerDoor> door_;
+  std::vector<WorkerSaid> heard_;
+};
+
+TEST_CASE_METHOD(WorkerDoorFixture, "a worker says hello, is asked to leave, and enters again") {
+  auto worker = connects();
+  says(worker, R"({"type":"hello","local_rank":1,"round":3})");
+  heard(1);
+  CHECK(heard_[0].local_rank == 1);
+  CHECK(std::get<CanStay>(heard_[0].what).round == 3);
+  CHECK(next(worker) == R"({"patience_s":7.0,"type":"welcome"})");
+  door_->ask_to_leave(3);
+  CHECK(next(worker) == R"({"round":3,"type":"leave"})");
+  says(worker, R"({"type":"parked","round":3})");
+  heard(2);
+  CHECK(std::get<Parked>(heard_[1].what).round == 3);
+  door_->enter(1, 4, {{"RANK", "5"}});
+  CHECK(next(worker) == R"({"environment":{"RANK":"5"},"round":4,"type":"enter"})");
+}
+
+TEST_CASE_METHOD(WorkerDoorFixture, "who says nonsense, or no hello first, is hung up on") {
+  for (const char* const line : {"nonsense", R"({"type":"parked","round":1})",
+                                 R"({"type":"hello","local_rank":2,"round":1})"}) {
+    auto worker = connects();
+    says(worker, line);
+    CHECK(next(worker).empty());
+  }
+  CHECK(heard_.empty());
+  auto endless = connects();
+  asio::write(endless, asio::buffer(std::string(kWorkerLineBytesMax, 'x')));
+  CHECK(next(endless).empty());
+}
+
+TEST_CASE_METHOD(WorkerDoorFixture, "the process that has said hello last is the worker") {
+  auto first = connects();
+  says(first, R"({"type":"hello","local_rank":0,"round":1})");
+  heard(1);
+  next(first);
+  auto second = connects();
+  says(second, R"({"type":"hello","local_rank":0,"round":2})");
+  heard(2);
+  next(second);
+  first.close();
+  door_->enter(0, 3, {});
+  CHECK(next(second) == R"({"environment":{},"round":3,"type":"enter"})");
+}
+
+}  // namespace
+}  // namespace ddprun

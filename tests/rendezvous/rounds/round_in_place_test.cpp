@@ -1,0 +1,77 @@
+// When CoordinatorMachine lets workers stay while members of the round change.
+#include "tests/rendezvous/rounds/round_fixture.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Two nodes with one worker each, in round 1.
+class InPlaceFixture : public RoundFixture {
+ protected:
+  InPlaceFixture() {
+    job({.nodes_min = 1, .nodes_max = 2, .restarts_max = 9});
+    for (const NodeId node : {"a", "b"}) says(node, join_of(node));
+  }
+  void stay(int round, const std::vector<NodeId>& nodes) {
+    for (const NodeId& node : nodes) says(node, WorkersStay{round, true});
+  }
+  bool keeps_when_b_fails(int round) {
+    says("b", failed(round, 1, {.code = 3}));
+    return ordered<StopRound>("a").keep;
+  }
+  void both_stop(int round) {
+    for (const NodeId node : {"a", "b"}) says(node, WorkersStopped{round, 1});
+  }
+};
+
+TEST_CASE_METHOD(InPlaceFixture, "workers are kept where all of the round can stay") {
+  stay(1, {"a", "b"});
+  says("b", failed(1, 1, {.code = 3}));
+  CHECK(ordered<StopRound>("a").keep);
+  CHECK(ordered<StopRound>("b").keep);
+  both_stop(1);
+  CHECK(ordered<StartRound>("a").round == 2);
+  CHECK_FALSE(keeps_when_b_fails(2));  // nobody has said so for this round
+}
+
+TEST_CASE_METHOD(InPlaceFixture, "all are stopped where one node's workers cannot stay") {
+  stay(1, {"a"});
+  CHECK_FALSE(keeps_when_b_fails(1));
+}
+
+TEST_CASE_METHOD(InPlaceFixture, "all are stopped where workers cannot stay any more") {
+  stay(1, {"a", "b"});
+  says("a", WorkersStay{1, false});
+  CHECK_FALSE(keeps_when_b_fails(1));
+}
+
+TEST_CASE_METHOD(InPlaceFixture, "workers of those that are left stay when a node is lost") {
+  stay(1, {"a", "b"});
+  is_lost("b");
+  CHECK(ordered<StopRound>("a").keep);
+}
+
+TEST_CASE_METHOD(InPlaceFixture, "nobody stays for a checkpoint before the end") {
+  stay(1, {"a", "b"});
+  says("a", Preempt{"the end", 1'000});
+  CHECK_FALSE(ordered<StopRound>("b").keep);
+}
+
+TEST_CASE_METHOD(InPlaceFixture, "all are stopped after changes behind which nobody came further") {
+  int round = 1;
+  const auto changes = [&] {
+    stay(round, {"a", "b"});
+    const bool keeps = keeps_when_b_fails(round);
+    both_stop(round);
+    ++round;
+    return keeps;
+  };
+  for (int i = 0; i < kChangesInPlaceMax; ++i) CHECK(changes());
+  CHECK_FALSE(changes());
+  says("a", Progress{round, {{.rank = 0, .step = 5}}});
+  CHECK(changes());
+}
+
+}  // namespace
+}  // namespace ddprun
