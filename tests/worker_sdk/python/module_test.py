@@ -50,6 +50,17 @@ def run(script, **variables):
 
 
 class HeartbeatTest(unittest.TestCase):
+    def test_steps_of_the_elastic_loop_are_told_unless_the_program_does_so(self):
+        board = Board(1)
+        with mock.patch.dict(os.environ, {"DDPRUN_HEARTBEAT": board.address(0)}), \
+                mock.patch.object(_heartbeat, "_heart", None), \
+                mock.patch.object(_heartbeat, "_program_beats", False):
+            _heartbeat.step_done(7)
+            self.assertEqual(board.read(0)[0], 7)
+            ddprun.heartbeat(8, loss=0.5)
+            _heartbeat.step_done(9)
+            self.assertEqual(board.read(0)[:2], (8, 0.5))
+
     def test_a_heartbeat_arrives_in_its_own_slot(self):
         board = Board(3)
         with mock.patch.dict(os.environ, {"DDPRUN_HEARTBEAT": board.address(1)}), \

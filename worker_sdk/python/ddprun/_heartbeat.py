@@ -109,6 +109,7 @@ class Heart:
 
 
 _heart: Optional[Heart] = None
+_program_beats = False  # heartbeat() was called
 
 
 def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0) -> None:
@@ -127,6 +128,18 @@ def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0) -> None
 
     Raises TypeError or ValueError for arguments that are no numbers of 64 bits.
     """
+    global _program_beats
+    _program_beats = True
+    _beat(step, loss, samples)
+
+
+def step_done(step: int) -> None:
+    """The elastic loop has counted a step. It is told where the program calls no heartbeat() by itself."""
+    if not _program_beats:
+        _beat(step, None, 0)
+
+
+def _beat(step: int, loss: Optional[float], samples: int) -> None:
     global _heart
     if _heart is None:
         _heart = Heart(os.environ.get(HEARTBEAT))

@@ -8,7 +8,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Set, Type
 
-from ddprun import _state
+from ddprun import _heartbeat, _state
 from ddprun._batches import Batches
 from ddprun._light_copy import LightCopy
 from ddprun._line import Entrance
@@ -250,6 +250,7 @@ class World:
             self._run._batches.count_step()
         if self._light_copy is not None:
             self._light_copy.take()
+        _heartbeat.step_done(self._run.step)
         if not self._run._checked:  # the optimizer has a state only now
             _state.packed_parts(self._run._parts)
             self._run._checked = True
