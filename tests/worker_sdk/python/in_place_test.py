@@ -104,6 +104,9 @@ class InPlaceTest(Records):
         self.assertEqual(failed, [-signal.SIGKILL])
         self.assert_replaced(agent, 0)
         self.assert_stream(self.used(folder))
+        # Its state is whole, so that nobody goes back to the checkpoint of step 8.
+        steps = [json.loads(line)[0] for line in (folder / "used.1").read_text().splitlines()]
+        self.assertEqual(steps, list(range(1, 21)))
 
     def test_an_error_of_the_program_ends_its_process_and_no_other(self):
         folder, failed, agent = self.train(2, dies=[[1, 9]], where="before backward", how="error")

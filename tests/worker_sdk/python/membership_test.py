@@ -42,6 +42,14 @@ class MembershipTest(unittest.TestCase):
         member.require_whole("state_dict()")
         self.assertEqual((member.round, member.step), (4, 7))
 
+    def test_an_update_that_is_refused_before_it_has_changed_anything_leaves_the_state_whole(self):
+        member = in_a_world()
+        member.begin_update(last_part=True)
+        member.drop_update()
+        member.require_whole("state_dict()")
+        self.assertEqual(member.step, 0)
+        member.begin_update(last_part=True)
+
     def test_an_update_belongs_behind_the_last_part_within_a_world_and_not_within_another(self):
         with self.assertRaisesRegex(RuntimeError, "outside of its world"):
             Membership().begin_update(last_part=True)

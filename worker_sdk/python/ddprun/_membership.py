@@ -88,6 +88,10 @@ class Membership:
             raise RuntimeError("update() before the last part of the step: ask world.last_part")
         self.place, self.whole = UPDATING, False
 
+    def drop_update(self) -> None:
+        """It is refused before it has changed anything."""
+        self.place, self.whole = TRAINING, True
+
     def end_update(self, well: bool) -> None:
         self.place = TRAINING
         if well:

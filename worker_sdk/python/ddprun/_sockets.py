@@ -37,6 +37,7 @@ class WorldSockets:
         self._lock = threading.Lock()
         self._before: Set[int] = set(_connections())
         self._noted: Dict[int, socket.socket] = {}
+        self._poll = select.poll()
 
     def note(self) -> None:
         """Notes those that have appeared since the last time."""
@@ -50,6 +51,7 @@ class WorldSockets:
                     continue  # it was closed meanwhile
                 if os.fstat(copy.fileno()).st_ino == inode and self._is_connection(copy):
                     self._noted[inode] = copy
+                    self._poll.register(copy, select.POLLRDHUP)
                 else:
                     copy.close()
 
@@ -61,11 +63,8 @@ class WorldSockets:
 
     def hung_up(self) -> bool:
         """Whether the other end of one of them has closed it."""
-        poll = select.poll()
         with self._lock:
-            for copy in self._noted.values():
-                poll.register(copy, select.POLLRDHUP)
-        return any(events & (select.POLLRDHUP | select.POLLHUP | select.POLLERR) for _, events in poll.poll(0))
+            return bool(self._poll.poll(0))
 
     def shut_down(self) -> None:
         with self._lock:
@@ -78,5 +77,6 @@ class WorldSockets:
     def close(self) -> None:
         with self._lock:
             for copy in self._noted.values():
+                self._poll.unregister(copy)
                 copy.close()
             self._noted.clear()

@@ -239,9 +239,13 @@ class World:
         """
         with self._run._lock:
             self._membership.begin_update(self.last_part)
-        well = False
         try:
             self._require_reduced()
+        except BaseException:
+            self._membership.drop_update()
+            raise
+        well = False
+        try:
             yield
             well = True
         finally:
@@ -256,7 +260,12 @@ class World:
             self._run._checked = True
 
     def _require_reduced(self) -> None:
-        """A step whose gradients are not reduced must not count, also where the program has caught the error."""
+        """A step whose gradients are not reduced must not count, also where the program has caught the error.
+
+        A reducer that waits in vain has noted already that it is done. But what it waits for in vain has hung up.
+        """
+        if self._run._line is not None and self._sockets.hung_up():
+            raise WorldChanged("a member is lost, perhaps before it has given its gradients")
         try:
             for ddp in self._wrapped:
                 ddp._check_reducer_finalized()
