@@ -1,14 +1,11 @@
 #include "agent/control_server.hpp"
 
 #include <spdlog/spdlog.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -16,6 +13,7 @@
 #include "agent/reports/dump_text.hpp"
 #include "base/parse_number.hpp"
 #include "base/report_failure.hpp"
+#include "base/system/accept.hpp"
 
 namespace ddprun {
 
@@ -94,15 +92,6 @@ asio::awaitable<void> follow(std::shared_ptr<LogFollower> log, HttpStream& strea
   }
 }
 
-/// The folder is private; a second look costs nothing.
-bool is_own_users(const JobFolder::Acceptor::protocol_type::socket& socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  const int fd = const_cast<JobFolder::Acceptor::protocol_type::socket&>(socket).native_handle();
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-  return peer.uid == 0 || peer.uid == ::geteuid();
-}
-
 }  // namespace
 
 ControlServer::ControlServer(JobFolder::Acceptor acceptor, JobFacts facts, Agent& agent)
@@ -122,11 +111,11 @@ void ControlServer::close() {
 }
 
 asio::awaitable<void> ControlServer::accept() {
-  for (;;) {
-    auto [error, socket] = co_await acceptor_.async_accept(asio::as_tuple(asio::use_awaitable));
-    if (!acceptor_.is_open() || error == asio::error::operation_aborted) co_return;
-    if (!error && is_own_users(socket)) server_.serve(HttpSocket{std::move(socket)});
-  }
+  using Socket = JobFolder::Acceptor::protocol_type::socket;
+  const std::function<void(Socket)> serve = [this](Socket socket) {
+    server_.serve(HttpSocket{std::move(socket)});
+  };
+  co_await accept_all(acceptor_, serve);
 }
 
 asio::awaitable<HttpReply> ControlServer::answer(HttpRequest request) {

@@ -2,19 +2,18 @@
 
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/read_until.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "agent/control/worker_words.hpp"
 #include "base/match.hpp"
 #include "base/report_failure.hpp"
+#include "base/system/accept.hpp"
 
 namespace ddprun {
 
@@ -27,14 +26,6 @@ using asio::local::stream_protocol;
 /// Connections of this many times as many processes as there are workers: what is more is no
 /// worker.
 constexpr std::size_t kLinesPerWorkerMax = 4;
-constexpr std::chrono::milliseconds kAcceptPause{100};
-
-bool is_own_user(stream_protocol::socket& socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-  return peer.uid == geteuid() || peer.uid == 0;
-}
 
 }  // namespace
 
@@ -75,20 +66,13 @@ void WorkerDoor::close() {
 }
 
 asio::awaitable<void> WorkerDoor::accept() {
-  asio::steady_timer pause{acceptor_.get_executor()};
-  while (acceptor_.is_open()) {
-    auto [error, socket] = co_await acceptor_.async_accept(as_tuple(use_awaitable));
-    if (!acceptor_.is_open()) co_return;
-    if (error) {  // there are no descriptors left, mostly
-      pause.expires_after(kAcceptPause);
-      co_await pause.async_wait(as_tuple(use_awaitable));
-      continue;
-    }
-    const std::size_t most = kLinesPerWorkerMax * static_cast<std::size_t>(workers_);
-    if (!is_own_user(socket) || open_ >= most) continue;
+  const std::function<void(stream_protocol::socket)> take_on = [this](
+                                                                   stream_protocol::socket socket) {
+    if (open_ >= kLinesPerWorkerMax * static_cast<std::size_t>(workers_)) return;
     auto line = std::make_shared<Line>(std::move(socket));
     co_spawn(acceptor_.get_executor(), hear(std::move(line)), report_failure("a worker's words"));
-  }
+  };
+  co_await accept_all(acceptor_, take_on);
 }
 
 /// That a connection ends says nothing of its worker: one that ends by itself is told by its

@@ -1,5 +1,8 @@
 #include "base/system/accept.hpp"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -16,6 +19,7 @@ namespace ddprun {
 using asio::as_tuple;
 using asio::use_awaitable;
 using asio::ip::tcp;
+using asio::local::stream_protocol;
 using namespace std::chrono_literals;
 
 namespace {
@@ -28,13 +32,49 @@ constexpr int kTakenAtOnce = 16;
 
 /// Takes connections that wait already. In a crowd the event loop has a turn for each that is
 /// there, and with one at a time the others would wait for as many turns.
-void take_waiting(tcp::acceptor& acceptor, const std::function<void(tcp::socket)>& take) {
+template <typename Acceptor, typename Take>
+void take_waiting(Acceptor& acceptor, const Take& take) {
   for (int taken = 1; taken < kTakenAtOnce; ++taken) {
     boost::system::error_code none;  // or trouble, which the next async_accept() meets as well
-    tcp::socket socket = acceptor.accept(none);
+    auto socket = acceptor.accept(none);
     if (none) return;
     take(std::move(socket));
   }
+}
+
+/// Calls `take` with every connection until the acceptor is closed.
+template <typename Acceptor, typename Take>
+asio::awaitable<void> take_all(Acceptor& acceptor, const Take& take) {
+  boost::system::error_code closed;
+  acceptor.non_blocking(true, closed);
+  GatedLog troubles{spdlog::level::warn};
+  while (acceptor.is_open()) {
+    std::string trouble;
+    try {
+      auto [error, socket] = co_await acceptor.async_accept(as_tuple(use_awaitable));
+      if (error) {
+        trouble = error.message();
+      } else {
+        take(std::move(socket));
+        take_waiting(acceptor, take);
+      }
+    } catch (const std::exception& e) {  // out of memory, mostly
+      trouble = e.what();
+    }
+    if (trouble.empty() || !acceptor.is_open()) continue;
+    troubles.say("cannot accept a connection: {}", trouble);
+    asio::steady_timer pause{acceptor.get_executor(), kRetryDelay};
+    co_await pause.async_wait(as_tuple(use_awaitable));
+  }
+}
+
+/// A Unix socket lies in a private folder; a second look costs nothing.
+bool is_own_users(stream_protocol::socket& socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    return false;
+  return peer.uid == 0 || peer.uid == ::geteuid();
 }
 
 }  // namespace
@@ -62,26 +102,15 @@ asio::awaitable<void> accept_all(tcp::acceptor& acceptor, std::function<void(tcp
   const auto take = [&](tcp::socket socket) {
     if (!door || door->lets_in(socket)) serve(std::move(socket));
   };
-  acceptor.non_blocking(true, closed);
-  GatedLog troubles{spdlog::level::warn};
-  while (acceptor.is_open()) {
-    std::string trouble;
-    try {
-      auto [error, socket] = co_await acceptor.async_accept(as_tuple(use_awaitable));
-      if (error) {
-        trouble = error.message();
-      } else {
-        take(std::move(socket));
-        take_waiting(acceptor, take);
-      }
-    } catch (const std::exception& e) {  // out of memory, mostly
-      trouble = e.what();
-    }
-    if (trouble.empty() || !acceptor.is_open()) continue;
-    troubles.say("cannot accept a connection: {}", trouble);
-    asio::steady_timer pause{acceptor.get_executor(), kRetryDelay};
-    co_await pause.async_wait(as_tuple(use_awaitable));
-  }
+  co_await take_all(acceptor, take);
+}
+
+asio::awaitable<void> accept_all(stream_protocol::acceptor& acceptor,
+                                 std::function<void(stream_protocol::socket)> serve) {
+  const auto take = [&](stream_protocol::socket socket) {
+    if (is_own_users(socket)) serve(std::move(socket));
+  };
+  co_await take_all(acceptor, take);
 }
 
 }  // namespace ddprun

@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <functional>
 
 #include "base/asio.hpp"
@@ -28,5 +29,9 @@ enum class MayConnect { kAnybody, kOwnUser };
 asio::awaitable<void> accept_all(asio::ip::tcp::acceptor& acceptor,
                                  std::function<void(asio::ip::tcp::socket)> serve,
                                  MayConnect who = MayConnect::kAnybody);
+
+/// Does so at a Unix socket, where only processes of the own user and of root may connect.
+asio::awaitable<void> accept_all(asio::local::stream_protocol::acceptor& acceptor,
+                                 std::function<void(asio::local::stream_protocol::socket)> serve);
 
 }  // namespace ddprun
