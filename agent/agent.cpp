@@ -15,6 +15,7 @@
 #include "base/number_list.hpp"
 #include "base/report_failure.hpp"
 #include "base/system/startup_pages.hpp"
+#include "rendezvous/messages/stop_times.hpp"
 
 namespace ddprun {
 
@@ -26,10 +27,6 @@ using asio::use_awaitable;
 /// The coordinator waits for 800 ms, where it does not say otherwise.
 constexpr std::chrono::milliseconds kInspectionPatience{700};
 constexpr std::chrono::milliseconds kInspectionPatienceMax{10'000};
-
-/// Behind the loss of a peer, the coordinator waits so long for a failure's cause, and a heartbeat
-/// timeout for a silent node, before it orders anything.
-constexpr std::chrono::seconds kOrderPatience{2};
 
 std::string lost_hint(const LaunchSpec& spec) {
   if (spec.meeting.nodes_max != 2) return "";
@@ -118,7 +115,9 @@ void Agent::keep_timers(TimerPipe& pipe) {
 
 void Agent::keep_workers_by(WorkerDoor& door) {
   for_workers_.door = &door;
-  door.begin(kOrderPatience + spec_.rules.heartbeat_timeout,
+  // So long the coordinator waits for a failure's cause, or for a silent node, before it orders
+  // anything.
+  door.begin(kCausePatience + spec_.rules.heartbeat_timeout,
              [this](const WorkerSaid& word) { step(word); });
 }
 

@@ -202,8 +202,7 @@ void WorkerRound::end_grace(TimePoint now) {
     grace_ = Grace{Grace::For::kSigkill, now + kKillTimeout};
     return;
   }
-  if (!is_killed()) return kill(now);
-  if (keeps_) return kill(now);
+  if (!is_killed() || keeps_) return kill(now);
   agent_.warn(std::to_string(alive_) + " workers are still there " +
               std::to_string(kKillTimeout.count() / 1000) +
               " s after SIGKILL: the kernel cannot end them (a hung file system or driver)");

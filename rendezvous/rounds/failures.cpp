@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "rendezvous/messages/stop_times.hpp"
 #include "rendezvous/rounds/observers.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
 

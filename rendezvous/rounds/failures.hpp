@@ -14,11 +14,6 @@
 
 namespace ddprun {
 
-/// A worker that only lost a peer stops the round after this delay, unless the peer's own failure
-/// arrives first: tearing a large program down takes its time, and its connections are closed early
-/// in that.
-inline constexpr std::chrono::seconds kCausePatience{2};
-
 class Failures {
  public:
   /// `job` must live longer.
