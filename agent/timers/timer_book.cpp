@@ -114,6 +114,7 @@ std::vector<ExpiredTimer> TimerBook::take_expired(TimePoint now) {
     return found != expired.end() && (each.second.due <= now || found->second.second.signal > 0);
   });
   std::vector<ExpiredTimer> result;
+  result.reserve(expired.size());
   for (auto& [pid, found] : expired) result.push_back(std::move(found.second));
   return result;
 }

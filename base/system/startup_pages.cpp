@@ -20,6 +20,8 @@ int give_back(dl_phdr_info* object, std::size_t /*size*/, void* /*unused*/) {
     const std::uintptr_t begin = (object->dlpi_addr + segment.p_vaddr + page - 1) / page * page;
     const std::uintptr_t end =
         (object->dlpi_addr + segment.p_vaddr + segment.p_memsz) / page * page;
+    // The linker tells addresses as numbers.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
   return 0;

@@ -57,7 +57,7 @@ HostNames hosts_with_places(std::string_view text) {
 
 Result<HostNames> hosts_in_json(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  const auto names = strings_in(json, text, "list of hosts, expected one like [\"h1\",\"h2\"]");
+  auto names = strings_in(json, text, "list of hosts, expected one like [\"h1\",\"h2\"]");
   if (!names) return names;
   return each_once(*names);
 }
@@ -67,11 +67,11 @@ Result<HostNames> hosts_in_flux_resources(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   const nlohmann::json::json_pointer nodelist{"/execution/nodelist"};
   if (!json.contains(nodelist)) return no_list(text, expected);
-  const auto lists = strings_in(json.at(nodelist), text, expected);
+  auto lists = strings_in(json.at(nodelist), text, expected);
   if (!lists) return lists;
   HostNames hosts;
   for (const std::string& list : *lists) {
-    const auto more = expand_slurm_hosts(list);
+    auto more = expand_slurm_hosts(list);
     if (!more) return more;
     hosts.insert(hosts.end(), more->begin(), more->end());
   }

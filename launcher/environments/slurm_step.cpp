@@ -76,6 +76,7 @@ Error become_flux(const std::string& flux, const StepStart& start, const std::st
   if (!secret.empty()) setenv(kSecretVariable, secret.c_str(), 1);
   const std::vector<std::string> words = flux_command(start, own_path());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   std::signal(SIGPIPE, SIG_DFL);

@@ -34,7 +34,7 @@ Result<HostNames> flux_hosts(const Surroundings& here) {
 }
 
 Result<HostNames> lsf_hosts(const Surroundings& here) {
-  if (const auto hosts = hosts_in_file(here, "LSB_DJOB_HOSTFILE")) return hosts;
+  if (auto hosts = hosts_in_file(here, "LSB_DJOB_HOSTFILE")) return hosts;
   auto counted = hosts_with_places(text(here.environment, "LSB_MCPU_HOSTS"));
   if (!counted.empty()) return counted;
   return known(hosts_of_places(text(here.environment, "LSB_HOSTS")), "LSB_HOSTS");

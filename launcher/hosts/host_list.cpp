@@ -68,7 +68,7 @@ class HostList {
 };
 
 Result<int> parse_slots(const std::string& text, const std::string& where) {
-  const auto slots = parse_integer({text, "slots"}, 1, kWorkersPerNodeMax);
+  auto slots = parse_integer({text, "slots"}, 1, kWorkersPerNodeMax);
   if (!slots) return wrong(where, slots.error().message);
   return slots;
 }

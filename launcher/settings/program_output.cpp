@@ -26,6 +26,7 @@ constexpr std::chrono::seconds kAnswerTimeout{30};
 /// environment and from Slurm. Returns its process id, or -1.
 pid_t start_with_output(const std::vector<std::string>& words, int out) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;

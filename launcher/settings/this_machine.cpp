@@ -33,7 +33,7 @@ Result<std::string> read_text(const std::string& path) {
 /// be reached by the same link everywhere.
 std::string working_directory(const EnvironmentLookup& environment) {
   std::error_code error;
-  const std::string shown = environment("PWD").value_or("");
+  std::string shown = environment("PWD").value_or("");
   if (shown.starts_with('/') && fs::equivalent(shown, ".", error)) return shown;
   return fs::current_path(error).string();
 }

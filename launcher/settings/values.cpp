@@ -124,7 +124,7 @@ Result<milliseconds> parse_seconds(const Setting& setting, bool positive) {
 Result<milliseconds> parse_hang_timeout(const Setting& setting) {
   if (setting.text == "auto") return milliseconds{kHangTimeoutAuto};
   if (setting.text == "off") return milliseconds{kHangTimeoutOff};
-  const auto time = parse_seconds(setting, true);
+  auto time = parse_seconds(setting, true);
   if (time) return time;
   return unexpected(setting, "expected auto, off, or seconds, more than 0 and up to " +
                                  std::to_string(kSecondsMax) + " (30 days)");
@@ -145,7 +145,7 @@ Result<int> parse_workers(const Setting& setting, const std::function<int()>& cp
                       "no GPU is visible here (see nvidia-smi and CUDA_VISIBLE_DEVICES); give a "
                       "number, or cpu");
   }
-  const auto count = parse_integer(setting, 1, kWorkersPerNodeMax);
+  auto count = parse_integer(setting, 1, kWorkersPerNodeMax);
   if (count) return count;
   return unexpected(setting, fmt::format("expected a whole number from 1 to {}, auto, gpu or cpu",
                                          kWorkersPerNodeMax));

@@ -16,7 +16,7 @@ std::string behind(const char* before, const std::string& detail, const char* af
 std::string describe(const FailedAttempt& attempt, const Endpoint& endpoint) {
   using Why = FailedAttempt::Why;
   const std::string there = text_of(endpoint);
-  const std::string unreachable = "cannot reach the coordinator at " + there;
+  std::string unreachable = "cannot reach the coordinator at " + there;
   switch (attempt.why) {
     case Why::kRefused:
     case Why::kNoAnswer:

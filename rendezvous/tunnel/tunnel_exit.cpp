@@ -28,7 +28,7 @@ Result<void> TunnelExit::receive(const TunnelFrame& frame) {
       [&](const TunnelData& f) -> Result<void> {
         Client* const client = find(f.client);
         if (client == nullptr) return {};
-        if (const auto expected = client->expects(f.bytes.size()); !expected) return expected;
+        if (auto expected = client->expects(f.bytes.size()); !expected) return expected;
         store_.received(*client, f.bytes);
         return {};
       },
@@ -90,7 +90,7 @@ TunnelExit::Client::Client(TunnelExit& tunnel, TunnelClientId number, ClientId i
 
 Result<void> TunnelExit::Client::received(std::string_view bytes) {
   held_ += bytes.size();
-  const auto served = session().received(bytes);
+  auto served = session().received(bytes);
   release_held();
   return served;
 }
@@ -98,7 +98,7 @@ Result<void> TunnelExit::Client::received(std::string_view bytes) {
 // Serves what has come while the client did not read its replies.
 Result<void> TunnelExit::Client::read(std::span<char>) {
   if (!unfinished()) return {};
-  const auto served = session().proceed();
+  auto served = session().proceed();
   release_held();
   return served;
 }
@@ -111,7 +111,7 @@ void TunnelExit::Client::release_held() {
 }
 
 Result<void> TunnelExit::Client::granted(std::size_t bytes) {
-  const auto granted = window_.granted(bytes);
+  auto granted = window_.granted(bytes);
   if (granted) flush();
   return granted;
 }

@@ -32,7 +32,7 @@ std::string fingerprint_of(const WorkerEnd& end) {
     return fault.type + (at.empty() ? ": " + without_numbers(fault.message) : at);
   if (end.kind == FailureKind::kOutOfMemory) return "out of memory";
   if (end.status.ok()) return "left early";
-  const std::string how = describe(end.status);
+  std::string how = describe(end.status);
   if (end.status.signal != 0 || fault.message.empty()) return how;
   return how + ": " + without_numbers(fault.message);
 }

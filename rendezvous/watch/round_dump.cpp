@@ -39,6 +39,7 @@ std::vector<WaitPlace> places_of(const std::vector<StackGroup>& answers) {
     place.waiting = united(place.waiting, ranks_in(answer.ranks));
   }
   std::vector<WaitPlace> list;
+  list.reserve(places.size());
   for (auto& [key, place] : places) list.push_back(std::move(place));
   return list;
 }

@@ -68,9 +68,10 @@ void Invariants::check_silent_evicted() {
   const auto timeout = world_.plan.rounds.heartbeat_timeout;
   const TimePoint awake_since = cluster_.coordinator.awake_since();
   for (const auto& [peer, counted] : counted_) {
+    const AgentShell& silent = agent(peer);
     const auto silence = world_.time.now() - std::max(counted.heard, awake_since);
     require(silence <= timeout + timeout / 10 + kSlack, [&] {
-      return "silence is noticed: nothing was heard of " + agent(peer).id() + " for " +
+      return "silence is noticed: nothing was heard of " + silent.id() + " for " +
              in_seconds(silence) + ", and it is not lost";
     });
   }

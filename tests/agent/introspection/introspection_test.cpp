@@ -24,7 +24,7 @@ struct Watched {
 
   fs::path touch(const std::string& name) const {
     const fs::path file = fs::path{introspection.folder()} / name;
-    std::ofstream{file};
+    std::ofstream made{file};
     return file;
   }
 };

@@ -153,7 +153,8 @@ TEST_CASE("a child runs on the CPUs it is given") {
   while (!CPU_ISSET(last, &own)) --last;
   Command command = probe({"facts"});
   command.placement.cpus = {last};
-  CHECK(parse_facts(output_of(std::move(command)))["cpus"] == std::to_string(last));
+  const std::string facts = output_of(std::move(command));
+  CHECK(parse_facts(facts)["cpus"] == std::to_string(last));
 }
 
 TEST_CASE("a child starts with the limit of open files that was there before it was raised") {
@@ -328,6 +329,7 @@ TEST_CASE("a child may be moved, and ends once") {
   const pid_t pid = first.pid();
   std::optional<ChildProcess> second{std::move(first)};
   CHECK(second->pid() == pid);
+  // NOLINTNEXTLINE(bugprone-use-after-move): what is moved from is still asked
   CHECK(first.pid() == -1);
   second->signal(SIGTERM);
   CHECK(loop.run(second->wait(), "its end") == ExitStatus{.signal = SIGTERM});

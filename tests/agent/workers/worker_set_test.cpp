@@ -222,7 +222,8 @@ TEST_CASE_METHOD(WorkerSetFixture, "a timer of a process below a worker's ends t
 
 TEST_CASE_METHOD(WorkerSetFixture, "a timer ends nobody but workers and what is below them") {
   const pid_t stranger = fork();
-  while (stranger == 0) pause();
+  if (stranger == 0)
+    for (;;) pause();
   shell("exec sleep 1000");
   start();
   const pid_t worker = set().process(0).pid;

@@ -224,8 +224,8 @@ TEST_CASE("the rank in a list of workers for each node is the scheduler's only w
   };
   CHECK(rank({"--master-addr=h0"}) == "2");
   CHECK(rank({"--node-rank=1"}) == "1");
-  CHECK(rank({}) == "");
-  CHECK(rank({"--standalone"}) == "");
+  CHECK(rank({}).empty());
+  CHECK(rank({"--standalone"}).empty());
 }
 
 }  // namespace

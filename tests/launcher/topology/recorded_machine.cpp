@@ -135,7 +135,7 @@ void write_node_cpus(const RecordedNode& node, const std::vector<int>& of_packag
     std::vector<int> cpus;
     for (int thread = 0; thread < node.threads; ++thread)
       for (int core = from; core < to; ++core)
-        cpus.push_back(node.cpus.at(static_cast<std::size_t>(thread * cores + core)));
+        cpus.push_back(node.cpus.at(static_cast<unsigned>(thread * cores + core)));
     return sorted(cpus);
   };
   for (int core = 0; core < cores; ++core) {

@@ -136,8 +136,8 @@ TEST_CASE("what follows from another worker's end is known") {
 TEST_CASE("faults of one's own are no consequences, also where sockets are involved") {
   for (const char* text :
        {"KeyError: 'x'", "OSError: [Errno 98] Address already in use",
-        "torch.distributed.DistNetworkError: The server socket has failed to listen on any local "
-        "network address. name: EADDRINUSE, message: address already in use",
+        ("torch.distributed.DistNetworkError: The server socket has failed to listen on any local "
+         "network address. name: EADDRINUSE, message: address already in use"),
         "torch.OutOfMemoryError: CUDA out of memory.", "ValueError: loss is nan", ""}) {
     INFO(text);
     CHECK(consequence_in(text) == Consequence::kNone);
