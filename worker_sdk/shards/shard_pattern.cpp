@@ -4,6 +4,7 @@
 #include <charconv>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "ddprun/tar_shards.hpp"
 
@@ -54,36 +55,55 @@ std::vector<std::string> alternatives(const std::string& pattern, std::string_vi
   }
 }
 
-}  // namespace
+/// What stands at one place of a path: one text, or the alternatives of a pair of braces.
+struct Part {
+  std::vector<std::string> all;
+  std::size_t repeats = 1;  // each of them stands in so many paths before the next one does
+};
 
-std::vector<std::filesystem::path> expand_shards(const std::string& pattern) {
-  std::vector<std::string> paths{""};
-  std::size_t bytes = 0;
-  const auto require_room = [&] {
-    if (bytes > kBytesMax) refuse(pattern, "these paths are more than 64 MiB of text");
-  };
+std::vector<Part> parts_of(const std::string& pattern) {
+  std::vector<Part> parts;
   std::string_view rest = pattern;
   for (;;) {
     const std::size_t open = rest.find('{');
-    const std::string_view plain = rest.substr(0, open);
-    bytes += paths.size() * plain.size();
-    require_room();
-    for (std::string& path : paths) path += plain;
-    if (open == std::string_view::npos) return {paths.begin(), paths.end()};
+    parts.push_back({{std::string{rest.substr(0, open)}}});
+    if (open == std::string_view::npos) return parts;
     const std::size_t close = rest.find('}', open);
     if (close == std::string_view::npos) refuse(pattern, "a brace has no end");
-    const auto all = alternatives(pattern, rest.substr(open + 1, close - open - 1));
-    if (paths.size() * all.size() > kPathsMax)
-      refuse(pattern, "these are more than a million paths");
-    bytes *= all.size();
-    for (const std::string& one : all) bytes += paths.size() * one.size();
-    require_room();
-    std::vector<std::string> longer;
-    for (const std::string& path : paths)
-      for (const std::string& one : all) longer.push_back(path + one);
-    paths = std::move(longer);
+    parts.push_back({alternatives(pattern, rest.substr(open + 1, close - open - 1))});
     rest.remove_prefix(close + 1);
   }
+}
+
+/// Sets how often each of them repeats, and returns how many paths there are.
+std::size_t count_paths(const std::string& pattern, std::vector<Part>& parts) {
+  std::size_t paths = 1;
+  std::size_t bytes = 0;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    part->repeats = paths;
+    std::size_t length = 0;
+    for (const std::string& one : part->all) length += one.size();
+    bytes = bytes * part->all.size() + length * paths;
+    paths *= part->all.size();
+    if (paths > kPathsMax) refuse(pattern, "these are more than a million paths");
+    if (bytes > kBytesMax) refuse(pattern, "these paths are more than 64 MiB of text");
+  }
+  return paths;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> expand_shards(const std::string& pattern) {
+  std::vector<Part> parts = parts_of(pattern);
+  const std::size_t count = count_paths(pattern, parts);
+  std::vector<std::filesystem::path> paths;
+  paths.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string path;
+    for (const Part& part : parts) path += part.all[i / part.repeats % part.all.size()];
+    paths.emplace_back(std::move(path));
+  }
+  return paths;
 }
 
 }  // namespace ddprun::sdk
