@@ -1,6 +1,7 @@
 #include "launcher/topology/driver_facts_text.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/parse_number.hpp"
 #include "base/printable.hpp"
@@ -24,7 +25,9 @@ bool read_line(std::string_view line, DriverFacts& facts) {
   const std::string bus_id = word_of(line);
   if (what == "gpu") {
     const auto links = parse_number<int>(word_of(line));
-    facts.gpus.push_back({bus_id, std::string{line}, links.value_or(0), {}});
+    std::string model{line};
+    std::ranges::replace(model, '\t', ' ');  // it stands in tables
+    facts.gpus.push_back({bus_id, std::move(model), links.value_or(0), {}});
     return links.has_value();
   }
   const std::string other = word_of(line);

@@ -88,6 +88,8 @@ TEST_CASE("the driver's facts pass a pipe, and a text that breaks off is an erro
   REQUIRE(again.has_value());
   CHECK(to_text(*again) == text);
   CHECK(again->gpus[0].model == "NVIDIA A100");
+  CHECK(parse_driver_facts("gpu 0000:01:00.0 0 NVIDIA\tA100\nend\n")->gpus[0].model ==
+        "NVIDIA A100");
   for (std::size_t cut = 0; cut < text.size(); ++cut)
     CHECK_FALSE(parse_driver_facts(std::string_view{text}.substr(0, cut)).has_value());
   const auto failed = parse_driver_facts(to_text(Error{Error::Kind::kTimeout, "a\nb"}));

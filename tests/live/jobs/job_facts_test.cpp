@@ -23,7 +23,8 @@ TEST_CASE("facts are read as they were written") {
 
 TEST_CASE("facts that make no sense are an error, and those that are missing are empty") {
   CHECK(parse_job_facts("{}").has_value());
-  for (const char* text : {"", "[]", "7", R"({"pid":"x"})", R"({"run_id":{}})"})
+  for (const char* text : {"", "[]", "7", R"({"pid":"x"})", R"({"run_id":{}})", R"({"pid":1e99})",
+                           R"({"workers":1.5})"})
     CHECK(parse_job_facts(text).has_error());
 }
 
