@@ -28,12 +28,12 @@ std::string text(const RestartTimes& times) {
     if (ms >= 0) parts += fmt::format("{} {} {}", parts.empty() ? ":" : ",", what, duration(ms));
   };
   add("noticed", times.detected_ms);
-  add("stopped", times.stopped_ms);
+  add(times.in_place ? "left" : "stopped", times.stopped_ms);
   add("sealed", times.sealed_ms);
   add("started", times.started_ms);
   add("first step", times.first_step_ms);
-  return fmt::format("round {} \u2192 {} ({}){}", times.from_round, times.round, times.reason,
-                     parts);
+  return fmt::format("round {} \u2192 {}{} ({}){}", times.from_round, times.round,
+                     times.in_place ? " in place" : "", times.reason, parts);
 }
 
 std::string text(const Goodput& times) {

@@ -22,6 +22,7 @@ struct RestartTimes {
   double sealed_ms = -1;      // until enough nodes were there for the next one
   double started_ms = -1;     // until all nodes had started their workers
   double first_step_ms = -1;  // until the first of these workers showed progress
+  bool in_place = false;      // the workers that could stay did, parked
   bool operator==(const RestartTimes&) const = default;
 };
 

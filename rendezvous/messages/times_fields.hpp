@@ -14,6 +14,7 @@ constexpr TextLimit kRestartReason{300};
 template <> inline constexpr auto kFields<RestartTimes> = std::tuple{
     field("round", &RestartTimes::round), field("from_round", &RestartTimes::from_round),
     text("reason", &RestartTimes::reason, kRestartReason),
+    field("in_place", &RestartTimes::in_place),
     if_known(field("detected_ms", &RestartTimes::detected_ms)),
     if_known(field("stopped_ms", &RestartTimes::stopped_ms)),
     if_known(field("sealed_ms", &RestartTimes::sealed_ms)),

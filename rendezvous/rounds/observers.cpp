@@ -79,11 +79,10 @@ void Observers::recovered(const RoundStatus& round, TimePoint now) {
   chronicle_.sealed(round.round, round.attempt, round.nodes, round.world_size, now);
 }
 
-void Observers::stopping(int round, const std::string& reason, Clock::duration noticed_after,
-                         TimePoint now) {
-  chronicle_.stopped(reason, now, watch_.hang());
+void Observers::stopping(const StopRound& order, Clock::duration noticed_after, TimePoint now) {
+  chronicle_.stopped(order.reason, now, watch_.hang());
   watch_.end_round();
-  times_.stop_ordered(round, reason, noticed_after, now);
+  times_.stop_ordered(order.round, order.reason, order.keep, noticed_after, now);
 }
 
 void Observers::ended(const Roster& nodes, Outbox& out, TimePoint now) {

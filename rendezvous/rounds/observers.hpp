@@ -42,7 +42,7 @@ class Observers {
   void recovered(const RoundStatus& round, TimePoint now);
   void came_back(const NodeId& node) { watch_.add(node); }
   /// The round is told to stop. The reason for it had happened so long before.
-  void stopping(int round, const std::string& reason, Clock::duration noticed_after, TimePoint now);
+  void stopping(const StopRound& order, Clock::duration noticed_after, TimePoint now);
   /// Nothing of the round is alive.
   void stopped(TimePoint now) { times_.stopped(now); }
   /// A node has started its workers.

@@ -64,10 +64,10 @@ void Rounds::stop(const std::string& reason, TimePoint now, Clock::duration noti
                   std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
   parts_.failures.stopping(parts_.observers.watch().hang());
-  parts_.observers.stopping(parts_.job.counters.round, reason, noticed_after, now);
   StopRound order = stop_order(reason);
   order.checkpoint_ms = checkpoint_ms;
   order.keep = checkpoint_ms == 0 && !at_once_ && may_keep(parts_.nodes, parts_.job);
+  parts_.observers.stopping(order, noticed_after, now);
   if (order.keep) ++parts_.job.changes_in_place;
   std::int64_t longest_ms = 0;
   parts_.nodes.for_each([&](Node& node) {

@@ -15,15 +15,17 @@ double seconds(Clock::duration time) { return std::chrono::duration<double>{time
 
 }  // namespace
 
-void RestartClock::stop_ordered(int round, std::string reason, Clock::duration noticed_after,
-                                TimePoint now) {
+void RestartClock::stop_ordered(int round, std::string reason, bool in_place,
+                                Clock::duration noticed_after, TimePoint now) {
   const TimePoint failed = now - noticed_after;
   cut_short_ = tell();
   finish_round(failed);
-  restart_ = Restart{
-      .times = {.from_round = round, .reason = std::move(reason), .detected_ms = ms(noticed_after)},
-      .failed = failed,
-      .ordered = now};
+  restart_ = Restart{.times = {.from_round = round,
+                               .reason = std::move(reason),
+                               .detected_ms = ms(noticed_after),
+                               .in_place = in_place},
+                     .failed = failed,
+                     .ordered = now};
 }
 
 void RestartClock::stopped(TimePoint now) {

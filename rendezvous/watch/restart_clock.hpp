@@ -23,8 +23,10 @@ class RestartClock {
 
   explicit RestartClock(TimePoint begun) : begun_{begun} {}
 
-  /// The round is told to stop. The reason for it had happened so long before.
-  void stop_ordered(int round, std::string reason, Clock::duration noticed_after, TimePoint now);
+  /// The round is told to stop. The reason for it had happened so long before. `in_place`: workers
+  /// that can stay do.
+  void stop_ordered(int round, std::string reason, bool in_place, Clock::duration noticed_after,
+                    TimePoint now);
 
   /// Nothing of the round that was told to stop is alive any more.
   void stopped(TimePoint now);

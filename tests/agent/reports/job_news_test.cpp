@@ -64,6 +64,9 @@ TEST_CASE_METHOD(NewsFixture, "a restart is told with what it cost, as far as it
   CHECK(hears(Restarted{{4, 3, "why", 0, 2000, 1, -1, -1}}) ==
         NewsLines{{Level::kWarning,
                    "round 3 \u2192 4 (why): noticed 0.0 ms, stopped 2.0 s, sealed 1.0 ms"}});
+  CHECK(hears(Restarted{{4, 3, "why", 0, 12, 1, -1, -1, true}}) ==
+        NewsLines{{Level::kWarning,
+                   "round 3 \u2192 4 in place (why): noticed 0.0 ms, left 12 ms, sealed 1.0 ms"}});
 }
 
 TEST_CASE_METHOD(NewsFixture, "at the end it is told where the time went, if there were restarts") {

@@ -18,7 +18,7 @@ class ClockFixture {
   static TimePoint at(Clock::duration time) { return TimePoint{} + time; }
   /// Round 1 fails at 10 s, which is noticed 4 ms later; round 2 runs at 12 s.
   void restarts() {
-    clock.stop_ordered(1, "rank 1 exited with code 3", 4ms, at(10'004ms));
+    clock.stop_ordered(1, "rank 1 exited with code 3", false, 4ms, at(10'004ms));
     clock.stopped(at(10'035ms));
     clock.sealed(2, 2, at(10'037ms));
     clock.started(at(11s));
@@ -51,6 +51,13 @@ TEST_CASE_METHOD(ClockFixture, "a restart is told without a first step when none
   CHECK(clock.restarts().front().first_step_ms == 28'000);  // known afterwards
 }
 
+TEST_CASE_METHOD(ClockFixture, "it is told whether workers have stayed") {
+  clock.stop_ordered(1, "node h2 lost", true, 0ms, at(10s));
+  clock.stopped(at(11s));
+  clock.sealed(2, 0, at(12s));
+  CHECK(clock.restarts().front().in_place);
+}
+
 TEST_CASE_METHOD(ClockFixture, "the first round is no restart") {
   CHECK_FALSE(clock.take_due(at(1h)).has_value());
   CHECK_FALSE(clock.next_due().has_value());
@@ -60,7 +67,7 @@ TEST_CASE_METHOD(ClockFixture, "the first round is no restart") {
 
 TEST_CASE_METHOD(ClockFixture, "a restart whose round fails at once is told as far as it came") {
   restarts();
-  clock.stop_ordered(2, "rank 0 exited with code 1", 0ms, at(12'500ms));
+  clock.stop_ordered(2, "rank 0 exited with code 1", false, 0ms, at(12'500ms));
   const auto told = clock.take_due(at(12'500ms));
   REQUIRE(told.has_value());
   CHECK(told->round == 2);
@@ -75,7 +82,7 @@ TEST_CASE_METHOD(ClockFixture, "a restart whose round fails at once is told as f
 }
 
 TEST_CASE_METHOD(ClockFixture, "a round that is stopped for good is no restart") {
-  clock.stop_ordered(1, "rank 1 exited with code 3", 0ms, at(10s));
+  clock.stop_ordered(1, "rank 1 exited with code 3", false, 0ms, at(10s));
   clock.stopped(at(11s));
   CHECK_FALSE(clock.end(at(11s)).has_value());
   CHECK(clock.restarts().empty());
@@ -83,7 +90,7 @@ TEST_CASE_METHOD(ClockFixture, "a round that is stopped for good is no restart")
 }
 
 TEST_CASE_METHOD(ClockFixture, "nodes that do not tell when their workers run are not waited for") {
-  clock.stop_ordered(1, "why", 0ms, at(10s));
+  clock.stop_ordered(1, "why", false, 0ms, at(10s));
   clock.stopped(at(11s));
   clock.sealed(2, 0, at(12s));
   clock.started(at(12s));
@@ -134,7 +141,7 @@ TEST_CASE_METHOD(ClockFixture, "no step is lost when the training goes on behind
 TEST_CASE_METHOD(ClockFixture, "a job of any length keeps its last restarts and counts all") {
   for (int i = 0; i < 1000; ++i) {
     const TimePoint now = at(10s + i * 1s);
-    clock.stop_ordered(i + 1, "again", 0ms, now);
+    clock.stop_ordered(i + 1, "again", false, 0ms, now);
     clock.stopped(now);
     clock.sealed(i + 2, 0, now);
   }
