@@ -20,7 +20,7 @@ from elastic_train import SAMPLES
 from forked_workers import DEADLINE_S, on_workers
 
 import ddprun  # forked_workers has put its folder into the path
-from ddprun import _batches
+from ddprun import _batches, _meeting
 
 PROGRAM = Path(__file__).with_name("elastic_train.py")
 ddprun_program = None
@@ -124,6 +124,14 @@ class ElasticTest(Records):
         restarted = self.launch(*torchrun, name="torchrun", steps=9, dies=[[0, 6]])
         self.assert_stream(self.used(restarted))
         self.assert_same_end(self.train(2, "undisturbed", steps=9), restarted)
+
+    def test_members_that_begin_with_different_states_are_refused_where_states_are_compared(self):
+        self.train(3, steps=4)
+        self.train(3, steps=8, strays=1, expected=1)
+        self.assertEqual(_meeting.decide_whether_states_differ(["a", "a"]), {})
+        self.assertIn("by rank: 0, 2; 1.", _meeting.decide_whether_states_differ(["a", "b", "a"])["refused"])
+        with mock.patch.dict(os.environ, {"DDPRUN_CHECK_STATE": ""}):
+            self.train(3, steps=8, strays=1)
 
     def test_who_has_loaded_less_gets_the_state_of_who_has_loaded_most(self):
         self.train(3, "all", steps=8)

@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "worker_sdk" / "pyt
 
 import ddprun  # noqa: E402
 
+os.environ.setdefault("DDPRUN_CHECK_STATE", "1")
+
 SAMPLES = 50
 OPTIONS = {
     "batches": {"global_batch": 12, "seed": 7},
@@ -30,6 +32,7 @@ OPTIONS = {
     "catches": False,  # each step's errors, and goes on
     "loads": None,  # the rank that alone loads run.pt
     "init": 0,  # the seed of the first weights
+    "strays": None,  # the rank that changes what it has loaded
 }
 
 
@@ -66,6 +69,8 @@ def train(folder, options):
     saved = folder / "run.pt"
     if saved.exists() and options["loads"] in (None, int(os.environ.get("RANK", "0"))):
         run.load_state_dict(torch.load(saved))
+        if options["strays"] == int(os.environ.get("RANK", "0")):
+            model[0].bias.data += 1
 
     def reach(where):
         deaths = options["dies"][ddprun.restart_count() :]

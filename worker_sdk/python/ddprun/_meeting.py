@@ -12,6 +12,7 @@ from ddprun._membership import Loaded, choose_line, differing_parts
 from ddprun._worker import RANK, RESTART_COUNT, ROUND, WORLD_SIZE, whole_number
 
 TRANSFERS_MAX = 2  # attempts to carry a state
+CHECK_STATE = "DDPRUN_CHECK_STATE"  # set: members of a world compare what they begin with
 
 _worlds_of_round: Counter[int] = collections.Counter()
 
@@ -85,6 +86,20 @@ def decide_line(words: List[Any]) -> Dict[str, Any]:
     if line is None:
         return {"refused": "no worker has a whole state: an update has failed on all of them"}
     return line._replace(sources=line.sources[:TRANSFERS_MAX])._asdict()
+
+
+def decide_whether_states_differ(digests: List[str]) -> Dict[str, Any]:
+    """Refuses members that do not have the same state, and names who has which."""
+    ranks: Dict[str, List[str]] = {}
+    for rank, digest in enumerate(digests):
+        ranks.setdefault(digest, []).append(str(rank))
+    if len(ranks) == 1:
+        return {}
+    groups = "; ".join(", ".join(group) for group in ranks.values())
+    return {
+        "refused": f"members begin with different states ({CHECK_STATE}), by rank: {groups}. Does the program change "
+        "a part of its state outside of world.update()?"
+    }
 
 
 def decide_digests(words: List[Any]) -> Dict[str, Any]:

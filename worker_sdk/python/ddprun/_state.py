@@ -102,6 +102,31 @@ def packed_parts(parts: Dict[str, Any]) -> Tuple[Any, List[Any]]:
     return tree, tensors
 
 
+def digest_of(parts: Dict[str, Any]) -> str:
+    """The SHA-256 of all parts, without the buffers of modules: running means are each rank's own until DDP sends
+    those of rank 0. Raises TypeError for a part that cannot travel.
+    """
+    tree, tensors = packed_parts({name: _WithoutBuffers(part) for name, part in parts.items()})
+    hashed = hashlib.sha256(json.dumps(tree).encode())
+    for tensor in tensors:
+        hashed.update(_memory_of(_as_bytes(tensor.cpu())))
+    return hashed.hexdigest()
+
+
+class _WithoutBuffers:
+    def __init__(self, part: Any) -> None:
+        self._part = part
+
+    def state_dict(self) -> Any:
+        import torch
+
+        state = self._part.state_dict()
+        if isinstance(self._part, torch.nn.Module):
+            for name, _ in self._part.named_buffers():
+                state.pop(name, None)
+        return state
+
+
 def _as_bytes(tensor: Any) -> Any:
     """The same memory as bytes; a copy where the tensor does not lie in one piece."""
     import torch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from datetime import timedelta
 from types import TracebackType
@@ -12,7 +13,15 @@ from ddprun import _heartbeat, _state
 from ddprun._batches import Batches
 from ddprun._light_copy import LightCopy
 from ddprun._line import Entrance
-from ddprun._meeting import TRANSFERS_MAX, Meeting, Place, decide_digests, decide_line
+from ddprun._meeting import (
+    CHECK_STATE,
+    TRANSFERS_MAX,
+    Meeting,
+    Place,
+    decide_digests,
+    decide_line,
+    decide_whether_states_differ,
+)
 from ddprun._membership import ENTERING, Line, Loaded, WorldChanged
 from ddprun._sockets import WorldSockets
 
@@ -85,7 +94,10 @@ class World:
             world_size=self.size,
             timeout=timedelta(seconds=self._timeout),
         )
-        line = self._synchronize(Meeting(self._place, store, self._timeout))
+        meeting = Meeting(self._place, store, self._timeout)
+        line = self._synchronize(meeting)
+        if line.step > 0 and os.environ.get(CHECK_STATE):
+            meeting.agree("states", _state.digest_of(self._run._parts), decide_whether_states_differ)
         if self._run._batches is not None:
             self._run._batches.deal(self.rank, self.size)
         if self._run._line is not None:
