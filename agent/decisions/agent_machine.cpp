@@ -73,6 +73,7 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [&](const Beat& m) {
         answered(m.clock_us, m.echo_us, m.lease_ms, now);
         agent_.follower.hear(m);
+        agent_.may_keep = m.keep;
       },
       [&](const Waiting& m) { answered(m.clock_us, m.echo_us, m.lease_ms, now); },
       [](const Spare&) {},                               // waits, as before
@@ -159,14 +160,14 @@ void AgentMachine::answered(std::int64_t clock_us, std::int64_t echo_us, std::in
 void AgentMachine::start(const StartRound& order, TimePoint now) {
   const bool is_stopping = search_.aim() == CoordinatorSearch::Aim::kStopWorkers;
   const bool has_leader = !agent_.contact->voting_until();
-  const bool is_free = workers_.state() == State::kIdle || workers_.state() == State::kParked;
-  if (!has_leader || !is_free || agent_.end || is_stopping) return;
+  if (!has_leader || !is_over(workers_) || agent_.end || is_stopping) return;
   const auto lease = agent_.contact->lease_ends();
   if (lease && now >= *lease) {  // others may have begun a round
     agent_.act(Disconnect{});
     return lose(Loss::kSilent, "its order came too late", now);
   }
   agent_.held_end.reset();
+  agent_.may_keep = false;
   search_.round_begins();
   progress_.begin_round(order.round);
   workers_.start(order);
@@ -234,7 +235,7 @@ void AgentMachine::tell_of_end(TimePoint now) {
 void AgentMachine::swept(TimePoint now) {
   workers_.swept();
   const bool looks_elsewhere = search_.aim() == CoordinatorSearch::Aim::kStopWorkers;
-  const bool nobody_stays = agent_.end || agent_.held_end || looks_elsewhere;
+  const bool nobody_stays = agent_.end || agent_.held_end;
   if (nobody_stays && workers_.goes_on()) return workers_.stop(SIGTERM, now);
   if (agent_.end) return exit();
   if (looks_elsewhere) return finish(search_.workers_stopped(now), now);
@@ -277,9 +278,12 @@ std::optional<TimePoint> AgentMachine::silence_ends() const {
   if (!agent_.contact || !agent_.rules.counts_silence) return std::nullopt;
   const Contact& contact = *agent_.contact;
   if (contact.voting_until()) return contact.voting_until();
-  if (const auto lease = workers_.lease_ends())
-    return std::min(*lease, contact.answered() + kLeaseStops.of(agent_.rules.heartbeat_timeout));
-  return contact.last_heard() + agent_.rules.heartbeat_timeout;
+  const milliseconds timeout = agent_.rules.heartbeat_timeout;
+  if (const auto lease = workers_.lease_ends()) {
+    const milliseconds to_leave = agent_.may_keep ? kTimeToLeave.of(timeout) : milliseconds{0};
+    return std::min(*lease - to_leave, contact.answered() + kLeaseStops.of(timeout));
+  }
+  return contact.last_heard() + timeout;
 }
 
 std::optional<TimePoint> AgentMachine::next_alarm() const {

@@ -148,7 +148,7 @@ CoordinatorSearch::End CoordinatorSearch::give_up_candidate(TimePoint now) {
   agent_.act(Disconnect{});
   part(now);
   if (agent_.end) return {};
-  if (aim_ == Aim::kResume || workers_.state() != WorkerRound::State::kIdle)
+  if (aim_ == Aim::kResume || !is_over(workers_))
     return stop_workers("it does not know this node any more", now);
   if (!takes_turns()) return agent_.follower.knows_a_round() ? succeed(now) : look_around(now);
   turns_->found(reaching_, "the agent at " + reaching_ + " coordinates nothing");
@@ -162,7 +162,7 @@ bool CoordinatorSearch::looks_on_after(const Refused& answer) const {
 CoordinatorSearch::End CoordinatorSearch::redirected(const Redirect& order, TimePoint now) {
   agent_.act(Disconnect{});
   const std::string first = order.coordinator.empty() ? here() : order.coordinator;
-  const bool runs = workers_.state() != WorkerRound::State::kIdle;
+  const bool runs = !is_over(workers_);
   part(now);
   if (agent_.end) return {};
   if (!agent_.follower.knows_a_round()) {
@@ -268,12 +268,18 @@ CoordinatorSearch::End CoordinatorSearch::resume(TimePoint now) {
 CoordinatorSearch::End CoordinatorSearch::stop_workers(const std::string& reason, TimePoint now) {
   aim_ = Aim::kStopWorkers;
   turns_.reset();
+  const bool runs = workers_.state() == WorkerRound::State::kRunning;
+  const bool keeps = runs ? agent_.may_keep : workers_.goes_on() && !workers_.asks_for_checkpoint();
   if (!agent_.held_end)
-    agent_.warn("lost the coordinator (" + reason + "): stopping the workers of this node, then " +
+    agent_.warn("lost the coordinator (" + reason + "): " + (keeps ? "keeping" : "stopping") +
+                " the workers of this node, then " +
                 (agent_.follower.knows_a_round() ? "looking for the next one" : "joining again"));
-  if (workers_.goes_on() && !workers_.asks_for_checkpoint()) workers_.stop(SIGTERM, now);
+  if (runs && keeps)
+    workers_.leave(now);
+  else if (runs)
+    workers_.stop(SIGTERM, now);
   workers_.hurry(now);
-  if (workers_.state() == WorkerRound::State::kIdle) return workers_stopped(now);
+  if (is_over(workers_)) return workers_stopped(now);
   return {};
 }
 

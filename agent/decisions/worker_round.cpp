@@ -174,7 +174,7 @@ bool WorkerRound::may_outlive_connection(TimePoint now) const {
 void WorkerRound::hurry(TimePoint now) {
   if (state_ != State::kStopping || !grace_ || is_killed() || !fence_) return;
   grace_->ends = std::min(grace_->ends, *fence_);
-  if (now >= grace_->ends) kill(now);
+  if (now >= grace_->ends) end_grace(now);
 }
 
 void WorkerRound::shorten_grace(milliseconds time, TimePoint now) {

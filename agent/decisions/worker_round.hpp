@@ -97,4 +97,9 @@ class WorkerRound {
   std::optional<TimePoint> fence_;
 };
 
+/// Nothing of it is alive, but workers that have left it and are parked.
+inline bool is_over(const WorkerRound& round) {
+  return round.state() == WorkerRound::State::kIdle || round.state() == WorkerRound::State::kParked;
+}
+
 }  // namespace ddprun

@@ -19,7 +19,7 @@
 //    workers.
 // 4. A leader looks at its followers more often than the difference, so that its order to stop at
 //    once is out before a successor begins: kLeaseCheck < kOldLease - kFollowerCounts.
-// 5. Heartbeats come often enough that one may be lost: 2 * kBeat < kLeaseStops.
+// 5. Heartbeats come often enough that one may be lost: 2 * kBeat < kLeaseStops - kTimeToLeave.
 //
 // All clocks are monotonic and run equally fast; none is compared with another host's. A process
 // that was stopped itself kills its workers when it goes on, because its lease is over. Workers
@@ -57,6 +57,9 @@ inline constexpr Share kFollowerCounts{1, 1};
 inline constexpr Share kLeaseCheck{1, 20};
 /// An agent with a lease stops its workers when its heartbeats were not answered for so long.
 inline constexpr Share kLeaseStops{4, 5};
+/// Workers that can stay are asked to leave their round so long before the lease ends: an answer
+/// grants less than kLeaseStops where the voters' last heartbeats were a while ago.
+inline constexpr Share kTimeToLeave{1, 10};
 /// The most of a lease that an agent uses: its workers are killed then.
 inline constexpr Share kLeaseUsed{19, 20};
 /// Time for which a leader may count on a voter, as the voter tells others.
@@ -69,7 +72,7 @@ static_assert(kLeaseStops < kLeaseUsed && kLeaseUsed < kFollowerCounts,
 static_assert(kFollowerCounts < kOldLease, "a successor could begin beside the leader before");
 static_assert(kLeaseCheck < kOldLease - kFollowerCounts,
               "a leader could notice too late that it has lost its followers");
-static_assert(2 * kBeat < kLeaseStops, "one lost heartbeat would stop workers");
+static_assert(2 * kBeat < kLeaseStops - kTimeToLeave, "one lost heartbeat would stop workers");
 static_assert(kServerReserve < kLeaseUsed, "no time would be left to find the server again");
 
 // --- a lease that etcd keeps: see EtcdElection ---

@@ -93,7 +93,8 @@ template <> inline constexpr auto kFields<Beat> = std::tuple{
     field("round", &Beat::round), field("committed", &Beat::committed),
     field("epoch", &Beat::epoch), field("revision", &Beat::revision),
     field("committed_nodes", &Beat::committed_nodes),
-    field("lease_ms", &Beat::lease_ms), field("spares", &Beat::spares)};
+    field("lease_ms", &Beat::lease_ms), field("spares", &Beat::spares),
+    field("keep", &Beat::keep)};
 template <> inline constexpr auto kFields<Identify> = std::tuple{
     text("run_id", &Identify::run_id, name_of(kRunIdBytesMax)),
     field("epoch", &Identify::epoch),

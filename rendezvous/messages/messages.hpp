@@ -91,7 +91,8 @@ struct Beat {
   /// A coordinator's: the workers may be alive for so long after the beat was sent that this
   /// answers; -1: as long as the connection lasts.
   std::int64_t lease_ms = -1;
-  int spares = 0;  // a coordinator's: nodes that wait for a place
+  int spares = 0;     // a coordinator's: nodes that wait for a place
+  bool keep = false;  // a coordinator's: the round's workers may stay, parked, where it is lost
   bool operator==(const Beat&) const = default;
 };
 /// Comes in place of Join from an agent that finds its port taken and asks whose it is.

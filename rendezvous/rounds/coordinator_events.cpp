@@ -1,5 +1,7 @@
 #include "rendezvous/rounds/coordinator_events.hpp"
 
+#include <utility>
+
 namespace ddprun {
 
 void Outbox::send_to_nodes(const Roster& nodes, const CoordinatorMessage& message) {
@@ -12,6 +14,13 @@ void Outbox::send_to_members(const Roster& nodes, const CoordinatorMessage& mess
   nodes.for_each([&](const Roster::Node& node) {
     if (node.is_in_round()) send(node.peer(), message);
   });
+}
+
+std::vector<CoordinatorAction> Outbox::take(bool keep) {
+  for (CoordinatorAction& action : actions_)
+    if (auto* const sent = std::get_if<SendTo>(&action))
+      if (auto* const beat = std::get_if<Beat>(&sent->message)) beat->keep = keep;
+  return std::exchange(actions_, {});
 }
 
 }  // namespace ddprun

@@ -65,7 +65,8 @@ class Outbox {
   /// To the nodes of the round that runs.
   void send_to_members(const Roster& nodes, const CoordinatorMessage& message);
 
-  std::vector<CoordinatorAction> take() { return std::exchange(actions_, {}); }
+  /// What has been collected. `keep`: what the beats among it say of the round's workers.
+  std::vector<CoordinatorAction> take(bool keep);
 
  private:
   std::vector<CoordinatorAction> actions_;

@@ -1,25 +1,16 @@
 #include "rendezvous/rounds/coordinator_machine.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 #include "base/match.hpp"
 #include "rendezvous/rounds/agreement.hpp"
+#include "rendezvous/rounds/in_place.hpp"
 #include "rendezvous/rounds/status_of.hpp"
 
 namespace ddprun {
 
 namespace {
-
-/// Whether the failure may be the scheduler's doing. Schedulers send their warning to every
-/// process, and a worker that does not handle the signal may die of it before its agent reports the
-/// warning.
-bool may_be_schedulers_doing(const EndJob& verdict) {
-  if (!verdict.failure) return false;
-  const int signal = verdict.failure->status.signal;
-  return signal == SIGTERM || signal == SIGUSR1 || signal == SIGUSR2;
-}
 
 VoterJoined voter_joined(const Roster::Node& node, bool resumed) {
   return {.node = node.id(),
@@ -47,16 +38,6 @@ bool nobody_knows_more(const Roster& nodes, const Join& join) {
             node.join.counters.attempt > join.counters.attempt;
   });
   return !more;
-}
-
-/// A coordinator that has been elected ends the job as the one before had, unless it has begun a
-/// round before it heard of that. A node that knows an earlier round only is not believed.
-void adopt_final_status(JobState& job, const Roster& nodes, const Leadership& leadership) {
-  if (job.verdict) return;
-  nodes.for_each([&](const Roster::Node& node) {
-    if (node.final_status && leadership.knows_last_round(node.id()))
-      job.verdict = node.final_status;
-  });
 }
 
 }  // namespace
@@ -107,7 +88,7 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
     observers_.answer_dump(std::move(dump), members_.nodes(), out_, now);
   }
   observers_.tell_restarts(members_.nodes(), out_, now);
-  return out_.take();
+  return out_.take(may_keep(members_.nodes(), job_));
 }
 
 std::optional<TimePoint> CoordinatorMachine::next_tick() const {
@@ -149,7 +130,12 @@ void CoordinatorMachine::receive(const FromPeer& event) {
         lead(VoterAware{node.id()});
         if (node.group_rank >= 0) observers_.started(now_);
       },
-      [&](const WorkersStay& m) { node.stays_in = m.stay ? m.round : 0; },
+      [&](const WorkersStay& m) {
+        if (!rounds_.runs(m.round) || node.phase() != Phase::kRunning) return;
+        members_.nodes().let_stay(node, m.stay);
+        if (may_keep(members_.nodes(), job_))  // it may be lost before their next beat
+          out_.send_to_members(members_.nodes(), leadership_->answer(now_));
+      },
       [&](const Preempt& m) { preempt(node, m); },
       [&](const Progress& m) {
         if (!rounds_.runs(m.round) || node.group_rank < 0) return;

@@ -1,5 +1,6 @@
 #include "rendezvous/rounds/job_ending.hpp"
 
+#include <csignal>
 #include <utility>
 
 namespace ddprun {
@@ -43,6 +44,20 @@ void JobEnding::advance(bool is_remembered, const Roster& nodes, Outbox& out, Ti
   }
   state_ = State::kComplete;
   nodes.for_each([&](const Roster::Node& node) { out.send(node.peer(), Dismiss{}); });
+}
+
+bool may_be_schedulers_doing(const EndJob& verdict) {
+  if (!verdict.failure) return false;
+  const int signal = verdict.failure->status.signal;
+  return signal == SIGTERM || signal == SIGUSR1 || signal == SIGUSR2;
+}
+
+void adopt_final_status(JobState& job, const Roster& nodes, const Leadership& leadership) {
+  if (job.verdict) return;
+  nodes.for_each([&](const Roster::Node& node) {
+    if (node.final_status && leadership.knows_last_round(node.id()))
+      job.verdict = node.final_status;
+  });
 }
 
 }  // namespace ddprun

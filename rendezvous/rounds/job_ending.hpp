@@ -8,7 +8,9 @@
 #include <chrono>
 #include <optional>
 
+#include "rendezvous/leadership/leadership.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
+#include "rendezvous/rounds/job_state.hpp"
 
 namespace ddprun {
 
@@ -50,5 +52,14 @@ class JobEnding {
   TimePoint begun_;
   TimePoint due_;
 };
+
+/// Whether the failure may be the scheduler's doing. Schedulers send their warning to every
+/// process, and a worker that does not handle the signal may die of it before its agent reports the
+/// warning.
+bool may_be_schedulers_doing(const EndJob& verdict);
+
+/// A coordinator that has been elected ends the job as the one before had, unless it has begun a
+/// round before it heard of that. A node that knows an earlier round only is not believed.
+void adopt_final_status(JobState& job, const Roster& nodes, const Leadership& leadership);
 
 }  // namespace ddprun

@@ -42,6 +42,7 @@ Roster::Node* Roster::remove(Node& node) {
       heir = wanting->second.front();
   }
   if (node.id() == witness_) witness_.clear();
+  let_stay(node, false);
   --counter(node.phase_);
   by_peer_.erase(node.peer_);
   by_silence_.erase(node.place_);
@@ -90,6 +91,11 @@ void Roster::set_phase(Node& node, Phase phase) {
   --counter(node.phase_);
   node.phase_ = phase;
   ++counter(phase);
+  if (phase != Phase::kRunning) let_stay(node, false);
+}
+
+void Roster::let_stay(Node& node, bool stays) {
+  if (std::exchange(node.stays_, stays) != stays) staying_ += stays ? 1 : -1;
 }
 
 void Roster::heard(Node& node, TimePoint now) {

@@ -49,7 +49,6 @@ class Roster {
     int group_rank = -1;               // in the last round that it was part of; -1: none
     int first_rank = -1;               // its workers' in that round
     int workers_left = 0;              // those without a failure that it has told of
-    int stays_in = 0;                  // the round of which all its workers can stay; 0: of none
     TimePoint contends_since;          // kContending
     std::optional<Preempt> announced;  // the end, by the scheduler, while the node was a spare
     bool away = false;                 // its connection has ended, and it may come back
@@ -61,6 +60,7 @@ class Roster {
     friend Roster;
     PeerId peer_ = 0;
     Phase phase_ = Phase::kReady;
+    bool stays_ = false;  // kRunning, and all its workers can stay when members change
     TimePoint last_heard_;
     std::list<Node*>::iterator place_;  // in by_silence_
   };
@@ -99,6 +99,11 @@ class Roster {
   int count(Phase phase) const { return counts_[static_cast<std::size_t>(phase)]; }
   void set_phase(Node& node, Phase phase);
 
+  /// All workers of the node, which is running, can stay when members change; or no longer.
+  void let_stay(Node& node, bool stays);
+  /// How many nodes there are that run such workers.
+  int staying() const { return staying_; }
+
   /// Notes that `node` was heard at `now`, which never goes back from one call to the next.
   void heard(Node& node, TimePoint now);
   /// Notes the same of every node.
@@ -125,6 +130,7 @@ class Roster {
   std::map<int, std::vector<Node*>> by_wanted_rank_;  // the first has it, the others contend
   std::list<Node*> by_silence_;                       // the node that was heard last is last
   std::array<int, 7> counts_{};                       // by phase
+  int staying_ = 0;                                   // nodes whose stays_ is true
   NodeId witness_;                                    // the one that is there; "": none is
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "rendezvous/rounds/in_place.hpp"
 #include "rendezvous/rounds/rank_assignment.hpp"
 
 namespace ddprun {
@@ -13,21 +14,6 @@ namespace {
 using Phase = Roster::Phase;
 using Node = Roster::Node;
 using std::chrono::milliseconds;
-
-/// Whether workers of the round may stay, parked, while its members change: where all of them can,
-/// for who stays goes on with another state than who is started anew. After some changes behind
-/// which nobody has come any further all are started anew: that mends more.
-bool may_keep(const Roster& nodes, const JobState& job) {
-  if (job.verdict || job.changes_in_place >= kChangesInPlaceMax) return false;
-  int members = 0;
-  int staying = 0;
-  nodes.for_each([&](const Node& node) {
-    members += node.is_in_round() ? 1 : 0;
-    const bool stays = node.stays_in == job.counters.round;
-    staying += node.phase() == Phase::kRunning && stays ? 1 : 0;
-  });
-  return members > 0 && members == staying;
-}
 
 }  // namespace
 

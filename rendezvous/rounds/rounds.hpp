@@ -28,9 +28,6 @@ constexpr std::chrono::milliseconds stopping_reserve(std::chrono::milliseconds h
   return kKillTimeout + kSweepTimeout + heartbeat_timeout;
 }
 
-/// So many changes in a row keep the workers, with no further step of theirs behind them.
-inline constexpr int kChangesInPlaceMax = 3;
-
 class Rounds {
  public:
   enum class State { kIdle, kGathering, kRunning, kStopping };

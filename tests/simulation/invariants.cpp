@@ -24,7 +24,7 @@ std::string round_name(int round) { return "round " + std::to_string(round); }
 }  // namespace
 
 void Invariants::joins(const AgentShell& agent) {
-  require(!agent.has_processes() || agent.coming_back(), [&] {
+  require(agent.round_alive() == 0 || agent.coming_back(), [&] {
     return "joined with live workers: " + agent.id() + " has some of " +
            round_name(agent.round_alive());
   });

@@ -16,7 +16,7 @@ std::optional<std::int64_t> epoch_of(const CoordinatorMessage& order) {
 }  // namespace
 
 void SuccessionInvariants::joins(const AgentShell& agent) {
-  require(!agent.has_processes() || agent.coming_back(), [&] {
+  require(agent.round_alive() == 0 || agent.coming_back(), [&] {
     return "joined with live workers: " + agent.id() + " has some of round " +
            std::to_string(agent.round_alive());
   });

@@ -199,6 +199,12 @@ const std::vector<Situation> kSituations{
        for (const int local_rank : {0, 1}) f.step(WorkerSaid{local_rank, Parked{4}});
        f.step(TreeGone{});
      }},
+    {"has workers that may stay where the coordinator is lost",
+     [](PairFixture& f) {
+       f.runs();
+       f.can_stay();
+       f.step(Ordered{Beat{.keep = true}});
+     }},
     {"waits until all know of the end",
      [](PairFixture& f) {
        f.runs();

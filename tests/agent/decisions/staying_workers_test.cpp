@@ -59,22 +59,32 @@ TEST_CASE("words of workers that are not there are passed over") {
   CHECK_FALSE(workers.living_can_stay());
 }
 
-/// Two workers in round 1, which both can stay.
-class KeepFixture : protected MachineFixture {
+/// A node with two workers.
+class TwoWorkers : protected MachineFixture {
  protected:
-  KeepFixture()
-      : MachineFixture{
-            {.workers = 2, .shutdown_timeout = 30s, .heartbeat_timeout = 24h, .rejoin = true}} {
-    step(Connected{});
-    starts(1);
-    for (int local_rank : {0, 1}) step(says(local_rank, CanStay{1}));
-  }
+  TwoWorkers()
+      : MachineFixture{{.workers = 2,
+                        .join_timeout = 60s,
+                        .shutdown_timeout = 30s,
+                        .heartbeat_timeout = 24h,
+                        .rejoin = true,
+                        .endpoint = "h0:1"}} {}
   void starts(int round) { step(Ordered{StartRound{.round = round}}); }
   void ends(int local_rank, ExitStatus status) {
     step(WorkerExited{
         WorkerFailure{.rank = local_rank, .local_rank = local_rank, .status = status}});
   }
   void told_to_leave() { step(Ordered{StopRound{.round = 1, .reason = "why", .keep = true}}); }
+};
+
+/// They are in round 1, and both can stay.
+class KeepFixture : protected TwoWorkers {
+ protected:
+  KeepFixture() {
+    step(Connected{});
+    starts(1);
+    for (int local_rank : {0, 1}) step(says(local_rank, CanStay{1}));
+  }
   /// The other worker has failed, and this one has left the round.
   void zero_is_parked() {
     ends(1, {.signal = SIGKILL});
@@ -160,28 +170,123 @@ TEST_CASE_METHOD(KeepFixture, "parked workers end with the job") {
   CHECK(took<Exit>().has_value());
 }
 
-TEST_CASE_METHOD(KeepFixture, "parked workers end where the coordinator is lost") {
+TEST_CASE_METHOD(KeepFixture, "parked workers stay where the coordinator is lost") {
   zero_is_parked();
   took<SignalWorkers>();
   step(CoordinatorLost{"closed"});
-  CHECK(took<SignalWorkers>().has_value());
-  ends(0, {.signal = SIGTERM});
-  CHECK_FALSE(took<SweepTree>()->keep);
+  CHECK(took<ReachCoordinator>().has_value());
+  step(Connected{});
+  starts(2);
+  CHECK(took<StartWorkers>()->round.round == 2);
+  CHECK_FALSE(took<SignalWorkers>().has_value());
+}
+
+TEST_CASE_METHOD(
+    KeepFixture,
+    "who leaves a round while the coordinator is lost has left it before the node joins") {
+  ends(1, {.signal = SIGKILL});
+  told_to_leave();
+  took<ReachCoordinator>();
+  step(CoordinatorLost{"closed"});
+  step(says(0, Parked{1}));
+  CHECK_FALSE(took<ReachCoordinator>().has_value());
+  step(TreeGone{});
+  CHECK(took<ReachCoordinator>()->voter.running == 0);
+  CHECK_FALSE(took<SignalWorkers>().has_value());
 }
 
 TEST_CASE_METHOD(KeepFixture,
-                 "what is lost while the node is cleaned up ends parked workers, too") {
-  ends(1, {.signal = SIGKILL});
-  told_to_leave();
-  step(says(0, Parked{1}));
+                 "where the coordinator is lost, workers leave if it has let them stay") {
+  step(Ordered{Beat{.keep = true}});
   step(CoordinatorLost{"closed"});
-  took<SignalWorkers>();
+  CHECK(took<AskToLeave>()->round == 1);
+  CHECK_FALSE(took<SignalWorkers>().has_value());
+  for (int local_rank : {0, 1}) step(says(local_rank, Parked{1}));
+  CHECK(took<SweepTree>()->keep);
   step(TreeGone{});
+  step(Connected{});
+  starts(2);
+  CHECK(took<StartWorkers>().has_value());
+  took<Warn>();
+  step(CoordinatorLost{"closed"});  // which has not said it of this round
   CHECK(took<SignalWorkers>().has_value());
-  CHECK_FALSE(took<ReachCoordinator>().has_value());
+  CHECK(took<Warn>()->text.starts_with("lost the coordinator (closed): stopping"));
+}
+
+TEST_CASE_METHOD(KeepFixture,
+                 "where the coordinator is lost, workers are stopped if one cannot stay") {
+  step(Ordered{Beat{.keep = true}});
+  step(says(1, CannotStay{}));
+  step(CoordinatorLost{"closed"});
+  CHECK_FALSE(took<AskToLeave>().has_value());
+  CHECK(took<SignalWorkers>().has_value());
+}
+
+TEST_CASE_METHOD(KeepFixture, "parked workers end when nobody coordinates the job any more") {
+  zero_is_parked();
+  took<SignalWorkers>();
+  step(CoordinatorLost{"closed"});
+  step(CoordinatorUnreachable{"nobody listens"});
+  CHECK(took<SignalWorkers>().has_value());
+  CHECK_FALSE(took<Exit>().has_value());
   ends(0, {.signal = SIGTERM});
+  CHECK_FALSE(took<SweepTree>()->keep);
+  step(TreeGone{});
+  CHECK(took<Exit>()->end.why == AgentEnd::Why::kCoordinatorLost);
+}
+
+/// They can stay, in round 1 of three nodes; the lease is 4 s, and the heartbeat timeout 5 s.
+class LeaseFixture : protected TwoWorkers {
+ protected:
+  LeaseFixture() {
+    now_ += 1h;
+    step(Connected{now_});
+    step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 1, .epoch = 1}});
+    step(Ordered{StartRound{.round = 1, .group_world_size = 3, .epoch = 1, .lease_ms = 4'000}});
+    for (int local_rank : {0, 1}) step(says(local_rank, CanStay{1}));
+    step(Ordered{Beat{.echo_us = microseconds(now_), .lease_ms = 4'000, .keep = true}});
+  }
+};
+
+TEST_CASE_METHOD(LeaseFixture,
+                 "the end of the lease kills who has not left the round, and no other") {
+  step(CoordinatorLost{"closed"});
+  CHECK_FALSE(took<AskToLeave>().has_value());  // the node comes back meanwhile
+  step(CoordinatorUnreachable{"nobody answers"});
+  CHECK(took<AskToLeave>().has_value());
+  step(says(0, Parked{1}));
+  passes(4s);
+  CHECK(took<KillWorkers>()->local_ranks == std::vector{1});
+  ends(1, {.signal = SIGKILL});
+  CHECK(took<SweepTree>()->keep);
+  CHECK_FALSE(took<SignalWorkers>().has_value());
   step(TreeGone{});
   CHECK(took<ReachCoordinator>().has_value());
+}
+
+TEST_CASE_METHOD(LeaseFixture, "a node that slept past its lease kills its workers at once") {
+  step(CoordinatorLost{"closed"});
+  now_ += 10s;
+  step(CoordinatorUnreachable{"nobody answers"});
+  CHECK(took<KillWorkers>()->local_ranks == std::vector{0, 1});
+}
+
+TEST_CASE_METHOD(LeaseFixture, "parked workers stay while the node asks one after the other") {
+  step(CoordinatorLost{"closed"});
+  step(CoordinatorUnreachable{"nobody listens", true});
+  for (int local_rank : {0, 1}) step(says(local_rank, Parked{1}));
+  step(TreeGone{});
+  step(Connected{now_, "h1:1"});
+  step(Ordered{Candidate{}});
+  passes(10s);  // it leads nothing
+  step(Connected{now_, "h2:1"});
+  step(Ordered{Redirect{.coordinator = "h1:1", .epoch = 2}});
+  step(Connected{now_, "h1:1"});
+  step(Ordered{Joined{.heartbeat_timeout_ms = 5'000, .clock_us = 1, .epoch = 2}});
+  step(Ordered{StartRound{.round = 2, .group_world_size = 2, .epoch = 2, .lease_ms = 4'000}});
+  CHECK(took<StartWorkers>()->round.round == 2);
+  CHECK_FALSE(took<SignalWorkers>().has_value());
+  CHECK_FALSE(took<KillWorkers>().has_value());
 }
 
 TEST_CASE_METHOD(KeepFixture, "the user's signal ends workers that are asked to leave") {

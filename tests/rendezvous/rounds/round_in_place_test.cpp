@@ -1,4 +1,5 @@
 // When CoordinatorMachine lets workers stay while members of the round change.
+#include "rendezvous/rounds/in_place.hpp"
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {
@@ -50,6 +51,26 @@ TEST_CASE_METHOD(InPlaceFixture, "workers of those that are left stay when a nod
   stay(1, {"a", "b"});
   is_lost("b");
   CHECK(ordered<StopRound>("a").keep);
+}
+
+TEST_CASE_METHOD(InPlaceFixture,
+                 "agents know whether workers may stay where the coordinator is lost") {
+  const auto answer = [this] {
+    says("a", Beat{});
+    return ordered<Beat>("a").keep;
+  };
+  stay(1, {"a"});
+  CHECK_FALSE(answer());
+  stay(1, {"b"});
+  CHECK(ordered<Beat>("a").keep);  // at once
+  CHECK(answer());
+  says("b", WorkersStay{1, false});
+  CHECK_FALSE(answer());
+  stay(1, {"b"});
+  is_lost("b");
+  says("a", WorkersStopped{1, 1});
+  CHECK(ordered<StartRound>("a").round == 2);
+  CHECK_FALSE(answer());
 }
 
 TEST_CASE_METHOD(InPlaceFixture, "nobody stays for a checkpoint before the end") {
