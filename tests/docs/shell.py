@@ -68,6 +68,7 @@ class Stage:
     def __init__(self, folder, ddprun):
         self.folder, self.ddprun = Path(folder), Path(ddprun).resolve()
         (self.folder / "docs").symlink_to(PROJECT / "docs")
+        (self.folder / "worker_sdk").symlink_to(PROJECT / "worker_sdk")
         (self.folder / "build").symlink_to(self.ddprun.parent)
         (self.folder / "train.py").write_text("print('trained')\n")
         (self.folder / "my").mkdir()
