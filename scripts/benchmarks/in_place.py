@@ -1,0 +1,63 @@
+"""An elastic loop in Python on CPUs, of which a part is lost, and the others keep their processes: from the
+death of one of 3 workers to the last worker's next step, beside all workers started anew; and on three hosts
+(root only) from the loss of a node to the others' next step."""
+
+import os
+import re
+import statistics
+import subprocess
+
+from benchmarks.common import DDPRUN, PROJECT
+from benchmarks.warm import TIMEOUT_S, environment, lines
+
+HERE = PROJECT / "scripts" / "benchmarks"
+STEP = str(HERE / "elastic_step.py")
+NEEDS = (DDPRUN,)
+WAYS = {"--warm=torch._dynamo": 20, "": 5, "--warm=torch._dynamo --no-in-place": 10, "--no-in-place": 3}  # deaths
+
+
+def with_module(torchrun):
+    return environment(torchrun) | {"PYTHONPATH": str(PROJECT / "worker_sdk" / "python")}
+
+
+def worker_killed(options, deaths, torchrun):
+    """Seconds from each death to the last worker's step in the next attempt."""
+    command = [DDPRUN, *options.split(), "--standalone", "--nproc-per-node", "3", "--max-restarts", str(deaths),
+               STEP, str(deaths)]
+    output = subprocess.run(command, env=with_module(torchrun), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                            text=True, timeout=10 * TIMEOUT_S).stdout
+    steps = lines(output, "step")
+    after = [(at, [step for attempt, _, step in steps if attempt == died + 1]) for died, _, at in lines(output, "death")]
+    return [max(next_steps) - at for at, next_steps in after if len(next_steps) == 3]
+
+
+def node_lost(host, how, torchrun):
+    """Seconds until the others' next step; None without hosts."""
+    done = subprocess.run(["bash", str(HERE / "elastic_nodes.sh"), DDPRUN, STEP, host, how], text=True,
+                          env=with_module(torchrun), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          timeout=2 * TIMEOUT_S)
+    if done.returncode != 0:
+        print("  " + done.stdout.strip().splitlines()[-1])
+        return None
+    lost = float(re.search(rf"^{how} ([\d.]+)$", done.stdout, re.MULTILINE)[1])
+    return max(at for _, workers, at in lines(done.stdout, "step") if workers == 2) - lost
+
+
+def told(name, times):
+    print(f"  {name:38} {1000 * statistics.median(times):9.1f} ms median, {1000 * max(times):.1f} ms at most,"
+          f" of {len(times)}")
+
+
+def bench(arguments):
+    print("death of one of 3 workers -> next step of all 3")
+    for options, deaths in WAYS.items():
+        times = worker_killed(options, deaths, arguments.torchrun)
+        told(f"ddprun {options}", times)
+    if os.geteuid() != 0:
+        return
+    print("loss of one of 3 nodes -> next step of the other 2")
+    for name, host, how in (("killed", "h3", "killed"), ("killed, it coordinates", "h1", "killed"),
+                            ("frozen", "h3", "frozen"), ("frozen, it coordinates", "h1", "frozen")):
+        times = [node_lost(host, how, arguments.torchrun) for _ in range(3 if how == "frozen" else 5)]
+        if None not in times:
+            told(name, times)
