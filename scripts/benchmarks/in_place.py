@@ -3,12 +3,11 @@ death of one of 3 workers to the last worker's next step, beside all workers sta
 (root only) from the loss of a node to the others' next step."""
 
 import os
-import re
 import statistics
 import subprocess
 
 from benchmarks.common import DDPRUN, PROJECT
-from benchmarks.warm import TIMEOUT_S, environment, lines
+from benchmarks.warm import TIMEOUT_S, environment, lines, node_lost
 
 HERE = PROJECT / "scripts" / "benchmarks"
 STEP = str(HERE / "elastic_step.py")
@@ -31,18 +30,6 @@ def worker_killed(options, deaths, torchrun):
     return [max(next_steps) - at for at, next_steps in after if len(next_steps) == 3]
 
 
-def node_lost(host, how, torchrun):
-    """Seconds until the others' next step; None without hosts."""
-    done = subprocess.run(["bash", str(HERE / "elastic_nodes.sh"), DDPRUN, STEP, host, how], text=True,
-                          env=with_module(torchrun), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                          timeout=2 * TIMEOUT_S)
-    if done.returncode != 0:
-        print("  " + done.stdout.strip().splitlines()[-1])
-        return None
-    lost = float(re.search(rf"^{how} ([\d.]+)$", done.stdout, re.MULTILINE)[1])
-    return max(at for _, workers, at in lines(done.stdout, "step") if workers == 2) - lost
-
-
 def told(name, times):
     print(f"  {name:38} {1000 * statistics.median(times):9.1f} ms median, {1000 * max(times):.1f} ms at most,"
           f" of {len(times)}")
@@ -58,6 +45,7 @@ def bench(arguments):
     print("loss of one of 3 nodes -> next step of the other 2")
     for name, host, how in (("killed", "h3", "killed"), ("killed, it coordinates", "h1", "killed"),
                             ("frozen", "h3", "frozen"), ("frozen, it coordinates", "h1", "frozen")):
-        times = [node_lost(host, how, arguments.torchrun) for _ in range(3 if how == "frozen" else 5)]
+        times = [node_lost("elastic_nodes.sh", [STEP, host, how], how, with_module(arguments.torchrun), 2 * TIMEOUT_S)
+                 for _ in range(3 if how == "frozen" else 5)]
         if None not in times:
             told(name, times)

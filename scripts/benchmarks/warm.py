@@ -68,16 +68,16 @@ def restarts(launcher, deaths, torchrun):
     return times
 
 
-def node_killed(options, torchrun):
-    """Seconds from the death of one of three nodes to the step of the others; None without hosts."""
-    script = ["bash", str(HERE / "warm_nodes.sh"), DDPRUN, STEP, *options]
-    done = subprocess.run(script, env=environment(torchrun), stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True, timeout=TIMEOUT_S)
+def node_lost(script, arguments, how, variables, timeout_s=TIMEOUT_S):
+    """Seconds from the loss of one of three nodes, which `script` tells with the word `how`, to the step of the
+    others; None without hosts."""
+    done = subprocess.run(["bash", str(HERE / script), DDPRUN, *arguments], env=variables, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, timeout=timeout_s)
     if done.returncode != 0:
         print("  " + done.stdout.strip().splitlines()[-1])
         return None
-    killed = float(re.search(r"^killed ([\d.]+)$", done.stdout, re.MULTILINE)[1])
-    return max(at for _, workers, at in lines(done.stdout, "step") if workers == 2) - killed
+    lost = float(re.search(rf"^{how} ([\d.]+)$", done.stdout, re.MULTILINE)[1])
+    return max(at for _, workers, at in lines(done.stdout, "step") if workers == 2) - lost
 
 
 def imports(code, torchrun):
@@ -159,7 +159,7 @@ def bench(arguments):
     show_restarts(launchers, torchrun)
     print("a node's death -> first step of the other two of three")
     for name, options in (("ddprun", []), ("ddprun --warm", ["--warm"])):
-        times = [node_killed(options, torchrun) for _ in range(ROUNDS)]
+        times = [node_lost("warm_nodes.sh", [STEP, *options], "killed", environment(torchrun)) for _ in range(ROUNDS)]
         if None not in times:
             print(f"  {name:15} {1000 * statistics.median(times):9.1f} ms")
     print("memory of 8 workers and what started them")
