@@ -1,10 +1,16 @@
-"""ddp_steps.cpp in stock PyTorch: the same network, batches and steps; losses and times as JSON."""
+"""ddp_steps.cpp in stock PyTorch: the same network, batches and steps; losses and times as JSON.
+
+With --case, several trainings follow each other in the same processes, for `import torch` costs more than
+a small training: a line of JSON for each.
+"""
 
 import argparse
 import contextlib
 import gc
 import json
 import os
+import shlex
+import sys
 import time
 
 import torch
@@ -22,7 +28,7 @@ MODELS = {"small": [64, 256, 128, 10],
 HOOKS = {"fp16": fp16_compress_hook, "bf16": bf16_compress_hook}
 
 
-def parse_arguments():
+def parse_arguments(words):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", choices=MODELS, default="small")
     parser.add_argument("--optimizer", choices=["sgd", "adam"], default="sgd")
@@ -36,7 +42,9 @@ def parse_arguments():
     parser.add_argument("--rows", type=int, default=16, help="of each worker's batch")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warm-up", type=int, default=5)
-    return parser.parse_args()
+    parser.add_argument("--case", action="append", default=[], metavar="OPTIONS",
+                        help="train with these options besides the others; again for each")
+    return parser.parse_args(words)
 
 
 def make_model(sizes, batch_norm):
@@ -100,15 +108,7 @@ def train(arguments, device):
     return torch.stack(losses), step_ms[arguments.warm_up:]
 
 
-def main():
-    arguments = parse_arguments()
-    torch.set_num_threads(1)
-    backend = arguments.backend or ("nccl" if torch.cuda.is_available() else "gloo")
-    of_backend = f"cuda:{os.environ['LOCAL_RANK']}" if backend == "nccl" else "cpu"
-    device = torch.device(arguments.device or of_backend)
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
-    dist.init_process_group(backend)
+def report(arguments, device, backend, of_backend):
     losses, step_ms = train(arguments, device)
     losses = losses.to(of_backend)
     dist.all_reduce(losses)
@@ -116,6 +116,19 @@ def main():
         print(json.dumps({"losses": (losses.cpu() / dist.get_world_size()).tolist(),
                           "step_ms": step_ms, "device": str(device), "backend": backend}))
     gc.collect()  # DDP is part of a cycle, and must be gone before its group
+
+
+def main():
+    arguments = parse_arguments(sys.argv[1:])
+    torch.set_num_threads(1)
+    backend = arguments.backend or ("nccl" if torch.cuda.is_available() else "gloo")
+    of_backend = f"cuda:{os.environ['LOCAL_RANK']}" if backend == "nccl" else "cpu"
+    device = torch.device(arguments.device or of_backend)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    dist.init_process_group(backend)
+    for case in arguments.case or [""]:
+        report(parse_arguments([*sys.argv[1:], *shlex.split(case)]), device, backend, of_backend)
     dist.destroy_process_group()
 
 

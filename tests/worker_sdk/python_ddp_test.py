@@ -30,15 +30,17 @@ CASES = [(["--model", "small"], 1e-5),
          (["--model", "small", "--autocast", "float16"], 1e-3)]
 
 
-def losses(ddprun, ranks, program, options):
+def losses(ddprun, ranks, program, *options):
+    """Those of each training that the program tells."""
     command = [ddprun, "--standalone", "--nproc-per-node", ranks, *program, "--backend", "gloo",
                "--steps", str(STEPS), "--warm-up", "0", *options]
     environment = {**os.environ, "PYTHON_EXEC": sys.executable, "OMP_NUM_THREADS": "1"}
     run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True,
-                         timeout=120)
-    result = json.loads(run.stdout)["losses"]
-    assert len(result) == STEPS and all(map(math.isfinite, result)), result
-    return result
+                         timeout=200)
+    results = [json.loads(line)["losses"] for line in run.stdout.splitlines()]
+    for result in results:
+        assert len(result) == STEPS and all(map(math.isfinite, result)), result
+    return results
 
 
 def agree(options, ours, theirs, tolerance):
@@ -52,14 +54,13 @@ def main():
     ddprun, ddp_steps, ranks = sys.argv[1:]
     cpp = ["--no-python", ddp_steps]
     python = [str(Path(__file__).with_name("ddp_steps.py"))]
-    all_agree = True
-    for options, tolerance in CASES:
-        ours = losses(ddprun, ranks, cpp, options)
-        theirs = losses(ddprun, ranks, python, options)
+    all_theirs = losses(ddprun, ranks, python, *(f"--case={' '.join(options)}" for options, _ in CASES))
+    all_agree = len(all_theirs) == len(CASES)
+    for (options, tolerance), theirs in zip(CASES, all_theirs):
+        [ours] = losses(ddprun, ranks, cpp, *options)
         all_agree &= agree(options, ours, theirs, tolerance)
-    ours = losses(ddprun, ranks, cpp, ["--sync-batch-norm"])
-    whole_batch = ["--batch-norm", "--rows", str(ROWS * int(ranks))]
-    theirs = losses(ddprun, "1", python, whole_batch)
+    [ours] = losses(ddprun, ranks, cpp, "--sync-batch-norm")
+    [theirs] = losses(ddprun, "1", python, "--batch-norm", "--rows", str(ROWS * int(ranks)))
     all_agree &= agree(["--sync-batch-norm"], ours, theirs, 1e-5)
     sys.exit(0 if all_agree else "the losses differ")
 
