@@ -24,11 +24,14 @@ Verdict = collections.namedtuple("Verdict", "outcome by seconds")
 class Trial:
     """What one process does, in a folder of its own. Nothing that it has started outlives a step."""
 
-    def __init__(self, commands, seeds, usual_s):
+    def __init__(self, commands, seeds, usual_s, temporary):
+        """temporary: a folder with a short name, for sockets are made in it."""
         self.commands, self.seeds, self.usual_s = commands, seeds, usual_s
         self.folder = build.BUILD.parent / f"trial.{os.getpid()}"
         shutil.rmtree(self.folder, ignore_errors=True)
-        (self.folder / "tmp").mkdir(parents=True)
+        self.folder.mkdir(parents=True)
+        self.temporary = pathlib.Path(temporary) / str(os.getpid())
+        self.temporary.mkdir()
         self.plain = {}  # the object code of a file without a mutant
         LIBC.prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
@@ -125,7 +128,7 @@ class Trial:
         """The exit code; None when it ran past the limit."""
         process = subprocess.Popen(command, cwd=build.BUILD, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit,
-                                   env={**os.environ, "TMPDIR": str(self.folder / "tmp")})
+                                   env={**os.environ, "TMPDIR": str(self.temporary)})
         try:
             return process.wait(limit_s)
         except subprocess.TimeoutExpired:
@@ -134,7 +137,7 @@ class Trial:
             process.kill()
             process.wait()
             end_orphans()
-            for left in (self.folder / "tmp").iterdir():
+            for left in self.temporary.iterdir():
                 shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
 
 
