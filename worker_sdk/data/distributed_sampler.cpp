@@ -1,12 +1,10 @@
 #include "ddprun/distributed_sampler.hpp"
 
-#include <ATen/CPUGeneratorImpl.h>
-#include <torch/torch.h>
-
 #include <algorithm>
-#include <numeric>
 #include <stdexcept>
 #include <string>
+
+#include "worker_sdk/data/epoch_order.hpp"
 
 namespace ddprun::sdk {
 
@@ -69,16 +67,8 @@ void DistributedSampler::resume(const SamplerState& state) {
 }
 
 std::vector<std::int64_t> DistributedSampler::whole_epoch() const {
-  std::vector<std::int64_t> all(data_set_size_);
-  if (!options_.shuffle) {
-    std::iota(all.begin(), all.end(), 0);
-    return all;
-  }
-  auto generator = at::detail::createCPUGenerator(options_.seed + begin_.epoch);
-  const auto shuffled = torch::randperm(data_set_size_, generator, torch::kInt64);
-  const auto* values = shuffled.const_data_ptr<std::int64_t>();
-  all.assign(values, values + data_set_size_);
-  return all;
+  return options_.shuffle ? shuffled_epoch(data_set_size_, options_.seed, begin_.epoch)
+                          : ordered_epoch(data_set_size_);
 }
 
 }  // namespace ddprun::sdk

@@ -4,6 +4,7 @@
 
 #include <ddprun/activation_checkpoint.hpp>
 #include <ddprun/batch_tensors.hpp>
+#include <ddprun/batches.hpp>
 #include <ddprun/checkpoint_request.hpp>
 #include <ddprun/checkpoint_writing.hpp>
 #include <ddprun/checkpointer.hpp>
@@ -14,6 +15,8 @@
 #include <ddprun/digits.hpp>
 #include <ddprun/distributed_data_parallel.hpp>
 #include <ddprun/distributed_sampler.hpp>
+#include <ddprun/elastic_batches.hpp>
+#include <ddprun/elastic_loader.hpp>
 #include <ddprun/epoch_loader.hpp>
 #include <ddprun/fused_optimizers.hpp>
 #include <ddprun/fused_step.hpp>
