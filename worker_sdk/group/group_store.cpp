@@ -60,24 +60,6 @@ StorePtr connect(const InitMethod& method, const WorkerEnv& env,
   return c10::make_intrusive<c10d::TCPStore>(env.master_addr, options);
 }
 
-StorePtr connect_or_explain(const InitMethod& method, const WorkerEnv& env,
-                            std::chrono::milliseconds timeout) try {
-  return connect(method, env, timeout);
-} catch (const c10::Error& e) {
-  const std::string place = method.kind == InitMethod::Kind::kFile
-                                ? "the file '" + method.path + "'"
-                                : env.master_addr + ":" + std::to_string(env.master_port);
-  const bool serves = env.rank == 0 && !env.use_agent_store;
-  throw std::runtime_error{
-      "init_process_group (rank " + std::to_string(env.rank) + " of " +
-      std::to_string(env.world_size) + "): " +
-      (serves
-           ? "cannot serve the store at " + place
-           : "cannot reach the store at " + place + " within " + std::to_string(timeout.count()) +
-                 " ms" + (env.use_agent_store ? "" : "; rank 0, which serves it, is missing")) +
-      ": " + e.what_without_backtrace()};
-}
-
 /// Removes the keys of a meeting to which everybody has come, because a store that a launcher
 /// serves for weeks must not fill up. Rank 0 goes last: it may serve the store itself, and end
 /// next.
@@ -96,11 +78,29 @@ void leave(c10d::Store& store, const std::string& key, const Attendance& own) tr
 
 }  // namespace
 
+StorePtr connect_store(const InitMethod& method, const WorkerEnv& env,
+                       std::chrono::milliseconds timeout) try {
+  return connect(method, env, timeout);
+} catch (const c10::Error& e) {
+  const std::string place = method.kind == InitMethod::Kind::kFile
+                                ? "the file '" + method.path + "'"
+                                : env.master_addr + ":" + std::to_string(env.master_port);
+  const bool serves = env.rank == 0 && !env.use_agent_store;
+  throw std::runtime_error{
+      "init_process_group (rank " + std::to_string(env.rank) + " of " +
+      std::to_string(env.world_size) + "): " +
+      (serves
+           ? "cannot serve the store at " + place
+           : "cannot reach the store at " + place + " within " + std::to_string(timeout.count()) +
+                 " ms" + (env.use_agent_store ? "" : "; rank 0, which serves it, is missing")) +
+      ": " + e.what_without_backtrace()};
+}
+
 StorePtr open_store(const InitMethod& method, const WorkerEnv& env,
                     std::chrono::milliseconds timeout) {
   const std::lock_guard lock{open_stores_mutex};
   OpenStore& open = open_stores()[key_of(method, env)];
-  if (!open.store) open.store = connect_or_explain(method, env, timeout);
+  if (!open.store) open.store = connect_store(method, env, timeout);
   open.store->setTimeout(timeout);
   const int before = open.groups++;
   const std::string prefix =

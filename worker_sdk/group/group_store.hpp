@@ -21,6 +21,11 @@ using StorePtr = c10::intrusive_ptr<c10d::Store>;
 StorePtr open_store(const InitMethod& method, const WorkerEnv& env,
                     std::chrono::milliseconds timeout);
 
+/// Returns a connection of its own to the store of all workers, which ends with the last handle of
+/// it, and no part of the store. Errors: as open_store().
+StorePtr connect_store(const InitMethod& method, const WorkerEnv& env,
+                       std::chrono::milliseconds timeout);
+
 /// Closes the connection after a meeting has failed: the next one begins in a new store.
 void forget_store(const InitMethod& method, const WorkerEnv& env);
 

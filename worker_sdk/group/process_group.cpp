@@ -81,8 +81,8 @@ std::optional<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& rank
   return ProcessGroup{std::move(state)};
 }
 
-ProcessGroup init_process_group(const ProcessGroupOptions& options, const InitMethod& method,
-                                const WorkerEnv& env) {
+ProcessGroup make_group(const ProcessGroupOptions& options, const WorkerEnv& env,
+                        const std::function<StorePtr(std::chrono::milliseconds)>& open) {
   survive_broken_pipes();
   read_debug_level();
   answer_ddprun();  // also while this worker waits for the others
@@ -104,21 +104,32 @@ ProcessGroup init_process_group(const ProcessGroupOptions& options, const InitMe
   state->global_ranks.resize(env.world_size);
   std::iota(state->global_ranks.begin(), state->global_ranks.end(), 0);
   state->timeout = options.timeout.value_or(default_timeout(state->devices));
+  state->store = with_prefix("0", open(state->timeout));
+  state->connect("init_process_group");
+  return ProcessGroup{std::move(state)};
+}
+
+namespace {
+
+ProcessGroup meet_by(const ProcessGroupOptions& options, const InitMethod& method,
+                     const WorkerEnv& env) {
   try {
-    state->store = with_prefix("0", open_store(method, env, state->timeout));
-    state->connect("init_process_group");
+    return make_group(options, env, [&](std::chrono::milliseconds timeout) {
+      return open_store(method, env, timeout);
+    });
   } catch (...) {
     forget_store(method, env);
     throw;
   }
-  return ProcessGroup{std::move(state)};
 }
+
+}  // namespace
 
 ProcessGroup init_process_group(const ProcessGroupOptions& options) {
   InitMethod method = parse_init_method(options.init_method);
   if (options.rank) method.rank = options.rank;
   if (options.world_size) method.world_size = options.world_size;
-  return init_process_group(options, method, place_of_worker(method, environment_lookup));
+  return meet_by(options, method, place_of_worker(method, environment_lookup));
 }
 
 ProcessGroup init_process_group(const ProcessGroupOptions& options, const WorkerEnv& env) {
@@ -128,7 +139,7 @@ ProcessGroup init_process_group(const ProcessGroupOptions& options, const Worker
     throw std::invalid_argument{
         "init_process_group: the worker's place is given twice, by the options and by the "
         "WorkerEnv; leave out one of them"};
-  return init_process_group(options, method, env);
+  return meet_by(options, method, env);
 }
 
 }  // namespace ddprun::sdk

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <exception>
+#include <functional>
 
 #include "ddprun/process_group.hpp"
 #include "worker_sdk/group/group_place.hpp"
@@ -35,5 +37,12 @@ struct ProcessGroup::State {
   mutable std::atomic<int> subgroups{0};
   mutable std::atomic<int> monitored_barriers{0};
 };
+
+/// Makes the group of all workers, as init_process_group() does, over the store that `open`
+/// returns, which knows nobody else's keys. Errors: those of init_process_group(), and of `open`,
+/// which gets the group's timeout.
+ProcessGroup make_group(
+    const ProcessGroupOptions& options, const WorkerEnv& env,
+    const std::function<c10::intrusive_ptr<c10d::Store>(std::chrono::milliseconds timeout)>& open);
 
 }  // namespace ddprun::sdk

@@ -5,16 +5,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 
 #include "ddprun/worker_env.hpp"
 #include "worker_sdk/contract/heartbeat_slot.hpp"
+#include "worker_sdk/progress/counted_step.hpp"
 
 namespace ddprun::sdk {
 
 namespace {
 
 constexpr std::int64_t kWindowNs = 1'000'000'000;
+
+std::atomic<bool> program_beats{false};
 
 std::optional<std::string> variable() {
   const char* value = std::getenv(env::kHeartbeat);
@@ -52,6 +56,7 @@ Heartbeat::~Heartbeat() {
 }
 
 void Heartbeat::beat(std::int64_t step, std::int64_t samples, double loss) {
+  program_beats.store(true, std::memory_order_relaxed);
   if (slot_ != nullptr) beat_at(monotonic_ns(), step, samples, loss);
 }
 
@@ -72,6 +77,10 @@ void Heartbeat::update_rate(std::int64_t now_ns, std::int64_t samples) {
   has_full_window_ = true;
   window_begin_ns_ = now_ns;
   window_samples_ = 0;
+}
+
+void CountedStep::tell(std::int64_t step) {
+  if (!program_beats) heartbeat_.beat_at(monotonic_ns(), step, 0, Heartbeat::kNoLoss);
 }
 
 }  // namespace ddprun::sdk

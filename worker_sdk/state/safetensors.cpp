@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "worker_sdk/checkpoint_files/atomic_file.hpp"
 #include "worker_sdk/checkpoint_files/mapped_file.hpp"
 #include "worker_sdk/checkpoint_files/tensor_table.hpp"
+#include "worker_sdk/state/safetensors_dtype.hpp"
 
 namespace ddprun::sdk {
 
@@ -118,9 +120,9 @@ class Reader {
   }
 
   torch::ScalarType type_named(const std::string& dtype) const {
-    const auto found = std::ranges::find(kDtypes, dtype, &DtypeName::name);
-    if (found == kDtypes.end()) fail("the dtype '" + dtype + "' is not one of LibTorch's");
-    return found->type;
+    const auto type = safetensors_dtype(dtype);
+    if (!type) fail("the dtype '" + dtype + "' is not one of LibTorch's");
+    return *type;
   }
 
   std::filesystem::path path_;
@@ -129,6 +131,12 @@ class Reader {
 };
 
 }  // namespace
+
+std::optional<torch::ScalarType> safetensors_dtype(std::string_view name) {
+  const auto found = std::ranges::find(kDtypes, name, &DtypeName::name);
+  if (found == kDtypes.end()) return std::nullopt;
+  return found->type;
+}
 
 std::string safetensors_header(const SafeTensors& contents) {
   const std::string header = make_header(contents);

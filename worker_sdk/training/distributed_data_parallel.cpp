@@ -133,7 +133,12 @@ struct DdpCore::Sink : torch::autograd::Function<Sink> {
   }
 };
 
-DdpCore::DdpCore(torch::nn::Module& module, const ProcessGroup& group, const DdpOptions& options)
+void Reductions::require_done() const {
+  for (const DdpCore* core : cores_) core->require_reduced();
+}
+
+DdpCore::DdpCore(torch::nn::Module& module, const ProcessGroup& group, const DdpOptions& options,
+                 std::shared_ptr<Reductions> reductions)
     : group_{group}, options_{options}, buffers_{module.buffers()} {
   for (const auto& parameter : module.named_parameters()) {
     if (!parameter.value().requires_grad()) continue;
@@ -152,13 +157,17 @@ DdpCore::DdpCore(torch::nn::Module& module, const ProcessGroup& group, const Ddp
   reducer_ = make_reducer(module);
   if (auto hook = make_comm_hook(options_, group_)) reducer_->register_comm_hook(std::move(hook));
   first_step_ = c10::make_intrusive<FirstStep>();
-  if (!options_.static_graph) return;
-  reducer_->set_static_graph();
-  first_step_->reducer = reducer_;
-  first_step_->pending = true;
+  if (options_.static_graph) {
+    reducer_->set_static_graph();
+    first_step_->reducer = reducer_;
+    first_step_->pending = true;
+  }
+  reductions_ = std::move(reductions);
+  if (reductions_) reductions_->add(*this);
 }
 
 DdpCore::~DdpCore() {
+  if (reductions_) reductions_->remove(*this);
   if (reducer_) reducer_->remove_autograd_hooks();
 }
 
@@ -185,13 +194,26 @@ std::shared_ptr<c10d::Reducer> DdpCore::make_reducer(const torch::nn::Module& mo
 /// After the first backward pass the buckets follow the order in which gradients really came.
 /// Errors: std::runtime_error when the step before was not finished.
 void DdpCore::rebuild_buckets() try { reducer_->rebuild_buckets(); } catch (const c10::Error& e) {
-  const std::string text = e.what_without_backtrace();
-  if (text.find("Expected to have finished reduction") == std::string::npos) throw;
+  explain_unfinished(e);
+}
+
+void DdpCore::explain_unfinished(const c10::Error& error) const {
+  const std::string text = error.what_without_backtrace();
+  if (text.find("Expected to have finished reduction") == std::string::npos) throw error;
   throw std::runtime_error{"DistributedDataParallel: " + with_names(text, names_)};
+}
+
+void DdpCore::require_reduced() const try {
+  if (in_forward_)
+    throw std::runtime_error{"DistributedDataParallel: the forward pass of this step has failed"};
+  reducer_->check_finalized();
+} catch (const c10::Error& e) {
+  explain_unfinished(e);
 }
 
 void DdpCore::before_forward() {
   const bool trains = torch::GradMode::is_enabled();
+  in_forward_ = trains;
   if (trains && sync_gradients_) reducer_->prepare_for_forward();
   if (join_) announce_forward();
   if (trains) rebuild_buckets();
@@ -204,6 +226,7 @@ bool DdpCore::broadcasts_buffers() const {
 }
 
 void DdpCore::after_forward(const TensorRefs& outputs) {
+  in_forward_ = false;
   sync_buffers_ = torch::GradMode::is_enabled() && sync_gradients_;
   const bool search = options_.find_unused_parameters && !options_.static_graph;
   if (sync_buffers_)

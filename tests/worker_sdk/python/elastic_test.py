@@ -16,7 +16,7 @@ import torch
 from torch.utils.data import DistributedSampler
 
 import elastic_train
-from elastic_train import SAMPLES
+from elastic_records import Records, SAMPLES
 from forked_workers import DEADLINE_S, on_workers
 
 import ddprun  # forked_workers has put its folder into the path
@@ -32,30 +32,7 @@ def open_sockets():
     return {os.readlink(file) for file in folder.iterdir() if file.is_socket()}
 
 
-class Records(unittest.TestCase):
-    """What elastic_train.py has written."""
-
-    def used(self, folder):
-        """The samples of each step, of all workers; a step that was done again counts as it was last."""
-        steps, last = {}, {}
-        for file in folder.glob("used.*"):
-            lines = [json.loads(line) for line in file.read_text().splitlines()]
-            last[file.name] = dict(lines)
-        for of_worker in last.values():
-            for step, indices in of_worker.items():
-                steps.setdefault(step, []).extend(indices)
-        return [sorted(steps[step]) for step in sorted(steps)]
-
-    def assert_stream(self, steps, seed=7):
-        """Each step has used exactly the next samples of the shuffled epochs, one behind the other."""
-        stream = []
-        for epoch in range(sum(map(len, steps)) // SAMPLES + 1):
-            stream += _batches.shuffled(SAMPLES, seed, epoch).tolist()
-        begin = 0
-        for step in steps:
-            self.assertEqual(step, sorted(stream[begin : begin + len(step)]))
-            begin += len(step)
-
+class PythonRecords(Records):
     def assert_same_end(self, one, other, without=()):
         first, second = (torch.load(folder / "end.0.pt") for folder in (one, other))
         for name in first["model"].keys() - without:
@@ -66,7 +43,8 @@ class Records(unittest.TestCase):
         for name in ("step", "batches", "schedule"):
             self.assertEqual(first[name], second[name])
 
-class ElasticTest(Records):
+
+class ElasticTest(PythonRecords):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

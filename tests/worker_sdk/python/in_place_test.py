@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 import elastic_train
-from elastic_test import Records
+from elastic_test import PythonRecords
 from forked_workers import DEADLINE_S
 from scripted_agent import ScriptedAgent
 
@@ -26,7 +26,7 @@ ddprun_program = None
 RUNNING_MEANS = {"1.running_mean", "1.running_var"}
 
 
-class InPlaceTest(Records):
+class InPlaceTest(PythonRecords):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -132,7 +132,7 @@ class InPlaceTest(Records):
         self.assert_stream(self.used(folder))
 
 
-class UnderDdprunTest(Records):
+class UnderDdprunTest(PythonRecords):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

@@ -91,11 +91,29 @@ struct JoinOptions {
   bool throw_on_early_termination = false;
 };
 
+class DdpCore;
+
+/// The DistributedDataParallels of a World, which asks them before it counts a step. Used by one
+/// thread.
+class Reductions {
+ public:
+  void add(const DdpCore& core) { cores_.push_back(&core); }
+  void remove(const DdpCore& core) { std::erase(cores_, &core); }
+  bool empty() const { return cores_.empty(); }
+
+  /// Errors: std::runtime_error where the gradients of the last forward pass are not reduced yet.
+  void require_done() const;
+
+ private:
+  std::vector<const DdpCore*> cores_;
+};
+
 /// The part of DistributedDataParallel that does not depend on the module's type. Programs use that
 /// class, which documents what these functions do.
 class DdpCore {
  public:
-  DdpCore(torch::nn::Module& module, const ProcessGroup& group, const DdpOptions& options);
+  DdpCore(torch::nn::Module& module, const ProcessGroup& group, const DdpOptions& options,
+          std::shared_ptr<Reductions> reductions);
   ~DdpCore();
   DdpCore(const DdpCore&) = delete;
   DdpCore& operator=(const DdpCore&) = delete;
@@ -108,6 +126,7 @@ class DdpCore {
   void reduce_in_next_backward();
   void zero_grad();
   void join(const std::function<void()>& train, const JoinOptions& options);
+  void require_reduced() const;
 
   void set_sync_gradients(bool sync) { sync_gradients_ = sync; }
   bool sync_gradients() const { return sync_gradients_; }
@@ -118,6 +137,7 @@ class DdpCore {
 
   std::shared_ptr<c10d::Reducer> make_reducer(const torch::nn::Module& module) const;
   void rebuild_buckets();
+  [[noreturn]] void explain_unfinished(const c10::Error& error) const;
   void broadcast_from(int root, std::vector<torch::Tensor> tensors) const;
   bool broadcasts_buffers() const;
 
@@ -139,6 +159,8 @@ class DdpCore {
   bool has_sync_batch_norm_ = false;
   std::optional<JoinOptions> join_;  // set while join() trains
   bool sync_buffers_ = true;         // false after a forward() whose gradients were not reduced
+  bool in_forward_ = false;          // it has begun, and has not ended well
+  std::shared_ptr<Reductions> reductions_;  // nullptr outside of a World
 };
 
 /// While it lives, backward() of what forward() returned adds to the gradients of this rank alone.
@@ -173,8 +195,9 @@ template <typename Module>
 class DistributedDataParallel {
  public:
   DistributedDataParallel(std::shared_ptr<Module> module, const ProcessGroup& group,
-                          const DdpOptions& options = {})
-      : module_{std::move(module)}, core_{*module_, group, options} {}
+                          const DdpOptions& options = {},
+                          std::shared_ptr<Reductions> reductions = nullptr)
+      : module_{std::move(module)}, core_{*module_, group, options, std::move(reductions)} {}
 
   /// Calls the module's forward(), which returns a tensor, or a tuple, pair, vector or array of
   /// such, and returns what that returned. The backward() that follows leaves in every parameter's

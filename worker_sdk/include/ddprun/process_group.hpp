@@ -23,6 +23,7 @@
 #include <chrono>
 #include <ddprun/work.hpp>
 #include <ddprun/worker_env.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,8 +31,6 @@
 #include <vector>
 
 namespace ddprun::sdk {
-
-struct InitMethod;
 
 /// SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, and what premul_sum() makes
 /// (https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.ReduceOp).
@@ -243,8 +242,9 @@ class ProcessGroup {
 
  private:
   struct State;
-  friend ProcessGroup init_process_group(const ProcessGroupOptions& options,
-                                         const InitMethod& method, const WorkerEnv& env);
+  friend ProcessGroup make_group(
+      const ProcessGroupOptions& options, const WorkerEnv& env,
+      const std::function<c10::intrusive_ptr<c10d::Store>(Milliseconds timeout)>& open);
   explicit ProcessGroup(std::shared_ptr<const State> state) : state_{std::move(state)} {}
 
   std::shared_ptr<const State> state_;

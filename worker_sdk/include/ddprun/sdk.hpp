@@ -17,6 +17,7 @@
 #include <ddprun/distributed_sampler.hpp>
 #include <ddprun/elastic_batches.hpp>
 #include <ddprun/elastic_loader.hpp>
+#include <ddprun/elastic_run.hpp>
 #include <ddprun/epoch_loader.hpp>
 #include <ddprun/fused_optimizers.hpp>
 #include <ddprun/fused_step.hpp>
@@ -46,4 +47,5 @@
 #include <ddprun/token_files.hpp>
 #include <ddprun/work.hpp>
 #include <ddprun/worker_env.hpp>
+#include <ddprun/world.hpp>
 #include <ddprun/zero_redundancy_optimizer.hpp>

@@ -1,0 +1,175 @@
+// A small training with the elastic loop, for elastic_test.py:
+//     elastic_worker FOLDER '{"steps": 20}'
+//
+// It saves FOLDER/run.safetensors, writes what each worker has used in a counted step to
+// FOLDER/used.RANK, and its last state to FOLDER/end.RANK.safetensors.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "ddprun/sdk.hpp"
+
+namespace {
+
+using namespace ddprun::sdk;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kSamples = 50;
+
+const std::map<std::string, int> kSignals = {{"SIGKILL", SIGKILL}, {"SIGSTOP", SIGSTOP}};
+
+struct Batch {
+  torch::Tensor inputs;
+  torch::Tensor labels;
+  std::vector<std::int64_t> indices;
+};
+
+Batch fetch(const std::vector<std::int64_t>& indices) {
+  const torch::Tensor numbers = torch::tensor(indices, torch::kInt64);
+  const torch::Tensor angles = numbers.unsqueeze(1) * torch::arange(1, 9);
+  return {torch::sin(angles.to(torch::kFloat32)), numbers % 3, indices};
+}
+
+/// The options of a training: `given` over what stands here.
+json options_with(const json& given) {
+  json options = {{"global_batch", 12},
+                  {"micro_batch", 0},
+                  {"steps", 20},
+                  {"save_every", 4},
+                  {"workers", 1},
+                  {"dies", json::array()},  // [rank, step] of each attempt: what ends there
+                  {"where", "behind backward"},
+                  {"how", "SIGKILL"},  // or another signal; "error": an exception
+                  {"catches", false},  // each step's errors, and goes on
+                  {"loads", -1},       // the rank that alone loads run.safetensors; -1: all
+                  {"strays", -1}};     // the rank that changes what it has loaded
+  options.update(given);
+  return options;
+}
+
+class Training {
+ public:
+  Training(fs::path folder, json options)
+      : folder_{std::move(folder)}, options_(std::move(options)) {
+    run_.keep("model", *model_);
+    run_.keep("optimizer", optimizer_);
+    run_.keep("schedule", schedule_);
+    run_.keep("data", loader_);
+    const char* const rank = std::getenv("RANK");
+    const int own_rank = rank == nullptr ? 0 : std::stoi(rank);
+    if (!fs::exists(saved_) || (options_["loads"] != -1 && options_["loads"] != own_rank)) return;
+    run_.load_state_dict(load_safetensors(saved_));
+    if (options_["strays"] == own_rank) {
+      const torch::NoGradGuard no_grad;
+      model_->parameters().front() += 1;
+    }
+  }
+
+  void run() {
+    ProcessGroupOptions options;
+    options.backend = "gloo";
+    options.timeout = std::chrono::seconds{120};
+    run_.worlds([this](World& world) { train(world); }, options);
+    const char* const rank = std::getenv("RANK");
+    save_safetensors(
+        folder_ / ("end." + std::string{rank == nullptr ? "0" : rank} + ".safetensors"),
+        run_.state_dict());
+  }
+
+ private:
+  void train(World& world) {
+    const std::string rank = std::to_string(world.rank());
+    note_open(folder_ / ("open." + rank));
+    std::ofstream used{folder_ / ("used." + rank), std::ios::app};
+    auto ddp = world.wrap(model_);
+    std::vector<std::int64_t> indices;
+    while (run_.step() < options_["steps"]) {
+      const Batch batch = world.next(loader_);
+      indices.insert(indices.end(), batch.indices.begin(), batch.indices.end());
+      const auto guard = ddp.no_sync(!world.is_last_part());
+      try {
+        const auto loss =
+            torch::nn::functional::cross_entropy(ddp.forward(batch.inputs), batch.labels);
+        reach("before backward", world);
+        (loss / world.parts()).backward();
+      } catch (const std::exception&) {
+        if (!options_["catches"].get<bool>()) throw;
+      }
+      if (!world.is_last_part()) continue;
+      reach("behind backward", world);
+      world.update([&] {
+        optimizer_.step();
+        reach("within the update", world);
+        ddp.zero_grad();
+        schedule_.step();
+      });
+      reach("behind the update", world);
+      used << json{run_.step(), std::exchange(indices, {})} << std::endl;
+      if (run_.step() % options_["save_every"].get<std::int64_t>() == 0 && world.rank() == 0)
+        save_safetensors(saved_, run_.state_dict());
+    }
+  }
+
+  void reach(const std::string& where, const World& world) const {
+    const char* const count = std::getenv("TORCHELASTIC_RESTART_COUNT");
+    const auto attempt = static_cast<std::size_t>(count == nullptr ? 0 : std::stoi(count));
+    const json& dies = options_["dies"];
+    if (where != options_["where"] || attempt >= dies.size() ||
+        dies[attempt] != json{world.rank(), run_.step()})
+      return;
+    if (options_["how"] == "error") throw std::runtime_error{"an error of the program's own"};
+    kill(getpid(), kSignals.at(options_["how"]));
+  }
+
+  /// Writes down how many descriptors and threads this process has.
+  static void note_open(const fs::path& file) {
+    const auto count = [](const char* folder) {
+      return std::distance(fs::directory_iterator{folder}, fs::directory_iterator{});
+    };
+    std::ofstream{file, std::ios::app}
+        << json{getpid(), count("/proc/self/fd"), count("/proc/self/task")} << std::endl;
+  }
+
+  fs::path folder_;
+  json options_;
+  fs::path saved_ = folder_ / "run.safetensors";
+  torch::nn::Sequential model_ = [] {
+    torch::manual_seed(0);
+    return torch::nn::Sequential{torch::nn::Linear(8, 16), torch::nn::BatchNorm1d(16),
+                                 torch::nn::Dropout(0.2), torch::nn::ReLU(),
+                                 torch::nn::Linear(16, 3)};
+  }();
+  torch::optim::AdamW optimizer_{model_->parameters(), torch::optim::AdamWOptions{1e-2}};
+  LRScheduler schedule_{optimizer_, StepLR{.step_size = 5, .gamma = 0.5}};
+  ElasticLoader<Batch> loader_{kSamples,
+                               fetch,
+                               {.global_batch = options_["global_batch"],
+                                .micro_batch = options_["micro_batch"],
+                                .seed = 7,
+                                .workers = options_["workers"]}};
+  ElasticRun run_{{.seed = 3}};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::cerr << "usage: elastic_worker FOLDER OPTIONS" << std::endl;
+    return 2;
+  }
+  setenv("DDPRUN_CHECK_STATE", "1", 0);
+  return run_worker([&] {
+    torch::set_num_threads(1);
+    Training{argv[1], options_with(json::parse(argv[2]))}.run();
+  });
+}

@@ -1,0 +1,73 @@
+// AgentLine: the line between a worker and the agent of its node. Who trains in a world of its own
+// says so, and is asked to leave it and to enter the next one instead of being stopped and started
+// again. The module for Python has the same (worker_sdk/python/ddprun/_line.py).
+//
+// The agent listens at a Unix socket that DDPRUN_CONTROL names as PATH:LOCAL_RANK. Both sides send
+// lines of JSON:
+//
+//     worker: hello {local_rank, round} · parked {round} · goodbye {}
+//     agent:  welcome {patience_s} · leave {round} · enter {round, environment}
+//
+// Without an agent that listens there is no line, and workers are stopped and started as ever.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace ddprun::sdk {
+
+/// A worker is to take part in another round: the variables of its environment that differ from
+/// before.
+struct Entrance {
+  std::map<std::string, std::string> environment;
+};
+
+class AgentLine {
+ public:
+  using Leave = std::function<void(std::int64_t round)>;
+
+  /// Tells the agent that this worker can stay when members of `round` change. A thread calls
+  /// `leave` with each round that ends for this worker. nullptr where no agent listens, or it does
+  /// not answer.
+  static std::unique_ptr<AgentLine> connect(std::int64_t round, Leave leave);
+
+  /// Says that this worker does not stay any more when members change.
+  ~AgentLine();
+  AgentLine(const AgentLine&) = delete;
+  AgentLine& operator=(const AgentLine&) = delete;
+
+  /// This worker has left that round, and does nothing until it is told to enter another one.
+  void say_parked(std::int64_t round) const;
+
+  /// Waits until the agent says where to go on: for the time that an order may take to come behind
+  /// the loss that it follows from, or without an end where `is_ordered` says that the agent has
+  /// asked this worker to leave. nullopt: no order has come.
+  std::optional<Entrance> await_entrance(const std::function<bool()>& is_ordered);
+
+ private:
+  AgentLine(int connection, Leave leave);
+  bool await_welcome();
+  void say(const nlohmann::json& message) const;
+  void read();
+  bool hear(const std::string& line);
+
+  int connection_;
+  Leave leave_;
+  std::mutex mutex_;
+  std::condition_variable news_;
+  std::optional<std::chrono::duration<double>> patience_;  // the agent has welcomed this worker
+  std::optional<Entrance> entrance_;
+  bool is_open_ = true;
+  std::thread thread_;  // last: it uses the members above
+};
+
+}  // namespace ddprun::sdk

@@ -1,0 +1,105 @@
+#include "ddprun/elastic_run.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "worker_sdk/elastic/elastic_state.hpp"
+#include "worker_sdk/elastic/world_impl.hpp"
+
+namespace ddprun::sdk {
+
+namespace {
+
+/// Until who is about to enter is freed once more: its connections may only just appear.
+constexpr std::chrono::milliseconds kFreeingTime{20};
+
+constexpr char kRound[] = "round";
+constexpr char kStep[] = "step";
+
+std::int64_t number_of(const SafeTensors& state, const std::string& name) {
+  const auto found = state.metadata.find(name);
+  const std::string text = found == state.metadata.end() ? "" : found->second;
+  std::int64_t number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < 0)
+    throw std::invalid_argument{"ElasticRun: the state has the " + name + " '" + text +
+                                "', expected a number from 0 up"};
+  return number;
+}
+
+/// Nothing frees a worker that waits in NCCL yet.
+bool can_be_freed(const ProcessGroupOptions& options) {
+  return options.backend == "gloo" || (options.backend.empty() && !torch::cuda::is_available());
+}
+
+}  // namespace
+
+ElasticRun::ElasticRun(const ElasticOptions& options) : state_{std::make_unique<State>()} {
+  state_->options = options;
+}
+
+ElasticRun::~ElasticRun() = default;
+
+void ElasticRun::keep(const std::string& name, torch::nn::Module& module) {
+  state_->parts.add(name, module);
+}
+
+void ElasticRun::keep(const std::string& name, torch::optim::Optimizer& optimizer) {
+  state_->parts.add(name, optimizer);
+}
+
+void ElasticRun::keep(const std::string& name, Stateful& part) { state_->parts.add(name, part); }
+
+std::int64_t ElasticRun::step() const { return state_->membership.name().step; }
+
+SafeTensors ElasticRun::state_dict() const {
+  state_->membership.require_whole("state_dict()");
+  SafeTensors state = state_->parts.state();
+  state.metadata[kRound] = std::to_string(state_->membership.name().round);
+  state.metadata[kStep] = std::to_string(state_->membership.name().step);
+  return state;
+}
+
+void ElasticRun::load_state_dict(const SafeTensors& state) {
+  state_->membership.load({number_of(state, kRound), number_of(state, kStep)});
+  state_->parts.restore(state);
+}
+
+void ElasticRun::worlds(const std::function<void(World&)>& train,
+                        const ProcessGroupOptions& options) {
+  WorldPlace place = WorldPlace::from_environment();
+  if (can_be_freed(options))
+    state_->line =
+        AgentLine::connect(place.round, [this](std::int64_t round) { state_->end_world(round); });
+  try {
+    for (;;) {
+      const auto entrance = WorldImpl{*state_, place, options}.pass(train);
+      if (!entrance) break;
+      for (const auto& [name, value] : entrance->environment)
+        setenv(name.c_str(), value.c_str(), 1);
+      place = WorldPlace::from_environment();
+    }
+  } catch (...) {
+    state_->line.reset();
+    throw;
+  }
+  state_->line.reset();
+}
+
+void ElasticRun::State::end_world(std::int64_t round) {
+  membership.end_round(round);
+  while (membership.has_to_leave()) {
+    std::shared_ptr<WorldConnections> entered;
+    {
+      const std::lock_guard lock{mutex};
+      entered = connections;
+    }
+    if (membership.place() == Membership::Place::kEntering) entered->note();
+    entered->shut_down();
+    if (entered->await_close(kFreeingTime)) return;
+  }
+}
+
+}  // namespace ddprun::sdk

@@ -1,0 +1,31 @@
+// ElasticRun::State: what a training has in common in all its worlds.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "ddprun/elastic_run.hpp"
+#include "worker_sdk/elastic/agent_line.hpp"
+#include "worker_sdk/elastic/kept_parts.hpp"
+#include "worker_sdk/elastic/membership.hpp"
+#include "worker_sdk/elastic/world_connections.hpp"
+#include "worker_sdk/progress/counted_step.hpp"
+
+namespace ddprun::sdk {
+
+struct ElasticRun::State {
+  /// The members of that round change. The line's thread calls it, and frees the program's thread
+  /// from waiting for them.
+  void end_world(std::int64_t round);
+
+  ElasticOptions options;
+  KeptParts parts;
+  Membership membership;
+  CountedStep counted;
+  /// The world that is entered, or was last, has these. The line's thread shuts them down.
+  std::shared_ptr<WorldConnections> connections;
+  std::mutex mutex;                 // guards `connections`
+  std::unique_ptr<AgentLine> line;  // nullptr: workers are started anew when members change
+};
+
+}  // namespace ddprun::sdk

@@ -1,0 +1,105 @@
+#include "worker_sdk/elastic/membership.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace ddprun::sdk {
+
+namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+void Membership::load(const StateName& name) {
+  if (place_ != Place::kOutside && place_ != Place::kEntering)
+    throw std::logic_error{"load_state_dict() within a world: load before ElasticRun::worlds()"};
+  name_ = name;
+  whole_ = true;
+}
+
+void Membership::enter(std::int64_t round) {
+  if (place_ != Place::kOutside)
+    throw std::logic_error{
+        "a world is entered within another one: one worker is in one world at a time"};
+  world_ = round;
+  place_ = Place::kEntering;
+}
+
+void Membership::begin_training(std::int64_t line_round) {
+  name_.round = std::max(world_.load(), line_round + 1);
+  place_ = Place::kTraining;
+}
+
+void Membership::end_round(std::int64_t round) { left_ = std::max(left_.load(), round); }
+
+void Membership::require_world(const std::string& what) const {
+  if (place_ != Place::kTraining && place_ != Place::kUpdating)
+    throw std::logic_error{what + " outside of its world: use it within ElasticRun::worlds()"};
+  require_unchanged();
+}
+
+void Membership::require_unchanged() const {
+  if (has_to_leave())
+    throw WorldChanged{"the members of round " + std::to_string(world_.load()) + " change"};
+}
+
+void Membership::require_whole(const std::string& what) const {
+  if (!whole_)
+    throw std::logic_error{what +
+                           " in the middle of an update, or after one that has failed: the state "
+                           "of step " +
+                           std::to_string(name_.step) + " is torn"};
+}
+
+void Membership::begin_update(bool last_part) {
+  if (place_ == Place::kUpdating)
+    throw std::logic_error{"update() within an update: each step has one"};
+  require_world("update()");
+  if (!whole_)
+    throw std::logic_error{"update() after an update that has failed: the state of step " +
+                           std::to_string(name_.step) + " is torn"};
+  if (!last_part)
+    throw std::logic_error{"update() before the last part of the step: ask World::is_last_part()"};
+  place_ = Place::kUpdating;
+  whole_ = false;
+}
+
+void Membership::drop_update() {
+  place_ = Place::kTraining;
+  whole_ = true;
+}
+
+void Membership::end_update(bool well) {
+  place_ = Place::kTraining;
+  if (!well) return;
+  ++name_.step;
+  whole_ = true;
+}
+
+std::string differing_parts(const std::vector<Loaded>& members) {
+  for (std::size_t rank = 0; rank < members.size(); ++rank)
+    if (members[rank].parts != members.front().parts)
+      return "rank " + std::to_string(rank) + " keeps the parts " + listed(members[rank].parts) +
+             ", and rank 0 keeps " + listed(members.front().parts) +
+             ": all workers run the same program";
+  return "";
+}
+
+std::optional<Line> choose_line(const std::vector<Loaded>& members) {
+  std::optional<Line> line;
+  for (const Loaded& member : members)
+    if (member.whole && (!line || line->name < member.name)) line = Line{member.name, {}, {}};
+  if (!line) return std::nullopt;
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    const bool has_it = members[rank].whole && members[rank].name == line->name;
+    (has_it ? line->sources : line->lacking).push_back(static_cast<int>(rank));
+  }
+  return line;
+}
+
+}  // namespace ddprun::sdk

@@ -1,0 +1,97 @@
+// Membership: what a worker may do when, which state it has, and who gives its state to whom. It
+// is that of the module for Python (worker_sdk/python/ddprun/_membership.py). Pure.
+//
+// A state is named by the round in which its last step was counted, and the number of that step.
+// The number alone is not enough: a worker that was cut off may have counted a step that the others
+// have counted anew. A state is whole between two updates, and torn from the begin of one to its
+// end: an update that fails leaves it torn.
+#pragma once
+
+#include <atomic>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddprun::sdk {
+
+/// The members of the job change, so the step that is under way counts on nobody. It is no
+/// std::exception, so that a program that goes on after any error does not go on after this one.
+struct WorldChanged {
+  std::string reason;
+};
+
+struct StateName {
+  std::int64_t round = 0;
+  std::int64_t step = 0;
+  auto operator<=>(const StateName&) const = default;
+};
+
+/// Refuses, by a std::logic_error that says why, what cannot be done now, and by WorldChanged what
+/// a change of the members forbids. One thread uses it, but for end_round() and has_to_leave(),
+/// which any thread may call.
+class Membership {
+ public:
+  enum class Place { kOutside, kEntering, kTraining, kUpdating };
+
+  Place place() const { return place_; }
+  StateName name() const { return name_; }
+  bool is_whole() const { return whole_; }
+
+  /// Whether the world that was entered last was told to end.
+  bool world_has_ended() const { return left_ >= world_; }
+  bool has_to_leave() const { return place_ != Place::kOutside && world_has_ended(); }
+
+  /// The state was replaced by one that was saved, or that another worker has sent.
+  void load(const StateName& name);
+
+  void enter(std::int64_t round);
+  /// All members have the line now, and name what follows by this round: numbers of rounds begin
+  /// anew with each job, and those of states go on.
+  void begin_training(std::int64_t line_round);
+  /// The members of that round change. An update that is under way counts still: its gradients are
+  /// all there.
+  void end_round(std::int64_t round);
+  void leave() { place_ = Place::kOutside; }
+
+  void require_world(const std::string& what) const;
+  void require_unchanged() const;
+  void require_whole(const std::string& what) const;
+
+  void begin_update(bool last_part);
+  /// The update is refused before it has changed anything.
+  void drop_update();
+  void end_update(bool well);
+
+ private:
+  std::atomic<Place> place_ = Place::kOutside;
+  std::atomic<std::int64_t> world_ = -1;  // the round of the world that was entered last
+  std::atomic<std::int64_t> left_ = -1;   // the greatest round that was told to end
+  StateName name_;
+  bool whole_ = true;
+};
+
+/// What a member has when it enters.
+struct Loaded {
+  StateName name;
+  bool whole = true;
+  std::vector<std::string> parts;  // the names of its state's parts
+};
+
+/// The state that all members begin with: its name, the ranks that have it, and those that lack it.
+struct Line {
+  StateName name;
+  std::vector<int> sources;
+  std::vector<int> lacking;
+};
+
+/// Returns a sentence where members do not keep the same parts; "" where they do.
+std::string differing_parts(const std::vector<Loaded>& members);
+
+/// Returns the whole state with the greatest name, of the round first; nullopt where no member has
+/// a whole one. The members of the round before have parked, or are dead, so none of them counts a
+/// step any more, and who has exactly that name has exactly that state.
+std::optional<Line> choose_line(const std::vector<Loaded>& members);
+
+}  // namespace ddprun::sdk

@@ -1,0 +1,48 @@
+// WorldConnections: the connections of a world. A worker that waits in a collective is freed when
+// they are shut down.
+//
+// LibTorch has no abort for Gloo. What it waits for comes over TCP, so the sockets that appear
+// while the group is made are noted, and shut down when the world has to be left: each call of the
+// group then fails at once, here and at its other end. Noted is a duplicate, whose number nobody
+// else can have been given in between.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace ddprun::sdk {
+
+/// Those TCP connections of this process that have appeared since it was made. Any thread may call
+/// it.
+class WorldConnections {
+ public:
+  WorldConnections();
+  ~WorldConnections() { close(); }
+  WorldConnections(const WorldConnections&) = delete;
+  WorldConnections& operator=(const WorldConnections&) = delete;
+
+  /// Notes those that have appeared since the last time.
+  void note();
+  /// Whether the other end of one of them has closed it.
+  bool hung_up() const;
+  /// Makes every call fail that waits for one of them.
+  void shut_down() const;
+  /// The world is left.
+  void close();
+  /// Waits until close() was called, or the time is over. Returns whether it was.
+  bool await_close(std::chrono::milliseconds time);
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable closed_;
+  bool is_closed_ = false;
+  std::set<ino_t> before_;
+  std::map<ino_t, int> noted_;  // duplicates of their descriptors
+};
+
+}  // namespace ddprun::sdk

@@ -1,0 +1,78 @@
+// A training on CPUs that goes on when it loses a worker. Each worker writes a line for each step:
+//
+//     ddprun --nproc-per-node 3 --max-restarts 9 --no-python in_place
+//
+// It has no end unless --steps is given. Kill one of its processes, and the others' lines go on.
+// docs/examples/in_place.py is the same in Python.
+
+#include <torch/torch.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <ddprun/elastic_loader.hpp>
+#include <ddprun/elastic_run.hpp>
+#include <ddprun/labelled_images.hpp>
+#include <ddprun/run_worker.hpp>
+#include <limits>
+#include <thread>
+
+namespace {
+
+using namespace ddprun::sdk;
+
+struct Arguments {
+  std::int64_t steps = std::numeric_limits<std::int64_t>::max();
+  std::int64_t rank_1_dies_at = -1;
+};
+
+void train(const Arguments& arguments) {
+  torch::set_num_threads(1);
+  torch::manual_seed(1);
+  const torch::Tensor numbers = torch::randn({4096, 16});
+  const LabelledImages data{numbers, numbers.sum(1, /*keepdim=*/true)};
+  torch::nn::Sequential model{torch::nn::Linear(16, 64), torch::nn::ReLU(),
+                              torch::nn::Linear(64, 1)};
+  torch::optim::AdamW optimizer{model->parameters(), torch::optim::AdamWOptions{1e-2}};
+  auto loader = make_elastic_loader(data, {.global_batch = 96, .seed = 7});
+
+  ElasticRun run;
+  run.keep("model", *model);
+  run.keep("optimizer", optimizer);
+  run.keep("data", loader);
+  const bool is_first_attempt = WorkerEnv::from_environment().restart_count == 0;
+  run.worlds(
+      [&](World& world) {
+        auto ddp = world.wrap(model);
+        while (run.step() < arguments.steps) {
+          const LabelledImages batch = world.next(loader);
+          torch::mse_loss(ddp.forward(batch.images), batch.labels).backward();
+          if (world.rank() == 1 && run.step() == arguments.rank_1_dies_at && is_first_attempt)
+            kill(getpid(), SIGKILL);
+          world.update([&] {
+            optimizer.step();
+            ddp.zero_grad();
+          });
+          std::printf("step %ld rank %d of %d pid %d\n", run.step(), world.rank(), world.size(),
+                      getpid());
+          std::fflush(stdout);
+          std::this_thread::sleep_for(std::chrono::milliseconds{50});
+        }
+      },
+      {.backend = "gloo"});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app{"A training on CPUs that goes on when it loses a worker."};
+  app.add_option("--steps", arguments.steps, "how many the training has");
+  app.add_option("--rank-1-dies-at", arguments.rank_1_dies_at, "the step in which it is killed")
+      ->type_name("STEP");
+  CLI11_PARSE(app, argc, argv);
+  return run_worker([&] { train(arguments); });
+}
