@@ -38,8 +38,11 @@ class Failures {
                              const std::function<bool()>& ask_for_missing);
   /// A worker failed in a round that does not run any more: for the verdict only.
   void failed_late(const NodeId& node, const WorkerFailed& report);
-  /// How all workers of the node ended.
-  void ended(const NodeId& node, const WorkersEnded& report) { inquest_.ended(node, report); }
+  /// How all workers of the node ended. They may have told a step since its last heartbeat.
+  void ended(const NodeId& node, const WorkersEnded& report) {
+    inquest_.ended(node, report);
+    job_.reached(report.step);
+  }
   /// The node is gone, and was heard for the last time at `since`.
   void lost(const NodeId& node, const std::string& reason, TimePoint since) {
     inquest_.lost(node, reason, since);

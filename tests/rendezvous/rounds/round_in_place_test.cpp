@@ -94,5 +94,14 @@ TEST_CASE_METHOD(InPlaceFixture, "all are stopped after changes behind which nob
   CHECK(changes());
 }
 
+TEST_CASE_METHOD(InPlaceFixture, "a step that only the lost worker has told is one further, too") {
+  for (int round = 1; round <= 2 * kChangesInPlaceMax; ++round) {
+    stay(round, {"a", "b"});
+    CHECK(keeps_when_b_fails(round));
+    says("b", WorkersEnded{round, round, {}});
+    both_stop(round);
+  }
+}
+
 }  // namespace
 }  // namespace ddprun
