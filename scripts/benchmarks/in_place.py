@@ -1,4 +1,4 @@
-"""An elastic loop in Python on CPUs, of which a part is lost, and the others keep their processes: from the
+"""An elastic loop in Python and C++ on CPUs, of which a part is lost, and the others keep their processes: from the
 death of one of 3 workers to the last worker's next step, beside all workers started anew; and on three hosts
 (root only) from the loss of a node to the others' next step."""
 
@@ -11,18 +11,22 @@ from benchmarks.warm import TIMEOUT_S, environment, lines, node_lost
 
 HERE = PROJECT / "scripts" / "benchmarks"
 STEP = str(HERE / "elastic_step.py")
-NEEDS = (DDPRUN,)
-WAYS = {"--warm=torch._dynamo": 20, "": 5, "--warm=torch._dynamo --no-in-place": 10, "--no-in-place": 3}  # deaths
+CPP_STEP = str(PROJECT / "build" / "elastic_step")
+NEEDS = (DDPRUN, CPP_STEP)
+WAYS = (  # the program, its options, and how many die
+    ("Python", "--warm=torch._dynamo", 20), ("Python", "", 5), ("C++", "", 20),
+    ("Python", "--warm=torch._dynamo --no-in-place", 10), ("Python", "--no-in-place", 3), ("C++", "--no-in-place", 10))
 
 
 def with_module(torchrun):
     return environment(torchrun) | {"PYTHONPATH": str(PROJECT / "worker_sdk" / "python")}
 
 
-def worker_killed(options, deaths, torchrun):
+def worker_killed(language, options, deaths, torchrun):
     """Seconds from each death to the last worker's step in the next attempt."""
+    program = [STEP] if language == "Python" else ["--no-python", CPP_STEP]
     command = [DDPRUN, *options.split(), "--standalone", "--nproc-per-node", "3", "--max-restarts", str(deaths),
-               STEP, str(deaths)]
+               *program, str(deaths)]
     output = subprocess.run(command, env=with_module(torchrun), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                             text=True, timeout=10 * TIMEOUT_S).stdout
     steps = lines(output, "step")
@@ -31,15 +35,15 @@ def worker_killed(options, deaths, torchrun):
 
 
 def told(name, times):
-    print(f"  {name:38} {1000 * statistics.median(times):9.1f} ms median, {1000 * max(times):.1f} ms at most,"
+    print(f"  {name:44} {1000 * statistics.median(times):9.1f} ms median, {1000 * max(times):.1f} ms at most,"
           f" of {len(times)}")
 
 
 def bench(arguments):
     print("death of one of 3 workers -> next step of all 3")
-    for options, deaths in WAYS.items():
-        times = worker_killed(options, deaths, arguments.torchrun)
-        told(f"ddprun {options}", times)
+    for language, options, deaths in WAYS:
+        times = worker_killed(language, options, deaths, arguments.torchrun)
+        told(f"{language} {options}", times)
     if os.geteuid() != 0:
         return
     print("loss of one of 3 nodes -> next step of the other 2")
