@@ -15,10 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
-STEPS = 200
-OPTIONS = ["--steps", str(STEPS), "--log-every", "1", "--warm-up", "20", "--batch-size", "4",
+STEPS = 100
+OPTIONS = ["--steps", str(STEPS), "--log-every", "1", "--warm-up", "10", "--batch-size", "4",
            "--accumulate", "2", "--layers", "2", "--width", "64", "--context", "32"]
-KILL_AFTER = 50  # steps
+KILL_AFTER = 30  # steps
 CHECKPOINT_EVERY = 20
 ENVIRONMENT = {**os.environ, "PYTHON_EXEC": sys.executable, "OMP_NUM_THREADS": "1"}
 
