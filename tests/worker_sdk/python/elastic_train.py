@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import torch
+import torch._dynamo  # noqa: F401  DDP imports it: a test that forks workers has it once for all of them
 from torch import nn
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader, Dataset
