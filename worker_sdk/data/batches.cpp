@@ -90,7 +90,7 @@ void Batches::restore_state(const std::string& state) {
            std::to_string(size) + ", and this data set has " + std::to_string(size_) + " samples");
   if (epoch > kEpochsMax / size)
     refuse("the place in the data is in epoch " + std::to_string(epoch) + ", which nobody reaches");
-  used_ = epoch * size + consumed;
+  used_ = used_before_ = epoch * size + consumed;
 }
 
 }  // namespace ddprun::sdk

@@ -29,9 +29,10 @@ TEST_CASE("batches are those of the module for Python, with any number of worker
 import sys
 sys.path.insert(0, ")" DDPRUN_PYTHON_MODULE R"(")
 from ddprun import Batches
-for size, options in ((50, dict(global_batch=12)), (7, dict(local_batch=6, micro_batch=4)),
+for size, options in ((50, dict(global_batch=12, seed=5)),
+                      (7, dict(local_batch=6, micro_batch=4, seed=18446744073709551000)),
                       (33, dict(global_batch=16, micro_batch=2, shuffle=False))):
-    batches = Batches(size, seed=5, **options)
+    batches = Batches(size, **options)
     for world_size in (3, 2, 5, 1, 4):
         for step in range(4):
             for rank in range(world_size):
@@ -40,20 +41,21 @@ for size, options in ((50, dict(global_batch=12)), (7, dict(local_batch=6, micro
                 for part in range(batches.parts):
                     print(*next(source), "")
             batches.count_step()
+            print(int(batches.epoch_ended))
     state = batches.state_dict()
     print(state["epoch"], state["consumed"], state["size"])
 )");
   std::ostringstream ours;
-  for (auto& [size, options] : std::vector<std::pair<std::int64_t, BatchesOptions>>{
-           {50, {.global_batch = 12}},
-           {7, {.local_batch = 6, .micro_batch = 4}},
+  for (const auto& [size, options] : std::vector<std::pair<std::int64_t, BatchesOptions>>{
+           {50, {.global_batch = 12, .seed = 5}},
+           {7, {.local_batch = 6, .micro_batch = 4, .seed = 18446744073709551000U}},
            {33, {.global_batch = 16, .micro_batch = 2, .shuffle = false}}}) {
-    options.seed = 5;
     Batches batches{size, options};
     for (const int world_size : {3, 2, 5, 1, 4}) {
       for (int step = 0; step < 4; ++step) {
         ours << step_of(batches, world_size);
         batches.count_step();
+        ours << batches.epoch_ended() << '\n';
       }
     }
     ours << batches.epoch() << ' ' << size - batches.left_in_epoch() << ' ' << size << '\n';
@@ -84,6 +86,8 @@ TEST_CASE("a place in the data comes back, and one that is none is refused") {
   Batches after{50, {.global_batch = 12}};
   after.restore_state(before.save_state());
   CHECK(after.part(0) == before.part(0));
+  CHECK(before.epoch_ended());
+  CHECK_FALSE(after.epoch_ended());  // it has counted no step
 
   for (const char* none :
        {"", "[]", R"({"epoch":1,"consumed":2})", R"({"epoch":-1,"consumed":2,"size":50})",

@@ -52,6 +52,8 @@ class Batches {
 
   /// How many epochs all workers together have used up.
   std::int64_t epoch() const { return used_ / size_; }
+  /// Whether the last counted step has used up an epoch.
+  bool epoch_ended() const { return used_before_ / size_ < epoch(); }
   /// How many samples of the epoch that is under way they have not used.
   std::int64_t left_in_epoch() const { return size_ - used_ % size_; }
 
@@ -59,7 +61,10 @@ class Batches {
   std::vector<std::int64_t> part(std::int64_t number);
 
   /// All workers have used their samples of one step.
-  void count_step() { used_ += samples_in_step(); }
+  void count_step() {
+    used_before_ = used_;
+    used_ += samples_in_step();
+  }
 
   /// The place in the data, behind the last counted step, as JSON: {"epoch", "consumed", "size"}.
   std::string save_state() const;
@@ -75,10 +80,11 @@ class Batches {
   int rank_ = 0;
   int world_size_ = 1;
   std::int64_t parts_ = 1;
-  std::int64_t samples_ = 1;  // a worker's, in one part
-  std::int64_t used_ = 0;     // samples of the stream that counted steps have used
-  std::map<std::int64_t, std::vector<std::int64_t>>
-      orders_;  // epochs that are dealt out now
+  std::int64_t samples_ = 1;      // a worker's, in one part
+  std::int64_t used_ = 0;         // samples of the stream that counted steps have used
+  std::int64_t used_before_ = 0;  // the same before the last counted step
+  /// The orders of the epochs that are dealt out now: at most two.
+  std::map<std::int64_t, std::vector<std::int64_t>> orders_;
 };
 
 }  // namespace ddprun::sdk

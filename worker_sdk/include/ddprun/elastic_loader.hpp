@@ -94,10 +94,14 @@ class ElasticLoader : public ElasticBatches {
     given_ = 0;
   }
 
+  /// Threads start anew for each time that is read ahead. At the end of an epoch, or of one that
+  /// has few batches, they go on into the next ones, or they would be ahead of nobody.
+  static constexpr std::int64_t kBatchesAheadMin = 16;
+
   /// Reads from batch `number` behind the last counted step on, to about the end of the epoch.
   void read_ahead(std::int64_t number) {
     const std::int64_t of_all = batches_.samples_in_step() / batches_.parts();
-    const std::int64_t end = std::max(number + 1, batches_.left_in_epoch() / of_all);
+    const std::int64_t end = std::max(number + kBatchesAheadMin, batches_.left_in_epoch() / of_all);
     std::vector<std::int64_t> indices;
     for (std::int64_t part = number; part < end; ++part) {
       const auto of_part = batches_.part(part);
