@@ -15,7 +15,8 @@ from pathlib import Path
 
 EPOCHS, STEPS = 3, 30
 SMALL = ["--width", "8", "--batch-size", "8", "--accumulate", "2", "--lr", "0.1", "--log-every", "1"]
-MADE_UP = [*SMALL, "--epochs", str(EPOCHS), "--synthetic", "320"]
+IMAGES = ["--synthetic", "320"]
+MADE_UP = [*SMALL, "--epochs", str(EPOCHS), *IMAGES]
 CHECKPOINT_EVERY = 7
 LAST_CHECKPOINT = STEPS // CHECKPOINT_EVERY * CHECKPOINT_EVERY
 
@@ -88,7 +89,7 @@ def main():
         folder = Path(name)
         losses = compare(ddprun, resnet, resnet_py, folder, STEPS, MADE_UP)
         assert losses[-1][0] < losses[0][0] - 0.5, "it does not learn"
-        compare(ddprun, resnet, resnet_py, folder, STEPS, [*MADE_UP, "--bf16"])
+        compare(ddprun, resnet, resnet_py, folder, STEPS // EPOCHS, [*SMALL, "--epochs", "1", *IMAGES, "--bf16"])
         write_cifar10(folder)
         compare(ddprun, resnet, resnet_py, folder, 5, [*SMALL, "--epochs", "1", "--data", folder])
         refuses_damaged(ddprun, resnet, folder)
