@@ -1,7 +1,9 @@
 """What the workers of an elastic loop have written down, for tests in Python and C++."""
 
 import json
+import tempfile
 import unittest
+from pathlib import Path
 
 import forked_workers  # noqa: F401  which puts the module's folder into the path
 
@@ -11,7 +13,12 @@ SAMPLES = 50
 
 
 class Records(unittest.TestCase):
-    """What elastic_train.py has written."""
+    """What the workers have written into a folder of each test's own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
 
     def used(self, folder):
         """The samples of each step, of all workers; a step that was done again counts as it was last."""

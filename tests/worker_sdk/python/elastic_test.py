@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -45,11 +44,6 @@ class PythonRecords(Records):
 
 
 class ElasticTest(PythonRecords):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
     def train(self, workers, name="job", expected=0, **options):
         folder = self.folder / name
         folder.mkdir(exist_ok=True)

@@ -8,52 +8,24 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import torch
 
 import elastic_train
+from elastic_changes import Changes
 from elastic_test import PythonRecords
 from forked_workers import DEADLINE_S
-from scripted_agent import ScriptedAgent
 
 ddprun_program = None
 
 
-# A BatchNorm's running means are each rank's own until rank 0's come with the next forward pass.
-RUNNING_MEANS = {"1.running_mean", "1.running_var"}
+class InPlaceTest(Changes, PythonRecords):
+    running_means = {"1.running_mean", "1.running_var"}
 
-
-class InPlaceTest(PythonRecords):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
-    def train(self, workers, name="job", agent=ScriptedAgent, patience_s=30, **options):
-        folder = self.folder / name
-        folder.mkdir()
-        scripted = agent(folder, workers, lambda: elastic_train.train(folder, options), patience_s)
-        return folder, scripted.run(), scripted
-
-    def assert_replaced(self, agent, *ranks):
-        self.assertEqual([len(pids) for pids in agent.pids.values()],
-                         [2 if rank in ranks else 1 for rank in range(agent.count)])
-
-    def test_who_is_not_lost_keeps_its_process_and_its_state(self):
-        undisturbed, failed, _ = self.train(2, "undisturbed")
-        self.assertEqual(failed, [])
-        for where in ("before backward", "behind backward", "within the update", "behind the update"):
-            for rank in (0, 1):
-                with self.subTest(where=where, rank=rank):
-                    folder, failed, agent = self.train(2, f"{where} {rank}", dies=[[rank, 13]], where=where)
-                    self.assertEqual(failed, [-signal.SIGKILL])
-                    self.assert_replaced(agent, rank)
-                    self.assert_same_end(undisturbed, folder, without=RUNNING_MEANS if rank == 0 else ())
-                    if where == "before backward":  # else who was killed has not written what it used
-                        self.assert_stream(self.used(folder))
+    def work(self, folder, options):
+        elastic_train.train(folder, options)
 
     def test_processes_of_a_data_loader_hold_nobody_up(self):
         folder, failed, agent = self.train(3, loader_processes=1, dies=[[2, 9]], where="before backward")
@@ -61,83 +33,8 @@ class InPlaceTest(PythonRecords):
         self.assert_replaced(agent, 2)
         self.assert_stream(self.used(folder))
 
-    def test_a_worker_that_is_frozen_in_a_step_holds_nobody_up(self):
-        class Killer(ScriptedAgent):
-            """Finds that a worker is frozen, and asks the others to leave before it kills that one."""
-
-            def hear(self, seconds):
-                frozen = [rank for rank, worker in self.workers.items() if self.is_frozen(worker)]
-                for rank in frozen:
-                    worker = self.workers.pop(rank)
-                    self.replace(rank)
-                    os.kill(worker.pid, signal.SIGKILL)
-                    os.waitpid(worker.pid, 0)
-                return super().hear(0.05)
-
-            def is_frozen(self, worker):
-                return Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-
-        folder, failed, agent = self.train(3, agent=Killer, dies=[[1, 9]], where="before backward", how="SIGSTOP")
-        self.assertEqual(failed, [])
-        self.assert_replaced(agent, 1)
-        self.assert_stream(self.used(folder))
-
-    def test_a_worker_that_is_lost_while_a_world_is_entered_is_replaced_as_well(self):
-        class Cruel(ScriptedAgent):
-            """Kills the first one that it starts in place of another, as soon as that wants to enter the world."""
-
-            def greet(self):
-                super().greet()
-                if self.round == 2 and not self.killed:
-                    self.killed = True
-                    os.kill(self.workers[1].pid, signal.SIGKILL)
-
-            killed = False
-
-        folder, failed, agent = self.train(3, agent=Cruel, dies=[[1, 9]], where="before backward")
-        self.assertEqual(failed, [-signal.SIGKILL] * 2)
-        self.assertEqual([len(agent.pids[rank]) for rank in range(3)], [1, 3, 1])
-        self.assert_stream(self.used(folder))
-
-    def test_a_program_that_goes_on_after_any_error_leaves_the_world_all_the_same(self):
-        folder, failed, agent = self.train(2, dies=[[0, 9]], where="before backward", catches=True)
-        self.assertEqual(failed, [-signal.SIGKILL])
-        self.assert_replaced(agent, 0)
-        self.assert_stream(self.used(folder))
-        # Its state is whole, so that nobody goes back to the checkpoint of step 8.
-        steps = [json.loads(line)[0] for line in (folder / "used.1").read_text().splitlines()]
-        self.assertEqual(steps, list(range(1, 21)))
-
-    def test_an_error_of_the_program_ends_its_process_and_no_other(self):
-        folder, failed, agent = self.train(2, dies=[[1, 9]], where="before backward", how="error")
-        self.assertEqual(failed, [1])
-        self.assert_replaced(agent, 1)
-        self.assert_stream(self.used(folder))
-
-    def test_who_has_lost_a_peer_and_gets_no_order_fails_with_the_error(self):
-        class Mute(ScriptedAgent):
-            def replace(self, rank):
-                pass
-
-        _, failed, agent = self.train(2, agent=Mute, dies=[[1, 9]], patience_s=1)
-        self.assertEqual(failed, [-signal.SIGKILL, 1])
-
-    def test_many_changes_leave_nothing_open(self):
-        deaths = [[1, step] for step in range(2, 40, 4)]
-        folder, failed, agent = self.train(2, steps=40, dies=deaths, where="before backward")
-        self.assertEqual(failed, [-signal.SIGKILL] * len(deaths))
-        counts = [json.loads(line) for line in (folder / "open.0").read_text().splitlines()]
-        self.assertEqual(len(counts), 1 + len(deaths))
-        self.assertEqual(counts[1:], [counts[1]] * len(deaths))
-        self.assert_stream(self.used(folder))
-
 
 class UnderDdprunTest(PythonRecords):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
     def train(self, *arguments, expected=0, **options):
         """What ddprun says of 3 workers."""
         program = Path(__file__).with_name("elastic_train.py")

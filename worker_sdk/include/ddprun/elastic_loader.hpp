@@ -94,8 +94,8 @@ class ElasticLoader : public ElasticBatches {
     given_ = 0;
   }
 
-  /// Threads start anew for each time that is read ahead. At the end of an epoch, or of one that
-  /// has few batches, they go on into the next ones, or they would be ahead of nobody.
+  /// So many batches are read ahead with the same threads at least. At the end of an epoch, or with
+  /// a small data set, threads would otherwise start anew for each batch and never be ahead.
   static constexpr std::int64_t kBatchesAheadMin = 16;
 
   /// Reads from batch `number` behind the last counted step on, to about the end of the epoch.
