@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <future>
+#include <mutex>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
 
@@ -20,6 +21,15 @@ std::string describe_tensor(const torch::Tensor& tensor) {
 bool must_be_waited_for(const c10d::Work& work) {
   return dynamic_cast<const c10d::ProcessGroupGloo::SendWork*>(&work) != nullptr ||
          dynamic_cast<const c10d::ProcessGroupGloo::RecvWork*>(&work) != nullptr;
+}
+
+/// The future would wait for its thread, and that for a peer; an abort would tell the peer that we
+/// are gone before we have said why.
+void keep_for_good(std::future<void> polled) {
+  static std::mutex mutex;
+  static auto& kept = *new std::vector<std::future<void>>;
+  const std::lock_guard lock{mutex};
+  kept.push_back(std::move(polled));
 }
 
 }  // namespace
@@ -67,9 +77,7 @@ struct Work::State {
         finish{std::move(at_the_end)} {}
   ~State() {
     if (std::uncaught_exceptions() > exceptions_before) {
-      // The future would wait for its thread, and that for a peer; an abort would tell the peer
-      // that we are gone before we have said why.
-      static_cast<void>(new std::future<void>{std::move(polled)});
+      if (polled.valid()) keep_for_good(std::move(polled));
       return;
     }
     // Otherwise the thread that waits would hold us up until the group's timeout.
