@@ -49,6 +49,19 @@ TEST_CASE_METHOD(NewsFixture, "a restart after a failure is told, a round of oth
   CHECK(hears(StartRound{.round = 4, .attempt = 2, .world_size = 2}).size() == 2);
 }
 
+TEST_CASE_METHOD(NewsFixture, "a restart in place is told as one, and the next one is told anew") {
+  hears(StartRound{.round = 1, .world_size = 4});
+  StopRound stop{1, "rank 1 was killed"};
+  stop.keep = true;
+  hears(stop);
+  CHECK(hears(StartRound{.round = 2, .attempt = 1, .world_size = 4}).front() ==
+        NewsLine{Level::kWarning,
+                 "restart 1 of 3: in place, with another worker for each that is lost"});
+  hears(StopRound{2, "rank 2 was killed"});
+  CHECK(hears(StartRound{.round = 3, .attempt = 2, .world_size = 4}).front() ==
+        NewsLine{Level::kWarning, "restart 2 of 3: starting 4 workers again"});
+}
+
 TEST_CASE_METHOD(NewsFixture, "a stop is told with its reason and with the time for a checkpoint") {
   CHECK(hears(StopRound{1, "rank 0 failed"}) ==
         NewsLines{{Level::kWarning, "rank 0 failed: stopping all workers"}});
