@@ -113,6 +113,7 @@ TEST_CASE_METHOD(StatusFixture, "what ranks tell of their steps is in the status
   CHECK(now.summary.step == 19);
   CHECK(now.ranks[0].collectives == 20);
   CHECK(now.ranks[1].lag == 1);
+  CHECK(now.ranks[0].samples_per_second == 8);
   CHECK(now.summary.loss == 0.5);
   CHECK(now.history.size() == 2);
   CHECK(now.summary.steps_per_second == 10);
