@@ -4,29 +4,25 @@
 
 #include <torch/torch.h>
 
-#include <cstdint>
 #include <vector>
 
 namespace ddprun::sdk {
 
 /// Buffers as the last counted step has left them, so that a step that is dropped leaves no trace.
+/// All of them are copied each time: a batch norm changes its running means without a new version
+/// of the tensor.
 class LightCopy {
  public:
   explicit LightCopy(const std::vector<torch::nn::Module*>& modules);
 
-  /// A step was counted. Only what has changed since the last time is copied.
+  /// A step was counted.
   void take();
   /// The step that is under way is dropped.
   void put_back();
 
  private:
-  struct Buffer {
-    torch::Tensor tensor;
-    torch::Tensor copy;
-    std::uint32_t version = 0;  // the tensor's, when it was copied
-  };
-
-  std::vector<Buffer> buffers_;
+  std::vector<torch::Tensor> buffers_;
+  std::vector<torch::Tensor> copies_;
 };
 
 }  // namespace ddprun::sdk

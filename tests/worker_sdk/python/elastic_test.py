@@ -20,6 +20,7 @@ from forked_workers import DEADLINE_S, on_workers
 
 import ddprun  # forked_workers has put its folder into the path
 from ddprun import _batches, _meeting
+from ddprun._light_copy import LightCopy
 
 PROGRAM = Path(__file__).with_name("elastic_train.py")
 ddprun_program = None
@@ -87,6 +88,17 @@ class ElasticTest(PythonRecords):
         self.assertEqual(torch.load(folder / "end.0.pt")["step"], 20)
         self.assert_same_end(undisturbed, folder)
         self.assert_stream(self.used(folder))
+
+    def test_what_a_forward_pass_has_changed_is_put_back_to_the_last_counted_step(self):
+        norm = torch.nn.BatchNorm1d(4)
+        copy = LightCopy([norm, torch.nn.Linear(2, 2)])
+        norm(torch.randn(8, 4))
+        copy.take()
+        kept = {name: buffer.clone() for name, buffer in norm.named_buffers()}
+        norm(torch.randn(8, 4))
+        copy.put_back()
+        for name, buffer in norm.named_buffers():
+            self.assertTrue(torch.equal(buffer, kept[name]), name)
 
     def test_it_runs_without_a_launcher_and_under_torchrun(self):
         alone = self.launch(sys.executable, name="alone", steps=9)

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable
+from typing import Any, Iterable
 
 
 class LightCopy:
-    """Buffers as the last counted step has left them, so that a step that is dropped leaves no trace."""
+    """Buffers as the last counted step has left them, so that a step that is dropped leaves no trace.
+
+    All of them are copied each time: a batch norm changes its running means without a new version of the tensor.
+    """
 
     def __init__(self, modules: Iterable[Any]) -> None:
-        self._copies: Dict[Any, Any] = {}
-        self._versions: Dict[Any, int] = {}
-        self._buffers = [buffer for module in modules for buffer in module.buffers()]
-        self.take()
+        self._buffers = [buffer.detach() for module in modules for buffer in module.buffers()]
+        self._copies = [buffer.clone() for buffer in self._buffers]
 
     def take(self) -> None:
-        """A step was counted. Only what has changed since the last time is copied."""
-        for buffer in self._buffers:
-            if self._versions.get(buffer) == buffer._version:
-                continue
-            if buffer in self._copies:
-                self._copies[buffer].copy_(buffer)
-            else:
-                self._copies[buffer] = buffer.detach().clone()
-            self._versions[buffer] = buffer._version
+        """A step was counted."""
+        self._copy(self._copies, self._buffers)
 
     def put_back(self) -> None:
         """The step that is under way is dropped."""
-        for buffer in self._buffers:
-            if self._versions[buffer] != buffer._version:
-                buffer.detach().copy_(self._copies[buffer])
-                self._versions[buffer] = buffer._version
+        self._copy(self._buffers, self._copies)
+
+    def _copy(self, there: Any, here: Any) -> None:
+        import torch
+
+        if there:
+            torch._foreach_copy_(there, here)
