@@ -49,13 +49,11 @@ WorldPlace WorldPlace::from_environment() {
 }
 
 StorePtr WorldPlace::open_store(std::chrono::milliseconds timeout) const {
-  StorePtr store;
-  if (!has_launcher)
-    store = c10::make_intrusive<c10d::HashStore>();
-  else if (env.use_agent_store)
-    store = connect_store(InitMethod{}, env, timeout);
-  else
-    store = sdk::open_store(InitMethod{}, env, timeout);  // which stays when this world is over
+  if (!has_launcher) return c10::make_intrusive<c10d::HashStore>();
+  const StorePtr store = connect_store(InitMethod{}, env, timeout);
+  // Where rank 0 serves it, that one may be the first to leave this world.
+  static auto& served = *new std::vector<StorePtr>;
+  if (!env.use_agent_store) served.push_back(store);
   return c10::make_intrusive<c10d::PrefixStore>(prefix_of_world(round), store);
 }
 

@@ -89,9 +89,7 @@ void WorldImpl::enter() {
   StorePtr store;
   group_ = make_group(options_, place_.env, [&](std::chrono::milliseconds timeout) {
     store = place_.open_store(timeout);
-    // The names that Python gives its groups in a store.
-    return c10::make_intrusive<c10d::PrefixStore>(
-        "default_pg", c10::make_intrusive<c10d::PrefixStore>("group", store));
+    return c10::make_intrusive<c10d::PrefixStore>("group", store);  // as the module for Python
   });
   const Meeting meeting{place_.env, store, group_->timeout()};
   const Line line = synchronize(meeting);

@@ -84,6 +84,18 @@ class LaunchTest(InCpp):
         self.train(2, steps=8)
         self.train(2, expected=1, steps=16, strays=1)
 
+    def test_workers_in_two_languages_are_told_that_their_states_differ(self):
+        in_python = Path(__file__).resolve().parents[1] / "python" / "elastic_train.py"
+
+        def work():
+            rank = os.environ["RANK"]
+            os.dup2(os.open(self.folder / f"said.{rank}", os.O_CREAT | os.O_WRONLY), 2)
+            program = [sys.executable, str(in_python)] if rank == "0" else [elastic_worker]
+            os.execv(program[0], [*program, str(self.folder), "{}"])
+
+        self.assertEqual(on_workers(2, work), [1, 1])
+        self.assertIn("rank 1 keeps the parts model (C++ module)", (self.folder / "said.0").read_text())
+
     def test_it_runs_without_a_launcher(self):
         subprocess.run([elastic_worker, self.folder, json.dumps({"steps": 9})], check=True, timeout=DEADLINE_S)
         self.assertEqual([len(step) for step in self.used(self.folder)], [12] * 9)
