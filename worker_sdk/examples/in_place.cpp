@@ -43,10 +43,10 @@ void train(const Arguments& arguments) {
   run.keep("model", *model);
   run.keep("optimizer", optimizer);
   run.keep("data", loader);
-  const bool is_first_attempt = WorkerEnv::from_environment().restart_count == 0;
   run.worlds(
       [&](World& world) {
         auto ddp = world.wrap(model);
+        const bool is_first_attempt = world.group().env().restart_count == 0;
         while (run.step() < arguments.steps) {
           const LabelledImages batch = world.next(loader);
           torch::mse_loss(ddp.forward(batch.images), batch.labels).backward();
