@@ -7,13 +7,13 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "ddprun/worker_env.hpp"
+#include "worker_sdk/group/quiet_thread.hpp"
 
 namespace ddprun::sdk {
 
@@ -71,11 +71,7 @@ std::unique_ptr<AgentLine> AgentLine::connect(std::int64_t round, Leave leave) {
 
 AgentLine::AgentLine(int connection, Leave leave)
     : connection_{connection}, leave_{std::move(leave)} {
-  sigset_t all, before;  // signals are for the threads of the program
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread{[this] { read(); }};
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_without_signals([this] { read(); });
 }
 
 AgentLine::~AgentLine() {

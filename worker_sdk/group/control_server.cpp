@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +25,7 @@
 #include <utility>
 
 #include "ddprun/worker_env.hpp"
+#include "worker_sdk/group/quiet_thread.hpp"
 
 namespace ddprun::sdk {
 
@@ -196,23 +196,6 @@ int listen_at(const std::filesystem::path& path) {
   no_server("cannot listen at " + name);
 }
 
-/// Signals are for the threads of the program.
-template <typename Function>
-std::unique_ptr<std::thread> start_without_signals(Function function) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::unique_ptr<std::thread> thread;
-  try {
-    thread = std::make_unique<std::thread>(std::move(function));
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
-
 }  // namespace
 
 ControlServer::ControlServer(std::filesystem::path socket)
@@ -220,7 +203,7 @@ ControlServer::ControlServer(std::filesystem::path socket)
   try {
     stop_ = eventfd(0, EFD_CLOEXEC);
     if (stop_ < 0) no_server("cannot make an eventfd");
-    thread_ = start_without_signals([this] { serve(); });
+    thread_ = std::make_unique<std::thread>(start_without_signals([this] { serve(); }));
   } catch (...) {
     unlink(socket_.c_str());
     close(listener_);
