@@ -64,6 +64,24 @@ void tell_missing_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
   why.missing = std::move(missing);
 }
 
+/// Ranks that are stopped by a signal or a debugger.
+RankList stopped(const std::vector<StackGroup>& groups) {
+  RankList ranks;
+  for (const StackGroup& group : groups)
+    if (group.held_up == HeldUp::kStopped) ranks = united(ranks, ranks_in(group.ranks));
+  return ranks;
+}
+
+/// A stopped rank waits for nobody, and tells nothing any more: its counters are those of the last
+/// look, which may have seen it in a collective that is done by now.
+void tell_missing_by_stop(Suspicion& why, const std::vector<StackGroup>& groups) {
+  const RankList waiting = without(why.waiting, stopped(groups));
+  if (waiting.size() == why.waiting.size()) return;
+  why.missing = united(why.missing, without(why.waiting, waiting));
+  why.waiting = waiting;
+  why.kind = waiting.empty() ? HangReport::Kind::kNoProgress : HangReport::Kind::kMissing;
+}
+
 std::string named(const RankList& ranks) { return ranks_text(format_number_list(ranks)); }
 
 std::string seconds(std::chrono::milliseconds time) {
@@ -93,14 +111,26 @@ bool wait_together(const std::vector<FoldedStacks>& folded) {
   return true;
 }
 
-std::string sentence(const Suspicion& why, const HangReport& report, bool together) {
+/// Whether somebody who is stopped had entered what the others wait for may be unknown.
+std::string sentence_on_missing(const Suspicion& why, const HangReport& report, bool all_stopped) {
+  const std::string time = why.timed_out ? "in vain" : "for " + seconds(why.silent);
+  const bool one = why.missing.size() == 1;
+  const std::string waiting =
+      named(why.waiting) + (why.waiting.size() == 1 ? " has" : " have") + " waited ";
+  if (all_stopped)
+    return named(why.missing) + (one ? " is" : " are") + " stopped, and " + waiting + "for " +
+           (one ? "it" : "them") + " in " + operation_of(report) + " " + time;
+  return named(why.missing) + (one ? " has" : " have") + " not come to " + operation_of(report) +
+         ", in which " + waiting + time;
+}
+
+std::string sentence(const Suspicion& why, const HangReport& report, bool together,
+                     bool all_stopped) {
   const std::string time = why.timed_out ? "in vain" : "for " + seconds(why.silent);
   const bool one = why.missing.size() == 1;
   switch (why.kind) {
     case HangReport::Kind::kMissing:
-      return named(why.missing) + (one ? " has" : " have") + " not come to " +
-             operation_of(report) + ", in which " + named(why.waiting) +
-             (why.waiting.size() == 1 ? " has" : " have") + " waited " + time;
+      return sentence_on_missing(why, report, all_stopped);
     case HangReport::Kind::kDeadlock:
       return "all of the workers have waited for each other " + time + ": " + named(why.waiting) +
              " in " + (together ? operation_of(report) : std::string{"different operations"});
@@ -135,6 +165,7 @@ HangReport Inspection::report() const {
   Suspicion why = why_;
   tell_waiting_by_stacks(why, groups_);
   tell_missing_by_stacks(why, groups_);
+  tell_missing_by_stop(why, groups_);
   const std::vector<FoldedStacks> folded = fold_answers(groups_, why.missing);
   const bool in_store = why.group.empty() && !why.timed_out;
   HangReport report{.kind = why.kind,
@@ -150,7 +181,8 @@ HangReport Inspection::report() const {
     report.sequence = waiter->sequence;
   }
   if (why.waiting.empty()) report.operation.clear();
-  report.sentence = sentence(why, report, wait_together(folded));
+  report.sentence =
+      sentence(why, report, wait_together(folded), without(why.missing, stopped(groups_)).empty());
   for (const FoldedStacks& each : folded)
     if (report.stacks.size() < kStackGroupsMax) report.stacks.push_back(each.group);
   return report;

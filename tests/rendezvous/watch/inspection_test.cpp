@@ -147,6 +147,38 @@ TEST_CASE("whose stack shows it elsewhere is missing, also when the counters say
   CHECK(inspection.report().missing_ranks == "1");
 }
 
+TEST_CASE("a rank that is stopped is waited for, whatever its counters told before") {
+  const StackGroup stopped{
+      .ranks = "2", .held_up = HeldUp::kStopped, .doing = "is stopped (SIGSTOP)"};
+  SECTION("they told that it waits as well") {
+    Inspection inspection{7, {Kind::kDeadlock, "0", 11, {}, {0, 1, 2}, 4s}, {"a"}};
+    inspection.take("a", {7, stopped, false});
+    inspection.take("a", {7, waiting("0-1"), true});
+    const HangReport report = inspection.report();
+    CHECK(report.kind == Kind::kMissing);
+    CHECK(report.missing_ranks == "2");
+    CHECK(report.waiting_ranks == "0-1");
+    CHECK(report.sentence ==
+          "rank 2 is stopped, and ranks 0-1 have waited for it in gloo:all_reduce, number 12 of "
+          "group 0 (default_pg) for 4 s");
+  }
+  SECTION("somebody else is missing, too") {
+    Inspection inspection{7, {Kind::kMissing, "0", 12, {1}, {0, 2}, 4s}, {"a"}};
+    inspection.take("a", {7, stopped, false});
+    inspection.take("a", {7, sleeping("1"), false});
+    inspection.take("a", {7, waiting("0"), true});
+    CHECK(inspection.report().sentence ==
+          "ranks 1-2 have not come to gloo:all_reduce, number 12 of group 0 (default_pg), in which "
+          "rank 0 has waited for 4 s");
+  }
+  SECTION("all are") {
+    Inspection inspection{7, {Kind::kDeadlock, "0", 11, {}, {2}, 4s}, {"a"}};
+    inspection.take("a", {7, stopped, true});
+    CHECK(inspection.report().kind == Kind::kNoProgress);
+    CHECK(inspection.report().sentence == "rank 2 has made no progress for 4 s");
+  }
+}
+
 TEST_CASE("workers of which none waits make no progress") {
   const Suspicion nobody_goes_on{Kind::kNoProgress, "", 0, {0, 1}, {}, 61s};
   Inspection inspection{7, nobody_goes_on, {"a"}};
