@@ -16,12 +16,6 @@
 namespace ddprun {
 namespace {
 
-Secret secret_of(unsigned char byte) {
-  Secret::Bytes bytes{};
-  bytes.fill(byte);
-  return Secret{bytes};
-}
-
 /// One end, and what has become of it.
 struct End {
   explicit End(Result<std::shared_ptr<const TlsContext>> context) : session{context.value()} {}
