@@ -27,8 +27,9 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLookPatience{1'000};
 constexpr milliseconds kFindPatience{350};  // for each answer; the coordinator waits for 800 ms
-constexpr milliseconds kSignalPatience{200};
+constexpr milliseconds kSignalPatience{150};
 constexpr milliseconds kSignalPoll{5};
+constexpr milliseconds kInstructionMax{20};  // an instruction of the interpreter takes less, by far
 constexpr milliseconds kToolPatienceMax{1'500};
 constexpr milliseconds kTimeToTell{50};
 constexpr std::size_t kDataLoadersMax = 4;
@@ -60,6 +61,14 @@ asio::awaitable<void> pause(milliseconds time) {
 milliseconds time_for_tool(TimePoint ends) {
   const auto left = duration_cast<milliseconds>(ends - Clock::now()) - kTimeToTell;
   return std::clamp(left, kTimeToTell, kToolPatienceMax);
+}
+
+/// Whether the main thread of a Python process, which has run that long since it was asked to
+/// answer between two instructions, is within one that native code does. Without a CPU it could not
+/// answer.
+bool is_in_native_code(pid_t pid, milliseconds ran) {
+  const auto facts = read_process(pid);
+  return facts && (facts->state == 'S' || ran >= kInstructionMax);
 }
 
 /// The allocator would keep what a large answer has taken until the next one, seconds later.
@@ -137,7 +146,8 @@ asio::awaitable<WorkerLook> Inspector::look(pid_t pid) {
   }
   if (answered > kAnswerKeptMax) give_memory_back();
   look.asked = duration_cast<milliseconds>(Clock::now() - began);
-  look.wanted = read_wanted_cpu(files_.pid != 0 ? files_.pid : pid);
+  const ThreadTimes times = read_main_thread_times(files_.pid != 0 ? files_.pid : pid);
+  look.wanted = times.ran + times.waited;
   for (const ProcessFacts& process : read_process_tree(pid)) look.cpu += process.cpu;
   co_return look;
 }
@@ -160,7 +170,7 @@ asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool ma
   if (finding.has_server) finding.frames = co_await stacks_by_server(finding);
   // A signal interrupts system calls. Python goes on with its own; native code may not.
   const bool ask_by_signal = finding.has_server ? may_disturb : python;
-  if (finding.frames.empty() && ask_by_signal) finding.frames = co_await stacks_by_signal(process);
+  if (finding.frames.empty() && ask_by_signal) finding.frames = co_await stacks_by_signals(process);
   if (waits_for_data_loader(finding.frames)) co_await look_at_data_loaders(process, finding);
   // A worker that waits in a collective has said so. The stacks of all of these would take the time
   // that there is for those who are missing.
@@ -200,10 +210,18 @@ asio::awaitable<std::optional<PendingCollective>> Inspector::pending() {
   co_return std::nullopt;
 }
 
-asio::awaitable<Frames> Inspector::stacks_by_signal(pid_t pid) {
-  if (!handles_signal(pid, kStackSignal)) co_return Frames{};
+asio::awaitable<Frames> Inspector::stacks_by_signals(pid_t pid) {
+  const auto before = read_main_thread_times(pid).ran;
+  Frames frames = co_await stacks_by_signal(pid, kSafeStackSignal);
+  if (frames.empty() && is_in_native_code(pid, read_main_thread_times(pid).ran - before))
+    frames = co_await stacks_by_signal(pid, kNativeStackSignal);
+  co_return frames;
+}
+
+asio::awaitable<Frames> Inspector::stacks_by_signal(pid_t pid, int signal) {
+  if (!handles_signal(pid, signal)) co_return Frames{};
   const std::size_t before = size_of(files_.stacks);
-  if (kill(pid, kStackSignal) != 0) co_return Frames{};
+  if (kill(pid, signal) != 0) co_return Frames{};
   const TimePoint deadline = Clock::now() + kSignalPatience;
   std::size_t seen = before;
   while (Clock::now() < deadline) {
@@ -223,7 +241,7 @@ asio::awaitable<void> Inspector::look_at_data_loaders(pid_t pid, WorkerFinding& 
     if (process.parent != pid || finding.data_loaders.size() >= kDataLoadersMax) continue;
     WorkerFinding::Child child{process.pid, process.state, {}};
     if (process.state != 'T' && process.state != 'D' && process.state != 'Z')
-      child.frames = co_await stacks_by_signal(process.pid);
+      child.frames = co_await stacks_by_signals(process.pid);
     finding.data_loaders.push_back(std::move(child));
   }
 }

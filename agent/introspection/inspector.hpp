@@ -40,7 +40,8 @@ class Inspector {
   asio::awaitable<std::string> trace();
   asio::awaitable<Frames> stacks_by_server(WorkerFinding& finding);
   asio::awaitable<std::optional<PendingCollective>> pending();
-  asio::awaitable<Frames> stacks_by_signal(pid_t pid);
+  asio::awaitable<Frames> stacks_by_signals(pid_t pid);
+  asio::awaitable<Frames> stacks_by_signal(pid_t pid, int signal);
   asio::awaitable<void> look_at_data_loaders(pid_t pid, WorkerFinding& finding);
   bool find_files();
 

@@ -100,12 +100,13 @@ std::vector<ProcessFacts> read_process_tree(pid_t pid) {
   return processes;
 }
 
-std::chrono::milliseconds read_wanted_cpu(pid_t pid) {
+ThreadTimes read_main_thread_times(pid_t pid) {
   std::istringstream text{read_proc_file(folder_of(pid) + "/schedstat")};
-  std::int64_t had_ns = 0;
+  std::int64_t ran_ns = 0;
   std::int64_t waited_ns = 0;
-  text >> had_ns >> waited_ns;
-  return std::chrono::milliseconds{(had_ns + waited_ns) / 1'000'000};
+  text >> ran_ns >> waited_ns;
+  using std::chrono::milliseconds;
+  return {milliseconds{ran_ns / 1'000'000}, milliseconds{waited_ns / 1'000'000}};
 }
 
 std::string read_wait_channel(pid_t pid) {

@@ -38,9 +38,13 @@ bool is_ending(pid_t pid);
 /// A process and all below it, the process first; empty when it has ended. At most 4096 of them.
 std::vector<ProcessFacts> read_process_tree(pid_t pid);
 
-/// How long the process's main thread has had the CPU or has wanted it; 0 where the kernel does not
-/// tell (/proc/PID/schedstat, https://docs.kernel.org/scheduler/sched-stats.html).
-std::chrono::milliseconds read_wanted_cpu(pid_t pid);
+/// The times of a process's main thread; 0 where the kernel does not tell (/proc/PID/schedstat,
+/// https://docs.kernel.org/scheduler/sched-stats.html).
+struct ThreadTimes {
+  std::chrono::milliseconds ran{0};
+  std::chrono::milliseconds waited{0};  // for a CPU
+};
+ThreadTimes read_main_thread_times(pid_t pid);
 
 /// The function of the kernel in which the process sleeps, "futex_wait_queue"; "" when it does not,
 /// or the kernel does not tell.

@@ -11,7 +11,7 @@ def begin(chained):
     if place:
         try:
             files = "%s.%d" % (place, os.getpid())
-            listen_to_signal(files + ".stacks")
+            listen_to_signals(files + ".stacks")
             watch_for_torch(files + ".sock")
         except Exception:  # whatever is wrong with it, the worker runs
             pass
@@ -43,13 +43,23 @@ def run_users_own(folder):
     spec.loader.exec_module(module)
 
 
-def listen_to_signal(path):
+def listen_to_signals(path):
+    """A signal that is answered between two instructions of Python, and one that is answered anywhere."""
     import _signal  # the module signal takes two milliseconds
     import faulthandler
-    number = _signal.SIGRTMIN + 13
-    if _signal.getsignal(number) == _signal.SIG_DFL:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        faulthandler.register(number, file, all_threads=True)
+    safe, anywhere = _signal.SIGRTMIN + 14, _signal.SIGRTMIN + 13
+    if any(_signal.getsignal(number) != _signal.SIG_DFL for number in (safe, anywhere)):
+        return
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+    def tell_stacks(number, frame):
+        faulthandler.dump_traceback(file, all_threads=True)
+
+    _signal.signal(safe, tell_stacks)
+    _signal.siginterrupt(safe, False)
+    # It reads the frames of a thread that may be about to change them. That of the thread which takes
+    # the signal stands still when that is in native code.
+    faulthandler.register(anywhere, file, all_threads=False)
 
 
 def watch_for_torch(path):

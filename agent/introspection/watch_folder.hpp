@@ -5,7 +5,7 @@
 // (https://docs.python.org/3/library/site.html). It has the name of its files from
 // DDPRUN_INTROSPECTION, removes both from the worker's environment and runs the user's own
 // sitecustomize. Where torch.distributed is imported it opens torch's worker server at
-// NAME.PID.sock; what faulthandler writes when it is asked by kStackSignal goes to NAME.PID.stacks.
+// NAME.PID.sock; what faulthandler writes when it is asked by a signal goes to NAME.PID.stacks.
 #pragma once
 
 #include <sys/types.h>
@@ -19,8 +19,14 @@
 
 namespace ddprun {
 
-/// Asks a Python worker for its stacks. Nothing else is known to use that number.
-inline const int kStackSignal = SIGRTMIN + 13;
+/// Asks a Python worker for the stacks of all threads. Python answers between two of its
+/// instructions, so not while the main thread is in native code. Nothing else is known to use these
+/// numbers.
+inline const int kSafeStackSignal = SIGRTMIN + 14;
+
+/// Asks a Python worker for its main thread's stack. It answers at once, and only a thread in
+/// native code may be asked: CPython 3.11 crashes where a thread that calls a function is.
+inline const int kNativeStackSignal = SIGRTMIN + 13;
 
 class WatchFolder {
  public:

@@ -68,5 +68,21 @@ until_true 60 "both to sleep" dump_shows plain '^\[0-1\] sleeps'
 "$DDPRUN" stop plain >/dev/null
 ends 130
 
+# Whoever runs Python is asked where that is safe, however often: CPython 3.11 crashes when its frames are
+# read while a function is called.
+cat >"$scratch/calls.py" <<'PY'
+def calls(value):
+    return value
+
+
+while True:
+    list(map(calls, range(1000)))
+PY
+start --nproc-per-node 2 --rdzv-id calls "$scratch/calls.py"
+until_true 60 "both to be seen" dump_shows calls '^\[0-1\] .*(calls|<module>) \(calls.py:'
+for _ in {1..100}; do dumps calls || fail "the job has no dump any more: $(cat "$scratch/why" "$scratch/err")"; done
+"$DDPRUN" stop calls >/dev/null
+ends 130
+
 if "$DDPRUN" dump plain 2>"$scratch/why"; then fail "a job that has ended is dumped"; fi
 grep -qF 'no ' "$scratch/why" || fail "no sentence: $(cat "$scratch/why")"

@@ -31,6 +31,14 @@ TEST_CASE("the stacks of faulthandler are read, and the main thread's is the las
   CHECK(telling_thread({}).empty());
 }
 
+TEST_CASE("the stack of one thread is read, and the hook that writes it is no part of it") {
+  const auto threads = parse_python_stacks(
+      "Stack (most recent call first):\n"
+      "  File \"/tmp/ddprun-1/sitecustomize.py\", line 57 in tell_stacks\n"
+      "  File \"/home/me/train.py\", line 12 in tell_stacks\n");
+  CHECK(threads == std::vector<Frames>{{{"tell_stacks", "/home/me/train.py", 12}}});
+}
+
 TEST_CASE("at the end of the program the thread that it waits for tells where it is") {
   const Frames waits{{"join", "/usr/lib/python3.11/threading.py", 1},
                      {"_shutdown", "/usr/lib/python3.11/threading.py", 1590}};
