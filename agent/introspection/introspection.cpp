@@ -33,12 +33,12 @@ struct Introspection::Looking {
 };
 
 struct Introspection::Watched {
-  Watched(const asio::any_io_executor& executor, int local_rank_, int rank, LookIntervals intervals,
-          std::string name_)
+  Watched(const asio::any_io_executor& executor, int local_rank_, std::string name_,
+          WorkerWatch changes_)
       : local_rank{local_rank_},
         name{std::move(name_)},
-        finding{.rank = rank},
-        changes{rank, intervals},
+        finding{.rank = changes_.rank()},
+        changes{std::move(changes_)},
         timer{executor} {}
 
   int local_rank;
@@ -67,7 +67,8 @@ std::string Introspection::folder() const { return folder_ ? folder_->path().str
 void Introspection::begin_round(int round, int first_rank, int workers) {
   end_round();
   for (int i = 0; i < workers; ++i)
-    workers_.push_back(begin_to_watch(i, first_rank + i, watch_name(round, i)));
+    workers_.push_back(
+        begin_to_watch(i, watch_name(round, i), WorkerWatch{first_rank + i, intervals_}));
 }
 
 void Introspection::go_on_in_round(int round, int first_rank, const std::vector<int>& fresh) {
@@ -76,15 +77,24 @@ void Introspection::go_on_in_round(int round, int first_rank, const std::vector<
     worker->timer.cancel();
     const int local_rank = worker->local_rank;
     const bool is_fresh = std::ranges::count(fresh, local_rank) > 0;
-    const std::string name = is_fresh ? watch_name(round, local_rank) : worker->name;
-    worker = begin_to_watch(local_rank, first_rank + local_rank, name);
+    const int rank = first_rank + local_rank;
+    if (is_fresh) {
+      worker = begin_to_watch(local_rank, watch_name(round, local_rank), {rank, intervals_});
+      continue;
+    }
+    WorkerLook look;  // its last step may be younger than the last look
+    sources_.add_told(local_rank, look);
+    worker = begin_to_watch(local_rank, worker->name,
+                            {rank, intervals_, worker->changes.all(look.step)});
   }
 }
 
-std::shared_ptr<Introspection::Watched> Introspection::begin_to_watch(int local_rank, int rank,
-                                                                      std::string name) {
-  auto worker = std::make_shared<Watched>(executor_, local_rank, rank, intervals_, std::move(name));
-  if (folder_) worker->inspector.emplace(*folder_, worker->name, rank);
+std::shared_ptr<Introspection::Watched> Introspection::begin_to_watch(int local_rank,
+                                                                      std::string name,
+                                                                      WorkerWatch changes) {
+  auto worker =
+      std::make_shared<Watched>(executor_, local_rank, std::move(name), std::move(changes));
+  if (folder_) worker->inspector.emplace(*folder_, worker->name, worker->finding.rank);
   co_spawn(executor_, watch(worker), report_failure("watching over a worker"));
   return worker;
 }

@@ -66,7 +66,7 @@ class Introspection {
  private:
   struct Looking;
   struct Watched;
-  std::shared_ptr<Watched> begin_to_watch(int local_rank, int rank, std::string name);
+  std::shared_ptr<Watched> begin_to_watch(int local_rank, std::string name, WorkerWatch changes);
   asio::awaitable<void> watch(std::shared_ptr<Watched> worker);
   struct Round;
   asio::awaitable<void> find_out(std::shared_ptr<Round> round);

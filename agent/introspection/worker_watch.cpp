@@ -20,6 +20,12 @@ bool moved(const RankProgress& before, const RankProgress& now) {
   return before.groups != now.groups || before.waits_in != now.waits_in || before.step != now.step;
 }
 
+std::vector<GroupProgress> without(std::vector<GroupProgress> groups,
+                                   const std::vector<GroupProgress>& others) {
+  std::erase_if(groups, [&](const auto& group) { return std::ranges::count(others, group) > 0; });
+  return groups;
+}
+
 }  // namespace
 
 LookIntervals look_intervals(milliseconds hang_timeout) {
@@ -36,10 +42,10 @@ std::optional<RankProgress> WorkerWatch::take(const WorkerLook& look, TimePoint 
   if (look.deep) {
     seen.watched = look.watched;
     seen.waits_in = look.waits_in;
-    if (look.groups) seen.groups = *look.groups;
+    if (look.groups) seen.groups = without(*look.groups, before_.groups);
     if (seen.groups.size() > kProgressGroupsMax) seen.groups.resize(kProgressGroupsMax);
   }
-  if (look.step) seen.step = *look.step;
+  if (look.step && look.step != before_.step) seen.step = *look.step;
   if (look.steps > 0) seen.steps = look.steps;
   if (look.loss) {
     seen.has_loss = true;
@@ -64,6 +70,14 @@ std::optional<RankProgress> WorkerWatch::take(const WorkerLook& look, TimePoint 
   told_ = seen;
   told_.paused_ms = 0;
   return seen;
+}
+
+RankProgress WorkerWatch::all(std::optional<std::int64_t> step) const {
+  RankProgress all = told_;
+  all.step = step.value_or(-1);
+  for (const GroupProgress& group : without(before_.groups, all.groups))
+    if (all.groups.size() < kProgressGroupsMax) all.groups.push_back(group);
+  return all;
 }
 
 void WorkerWatch::note_cpu(const WorkerLook& look, TimePoint now, RankProgress& seen) {

@@ -52,9 +52,22 @@ inline constexpr std::chrono::milliseconds kBusyCpu{10'000};
 class WorkerWatch {
  public:
   WorkerWatch(int rank, LookIntervals intervals) : intervals_{intervals} { told_.rank = rank; }
+  /// The worker has stayed from the round before, where `before` was all(): what was seen of it
+  /// there is no progress of this round, and it waits for nobody there any more.
+  WorkerWatch(int rank, LookIntervals intervals, RankProgress before)
+      : WorkerWatch{rank, intervals} {
+    told_.stayed = true;
+    before_ = std::move(before);
+  }
 
   /// Returns what is to be told after this look, at `now`; nullopt: nothing that is new.
   std::optional<RankProgress> take(const WorkerLook& look, TimePoint now);
+
+  int rank() const { return told_.rank; }
+
+  /// All that was seen of the worker, in this round and in those before. `step` is the last one
+  /// that it has told by now, where it has told any.
+  RankProgress all(std::optional<std::int64_t> step) const;
 
   /// Returns what is to be told when the worker has ended with code 0.
   RankProgress end(TimePoint now);
@@ -67,6 +80,7 @@ class WorkerWatch {
   void note_cpu(const WorkerLook& look, TimePoint now, RankProgress& seen);
 
   LookIntervals intervals_;
+  RankProgress before_;  // earlier rounds showed that
   RankProgress told_;
   bool told_anything_ = false;
   std::optional<TimePoint> since_;  // since when the told progress is true

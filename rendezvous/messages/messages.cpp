@@ -127,7 +127,7 @@ template <> inline constexpr auto kFields<GroupProgress> = std::tuple{
     field("completed", &GroupProgress::completed)};
 template <> inline constexpr auto kFields<RankProgress> = std::tuple{
     field("rank", &RankProgress::rank), field("ended", &RankProgress::ended),
-    field("watched", &RankProgress::watched),
+    field("stayed", &RankProgress::stayed), field("watched", &RankProgress::watched),
     list("groups", &RankProgress::groups, kProgressGroupsMax),
     text("waits_in", &RankProgress::waits_in, kName), field("idle", &RankProgress::idle),
     field("busy", &RankProgress::busy), field("paused_ms", &RankProgress::paused_ms),

@@ -26,6 +26,7 @@ struct GroupProgress {
 struct RankProgress {
   int rank = 0;
   bool ended = false;    // with code 0
+  bool stayed = false;   // its process is older than the round
   bool watched = false;  // torch's worker server answers in it, so `groups` and `waits_in` count
   std::vector<GroupProgress> groups;
   std::string waits_in;  // "init_process_group" or an operation of the store; "": in neither

@@ -58,13 +58,19 @@ class Suspecting {
     return std::ranges::all_of(ranks, [&](int rank) { return still(rank); });
   }
 
-  /// Whether a worker that nobody has met yet is stuck, and not only on its way.
+  /// Whether a worker that nobody has met yet is stuck, and not only on its way. Where others have
+  /// stayed from the round before it is the only one that has to start, and takes longer than they.
   bool stuck_at_start(int rank) const {
     if (!still(rank)) return false;
+    if (stillness(rank) >= std::max(timeout_, kStartPatience)) return true;
     const Rank* const known = book_.find(rank);
-    if (known == nullptr) return stillness(rank) >= std::max(timeout_, kStartPatience);
-    return known->last.ended || known->last.idle || known->last.busy ||
-           stillness(rank) >= std::max(timeout_, kStartPatience);
+    if (known == nullptr) return false;
+    const bool starts_alone = !known->last.stayed && somebody_stayed();
+    return known->last.ended || known->last.idle || (known->last.busy && !starts_alone);
+  }
+  bool somebody_stayed() const {
+    return std::ranges::any_of(book_.ranks(),
+                               [](const auto& each) { return each.second.last.stayed; });
   }
 
   std::optional<Suspicion> those_who_wait() const {

@@ -27,7 +27,7 @@ inline constexpr int kPausesPerTimeout = 10;
 /// 0 may evaluate or save alone for minutes.
 inline constexpr int kPatienceWithBusy = 3;
 /// A worker that computes may still be on its way to the first process group: it has so long, where
-/// it has not used up 10 s of CPU before.
+/// it has not used up 10 s of CPU before, in which all others have started as well.
 inline constexpr std::chrono::milliseconds kStartPatience{120'000};
 
 /// What looks like a hang.

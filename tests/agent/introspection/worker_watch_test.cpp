@@ -44,6 +44,25 @@ TEST_CASE_METHOD(WorkerFixture, "only changes are told") {
   CHECK(second->paused_ms == 1000);  // between the two looks that have seen the same
 }
 
+TEST_CASE_METHOD(WorkerFixture, "what a worker that stays has done before is no progress") {
+  const auto at_step = [&](std::int64_t step, std::int64_t completed) {
+    return looks({.groups = std::vector{GroupProgress{"0", 9, completed}}, .step = step});
+  };
+  at_step(4, 8);
+  watch = WorkerWatch{1, {.light = 1s, .deep = 1s, .idle = 5s}, watch.all(5)};
+  const auto entering = at_step(5, 8);
+  REQUIRE(entering);
+  CHECK(entering->stayed);
+  CHECK(entering->step == -1);
+  CHECK(entering->groups.empty());
+  watch = WorkerWatch{1, {.light = 1s, .deep = 1s, .idle = 5s}, watch.all(5)};
+  CHECK(at_step(5, 8)->groups.empty());
+  const auto trained = at_step(6, 9);
+  REQUIRE(trained);
+  CHECK(trained->step == 6);
+  CHECK(trained->groups == std::vector<GroupProgress>{{"0", 9, 9}});
+}
+
 TEST_CASE_METHOD(WorkerFixture, "who uses no CPU sleeps") {
   at(1, 1);
   const auto asleep = at(1, 1);

@@ -55,6 +55,23 @@ TEST_CASE_METHOD(WatchFixture, "as long as collectives are done nobody hangs") {
   }
 }
 
+TEST_CASE_METHOD(WatchFixture,
+                 "who starts alone, while the others have stayed, may compute for long") {
+  const auto begin = [&](bool stayed) {
+    for (const int rank : {0, 2})
+      tell({.rank = rank, .stayed = stayed, .waits_in = "init_process_group", .idle = true});
+    tell({.rank = 1, .busy = true});
+  };
+  begin(true);
+  CHECK_FALSE(after(119s));
+  const auto hang = after(1s);
+  REQUIRE(hang);
+  CHECK(hang->missing == std::vector{1});
+  book.begin_round(3, now);
+  begin(false);
+  CHECK(after(5s));
+}
+
 TEST_CASE_METHOD(WatchFixture, "a rank that goes on elsewhere is slow, and hangs not") {
   at(0, 12, 11);
   at(2, 12, 11);
