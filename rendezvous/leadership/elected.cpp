@@ -17,9 +17,10 @@ std::vector<std::string> other_places(const LeadershipRules& rules) {
 }
 
 /// Where somebody may take himself for the leader: those of before are there, and at the job's
-/// places one may have been started again.
+/// endpoint, and its places, one may have been started again.
 std::vector<std::string> endpoints_to_tell(const Term& term, const LeadershipRules& rules) {
   std::set<std::string> endpoints{rules.places.begin(), rules.places.end()};
+  endpoints.insert(rules.endpoint);
   term.voters.for_each([&](const Voter& voter) { endpoints.insert(voter.state.leader); });
   endpoints.erase("");
   endpoints.erase(term.endpoint);

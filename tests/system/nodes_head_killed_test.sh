@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # The node that coordinates the job is killed, and then the one that has followed it. The others go on
-# with new workers, it costs no restart, and nobody outside was asked.
+# with new workers, it costs no restart, and nobody outside was asked. When the first one is there again, it
+# joins the others, and begins no job of its own.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 
 need_hosts 5
-for host in h1 h2 h3 h4 h5; do
-  start_on "$host" "$host" --nnodes 2:5 --max-restarts 0 --rdzv-backend c10d \
+start_one() {
+  start_on "$1" "$1" --nnodes 2:5 --max-restarts 0 --rdzv-backend c10d \
     --rdzv-endpoint h1:29400 --rdzv-id job --status-addr 0.0.0.0:8080 --no-python sh "$worker"
-done
+}
+for host in h1 h2 h3 h4 h5; do start_one "$host"; done
 wait_for_world h1 h2 h3 h4 h5
 kill -KILL "${agents[h1]}"
 node h1 ends 137
@@ -22,7 +24,10 @@ kill -KILL "${agents[h2]}"
 node h2 ends 137
 wait_for_world h3 h4 h5
 nothing_on h2
+start_one h1
+wait_for_world h1 h3 h4 h5
 let_go
+node h1 ends 0
 for host in h3 h4 h5; do
   node "$host" ends 0
   node "$host" says err "lost the coordinator"

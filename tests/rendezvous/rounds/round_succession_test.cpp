@@ -1,77 +1,10 @@
 // CoordinatorMachine when a coordinator is lost: who may follow it, and when it may begin.
-#include "tests/rendezvous/rounds/round_fixture.hpp"
+#include "tests/rendezvous/rounds/succession_fixture.hpp"
 
 namespace ddprun {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr auto kHeartbeat = 5s;
-constexpr ConfigurationVersion kLast{1, 4};
-
-class SuccessionFixture : protected RoundFixture {
- protected:
-  SuccessionFixture() { now_ += 1h; }  // a clock that says 0 has said nothing
-
-  /// What waits for the case that the coordinator of a job of three nodes is lost.
-  void stands_by() {
-    job({.nodes_min = 1,
-         .nodes_max = 3,
-         .restarts_max = 3,
-         .leadership = LeadershipRules::Kind::kElected,
-         .begins = LeadershipRules::Begins::kStandingBy});
-  }
-  /// A coordinator with these nodes in its first round, which has settled.
-  void coordinates(const std::vector<NodeId>& nodes) {
-    const int count = static_cast<int>(nodes.size());
-    job({.nodes_min = 1,
-         .nodes_max = count,
-         .leadership = LeadershipRules::Kind::kElected,
-         .endpoint = "h0:1"});
-    for (const NodeId& node : nodes) {
-      Join join = join_of(node);
-      join.voter.standby_port = 7;
-      says(node, join);
-    }
-    for (const NodeId& node : nodes) hears(node);
-    for (const NodeId& node : nodes) says(node, WorkersStarted{1});
-  }
-  /// The node beats, and has heard what was said until now.
-  void hears(const NodeId& node) {
-    says(
-        node,
-        Beat{
-            .clock_us = microseconds(now_), .echo_us = microseconds(now_), .round = 1, .epoch = 1});
-  }
-  void passes_hearing(std::chrono::milliseconds time, const std::vector<NodeId>& nodes) {
-    for (auto left = time; left > 0ms; left -= 500ms) {
-      passes(500ms);
-      for (const NodeId& node : nodes) hears(node);
-    }
-  }
-  /// A node of the last round of three, whose coordinator is lost.
-  Join voter(const NodeId& node) const {
-    Join join = join_of(node);
-    join.counters = {.round = 4, .attempt = 2};
-    const Configuration last{kLast, 3, true};
-    join.voter = {.epoch = 1, .promised = 1, .proposed = last, .committed = last};
-    join.voter.leader = "h0:1";
-    return join;
-  }
-  /// Such a node, which has found that its leader, of rank 0, is gone.
-  Join survivor(const NodeId& node) const {
-    Join join = voter(node);
-    join.voter.leader_dead = true;
-    join.voter.dead_ranks = "0";
-    return join;
-  }
-  void promises(const NodeId& node) {
-    const RequestVote elect = ordered<RequestVote>(node);
-    says(node, Vote{elect.epoch, elect.clock_us});
-  }
-  void step_and_keep(const CoordinatorEvent& event) { last_actions_ = machine_->step(event, now_); }
-  std::vector<CoordinatorAction> last_actions_;
-};
 
 TEST_CASE_METHOD(SuccessionFixture, "half of the nodes are no majority, and nobody is asked") {
   stands_by();
@@ -325,101 +258,23 @@ TEST_CASE_METHOD(SuccessionFixture, "whoever takes over tells the one before, ag
   stands_by();
   for (const char* node : {"a", "b"}) says(node, voter(node));
   promises("a");
-  const RequestVote elect = ordered<RequestVote>("b");
-  step_and_keep(FromPeer{peers_["b"], Vote{elect.epoch, elect.clock_us}});
-  const auto herald = std::ranges::find_if(last_actions_, [](const CoordinatorAction& a) {
-    return std::holds_alternative<AnnounceLeader>(a);
-  });
-  REQUIRE(herald != last_actions_.end());
-  CHECK(std::get<AnnounceLeader>(*herald).endpoints == std::vector<std::string>{"h0:1"});
+  CHECK(announces_to("b") == std::vector<std::string>{"h0:1"});
 }
 
-TEST_CASE_METHOD(SuccessionFixture, "nobody leaves before all have heard that the job has ended") {
-  coordinates({"a", "b", "c"});
-  for (const char* node : {"a", "b", "c"}) says(node, WorkersFinished{1});
-  for (const char* node : {"a", "b", "c"}) CHECK(ordered<EndJob>(node).held);
-  says("a", EndAcknowledged{});
-  says("a", EndAcknowledged{});
-  says("b", EndAcknowledged{});
-  CHECK_FALSE(order<Dismiss>("a").has_value());
-  CHECK_FALSE(machine_->ended());
-  says("c", EndAcknowledged{});
-  for (const char* node : {"a", "b", "c"}) CHECK(order<Dismiss>(node).has_value());
-  CHECK(machine_->ended());
-}
-
-TEST_CASE_METHOD(SuccessionFixture, "a job does not end while its nodes may be somewhere else") {
-  coordinates({"a", "b", "c"});
-  for (const char* node : {"a", "b"}) says(node, WorkersFinished{1});
-  is_lost("b");
-  says("c", WorkersFinished{1});
-  CHECK_FALSE(order<EndJob>("a").has_value());
-  step(Probed{"b", true});
-  CHECK(order<EndJob>("a").has_value());
-}
-
-TEST_CASE_METHOD(SuccessionFixture, "nobody waits for a node that is lost at the job's end") {
-  coordinates({"a", "b", "c"});
-  for (const char* node : {"a", "b", "c"}) says(node, WorkersFinished{1});
-  for (const char* node : {"a", "b"}) says(node, EndAcknowledged{});
-  is_lost("c");
-  CHECK(order<Dismiss>("a").has_value());
-}
-
-TEST_CASE_METHOD(SuccessionFixture,
-                 "a node that does not answer delays the job's end by a second") {
-  coordinates({"a", "b", "c"});
-  for (const char* node : {"a", "b", "c"}) says(node, WorkersFinished{1});
-  passes(kEndingPatience - 1ms);
-  CHECK_FALSE(order<Dismiss>("a").has_value());
-  passes(1ms);
-  CHECK(order<Dismiss>("a").has_value());
-}
-
-TEST_CASE_METHOD(SuccessionFixture, "a successor ends the job as the one before it had") {
-  stands_by();
-  for (const char* node : {"a", "b"}) says(node, voter(node));
-  says("b", FinalStatus{{.outcome = EndJob::Outcome::kFinished, .restarts = 2}});
-  for (const char* node : {"a", "b"}) promises(node);
-  const EndJob end = ordered<EndJob>("a");
-  CHECK(end.outcome == EndJob::Outcome::kFinished);
-  CHECK(end.restarts == 2);
-  CHECK(end.held);
-  CHECK_FALSE(order<StartRound>("a").has_value());
-}
-
-TEST_CASE_METHOD(SuccessionFixture, "so it does when it hears of that before its first round") {
-  stands_by();
-  for (const char* node : {"a", "b", "c"}) {
-    Join join = voter(node);
-    join.voter.old_lease_ms = 4'000;
-    says(node, join);
-  }
-  for (const char* node : {"a", "b"}) promises(node);
-  says("c", FinalStatus{{.outcome = EndJob::Outcome::kPreempted}});
-  CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kPreempted);
-}
-
-TEST_CASE_METHOD(SuccessionFixture, "the end of an earlier round is of no account") {
-  stands_by();
-  Join late = voter("c");
-  late.voter.proposed = late.voter.committed = {{1, 3}, 3, true};
-  says("c", late);
-  says("c", FinalStatus{{.outcome = EndJob::Outcome::kFinished}});
-  for (const char* node : {"a", "b"}) says(node, survivor(node));
-  for (const char* node : {"a", "b", "c"}) promises(node);
-  passes_hearing(6s, {"a", "b", "c"});
-  CHECK_FALSE(order<EndJob>("a").has_value());
-  CHECK(order<StartRound>("a").has_value());
-}
-
-TEST_CASE_METHOD(SuccessionFixture, "on the smaller side of a cut the job has not ended") {
-  coordinates({"a", "b", "c"});
-  passes_hearing(4s, {"a"});
-  fails("a", 1);
-  says("a", WorkersStopped{1});
-  passes_hearing(30s, {"a"});
-  CHECK_FALSE(order<EndJob>("a").has_value());
+TEST_CASE_METHOD(
+    SuccessionFixture,
+    "whoever follows a second coordinator tells whoever comes back in place of the first") {
+  job({.nodes_min = 1,
+       .nodes_max = 3,
+       .leadership = LeadershipRules::Kind::kElected,
+       .begins = LeadershipRules::Begins::kStandingBy,
+       .endpoint = "first:1"});
+  Join own = voter("a");
+  own.voter.colocated = true;
+  says("a", own);
+  says("b", voter("b"));
+  promises("a");
+  CHECK(announces_to("b") == std::vector<std::string>{"first:1", "h0:1"});
 }
 
 TEST_CASE_METHOD(SuccessionFixture,
