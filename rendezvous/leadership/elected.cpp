@@ -44,7 +44,6 @@ Elected::Elected(const LeadershipRules& rules)
   term_.endpoint = rules_.endpoint;
   term_.leads = rules_.begins == LeadershipRules::Begins::kLeading;
   term_.epoch = term_.leads ? 1 : 0;
-  term_.gathers = true;
 }
 
 LeadershipActions Elected::step(const LeadershipEvent& event, TimePoint now) {

@@ -222,6 +222,11 @@ TEST_CASE(
   spec.pty = Pty::kAsOurs;
   spec.logs.tee.assign(4, {true, true});
   CHECK_FALSE(plan().out.terminal);
+  spec.logs.tee.assign(4, {false, true});
+  const NodeFacts two_terminals{.run_directory = "/logs", .terminals = {true, true}};
+  const OutputPlan err_teed = plan_output(spec, kSecondNode, two_terminals, 0);
+  CHECK(err_teed.out.terminal);
+  CHECK_FALSE(err_teed.err.terminal);
 }
 
 TEST_CASE("streams in files are stamped and rotated, and what is shown is folded") {

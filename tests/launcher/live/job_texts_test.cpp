@@ -71,6 +71,7 @@ TEST_CASE("what peers have said cannot order the terminal about") {
   JobStatus status = training();
   status.why = "\x1b[2Jgone";
   status.nodes[0].host = "h\x1b]0;x";
+  status.ranks[0].waits_in = "\x1b[2Jall_reduce";
   CHECK(status_text(status, {}).find('\x1b') == std::string::npos);
 }
 
@@ -89,6 +90,12 @@ TEST_CASE("the list has a line for each job, also for one that does not answer")
   place(text, "270/1000");
   place(text, "no answer");
   place(text, std::string(23, 'x') + "…");
+}
+
+TEST_CASE("a job is as old as the time since it was started") {
+  const JobLine job{{.run_id = "r1", .pid = 7, .started_unix_ms = 1'000}, training()};
+  place(jobs_table({job}, 61'000, {}), " 60 s ");
+  place(jobs_table({job}, 0, {}), " 0 s ");
 }
 
 TEST_CASE("durations and amounts are short") {

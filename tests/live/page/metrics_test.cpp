@@ -10,6 +10,7 @@ JobStatus training() {
       .run_id = "r\"1",
       .state = JobStatus::State::kRunning,
       .round = 2,
+      .restarts_left = 3,
       .summary = {.step = 270, .steps = 1000, .percent = 27, .has_loss = true, .loss = 0.5}};
   job.nodes = {{.host = "h1", .silent_ms = 1500}};
   job.ranks = {{.rank = 0, .step = 280}, {.rank = 1, .step = 270, .lag = 10, .still_ms = 2000}};
@@ -21,6 +22,7 @@ TEST_CASE("numbers have a help, a type, and the job as a label") {
   CHECK_THAT(text, contains("# HELP ddprun_step The last step that all ranks have done.\n"
                             "# TYPE ddprun_step gauge\n"
                             "ddprun_step{job_id=\"r\\\"1\"} 270\n"));
+  CHECK_THAT(text, contains("ddprun_restarts_left{job_id=\"r\\\"1\"} 3\n"));
   CHECK_THAT(text, contains("ddprun_progress_ratio{job_id=\"r\\\"1\"} 0.27\n"));
   CHECK_THAT(text, contains("ddprun_job_state{job_id=\"r\\\"1\",state=\"running\"} 1\n"));
   CHECK_THAT(text, contains("ddprun_job_state{job_id=\"r\\\"1\",state=\"ended\"} 0\n"));

@@ -148,6 +148,16 @@ TEST_CASE_METHOD(FormerLeaderFixture,
 }
 
 TEST_CASE_METHOD(FormerLeaderFixture,
+                 "a node that is in no later round than the committed has to see the leader die") {
+  tell_all(true, "");
+  voters_.find("a")->state.proposed = {kSecond, 2, true, 0};
+  voters_.find("b")->state.proposed = {kSecond, 2, true, 1};
+  CHECK(is_over());
+  voters_.find("c")->state.leader_dead = false;
+  CHECK_FALSE(is_over());
+}
+
+TEST_CASE_METHOD(FormerLeaderFixture,
                  "who is missing counts in the round that was begun last alone") {
   voters_ = members(3, 5);
   tell_all(true, "3");

@@ -73,6 +73,12 @@ TEST_CASE("who was not to know of a round proves nothing by not knowing it") {
   CHECK_FALSE(elect({untold, knows_first(3), knows_first(4)}));
 }
 
+TEST_CASE("who must know of a round is heard from any voter that was told so") {
+  const VoterState untold = in({kSecond, 4, true, 1, ""}, {kFirst, 5, true, 2});
+  CHECK(elect({untold, knows_both(3), knows_first(4)}));
+  CHECK_FALSE(elect({untold, knows_both(3), knows_first(0)}));
+}
+
 TEST_CASE("what another voter knows as well changes nothing") {
   JointQuorum quorum;
   quorum.hear({.proposed = {kFirst, 5, true, 1}, .committed = {kFirst, 5, true, 1}});

@@ -160,6 +160,18 @@ TEST_CASE_METHOD(RunningMembers, "etcd hears how the job has ended") {
   CHECK(verdict_->outcome == EndJob::Outcome::kFinished);
 }
 
+TEST_CASE_METHOD(RunningMembers, "who was lost before the job's end has to find it in etcd") {
+  tells("a", failed(1, 0));
+  hears(PeerLost{peers_["b"], "reset"});
+  hears(Probed{"b", true});
+  tells("a", WorkersStopped{1});
+  CHECK(got<EndJob>("a"));
+  tells("a", EndAcknowledged{});
+  CHECK_FALSE(got<Dismiss>("a"));
+  hears(VerdictPublished{});
+  CHECK(got<Dismiss>("a"));
+}
+
 class EndedMembers : protected RunningMembers {
  protected:
   EndedMembers() {

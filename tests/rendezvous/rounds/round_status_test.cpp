@@ -91,6 +91,16 @@ TEST_CASE_METHOD(StatusFixture,
   CHECK(status().rounds.back().ended_unix_ms == 5000);
 }
 
+TEST_CASE_METHOD(StatusFixture, "the rank that has failed is told from those that stop for it") {
+  job({});
+  joins("a", 2);
+  fails("a", 1, 1);
+  const auto ranks = status().ranks;
+  REQUIRE(ranks.size() == 2);
+  CHECK(ranks[0].state == RankStatus::State::kStopping);
+  CHECK(ranks[1].state == RankStatus::State::kFailed);
+}
+
 TEST_CASE_METHOD(StatusFixture, "what ranks tell of their steps is in the status and its curves") {
   job({.nodes_min = 1, .nodes_max = 1});
   joins("a", 2);

@@ -147,6 +147,13 @@ TEST_CASE_METHOD(WitnessFixture, "for a job that begins anew it is another witne
   CHECK(join->voter == VoterState{});
 }
 
+TEST_CASE_METHOD(WitnessFixture, "who only wants to lead the job has not begun it anew") {
+  obeys();
+  is_lost(1);
+  invites(2, "h2:7", 0, 0);
+  CHECK(said<Join>()->node == "w2");  // as it was
+}
+
 TEST_CASE_METHOD(WitnessFixture, "how the job has ended is told to who comes for a vote") {
   obeys();
   tells(1, EndJob{.outcome = EndJob::Outcome::kFinished, .held = true});

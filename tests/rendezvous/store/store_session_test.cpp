@@ -147,6 +147,7 @@ TEST_CASE_METHOD(StoreFixture, "who has left is not woken") {
   CHECK(state.store.budget().bytes_used() == 0);
   REQUIRE(writer.received(set("/a", "")).has_value());
   CHECK_FALSE(state.store.has_ready());
+  waiter.settle();
   CHECK(read(waiter).empty());
 }
 

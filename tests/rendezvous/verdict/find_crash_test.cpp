@@ -78,6 +78,15 @@ TEST_CASE("what torch, loggers and terminals put before the lines is passed over
                  "\x1b[1;35mKeyError\x1b[0m: 'x'\r\n") == "KeyError at /t.py:4: 'x'");
 }
 
+TEST_CASE("a message ends where a line has neither the logger's words nor blanks before it") {
+  const std::string text =
+      "10:00:01 trainer: Traceback (most recent call last):\n"
+      "  File \"/t.py\", line 4, in <module>\n";
+  CHECK(crash_of(text + "KeyError: 'x'\nsaved the log\n") == "KeyError at /t.py:4: 'x'");
+  CHECK(crash_of(text + "KeyError: 'x'\n10:00:02 trainer: more of it\n") ==
+        "KeyError at /t.py:4: 'x'\nmore of it");
+}
+
 TEST_CASE("a progress bar may stand before a traceback, on its line") {
   CHECK(crash_of(
             "\r  3%|3  | 3/100 [00:01<00:40, 2.4it/s][rank1]: Traceback (most recent call last):\n"
@@ -188,6 +197,12 @@ TEST_CASE("a traceback that rich has drawn is understood") {
                  "KeyError: 'x'\n") == "KeyError at /home/me/train.py:88: 'x'");
 }
 
+TEST_CASE("a rule that is drawn before a traceback makes no box of it") {
+  CHECK(crash_of("──── step 3 ──── Traceback (most recent call last):\n"
+                 "  File \"/t.py\", line 4, in <module>\nKeyError: 'x'\n") ==
+        "KeyError at /t.py:4: 'x'");
+}
+
 TEST_CASE("a message of several lines is kept") {
   const auto crash = find_crash(
       "Traceback (most recent call last):\n  File \"/t.py\", line 4, in f\n"
@@ -259,6 +274,16 @@ TEST_CASE("faulthandler names the line of Python below a crash") {
       "Extension modules: numpy.core._multiarray_umath (total: 1)\n";
   CHECK(crash_of(text, {.signal = SIGSEGV}) == "Segmentation fault at /t.py:12: ");
   CHECK(find_crash(text, {.signal = SIGSEGV})->source == Crash::Source::kNative);
+}
+
+TEST_CASE("the stack that faulthandler writes ends with the first line that is none of it") {
+  const std::string text =
+      "Fatal Python error: Aborted\n\nCurrent thread 0x00007f1 (most recent call first):\n"
+      "  File \"/t.py\", line 12 in step\nthe reader was here:\n"
+      "  File \"/reader.py\", line 3 in read\n";
+  const auto crash = find_crash(text, kAborted);
+  REQUIRE(crash);
+  CHECK(crash->raised.front().frames == std::vector<Frame>{{"step", "/t.py", 12}});
 }
 
 TEST_CASE("an abort of a thread that is none of Python's is told with the main thread's stack") {

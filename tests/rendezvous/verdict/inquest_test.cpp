@@ -44,6 +44,10 @@ class Round {
   void is_stopped(int rank, std::int64_t ms) {
     ends(rank, ms, {.kind = FailureKind::kSignal, .status = {.signal = SIGTERM}});
   }
+  /// All workers of the node have ended well, after this step.
+  void has_done(int node, std::int64_t step) {
+    inquest_.ended(name(node), WorkersEnded{round_, step, {}});
+  }
   void node_is_lost(int node, std::int64_t ms) {
     inquest_.lost(name(node), "silent for 5000 ms", TimePoint{std::chrono::milliseconds{ms}});
   }
@@ -276,6 +280,24 @@ TEST_CASE_METHOD(Round, "steps that the last attempt gained are told, or that th
   raises(1, 100, "KeyError");
   CHECK(verdict().history ==
         "failed 3 times at train.py:88 with the same KeyError, 30 steps gained");
+}
+
+TEST_CASE_METHOD(Round, "a step that is told only when the workers have ended is gained as well") {
+  begin(120);
+  raises(1, 100, "KeyError");
+  verdict();
+  begin();
+  has_done(0, 150);
+  raises(1, 100, "KeyError");
+  CHECK_THAT(verdict().history, contains("30 steps gained"));
+}
+
+TEST_CASE_METHOD(Round, "a node that is lost again has no exit code") {
+  node_is_lost(2, 100);
+  verdict();
+  begin();
+  node_is_lost(1, 100);
+  CHECK(verdict().history == "failed 2 times with the same end");
 }
 
 TEST_CASE_METHOD(Round, "a round that was stopped because of a hang has that as its cause") {

@@ -88,6 +88,12 @@ TEST_CASE("who has lost a connection follows from somebody else") {
   CHECK(judge_end(ended({.code = 143})).says == "ended by SIGTERM, which ddprun has not sent");
 }
 
+TEST_CASE("a crash follows from nobody, whatever was said before it") {
+  const WorkerEnd end = judge_end(ended({.signal = SIGSEGV}, "error: Connection reset by peer\n"));
+  CHECK(end.blame == Blame::kOwn);
+  CHECK(end.consequence == Consequence::kNone);
+}
+
 TEST_CASE("what an end tells of its round goes by what it follows from, and by no words") {
   WorkerEnd end{.blame = Blame::kFollows};
   for (const auto what : {Consequence::kConnectionClosed, Consequence::kConnectionReset,

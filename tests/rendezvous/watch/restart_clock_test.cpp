@@ -131,6 +131,14 @@ TEST_CASE_METHOD(ClockFixture, "steps behind the last checkpoint are lost, with 
   CHECK(goodput.goodput_percent == Approx(100 * (goodput.training_s - 1.5) / 20));
 }
 
+TEST_CASE_METHOD(ClockFixture, "how long a step takes is not known before there are two") {
+  clock.progressed(20, at(9s));
+  restarts();
+  clock.progressed(18, at(13s));
+  CHECK(clock.goodput(at(20s)).lost_steps == 3);
+  CHECK(clock.goodput(at(20s)).lost_s == 0);
+}
+
 TEST_CASE_METHOD(ClockFixture, "no step is lost when the training goes on behind the last one") {
   clock.progressed(20, at(9s));
   restarts();

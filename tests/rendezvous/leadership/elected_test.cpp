@@ -1,0 +1,33 @@
+#include "rendezvous/leadership/elected.hpp"
+
+#include "tests/rendezvous/leadership/start.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+// Gives the tests a leader that nobody has preceded, and that waits for the nodes of its first
+// round.
+class ElectedFixture {
+ protected:
+  ElectedFixture() { step(GatheringBegun{}); }
+  LeadershipActions step(const LeadershipEvent& event) { return leader_.step(event, kStart); }
+
+  Elected leader_{{.heartbeat_timeout = kTimeout, .endpoint = "a:1"}};
+};
+
+TEST_CASE_METHOD(ElectedFixture, "who follows nobody is announced nowhere") {
+  CHECK(step(Passed{}).empty());
+  CHECK(leader_.next_tick() == std::nullopt);
+}
+
+TEST_CASE_METHOD(ElectedFixture, "a beat of a node that has no vote here changes nothing") {
+  step(VoterJoined{.node = "a"});
+  leader_.begin_round(1, {"a"}, kStart);
+  // It came after the job's end, to hear of that, and beats until it is let go.
+  CHECK(step(VoterBeat{"late", {.round = 1, .epoch = 1}}).empty());
+  CHECK(leader_.committed().version == ConfigurationVersion{1, 1});
+}
+
+}  // namespace
+}  // namespace ddprun
