@@ -89,7 +89,7 @@ std::vector<NewsLine> JobNews::of_hang(const HangReport& report) {
 std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
   wait_note_ = {};
   std::vector<NewsLine> lines;
-  if (round.attempt > attempt_)
+  if (attempt_ && round.attempt > *attempt_)
     lines.push_back(of_job(
         fmt::format("restart {} of {}: {}", round.attempt, restarts_max_,
                     in_place_ ? "in place, with another worker for each that is lost"

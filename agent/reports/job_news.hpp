@@ -3,6 +3,7 @@
 // decides nothing of the job.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,8 @@ class JobNews {
   bool shares_output_;
   bool tells_job_;
   OnHang on_hang_;
-  int attempt_ = 0;        // number of the last round
-  bool in_place_ = false;  // workers stay while members of the round change
+  std::optional<int> attempt_;  // the last round had that number; before the first one: none
+  bool in_place_ = false;       // workers stay while members of the round change
   WaitNote wait_note_;
 };
 

@@ -49,6 +49,10 @@ TEST_CASE_METHOD(NewsFixture, "a restart after a failure is told, a round of oth
   CHECK(hears(StartRound{.round = 4, .attempt = 2, .world_size = 2}).size() == 2);
 }
 
+TEST_CASE_METHOD(NewsFixture, "to a node that joins, the round is no restart") {
+  CHECK(hears(StartRound{.round = 4, .attempt = 2, .world_size = 4}).size() == 1);
+}
+
 TEST_CASE_METHOD(NewsFixture, "a restart in place is told as one, and the next one is told anew") {
   hears(StartRound{.round = 1, .world_size = 4});
   StopRound stop{1, "rank 1 was killed"};
