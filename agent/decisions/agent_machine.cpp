@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/match.hpp"
+#include "base/rank_list.hpp"
 #include "rendezvous/leadership/lease_times.hpp"
 
 namespace ddprun {
@@ -18,6 +19,13 @@ namespace {
 std::optional<TimePoint> earlier(std::optional<TimePoint> a, std::optional<TimePoint> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
+}
+
+/// The local ranks that the order names as hung.
+RankList hung_ones(const StopRound& order, int workers) {
+  RankList named = ranks_in(order.evict);
+  std::erase_if(named, [&](int local_rank) { return local_rank >= workers; });
+  return named;
 }
 
 }  // namespace
@@ -180,7 +188,7 @@ void AgentMachine::stop_round(const StopRound& order, TimePoint now) {
   if (order.checkpoint_ms > 0)
     workers_.stop_after_checkpoint(milliseconds{order.checkpoint_ms}, now);
   else if (order.keep)
-    workers_.leave(now);
+    workers_.leave(hung_ones(order, agent_.rules.workers), now);
   else
     workers_.stop(SIGTERM, now);
 }

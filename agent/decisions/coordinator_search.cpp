@@ -275,7 +275,7 @@ CoordinatorSearch::End CoordinatorSearch::stop_workers(const std::string& reason
                 " the workers of this node, then " +
                 (agent_.follower.knows_a_round() ? "looking for the next one" : "joining again"));
   if (runs && keeps)
-    workers_.leave(now);
+    workers_.leave({}, now);
   else if (runs)
     workers_.stop(SIGTERM, now);
   workers_.hurry(now);

@@ -114,11 +114,12 @@ bool WorkerRound::goes_on() const {
   return state_ == State::kRunning || state_ == State::kParked || leaves || asks_for_checkpoint();
 }
 
-void WorkerRound::leave(TimePoint now) {
+void WorkerRound::leave(const RankList& hung, TimePoint now) {
   if (!staying_.living_can_stay()) return stop(SIGTERM, now);
   state_ = State::kStopping;
   keeps_ = true;
   agent_.act(AskToLeave{number_});
+  if (!hung.empty()) agent_.act(KillWorkers{hung});
   grace_ = Grace{Grace::For::kLeaving, now + agent_.rules.shutdown_timeout};
   hurry(now);
   sweep_when_parked();

@@ -16,6 +16,7 @@
 #include "agent/decisions/agent_state.hpp"
 #include "agent/decisions/staying_workers.hpp"
 #include "base/clock.hpp"
+#include "base/rank_list.hpp"
 
 namespace ddprun {
 
@@ -40,8 +41,9 @@ class WorkerRound {
   bool goes_on() const;
 
   void stop(int signal, TimePoint now);
-  /// Workers that can stay are only asked to leave the round. Where some cannot, all are stopped.
-  void leave(TimePoint now);
+  /// Workers that can stay are only asked to leave the round, but those of these local ranks: they
+  /// would not hear it. Where some cannot stay, all are stopped.
+  void leave(const RankList& hung, TimePoint now);
   /// Workers may end by themselves once they have written it, with whatever code.
   void stop_after_checkpoint(std::chrono::milliseconds time, TimePoint now);
   /// Others may begin a round, so that the workers have no time left.

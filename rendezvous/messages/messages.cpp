@@ -197,7 +197,8 @@ template <> inline constexpr auto kFields<Reconfigure> = std::tuple{
 template <> inline constexpr auto kFields<StopRound> = std::tuple{
     field("round", &StopRound::round), field("attempt", &StopRound::attempt),
     text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms),
-    field("at_once", &StopRound::at_once), field("keep", &StopRound::keep)};
+    field("at_once", &StopRound::at_once), field("keep", &StopRound::keep),
+    text("evict", &StopRound::evict, kRanks)};
 template <> inline constexpr auto kFields<Candidate> = std::tuple{field("votes", &Candidate::votes)};
 template <> inline constexpr auto kFields<RequestVote> = std::tuple{
     field("epoch", &RequestVote::epoch), field("clock_us", &RequestVote::clock_us)};

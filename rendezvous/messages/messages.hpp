@@ -297,6 +297,7 @@ struct StopRound {
   int attempt = 0;       // the next round's; more than the job's restarts: there will be none
   bool at_once = false;  // the workers have no time: others may begin a round
   bool keep = false;     // those that can are only to leave the round, and stay parked
+  std::string evict;  // with `keep`: local ranks of those that hang, "0,2"; they are killed at once
   bool operator==(const StopRound&) const = default;
 };
 /// The agent is to look at what its workers do, and to answer with Inspected. It disturbs nobody.

@@ -68,7 +68,7 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
       },
       [&](const StoreGone& e) {
         if (rounds_.runs(e.round))
-          rounds_.stop("the server cannot open the port of the store again: " + e.reason, now);
+          rounds_.stop({"the server cannot open the port of the store again: " + e.reason}, now);
       },
       [](const Tick&) {}, [&](const auto& e) { lead(e); });
   while (Node* const node = members_.silent(now))  // no Tick comes between the beats of many nodes
@@ -284,11 +284,11 @@ void CoordinatorMachine::admit(const AdmitVoter& admitted) {
     recovery->take(node->join.voter.assignment.group_rank);
     if (rounds_.runs())
       return rounds_.stop(
-          "node " + node->join.host + " has stopped its workers while the server was away", now_);
+          {"node " + node->join.host + " has stopped its workers while the server was away"}, now_);
   }
   const bool was_in_round = before != Phase::kReady && before != Phase::kVoting;
   if (!was_in_round) return welcome(*node);
-  if (rounds_.runs()) rounds_.stop("node " + node->join.host + " joined again", now_);
+  if (rounds_.runs()) rounds_.stop({"node " + node->join.host + " joined again"}, now_);
 }
 
 /// A node that is ready makes a new round if there is a place for it; else it is a spare.
@@ -298,7 +298,7 @@ void CoordinatorMachine::welcome(const Node& node) {
       recovery != nullptr && recovery->absent() > 0)
     return;  // others are on their way
   if (rounds_.members() < rules_.nodes_max)
-    return rounds_.stop("node " + node.join.host + " joined", now_);
+    return rounds_.stop({"node " + node.join.host + " joined"}, now_);
   out_.send(node.peer(), rounds_.spare());
 }
 
@@ -326,7 +326,7 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
   Node* const heir = members_.nodes().remove(node);
   lead(VoterLeft{id, in_order});
   if (rounds_.runs() && phase == Phase::kRunning)
-    rounds_.stop(last_loss_, now_, std::max(now_ - since, Clock::duration{0}));
+    rounds_.stop({last_loss_, std::max(now_ - since, Clock::duration{0})}, now_);
   if (heir == nullptr) return;
   lead(VoiceGiven{heir->id()});
   members_.nodes().set_phase(*heir, Phase::kReady);
@@ -358,7 +358,7 @@ void CoordinatorMachine::failed(Node& node, const WorkerFailed& report) {
     return question.has_value();
   };
   if (const auto stop = failures_.failed(node, report, now_, ask_for_missing))
-    rounds_.stop(stop->reason, now_, stop->noticed_after);
+    rounds_.stop(*stop, now_);
 }
 
 /// Ends the job after a checkpoint. Every node hears from the scheduler; the first report is
@@ -370,7 +370,7 @@ void CoordinatorMachine::preempt(Node& node, const Preempt& report) {
     return;
   }
   job_.verdict = EndJob{EndJob::Outcome::kPreempted, job_.counters.attempt, report.reason, {}};
-  if (rounds_.runs()) rounds_.stop(report.reason, now_, {}, report.checkpoint_ms);
+  if (rounds_.runs()) rounds_.stop({report.reason}, now_, report.checkpoint_ms);
 }
 
 // --- what follows ---
@@ -422,8 +422,8 @@ void CoordinatorMachine::advance() {
     return ending_.advance(leadership_->remembers_end(), members_.nodes(), out_, now_);
   if (const RoundRecovery* const recovery = leadership_->recovery();
       recovery != nullptr && rounds_.runs() && recovery->gives_up(now_))
-    rounds_.stop(std::to_string(recovery->absent()) + " of " + std::to_string(recovery->nodes()) +
-                     " nodes have not come back after the server was started again",
+    rounds_.stop({std::to_string(recovery->absent()) + " of " + std::to_string(recovery->nodes()) +
+                  " nodes have not come back after the server was started again"},
                  now_);
   if (auto verdict = rounds_.advance(now_)) return end(std::move(*verdict));
   if (const auto wanted = rounds_.wanted(now_)) {
@@ -446,8 +446,7 @@ void CoordinatorMachine::look_for_hangs() {
       [&](const RoundWatch::Found& f) {
         if (observers_.watch().hang())
           out_.send_to_members(members_.nodes(), HangFound{round, f.report});
-        if (const auto stop = failures_.hung(f.report))
-          rounds_.stop(stop->reason, now_, stop->noticed_after);
+        if (const auto stop = failures_.hung(f.report)) rounds_.stop(*stop, now_);
       });
 }
 

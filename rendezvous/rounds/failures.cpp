@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/rank_list.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 #include "rendezvous/rounds/observers.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
@@ -77,7 +78,9 @@ std::optional<Failures::Stop> Failures::hung(const HangReport& report) {
     job_.verdict = std::move(end);
   else
     count(std::move(end));
-  return Stop{"the workers hang"};
+  Stop stop{"the workers hang"};
+  if (report.kind == HangReport::Kind::kMissing) stop.hung = ranks_in(report.missing_ranks);
+  return stop;
 }
 
 Failures::Stop Failures::stop_because_of(EndJob last, Stop stop) {

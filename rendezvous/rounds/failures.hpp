@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/rank_list.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/roster.hpp"
@@ -23,6 +24,7 @@ class Failures {
   struct Stop {
     std::string reason;
     Clock::duration noticed_after{0};
+    RankList hung = {};  // they do not come back, so that nobody waits for them
   };
 
   void begin_round(int round);

@@ -2,6 +2,7 @@
 // of a round".
 #pragma once
 
+#include "base/rank_list.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/roster.hpp"
 
@@ -14,5 +15,8 @@ inline constexpr int kChangesInPlaceMax = 3;
 /// state than who is started anew. After some changes behind which nobody has come any further all
 /// are started anew: that mends more.
 bool may_keep(const Roster& nodes, const JobState& job);
+
+/// The local ranks of the node's workers that are among these ranks of its round.
+RankList local_ranks_in(const Roster::Node& node, const RankList& ranks);
 
 }  // namespace ddprun

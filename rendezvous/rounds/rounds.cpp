@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/number_list.hpp"
 #include "rendezvous/rounds/in_place.hpp"
 #include "rendezvous/rounds/rank_assignment.hpp"
 
@@ -46,20 +47,20 @@ StopRound Rounds::stop_order(const std::string& reason) const {
   return {parts_.job.counters.round, reason, 0, parts_.job.next_attempt(), at_once_};
 }
 
-void Rounds::stop(const std::string& reason, TimePoint now, Clock::duration noticed_after,
-                  std::int64_t checkpoint_ms) {
+void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
   parts_.failures.stopping(parts_.observers.watch().hang());
-  StopRound order = stop_order(reason);
+  StopRound order = stop_order(why.reason);
   order.checkpoint_ms = checkpoint_ms;
   order.keep = checkpoint_ms == 0 && !at_once_ && may_keep(parts_.nodes, parts_.job);
-  parts_.observers.stopping(order, noticed_after, now);
+  parts_.observers.stopping(order, why.noticed_after, now);
   if (order.keep) ++parts_.job.changes_in_place;
   std::int64_t longest_ms = 0;
   parts_.nodes.for_each([&](Node& node) {
     if (!node.is_in_round()) return;
     parts_.nodes.set_phase(node, Phase::kStopping);
     longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout_ms);
+    if (order.keep) order.evict = format_number_list(local_ranks_in(node, why.hung));
     parts_.out.send(node.peer(), order);
   });
   stopping_ends_ = now + milliseconds{checkpoint_ms + longest_ms} +
@@ -69,7 +70,7 @@ void Rounds::stop(const std::string& reason, TimePoint now, Clock::duration noti
 void Rounds::stop_at_once(TimePoint now) {
   if (runs()) {
     at_once_ = true;
-    stop("too few nodes are heard: others may have a new coordinator", now);
+    stop({"too few nodes are heard: others may have a new coordinator"}, now);
   } else if (state_ == State::kStopping && !std::exchange(at_once_, true)) {
     parts_.nodes.for_each([&](const Node& node) {
       if (node.phase() == Phase::kStopping)
@@ -116,7 +117,7 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
   const JobState& job = parts_.job;
   if (runs())
     if (const auto stopping = parts_.failures.give_up_cause(parts_.nodes, now))
-      stop(stopping->reason, now, stopping->noticed_after);
+      stop(*stopping, now);
   if (runs() && parts_.nodes.count(Phase::kRunning) == 0 && leadership.may(Deed::kFinishRound, now))
     return EndJob{EndJob::Outcome::kFinished, job.counters.attempt, "", {}};
   if (state_ == State::kStopping && parts_.nodes.count(Phase::kStopping) == 0) {

@@ -59,8 +59,7 @@ class Rounds {
   void recover(const HostedAssignment& round, int attempt, TimePoint now);
 
   /// The round stops. With a time for a checkpoint, workers are asked for one first.
-  void stop(const std::string& reason, TimePoint now, Clock::duration noticed_after = {},
-            std::int64_t checkpoint_ms = 0);
+  void stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpoint_ms = 0);
   /// Too few voters follow, so nothing of the round may go on.
   void stop_at_once(TimePoint now);
   /// What a node hears that comes back while its round stops.

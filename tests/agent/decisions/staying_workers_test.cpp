@@ -102,6 +102,16 @@ TEST_CASE_METHOD(KeepFixture, "the coordinator is told when all workers can stay
   CHECK_FALSE(said<WorkersStay>().has_value());
 }
 
+TEST_CASE_METHOD(KeepFixture, "one hangs: it is killed at once, and the other leaves the round") {
+  step(Ordered{StopRound{.round = 1, .reason = "why", .keep = true, .evict = "1,7"}});
+  CHECK(took<AskToLeave>()->round == 1);
+  CHECK(took<KillWorkers>()->local_ranks == std::vector{1});
+  step(says(0, Parked{1}));
+  CHECK_FALSE(took<SweepTree>().has_value());
+  ends(1, {.signal = SIGKILL});
+  CHECK(took<SweepTree>()->keep);
+}
+
 TEST_CASE_METHOD(KeepFixture, "one fails: the other leaves the round, and is in the next one") {
   took<StartWorkers>();
   ends(1, {.signal = SIGKILL});

@@ -93,6 +93,22 @@ TEST_CASE_METHOD(HangFixture, "a hang may count as a failure, and then a restart
   CHECK(ordered<Inspect>("a") == Inspect{2, 2, true, "1"});
 }
 
+TEST_CASE_METHOD(HangFixture, "where workers can stay, those that hang are not waited for") {
+  hangs(OnHang::kRestart, 1);
+  for (const NodeId node : {"a", "b"}) says(node, WorkersStay{1, true});
+  both_answer();
+  const auto at_a = ordered<StopRound>("a");
+  CHECK(at_a.keep);
+  CHECK(at_a.evict == "1");
+  CHECK(ordered<StopRound>("b").evict.empty());
+}
+
+TEST_CASE_METHOD(HangFixture, "where workers cannot stay, all of them have the time to end") {
+  hangs(OnHang::kRestart, 1);
+  both_answer();
+  CHECK(ordered<StopRound>("a").evict.empty());
+}
+
 TEST_CASE_METHOD(HangFixture, "a hang ends the job when no restart is left") {
   hangs(OnHang::kRestart);
   both_answer();

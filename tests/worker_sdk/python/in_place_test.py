@@ -61,6 +61,15 @@ class UnderDdprunTest(PythonRecords):
         self.assertIn("restart 1 of 1: in place, with another worker for each that is lost", said)
         self.assert_stream(self.used(self.folder))
 
+    def test_a_worker_that_hangs_is_not_waited_for(self):
+        said = self.train("--max-restarts", "1", "--hang-timeout", "5", "--on-hang", "restart", dies=[[1, 9]],
+                          where="before backward", how="SIGSTOP")
+        self.assertEqual([len(set(self.processes(rank))) for rank in range(3)], [1, 2, 1])
+        self.assertEqual([len(self.processes(rank)) for rank in range(3)], [2, 2, 2])
+        self.assertIn("rank 1 is stopped", said)
+        self.assertNotIn("have not left the round in time", said)
+        self.assert_stream(self.used(self.folder))
+
     def test_the_budget_ends_a_job_whose_workers_could_stay(self):
         said = self.train("--max-restarts", "1", dies=[[1, 9], [2, 12]], where="before backward", expected=137)
         self.assertIn("rank 2 was killed by SIGKILL (signal 9): stopping all workers", said)
