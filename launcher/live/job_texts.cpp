@@ -183,6 +183,10 @@ std::string ranks_table(const JobStatus& status, const TextStyle& style, std::si
   return text;
 }
 
+std::string end_of(const RoundStatus& round) {
+  return shortened(round.reason, 60) + (round.in_place ? "; in place" : "");
+}
+
 std::string rounds_text(const JobStatus& status, const TextStyle& style) {
   if (status.rounds.size() < 2 && status.state == JobStatus::State::kRunning) return "";
   if (status.rounds.empty()) return "";
@@ -198,7 +202,7 @@ std::string rounds_text(const JobStatus& status, const TextStyle& style) {
                {std::to_string(round.world_size)},
                {time_of_day(round.began_unix_ms)},
                {seconds(std::max<std::int64_t>(until - round.began_unix_ms, 0))},
-               {ended ? shortened(round.reason, 60) : "it runs"}});
+               {ended ? end_of(round) : "it runs"}});
   }
   return "\n" + table.text(style.color, kLead);
 }

@@ -155,14 +155,16 @@ function showNodes(status) {
 function showTimeline(status) {
   const now = status.now_unix_ms;
   byId("timeline").replaceChildren(...status.rounds.map((round) => {
-    const bar = make("div", round.ended_unix_ms && round.reason ? "stopped" : "", String(round.round));
+    const end = !round.reason ? "" : round.in_place ? "left" : "stopped";
+    const bar = make("div", end, String(round.round));
     bar.style.flexGrow = Math.max(1, (round.ended_unix_ms || now) - round.began_unix_ms);
     bar.title = "round " + round.round + " at " + clock(round.began_unix_ms) + (round.reason ? ": " + round.reason : "");
     return bar;
   }));
   byId("rounds").replaceChildren(...status.rounds.slice(-8).reverse().map((round) => {
     const lasted = duration(((round.ended_unix_ms || now) - round.began_unix_ms) / 1000);
-    const end = round.ended_unix_ms ? round.reason || "it ended well" : "it runs";
+    const stopped = round.in_place ? round.reason + "; the other workers stayed" : round.reason;
+    const end = round.ended_unix_ms ? stopped || "it ended well" : "it runs";
     return make("li", "", "round " + round.round + ", " + clock(round.began_unix_ms) + ", " + count(round.world_size, "rank") + " on " + count(round.nodes, "node") + ", " + lasted + ": " + end);
   }));
 }

@@ -52,7 +52,8 @@ template <> inline constexpr auto kFields<RoundStatus> = std::tuple{
     field("nodes", &RoundStatus::nodes), field("world_size", &RoundStatus::world_size),
     field("began_unix_ms", &RoundStatus::began_unix_ms),
     field("ended_unix_ms", &RoundStatus::ended_unix_ms),
-    text("reason", &RoundStatus::reason, kStatusReason)};
+    text("reason", &RoundStatus::reason, kStatusReason),
+    field("in_place", &RoundStatus::in_place)};
 template <> inline constexpr auto kFields<PointStatus> = std::tuple{
     field("unix_ms", &PointStatus::unix_ms), field("step", &PointStatus::step),
     field("has_loss", &PointStatus::has_loss), field("loss", &PointStatus::loss),

@@ -61,6 +61,7 @@ struct RoundStatus {
   std::int64_t began_unix_ms = 0;
   std::int64_t ended_unix_ms = 0;  // 0: it goes on
   std::string reason;              // why it was stopped; "": it was not
+  bool in_place = false;           // workers of it stay, parked, for the next one
   bool operator==(const RoundStatus&) const = default;
 };
 

@@ -30,13 +30,18 @@ void JobChronicle::sealed(int round, int attempt, int nodes, int world_size, Tim
   running_ = true;
 }
 
-void JobChronicle::stopped(const std::string& reason, TimePoint now,
+void JobChronicle::stopped(const StopRound& order, TimePoint now,
                            const std::optional<HangReport>& hang) {
-  if (!std::exchange(running_, false)) return;
-  reason_ = reason;
+  if (!running_) return;
+  ended(now);
+  reason_ = order.reason;
   hang_ = hang;
-  rounds_.back().round.reason = reason;
-  rounds_.back().ended = now;
+  rounds_.back().round.reason = order.reason;
+  rounds_.back().round.in_place = order.keep;
+}
+
+void JobChronicle::ended(TimePoint now) {
+  if (std::exchange(running_, false)) rounds_.back().ended = now;
 }
 
 void JobChronicle::lost(NodeStatus node, TimePoint now) {

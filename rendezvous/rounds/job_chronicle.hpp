@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "rendezvous/messages/job_status.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 
@@ -26,10 +27,11 @@ class JobChronicle {
   /// place has been taken, are shown no more.
   void sealed(int round, int attempt, int nodes, int world_size, TimePoint now);
 
-  /// The round is to stop because of `reason`; or it has ended well, with an empty one. `hang` is
-  /// that of its workers, which is shown until the next round.
-  void stopped(const std::string& reason, TimePoint now,
+  /// The round is to stop. `hang` is that of its workers, which is shown until the next round.
+  void stopped(const StopRound& order, TimePoint now,
                const std::optional<HangReport>& hang = std::nullopt);
+  /// The job has ended: where its last round was not stopped, well.
+  void ended(TimePoint now);
 
   /// A node was lost. It tells of itself what it was.
   void lost(NodeStatus node, TimePoint now);

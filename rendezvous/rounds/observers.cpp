@@ -80,7 +80,7 @@ void Observers::recovered(const RoundStatus& round, TimePoint now) {
 }
 
 void Observers::stopping(const StopRound& order, Clock::duration noticed_after, TimePoint now) {
-  chronicle_.stopped(order.reason, now, watch_.hang());
+  chronicle_.stopped(order, now, watch_.hang());
   watch_.end_round();
   times_.stop_ordered(order.round, order.reason, order.keep, noticed_after, now);
 }
@@ -89,7 +89,7 @@ void Observers::ended(const Roster& nodes, Outbox& out, TimePoint now) {
   tell_restarts(nodes, out, now);
   if (const auto times = times_.end(now)) out.send_to_nodes(nodes, Restarted{*times});
   out.send_to_nodes(nodes, JobTimes{times_.restarts(), times_.goodput(now)});
-  chronicle_.stopped("", now);
+  chronicle_.ended(now);
 }
 
 void Observers::ask_dump(const Node& node, const AskDump& question, bool round_runs, int round,

@@ -48,6 +48,13 @@ TEST_CASE("a status says how far the job is, and shows the slowest ranks first")
   CHECK(text.find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("of a round whose workers have stayed for the next one the status says so") {
+  JobStatus status = training();
+  CHECK(status_text(status, {}).find("in place") == std::string::npos);
+  status.rounds[0].in_place = true;
+  place(status_text(status, {}), "node h2 lost; in place");
+}
+
 TEST_CASE("a job that hangs says so first, with who does what") {
   JobStatus status = training();
   status.hang = HangReport{

@@ -27,7 +27,7 @@ TEST_CASE("a status is read as it was written") {
                               .workers = 4,
                               .reason = "closed"}},
                    .ranks = {at_step(0, 7)},
-                   .rounds = {{.round = 3, .nodes = 2, .reason = "x"}},
+                   .rounds = {{.round = 3, .nodes = 2, .reason = "x", .in_place = true}},
                    .history = {{.unix_ms = 5, .step = 7}},
                    .hang = HangReport{.missing_ranks = "1", .silent_ms = 4}};
   status.verdict = Verdict{.cause = {.ranks = "1", .sentence = "rank 1 failed"}};

@@ -18,7 +18,7 @@ JobStatus told(const JobChronicle& chronicle, TimePoint now) {
 TEST_CASE("the timeline has each round with the time of day, and why it ended") {
   JobChronicle chronicle{kBegan};
   chronicle.sealed(1, 0, 2, 4, kBegan + 1s);
-  chronicle.stopped("rank 3 exited with code 1", kBegan + 5s);
+  chronicle.stopped({.reason = "rank 3 exited with code 1"}, kBegan + 5s);
   chronicle.sealed(2, 1, 2, 4, kBegan + 6s);
   const JobStatus status = told(chronicle, kBegan + 10s);
   CHECK(status.began_unix_ms == 990'000);
@@ -34,9 +34,22 @@ TEST_CASE("the timeline has each round with the time of day, and why it ended") 
 TEST_CASE("what stops a round that stops already changes nothing") {
   JobChronicle chronicle{kBegan};
   chronicle.sealed(1, 0, 1, 1, kBegan);
-  chronicle.stopped("the first reason", kBegan + 1s);
-  chronicle.stopped("another", kBegan + 2s);
+  chronicle.stopped({.reason = "the first reason"}, kBegan + 1s);
+  chronicle.stopped({.reason = "another"}, kBegan + 2s);
   CHECK(told(chronicle, kBegan + 3s).rounds.back().reason == "the first reason");
+}
+
+TEST_CASE("the timeline says whether workers stayed, and that the last round has ended well") {
+  JobChronicle chronicle{kBegan};
+  chronicle.sealed(1, 0, 1, 1, kBegan);
+  chronicle.stopped({.reason = "rank 3 was killed", .keep = true}, kBegan + 1s);
+  chronicle.sealed(2, 1, 1, 1, kBegan + 2s);
+  chronicle.ended(kBegan + 3s);
+  const JobStatus status = told(chronicle, kBegan + 4s);
+  CHECK(status.rounds[0].in_place);
+  CHECK_FALSE(status.rounds[1].in_place);
+  CHECK(status.rounds[1].reason.empty());
+  CHECK(status.rounds[1].ended_unix_ms == 999'000);
 }
 
 TEST_CASE("only the last rounds are kept") {
