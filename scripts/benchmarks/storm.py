@@ -184,6 +184,9 @@ class Storm:
                 break
             what = self.random.choices(list(CHANGES), list(CHANGES.values()))[0]
             happened += self.happen(what)
+        while not self.is_over():
+            begun = self.told.of("step")[-1]["step"]
+            self.wait("another step", lambda: self.told.of("step")[-1]["step"] > begun)
         codes = [node.agent.wait(PATIENCE_S) for node in self.nodes]
         if codes != [0] * NODES:
             raise RuntimeError(f"the nodes ended with {codes}, see {self.folder}")
