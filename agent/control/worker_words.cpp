@@ -13,6 +13,7 @@ namespace fields {
 template <> inline constexpr auto kFields<WorkerHello> = std::tuple{
     field("local_rank", &WorkerHello::local_rank), field("round", &WorkerHello::round)};
 template <> inline constexpr auto kFields<Parked> = std::tuple{field("round", &Parked::round)};
+template <> inline constexpr auto kFields<Stuck> = std::tuple{field("round", &Stuck::round)};
 }  // namespace fields
 // clang-format on
 
@@ -24,8 +25,9 @@ WorkerLine line_of(const json& object) {
   const std::string type = fields::text_from(object.at("type"), "type");
   if (type == "hello") return fields::from_object<WorkerHello>(object, type);
   if (type == "parked") return fields::from_object<Parked>(object, type);
+  if (type == "stuck") return fields::from_object<Stuck>(object, type);
   if (type == "goodbye") return CannotStay{};
-  fields::unfit("type", object.at("type"), "hello, parked or goodbye");
+  fields::unfit("type", object.at("type"), "hello, parked, stuck or goodbye");
 }
 
 std::string line(json object, std::string_view type) {

@@ -1,7 +1,7 @@
 // What an agent and those of its workers that can stay say to each other while members of the job
 // change: lines of JSON, as worker_sdk/python/ddprun/_line.py has them. Pure.
 //
-//     worker: hello {local_rank, round} · parked {round} · goodbye {}
+//     worker: hello {local_rank, round} · parked {round} · stuck {round} · goodbye {}
 //     agent:  welcome {patience_s} · leave {round} · enter {round, environment}
 #pragma once
 
@@ -27,7 +27,7 @@ struct WorkerHello {
   bool operator==(const WorkerHello&) const = default;
 };
 
-using WorkerLine = std::variant<WorkerHello, Parked, CannotStay>;
+using WorkerLine = std::variant<WorkerHello, Parked, Stuck, CannotStay>;
 
 /// Reads a line without its end. Errors: kInvalid, with a sentence.
 Result<WorkerLine> parse_worker_line(std::string_view line);

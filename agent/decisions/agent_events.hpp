@@ -87,8 +87,10 @@ struct WorkerExited { WorkerFailure how; WorkerEnd end = {}; std::int64_t step =
 // What a worker of the elastic loop says of itself: it can stay when members of that round change,
 struct CanStay { int round = 0; };
 struct Parked { int round = 0; };            // it has left that round, and waits for the next one,
+struct Stuck { int round = 0; };             // or waits for members of it, and nothing frees it,
 struct CannotStay {};                        // it cannot stay any more
-struct WorkerSaid { int local_rank = 0; std::variant<CanStay, Parked, CannotStay> what; };
+using WorkerWord = std::variant<CanStay, Parked, Stuck, CannotStay>;
+struct WorkerSaid { int local_rank = 0; WorkerWord what; };
 struct TreeGone {};                          // the answer to SweepTree
 struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
 // The answer to ReachCoordinator: it has answered what was asked at that time; place "": as wished,

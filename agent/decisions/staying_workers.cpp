@@ -26,6 +26,7 @@ void StayingWorkers::said(const WorkerSaid& word) {
       [&](const Parked& m) {
         if (m.round == round_ && worker == State::kStays) worker = State::kParked;
       },
+      [](const Stuck&) {},  // it is as it was until its end
       [&](const CannotStay&) { worker = State::kRuns; });
 }
 

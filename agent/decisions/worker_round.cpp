@@ -52,6 +52,9 @@ void WorkerRound::start(const StartRound& order) {
 
 void WorkerRound::said(const WorkerSaid& word) {
   staying_.said(word);
+  const auto* const stuck = std::get_if<Stuck>(&word.what);
+  if (stuck != nullptr && stuck->round == number_ && keeps_ && state_ == State::kStopping)
+    agent_.act(KillWorkers{{word.local_rank}});
   tell_whether_all_stay();
   sweep_when_parked();
 }

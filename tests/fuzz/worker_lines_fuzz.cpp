@@ -48,11 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           speaker = hello.local_rank;
           workers.said({speaker, CanStay{hello.round}});
         },
-        [&](const Parked& parked) {
-          workers.said({speaker, parked});
-        },
-        [&](const CannotStay& leaves) {
-          workers.said({speaker, leaves});
+        [&](const auto& word) {
+          workers.said({speaker, word});
         });
     require_sense(workers);
   }

@@ -104,7 +104,7 @@ class AgentShell {
   void begin_to_work(int serial);
   void ask_to_leave(int round);
   void kill_workers(const std::vector<int>& local_ranks);
-  void says(int local_rank, const std::variant<CanStay, Parked, CannotStay>& what);
+  void says(int local_rank, const WorkerWord& what);
   void signal_workers(int signal);
   void ask_for_checkpoint();
   void end_at(int serial, TimePoint when, ExitStatus how);

@@ -59,15 +59,18 @@ void AgentShell::begin_to_work(int serial) {
     end_at(serial, world_.time.now() + length, {});
 }
 
-void AgentShell::says(int local_rank, const std::variant<CanStay, Parked, CannotStay>& what) {
+void AgentShell::says(int local_rank, const WorkerWord& what) {
   when_awake([this, local_rank, what] {
     if (!gone()) step(WorkerSaid{local_rank, what});
   });
 }
 
-/// Some take long, some never leave, and some die of what they have lost.
+/// Some take long, some never leave, of which some know that they are stuck, and some die of what
+/// they have lost.
 void AgentShell::ask_to_leave(int round) {
   for (const auto& [serial, worker] : alive_) {
+    if (worker.stays && worker.ignores_term && world_.random.chance(50))
+      says(worker.local_rank, Stuck{round});
     if (!worker.stays || worker.ignores_term) continue;
     world_.time.after(world_.random.time(0ms, kParkMax), [this, serial = serial, round] {
       const auto found = alive_.find(serial);

@@ -91,6 +91,8 @@ void AgentLine::say_parked(std::int64_t round) const {
   say({{"type", "parked"}, {"round", round}});
 }
 
+void AgentLine::say_stuck(std::int64_t round) const { say({{"type", "stuck"}, {"round", round}}); }
+
 std::optional<Entrance> AgentLine::await_entrance(const std::function<bool()>& is_ordered) {
   std::unique_lock lock{mutex_};
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(*patience_);
@@ -137,7 +139,7 @@ void AgentLine::read() {
 bool AgentLine::hear(const std::string& line) try {
   const json message = json::parse(line);
   const std::string type = message.at("type");
-  if (type == "leave") leave_(message.at("round").get<std::int64_t>());
+  if (type == "leave") leave_(*this, message.at("round").get<std::int64_t>());
   const std::lock_guard lock{mutex_};
   if (type == "welcome") patience_.emplace(message.at("patience_s").get<double>());
   if (type == "enter") entrance_ = Entrance{message.at("environment")};

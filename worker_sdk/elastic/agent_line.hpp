@@ -5,7 +5,7 @@
 // The agent listens at a Unix socket that DDPRUN_CONTROL names as PATH:LOCAL_RANK. Both sides send
 // lines of JSON:
 //
-//     worker: hello {local_rank, round} · parked {round} · goodbye {}
+//     worker: hello {local_rank, round} · parked {round} · stuck {round} · goodbye {}
 //     agent:  welcome {patience_s} · leave {round} · enter {round, environment}
 //
 // Without an agent that listens there is no line, and workers are stopped and started as ever.
@@ -33,11 +33,11 @@ struct Entrance {
 
 class AgentLine {
  public:
-  using Leave = std::function<void(std::int64_t round)>;
+  using Leave = std::function<void(const AgentLine& line, std::int64_t round)>;
 
   /// Tells the agent that this worker can stay when members of `round` change. A thread calls
-  /// `leave` with each round that ends for this worker. nullptr where no agent listens, or it does
-  /// not answer.
+  /// `leave` with each round that ends for this worker, and with this line. nullptr where no agent
+  /// listens, or it does not answer.
   static std::unique_ptr<AgentLine> connect(std::int64_t round, Leave leave);
 
   /// Says that this worker does not stay any more when members change.
@@ -47,6 +47,8 @@ class AgentLine {
 
   /// This worker has left that round, and does nothing until it is told to enter another one.
   void say_parked(std::int64_t round) const;
+  /// This worker is to leave that round, and waits for members of it without an end.
+  void say_stuck(std::int64_t round) const;
 
   /// Waits until the agent says where to go on: for the time that an order may take to come behind
   /// the loss that it follows from, or without an end where `is_ordered` says that the agent has

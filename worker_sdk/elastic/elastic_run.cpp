@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "worker_sdk/elastic/elastic_state.hpp"
+#include "worker_sdk/elastic/standstill.hpp"
 #include "worker_sdk/elastic/world_impl.hpp"
 
 namespace ddprun::sdk {
@@ -71,8 +72,9 @@ void ElasticRun::worlds(const std::function<void(World&)>& train,
                         const ProcessGroupOptions& options) {
   WorldPlace place = WorldPlace::from_environment();
   if (can_be_freed(options))
-    state_->line =
-        AgentLine::connect(place.round, [this](std::int64_t round) { state_->end_world(round); });
+    state_->line = AgentLine::connect(
+        place.round,
+        [this](const AgentLine& from, std::int64_t round) { state_->end_world(from, round); });
   try {
     for (;;) {
       const auto entrance = WorldImpl{*state_, place, options}.pass(train);
@@ -88,8 +90,9 @@ void ElasticRun::worlds(const std::function<void(World&)>& train,
   state_->line.reset();
 }
 
-void ElasticRun::State::end_world(std::int64_t round) {
+void ElasticRun::State::end_world(const AgentLine& from, std::int64_t round) {
   membership.end_round(round);
+  Standstill standstill{waits_for_ranks(), std::chrono::steady_clock::now()};
   while (membership.has_to_leave()) {
     std::shared_ptr<WorldConnections> entered;
     {
@@ -99,6 +102,8 @@ void ElasticRun::State::end_world(std::int64_t round) {
     if (membership.place() == Membership::Place::kEntering) entered->note();
     entered->shut_down();
     if (entered->await_close(kFreeingTime)) return;
+    if (standstill.is_new(waits_for_ranks(), std::chrono::steady_clock::now()))
+      from.say_stuck(round);
   }
 }
 

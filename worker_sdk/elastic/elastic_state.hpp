@@ -15,8 +15,8 @@ namespace ddprun::sdk {
 
 struct ElasticRun::State {
   /// The members of that round change. The line's thread calls it, and frees the program's thread
-  /// from waiting for them.
-  void end_world(std::int64_t round);
+  /// from waiting for them. Where that does not help, the agent hears of it.
+  void end_world(const AgentLine& from, std::int64_t round);
 
   ElasticOptions options;
   KeptParts parts;

@@ -6,6 +6,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
 
+#include "worker_sdk/group/waits.hpp"
+
 namespace ddprun::sdk {
 
 namespace {
@@ -107,6 +109,7 @@ void Work::wait(Milliseconds timeout) const {
         throw std::runtime_error{"not done within " + std::to_string(timeout.count()) + " ms"};
       state.polled.get();
     } else {
+      const Wait wait;
       state.work->wait(timeout);
     }
     if (state.finish) std::exchange(state.finish, {})();

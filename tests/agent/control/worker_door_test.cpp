@@ -20,6 +20,7 @@ TEST_CASE("a worker's lines are read, and others are refused with a sentence") {
   const auto hello = parse_worker_line(R"({"type":"hello","local_rank":1,"round":3})");
   CHECK(std::get<WorkerHello>(hello.value()) == WorkerHello{1, 3});
   CHECK(std::get<Parked>(parse_worker_line(R"({"type":"parked","round":4})").value()).round == 4);
+  CHECK(std::get<Stuck>(parse_worker_line(R"({"type":"stuck","round":4})").value()).round == 4);
   CHECK(std::holds_alternative<CannotStay>(parse_worker_line(R"({"type":"goodbye"})").value()));
   for (const char* const line :
        {"", "{", "[]", "{}", R"({"type":7})", R"({"type":"hallo"})",

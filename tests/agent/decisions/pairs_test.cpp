@@ -257,6 +257,7 @@ const std::vector<std::pair<std::string, AgentEvent>> kEvents{
     {"a worker ends well", WorkerExited{}},
     {"a worker can stay", WorkerSaid{1, CanStay{4}}},
     {"a worker is parked", WorkerSaid{1, Parked{4}}},
+    {"a worker is stuck", WorkerSaid{1, Stuck{4}}},
     {"a worker cannot stay", WorkerSaid{1, CannotStay{}}},
     {"nothing is left of the workers", TreeGone{}},
     {"the workers run", WorkersRun{}},

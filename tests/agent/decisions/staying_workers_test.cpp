@@ -11,9 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-WorkerSaid says(int local_rank, std::variant<CanStay, Parked, CannotStay> what) {
-  return {local_rank, what};
-}
+WorkerSaid says(int local_rank, WorkerWord what) { return {local_rank, what}; }
 
 TEST_CASE("workers can stay when all of them have said so for this round") {
   StayingWorkers workers{2};
@@ -110,6 +108,20 @@ TEST_CASE_METHOD(KeepFixture, "one hangs: it is killed at once, and the other le
   CHECK_FALSE(took<SweepTree>().has_value());
   ends(1, {.signal = SIGKILL});
   CHECK(took<SweepTree>()->keep);
+}
+
+TEST_CASE_METHOD(KeepFixture, "one is stuck in the round that it is to leave: it is killed") {
+  step(says(1, Stuck{1}));  // nobody has asked it to leave
+  CHECK_FALSE(took<KillWorkers>().has_value());
+  told_to_leave();
+  step(says(1, Stuck{0}));
+  CHECK_FALSE(took<KillWorkers>().has_value());
+  step(says(1, Stuck{1}));
+  CHECK(took<KillWorkers>()->local_ranks == std::vector{1});
+  step(says(0, Parked{1}));
+  ends(1, {.signal = SIGKILL});
+  CHECK(took<SweepTree>()->keep);
+  CHECK_FALSE(said<WorkerFailed>().has_value());
 }
 
 TEST_CASE_METHOD(KeepFixture, "one fails: the other leaves the round, and is in the next one") {

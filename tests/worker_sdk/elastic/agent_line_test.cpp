@@ -73,7 +73,7 @@ struct Connected {
 
 /// A worker that the agent has answered with `answer`.
 Connected connected(
-    Agent& agent, const std::string& answer, AgentLine::Leave leave = [](auto) {}) {
+    Agent& agent, const std::string& answer, AgentLine::Leave leave = [](auto&&...) {}) {
   auto line = std::async(std::launch::async, [&] { return AgentLine::connect(3, leave); });
   agent.accept_worker();
   json hello = agent.hear();
@@ -100,13 +100,16 @@ TEST_CASE("elastic: a worker tells its agent who it is, when it is parked, and t
 TEST_CASE("elastic: the order to leave comes in a thread, and the one to enter with variables") {
   Agent agent;
   std::promise<std::int64_t> left;
-  auto [line, hello] =
-      connected(agent, kWelcome, [&](std::int64_t round) { left.set_value(round); });
+  auto [line, hello] = connected(agent, kWelcome, [&](const AgentLine& from, std::int64_t round) {
+    from.say_stuck(round);
+    left.set_value(round);
+  });
   REQUIRE(line);
   // In pieces, as a stream may bring them.
   agent.say("{\"type\":\"leave\",");
   agent.say("\"round\":3,\"why\":\"rank 1 has failed\"}\n{\"type\":\"en");
   CHECK(left.get_future().get() == 3);
+  CHECK(agent.hear() == json{{"type", "stuck"}, {"round", 3}});
   agent.say("ter\",\"round\":4,\"environment\":{\"RANK\":\"1\"}}\n");
   const auto entrance = line->await_entrance([] { return true; });
   REQUIRE(entrance);
@@ -129,9 +132,9 @@ TEST_CASE("elastic: a worker whose agent is gone waits for nothing") {
 }
 
 TEST_CASE("elastic: there is no line where nobody listens, or who listens is no agent") {
-  CHECK_FALSE(AgentLine::connect(0, [](auto) {}));
+  CHECK_FALSE(AgentLine::connect(0, [](auto&&...) {}));
   setenv(env::kControl, "/nowhere/agent:0", 1);
-  CHECK_FALSE(AgentLine::connect(0, [](auto) {}));
+  CHECK_FALSE(AgentLine::connect(0, [](auto&&...) {}));
   Agent agent;
   CHECK_FALSE(connected(agent, "no JSON\n").line);
   CHECK_FALSE(connected(agent, "{\"type\":\"welcome\"}\n").line);

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-from pathlib import Path
 
 from scripted_agent import ScriptedAgent
 
@@ -42,16 +41,13 @@ class Changes:
             """Finds that a worker is frozen, and asks the others to leave before it kills that one."""
 
             def hear(self, seconds):
-                frozen = [rank for rank, worker in self.workers.items() if self.is_frozen(worker)]
+                frozen = [rank for rank, worker in self.workers.items() if worker.is_frozen()]
                 for rank in frozen:
                     worker = self.workers.pop(rank)
                     self.replace(rank)
                     os.kill(worker.pid, signal.SIGKILL)
                     os.waitpid(worker.pid, 0)
                 return super().hear(0.05)
-
-            def is_frozen(self, worker):
-                return Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
         folder, failed, agent = self.train(3, agent=Killer, dies=[[1, 9]], where="before backward", how="SIGSTOP")
         self.assertEqual(failed, [])

@@ -18,6 +18,7 @@ from torch.utils.data import DataLoader, Dataset
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "worker_sdk" / "python"))
 
 import ddprun  # noqa: E402
+from ddprun._world import World  # noqa: E402
 
 os.environ.setdefault("DDPRUN_CHECK_STATE", "1")
 
@@ -34,6 +35,7 @@ OPTIONS = {
     "loads": None,  # the rank that alone loads run.pt
     "init": 0,  # the seed of the first weights
     "strays": None,  # the rank that changes what it has loaded
+    "deaf": None,  # the rank that nothing frees from a collective
 }
 
 
@@ -64,6 +66,8 @@ def note_open(file):
 
 def train(folder, options):
     options = {**OPTIONS, **options}
+    if options["deaf"] == int(os.environ.get("RANK", "0")):
+        World._free = lambda world: None
     run, model, optimizer, schedule, batches = make_run(options)
     processes = options["loader_processes"]
     loader = DataLoader(Numbers(), batch_sampler=batches, num_workers=processes, persistent_workers=processes > 0)

@@ -17,6 +17,7 @@ import elastic_train
 from elastic_changes import Changes
 from elastic_test import PythonRecords
 from forked_workers import DEADLINE_S
+from scripted_agent import ScriptedAgent
 
 ddprun_program = None
 
@@ -31,6 +32,33 @@ class InPlaceTest(Changes, PythonRecords):
         folder, failed, agent = self.train(3, loader_processes=1, dies=[[2, 9]], where="before backward")
         self.assertEqual(failed, [-signal.SIGKILL])
         self.assert_replaced(agent, 2)
+        self.assert_stream(self.used(folder))
+
+
+    def test_who_cannot_be_freed_from_a_collective_says_so(self):
+        class Patient(ScriptedAgent):
+            """Asks the other worker to leave when one is frozen, and ends that one only when the other is stuck."""
+
+            asked = False
+            stuck = ()
+
+            def hear(self, seconds):
+                if not self.asked and self.workers[1].is_frozen():
+                    self.asked = True
+                    self.workers[0].say(type="leave", round=self.round)
+                return super().hear(0.05)
+
+            def heard(self, rank, message):
+                super().heard(rank, message)
+                if message["type"] == "stuck":
+                    self.stuck += ((rank, message["round"]),)
+                    os.kill(self.workers[1].pid, signal.SIGKILL)
+
+        folder, failed, agent = self.train(2, agent=Patient, dies=[[1, 9]], where="before backward", how="SIGSTOP",
+                                           deaf=0)
+        self.assertEqual(agent.stuck, ((0, 1),))
+        self.assertEqual(failed, [-signal.SIGKILL])
+        self.assert_replaced(agent, 1)
         self.assert_stream(self.used(folder))
 
 

@@ -6,6 +6,7 @@ import select
 import signal
 import socket
 import time
+from pathlib import Path
 
 import torch.distributed
 
@@ -22,6 +23,9 @@ class Worker:
 
     def say(self, **message):
         self.line.sendall(json.dumps(message).encode() + b"\n")
+
+    def is_frozen(self):
+        return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 class ScriptedAgent:
@@ -117,8 +121,11 @@ class ScriptedAgent:
             return
         *lines, worker.unread = (worker.unread + data).split(b"\n")
         for message in map(json.loads, lines):
-            if message["type"] == "parked":
-                worker.parked = message["round"]
+            self.heard(rank, message)
+
+    def heard(self, rank, message):
+        if message["type"] == "parked":
+            self.workers[rank].parked = message["round"]
 
     def reap(self, rank):
         worker = self.workers.pop(rank)

@@ -2,8 +2,9 @@
 
 `ElasticRun` has the state, and `World` (_world.py) the members, the group and DDP of one turn. What may be done
 when is decided by _membership.py, who gets which samples by _batches.py, and _state.py carries a state from one
-member to others. _line.py hears from the agent when members change, and _sockets.py frees a worker then that
-waits for them. Without an agent that says so there is one world for each start of the workers.
+member to others. _line.py hears from the agent when members change, _sockets.py frees a worker then that waits for
+them, and _standstill.py sees whether it is freed. Without an agent that says so there is one world for each start
+of the workers.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ddprun._batches import Batches
 from ddprun._line import AgentLine
 from ddprun._meeting import Place
 from ddprun._membership import Membership
+from ddprun._standstill import Standstill
 from ddprun._world import World
 
 RESERVED = ("step", "round")
@@ -53,6 +55,7 @@ class ElasticRun:
         self._line: Optional[AgentLine] = None  # None: workers are started anew when members change
         self._lock = threading.Lock()  # the line's thread and this one agree on whether an update begins
         self._world: Optional[World] = None  # the one that is entered, or was last
+        self._thread = 0  # the one that passes through the worlds
         for name, part in parts.items():
             self.keep(name, part)
 
@@ -110,6 +113,7 @@ class ElasticRun:
         if torch.distributed.is_initialized():
             raise RuntimeError("each world makes its own process group: leave out init_process_group()")
         place = Place.of_environment()
+        self._thread = threading.get_ident()
         if backend == "gloo":  # nothing frees a worker that waits in NCCL yet
             self._line = AgentLine.connect(place.round, self._end_world)
         try:
@@ -129,13 +133,16 @@ class ElasticRun:
             if self._line is not None:
                 self._line.close()
 
-    def _end_world(self, round_number: int) -> None:
+    def _end_world(self, line: AgentLine, round_number: int) -> None:
         """The members of that round change. The line's thread frees this one from waiting for them."""
         with self._lock:
             self._membership.end_round(round_number)
+        standstill = Standstill(self._thread)
         while self._membership.has_to_leave and self._world is not None and not self._world._is_left.is_set():
             self._world._free()
             self._world._is_left.wait(FREEING_S)
+            if standstill.is_new():
+                line.stuck(round_number)
 
     def _modules(self) -> List[Any]:
         return [part for part in self._parts.values() if hasattr(part, "buffers") and hasattr(part, "zero_grad")]

@@ -3,7 +3,7 @@ leave it and to enter the next one instead of being stopped and started again.
 
 The agent listens at a Unix socket that DDPRUN_CONTROL names as PATH:LOCAL_RANK. Both sides send lines of JSON:
 
-    worker: hello {local_rank, round} · parked {round} · goodbye {}
+    worker: hello {local_rank, round} · parked {round} · stuck {round} · goodbye {}
     agent:  welcome {patience_s} · leave {round} · enter {round, environment}
 
 Without an agent that listens there is no line, and workers are stopped and started as ever.
@@ -36,8 +36,8 @@ class Entrance(NamedTuple):
 class AgentLine:
     """One thread of it reads what the agent says."""
 
-    def __init__(self, connection: socket.socket, leave: Callable[[int], None]) -> None:
-        """leave: called in that thread with the round that ends for this worker."""
+    def __init__(self, connection: socket.socket, leave: Callable[[AgentLine, int], None]) -> None:
+        """leave: called in that thread with this line and the round that ends for this worker."""
         self._connection = connection
         self._leave = leave
         self._news = threading.Condition()
@@ -49,7 +49,7 @@ class AgentLine:
         self._thread.start()
 
     @classmethod
-    def connect(cls, round_number: int, leave: Callable[[int], None]) -> Optional[AgentLine]:
+    def connect(cls, round_number: int, leave: Callable[[AgentLine, int], None]) -> Optional[AgentLine]:
         """Tells the agent that this worker can stay when members of that round change.
 
         None where no agent listens, or it does not answer.
@@ -81,6 +81,10 @@ class AgentLine:
     def parked(self, round_number: int) -> None:
         """This worker has left that round, and does nothing until it is told to enter another one."""
         self._say(type="parked", round=round_number)
+
+    def stuck(self, round_number: int) -> None:
+        """This worker is to leave that round, and waits for members of it without an end."""
+        self._say(type="stuck", round=round_number)
 
     def await_entrance(self, is_told: Callable[[], bool]) -> Optional[Entrance]:
         """Waits until the agent says where to go on: for the agent's patience, unless `is_told` says that this
@@ -133,7 +137,7 @@ class AgentLine:
             return False
         message = json.loads(text)
         if message["type"] == "leave":
-            self._leave(message["round"])
+            self._leave(self, message["round"])
         with self._news:
             if message["type"] == "welcome":
                 self._patience = float(message["patience_s"])

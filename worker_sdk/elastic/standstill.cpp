@@ -1,0 +1,13 @@
+#include "worker_sdk/elastic/standstill.hpp"
+
+namespace ddprun::sdk {
+
+bool Standstill::is_new(const Waits& waits, TimePoint now) {
+  if (waits.begun == waits.ended || waits != waits_) since_ = now;
+  waits_ = waits;
+  if (is_told_ || now - since_ < kStuckTime) return false;
+  is_told_ = true;
+  return true;
+}
+
+}  // namespace ddprun::sdk
