@@ -143,7 +143,10 @@ void WorkerRound::stop(int signal, TimePoint now) {
   if (alive_ == 0) return sweep();
   agent_.act(SignalWorkers{signal});
   agent_.act(SignalWorkers{SIGCONT});  // a worker that is suspended gets its chance, too
-  grace_ = Grace{Grace::For::kSigterm, now + agent_.rules.shutdown_timeout};
+  const bool leaves = grace_ && grace_->what == Grace::For::kLeaving;
+  const TimePoint ends = now + agent_.rules.shutdown_timeout;
+  // Others count on the end of the round by the time that it had for being left.
+  grace_ = Grace{Grace::For::kSigterm, leaves ? std::min(grace_->ends, ends) : ends};
   hurry(now);
 }
 

@@ -166,6 +166,18 @@ TEST_CASE_METHOD(KeepFixture, "who does not leave within the grace is killed, an
   CHECK(said<WorkersStopped>() == WorkersStopped{1, 1});
 }
 
+TEST_CASE_METHOD(KeepFixture, "a signal to stop gives no more time to who is to leave already") {
+  told_to_leave();
+  passes(20s);
+  step(StopSignal{SIGTERM});
+  CHECK(took<SignalWorkers>().has_value());
+  actions_.clear();
+  passes(9s);
+  CHECK_FALSE(took<SignalWorkers>().has_value());
+  passes(1s);
+  CHECK(took<SignalWorkers>()->signal == SIGKILL);
+}
+
 TEST_CASE_METHOD(KeepFixture, "where one cannot stay any more, all are stopped") {
   step(says(1, CannotStay{}));
   told_to_leave();
