@@ -53,8 +53,14 @@ void RestartClock::started(TimePoint now) {
   keep();
 }
 
+/// Workers that have stayed tell again how far they were: that is no step of this round.
+bool RestartClock::is_of_before(std::int64_t step) const {
+  const bool stayed = round_->restarted && restart_->times.in_place;
+  return stayed && !round_->moved && last_before_ && step >= 0 && step <= last_before_->number;
+}
+
 void RestartClock::progressed(std::int64_t step, TimePoint when) {
-  if (!round_) return;
+  if (!round_ || is_of_before(step)) return;
   when = std::max(when, round_->workers_ran());
   if (!round_->moved) {
     round_->moved = when;

@@ -87,6 +87,7 @@ class RestartClock {
     bool told = false;
   };
 
+  bool is_of_before(std::int64_t step) const;
   void finish_round(TimePoint end);
   void count_lost(const Step& first_after);
   void keep();

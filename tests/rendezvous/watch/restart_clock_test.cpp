@@ -58,6 +58,19 @@ TEST_CASE_METHOD(ClockFixture, "it is told whether workers have stayed") {
   CHECK(clock.restarts().front().in_place);
 }
 
+TEST_CASE_METHOD(ClockFixture,
+                 "what workers that have stayed did before is no step of the new round") {
+  clock.progressed(8, at(9s));
+  clock.stop_ordered(1, "node h2 lost", true, 0ms, at(10s));
+  clock.stopped(at(10s));
+  clock.sealed(2, 1, at(10s));
+  clock.started(at(10s));
+  clock.progressed(8, at(11s));
+  CHECK_FALSE(clock.take_due(at(11s)).has_value());
+  clock.progressed(9, at(13s));
+  CHECK(clock.take_due(at(13s))->first_step_ms == 3'000);
+}
+
 TEST_CASE_METHOD(ClockFixture, "the first round is no restart") {
   CHECK_FALSE(clock.take_due(at(1h)).has_value());
   CHECK_FALSE(clock.next_due().has_value());
