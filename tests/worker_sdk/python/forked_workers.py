@@ -47,7 +47,14 @@ def exit_code(child):
 
 
 def on_workers(count, work):
-    """Exit codes of workers that run `work` as under a launcher; forked, as importing torch takes long."""
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(count)}
+    """Exit codes of workers that run `work` as under a launcher; forked, as importing torch takes long.
+
+    The store is here, as a launcher has it: one in rank 0 would be gone for the others when that has ended.
+    """
+    from torch.distributed import TCPStore
+
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port), "WORLD_SIZE": str(count),
+             "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0"}
     children = [fork(work, RANK=str(rank), **place) for rank in range(count)]
     return [exit_code(child) for child in children]
