@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from .elastic import elastic
 from .runs import LIMIT_S, expect, last_json
 from .transformer import transformer
 
@@ -246,5 +247,5 @@ def topology(runs, workers):
 
 
 # First what tells most, should time be short: the report is written after each.
-ALL = (topology, count_of_gpus, numa, tests_on_devices, transformer, failures, hang, warm, collectives, losses,
-       digits)
+ALL = (elastic, topology, count_of_gpus, numa, tests_on_devices, failures, hang, warm, transformer, collectives,
+       losses, digits)

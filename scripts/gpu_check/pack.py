@@ -9,8 +9,10 @@ from pathlib import Path
 
 from .machine import TORCH_VERSION
 
-PROGRAMS = ("ddprun", "ddp_steps", "failing_worker", "gpt", "hang_worker", "sdk_collective_tests",
+PROGRAMS = ("ddprun", "ddp_steps", "elastic_worker", "failing_worker", "gpt", "hang_worker", "sdk_collective_tests",
             "sdk_device_tests", "train_digits")
+ELASTIC_LOOP = "tests/worker_sdk/python/elastic_train.py"
+MODULE = "worker_sdk/python"  # beside the loop as in the project
 BYTES_MAX = 64 * 1024 * 1024
 # What programs may need beside what they bring: the C library, the C++ library, which PyTorch's wheel
 # takes from the system, too, and that wheel's libraries.
@@ -62,6 +64,10 @@ def pack(build, folder, digits):
     shutil.copy2(here.parent / "gpu-check", folder / "gpu-check")
     for twin in ("tests/worker_sdk/ddp_steps.py", "worker_sdk/examples/gpt.py"):
         shutil.copy2(here.parent.parent / twin, folder)
+    loop = folder / ELASTIC_LOOP
+    loop.parent.mkdir(parents=True)
+    shutil.copy2(here.parent.parent / ELASTIC_LOOP, loop)
+    shutil.copytree(here.parent.parent / MODULE, folder / MODULE, ignore=shutil.ignore_patterns("__pycache__"))
     if digits:  # scikit-learn may not be there
         shutil.copy2(digits, folder / "digits.csv.gz")
     version = output_of(programs / "ddprun", "--version").splitlines()[0]

@@ -38,10 +38,10 @@ class Runs:
         """A program all of whose ranks use the first GPU, which NCCL refuses unless it is misled."""
         if not self.on_gpu:
             return [*self.program(name), *arguments]
-        return [HERE / "one_gpu.py", self.programs / name, *arguments]
+        return ["--no-python", HERE / "one_gpu.sh", self.programs / name, *arguments]
 
     def python_on_one_gpu(self, script):
-        return [HERE / "one_gpu.py", self.python, script] if self.on_gpu else [script]
+        return ["--no-python", HERE / "one_gpu.sh", self.python, script] if self.on_gpu else [script]
 
     def note(self, what, passed, **facts):
         """Keeps what was seen, and says it."""
@@ -88,6 +88,11 @@ class Runs:
                     # A worker that is stuck in the driver may keep the pipe for ever.
                     out, err = job.communicate(timeout=STOP_S)
         raise ValueError(f"not ended after {LIMIT_S} s:\n{out[-3000:]}{err[-3000:]}")
+
+    def output_of(self, command):
+        """Of a program that ends well."""
+        return subprocess.run([*map(str, command)], env=self.environment, text=True, check=True, timeout=LIMIT_S,
+                              stdout=subprocess.PIPE).stdout
 
     def dump(self, pid):
         try:

@@ -8,6 +8,7 @@
 #include "worker_sdk/elastic/elastic_state.hpp"
 #include "worker_sdk/elastic/standstill.hpp"
 #include "worker_sdk/elastic/world_impl.hpp"
+#include "worker_sdk/group/gpu_groups.hpp"
 
 namespace ddprun::sdk {
 
@@ -28,11 +29,6 @@ std::int64_t number_of(const SafeTensors& state, const std::string& name) {
     throw std::invalid_argument{"ElasticRun: the state has the " + name + " '" + text +
                                 "', expected a number from 0 up"};
   return number;
-}
-
-/// Nothing frees a worker that waits in NCCL yet.
-bool can_be_freed(const ProcessGroupOptions& options) {
-  return options.backend == "gloo" || (options.backend.empty() && !torch::cuda::is_available());
 }
 
 }  // namespace
@@ -71,10 +67,10 @@ void ElasticRun::load_state_dict(const SafeTensors& state) {
 void ElasticRun::worlds(const std::function<void(World&)>& train,
                         const ProcessGroupOptions& options) {
   WorldPlace place = WorldPlace::from_environment();
-  if (can_be_freed(options))
-    state_->line = AgentLine::connect(
-        place.round,
-        [this](const AgentLine& from, std::int64_t round) { state_->end_world(from, round); });
+  state_->line = AgentLine::connect(place.round, [this](const AgentLine& from, std::int64_t round) {
+    state_->end_world(from, round);
+  });
+  if (state_->line) keep_process_without_members();
   try {
     for (;;) {
       const auto entrance = WorldImpl{*state_, place, options}.pass(train);
@@ -100,6 +96,7 @@ void ElasticRun::State::end_world(const AgentLine& from, std::int64_t round) {
       entered = connections;
     }
     if (membership.place() == Membership::Place::kEntering) entered->note();
+    abort_gpu_groups();
     entered->shut_down();
     if (entered->await_close(kFreeingTime)) return;
     if (standstill.is_new(waits_for_ranks(), std::chrono::steady_clock::now()))

@@ -66,6 +66,7 @@ std::optional<Entrance> WorldImpl::pass(const std::function<void(World&)>& train
           "World::wrap(): a module that it has returned is still there when its "
           "world is over"};
     group_->barrier();  // behind it all know that all have counted the last step
+    require_results();
     leave(/*orderly=*/true);
     return std::nullopt;
   } catch (...) {
@@ -75,9 +76,15 @@ std::optional<Entrance> WorldImpl::pass(const std::function<void(World&)>& train
     if (light_copy_) light_copy_->put_back();
     run_.line->say_parked(place_.round);
     auto entrance = run_.line->await_entrance([this] { return run_.membership.world_has_ended(); });
-    if (!entrance) throw;
+    if (!entrance) fail_without_order();
     return entrance;
   }
+}
+
+/// Called in a handler, of an error that came from a change of the members, as it seemed.
+void WorldImpl::fail_without_order() const try { throw; } catch (const WorldChanged& changed) {
+  throw std::runtime_error{"round " + std::to_string(place_.round) + " was left because " +
+                           changed.reason + ", and no order to enter another one has come"};
 }
 
 void WorldImpl::enter() {
@@ -91,6 +98,12 @@ void WorldImpl::enter() {
     store = place_.open_store(timeout);
     return c10::make_intrusive<c10d::PrefixStore>("group", store);  // as the module for Python
   });
+  // A connection of NCCL's may end while all is well, and nothing that the GPU waits for ends well
+  // without its members. So those are not asked whether somebody has hung up.
+  if (frees_gpu())
+    group_->barrier();  // connects now what LibTorch would connect at its first use
+  else
+    connections_->note();
   const Meeting meeting{place_.env, store, group_->timeout()};
   const Line line = synchronize(meeting);
   if (line.name.step > 0 && environment_lookup(kCheckState).value_or("") != "")
@@ -98,7 +111,6 @@ void WorldImpl::enter() {
   if (ElasticBatches* const batches = run_.parts.batches())
     batches->deal(place_.env.rank, place_.env.world_size);
   if (run_.line) light_copy_.emplace(run_.parts.modules());
-  connections_->note();
   run_.membership.begin_training(line.name.round);
   run_.membership.require_unchanged();
 }
@@ -174,6 +186,7 @@ void WorldImpl::seed_step() const {
 void WorldImpl::update(const std::function<void()>& change) {
   Membership& membership = run_.membership;
   ElasticBatches* const batches = run_.parts.batches();
+  require_results();
   membership.begin_update(batches == nullptr || is_last_part());
   try {
     require_reduced();
@@ -192,6 +205,13 @@ void WorldImpl::update(const std::function<void()>& change) {
   if (batches != nullptr) batches->count_step();
   if (light_copy_) light_copy_->take();
   run_.counted.tell(membership.name().step);
+}
+
+/// What the GPU has received from other members is garbage where the world has ended meanwhile.
+void WorldImpl::require_results() const {
+  if (!frees_gpu()) return;
+  await_stream(group_->device());
+  run_.membership.require_unchanged();
 }
 
 /// A step whose gradients are not reduced must not count, also where the program has caught the
@@ -222,7 +242,14 @@ bool WorldImpl::comes_from_change() const try { throw; } catch (const WorldChang
   return false;
 }
 
+/// Whether the GPU may have to be freed from waiting for other members.
+bool WorldImpl::frees_gpu() const { return run_.line && group_ && group_->device().is_cuda(); }
+
 void WorldImpl::leave(bool orderly) {
+  if (!orderly && frees_gpu()) {
+    abort_gpu_groups();
+    await_gpu(group_->device());
+  }
   // What a thread of the program's own has of the group must not hold the others up.
   if (!orderly) connections_->shut_down();
   group_.reset();

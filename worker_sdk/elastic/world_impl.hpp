@@ -44,9 +44,12 @@ class WorldImpl {
   bool transfer(const Meeting& meeting, const Line& line, int attempt);
   void compare_states(const Meeting& meeting) const;
   void seed_step() const;
+  void require_results() const;
   void require_reduced() const;
   bool comes_from_change() const;
+  bool frees_gpu() const;
   void leave(bool orderly);
+  [[noreturn]] void fail_without_order() const;
 
   ElasticRun::State& run_;
   WorldPlace place_;

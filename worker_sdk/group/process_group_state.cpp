@@ -154,6 +154,7 @@ void ProcessGroup::State::connect(const std::string& operation) {
       add_gloo(make, /*alone=*/true);
     }
     if (missing.empty()) name_group(make);
+    if (missing.empty() && devices.device.is_cuda()) on_gpu.emplace(*group);
   } catch (const std::invalid_argument&) {
     throw;
   } catch (const std::exception& e) {
@@ -170,6 +171,7 @@ void ProcessGroup::State::connect(const std::string& operation) {
 }
 
 ProcessGroup::State::~State() {
+  on_gpu.reset();
   if (!group) return;
   if (std::uncaught_exceptions() > exceptions_before) {
     abandon(std::move(group));

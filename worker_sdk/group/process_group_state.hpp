@@ -5,8 +5,10 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <optional>
 
 #include "ddprun/process_group.hpp"
+#include "worker_sdk/group/gpu_groups.hpp"
 #include "worker_sdk/group/group_place.hpp"
 
 namespace ddprun::sdk {
@@ -33,6 +35,7 @@ struct ProcessGroup::State {
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroup> group;
   std::vector<c10::intrusive_ptr<c10d::Backend>> wrapped;  // in debug mode: what `group` uses
+  std::optional<GpuGroup> on_gpu;                          // set where `group` has NCCL
   int exceptions_before = std::uncaught_exceptions();      // under way when it was made
   mutable std::atomic<int> subgroups{0};
   mutable std::atomic<int> monitored_barriers{0};

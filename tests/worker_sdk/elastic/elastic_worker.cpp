@@ -52,6 +52,7 @@ json options_with(const json& given) {
                   {"how", "SIGKILL"},  // or another signal; "error": an exception
                   {"catches", false},  // each step's errors, and goes on
                   {"loads", -1},       // the rank that alone loads run.safetensors; -1: all
+                  {"device", "cpu"},   // or a GPU, with NCCL
                   {"strays", -1}};     // the rank that changes what it has loaded
   options.update(given);
   return options;
@@ -61,6 +62,7 @@ class Training {
  public:
   Training(fs::path folder, json options)
       : folder_{std::move(folder)}, options_(std::move(options)) {
+    model_->to(device_);
     run_.keep("model", *model_);
     run_.keep("optimizer", optimizer_);
     run_.keep("schedule", schedule_);
@@ -77,7 +79,8 @@ class Training {
 
   void run() {
     ProcessGroupOptions options;
-    options.backend = "gloo";
+    options.backend = device_.is_cpu() ? "gloo" : "nccl";
+    options.device = device_;
     options.timeout = std::chrono::seconds{120};
     run_.worlds([this](World& world) { train(world); }, options);
     const char* const rank = std::getenv("RANK");
@@ -98,8 +101,8 @@ class Training {
       indices.insert(indices.end(), batch.indices.begin(), batch.indices.end());
       const auto guard = ddp.no_sync(!world.is_last_part());
       try {
-        const auto loss =
-            torch::nn::functional::cross_entropy(ddp.forward(batch.inputs), batch.labels);
+        const auto loss = torch::nn::functional::cross_entropy(
+            ddp.forward(batch.inputs.to(device_)), batch.labels.to(device_));
         reach("before backward", world);
         (loss / world.parts()).backward();
       } catch (const std::exception&) {
@@ -142,6 +145,7 @@ class Training {
 
   fs::path folder_;
   json options_;
+  torch::Device device_{options_["device"].get<std::string>()};
   fs::path saved_ = folder_ / "run.safetensors";
   torch::nn::Sequential model_ = [] {
     torch::manual_seed(0);

@@ -19,8 +19,9 @@ from elastic_records import Records, SAMPLES
 from forked_workers import DEADLINE_S, on_workers
 
 import ddprun  # forked_workers has put its folder into the path
-from ddprun import _batches, _meeting
+from ddprun import _batches, _meeting, _nccl
 from ddprun._light_copy import LightCopy
+from ddprun._membership import WorldChanged
 
 PROGRAM = Path(__file__).with_name("elastic_train.py")
 ddprun_program = None
@@ -99,6 +100,25 @@ class ElasticTest(PythonRecords):
         copy.put_back()
         for name, buffer in norm.named_buffers():
             self.assertTrue(torch.equal(buffer, kept[name]), name)
+
+    def test_what_a_gpu_has_reduced_counts_only_where_the_world_goes_on_behind_it(self):
+        model = torch.nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1)
+        run = ddprun.ElasticRun(model=model, optimizer=optimizer)
+
+        def end_world():  # while the program waits for the GPU: it is freed, and has garbage then
+            run._membership.end_round(run._membership.world)
+
+        with mock.patch.object(_nccl, "await_gpu", end_world), mock.patch.object(_nccl, "forget_groups"):
+            with self.assertRaises(WorldChanged):
+                for world in run.worlds("gloo"):
+                    world._frees_gpu = True
+                    with world:
+                        model(torch.ones(1, 2)).sum().backward()
+                        with world.update():
+                            optimizer.step()
+        self.assertEqual(run.step, 0)
+        torch.distributed.destroy_process_group()
 
     def test_it_runs_without_a_launcher_and_under_torchrun(self):
         alone = self.launch(sys.executable, name="alone", steps=9)

@@ -35,6 +35,7 @@ OPTIONS = {
     "loads": None,  # the rank that alone loads run.pt
     "init": 0,  # the seed of the first weights
     "strays": None,  # the rank that changes what it has loaded
+    "device": "cpu",
     "deaf": None,  # the rank that nothing frees from a collective
 }
 
@@ -51,6 +52,7 @@ class Numbers(Dataset):
 def make_run(options):
     torch.manual_seed(options["init"])
     model = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Dropout(0.2), nn.ReLU(), nn.Linear(16, 3))
+    model.to(options["device"])
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [5, 9])
     batches = ddprun.Batches(SAMPLES, **options["batches"])
@@ -86,11 +88,11 @@ def train(folder, options):
         os.kill(os.getpid(), signal.Signals[options["how"]])
 
     def backward(inputs, labels):
-        loss = cross_entropy(ddp(inputs), labels) / world.parts
+        loss = cross_entropy(ddp(inputs.to(options["device"])), labels.to(options["device"])) / world.parts
         reach("before backward")
         loss.backward()
 
-    for world in run.worlds("gloo", timeout=120):
+    for world in run.worlds("gloo" if options["device"] == "cpu" else "nccl", timeout=120):
         with world, open(folder / f"used.{world.rank}", "a") as used:
             note_open(folder / f"open.{world.rank}")
             ddp = world.wrap(model)

@@ -80,8 +80,7 @@ class ElasticRun {
 
   /// Calls `train` once for each membership of the job, and returns when the training has ended on
   /// all members. `options` are those of init_process_group(); the timeout is for entering, too.
-  /// With NCCL workers are started anew where members change: nothing frees one that waits in it
-  /// yet. Errors: what `train` throws, unless it comes from a change of the members; those of
+  /// Errors: what `train` throws, unless it comes from a change of the members; those of
   /// init_process_group(); std::runtime_error where members keep different parts, or no worker has
   /// a whole state.
   void worlds(const std::function<void(World&)>& train, const ProcessGroupOptions& options = {});

@@ -2,8 +2,8 @@
 
 `ElasticRun` has the state, and `World` (_world.py) the members, the group and DDP of one turn. What may be done
 when is decided by _membership.py, who gets which samples by _batches.py, and _state.py carries a state from one
-member to others. _line.py hears from the agent when members change, _sockets.py frees a worker then that waits for
-them, and _standstill.py sees whether it is freed. Without an agent that says so there is one world for each start
+member to others. _line.py hears from the agent when members change, _sockets.py and _nccl.py free a worker then that
+waits for them, and _standstill.py sees whether it is freed. Without an agent that says so there is one world for each start
 of the workers.
 """
 
@@ -13,6 +13,7 @@ import os
 import threading
 from typing import Any, Dict, Iterator, List, Optional
 
+from ddprun import _nccl
 from ddprun._batches import Batches
 from ddprun._line import AgentLine
 from ddprun._meeting import Place
@@ -114,7 +115,7 @@ class ElasticRun:
             raise RuntimeError("each world makes its own process group: leave out init_process_group()")
         place = Place.of_environment()
         self._thread = threading.get_ident()
-        if backend == "gloo":  # nothing frees a worker that waits in NCCL yet
+        if backend == "gloo" or backend in _nccl.BACKENDS:  # a worker that waits in them can be freed
             self._line = AgentLine.connect(place.round, self._end_world)
         try:
             while True:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Set, Type
 
-from ddprun import _heartbeat, _state
+from ddprun import _heartbeat, _nccl, _state
 from ddprun._batches import Batches
 from ddprun._light_copy import LightCopy
 from ddprun._line import Entrance
@@ -50,6 +50,7 @@ class World:
         self._membership = run._membership
         self._place = place
         self._backend = backend
+        self._frees_gpu = run._line is not None and backend in _nccl.BACKENDS
         self._timeout = timeout
         self._wrapped: List[Any] = []
         self._unfinished: Set[Any] = set()  # DDP modules whose forward pass has begun, and has not ended well
@@ -73,7 +74,6 @@ class World:
         try:
             self._membership.require_unchanged()
             self._meet()
-            self._sockets.note()
             self._membership.require_unchanged()
         except BaseException as error:
             if self._is_changed_by(error):
@@ -87,6 +87,8 @@ class World:
         for module in self._run._modules():
             module.zero_grad(set_to_none=True)  # a step that was dropped may have left half of a sum
         store = self._place.meet(self._timeout)
+        if self._frees_gpu:
+            _nccl.keep_process()
         torch.distributed.init_process_group(
             self._backend,
             store=torch.distributed.PrefixStore("group", store),
@@ -94,6 +96,12 @@ class World:
             world_size=self.size,
             timeout=timedelta(seconds=self._timeout),
         )
+        # A connection of NCCL's may end while all is well, and nothing that the GPU waits for ends well without its
+        # members. So those are not asked whether somebody has hung up.
+        if self._frees_gpu:
+            _nccl.connect()
+        else:
+            self._sockets.note()
         meeting = Meeting(self._place, store, self._timeout)
         line = self._synchronize(meeting)
         if line.step > 0 and os.environ.get(CHECK_STATE):
@@ -122,6 +130,7 @@ class World:
             return self._is_changed_by(error)
         try:  # behind it all know that all have counted the last step
             torch.distributed.barrier()
+            self._require_results()
         except BaseException as lost:
             if self._is_changed_by(lost):
                 return True
@@ -162,6 +171,8 @@ class World:
         """Called by the line's thread: this one may wait for a member that is gone."""
         if self._membership.place == ENTERING:
             self._sockets.note()
+        if self._frees_gpu:
+            _nccl.abort_groups()
         self._sockets.shut_down()
 
     def _take_down(self, orderly: bool) -> None:
@@ -173,11 +184,13 @@ class World:
             ddp.reducer = ddp.logger = ddp.process_group = None
         self._wrapped.clear()
         self._unfinished.clear()
-        if not orderly and self._backend == "gloo":
+        if not orderly and (self._backend == "gloo" or self._frees_gpu):
             self._sockets.shut_down()  # closing is not enough: processes of a DataLoader hold them, too
         # Where a member is gone, destroying a group of NCCL may wait for it.
         if not torch.distributed.is_initialized():
             forget_unmade_group()
+        elif self._frees_gpu and not orderly:
+            _nccl.forget_groups()
         elif orderly or torch.distributed.get_backend() == "gloo":
             torch.distributed.destroy_process_group()
         self._membership.leave()
@@ -249,6 +262,7 @@ class World:
         Every step has one, behind the backward pass of its last part. An exception within leaves the state
         torn: it can be neither saved nor trained on.
         """
+        self._require_results()
         with self._run._lock:
             self._membership.begin_update(self.last_part)
         try:
@@ -270,6 +284,12 @@ class World:
         if not self._run._checked:  # the optimizer has a state only now
             _state.packed_parts(self._run._parts)
             self._run._checked = True
+
+    def _require_results(self) -> None:
+        """What the GPU has received from other members is garbage where the world has ended meanwhile."""
+        if self._frees_gpu:
+            _nccl.await_gpu()
+            self._membership.require_unchanged()
 
     def _require_reduced(self) -> None:
         """A step whose gradients are not reduced must not count, also where the program has caught the error.
