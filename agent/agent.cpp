@@ -179,7 +179,7 @@ void Agent::perform(const AgentAction& action) {
   match(
       action,  //
       [&](const ReachCoordinator& a) { link_.connect(a); },
-      [&](const StartWorkers& a) { start_workers(a.round); },
+      [&](const StartWorkers& a) { a.parked ? start_parked(a.round) : start_workers(a.round); },
       [&](const AskToLeave& a) {
         if (for_workers_.door != nullptr) for_workers_.door->ask_to_leave(a.round);
       },
@@ -203,6 +203,14 @@ void Agent::perform(const AgentAction& action) {
         end_ = a.end;
         alarm_.cancel();
       });
+}
+
+/// They enter none of the rounds that this node was in before.
+void Agent::start_parked(const StartRound& place) {
+  for_workers_.door->forget_entrances();
+  introspection_.begin_round(place.round, place.first_rank, spec_.workers);
+  workers_.start(place, /*parked=*/true);
+  if (!std::exchange(is_started_, true)) give_back_startup_pages();
 }
 
 void Agent::start_workers(const StartRound& round) {

@@ -107,6 +107,8 @@ bool WorkerDoor::take(const std::shared_ptr<Line>& line, std::string_view text) 
         line->local_rank = hello.local_rank;
         lines_[hello.local_rank] = line;
         say(*line, welcome_line(patience_));
+        const auto entrance = entrances_.extract(hello.local_rank);
+        if (entrance && hello.round == kNoRound) say(*line, entrance.mapped());
         heard_({hello.local_rank, CanStay{hello.round}});
       },
       [&](const auto& word) {
@@ -134,7 +136,11 @@ void WorkerDoor::ask_to_leave(int round) {
 void WorkerDoor::enter(int local_rank, int round,
                        const std::map<std::string, std::string>& environment) {
   const auto line = lines_.find(local_rank);
-  if (line != lines_.end()) say(*line->second, enter_line(round, environment));
+  const std::string text = enter_line(round, environment);
+  if (line != lines_.end())
+    say(*line->second, text);
+  else
+    entrances_[local_rank] = text;
 }
 
 }  // namespace ddprun

@@ -39,8 +39,12 @@ class WorkerDoor {
 
   /// Asks all that can stay to leave the round.
   void ask_to_leave(int round);
-  /// Tells a worker its next round, and the variables that it has there.
+  /// Tells a worker its next round, and the variables that it has there. One that was started
+  /// beside a round, and has not said hello yet, is told when it does.
   void enter(int local_rank, int round, const std::map<std::string, std::string>& environment);
+
+  /// Workers that are started from now on enter no round of before.
+  void forget_entrances() { entrances_.clear(); }
 
   void close();
 
@@ -59,7 +63,8 @@ class WorkerDoor {
   std::chrono::milliseconds patience_{};
   Heard heard_;
   std::map<int, std::shared_ptr<Line>> lines_;  // by local rank: the last one that said hello
-  std::size_t open_ = 0;                        // connections
+  std::map<int, std::string> entrances_;  // by local rank: what was said when nobody was there
+  std::size_t open_ = 0;                  // connections
 };
 
 }  // namespace ddprun

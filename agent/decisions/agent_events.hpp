@@ -79,6 +79,9 @@ inline constexpr std::chrono::milliseconds kCheckpointAfterSigterm{20'000};
 /// each get theirs.
 inline constexpr std::chrono::milliseconds kOneAnnouncement{5'000};
 
+/// The round that a worker is of before its first one.
+inline constexpr int kNoRound = 0;
+
 // clang-format off
 struct AgentBegins {};                       // once, before all others
 struct Ordered { CoordinatorMessage message; };
@@ -117,7 +120,8 @@ struct ReachCoordinator {
   VoterState voter = {};
   std::string at = {};
 };
-struct StartWorkers { StartRound round; };   // those that are parked enter the round
+// Those that are alive, beside a round or parked, enter it. `parked`: none of them is to enter it.
+struct StartWorkers { StartRound round; bool parked = false; };
 struct AskToLeave { int round; };            // the workers of that round, which then are Parked
 struct KillWorkers { std::vector<int> local_ranks; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run

@@ -84,7 +84,11 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
         agent_.may_keep = m.keep;
       },
       [&](const Waiting& m) { answered(m.clock_us, m.echo_us, m.lease_ms, now); },
-      [](const Spare&) {},                               // waits, as before
+      [](const Spare&) {},  // waits, as before
+      [&](const Prepare& m) {
+        const bool has_leader = !agent_.contact->voting_until();
+        if (has_leader && !agent_.end && !agent_.held_end) workers_.prepare(m.place);
+      },
       [](const Identity&) {},                            // nobody has asked
       [](const HangFound&) {}, [](const HangOver&) {},   // the user is told
       [](const VerdictFound&) {},                        // the agent has taken it
@@ -125,6 +129,7 @@ void AgentMachine::note(const CoordinatorMessage& order) {
   }
   if (const auto* stop = std::get_if<StopRound>(&order)) hear(*stop);
   if (const auto* spare = std::get_if<Spare>(&order)) hear_members(*spare);
+  if (const auto* prepare = std::get_if<Prepare>(&order)) hear_members(prepare->waits);
   if (const auto* voters = std::get_if<Reconfigure>(&order)) {
     agent_.follower.hear(*voters);
     agent_.witnessed = voters->witnessed;

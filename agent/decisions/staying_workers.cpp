@@ -11,7 +11,13 @@ StayingWorkers::StayingWorkers(int workers)
 
 void StayingWorkers::begin_round(int round) {
   round_ = round;
-  for (State& worker : workers_) worker = worker == State::kParked ? State::kStays : State::kRuns;
+  for (State& worker : workers_)
+    if (worker != State::kStarts) worker = worker == State::kParked ? State::kStays : State::kRuns;
+}
+
+void StayingWorkers::begin_beside() {
+  round_ = kNoRound;
+  std::ranges::fill(workers_, State::kStarts);
 }
 
 void StayingWorkers::said(const WorkerSaid& word) {
@@ -21,13 +27,18 @@ void StayingWorkers::said(const WorkerSaid& word) {
   match(
       word.what,
       [&](const CanStay& m) {
-        if (m.round == round_ && worker == State::kRuns) worker = State::kStays;
+        const bool starts_anew = worker == State::kRuns || worker == State::kStarts;
+        if (round_ != kNoRound && m.round == round_ && starts_anew) worker = State::kStays;
       },
       [&](const Parked& m) {
-        if (m.round == round_ && worker == State::kStays) worker = State::kParked;
+        if (m.round == kNoRound && worker == State::kStarts)
+          worker = round_ == kNoRound ? State::kParked : State::kStays;
+        else if (m.round == round_ && worker == State::kStays)
+          worker = State::kParked;
       },
       [](const Stuck&) {},  // it is as it was until its end
-      [&](const CannotStay&) { worker = State::kRuns; });
+      // One that has no place yet ends without one.
+      [&](const CannotStay&) { worker = round_ == kNoRound ? State::kStarts : State::kRuns; });
 }
 
 void StayingWorkers::ended(int local_rank) {
@@ -44,7 +55,8 @@ std::size_t StayingWorkers::count(State state) const {
 bool StayingWorkers::all_can_stay() const { return living_can_stay() && count(State::kGone) == 0; }
 
 bool StayingWorkers::living_can_stay() const {
-  return count(State::kStays) + count(State::kParked) > 0 && count(State::kRuns) == 0;
+  return count(State::kStays) + count(State::kParked) > 0 && count(State::kRuns) == 0 &&
+         !some_start();
 }
 
 bool StayingWorkers::living_are_parked() const {
@@ -56,7 +68,7 @@ std::vector<int> StayingWorkers::in_round() const {
   std::vector<int> found;
   for (int local_rank = 0; local_rank < static_cast<int>(workers_.size()); ++local_rank) {
     const State state = workers_[local_rank];
-    if (state == State::kRuns || state == State::kStays) found.push_back(local_rank);
+    if (state != State::kGone && state != State::kParked) found.push_back(local_rank);
   }
   return found;
 }

@@ -36,6 +36,15 @@ double age_ms(const WorkerEnd& end, TimePoint now) {
 
 }  // namespace
 
+void WorkerRound::prepare(const StartRound& place) {
+  if (state_ == State::kParked) return agent_.tell(Prepared{});
+  if (state_ != State::kIdle) return;
+  state_ = State::kPreparing;
+  alive_ = agent_.rules.workers;
+  staying_.begin_beside();
+  agent_.act(StartWorkers{place, /*parked=*/true});
+}
+
 void WorkerRound::start(const StartRound& order) {
   state_ = State::kRunning;
   number_ = order.round;
@@ -56,7 +65,7 @@ void WorkerRound::said(const WorkerSaid& word) {
   if (stuck != nullptr && stuck->round == number_ && keeps_ && state_ == State::kStopping)
     agent_.act(KillWorkers{{word.local_rank}});
   tell_whether_all_stay();
-  sweep_when_parked();
+  go_on_when_parked();
 }
 
 /// One that has failed stays away only until the next round, so its end changes nothing here.
@@ -70,10 +79,16 @@ void WorkerRound::exited(const WorkerExited& worker, TimePoint now) {
   const WorkerFailure& how = worker.how;
   --alive_;
   staying_.ended(how.local_rank);
+  if (state_ == State::kPreparing) {
+    agent_.warn("rank " + std::to_string(how.rank) + " " + describe(how.status) +
+                " before it could enter a round");
+    agent_.act(KillWorkers{{how.local_rank}});
+    return go_on_when_parked();
+  }
   note_end(worker);
   if (state_ == State::kStopping && alive_ == 0) return sweep();
   if (state_ == State::kParked && alive_ == 0) state_ = State::kIdle;
-  sweep_when_parked();
+  go_on_when_parked();
   if (state_ != State::kRunning) return;
   // Its children have its connections, so that who stays would hear late of its end.
   if (!how.status.ok() && stays_) agent_.act(KillWorkers{{how.local_rank}});
@@ -114,7 +129,8 @@ void WorkerRound::tell_stopped() {
 
 bool WorkerRound::goes_on() const {
   const bool leaves = grace_ && grace_->what == Grace::For::kLeaving;
-  return state_ == State::kRunning || state_ == State::kParked || leaves || asks_for_checkpoint();
+  const bool is_alone = state_ == State::kParked || state_ == State::kPreparing;
+  return state_ == State::kRunning || is_alone || leaves || asks_for_checkpoint();
 }
 
 void WorkerRound::leave(const RankList& hung, TimePoint now) {
@@ -125,11 +141,16 @@ void WorkerRound::leave(const RankList& hung, TimePoint now) {
   if (!hung.empty()) agent_.act(KillWorkers{hung});
   grace_ = Grace{Grace::For::kLeaving, now + agent_.rules.shutdown_timeout};
   hurry(now);
-  sweep_when_parked();
+  go_on_when_parked();
 }
 
-void WorkerRound::sweep_when_parked() {
+/// Where one has ended before it could enter a round, the node joins with it all the same: another
+/// worker is started in its place then, and fails where everybody hears of it.
+void WorkerRound::go_on_when_parked() {
   if (state_ == State::kStopping && keeps_ && staying_.living_are_parked()) sweep();
+  if (state_ != State::kPreparing || staying_.some_start()) return;
+  state_ = alive_ > 0 ? State::kParked : State::kIdle;
+  agent_.tell(Prepared{});
 }
 
 void WorkerRound::swept() {
@@ -159,7 +180,7 @@ void WorkerRound::stop_after_checkpoint(milliseconds time, TimePoint now) {
 
 void WorkerRound::stop_at_once(TimePoint now) {
   if (goes_on()) stop(SIGTERM, now);
-  if (state_ == State::kStopping && grace_ && !is_killed()) kill(now);
+  if (state_ == State::kStopping && grace_ && !grace_->kills()) kill(now);
 }
 
 bool WorkerRound::asks_for_checkpoint() const {
@@ -179,13 +200,13 @@ bool WorkerRound::may_outlive_connection(TimePoint now) const {
 }
 
 void WorkerRound::hurry(TimePoint now) {
-  if (state_ != State::kStopping || !grace_ || is_killed() || !fence_) return;
+  if (state_ != State::kStopping || !grace_ || grace_->kills() || !fence_) return;
   grace_->ends = std::min(grace_->ends, *fence_);
   if (now >= grace_->ends) end_grace(now);
 }
 
 void WorkerRound::shorten_grace(milliseconds time, TimePoint now) {
-  if (state_ != State::kStopping || !grace_ || is_killed()) return;
+  if (state_ != State::kStopping || !grace_ || grace_->kills()) return;
   grace_->ends = std::min(grace_->ends, now + time);
   if (now >= grace_->ends) end_grace(now);
 }
@@ -209,10 +230,11 @@ void WorkerRound::end_grace(TimePoint now) {
     grace_ = Grace{Grace::For::kSigkill, now + kKillTimeout};
     return;
   }
-  if (!is_killed() || keeps_) return kill(now);
+  if (!grace_->kills()) return kill(now);
   agent_.warn(std::to_string(alive_) + " workers are still there " +
               std::to_string(kKillTimeout.count() / 1000) +
               " s after SIGKILL: the kernel cannot end them (a hung file system or driver)");
+  keeps_ = false;  // others wait, and no second time as long: who is parked is swept away as well
   sweep();
 }
 

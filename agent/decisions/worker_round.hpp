@@ -8,6 +8,12 @@
 // it:
 //
 //     running --leave--> stopping --all gone or parked--> sweeping --> parked --start--> running
+//
+// Those of a node that is to join such a round are started beside it. They are of no round, until
+// one begins that this node is in:
+//
+//     idle --prepare--> preparing --all parked or gone--> parked (idle where all are gone)
+//     preparing --start--> running
 #pragma once
 
 #include <chrono>
@@ -22,7 +28,7 @@ namespace ddprun {
 
 class WorkerRound {
  public:
-  enum class State { kIdle, kRunning, kStopping, kSweeping, kParked };
+  enum class State { kIdle, kPreparing, kRunning, kStopping, kSweeping, kParked };
 
   /// `agent` must outlive it.
   explicit WorkerRound(AgentState& agent) : agent_{agent}, staying_{agent.rules.workers} {}
@@ -32,6 +38,9 @@ class WorkerRound {
   /// How this node's workers have ended in the last round that was started, so far.
   const RoundOutcome& outcome() const { return outcome_; }
 
+  /// Workers are started beside a round that goes on without this node. Where they are, or are
+  /// about to be, nothing more is done.
+  void prepare(const StartRound& place);
   void start(const StartRound& order);
   void exited(const WorkerExited& worker, TimePoint now);
   void said(const WorkerSaid& word);
@@ -77,14 +86,14 @@ class WorkerRound {
     enum class For { kCheckpoint, kLeaving, kSigterm, kSigkill };
     For what;  // was the last thing that workers were asked or told
     TimePoint ends;
+    bool kills() const { return what == For::kSigkill; }
   };
 
   void note_end(const WorkerExited& worker);
   void sweep();
   void kill(TimePoint now);
-  void sweep_when_parked();
+  void go_on_when_parked();
   void tell_whether_all_stay();
-  bool is_killed() const { return grace_ && grace_->what == Grace::For::kSigkill; }
 
   AgentState& agent_;
   State state_ = State::kIdle;
@@ -99,9 +108,11 @@ class WorkerRound {
   std::optional<TimePoint> fence_;
 };
 
-/// Nothing of it is alive, but workers that have left it and are parked.
+/// Nothing of it is alive, but workers that have left it and are parked, or are of no round yet.
 inline bool is_over(const WorkerRound& round) {
-  return round.state() == WorkerRound::State::kIdle || round.state() == WorkerRound::State::kParked;
+  using State = WorkerRound::State;
+  const State state = round.state();
+  return state == State::kIdle || state == State::kParked || state == State::kPreparing;
 }
 
 }  // namespace ddprun

@@ -66,6 +66,13 @@ std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint n
     return {{NewsLine::Level::kWarning,
              fmt::format("round {} has its {} nodes: this one waits as a spare", spare->round,
                          spare->nodes)}};
+  if (const auto* prepare = std::get_if<Prepare>(&message))
+    return {{NewsLine::Level::kWarning,
+             fmt::format("round {} goes on without this node: starting {} beside it, which {} in "
+                         "when {} so far",
+                         prepare->waits.round,
+                         workers_ == 1 ? "a worker" : fmt::format("{} workers", workers_),
+                         workers_ == 1 ? "comes" : "come", workers_ == 1 ? "it is" : "they are")}};
   if (const auto* restarted = std::get_if<Restarted>(&message))
     return {of_job(text(restarted->times))};
   if (const auto* times = std::get_if<JobTimes>(&message)) return of_times(times->goodput);

@@ -54,6 +54,7 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   out.try_emplace(env::kNcclAsyncErrorHandling, "1");
   out.erase(env::kIntrospection);  // as kHeartbeat
   out.erase(env::kControl);
+  out.erase(env::kParked);
   if (spec.introspection) out.try_emplace("PYTHONFAULTHANDLER", "1");
   if (!node.timer_pipe.empty()) out[kTimerFileVariable] = node.timer_pipe;
   if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))

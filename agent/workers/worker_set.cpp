@@ -18,6 +18,7 @@
 #include "base/descriptor.hpp"
 #include "base/report_failure.hpp"
 #include "base/system/linux_calls.hpp"
+#include "ddprun/worker_env.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 
 namespace ddprun {
@@ -50,6 +51,16 @@ void note_told(auto& worker, int signal) {
   worker.killed = worker.killed || signal == SIGKILL;
 }
 
+void forget(auto& workers, const auto& is_gone) {
+  for (const auto& worker : workers) {
+    if (!is_gone(worker)) continue;
+    worker->out->close();
+    worker->err->close();
+    worker->process.release();
+  }
+  std::erase_if(workers, is_gone);
+}
+
 /// The worker that the process is, or is below of; nullptr: there is none, or it has ended.
 auto* worker_above(const auto& workers, pid_t pid) {
   for (int i = 0; i < kGenerationsMax && pid > 1; ++i) {
@@ -79,9 +90,12 @@ void WorkerSet::warm_up() {
   nursery_->begin();
 }
 
-std::vector<WorkerSet::Kept> WorkerSet::start(const StartRound& round) {
+std::vector<WorkerSet::Kept> WorkerSet::start(const StartRound& round, bool parked) {
   begin_round(round);
   std::vector<Command> commands = plan_workers(spec_, round_, node_);
+  if (parked)
+    for (Command& command : commands)
+      command.environment.push_back(std::string{sdk::env::kParked} + "=1");
   std::vector<Kept> kept;
   std::vector<NewWorker> fresh;
   std::vector<NewChild> children;
@@ -135,6 +149,8 @@ void WorkerSet::begin_round(const StartRound& round) {
   ++starts_;
   round_ = round;
   stopping_ = false;
+  // One that was started beside the round may have ended: another one gets its place.
+  forget(workers_, [](const auto& worker) { return worker->ended; });
   const bool keeps = !living(workers_).empty();
   node_.heartbeats = evidence_.begin_round(round_, spec_.workers, keeps);
   make_round_folder(node_, round_, spec_.workers);
@@ -354,13 +370,7 @@ asio::awaitable<void> WorkerSet::sweep(bool keep) {
   if (const int left = co_await kill_descendants(kSweepTimeout, spared))
     spdlog::warn("{} processes of the job could not be killed within {} s", left,
                  kSweepTimeout.count() / 1000);
-  for (const auto& worker : workers_) {
-    if (stays(worker)) continue;
-    worker->out->close();
-    worker->err->close();
-    worker->process.release();
-  }
-  std::erase_if(workers_, [&](const auto& worker) { return !stays(worker); });
+  forget(workers_, [&](const auto& worker) { return !stays(worker); });
   if (folded_ && workers_.empty()) std::exchange(folded_, nullptr)->close();
 }
 

@@ -81,10 +81,11 @@ class WorkerSet {
   };
 
   /// Starts the workers of `round`, whose store address is known, and returns those that were kept
-  /// by sweep(): they are not started. Nothing else of an earlier round may be left. A worker that
-  /// cannot be started is told as one that exited, as a shell does it: with code 127 when its
-  /// program is not there, else with 126.
-  std::vector<Kept> start(const StartRound& round);
+  /// by sweep(), or are there as parked ones: they are not started. Nothing else of an earlier
+  /// round may be left. A worker that cannot be started is told as one that exited, as a shell does
+  /// it: with code 127 when its program is not there, else with 126. `parked`: they begin parked,
+  /// and enter another round than this one.
+  std::vector<Kept> start(const StartRound& round, bool parked = false);
 
   /// Begins a round for which no worker can be started, because of `error`.
   void start_none(const StartRound& round, const Error& error);

@@ -162,6 +162,11 @@ Result<void> check(const Spare& spare) {
       .result();
 }
 
+Result<void> check(const Prepare& prepare) {
+  const auto waits = check(prepare.waits);
+  return waits ? check(prepare.place) : waits;
+}
+
 }  // namespace
 
 Result<void> check(const AgentMessage& message) {
@@ -199,6 +204,7 @@ Result<void> check(const CoordinatorMessage& message) {
       message,  //
       [](const Joined& m) { return check(m); }, [](const StartRound& m) { return check(m); },
       [](const StopRound& m) { return check(m); }, [](const Spare& m) { return check(m); },
+      [](const Prepare& m) { return check(m); },  //
       [](const EndJob& m) { return check(m); },
       [](const RequestVote& m) { return check_epoch(m.epoch); },
       [](const Identity& m) { return check_leader(m.epoch, m.coordinator); },

@@ -118,6 +118,7 @@ template <> inline constexpr auto kFields<WorkersStarted> = std::tuple{
     field("round", &WorkersStarted::round)};
 template <> inline constexpr auto kFields<WorkersStay> = std::tuple{
     field("round", &WorkersStay::round), field("stay", &WorkersStay::stay)};
+template <> inline constexpr auto kFields<Prepared> = std::tuple{};
 template <> inline constexpr auto kFields<Preempt> = std::tuple{
     text("reason", &Preempt::reason, kReason), field("checkpoint_ms", &Preempt::checkpoint_ms)};
 template <> inline constexpr auto kFields<Leave> = std::tuple{
@@ -191,6 +192,8 @@ template <> inline constexpr auto kFields<StartRound> = std::tuple{
     list("successors", &StartRound::successors, kSuccessorsMax),
     field("leader_rank", &StartRound::leader_rank),
     text("awaited", &StartRound::awaited, TextLimit{kRankListBytesMax})};
+template <> inline constexpr auto kFields<Prepare> = std::tuple{
+    field("waits", &Prepare::waits), field("place", &Prepare::place)};
 template <> inline constexpr auto kFields<Reconfigure> = std::tuple{
     field("round", &Reconfigure::round), field("witnessed", &Reconfigure::witnessed),
     field("leader_is_member", &Reconfigure::leader_is_member)};
@@ -255,6 +258,7 @@ constexpr const char* type_of(const Leave&) { return "leave"; }
 constexpr const char* type_of(const Progress&) { return "progress"; }
 constexpr const char* type_of(const WorkersStarted&) { return "workers_started"; }
 constexpr const char* type_of(const WorkersStay&) { return "workers_stay"; }
+constexpr const char* type_of(const Prepared&) { return "prepared"; }
 constexpr const char* type_of(const Inspected&) { return "inspected"; }
 constexpr const char* type_of(const AskStatus&) { return "ask_status"; }
 constexpr const char* type_of(const AskDump&) { return "ask_dump"; }
@@ -274,6 +278,7 @@ constexpr const char* type_of(const Waiting&) { return "waiting"; }
 constexpr const char* type_of(const Spare&) { return "spare"; }
 constexpr const char* type_of(const Identity&) { return "identity"; }
 constexpr const char* type_of(const StartRound&) { return "start_round"; }
+constexpr const char* type_of(const Prepare&) { return "prepare"; }
 constexpr const char* type_of(const StopRound&) { return "stop_round"; }
 constexpr const char* type_of(const EndJob&) { return "end_job"; }
 constexpr const char* type_of(const Inspect&) { return "inspect"; }

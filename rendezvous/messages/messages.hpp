@@ -131,6 +131,11 @@ struct WorkersStay {
   bool stay = false;
   bool operator==(const WorkersStay&) const = default;
 };
+/// The answer to Prepare: the node's workers are parked, or have ended. The node may join the
+/// round.
+struct Prepared {
+  bool operator==(const Prepared&) const = default;
+};
 /// The answer to StopRound: no process of the round is alive on this node, but those that have left
 /// the round and are parked.
 struct WorkersStopped {
@@ -207,8 +212,8 @@ struct FinalStatus {
 };
 using AgentMessage =
     std::variant<Join, Beat, Identify, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
-                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, WorkersStay, AskStatus,
-                 AskDump, Vote, EndAcknowledged, FinalStatus, InviteWitness>;
+                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, WorkersStay, Prepared,
+                 AskStatus, AskDump, Vote, EndAcknowledged, FinalStatus, InviteWitness>;
 
 // --- coordinator to agent ---
 
@@ -289,6 +294,13 @@ struct StartRound {
   std::string awaited;   // as Configuration's, of this round
   bool operator==(const StartRound&) const = default;
 };
+/// The round goes on without this node, whose workers are to start beside it meanwhile: parked, so
+/// that nobody has to wait for them when the node joins. It answers with Prepared.
+struct Prepare {
+  Spare waits;       // is told to every node that waits
+  StartRound place;  // is what they begin with, and shall not use: they get another one to enter
+  bool operator==(const Prepare&) const = default;
+};
 /// The node has to stop its workers of this round, and to answer with WorkersStopped.
 struct StopRound {
   int round = 0;
@@ -366,9 +378,9 @@ struct Dismiss {
   bool operator==(const Dismiss&) const = default;
 };
 using CoordinatorMessage =
-    std::variant<Joined, Refused, Waiting, Spare, Identity, Beat, StartRound, StopRound, EndJob,
-                 Inspect, HangFound, HangOver, VerdictFound, Restarted, JobTimes, StatusPart,
-                 DumpPart, Candidate, RequestVote, Redirect, Dismiss, Reconfigure>;
+    std::variant<Joined, Refused, Waiting, Spare, Identity, Beat, StartRound, Prepare, StopRound,
+                 EndJob, Inspect, HangFound, HangOver, VerdictFound, Restarted, JobTimes,
+                 StatusPart, DumpPart, Candidate, RequestVote, Redirect, Dismiss, Reconfigure>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

@@ -28,18 +28,6 @@ bool outlives(const Roster::Node& node, const Leadership& leadership) {
   return has_workers && leadership.outlives(node.id()) != Outlives::kNo;
 }
 
-/// Whether nobody who is here has stopped its workers of the round that the node runs, or knows
-/// that it was to be stopped.
-bool nobody_knows_more(const Roster& nodes, const Join& join) {
-  bool more = false;
-  nodes.for_each([&](const Roster::Node& node) {
-    more |= node.join.voter.assignment.round >= join.voter.running ||
-            node.join.counters.round > join.voter.running ||
-            node.join.counters.attempt > join.counters.attempt;
-  });
-  return !more;
-}
-
 }  // namespace
 
 CoordinatorMachine::CoordinatorMachine(CoordinatorRules rules, TimePoint now)
@@ -131,12 +119,11 @@ void CoordinatorMachine::receive(const FromPeer& event) {
         if (node.group_rank >= 0) observers_.started(now_);
       },
       [&](const WorkersStay& m) {
-        if (!rounds_.runs(m.round) || node.phase() != Phase::kRunning) return;
-        members_.nodes().let_stay(node, m.stay);
+        if (rounds_.runs(m.round)) members_.nodes().let_stay(node, m.stay);
         if (may_keep(members_.nodes(), job_))  // it may be lost before their next beat
           out_.send_to_members(members_.nodes(), leadership_->answer(now_));
       },
-      [&](const Preempt& m) { preempt(node, m); },
+      [&](const Prepared&) { welcome(node, true); }, [&](const Preempt& m) { preempt(node, m); },
       [&](const Progress& m) {
         if (!rounds_.runs(m.round) || node.group_rank < 0) return;
         for (const RankProgress& rank : m.ranks) failures_.reached(rank.step);
@@ -200,6 +187,7 @@ void CoordinatorMachine::come_back(Node& node, PeerId peer, const Join& join) {
     return out_.send_away(peer, {"", leadership_->epoch()}, "its workers are of another round");
   out_.drop(node.peer(), "its agent has connected again");
   members_.nodes().reconnect(node, peer, join, now_);
+  node.preparation = Roster::Preparation::kNone;
   node.away = false;
   lead(voter_joined(node, resumes));
   if (!resumes) return;
@@ -231,7 +219,7 @@ void CoordinatorMachine::take_back(PeerId peer, const Join& join, const std::str
                        members_.nodes().with_wanted_rank(join.node_rank) == nullptr;
   const bool is_first = in_time && !recovery->begun() &&
                         rounds_.state() == Rounds::State::kGathering && job_.counters.round == 0 &&
-                        nobody_knows_more(members_.nodes(), join);
+                        !members_.nodes().knows_more_than(join);
   const bool belongs = in_time && recovery->begun() && rounds_.runs() &&
                        join.counters.attempt == job_.counters.attempt;
   if (!is_first && !belongs)
@@ -252,11 +240,11 @@ void CoordinatorMachine::take_back(PeerId peer, const Join& join, const std::str
   lead(voter_joined(node, true));
   greet(node, true);
   if (recovery->absent() > 0) return;
-  std::vector<const Node*> waiting;
-  members_.nodes().for_each([&](const Node& other) {
+  std::vector<Node*> waiting;
+  members_.nodes().for_each([&](Node& other) {
     if (other.phase() == Phase::kReady) waiting.push_back(&other);
   });
-  for (const Node* const other : waiting) welcome(*other);
+  for (Node* const other : waiting) welcome(*other);
 }
 
 /// A node that joins hears which configuration is committed, too: it may have missed it.
@@ -291,15 +279,19 @@ void CoordinatorMachine::admit(const AdmitVoter& admitted) {
   if (rounds_.runs()) rounds_.stop({"node " + node->join.host + " joined again"}, now_);
 }
 
-/// A node that is ready makes a new round if there is a place for it; else it is a spare.
-void CoordinatorMachine::welcome(const Node& node) {
+/// A node that is ready makes a new round if there is a place for it; else it is a spare. Where the
+/// workers of the round can stay, its own are started first.
+void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
+  if (says_prepared && !finish_preparation(node)) return;
   if (!rounds_.runs()) return;
   if (const RoundRecovery* const recovery = leadership_->recovery();
       recovery != nullptr && recovery->absent() > 0)
     return;  // others are on their way
-  if (rounds_.members() < rules_.nodes_max)
+  if (rounds_.members() >= rules_.nodes_max) return out_.send(node.peer(), rounds_.spare());
+  if (!is_to_prepare(members_.nodes(), node, job_))
     return rounds_.stop({"node " + node.join.host + " joined"}, now_);
-  out_.send(node.peer(), rounds_.spare());
+  node.preparation = Roster::Preparation::kUnderWay;
+  out_.send(node.peer(), preparation(members_.nodes(), node, rules_, rounds_.spare()));
 }
 
 /// A node whose connection broke comes back, unless its agent is dead, and its workers run on

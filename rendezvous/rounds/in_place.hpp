@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/rank_list.hpp"
+#include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/roster.hpp"
 
@@ -15,6 +16,17 @@ inline constexpr int kChangesInPlaceMax = 3;
 /// state than who is started anew. After some changes behind which nobody has come any further all
 /// are started anew: that mends more.
 bool may_keep(const Roster& nodes, const JobState& job);
+
+/// Whether the node, which is ready, is to prepare before it joins the round that runs: so the
+/// others train on while its workers start. It is not asked twice.
+bool is_to_prepare(const Roster& nodes, const Roster::Node& node, const JobState& job);
+
+/// What such a node hears. `waits`: what it would hear as a spare.
+Prepare preparation(const Roster& nodes, const Roster::Node& node, const CoordinatorRules& rules,
+                    Spare waits);
+
+/// The node's workers are parked, or have ended. Returns whether this was not known.
+bool finish_preparation(Roster::Node& node);
 
 /// The local ranks of the node's workers that are among these ranks of its round.
 RankList local_ranks_in(const Roster::Node& node, const RankList& ranks);

@@ -9,15 +9,20 @@ namespace ddprun {
 
 using Node = Roster::Node;
 
-std::vector<Node*> choose_members(Roster& nodes, int nodes_max) {
+std::vector<Node*> choose_members(Roster& nodes, const CoordinatorRules& rules) {
   std::vector<Node*> ready;
   nodes.for_each([&](Node& node) {
     if (node.phase() == Roster::Phase::kReady) ready.push_back(&node);
   });
+  const auto prepares = [](const Node* node) {
+    return node->preparation == Roster::Preparation::kUnderWay;
+  };
+  if (std::ssize(ready) - std::ranges::count_if(ready, prepares) >= rules.nodes_min)
+    std::erase_if(ready, prepares);
   std::ranges::sort(ready, {}, [](const Node* node) {
     return std::tuple{node->announced.has_value(), node->group_rank < 0, node->arrival};
   });
-  ready.resize(std::min<std::size_t>(ready.size(), nodes_max));
+  ready.resize(std::min<std::size_t>(ready.size(), rules.nodes_max));
   return ready;
 }
 

@@ -3,13 +3,15 @@
 
 #include <vector>
 
+#include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/roster.hpp"
 
 namespace ddprun {
 
-/// Chooses at most `nodes_max` of the ready nodes: first those of the round before, then by
-/// arrival. Those that are about to go come last.
-std::vector<Roster::Node*> choose_members(Roster& nodes, int nodes_max);
+/// Chooses at most MAX of the ready nodes: first those of the round before, then by arrival. Those
+/// that are about to go come last. Those that still prepare are left out while there are MIN
+/// others.
+std::vector<Roster::Node*> choose_members(Roster& nodes, const CoordinatorRules& rules);
 
 /// Gives every rank to the node that asked for it, else to the one that had it, else to a newcomer,
 /// in the order of their host names and then of their arrival. The result's index is the rank.

@@ -1,5 +1,6 @@
 #include "rendezvous/rounds/roster.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -50,6 +51,15 @@ Roster::Node* Roster::remove(Node& node) {
   return heir;
 }
 
+bool Roster::knows_more_than(const Join& join) const {
+  return std::ranges::any_of(nodes_, [&](const auto& entry) {
+    const Join& known = entry.second.join;
+    return known.voter.assignment.round >= join.voter.running ||
+           known.counters.round > join.voter.running ||
+           known.counters.attempt > join.counters.attempt;
+  });
+}
+
 void Roster::clear() { *this = Roster{}; }
 
 void Roster::reconnect(Node& node, PeerId peer, Join join, TimePoint now) {
@@ -95,6 +105,7 @@ void Roster::set_phase(Node& node, Phase phase) {
 }
 
 void Roster::let_stay(Node& node, bool stays) {
+  stays = stays && node.phase() == Phase::kRunning;
   if (std::exchange(node.stays_, stays) != stays) staying_ += stays ? 1 : -1;
 }
 

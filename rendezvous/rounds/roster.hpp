@@ -34,6 +34,9 @@ class Roster {
     kWitnessing   // a witness, which obeys this coordinator, and never has workers
   };
 
+  /// Whether the workers of a node that waits while a round runs start beside it.
+  enum class Preparation { kNone, kUnderWay, kDone };
+
   class Node {
    public:
     const NodeId& id() const { return join.node; }
@@ -51,7 +54,8 @@ class Roster {
     int workers_left = 0;              // those without a failure that it has told of
     TimePoint contends_since;          // kContending
     std::optional<Preempt> announced;  // the end, by the scheduler, while the node was a spare
-    bool away = false;                 // its connection has ended, and it may come back
+    Preparation preparation = Preparation::kNone;
+    bool away = false;  // its connection has ended, and it may come back
     std::string away_because;
     std::optional<EndJob> final_status;  // the job's under a coordinator before, as it has told
     bool owes_answer = false;            // it may not have heard that the job is over
@@ -91,6 +95,10 @@ class Roster {
   /// Returns those that contend for the rank of `node`, in the order in which they came.
   std::vector<Node*> contenders_of(const Node& node) const;
 
+  /// Whether somebody who is here has stopped its workers of the round that this node says to run,
+  /// or knows that it was to be stopped.
+  bool knows_more_than(const Join& join) const;
+
   /// Removes all nodes.
   void clear();
 
@@ -99,7 +107,8 @@ class Roster {
   int count(Phase phase) const { return counts_[static_cast<std::size_t>(phase)]; }
   void set_phase(Node& node, Phase phase);
 
-  /// All workers of the node, which is running, can stay when members change; or no longer.
+  /// All workers of the node can stay when members change; or no longer. It counts if it is
+  /// running.
   void let_stay(Node& node, bool stays);
   /// How many nodes there are that run such workers.
   int staying() const { return staying_; }

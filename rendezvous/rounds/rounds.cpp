@@ -91,7 +91,7 @@ void Rounds::workers_stopped(Node& node, const WorkersStopped& report) {
 
 bool Rounds::is_member(const Node& node) const {
   if (state_ != State::kGathering) return node.group_rank >= 0;
-  return std::ranges::count(choose_members(parts_.nodes, parts_.rules.nodes_max), &node) > 0;
+  return std::ranges::count(choose_members(parts_.nodes, parts_.rules), &node) > 0;
 }
 
 int Rounds::members() const {
@@ -148,13 +148,13 @@ std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
   if (first && ready < rules.nodes_max && now < gathering_ends()) return std::nullopt;
   const auto members = [this] {
     std::vector<NodeId> ids;
-    for (const Node* const node : choose_members(parts_.nodes, parts_.rules.nodes_max))
+    for (const Node* const node : choose_members(parts_.nodes, parts_.rules))
       ids.push_back(node->id());
     return ids;
   };
   const auto attempt = [this] {
     int most = parts_.job.counters.attempt;
-    for (const Node* const node : choose_members(parts_.nodes, parts_.rules.nodes_max))
+    for (const Node* const node : choose_members(parts_.nodes, parts_.rules))
       most = std::max(most, node->join.counters.attempt);
     return most;
   };
@@ -212,7 +212,7 @@ std::optional<EndJob> Rounds::learn_from(const std::vector<Node*>& members) {
 }
 
 std::optional<EndJob> Rounds::seal(TimePoint now) {
-  const std::vector<Node*> members = choose_members(parts_.nodes, parts_.rules.nodes_max);
+  const std::vector<Node*> members = choose_members(parts_.nodes, parts_.rules);
   if (auto verdict = learn_from(members)) return verdict;
   start(order_by_rank(members), now);
   return std::nullopt;
@@ -249,6 +249,7 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
     node->group_rank = start.group_rank;
     node->first_rank = start.first_rank;
     node->workers_left = node->join.workers;
+    node->preparation = Roster::Preparation::kNone;
     int& role_rank = role_ranks[node->join.role];
     start.first_role_rank = role_rank;
     start.role_world_size = role_sizes[node->join.role];
@@ -260,7 +261,10 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   }
   const Spare waits = spare();
   parts_.nodes.for_each([&](const Node& node) {
-    if (node.phase() == Phase::kReady || node.phase() == Phase::kWitnessing)
+    if (node.preparation == Roster::Preparation::kUnderWay &&
+        start.group_world_size < parts_.rules.nodes_max)
+      parts_.out.send(node.peer(), preparation(parts_.nodes, node, parts_.rules, waits));
+    else if (node.phase() == Phase::kReady || node.phase() == Phase::kWitnessing)
       parts_.out.send(node.peer(), waits);
   });
   state_ = State::kRunning;

@@ -178,7 +178,8 @@ void AgentShell::note(const CoordinatorMessage& message) {
       message,  //
       [&](const StartRound& m) { hear(m.round, m.attempt); },
       [&](const StopRound& m) { hear(m.round, m.attempt); },
-      [&](const Spare& m) { hear(m.round, m.attempt); }, [](const auto&) {});
+      [&](const Spare& m) { hear(m.round, m.attempt); },
+      [&](const Prepare& m) { hear(m.waits.round, m.waits.attempt); }, [](const auto&) {});
 }
 
 void AgentShell::hung_up() {
@@ -201,7 +202,7 @@ void AgentShell::perform(const AgentAction& action) {
   match(
       action,  //
       [&](const ReachCoordinator& a) { connect(a); },
-      [&](const StartWorkers& a) { start_workers(a.round); },
+      [&](const StartWorkers& a) { a.parked ? start_parked() : start_workers(a.round); },
       [&](const AskToLeave& a) { ask_to_leave(a.round); },
       [&](const KillWorkers& a) { kill_workers(a.local_ranks); },
       [&](const SignalWorkers& a) { signal_workers(a.signal); },

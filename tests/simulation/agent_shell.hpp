@@ -27,6 +27,7 @@ struct FakeWorker {
   bool reported = false;
   bool stays = false;  // it can stay while members of the job change
   bool parked = false;
+  bool starts = false;  // beside a round, and has not parked yet
 };
 
 class AgentShell {
@@ -101,6 +102,7 @@ class AgentShell {
   void when_awake(Timeline::Task task);
 
   void start_workers(const StartRound& round);
+  void start_parked();
   void begin_to_work(int serial);
   void ask_to_leave(int round);
   void kill_workers(const std::vector<int>& local_ranks);

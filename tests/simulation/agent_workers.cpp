@@ -51,6 +51,37 @@ void AgentShell::start_workers(const StartRound& round) {
   }
 }
 
+/// Some end before they park, and some do neither: those have no elastic loop.
+void AgentShell::start_parked() {
+  for (int rank = 0; rank < rules_.workers; ++rank) {
+    const bool ignores = world_.random.chance(world_.plan.ignores_term_percent);
+    alive_[++spawned_] = {.round = kNoRound,
+                          .local_rank = rank,
+                          .ignores_term = ignores,
+                          .stuck = false,
+                          .ends = TimePoint::max(),
+                          .how = {},
+                          .starts = true};
+    if (world_.random.chance(5))
+      end_at(spawned_, world_.time.now() + world_.random.time(0ms, kHelloMax), {.code = 1});
+    if (!world_.random.chance(world_.plan.stays_percent)) {
+      end_at(spawned_, world_.time.now() + world_.random.time(0ms, world_.plan.run_max),
+             {.code = world_.random.number(0, 1)});
+      continue;
+    }
+    world_.time.after(world_.random.time(0ms, kHelloMax), [this, serial = spawned_] {
+      const auto worker = alive_.find(serial);
+      if (worker == alive_.end()) return;
+      FakeWorker& found = worker->second;
+      found.stays = true;
+      found.starts = false;
+      found.parked = found.round == kNoRound;  // else a round has begun, which it enters now
+      says(found.local_rank, CanStay{kNoRound});
+      says(found.local_rank, Parked{kNoRound});
+    });
+  }
+}
+
 void AgentShell::begin_to_work(int serial) {
   const auto length = world_.run_time(round_.round) + world_.random.time(0ms, kStartApartMax);
   if (world_.random.chance(world_.plan.failure_percent))
@@ -229,7 +260,7 @@ void AgentShell::worker_exits(ExitStatus how) {
 
 int AgentShell::round_alive() const {
   for (const auto& [serial, worker] : alive_)
-    if (!worker.parked) return worker.round;
+    if (!worker.parked && worker.round != kNoRound) return worker.round;
   return 0;
 }
 

@@ -101,6 +101,7 @@ void Invariants::heard(const CoordinatorEvent& event) {
   const auto node = from ? counted_.find(from->peer) : counted_.end();
   if (node == counted_.end()) return;
   node->second.heard = world_.time.now();
+  if (std::holds_alternative<Prepared>(from->message)) node->second.prepares = false;
   if (!std::holds_alternative<Preempt>(from->message)) return;
   (is_member(from->peer) ? end_announced_ : spare_announced_) = true;
   ever_announced_ = true;
@@ -166,6 +167,7 @@ bool Invariants::is_first_failure(const CoordinatorEvent& event) const {
 void Invariants::sent(const SendTo& action, std::vector<StartRound>& sealed) {
   if (const auto* joined = std::get_if<Joined>(&action.message)) let_in(action.peer, *joined);
   if (const auto* verdict = std::get_if<EndJob>(&action.message)) check_verdict(*verdict);
+  if (std::holds_alternative<Prepare>(action.message)) counted_[action.peer].prepares = true;
   const auto* start = std::get_if<StartRound>(&action.message);
   if (!start) return;
   require(!verdict_.has_value(), [&] {
@@ -183,6 +185,7 @@ void Invariants::sent(const SendTo& action, std::vector<StartRound>& sealed) {
   });
   if (sealed.empty()) check_nobody_left(start->round);
   counted_[action.peer].round = start->round;
+  counted_[action.peer].prepares = false;
   sealed.push_back(*start);
 }
 
@@ -240,13 +243,14 @@ void Invariants::check_sealed(const std::vector<StartRound>& sealed) {
   stopping_ = cause_awaited_ = went_on_ = false;
 }
 
-/// Whoever joins a round that is not full gets a new one. A round without members has ended, though
-/// there was nobody left to be told.
+/// Whoever joins a round that is not full gets a new one, or prepares for it. A round without
+/// members has ended, though there was nobody left to be told.
 void Invariants::check_nobody_kept_waiting() {
   if (stopping_ || verdict_ || round_nodes_ == world_.plan.rounds.nodes_max) return;
   if (counted_hosts() < static_cast<int>(counted_.size())) return;  // one waits for another's rank
-  const auto members = std::ranges::count_if(
-      counted_, [&](const auto& entry) { return entry.second.round == round_; });
+  const auto members = std::ranges::count_if(counted_, [&](const auto& entry) {
+    return entry.second.round == round_ || entry.second.prepares;
+  });
   if (went_on_ && members < round_nodes_) return;  // the others are on their way
   require(round_ == 0 || members == 0 || members == std::ssize(counted_), [&] {
     return "nobody waits beside a round with free places: " + round_name(round_) + " has " +

@@ -48,6 +48,7 @@ class Invariants : public Watcher {
   struct Counted {  // a connection whose node joined and was not dropped
     int round = 0;  // the last it is a member of
     TimePoint heard;
+    bool prepares = false;  // its workers start beside the round
   };
 
   template <typename Text>

@@ -40,6 +40,7 @@ done
 thaw h2
 for host in h3 h4; do until_true 60 "$host to be in a world of three again" has_grown "$host"; done
 until_true 60 "another worker of h2 to be in it" is_replaced h2
+node h2 says err "starting a worker beside it"  # the others do not wait for it
 for host in h3 h4; do
   [ "$(sed -nE 's/^step .* pid //p' "$nodes/$host/out" | sort -u)" = "${pids[$host]}" ] ||
     fail "a worker of $host was started anew"

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -103,6 +104,15 @@ std::optional<Entrance> AgentLine::await_entrance(const std::function<bool()>& i
       break;
   }
   return std::exchange(entrance_, std::nullopt);
+}
+
+Entrance AgentLine::first_entrance() {
+  say_parked(kNoRound);
+  auto entrance = await_entrance([] { return true; });
+  if (!entrance)
+    throw std::runtime_error{
+        "this worker was started beside a round, and its agent has gone before it could enter one"};
+  return *std::move(entrance);
 }
 
 /// Where the agent has gone this worker goes as well, so nobody has to hear of it.

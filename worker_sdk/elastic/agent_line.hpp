@@ -31,6 +31,9 @@ struct Entrance {
   std::map<std::string, std::string> environment;
 };
 
+/// A worker that waits for its first round is of this one.
+inline constexpr std::int64_t kNoRound = 0;
+
 class AgentLine {
  public:
   using Leave = std::function<void(const AgentLine& line, std::int64_t round)>;
@@ -39,6 +42,10 @@ class AgentLine {
   /// `leave` with each round that ends for this worker, and with this line. nullptr where no agent
   /// listens, or it does not answer.
   static std::unique_ptr<AgentLine> connect(std::int64_t round, Leave leave);
+
+  /// For a worker that was started beside a round, without a place in one: waits until it gets one.
+  /// Errors: std::runtime_error where the agent has gone.
+  Entrance first_entrance();
 
   /// Says that this worker does not stay any more when members change.
   ~AgentLine();

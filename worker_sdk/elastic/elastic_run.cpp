@@ -31,6 +31,19 @@ std::int64_t number_of(const SafeTensors& state, const std::string& name) {
   return number;
 }
 
+WorldPlace place_in(const Entrance& entrance) {
+  for (const auto& [name, value] : entrance.environment) setenv(name.c_str(), value.c_str(), 1);
+  return WorldPlace::from_environment();
+}
+
+/// A worker that was started beside a round has its place in the one that it is told to enter.
+WorldPlace first_place(AgentLine* line) {
+  if (line == nullptr)
+    throw std::runtime_error{
+        "this worker was started beside a round, and its agent does not answer"};
+  return place_in(line->first_entrance());
+}
+
 }  // namespace
 
 ElasticRun::ElasticRun(const ElasticOptions& options) : state_{std::make_unique<State>()} {
@@ -67,17 +80,18 @@ void ElasticRun::load_state_dict(const SafeTensors& state) {
 void ElasticRun::worlds(const std::function<void(World&)>& train,
                         const ProcessGroupOptions& options) {
   WorldPlace place = WorldPlace::from_environment();
-  state_->line = AgentLine::connect(place.round, [this](const AgentLine& from, std::int64_t round) {
-    state_->end_world(from, round);
-  });
+  const bool begins_parked = environment_lookup(env::kParked).value_or("") != "";
+  unsetenv(env::kParked);
+  state_->line = AgentLine::connect(
+      begins_parked ? kNoRound : place.round,
+      [this](const AgentLine& from, std::int64_t round) { state_->end_world(from, round); });
+  if (begins_parked) place = first_place(state_->line.get());
   if (state_->line) keep_process_without_members();
   try {
     for (;;) {
       const auto entrance = WorldImpl{*state_, place, options}.pass(train);
       if (!entrance) break;
-      for (const auto& [name, value] : entrance->environment)
-        setenv(name.c_str(), value.c_str(), 1);
-      place = WorldPlace::from_environment();
+      place = place_in(*entrance);
     }
   } catch (...) {
     state_->line.reset();

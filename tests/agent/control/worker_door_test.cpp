@@ -86,6 +86,35 @@ TEST_CASE_METHOD(WorkerDoorFixture, "a worker says hello, is asked to leave, and
   CHECK(next(worker) == R"({"environment":{"RANK":"5"},"round":4,"type":"enter"})");
 }
 
+TEST_CASE_METHOD(WorkerDoorFixture, "who is told a round before it has come hears of it then") {
+  door_->enter(0, 4, {{"RANK", "5"}});
+  auto worker = connects();
+  says(worker, R"({"type":"hello","local_rank":0,"round":0})");
+  heard(1);
+  std::string text;
+  const std::string both =
+      "{\"patience_s\":7.0,\"type\":\"welcome\"}\n"
+      "{\"environment\":{\"RANK\":\"5\"},\"round\":4,\"type\":\"enter\"}\n";
+  text.resize(both.size());
+  asio::read(worker, asio::buffer(text));
+  CHECK(text == both);
+}
+
+TEST_CASE_METHOD(WorkerDoorFixture, "a round of before is none for those that are started anew") {
+  door_->enter(0, 4, {});
+  door_->enter(1, 4, {});
+  auto worker = connects();
+  says(worker, R"({"type":"hello","local_rank":0,"round":4})");  // it was started for that round
+  door_->forget_entrances();
+  auto parked = connects();
+  says(parked, R"({"type":"hello","local_rank":1,"round":0})");
+  heard(2);
+  for (auto* const socket : {&worker, &parked}) {
+    CHECK(next(*socket) == R"({"patience_s":7.0,"type":"welcome"})");
+    CHECK(socket->available() == 0);
+  }
+}
+
 TEST_CASE_METHOD(WorkerDoorFixture, "who says nonsense, or no hello first, is hung up on") {
   for (const char* const line : {"nonsense", R"({"type":"parked","round":1})",
                                  R"({"type":"hello","local_rank":2,"round":1})"}) {

@@ -27,6 +27,7 @@ const StartRound kStarts{.round = 4,
                          .successors = {{"h1:1", 1}},
                          .leader_rank = 0};
 
+const Prepare kPrepares{{.round = 4}, {.round = 5}};
 const StopRound kLeaves{.round = 4, .reason = "why", .keep = true};
 
 /// An agent with two workers, at the endpoint h0:1.
@@ -76,7 +77,9 @@ class PairFixture : public MachineFixture {
   static std::string word(const AgentAction& action) {
     return match(
         action, [](const ReachCoordinator& a) { return "reach " + place(a.at); },
-        [](const StartWorkers&) { return std::string{"start workers"}; },
+        [](const StartWorkers& a) {
+          return std::string{a.parked ? "start parked workers" : "start workers"};
+        },
         [](const SignalWorkers& a) { return signal_name(a.signal); },
         [](const AskForCheckpoint&) { return std::string{"ask for checkpoint"}; },
         [](const SweepTree& a) { return std::string{a.keep ? "sweep what has ended" : "sweep"}; },
@@ -205,6 +208,12 @@ const std::vector<Situation> kSituations{
        f.can_stay();
        f.step(Ordered{Beat{.keep = true}});
      }},
+    {"starts workers beside a round",
+     [](PairFixture& f) {
+       f.joins();
+       f.step(Ordered{kPrepares});
+       f.step(WorkerSaid{0, Parked{kNoRound}});
+     }},
     {"waits until all know of the end",
      [](PairFixture& f) {
        f.runs();
@@ -242,6 +251,7 @@ const std::vector<std::pair<std::string, AgentEvent>> kEvents{
     {"beat", Ordered{Beat{.clock_us = 1}}},
     {"waiting", Ordered{Waiting{}}},
     {"spare", Ordered{Spare{.round = 4}}},
+    {"prepare", Ordered{kPrepares}},
     {"reconfigure", Ordered{Reconfigure{}}},
     {"start_round", Ordered{kStarts}},
     {"inspect", Ordered{Inspect{.round = 4}}},
@@ -257,6 +267,7 @@ const std::vector<std::pair<std::string, AgentEvent>> kEvents{
     {"a worker ends well", WorkerExited{}},
     {"a worker can stay", WorkerSaid{1, CanStay{4}}},
     {"a worker is parked", WorkerSaid{1, Parked{4}}},
+    {"a worker is parked beside a round", WorkerSaid{1, Parked{kNoRound}}},
     {"a worker is stuck", WorkerSaid{1, Stuck{4}}},
     {"a worker cannot stay", WorkerSaid{1, CannotStay{}}},
     {"nothing is left of the workers", TreeGone{}},

@@ -3,15 +3,14 @@
 
 #include <csignal>
 
-#include "tests/agent/decisions/agent_fixture.hpp"
+#include "rendezvous/messages/stop_times.hpp"
+#include "tests/agent/decisions/two_workers.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
 namespace {
 
 using namespace std::chrono_literals;
-
-WorkerSaid says(int local_rank, WorkerWord what) { return {local_rank, what}; }
 
 TEST_CASE("workers can stay when all of them have said so for this round") {
   StayingWorkers workers{2};
@@ -48,6 +47,22 @@ TEST_CASE("who has ended is not waited for, and is another one in the next round
   CHECK(workers.in_round() == std::vector{0, 1, 2});
 }
 
+TEST_CASE("who is started beside a round parks first, or enters it when it has come so far") {
+  StayingWorkers workers{2};
+  workers.begin_beside();
+  workers.said(says(0, CanStay{kNoRound}));
+  CHECK(workers.some_start());
+  workers.said(says(0, Parked{kNoRound}));
+  CHECK_FALSE(workers.living_are_parked());
+  workers.begin_round(4);
+  CHECK_FALSE(workers.living_can_stay());  // the other one would not hear that it is to leave
+  CHECK(workers.in_round() == std::vector{0, 1});
+  workers.said(says(1, Parked{kNoRound}));
+  CHECK(workers.all_can_stay());
+  workers.said(says(0, Parked{kNoRound}));
+  CHECK(workers.all_can_stay());
+}
+
 TEST_CASE("words of workers that are not there are passed over") {
   StayingWorkers workers{1};
   workers.begin_round(1);
@@ -56,24 +71,6 @@ TEST_CASE("words of workers that are not there are passed over") {
   workers.ended(7);
   CHECK_FALSE(workers.living_can_stay());
 }
-
-/// A node with two workers.
-class TwoWorkers : protected MachineFixture {
- protected:
-  TwoWorkers()
-      : MachineFixture{{.workers = 2,
-                        .join_timeout = 60s,
-                        .shutdown_timeout = 30s,
-                        .heartbeat_timeout = 24h,
-                        .rejoin = true,
-                        .endpoint = "h0:1"}} {}
-  void starts(int round) { step(Ordered{StartRound{.round = round}}); }
-  void ends(int local_rank, ExitStatus status) {
-    step(WorkerExited{
-        WorkerFailure{.rank = local_rank, .local_rank = local_rank, .status = status}});
-  }
-  void told_to_leave() { step(Ordered{StopRound{.round = 1, .reason = "why", .keep = true}}); }
-};
 
 /// They are in round 1, and both can stay.
 class KeepFixture : protected TwoWorkers {
@@ -164,6 +161,17 @@ TEST_CASE_METHOD(KeepFixture, "who does not leave within the grace is killed, an
   CHECK(took<SweepTree>()->keep);
   step(TreeGone{});
   CHECK(said<WorkersStopped>() == WorkersStopped{1, 1});
+}
+
+TEST_CASE_METHOD(KeepFixture,
+                 "who cannot even be killed is waited for once, and nobody stays then") {
+  told_to_leave();
+  step(says(0, Parked{1}));
+  passes(30s);
+  CHECK(took<KillWorkers>()->local_ranks == std::vector{1});
+  passes(kKillTimeout);
+  CHECK_FALSE(took<SignalWorkers>().has_value());
+  CHECK_FALSE(took<SweepTree>()->keep);
 }
 
 TEST_CASE_METHOD(KeepFixture, "a signal to stop gives no more time to who is to leave already") {

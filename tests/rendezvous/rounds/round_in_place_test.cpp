@@ -103,5 +103,89 @@ TEST_CASE_METHOD(InPlaceFixture, "a step that only the lost worker has told is o
   }
 }
 
+/// Nodes a and b train, and there is a place for a third one, which has two workers.
+class PrepareFixture : public InPlaceFixture {
+ protected:
+  PrepareFixture() {
+    job({.nodes_min = 2,
+         .nodes_max = 3,
+         .restarts_max = 9,
+         .last_call_timeout = 1s,
+         .master_addr = "h0",
+         .master_port = 7});
+    for (const NodeId node : {"a", "b"}) says(node, join_of(node));
+    passes_beating(1s, {"a", "b"});
+    REQUIRE(ordered<StartRound>("a").round == 1);
+  }
+};
+
+TEST_CASE_METHOD(PrepareFixture, "a node that joins starts its workers before anybody leaves") {
+  stay(1, {"a", "b"});
+  joins("c", 2);
+  const auto place = ordered<Prepare>("c").place;
+  CHECK(place.round == 2);
+  CHECK(place.first_rank == 2);
+  CHECK(place.world_size == 4);
+  CHECK(place.group_rank == 2);
+  CHECK(place.master_port == 7);
+  CHECK_FALSE(order<StopRound>("a").has_value());
+  says("c", Prepared{});
+  CHECK(ordered<StopRound>("a").keep);
+  says("c", Prepared{});  // once more changes nothing
+  both_stop(1);
+  CHECK(ordered<StartRound>("c").world_size == 4);
+}
+
+TEST_CASE_METHOD(PrepareFixture, "a node joins at once where workers cannot stay") {
+  stay(1, {"a"});
+  joins("c", 2);
+  CHECK_FALSE(order<Prepare>("c").has_value());
+  CHECK_FALSE(ordered<StopRound>("a").keep);
+}
+
+TEST_CASE_METHOD(PrepareFixture, "who prepares is not in a round that begins meanwhile") {
+  stay(1, {"a", "b"});
+  joins("c", 2);
+  CHECK(ordered<Prepare>("c").waits.round == 1);
+  says("b", failed(1, 1, {.code = 3}));
+  both_stop(1);
+  CHECK(ordered<StartRound>("a").world_size == 2);
+  CHECK_FALSE(order<StartRound>("c").has_value());
+  CHECK(ordered<Prepare>("c").waits.round == 2);
+  says("c", Prepared{});
+  CHECK(ordered<StopRound>("a").round == 2);
+}
+
+TEST_CASE_METHOD(PrepareFixture,
+                 "who prepares is in the next round where there are too few others") {
+  stay(1, {"a", "b"});
+  joins("c", 2);
+  is_lost("b");
+  says("a", WorkersStopped{1, 1});
+  CHECK(ordered<StartRound>("c").world_size == 3);
+}
+
+TEST_CASE_METHOD(PrepareFixture, "who connects again is asked again whether it is prepared") {
+  stay(1, {"a", "b"});
+  joins("c", 2);
+  Join again = join_of("c", 2);
+  again.incarnation = 2;
+  says("c", again);
+  CHECK(ordered<Prepare>("c").waits.round == 1);
+  CHECK_FALSE(order<StopRound>("a").has_value());
+}
+
+TEST_CASE_METHOD(PrepareFixture, "who is prepared waits as a spare where its place was taken") {
+  stay(1, {"a", "b"});
+  joins("c", 2);
+  joins("d");
+  says("d", Prepared{});
+  both_stop(1);
+  CHECK(ordered<StartRound>("d").group_world_size == 3);
+  CHECK(order<Spare>("c").has_value());
+  says("c", Prepared{});
+  CHECK(ordered<Spare>("c").round == 2);
+}
+
 }  // namespace
 }  // namespace ddprun

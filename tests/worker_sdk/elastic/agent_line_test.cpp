@@ -11,6 +11,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 
 #include "ddprun/worker_env.hpp"
 #include "tests/support/catch.hpp"
@@ -121,6 +122,20 @@ TEST_CASE("elastic: a worker waits for an order as long as the agent's patience,
   auto [line, hello] = connected(agent, kWelcome);
   REQUIRE(line);
   CHECK_FALSE(line->await_entrance([] { return false; }));
+}
+
+TEST_CASE("elastic: a worker that was started beside a round waits for its place without an end") {
+  Agent agent;
+  auto [line, hello] = connected(agent, kWelcome);
+  REQUIRE(line);
+  auto entrance = std::async(std::launch::async, [&] { return line->first_entrance(); });
+  CHECK(agent.hear() == json{{"type", "parked"}, {"round", kNoRound}});
+  std::this_thread::sleep_for(std::chrono::milliseconds{100});  // twice the agent's patience
+  agent.say("{\"type\":\"enter\",\"round\":4,\"environment\":{\"RANK\":\"1\"}}\n");
+  CHECK(entrance.get().environment == std::map<std::string, std::string>{{"RANK", "1"}});
+  agent.hang_up();
+  CHECK_THROWS_WITH(line->first_entrance(),
+                    Catch::Matchers::Contains("its agent has gone before it could enter one"));
 }
 
 TEST_CASE("elastic: a worker whose agent is gone waits for nothing") {

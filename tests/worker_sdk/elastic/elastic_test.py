@@ -14,7 +14,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
-from elastic_changes import Changes  # noqa: E402
+from elastic_changes import Changes, Joins  # noqa: E402
 from elastic_records import Records  # noqa: E402
 from forked_workers import DEADLINE_S, on_workers  # noqa: E402
 
@@ -51,7 +51,13 @@ class ChangeTest(Changes, InCpp):
         os.execv(elastic_worker, [elastic_worker, str(folder), json.dumps(options)])
 
 
-class LaunchTest(InCpp):
+class LaunchTest(Joins, InCpp):
+    def ddprun(self):
+        return ddprun_program
+
+    def program(self, folder, options):
+        return ["--no-python", elastic_worker, folder, json.dumps(options)]
+
     def train(self, workers, expected=0, **options):
         words = [elastic_worker, str(self.folder), json.dumps(options)]
         codes = on_workers(workers, lambda: os.execv(words[0], words))

@@ -3,8 +3,56 @@
 import json
 import os
 import signal
+import subprocess
+import sys
+import time
 
+from forked_workers import DEADLINE_S, free_port
 from scripted_agent import ScriptedAgent
+
+
+class Joins:
+    """For a test that has a folder; program(options), the words of a training; and `ddprun`, which starts it."""
+
+    def test_a_node_that_joins_starts_its_worker_beside_the_round_of_the_others(self):
+        words = [self.ddprun(), "--nnodes", "1:2", "--rdzv-backend", "c10d", "--rdzv-id", "job",
+                 "--rdzv-endpoint", f"127.0.0.1:{free_port()}", "--rdzv-conf", "last_call_timeout=1",
+                 *self.program(self.folder, {"steps": 10**9})]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHON_EXEC": sys.executable}
+        nodes = []
+        try:
+            for number in range(2):
+                said = open(self.folder / f"said.{number}", "w")
+                with said:
+                    nodes.append(subprocess.Popen(words, env=environment, stdout=said, stderr=said))
+                until(lambda: all(len(entered(self.folder, rank)) > number - rank for rank in range(number + 1)),
+                      "the workers of all nodes to be in a world")
+        finally:
+            for node in nodes:
+                node.send_signal(signal.SIGINT)
+            codes = [node.wait(DEADLINE_S) for node in nodes]
+        texts = [(self.folder / f"said.{number}").read_text() for number in range(2)]
+        self.assertEqual(codes, [130, 130], texts)
+        self.assertIn("round 1 goes on without this node: starting a worker beside it", texts[1])
+        self.assertIn("joined: the other workers stay, and leave the round", texts[0])
+        # Each process was started once: the first rank has been in both worlds.
+        pids = [entered(self.folder, rank) for rank in range(2)]
+        self.assertEqual([len(set(of_rank)) for of_rank in pids], [1, 1])
+        self.assertGreaterEqual(len(pids[0]), 2)
+
+
+def entered(folder, rank):
+    """The process ids that the rank has had, one for each world."""
+    file = folder / f"open.{rank}"
+    return [json.loads(line)[0] for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def until(holds, what):
+    end = time.monotonic() + DEADLINE_S
+    while not holds():
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited {DEADLINE_S} s for {what}")
+        time.sleep(0.05)
 
 
 class Changes:

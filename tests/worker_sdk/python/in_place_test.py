@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 import elastic_train
-from elastic_changes import Changes
+from elastic_changes import Changes, Joins
 from elastic_test import PythonRecords
 from forked_workers import DEADLINE_S
 from scripted_agent import ScriptedAgent
@@ -62,7 +62,13 @@ class InPlaceTest(Changes, PythonRecords):
         self.assert_stream(self.used(folder))
 
 
-class UnderDdprunTest(PythonRecords):
+class UnderDdprunTest(Joins, PythonRecords):
+    def ddprun(self):
+        return ddprun_program
+
+    def program(self, folder, options):
+        return [Path(__file__).with_name("elastic_train.py"), folder, json.dumps(options)]
+
     def train(self, *arguments, expected=0, **options):
         """What ddprun says of 3 workers."""
         program = Path(__file__).with_name("elastic_train.py")

@@ -38,6 +38,7 @@ inline constexpr char kRound[] = "DDPRUN_ROUND";
 inline constexpr char kHeartbeat[] = "DDPRUN_HEARTBEAT";
 inline constexpr char kCheckpointSignal[] = "DDPRUN_CHECKPOINT_SIGNAL";
 inline constexpr char kControl[] = "DDPRUN_CONTROL";
+inline constexpr char kParked[] = "DDPRUN_PARKED";
 inline constexpr char kIntrospection[] = "DDPRUN_INTROSPECTION";
 inline constexpr char kNcclAsyncErrorHandling[] = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
 inline constexpr char kOmpNumThreads[] = "OMP_NUM_THREADS";

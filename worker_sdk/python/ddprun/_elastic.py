@@ -15,10 +15,11 @@ from typing import Any, Dict, Iterator, List, Optional
 
 from ddprun import _nccl
 from ddprun._batches import Batches
-from ddprun._line import AgentLine
+from ddprun._line import NO_ROUND, AgentLine
 from ddprun._meeting import Place
 from ddprun._membership import Membership
 from ddprun._standstill import Standstill
+from ddprun._worker import PARKED
 from ddprun._world import World
 
 RESERVED = ("step", "round")
@@ -116,7 +117,10 @@ class ElasticRun:
         place = Place.of_environment()
         self._thread = threading.get_ident()
         if backend == "gloo" or backend in _nccl.BACKENDS:  # a worker that waits in them can be freed
-            self._line = AgentLine.connect(place.round, self._end_world)
+            begins_parked = os.environ.pop(PARKED, "") != ""
+            self._line = AgentLine.connect(NO_ROUND if begins_parked else place.round, self._end_world)
+            if begins_parked:
+                place = self._first_place()
         try:
             while True:
                 world = self._world = World(self, place, backend, timeout)
@@ -133,6 +137,13 @@ class ElasticRun:
                 self._world._abandon()
             if self._line is not None:
                 self._line.close()
+
+    def _first_place(self) -> Place:
+        """Of a worker that was started beside a round: in the one that it is told to enter."""
+        if self._line is None:
+            raise RuntimeError("this worker was started beside a round, and its agent does not answer")
+        os.environ.update(self._line.first_entrance().environment)
+        return Place.of_environment()
 
     def _end_world(self, line: AgentLine, round_number: int) -> None:
         """The members of that round change. The line's thread frees this one from waiting for them."""

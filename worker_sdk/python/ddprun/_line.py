@@ -21,6 +21,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional
 from ddprun._worker import CONTROL
 
 LINE_BYTES_MAX = 64 << 10
+NO_ROUND = 0  # a worker that waits for its first one is of this one
 ANSWER_S = 5.0  # the agent is on this machine, and answers to hello within that time
 
 _open_lines: List["AgentLine"] = []
@@ -71,6 +72,17 @@ class AgentLine:
                     return line
         line.close()
         return None
+
+    def first_entrance(self) -> Entrance:
+        """For a worker that was started beside a round, without a place in one: waits until it gets one.
+
+        Raises RuntimeError where the agent has gone.
+        """
+        self.parked(NO_ROUND)
+        entrance = self.await_entrance(lambda: True)
+        if entrance is None:
+            raise RuntimeError("this worker was started beside a round, and its agent has gone before it could enter one")
+        return entrance
 
     @property
     def patience(self) -> float:
