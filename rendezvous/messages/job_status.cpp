@@ -22,7 +22,8 @@ template <> inline constexpr auto kNames<JobState> = std::to_array<Named<JobStat
     {JobState::kStopping, "stopping"}, {JobState::kEnded, "ended"}});
 using NodeState = NodeStatus::State;
 template <> inline constexpr auto kNames<NodeState> = std::to_array<Named<NodeState>>({
-    {NodeState::kReady, "ready"}, {NodeState::kSpare, "spare"}, {NodeState::kWaiting, "waiting"},
+    {NodeState::kReady, "ready"}, {NodeState::kSpare, "spare"},
+    {NodeState::kStarting, "starting"}, {NodeState::kWaiting, "waiting"},
     {NodeState::kRunning, "running"}, {NodeState::kFinished, "finished"},
     {NodeState::kStopping, "stopping"}, {NodeState::kLost, "lost"}});
 using RankState = RankStatus::State;

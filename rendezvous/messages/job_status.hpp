@@ -25,11 +25,13 @@ inline constexpr std::size_t kStatusPointsMax = 240;
 inline constexpr std::size_t kStatusBytesMax = 2 * 1024 * 1024;  // the length of its JSON
 
 struct NodeStatus {
-  enum class State { kReady, kSpare, kWaiting, kRunning, kFinished, kStopping, kLost };
+  enum class State { kReady, kSpare, kStarting, kWaiting, kRunning, kFinished, kStopping, kLost };
   std::string host;
-  State state = State::kReady;  // kWaiting: for a rank that another node may still have
-  int group_rank = -1;          // in the last round that it was part of; -1: none
-  int first_rank = -1;          // its workers' in that round
+  /// kStarting: its workers start beside the round. kWaiting: for a rank that another node may
+  /// still have.
+  State state = State::kReady;
+  int group_rank = -1;  // in the last round that it was part of; -1: none
+  int first_rank = -1;  // its workers' in that round
   int workers = 0;
   std::int64_t silent_ms = 0;  // since it was heard; kLost: since it was lost
   std::string reason;          // kLost: why

@@ -13,10 +13,15 @@ using Phase = Roster::Phase;
 using NodeState = NodeStatus::State;
 using RankState = RankStatus::State;
 
-NodeState node_state(Phase phase, bool round_runs) {
-  switch (phase) {
+NodeState state_of_waiting(const Roster::Node& node, bool round_runs) {
+  if (node.preparation == Roster::Preparation::kUnderWay) return NodeState::kStarting;
+  return round_runs ? NodeState::kSpare : NodeState::kReady;
+}
+
+NodeState node_state(const Roster::Node& node, bool round_runs) {
+  switch (node.phase()) {
     case Phase::kReady:
-      return round_runs ? NodeState::kSpare : NodeState::kReady;
+      return state_of_waiting(node, round_runs);
     case Phase::kRunning:
       return NodeState::kRunning;
     case Phase::kFinished:
@@ -58,7 +63,7 @@ NodeStatus status_of(const Roster::Node& node, bool round_runs, TimePoint now) {
   const auto silent =
       std::chrono::duration_cast<std::chrono::milliseconds>(now - node.last_heard());
   return {.host = node.join.host,
-          .state = node_state(node.phase(), round_runs),
+          .state = node_state(node, round_runs),
           .group_rank = node.group_rank,
           .first_rank = node.first_rank,
           .workers = node.join.workers,
@@ -85,7 +90,8 @@ void tell_nodes(JobStatus& status, const Roster& nodes, bool round_runs,
 void tell_ranks(JobStatus& status, bool stopping) {
   for (const NodeStatus& node : status.nodes) {
     const bool gone = node.state == NodeState::kLost && !stopping;
-    if (node.first_rank < 0 || node.state == NodeState::kSpare || gone) continue;
+    const bool waits = node.state == NodeState::kSpare || node.state == NodeState::kStarting;
+    if (node.first_rank < 0 || waits || gone) continue;
     for (int i = 0; i < node.workers; ++i)
       status.ranks.push_back(
           {.rank = node.first_rank + i, .state = rank_state(node.state), .waits_in = ""});
