@@ -1,8 +1,11 @@
 #include "ddprun/elastic_run.hpp"
 
+#include <pthread.h>
+
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <stdexcept>
 
 #include "worker_sdk/elastic/elastic_state.hpp"
@@ -80,6 +83,7 @@ void ElasticRun::load_state_dict(const SafeTensors& state) {
 void ElasticRun::worlds(const std::function<void(World&)>& train,
                         const ProcessGroupOptions& options) {
   WorldPlace place = WorldPlace::from_environment();
+  pthread_getcpuclockid(pthread_self(), &state_->processor_time);
   const bool begins_parked = environment_lookup(env::kParked).value_or("") != "";
   unsetenv(env::kParked);
   state_->line = AgentLine::connect(
@@ -102,7 +106,12 @@ void ElasticRun::worlds(const std::function<void(World&)>& train,
 
 void ElasticRun::State::end_world(const AgentLine& from, std::int64_t round) {
   membership.end_round(round);
-  Standstill standstill{waits_for_ranks(), std::chrono::steady_clock::now()};
+  const auto ran = [this] {
+    timespec time{};
+    clock_gettime(processor_time, &time);
+    return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
+  };
+  Standstill standstill{waits_for_ranks(), ran(), std::chrono::steady_clock::now()};
   while (membership.has_to_leave()) {
     std::shared_ptr<WorldConnections> entered;
     {
@@ -113,7 +122,7 @@ void ElasticRun::State::end_world(const AgentLine& from, std::int64_t round) {
     abort_gpu_groups();
     entered->shut_down();
     if (entered->await_close(kFreeingTime)) return;
-    if (standstill.is_new(waits_for_ranks(), std::chrono::steady_clock::now()))
+    if (standstill.is_new(waits_for_ranks(), ran(), std::chrono::steady_clock::now()))
       from.say_stuck(round);
   }
 }

@@ -1,6 +1,7 @@
 // ElasticRun::State: what a training has in common in all its worlds.
 #pragma once
 
+#include <ctime>
 #include <memory>
 #include <mutex>
 
@@ -25,6 +26,7 @@ struct ElasticRun::State {
   /// The world that is entered, or was last, has these. The line's thread shuts them down.
   std::shared_ptr<WorldConnections> connections;
   std::mutex mutex;                 // guards `connections`
+  clockid_t processor_time{};       // belongs to the thread that passes through the worlds
   std::unique_ptr<AgentLine> line;  // nullptr: workers are started anew when members change
 };
 

@@ -2,9 +2,12 @@
 
 namespace ddprun::sdk {
 
-bool Standstill::is_new(const Waits& waits, TimePoint now) {
-  if (waits.begun == waits.ended || waits != waits_) since_ = now;
-  waits_ = waits;
+bool Standstill::is_new(const Waits& waits, std::chrono::nanoseconds ran, TimePoint now) {
+  if (waits.begun == waits.ended || waits != waits_ || ran - ran_ > kRunsTime) {
+    since_ = now;
+    waits_ = waits;
+    ran_ = ran;
+  }
   if (is_told_ || now - since_ < kStuckTime) return false;
   is_told_ = true;
   return true;

@@ -12,6 +12,8 @@
 
 namespace ddprun::sdk {
 
+/// A thread that has run for so long does something.
+inline constexpr std::chrono::milliseconds kRunsTime{10};
 /// A call that fails does so within milliseconds.
 inline constexpr std::chrono::seconds kStuckTime{1};
 
@@ -19,15 +21,18 @@ class Standstill {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  Standstill(const Waits& waits, TimePoint now) : waits_{waits}, since_{now} {}
+  /// `ran`: the processor time of the thread that waits.
+  Standstill(const Waits& waits, std::chrono::nanoseconds ran, TimePoint now)
+      : waits_{waits}, ran_{ran}, since_{now} {}
 
-  /// Whether calls have waited for other ranks for kStuckTime, and none has begun or ended
-  /// meanwhile; once.
-  bool is_new(const Waits& waits, TimePoint now);
+  /// Whether calls have waited for other ranks for kStuckTime, and meanwhile none has begun or
+  /// ended, and the thread has not run; once.
+  bool is_new(const Waits& waits, std::chrono::nanoseconds ran, TimePoint now);
 
  private:
   Waits waits_;
-  TimePoint since_;  // waits_ are what they are
+  std::chrono::nanoseconds ran_;
+  TimePoint since_;  // nothing has changed
   bool is_told_ = false;
 };
 

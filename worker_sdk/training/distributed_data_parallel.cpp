@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "ddprun/sync_batch_norm.hpp"
+#include "worker_sdk/group/waits.hpp"
 #include "worker_sdk/training/comm_hooks.hpp"
 #include "worker_sdk/training/same_parameters.hpp"
 
@@ -207,11 +208,14 @@ void DdpCore::require_reduced() const try {
   if (in_forward_)
     throw std::runtime_error{"DistributedDataParallel: the forward pass of this step has failed"};
   reducer_->check_finalized();
+  reduces_.reset();
 } catch (const c10::Error& e) {
   explain_unfinished(e);
 }
 
 void DdpCore::before_forward() {
+  reduces_.reset();
+  const Wait wait;
   const bool trains = torch::GradMode::is_enabled();
   in_forward_ = trains;
   if (trains && sync_gradients_) reducer_->prepare_for_forward();
@@ -229,6 +233,7 @@ void DdpCore::after_forward(const TensorRefs& outputs) {
   in_forward_ = false;
   sync_buffers_ = torch::GradMode::is_enabled() && sync_gradients_;
   const bool search = options_.find_unused_parameters && !options_.static_graph;
+  if (sync_buffers_) reduces_ = std::make_shared<Wait>();
   if (sync_buffers_)
     reducer_->prepare_for_backward(search
                                        ? std::vector<torch::Tensor>(outputs.begin(), outputs.end())

@@ -3,6 +3,7 @@
 #include "ddprun/distributed_data_parallel.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/worker_sdk/ranks.hpp"
+#include "worker_sdk/group/waits.hpp"
 
 namespace ddprun::sdk {
 namespace {
@@ -65,6 +66,29 @@ std::string message_of(const std::function<void()>& action) {
     return error.what();
   }
   return "nothing was thrown";
+}
+
+TEST_CASE("a backward pass counts as a wait for other ranks as long as it may be one") {
+  const auto module = std::make_shared<torch::nn::LinearImpl>(3, 1);
+  module->to(group().device());
+  DistributedDataParallel<torch::nn::LinearImpl> ddp{module, group()};
+  const auto open = [] {
+    const Waits waits = waits_for_ranks();
+    return waits.begun - waits.ended;
+  };
+  const torch::Tensor inputs = torch::ones({2, 3}, group().device());
+  const auto before = open();
+  {
+    const auto guard = ddp.no_sync();
+    ddp.forward(inputs).sum().backward();
+    CHECK(open() == before);
+  }
+  const torch::Tensor outputs = ddp.forward(inputs);
+  CHECK(open() == before + 1);
+  outputs.sum().backward();
+  const torch::NoGradGuard no_grad;
+  ddp.forward(inputs);
+  CHECK(open() == before);
 }
 
 TEST_CASE("DDP starts everybody with the weights and buffers of rank 0") {

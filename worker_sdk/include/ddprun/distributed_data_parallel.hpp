@@ -160,6 +160,7 @@ class DdpCore {
   std::optional<JoinOptions> join_;  // set while join() trains
   bool sync_buffers_ = true;         // false after a forward() whose gradients were not reduced
   bool in_forward_ = false;          // it has begun, and has not ended well
+  mutable std::shared_ptr<void> reduces_;   // set while a backward pass may wait for other ranks
   std::shared_ptr<Reductions> reductions_;  // nullptr outside of a World
 };
 
