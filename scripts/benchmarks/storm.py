@@ -186,7 +186,7 @@ class Storm:
             happened += self.happen(what)
         while not self.is_over():
             begun = self.told.of("step")[-1]["step"]
-            self.wait("another step", lambda: self.told.of("step")[-1]["step"] > begun)
+            self.wait("another step", lambda: self.is_over() or self.told.of("step")[-1]["step"] > begun)
         codes = [node.agent.wait(PATIENCE_S) for node in self.nodes]
         if codes != [0] * NODES:
             raise RuntimeError(f"the nodes ended with {codes}, see {self.folder}")
@@ -209,10 +209,9 @@ def samples(told):
 class Training:
     """What came of a training: changes with their seconds, losses and samples by step, processes that took part."""
 
-    def __init__(self, language, changes, arguments, folder):
+    def __init__(self, language, changes, arguments, folder, text):
         folder.mkdir(parents=True)
-        pages = sorted((PROJECT / "docs").glob("*.md"))
-        (folder / "text").write_text("".join(page.read_text() for page in pages))
+        (folder / "text").write_text(text)
         variables = os.environ | {"PYTHON_EXEC": python(arguments.torchrun), "OMP_NUM_THREADS": "1",
                                   "PYTHONPATH": str(PROJECT / "worker_sdk" / "python"), "DDPRUN_CHECK_STATE": "1"}
         storm = Storm(language, folder, variables, arguments.steps, arguments.seed)
@@ -263,11 +262,12 @@ def draw(file, pairs):
 
 def bench(arguments):
     languages = list(PROGRAMS) if arguments.language == "both" else [arguments.language]
+    text = "".join(page.read_text() for page in sorted((PROJECT / "docs").glob("*.md")))
     pairs = []
     with tempfile.TemporaryDirectory(prefix="ddprun_storm_") as scratch:
         folder = Path(arguments.keep or scratch)
         for language in languages:
-            calm, storm = (Training(language, changes, arguments, folder / f"{language}_{name}")
+            calm, storm = (Training(language, changes, arguments, folder / f"{language}_{name}", text)
                            for name, changes in (("undisturbed", 0), ("storm", arguments.changes)))
             pairs.append((language, calm, storm))
             tell(*pairs[-1])
