@@ -42,7 +42,8 @@ std::vector<std::string> places_of(const LaunchSpec& spec, const RunFacts& run) 
   return places;
 }
 
-AgentRules agent_rules(const LaunchSpec& spec, const RunFacts& run) {
+AgentRules agent_rules(const LaunchSpec& spec, const NodeFacts& node) {
+  const RunFacts& run = node.run;
   const bool alone = run.coordinator_here && spec.meeting.nodes_max == 1;
   const bool has_registry = spec.meeting.etcd.has_value();
   return {.workers = spec.workers,
@@ -53,6 +54,7 @@ AgentRules agent_rules(const LaunchSpec& spec, const RunFacts& run) {
           .rejoin = !alone,
           .preempt_timeout = spec.preemption.timeout,
           .checkpoint_signal = spec.preemption.checkpoint_signal,
+          .hears_workers = !node.control.empty(),
           .endpoint = text_of(run.coordinator),
           .lost_hint = lost_hint(spec),
           .places = places_of(spec, run),
@@ -76,7 +78,7 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
     : executor_{executor},
       spec_{std::move(spec)},
       run_{node.run},
-      machine_{agent_rules(spec_, run_)},
+      machine_{agent_rules(spec_, node)},
       news_{spec_, run_},
       link_{executor, spec_, run_,
             [this](const AgentEvent& event) {

@@ -51,6 +51,7 @@ struct AgentRules {
   bool rejoin = false;  // a lost coordinator may come back: join again, rather than end
   std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
   int checkpoint_signal = SIGUSR1;                    // asks a worker for one
+  bool hears_workers = true;   // those that can stay are heard, and so may wait parked
   std::string endpoint;        // where this node reaches the job's coordinator, as HOST:PORT
   std::string lost_hint = {};  // advice when the coordinator is lost for good
   /// Where it may be, too, in the order in which they are tried; that one first. Empty: there only.

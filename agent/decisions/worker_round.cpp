@@ -37,7 +37,7 @@ double age_ms(const WorkerEnd& end, TimePoint now) {
 }  // namespace
 
 void WorkerRound::prepare(const StartRound& place) {
-  if (state_ == State::kParked) return agent_.tell(Prepared{});
+  if (state_ == State::kParked || !agent_.rules.hears_workers) return agent_.tell(Prepared{});
   if (state_ != State::kIdle) return;
   state_ = State::kPreparing;
   alive_ = agent_.rules.workers;

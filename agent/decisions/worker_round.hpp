@@ -39,7 +39,7 @@ class WorkerRound {
   const RoundOutcome& outcome() const { return outcome_; }
 
   /// Workers are started beside a round that goes on without this node. Where they are, or are
-  /// about to be, nothing more is done.
+  /// about to be, nothing more is done. Where none could say that it waits, none is started.
   void prepare(const StartRound& place);
   void start(const StartRound& order);
   void exited(const WorkerExited& worker, TimePoint now);

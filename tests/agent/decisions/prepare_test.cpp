@@ -64,6 +64,19 @@ TEST_CASE_METHOD(PrepareFixture, "all end before they are parked: the node joins
   CHECK(took<StartWorkers>()->round.round == 2);
 }
 
+TEST_CASE("a node that does not hear its workers joins at once") {
+  struct Deaf : MachineFixture {
+    Deaf() : MachineFixture{{.workers = 2, .hears_workers = false, .endpoint = "h0:1"}} {}
+    void prepares() {
+      step(Connected{});
+      step(Ordered{Prepare{{.round = 1}, {.round = 2}}});
+      CHECK(said<Prepared>().has_value());
+      CHECK_FALSE(took<StartWorkers>().has_value());
+    }
+  };
+  Deaf{}.prepares();
+}
+
 TEST_CASE_METHOD(PrepareFixture, "they are stopped with the agent") {
   step(StopSignal{SIGTERM});
   CHECK(took<SignalWorkers>().has_value());
