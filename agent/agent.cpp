@@ -62,6 +62,11 @@ AgentRules agent_rules(const LaunchSpec& spec, const NodeFacts& node) {
           .counts_silence = !alone};
 }
 
+void write(const NewsLine& line) {
+  spdlog::log(line.level == NewsLine::Level::kWarning ? spdlog::level::warn : spdlog::level::info,
+              "{}", line.text);
+}
+
 void log_signal(const AgentEvent& meaning, int signal) {
   if (std::holds_alternative<StopSignal>(meaning))
     spdlog::warn("{} received: stopping the workers of this node", signal_name(signal));
@@ -209,6 +214,7 @@ void Agent::perform(const AgentAction& action) {
 
 /// They enter none of the rounds that this node was in before.
 void Agent::start_parked(const StartRound& place) {
+  write(news_.of_parked(place));
   for_workers_.door->forget_entrances();
   introspection_.begin_round(place.round, place.first_rank, spec_.workers);
   workers_.start(place, /*parked=*/true);
@@ -251,9 +257,7 @@ asio::awaitable<void> Agent::sweep(bool keep) {
 }
 
 void Agent::tell_user(const CoordinatorMessage& message) {
-  for (const NewsLine& line : news_.of(message, Clock::now()))
-    spdlog::log(line.level == NewsLine::Level::kWarning ? spdlog::level::warn : spdlog::level::info,
-                "{}", line.text);
+  for (const NewsLine& line : news_.of(message, Clock::now())) write(line);
 }
 
 }  // namespace ddprun

@@ -66,13 +66,6 @@ std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint n
     return {{NewsLine::Level::kWarning,
              fmt::format("round {} has its {} nodes: this one waits as a spare", spare->round,
                          spare->nodes)}};
-  if (const auto* prepare = std::get_if<Prepare>(&message))
-    return {{NewsLine::Level::kWarning,
-             fmt::format("round {} goes on without this node: starting {} beside it, which {} in "
-                         "when {} so far",
-                         prepare->waits.round,
-                         workers_ == 1 ? "a worker" : fmt::format("{} workers", workers_),
-                         workers_ == 1 ? "comes" : "come", workers_ == 1 ? "it is" : "they are")}};
   if (const auto* restarted = std::get_if<Restarted>(&message))
     return {of_job(text(restarted->times))};
   if (const auto* times = std::get_if<JobTimes>(&message)) return of_times(times->goodput);
@@ -82,6 +75,15 @@ std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint n
   if (const auto* waiting = std::get_if<Waiting>(&message))
     if (auto note = wait_note_.next(*waiting, now)) return {of_job(std::move(*note))};
   return {};
+}
+
+NewsLine JobNews::of_parked(const StartRound& place) const {
+  const bool one = workers_ == 1;
+  return {NewsLine::Level::kWarning,
+          fmt::format("round {} goes on without this node: starting {} beside it, which {} in when "
+                      "{} so far",
+                      place.round - 1, one ? "a worker" : fmt::format("{} workers", workers_),
+                      one ? "comes" : "come", one ? "it is" : "they are")};
 }
 
 std::vector<NewsLine> JobNews::of_hang(const HangReport& report) {

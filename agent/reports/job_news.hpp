@@ -34,6 +34,9 @@ class JobNews {
 
   /// The lines that `message`, which came at `now`, is worth; mostly none.
   std::vector<NewsLine> of(const CoordinatorMessage& message, TimePoint now);
+  /// The line that this node's workers are worth where they are started beside a round, with that
+  /// place of the next one.
+  NewsLine of_parked(const StartRound& place) const;
 
  private:
   NewsLine of_job(std::string text) const;

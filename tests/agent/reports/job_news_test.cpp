@@ -15,6 +15,8 @@ class NewsFixture {
   explicit NewsFixture(bool shares_output = false) : news_{spec(shares_output), RunFacts{}} {}
   NewsLines hears(const CoordinatorMessage& message) { return news_.of(message, now_); }
 
+  NewsLine prepares(const StartRound& place) { return news_.of_parked(place); }
+
   /// The coordinator is in this process from now on.
   void leads() { news_.leads(true); }
 
@@ -47,6 +49,13 @@ TEST_CASE_METHOD(NewsFixture, "a restart after a failure is told, a round of oth
         NewsLine{Level::kWarning, "restart 1 of 3: starting 4 workers again"});
   CHECK(hears(StartRound{.round = 3, .attempt = 1, .world_size = 2}).size() == 1);
   CHECK(hears(StartRound{.round = 4, .attempt = 2, .world_size = 2}).size() == 2);
+}
+
+TEST_CASE_METHOD(NewsFixture, "workers that are started beside a round are told of") {
+  CHECK(prepares({.round = 3}).text ==
+        "round 2 goes on without this node: starting 2 workers beside it, which come in when they "
+        "are so far");
+  CHECK(hears(Prepare{}).empty());  // perhaps none is started
 }
 
 TEST_CASE_METHOD(NewsFixture, "to a node that joins, the round is no restart") {
