@@ -212,11 +212,18 @@ void Agent::perform(const AgentAction& action) {
       });
 }
 
+/// All workers are started, so what is known of those before is forgotten.
+void Agent::watch_from_now_on(const StartRound& round) {
+  if (for_workers_.trainings != nullptr) for_workers_.trainings->forget();
+  if (for_workers_.timers != nullptr) for_workers_.timers->forget();
+  introspection_.begin_round(round.round, round.first_rank, spec_.workers);
+}
+
 /// They enter none of the rounds that this node was in before.
 void Agent::start_parked(const StartRound& place) {
   write(news_.of_parked(place));
   for_workers_.door->forget_entrances();
-  introspection_.begin_round(place.round, place.first_rank, spec_.workers);
+  watch_from_now_on(place);
   workers_.start(place, /*parked=*/true);
   if (!std::exchange(is_started_, true)) give_back_startup_pages();
 }
@@ -224,13 +231,10 @@ void Agent::start_parked(const StartRound& place) {
 void Agent::start_workers(const StartRound& round) {
   record_.begin_round(round.first_rank);
   const std::vector<int> fresh = workers_.missing();
-  if (static_cast<int>(fresh.size()) == spec_.workers) {
-    if (for_workers_.trainings != nullptr) for_workers_.trainings->forget();
-    if (for_workers_.timers != nullptr) for_workers_.timers->forget();
-    introspection_.begin_round(round.round, round.first_rank, spec_.workers);
-  } else {
+  if (static_cast<int>(fresh.size()) == spec_.workers)
+    watch_from_now_on(round);
+  else
     introspection_.go_on_in_round(round.round, round.first_rank, fresh);
-  }
   const Result<StartRound> ready = link_.open_store(round);
   if (!ready) workers_.start_none(round, ready.error());
   if (ready)

@@ -8,6 +8,8 @@
 #include <ranges>
 #include <vector>
 
+#include "ddprun/worker_env.hpp"
+
 namespace ddprun::sdk {
 
 namespace {
@@ -42,7 +44,7 @@ void abort_gpu_groups() {
 }
 
 void keep_process_without_members() {
-  setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 1);
+  setenv(env::kNcclAsyncErrorHandling, "0", 1);
   setenv("TORCH_NCCL_DUMP_ON_TIMEOUT", "0", 1);
   setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "1", 1);
   setenv("NCCL_NVLS_ENABLE", "0", 0);

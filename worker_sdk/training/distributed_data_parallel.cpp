@@ -233,11 +233,12 @@ void DdpCore::after_forward(const TensorRefs& outputs) {
   in_forward_ = false;
   sync_buffers_ = torch::GradMode::is_enabled() && sync_gradients_;
   const bool search = options_.find_unused_parameters && !options_.static_graph;
-  if (sync_buffers_) reduces_ = std::make_shared<Wait>();
-  if (sync_buffers_)
+  if (sync_buffers_) {
+    reduces_ = std::make_shared<Wait>();
     reducer_->prepare_for_backward(search
                                        ? std::vector<torch::Tensor>(outputs.begin(), outputs.end())
                                        : std::vector<torch::Tensor>{});
+  }
   if (!search && !first_step_->pending) return;
 
   TensorRefs differentiable;  // the function would make the others so, too

@@ -14,7 +14,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
-from elastic_changes import Changes, Joins  # noqa: E402
+from elastic_changes import Changes, Joins, entered  # noqa: E402
 from elastic_records import Records  # noqa: E402
 from forked_workers import DEADLINE_S, on_workers  # noqa: E402
 
@@ -114,8 +114,7 @@ class LaunchTest(Joins, InCpp):
                               stderr=subprocess.STDOUT, text=True, timeout=DEADLINE_S)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("restart 1 of 1: in place, with another worker for each that is lost", done.stdout)
-        processes = [[json.loads(line)[0] for line in (self.folder / f"open.{rank}").read_text().splitlines()]
-                     for rank in range(3)]
+        processes = [entered(self.folder, rank) for rank in range(3)]
         self.assertEqual([len(of_rank) for of_rank in processes], [2, 2, 2])
         self.assertEqual([len(set(of_rank)) for of_rank in processes], [1, 2, 1])
         self.assert_stream(self.used(self.folder))

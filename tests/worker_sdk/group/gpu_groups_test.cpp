@@ -7,7 +7,6 @@
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "tests/support/catch.hpp"
-#include "worker_sdk/group/group_store.hpp"
 
 namespace ddprun::sdk {
 namespace {

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 import elastic_train
-from elastic_changes import Changes, Joins
+from elastic_changes import Changes, Joins, entered
 from elastic_test import PythonRecords
 from forked_workers import DEADLINE_S
 from scripted_agent import ScriptedAgent
@@ -71,12 +71,11 @@ class UnderDdprunTest(Joins, PythonRecords):
 
     def train(self, *arguments, expected=0, **options):
         """What ddprun says of 3 workers."""
-        program = Path(__file__).with_name("elastic_train.py")
         with open(self.folder / "said", "w") as said:
             # DDP imports torch._dynamo, which takes longer than torch.
             done = subprocess.run(
                 [ddprun_program, "--standalone", "--nproc-per-node", "3", "--warm=torch._dynamo", *arguments,
-                 program, self.folder, json.dumps(options)],
+                 *self.program(self.folder, options)],
                 env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHON_EXEC": sys.executable},
                 stdout=said, stderr=said, timeout=DEADLINE_S)
         text = (self.folder / "said").read_text()
@@ -85,7 +84,7 @@ class UnderDdprunTest(Joins, PythonRecords):
 
     def processes(self, rank):
         """The process ids that the rank has had in its worlds."""
-        return [json.loads(line)[0] for line in (self.folder / f"open.{rank}").read_text().splitlines()]
+        return entered(self.folder, rank)
 
     def test_one_is_killed_and_the_others_keep_their_processes(self):
         said = self.train("--max-restarts", "1", dies=[[1, 9]], where="before backward")
