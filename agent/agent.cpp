@@ -15,6 +15,7 @@
 #include "base/number_list.hpp"
 #include "base/report_failure.hpp"
 #include "base/system/startup_pages.hpp"
+#include "rendezvous/messages/seats.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 
 namespace ddprun {
@@ -60,6 +61,15 @@ AgentRules agent_rules(const LaunchSpec& spec, const NodeFacts& node) {
           .places = places_of(spec, run),
           .find_successor = has_registry ? FindSuccessor::kInRegistry : FindSuccessor::kAmongNodes,
           .counts_silence = !alone};
+}
+
+/// By local rank; -1: nobody is to hear of a worker that is beside the round.
+std::vector<int> watched_ranks(const StartRound& round, int workers) {
+  std::vector<int> ranks;
+  for (int local_rank = 0; local_rank < workers; ++local_rank)
+    ranks.push_back(rank_of(round, local_rank));
+  for (const int local_rank : seats_in(round.vacant, workers)) ranks[local_rank] = -1;
+  return ranks;
 }
 
 void write(const NewsLine& line) {
@@ -212,29 +222,28 @@ void Agent::perform(const AgentAction& action) {
       });
 }
 
-/// All workers are started, so what is known of those before is forgotten.
-void Agent::watch_from_now_on(const StartRound& round) {
+/// Where all workers are started, what is known of those before is forgotten.
+void Agent::watch(const StartRound& round) {
+  const std::vector<int> fresh = workers_.missing();
+  if (static_cast<int>(fresh.size()) < spec_.workers)
+    return introspection_.go_on_in_round(round.round, watched_ranks(round, spec_.workers), fresh);
   if (for_workers_.trainings != nullptr) for_workers_.trainings->forget();
   if (for_workers_.timers != nullptr) for_workers_.timers->forget();
-  introspection_.begin_round(round.round, round.first_rank, spec_.workers);
+  introspection_.begin_round(round.round, watched_ranks(round, spec_.workers));
 }
 
 /// They enter none of the rounds that this node was in before.
 void Agent::start_parked(const StartRound& place) {
   write(news_.of_parked(place));
   for_workers_.door->forget_entrances();
-  watch_from_now_on(place);
+  watch(place);
   workers_.start(place, /*parked=*/true);
   if (!std::exchange(is_started_, true)) give_back_startup_pages();
 }
 
 void Agent::start_workers(const StartRound& round) {
   record_.begin_round(round.first_rank);
-  const std::vector<int> fresh = workers_.missing();
-  if (static_cast<int>(fresh.size()) == spec_.workers)
-    watch_from_now_on(round);
-  else
-    introspection_.go_on_in_round(round.round, round.first_rank, fresh);
+  watch(round);
   const Result<StartRound> ready = link_.open_store(round);
   if (!ready) workers_.start_none(round, ready.error());
   if (ready)

@@ -95,7 +95,7 @@ class Agent {
   asio::awaitable<void> inspect(Inspect question);
   void step(const AgentEvent& event);
   void perform(const AgentAction& action);
-  void watch_from_now_on(const StartRound& round);
+  void watch(const StartRound& round);
   void start_parked(const StartRound& place);
   void start_workers(const StartRound& round);
   void tell_user(const CoordinatorMessage& message);

@@ -6,71 +6,113 @@
 
 namespace ddprun {
 
-StayingWorkers::StayingWorkers(int workers)
-    : workers_(static_cast<std::size_t>(workers), State::kGone) {}
+namespace {
 
-void StayingWorkers::begin_round(int round) {
+/// The local ranks of the workers of whom that is true.
+RankList those(const auto& workers, const auto& is_wanted) {
+  RankList found;
+  for (int local_rank = 0; local_rank < static_cast<int>(workers.size()); ++local_rank)
+    if (is_wanted(workers[local_rank])) found.push_back(local_rank);
+  return found;
+}
+
+}  // namespace
+
+StayingWorkers::StayingWorkers(int workers) : workers_(static_cast<std::size_t>(workers)) {}
+
+void StayingWorkers::begin_round(int round, const RankList& vacant) {
   round_ = round;
-  for (State& worker : workers_)
-    if (worker != State::kStarts) worker = worker == State::kParked ? State::kStays : State::kRuns;
+  for (std::size_t local_rank = 0; local_rank < workers_.size(); ++local_rank) {
+    auto& [state, has_seat] = workers_[local_rank];
+    has_seat = !has_rank(vacant, static_cast<int>(local_rank));
+    if (state == State::kStarts) continue;
+    if (has_seat)
+      state = state == State::kParked ? State::kStays : State::kRuns;
+    else if (state == State::kGone)
+      state = State::kStarts;
+  }
 }
 
 void StayingWorkers::begin_beside() {
   round_ = kNoRound;
-  std::ranges::fill(workers_, State::kStarts);
+  for (auto& [state, has_seat] : workers_) {
+    has_seat = false;
+    if (state == State::kGone) state = State::kStarts;
+  }
 }
 
 void StayingWorkers::said(const WorkerSaid& word) {
   if (word.local_rank < 0 || word.local_rank >= static_cast<int>(workers_.size())) return;
-  State& worker = workers_[word.local_rank];
-  if (worker == State::kGone) return;
+  auto& [state, has_seat] = workers_[word.local_rank];
+  if (state == State::kGone) return;
   match(
       word.what,
       [&](const CanStay& m) {
-        const bool starts_anew = worker == State::kRuns || worker == State::kStarts;
-        if (round_ != kNoRound && m.round == round_ && starts_anew) worker = State::kStays;
+        const bool starts_anew = state == State::kRuns || state == State::kStarts;
+        if (has_seat && m.round == round_ && starts_anew) state = State::kStays;
       },
       [&](const Parked& m) {
-        if (m.round == kNoRound && worker == State::kStarts)
-          worker = round_ == kNoRound ? State::kParked : State::kStays;
-        else if (m.round == round_ && worker == State::kStays)
-          worker = State::kParked;
+        if (m.round == kNoRound && state == State::kStarts)
+          state = has_seat ? State::kStays : State::kParked;
+        else if (has_seat && m.round == round_ && state == State::kStays)
+          state = State::kParked;
       },
       [](const Stuck&) {},  // it is as it was until its end
-      // One that has no place yet ends without one.
-      [&](const CannotStay&) { worker = round_ == kNoRound ? State::kStarts : State::kRuns; });
+      // One that has no seat ends without one.
+      [&](const CannotStay&) { state = has_seat ? State::kRuns : State::kStarts; });
 }
 
 void StayingWorkers::ended(int local_rank) {
   if (local_rank >= 0 && local_rank < static_cast<int>(workers_.size()))
-    workers_[local_rank] = State::kGone;
+    workers_[local_rank].state = State::kGone;
 }
 
-void StayingWorkers::clear() { std::ranges::fill(workers_, State::kGone); }
+void StayingWorkers::clear() { std::ranges::fill(workers_, Worker{}); }
 
-std::size_t StayingWorkers::count(State state) const {
-  return static_cast<std::size_t>(std::ranges::count(workers_, state));
+/// How many workers of the round there are in which of these states.
+std::size_t StayingWorkers::count(std::initializer_list<State> states) const {
+  return static_cast<std::size_t>(std::ranges::count_if(workers_, [&](const Worker& worker) {
+    return worker.has_seat && std::ranges::count(states, worker.state) > 0;
+  }));
 }
 
-bool StayingWorkers::all_can_stay() const { return living_can_stay() && count(State::kGone) == 0; }
+bool StayingWorkers::all_can_stay() const {
+  return living_can_stay() && count({State::kGone}) == 0;
+}
 
 bool StayingWorkers::living_can_stay() const {
-  return count(State::kStays) + count(State::kParked) > 0 && count(State::kRuns) == 0 &&
-         !some_start();
+  return count({State::kStays, State::kParked}) > 0 && none_has_to_end();
 }
 
-bool StayingWorkers::living_are_parked() const {
-  return count(State::kParked) > 0 &&
-         count(State::kParked) + count(State::kGone) == workers_.size();
+int StayingWorkers::living_beside() const {
+  return static_cast<int>(std::ranges::count_if(workers_, [](const Worker& worker) {
+    return !worker.has_seat && worker.state != State::kGone;
+  }));
 }
 
-std::vector<int> StayingWorkers::in_round() const {
-  std::vector<int> found;
-  for (int local_rank = 0; local_rank < static_cast<int>(workers_.size()); ++local_rank) {
-    const State state = workers_[local_rank];
-    if (state != State::kGone && state != State::kParked) found.push_back(local_rank);
-  }
-  return found;
+bool StayingWorkers::some_start() const {
+  return std::ranges::any_of(workers_, [](const Worker& worker) {
+    return !worker.has_seat && worker.state == State::kStarts;
+  });
+}
+
+bool StayingWorkers::is_beside(int local_rank) const {
+  return local_rank >= 0 && local_rank < static_cast<int>(workers_.size()) &&
+         !workers_[local_rank].has_seat;
+}
+
+RankList StayingWorkers::beside() const {
+  return those(workers_, [](const Worker& worker) { return !worker.has_seat; });
+}
+
+RankList StayingWorkers::in_round() const {
+  return those(workers_, [](const Worker& worker) {
+    return worker.has_seat && worker.state != State::kGone && worker.state != State::kParked;
+  });
+}
+
+RankList StayingWorkers::parked() const {
+  return those(workers_, [](const Worker& worker) { return worker.state == State::kParked; });
 }
 
 }  // namespace ddprun

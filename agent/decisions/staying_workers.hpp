@@ -4,17 +4,19 @@
 // (worker_sdk/python/ddprun/_line.py). Pure.
 //
 //     gone --begin_round--> runs --CanStay--> stays --Parked--> parked --begin_round--> stays
-//     gone --begin_beside--> starts --Parked--> parked
+//     gone --begin_beside, or begin_round without a seat for it--> starts --Parked--> parked
 //                any but gone --ended--> gone
 //
-// One that was started beside a round says that it is Parked in kNoRound. Where a round begins
-// before that, it gets its place there with the answer.
+// One that was started beside a round has no seat in it, and says that it is Parked in kNoRound.
+// Where a round begins before that in which it has a seat, it enters that with the answer.
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <vector>
 
 #include "agent/decisions/agent_events.hpp"
+#include "base/rank_list.hpp"
 
 namespace ddprun {
 
@@ -23,9 +25,9 @@ class StayingWorkers {
   explicit StayingWorkers(int workers);
 
   /// The workers that are parked, or start beside a round, take part in the round, and all others
-  /// are started.
-  void begin_round(int round);
-  /// All workers are started beside a round. None may be alive.
+  /// are started: those of the `vacant` local ranks beside it.
+  void begin_round(int round, const RankList& vacant = {});
+  /// All workers that are not alive are started beside a round. None may be in one.
   void begin_beside();
   /// What a worker says of itself. Words of other rounds come too late, and are passed over.
   void said(const WorkerSaid& word);
@@ -33,22 +35,36 @@ class StayingWorkers {
   /// None is alive: what was left has been killed.
   void clear();
 
-  /// Whether all workers of the node are alive and can stay.
+  /// Whether all workers of the round are alive and can stay.
   bool all_can_stay() const;
-  /// Whether some are alive, and all that are can stay.
+  /// Whether some workers of the round are alive, and all that are can stay.
   bool living_can_stay() const;
-  /// Whether some are alive, and all that are have left the round.
-  bool living_are_parked() const;
-  /// Whether some that were started beside a round have not parked yet.
-  bool some_start() const { return count(State::kStarts) > 0; }
+  /// Whether no worker of the round is alive that cannot stay.
+  bool none_has_to_end() const { return count({State::kRuns, State::kStarts}) == 0; }
+  /// Whether all workers of the round that are alive have left it.
+  bool living_are_parked() const { return in_round().empty(); }
+  /// How many workers that have no seat in the round are alive.
+  int living_beside() const;
+  /// Whether some that were started beside the round have not parked yet.
+  bool some_start() const;
+  /// Whether that worker is beside the round, or beside all rounds.
+  bool is_beside(int local_rank) const;
   /// The local ranks of those that are alive and have not left the round.
-  std::vector<int> in_round() const;
+  RankList in_round() const;
+  /// The local ranks that have no seat in the round.
+  RankList beside() const;
+  /// The local ranks of those that wait for a round.
+  RankList parked() const;
 
  private:
   enum class State { kGone, kStarts, kRuns, kStays, kParked };
-  std::size_t count(State state) const;
+  struct Worker {
+    State state = State::kGone;
+    bool has_seat = true;  // in the round
+  };
+  std::size_t count(std::initializer_list<State> states) const;
 
-  std::vector<State> workers_;  // by local rank
+  std::vector<Worker> workers_;  // by local rank
   int round_ = 0;
 };
 

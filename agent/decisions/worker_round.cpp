@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/number_list.hpp"
+#include "rendezvous/messages/seats.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 #include "rendezvous/verdict/fold_ends.hpp"
 
@@ -34,15 +36,28 @@ double age_ms(const WorkerEnd& end, TimePoint now) {
   return static_cast<double>(std::max<std::int64_t>(microseconds(now) - end.ended_us, 0)) / 1000;
 }
 
+/// One has ended before it could enter a round. Another worker is started in its seat by the next
+/// round, and fails where everybody hears of it.
+void end_beside(const WorkerFailure& how, AgentState& agent) {
+  agent.warn("rank " + std::to_string(how.rank) + " " + describe(how.status) +
+             " before it could enter a round");
+  agent.act(KillWorkers{{how.local_rank}});
+}
+
+void tell_when_prepared(const StayingWorkers& workers, AgentState& agent) {
+  if (!workers.some_start()) agent.tell(Prepared{});
+}
+
 }  // namespace
 
 void WorkerRound::prepare(const StartRound& place) {
-  if (state_ == State::kParked || !agent_.rules.hears_workers) return agent_.tell(Prepared{});
-  if (state_ != State::kIdle) return;
+  if (!agent_.rules.hears_workers) return agent_.tell(Prepared{});
+  if (state_ != State::kIdle && state_ != State::kParked) return;
   state_ = State::kPreparing;
-  alive_ = agent_.rules.workers;
   staying_.begin_beside();
-  agent_.act(StartWorkers{place, /*parked=*/true});
+  if (std::exchange(alive_, agent_.rules.workers) < agent_.rules.workers)
+    agent_.act(StartWorkers{place, /*parked=*/true});
+  go_on_when_parked();
 }
 
 void WorkerRound::start(const StartRound& order) {
@@ -52,11 +67,12 @@ void WorkerRound::start(const StartRound& order) {
   failed_.reset();
   fence_.reset();
   keeps_ = false;
-  stays_ = false;
-  staying_.begin_round(order.round);
+  stays_ = Stays::kUnknown;
+  staying_.begin_round(order.round, seats_in(order.vacant, agent_.rules.workers));
   outcome_ = {};
   agent_.act(StartWorkers{order});
   tell_whether_all_stay();
+  if (!staying_.beside().empty()) tell_when_prepared(staying_, agent_);
 }
 
 void WorkerRound::said(const WorkerSaid& word) {
@@ -65,39 +81,47 @@ void WorkerRound::said(const WorkerSaid& word) {
   if (stuck != nullptr && stuck->round == number_ && keeps_ && state_ == State::kStopping)
     agent_.act(KillWorkers{{word.local_rank}});
   tell_whether_all_stay();
+  const auto* const parked = std::get_if<Parked>(&word.what);
+  if (parked != nullptr && staying_.is_beside(word.local_rank) && state_ != State::kPreparing)
+    tell_when_prepared(staying_, agent_);
   go_on_when_parked();
 }
 
 /// One that has failed stays away only until the next round, so its end changes nothing here.
 void WorkerRound::tell_whether_all_stay() {
-  if (state_ != State::kRunning || failed_) return;
-  const bool stays = staying_.all_can_stay();
-  if (std::exchange(stays_, stays) != stays) agent_.tell(WorkersStay{number_, stays});
+  const bool stay = staying_.all_can_stay();
+  if (state_ != State::kRunning || failed_ || (stays_ == Stays::kYes) == stay) return;
+  stays_ = stay ? Stays::kYes : Stays::kNoMore;
+  agent_.tell(WorkersStay{number_, stay});
 }
 
 void WorkerRound::exited(const WorkerExited& worker, TimePoint now) {
   const WorkerFailure& how = worker.how;
   --alive_;
   staying_.ended(how.local_rank);
-  if (state_ == State::kPreparing) {
-    agent_.warn("rank " + std::to_string(how.rank) + " " + describe(how.status) +
-                " before it could enter a round");
-    agent_.act(KillWorkers{{how.local_rank}});
-    return go_on_when_parked();
-  }
-  note_end(worker);
+  const bool was_beside = staying_.is_beside(how.local_rank);
+  const bool is_told = state_ == State::kPreparing || state_ == State::kRunning;
+  if (was_beside && is_told) end_beside(how, agent_);
+  if (was_beside && state_ == State::kRunning) tell_when_prepared(staying_, agent_);
+  if (!was_beside) note_end(worker);
   if (state_ == State::kStopping && alive_ == 0) return sweep();
   if (state_ == State::kParked && alive_ == 0) state_ = State::kIdle;
   go_on_when_parked();
-  if (state_ != State::kRunning) return;
+  if (state_ != State::kRunning || was_beside) return;
+  const int left = alive_ - staying_.living_beside();
+  // One that an error ends has left its loop before, and could not stay any more. The others can.
+  if (!how.status.ok() && !failed_ && stays_ == Stays::kNoMore && staying_.none_has_to_end()) {
+    stays_ = Stays::kYes;
+    agent_.tell(WorkersStay{number_, true});
+  }
   // Its children have its connections, so that who stays would hear late of its end.
-  if (!how.status.ok() && stays_) agent_.act(KillWorkers{{how.local_rank}});
+  if (!how.status.ok() && stays_ == Stays::kYes) agent_.act(KillWorkers{{how.local_rank}});
   if (!how.status.ok() && (!failed_ || explains(worker.end) < explains(failed_->end))) {
-    failed_ = WorkerFailed{number_, how, worker.end, age_ms(worker.end, now), alive_};
+    failed_ = WorkerFailed{number_, how, worker.end, age_ms(worker.end, now), left};
     agent_.tell(*failed_);
-  } else if (alive_ == 0 && !failed_) {
+  } else if (left == 0 && !failed_) {
     agent_.tell(WorkersFinished{number_});
-  } else if (alive_ == 0 && explains(failed_->end) != Explains::kCause) {
+  } else if (left == 0 && explains(failed_->end) != Explains::kCause) {
     failed_->left = 0;
     agent_.tell(*failed_);
   }
@@ -122,7 +146,8 @@ void WorkerRound::tell_stopped() {
       agent_.tell(std::move(cause));
     agent_.tell(WorkersEnded{number_, outcome_.step, fold_ends(outcome_.ends)});
   }
-  agent_.tell(WorkersStopped{number_, state_ == State::kParked ? alive_ : 0});
+  const bool stays = state_ == State::kParked;
+  agent_.tell(WorkersStopped{number_, stays ? format_number_list(staying_.parked()) : ""});
 }
 
 // --- the end ---
@@ -144,8 +169,6 @@ void WorkerRound::leave(const RankList& hung, TimePoint now) {
   go_on_when_parked();
 }
 
-/// Where one has ended before it could enter a round, the node joins with it all the same: another
-/// worker is started in its place then, and fails where everybody hears of it.
 void WorkerRound::go_on_when_parked() {
   if (state_ == State::kStopping && keeps_ && staying_.living_are_parked()) sweep();
   if (state_ != State::kPreparing || staying_.some_start()) return;
@@ -174,6 +197,7 @@ void WorkerRound::stop(int signal, TimePoint now) {
 void WorkerRound::stop_after_checkpoint(milliseconds time, TimePoint now) {
   state_ = State::kStopping;
   if (alive_ == 0) return sweep();
+  if (!staying_.beside().empty()) agent_.act(KillWorkers{staying_.beside()});
   agent_.act(AskForCheckpoint{agent_.rules.checkpoint_signal});
   grace_ = Grace{Grace::For::kCheckpoint, now + time};
 }
@@ -251,9 +275,11 @@ void WorkerRound::sweep() {
 }
 
 void WorkerRound::tell_again() {
-  if (std::exchange(stays_, false)) tell_whether_all_stay();
+  if (std::exchange(stays_, Stays::kUnknown) == Stays::kYes) tell_whether_all_stay();
+  if (state_ == State::kRunning && !staying_.beside().empty()) tell_when_prepared(staying_, agent_);
   if (failed_) return agent_.tell(*failed_);
-  if (alive_ == 0 && state_ == State::kRunning) agent_.tell(WorkersFinished{number_});
+  const bool has_finished = alive_ == staying_.living_beside();
+  if (state_ == State::kRunning && has_finished) agent_.tell(WorkersFinished{number_});
 }
 
 }  // namespace ddprun

@@ -12,8 +12,11 @@
 // Those of a node that is to join such a round are started beside it. They are of no round, until
 // one begins that this node is in:
 //
-//     idle --prepare--> preparing --all parked or gone--> parked (idle where all are gone)
+//     idle, parked --prepare--> preparing --all parked or gone--> parked (idle: all are gone)
 //     preparing --start--> running
+//
+// Where a round begins in which some of the node's seats are vacant, their workers are started
+// beside it in the same way, while those that have stayed run.
 #pragma once
 
 #include <chrono>
@@ -98,10 +101,11 @@ class WorkerRound {
   AgentState& agent_;
   State state_ = State::kIdle;
   int number_ = 0;
-  int alive_ = 0;
+  int alive_ = 0;  // workers, in the round or beside it
   StayingWorkers staying_;
   bool keeps_ = false;  // workers that leave the round go on living
-  bool stays_ = false;  // the coordinator was told that all can stay
+  /// What the coordinator was told of whether all of the round can stay.
+  enum class Stays { kUnknown, kYes, kNoMore } stays_ = Stays::kUnknown;
   RoundOutcome outcome_;
   std::optional<WorkerFailed> failed_;  // the failure that was told
   std::optional<Grace> grace_;          // for the workers to end

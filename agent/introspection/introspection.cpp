@@ -64,20 +64,20 @@ Introspection::~Introspection() { end_round(); }
 
 std::string Introspection::folder() const { return folder_ ? folder_->path().string() : ""; }
 
-void Introspection::begin_round(int round, int first_rank, int workers) {
+void Introspection::begin_round(int round, const std::vector<int>& ranks) {
   end_round();
-  for (int i = 0; i < workers; ++i)
-    workers_.push_back(
-        begin_to_watch(i, watch_name(round, i), WorkerWatch{first_rank + i, intervals_}));
+  for (int i = 0; i < static_cast<int>(ranks.size()); ++i)
+    workers_.push_back(begin_to_watch(i, watch_name(round, i), WorkerWatch{ranks[i], intervals_}));
 }
 
-void Introspection::go_on_in_round(int round, int first_rank, const std::vector<int>& fresh) {
+void Introspection::go_on_in_round(int round, const std::vector<int>& ranks,
+                                   const std::vector<int>& fresh) {
   for (auto& worker : workers_) {
     worker->gone = true;
     worker->timer.cancel();
     const int local_rank = worker->local_rank;
     const bool is_fresh = std::ranges::count(fresh, local_rank) > 0;
-    const int rank = first_rank + local_rank;
+    const int rank = ranks[local_rank];
     if (is_fresh) {
       worker = begin_to_watch(local_rank, watch_name(round, local_rank), {rank, intervals_});
       continue;
@@ -116,7 +116,7 @@ asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
     co_await worker->timer.async_wait(asio::as_tuple(asio::use_awaitable));
     if (worker->gone) co_return;
     const WatchedProcess process = sources_.process(worker->local_rank);
-    if (process.ended) co_return sources_.changed(worker->changes.end(Clock::now()));
+    if (process.ended) co_return tell(worker->changes.end(Clock::now()));
     if (process.pid == 0) continue;
     WorkerLook look;
     const TimePoint began = Clock::now();
@@ -129,8 +129,12 @@ asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
     if (deep) deep_due = now + worker->changes.deep_pause(duration_cast<milliseconds>(now - began));
     if (!changed) continue;
     worker->idle = changed->idle;
-    sources_.changed(*changed);
+    tell(*changed);
   }
+}
+
+void Introspection::tell(const RankProgress& progress) const {
+  if (progress.rank >= 0) sources_.changed(progress);
 }
 
 /// One look at all workers of the node.
@@ -186,6 +190,7 @@ asio::awaitable<std::vector<StackGroup>> Introspection::inspect(std::vector<int>
                                                                 milliseconds patience) {
   const auto round =
       std::make_shared<Round>(Round{workers_, may_disturb, Clock::now() + patience, {}, 0, false});
+  std::erase_if(round->to_ask, [](const auto& worker) { return worker->finding.rank < 0; });
   const auto is_later = [&](const std::shared_ptr<Watched>& worker) {
     return std::ranges::count(first, worker->finding.rank) == 0;
   };  // clang 14 does not compile std::ranges::stable_partition

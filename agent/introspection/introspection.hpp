@@ -49,12 +49,13 @@ class Introspection {
   /// The folder of the hook; "" without one.
   std::string folder() const;
 
-  /// Watches the workers of a round from now on. To be called before they start: what an earlier
-  /// round has left in the folder is removed.
-  void begin_round(int round, int first_rank, int workers);
+  /// Watches the workers of a round from now on, whose ranks are these; -1: the worker is beside
+  /// the round, and nothing is told of it. To be called before they start: what an earlier round
+  /// has left in the folder is removed.
+  void begin_round(int round, const std::vector<int>& ranks);
   /// Watches the same workers in another round; that of each local rank in `fresh` is another
   /// process.
-  void go_on_in_round(int round, int first_rank, const std::vector<int>& fresh);
+  void go_on_in_round(int round, const std::vector<int>& ranks, const std::vector<int>& fresh);
   void end_round();
 
   /// What the workers do. It takes at most `patience`, so that of very many some may be left out.
@@ -68,6 +69,7 @@ class Introspection {
   struct Watched;
   std::shared_ptr<Watched> begin_to_watch(int local_rank, std::string name, WorkerWatch changes);
   asio::awaitable<void> watch(std::shared_ptr<Watched> worker);
+  void tell(const RankProgress& progress) const;
   struct Round;
   asio::awaitable<void> find_out(std::shared_ptr<Round> round);
   asio::awaitable<WorkerFinding> look_into(std::shared_ptr<Watched> worker, pid_t pid,

@@ -98,13 +98,15 @@ Event of_worker(const WorkerFailure& how, int round) {
 }
 
 Event of_round(const StartRound& round) {
-  return {"round_started",
-          {{"round", round.round},
-           {"attempt", round.attempt},
-           {"group_rank", round.group_rank},
-           {"nodes", round.group_world_size},
-           {"first_rank", round.first_rank},
-           {"world_size", round.world_size}}};
+  Event event{"round_started",
+              {{"round", round.round},
+               {"attempt", round.attempt},
+               {"group_rank", round.group_rank},
+               {"nodes", round.group_world_size},
+               {"first_rank", round.first_rank},
+               {"world_size", round.world_size}}};
+  if (!round.vacant.empty()) event.fields["vacant"] = round.vacant;
+  return event;
 }
 
 Event of_exit(const AgentEnd& end) {

@@ -5,10 +5,20 @@
 #include <utility>
 
 #include "agent/reports/hang_text.hpp"
+#include "rendezvous/messages/seats.hpp"
 
 namespace ddprun {
 
 namespace {
+
+/// It knows nothing of seats that are vacant on other nodes.
+std::string text_in_place(const StartRound& round, int workers) {
+  const auto vacant = seats_in(round.vacant, workers).size();
+  std::string text = fmt::format("in place, with {} workers", round.world_size);
+  if (vacant == 1) text += ", while another one starts";
+  if (vacant > 1) text += fmt::format(", while {} others start", vacant);
+  return text;
+}
 
 std::string text(const StopRound& stop) {
   if (stop.keep) return stop.reason + ": the other workers stay, and leave the round";
@@ -101,14 +111,14 @@ std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
   if (attempt_ && round.attempt > *attempt_)
     lines.push_back(of_job(
         fmt::format("restart {} of {}: {}", round.attempt, restarts_max_,
-                    in_place_ ? "in place, with another worker for each that is lost"
+                    in_place_ ? text_in_place(round, workers_)
                               : fmt::format("starting {} workers again", round.world_size))));
   in_place_ = false;
   attempt_ = round.attempt;
-  lines.push_back(
-      {NewsLine::Level::kInfo,
-       fmt::format("round {}: ranks {} to {} of {} on this node", round.round, round.first_rank,
-                   round.first_rank + workers_ - 1, round.world_size)});
+  std::string text =
+      fmt::format("round {}: ranks {} to {} of {} on this node", round.round, round.first_rank,
+                  round.first_rank + workers_in(round.vacant, workers_) - 1, round.world_size);
+  lines.push_back({NewsLine::Level::kInfo, std::move(text)});
   return lines;
 }
 

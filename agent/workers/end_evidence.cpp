@@ -9,6 +9,7 @@
 #include "agent/reports/failure_texts.hpp"
 #include "agent/workers/error_file.hpp"
 #include "base/clock.hpp"
+#include "rendezvous/messages/seats.hpp"
 
 namespace ddprun {
 
@@ -41,7 +42,7 @@ void EndEvidence::begin_worker(int local_rank) { begun_ns_[local_rank] = sdk::mo
 WorkerFailure EndEvidence::end_of(int local_rank, std::int64_t pid, ExitStatus status) const {
   WorkerFailure how{.host = node_.run.host,
                     .group_rank = round_.group_rank,
-                    .rank = round_.first_rank + local_rank,
+                    .rank = rank_of(round_, local_rank),
                     .local_rank = local_rank,
                     .pid = pid,
                     .status = status,

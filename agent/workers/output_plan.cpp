@@ -4,6 +4,7 @@
 
 #include "agent/spec/template_text.hpp"
 #include "base/number_list.hpp"
+#include "rendezvous/messages/seats.hpp"
 
 namespace ddprun {
 
@@ -38,10 +39,9 @@ OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round, const No
   const auto own_directory = directory / std::to_string(local_rank);
   if (redirected.out || teed.out) plan.out.file = own_directory / "stdout.log";
   if (redirected.err || teed.err) plan.err.file = own_directory / "stderr.log";
-  const std::string prefix =
-      line_prefix(logs.prefix_template,
-                  {spec.role, node.run.host, std::to_string(round.first_rank + local_rank),
-                   std::to_string(local_rank)});
+  const std::string prefix = line_prefix(
+      logs.prefix_template, {spec.role, node.run.host, std::to_string(rank_of(round, local_rank)),
+                             std::to_string(local_rank)});
   if (teed.out && plan.out.shown) {
     plan.out.prefix = prefix;
     plan.out.filters = logs.out_filters;

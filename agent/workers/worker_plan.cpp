@@ -13,6 +13,7 @@
 #include "agent/timers/timer_book.hpp"
 #include "base/failure.hpp"
 #include "ddprun/worker_env.hpp"
+#include "rendezvous/messages/seats.hpp"
 #include "worker_sdk/contract/heartbeat_slot.hpp"
 
 namespace ddprun {
@@ -69,12 +70,10 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
 /// Adds the variables that are the same for all workers of this node in one round.
 void add_round(Environment& out, const LaunchSpec& spec, const StartRound& round,
                const NodeFacts& node) {
-  out[env::kWorldSize] = std::to_string(round.world_size);
   out[env::kLocalWorldSize] = std::to_string(spec.workers);
   out[env::kGroupRank] = std::to_string(round.group_rank);
   out[env::kGroupWorldSize] = std::to_string(round.group_world_size);
   out[env::kRoleName] = spec.role;
-  out[env::kRoleWorldSize] = std::to_string(round.role_world_size);
   out[env::kMasterAddr] = round.master_addr;
   out[env::kMasterPort] = std::to_string(round.master_port);
   out[env::kRestartCount] = std::to_string(round.attempt);
@@ -104,9 +103,16 @@ std::string own_device(const Environment& environment, int local_rank) {
 
 void add_worker(Environment& out, const LaunchSpec& spec, const StartRound& round,
                 const NodeFacts& node, int local_rank) {
-  out[env::kRank] = std::to_string(round.first_rank + local_rank);
+  const int rank = rank_of(round, local_rank);
+  const bool is_beside = rank >= round.world_size;
+  const int role_rank = is_beside ? round.role_world_size + rank - round.world_size
+                                  : round.first_role_rank + rank - round.first_rank;
+  out[env::kRank] = std::to_string(rank);
   out[env::kLocalRank] = std::to_string(spec.virtual_local_rank ? 0 : local_rank);
-  out[env::kRoleRank] = std::to_string(round.first_role_rank + local_rank);
+  out[env::kRoleRank] = std::to_string(role_rank);
+  // One that starts beside the round is in none. Until it enters one, its numbers fit each other.
+  out[env::kWorldSize] = std::to_string(std::max(round.world_size, rank + 1));
+  out[env::kRoleWorldSize] = std::to_string(std::max(round.role_world_size, role_rank + 1));
   out[env::kErrorFile] = error_file(node, round, local_rank).string();
   if (!node.heartbeats.empty())
     out[env::kHeartbeat] = sdk::to_string({node.heartbeats, static_cast<std::size_t>(local_rank)});

@@ -19,6 +19,7 @@
 #include "base/report_failure.hpp"
 #include "base/system/linux_calls.hpp"
 #include "ddprun/worker_env.hpp"
+#include "rendezvous/messages/seats.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 
 namespace ddprun {
@@ -93,15 +94,17 @@ void WorkerSet::warm_up() {
 std::vector<WorkerSet::Kept> WorkerSet::start(const StartRound& round, bool parked) {
   begin_round(round);
   std::vector<Command> commands = plan_workers(spec_, round_, node_);
-  if (parked)
-    for (Command& command : commands)
-      command.environment.push_back(std::string{sdk::env::kParked} + "=1");
+  const int of = spec_.workers;
+  const RankList beside = parked ? ranks_from(0, of) : seats_in(round_.vacant, of);
+  for (const int i : beside)
+    commands[i].environment.push_back(std::string{sdk::env::kParked} + "=1");
   std::vector<Kept> kept;
   std::vector<NewWorker> fresh;
   std::vector<NewChild> children;
   for (int local_rank = 0; local_rank < spec_.workers; ++local_rank) {
     if (is_alive(workers_, local_rank)) {
-      kept.push_back({local_rank, round_environment(spec_, round_, node_, local_rank)});
+      if (!has_rank(beside, local_rank))
+        kept.push_back({local_rank, round_environment(spec_, round_, node_, local_rank)});
       continue;
     }
     evidence_.begin_worker(local_rank);
@@ -125,9 +128,8 @@ std::vector<WorkerSet::Kept> WorkerSet::start(const StartRound& round, bool park
 }
 
 std::vector<int> WorkerSet::missing() const {
-  std::vector<int> found;
-  for (int local_rank = 0; local_rank < spec_.workers; ++local_rank)
-    if (!is_alive(workers_, local_rank)) found.push_back(local_rank);
+  std::vector<int> found = ranks_from(0, spec_.workers);
+  std::erase_if(found, [&](int local_rank) { return is_alive(workers_, local_rank); });
   return found;
 }
 
@@ -136,7 +138,7 @@ std::vector<RunningWorker> WorkerSet::running() const {
   for (const auto& worker : workers_)
     if (!worker->ended)
       running.push_back(
-          {round_.first_rank + worker->local_rank, worker->local_rank, worker->process.pid()});
+          {rank_of(round_, worker->local_rank), worker->local_rank, worker->process.pid()});
   return running;
 }
 
@@ -164,7 +166,7 @@ void WorkerSet::make_folded_output() {
   for (const auto& worker : workers_) {
     if (worker->ended) continue;
     OutputPlan plan = plan_output(spec_, round_, node_, worker->local_rank);
-    const int rank = round_.first_rank + worker->local_rank;
+    const int rank = rank_of(round_, worker->local_rank);
     const auto voice = [&](const StreamPlan& stream, bool err) {
       return stream.folded ? Voice{folded_, rank, err} : Voice{};
     };
@@ -184,7 +186,7 @@ void WorkerSet::begin_to_fold() {
 Result<WorkerSet::NewWorker> WorkerSet::open_output(int local_rank) const {
   OutputPlan plan = plan_output(spec_, round_, node_, local_rank);
   const auto voice = [&](const StreamPlan& stream, bool err) {
-    return stream.folded ? Voice{folded_, round_.first_rank + local_rank, err} : Voice{};
+    return stream.folded ? Voice{folded_, rank_of(round_, local_rank), err} : Voice{};
   };
   const Voice out_voice = voice(plan.out, false), err_voice = voice(plan.err, true);
   auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out), out_voice);
@@ -225,7 +227,7 @@ void WorkerSet::take_on_all(const std::vector<NewWorker>& fresh,
 /// Tells the folder of lines which ranks to wait for.
 void WorkerSet::announce(const NewWorker& worker, pid_t pid) const {
   if (!folded_) return;
-  const Speaker speaker{round_.first_rank + worker.local_rank, worker.local_rank, pid};
+  const Speaker speaker{rank_of(round_, worker.local_rank), worker.local_rank, pid};
   if (worker.out->is_shown()) folded_->expect(speaker, false, worker.out->has_file());
   if (worker.err->is_shown()) folded_->expect(speaker, true, worker.err->has_file());
 }
@@ -259,7 +261,7 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   worker->failed = !status.ok();
   worker->out->drain();
   worker->err->drain();
-  if (folded_) folded_->ended(round_.first_rank + worker->local_rank, !status.ok());
+  if (folded_) folded_->ended(rank_of(round_, worker->local_rank), !status.ok());
   WorkerFailure how = evidence_.end_of(worker->local_rank, worker->process.pid(), status);
   if (!status.ok() && !worker->timer.empty())
     how.evidence = "rank " + std::to_string(how.rank) + "'s " + worker->timer;
@@ -312,7 +314,7 @@ void WorkerSet::end_late(const ExpiredTimer& timer) {
   const Descriptor process{open_process(timer.pid)};
   Worker* const worker = worker_above(workers_, timer.pid);
   if (worker != nullptr && !worker->ended) {
-    const int rank = round_.first_rank + worker->local_rank;
+    const int rank = rank_of(round_, worker->local_rank);
     spdlog::warn("rank {}'s {}: process {} {}", rank, describe(timer), timer.pid,
                  timer.signal > 0 ? "gets " + signal_name(timer.signal)
                                   : "goes on, as its timer names no signal");
@@ -323,8 +325,8 @@ void WorkerSet::end_late(const ExpiredTimer& timer) {
 }
 
 std::optional<WorkerOutput> WorkerSet::output_of(int rank, bool err) const {
-  const int local_rank = rank - round_.first_rank;
-  if (round_.round == 0 || local_rank < 0 || local_rank >= spec_.workers) return std::nullopt;
+  const int local_rank = local_rank_of(round_, spec_.workers, rank);
+  if (round_.round == 0 || local_rank < 0) return std::nullopt;
   OutputPlan plan = plan_output(spec_, round_, node_, local_rank);
   WorkerOutput output{round_.round, std::move(err ? plan.err.file : plan.out.file), {}};
   if (!output.file.empty()) return output;
@@ -336,7 +338,7 @@ std::optional<WorkerOutput> WorkerSet::output_of(int rank, bool err) const {
 
 std::shared_ptr<OutputFeed> WorkerSet::follow(int rank, bool err) const {
   for (const auto& worker : workers_)
-    if (worker->local_rank == rank - round_.first_rank)
+    if (rank_of(round_, worker->local_rank) == rank)
       return (err ? worker->err : worker->out)->follow();
   return nullptr;
 }

@@ -83,8 +83,8 @@ class WorkerSet {
   /// Starts the workers of `round`, whose store address is known, and returns those that were kept
   /// by sweep(), or are there as parked ones: they are not started. Nothing else of an earlier
   /// round may be left. A worker that cannot be started is told as one that exited, as a shell does
-  /// it: with code 127 when its program is not there, else with 126. `parked`: they begin parked,
-  /// and enter another round than this one.
+  /// it: with code 127 when its program is not there, else with 126. Those in seats that are
+  /// vacant begin parked, and enter another round than this one. `parked`: all of them do.
   std::vector<Kept> start(const StartRound& round, bool parked = false);
 
   /// Begins a round for which no worker can be started, because of `error`.

@@ -89,8 +89,8 @@ void Follower::hear(const Beat& beat) {
 }
 
 void Follower::note_assignment(const StartRound& round) {
-  state_.assignment = {round.round,      round.group_world_size, round.group_rank,
-                       round.first_rank, round.world_size,       round.master_port};
+  state_.assignment = {round.round,      round.group_world_size, round.group_rank, round.first_rank,
+                       round.world_size, round.master_port,      round.vacant};
 }
 
 /// Only the version of the committed configuration and its number of voters are told: whether it

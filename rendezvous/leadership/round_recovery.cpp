@@ -1,6 +1,7 @@
 #include "rendezvous/leadership/round_recovery.hpp"
 
 #include "base/endpoint.hpp"
+#include "rendezvous/messages/seats.hpp"
 
 namespace ddprun {
 
@@ -13,7 +14,8 @@ bool is_same_round(const HostedAssignment& a, const HostedAssignment& b) {
 
 bool is_possible(const HostedAssignment& place, int workers) {
   return place.nodes >= 1 && place.group_rank >= 0 && place.group_rank < place.nodes &&
-         place.first_rank >= 0 && place.first_rank <= place.world_size - workers &&
+         workers_in(place.vacant, workers) > 0 && place.first_rank >= 0 &&
+         place.first_rank <= place.world_size - workers_in(place.vacant, workers) &&
          place.world_size / place.nodes <= kWorkersPerNodeMax && place.store_port >= 0 &&
          place.store_port <= kPortMax;
 }

@@ -69,7 +69,8 @@ template <> inline constexpr auto kFields<Configuration> = std::tuple{
 template <> inline constexpr auto kFields<HostedAssignment> = std::tuple{
     field("round", &HostedAssignment::round), field("nodes", &HostedAssignment::nodes),
     field("group_rank", &HostedAssignment::group_rank), field("first_rank", &HostedAssignment::first_rank),
-    field("world_size", &HostedAssignment::world_size), field("store_port", &HostedAssignment::store_port)};
+    field("world_size", &HostedAssignment::world_size), field("store_port", &HostedAssignment::store_port),
+    text("vacant", &HostedAssignment::vacant, TextLimit{kRankListBytesMax})};
 template <> inline constexpr auto kFields<VoterState> = std::tuple{
     field("epoch", &VoterState::epoch), field("promised", &VoterState::promised),
     field("proposed", &VoterState::proposed), field("committed", &VoterState::committed),
@@ -113,7 +114,7 @@ template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
 template <> inline constexpr auto kFields<WorkersFinished> = std::tuple{
     field("round", &WorkersFinished::round)};
 template <> inline constexpr auto kFields<WorkersStopped> = std::tuple{
-    field("round", &WorkersStopped::round), field("parked", &WorkersStopped::parked)};
+    field("round", &WorkersStopped::round), text("parked", &WorkersStopped::parked, TextLimit{kRankListBytesMax})};
 template <> inline constexpr auto kFields<WorkersStarted> = std::tuple{
     field("round", &WorkersStarted::round)};
 template <> inline constexpr auto kFields<WorkersStay> = std::tuple{
@@ -191,7 +192,8 @@ template <> inline constexpr auto kFields<StartRound> = std::tuple{
     field("committed", &StartRound::committed),
     list("successors", &StartRound::successors, kSuccessorsMax),
     field("leader_rank", &StartRound::leader_rank),
-    text("awaited", &StartRound::awaited, TextLimit{kRankListBytesMax})};
+    text("awaited", &StartRound::awaited, TextLimit{kRankListBytesMax}),
+    text("vacant", &StartRound::vacant, TextLimit{kRankListBytesMax})};
 template <> inline constexpr auto kFields<Prepare> = std::tuple{
     field("waits", &Prepare::waits), field("place", &Prepare::place)};
 template <> inline constexpr auto kFields<Reconfigure> = std::tuple{

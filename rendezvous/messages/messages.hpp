@@ -131,8 +131,8 @@ struct WorkersStay {
   bool stay = false;
   bool operator==(const WorkersStay&) const = default;
 };
-/// The answer to Prepare: the node's workers are parked, or have ended. The node may join the
-/// round.
+/// The answer to Prepare: the node's workers are parked, or have ended, and it may join the round.
+/// A node of the round says the same of those that were started in vacant seats.
 struct Prepared {
   bool operator==(const Prepared&) const = default;
 };
@@ -140,7 +140,7 @@ struct Prepared {
 /// the round and are parked.
 struct WorkersStopped {
   int round = 0;
-  int parked = 0;  // workers that are alive
+  std::string parked = {};  // local ranks of those that wait for the next round, "0,2-5"
   bool operator==(const WorkersStopped&) const = default;
 };
 /// How the workers of this node ended in a round that did not end well. It comes before
@@ -292,6 +292,8 @@ struct StartRound {
   std::vector<Successor> successors;  // those that may follow this coordinator, in their order
   int leader_rank = -1;  // the rank of the coordinator's own node; -1: it is not in the round
   std::string awaited;   // as Configuration's, of this round
+  /// Local ranks, "0,2-5", in whose seats workers start beside the round; then Prepared is said.
+  std::string vacant = {};
   bool operator==(const StartRound&) const = default;
 };
 /// The round goes on without this node, whose workers are to start beside it meanwhile: parked, so

@@ -39,12 +39,13 @@ struct Configuration {
 /// A node's place in the last round that a `ddprun server` has told it of. A server that is started
 /// again knows that round from nobody else.
 struct HostedAssignment {
-  int round = 0;       // 0: there was none
-  int nodes = 0;       // in it
-  int group_rank = 0;  // this node's
-  int first_rank = 0;  // this node's first worker
-  int world_size = 0;  // workers in the round
-  int store_port = 0;  // where the store was, on the server
+  int round = 0;            // 0: there was none
+  int nodes = 0;            // in it
+  int group_rank = 0;       // this node's
+  int first_rank = 0;       // this node's first worker
+  int world_size = 0;       // workers in the round
+  int store_port = 0;       // where the store was, on the server
+  std::string vacant = {};  // as StartRound's
   bool operator==(const HostedAssignment&) const = default;
 };
 

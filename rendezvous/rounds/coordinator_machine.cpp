@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/match.hpp"
+#include "rendezvous/messages/seats.hpp"
 #include "rendezvous/rounds/agreement.hpp"
 #include "rendezvous/rounds/in_place.hpp"
 #include "rendezvous/rounds/status_of.hpp"
@@ -52,7 +53,7 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
       },
       [&](const Probed& e) {
         Node* const node = members_.nodes().find(e.node);
-        if (node != nullptr && node->away && e.refused) lose(*node, node->away_because, now);
+        if (node != nullptr && node->away && e.refused) lose(*node, std::string{*node->away}, now);
       },
       [&](const StoreGone& e) {
         if (rounds_.runs(e.round))
@@ -187,8 +188,9 @@ void CoordinatorMachine::come_back(Node& node, PeerId peer, const Join& join) {
     return out_.send_away(peer, {"", leadership_->epoch()}, "its workers are of another round");
   out_.drop(node.peer(), "its agent has connected again");
   members_.nodes().reconnect(node, peer, join, now_);
-  node.preparation = Roster::Preparation::kNone;
-  node.away = false;
+  const bool others_start = resumes && !node.vacant.empty();
+  node.preparation = others_start ? Roster::Preparation::kUnderWay : Roster::Preparation::kNone;
+  node.away.reset();
   lead(voter_joined(node, resumes));
   if (!resumes) return;
   greet(node, true);
@@ -229,9 +231,12 @@ void CoordinatorMachine::take_back(PeerId peer, const Join& join, const std::str
     rounds_.recover(place, join.counters.attempt, now_);
   }
   Node& node = members_.add(peer, join, address, now_);
+  node.round = place.round;
   node.group_rank = place.group_rank;
   node.first_rank = place.first_rank;
-  node.workers_left = join.workers;
+  node.vacant = seats_in(place.vacant, join.workers);
+  node.workers_left = node.workers_in_round();
+  if (!node.vacant.empty()) node.preparation = Roster::Preparation::kUnderWay;
   members_.nodes().set_phase(node, Phase::kRunning);
   observers_.came(node);
   observers_.came_back(node.id());
@@ -284,6 +289,10 @@ void CoordinatorMachine::admit(const AdmitVoter& admitted) {
 void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
   if (says_prepared && !finish_preparation(node)) return;
   if (!rounds_.runs()) return;
+  if (node.is_in_round()) {
+    job_.newcomers_at = node.join.host;
+    return;
+  }
   if (const RoundRecovery* const recovery = leadership_->recovery();
       recovery != nullptr && recovery->absent() > 0)
     return;  // others are on their way
@@ -298,8 +307,7 @@ void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
 /// meanwhile. Of an agent that nobody can probe nobody knows whether it is dead.
 void CoordinatorMachine::disconnected(Node& node, const std::string& reason) {
   if (ending_.is_over() || !outlives(node, *leadership_)) return lose(node, reason, now_);
-  node.away = true;
-  node.away_because = reason;
+  node.away = reason;
   lead(VoterAway{node.id()});
   out_.add(Probe{node.id(), standby_endpoint(node)});
 }

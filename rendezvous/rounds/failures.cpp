@@ -17,7 +17,7 @@ void Failures::begin_round(int round) {
 }
 
 void Failures::seat(const Roster::Node& node) {
-  inquest_.seat(node.id(), node.join.host, node.first_rank, node.join.workers);
+  inquest_.seat(node.id(), node.join.host, node.first_rank, node.workers_in_round());
 }
 
 void Failures::failed_late(const NodeId& node, const WorkerFailed& report) {

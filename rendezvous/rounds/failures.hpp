@@ -59,6 +59,8 @@ class Failures {
 
   /// Whether the cause of an awaited failure is not waited for any longer.
   std::optional<Stop> give_up_cause(const Roster& nodes, TimePoint now);
+  /// Whether a worker has failed that does not explain it, and the cause may come yet.
+  bool awaits_cause() const { return awaited_.has_value(); }
   /// When that may be; nullopt: nothing is awaited.
   std::optional<TimePoint> next_due() const;
 

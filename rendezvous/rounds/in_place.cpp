@@ -1,6 +1,9 @@
 #include "rendezvous/rounds/in_place.hpp"
 
+#include <iterator>
 #include <utility>
+
+#include "base/number_list.hpp"
 
 namespace ddprun {
 
@@ -25,8 +28,8 @@ Prepare preparation(const Roster& nodes, const Roster::Node& node, const Coordin
   nodes.for_each([&](const Roster::Node& member) {
     if (!member.is_in_round()) return;
     ++place.group_rank;
-    place.first_rank += member.join.workers;
-    if (member.join.role == node.join.role) place.first_role_rank += member.join.workers;
+    place.first_rank += member.workers_in_round();
+    if (member.join.role == node.join.role) place.first_role_rank += member.workers_in_round();
   });
   place.group_world_size = place.group_rank + 1;
   place.world_size = place.first_rank + node.join.workers;
@@ -39,11 +42,23 @@ bool finish_preparation(Roster::Node& node) {
   return std::exchange(node.preparation, kDone) == kUnderWay;
 }
 
+bool waits_for_workers(const Roster::Node& node) {
+  return node.preparation == Roster::Preparation::kUnderWay && node.parked.empty();
+}
+
+RankList seats_to_leave(const Roster::Node& node) {
+  if (node.parked.empty()) return {};
+  RankList vacant = without(ranks_from(0, node.join.workers), node.parked);
+  if (node.preparation == Roster::Preparation::kDone) vacant = without(vacant, node.vacant);
+  return format_number_list(vacant).size() <= kRankListBytesMax ? vacant : RankList{};
+}
+
 RankList local_ranks_in(const Roster::Node& node, const RankList& ranks) {
+  const RankList seats = without(ranks_from(0, node.join.workers), node.vacant);
   RankList local;
   for (const int rank : ranks)
-    if (rank >= node.first_rank && rank < node.first_rank + node.join.workers)
-      local.push_back(rank - node.first_rank);
+    if (rank >= node.first_rank && rank - node.first_rank < std::ssize(seats))
+      local.push_back(seats[static_cast<std::size_t>(rank - node.first_rank)]);
   return local;
 }
 

@@ -28,6 +28,14 @@ Prepare preparation(const Roster& nodes, const Roster::Node& node, const Coordin
 /// The node's workers are parked, or have ended. Returns whether this was not known.
 bool finish_preparation(Roster::Node& node);
 
+/// Whether none of the node's workers could enter a round yet, and some are on their way.
+bool waits_for_workers(const Roster::Node& node);
+
+/// Seats of a node that the next round leaves vacant, so that those which have stayed wait for
+/// nobody: other workers start beside it. Where these have ended before they could enter a round,
+/// none is left: then they start in it, and fail where everybody hears of it.
+RankList seats_to_leave(const Roster::Node& node);
+
 /// The local ranks of the node's workers that are among these ranks of its round.
 RankList local_ranks_in(const Roster::Node& node, const RankList& ranks);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "rendezvous/messages/messages.hpp"
 
@@ -15,6 +16,7 @@ struct JobState {
   std::optional<EndJob> verdict;  // how the job ends, as soon as every node has stopped
   std::int64_t step = -1;         // the greatest one that a worker has told; -1: none
   int changes_in_place = 0;       // in a row, with no further step behind them
+  std::string newcomers_at;       // the host where workers wait for vacant seats; "": none do
 
   void reached(std::int64_t told) {
     if (told > step) changes_in_place = 0;

@@ -34,7 +34,8 @@ void Observers::progressed(const Node& node, const Progress& report, const Roste
                            TimePoint now) {
   const auto is_done = [](const GroupProgress& group) { return group.completed > 0; };
   for (const RankProgress& told : report.ranks) {
-    if (told.rank < node.first_rank || told.rank - node.first_rank >= node.join.workers) continue;
+    if (told.rank < node.first_rank || told.rank - node.first_rank >= node.workers_in_round())
+      continue;
     watch_.take(told, now);
     if (told.step >= 0 || std::ranges::any_of(told.groups, is_done))
       times_.progressed(told.step, now - within_reason(static_cast<double>(told.still_ms)));
@@ -99,7 +100,7 @@ void Observers::ask_dump(const Node& node, const AskDump& question, bool round_r
   RoundDump::Seats seats;
   nodes.for_each([&](const Node& member) {
     if (member.is_in_round())
-      seats[member.id()] = {member.join.host, member.first_rank, member.join.workers,
+      seats[member.id()] = {member.join.host, member.first_rank, member.workers_in_round(),
                             member.phase() == Roster::Phase::kFinished};
   });
   const int number = watch_.next_inspection();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "rendezvous/rounds/in_place.hpp"
 #include "rendezvous/rounds/natural_order.hpp"
 
 namespace ddprun {
@@ -14,9 +15,7 @@ std::vector<Node*> choose_members(Roster& nodes, const CoordinatorRules& rules) 
   nodes.for_each([&](Node& node) {
     if (node.phase() == Roster::Phase::kReady) ready.push_back(&node);
   });
-  const auto prepares = [](const Node* node) {
-    return node->preparation == Roster::Preparation::kUnderWay;
-  };
+  const auto prepares = [](const Node* node) { return waits_for_workers(*node); };
   if (std::ssize(ready) - std::ranges::count_if(ready, prepares) >= rules.nodes_min)
     std::erase_if(ready, prepares);
   std::ranges::sort(ready, {}, [](const Node* node) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/rank_list.hpp"
 #include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
@@ -34,7 +35,8 @@ class Roster {
     kWitnessing   // a witness, which obeys this coordinator, and never has workers
   };
 
-  /// Whether the workers of a node that waits while a round runs start beside it.
+  /// Whether workers of a node start beside the round that runs: all those of a node that waits, or
+  /// those in seats that are vacant.
   enum class Preparation { kNone, kUnderWay, kDone };
 
   class Node {
@@ -45,18 +47,22 @@ class Roster {
     TimePoint last_heard() const { return last_heard_; }
     /// Its workers run, or have all ended well.
     bool is_in_round() const { return phase_ == Phase::kRunning || phase_ == Phase::kFinished; }
+    /// How many workers of it are in the last round that it was part of.
+    int workers_in_round() const { return join.workers - static_cast<int>(vacant.size()); }
 
     Join join;                         // its own words about itself
     std::string address;               // from which its agent has connected
     int arrival = 0;                   // how many nodes came before it
-    int group_rank = -1;               // in the last round that it was part of; -1: none
+    int round = 0;                     // the last one that it was part of; 0: none
+    int group_rank = -1;               // in that round; -1: none
     int first_rank = -1;               // its workers' in that round
+    RankList vacant;                   // seats of its workers in that round that none has
+    RankList parked;                   // its workers that wait for the next one, by local rank
     int workers_left = 0;              // those without a failure that it has told of
     TimePoint contends_since;          // kContending
     std::optional<Preempt> announced;  // the end, by the scheduler, while the node was a spare
     Preparation preparation = Preparation::kNone;
-    bool away = false;  // its connection has ended, and it may come back
-    std::string away_because;
+    std::optional<std::string> away;     // why its connection has ended; it may come back
     std::optional<EndJob> final_status;  // the job's under a coordinator before, as it has told
     bool owes_answer = false;            // it may not have heard that the job is over
 

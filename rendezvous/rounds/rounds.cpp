@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/number_list.hpp"
+#include "rendezvous/messages/seats.hpp"
 #include "rendezvous/rounds/in_place.hpp"
 #include "rendezvous/rounds/rank_assignment.hpp"
 
@@ -13,6 +14,7 @@ namespace ddprun {
 namespace {
 
 using Phase = Roster::Phase;
+using Preparation = Roster::Preparation;
 using Node = Roster::Node;
 using std::chrono::milliseconds;
 
@@ -44,7 +46,8 @@ void Rounds::recover(const HostedAssignment& round, int attempt, TimePoint now) 
 }
 
 StopRound Rounds::stop_order(const std::string& reason) const {
-  return {parts_.job.counters.round, reason, 0, parts_.job.next_attempt(), at_once_};
+  return {parts_.job.counters.round, reason, 0, parts_.job.next_attempt(),
+          manner_ == Manner::kAtOnce};
 }
 
 void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpoint_ms) {
@@ -52,7 +55,8 @@ void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpo
   parts_.failures.stopping(parts_.observers.watch().hang());
   StopRound order = stop_order(why.reason);
   order.checkpoint_ms = checkpoint_ms;
-  order.keep = checkpoint_ms == 0 && !at_once_ && may_keep(parts_.nodes, parts_.job);
+  order.keep = checkpoint_ms == 0 && !order.at_once && may_keep(parts_.nodes, parts_.job);
+  if (order.keep) manner_ = Manner::kKeeping;
   parts_.observers.stopping(order, why.noticed_after, now);
   if (order.keep) ++parts_.job.changes_in_place;
   std::int64_t longest_ms = 0;
@@ -69,9 +73,10 @@ void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpo
 
 void Rounds::stop_at_once(TimePoint now) {
   if (runs()) {
-    at_once_ = true;
+    manner_ = Manner::kAtOnce;
     stop({"too few nodes are heard: others may have a new coordinator"}, now);
-  } else if (state_ == State::kStopping && !std::exchange(at_once_, true)) {
+  } else if (state_ == State::kStopping &&
+             std::exchange(manner_, Manner::kAtOnce) != Manner::kAtOnce) {
     parts_.nodes.for_each([&](const Node& node) {
       if (node.phase() == Phase::kStopping)
         parts_.out.send(node.peer(), stop_order("too few nodes are heard"));
@@ -85,12 +90,15 @@ void Rounds::workers_finished(Node& node, const WorkersFinished& report) {
 }
 
 void Rounds::workers_stopped(Node& node, const WorkersStopped& report) {
-  if (report.round == parts_.job.counters.round && node.phase() == Phase::kStopping)
-    parts_.nodes.set_phase(node, Phase::kReady);
+  if (report.round != parts_.job.counters.round || node.phase() != Phase::kStopping) return;
+  parts_.nodes.set_phase(node, Phase::kReady);
+  if (manner_ != Manner::kKeeping) return;
+  node.parked = seats_in(report.parked, node.join.workers);
+  if (node.parked.empty()) node.preparation = Preparation::kUnderWay;
 }
 
 bool Rounds::is_member(const Node& node) const {
-  if (state_ != State::kGathering) return node.group_rank >= 0;
+  if (state_ != State::kGathering) return node.round == parts_.job.counters.round;
   return std::ranges::count(choose_members(parts_.nodes, parts_.rules), &node) > 0;
 }
 
@@ -118,6 +126,10 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
   if (runs())
     if (const auto stopping = parts_.failures.give_up_cause(parts_.nodes, now))
       stop(*stopping, now);
+  // Nothing is gained by newcomers for whom those of the round have to start anew.
+  if (runs() && !job.newcomers_at.empty() && !parts_.failures.awaits_cause() &&
+      may_keep(parts_.nodes, job))
+    stop({"node " + job.newcomers_at + " has started another worker for each that it lost"}, now);
   if (runs() && parts_.nodes.count(Phase::kRunning) == 0 && leadership.may(Deed::kFinishRound, now))
     return EndJob{EndJob::Outcome::kFinished, job.counters.attempt, "", {}};
   if (state_ == State::kStopping && parts_.nodes.count(Phase::kStopping) == 0) {
@@ -228,10 +240,11 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
                    .world_size = 0,
                    .master_addr = parts_.rules.master_addr,
                    .master_port = parts_.rules.master_port};
-  for (const Node* const node : ranked) {
+  for (Node* const node : ranked) {
     ids.push_back(node->id());
-    start.world_size += node->join.workers;
-    role_sizes[node->join.role] += node->join.workers;
+    node->vacant = seats_to_leave(*node);
+    start.world_size += node->workers_in_round();
+    role_sizes[node->join.role] += node->workers_in_round();
   }
   RoundTerms terms = parts_.leadership.begin_round(start.round, ids, now);
   start.epoch = terms.epoch;
@@ -242,26 +255,29 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   start.leader_rank = terms.leader_rank;
   parts_.out.add(OpenStore{start.round, start.world_size});
   parts_.failures.begin_round(start.round);
-  at_once_ = false;
+  parts_.job.newcomers_at.clear();
+  manner_ = Manner::kInOrder;
   std::map<std::string, int> role_ranks;
   for (Node* const node : ranked) {
     parts_.nodes.set_phase(*node, Phase::kRunning);
+    node->round = start.round;
     node->group_rank = start.group_rank;
     node->first_rank = start.first_rank;
-    node->workers_left = node->join.workers;
-    node->preparation = Roster::Preparation::kNone;
+    node->workers_left = node->workers_in_round();
+    node->preparation = node->vacant.empty() ? Preparation::kNone : Preparation::kUnderWay;
+    node->parked.clear();
+    start.vacant = format_number_list(node->vacant);
     int& role_rank = role_ranks[node->join.role];
     start.first_role_rank = role_rank;
     start.role_world_size = role_sizes[node->join.role];
     parts_.out.send(node->peer(), start);
     parts_.failures.seat(*node);
     ++start.group_rank;
-    start.first_rank += node->join.workers;
-    role_rank += node->join.workers;
+    start.first_rank += node->workers_in_round();
+    role_rank += node->workers_in_round();
   }
-  const Spare waits = spare();
-  parts_.nodes.for_each([&](const Node& node) {
-    if (node.preparation == Roster::Preparation::kUnderWay &&
+  parts_.nodes.for_each([&, waits = spare()](const Node& node) {
+    if (waits_for_workers(node) && node.phase() == Phase::kReady &&
         start.group_world_size < parts_.rules.nodes_max)
       parts_.out.send(node.peer(), preparation(parts_.nodes, node, parts_.rules, waits));
     else if (node.phase() == Phase::kReady || node.phase() == Phase::kWitnessing)

@@ -106,7 +106,8 @@ class Rounds {
   TimePoint gathering_since_;
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round
   TimePoint stopping_ends_;                  // nodes that have not stopped by then are dropped
-  bool at_once_ = false;                     // the round was told to stop at once
+  /// How the round was told to stop.
+  enum class Manner { kInOrder, kKeeping, kAtOnce } manner_ = Manner::kInOrder;
 };
 
 /// That state in the words of a job's status.

@@ -66,7 +66,7 @@ NodeStatus status_of(const Roster::Node& node, bool round_runs, TimePoint now) {
           .state = node_state(node, round_runs),
           .group_rank = node.group_rank,
           .first_rank = node.first_rank,
-          .workers = node.join.workers,
+          .workers = node.workers_in_round(),
           .silent_ms = std::max<std::int64_t>(silent.count(), 0),
           .reason = ""};
 }

@@ -1,5 +1,5 @@
 """An elastic loop that prints when the first step of each world counts: `step ATTEMPT WORKERS SECONDS`, of
-CLOCK_MONOTONIC. In each attempt before DEATHS (argument 1) rank 1 dies at its 20th step of a world, and says
+CLOCK_MONOTONIC. In each attempt before DEATHS (argument 1) rank 1 dies at its 20th step of a world of three, and says
 when; after the last one the loop ends, or goes on until it is killed ("wait" as argument 2)."""
 
 import os
@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import ddprun
 
+WORKERS = 3
 deaths = int(sys.argv[1])
 waits = sys.argv[2:] == ["wait"]
 
@@ -32,9 +33,10 @@ for world in run.worlds("gloo"):
     with world:
         ddp = world.wrap(model)
         begun = run.step
+        last = begun + 20 if world.size == WORKERS else None
         for (inputs,) in world.batches(loader):
             ddp(inputs).sum().backward()
-            if world.rank == 1 and ddprun.restart_count() < deaths and run.step == begun + 20:
+            if world.rank == 1 and ddprun.restart_count() < deaths and run.step == last:
                 say("death")
                 os.kill(os.getpid(), signal.SIGKILL)
             with world.update():
@@ -42,6 +44,6 @@ for world in run.worlds("gloo"):
                 optimizer.zero_grad()
             if run.step == begun + 1:
                 say("step")
-            if not waits and ddprun.restart_count() == deaths and run.step == begun + 20:
+            if not waits and ddprun.restart_count() == deaths and run.step == last:
                 os._exit(0)  # all leave at this step
             time.sleep(0.005)

@@ -1,6 +1,6 @@
 """An elastic loop in Python and C++ on CPUs, of which a part is lost, and the others keep their processes: from the
-death of one of 3 workers to the last worker's next step, beside all workers started anew, by torchrun, too; and on
-three hosts (root only) from the loss of a node to the others' next step. With --torchft PYTHON also three replica
+death of one of 3 workers to the next step of the other two, and of all three, beside all workers started anew, by
+torchrun, too; and on three hosts (root only) from the loss of a node to the others' next step. With --torchft PYTHON also three replica
 groups of torchft, each under a torchrun of its own; PYTHON is that of an environment that has
 `pip install torch==2.11.0 torchft==0.2.0`."""
 
@@ -34,11 +34,16 @@ def with_module(torchrun):
 
 
 def steps_after_deaths(output):
-    """Seconds from each death to the last worker's step in the next attempt."""
+    """Seconds from each death to the next step of the other two, and of all three."""
     steps = lines(output, "step")
     deaths = lines(output, "death")
-    after = [(at, [step for attempt, _, step in steps if attempt == died + 1]) for died, _, at in deaths]
-    return [max(next_steps) - at for at, next_steps in after if len(next_steps) == 3]
+
+    def first_of(size):
+        after = [(at, [step for attempt, of, step in steps if (attempt, of) == (died + 1, size)])
+                 for died, _, at in deaths]
+        return [max(next_steps) - at for at, next_steps in after if len(next_steps) == size]
+
+    return first_of(2), first_of(3)
 
 
 def worker_killed(language, options, deaths, torchrun):
@@ -77,10 +82,12 @@ def bench_torchft(python):
 def bench(arguments):
     print("death of one of 3 workers -> next step of all 3")
     for language, options, deaths in WAYS:
-        times = worker_killed(language, options, deaths, arguments.torchrun)
-        told(f"{language} {options}", times)
+        others, everybody = worker_killed(language, options, deaths, arguments.torchrun)
+        if "--no-in-place" not in options:
+            told(f"{language} {options}: the other 2", others)
+        told(f"{language} {options}", everybody)
     if arguments.torchrun:
-        told("Python, stock, by torchrun", torchrun_restarts(arguments.torchrun))
+        told("Python, stock, by torchrun", torchrun_restarts(arguments.torchrun)[1])
     if arguments.torchft:
         bench_torchft(arguments.torchft)
     if os.geteuid() != 0:

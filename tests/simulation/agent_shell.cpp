@@ -211,7 +211,7 @@ void AgentShell::perform(const AgentAction& action) {
       [&](const SweepTree& a) {
         const TimePoint give_up = world_.time.now() + kSweepTimeout;
         for (auto& [serial, worker] : alive_)
-          if (!a.keep || !worker.parked) report_exit(worker);
+          if (!a.keep || !is_spared(worker)) report_exit(worker);
         world_.time.after(world_.random.time(0ms, 100ms),
                           [this, keep = a.keep, give_up] { sweep(keep, give_up); });
       },

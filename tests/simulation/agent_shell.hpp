@@ -27,8 +27,12 @@ struct FakeWorker {
   bool reported = false;
   bool stays = false;  // it can stay while members of the job change
   bool parked = false;
-  bool starts = false;  // beside a round, and has not parked yet
 };
+
+/// It has left its round, or is of none yet.
+inline bool is_spared(const FakeWorker& worker) {
+  return worker.parked || worker.round == kNoRound;
+}
 
 class AgentShell {
  public:
@@ -103,6 +107,7 @@ class AgentShell {
 
   void start_workers(const StartRound& round);
   void start_parked();
+  void start_beside(int local_rank);
   void begin_to_work(int serial);
   void ask_to_leave(int round);
   void kill_workers(const std::vector<int>& local_ranks);

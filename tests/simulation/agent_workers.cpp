@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "rendezvous/messages/seats.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
 #include "tests/simulation/agent_shell.hpp"
 
@@ -27,9 +28,14 @@ void AgentShell::start_workers(const StartRound& round) {
   round_ = round;
   coordinator_ = connected_to_;
   finished_ = 0;
+  const RankList vacant = seats_in(round.vacant, rules_.workers);
   for (int rank = 0; rank < rules_.workers; ++rank) {
     const auto parked = std::ranges::find_if(
         alive_, [&](const auto& entry) { return entry.second.local_rank == rank; });
+    if (has_rank(vacant, rank)) {
+      if (parked == alive_.end()) start_beside(rank);
+      continue;
+    }
     if (parked != alive_.end()) {
       parked->second.round = round.round;
       parked->second.parked = false;
@@ -51,35 +57,37 @@ void AgentShell::start_workers(const StartRound& round) {
   }
 }
 
-/// Some end before they park, and some do neither: those have no elastic loop.
 void AgentShell::start_parked() {
-  for (int rank = 0; rank < rules_.workers; ++rank) {
-    const bool ignores = world_.random.chance(world_.plan.ignores_term_percent);
-    alive_[++spawned_] = {.round = kNoRound,
-                          .local_rank = rank,
-                          .ignores_term = ignores,
-                          .stuck = false,
-                          .ends = TimePoint::max(),
-                          .how = {},
-                          .starts = true};
-    if (world_.random.chance(5))
-      end_at(spawned_, world_.time.now() + world_.random.time(0ms, kHelloMax), {.code = 1});
-    if (!world_.random.chance(world_.plan.stays_percent)) {
-      end_at(spawned_, world_.time.now() + world_.random.time(0ms, world_.plan.run_max),
-             {.code = world_.random.number(0, 1)});
-      continue;
-    }
-    world_.time.after(world_.random.time(0ms, kHelloMax), [this, serial = spawned_] {
-      const auto worker = alive_.find(serial);
-      if (worker == alive_.end()) return;
-      FakeWorker& found = worker->second;
-      found.stays = true;
-      found.starts = false;
-      found.parked = found.round == kNoRound;  // else a round has begun, which it enters now
-      says(found.local_rank, CanStay{kNoRound});
-      says(found.local_rank, Parked{kNoRound});
-    });
+  for (int rank = 0; rank < rules_.workers; ++rank)
+    if (std::ranges::none_of(alive_, [&](const auto& e) { return e.second.local_rank == rank; }))
+      start_beside(rank);
+}
+
+/// Some end before they park, and some do neither: those have no elastic loop.
+void AgentShell::start_beside(int rank) {
+  const bool ignores = world_.random.chance(world_.plan.ignores_term_percent);
+  alive_[++spawned_] = {.round = kNoRound,
+                        .local_rank = rank,
+                        .ignores_term = ignores,
+                        .stuck = false,
+                        .ends = TimePoint::max(),
+                        .how = {}};
+  if (world_.random.chance(5))
+    end_at(spawned_, world_.time.now() + world_.random.time(0ms, kHelloMax), {.code = 1});
+  if (!world_.random.chance(world_.plan.stays_percent)) {
+    end_at(spawned_, world_.time.now() + world_.random.time(0ms, world_.plan.run_max),
+           {.code = world_.random.number(0, 1)});
+    return;
   }
+  world_.time.after(world_.random.time(0ms, kHelloMax), [this, serial = spawned_] {
+    const auto worker = alive_.find(serial);
+    if (worker == alive_.end()) return;
+    FakeWorker& found = worker->second;
+    found.stays = true;
+    found.parked = found.round == kNoRound;  // else a round has begun, which it enters now
+    says(found.local_rank, CanStay{kNoRound});
+    says(found.local_rank, Parked{kNoRound});
+  });
 }
 
 void AgentShell::begin_to_work(int serial) {
@@ -100,6 +108,7 @@ void AgentShell::says(int local_rank, const WorkerWord& what) {
 /// they have lost.
 void AgentShell::ask_to_leave(int round) {
   for (const auto& [serial, worker] : alive_) {
+    if (worker.round != round) continue;
     if (worker.stays && worker.ignores_term && world_.random.chance(50))
       says(worker.local_rank, Stuck{round});
     if (!worker.stays || worker.ignores_term) continue;
@@ -174,7 +183,7 @@ void AgentShell::report_exit(FakeWorker& worker) {
   if (std::exchange(worker.reported, true)) return;
   WorkerFailure how{.host = "host" + std::to_string(host_),
                     .group_rank = round_.group_rank,
-                    .rank = round_.first_rank + worker.local_rank,
+                    .rank = rank_of(round_, worker.local_rank),
                     .local_rank = worker.local_rank,
                     .status = worker.how};
   const TimePoint now = world_.time.now();
@@ -201,13 +210,13 @@ void AgentShell::sweep(bool keep, TimePoint give_up) {
   if (!is_swept(keep) && !given_up)
     return world_.time.after(100ms, [this, keep, give_up] { sweep(keep, give_up); });
   if (!is_swept(keep)) was_stuck_ = true;
-  std::erase_if(alive_, [&](const auto& entry) { return !keep || !entry.second.parked; });
+  std::erase_if(alive_, [&](const auto& entry) { return !keep || !is_spared(entry.second); });
   step(TreeGone{});
 }
 
 bool AgentShell::is_swept(bool keep) const {
   return std::ranges::all_of(alive_,
-                             [&](const auto& entry) { return keep && entry.second.parked; });
+                             [&](const auto& entry) { return keep && is_spared(entry.second); });
 }
 
 void AgentShell::kill() {

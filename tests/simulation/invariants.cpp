@@ -5,6 +5,7 @@
 #include <set>
 #include <variant>
 
+#include "rendezvous/messages/seats.hpp"
 #include "tests/simulation/cluster.hpp"
 
 namespace ddprun::simulation {
@@ -70,7 +71,7 @@ void Invariants::coordinator_did(const CoordinatorShell&, const CoordinatorEvent
   check_spare_ends_nothing(event, actions);
   heard(event);
   const bool fails = counts_a_failure(event, actions);
-  std::vector<StartRound> sealed;
+  std::vector<Sealed> sealed;
   bool stops = false;
   for (const CoordinatorAction& action : actions) {
     if (const auto* drop = std::get_if<DropPeer>(&action)) {
@@ -164,7 +165,7 @@ bool Invariants::is_first_failure(const CoordinatorEvent& event) const {
   return failed && is_member(from->peer) && failed->round == round_ && !stopping_;
 }
 
-void Invariants::sent(const SendTo& action, std::vector<StartRound>& sealed) {
+void Invariants::sent(const SendTo& action, std::vector<Sealed>& sealed) {
   if (const auto* joined = std::get_if<Joined>(&action.message)) let_in(action.peer, *joined);
   if (const auto* verdict = std::get_if<EndJob>(&action.message)) check_verdict(*verdict);
   if (std::holds_alternative<Prepare>(action.message)) counted_[action.peer].prepares = true;
@@ -186,7 +187,7 @@ void Invariants::sent(const SendTo& action, std::vector<StartRound>& sealed) {
   if (sealed.empty()) check_nobody_left(start->round);
   counted_[action.peer].round = start->round;
   counted_[action.peer].prepares = false;
-  sealed.push_back(*start);
+  sealed.push_back({*start, workers_in(start->vacant, member.workers())});
 }
 
 /// A round may go on under a coordinator that has not begun it.
@@ -210,8 +211,8 @@ void Invariants::let_in(PeerId peer, const Joined& answer) {
   failures_ = node.told().attempt;
 }
 
-void Invariants::check_sealed(const std::vector<StartRound>& sealed) {
-  const StartRound& first = sealed.front();
+void Invariants::check_sealed(const std::vector<Sealed>& sealed) {
+  const StartRound& first = sealed.front().start;
   const auto& rules = world_.plan.rounds;
   const int size = static_cast<int>(sealed.size());
   for (const auto& [peer, counted] : counted_)
@@ -227,15 +228,20 @@ void Invariants::check_sealed(const std::vector<StartRound>& sealed) {
            std::to_string(first.attempt) + " after " + std::to_string(failures_) + " failures of " +
            std::to_string(rules.restarts_max) + " allowed";
   });
-  std::vector<StartRound> ranked = sealed;
-  std::ranges::sort(ranked, {}, &StartRound::group_rank);
-  for (int rank = 0; rank < size; ++rank)
-    require(ranked[rank].group_rank == rank && ranked[rank].group_world_size == size &&
-                ranked[rank].round == first.round && ranked[rank].attempt == first.attempt &&
-                ranked[rank].world_size == first.world_size &&
-                (rank == 0 ? ranked[rank].first_rank == 0
-                           : ranked[rank].first_rank > ranked[rank - 1].first_rank),
-            [&] { return "ranks without gaps: not in " + round_name(first.round); });
+  std::vector<Sealed> ranked = sealed;
+  std::ranges::sort(ranked, {}, [](const Sealed& node) { return node.start.group_rank; });
+  int workers = 0;
+  const auto require_no_gap = [&](bool holds) {
+    require(holds, [&] { return "ranks without gaps: not in " + round_name(first.round); });
+  };
+  for (int rank = 0; rank < size; ++rank) {
+    const StartRound& start = ranked[rank].start;
+    require_no_gap(start.group_rank == rank && start.group_world_size == size &&
+                   start.round == first.round && start.attempt == first.attempt &&
+                   start.world_size == first.world_size && start.first_rank == workers);
+    workers += ranked[rank].workers;
+  }
+  require_no_gap(workers == first.world_size);
   round_ = first.round;
   round_nodes_ = size;
   world_size_ = first.world_size;

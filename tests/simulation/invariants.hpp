@@ -45,6 +45,10 @@ class Invariants : public Watcher {
   int rounds_that_went_on() const { return rounds_that_went_on_; }
 
  private:
+  struct Sealed {  // a node's part in a round
+    StartRound start;
+    int workers = 0;  // how many of the node are in it
+  };
   struct Counted {  // a connection whose node joined and was not dropped
     int round = 0;  // the last it is a member of
     TimePoint heard;
@@ -60,8 +64,8 @@ class Invariants : public Watcher {
   bool counts_a_failure(const CoordinatorEvent& event,
                         const std::vector<CoordinatorAction>& actions);
   void let_in(PeerId peer, const Joined& answer);
-  void sent(const SendTo& action, std::vector<StartRound>& sealed);
-  void check_sealed(const std::vector<StartRound>& sealed);
+  void sent(const SendTo& action, std::vector<Sealed>& sealed);
+  void check_sealed(const std::vector<Sealed>& sealed);
   void check_nobody_kept_waiting();
   void check_nobody_left(int next_round);
   void check_verdict(const EndJob& verdict);

@@ -88,9 +88,9 @@ WorkerEnv WorkerEnv::from(const EnvironmentLookup& lookup) {
   worker.rank = read.required_integer(names.rank, 0, worker.world_size - 1);
   worker.master_addr = read.required(env::kMasterAddr);
   worker.master_port = read.required_integer(env::kMasterPort, 0, 65'535);
-  // A launcher that does not know of nodes has all workers on this one.
-  worker.local_world_size =
-      read.integer_or(names.local_world_size, worker.world_size, 1, worker.world_size);
+  // A launcher that does not know of nodes has all workers on this one. A node has more of them
+  // than there are in the world while seats are vacant.
+  worker.local_world_size = read.integer_or(names.local_world_size, worker.world_size, 1, kNoLimit);
   worker.local_rank = read.integer_or(names.local_rank, worker.rank % worker.local_world_size, 0,
                                       worker.local_world_size - 1);
   worker.group_world_size = read.integer_or(env::kGroupWorldSize, 1, 1, kNoLimit);

@@ -53,7 +53,7 @@ TEST_CASE("who is started beside a round parks first, or enters it when it has c
   workers.said(says(0, CanStay{kNoRound}));
   CHECK(workers.some_start());
   workers.said(says(0, Parked{kNoRound}));
-  CHECK_FALSE(workers.living_are_parked());
+  CHECK(workers.parked() == std::vector{0});
   workers.begin_round(4);
   CHECK_FALSE(workers.living_can_stay());  // the other one would not hear that it is to leave
   CHECK(workers.in_round() == std::vector{0, 1});
@@ -61,6 +61,27 @@ TEST_CASE("who is started beside a round parks first, or enters it when it has c
   CHECK(workers.all_can_stay());
   workers.said(says(0, Parked{kNoRound}));
   CHECK(workers.all_can_stay());
+}
+
+TEST_CASE("in a vacant seat a worker starts beside the round, which it enters later") {
+  StayingWorkers workers{3};
+  workers.begin_round(1);
+  for (int i = 0; i < 3; ++i) workers.said(says(i, CanStay{1}));
+  workers.ended(1);
+  for (const int i : {0, 2}) workers.said(says(i, Parked{1}));
+  CHECK(workers.parked() == std::vector{0, 2});
+  workers.begin_round(2, {1});
+  CHECK(workers.all_can_stay());
+  CHECK(workers.living_beside() == 1);
+  CHECK(workers.beside() == std::vector{1});
+  CHECK(workers.some_start());
+  workers.said(says(1, Parked{kNoRound}));
+  CHECK_FALSE(workers.some_start());
+  for (const int i : {0, 2}) workers.said(says(i, Parked{2}));
+  CHECK(workers.parked() == std::vector{0, 1, 2});
+  workers.begin_round(3);
+  CHECK(workers.all_can_stay());
+  CHECK(workers.living_beside() == 0);
 }
 
 TEST_CASE("words of workers that are not there are passed over") {
@@ -94,6 +115,22 @@ TEST_CASE_METHOD(KeepFixture, "the coordinator is told when all workers can stay
   step(says(1, CannotStay{}));
   CHECK(said<WorkersStay>() == WorkersStay{1, false});
   step(says(0, CannotStay{}));
+  CHECK_FALSE(said<WorkersStay>().has_value());
+}
+
+TEST_CASE_METHOD(KeepFixture, "one leaves its loop and fails: that keeps nobody from staying") {
+  step(says(1, CannotStay{}));
+  CHECK(said<WorkersStay>() == WorkersStay{1, false});
+  ends(1, {.code = 1});
+  CHECK(said<WorkersStay>() == WorkersStay{1, true});
+  CHECK(said<WorkerFailed>().has_value());
+  CHECK(took<KillWorkers>()->local_ranks == std::vector{1});
+}
+
+TEST_CASE_METHOD(KeepFixture, "one fails while another one has left its loop: all are stopped") {
+  for (const int local_rank : {0, 1}) step(says(local_rank, CannotStay{}));
+  CHECK(said<WorkersStay>() == WorkersStay{1, false});
+  ends(1, {.code = 1});
   CHECK_FALSE(said<WorkersStay>().has_value());
 }
 
@@ -134,7 +171,7 @@ TEST_CASE_METHOD(KeepFixture, "one fails: the other leaves the round, and is in 
   step(says(0, Parked{1}));
   CHECK(took<SweepTree>()->keep);
   step(TreeGone{});
-  CHECK(said<WorkersStopped>() == WorkersStopped{1, 1});
+  CHECK(said<WorkersStopped>() == WorkersStopped{1, "0"});
   starts(2);
   CHECK(took<StartWorkers>()->round.round == 2);
   CHECK_FALSE(said<WorkersStay>().has_value());  // the new one has not said so
@@ -160,7 +197,7 @@ TEST_CASE_METHOD(KeepFixture, "who does not leave within the grace is killed, an
   ends(1, {.signal = SIGKILL});
   CHECK(took<SweepTree>()->keep);
   step(TreeGone{});
-  CHECK(said<WorkersStopped>() == WorkersStopped{1, 1});
+  CHECK(said<WorkersStopped>() == WorkersStopped{1, "0"});
 }
 
 TEST_CASE_METHOD(KeepFixture,
@@ -197,7 +234,7 @@ TEST_CASE_METHOD(KeepFixture, "where one cannot stay any more, all are stopped")
   ends(0, {.signal = SIGTERM});
   CHECK_FALSE(took<SweepTree>()->keep);
   step(TreeGone{});
-  CHECK(said<WorkersStopped>() == WorkersStopped{1, 0});
+  CHECK(said<WorkersStopped>() == WorkersStopped{1});
 }
 
 TEST_CASE_METHOD(KeepFixture, "parked workers end with the job") {

@@ -32,13 +32,13 @@ struct Watched {
 TEST_CASE("a worker that has opened its files before it is watched keeps them") {
   Watched watched;
   const fs::path file = watched.touch("1.0.100.stacks");
-  watched.introspection.begin_round(1, 0, 1);
+  watched.introspection.begin_round(1, {0});
   CHECK(fs::exists(file));
 }
 
 TEST_CASE("what the workers of a round have left is removed with its end") {
   Watched watched;
-  watched.introspection.begin_round(1, 0, 1);
+  watched.introspection.begin_round(1, {0});
   const fs::path file = watched.touch("1.0.100.sock");
   watched.introspection.end_round();
   CHECK_FALSE(fs::exists(file));

@@ -68,11 +68,21 @@ TEST_CASE_METHOD(NewsFixture, "a restart in place is told as one, and the next o
   stop.keep = true;
   hears(stop);
   CHECK(hears(StartRound{.round = 2, .attempt = 1, .world_size = 4}).front() ==
-        NewsLine{Level::kWarning,
-                 "restart 1 of 3: in place, with another worker for each that is lost"});
+        NewsLine{Level::kWarning, "restart 1 of 3: in place, with 4 workers"});
   hears(StopRound{2, "rank 2 was killed"});
   CHECK(hears(StartRound{.round = 3, .attempt = 2, .world_size = 4}).front() ==
         NewsLine{Level::kWarning, "restart 2 of 3: starting 4 workers again"});
+}
+
+TEST_CASE_METHOD(NewsFixture, "those that start beside a round are told of") {
+  hears(StartRound{.round = 1, .world_size = 4});
+  StopRound stop{1, "rank 1 was killed"};
+  stop.keep = true;
+  hears(stop);
+  CHECK(hears(StartRound{.round = 2, .attempt = 1, .world_size = 3, .vacant = "1"}) ==
+        NewsLines{
+            {Level::kWarning, "restart 1 of 3: in place, with 3 workers, while another one starts"},
+            {Level::kInfo, "round 2: ranks 0 to 0 of 3 on this node"}});
 }
 
 TEST_CASE_METHOD(NewsFixture, "a stop is told with its reason and with the time for a checkpoint") {

@@ -202,7 +202,7 @@ std::vector<AgentMessage> messages_of_agents() {
           Identify{},
           WorkerFailed{3, kFailure},
           WorkersFinished{3},
-          WorkersStopped{4, 1},
+          WorkersStopped{4, "0,2"},
           Preempt{"SIGUSR1", 60'000},
           Leave{"SIGTERM"},
           Progress{2, {kProgress}},
@@ -363,7 +363,7 @@ TEST_CASE("an agent of another version is told so, whatever else it says") {
 }
 
 TEST_CASE("fields that nobody knows are passed over") {
-  CHECK(decode_agent_message(R"({"type":"workers_stopped","round":4,"parked":0,"mood":"good"})")
+  CHECK(decode_agent_message(R"({"type":"workers_stopped","round":4,"parked":"","mood":"good"})")
             .value() == AgentMessage{WorkersStopped{4}});
 }
 

@@ -103,19 +103,21 @@ TEST_CASE("a release records what it says", "[.]") {
                          .master_port = 29400,
                          .epoch = 1,
                          .lease_ms = 5'000,
-                         .successors = {{"h1:29400", 0}}};
+                         .successors = {{"h1:29400", 0}},
+                         .vacant = "1"};
   std::ofstream file{DDPRUN_RECORDED_MESSAGES "/" + std::to_string(kProtocolVersion) + ".jsonl"};
   write_kinds<AgentMessage>(file, '>',
-                            {join, WorkerFailed{3, failure, end}, Preempt{"SIGUSR1", 20'000},
-                             Progress{3, {{.rank = 1, .step = 7}}},
+                            {join, WorkerFailed{3, failure, end}, WorkersStopped{3, "0,2-3"},
+                             Preempt{"SIGUSR1", 20'000}, Progress{3, {{.rank = 1, .step = 7}}},
                              WorkersEnded{3, 7, {{.ranks = "1", .status = {.code = 1}}}},
                              InviteWitness{.run_id = "job", .coordinator = "h1:29400"}});
-  write_kinds<CoordinatorMessage>(file, '<',
-                                  {Joined{.heartbeat_timeout_ms = 5'000, .epoch = 1}, start,
-                                   EndJob{EndJob::Outcome::kFailed, 3, "", failure},
-                                   EndJob{EndJob::Outcome::kFinished, 0, "", {}},
-                                   EndJob{EndJob::Outcome::kTooFewNodes, 0, "late", {}},
-                                   EndJob{EndJob::Outcome::kPreempted, 0, "SIGTERM", {}}});
+  write_kinds<CoordinatorMessage>(
+      file, '<',
+      {Joined{.heartbeat_timeout_ms = 5'000, .epoch = 1}, start,
+       Prepare{{.round = 2, .nodes = 1}, start}, EndJob{EndJob::Outcome::kFailed, 3, "", failure},
+       EndJob{EndJob::Outcome::kFinished, 0, "", {}},
+       EndJob{EndJob::Outcome::kTooFewNodes, 0, "late", {}},
+       EndJob{EndJob::Outcome::kPreempted, 0, "SIGTERM", {}}});
   REQUIRE(file.flush().good());
 }
 

@@ -76,6 +76,38 @@ TEST_CASE_METHOD(HostedFixture, "a round goes on when all its nodes are back, an
   CHECK(end.restarts == 1);
 }
 
+TEST_CASE_METHOD(HostedFixture, "seats stay vacant in a round that goes on, and are filled") {
+  server(2, 2);
+  Join two = runs("a", 0);
+  two.workers = 2;
+  two.voter.assignment.vacant = "0";
+  says("a", two);
+  says("b", runs("b", 1));
+  CHECK(ordered<Joined>("b").resumed);
+  CHECK(machine_->status(now_, 0).ranks.size() == 2);
+  for (const NodeId node : {"a", "b"}) says(node, WorkersStay{4, true});
+  says("a", Prepared{});
+  CHECK(ordered<StopRound>("b").keep);
+  says("a", WorkersStopped{4, "0-1"});
+  says("b", WorkersStopped{4, "0"});
+  CHECK(start("a").world_size == 3);
+}
+
+TEST_CASE_METHOD(HostedFixture, "who comes back to a round says again that others can come in") {
+  server(2, 2);
+  Join two = runs("a", 0);
+  two.workers = 2;
+  two.voter.assignment.vacant = "0";
+  says("a", two);
+  says("b", runs("b", 1));
+  is_lost("a");
+  two.incarnation = 2;
+  says("a", two);
+  for (const NodeId node : {"a", "b"}) says(node, WorkersStay{4, true});
+  says("a", Prepared{});
+  CHECK(order<StopRound>("b").has_value());
+}
+
 TEST_CASE_METHOD(HostedFixture, "a job does not end before all nodes of its round are back") {
   server(2, 2);
   says("a", runs("a", 0));

@@ -1,4 +1,6 @@
 // When CoordinatorMachine lets workers stay while members of the round change.
+#include <csignal>
+
 #include "rendezvous/rounds/in_place.hpp"
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
@@ -22,7 +24,7 @@ class InPlaceFixture : public RoundFixture {
     return ordered<StopRound>("a").keep;
   }
   void both_stop(int round) {
-    for (const NodeId node : {"a", "b"}) says(node, WorkersStopped{round, 1});
+    for (const NodeId node : {"a", "b"}) says(node, WorkersStopped{round, "0"});
   }
 };
 
@@ -68,7 +70,7 @@ TEST_CASE_METHOD(InPlaceFixture,
   CHECK_FALSE(answer());
   stay(1, {"b"});
   is_lost("b");
-  says("a", WorkersStopped{1, 1});
+  says("a", WorkersStopped{1, "0"});
   CHECK(ordered<StartRound>("a").round == 2);
   CHECK_FALSE(answer());
 }
@@ -101,6 +103,109 @@ TEST_CASE_METHOD(InPlaceFixture, "a step that only the lost worker has told is o
     says("b", WorkersEnded{round, round, {}});
     both_stop(round);
   }
+}
+
+/// Two nodes with two workers each, in round 1, all of which can stay.
+class SeatsFixture : public InPlaceFixture {
+ protected:
+  SeatsFixture() {
+    job({.nodes_min = 1, .nodes_max = 2, .restarts_max = 9});
+    for (const NodeId node : {"a", "b"}) says(node, join_of(node, 2));
+    stay(1, {"a", "b"});
+    for (const NodeId node : {"a", "b"}) REQUIRE(ordered<StartRound>(node).vacant.empty());
+  }
+  /// The round stops, and of each node these workers stay.
+  void stop_with(int round, const std::string& of_a, const std::string& of_b) {
+    says("a", WorkersStopped{round, of_a});
+    says("b", WorkersStopped{round, of_b});
+  }
+  /// Rank 1 is lost in round 1, and round 2 goes on without it.
+  void goes_on_without_rank_1() {
+    says("a", failed(1, 1, {.signal = SIGKILL}));
+    REQUIRE(ordered<StopRound>("a").keep);
+    stop_with(1, "0", "0-1");
+    stay(2, {"a", "b"});
+  }
+};
+
+TEST_CASE_METHOD(SeatsFixture, "those that stay go on without who is lost, and wait for nobody") {
+  goes_on_without_rank_1();
+  const auto of_a = ordered<StartRound>("a");
+  const auto of_b = ordered<StartRound>("b");
+  CHECK(of_a.vacant == "1");
+  CHECK(of_b.vacant.empty());
+  CHECK(of_a.world_size == 3);
+  CHECK(of_b.first_rank == 1);
+  says("a", Prepared{});
+  const auto stop = ordered<StopRound>("b");
+  CHECK(stop.keep);
+  CHECK(stop.attempt == 1);  // that costs no restart
+  stop_with(2, "0-1", "0-1");
+  CHECK(ordered<StartRound>("a").vacant.empty());
+  CHECK(ordered<StartRound>("b").first_rank == 2);
+}
+
+TEST_CASE_METHOD(SeatsFixture, "who has ended before it could come in starts again in the round") {
+  goes_on_without_rank_1();
+  says("a", Prepared{});
+  stop_with(2, "0", "0-1");
+  const auto start = ordered<StartRound>("a");
+  CHECK(start.vacant.empty());
+  CHECK(start.world_size == 4);
+}
+
+TEST_CASE_METHOD(SeatsFixture, "one is lost while another one's seat is vacant") {
+  goes_on_without_rank_1();
+  says("b", failed(2, 2, {.signal = SIGKILL}));
+  stop_with(2, "0", "0");
+  CHECK(ordered<StartRound>("a").vacant == "1");
+  const auto of_b = ordered<StartRound>("b");
+  CHECK(of_b.vacant == "1");
+  CHECK(of_b.world_size == 2);
+}
+
+TEST_CASE("a rank behind a vacant seat is named by its local rank") {
+  Roster::Node node;
+  node.join.workers = 2;
+  node.first_rank = 0;
+  node.vacant = {0};
+  CHECK(local_ranks_in(node, {0, 1}) == RankList{1});
+}
+
+TEST_CASE_METHOD(SeatsFixture, "nobody comes in where some have finished") {
+  goes_on_without_rank_1();
+  says("b", WorkersFinished{2});
+  says("a", Prepared{});
+  CHECK_FALSE(order<StopRound>("a").has_value());
+}
+
+TEST_CASE_METHOD(SeatsFixture, "who can come in waits until those of the round can stay") {
+  goes_on_without_rank_1();
+  says("b", WorkersStay{2, false});
+  says("a", Prepared{});
+  CHECK_FALSE(order<StopRound>("a").has_value());
+  says("b", WorkersStay{2, true});
+  CHECK(ordered<StopRound>("a").keep);
+}
+
+TEST_CASE_METHOD(SeatsFixture, "a failure whose cause is awaited is not made good by newcomers") {
+  goes_on_without_rank_1();
+  says("b", failed(2, 2, {.code = 1}, Consequence::kConnectionClosed));
+  says("a", Prepared{});
+  CHECK_FALSE(order<StopRound>("a").has_value());
+  passes_beating(kCausePatience, {"a", "b"});
+  CHECK(ordered<StopRound>("a").attempt == 2);
+}
+
+TEST_CASE_METHOD(SeatsFixture, "a node of which nobody is left prepares, and joins again") {
+  for (const int rank : {2, 3}) says("b", failed(1, rank, {.signal = SIGKILL}));
+  stop_with(1, "0-1", "");
+  CHECK(ordered<StartRound>("a").world_size == 2);
+  CHECK_FALSE(order<StartRound>("b").has_value());
+  CHECK(ordered<Prepare>("b").waits.round == 2);
+  stay(2, {"a"});
+  says("b", Prepared{});
+  CHECK(ordered<StopRound>("a").keep);
 }
 
 /// Nodes a and b train, and there is a place for a third one, which has two workers.
@@ -162,7 +267,7 @@ TEST_CASE_METHOD(PrepareFixture,
   stay(1, {"a", "b"});
   joins("c", 2);
   is_lost("b");
-  says("a", WorkersStopped{1, 1});
+  says("a", WorkersStopped{1, "0"});
   CHECK(ordered<StartRound>("c").world_size == 3);
 }
 

@@ -63,6 +63,17 @@ TEST_CASE("a worker of ddprun finds its place in the job") {
   CHECK(worker.use_agent_store);
 }
 
+TEST_CASE("a node has more workers than the world while others start in their seats") {
+  const WorkerEnv worker = read({{"RANK", "1"},
+                                 {"WORLD_SIZE", "2"},
+                                 {"LOCAL_RANK", "2"},
+                                 {"LOCAL_WORLD_SIZE", "3"},
+                                 {"MASTER_ADDR", "localhost"},
+                                 {"MASTER_PORT", "29500"}});
+  CHECK(worker.local_rank == 2);
+  CHECK(worker.local_world_size == 3);
+}
+
 TEST_CASE("four variables set by hand are enough") {
   const WorkerEnv worker = read(
       {{"RANK", "2"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"}});

@@ -1,7 +1,7 @@
 // For scripts/bench in_place: an elastic loop that prints when the first step of each world counts:
 // `step ATTEMPT WORKERS SECONDS`, of CLOCK_MONOTONIC. In each attempt before DEATHS (argument 1)
-// rank 1 dies at its 20th step of a world, and says when; after the last one the loop ends.
-// scripts/benchmarks/elastic_step.py is the same in Python.
+// rank 1 dies at its 20th step of a world of three, and says when; after the last one the loop
+// ends. scripts/benchmarks/elastic_step.py is the same in Python.
 
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +19,7 @@ namespace {
 
 using namespace ddprun::sdk;
 
+constexpr int kWorkers = 3;
 constexpr std::int64_t kStepsOfWorld = 20;
 
 void say(const char* what, int attempt, const World& world) {
@@ -43,9 +44,12 @@ void train(int deaths) {
         const int attempt = WorkerEnv::from_environment().restart_count;
         auto ddp = world.wrap(model);
         const std::int64_t begun = run.step();
-        while (attempt < deaths || run.step() < begun + kStepsOfWorld) {
+        const auto is_last = [&] {
+          return world.size() == kWorkers && run.step() == begun + kStepsOfWorld;
+        };
+        while (attempt < deaths || !is_last()) {
           ddp.forward(world.next(loader).images).sum().backward();
-          if (world.rank() == 1 && attempt < deaths && run.step() == begun + kStepsOfWorld) {
+          if (world.rank() == 1 && attempt < deaths && is_last()) {
             say("death", attempt, world);
             kill(getpid(), SIGKILL);
           }

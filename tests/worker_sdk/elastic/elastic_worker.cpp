@@ -14,6 +14,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ddprun/sdk.hpp"
@@ -53,7 +54,10 @@ json options_with(const json& given) {
                   {"catches", false},  // each step's errors, and goes on
                   {"loads", -1},       // the rank that alone loads run.safetensors; -1: all
                   {"device", "cpu"},   // or a GPU, with NCCL
-                  {"strays", -1}};     // the rank that changes what it has loaded
+                  {"strays", -1},      // the rank that changes what it has loaded
+                  // [step, size]: from that step on, a world of fewer members does none, and waits
+                  // to be left. Who is started in place of another one comes no sooner.
+                  {"whole", {0, 0}}};
   options.update(given);
   return options;
 }
@@ -78,6 +82,8 @@ class Training {
   }
 
   void run() {
+    const std::int64_t step = options_["whole"][0];
+    if (step > 0 && attempt() > 0) wait_for_step(folder_ / "used.0", step);
     ProcessGroupOptions options;
     options.backend = device_.is_cpu() ? "gloo" : "nccl";
     options.device = device_;
@@ -101,6 +107,7 @@ class Training {
       indices.insert(indices.end(), batch.indices.begin(), batch.indices.end());
       const auto guard = ddp.no_sync(!world.is_last_part());
       try {
+        wait_for_others(world);
         const auto loss = torch::nn::functional::cross_entropy(
             ddp.forward(batch.inputs.to(device_)), batch.labels.to(device_));
         reach("before backward", world);
@@ -124,23 +131,45 @@ class Training {
   }
 
   void reach(const std::string& where, const World& world) const {
-    const char* const count = std::getenv("TORCHELASTIC_RESTART_COUNT");
-    const auto attempt = static_cast<std::size_t>(count == nullptr ? 0 : std::stoi(count));
     const json& dies = options_["dies"];
-    if (where != options_["where"] || attempt >= dies.size() ||
-        dies[attempt] != json{world.rank(), run_.step()})
+    if (where != options_["where"] || attempt() >= dies.size() ||
+        dies[attempt()] != json{world.rank(), run_.step()})
       return;
     if (options_["how"] == "error") throw std::runtime_error{"an error of the program's own"};
     kill(getpid(), kSignals.at(options_["how"]));
   }
 
-  /// Writes down how many descriptors and threads this process has.
+  static std::size_t attempt() {
+    const char* const count = std::getenv("TORCHELASTIC_RESTART_COUNT");
+    return static_cast<std::size_t>(count == nullptr ? 0 : std::stoi(count));
+  }
+
+  static void wait_for_step(const fs::path& file, std::int64_t step) {
+    const std::string begin = "[" + std::to_string(step) + ",";
+    for (bool found = false; !found;) {
+      std::ifstream lines{file};
+      for (std::string line; !found && std::getline(lines, line);) found = line.starts_with(begin);
+      if (!found) std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+  }
+
+  void wait_for_others(const World& world) const {
+    const json& whole = options_["whole"];
+    while (run_.step() >= whole[0] && world.size() < whole[1]) {
+      world.group().barrier();
+      std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+  }
+
+  /// Writes down how many descriptors and threads this process has in which round.
   static void note_open(const fs::path& file) {
     const auto count = [](const char* folder) {
       return std::distance(fs::directory_iterator{folder}, fs::directory_iterator{});
     };
+    const char* const round = std::getenv("DDPRUN_ROUND");
     std::ofstream{file, std::ios::app}
-        << json{getpid(), count("/proc/self/fd"), count("/proc/self/task")} << std::endl;
+        << json{getpid(), count("/proc/self/fd"), count("/proc/self/task"), round ? round : ""}
+        << std::endl;
   }
 
   fs::path folder_;

@@ -14,6 +14,16 @@ from scripted_agent import ScriptedAgent
 class Joins:
     """For a test that has a folder; program(options), the words of a training; and `ddprun`, which starts it."""
 
+    def assert_goes_on_without_rank_1_until_another_one_comes_in(self, said):
+        """Three processes train, and a fourth one takes the seat of the second."""
+        entered_ones = worlds(self.folder, 3)
+        self.assertEqual(len(entered_ones), 3, said)
+        begun, without, whole = entered_ones
+        self.assertEqual(without, {0: begun[0], 1: begun[2]})
+        self.assertEqual([whole[0], whole[2]], [begun[0], begun[2]])
+        self.assertNotIn(whole[1], begun.values())
+        self.assert_stream(self.used(self.folder))
+
     def test_a_node_that_joins_starts_its_worker_beside_the_round_of_the_others(self):
         words = [self.ddprun(), "--nnodes", "1:2", "--rdzv-backend", "c10d", "--rdzv-id", "job",
                  "--rdzv-endpoint", f"127.0.0.1:{free_port()}", "--rdzv-conf", "last_call_timeout=1",
@@ -45,6 +55,17 @@ def entered(folder, rank):
     """The process ids that the rank has had, one for each world."""
     file = folder / f"open.{rank}"
     return [json.loads(line)[0] for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def worlds(folder, ranks):
+    """Of each world that was entered, in their order, the process id of each rank."""
+    found = {}
+    for rank in range(ranks):
+        file = folder / f"open.{rank}"
+        for line in file.read_text().splitlines() if file.exists() else []:
+            pid, _, _, number = json.loads(line)
+            found.setdefault(int(number), {})[rank] = pid
+    return [found[number] for number in sorted(found)]
 
 
 def until(holds, what):

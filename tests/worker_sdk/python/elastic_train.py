@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import torch
@@ -37,6 +38,9 @@ OPTIONS = {
     "strays": None,  # the rank that changes what it has loaded
     "device": "cpu",
     "deaf": None,  # the rank that nothing frees from a collective
+    # [step, size]: from that step on, a world of fewer members does none, and waits to be left. Who is started
+    # in place of another one comes no sooner.
+    "whole": [0, 0],
 }
 
 
@@ -61,13 +65,22 @@ def make_run(options):
 
 
 def note_open(file):
-    """Writes down how many descriptors and threads this process has."""
-    with open(file, "a") as counts:
-        print(json.dumps([os.getpid(), len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))]), file=counts)
+    """Writes down how many descriptors and threads this process has in which round."""
+    note = [os.getpid(), len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))]
+    with open(file, "a") as notes:
+        print(json.dumps([*note, os.environ.get("DDPRUN_ROUND", "")]), file=notes)
+
+
+def wait_for_step(file, step):
+    while not file.exists() or f"[{step}, [" not in file.read_text():
+        time.sleep(0.01)
 
 
 def train(folder, options):
     options = {**OPTIONS, **options}
+    step_of_wait, size_of_whole = options["whole"]
+    if step_of_wait and ddprun.restart_count():
+        wait_for_step(folder / "used.0", step_of_wait)
     if options["deaf"] == int(os.environ.get("RANK", "0")):
         World._free = lambda world: None
     run, model, optimizer, schedule, batches = make_run(options)
@@ -88,6 +101,8 @@ def train(folder, options):
         os.kill(os.getpid(), signal.Signals[options["how"]])
 
     def backward(inputs, labels):
+        while run.step >= step_of_wait and world.size < size_of_whole and not run._membership.has_to_leave:
+            time.sleep(0.01)
         loss = cross_entropy(ddp(inputs.to(options["device"])), labels.to(options["device"])) / world.parts
         reach("before backward")
         loss.backward()

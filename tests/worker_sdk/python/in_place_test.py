@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 import elastic_train
-from elastic_changes import Changes, Joins, entered
+from elastic_changes import Changes, Joins, worlds
 from elastic_test import PythonRecords
 from forked_workers import DEADLINE_S
 from scripted_agent import ScriptedAgent
@@ -82,34 +82,37 @@ class UnderDdprunTest(Joins, PythonRecords):
         self.assertEqual(done.returncode, expected, text)
         return text
 
-    def processes(self, rank):
-        """The process ids that the rank has had in its worlds."""
-        return entered(self.folder, rank)
-
-    def test_one_is_killed_and_the_others_keep_their_processes(self):
-        said = self.train("--max-restarts", "1", dies=[[1, 9]], where="before backward")
-        self.assertEqual([len(set(self.processes(rank))) for rank in range(3)], [1, 2, 1])
-        self.assertEqual([len(self.processes(rank)) for rank in range(3)], [2, 2, 2])
+    def test_one_is_killed_and_the_others_go_on_without_it_until_another_one_comes_in(self):
+        said = self.train("--max-restarts", "1", dies=[[1, 9]], where="before backward", whole=[15, 3])
         self.assertIn("rank 1 was killed by SIGKILL (signal 9): the other workers stay, and leave the round", said)
-        self.assertIn("restart 1 of 1: in place, with another worker for each that is lost", said)
-        self.assert_stream(self.used(self.folder))
+        self.assertIn("restart 1 of 1: in place, with 2 workers, while another one starts", said)
+        self.assert_goes_on_without_rank_1_until_another_one_comes_in(said)
 
     def test_a_worker_that_hangs_is_not_waited_for(self):
         said = self.train("--max-restarts", "1", "--hang-timeout", "5", "--on-hang", "restart", dies=[[1, 9]],
-                          where="before backward", how="SIGSTOP")
-        self.assertEqual([len(set(self.processes(rank))) for rank in range(3)], [1, 2, 1])
-        self.assertEqual([len(self.processes(rank)) for rank in range(3)], [2, 2, 2])
+                          where="before backward", how="SIGSTOP", whole=[15, 3])
         self.assertIn("rank 1 is stopped", said)
         self.assertNotIn("have not left the round in time", said)
-        self.assert_stream(self.used(self.folder))
+        self.assert_goes_on_without_rank_1_until_another_one_comes_in(said)
+
+    def test_the_others_end_without_one_that_comes_too_late(self):
+        said = self.train("--max-restarts", "1", dies=[[1, 9]], where="before backward", how="error", whole=[20, 0])
+        self.assertIn("restart 1 of 1: in place, with 2 workers", said)
+        self.assertNotIn("stopping all workers", said)
+        begun, without = worlds(self.folder, 3)
+        self.assertEqual(without, {0: begun[0], 1: begun[2]})
+        steps = [json.loads(line)[0] for line in (self.folder / "used.0").read_text().splitlines()]
+        self.assertEqual(steps, list(range(1, 21)))
 
     def test_the_budget_ends_a_job_whose_workers_could_stay(self):
-        said = self.train("--max-restarts", "1", dies=[[1, 9], [2, 12]], where="before backward", expected=137)
+        said = self.train("--max-restarts", "1", dies=[[1, 9], [2, 12]], where="before backward", whole=[12, 3],
+                          expected=137)
         self.assertIn("rank 2 was killed by SIGKILL (signal 9): stopping all workers", said)
 
     def test_all_are_started_anew_where_the_user_wants_it(self):
         said = self.train("--max-restarts", "1", "--no-in-place", dies=[[1, 9]], where="before backward")
-        self.assertEqual([len(set(self.processes(rank))) for rank in range(3)], [2, 2, 2])
+        before, behind = worlds(self.folder, 3)
+        self.assertEqual(set(before.values()) & set(behind.values()), set())
         self.assertIn("restart 1 of 1: starting 3 workers again", said)
 
 
