@@ -222,9 +222,10 @@ void Agent::perform(const AgentAction& action) {
       });
 }
 
-/// Where all workers are started, what is known of those before is forgotten.
+/// What is known of workers before those that are started now is forgotten.
 void Agent::watch(const StartRound& round) {
   const std::vector<int> fresh = workers_.missing();
+  if (for_workers_.door != nullptr) for_workers_.door->forget_entrances(fresh);
   if (static_cast<int>(fresh.size()) < spec_.workers)
     return introspection_.go_on_in_round(round.round, watched_ranks(round, spec_.workers), fresh);
   if (for_workers_.trainings != nullptr) for_workers_.trainings->forget();
@@ -232,10 +233,8 @@ void Agent::watch(const StartRound& round) {
   introspection_.begin_round(round.round, watched_ranks(round, spec_.workers));
 }
 
-/// They enter none of the rounds that this node was in before.
 void Agent::start_parked(const StartRound& place) {
   write(news_.of_parked(place));
-  for_workers_.door->forget_entrances();
   watch(place);
   workers_.start(place, /*parked=*/true);
   if (!std::exchange(is_started_, true)) give_back_startup_pages();

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "agent/decisions/agent_events.hpp"
 #include "base/asio.hpp"
@@ -43,8 +44,10 @@ class WorkerDoor {
   /// beside a round, and has not said hello yet, is told when it does.
   void enter(int local_rank, int round, const std::map<std::string, std::string>& environment);
 
-  /// Workers that are started from now on enter no round of before.
-  void forget_entrances() { entrances_.clear(); }
+  /// Workers that are started now in these seats enter no round of before.
+  void forget_entrances(const std::vector<int>& local_ranks) {
+    for (const int local_rank : local_ranks) entrances_.erase(local_rank);
+  }
 
   void close();
 

@@ -105,7 +105,7 @@ TEST_CASE_METHOD(WorkerDoorFixture, "a round of before is none for those that ar
   door_->enter(1, 4, {});
   auto worker = connects();
   says(worker, R"({"type":"hello","local_rank":0,"round":4})");  // it was started for that round
-  door_->forget_entrances();
+  door_->forget_entrances({1});
   auto parked = connects();
   says(parked, R"({"type":"hello","local_rank":1,"round":0})");
   heard(2);
