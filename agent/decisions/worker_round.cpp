@@ -100,14 +100,15 @@ void WorkerRound::exited(const WorkerExited& worker, TimePoint now) {
   --alive_;
   staying_.ended(how.local_rank);
   const bool was_beside = staying_.is_beside(how.local_rank);
-  const bool is_told = state_ == State::kPreparing || state_ == State::kRunning;
-  if (was_beside && is_told) end_beside(how, agent_);
-  if (was_beside && state_ == State::kRunning) tell_when_prepared(staying_, agent_);
-  if (!was_beside) note_end(worker);
+  if (!was_beside)
+    note_end(worker);
+  else if (state_ == State::kPreparing || state_ == State::kRunning)
+    end_beside(how, agent_);
   if (state_ == State::kStopping && alive_ == 0) return sweep();
   if (state_ == State::kParked && alive_ == 0) state_ = State::kIdle;
   go_on_when_parked();
-  if (state_ != State::kRunning || was_beside) return;
+  if (state_ != State::kRunning) return;
+  if (was_beside) return tell_when_prepared(staying_, agent_);
   const int left = alive_ - staying_.living_beside();
   // One that an error ends has left its loop before, and could not stay any more. The others can.
   if (!how.status.ok() && !failed_ && stays_ == Stays::kNoMore && staying_.none_has_to_end()) {

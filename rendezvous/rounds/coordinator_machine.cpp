@@ -117,7 +117,7 @@ void CoordinatorMachine::receive(const FromPeer& event) {
       [&](const WorkersStarted& m) {
         if (m.round != job_.counters.round) return;
         lead(VoterAware{node.id()});
-        if (node.group_rank >= 0) observers_.started(now_);
+        if (node.round == m.round) observers_.started(now_);
       },
       [&](const WorkersStay& m) {
         if (rounds_.runs(m.round)) members_.nodes().let_stay(node, m.stay);
@@ -126,7 +126,7 @@ void CoordinatorMachine::receive(const FromPeer& event) {
       },
       [&](const Prepared&) { welcome(node, true); }, [&](const Preempt& m) { preempt(node, m); },
       [&](const Progress& m) {
-        if (!rounds_.runs(m.round) || node.group_rank < 0) return;
+        if (!rounds_.runs(m.round) || node.round != m.round) return;
         for (const RankProgress& rank : m.ranks) failures_.reached(rank.step);
         observers_.progressed(node, m, members_.nodes(), now_);
       },

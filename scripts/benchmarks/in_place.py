@@ -1,7 +1,7 @@
 """An elastic loop in Python and C++ on CPUs, of which a part is lost, and the others keep their processes: from the
 death of one of 3 workers to the next step of the other two, and of all three, beside all workers started anew, by
-torchrun, too; and on three hosts (root only) from the loss of a node to the others' next step. With --torchft PYTHON also three replica
-groups of torchft, each under a torchrun of its own; PYTHON is that of an environment that has
+torchrun, too; and on three hosts (root only) from the loss of a node to the others' next step. With --torchft PYTHON
+also three replica groups of torchft, each under a torchrun of its own; PYTHON is that of an environment that has
 `pip install torch==2.11.0 torchft==0.2.0`."""
 
 import os
@@ -80,7 +80,7 @@ def bench_torchft(python):
 
 
 def bench(arguments):
-    print("death of one of 3 workers -> next step of all 3")
+    print("death of one of 3 workers -> next step of all 3, or of the others")
     for language, options, deaths in WAYS:
         others, everybody = worker_killed(language, options, deaths, arguments.torchrun)
         if "--no-in-place" not in options:

@@ -24,6 +24,12 @@ class VacantFixture : protected TwoWorkers {
     REQUIRE(took<StartWorkers>()->round.vacant == "1");
   }
   void starts_without_one(int round) { step(Ordered{StartRound{.round = round, .vacant = "1"}}); }
+  /// Worker 0 leaves round 2 when it is told to, and waits for the next one.
+  void changes_again() {
+    told_to_leave_again();
+    step(says(0, Parked{2}));
+    step(TreeGone{});
+  }
   void told_to_leave_again() {
     step(Ordered{StopRound{.round = 2, .reason = "why", .keep = true}});
   }
@@ -47,9 +53,7 @@ TEST_CASE_METHOD(VacantFixture, "one that ends beside the round is no failure of
   ends(1, {.code = 1});
   CHECK_FALSE(said<WorkerFailed>().has_value());
   CHECK(said<Prepared>().has_value());
-  told_to_leave_again();
-  step(says(0, Parked{2}));
-  step(TreeGone{});
+  changes_again();
   CHECK(said<WorkersStopped>() == WorkersStopped{2, "0"});
   CHECK_FALSE(said<WorkersEnded>().has_value());
 }
@@ -87,9 +91,7 @@ TEST_CASE_METHOD(VacantFixture, "the last of the round is lost while it leaves i
 }
 
 TEST_CASE_METHOD(VacantFixture, "a seat that stays vacant gets no second worker") {
-  told_to_leave_again();
-  step(says(0, Parked{2}));
-  step(TreeGone{});
+  changes_again();
   starts_without_one(3);
   CHECK_FALSE(said<Prepared>().has_value());
   step(says(1, Parked{kNoRound}));
@@ -97,9 +99,7 @@ TEST_CASE_METHOD(VacantFixture, "a seat that stays vacant gets no second worker"
 }
 
 TEST_CASE_METHOD(VacantFixture, "a round that takes it in waits for it") {
-  told_to_leave_again();
-  step(says(0, Parked{2}));
-  step(TreeGone{});
+  changes_again();
   starts(3);
   CHECK(said<WorkersStay>() == WorkersStay{2, true});
   step(says(1, Parked{kNoRound}));

@@ -41,6 +41,18 @@ class HostedFixture : protected RoundFixture {
     join.voter.running = 4;
     return join;
   }
+  /// Node a has two workers, and only the second one of them is in the round.
+  Join runs_beside_a_vacant_seat(std::int64_t incarnation = 1) const {
+    Join join = runs("a", 0);
+    join.incarnation = incarnation;
+    join.workers = 2;
+    join.voter.assignment.vacant = "0";
+    return join;
+  }
+  void both_return_with_a_vacant_seat() {
+    says("a", runs_beside_a_vacant_seat());
+    says("b", runs("b", 1));
+  }
   void both_return() {
     says("a", runs("a", 0));
     says("b", runs("b", 1));
@@ -78,11 +90,7 @@ TEST_CASE_METHOD(HostedFixture, "a round goes on when all its nodes are back, an
 
 TEST_CASE_METHOD(HostedFixture, "seats stay vacant in a round that goes on, and are filled") {
   server(2, 2);
-  Join two = runs("a", 0);
-  two.workers = 2;
-  two.voter.assignment.vacant = "0";
-  says("a", two);
-  says("b", runs("b", 1));
+  both_return_with_a_vacant_seat();
   CHECK(ordered<Joined>("b").resumed);
   CHECK(machine_->status(now_, 0).ranks.size() == 2);
   for (const NodeId node : {"a", "b"}) says(node, WorkersStay{4, true});
@@ -95,14 +103,9 @@ TEST_CASE_METHOD(HostedFixture, "seats stay vacant in a round that goes on, and 
 
 TEST_CASE_METHOD(HostedFixture, "who comes back to a round says again that others can come in") {
   server(2, 2);
-  Join two = runs("a", 0);
-  two.workers = 2;
-  two.voter.assignment.vacant = "0";
-  says("a", two);
-  says("b", runs("b", 1));
+  both_return_with_a_vacant_seat();
   is_lost("a");
-  two.incarnation = 2;
-  says("a", two);
+  says("a", runs_beside_a_vacant_seat(2));
   for (const NodeId node : {"a", "b"}) says(node, WorkersStay{4, true});
   says("a", Prepared{});
   CHECK(order<StopRound>("b").has_value());
