@@ -60,18 +60,18 @@ int connect_to(const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<AgentLine> AgentLine::connect(std::int64_t round, Leave leave) {
+std::unique_ptr<AgentLine> AgentLine::connect(std::int64_t round, Orders orders) {
   const auto place = place_of_agent();
   if (!place) return nullptr;
   const int connection = connect_to(place->path);
   if (connection < 0) return nullptr;
-  std::unique_ptr<AgentLine> line{new AgentLine{connection, std::move(leave)}};
+  std::unique_ptr<AgentLine> line{new AgentLine{connection, std::move(orders)}};
   line->say({{"type", "hello"}, {"local_rank", place->local_rank}, {"round", round}});
   return line->await_welcome() ? std::move(line) : nullptr;
 }
 
-AgentLine::AgentLine(int connection, Leave leave)
-    : connection_{connection}, leave_{std::move(leave)} {
+AgentLine::AgentLine(int connection, Orders orders)
+    : connection_{connection}, orders_{std::move(orders)} {
   thread_ = start_without_signals([this] { read(); });
 }
 
@@ -140,6 +140,7 @@ void AgentLine::read() {
       unread.erase(0, end + 1);
     }
   }
+  orders_.agent_has_gone();
   const std::lock_guard lock{mutex_};
   is_open_ = false;
   news_.notify_all();
@@ -149,7 +150,7 @@ void AgentLine::read() {
 bool AgentLine::hear(const std::string& line) try {
   const json message = json::parse(line);
   const std::string type = message.at("type");
-  if (type == "leave") leave_(*this, message.at("round").get<std::int64_t>());
+  follow(type, message);
   const std::lock_guard lock{mutex_};
   if (type == "welcome") patience_.emplace(message.at("patience_s").get<double>());
   if (type == "enter") entrance_ = Entrance{message.at("environment")};
@@ -157,6 +158,18 @@ bool AgentLine::hear(const std::string& line) try {
   return true;
 } catch (const json::exception&) {
   return false;
+}
+
+void AgentLine::follow(const std::string& type, const json& message) {
+  const auto number = [&](const char* name) { return message.at(name).get<std::int64_t>(); };
+  if (type == "hold") {
+    const std::int64_t round = number("round");
+    say({{"type", "holding"}, {"round", round}, {"step", orders_.hold(round)}});
+  } else if (type == "leave_after") {
+    orders_.leave_after(number("round"), number("step"));
+  } else if (type == "leave") {
+    orders_.leave(*this, number("round"));
+  }
 }
 
 }  // namespace ddprun::sdk

@@ -1,12 +1,15 @@
 // AgentLine: the line between a worker and the agent of its node. Who trains in a world of its own
 // says so, and is asked to leave it and to enter the next one instead of being stopped and started
-// again. The module for Python has the same (worker_sdk/python/ddprun/_line.py).
+// again. Where nobody is lost, it is asked first how far it has come, and then to leave behind a
+// step that all can count. The module for Python has the same (worker_sdk/python/ddprun/_line.py).
 //
 // The agent listens at a Unix socket that DDPRUN_CONTROL names as PATH:LOCAL_RANK. Both sides send
 // lines of JSON:
 //
-//     worker: hello {local_rank, round} · parked {round} · stuck {round} · goodbye {}
-//     agent:  welcome {patience_s} · leave {round} · enter {round, environment}
+//     worker: hello {local_rank, round} · holding {round, step} · parked {round} · stuck {round} ·
+//             goodbye {}
+//     agent:  welcome {patience_s} · hold {round} · leave_after {round, step} · leave {round} ·
+//             enter {round, environment}
 //
 // Without an agent that listens there is no line, and workers are stopped and started as ever.
 #pragma once
@@ -36,12 +39,19 @@ inline constexpr std::int64_t kNoRound = 0;
 
 class AgentLine {
  public:
-  using Leave = std::function<void(const AgentLine& line, std::int64_t round)>;
+  /// What is done when the agent has said something. All are called in a thread of the line's.
+  struct Orders {
+    /// Returns the step to answer for that round.
+    std::function<std::int64_t(std::int64_t round)> hold;
+    std::function<void(std::int64_t round, std::int64_t step)> leave_after;
+    /// This worker leaves that round at once.
+    std::function<void(const AgentLine& line, std::int64_t round)> leave;
+    std::function<void()> agent_has_gone;
+  };
 
-  /// Tells the agent that this worker can stay when members of `round` change. A thread calls
-  /// `leave` with each round that ends for this worker, and with this line. nullptr where no agent
-  /// listens, or it does not answer.
-  static std::unique_ptr<AgentLine> connect(std::int64_t round, Leave leave);
+  /// Tells the agent that this worker can stay when members of `round` change. nullptr where no
+  /// agent listens, or it does not answer.
+  static std::unique_ptr<AgentLine> connect(std::int64_t round, Orders orders);
 
   /// For a worker that was started beside a round, without a place in one: waits until it gets one.
   /// Errors: std::runtime_error where the agent has gone.
@@ -63,14 +73,15 @@ class AgentLine {
   std::optional<Entrance> await_entrance(const std::function<bool()>& is_ordered);
 
  private:
-  AgentLine(int connection, Leave leave);
+  AgentLine(int connection, Orders orders);
   bool await_welcome();
   void say(const nlohmann::json& message) const;
   void read();
   bool hear(const std::string& line);
+  void follow(const std::string& type, const nlohmann::json& message);
 
   int connection_;
-  Leave leave_;
+  Orders orders_;
   std::mutex mutex_;
   std::condition_variable news_;
   std::optional<std::chrono::duration<double>> patience_;  // the agent has welcomed this worker

@@ -86,9 +86,7 @@ void ElasticRun::worlds(const std::function<void(World&)>& train,
   pthread_getcpuclockid(pthread_self(), &state_->processor_time);
   const bool begins_parked = environment_lookup(env::kParked).value_or("") != "";
   unsetenv(env::kParked);
-  state_->line = AgentLine::connect(
-      begins_parked ? kNoRound : place.round,
-      [this](const AgentLine& from, std::int64_t round) { state_->end_world(from, round); });
+  state_->line = AgentLine::connect(begins_parked ? kNoRound : place.round, state_->orders());
   if (begins_parked) place = first_place(state_->line.get());
   if (state_->line) keep_process_without_members();
   try {
@@ -104,15 +102,39 @@ void ElasticRun::worlds(const std::function<void(World&)>& train,
   state_->line.reset();
 }
 
+AgentLine::Orders ElasticRun::State::orders() {
+  const auto hold = [this](std::int64_t round) {
+    const std::lock_guard lock{mutex};
+    return membership.hold(round);
+  };
+  const auto leave_after = [this](std::int64_t round, std::int64_t step) {
+    const std::lock_guard lock{mutex};
+    membership.leave_after(round, step);
+    hold_ends.notify_all();
+  };
+  const auto leave = [this](const AgentLine& from, std::int64_t round) { end_world(from, round); };
+  // Nobody else would say how far this world goes.
+  const auto end_hold = [this] {
+    const std::lock_guard lock{mutex};
+    if (membership.is_held()) membership.end_round(membership.world());
+    hold_ends.notify_all();
+  };
+  return {hold, leave_after, leave, end_hold};
+}
+
 void ElasticRun::State::end_world(const AgentLine& from, std::int64_t round) {
-  membership.end_round(round);
+  {
+    const std::lock_guard lock{mutex};
+    membership.end_round(round);
+    hold_ends.notify_all();
+  }
   const auto ran = [this] {
     timespec time{};
     clock_gettime(processor_time, &time);
     return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
   };
   Standstill standstill{waits_for_ranks(), ran(), std::chrono::steady_clock::now()};
-  while (membership.has_to_leave()) {
+  while (membership.has_to_leave() && !membership.leaves_in_order()) {
     std::shared_ptr<WorldConnections> entered;
     {
       const std::lock_guard lock{mutex};

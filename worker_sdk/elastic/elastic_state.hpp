@@ -1,6 +1,7 @@
 // ElasticRun::State: what a training has in common in all its worlds.
 #pragma once
 
+#include <condition_variable>
 #include <ctime>
 #include <memory>
 #include <mutex>
@@ -15,8 +16,9 @@
 namespace ddprun::sdk {
 
 struct ElasticRun::State {
-  /// The members of that round change. The line's thread calls it, and frees the program's thread
-  /// from waiting for them. Where that does not help, the agent hears of it.
+  AgentLine::Orders orders();
+  /// The members of that round change. Frees the program's thread from waiting for them. Where that
+  /// does not help, the agent hears of it.
   void end_world(const AgentLine& from, std::int64_t round);
 
   ElasticOptions options;
@@ -25,7 +27,8 @@ struct ElasticRun::State {
   CountedStep counted;
   /// The world that is entered, or was last, has these. The line's thread shuts them down.
   std::shared_ptr<WorldConnections> connections;
-  std::mutex mutex;                 // guards `connections`
+  std::mutex mutex;  // guards `connections`, and what the two threads do with `membership`
+  std::condition_variable hold_ends;
   clockid_t processor_time{};       // belongs to the thread that passes through the worlds
   std::unique_ptr<AgentLine> line;  // nullptr: workers are started anew when members change
 };

@@ -27,6 +27,9 @@ void Membership::enter(std::int64_t round) {
     throw std::logic_error{
         "a world is entered within another one: one worker is in one world at a time"};
   world_ = round;
+  has_come_to_its_end_ = false;
+  held_ = kNotHeld;
+  limit_.reset();
   place_ = Place::kEntering;
 }
 
@@ -36,6 +39,36 @@ void Membership::begin_training(std::int64_t line_round) {
 }
 
 void Membership::end_round(std::int64_t round) { left_ = std::max(left_.load(), round); }
+
+std::int64_t Membership::hold(std::int64_t round) {
+  if (round != world_) return kNotHeld;
+  if (held_ == kNotHeld && place_ == Place::kTraining) held_ = name_.step;
+  if (held_ == kNotHeld && place_ == Place::kUpdating) held_ = name_.step + 1;
+  return held_;
+}
+
+void Membership::leave_after(std::int64_t round, std::int64_t step) {
+  if (round != world_ || held_ == kNotHeld) return;
+  limit_ = step;
+  compare_with_limit();
+}
+
+void Membership::compare_with_limit() {
+  if (limit_ && name_.step >= *limit_) has_come_to_its_end_ = true;
+}
+
+bool Membership::is_held() const {
+  return place_ != Place::kOutside && held_ != kNotHeld && !limit_ && !world_has_ended();
+}
+
+bool Membership::end_loop() {
+  if (held_ == kNotHeld) {
+    place_ = Place::kEnding;
+    return true;
+  }
+  has_come_to_its_end_ = true;
+  return false;
+}
 
 void Membership::require_world(const std::string& what) const {
   if (place_ != Place::kTraining && place_ != Place::kUpdating)
@@ -65,6 +98,8 @@ void Membership::begin_update(bool last_part) {
                            std::to_string(name_.step) + " is torn"};
   if (!last_part)
     throw std::logic_error{"update() before the last part of the step: ask World::is_last_part()"};
+  if (is_held())
+    throw std::logic_error{"an update begins while its world is held: wait until it is not"};
   place_ = Place::kUpdating;
   whole_ = false;
 }
@@ -79,6 +114,7 @@ void Membership::end_update(bool well) {
   if (!well) return;
   ++name_.step;
   whole_ = true;
+  compare_with_limit();
 }
 
 std::string differing_parts(const std::vector<Loaded>& members) {

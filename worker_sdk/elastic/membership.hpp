@@ -5,6 +5,10 @@
 // The number alone is not enough: a worker that was cut off may have counted a step that the others
 // have counted anew. A state is whole between two updates, and torn from the begin of one to its
 // end: an update that fails leaves it torn.
+//
+// Where nobody is lost, members change without dropping a step: each one is held, and says how many
+// steps it has counted; the greatest of these numbers plus one is the limit. Nobody has begun that
+// step before all know the limit, so all leave right behind it, at the same place of their program.
 #pragma once
 
 #include <atomic>
@@ -28,19 +32,29 @@ struct StateName {
   auto operator<=>(const StateName&) const = default;
 };
 
+/// The answer of a worker that cannot be held.
+inline constexpr std::int64_t kNotHeld = -1;
+
 /// Refuses, by a std::logic_error that says why, what cannot be done now, and by WorldChanged what
-/// a change of the members forbids. One thread uses it, but for end_round() and has_to_leave(),
-/// which any thread may call.
+/// a change of the members forbids. One thread uses it, and another one may hold it. So enter(),
+/// hold(), leave_after(), is_held(), end_loop() and the calls of an update are called with a lock.
+/// Any thread may call end_round(), has_to_leave(), world_has_ended() and leaves_in_order()
+/// without.
 class Membership {
  public:
-  enum class Place { kOutside, kEntering, kTraining, kUpdating };
+  /// kEnding: the loop is over, and the other members may have finished.
+  enum class Place { kOutside, kEntering, kTraining, kUpdating, kEnding };
 
   Place place() const { return place_; }
+  std::int64_t world() const { return world_; }
   StateName name() const { return name_; }
   bool is_whole() const { return whole_; }
 
-  /// Whether the world that was entered last was told to end.
-  bool world_has_ended() const { return left_ >= world_; }
+  /// Whether the world that was entered last is to be left, or was.
+  bool world_has_ended() const { return left_ >= world_ || has_come_to_its_end_; }
+  /// Whether that world ends behind its last step, with all of its members, and not because it was
+  /// told to end.
+  bool leaves_in_order() const { return has_come_to_its_end_ && left_ < world_; }
   bool has_to_leave() const { return place_ != Place::kOutside && world_has_ended(); }
 
   /// The state was replaced by one that was saved, or that another worker has sent.
@@ -55,6 +69,19 @@ class Membership {
   void end_round(std::int64_t round);
   void leave() { place_ = Place::kOutside; }
 
+  /// The members of that round are about to change, and nobody is lost. No further update begins
+  /// until it is told how far they go. Returns how many steps this worker has counted, with the one
+  /// that it is counting; asked again, the same. kNotHeld: it does not train in that round.
+  std::int64_t hold(std::int64_t round);
+  /// A worker that is held in that round goes on, and leaves it when that step is counted.
+  void leave_after(std::int64_t round, std::int64_t step);
+  /// Whether an update has to wait: how far this world goes is being asked.
+  bool is_held() const;
+  /// The program has no further step to do. Returns whether the training is over: who is held
+  /// leaves instead, and ends in the world that follows, so that who enters that one gets the last
+  /// state.
+  bool end_loop();
+
   void require_world(const std::string& what) const;
   void require_unchanged() const;
   void require_whole(const std::string& what) const;
@@ -65,9 +92,14 @@ class Membership {
   void end_update(bool well);
 
  private:
+  void compare_with_limit();
+
   std::atomic<Place> place_ = Place::kOutside;
   std::atomic<std::int64_t> world_ = -1;  // the round of the world that was entered last
   std::atomic<std::int64_t> left_ = -1;   // the greatest round that was told to end
+  std::atomic<bool> has_come_to_its_end_ = false;
+  std::int64_t held_ = kNotHeld;       // the answer to hold() in that world
+  std::optional<std::int64_t> limit_;  // the last step of that world
   StateName name_;
   bool whole_ = true;
 };

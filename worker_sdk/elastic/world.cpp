@@ -56,7 +56,10 @@ WorldImpl::~WorldImpl() {
 }
 
 std::optional<Entrance> WorldImpl::pass(const std::function<void(World&)>& train) {
-  run_.membership.enter(place_.round);
+  {
+    const std::lock_guard lock{run_.mutex};
+    run_.membership.enter(place_.round);
+  }
   try {
     enter();
     World world{*this};
@@ -65,14 +68,14 @@ std::optional<Entrance> WorldImpl::pass(const std::function<void(World&)>& train
       throw std::logic_error{
           "World::wrap(): a module that it has returned is still there when its "
           "world is over"};
-    group_->barrier();  // behind it all know that all have counted the last step
-    require_results();
+    end_loop();
+    await_members();
     leave(/*orderly=*/true);
     return std::nullopt;
   } catch (...) {
     // An error of the program's own comes out before other members hear that this one is gone.
     if (!run_.line || !comes_from_change()) throw;
-    leave(/*orderly=*/false);
+    leave(/*orderly=*/run_.membership.leaves_in_order() && meets_members());
     if (light_copy_) light_copy_->put_back();
     run_.line->say_parked(place_.round);
     auto entrance = run_.line->await_entrance([this] { return run_.membership.world_has_ended(); });
@@ -184,27 +187,70 @@ void WorldImpl::seed_step() const {
 }
 
 void WorldImpl::update(const std::function<void()>& change) {
-  Membership& membership = run_.membership;
-  ElasticBatches* const batches = run_.parts.batches();
   require_results();
-  membership.begin_update(batches == nullptr || is_last_part());
+  begin_update();
   try {
     require_reduced();
   } catch (...) {
-    membership.drop_update();
+    drop_update();
     throw;
   }
   try {
     change();
   } catch (...) {
-    membership.end_update(/*well=*/false);
+    end_update(/*well=*/false);
     throw;
   }
-  membership.end_update(/*well=*/true);
+  end_update(/*well=*/true);
   part_ = 0;
-  if (batches != nullptr) batches->count_step();
+  if (ElasticBatches* const batches = run_.parts.batches()) batches->count_step();
   if (light_copy_) light_copy_->take();
-  run_.counted.tell(membership.name().step);
+  run_.counted.tell(run_.membership.name().step);
+}
+
+void WorldImpl::begin_update() {
+  std::unique_lock lock{run_.mutex};
+  await_limit(lock);
+  run_.membership.begin_update(run_.parts.batches() == nullptr || is_last_part());
+}
+
+void WorldImpl::drop_update() {
+  const std::lock_guard lock{run_.mutex};
+  run_.membership.drop_update();
+}
+
+void WorldImpl::end_update(bool well) {
+  const std::lock_guard lock{run_.mutex};
+  run_.membership.end_update(well);
+}
+
+/// A worker that is told a limit knows that all are held, so nobody finishes, and all leave.
+void WorldImpl::end_loop() {
+  std::unique_lock lock{run_.mutex};
+  await_limit(lock);
+  if (!run_.membership.end_loop()) run_.membership.require_unchanged();
+}
+
+/// Waits while this worker is held.
+void WorldImpl::await_limit(std::unique_lock<std::mutex>& lock) const {
+  run_.hold_ends.wait(lock, [this] { return !run_.membership.is_held(); });
+}
+
+/// Behind it all members know that all have counted the last step, so nobody takes one that hangs
+/// up for lost.
+void WorldImpl::await_members() const {
+  group_->barrier();
+  if (!frees_gpu()) return;
+  await_stream(group_->device());
+  if (!run_.membership.leaves_in_order()) run_.membership.require_unchanged();
+}
+
+/// False: a member was lost meanwhile.
+bool WorldImpl::meets_members() const try {
+  await_members();
+  return true;
+} catch (...) {
+  return false;
 }
 
 /// What the GPU has received from other members is garbage where the world has ended meanwhile.
@@ -229,7 +275,7 @@ void WorldImpl::require_reduced() const {
 }
 
 /// Gloo's errors are plain std::runtime_errors in some places, and may come before the agent has
-/// said anything.
+/// said anything. A world that ends in order causes none of them.
 bool WorldImpl::comes_from_change() const try { throw; } catch (const WorldChanged&) {
   return true;
 } catch (const CommunicationError&) {
@@ -237,7 +283,8 @@ bool WorldImpl::comes_from_change() const try { throw; } catch (const WorldChang
 } catch (const c10::DistError&) {
   return true;
 } catch (const std::exception&) {
-  return run_.membership.has_to_leave() || connections_->hung_up();
+  const bool was_told = run_.membership.has_to_leave() && !run_.membership.leaves_in_order();
+  return was_told || connections_->hung_up();
 } catch (...) {
   return false;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -46,6 +47,13 @@ class WorldImpl {
   void seed_step() const;
   void require_results() const;
   void require_reduced() const;
+  void begin_update();
+  void drop_update();
+  void end_update(bool well);
+  void end_loop();
+  void await_limit(std::unique_lock<std::mutex>& lock) const;
+  void await_members() const;
+  bool meets_members() const;
   bool comes_from_change() const;
   bool frees_gpu() const;
   void leave(bool orderly);

@@ -72,10 +72,17 @@ struct Connected {
   json hello;
 };
 
+AgentLine::Orders no_orders() {
+  return {.hold = [](std::int64_t) { return 0; },
+          .leave_after = [](auto&&...) {},
+          .leave = [](auto&&...) {},
+          .agent_has_gone = [] {}};
+}
+
 /// A worker that the agent has answered with `answer`.
-Connected connected(
-    Agent& agent, const std::string& answer, AgentLine::Leave leave = [](auto&&...) {}) {
-  auto line = std::async(std::launch::async, [&] { return AgentLine::connect(3, leave); });
+Connected connected(Agent& agent, const std::string& answer,
+                    const AgentLine::Orders& orders = no_orders()) {
+  auto line = std::async(std::launch::async, [&] { return AgentLine::connect(3, orders); });
   agent.accept_worker();
   json hello = agent.hear();
   agent.say(answer);
@@ -101,10 +108,12 @@ TEST_CASE("elastic: a worker tells its agent who it is, when it is parked, and t
 TEST_CASE("elastic: the order to leave comes in a thread, and the one to enter with variables") {
   Agent agent;
   std::promise<std::int64_t> left;
-  auto [line, hello] = connected(agent, kWelcome, [&](const AgentLine& from, std::int64_t round) {
+  AgentLine::Orders orders = no_orders();
+  orders.leave = [&](const AgentLine& from, std::int64_t round) {
     from.say_stuck(round);
     left.set_value(round);
-  });
+  };
+  auto [line, hello] = connected(agent, kWelcome, orders);
   REQUIRE(line);
   // In pieces, as a stream may bring them.
   agent.say("{\"type\":\"leave\",");
@@ -115,6 +124,37 @@ TEST_CASE("elastic: the order to leave comes in a thread, and the one to enter w
   const auto entrance = line->await_entrance([] { return true; });
   REQUIRE(entrance);
   CHECK(entrance->environment == std::map<std::string, std::string>{{"RANK", "1"}});
+}
+
+TEST_CASE("elastic: who is held says how far it has come, and hears behind which step it leaves") {
+  Agent agent;
+  std::promise<std::pair<std::int64_t, std::int64_t>> limit;
+  AgentLine::Orders orders = no_orders();
+  orders.hold = [](std::int64_t round) { return round == 3 ? 17 : -1; };
+  orders.leave_after = [&](std::int64_t round, std::int64_t step) {
+    limit.set_value({round, step});
+  };
+  auto [line, hello] = connected(agent, kWelcome, orders);
+  REQUIRE(line);
+  agent.say("{\"type\":\"hold\",\"round\":2}\n{\"type\":\"hold\",\"round\":3}\n");
+  CHECK(agent.hear() == json{{"type", "holding"}, {"round", 2}, {"step", -1}});
+  CHECK(agent.hear() == json{{"type", "holding"}, {"round", 3}, {"step", 17}});
+  agent.say("{\"type\":\"leave_after\",\"round\":3,\"step\":19}\n");
+  CHECK(limit.get_future().get() == std::pair<std::int64_t, std::int64_t>{3, 19});
+}
+
+TEST_CASE("elastic: a worker hears that its agent has gone, or says what no agent would") {
+  for (const std::string last : {"", "{\"type\":\"hold\"}\n"}) {
+    Agent agent;
+    std::promise<void> gone;
+    AgentLine::Orders orders = no_orders();
+    orders.agent_has_gone = [&] { gone.set_value(); };
+    auto [line, hello] = connected(agent, kWelcome, orders);
+    REQUIRE(line);
+    agent.say(last);
+    if (last.empty()) agent.hang_up();
+    CHECK(gone.get_future().wait_for(std::chrono::seconds{5}) == std::future_status::ready);
+  }
 }
 
 TEST_CASE("elastic: a worker waits for an order as long as the agent's patience, and no longer") {
@@ -147,9 +187,9 @@ TEST_CASE("elastic: a worker whose agent is gone waits for nothing") {
 }
 
 TEST_CASE("elastic: there is no line where nobody listens, or who listens is no agent") {
-  CHECK_FALSE(AgentLine::connect(0, [](auto&&...) {}));
+  CHECK_FALSE(AgentLine::connect(0, no_orders()));
   setenv(env::kControl, "/nowhere/agent:0", 1);
-  CHECK_FALSE(AgentLine::connect(0, [](auto&&...) {}));
+  CHECK_FALSE(AgentLine::connect(0, no_orders()));
   Agent agent;
   CHECK_FALSE(connected(agent, "no JSON\n").line);
   CHECK_FALSE(connected(agent, "{\"type\":\"welcome\"}\n").line);

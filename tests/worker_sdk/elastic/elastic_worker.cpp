@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -51,6 +52,8 @@ json options_with(const json& given) {
                   {"dies", json::array()},  // [rank, step] of each attempt: what ends there
                   {"where", "behind backward"},
                   {"how", "SIGKILL"},  // or another signal; "error": an exception
+                  // These ranks wait at that step, and there, until the test releases them.
+                  {"waits", {json::array(), 0, ""}},
                   {"catches", false},  // each step's errors, and goes on
                   {"loads", -1},       // the rank that alone loads run.safetensors; -1: all
                   {"device", "cpu"},   // or a GPU, with NCCL
@@ -131,12 +134,26 @@ class Training {
   }
 
   void reach(const std::string& where, const World& world) const {
+    if (waits_at(where, world)) wait_until_released(world);
     const json& dies = options_["dies"];
     if (where != options_["where"] || attempt() >= dies.size() ||
         dies[attempt()] != json{world.rank(), run_.step()})
       return;
     if (options_["how"] == "error") throw std::runtime_error{"an error of the program's own"};
     kill(getpid(), kSignals.at(options_["how"]));
+  }
+
+  bool waits_at(const std::string& where, const World& world) const {
+    const json& waits = options_["waits"];
+    return std::ranges::count(waits[0], json(world.rank())) > 0 && waits[1] == run_.step() &&
+           waits[2] == where;
+  }
+
+  void wait_until_released(const World& world) const {
+    const std::string rank = std::to_string(world.rank());
+    std::ofstream{folder_ / ("waits." + rank)};
+    while (!fs::exists(folder_ / ("released." + rank)))
+      std::this_thread::sleep_for(std::chrono::milliseconds{10});
   }
 
   static std::size_t attempt() {

@@ -17,6 +17,11 @@ void enter_world(Membership& membership) {
   membership.begin_training(/*line_round=*/0);
 }
 
+void count_step(Membership& membership) {
+  membership.begin_update(/*last_part=*/true);
+  membership.end_update(/*well=*/true);
+}
+
 std::vector<Loaded> loaded(const std::vector<StateName>& names) {
   std::vector<Loaded> members;
   for (const StateName& name : names) members.push_back({name, true, {"model"}});
@@ -118,6 +123,138 @@ TEST_CASE("elastic: a round may end before it is entered, and an earlier one end
   member.leave();
   member.enter(5);
   CHECK_NOTHROW(member.require_unchanged());
+}
+
+TEST_CASE("elastic: who is held answers with the steps that it has counted, again and again") {
+  Membership member;
+  enter_world(member);
+  count_step(member);
+  CHECK_FALSE(member.is_held());
+  CHECK(member.hold(3) == 1);
+  CHECK(member.is_held());
+  CHECK_FALSE(member.world_has_ended());
+  CHECK_THROWS_WITH(member.begin_update(true), contains("while its world is held"));
+  CHECK(member.hold(3) == 1);
+  member.leave_after(3, 2);
+  count_step(member);
+  CHECK(member.hold(3) == 1);
+}
+
+TEST_CASE("elastic: an update that is under way is in the answer of who is held, and counts") {
+  Membership member;
+  enter_world(member);
+  member.begin_update(true);
+  CHECK(member.hold(3) == 1);
+  member.end_update(/*well=*/true);
+  CHECK(member.name().step == 1);
+  CHECK(member.is_held());
+  CHECK(member.hold(3) == 1);
+}
+
+TEST_CASE("elastic: nobody is held outside of the round, while entering it, or behind its loop") {
+  Membership member;
+  CHECK(member.hold(3) == kNotHeld);
+  member.enter(3);
+  CHECK(member.hold(3) == kNotHeld);
+  member.begin_training(/*line_round=*/0);
+  CHECK(member.hold(2) == kNotHeld);
+  CHECK(member.hold(4) == kNotHeld);
+  CHECK(member.end_loop());
+  CHECK(member.place() == Membership::Place::kEnding);
+  CHECK(member.hold(3) == kNotHeld);
+  member.leave();
+  CHECK(member.hold(3) == kNotHeld);
+  CHECK_FALSE(member.is_held());
+  CHECK_FALSE(member.world_has_ended());
+}
+
+TEST_CASE("elastic: who is held goes on to the limit, and leaves behind it in order") {
+  Membership member;
+  enter_world(member);
+  member.hold(3);
+  member.leave_after(3, 2);
+  CHECK_FALSE(member.is_held());
+  count_step(member);
+  CHECK_FALSE(member.has_to_leave());
+  count_step(member);
+  CHECK(member.has_to_leave());
+  CHECK(member.leaves_in_order());
+  CHECK_THROWS_AS(member.require_world("World::next()"), WorldChanged);
+  CHECK_THROWS_AS(member.begin_update(true), WorldChanged);
+  CHECK(member.name().step == 2);
+  member.leave();
+  CHECK(member.world_has_ended());
+  CHECK_FALSE(member.has_to_leave());
+}
+
+TEST_CASE("elastic: an update that does not count does not come to the limit") {
+  Membership member;
+  enter_world(member);
+  member.hold(3);
+  member.leave_after(3, 1);
+  member.begin_update(true);
+  member.drop_update();
+  CHECK_FALSE(member.world_has_ended());
+  member.begin_update(true);
+  member.end_update(/*well=*/false);
+  CHECK_FALSE(member.world_has_ended());
+}
+
+TEST_CASE("elastic: a limit is passed over by who is not held, or is held in another round") {
+  Membership member;
+  enter_world(member);
+  member.leave_after(3, 1);
+  member.hold(3);
+  member.leave_after(2, 1);
+  CHECK(member.is_held());
+  member.leave_after(3, 2);
+  count_step(member);
+  CHECK_FALSE(member.world_has_ended());
+}
+
+TEST_CASE("elastic: an order to leave ends a hold, and goes before a limit") {
+  Membership member;
+  enter_world(member);
+  member.hold(3);
+  member.end_round(3);
+  CHECK_FALSE(member.is_held());
+  CHECK_THROWS_AS(member.begin_update(true), WorldChanged);
+  CHECK_FALSE(member.leaves_in_order());
+  member.leave_after(3, 0);
+  CHECK(member.has_to_leave());
+  CHECK_FALSE(member.leaves_in_order());
+}
+
+TEST_CASE(
+    "elastic: a held worker whose loop is over leaves in order, and finishes in the next one") {
+  Membership member;
+  enter_world(member);
+  member.hold(3);
+  CHECK_FALSE(member.end_loop());
+  CHECK(member.has_to_leave());
+  CHECK(member.leaves_in_order());
+  CHECK_FALSE(member.is_held());
+  member.leave();
+  member.enter(4);
+  member.begin_training(/*line_round=*/3);
+  CHECK(member.end_loop());
+}
+
+TEST_CASE("elastic: the hold and the limit of a world are forgotten in the next one") {
+  Membership member;
+  enter_world(member);
+  member.hold(3);
+  member.leave_after(3, 1);
+  count_step(member);
+  member.leave();
+  member.enter(4);
+  CHECK_FALSE(member.world_has_ended());
+  CHECK_FALSE(member.leaves_in_order());
+  member.begin_training(/*line_round=*/3);
+  count_step(member);
+  CHECK_FALSE(member.is_held());
+  CHECK_FALSE(member.has_to_leave());
+  CHECK(member.hold(4) == 2);
 }
 
 TEST_CASE(

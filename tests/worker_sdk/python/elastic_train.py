@@ -32,6 +32,7 @@ OPTIONS = {
     "dies": [],  # [rank, step] of each attempt, in their order: what ends there
     "where": "behind backward",  # or "before backward", "within the update", "behind the update"
     "how": "SIGKILL",  # or another signal; "error": an exception
+    "waits": [[], 0, ""],  # these ranks wait at that step, and there, until the test releases them
     "catches": False,  # each step's errors, and goes on
     "loads": None,  # the rank that alone loads run.pt
     "init": 0,  # the seed of the first weights
@@ -76,6 +77,12 @@ def wait_for_step(file, step):
         time.sleep(0.01)
 
 
+def wait_until_released(folder, rank):
+    (folder / f"waits.{rank}").touch()
+    while not (folder / f"released.{rank}").exists():
+        time.sleep(0.01)
+
+
 def train(folder, options):
     options = {**OPTIONS, **options}
     step_of_wait, size_of_whole = options["whole"]
@@ -93,6 +100,8 @@ def train(folder, options):
             model[0].bias.data += 1
 
     def reach(where):
+        if world.rank in options["waits"][0] and [run.step, where] == options["waits"][1:]:
+            wait_until_released(folder, world.rank)
         deaths = options["dies"][ddprun.restart_count() :]
         if where != options["where"] or [world.rank, run.step] not in deaths[:1]:
             return

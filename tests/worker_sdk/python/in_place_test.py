@@ -17,12 +17,13 @@ import elastic_train
 from elastic_changes import Changes, Joins, worlds
 from elastic_test import PythonRecords
 from forked_workers import DEADLINE_S
+from gentle_changes import GentleChanges
 from scripted_agent import ScriptedAgent
 
 ddprun_program = None
 
 
-class InPlaceTest(Changes, PythonRecords):
+class InPlaceTest(Changes, GentleChanges, PythonRecords):
     running_means = {"1.running_mean", "1.running_var"}
 
     def work(self, folder, options):
@@ -33,7 +34,6 @@ class InPlaceTest(Changes, PythonRecords):
         self.assertEqual(failed, [-signal.SIGKILL])
         self.assert_replaced(agent, 2)
         self.assert_stream(self.used(folder))
-
 
     def test_who_cannot_be_freed_from_a_collective_says_so(self):
         class Patient(ScriptedAgent):

@@ -128,6 +128,111 @@ class ChangeTest(unittest.TestCase):
         self.assertEqual((member.round, member.step), (10, 700))
 
 
+def count_step(member):
+    member.begin_update(last_part=True)
+    member.end_update(well=True)
+
+
+class HoldTest(unittest.TestCase):
+    def test_who_is_held_says_how_many_steps_it_has_counted_and_begins_no_further_one(self):
+        member = in_a_world()
+        count_step(member)
+        self.assertFalse(member.is_held)
+        self.assertEqual(member.hold(3), 1)
+        self.assertTrue(member.is_held)
+        self.assertFalse(member.has_to_leave)
+        with self.assertRaisesRegex(RuntimeError, "while round 3 is held"):
+            member.begin_update(last_part=True)
+        self.assertTrue(member.whole)
+
+    def test_an_update_that_is_under_way_when_its_world_is_held_counts(self):
+        member = in_a_world()
+        member.begin_update(last_part=True)
+        self.assertEqual(member.hold(3), 1)
+        member.end_update(well=True)
+        self.assertEqual((member.step, member.is_held), (1, True))
+
+    def test_asked_again_it_gives_the_same_answer(self):
+        member = in_a_world()
+        self.assertEqual(member.hold(3), 0)
+        member.leave_after(3, 2)
+        count_step(member)
+        self.assertEqual(member.hold(3), 0)
+        self.assertFalse(member.is_held)
+
+    def test_who_does_not_train_in_that_round_is_not_held(self):
+        member = Membership()
+        member.enter(3)
+        self.assertEqual(member.hold(3), -1)
+        member.begin_training(line_round=0)
+        self.assertEqual([member.hold(2), member.hold(4)], [-1, -1])
+        self.assertFalse(member.is_held)
+        member.leave()
+        self.assertEqual(member.hold(3), -1)
+
+    def test_it_leaves_in_order_once_the_last_step_is_counted(self):
+        member = in_a_world()
+        member.hold(3)
+        member.leave_after(3, 2)
+        count_step(member)
+        self.assertEqual((member.has_to_leave, member.leaves_in_order), (False, False))
+        member.begin_update(last_part=True)
+        self.assertFalse(member.has_to_leave)
+        member.end_update(well=True)
+        self.assertEqual((member.has_to_leave, member.leaves_in_order), (True, True))
+        with self.assertRaisesRegex(WorldChanged, "the members of round 3 change"):
+            member.begin_update(last_part=True)
+        member.leave()
+        self.assertEqual((member.world_has_ended, member.has_to_leave), (True, False))
+
+    def test_a_limit_of_another_round_or_for_one_who_is_not_held_is_passed_over(self):
+        member = in_a_world()
+        member.leave_after(3, 0)
+        self.assertFalse(member.has_to_leave)
+        member.hold(3)
+        member.leave_after(2, 0)
+        self.assertEqual((member.is_held, member.has_to_leave), (True, False))
+
+    def test_the_end_of_its_round_ends_a_hold_and_then_it_does_not_leave_in_order(self):
+        for limit in (None, 0):
+            member = in_a_world()
+            member.hold(3)
+            if limit is not None:
+                member.leave_after(3, limit)
+            member.end_round(3)
+            self.assertEqual((member.is_held, member.has_to_leave, member.leaves_in_order), (False, True, False))
+
+    def test_who_is_held_at_the_end_of_its_loop_ends_in_the_world_that_follows(self):
+        member = in_a_world()
+        member.hold(3)
+        self.assertFalse(member.end_loop())
+        self.assertEqual((member.is_held, member.has_to_leave, member.leaves_in_order), (False, True, True))
+        member.leave()
+        member.enter(4)
+        member.begin_training(line_round=3)
+        self.assertTrue(member.end_loop())
+
+    def test_who_is_not_held_at_the_end_of_its_loop_cannot_be_held_any_more(self):
+        member = in_a_world()
+        self.assertTrue(member.end_loop())
+        self.assertEqual(member.hold(3), -1)
+        self.assertEqual((member.is_held, member.has_to_leave), (False, False))
+        member.end_round(3)
+        self.assertEqual((member.has_to_leave, member.leaves_in_order), (True, False))
+
+    def test_the_world_that_follows_is_not_held_and_goes_on_behind_the_last_step(self):
+        member = in_a_world()
+        member.hold(3)
+        member.leave_after(3, 1)
+        count_step(member)
+        member.leave()
+        member.enter(4)
+        member.begin_training(line_round=3)
+        self.assertEqual((member.is_held, member.has_to_leave), (False, False))
+        count_step(member)
+        self.assertEqual(member.hold(4), 2)
+
+
 def loaded(*names):
     return [Loaded(round_number, step, True, ["model"]) for round_number, step in names]
 

@@ -32,6 +32,7 @@ class ScriptedAgent:
     """Rounds are numbered from 1. All of them meet in one store, which a process of its own serves."""
 
     def __init__(self, folder, count, work, patience_s):
+        self.folder = folder
         self.count = count
         self.work = work
         self.patience_s = patience_s
@@ -140,14 +141,27 @@ class ScriptedAgent:
 
     def replace(self, rank):
         """One worker has failed: the others leave the round and enter the next one."""
-        left, self.round = self.round, self.round + 1
-        for worker in self.workers.values():
-            worker.say(type="leave", round=left, why=f"rank {rank} has failed")
-        while any(worker.parked < left for worker in self.workers.values()):
-            lines = {worker.line: other for other, worker in self.workers.items()}
-            readable = select.select(list(lines), [], [], DEADLINE_S)[0]
-            assert readable, "a worker has not parked"
-            self.read(lines[readable[0]])
-        for other, worker in self.workers.items():
-            worker.say(type="enter", round=self.round, environment=self.environment(other))
+        self.say_to_all(type="leave", round=self.round, why=f"rank {rank} has failed")
+        self.await_parked()
+        self.enter_next_round()
         self.start(rank)
+
+    def say_to_all(self, **message):
+        for worker in self.workers.values():
+            worker.say(**message)
+
+    def await_parked(self):
+        self.read_until(lambda: all(worker.parked == self.round for worker in self.workers.values()))
+
+    def read_until(self, has_come):
+        """Reads what the workers say, until all has come that is waited for."""
+        while not has_come():
+            lines = {worker.line: rank for rank, worker in self.workers.items()}
+            readable = select.select(list(lines), [], [], DEADLINE_S)[0]
+            assert readable, "a worker has not said what it should"
+            self.read(lines[readable[0]])
+
+    def enter_next_round(self):
+        self.round += 1
+        for rank, worker in self.workers.items():
+            worker.say(type="enter", round=self.round, environment=self.environment(rank))

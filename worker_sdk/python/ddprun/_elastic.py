@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterator, List, Optional
 
 from ddprun import _nccl
 from ddprun._batches import Batches
-from ddprun._line import NO_ROUND, AgentLine
+from ddprun._line import NO_ROUND, AgentLine, Orders
 from ddprun._meeting import Place
 from ddprun._membership import Membership
 from ddprun._standstill import Standstill
@@ -55,7 +55,7 @@ class ElasticRun:
         self._membership = Membership()
         self._checked = False  # that all parts can travel
         self._line: Optional[AgentLine] = None  # None: workers are started anew when members change
-        self._lock = threading.Lock()  # the line's thread and this one agree on whether an update begins
+        self._lock = threading.Condition()  # the line's thread and this one agree on whether an update begins
         self._world: Optional[World] = None  # the one that is entered, or was last
         self._thread = 0  # the one that passes through the worlds
         for name, part in parts.items():
@@ -118,7 +118,8 @@ class ElasticRun:
         self._thread = threading.get_ident()
         if backend == "gloo" or backend in _nccl.BACKENDS:  # a worker that waits in them can be freed
             begins_parked = os.environ.pop(PARKED, "") != ""
-            self._line = AgentLine.connect(NO_ROUND if begins_parked else place.round, self._end_world)
+            orders = Orders(self._hold, self._leave_after, self._end_world, self._end_hold)
+            self._line = AgentLine.connect(NO_ROUND if begins_parked else place.round, orders)
             if begins_parked:
                 place = self._first_place()
         try:
@@ -145,16 +146,38 @@ class ElasticRun:
         os.environ.update(self._line.first_entrance().environment)
         return Place.of_environment()
 
+    def _hold(self, round_number: int) -> int:
+        with self._lock:
+            return self._membership.hold(round_number)
+
+    def _leave_after(self, round_number: int, step: int) -> None:
+        with self._lock:
+            self._membership.leave_after(round_number, step)
+            self._lock.notify_all()
+
+    def _end_hold(self) -> None:
+        """The agent has gone, and nobody else would say how far this world goes."""
+        with self._lock:
+            if self._membership.is_held:
+                self._membership.end_round(self._membership.world)
+                self._lock.notify_all()
+
     def _end_world(self, line: AgentLine, round_number: int) -> None:
         """The members of that round change. The line's thread frees this one from waiting for them."""
         with self._lock:
             self._membership.end_round(round_number)
+            self._lock.notify_all()
         standstill = Standstill(self._thread)
-        while self._membership.has_to_leave and self._world is not None and not self._world._is_left.is_set():
-            self._world._free()
-            self._world._is_left.wait(FREEING_S)
+        while (world := self._world) is not None and self._may_wait_in_vain(world):
+            world._free()
+            world._is_left.wait(FREEING_S)
             if standstill.is_new():
                 line.stuck(round_number)
+
+    def _may_wait_in_vain(self, world: World) -> bool:
+        """Whether the program's thread may wait for members that leave the world. Who leaves in order waits for all."""
+        breaks_up = self._membership.has_to_leave and not self._membership.leaves_in_order
+        return breaks_up and not world._is_left.is_set()
 
     def _modules(self) -> List[Any]:
         return [part for part in self._parts.values() if hasattr(part, "buffers") and hasattr(part, "zero_grad")]

@@ -1,10 +1,11 @@
 """The line between a worker and the agent of its node: who trains in a world of its own says so, and is asked to
-leave it and to enter the next one instead of being stopped and started again.
+leave it and to enter the next one instead of being stopped and started again. Where nobody is lost, it is asked first
+how far it has come, and then to leave behind a step that all can count.
 
 The agent listens at a Unix socket that DDPRUN_CONTROL names as PATH:LOCAL_RANK. Both sides send lines of JSON:
 
-    worker: hello {local_rank, round} · parked {round} · stuck {round} · goodbye {}
-    agent:  welcome {patience_s} · leave {round} · enter {round, environment}
+    worker: hello {local_rank, round} · holding {round, step} · parked {round} · stuck {round} · goodbye {}
+    agent:  welcome {patience_s} · hold {round} · leave_after {round, step} · leave {round} · enter {round, environment}
 
 Without an agent that listens there is no line, and workers are stopped and started as ever.
 """
@@ -34,13 +35,21 @@ class Entrance(NamedTuple):
     environment: Dict[str, str]
 
 
+class Orders(NamedTuple):
+    """What is done when the agent has said something. All are called in the line's thread."""
+
+    hold: Callable[[int], int]  # returns the step to answer for that round
+    leave_after: Callable[[int, int], None]  # that round, and its last step
+    leave: Callable[["AgentLine", int], None]  # this worker leaves that round at once
+    agent_has_gone: Callable[[], None]
+
+
 class AgentLine:
     """One thread of it reads what the agent says."""
 
-    def __init__(self, connection: socket.socket, leave: Callable[[AgentLine, int], None]) -> None:
-        """leave: called in that thread with this line and the round that ends for this worker."""
+    def __init__(self, connection: socket.socket, orders: Orders) -> None:
         self._connection = connection
-        self._leave = leave
+        self._orders = orders
         self._news = threading.Condition()
         self._patience: Optional[float] = None
         self._entrance: Optional[Entrance] = None
@@ -50,7 +59,7 @@ class AgentLine:
         self._thread.start()
 
     @classmethod
-    def connect(cls, round_number: int, leave: Callable[[AgentLine, int], None]) -> Optional[AgentLine]:
+    def connect(cls, round_number: int, orders: Orders) -> Optional[AgentLine]:
         """Tells the agent that this worker can stay when members of that round change.
 
         None where no agent listens, or it does not answer.
@@ -64,7 +73,7 @@ class AgentLine:
         except OSError:  # a container of the worker's own hides the folder
             connection.close()
             return None
-        line = cls(connection, leave)
+        line = cls(connection, orders)
         line._say(type="hello", local_rank=int(local_rank), round=round_number)
         with line._news:
             if line._news.wait_for(lambda: line._patience is not None or not line._is_open, ANSWER_S):
@@ -139,6 +148,7 @@ class AgentLine:
         with self._news:
             self._is_open = False
             self._news.notify_all()
+        self._orders.agent_has_gone()
 
     def _hear(self, lines: Any) -> bool:
         try:
@@ -147,16 +157,23 @@ class AgentLine:
             return False
         if not text.endswith(b"\n"):
             return False
-        message = json.loads(text)
-        if message["type"] == "leave":
-            self._leave(self, message["round"])
+        self._follow(json.loads(text))
+        return True
+
+    def _follow(self, message: Dict[str, Any]) -> None:
+        if message["type"] == "hold":
+            step = self._orders.hold(message["round"])
+            self._say(type="holding", round=message["round"], step=step)
+        elif message["type"] == "leave_after":
+            self._orders.leave_after(message["round"], message["step"])
+        elif message["type"] == "leave":
+            self._orders.leave(self, message["round"])
         with self._news:
             if message["type"] == "welcome":
                 self._patience = float(message["patience_s"])
             elif message["type"] == "enter":
                 self._entrance = Entrance(message["round"], message["environment"])
             self._news.notify_all()
-        return True
 
 
 def _forget() -> None:

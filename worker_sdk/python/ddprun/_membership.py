@@ -3,13 +3,17 @@
 A state is named by the round in which its last step was counted, and the number of that step. The number alone
 is not enough: a worker that was cut off may have counted a step that the others have counted anew. A state is
 whole between two updates, and torn from the begin of one to its end: an update that fails leaves it torn.
+
+Where nobody is lost, members change without dropping a step: each one is held, and says how many steps it has counted;
+the greatest of these numbers plus one is the limit. Nobody has begun that step before all know the limit, so all leave
+their world right behind it, at the same place of their program.
 """
 
 from __future__ import annotations
 
 from typing import List, NamedTuple, Optional, Sequence
 
-OUTSIDE, ENTERING, TRAINING, UPDATING = "outside", "entering", "training", "updating"
+OUTSIDE, ENTERING, TRAINING, UPDATING, ENDING = "outside", "entering", "training", "updating", "ending"
 
 
 class WorldChanged(BaseException):
@@ -26,18 +30,35 @@ class Membership:
         self.place = OUTSIDE
         self.world = -1  # the round of the world that was entered last
         self.left = -1  # the greatest round that was told to end
+        self.held = -1  # the answer when this world was held; -1: it is not
+        self.limit: Optional[int] = None  # the last step of this world; None: it has none
+        self.loop_is_over = False  # the program's, while this world was held
         self.round = 0
         self.step = 0
         self.whole = True
 
     @property
     def world_has_ended(self) -> bool:
-        """Whether the world that was entered last was told to end."""
-        return self.left >= self.world
+        """Whether the world that was entered last is to be left, or was."""
+        return self.left >= self.world or self._has_come_to_its_end
 
     @property
     def has_to_leave(self) -> bool:
         return self.place != OUTSIDE and self.world_has_ended
+
+    @property
+    def leaves_in_order(self) -> bool:
+        """Whether that world ends behind its last step, with all of its members, and not because it was told to end."""
+        return self.left < self.world and self._has_come_to_its_end
+
+    @property
+    def is_held(self) -> bool:
+        """Whether an update has to wait: how far this world goes is being asked."""
+        return self.place != OUTSIDE and self.held >= 0 and self.limit is None and not self.world_has_ended
+
+    @property
+    def _has_come_to_its_end(self) -> bool:
+        return self.loop_is_over or (self.limit is not None and self.step >= self.limit)
 
     def load(self, round_number: int, step: int) -> None:
         """The state was replaced by one that was saved, or that another worker has sent."""
@@ -49,6 +70,7 @@ class Membership:
         if self.place != OUTSIDE:
             raise RuntimeError("a world is entered within another one: one worker is in one world at a time")
         self.place, self.world = ENTERING, round_number
+        self.held, self.limit, self.loop_is_over = -1, None, False
 
     def begin_training(self, line_round: int) -> None:
         """All members have the line now, and name what follows by this round.
@@ -60,6 +82,32 @@ class Membership:
     def end_round(self, round_number: int) -> None:
         """The members of that round change. An update that is under way counts still: its gradients are all there."""
         self.left = max(self.left, round_number)
+
+    def hold(self, round_number: int) -> int:
+        """The members of that round are about to change, and nobody is lost. No further update begins until it is told
+        how far they go.
+
+        Returns how many steps this worker has counted, with the one that it is counting; asked again, the same. -1:
+        it does not train in that round, and nothing is held.
+        """
+        if round_number == self.world and self.held < 0 and self.place in (TRAINING, UPDATING):
+            self.held = self.step + (1 if self.place == UPDATING else 0)
+        return self.held if round_number == self.world else -1
+
+    def leave_after(self, round_number: int, step: int) -> None:
+        """Who is held in that round goes on, and leaves it when that step is counted."""
+        if round_number == self.world and self.held >= 0:
+            self.limit = step
+
+    def end_loop(self) -> bool:
+        """The program has no further step to do. Returns whether the training is over: who is held leaves instead, and
+        ends in the world that follows, so that who enters that one gets the last state.
+        """
+        if self.held >= 0:
+            self.loop_is_over = True
+            return False
+        self.place = ENDING
+        return True
 
     def leave(self) -> None:
         self.place = OUTSIDE
@@ -75,7 +123,7 @@ class Membership:
 
     def require_update(self, what: str) -> None:
         """Gradients are applied in an update alone, or a step could count on some workers only."""
-        if self.place in (ENTERING, TRAINING):
+        if self.place not in (OUTSIDE, UPDATING):
             raise RuntimeError(f"{what} outside of `with world.update():`, where all of a step belongs")
 
     def begin_update(self, last_part: bool) -> None:
@@ -86,6 +134,8 @@ class Membership:
             raise RuntimeError(f"update() after an update that has failed: the state of step {self.step} is torn")
         if not last_part:
             raise RuntimeError("update() before the last part of the step: ask world.last_part")
+        if self.is_held:
+            raise RuntimeError(f"an update begins while round {self.world} is held: wait until it is not")
         self.place, self.whole = UPDATING, False
 
     def drop_update(self) -> None:

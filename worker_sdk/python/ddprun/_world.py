@@ -70,7 +70,8 @@ class World:
         """Meets the other members, and takes on the state that all begin with. Returns whether it is entered: its
         members may have changed meanwhile.
         """
-        self._membership.enter(self._place.round)
+        with self._run._lock:
+            self._membership.enter(self._place.round)
         try:
             self._membership.require_unchanged()
             self._meet()
@@ -124,13 +125,10 @@ class World:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> bool:
-        import torch.distributed
-
         if error is not None:
             return self._is_changed_by(error)
-        try:  # behind it all know that all have counted the last step
-            torch.distributed.barrier()
-            self._require_results()
+        try:
+            self._end_loop()
         except BaseException as lost:
             if self._is_changed_by(lost):
                 return True
@@ -138,11 +136,31 @@ class World:
         self._take_down(orderly=True)
         return False
 
+    def _end_loop(self) -> None:
+        """Ends the training together with all members. Raises WorldChanged where they change before it has ended."""
+        with self._run._lock:
+            self._await_limit()  # behind it who is held knows that all are: nobody ends, and all leave
+            if not self._membership.end_loop():
+                raise WorldChanged("the members change, and the training ends in the world that follows")
+        self._meet_behind_last_step()
+        if self._frees_gpu:
+            self._membership.require_unchanged()
+
+    def _meet_behind_last_step(self) -> None:
+        """Behind it all know that all have counted that step. On GPUs it may end before all have come, where the world
+        is told to end: so ask again then.
+        """
+        import torch.distributed
+
+        torch.distributed.barrier()
+        if self._frees_gpu:
+            _nccl.await_gpu()
+
     def _is_changed_by(self, error: BaseException) -> bool:
         """Leaves the world. Returns whether the error comes from a change of its members, and this worker goes on."""
         line = self._run._line
         comes_from_change = line is not None and self._comes_from_change(error)
-        self._take_down(orderly=False)
+        self._take_down(orderly=self._leaves_in_order(error))
         if line is None or not comes_from_change:
             return False
         if self._light_copy is not None:
@@ -150,6 +168,19 @@ class World:
         line.parked(self._place.round)
         self._entrance = line.await_entrance(lambda: self._membership.world_has_ended)
         return self._entrance is not None
+
+    def _leaves_in_order(self, error: BaseException) -> bool:
+        """Whether all members leave behind the same step, and have counted it.
+
+        Slower ones would take who hangs up right behind that step for lost, and would drop the step.
+        """
+        if not (isinstance(error, WorldChanged) and self._membership.leaves_in_order):
+            return False
+        try:
+            self._meet_behind_last_step()
+        except Exception:
+            return False  # somebody was lost, so each one leaves by itself
+        return self._membership.leaves_in_order
 
     def _comes_from_change(self, error: BaseException) -> bool:
         """Gloo's errors are plain RuntimeErrors, and may come before the agent has said anything."""
@@ -160,7 +191,8 @@ class World:
         if not isinstance(error, Exception):
             return False
         of_torch = getattr(torch.distributed, "DistError", WorldChanged)
-        return self._membership.has_to_leave or isinstance(error, of_torch) or self._sockets.hung_up()
+        was_told = self._membership.has_to_leave and not self._membership.leaves_in_order
+        return was_told or isinstance(error, of_torch) or self._sockets.hung_up()
 
     def _abandon(self) -> None:
         """The loop has ended, perhaps without having used this world."""
@@ -264,18 +296,21 @@ class World:
         """
         self._require_results()
         with self._run._lock:
+            self._await_limit()
             self._membership.begin_update(self.last_part)
         try:
             self._require_reduced()
         except BaseException:
-            self._membership.drop_update()
+            with self._run._lock:
+                self._membership.drop_update()
             raise
         well = False
         try:
             yield
             well = True
         finally:
-            self._membership.end_update(well)
+            with self._run._lock:
+                self._membership.end_update(well)
         if self._run._batches is not None:
             self._run._batches.count_step()
         if self._light_copy is not None:
@@ -284,6 +319,10 @@ class World:
         if not self._run._checked:  # the optimizer has a state only now
             _state.packed_parts(self._run._parts)
             self._run._checked = True
+
+    def _await_limit(self) -> None:
+        """With the run's lock, which is free meanwhile: waits while this worker is held."""
+        self._run._lock.wait_for(lambda: not self._membership.is_held)
 
     def _require_results(self) -> None:
         """What the GPU has received from other members is garbage where the world has ended meanwhile."""
