@@ -197,6 +197,12 @@ void Agent::perform(const AgentAction& action) {
       action,  //
       [&](const ReachCoordinator& a) { link_.connect(a); },
       [&](const StartWorkers& a) { a.parked ? start_parked(a.round) : start_workers(a.round); },
+      [&](const AskToHold& a) {
+        if (for_workers_.door != nullptr) for_workers_.door->ask_to_hold(a.round);
+      },
+      [&](const AskToLeaveAfter& a) {
+        if (for_workers_.door != nullptr) for_workers_.door->ask_to_leave_after(a.order);
+      },
       [&](const AskToLeave& a) {
         if (for_workers_.door != nullptr) for_workers_.door->ask_to_leave(a.round);
       },

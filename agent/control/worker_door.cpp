@@ -128,10 +128,15 @@ void WorkerDoor::say(Line& line, const std::string& text) {
   line.socket.close(ignored);
 }
 
-void WorkerDoor::ask_to_leave(int round) {
-  const std::string text = leave_line(round);
+void WorkerDoor::say_to_all(const std::string& text) {
   for (const auto& [local_rank, line] : lines_) say(*line, text);
 }
+
+void WorkerDoor::ask_to_hold(int round) { say_to_all(hold_line(round)); }
+void WorkerDoor::ask_to_leave_after(const LeaveAfter& order) {
+  say_to_all(leave_after_line(order));
+}
+void WorkerDoor::ask_to_leave(int round) { say_to_all(leave_line(round)); }
 
 void WorkerDoor::enter(int local_rank, int round,
                        const std::map<std::string, std::string>& environment) {

@@ -38,6 +38,10 @@ class WorkerDoor {
   /// take `patience` to come, behind the loss that it follows from.
   void begin(std::chrono::milliseconds patience, Heard heard);
 
+  /// Asks all that can stay to count no further step of the round, and to say how many they have.
+  void ask_to_hold(int round);
+  /// Those that hold go on to that step, and leave the round behind it.
+  void ask_to_leave_after(const LeaveAfter& order);
   /// Asks all that can stay to leave the round.
   void ask_to_leave(int round);
   /// Tells a worker its next round, and the variables that it has there. One that was started
@@ -59,6 +63,7 @@ class WorkerDoor {
   asio::awaitable<void> hear(std::shared_ptr<Line> line);
   bool take(const std::shared_ptr<Line>& line, std::string_view text);
   void say(Line& line, const std::string& text);
+  void say_to_all(const std::string& text);
 
   asio::local::stream_protocol::acceptor acceptor_;
   const std::string path_;

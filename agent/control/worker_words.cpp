@@ -2,7 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "rendezvous/messages/json_fields.hpp"
+#include "rendezvous/messages/in_place_fields.hpp"
+#include "rendezvous/messages/message_limits.hpp"
 
 namespace ddprun {
 
@@ -20,14 +21,23 @@ template <> inline constexpr auto kFields<Stuck> = std::tuple{field("round", &St
 namespace {
 
 /// Throws fields::Unfit.
+Holding holding_of(const json& object) {
+  const auto holding = fields::from_object<Holding>(object, "holding");
+  if (holding.step < -1 || holding.step >= kCountMax)
+    fields::unfit("step", object.at("step"), "a number of steps, or -1");
+  return holding;
+}
+
+/// Throws fields::Unfit.
 WorkerLine line_of(const json& object) {
   if (!object.is_object() || !object.contains("type")) fields::unfit("line", object, "a type");
   const std::string type = fields::text_from(object.at("type"), "type");
   if (type == "hello") return fields::from_object<WorkerHello>(object, type);
+  if (type == "holding") return holding_of(object);
   if (type == "parked") return fields::from_object<Parked>(object, type);
   if (type == "stuck") return fields::from_object<Stuck>(object, type);
   if (type == "goodbye") return CannotStay{};
-  fields::unfit("type", object.at("type"), "hello, parked, stuck or goodbye");
+  fields::unfit("type", object.at("type"), "hello, holding, parked, stuck or goodbye");
 }
 
 std::string line(json object, std::string_view type) {
@@ -50,6 +60,12 @@ Result<WorkerLine> parse_worker_line(std::string_view text) {
 std::string welcome_line(std::chrono::milliseconds patience) {
   const double seconds = std::chrono::duration<double>{patience}.count();
   return line({{"patience_s", seconds}}, "welcome");
+}
+
+std::string hold_line(int round) { return line({{"round", round}}, "hold"); }
+
+std::string leave_after_line(const LeaveAfter& order) {
+  return line(fields::to_object(order), "leave_after");
 }
 
 std::string leave_line(int round) { return line({{"round", round}}, "leave"); }

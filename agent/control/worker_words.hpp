@@ -1,8 +1,10 @@
 // What an agent and those of its workers that can stay say to each other while members of the job
 // change: lines of JSON, as worker_sdk/python/ddprun/_line.py has them. Pure.
 //
-//     worker: hello {local_rank, round} · parked {round} · stuck {round} · goodbye {}
-//     agent:  welcome {patience_s} · leave {round} · enter {round, environment}
+//     worker: hello {local_rank, round} · holding {round, step} · parked {round} · stuck {round}
+//             · goodbye {}
+//     agent:  welcome {patience_s} · hold {round} · leave_after {round, step} · leave {round}
+//             · enter {round, environment}
 #pragma once
 
 #include <chrono>
@@ -27,14 +29,19 @@ struct WorkerHello {
   bool operator==(const WorkerHello&) const = default;
 };
 
-using WorkerLine = std::variant<WorkerHello, Parked, Stuck, CannotStay>;
+using WorkerLine = std::variant<WorkerHello, Holding, Parked, Stuck, CannotStay>;
 
 /// Reads a line without its end. Errors: kInvalid, with a sentence.
 Result<WorkerLine> parse_worker_line(std::string_view line);
 
 /// The answer to hello: an order may take so long to come, behind the loss of a peer.
 std::string welcome_line(std::chrono::milliseconds patience);
-/// Members of that round change.
+/// Members of that round change, and nobody is lost: the worker counts no further step, and says
+/// how many it has counted.
+std::string hold_line(int round);
+/// All workers hold. They leave the round behind that step.
+std::string leave_after_line(const LeaveAfter& order);
+/// Members of that round change, and no step counts any more.
 std::string leave_line(int round);
 /// The worker takes part in that round, with these variables of its environment.
 std::string enter_line(int round, const std::map<std::string, std::string>& environment);

@@ -80,6 +80,9 @@ inline constexpr std::chrono::milliseconds kCheckpointAfterSigterm{20'000};
 /// each get theirs.
 inline constexpr std::chrono::milliseconds kOneAnnouncement{5'000};
 
+/// A thread of the worker's own answers when it is asked to hold, but Python may not let it run.
+inline constexpr std::chrono::milliseconds kTimeToHold{1'000};
+
 /// The round that a worker is of before its first one.
 inline constexpr int kNoRound = 0;
 
@@ -93,7 +96,8 @@ struct CanStay { int round = 0; };
 struct Parked { int round = 0; };            // it has left that round, and waits for the next one,
 struct Stuck { int round = 0; };             // or waits for members of it, and nothing frees it,
 struct CannotStay {};                        // it cannot stay any more
-using WorkerWord = std::variant<CanStay, Parked, Stuck, CannotStay>;
+// Holding: it counts no further step of that round until it is told how far to go.
+using WorkerWord = std::variant<CanStay, Holding, Parked, Stuck, CannotStay>;
 struct WorkerSaid { int local_rank = 0; WorkerWord what; };
 struct TreeGone {};                          // the answer to SweepTree
 struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
@@ -123,6 +127,8 @@ struct ReachCoordinator {
 };
 // Those that are alive, beside a round or parked, enter it. `parked`: none of them is to enter it.
 struct StartWorkers { StartRound round; bool parked = false; };
+struct AskToHold { int round; };             // the workers of that round, which then are Holding
+struct AskToLeaveAfter { LeaveAfter order; };  // those that hold, which then are Parked
 struct AskToLeave { int round; };            // the workers of that round, which then are Parked
 struct KillWorkers { std::vector<int> local_ranks; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
@@ -135,7 +141,7 @@ struct Disconnect {};                   // it is silent: end the connection
 struct TellStandby { Leader leader; };  // to the server that may coordinate the job in this process
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
-using AgentAction = std::variant<ReachCoordinator, StartWorkers, AskToLeave, KillWorkers,
+using AgentAction = std::variant<ReachCoordinator, StartWorkers, AskToHold, AskToLeaveAfter, AskToLeave, KillWorkers,
                                  SignalWorkers, AskForCheckpoint, SweepTree, InspectWorkers, Tell, Disconnect, TellStandby, Warn,
                                  Exit>;
 // clang-format on

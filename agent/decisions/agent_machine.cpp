@@ -41,7 +41,7 @@ std::vector<AgentAction> AgentMachine::step(const AgentEvent& event, TimePoint n
         obey(e.message, now);
       },
       [&](const WorkerExited& e) { workers_.exited(e, now); },
-      [&](const WorkerSaid& e) { workers_.said(e); }, [&](const TreeGone&) { swept(now); },
+      [&](const WorkerSaid& e) { workers_.said(e, now); }, [&](const TreeGone&) { swept(now); },
       [&](const WorkersRun&) {
         if (workers_.state() == State::kRunning) agent_.tell(WorkersStarted{workers_.number()});
       },
@@ -101,6 +101,10 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [&](const StartRound& m) { start(m, now); },
       [&](const Reconfigure&) { agent_.beat(now); },  // which tells that this node knows of it
       [&](const StopRound& m) { stop_round(m, now); },
+      [&](const LeaveAfter& m) {
+        if (m.round == workers_.number() && workers_.asked() == WorkerRound::Asked::kLastStep)
+          agent_.act(AskToLeaveAfter{m});
+      },
       [&](const EndJob& m) {
         hold_end(m, now);
         if (!m.held) exit_as_told(now);
@@ -189,7 +193,8 @@ void AgentMachine::start(const StartRound& order, TimePoint now) {
 void AgentMachine::stop_round(const StopRound& order, TimePoint now) {
   if (order.round != workers_.number()) return;
   if (order.at_once) return workers_.stop_at_once(now);
-  if (workers_.state() != State::kRunning) return;
+  if (workers_.state() == State::kRunning && order.keep && order.gently) return workers_.hold(now);
+  if (workers_.state() != State::kRunning && !holds(workers_)) return;
   if (order.checkpoint_ms > 0)
     workers_.stop_after_checkpoint(milliseconds{order.checkpoint_ms}, now);
   else if (order.keep)
@@ -249,7 +254,7 @@ void AgentMachine::swept(TimePoint now) {
   workers_.swept();
   const bool looks_elsewhere = search_.aim() == CoordinatorSearch::Aim::kStopWorkers;
   const bool nobody_stays = agent_.end || agent_.held_end;
-  if (nobody_stays && workers_.goes_on()) return workers_.stop(SIGTERM, now);
+  if (nobody_stays && goes_on(workers_)) return workers_.stop(SIGTERM, now);
   if (agent_.end) return exit();
   if (looks_elsewhere) return finish(search_.workers_stopped(now), now);
   if (!agent_.held_end) workers_.tell_stopped();
@@ -260,7 +265,7 @@ void AgentMachine::hold_end(const EndJob& end, TimePoint now) {
   agent_.held_end = end;
   agent_.held_end->held = false;
   if (end.held) agent_.tell(EndAcknowledged{});
-  if (workers_.goes_on()) workers_.stop(SIGTERM, now);
+  if (goes_on(workers_)) workers_.stop(SIGTERM, now);
 }
 
 void AgentMachine::exit_as_told(TimePoint now) {
@@ -273,7 +278,7 @@ void AgentMachine::finish(const CoordinatorSearch::End& end, TimePoint now) {
 
 void AgentMachine::exit_with(AgentEnd end, int signal, TimePoint now) {
   if (!agent_.end) agent_.end = std::move(end);  // users want to know the first reason
-  if (workers_.goes_on()) workers_.stop(signal, now);
+  if (goes_on(workers_)) workers_.stop(signal, now);
   if (workers_.state() == State::kIdle) exit();
 }
 
@@ -292,7 +297,7 @@ std::optional<TimePoint> AgentMachine::silence_ends() const {
   const Contact& contact = *agent_.contact;
   if (contact.voting_until()) return contact.voting_until();
   const milliseconds timeout = agent_.rules.heartbeat_timeout;
-  if (const auto lease = workers_.lease_ends()) {
+  if (const auto lease = lease_ends(agent_, workers_)) {
     const milliseconds to_leave = agent_.may_keep ? kTimeToLeave.of(timeout) : milliseconds{0};
     return std::min(*lease - to_leave, contact.answered() + kLeaseStops.of(timeout));
   }
@@ -317,7 +322,7 @@ void AgentMachine::check_silence(TimePoint now) {
   const auto silence = silence_ends();
   if (!silence || now < *silence) return;
   if (agent_.contact->voting_until()) return finish(search_.give_up_candidate(now), now);
-  if (!workers_.lease_ends() && now - *silence > agent_.rules.heartbeat_timeout / 2)
+  if (!lease_ends(agent_, workers_) && now - *silence > agent_.rules.heartbeat_timeout / 2)
     // This process slept itself (Ctrl-Z, a frozen machine), and heard nobody.
     return agent_.contact->heard(now);
   agent_.act(Disconnect{});

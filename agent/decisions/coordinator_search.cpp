@@ -87,7 +87,7 @@ bool CoordinatorSearch::joined(const Joined& answer) {
 
 /// The contact with the coordinator is over.
 void CoordinatorSearch::part(TimePoint now) {
-  if (const auto ends = workers_.lease_ends()) workers_.set_fence(*ends);
+  if (const auto ends = lease_ends(agent_, workers_)) workers_.set_fence(*ends);
   if (!workers_.fence() && agent_.follower.knows_a_round()) workers_.set_fence(now);
   agent_.follower.part(agent_.rules.heartbeat_timeout);
   agent_.contact.reset();
@@ -118,7 +118,7 @@ CoordinatorSearch::End CoordinatorSearch::lost(Loss loss, const std::string& rea
     return try_next(now);
   }
   const bool runs = workers_.state() == WorkerRound::State::kRunning && loss == Loss::kClosed;
-  if (runs && workers_.may_outlive_connection(now)) return resume(now);
+  if (runs && may_outlive_connection(agent_, workers_, now)) return resume(now);
   const bool joins_in_vain = losses_.lasted(now) >= agent_.rules.join_timeout;
   if (!agent_.follower.knows_a_round() && (!agent_.rules.rejoin || joins_in_vain))
     return AgentEnd{Why::kCoordinatorLost, {}, 0, reason};
@@ -269,12 +269,13 @@ CoordinatorSearch::End CoordinatorSearch::stop_workers(const std::string& reason
   aim_ = Aim::kStopWorkers;
   turns_.reset();
   const bool runs = workers_.state() == WorkerRound::State::kRunning;
-  const bool keeps = runs ? agent_.may_keep : workers_.goes_on() && !workers_.asks_for_checkpoint();
+  const bool writes_checkpoint = workers_.asked() == WorkerRound::Asked::kCheckpoint;
+  const bool keeps = runs ? agent_.may_keep : goes_on(workers_) && !writes_checkpoint;
   if (!agent_.held_end)
     agent_.warn("lost the coordinator (" + reason + "): " + (keeps ? "keeping" : "stopping") +
                 " the workers of this node, then " +
                 (agent_.follower.knows_a_round() ? "looking for the next one" : "joining again"));
-  if (runs && keeps)
+  if ((runs && keeps) || holds(workers_))  // nobody tells them now how far to go
     workers_.leave({}, now);
   else if (runs)
     workers_.stop(SIGTERM, now);

@@ -23,7 +23,7 @@ StayingWorkers::StayingWorkers(int workers) : workers_(static_cast<std::size_t>(
 void StayingWorkers::begin_round(int round, const RankList& vacant) {
   round_ = round;
   for (std::size_t local_rank = 0; local_rank < workers_.size(); ++local_rank) {
-    auto& [state, has_seat] = workers_[local_rank];
+    auto& [state, has_seat, held_at] = workers_[local_rank];
     has_seat = !has_rank(vacant, static_cast<int>(local_rank));
     if (state == State::kStarts) continue;
     if (has_seat)
@@ -35,21 +35,28 @@ void StayingWorkers::begin_round(int round, const RankList& vacant) {
 
 void StayingWorkers::begin_beside() {
   round_ = kNoRound;
-  for (auto& [state, has_seat] : workers_) {
+  for (auto& [state, has_seat, held_at] : workers_) {
     has_seat = false;
     if (state == State::kGone) state = State::kStarts;
   }
 }
 
+void StayingWorkers::begin_hold() {
+  for (Worker& worker : workers_) worker.held_at.reset();
+}
+
 void StayingWorkers::said(const WorkerSaid& word) {
   if (word.local_rank < 0 || word.local_rank >= static_cast<int>(workers_.size())) return;
-  auto& [state, has_seat] = workers_[word.local_rank];
+  auto& [state, has_seat, held_at] = workers_[word.local_rank];
   if (state == State::kGone) return;
   match(
       word.what,
       [&](const CanStay& m) {
         const bool starts_anew = state == State::kRuns || state == State::kStarts;
         if (has_seat && m.round == round_ && starts_anew) state = State::kStays;
+      },
+      [&](const Holding& m) {
+        if (has_seat && m.round == round_) held_at = m.step;
       },
       [&](const Parked& m) {
         if (m.round == kNoRound && state == State::kStarts)
@@ -78,6 +85,18 @@ std::size_t StayingWorkers::count(std::initializer_list<State> states) const {
 
 bool StayingWorkers::all_can_stay() const {
   return living_can_stay() && count({State::kGone}) == 0;
+}
+
+bool StayingWorkers::all_can_hold() const { return all_can_stay() && count({State::kParked}) == 0; }
+
+std::optional<std::int64_t> StayingWorkers::held_at() const {
+  std::optional<std::int64_t> most;
+  for (const Worker& worker : workers_) {
+    if (!worker.has_seat) continue;
+    if (!worker.held_at || *worker.held_at < 0) return std::nullopt;
+    most = std::max(most.value_or(0), *worker.held_at);
+  }
+  return most;
 }
 
 bool StayingWorkers::living_can_stay() const {

@@ -12,7 +12,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include "agent/decisions/agent_events.hpp"
@@ -29,6 +31,8 @@ class StayingWorkers {
   void begin_round(int round, const RankList& vacant = {});
   /// All workers that are not alive are started beside a round. None may be in one.
   void begin_beside();
+  /// All workers of the round are asked how many steps they have counted.
+  void begin_hold();
   /// What a worker says of itself. Words of other rounds come too late, and are passed over.
   void said(const WorkerSaid& word);
   void ended(int local_rank);
@@ -37,6 +41,11 @@ class StayingWorkers {
 
   /// Whether all workers of the round are alive and can stay.
   bool all_can_stay() const;
+  /// Whether that is so, and none has left the round.
+  bool all_can_hold() const;
+  /// The greatest step that a worker of the round has counted; nullopt: not all have told theirs,
+  /// or some do not hold.
+  std::optional<std::int64_t> held_at() const;
   /// Whether some workers of the round are alive, and all that are can stay.
   bool living_can_stay() const;
   /// Whether no worker of the round is alive that cannot stay.
@@ -60,7 +69,8 @@ class StayingWorkers {
   enum class State { kGone, kStarts, kRuns, kStays, kParked };
   struct Worker {
     State state = State::kGone;
-    bool has_seat = true;  // in the round
+    bool has_seat = true;                      // in the round
+    std::optional<std::int64_t> held_at = {};  // the step that it has told since it was asked
   };
   std::size_t count(std::initializer_list<State> states) const;
 

@@ -75,8 +75,10 @@ void WorkerRound::start(const StartRound& order) {
   if (!staying_.beside().empty()) tell_when_prepared(staying_, agent_);
 }
 
-void WorkerRound::said(const WorkerSaid& word) {
+void WorkerRound::said(const WorkerSaid& word, TimePoint now) {
   staying_.said(word);
+  if (asked() == Asked::kHold && !staying_.is_beside(word.local_rank))
+    go_on_when_held(word.what, now);
   const auto* const stuck = std::get_if<Stuck>(&word.what);
   if (stuck != nullptr && stuck->round == number_ && keeps_ && state_ == State::kStopping)
     agent_.act(KillWorkers{{word.local_rank}});
@@ -107,6 +109,7 @@ void WorkerRound::exited(const WorkerExited& worker, TimePoint now) {
   if (state_ == State::kStopping && alive_ == 0) return sweep();
   if (state_ == State::kParked && alive_ == 0) state_ = State::kIdle;
   go_on_when_parked();
+  if (holds(*this) && !was_beside) give_up_hold(now);
   if (state_ != State::kRunning) return;
   if (was_beside) return tell_when_prepared(staying_, agent_);
   const int left = alive_ - staying_.living_beside();
@@ -153,10 +156,47 @@ void WorkerRound::tell_stopped() {
 
 // --- the end ---
 
-bool WorkerRound::goes_on() const {
-  const bool leaves = grace_ && grace_->what == Grace::For::kLeaving;
-  const bool is_alone = state_ == State::kParked || state_ == State::kPreparing;
-  return state_ == State::kRunning || is_alone || leaves || asks_for_checkpoint();
+std::optional<WorkerRound::Asked> WorkerRound::asked() const {
+  return grace_ ? std::optional{grace_->asked} : std::nullopt;
+}
+
+bool goes_on(const WorkerRound& round) {
+  using enum WorkerRound::State;
+  const auto state = round.state();
+  const bool has_time =
+      round.asked().value_or(WorkerRound::Asked::kSigkill) < WorkerRound::Asked::kSigterm;
+  return state == kRunning || state == kParked || state == kPreparing || has_time;
+}
+
+bool holds(const WorkerRound& round) {
+  return round.asked() == WorkerRound::Asked::kHold ||
+         round.asked() == WorkerRound::Asked::kLastStep;
+}
+
+void WorkerRound::hold(TimePoint now) {
+  if (!staying_.all_can_hold()) return leave({}, now);
+  state_ = State::kStopping;
+  keeps_ = true;
+  staying_.begin_hold();
+  agent_.act(AskToHold{number_});
+  grace_ = Grace{Asked::kHold, now + std::min(kTimeToHold, agent_.rules.shutdown_timeout)};
+  hurry(now);
+}
+
+/// A worker that has left already has lost another one, so the step under way is lost as well.
+void WorkerRound::go_on_when_held(const WorkerWord& word, TimePoint now) {
+  const auto* const holding = std::get_if<Holding>(&word);
+  if (holding != nullptr && holding->round != number_) return;
+  if (holding == nullptr || holding->step < 0) return give_up_hold(now);
+  const auto step = staying_.held_at();
+  if (!step) return;
+  grace_ = Grace{Asked::kLastStep, now + agent_.rules.shutdown_timeout};
+  agent_.tell(Holding{number_, *step});
+}
+
+void WorkerRound::give_up_hold(TimePoint now) {
+  agent_.tell(Holding{number_, -1});
+  leave({}, now);
 }
 
 void WorkerRound::leave(const RankList& hung, TimePoint now) {
@@ -165,7 +205,7 @@ void WorkerRound::leave(const RankList& hung, TimePoint now) {
   keeps_ = true;
   agent_.act(AskToLeave{number_});
   if (!hung.empty()) agent_.act(KillWorkers{hung});
-  grace_ = Grace{Grace::For::kLeaving, now + agent_.rules.shutdown_timeout};
+  grace_ = Grace{Asked::kLeave, now + agent_.rules.shutdown_timeout};
   hurry(now);
   go_on_when_parked();
 }
@@ -188,10 +228,10 @@ void WorkerRound::stop(int signal, TimePoint now) {
   if (alive_ == 0) return sweep();
   agent_.act(SignalWorkers{signal});
   agent_.act(SignalWorkers{SIGCONT});  // a worker that is suspended gets its chance, too
-  const bool leaves = grace_ && grace_->what == Grace::For::kLeaving;
+  const bool leaves = holds(*this) || asked() == Asked::kLeave;
   const TimePoint ends = now + agent_.rules.shutdown_timeout;
   // Others count on the end of the round by the time that it had for being left.
-  grace_ = Grace{Grace::For::kSigterm, leaves ? std::min(grace_->ends, ends) : ends};
+  grace_ = Grace{Asked::kSigterm, leaves ? std::min(grace_->ends, ends) : ends};
   hurry(now);
 }
 
@@ -200,28 +240,24 @@ void WorkerRound::stop_after_checkpoint(milliseconds time, TimePoint now) {
   if (alive_ == 0) return sweep();
   if (!staying_.beside().empty()) agent_.act(KillWorkers{staying_.beside()});
   agent_.act(AskForCheckpoint{agent_.rules.checkpoint_signal});
-  grace_ = Grace{Grace::For::kCheckpoint, now + time};
+  grace_ = Grace{Asked::kCheckpoint, now + time};
 }
 
 void WorkerRound::stop_at_once(TimePoint now) {
-  if (goes_on()) stop(SIGTERM, now);
+  if (goes_on(*this)) stop(SIGTERM, now);
   if (state_ == State::kStopping && grace_ && !grace_->kills()) kill(now);
 }
 
-bool WorkerRound::asks_for_checkpoint() const {
-  return grace_ && grace_->what == Grace::For::kCheckpoint;
+std::optional<TimePoint> lease_ends(const AgentState& agent, const WorkerRound& round) {
+  const bool has_workers = round.state() != WorkerRound::State::kIdle;
+  const bool is_bound = agent.follower.knows_a_round() || (agent.keeps_workers && has_workers);
+  return agent.contact && is_bound ? agent.contact->lease_ends() : std::nullopt;
 }
 
-std::optional<TimePoint> WorkerRound::lease_ends() const {
-  const bool is_bound =
-      agent_.follower.knows_a_round() || (agent_.keeps_workers && state_ != State::kIdle);
-  return agent_.contact && is_bound ? agent_.contact->lease_ends() : std::nullopt;
-}
-
-bool WorkerRound::may_outlive_connection(TimePoint now) const {
+bool may_outlive_connection(const AgentState& agent, const WorkerRound& round, TimePoint now) {
   const bool may_return =
-      agent_.follower.knows_a_round() || (agent_.keeps_workers && agent_.rules.rejoin);
-  return fence_ && may_return && now < *fence_;
+      agent.follower.knows_a_round() || (agent.keeps_workers && agent.rules.rejoin);
+  return round.fence() && may_return && now < *round.fence();
 }
 
 void WorkerRound::hurry(TimePoint now) {
@@ -242,17 +278,18 @@ std::optional<TimePoint> WorkerRound::grace_ends() const {
 
 void WorkerRound::end_grace(TimePoint now) {
   if (state_ != State::kStopping || !grace_) return;
-  if (asks_for_checkpoint()) {
+  if (holds(*this)) return give_up_hold(now);
+  if (grace_->asked == Asked::kCheckpoint) {
     agent_.warn("no checkpoint within the time that was left for it: stopping " +
                 std::to_string(alive_) + " workers");
     return stop(SIGTERM, now);
   }
-  if (grace_->what == Grace::For::kLeaving) {
+  if (grace_->asked == Asked::kLeave) {
     const std::vector<int> late = staying_.in_round();
     agent_.warn(std::to_string(late.size()) +
                 " workers have not left the round in time: killing them");
     agent_.act(KillWorkers{late});
-    grace_ = Grace{Grace::For::kSigkill, now + kKillTimeout};
+    grace_ = Grace{Asked::kSigkill, now + kKillTimeout};
     return;
   }
   if (!grace_->kills()) return kill(now);
@@ -266,7 +303,7 @@ void WorkerRound::end_grace(TimePoint now) {
 void WorkerRound::kill(TimePoint now) {
   keeps_ = false;
   agent_.act(SignalWorkers{SIGKILL});
-  grace_ = Grace{Grace::For::kSigkill, now + kKillTimeout};
+  grace_ = Grace{Asked::kSigkill, now + kKillTimeout};
 }
 
 void WorkerRound::sweep() {

@@ -9,6 +9,10 @@
 //
 //     running --leave--> stopping --all gone or parked--> sweeping --> parked --start--> running
 //
+// Where nobody is lost they are asked to hold first, so that all leave behind the same step:
+//
+//     running --hold--> stopping: all hold --leave_after--> all gone or parked, as above
+//
 // Those of a node that is to join such a round are started beside it. They are of no round, until
 // one begins that this node is in:
 //
@@ -46,21 +50,24 @@ class WorkerRound {
   void prepare(const StartRound& place);
   void start(const StartRound& order);
   void exited(const WorkerExited& worker, TimePoint now);
-  void said(const WorkerSaid& word);
+  void said(const WorkerSaid& word, TimePoint now);
   /// Nothing that the workers left behind is alive, but those that are parked.
   void swept();
-  /// Workers are alive, and nobody has told them to end.
-  bool goes_on() const;
+  /// What workers were asked or told last, while they are to end or to leave the round.
+  enum class Asked { kCheckpoint, kHold, kLastStep, kLeave, kSigterm, kSigkill };
+  std::optional<Asked> asked() const;
 
   void stop(int signal, TimePoint now);
   /// Workers that can stay are only asked to leave the round, but those of these local ranks: they
   /// would not hear it. Where some cannot stay, all are stopped.
   void leave(const RankList& hung, TimePoint now);
+  /// Nobody is lost: workers that can stay are asked to count no further step until LeaveAfter says
+  /// how far to go. Where that fails, they leave at once.
+  void hold(TimePoint now);
   /// Workers may end by themselves once they have written it, with whatever code.
   void stop_after_checkpoint(std::chrono::milliseconds time, TimePoint now);
   /// Others may begin a round, so that the workers have no time left.
   void stop_at_once(TimePoint now);
-  bool asks_for_checkpoint() const;
 
   /// Workers that are being stopped get that time at most from now on.
   void shorten_grace(std::chrono::milliseconds time, TimePoint now);
@@ -68,11 +75,6 @@ class WorkerRound {
   void end_grace(TimePoint now);
   std::optional<TimePoint> grace_ends() const;
 
-  /// When the lease of the workers ends; nullopt: they may live as long as the connection. With a
-  /// `ddprun server`, which nobody follows, the lease is theirs alone.
-  std::optional<TimePoint> lease_ends() const;
-  /// Whether they outlive a connection that has ended, as long as their lease.
-  bool may_outlive_connection(TimePoint now) const;
   /// Others may begin a round then, so nothing of this one may be alive.
   void set_fence(std::optional<TimePoint> fence) { fence_ = fence; }
   std::optional<TimePoint> fence() const { return fence_; }
@@ -86,15 +88,16 @@ class WorkerRound {
 
  private:
   struct Grace {
-    enum class For { kCheckpoint, kLeaving, kSigterm, kSigkill };
-    For what;  // was the last thing that workers were asked or told
+    Asked asked;
     TimePoint ends;
-    bool kills() const { return what == For::kSigkill; }
+    bool kills() const { return asked == Asked::kSigkill; }
   };
 
   void note_end(const WorkerExited& worker);
   void sweep();
   void kill(TimePoint now);
+  void go_on_when_held(const WorkerWord& word, TimePoint now);
+  void give_up_hold(TimePoint now);
   void go_on_when_parked();
   void tell_whether_all_stay();
 
@@ -111,6 +114,17 @@ class WorkerRound {
   std::optional<Grace> grace_;          // for the workers to end
   std::optional<TimePoint> fence_;
 };
+
+/// Workers are alive, and nobody has told them to end.
+bool goes_on(const WorkerRound& round);
+/// Its workers hold, or go on to the step behind which they leave.
+bool holds(const WorkerRound& round);
+
+/// When the lease of the workers ends; nullopt: they may live as long as the connection. With a
+/// `ddprun server`, which nobody follows, the lease is theirs alone.
+std::optional<TimePoint> lease_ends(const AgentState& agent, const WorkerRound& round);
+/// Whether they outlive a connection that has ended, as long as their lease.
+bool may_outlive_connection(const AgentState& agent, const WorkerRound& round, TimePoint now);
 
 /// Nothing of it is alive, but workers that have left it and are parked, or are of no round yet.
 inline bool is_over(const WorkerRound& round) {

@@ -99,6 +99,10 @@ Result<void> check_round(int round) {
   return Checker{}.number("round", round, 0, kIntMax).result();
 }
 
+Result<void> check_step(int round, std::int64_t step, std::int64_t least, std::int64_t most) {
+  return Checker{}.number("round", round, 0, kIntMax).number("step", step, least, most).result();
+}
+
 Result<void> check_epoch(std::int64_t epoch) {
   return Checker{}.number("epoch", epoch, 0, kCountMax).result();
 }
@@ -178,6 +182,7 @@ Result<void> check(const AgentMessage& message) {
       [](const WorkersStopped& m) { return check_round(m.round); },
       [](const WorkersStarted& m) { return check_round(m.round); },
       [](const WorkersStay& m) { return check_round(m.round); },
+      [](const Holding& m) { return check_step(m.round, m.step, -1, kCountMax - 1); },
       [](const WorkersEnded& m) { return check_round(m.round); },
       [](const Vote& m) { return check_epoch(m.epoch); },
       [](const InviteWitness& m) {
@@ -199,6 +204,7 @@ Result<void> check(const CoordinatorMessage& message) {
       message,  //
       [](const Joined& m) { return check(m); }, [](const StartRound& m) { return check(m); },
       [](const StopRound& m) { return check(m); }, [](const Spare& m) { return check(m); },
+      [](const LeaveAfter& m) { return check_step(m.round, m.step, 0, kCountMax); },
       [](const Prepare& m) { return check(m); },  //
       [](const EndJob& m) { return check(m); },
       [](const RequestVote& m) { return check_epoch(m.epoch); },

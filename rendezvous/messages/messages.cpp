@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "rendezvous/messages/hang_fields.hpp"
+#include "rendezvous/messages/in_place_fields.hpp"
 #include "rendezvous/messages/json_fields.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/messages/times_fields.hpp"
@@ -117,9 +118,6 @@ template <> inline constexpr auto kFields<WorkersStopped> = std::tuple{
     field("round", &WorkersStopped::round), text("parked", &WorkersStopped::parked, TextLimit{kRankListBytesMax})};
 template <> inline constexpr auto kFields<WorkersStarted> = std::tuple{
     field("round", &WorkersStarted::round)};
-template <> inline constexpr auto kFields<WorkersStay> = std::tuple{
-    field("round", &WorkersStay::round), field("stay", &WorkersStay::stay)};
-template <> inline constexpr auto kFields<Prepared> = std::tuple{};
 template <> inline constexpr auto kFields<Preempt> = std::tuple{
     text("reason", &Preempt::reason, kReason), field("checkpoint_ms", &Preempt::checkpoint_ms)};
 template <> inline constexpr auto kFields<Leave> = std::tuple{
@@ -203,7 +201,7 @@ template <> inline constexpr auto kFields<StopRound> = std::tuple{
     field("round", &StopRound::round), field("attempt", &StopRound::attempt),
     text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms),
     field("at_once", &StopRound::at_once), field("keep", &StopRound::keep),
-    text("evict", &StopRound::evict, kRanks)};
+    text("evict", &StopRound::evict, kRanks), field("gently", &StopRound::gently)};
 template <> inline constexpr auto kFields<Candidate> = std::tuple{field("votes", &Candidate::votes)};
 template <> inline constexpr auto kFields<RequestVote> = std::tuple{
     field("epoch", &RequestVote::epoch), field("clock_us", &RequestVote::clock_us)};
@@ -261,6 +259,7 @@ constexpr const char* type_of(const Progress&) { return "progress"; }
 constexpr const char* type_of(const WorkersStarted&) { return "workers_started"; }
 constexpr const char* type_of(const WorkersStay&) { return "workers_stay"; }
 constexpr const char* type_of(const Prepared&) { return "prepared"; }
+constexpr const char* type_of(const Holding&) { return "holding"; }
 constexpr const char* type_of(const Inspected&) { return "inspected"; }
 constexpr const char* type_of(const AskStatus&) { return "ask_status"; }
 constexpr const char* type_of(const AskDump&) { return "ask_dump"; }
@@ -282,6 +281,7 @@ constexpr const char* type_of(const Identity&) { return "identity"; }
 constexpr const char* type_of(const StartRound&) { return "start_round"; }
 constexpr const char* type_of(const Prepare&) { return "prepare"; }
 constexpr const char* type_of(const StopRound&) { return "stop_round"; }
+constexpr const char* type_of(const LeaveAfter&) { return "leave_after"; }
 constexpr const char* type_of(const EndJob&) { return "end_job"; }
 constexpr const char* type_of(const Inspect&) { return "inspect"; }
 constexpr const char* type_of(const HangFound&) { return "hang_found"; }

@@ -15,6 +15,7 @@
 #include "base/failure.hpp"
 #include "base/result.hpp"
 #include "rendezvous/messages/hang_report.hpp"
+#include "rendezvous/messages/in_place_messages.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
 #include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/messages/job_times.hpp"
@@ -124,18 +125,6 @@ struct WorkersStarted {
   int round = 0;
   bool operator==(const WorkersStarted&) const = default;
 };
-/// All workers of this node can stay, parked, when members of the round change; or no longer.
-/// Without this message they cannot.
-struct WorkersStay {
-  int round = 0;
-  bool stay = false;
-  bool operator==(const WorkersStay&) const = default;
-};
-/// The answer to Prepare: the node's workers are parked, or have ended, and it may join the round.
-/// A node of the round says the same of those that were started in vacant seats.
-struct Prepared {
-  bool operator==(const Prepared&) const = default;
-};
 /// The answer to StopRound: no process of the round is alive on this node, but those that have left
 /// the round and are parked.
 struct WorkersStopped {
@@ -213,7 +202,7 @@ struct FinalStatus {
 using AgentMessage =
     std::variant<Join, Beat, Identify, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
                  Leave, Progress, Inspected, WorkersEnded, WorkersStarted, WorkersStay, Prepared,
-                 AskStatus, AskDump, Vote, EndAcknowledged, FinalStatus, InviteWitness>;
+                 Holding, AskStatus, AskDump, Vote, EndAcknowledged, FinalStatus, InviteWitness>;
 
 // --- coordinator to agent ---
 
@@ -312,6 +301,9 @@ struct StopRound {
   bool at_once = false;  // the workers have no time: others may begin a round
   bool keep = false;     // those that can are only to leave the round, and stay parked
   std::string evict;  // with `keep`: local ranks of those that hang, "0,2"; they are killed at once
+  /// With `keep`: nobody is lost, and no step is to be dropped. Holding is said first, and the
+  /// workers leave behind the step that LeaveAfter tells. Said without it, they leave at once.
+  bool gently = false;
   bool operator==(const StopRound&) const = default;
 };
 /// The agent is to look at what its workers do, and to answer with Inspected. It disturbs nobody.
@@ -381,8 +373,9 @@ struct Dismiss {
 };
 using CoordinatorMessage =
     std::variant<Joined, Refused, Waiting, Spare, Identity, Beat, StartRound, Prepare, StopRound,
-                 EndJob, Inspect, HangFound, HangOver, VerdictFound, Restarted, JobTimes,
-                 StatusPart, DumpPart, Candidate, RequestVote, Redirect, Dismiss, Reconfigure>;
+                 LeaveAfter, EndJob, Inspect, HangFound, HangOver, VerdictFound, Restarted,
+                 JobTimes, StatusPart, DumpPart, Candidate, RequestVote, Redirect, Dismiss,
+                 Reconfigure>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

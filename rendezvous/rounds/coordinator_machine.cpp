@@ -37,7 +37,8 @@ CoordinatorMachine::CoordinatorMachine(CoordinatorRules rules, TimePoint now)
       members_{rules_, leadership_->counts_silence(), now},
       failures_{rules_, job_},
       observers_{rules_, now},
-      rounds_{{rules_, job_, members_.nodes(), *leadership_, failures_, observers_, out_}} {
+      cut_{members_.nodes(), out_},
+      rounds_{{rules_, job_, members_.nodes(), *leadership_, failures_, observers_, cut_, out_}} {
   if (leadership_->leads()) rounds_.gather(now);
 }
 
@@ -68,14 +69,9 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
   advance();
   lead(Passed{rounds_.view()});
   look_for_hangs();
-  if (observers_.owes_dump(rounds_.runs(), now)) {
-    const JobCounters& counters = job_.counters;
-    JobDump dump{.state = std::string{name_of(state_of(rounds_.state()))},
-                 .why = why_no_workers(rounds_, counters.round, now),
-                 .round = counters.round,
-                 .attempt = counters.attempt};
-    observers_.answer_dump(std::move(dump), members_.nodes(), out_, now);
-  }
+  if (observers_.owes_dump(rounds_.runs(), now))
+    observers_.answer_dump(dump_without_workers(rounds_, job_.counters, now), members_.nodes(),
+                           out_, now);
   observers_.tell_restarts(members_.nodes(), out_, now);
   return out_.take(may_keep(members_.nodes(), job_));
 }
@@ -124,7 +120,8 @@ void CoordinatorMachine::receive(const FromPeer& event) {
         if (may_keep(members_.nodes(), job_))  // it may be lost before their next beat
           out_.send_to_members(members_.nodes(), leadership_->answer(now_));
       },
-      [&](const Prepared&) { welcome(node, true); }, [&](const Preempt& m) { preempt(node, m); },
+      [&](const Prepared&) { welcome(node, true); }, [&](const Holding& m) { cut_.held(node, m); },
+      [&](const Preempt& m) { preempt(node, m); },
       [&](const Progress& m) {
         if (!rounds_.runs(m.round) || node.round != m.round) return;
         for (const RankProgress& rank : m.ranks) failures_.reached(rank.step);
@@ -298,7 +295,7 @@ void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
     return;  // others are on their way
   if (rounds_.members() >= rules_.nodes_max) return out_.send(node.peer(), rounds_.spare());
   if (!is_to_prepare(members_.nodes(), node, job_))
-    return rounds_.stop({"node " + node.join.host + " joined"}, now_);
+    return rounds_.stop(Failures::Stop::without_loss("node " + node.join.host + " joined"), now_);
   node.preparation = Roster::Preparation::kUnderWay;
   out_.send(node.peer(), preparation(members_.nodes(), node, rules_, rounds_.spare()));
 }
@@ -308,6 +305,7 @@ void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
 void CoordinatorMachine::disconnected(Node& node, const std::string& reason) {
   if (ending_.is_over() || !outlives(node, *leadership_)) return lose(node, reason, now_);
   node.away = reason;
+  cut_.broken();
   lead(VoterAway{node.id()});
   out_.add(Probe{node.id(), standby_endpoint(node)});
 }
@@ -324,6 +322,7 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
   out_.drop(node.peer(), reason);
   const NodeId id = node.id();
   Node* const heir = members_.nodes().remove(node);
+  cut_.broken();
   lead(VoterLeft{id, in_order});
   if (rounds_.runs() && phase == Phase::kRunning)
     rounds_.stop({last_loss_, std::max(now_ - since, Clock::duration{0})}, now_);

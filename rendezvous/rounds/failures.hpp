@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/rank_list.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
@@ -24,7 +25,12 @@ class Failures {
   struct Stop {
     std::string reason;
     Clock::duration noticed_after{0};
-    RankList hung = {};  // they do not come back, so that nobody waits for them
+    RankList hung = {};           // they do not come back, so that nobody waits for them
+    bool nobody_is_lost = false;  // so that no step has to be dropped
+
+    static Stop without_loss(std::string reason) {
+      return {.reason = std::move(reason), .nobody_is_lost = true};
+    }
   };
 
   void begin_round(int round);

@@ -59,6 +59,10 @@ void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpo
   if (order.keep) manner_ = Manner::kKeeping;
   parts_.observers.stopping(order, why.noticed_after, now);
   if (order.keep) ++parts_.job.changes_in_place;
+  if (order.keep && why.nobody_is_lost) {
+    parts_.cut.begin(order);
+    order.gently = true;
+  }
   std::int64_t longest_ms = 0;
   parts_.nodes.for_each([&](Node& node) {
     if (!node.is_in_round()) return;
@@ -67,6 +71,7 @@ void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpo
     if (order.keep) order.evict = format_number_list(local_ranks_in(node, why.hung));
     parts_.out.send(node.peer(), order);
   });
+  if (order.gently) longest_ms *= 2;  // to reach the last step, and then to leave
   stopping_ends_ = now + milliseconds{checkpoint_ms + longest_ms} +
                    stopping_reserve(parts_.rules.heartbeat_timeout);
 }
@@ -95,6 +100,7 @@ void Rounds::workers_stopped(Node& node, const WorkersStopped& report) {
   if (manner_ != Manner::kKeeping) return;
   node.parked = seats_in(report.parked, node.join.workers);
   if (node.parked.empty()) node.preparation = Preparation::kUnderWay;
+  parts_.cut.stopped(node);
 }
 
 bool Rounds::is_member(const Node& node) const {
@@ -129,10 +135,13 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
   // Nothing is gained by newcomers for whom those of the round have to start anew.
   if (runs() && !job.newcomers_at.empty() && !parts_.failures.awaits_cause() &&
       may_keep(parts_.nodes, job))
-    stop({"node " + job.newcomers_at + " has started another worker for each that it lost"}, now);
+    stop(Failures::Stop::without_loss("node " + job.newcomers_at +
+                                      " has started another worker for each that it lost"),
+         now);
   if (runs() && parts_.nodes.count(Phase::kRunning) == 0 && leadership.may(Deed::kFinishRound, now))
     return EndJob{EndJob::Outcome::kFinished, job.counters.attempt, "", {}};
   if (state_ == State::kStopping && parts_.nodes.count(Phase::kStopping) == 0) {
+    parts_.cut.end();
     gather(now);
     parts_.observers.stopped(now);
     parts_.failures.stopped();
@@ -336,6 +345,8 @@ JobStatus::State state_of(Rounds::State state) {
   return JobStatus::State::kGathering;
 }
 
+namespace {
+
 std::string why_no_workers(const Rounds& rounds, int round, TimePoint now) {
   const Waiting waiting = rounds.waiting(now);
   switch (rounds.state()) {
@@ -350,6 +361,15 @@ std::string why_no_workers(const Rounds& rounds, int round, TimePoint now) {
       break;
   }
   return "";
+}
+
+}  // namespace
+
+JobDump dump_without_workers(const Rounds& rounds, const JobCounters& counters, TimePoint now) {
+  return {.state = std::string{name_of(state_of(rounds.state()))},
+          .why = why_no_workers(rounds, counters.round, now),
+          .round = counters.round,
+          .attempt = counters.attempt};
 }
 
 }  // namespace ddprun

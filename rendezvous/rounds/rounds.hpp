@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "rendezvous/leadership/leadership.hpp"
+#include "rendezvous/messages/job_dump.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
+#include "rendezvous/rounds/cut.hpp"
 #include "rendezvous/rounds/failures.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/observers.hpp"
@@ -40,6 +42,7 @@ class Rounds {
     Leadership& leadership;
     Failures& failures;
     Observers& observers;
+    Cut& cut;
     Outbox& out;
   };
   explicit Rounds(Parts parts) : parts_{parts} {}
@@ -112,7 +115,8 @@ class Rounds {
 
 /// That state in the words of a job's status.
 JobStatus::State state_of(Rounds::State state);
-/// Why nothing can be said of workers, where no round runs; `round` is the last one.
-std::string why_no_workers(const Rounds& rounds, int round, TimePoint now);
+/// What the workers do, where no round runs: why nothing can be said of them. `counters` are of the
+/// last round.
+JobDump dump_without_workers(const Rounds& rounds, const JobCounters& counters, TimePoint now);
 
 }  // namespace ddprun

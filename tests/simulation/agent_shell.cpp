@@ -203,6 +203,8 @@ void AgentShell::perform(const AgentAction& action) {
       action,  //
       [&](const ReachCoordinator& a) { connect(a); },
       [&](const StartWorkers& a) { a.parked ? start_parked() : start_workers(a.round); },
+      [&](const AskToHold& a) { ask_to_hold(a.round); },
+      [&](const AskToLeaveAfter& a) { ask_to_leave_after(a.order); },
       [&](const AskToLeave& a) { ask_to_leave(a.round); },
       [&](const KillWorkers& a) { kill_workers(a.local_ranks); },
       [&](const SignalWorkers& a) { signal_workers(a.signal); },

@@ -27,6 +27,7 @@ struct FakeWorker {
   bool reported = false;
   bool stays = false;  // it can stay while members of the job change
   bool parked = false;
+  std::int64_t held_at = -1;  // the steps that it had counted when it was asked to hold
 };
 
 /// It has left its round, or is of none yet.
@@ -109,7 +110,10 @@ class AgentShell {
   void start_parked();
   void start_beside(int local_rank);
   void begin_to_work(int serial);
+  void ask_to_hold(int round);
+  void ask_to_leave_after(const LeaveAfter& order);
   void ask_to_leave(int round);
+  void leave(int serial, int round);
   void kill_workers(const std::vector<int>& local_ranks);
   void says(int local_rank, const WorkerWord& what);
   void signal_workers(int signal);

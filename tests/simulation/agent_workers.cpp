@@ -20,6 +20,8 @@ constexpr milliseconds kKillMax{50};
 constexpr milliseconds kStuckMax{25'000};
 constexpr milliseconds kHelloMax{2'000};  // until a worker says that it can stay
 constexpr milliseconds kParkMax{3'000};   // until it has left a round
+constexpr milliseconds kHoldMax{300};     // until it says that it holds
+constexpr std::int64_t kStep = 100;       // how many steps are counted then
 
 }  // namespace
 
@@ -104,23 +106,49 @@ void AgentShell::says(int local_rank, const WorkerWord& what) {
   });
 }
 
-/// Some take long, some never leave, of which some know that they are stuck, and some die of what
-/// they have lost.
+/// Members are never more than one step apart. Some do not answer, and some cannot hold.
+void AgentShell::ask_to_hold(int round) {
+  for (auto& [serial, worker] : alive_) {
+    if (worker.round != round || !worker.stays || world_.random.chance(2)) continue;
+    worker.held_at = world_.random.chance(2) ? -1 : kStep + world_.random.number(0, 1);
+    world_.time.after(world_.random.time(0ms, kHoldMax), [this, serial = serial, round] {
+      const auto found = alive_.find(serial);
+      if (found == alive_.end() || found->second.round != round) return;
+      says(found->second.local_rank, Holding{round, found->second.held_at});
+    });
+  }
+}
+
+void AgentShell::ask_to_leave_after(const LeaveAfter& order) {
+  for (auto& [serial, worker] : alive_) {
+    if (worker.round != order.round || !worker.stays) continue;
+    watcher_.leaves_after(*this, worker.held_at, order);
+    if (worker.ignores_term) continue;
+    world_.time.after(world_.random.time(0ms, kParkMax),
+                      [this, serial = serial, order] { leave(serial, order.round); });
+  }
+}
+
+/// Some take long, some never leave, of which some know that they are stuck.
 void AgentShell::ask_to_leave(int round) {
   for (const auto& [serial, worker] : alive_) {
     if (worker.round != round) continue;
     if (worker.stays && worker.ignores_term && world_.random.chance(50))
       says(worker.local_rank, Stuck{round});
     if (!worker.stays || worker.ignores_term) continue;
-    world_.time.after(world_.random.time(0ms, kParkMax), [this, serial = serial, round] {
-      const auto found = alive_.find(serial);
-      if (found == alive_.end() || found->second.round != round) return;
-      if (world_.random.chance(3)) return end_at(serial, world_.time.now(), {.code = 1});
-      end_at(serial, TimePoint::max(), {});
-      found->second.parked = true;
-      says(found->second.local_rank, Parked{round});
-    });
+    world_.time.after(world_.random.time(0ms, kParkMax),
+                      [this, serial = serial, round] { leave(serial, round); });
   }
+}
+
+/// Some die of what they have lost.
+void AgentShell::leave(int serial, int round) {
+  const auto found = alive_.find(serial);
+  if (found == alive_.end() || found->second.round != round || found->second.parked) return;
+  if (world_.random.chance(3)) return end_at(serial, world_.time.now(), {.code = 1});
+  end_at(serial, TimePoint::max(), {});
+  found->second.parked = true;
+  says(found->second.local_rank, Parked{round});
 }
 
 void AgentShell::kill_workers(const std::vector<int>& local_ranks) {

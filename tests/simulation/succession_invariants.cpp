@@ -111,6 +111,15 @@ void SuccessionInvariants::job_begins_anew() {
   ended_.clear();
 }
 
+void SuccessionInvariants::leaves_after(const AgentShell& agent, std::int64_t held_at,
+                                        const LeaveAfter& order) {
+  require(held_at >= 0 && held_at < order.step, [&] {
+    return "a cut drops nothing: " + agent.id() + " is to leave round " +
+           std::to_string(order.round) + " behind step " + std::to_string(order.step) +
+           ", and holds at " + std::to_string(held_at);
+  });
+}
+
 void SuccessionInvariants::rang(const char* timer, std::optional<TimePoint> next) {
   require(!next || *next > world_.time.now(),
           [&] { return "timers do not spin: that of the " + std::string{timer} + " does"; });

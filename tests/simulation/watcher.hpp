@@ -1,6 +1,7 @@
 // Watcher: is told by the shells of a simulated run what they do, when they do it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,10 @@ class Watcher {
 
   virtual void joins(const AgentShell& agent) = 0;
   virtual void starts_workers(const AgentShell& agent, const StartRound& round) = 0;
+  /// A worker that had counted `held_at` steps when it was asked to hold is told where to leave;
+  /// -1: it does not hold.
+  virtual void leaves_after(const AgentShell& agent, std::int64_t held_at,
+                            const LeaveAfter& order) = 0;
   virtual void exits(const AgentShell& agent) = 0;
   virtual void gives_up_coordinator(const AgentShell& agent) = 0;  // because it is silent
   virtual void gives_up_connecting(const AgentShell& agent) = 0;

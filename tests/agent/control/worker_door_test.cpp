@@ -21,11 +21,14 @@ TEST_CASE("a worker's lines are read, and others are refused with a sentence") {
   CHECK(std::get<WorkerHello>(hello.value()) == WorkerHello{1, 3});
   CHECK(std::get<Parked>(parse_worker_line(R"({"type":"parked","round":4})").value()).round == 4);
   CHECK(std::get<Stuck>(parse_worker_line(R"({"type":"stuck","round":4})").value()).round == 4);
+  const auto holding = parse_worker_line(R"({"type":"holding","round":4,"step":811})");
+  CHECK(std::get<Holding>(holding.value()) == Holding{4, 811});
   CHECK(std::holds_alternative<CannotStay>(parse_worker_line(R"({"type":"goodbye"})").value()));
   for (const char* const line :
        {"", "{", "[]", "{}", R"({"type":7})", R"({"type":"hallo"})",
         R"({"type":"hello","round":1})", R"({"type":"parked","round":1.5})",
-        R"({"type":"parked","round":99999999999})"}) {
+        R"({"type":"parked","round":99999999999})", R"({"type":"holding","round":4,"step":-2})",
+        R"({"type":"holding","round":4,"step":9223372036854775807})"}) {
     CAPTURE(line);
     const auto refused = parse_worker_line(line);
     REQUIRE_FALSE(refused.has_value());
@@ -77,6 +80,10 @@ TEST_CASE_METHOD(WorkerDoorFixture, "a worker says hello, is asked to leave, and
   CHECK(heard_[0].local_rank == 1);
   CHECK(std::get<CanStay>(heard_[0].what).round == 3);
   CHECK(next(worker) == R"({"patience_s":7.0,"type":"welcome"})");
+  door_->ask_to_hold(3);
+  CHECK(next(worker) == R"({"round":3,"type":"hold"})");
+  door_->ask_to_leave_after({3, 812});
+  CHECK(next(worker) == R"({"round":3,"step":812,"type":"leave_after"})");
   door_->ask_to_leave(3);
   CHECK(next(worker) == R"({"round":3,"type":"leave"})");
   says(worker, R"({"type":"parked","round":3})");

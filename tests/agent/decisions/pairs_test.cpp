@@ -29,6 +29,7 @@ const StartRound kStarts{.round = 4,
 
 const Prepare kPrepares{{.round = 4}, {.round = 5}};
 const StopRound kLeaves{.round = 4, .reason = "why", .keep = true};
+const StopRound kHolds{.round = 4, .reason = "why", .keep = true, .gently = true};
 
 /// An agent with two workers, at the endpoint h0:1.
 class PairFixture : public MachineFixture {
@@ -83,6 +84,8 @@ class PairFixture : public MachineFixture {
         [](const SignalWorkers& a) { return signal_name(a.signal); },
         [](const AskForCheckpoint&) { return std::string{"ask for checkpoint"}; },
         [](const SweepTree& a) { return std::string{a.keep ? "sweep what has ended" : "sweep"}; },
+        [](const AskToHold&) { return std::string{"ask to hold"}; },
+        [](const AskToLeaveAfter&) { return std::string{"ask to leave after a step"}; },
         [](const AskToLeave&) { return std::string{"ask to leave"}; },
         [](const KillWorkers&) { return std::string{"kill some"}; },
         [](const InspectWorkers&) { return std::string{"inspect"}; },
@@ -194,6 +197,19 @@ const std::vector<Situation> kSituations{
        f.can_stay();
        f.step(Ordered{kLeaves});
      }},
+    {"asks workers to hold",
+     [](PairFixture& f) {
+       f.runs();
+       f.can_stay();
+       f.step(Ordered{kHolds});
+     }},
+    {"has workers that hold",
+     [](PairFixture& f) {
+       f.runs();
+       f.can_stay();
+       f.step(Ordered{kHolds});
+       for (const int local_rank : {0, 1}) f.step(WorkerSaid{local_rank, Holding{4, 7}});
+     }},
     {"has parked workers",
      [](PairFixture& f) {
        f.runs();
@@ -257,6 +273,8 @@ const std::vector<std::pair<std::string, AgentEvent>> kEvents{
     {"inspect", Ordered{Inspect{.round = 4}}},
     {"stop_round", Ordered{StopRound{4, "why"}}},
     {"stop_round that keeps workers", Ordered{kLeaves}},
+    {"stop_round that holds workers", Ordered{kHolds}},
+    {"leave_after", Ordered{LeaveAfter{4, 8}}},
     {"stop_round, of another one", Ordered{StopRound{3, "why"}}},
     {"stop_round with a checkpoint", Ordered{StopRound{.round = 4, .checkpoint_ms = 1'000}}},
     {"stop_round at once", Ordered{StopRound{.round = 4, .at_once = true}}},
@@ -266,6 +284,8 @@ const std::vector<std::pair<std::string, AgentEvent>> kEvents{
     {"a worker fails", kWorkerFails},
     {"a worker ends well", WorkerExited{}},
     {"a worker can stay", WorkerSaid{1, CanStay{4}}},
+    {"a worker holds", WorkerSaid{1, Holding{4, 7}}},
+    {"a worker cannot hold", WorkerSaid{1, Holding{4, -1}}},
     {"a worker is parked", WorkerSaid{1, Parked{4}}},
     {"a worker is parked beside a round", WorkerSaid{1, Parked{kNoRound}}},
     {"a worker is stuck", WorkerSaid{1, Stuck{4}}},

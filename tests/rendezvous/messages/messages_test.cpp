@@ -211,6 +211,7 @@ std::vector<AgentMessage> messages_of_agents() {
           WorkersStarted{2},
           WorkersStay{2, true},
           Prepared{},
+          Holding{2, 811},
           AskStatus{7},
           AskDump{7},
           Vote{3, 17},
@@ -229,6 +230,7 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           StartRound{.round = 2, .master_addr = "10.0.0.1", .master_port = 29400},
           Prepare{{2, 3, 1}, {.round = 3, .master_addr = "10.0.0.1", .master_port = 29400}},
           StopRound{2, "why", 9, 1},
+          LeaveAfter{2, 812},
           EndJob{EndJob::Outcome::kFailed, 2, "", kFailure},
           Inspect{2, 7, true, "1"},
           HangFound{2, {.missing_ranks = "1", .stacks = {kStackGroup}}},
@@ -260,7 +262,6 @@ json without(json message, const json::json_pointer& field) {
   message[field.parent_pointer()].erase(field.back());
   return message;
 }
-
 json with(json message, const json::json_pointer& field, const json& value) {
   message[field] = value;
   return message;
@@ -279,9 +280,8 @@ std::vector<json> misfits(const std::string& name, const json& good) {
   std::vector<json> out{json::array({1}), json::object(), nullptr};
   if (!good.is_number_float()) out.insert(out.end(), {2.5, 18446744073709551615U});
   if (!good.is_boolean()) out.push_back(true);
-  const bool is_choice =
-      name == "store" || name == "outcome" || name == "type" || name == "kind" || name == "on_hang";
-  if (!good.is_string() || is_choice) out.push_back("no such name");
+  static const std::set<std::string> kChoices{"store", "outcome", "type", "kind", "on_hang"};
+  if (!good.is_string() || kChoices.contains(name)) out.push_back("no such name");
   return out;
 }
 

@@ -1,0 +1,48 @@
+// Cut: the round stops behind one step, which all its workers count, so that none is dropped. Pure.
+// docs/rounds.md, "The life of a round".
+//
+//     none --begin--> hold --all nodes hold--> last step
+//       any --broken, or a node whose workers have not all left in order--> none
+//
+// A node that holds says how many steps its workers have counted at most. No worker counts another
+// one before it is told the limit, which is one more than the greatest of these: so all can reach
+// it, and know it before they do.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/rounds/coordinator_events.hpp"
+#include "rendezvous/rounds/roster.hpp"
+
+namespace ddprun {
+
+class Cut {
+ public:
+  /// Both must live longer.
+  Cut(const Roster& nodes, Outbox& out) : nodes_{nodes}, out_{out} {}
+
+  /// The nodes that stop were told to hold. `at_once` is what they hear where that fails.
+  void begin(StopRound at_once);
+  /// A node holds, or cannot.
+  void held(const Roster::Node& node, const Holding& report);
+  /// A node has stopped its workers, and those that it has parked are known.
+  void stopped(const Roster::Node& node);
+  /// A member is lost: nobody waits for the step under way.
+  void broken();
+  /// All nodes have stopped.
+  void end() { state_ = State::kNone; }
+
+ private:
+  enum class State { kNone, kHold, kLastStep };
+  void tell_stopping(const CoordinatorMessage& order);
+
+  const Roster& nodes_;
+  Outbox& out_;
+  State state_ = State::kNone;
+  StopRound at_once_;
+  std::map<NodeId, std::int64_t> held_;  // the steps that nodes have told
+};
+
+}  // namespace ddprun
