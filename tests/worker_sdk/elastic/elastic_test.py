@@ -108,7 +108,7 @@ class LaunchTest(Joins, InCpp):
         self.assertEqual([len(step) for step in self.used(self.folder)], [12] * 9)
 
     def test_under_ddprun_one_is_killed_and_the_others_go_on_without_it_until_another_one_comes_in(self):
-        options = {"dies": [[1, 9]], "where": "before backward", "whole": [15, 3]}
+        options = {"dies": [[1, 9]], "where": "before backward", "slow": [15, 3], "steps": 400}
         done = subprocess.run([ddprun_program, "--standalone", "--nproc-per-node", "3", "--max-restarts", "1",
                                "--no-python", elastic_worker, self.folder, json.dumps(options)],
                               env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE,

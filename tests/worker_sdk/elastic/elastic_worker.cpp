@@ -58,9 +58,9 @@ json options_with(const json& given) {
                   {"loads", -1},       // the rank that alone loads run.safetensors; -1: all
                   {"device", "cpu"},   // or a GPU, with NCCL
                   {"strays", -1},      // the rank that changes what it has loaded
-                  // [step, size]: from that step on, a world of fewer members does none, and waits
-                  // to be left. Who is started in place of another one comes no sooner.
-                  {"whole", {0, 0}}};
+                  // [step, size]: from that step on, a world of fewer members takes its time for
+                  // each. Who is started in place of another one comes no sooner.
+                  {"slow", {0, 0}}};
   options.update(given);
   return options;
 }
@@ -85,7 +85,7 @@ class Training {
   }
 
   void run() {
-    const std::int64_t step = options_["whole"][0];
+    const std::int64_t step = options_["slow"][0];
     if (step > 0 && attempt() > 0) wait_for_step(folder_ / "used.0", step);
     ProcessGroupOptions options;
     options.backend = device_.is_cpu() ? "gloo" : "nccl";
@@ -110,7 +110,7 @@ class Training {
       indices.insert(indices.end(), batch.indices.begin(), batch.indices.end());
       const auto guard = ddp.no_sync(!world.is_last_part());
       try {
-        wait_for_others(world);
+        take_time(world);
         const auto loss = torch::nn::functional::cross_entropy(
             ddp.forward(batch.inputs.to(device_)), batch.labels.to(device_));
         reach("before backward", world);
@@ -170,12 +170,10 @@ class Training {
     }
   }
 
-  void wait_for_others(const World& world) const {
-    const json& whole = options_["whole"];
-    while (run_.step() >= whole[0] && world.size() < whole[1]) {
-      world.group().barrier();
-      std::this_thread::sleep_for(std::chrono::milliseconds{10});
-    }
+  void take_time(const World& world) const {
+    const json& slow = options_["slow"];
+    if (run_.step() >= slow[0] && world.size() < slow[1])
+      std::this_thread::sleep_for(std::chrono::milliseconds{50});
   }
 
   /// Writes down how many descriptors and threads this process has in which round.

@@ -39,8 +39,8 @@ OPTIONS = {
     "strays": None,  # the rank that changes what it has loaded
     "device": "cpu",
     "deaf": None,  # the rank that nothing frees from a collective
-    # [step, size]: from that step on, a world of fewer members does none, and waits to be left. Who is started
-    # in place of another one comes no sooner.
+    # [step, size]: from that step on, a world of fewer members does none before it is held. Who is started in place
+    # of another one comes no sooner.
     "whole": [0, 0],
 }
 
@@ -77,6 +77,12 @@ def wait_for_step(file, step):
         time.sleep(0.01)
 
 
+def wait_for_others(run, world, step, size):
+    while run.step >= step and world.size < size and run._membership.held < 0:
+        run._membership.require_unchanged()
+        time.sleep(0.01)
+
+
 def wait_until_released(folder, rank):
     (folder / f"waits.{rank}").touch()
     while not (folder / f"released.{rank}").exists():
@@ -85,9 +91,8 @@ def wait_until_released(folder, rank):
 
 def train(folder, options):
     options = {**OPTIONS, **options}
-    step_of_wait, size_of_whole = options["whole"]
-    if step_of_wait and ddprun.restart_count():
-        wait_for_step(folder / "used.0", step_of_wait)
+    if options["whole"][0] and ddprun.restart_count():
+        wait_for_step(folder / "used.0", options["whole"][0])
     if options["deaf"] == int(os.environ.get("RANK", "0")):
         World._free = lambda world: None
     run, model, optimizer, schedule, batches = make_run(options)
@@ -110,8 +115,7 @@ def train(folder, options):
         os.kill(os.getpid(), signal.Signals[options["how"]])
 
     def backward(inputs, labels):
-        while run.step >= step_of_wait and world.size < size_of_whole and not run._membership.has_to_leave:
-            time.sleep(0.01)
+        wait_for_others(run, world, *options["whole"])
         loss = cross_entropy(ddp(inputs.to(options["device"])), labels.to(options["device"])) / world.parts
         reach("before backward")
         loss.backward()

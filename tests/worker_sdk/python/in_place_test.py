@@ -105,7 +105,7 @@ class UnderDdprunTest(Joins, PythonRecords):
         self.assertEqual(steps, list(range(1, 21)))
 
     def test_the_budget_ends_a_job_whose_workers_could_stay(self):
-        said = self.train("--max-restarts", "1", dies=[[1, 9], [2, 12]], where="before backward", whole=[12, 3],
+        said = self.train("--max-restarts", "1", dies=[[1, 9], [2, 13]], where="before backward", whole=[12, 3],
                           expected=137)
         self.assertIn("rank 2 was killed by SIGKILL (signal 9): stopping all workers", said)
 
