@@ -6,9 +6,11 @@
 
 namespace ddprun {
 
-void Cut::begin(StopRound at_once) {
+void Cut::begin(const StopRound& gently) {
   state_ = State::kHold;
-  at_once_ = std::move(at_once);
+  at_once_ = gently;
+  at_once_.gently = false;
+  at_once_.reason = "not all workers could leave behind one step";
   held_.clear();
 }
 

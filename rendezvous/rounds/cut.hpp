@@ -23,8 +23,8 @@ class Cut {
   /// Both must live longer.
   Cut(const Roster& nodes, Outbox& out) : nodes_{nodes}, out_{out} {}
 
-  /// The nodes that stop were told to hold. `at_once` is what they hear where that fails.
-  void begin(StopRound at_once);
+  /// The nodes that stop are told that.
+  void begin(const StopRound& gently);
   /// A node holds, or cannot.
   void held(const Roster::Node& node, const Holding& report);
   /// A node has stopped its workers, and those that it has parked are known.
@@ -41,7 +41,7 @@ class Cut {
   const Roster& nodes_;
   Outbox& out_;
   State state_ = State::kNone;
-  StopRound at_once_;
+  StopRound at_once_;                    // is told where not all can leave in order
   std::map<NodeId, std::int64_t> held_;  // the steps that nodes have told
 };
 

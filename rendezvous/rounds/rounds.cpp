@@ -59,10 +59,8 @@ void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpo
   if (order.keep) manner_ = Manner::kKeeping;
   parts_.observers.stopping(order, why.noticed_after, now);
   if (order.keep) ++parts_.job.changes_in_place;
-  if (order.keep && why.nobody_is_lost) {
-    parts_.cut.begin(order);
-    order.gently = true;
-  }
+  order.gently = order.keep && why.nobody_is_lost;
+  if (order.gently) parts_.cut.begin(order);
   std::int64_t longest_ms = 0;
   parts_.nodes.for_each([&](Node& node) {
     if (!node.is_in_round()) return;

@@ -28,6 +28,7 @@ class CutFixture : public RoundFixture {
     const auto order = ordered<StopRound>(node);
     CHECK(order.keep);
     CHECK_FALSE(order.gently);
+    CHECK_THAT(order.reason, contains("not all workers could leave"));
   }
 };
 
