@@ -47,26 +47,26 @@ void StayingWorkers::begin_hold() {
 
 void StayingWorkers::said(const WorkerSaid& word) {
   if (word.local_rank < 0 || word.local_rank >= static_cast<int>(workers_.size())) return;
-  auto& [state, has_seat, held_at] = workers_[word.local_rank];
-  if (state == State::kGone) return;
+  Worker& worker = workers_[word.local_rank];
+  if (worker.state == State::kGone) return;
   match(
       word.what,
       [&](const CanStay& m) {
-        const bool starts_anew = state == State::kRuns || state == State::kStarts;
-        if (has_seat && m.round == round_ && starts_anew) state = State::kStays;
+        const bool starts_anew = worker.state == State::kRuns || worker.state == State::kStarts;
+        if (worker.has_seat && m.round == round_ && starts_anew) worker.state = State::kStays;
       },
       [&](const Holding& m) {
-        if (has_seat && m.round == round_) held_at = m.step;
+        if (worker.has_seat && m.round == round_) worker.held_at = m.step;
       },
       [&](const Parked& m) {
-        if (m.round == kNoRound && state == State::kStarts)
-          state = has_seat ? State::kStays : State::kParked;
-        else if (has_seat && m.round == round_ && state == State::kStays)
-          state = State::kParked;
+        if (m.round == kNoRound && worker.state == State::kStarts)
+          worker.state = worker.has_seat ? State::kStays : State::kParked;
+        else if (worker.has_seat && m.round == round_ && worker.state == State::kStays)
+          worker.state = State::kParked;
       },
       [](const Stuck&) {},  // it is as it was until its end
       // One that has no seat ends without one.
-      [&](const CannotStay&) { state = has_seat ? State::kRuns : State::kStarts; });
+      [&](const CannotStay&) { worker.state = worker.has_seat ? State::kRuns : State::kStarts; });
 }
 
 void StayingWorkers::ended(int local_rank) {

@@ -1,7 +1,6 @@
 #include "rendezvous/rounds/cut.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace ddprun {
@@ -21,7 +20,9 @@ void Cut::held(const Roster::Node& node, const Holding& report) {
   held_[node.id()] = report.step;
   if (held_.size() < static_cast<std::size_t>(nodes_.count(Roster::Phase::kStopping))) return;
   state_ = State::kLastStep;
-  tell_stopping(LeaveAfter{report.round, std::ranges::max(held_ | std::views::values) + 1});
+  const auto most =
+      std::ranges::max_element(held_, {}, [](const auto& told) { return told.second; });
+  tell_stopping(LeaveAfter{report.round, most->second + 1});
 }
 
 /// Where a worker is lost the others of its node leave at once, and so do their peers.
