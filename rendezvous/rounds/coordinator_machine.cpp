@@ -322,7 +322,7 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
   out_.drop(node.peer(), reason);
   const NodeId id = node.id();
   Node* const heir = members_.nodes().remove(node);
-  cut_.broken();
+  if (phase == Phase::kStopping) cut_.broken();
   lead(VoterLeft{id, in_order});
   if (rounds_.runs() && phase == Phase::kRunning)
     rounds_.stop({last_loss_, std::max(now_ - since, Clock::duration{0})}, now_);

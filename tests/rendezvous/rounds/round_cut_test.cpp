@@ -64,6 +64,15 @@ TEST_CASE_METHOD(CutFixture,
   all_leave_at_once("a");
 }
 
+TEST_CASE_METHOD(CutFixture,
+                 "a node is lost that has no workers in the round: no step is dropped") {
+  says("a", Holding{1, 811});
+  is_lost("c");
+  CHECK_FALSE(order<StopRound>("a").has_value());
+  says("b", Holding{1, 812});
+  CHECK(ordered<LeaveAfter>("a") == LeaveAfter{1, 813});
+}
+
 TEST_CASE_METHOD(CutFixture, "a worker died on the way: the others leave at once") {
   both_hold();
   says("b", WorkersStopped{1, ""});
