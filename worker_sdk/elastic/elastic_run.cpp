@@ -134,7 +134,7 @@ void ElasticRun::State::end_world(const AgentLine& from, std::int64_t round) {
     return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
   };
   Standstill standstill{waits_for_ranks(), ran(), std::chrono::steady_clock::now()};
-  while (membership.has_to_leave() && !membership.leaves_in_order()) {
+  while (membership.is_told_to_leave()) {
     std::shared_ptr<WorldConnections> entered;
     {
       const std::lock_guard lock{mutex};

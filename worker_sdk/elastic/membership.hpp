@@ -38,8 +38,8 @@ inline constexpr std::int64_t kNotHeld = -1;
 /// Refuses, by a std::logic_error that says why, what cannot be done now, and by WorldChanged what
 /// a change of the members forbids. One thread uses it, and another one may hold it. So enter(),
 /// hold(), leave_after(), is_held(), end_loop() and the calls of an update are called with a lock.
-/// Any thread may call end_round(), has_to_leave(), world_has_ended() and leaves_in_order()
-/// without.
+/// Any thread may call end_round(), has_to_leave(), is_told_to_leave(), world_has_ended() and
+/// leaves_in_order() without.
 class Membership {
  public:
   /// kEnding: the loop is over, and the other members may have finished.
@@ -56,6 +56,8 @@ class Membership {
   /// told to end.
   bool leaves_in_order() const { return has_come_to_its_end_ && left_ < world_; }
   bool has_to_leave() const { return place_ != Place::kOutside && world_has_ended(); }
+  /// Whether that is because the world was told to end: its members may not come any more.
+  bool is_told_to_leave() const { return place_ != Place::kOutside && left_ >= world_; }
 
   /// The state was replaced by one that was saved, or that another worker has sent.
   void load(const StateName& name);

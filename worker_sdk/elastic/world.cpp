@@ -283,8 +283,7 @@ bool WorldImpl::comes_from_change() const try { throw; } catch (const WorldChang
 } catch (const c10::DistError&) {
   return true;
 } catch (const std::exception&) {
-  const bool was_told = run_.membership.has_to_leave() && !run_.membership.leaves_in_order();
-  return was_told || connections_->hung_up();
+  return run_.membership.is_told_to_leave() || connections_->hung_up();
 } catch (...) {
   return false;
 }

@@ -168,16 +168,11 @@ class ElasticRun:
             self._membership.end_round(round_number)
             self._lock.notify_all()
         standstill = Standstill(self._thread)
-        while (world := self._world) is not None and self._may_wait_in_vain(world):
+        while (world := self._world) and self._membership.is_told_to_leave and not world._is_left.is_set():
             world._free()
             world._is_left.wait(FREEING_S)
             if standstill.is_new():
                 line.stuck(round_number)
-
-    def _may_wait_in_vain(self, world: World) -> bool:
-        """Whether the program's thread may wait for members that leave the world. Who leaves in order waits for all."""
-        breaks_up = self._membership.has_to_leave and not self._membership.leaves_in_order
-        return breaks_up and not world._is_left.is_set()
 
     def _modules(self) -> List[Any]:
         return [part for part in self._parts.values() if hasattr(part, "buffers") and hasattr(part, "zero_grad")]

@@ -47,6 +47,11 @@ class Membership:
         return self.place != OUTSIDE and self.world_has_ended
 
     @property
+    def is_told_to_leave(self) -> bool:
+        """Whether that is because the world was told to end: its members may not come any more."""
+        return self.place != OUTSIDE and self.left >= self.world
+
+    @property
     def leaves_in_order(self) -> bool:
         """Whether that world ends behind its last step, with all of its members, and not because it was told to end."""
         return self.left < self.world and self._has_come_to_its_end

@@ -191,8 +191,8 @@ class World:
         if not isinstance(error, Exception):
             return False
         of_torch = getattr(torch.distributed, "DistError", WorldChanged)
-        was_told = self._membership.has_to_leave and not self._membership.leaves_in_order
-        return was_told or isinstance(error, of_torch) or self._sockets.hung_up()
+        told = self._membership.is_told_to_leave
+        return told or isinstance(error, of_torch) or self._sockets.hung_up()
 
     def _abandon(self) -> None:
         """The loop has ended, perhaps without having used this world."""
