@@ -23,7 +23,7 @@ namespace {
 /// Throws fields::Unfit.
 Holding holding_of(const json& object) {
   const auto holding = fields::from_object<Holding>(object, "holding");
-  if (holding.step < -1 || holding.step >= kCountMax)
+  if (holding.step < -1 || holding.step > kHeldStepMax)
     fields::unfit("step", object.at("step"), "a number of steps, or -1");
   return holding;
 }

@@ -182,7 +182,7 @@ Result<void> check(const AgentMessage& message) {
       [](const WorkersStopped& m) { return check_round(m.round); },
       [](const WorkersStarted& m) { return check_round(m.round); },
       [](const WorkersStay& m) { return check_round(m.round); },
-      [](const Holding& m) { return check_step(m.round, m.step, -1, kCountMax - 1); },
+      [](const Holding& m) { return check_step(m.round, m.step, -1, kHeldStepMax); },
       [](const WorkersEnded& m) { return check_round(m.round); },
       [](const Vote& m) { return check_epoch(m.epoch); },
       [](const InviteWitness& m) {

@@ -19,6 +19,8 @@ inline constexpr int kNodesMax = 32'767;
 /// For numbers that count something from 1: there is no job that gets so far, and twice of it fits
 /// an int.
 inline constexpr int kCountMax = 1'000'000'000;
+/// The greatest step of Holding is smaller, because LeaveAfter tells one more.
+inline constexpr int kHeldStepMax = kCountMax - 1;
 
 /// Checks the numbers and names of a message. Errors: kInvalid, a sentence with the name of what is
 /// wrong, its value, the host where that is known, and what was expected.
