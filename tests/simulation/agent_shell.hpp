@@ -113,7 +113,7 @@ class AgentShell {
   void ask_to_hold(int round);
   void ask_to_leave_after(const LeaveAfter& order);
   void ask_to_leave(int round);
-  void leave(int serial, int round);
+  void leave_soon(int serial, int round);
   void kill_workers(const std::vector<int>& local_ranks);
   void says(int local_rank, const WorkerWord& what);
   void signal_workers(int signal);

@@ -123,9 +123,7 @@ void AgentShell::ask_to_leave_after(const LeaveAfter& order) {
   for (auto& [serial, worker] : alive_) {
     if (worker.round != order.round || !worker.stays) continue;
     watcher_.leaves_after(*this, worker.held_at, order);
-    if (worker.ignores_term) continue;
-    world_.time.after(world_.random.time(0ms, kParkMax),
-                      [this, serial = serial, order] { leave(serial, order.round); });
+    if (!worker.ignores_term) leave_soon(serial, order.round);
   }
 }
 
@@ -135,20 +133,20 @@ void AgentShell::ask_to_leave(int round) {
     if (worker.round != round) continue;
     if (worker.stays && worker.ignores_term && world_.random.chance(50))
       says(worker.local_rank, Stuck{round});
-    if (!worker.stays || worker.ignores_term) continue;
-    world_.time.after(world_.random.time(0ms, kParkMax),
-                      [this, serial = serial, round] { leave(serial, round); });
+    if (worker.stays && !worker.ignores_term) leave_soon(serial, round);
   }
 }
 
 /// Some die of what they have lost.
-void AgentShell::leave(int serial, int round) {
-  const auto found = alive_.find(serial);
-  if (found == alive_.end() || found->second.round != round || found->second.parked) return;
-  if (world_.random.chance(3)) return end_at(serial, world_.time.now(), {.code = 1});
-  end_at(serial, TimePoint::max(), {});
-  found->second.parked = true;
-  says(found->second.local_rank, Parked{round});
+void AgentShell::leave_soon(int serial, int round) {
+  world_.time.after(world_.random.time(0ms, kParkMax), [this, serial, round] {
+    const auto found = alive_.find(serial);
+    if (found == alive_.end() || found->second.round != round || found->second.parked) return;
+    if (world_.random.chance(3)) return end_at(serial, world_.time.now(), {.code = 1});
+    end_at(serial, TimePoint::max(), {});
+    found->second.parked = true;
+    says(found->second.local_rank, Parked{round});
+  });
 }
 
 void AgentShell::kill_workers(const std::vector<int>& local_ranks) {

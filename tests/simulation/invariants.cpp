@@ -57,11 +57,7 @@ void Invariants::starts_workers(const AgentShell& agent, const StartRound& round
 
 void Invariants::leaves_after(const AgentShell& agent, std::int64_t held_at,
                               const LeaveAfter& order) {
-  require(held_at >= 0 && held_at < order.step, [&] {
-    return "a cut drops nothing: " + agent.id() + " is to leave round " +
-           std::to_string(order.round) + " behind step " + std::to_string(order.step) +
-           ", and holds at " + std::to_string(held_at);
-  });
+  require(may_leave_after(held_at, order), [&] { return bad_limit(agent.id(), held_at, order); });
 }
 
 void Invariants::rang(const char* timer, std::optional<TimePoint> next) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "rendezvous/rounds/coordinator_machine.hpp"
@@ -11,6 +12,17 @@ namespace ddprun::simulation {
 
 class AgentShell;
 class CoordinatorShell;
+
+/// Whether that limit drops no step of a worker: it holds, and has not come so far.
+inline bool may_leave_after(std::int64_t held_at, const LeaveAfter& order) {
+  return held_at >= 0 && held_at < order.step;
+}
+
+/// What is wrong where it may not.
+inline std::string bad_limit(const NodeId& agent, std::int64_t held_at, const LeaveAfter& order) {
+  return "a cut drops nothing: " + agent + " is to leave round " + std::to_string(order.round) +
+         " behind step " + std::to_string(order.step) + ", and holds at " + std::to_string(held_at);
+}
 
 class Watcher {
  public:
