@@ -60,13 +60,14 @@ int connect_to(const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<AgentLine> AgentLine::connect(std::int64_t round, Orders orders) {
+std::unique_ptr<AgentLine> AgentLine::connect(std::int64_t round, bool resize, Orders orders) {
   const auto place = place_of_agent();
   if (!place) return nullptr;
   const int connection = connect_to(place->path);
   if (connection < 0) return nullptr;
   std::unique_ptr<AgentLine> line{new AgentLine{connection, std::move(orders)}};
-  line->say({{"type", "hello"}, {"local_rank", place->local_rank}, {"round", round}});
+  line->say(
+      {{"type", "hello"}, {"local_rank", place->local_rank}, {"round", round}, {"resize", resize}});
   return line->await_welcome() ? std::move(line) : nullptr;
 }
 
@@ -86,6 +87,10 @@ bool AgentLine::await_welcome() {
   std::unique_lock lock{mutex_};
   news_.wait_for(lock, kAnswerTime, [&] { return patience_ || !is_open_; });
   return patience_.has_value();
+}
+
+void AgentLine::say_holding(std::int64_t round, std::int64_t step) const {
+  say({{"type", "holding"}, {"round", round}, {"step", step}});
 }
 
 void AgentLine::say_parked(std::int64_t round) const {
@@ -164,7 +169,7 @@ void AgentLine::follow(const std::string& type, const json& message) {
   const auto number = [&](const char* name) { return message.at(name).get<std::int64_t>(); };
   if (type == "hold") {
     const std::int64_t round = number("round");
-    say({{"type", "holding"}, {"round", round}, {"step", orders_.hold(round)}});
+    if (const auto step = orders_.hold(round)) say_holding(round, *step);
   } else if (type == "leave_after") {
     orders_.leave_after(number("round"), number("step"));
   } else if (type == "leave") {

@@ -6,10 +6,15 @@
 // The agent listens at a Unix socket that DDPRUN_CONTROL names as PATH:LOCAL_RANK. Both sides send
 // lines of JSON:
 //
-//     worker: hello {local_rank, round} · holding {round, step} · parked {round} · stuck {round} ·
-//             goodbye {}
+//     worker: hello {local_rank, round, resize} · holding {round, step} · parked {round} ·
+//             stuck {round} · goodbye {}
 //     agent:  welcome {patience_s} · hold {round} · leave_after {round, step} · leave {round} ·
 //             enter {round, environment}
+//
+// resize: false where the program needs its number of workers, so that it must not go on with
+// another one. holding is the answer to hold. It comes at once, with the step -1 from who does not
+// train in that round any more; who is still about to enter that round, or enters it, gives it when
+// it begins to train there. Where it is told to leave before, none comes.
 //
 // Without an agent that listens there is no line, and workers are stopped and started as ever.
 #pragma once
@@ -41,17 +46,17 @@ class AgentLine {
  public:
   /// What is done when the agent has said something. All are called in a thread of the line's.
   struct Orders {
-    /// Returns the step to answer for that round.
-    std::function<std::int64_t(std::int64_t round)> hold;
+    /// Returns the step to answer for that round; nullopt: say_holding() is called later.
+    std::function<std::optional<std::int64_t>(std::int64_t round)> hold;
     std::function<void(std::int64_t round, std::int64_t step)> leave_after;
     /// This worker leaves that round at once.
     std::function<void(const AgentLine& line, std::int64_t round)> leave;
     std::function<void()> agent_has_gone;
   };
 
-  /// Tells the agent that this worker can stay when members of `round` change. nullptr where no
-  /// agent listens, or it does not answer.
-  static std::unique_ptr<AgentLine> connect(std::int64_t round, Orders orders);
+  /// Tells the agent that this worker can stay when members of `round` change, and whether it can
+  /// do so when their number does. nullptr where no agent listens, or it does not answer.
+  static std::unique_ptr<AgentLine> connect(std::int64_t round, bool resize, Orders orders);
 
   /// For a worker that was started beside a round, without a place in one: waits until it gets one.
   /// Errors: std::runtime_error where the agent has gone.
@@ -62,6 +67,8 @@ class AgentLine {
   AgentLine(const AgentLine&) = delete;
   AgentLine& operator=(const AgentLine&) = delete;
 
+  /// The answer for that round.
+  void say_holding(std::int64_t round, std::int64_t step) const;
   /// This worker has left that round, and does nothing until it is told to enter another one.
   void say_parked(std::int64_t round) const;
   /// This worker is to leave that round, and waits for members of it without an end.

@@ -49,9 +49,7 @@ WorldPlace first_place(AgentLine* line) {
 
 }  // namespace
 
-ElasticRun::ElasticRun(const ElasticOptions& options) : state_{std::make_unique<State>()} {
-  state_->options = options;
-}
+ElasticRun::ElasticRun(const ElasticOptions& options) : state_{std::make_unique<State>(options)} {}
 
 ElasticRun::~ElasticRun() = default;
 
@@ -86,7 +84,8 @@ void ElasticRun::worlds(const std::function<void(World&)>& train,
   pthread_getcpuclockid(pthread_self(), &state_->processor_time);
   const bool begins_parked = environment_lookup(env::kParked).value_or("") != "";
   unsetenv(env::kParked);
-  state_->line = AgentLine::connect(begins_parked ? kNoRound : place.round, state_->orders());
+  state_->line = AgentLine::connect(begins_parked ? kNoRound : place.round, state_->options.resize,
+                                    state_->orders());
   if (begins_parked) place = first_place(state_->line.get());
   if (state_->line) keep_process_without_members();
   try {
@@ -113,13 +112,21 @@ AgentLine::Orders ElasticRun::State::orders() {
     hold_ends.notify_all();
   };
   const auto leave = [this](const AgentLine& from, std::int64_t round) { end_world(from, round); };
-  // Nobody else would say how far this world goes.
   const auto end_hold = [this] {
     const std::lock_guard lock{mutex};
-    if (membership.is_held()) membership.end_round(membership.world());
+    membership.end_hold();
     hold_ends.notify_all();
   };
   return {hold, leave_after, leave, end_hold};
+}
+
+void ElasticRun::State::begin_training(std::int64_t line_round) {
+  std::optional<std::int64_t> owed;
+  {
+    const std::lock_guard lock{mutex};
+    owed = membership.begin_training(line_round);
+  }
+  if (owed && line) line->say_holding(membership.world(), *owed);
 }
 
 void ElasticRun::State::end_world(const AgentLine& from, std::int64_t round) {

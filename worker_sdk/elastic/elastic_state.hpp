@@ -16,7 +16,11 @@
 namespace ddprun::sdk {
 
 struct ElasticRun::State {
+  explicit State(const ElasticOptions& given) : options{given}, membership{given.resize} {}
   AgentLine::Orders orders();
+  /// All members of the world have the line of that round. Either this answers a question about the
+  /// world, or the line's thread does.
+  void begin_training(std::int64_t line_round);
   /// The members of that round change. Frees the program's thread from waiting for them. Where that
   /// does not help, the agent hears of it.
   void end_world(const AgentLine& from, std::int64_t round);

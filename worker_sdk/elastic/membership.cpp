@@ -22,6 +22,16 @@ void Membership::load(const StateName& name) {
   whole_ = true;
 }
 
+void Membership::require_size(int size) {
+  if (!size_) size_ = size;
+  if (!resize_ && size != *size_)
+    throw std::runtime_error{"a world of " + std::to_string(size) + " workers follows one of " +
+                             std::to_string(*size_) +
+                             ", and ElasticRun{{.resize = false}} keeps its number of workers: "
+                             "start all of them anew from the checkpoint, as `ddprun "
+                             "--no-in-place` does"};
+}
+
 void Membership::enter(std::int64_t round) {
   if (place_ != Place::kOutside)
     throw std::logic_error{
@@ -33,18 +43,36 @@ void Membership::enter(std::int64_t round) {
   place_ = Place::kEntering;
 }
 
-void Membership::begin_training(std::int64_t line_round) {
+std::optional<std::int64_t> Membership::begin_training(std::int64_t line_round) {
   name_.round = std::max(world_.load(), line_round + 1);
   place_ = Place::kTraining;
+  if (asked_ != world() || left_ >= world_) return std::nullopt;
+  asked_.reset();
+  return hold(world_);
 }
 
 void Membership::end_round(std::int64_t round) { left_ = std::max(left_.load(), round); }
 
-std::int64_t Membership::hold(std::int64_t round) {
+std::optional<std::int64_t> Membership::hold(std::int64_t round) {
+  if (is_to_train_in(round)) {
+    asked_ = round;
+    return std::nullopt;
+  }
   if (round != world_) return kNotHeld;
   if (held_ == kNotHeld && place_ == Place::kTraining) held_ = name_.step;
   if (held_ == kNotHeld && place_ == Place::kUpdating) held_ = name_.step + 1;
   return held_;
+}
+
+/// Whether this worker is about to enter that round, or enters it.
+bool Membership::is_to_train_in(std::int64_t round) const {
+  if (place_ == Place::kEnding || left_ >= round) return false;
+  return round > world_ || (round == world_ && place_ == Place::kEntering);
+}
+
+void Membership::end_hold() {
+  asked_.reset();
+  if (is_held()) end_round(world_);
 }
 
 void Membership::leave_after(std::int64_t round, std::int64_t step) {

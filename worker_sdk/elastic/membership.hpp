@@ -9,6 +9,8 @@
 // Where nobody is lost, members change without dropping a step: each one is held, and says how many
 // steps it has counted; the greatest of these numbers plus one is the limit. Nobody has begun that
 // step before all know the limit, so all leave right behind it, at the same place of their program.
+// Who has not entered that world yet, but is to, answers when it begins to train there: it has a
+// state then, and nobody has counted a step without it.
 #pragma once
 
 #include <atomic>
@@ -37,13 +39,16 @@ inline constexpr std::int64_t kNotHeld = -1;
 
 /// Refuses, by a std::logic_error that says why, what cannot be done now, and by WorldChanged what
 /// a change of the members forbids. One thread uses it, and another one may hold it. So enter(),
-/// hold(), leave_after(), is_held(), end_loop() and the calls of an update are called with a lock.
-/// Any thread may call end_round(), has_to_leave(), is_told_to_leave(), world_has_ended() and
-/// leaves_in_order() without.
+/// begin_training(), hold(), end_hold(), leave_after(), is_held(), end_loop() and the calls of an
+/// update are called with a lock. Any thread may call end_round(), has_to_leave(),
+/// is_told_to_leave(), world_has_ended() and leaves_in_order() without.
 class Membership {
  public:
   /// kEnding: the loop is over, and the other members may have finished.
   enum class Place { kOutside, kEntering, kTraining, kUpdating, kEnding };
+
+  /// `resize`: whether worlds may differ in their number of members.
+  explicit Membership(bool resize = true) : resize_{resize} {}
 
   Place place() const { return place_; }
   std::int64_t world() const { return world_; }
@@ -62,10 +67,15 @@ class Membership {
   /// The state was replaced by one that was saved, or that another worker has sent.
   void load(const StateName& name);
 
+  /// A world of so many members is about to be entered. Errors: std::runtime_error where it must
+  /// not be.
+  void require_size(int size);
+
   void enter(std::int64_t round);
   /// All members have the line now, and name what follows by this round: numbers of rounds begin
-  /// anew with each job, and those of states go on.
-  void begin_training(std::int64_t line_round);
+  /// anew with each job, and those of states go on. Returns the answer that hold() owes, which is
+  /// to be sent; nullopt: it owes none.
+  std::optional<std::int64_t> begin_training(std::int64_t line_round);
   /// The members of that round change. An update that is under way counts still: its gradients are
   /// all there.
   void end_round(std::int64_t round);
@@ -73,8 +83,12 @@ class Membership {
 
   /// The members of that round are about to change, and nobody is lost. No further update begins
   /// until it is told how far they go. Returns how many steps this worker has counted, with the one
-  /// that it is counting; asked again, the same. kNotHeld: it does not train in that round.
-  std::int64_t hold(std::int64_t round);
+  /// that it is counting; asked again, the same. kNotHeld: it does not train in that round any
+  /// more. nullopt: not yet, and begin_training() answers.
+  std::optional<std::int64_t> hold(std::int64_t round);
+  /// Nobody will say how far this world goes: who is held leaves it at once, and who owes an answer
+  /// is not held.
+  void end_hold();
   /// A worker that is held in that round goes on, and leaves it when that step is counted.
   void leave_after(std::int64_t round, std::int64_t step);
   /// Whether an update has to wait: how far this world goes is being asked.
@@ -94,13 +108,17 @@ class Membership {
   void end_update(bool well);
 
  private:
+  bool is_to_train_in(std::int64_t round) const;
   void compare_with_limit();
 
+  bool resize_;
+  std::optional<int> size_;  // the first world's; not set: there was none
   std::atomic<Place> place_ = Place::kOutside;
   std::atomic<std::int64_t> world_ = -1;  // the round of the world that was entered last
   std::atomic<std::int64_t> left_ = -1;   // the greatest round that was told to end
   std::atomic<bool> has_come_to_its_end_ = false;
   std::int64_t held_ = kNotHeld;       // the answer to hold() in that world
+  std::optional<std::int64_t> asked_;  // it is to be held as soon as it trains in that round
   std::optional<std::int64_t> limit_;  // the last step of that world
   StateName name_;
   bool whole_ = true;

@@ -56,6 +56,7 @@ WorldImpl::~WorldImpl() {
 }
 
 std::optional<Entrance> WorldImpl::pass(const std::function<void(World&)>& train) {
+  run_.membership.require_size(place_.env.world_size);
   {
     const std::lock_guard lock{run_.mutex};
     run_.membership.enter(place_.round);
@@ -114,7 +115,7 @@ void WorldImpl::enter() {
   if (ElasticBatches* const batches = run_.parts.batches())
     batches->deal(place_.env.rank, place_.env.world_size);
   if (run_.line) light_copy_.emplace(run_.parts.modules());
-  run_.membership.begin_training(line.name.round);
+  run_.begin_training(line.name.round);
   run_.membership.require_unchanged();
 }
 

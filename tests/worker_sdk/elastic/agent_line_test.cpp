@@ -82,7 +82,8 @@ AgentLine::Orders no_orders() {
 /// A worker that the agent has answered with `answer`.
 Connected connected(Agent& agent, const std::string& answer,
                     const AgentLine::Orders& orders = no_orders()) {
-  auto line = std::async(std::launch::async, [&] { return AgentLine::connect(3, orders); });
+  auto line = std::async(std::launch::async,
+                         [&] { return AgentLine::connect(3, /*resize=*/false, orders); });
   agent.accept_worker();
   json hello = agent.hear();
   agent.say(answer);
@@ -97,7 +98,7 @@ TEST_CASE("elastic: a worker tells its agent who it is, when it is parked, and t
   Agent agent;
   auto [line, hello] = connected(agent, kWelcome);
   REQUIRE(line);
-  CHECK(hello == json{{"type", "hello"}, {"local_rank", 2}, {"round", 3}});
+  CHECK(hello == json{{"type", "hello"}, {"local_rank", 2}, {"round", 3}, {"resize", false}});
   line->say_parked(3);
   CHECK(agent.hear() == json{{"type", "parked"}, {"round", 3}});
   line.reset();
@@ -141,6 +142,20 @@ TEST_CASE("elastic: who is held says how far it has come, and hears behind which
   CHECK(agent.hear() == json{{"type", "holding"}, {"round", 3}, {"step", 17}});
   agent.say("{\"type\":\"leave_after\",\"round\":3,\"step\":19}\n");
   CHECK(limit.get_future().get() == std::pair<std::int64_t, std::int64_t>{3, 19});
+}
+
+TEST_CASE("elastic: who cannot answer yet how far it has come does so later") {
+  Agent agent;
+  AgentLine::Orders orders = no_orders();
+  orders.hold = [](std::int64_t round) {
+    return round == 3 ? std::nullopt : std::optional<std::int64_t>{-1};
+  };
+  auto [line, hello] = connected(agent, kWelcome, orders);
+  REQUIRE(line);
+  agent.say("{\"type\":\"hold\",\"round\":3}\n{\"type\":\"hold\",\"round\":2}\n");
+  CHECK(agent.hear() == json{{"type", "holding"}, {"round", 2}, {"step", -1}});
+  line->say_holding(3, 17);
+  CHECK(agent.hear() == json{{"type", "holding"}, {"round", 3}, {"step", 17}});
 }
 
 TEST_CASE("elastic: a worker hears that its agent has gone, or says what no agent would") {
@@ -187,9 +202,9 @@ TEST_CASE("elastic: a worker whose agent is gone waits for nothing") {
 }
 
 TEST_CASE("elastic: there is no line where nobody listens, or who listens is no agent") {
-  CHECK_FALSE(AgentLine::connect(0, no_orders()));
+  CHECK_FALSE(AgentLine::connect(0, /*resize=*/true, no_orders()));
   setenv(env::kControl, "/nowhere/agent:0", 1);
-  CHECK_FALSE(AgentLine::connect(0, no_orders()));
+  CHECK_FALSE(AgentLine::connect(0, /*resize=*/true, no_orders()));
   Agent agent;
   CHECK_FALSE(connected(agent, "no JSON\n").line);
   CHECK_FALSE(connected(agent, "{\"type\":\"welcome\"}\n").line);

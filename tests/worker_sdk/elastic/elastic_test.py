@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
 from elastic_changes import Changes, Joins  # noqa: E402
 from elastic_records import Records  # noqa: E402
+from entering_changes import EnteringChanges  # noqa: E402
 from forked_workers import DEADLINE_S, on_workers  # noqa: E402
 from gentle_changes import GentleChanges  # noqa: E402
 
@@ -45,7 +46,7 @@ class InCpp(Records):
             self.assertEqual(texts[name], other_texts[name], name)
 
 
-class ChangeTest(Changes, GentleChanges, InCpp):
+class ChangeTest(Changes, GentleChanges, EnteringChanges, InCpp):
     running_means = RUNNING_MEANS
 
     def work(self, folder, options):

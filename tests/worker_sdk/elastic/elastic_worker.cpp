@@ -58,12 +58,39 @@ json options_with(const json& given) {
                   {"loads", -1},       // the rank that alone loads run.safetensors; -1: all
                   {"device", "cpu"},   // or a GPU, with NCCL
                   {"strays", -1},      // the rank that changes what it has loaded
+                  // The rank that waits, where it gets a state while it enters a world, until it is
+                  // released.
+                  {"enters_late", -1},
+                  {"resize", true},
                   // [step, size]: from that step on, a world of fewer members takes its time for
                   // each. Who is started in place of another one comes no sooner.
                   {"slow", {0, 0}}};
   options.update(given);
   return options;
 }
+
+void wait_until_released(const fs::path& folder, const std::string& rank) {
+  std::ofstream{folder / ("waits." + rank)};
+  while (!fs::exists(folder / ("released." + rank)))
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+}
+
+/// A part of the state, through which the rank passes that enters late.
+class Gate : public Stateful {
+ public:
+  explicit Gate(fs::path folder) : folder_{std::move(folder)} {}
+
+  /// The state that is loaded before the first world passes.
+  void close(std::string rank) { rank_ = std::move(rank); }
+  std::string save_state() const override { return ""; }
+  void restore_state(const std::string&) override {
+    if (!rank_.empty()) wait_until_released(folder_, rank_);
+  }
+
+ private:
+  fs::path folder_;
+  std::string rank_;
+};
 
 class Training {
  public:
@@ -74,11 +101,11 @@ class Training {
     run_.keep("optimizer", optimizer_);
     run_.keep("schedule", schedule_);
     run_.keep("data", loader_);
-    const char* const rank = std::getenv("RANK");
-    const int own_rank = rank == nullptr ? 0 : std::stoi(rank);
-    if (!fs::exists(saved_) || (options_["loads"] != -1 && options_["loads"] != own_rank)) return;
+    run_.keep("gate", gate_);
+    const int rank = std::stoi(own_rank());
+    if (!fs::exists(saved_) || (options_["loads"] != -1 && options_["loads"] != rank)) return;
     run_.load_state_dict(load_safetensors(saved_));
-    if (options_["strays"] == own_rank) {
+    if (options_["strays"] == rank) {
       const torch::NoGradGuard no_grad;
       model_->parameters().front() += 1;
     }
@@ -91,14 +118,17 @@ class Training {
     options.backend = device_.is_cpu() ? "gloo" : "nccl";
     options.device = device_;
     options.timeout = std::chrono::seconds{120};
+    if (options_["enters_late"] == std::stoi(own_rank())) gate_.close(own_rank());
     run_.worlds([this](World& world) { train(world); }, options);
-    const char* const rank = std::getenv("RANK");
-    save_safetensors(
-        folder_ / ("end." + std::string{rank == nullptr ? "0" : rank} + ".safetensors"),
-        run_.state_dict());
+    save_safetensors(folder_ / ("end." + own_rank() + ".safetensors"), run_.state_dict());
   }
 
  private:
+  static std::string own_rank() {
+    const char* const rank = std::getenv("RANK");
+    return rank == nullptr ? "0" : rank;
+  }
+
   void train(World& world) {
     const std::string rank = std::to_string(world.rank());
     note_open(folder_ / ("open." + rank));
@@ -134,7 +164,7 @@ class Training {
   }
 
   void reach(const std::string& where, const World& world) const {
-    if (waits_at(where, world)) wait_until_released(world);
+    if (waits_at(where, world)) wait_until_released(folder_, std::to_string(world.rank()));
     const json& dies = options_["dies"];
     if (where != options_["where"] || attempt() >= dies.size() ||
         dies[attempt()] != json{world.rank(), run_.step()})
@@ -147,13 +177,6 @@ class Training {
     const json& waits = options_["waits"];
     return std::ranges::count(waits[0], json(world.rank())) > 0 && waits[1] == run_.step() &&
            waits[2] == where;
-  }
-
-  void wait_until_released(const World& world) const {
-    const std::string rank = std::to_string(world.rank());
-    std::ofstream{folder_ / ("waits." + rank)};
-    while (!fs::exists(folder_ / ("released." + rank)))
-      std::this_thread::sleep_for(std::chrono::milliseconds{10});
   }
 
   static std::size_t attempt() {
@@ -205,7 +228,8 @@ class Training {
                                 .micro_batch = options_["micro_batch"],
                                 .seed = 7,
                                 .workers = options_["workers"]}};
-  ElasticRun run_{{.seed = 3}};
+  Gate gate_{folder_};
+  ElasticRun run_{{.seed = 3, .resize = options_["resize"]}};
 };
 
 }  // namespace

@@ -151,21 +151,94 @@ TEST_CASE("elastic: an update that is under way is in the answer of who is held,
   CHECK(member.hold(3) == 1);
 }
 
-TEST_CASE("elastic: nobody is held outside of the round, while entering it, or behind its loop") {
+TEST_CASE("elastic: nobody is held behind its loop, nor in a round that it trains in no more") {
   Membership member;
-  CHECK(member.hold(3) == kNotHeld);
   member.enter(3);
-  CHECK(member.hold(3) == kNotHeld);
-  member.begin_training(/*line_round=*/0);
   CHECK(member.hold(2) == kNotHeld);
-  CHECK(member.hold(4) == kNotHeld);
+  CHECK(member.begin_training(/*line_round=*/0) == std::nullopt);
+  CHECK(member.hold(2) == kNotHeld);
   CHECK(member.end_loop());
   CHECK(member.place() == Membership::Place::kEnding);
   CHECK(member.hold(3) == kNotHeld);
+  CHECK(member.hold(4) == kNotHeld);
   member.leave();
+  CHECK(member.hold(2) == kNotHeld);
   CHECK(member.hold(3) == kNotHeld);
   CHECK_FALSE(member.is_held());
   CHECK_FALSE(member.world_has_ended());
+}
+
+TEST_CASE("elastic: who is asked before it trains in that round answers when it begins to") {
+  const auto [before, within] = GENERATE(table<int, int>({{1, 0}, {0, 1}, {2, 2}}));
+  CAPTURE(before, within);
+  Membership member;
+  for (int i = 0; i < before; ++i) CHECK(member.hold(3) == std::nullopt);
+  member.enter(3);
+  for (int i = 0; i < within; ++i) CHECK(member.hold(3) == std::nullopt);
+  CHECK_FALSE(member.is_held());
+  CHECK_NOTHROW(member.require_unchanged());
+  member.load({2, 7});
+  CHECK(member.begin_training(/*line_round=*/2) == 7);
+  CHECK(member.is_held());
+  CHECK(member.hold(3) == 7);
+  member.leave_after(3, 8);
+  count_step(member);
+  CHECK(member.leaves_in_order());
+}
+
+TEST_CASE("elastic: an answer is owed about the round that was asked for, and once") {
+  Membership member;
+  enter_world(member);
+  member.leave();
+  CHECK(member.hold(5) == std::nullopt);
+  member.enter(4);
+  CHECK(member.hold(3) == kNotHeld);
+  CHECK(member.begin_training(/*line_round=*/3) == std::nullopt);
+  CHECK_FALSE(member.is_held());
+  member.leave();
+  member.enter(5);
+  CHECK(member.begin_training(/*line_round=*/4) == 0);
+  member.leave();
+  member.enter(5);  // as a program does that passes through its worlds anew
+  CHECK(member.begin_training(/*line_round=*/5) == std::nullopt);
+}
+
+TEST_CASE("elastic: an order to leave takes the place of an answer that is owed") {
+  const bool asked_within = GENERATE(false, true);
+  CAPTURE(asked_within);
+  Membership member;
+  if (asked_within) member.enter(3);
+  CHECK(member.hold(3) == std::nullopt);
+  member.end_round(3);
+  CHECK(member.hold(3) == kNotHeld);
+  if (!asked_within) member.enter(3);
+  CHECK_THROWS_AS(member.require_unchanged(), WorldChanged);
+  CHECK(member.begin_training(/*line_round=*/0) == std::nullopt);
+  CHECK_FALSE(member.is_held());
+}
+
+TEST_CASE("elastic: who loses its agent leaves where it is held, and owes no answer") {
+  Membership member;
+  member.enter(3);
+  member.hold(3);
+  member.end_hold();
+  CHECK(member.begin_training(/*line_round=*/0) == std::nullopt);
+  CHECK_FALSE(member.is_held());
+  CHECK_FALSE(member.has_to_leave());
+  member.hold(3);
+  member.end_hold();
+  CHECK_FALSE(member.is_held());
+  CHECK(member.has_to_leave());
+}
+
+TEST_CASE("elastic: who needs its number of workers refuses another one, and else any will do") {
+  Membership faithful{/*resize=*/false};
+  faithful.require_size(4);
+  CHECK_NOTHROW(faithful.require_size(4));
+  CHECK_THROWS_WITH(faithful.require_size(3), contains("a world of 3 workers follows one of 4"));
+  CHECK_THROWS_WITH(faithful.require_size(5), contains("start all of them anew"));
+  Membership any;
+  for (const int size : {4, 3, 5}) CHECK_NOTHROW(any.require_size(size));
 }
 
 TEST_CASE("elastic: who is held goes on to the limit, and leaves behind it in order") {

@@ -163,6 +163,28 @@ class Changes:
         _, failed, agent = self.train(2, agent=Mute, dies=[[1, 9]], patience_s=1)
         self.assertEqual(failed, [-signal.SIGKILL, 1])
 
+    def test_who_needs_its_number_of_workers_goes_on_with_as_many_and_refuses_to_with_fewer(self):
+        class Faithful(ScriptedAgent):
+            resize = False
+
+        class Shrinking(Faithful):
+            def replace(self, rank):
+                if self.workers:
+                    self.say_to_all(type="leave", round=self.round)
+                    self.await_parked()
+                    self.count -= 1
+                    self.enter_next_round()
+
+        death = {"resize": False, "dies": [[1, 9]], "where": "before backward"}
+        folder, failed, agent = self.train(2, "as many", agent=Faithful, **death)
+        self.assertEqual(failed, [-signal.SIGKILL])
+        self.assert_replaced(agent, 1)
+        self.assert_stream(self.used(folder))
+        folder, failed, agent = self.train(2, "fewer", agent=Shrinking, **death)
+        self.assertEqual((failed, agent.round), ([-signal.SIGKILL, 1], 2))
+        steps = [json.loads(line)[0] for line in (folder / "used.0").read_text().splitlines()]
+        self.assertEqual(steps, list(range(1, 10)))
+
     def test_many_changes_leave_nothing_open(self):
         deaths = [[1, step] for step in range(2, 40, 4)]
         folder, failed, agent = self.train(2, steps=40, dies=deaths, where="before backward")

@@ -37,6 +37,8 @@ OPTIONS = {
     "loads": None,  # the rank that alone loads run.pt
     "init": 0,  # the seed of the first weights
     "strays": None,  # the rank that changes what it has loaded
+    "enters_late": None,  # the rank that waits, where it gets a state while it enters a world, until it is released
+    "resize": True,
     "device": "cpu",
     "deaf": None,  # the rank that nothing frees from a collective
     # [step, size]: from that step on, a world of fewer members does none before it is held. Who is started in place
@@ -54,6 +56,21 @@ class Numbers(Dataset):
         return torch.randn(8, generator=generator), index % 3, index
 
 
+class Gate:
+    """A part of the state, through which the rank passes that enters late."""
+
+    def __init__(self, folder, rank):
+        self.folder = folder
+        self.rank = rank
+
+    def state_dict(self):
+        return {}
+
+    def load_state_dict(self, state):
+        if torch.distributed.is_initialized() and self.rank == int(os.environ["RANK"]):
+            wait_until_released(self.folder, self.rank)
+
+
 def make_run(options):
     torch.manual_seed(options["init"])
     model = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Dropout(0.2), nn.ReLU(), nn.Linear(16, 3))
@@ -61,7 +78,8 @@ def make_run(options):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [5, 9])
     batches = ddprun.Batches(SAMPLES, **options["batches"])
-    run = ddprun.ElasticRun(model=model, optimizer=optimizer, schedule=schedule, batches=batches, seed=3)
+    run = ddprun.ElasticRun(model=model, optimizer=optimizer, schedule=schedule, batches=batches, seed=3,
+                            resize=options["resize"])
     return run, model, optimizer, schedule, batches
 
 
@@ -96,6 +114,7 @@ def train(folder, options):
     if options["deaf"] == int(os.environ.get("RANK", "0")):
         World._free = lambda world: None
     run, model, optimizer, schedule, batches = make_run(options)
+    run.keep("gate", Gate(folder, options["enters_late"]))
     processes = options["loader_processes"]
     loader = DataLoader(Numbers(), batch_sampler=batches, num_workers=processes, persistent_workers=processes > 0)
     saved = folder / "run.pt"

@@ -16,6 +16,7 @@ import torch
 import elastic_train
 from elastic_changes import Changes, Joins, worlds
 from elastic_test import PythonRecords
+from entering_changes import EnteringChanges
 from forked_workers import DEADLINE_S
 from gentle_changes import GentleChanges
 from scripted_agent import ScriptedAgent
@@ -23,7 +24,7 @@ from scripted_agent import ScriptedAgent
 ddprun_program = None
 
 
-class InPlaceTest(Changes, GentleChanges, PythonRecords):
+class InPlaceTest(Changes, GentleChanges, EnteringChanges, PythonRecords):
     running_means = {"1.running_mean", "1.running_var"}
 
     def work(self, folder, options):

@@ -1,16 +1,13 @@
 #!/usr/bin/env python3
-"""What a worker may do when, and how its state is written down, without torch: membership_test.py"""
+"""What a worker may do when, and who gives its state to whom, without torch: membership_test.py"""
 
-import json
 import sys
 import unittest
-from collections import Counter, OrderedDict
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(PROJECT / "worker_sdk" / "python"))
 
-from ddprun import _state  # noqa: E402
 from ddprun._membership import Loaded, Membership, WorldChanged, choose_line, differing_parts  # noqa: E402
 
 
@@ -160,15 +157,75 @@ class HoldTest(unittest.TestCase):
         self.assertEqual(member.hold(3), 0)
         self.assertFalse(member.is_held)
 
-    def test_who_does_not_train_in_that_round_is_not_held(self):
+    def test_who_does_not_train_in_that_round_any_more_is_not_held(self):
         member = Membership()
         member.enter(3)
-        self.assertEqual(member.hold(3), -1)
-        member.begin_training(line_round=0)
-        self.assertEqual([member.hold(2), member.hold(4)], [-1, -1])
+        self.assertEqual(member.hold(2), -1)
+        self.assertIsNone(member.begin_training(line_round=0))
+        self.assertEqual(member.hold(2), -1)
         self.assertFalse(member.is_held)
         member.leave()
+        self.assertEqual([member.hold(2), member.hold(3)], [-1, -1])
+
+    def test_who_is_asked_before_it_enters_or_while_it_does_answers_when_it_begins_to_train(self):
+        for asked_before, asked_within in ((1, 0), (0, 1), (2, 2)):
+            with self.subTest(before=asked_before, within=asked_within):
+                member = Membership()
+                answers = [member.hold(3) for _ in range(asked_before)]
+                member.enter(3)
+                answers += [member.hold(3) for _ in range(asked_within)]
+                self.assertEqual(answers, [None] * (asked_before + asked_within))
+                self.assertFalse(member.is_held)
+                member.require_unchanged()
+                member.load(2, 7)
+                self.assertEqual(member.begin_training(line_round=2), 7)
+                self.assertTrue(member.is_held)
+                self.assertEqual(member.hold(3), 7)
+                member.leave_after(3, 8)
+                count_step(member)
+                self.assertTrue(member.leaves_in_order)
+
+    def test_it_owes_an_answer_about_the_round_that_was_asked_for_and_owes_it_once(self):
+        member = in_a_world()
+        member.leave()
+        self.assertIsNone(member.hold(5))
+        member.enter(4)
         self.assertEqual(member.hold(3), -1)
+        self.assertIsNone(member.begin_training(line_round=3))
+        self.assertFalse(member.is_held)
+        member.leave()
+        member.enter(5)
+        self.assertEqual(member.begin_training(line_round=4), 0)
+        member.leave()
+        member.enter(5)  # as a program does that passes through its worlds anew
+        self.assertIsNone(member.begin_training(line_round=5))
+
+    def test_an_order_to_leave_takes_the_place_of_an_answer_that_is_owed(self):
+        for asked_within in (False, True):
+            with self.subTest(within=asked_within):
+                member = Membership()
+                if asked_within:
+                    member.enter(3)
+                self.assertIsNone(member.hold(3))
+                member.end_round(3)
+                self.assertEqual(member.hold(3), -1)
+                if not asked_within:
+                    member.enter(3)
+                with self.assertRaises(WorldChanged):
+                    member.require_unchanged()
+                self.assertIsNone(member.begin_training(line_round=0))
+                self.assertFalse(member.is_held)
+
+    def test_who_loses_its_agent_leaves_where_it_is_held_and_owes_no_answer(self):
+        member = Membership()
+        member.enter(3)
+        member.hold(3)
+        member.end_hold()
+        self.assertIsNone(member.begin_training(line_round=0))
+        self.assertEqual((member.is_held, member.has_to_leave), (False, False))
+        member.hold(3)
+        member.end_hold()
+        self.assertEqual((member.is_held, member.has_to_leave), (False, True))
 
     def test_it_leaves_in_order_once_the_last_step_is_counted(self):
         member = in_a_world()
@@ -215,7 +272,7 @@ class HoldTest(unittest.TestCase):
     def test_who_is_not_held_at_the_end_of_its_loop_cannot_be_held_any_more(self):
         member = in_a_world()
         self.assertTrue(member.end_loop())
-        self.assertEqual(member.hold(3), -1)
+        self.assertEqual([member.hold(3), member.hold(4)], [-1, -1])
         self.assertEqual((member.is_held, member.has_to_leave), (False, False))
         member.end_round(3)
         self.assertEqual((member.has_to_leave, member.leaves_in_order), (True, False))
@@ -231,6 +288,22 @@ class HoldTest(unittest.TestCase):
         self.assertEqual((member.is_held, member.has_to_leave), (False, False))
         count_step(member)
         self.assertEqual(member.hold(4), 2)
+
+
+class SizeTest(unittest.TestCase):
+    def test_who_needs_its_number_of_workers_refuses_another_one(self):
+        member = Membership(resize=False)
+        for size in (4, 4):
+            member.require_size(size)
+        with self.assertRaisesRegex(RuntimeError, r"a world of 3 workers follows one of 4, .* start all of them anew"):
+            member.require_size(3)
+        with self.assertRaisesRegex(RuntimeError, "a world of 5 workers follows one of 4"):
+            member.require_size(5)
+
+    def test_who_does_not_need_it_takes_any(self):
+        member = Membership()
+        for size in (4, 3, 5):
+            member.require_size(size)
 
 
 def loaded(*names):
@@ -259,69 +332,6 @@ class LineTest(unittest.TestCase):
         self.assertIsNone(differing_parts(members))
         told = differing_parts([members[0], members[1]._replace(parts=["ema", "model"])])
         self.assertIn("rank 1 keeps the parts ema, model, and rank 0 keeps model", told)
-
-
-class Tensor:
-    def __init__(self, name):
-        self.name = name
-
-
-def there_and_back(value):
-    tensors = []
-    text = json.dumps(_state.pack(value, lambda one: isinstance(one, Tensor), tensors, "the state"))
-    return _state.unpack(json.loads(text), tensors)
-
-
-class PackTest(unittest.TestCase):
-    def test_states_of_optimizers_and_schedules_come_back_as_they_were(self):
-        weight, moment = Tensor("weight"), Tensor("moment")
-        value = {
-            "weight": weight,
-            "state": {0: {"exp_avg": moment, "step": 3.5}, 7: {}},
-            "param_groups": [{"betas": (0.9, 0.999), "lr": 1e-3, "fused": None, "params": [0, 7]}],
-            "best": float("inf"),
-            "milestones": Counter({3: 1, 9: 2}),
-            "dict": {"tuple": {"tensor": ()}},
-        }
-        back = there_and_back(value)
-        self.assertEqual(back, value)
-        self.assertIs(back["state"][0]["exp_avg"], moment)
-        self.assertIsInstance(back["param_groups"][0]["betas"], tuple)
-        self.assertIsInstance(back["milestones"], Counter)
-        self.assertIsInstance(there_and_back(OrderedDict(a=1)), dict)
-
-    def test_what_cannot_travel_is_told_with_its_place(self):
-        for value, expected in (
-            ({"f": [1, len]}, r"the state\['f'\]\[1\] is of the type builtin_function_or_method"),
-            ({(1, 2): 3}, r"the state has the key \(1, 2\)"),
-            (b"bytes", "the state is of the type bytes"),
-        ):
-            with self.assertRaisesRegex(TypeError, expected):
-                there_and_back(value)
-
-
-class PiecesTest(unittest.TestCase):
-    def test_texts_are_cut_into_full_pieces_without_a_gap(self):
-        for sizes in ([], [0], [10], [4, 4], [3, 0, 9, 1], [1] * 9):
-            texts = [bytes(range(16 * i, 16 * i + size)) for i, size in enumerate(sizes)]
-            out, lengths = b"", []
-            for cuts in _state.pieces(sizes, 4):
-                piece = bytearray(4)
-                for cut in cuts:
-                    length = cut.end - cut.begin
-                    piece[cut.place : cut.place + length] = texts[cut.index][cut.begin : cut.end]
-                lengths.append(cuts[-1].place + cuts[-1].end - cuts[-1].begin)
-                out += piece[: lengths[-1]]
-            self.assertEqual(out, b"".join(texts))
-            self.assertTrue(all(length == 4 for length in lengths[:-1]))
-
-
-class SeedTest(unittest.TestCase):
-    def test_every_step_and_rank_has_its_own_seed_and_the_same_again(self):
-        seeds = {_state.seed_of(7, step, rank) for step in range(50) for rank in range(8)}
-        self.assertEqual(len(seeds), 400)
-        self.assertTrue(all(0 <= seed < 2**63 for seed in seeds))
-        self.assertIn(_state.seed_of(7, 49, 7), seeds)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ class Worker:
 class ScriptedAgent:
     """Rounds are numbered from 1. All of them meet in one store, which a process of its own serves."""
 
+    resize = True  # all workers have to say so
+
     def __init__(self, folder, count, work, patience_s):
         self.folder = folder
         self.count = count
@@ -106,9 +108,13 @@ class ScriptedAgent:
             text += connection.recv(4096)
         hello = json.loads(text)
         assert (hello["type"], hello["round"]) == ("hello", self.round), hello
-        worker = self.workers[hello["local_rank"]]
-        worker.line = connection
-        worker.say(type="welcome", patience_s=self.patience_s)
+        assert hello["resize"] is self.resize, hello
+        self.workers[hello["local_rank"]].line = connection
+        self.welcome(hello["local_rank"])
+
+    def welcome(self, rank):
+        """The worker enters no world before."""
+        self.workers[rank].say(type="welcome", patience_s=self.patience_s)
 
     def read(self, rank):
         worker = self.workers[rank]

@@ -46,6 +46,10 @@ struct ElasticOptions {
   /// the step and the rank, so that a step which is done again draws the same numbers. Not set: it
   /// leaves them alone.
   std::optional<std::int64_t> seed = {};
+  /// Whether the training can go on with another number of workers, in place. false where the state
+  /// belongs to their number, as that of a sharded model does: it then goes on with as many, or is
+  /// started anew.
+  bool resize = true;
 };
 
 /// The state of a training, which its members have in common, and the worlds that it passes
@@ -82,7 +86,7 @@ class ElasticRun {
   /// all members. `options` are those of init_process_group(); the timeout is for entering, too.
   /// Errors: what `train` throws, unless it comes from a change of the members; those of
   /// init_process_group(); std::runtime_error where members keep different parts, or no worker has
-  /// a whole state.
+  /// a whole state, and for a world of another size where `resize` is false.
   void worlds(const std::function<void(World&)>& train, const ProcessGroupOptions& options = {});
 
  private:

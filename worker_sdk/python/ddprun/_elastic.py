@@ -45,14 +45,16 @@ class ElasticRun:
         among them is the place in the data.
     seed: seeds the generators of random numbers anew before each step, from this number, the step and the
         rank, so that a step which is done again draws the same numbers. None leaves them alone.
+    resize: whether it can go on with another number of workers, in place. False where the state belongs to their
+        number, as that of a sharded model does: it then goes on with as many, or is started anew.
 
     Without a launcher there is one world, of this process.
     """
 
-    def __init__(self, *, seed: Optional[int] = None, **parts: Any) -> None:
+    def __init__(self, *, seed: Optional[int] = None, resize: bool = True, **parts: Any) -> None:
         self._seed = seed
         self._parts: Dict[str, Any] = {}
-        self._membership = Membership()
+        self._membership = Membership(resize)
         self._checked = False  # that all parts can travel
         self._line: Optional[AgentLine] = None  # None: workers are started anew when members change
         self._lock = threading.Condition()  # the line's thread and this one agree on whether an update begins
@@ -108,7 +110,7 @@ class ElasticRun:
         """One turn for each membership of the job. Use each world as `with world:`.
 
         backend: as init_process_group() takes it. timeout: after how many seconds of waiting for other
-        members the program fails.
+        members the program fails. Raises RuntimeError for a world of another size, where the run has resize=False.
         """
         import torch.distributed
 
@@ -119,7 +121,8 @@ class ElasticRun:
         if backend == "gloo" or backend in _nccl.BACKENDS:  # a worker that waits in them can be freed
             begins_parked = os.environ.pop(PARKED, "") != ""
             orders = Orders(self._hold, self._leave_after, self._end_world, self._end_hold)
-            self._line = AgentLine.connect(NO_ROUND if begins_parked else place.round, orders)
+            first_round = NO_ROUND if begins_parked else place.round
+            self._line = AgentLine.connect(first_round, self._membership.resize, orders)
             if begins_parked:
                 place = self._first_place()
         try:
@@ -146,9 +149,16 @@ class ElasticRun:
         os.environ.update(self._line.first_entrance().environment)
         return Place.of_environment()
 
-    def _hold(self, round_number: int) -> int:
+    def _hold(self, round_number: int) -> Optional[int]:
         with self._lock:
             return self._membership.hold(round_number)
+
+    def _begin_training(self, line_round: int) -> None:
+        """Either this one answers a question about the world that is entered, or the line's thread does."""
+        with self._lock:
+            owed = self._membership.begin_training(line_round)
+        if owed is not None and self._line is not None:
+            self._line.holding(self._membership.world, owed)
 
     def _leave_after(self, round_number: int, step: int) -> None:
         with self._lock:
@@ -158,9 +168,8 @@ class ElasticRun:
     def _end_hold(self) -> None:
         """The agent has gone, and nobody else would say how far this world goes."""
         with self._lock:
-            if self._membership.is_held:
-                self._membership.end_round(self._membership.world)
-                self._lock.notify_all()
+            self._membership.end_hold()
+            self._lock.notify_all()
 
     def _end_world(self, line: AgentLine, round_number: int) -> None:
         """The members of that round change. The line's thread frees this one from waiting for them."""

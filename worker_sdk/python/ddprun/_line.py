@@ -4,8 +4,12 @@ how far it has come, and then to leave behind a step that all can count.
 
 The agent listens at a Unix socket that DDPRUN_CONTROL names as PATH:LOCAL_RANK. Both sides send lines of JSON:
 
-    worker: hello {local_rank, round} · holding {round, step} · parked {round} · stuck {round} · goodbye {}
+    worker: hello {local_rank, round, resize} · holding {round, step} · parked {round} · stuck {round} · goodbye {}
     agent:  welcome {patience_s} · hold {round} · leave_after {round, step} · leave {round} · enter {round, environment}
+
+resize: false where the program needs its number of workers, so that it must not go on with another one. holding is the
+answer to hold. It comes at once, with the step -1 from who does not train in that round any more; who is still about to
+enter that round, or enters it, gives it when it begins to train there. Where it is told to leave before, none comes.
 
 Without an agent that listens there is no line, and workers are stopped and started as ever.
 """
@@ -38,7 +42,7 @@ class Entrance(NamedTuple):
 class Orders(NamedTuple):
     """What is done when the agent has said something. All are called in the line's thread."""
 
-    hold: Callable[[int], int]  # returns the step to answer for that round
+    hold: Callable[[int], Optional[int]]  # returns the step to answer for that round; None: holding() is called later
     leave_after: Callable[[int, int], None]  # that round, and its last step
     leave: Callable[["AgentLine", int], None]  # this worker leaves that round at once
     agent_has_gone: Callable[[], None]
@@ -59,8 +63,9 @@ class AgentLine:
         self._thread.start()
 
     @classmethod
-    def connect(cls, round_number: int, orders: Orders) -> Optional[AgentLine]:
-        """Tells the agent that this worker can stay when members of that round change.
+    def connect(cls, round_number: int, resize: bool, orders: Orders) -> Optional[AgentLine]:
+        """Tells the agent that this worker can stay when members of that round change, and whether it can do so when
+        their number does.
 
         None where no agent listens, or it does not answer.
         """
@@ -74,7 +79,7 @@ class AgentLine:
             connection.close()
             return None
         line = cls(connection, orders)
-        line._say(type="hello", local_rank=int(local_rank), round=round_number)
+        line._say(type="hello", local_rank=int(local_rank), round=round_number, resize=resize)
         with line._news:
             if line._news.wait_for(lambda: line._patience is not None or not line._is_open, ANSWER_S):
                 if line._patience is not None:
@@ -98,6 +103,10 @@ class AgentLine:
         """For how many seconds an order may take to come, behind the loss that it follows from."""
         assert self._patience is not None
         return self._patience
+
+    def holding(self, round_number: int, step: int) -> None:
+        """The answer for that round."""
+        self._say(type="holding", round=round_number, step=step)
 
     def parked(self, round_number: int) -> None:
         """This worker has left that round, and does nothing until it is told to enter another one."""
@@ -163,7 +172,8 @@ class AgentLine:
     def _follow(self, message: Dict[str, Any]) -> None:
         if message["type"] == "hold":
             step = self._orders.hold(message["round"])
-            self._say(type="holding", round=message["round"], step=step)
+            if step is not None:
+                self.holding(message["round"], step)
         elif message["type"] == "leave_after":
             self._orders.leave_after(message["round"], message["step"])
         elif message["type"] == "leave":

@@ -6,7 +6,8 @@ whole between two updates, and torn from the begin of one to its end: an update 
 
 Where nobody is lost, members change without dropping a step: each one is held, and says how many steps it has counted;
 the greatest of these numbers plus one is the limit. Nobody has begun that step before all know the limit, so all leave
-their world right behind it, at the same place of their program.
+their world right behind it, at the same place of their program. Who has not entered that world yet, but is to, answers
+when it begins to train there: it has a state then, and nobody has counted a step without it.
 """
 
 from __future__ import annotations
@@ -26,11 +27,14 @@ class WorldChanged(BaseException):
 class Membership:
     """Refuses, by a RuntimeError that says why, what cannot be done now."""
 
-    def __init__(self) -> None:
+    def __init__(self, resize: bool = True) -> None:
+        self.resize = resize  # whether worlds may differ in their number of members
+        self.size: Optional[int] = None  # the first world's; None: there was none
         self.place = OUTSIDE
         self.world = -1  # the round of the world that was entered last
         self.left = -1  # the greatest round that was told to end
         self.held = -1  # the answer when this world was held; -1: it is not
+        self.asked = -1  # the round in which it is to be held as soon as it trains there; -1: none
         self.limit: Optional[int] = None  # the last step of this world; None: it has none
         self.loop_is_over = False  # the program's, while this world was held
         self.round = 0
@@ -71,33 +75,63 @@ class Membership:
             raise RuntimeError("load_state_dict() within a world: load before the loop over run.worlds()")
         self.round, self.step, self.whole = round_number, step, True
 
+    def require_size(self, size: int) -> None:
+        """A world of so many members is about to be entered."""
+        if self.size is None:
+            self.size = size
+        if not self.resize and size != self.size:
+            raise RuntimeError(
+                f"a world of {size} workers follows one of {self.size}, and ElasticRun(resize=False) keeps its number "
+                "of workers: start all of them anew from the checkpoint, as `ddprun --no-in-place` does"
+            )
+
     def enter(self, round_number: int) -> None:
         if self.place != OUTSIDE:
             raise RuntimeError("a world is entered within another one: one worker is in one world at a time")
         self.place, self.world = ENTERING, round_number
         self.held, self.limit, self.loop_is_over = -1, None, False
 
-    def begin_training(self, line_round: int) -> None:
+    def begin_training(self, line_round: int) -> Optional[int]:
         """All members have the line now, and name what follows by this round.
 
-        Numbers of rounds begin anew with each job, and those of states go on.
+        Numbers of rounds begin anew with each job, and those of states go on. Returns the answer that hold() owes,
+        which is to be sent; None: it owes none.
         """
         self.round, self.place = max(self.world, line_round + 1), TRAINING
+        if self.asked != self.world or self.left >= self.world:
+            return None
+        self.asked = -1
+        return self.hold(self.world)
 
     def end_round(self, round_number: int) -> None:
         """The members of that round change. An update that is under way counts still: its gradients are all there."""
         self.left = max(self.left, round_number)
 
-    def hold(self, round_number: int) -> int:
+    def hold(self, round_number: int) -> Optional[int]:
         """The members of that round are about to change, and nobody is lost. No further update begins until it is told
         how far they go.
 
         Returns how many steps this worker has counted, with the one that it is counting; asked again, the same. -1:
-        it does not train in that round, and nothing is held.
+        it does not train in that round any more, and nothing is held. None: not yet, and begin_training() answers.
         """
+        if self._is_to_train_in(round_number):
+            self.asked = round_number
+            return None
         if round_number == self.world and self.held < 0 and self.place in (TRAINING, UPDATING):
             self.held = self.step + (1 if self.place == UPDATING else 0)
         return self.held if round_number == self.world else -1
+
+    def _is_to_train_in(self, round_number: int) -> bool:
+        """Whether this worker is about to enter that round, or enters it."""
+        if self.place == ENDING or self.left >= round_number:
+            return False
+        return round_number > self.world or (round_number == self.world and self.place == ENTERING)
+
+    def end_hold(self) -> None:
+        """Nobody will say how far this world goes: who is held leaves it at once, and who owes an answer is not held."""
+        self.asked = -1
+        if self.is_held:
+            self.end_round(self.world)
 
     def leave_after(self, round_number: int, step: int) -> None:
         """Who is held in that round goes on, and leaves it when that step is counted."""

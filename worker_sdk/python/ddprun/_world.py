@@ -70,6 +70,7 @@ class World:
         """Meets the other members, and takes on the state that all begin with. Returns whether it is entered: its
         members may have changed meanwhile.
         """
+        self._membership.require_size(self.size)
         with self._run._lock:
             self._membership.enter(self._place.round)
         try:
@@ -111,7 +112,7 @@ class World:
             self._run._batches.deal(self.rank, self.size)
         if self._run._line is not None:
             self._light_copy = LightCopy(self._run._modules())
-        self._membership.begin_training(line.round)
+        self._run._begin_training(line.round)
 
     def __enter__(self) -> World:
         if self._is_left.is_set():
