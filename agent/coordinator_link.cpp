@@ -139,7 +139,8 @@ Join CoordinatorLink::join(const ReachCoordinator& wish, const Channel& channel)
           .node_rank = spec_.meeting.node_rank,
           .terms = terms_of(spec_),
           .voter = std::move(voter),
-          .place = place_number()};
+          .place = place_number(),
+          .parked = wish.parked};
 }
 
 /// Which of the job's places is tried; 0: the first one, or one that somebody has told of.

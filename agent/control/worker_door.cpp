@@ -109,7 +109,7 @@ bool WorkerDoor::take(const std::shared_ptr<Line>& line, std::string_view text) 
         say(*line, welcome_line(patience_));
         const auto entrance = entrances_.extract(hello.local_rank);
         if (entrance && hello.round == kNoRound) say(*line, entrance.mapped());
-        heard_({hello.local_rank, CanStay{hello.round}});
+        heard_({hello.local_rank, CanStay{hello.round, hello.resize}});
       },
       [&](const auto& word) {
         if (line->local_rank >= 0) heard_({line->local_rank, word});

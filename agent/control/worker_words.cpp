@@ -12,7 +12,8 @@ using nlohmann::json;
 // clang-format off
 namespace fields {
 template <> inline constexpr auto kFields<WorkerHello> = std::tuple{
-    field("local_rank", &WorkerHello::local_rank), field("round", &WorkerHello::round)};
+    field("local_rank", &WorkerHello::local_rank), field("round", &WorkerHello::round),
+    field("resize", &WorkerHello::resize)};
 template <> inline constexpr auto kFields<Parked> = std::tuple{field("round", &Parked::round)};
 template <> inline constexpr auto kFields<Stuck> = std::tuple{field("round", &Stuck::round)};
 }  // namespace fields

@@ -1,8 +1,8 @@
 // What an agent and those of its workers that can stay say to each other while members of the job
 // change: lines of JSON, as worker_sdk/python/ddprun/_line.py has them. Pure.
 //
-//     worker: hello {local_rank, round} · holding {round, step} · parked {round} · stuck {round}
-//             · goodbye {}
+//     worker: hello {local_rank, round, resize} · holding {round, step} · parked {round}
+//             · stuck {round} · goodbye {}
 //     agent:  welcome {patience_s} · hold {round} · leave_after {round, step} · leave {round}
 //             · enter {round, environment}
 #pragma once
@@ -23,9 +23,11 @@ namespace ddprun {
 inline constexpr std::size_t kWorkerLineBytesMax = 4 * 1024;
 
 /// A worker's first line: which one it is, and that it can stay when members of that round change.
+/// `resize`: also where they are more or fewer then.
 struct WorkerHello {
   int local_rank = 0;
   int round = 0;
+  bool resize = true;
   bool operator==(const WorkerHello&) const = default;
 };
 

@@ -92,7 +92,8 @@ struct Ordered { CoordinatorMessage message; };
 // Its status may be a success; its output has been read. `step` is that of its last heartbeat.
 struct WorkerExited { WorkerFailure how; WorkerEnd end = {}; std::int64_t step = -1; };
 // What a worker of the elastic loop says of itself: it can stay when members of that round change,
-struct CanStay { int round = 0; };
+// `resize`: also where they are other ones then
+struct CanStay { int round = 0; bool resize = true; };
 struct Parked { int round = 0; };            // it has left that round, and waits for the next one,
 struct Stuck { int round = 0; };             // or waits for members of it, and nothing frees it,
 struct CannotStay {};                        // it cannot stay any more
@@ -124,6 +125,7 @@ struct ReachCoordinator {
   std::chrono::milliseconds pause{};
   VoterState voter = {};
   std::string at = {};
+  ParkedWorkers parked = {};
 };
 // Those that are alive, beside a round or parked, enter it. `parked`: none of them is to enter it.
 struct StartWorkers { StartRound round; bool parked = false; };

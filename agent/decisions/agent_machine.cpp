@@ -102,7 +102,7 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [&](const Reconfigure&) { agent_.beat(now); },  // which tells that this node knows of it
       [&](const StopRound& m) { stop_round(m, now); },
       [&](const LeaveAfter& m) {
-        if (m.round == workers_.number() && workers_.asked() == WorkerRound::Asked::kLastStep)
+        if (m.round == workers_.number() && asked(workers_) == WorkerRound::Asked::kLastStep)
           agent_.act(AskToLeaveAfter{m});
       },
       [&](const EndJob& m) {
@@ -191,6 +191,8 @@ void AgentMachine::start(const StartRound& order, TimePoint now) {
 }
 
 void AgentMachine::stop_round(const StopRound& order, TimePoint now) {
+  // They may have left an older round than the others.
+  if (order.discard) return is_over(workers_) ? workers_.stop(SIGTERM, now) : void();
   if (order.round != workers_.number()) return;
   if (order.at_once) return workers_.stop_at_once(now);
   if (workers_.state() == State::kRunning && order.keep && order.gently) return workers_.hold(now);
@@ -307,11 +309,12 @@ std::optional<TimePoint> AgentMachine::silence_ends() const {
 std::optional<TimePoint> AgentMachine::next_alarm() const {
   if (exited_) return std::nullopt;
   const auto beat_due = agent_.contact ? agent_.contact->beat_due() : std::nullopt;
-  return earlier(workers_.grace_ends(), earlier(beat_due, silence_ends()));
+  const auto grace_ends = workers_.grace() ? std::optional{workers_.grace()->ends} : std::nullopt;
+  return earlier(grace_ends, earlier(beat_due, silence_ends()));
 }
 
 void AgentMachine::alarm(TimePoint now) {
-  if (workers_.grace_ends() && now >= *workers_.grace_ends()) workers_.end_grace(now);
+  if (workers_.grace() && now >= workers_.grace()->ends) workers_.end_grace(now);
   check_silence(now);
   if (!agent_.contact || !agent_.contact->beat_due() || now < *agent_.contact->beat_due()) return;
   agent_.beat(now);

@@ -99,7 +99,7 @@ void CoordinatorSearch::reach(Attempt attempt, TimePoint now) {
   voter.running = aim_ == Aim::kResume ? workers_.number() : 0;
   reaching_ = attempt.place;
   agent_.act(ReachCoordinator{attempt.patience, agent_.counters, attempt.pause, std::move(voter),
-                              std::move(attempt.place)});
+                              std::move(attempt.place), workers_.parked()});
 }
 
 // --- what happens ---
@@ -269,7 +269,7 @@ CoordinatorSearch::End CoordinatorSearch::stop_workers(const std::string& reason
   aim_ = Aim::kStopWorkers;
   turns_.reset();
   const bool runs = workers_.state() == WorkerRound::State::kRunning;
-  const bool writes_checkpoint = workers_.asked() == WorkerRound::Asked::kCheckpoint;
+  const bool writes_checkpoint = asked(workers_) == WorkerRound::Asked::kCheckpoint;
   const bool keeps = runs ? agent_.may_keep : goes_on(workers_) && !writes_checkpoint;
   if (!agent_.held_end)
     agent_.warn("lost the coordinator (" + reason + "): " + (keeps ? "keeping" : "stopping") +

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/match.hpp"
+#include "base/number_list.hpp"
 
 namespace ddprun {
 
@@ -20,24 +21,25 @@ RankList those(const auto& workers, const auto& is_wanted) {
 
 StayingWorkers::StayingWorkers(int workers) : workers_(static_cast<std::size_t>(workers)) {}
 
-void StayingWorkers::begin_round(int round, const RankList& vacant) {
+void StayingWorkers::begin_round(int round, const RankList& vacant, int world_size) {
   round_ = round;
   for (std::size_t local_rank = 0; local_rank < workers_.size(); ++local_rank) {
-    auto& [state, has_seat, held_at] = workers_[local_rank];
-    has_seat = !has_rank(vacant, static_cast<int>(local_rank));
-    if (state == State::kStarts) continue;
-    if (has_seat)
-      state = state == State::kParked ? State::kStays : State::kRuns;
-    else if (state == State::kGone)
-      state = State::kStarts;
+    Worker& worker = workers_[local_rank];
+    worker.has_seat = !has_rank(vacant, static_cast<int>(local_rank));
+    if (worker.has_seat) worker.world_size = world_size;
+    if (worker.state == State::kStarts) continue;
+    if (worker.has_seat)
+      worker.state = worker.state == State::kParked ? State::kStays : State::kRuns;
+    else if (worker.state == State::kGone)
+      worker.state = State::kStarts;
   }
 }
 
 void StayingWorkers::begin_beside() {
   round_ = kNoRound;
-  for (auto& [state, has_seat, held_at] : workers_) {
-    has_seat = false;
-    if (state == State::kGone) state = State::kStarts;
+  for (Worker& worker : workers_) {
+    worker.has_seat = false;
+    if (worker.state == State::kGone) worker.state = State::kStarts;
   }
 }
 
@@ -53,6 +55,7 @@ void StayingWorkers::said(const WorkerSaid& word) {
       word.what,
       [&](const CanStay& m) {
         const bool starts_anew = worker.state == State::kRuns || worker.state == State::kStarts;
+        if (starts_anew) worker.resizes = m.resize;
         if (worker.has_seat && m.round == round_ && starts_anew) worker.state = State::kStays;
       },
       [&](const Holding& m) {
@@ -70,8 +73,8 @@ void StayingWorkers::said(const WorkerSaid& word) {
 }
 
 void StayingWorkers::ended(int local_rank) {
-  if (local_rank >= 0 && local_rank < static_cast<int>(workers_.size()))
-    workers_[local_rank].state = State::kGone;
+  if (local_rank < 0 || local_rank >= static_cast<int>(workers_.size())) return;
+  workers_[local_rank] = Worker{.has_seat = workers_[local_rank].has_seat};
 }
 
 void StayingWorkers::clear() { std::ranges::fill(workers_, Worker{}); }
@@ -130,8 +133,13 @@ RankList StayingWorkers::in_round() const {
   });
 }
 
-RankList StayingWorkers::parked() const {
-  return those(workers_, [](const Worker& worker) { return worker.state == State::kParked; });
+ParkedWorkers StayingWorkers::parked() const {
+  const auto is_parked = [](const Worker& worker) { return worker.state == State::kParked; };
+  ParkedWorkers parked{format_number_list(those(workers_, is_parked))};
+  for (const Worker& worker : workers_)
+    if (is_parked(worker) && !worker.resizes)
+      parked.world_size = std::max(parked.world_size, worker.world_size);
+  return parked;
 }
 
 }  // namespace ddprun

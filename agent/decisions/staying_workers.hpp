@@ -28,7 +28,7 @@ class StayingWorkers {
 
   /// The workers that are parked, or start beside a round, take part in the round, and all others
   /// are started: those of the `vacant` local ranks beside it.
-  void begin_round(int round, const RankList& vacant = {});
+  void begin_round(int round, const RankList& vacant = {}, int world_size = 0);
   /// All workers that are not alive are started beside a round. None may be in one.
   void begin_beside();
   /// All workers of the round are asked how many steps they have counted.
@@ -62,8 +62,9 @@ class StayingWorkers {
   RankList in_round() const;
   /// The local ranks that have no seat in the round.
   RankList beside() const;
-  /// The local ranks of those that wait for a round.
-  RankList parked() const;
+  /// Those that wait for a round. Where one of them cannot do with more or fewer workers than in
+  /// the last one, that has their number.
+  ParkedWorkers parked() const;
 
  private:
   enum class State { kGone, kStarts, kRuns, kStays, kParked };
@@ -71,6 +72,8 @@ class StayingWorkers {
     State state = State::kGone;
     bool has_seat = true;                      // in the round
     std::optional<std::int64_t> held_at = {};  // the step that it has told since it was asked
+    bool resizes = true;                       // it can do with more or fewer workers than before
+    int world_size = 0;  // in its last round there were so many; 0: it had none
   };
   std::size_t count(std::initializer_list<State> states) const;
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "base/number_list.hpp"
 #include "rendezvous/messages/seats.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 #include "rendezvous/verdict/fold_ends.hpp"
@@ -68,7 +67,7 @@ void WorkerRound::start(const StartRound& order) {
   fence_.reset();
   keeps_ = false;
   stays_ = Stays::kUnknown;
-  staying_.begin_round(order.round, seats_in(order.vacant, agent_.rules.workers));
+  staying_.begin_round(order.round, seats_in(order.vacant, agent_.rules.workers), order.world_size);
   outcome_ = {};
   agent_.act(StartWorkers{order});
   tell_whether_all_stay();
@@ -77,7 +76,7 @@ void WorkerRound::start(const StartRound& order) {
 
 void WorkerRound::said(const WorkerSaid& word, TimePoint now) {
   staying_.said(word);
-  if (asked() == Asked::kHold && !staying_.is_beside(word.local_rank))
+  if (asked(*this) == Asked::kHold && !staying_.is_beside(word.local_rank))
     go_on_when_held(word.what, now);
   const auto* const stuck = std::get_if<Stuck>(&word.what);
   if (stuck != nullptr && stuck->round == number_ && keeps_ && state_ == State::kStopping)
@@ -150,27 +149,29 @@ void WorkerRound::tell_stopped() {
       agent_.tell(std::move(cause));
     agent_.tell(WorkersEnded{number_, outcome_.step, fold_ends(outcome_.ends)});
   }
-  const bool stays = state_ == State::kParked;
-  agent_.tell(WorkersStopped{number_, stays ? format_number_list(staying_.parked()) : ""});
+  agent_.tell(WorkersStopped{number_, parked()});
 }
 
 // --- the end ---
 
-std::optional<WorkerRound::Asked> WorkerRound::asked() const {
-  return grace_ ? std::optional{grace_->asked} : std::nullopt;
+ParkedWorkers WorkerRound::parked() const {
+  return is_over(*this) ? staying_.parked() : ParkedWorkers{};
+}
+
+std::optional<WorkerRound::Asked> asked(const WorkerRound& round) {
+  return round.grace() ? std::optional{round.grace()->asked} : std::nullopt;
 }
 
 bool goes_on(const WorkerRound& round) {
   using enum WorkerRound::State;
   const auto state = round.state();
   const bool has_time =
-      round.asked().value_or(WorkerRound::Asked::kSigkill) < WorkerRound::Asked::kSigterm;
+      asked(round).value_or(WorkerRound::Asked::kSigkill) < WorkerRound::Asked::kSigterm;
   return state == kRunning || state == kParked || state == kPreparing || has_time;
 }
 
 bool holds(const WorkerRound& round) {
-  return round.asked() == WorkerRound::Asked::kHold ||
-         round.asked() == WorkerRound::Asked::kLastStep;
+  return asked(round) == WorkerRound::Asked::kHold || asked(round) == WorkerRound::Asked::kLastStep;
 }
 
 void WorkerRound::hold(TimePoint now) {
@@ -228,7 +229,7 @@ void WorkerRound::stop(int signal, TimePoint now) {
   if (alive_ == 0) return sweep();
   agent_.act(SignalWorkers{signal});
   agent_.act(SignalWorkers{SIGCONT});  // a worker that is suspended gets its chance, too
-  const bool leaves = holds(*this) || asked() == Asked::kLeave;
+  const bool leaves = holds(*this) || asked(*this) == Asked::kLeave;
   const TimePoint ends = now + agent_.rules.shutdown_timeout;
   // Others count on the end of the round by the time that it had for being left.
   grace_ = Grace{Asked::kSigterm, leaves ? std::min(grace_->ends, ends) : ends};
@@ -270,10 +271,6 @@ void WorkerRound::shorten_grace(milliseconds time, TimePoint now) {
   if (state_ != State::kStopping || !grace_ || grace_->kills()) return;
   grace_->ends = std::min(grace_->ends, now + time);
   if (now >= grace_->ends) end_grace(now);
-}
-
-std::optional<TimePoint> WorkerRound::grace_ends() const {
-  return grace_ ? std::optional{grace_->ends} : std::nullopt;
 }
 
 void WorkerRound::end_grace(TimePoint now) {

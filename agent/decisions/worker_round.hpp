@@ -55,7 +55,14 @@ class WorkerRound {
   void swept();
   /// What workers were asked or told last, while they are to end or to leave the round.
   enum class Asked { kCheckpoint, kHold, kLastStep, kLeave, kSigterm, kSigkill };
-  std::optional<Asked> asked() const;
+  struct Grace {
+    Asked asked;
+    TimePoint ends;  // when they get no more time for that
+    bool kills() const { return asked == Asked::kSigkill; }
+  };
+  const std::optional<Grace>& grace() const { return grace_; }
+  /// Those that wait for the next round.
+  ParkedWorkers parked() const;
 
   void stop(int signal, TimePoint now);
   /// Workers that can stay are only asked to leave the round, but those of these local ranks: they
@@ -73,7 +80,6 @@ class WorkerRound {
   void shorten_grace(std::chrono::milliseconds time, TimePoint now);
   /// They get no more time for what they do now.
   void end_grace(TimePoint now);
-  std::optional<TimePoint> grace_ends() const;
 
   /// Others may begin a round then, so nothing of this one may be alive.
   void set_fence(std::optional<TimePoint> fence) { fence_ = fence; }
@@ -87,12 +93,6 @@ class WorkerRound {
   void tell_stopped();
 
  private:
-  struct Grace {
-    Asked asked;
-    TimePoint ends;
-    bool kills() const { return asked == Asked::kSigkill; }
-  };
-
   void note_end(const WorkerExited& worker);
   void sweep();
   void kill(TimePoint now);
@@ -115,6 +115,8 @@ class WorkerRound {
   std::optional<TimePoint> fence_;
 };
 
+/// What the workers were asked last; nullopt: nothing.
+std::optional<WorkerRound::Asked> asked(const WorkerRound& round);
 /// Workers are alive, and nobody has told them to end.
 bool goes_on(const WorkerRound& round);
 /// Its workers hold, or go on to the step behind which they leave.

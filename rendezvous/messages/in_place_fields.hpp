@@ -5,10 +5,14 @@
 
 #include "rendezvous/messages/in_place_messages.hpp"
 #include "rendezvous/messages/json_fields.hpp"
+#include "rendezvous/messages/voter_state.hpp"
 
 namespace ddprun::fields {
 
 // clang-format off
+template <> inline constexpr auto kFields<ParkedWorkers> = std::tuple{
+    text("local_ranks", &ParkedWorkers::local_ranks, TextLimit{kRankListBytesMax}),
+    field("world_size", &ParkedWorkers::world_size)};
 template <> inline constexpr auto kFields<WorkersStay> = std::tuple{
     field("round", &WorkersStay::round), field("stay", &WorkersStay::stay)};
 template <> inline constexpr auto kFields<Prepared> = std::tuple{};

@@ -85,7 +85,8 @@ Result<void> check(const Join& join) {
       .number("incarnation", join.incarnation, 1, kCountMax)
       .number("the number of workers", join.workers, 1, kWorkersPerNodeMax)
       .number("the node rank", join.node_rank, -1, kNodesMax - 1)
-      .number("the place", join.place, 0, kPlacesMax - 1);
+      .number("the place", join.place, 0, kPlacesMax - 1)
+      .number("the world size", join.parked.world_size, 0, kIntMax);
   check_terms(checker, join.terms);
   // The coordinator tells one attempt more than there are when the last of them has failed.
   const std::int64_t attempt_max = std::int64_t{join.terms.restarts_max} + 1;
@@ -179,7 +180,12 @@ Result<void> check(const AgentMessage& message) {
       [](const Join& m) { return check(m); }, [](const Preempt& m) { return check(m); },
       [](const WorkerFailed& m) { return check_round(m.round); },
       [](const WorkersFinished& m) { return check_round(m.round); },
-      [](const WorkersStopped& m) { return check_round(m.round); },
+      [](const WorkersStopped& m) {
+        return Checker{}
+            .number("round", m.round, 0, kIntMax)
+            .number("the world size", m.parked.world_size, 0, kIntMax)
+            .result();
+      },
       [](const WorkersStarted& m) { return check_round(m.round); },
       [](const WorkersStay& m) { return check_round(m.round); },
       [](const Holding& m) { return check_step(m.round, m.step, -1, kHeldStepMax); },

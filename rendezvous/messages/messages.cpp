@@ -89,7 +89,7 @@ template <> inline constexpr auto kFields<Join> = std::tuple{
     field("node_rank", &Join::node_rank), field("terms", &Join::terms),
    
     field("voter", &Join::voter), field("place", &Join::place),
-    field("witness", &Join::witness)};
+    field("witness", &Join::witness), field("parked", &Join::parked)};
 template <> inline constexpr auto kFields<Beat> = std::tuple{
     field("clock_us", &Beat::clock_us), field("echo_us", &Beat::echo_us),
     field("round", &Beat::round), field("committed", &Beat::committed),
@@ -115,7 +115,7 @@ template <> inline constexpr auto kFields<WorkerFailed> = std::tuple{
 template <> inline constexpr auto kFields<WorkersFinished> = std::tuple{
     field("round", &WorkersFinished::round)};
 template <> inline constexpr auto kFields<WorkersStopped> = std::tuple{
-    field("round", &WorkersStopped::round), text("parked", &WorkersStopped::parked, TextLimit{kRankListBytesMax})};
+    field("round", &WorkersStopped::round), field("parked", &WorkersStopped::parked)};
 template <> inline constexpr auto kFields<WorkersStarted> = std::tuple{
     field("round", &WorkersStarted::round)};
 template <> inline constexpr auto kFields<Preempt> = std::tuple{
@@ -201,7 +201,7 @@ template <> inline constexpr auto kFields<StopRound> = std::tuple{
     field("round", &StopRound::round), field("attempt", &StopRound::attempt),
     text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms),
     field("at_once", &StopRound::at_once), field("keep", &StopRound::keep),
-    text("evict", &StopRound::evict, kRanks), field("gently", &StopRound::gently)};
+    text("evict", &StopRound::evict, kRanks), field("gently", &StopRound::gently), field("discard", &StopRound::discard)};
 template <> inline constexpr auto kFields<Candidate> = std::tuple{field("votes", &Candidate::votes)};
 template <> inline constexpr auto kFields<RequestVote> = std::tuple{
     field("epoch", &RequestVote::epoch), field("clock_us", &RequestVote::clock_us)};

@@ -77,6 +77,7 @@ struct Join {
   VoterState voter;
   int place = 0;         // which of the job's places this is, as the agent was told; 0: the first
   bool witness = false;  // it votes, and has no workers and no place in a round
+  ParkedWorkers parked = {};  // where their coordinator was lost
   bool operator==(const Join&) const = default;
 };
 /// A heartbeat. The coordinator answers it with another, or with Waiting. The two tell how far the
@@ -129,7 +130,7 @@ struct WorkersStarted {
 /// the round and are parked.
 struct WorkersStopped {
   int round = 0;
-  std::string parked = {};  // local ranks of those that wait for the next round, "0,2-5"
+  ParkedWorkers parked = {};
   bool operator==(const WorkersStopped&) const = default;
 };
 /// How the workers of this node ended in a round that did not end well. It comes before
@@ -304,6 +305,7 @@ struct StopRound {
   /// With `keep`: nobody is lost, and no step is to be dropped. Holding is said first, and the
   /// workers leave behind the step that LeaveAfter tells. Said without it, they leave at once.
   bool gently = false;
+  bool discard = false;  // workers that have left it, and are parked, are to end
   bool operator==(const StopRound&) const = default;
 };
 /// The agent is to look at what its workers do, and to answer with Inspected. It disturbs nobody.

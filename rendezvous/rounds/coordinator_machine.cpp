@@ -269,6 +269,7 @@ void CoordinatorMachine::admit(const AdmitVoter& admitted) {
   if (before == Phase::kContending) return;
   if (node->join.witness) return members_.nodes().set_phase(*node, Phase::kWitnessing);
   members_.nodes().set_phase(*node, Phase::kReady);
+  note_parked(*node, node->join.parked);
   RoundRecovery* const recovery = leadership_->recovery();
   if (recovery != nullptr && recovery->was_in_round(node->join.voter.assignment)) {
     recovery->take(node->join.voter.assignment.group_rank);
@@ -293,7 +294,8 @@ void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
   if (const RoundRecovery* const recovery = leadership_->recovery();
       recovery != nullptr && recovery->absent() > 0)
     return;  // others are on their way
-  if (rounds_.members() >= rules_.nodes_max) return out_.send(node.peer(), rounds_.spare());
+  if (nodes_in_round(members_.nodes()) >= rules_.nodes_max)
+    return out_.send(node.peer(), rounds_.spare());
   if (!is_to_prepare(members_.nodes(), node, job_))
     return rounds_.stop(Failures::Stop::without_loss("node " + node.join.host + " joined"), now_);
   node.preparation = Roster::Preparation::kUnderWay;

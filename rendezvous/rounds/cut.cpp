@@ -28,7 +28,7 @@ void Cut::held(const Roster::Node& node, const Holding& report) {
 /// Where a worker is lost the others of its node leave at once, and so do their peers.
 void Cut::stopped(const Roster::Node& node) {
   const bool in_order =
-      state_ == State::kLastStep && std::ssize(node.parked) >= node.workers_in_round();
+      state_ == State::kLastStep && std::ssize(node.parked.workers) >= node.workers_in_round();
   if (!in_order) broken();
 }
 

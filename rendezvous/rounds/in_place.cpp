@@ -1,9 +1,11 @@
 #include "rendezvous/rounds/in_place.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/number_list.hpp"
+#include "rendezvous/messages/seats.hpp"
 
 namespace ddprun {
 
@@ -43,12 +45,26 @@ bool finish_preparation(Roster::Node& node) {
 }
 
 bool waits_for_workers(const Roster::Node& node) {
-  return node.preparation == Roster::Preparation::kUnderWay && node.parked.empty();
+  return node.preparation == Roster::Preparation::kUnderWay && node.parked.workers.empty();
+}
+
+void note_parked(Roster::Node& node, const ParkedWorkers& told) {
+  node.parked = {seats_in(told.local_ranks, node.join.workers), told.world_size};
+}
+
+bool fits_the_parked(const std::vector<Roster::Node*>& members) {
+  int world_size = 0;
+  for (const Roster::Node* const node : members)
+    world_size += node->join.workers - static_cast<int>(seats_to_leave(*node).size());
+  return std::ranges::all_of(members, [world_size](const Roster::Node* node) {
+    const auto& [workers, needed] = node->parked;
+    return workers.empty() || needed == 0 || needed == world_size;
+  });
 }
 
 RankList seats_to_leave(const Roster::Node& node) {
-  if (node.parked.empty()) return {};
-  RankList vacant = without(ranks_from(0, node.join.workers), node.parked);
+  if (node.parked.workers.empty() || node.parked.world_size > 0) return {};
+  RankList vacant = without(ranks_from(0, node.join.workers), node.parked.workers);
   if (node.preparation == Roster::Preparation::kDone) vacant = without(vacant, node.vacant);
   return format_number_list(vacant).size() <= kRankListBytesMax ? vacant : RankList{};
 }

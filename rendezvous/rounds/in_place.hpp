@@ -2,6 +2,8 @@
 // of a round".
 #pragma once
 
+#include <vector>
+
 #include "base/rank_list.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/job_state.hpp"
@@ -31,9 +33,16 @@ bool finish_preparation(Roster::Node& node);
 /// Whether none of the node's workers could enter a round yet, and some are on their way.
 bool waits_for_workers(const Roster::Node& node);
 
+/// Takes down which workers of the node are parked, as it has told.
+void note_parked(Roster::Node& node, const ParkedWorkers& told);
+
+/// Whether all workers of these nodes that are parked can enter the round that the nodes would be.
+bool fits_the_parked(const std::vector<Roster::Node*>& members);
+
 /// Seats of a node that the next round leaves vacant, so that those which have stayed wait for
 /// nobody: other workers start beside it. Where these have ended before they could enter a round,
-/// none is left: then they start in it, and fail where everybody hears of it.
+/// none is left: then they start in it, and fail where everybody hears of it. None is left as well
+/// where those that have stayed need as many workers as before.
 RankList seats_to_leave(const Roster::Node& node);
 
 /// The local ranks of the node's workers that are among these ranks of its round.

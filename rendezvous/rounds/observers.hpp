@@ -43,6 +43,8 @@ class Observers {
   void came_back(const NodeId& node) { watch_.add(node); }
   /// The round is told to stop. The reason for it had happened so long before.
   void stopping(const StopRound& order, Clock::duration noticed_after, TimePoint now);
+  /// Workers that have left it are not to enter the next one.
+  void nobody_stays() { times_.nobody_stays(); }
   /// Nothing of the round is alive.
   void stopped(TimePoint now) { times_.stopped(now); }
   /// A node has started its workers.

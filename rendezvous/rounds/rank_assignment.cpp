@@ -15,7 +15,10 @@ std::vector<Node*> choose_members(Roster& nodes, const CoordinatorRules& rules) 
   nodes.for_each([&](Node& node) {
     if (node.phase() == Roster::Phase::kReady) ready.push_back(&node);
   });
-  const auto prepares = [](const Node* node) { return waits_for_workers(*node); };
+  // Those that need as many workers as before wait for the others.
+  const bool counted =
+      std::ranges::any_of(ready, [](const Node* node) { return node->parked.world_size > 0; });
+  const auto prepares = [=](const Node* node) { return !counted && waits_for_workers(*node); };
   if (std::ssize(ready) - std::ranges::count_if(ready, prepares) >= rules.nodes_min)
     std::erase_if(ready, prepares);
   std::ranges::sort(ready, {}, [](const Node* node) {

@@ -39,6 +39,11 @@ class Roster {
   /// those in seats that are vacant.
   enum class Preparation { kNone, kUnderWay, kDone };
 
+  struct Parked {
+    RankList workers;    // by local rank
+    int world_size = 0;  // the only one of a round that they can enter; 0: they can enter any
+  };
+
   class Node {
    public:
     const NodeId& id() const { return join.node; }
@@ -57,7 +62,7 @@ class Roster {
     int group_rank = -1;               // in that round; -1: none
     int first_rank = -1;               // its workers' in that round
     RankList vacant;                   // seats of its workers in that round that none has
-    RankList parked;                   // its workers that wait for the next one, by local rank
+    Parked parked;                     // its workers that wait for the next one
     int workers_left = 0;              // those without a failure that it has told of
     TimePoint contends_since;          // kContending
     std::optional<Preempt> announced;  // the end, by the scheduler, while the node was a spare
@@ -148,6 +153,11 @@ class Roster {
   int staying_ = 0;                                   // nodes whose stays_ is true
   NodeId witness_;                                    // the one that is there; "": none is
 };
+
+/// How many nodes of the running round are still there.
+inline int nodes_in_round(const Roster& nodes) {
+  return nodes.count(Roster::Phase::kRunning) + nodes.count(Roster::Phase::kFinished);
+}
 
 /// Where the node's agent would coordinate the job, as HOST:PORT.
 /// "": nowhere.

@@ -93,11 +93,14 @@ void Rounds::workers_finished(Node& node, const WorkersFinished& report) {
 }
 
 void Rounds::workers_stopped(Node& node, const WorkersStopped& report) {
-  if (report.round != parts_.job.counters.round || node.phase() != Phase::kStopping) return;
+  // Those that are discarded may have left an older round.
+  const bool is_of_now =
+      manner_ == Manner::kDiscarding || report.round == parts_.job.counters.round;
+  if (!is_of_now || node.phase() != Phase::kStopping) return;
   parts_.nodes.set_phase(node, Phase::kReady);
   if (manner_ != Manner::kKeeping) return;
-  node.parked = seats_in(report.parked, node.join.workers);
-  if (node.parked.empty()) node.preparation = Preparation::kUnderWay;
+  note_parked(node, report.parked);
+  if (node.parked.workers.empty()) node.preparation = Preparation::kUnderWay;
   parts_.cut.stopped(node);
 }
 
@@ -106,22 +109,17 @@ bool Rounds::is_member(const Node& node) const {
   return std::ranges::count(choose_members(parts_.nodes, parts_.rules), &node) > 0;
 }
 
-int Rounds::members() const {
-  return parts_.nodes.count(Phase::kRunning) + parts_.nodes.count(Phase::kFinished);
-}
-
 RoundView Rounds::view() const {
   const JobCounters& counters = parts_.job.counters;
   const int spares = runs() ? parts_.nodes.count(Phase::kReady) : 0;
-  return {counters.round, counters.attempt, runs(), members(), spares};
+  return {counters.round, counters.attempt, runs(), nodes_in_round(parts_.nodes), spares};
 }
 
 Spare Rounds::spare() const {
   const Leadership& leadership = parts_.leadership;
   const JobCounters& counters = parts_.job.counters;
-  return {counters.round,         members(),
-          counters.attempt,       leadership.epoch(),
-          leadership.committed(), leadership.successors()};
+  return {counters.round,     nodes_in_round(parts_.nodes), counters.attempt,
+          leadership.epoch(), leadership.committed(),       leadership.successors()};
 }
 
 std::optional<EndJob> Rounds::advance(TimePoint now) {
@@ -233,8 +231,31 @@ std::optional<EndJob> Rounds::learn_from(const std::vector<Node*>& members) {
 std::optional<EndJob> Rounds::seal(TimePoint now) {
   const std::vector<Node*> members = choose_members(parts_.nodes, parts_.rules);
   if (auto verdict = learn_from(members)) return verdict;
+  if (!fits_the_parked(members)) {
+    discard_parked(now);
+    return std::nullopt;
+  }
   start(order_by_rank(members), now);
   return std::nullopt;
+}
+
+/// Members that need as many workers as before would be more or fewer: all are started anew.
+void Rounds::discard_parked(TimePoint now) {
+  state_ = State::kStopping;
+  manner_ = Manner::kDiscarding;
+  parts_.observers.nobody_stays();
+  std::int64_t longest_ms = 0;
+  parts_.nodes.for_each([&](Node& node) {
+    if (node.phase() != Phase::kReady || node.parked.workers.empty()) return;
+    parts_.nodes.set_phase(node, Phase::kStopping);
+    node.parked = {};
+    longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout_ms);
+    StopRound order = stop_order("the number of workers changes, which they cannot do in place");
+    order.discard = true;
+    parts_.out.send(node.peer(), order);
+  });
+  stopping_ends_ =
+      now + milliseconds{longest_ms} + stopping_reserve(parts_.rules.heartbeat_timeout);
 }
 
 void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
@@ -272,7 +293,7 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
     node->first_rank = start.first_rank;
     node->workers_left = node->workers_in_round();
     node->preparation = node->vacant.empty() ? Preparation::kNone : Preparation::kUnderWay;
-    node->parked.clear();
+    node->parked = {};
     start.vacant = format_number_list(node->vacant);
     int& role_rank = role_ranks[node->join.role];
     start.first_role_rank = role_rank;

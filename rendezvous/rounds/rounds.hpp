@@ -73,8 +73,6 @@ class Rounds {
 
   /// Whether the node is in the round; while nodes gather, whether it would be in it.
   bool is_member(const Roster::Node& node) const;
-  /// How many nodes of the running round are still there.
-  int members() const;
   RoundView view() const;
   /// What a node is told that waits for a place in the round that runs.
   Spare spare() const;
@@ -101,6 +99,7 @@ class Rounds {
  private:
   TimePoint gathering_ends() const;
   TimePoint gives_up_at() const;
+  void discard_parked(TimePoint now);
   std::optional<EndJob> learn_from(const std::vector<Roster::Node*>& members);
   void start(const std::vector<Roster::Node*>& ranked, TimePoint now);
 
@@ -110,7 +109,7 @@ class Rounds {
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round
   TimePoint stopping_ends_;                  // nodes that have not stopped by then are dropped
   /// How the round was told to stop.
-  enum class Manner { kInOrder, kKeeping, kAtOnce } manner_ = Manner::kInOrder;
+  enum class Manner { kInOrder, kKeeping, kAtOnce, kDiscarding } manner_ = Manner::kInOrder;
 };
 
 /// That state in the words of a job's status.

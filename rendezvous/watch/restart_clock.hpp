@@ -28,6 +28,10 @@ class RestartClock {
   void stop_ordered(int round, std::string reason, bool in_place, Clock::duration noticed_after,
                     TimePoint now);
 
+  /// Those that could stay are started anew after all.
+  void nobody_stays() {
+    if (restart_) restart_->times.in_place = false;
+  }
   /// Nothing of the round that was told to stop is alive any more.
   void stopped(TimePoint now);
 

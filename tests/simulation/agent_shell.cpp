@@ -132,6 +132,7 @@ void AgentShell::join() {
             .terms = terms_of(world_.plan.rounds)};
   const Standby standby = standby_of(world_.plan.rounds.leadership, false);
   if (standby != Standby::kNotAtAll) join.voter = wish_.voter;
+  join.parked = wish_.parked;
   if (standby == Standby::kShowsLife) join.voter.standby_port = listens_ ? number_ + 1 : 0;
   if (standby == Standby::kMaySucceed) {
     join.voter.standby_port = number_;

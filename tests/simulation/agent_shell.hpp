@@ -28,6 +28,7 @@ struct FakeWorker {
   bool stays = false;  // it can stay while members of the job change
   bool parked = false;
   std::int64_t held_at = -1;  // the steps that it had counted when it was asked to hold
+  int world_size = 0;         // in its last round there were so many; 0: it had none
 };
 
 /// It has left its round, or is of none yet.
@@ -108,6 +109,7 @@ class AgentShell {
 
   void start_workers(const StartRound& round);
   void start_parked();
+  void resize(FakeWorker& worker, const StartRound& round);
   void start_beside(int local_rank);
   void begin_to_work(int serial);
   void ask_to_hold(int round);

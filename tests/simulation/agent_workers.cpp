@@ -41,12 +41,14 @@ void AgentShell::start_workers(const StartRound& round) {
     if (parked != alive_.end()) {
       parked->second.round = round.round;
       parked->second.parked = false;
+      resize(parked->second, round);
       begin_to_work(parked->first);
       continue;
     }
     const bool ignores = world_.random.chance(world_.plan.ignores_term_percent);
     const bool stuck = ignores && world_.random.chance(world_.plan.stuck_percent);
     alive_[++spawned_] = {round.round, rank, ignores, stuck, TimePoint::max(), {}};
+    resize(alive_[spawned_], round);
     begin_to_work(spawned_);
     if (world_.plan.stays_percent == 0 || !world_.random.chance(world_.plan.stays_percent))
       continue;
@@ -54,9 +56,17 @@ void AgentShell::start_workers(const StartRound& round) {
       const auto worker = alive_.find(serial);
       if (worker == alive_.end()) return;
       worker->second.stays = true;
-      says(worker->second.local_rank, CanStay{worker->second.round});
+      says(worker->second.local_rank, CanStay{worker->second.round, world_.plan.resizes});
     });
   }
+}
+
+void AgentShell::resize(FakeWorker& worker, const StartRound& round) {
+  const int before = std::exchange(worker.world_size, round.world_size);
+  if (!world_.plan.resizes && before > 0 && before != round.world_size)
+    watcher_.broke("workers that need their number keep it: " + id_ + " had " +
+                   std::to_string(before) + ", and round " + std::to_string(round.round) + " has " +
+                   std::to_string(round.world_size));
 }
 
 void AgentShell::start_parked() {
@@ -87,7 +97,7 @@ void AgentShell::start_beside(int rank) {
     FakeWorker& found = worker->second;
     found.stays = true;
     found.parked = found.round == kNoRound;  // else a round has begun, which it enters now
-    says(found.local_rank, CanStay{kNoRound});
+    says(found.local_rank, CanStay{kNoRound, world_.plan.resizes});
     says(found.local_rank, Parked{kNoRound});
   });
 }
@@ -122,7 +132,11 @@ void AgentShell::ask_to_hold(int round) {
 void AgentShell::ask_to_leave_after(const LeaveAfter& order) {
   for (auto& [serial, worker] : alive_) {
     if (worker.round != order.round || !worker.stays) continue;
-    watcher_.leaves_after(*this, worker.held_at, order);
+    // It holds, and has not come so far.
+    if (worker.held_at < 0 || worker.held_at >= order.step)
+      watcher_.broke("a cut drops nothing: " + id_ + " is to leave round " +
+                     std::to_string(order.round) + " behind step " + std::to_string(order.step) +
+                     ", and holds at " + std::to_string(worker.held_at));
     if (!worker.ignores_term) leave_soon(serial, order.round);
   }
 }

@@ -55,11 +55,6 @@ void Invariants::starts_workers(const AgentShell& agent, const StartRound& round
   });
 }
 
-void Invariants::leaves_after(const AgentShell& agent, std::int64_t held_at,
-                              const LeaveAfter& order) {
-  require(may_leave_after(held_at, order), [&] { return bad_limit(agent.id(), held_at, order); });
-}
-
 void Invariants::rang(const char* timer, std::optional<TimePoint> next) {
   require(!next || *next > world_.time.now(),
           [&] { return "timers do not spin: that of the " + std::string{timer} + " does"; });
@@ -90,6 +85,10 @@ void Invariants::coordinator_did(const CoordinatorShell&, const CoordinatorEvent
   if (stops && fails && !went_on_) ++failures_;  // its store is gone
   for (const CoordinatorAction& action : actions) {
     const auto* stop = sent_as<StopRound>(action);
+    // A coordinator that knows nothing learns before it discards workers, as when it begins a
+    // round.
+    if (stop && stop->discard && stop->attempt <= failures_told())
+      failures_ = std::max(failures_, stop->attempt);
     require(!stop || stop->attempt == failures_, [&] {
       return "failures are told: there were " + std::to_string(failures_) +
              ", and the order to stop says that attempt " + std::to_string(stop->attempt) +

@@ -22,8 +22,9 @@ class Invariants : public Watcher {
   // What the shells tell, when it happens.
   void joins(const AgentShell& agent) override;
   void starts_workers(const AgentShell& agent, const StartRound& round) override;
-  void leaves_after(const AgentShell& agent, std::int64_t held_at,
-                    const LeaveAfter& order) override;
+  void broke(const std::string& promise) override {
+    require(false, [&] { return promise; });
+  }
   void exits(const AgentShell& agent) override;
   void gives_up_coordinator(const AgentShell& agent) override;
   void gives_up_connecting(const AgentShell& agent) override;

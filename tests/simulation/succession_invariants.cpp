@@ -111,11 +111,6 @@ void SuccessionInvariants::job_begins_anew() {
   ended_.clear();
 }
 
-void SuccessionInvariants::leaves_after(const AgentShell& agent, std::int64_t held_at,
-                                        const LeaveAfter& order) {
-  require(may_leave_after(held_at, order), [&] { return bad_limit(agent.id(), held_at, order); });
-}
-
 void SuccessionInvariants::rang(const char* timer, std::optional<TimePoint> next) {
   require(!next || *next > world_.time.now(),
           [&] { return "timers do not spin: that of the " + std::string{timer} + " does"; });

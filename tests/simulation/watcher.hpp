@@ -13,27 +13,14 @@ namespace ddprun::simulation {
 class AgentShell;
 class CoordinatorShell;
 
-/// Whether that limit drops no step of a worker: it holds, and has not come so far.
-inline bool may_leave_after(std::int64_t held_at, const LeaveAfter& order) {
-  return held_at >= 0 && held_at < order.step;
-}
-
-/// What is wrong where it may not.
-inline std::string bad_limit(const NodeId& agent, std::int64_t held_at, const LeaveAfter& order) {
-  return "a cut drops nothing: " + agent + " is to leave round " + std::to_string(order.round) +
-         " behind step " + std::to_string(order.step) + ", and holds at " + std::to_string(held_at);
-}
-
 class Watcher {
  public:
   virtual ~Watcher() = default;
 
   virtual void joins(const AgentShell& agent) = 0;
   virtual void starts_workers(const AgentShell& agent, const StartRound& round) = 0;
-  /// A worker that had counted `held_at` steps when it was asked to hold is told where to leave;
-  /// -1: it does not hold.
-  virtual void leaves_after(const AgentShell& agent, std::int64_t held_at,
-                            const LeaveAfter& order) = 0;
+  /// A worker was told what breaks a promise: a sentence.
+  virtual void broke(const std::string& promise) = 0;
   virtual void exits(const AgentShell& agent) = 0;
   virtual void gives_up_coordinator(const AgentShell& agent) = 0;  // because it is silent
   virtual void gives_up_connecting(const AgentShell& agent) = 0;

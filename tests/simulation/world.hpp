@@ -43,6 +43,7 @@ struct JobPlan {
   int ignores_term_percent = 0;
   int stuck_percent = 0;  // as many of those stay for a while after SIGKILL, too
   int stays_percent = 0;  // as many workers can stay while members of the job change
+  bool resizes = true;    // those do not need as many of them as before
 };
 
 /// Whether a `ddprun server` coordinates the job.
@@ -56,6 +57,7 @@ struct World {
   World(std::uint64_t seed, std::size_t trace_lines_max)
       : random{seed}, plan{draw_plan(random)}, network{time, random}, trace{trace_lines_max} {
     if (seed % 3 == 0) plan.stays_percent = seed % 2 == 0 ? 100 : 95;
+    plan.resizes = seed % 5 != 0;
   }
   World(const World&) = delete;
 

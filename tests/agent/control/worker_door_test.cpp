@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 using asio::local::stream_protocol;
 
 TEST_CASE("a worker's lines are read, and others are refused with a sentence") {
-  const auto hello = parse_worker_line(R"({"type":"hello","local_rank":1,"round":3})");
+  const auto hello =
+      parse_worker_line(R"({"type":"hello","local_rank":1,"round":3,"resize":true})");
   CHECK(std::get<WorkerHello>(hello.value()) == WorkerHello{1, 3});
   CHECK(std::get<Parked>(parse_worker_line(R"({"type":"parked","round":4})").value()).round == 4);
   CHECK(std::get<Stuck>(parse_worker_line(R"({"type":"stuck","round":4})").value()).round == 4);
@@ -75,7 +76,7 @@ class WorkerDoorFixture {
 
 TEST_CASE_METHOD(WorkerDoorFixture, "a worker says hello, is asked to leave, and enters again") {
   auto worker = connects();
-  says(worker, R"({"type":"hello","local_rank":1,"round":3})");
+  says(worker, R"({"type":"hello","local_rank":1,"round":3,"resize":true})");
   heard(1);
   CHECK(heard_[0].local_rank == 1);
   CHECK(std::get<CanStay>(heard_[0].what).round == 3);
@@ -96,7 +97,7 @@ TEST_CASE_METHOD(WorkerDoorFixture, "a worker says hello, is asked to leave, and
 TEST_CASE_METHOD(WorkerDoorFixture, "who is told a round before it has come hears of it then") {
   door_->enter(0, 4, {{"RANK", "5"}});
   auto worker = connects();
-  says(worker, R"({"type":"hello","local_rank":0,"round":0})");
+  says(worker, R"({"type":"hello","local_rank":0,"round":0,"resize":true})");
   heard(1);
   std::string text;
   const std::string both =
@@ -111,10 +112,11 @@ TEST_CASE_METHOD(WorkerDoorFixture, "a round of before is none for those that ar
   door_->enter(0, 4, {});
   door_->enter(1, 4, {});
   auto worker = connects();
-  says(worker, R"({"type":"hello","local_rank":0,"round":4})");  // it was started for that round
+  says(worker, R"({"type":"hello","local_rank":0,"round":4,"resize":true})");  // it was started for
+                                                                               // that round
   door_->forget_entrances({1});
   auto parked = connects();
-  says(parked, R"({"type":"hello","local_rank":1,"round":0})");
+  says(parked, R"({"type":"hello","local_rank":1,"round":0,"resize":true})");
   heard(2);
   for (auto* const socket : {&worker, &parked}) {
     CHECK(next(*socket) == R"({"patience_s":7.0,"type":"welcome"})");
@@ -124,7 +126,7 @@ TEST_CASE_METHOD(WorkerDoorFixture, "a round of before is none for those that ar
 
 TEST_CASE_METHOD(WorkerDoorFixture, "who says nonsense, or no hello first, is hung up on") {
   for (const char* const line : {"nonsense", R"({"type":"parked","round":1})",
-                                 R"({"type":"hello","local_rank":2,"round":1})"}) {
+                                 R"({"type":"hello","local_rank":2,"round":1,"resize":true})"}) {
     auto worker = connects();
     says(worker, line);
     CHECK(next(worker).empty());
@@ -137,11 +139,11 @@ TEST_CASE_METHOD(WorkerDoorFixture, "who says nonsense, or no hello first, is hu
 
 TEST_CASE_METHOD(WorkerDoorFixture, "the process that has said hello last is the worker") {
   auto first = connects();
-  says(first, R"({"type":"hello","local_rank":0,"round":1})");
+  says(first, R"({"type":"hello","local_rank":0,"round":1,"resize":true})");
   heard(1);
   next(first);
   auto second = connects();
-  says(second, R"({"type":"hello","local_rank":0,"round":2})");
+  says(second, R"({"type":"hello","local_rank":0,"round":2,"resize":true})");
   heard(2);
   next(second);
   first.close();

@@ -44,7 +44,7 @@ TEST_CASE_METHOD(HoldFixture, "all hold, go on to the step that they are told, a
   for (const int local_rank : {0, 1}) step(says(local_rank, Parked{1}));
   CHECK(took<SweepTree>()->keep);
   step(TreeGone{});
-  CHECK(said<WorkersStopped>() == WorkersStopped{1, "0-1"});
+  CHECK(said<WorkersStopped>() == WorkersStopped{1, {"0-1"}});
 }
 
 TEST_CASE_METHOD(HoldFixture, "one does not answer in time: all leave at once") {
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(HoldFixture, "one dies meanwhile: the other leaves at once, and
   step(says(0, Parked{1}));
   CHECK(took<SweepTree>()->keep);
   step(TreeGone{});
-  CHECK(said<WorkersStopped>() == WorkersStopped{1, "0"});
+  CHECK(said<WorkersStopped>() == WorkersStopped{1, {"0"}});
 }
 
 TEST_CASE_METHOD(HoldFixture, "one does not reach the step in the grace: it has another one") {

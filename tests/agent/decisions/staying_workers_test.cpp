@@ -1,6 +1,4 @@
-// Workers that stay while members of the job change: which can, and what the agent does with them.
-#include "agent/decisions/staying_workers.hpp"
-
+// What the agent does with workers that stay while members of the job change.
 #include <csignal>
 
 #include "rendezvous/messages/stop_times.hpp"
@@ -11,87 +9,6 @@ namespace ddprun {
 namespace {
 
 using namespace std::chrono_literals;
-
-TEST_CASE("workers can stay when all of them have said so for this round") {
-  StayingWorkers workers{2};
-  CHECK_FALSE(workers.living_can_stay());
-  workers.begin_round(3);
-  workers.said(says(0, CanStay{3}));
-  CHECK_FALSE(workers.all_can_stay());
-  workers.said(says(1, CanStay{2}));
-  CHECK_FALSE(workers.all_can_stay());
-  workers.said(says(1, CanStay{3}));
-  CHECK(workers.all_can_stay());
-  workers.said(says(1, CannotStay{}));
-  CHECK_FALSE(workers.living_can_stay());
-}
-
-TEST_CASE("who has ended is not waited for, and is another one in the next round") {
-  StayingWorkers workers{3};
-  workers.begin_round(1);
-  for (int i = 0; i < 3; ++i) workers.said(says(i, CanStay{1}));
-  workers.said(says(0, Parked{1}));
-  workers.ended(1);
-  CHECK_FALSE(workers.all_can_stay());
-  CHECK(workers.living_can_stay());
-  CHECK_FALSE(workers.living_are_parked());
-  CHECK(workers.in_round() == std::vector{2});
-  workers.said(says(2, Parked{1}));
-  CHECK(workers.living_are_parked());
-  workers.said(says(1, Parked{1}));  // its last word, read after its end
-  workers.begin_round(2);
-  CHECK_FALSE(workers.all_can_stay());
-  workers.said(says(1, CanStay{2}));
-  CHECK(workers.all_can_stay());
-  workers.said(says(0, Parked{1}));
-  CHECK(workers.in_round() == std::vector{0, 1, 2});
-}
-
-TEST_CASE("who is started beside a round parks first, or enters it when it has come so far") {
-  StayingWorkers workers{2};
-  workers.begin_beside();
-  workers.said(says(0, CanStay{kNoRound}));
-  CHECK(workers.some_start());
-  workers.said(says(0, Parked{kNoRound}));
-  CHECK(workers.parked() == std::vector{0});
-  workers.begin_round(4);
-  CHECK_FALSE(workers.living_can_stay());  // the other one would not hear that it is to leave
-  CHECK(workers.in_round() == std::vector{0, 1});
-  workers.said(says(1, Parked{kNoRound}));
-  CHECK(workers.all_can_stay());
-  workers.said(says(0, Parked{kNoRound}));
-  CHECK(workers.all_can_stay());
-}
-
-TEST_CASE("in a vacant seat a worker starts beside the round, which it enters later") {
-  StayingWorkers workers{3};
-  workers.begin_round(1);
-  for (int i = 0; i < 3; ++i) workers.said(says(i, CanStay{1}));
-  workers.ended(1);
-  for (const int i : {0, 2}) workers.said(says(i, Parked{1}));
-  CHECK(workers.parked() == std::vector{0, 2});
-  workers.begin_round(2, {1});
-  CHECK(workers.all_can_stay());
-  CHECK(workers.living_beside() == 1);
-  CHECK(workers.beside() == std::vector{1});
-  CHECK(workers.some_start());
-  workers.said(says(1, Parked{kNoRound}));
-  CHECK_FALSE(workers.some_start());
-  for (const int i : {0, 2}) workers.said(says(i, Parked{2}));
-  CHECK(workers.parked() == std::vector{0, 1, 2});
-  workers.begin_round(3);
-  CHECK(workers.all_can_stay());
-  CHECK(workers.living_beside() == 0);
-}
-
-TEST_CASE("words of workers that are not there are passed over") {
-  StayingWorkers workers{1};
-  workers.begin_round(1);
-  workers.said(says(-1, CanStay{1}));
-  workers.said(says(1, CanStay{1}));
-  workers.ended(7);
-  CHECK_FALSE(workers.living_can_stay());
-}
 
 /// They are in round 1, and both can stay.
 class KeepFixture : protected TwoWorkers {
@@ -171,7 +88,7 @@ TEST_CASE_METHOD(KeepFixture, "one fails: the other leaves the round, and is in 
   step(says(0, Parked{1}));
   CHECK(took<SweepTree>()->keep);
   step(TreeGone{});
-  CHECK(said<WorkersStopped>() == WorkersStopped{1, "0"});
+  CHECK(said<WorkersStopped>() == WorkersStopped{1, {"0"}});
   starts(2);
   CHECK(took<StartWorkers>()->round.round == 2);
   CHECK_FALSE(said<WorkersStay>().has_value());  // the new one has not said so
@@ -197,7 +114,7 @@ TEST_CASE_METHOD(KeepFixture, "who does not leave within the grace is killed, an
   ends(1, {.signal = SIGKILL});
   CHECK(took<SweepTree>()->keep);
   step(TreeGone{});
-  CHECK(said<WorkersStopped>() == WorkersStopped{1, "0"});
+  CHECK(said<WorkersStopped>() == WorkersStopped{1, {"0"}});
 }
 
 TEST_CASE_METHOD(KeepFixture,
@@ -271,6 +188,41 @@ TEST_CASE_METHOD(
   CHECK_FALSE(took<ReachCoordinator>().has_value());
   step(TreeGone{});
   CHECK(took<ReachCoordinator>()->voter.running == 0);
+  CHECK_FALSE(took<SignalWorkers>().has_value());
+}
+
+TEST_CASE_METHOD(KeepFixture, "the next coordinator is told who is parked") {
+  step(Ordered{Beat{.keep = true}});
+  step(CoordinatorLost{"closed"});
+  step(says(0, Parked{1}));
+  ends(1, {.signal = SIGKILL});
+  took<ReachCoordinator>();
+  step(TreeGone{});
+  CHECK(took<ReachCoordinator>()->parked == ParkedWorkers{"0"});
+}
+
+TEST_CASE_METHOD(KeepFixture, "parked workers end where the next round has no use for them") {
+  zero_is_parked();
+  took<SignalWorkers>();
+  step(Ordered{StopRound{.round = 7, .reason = "why", .discard = true}});
+  CHECK(took<SignalWorkers>().has_value());
+  ends(0, {.signal = SIGTERM});
+  CHECK_FALSE(took<SweepTree>()->keep);
+  step(TreeGone{});
+  CHECK(said<WorkersStopped>() == WorkersStopped{1});
+}
+
+TEST_CASE_METHOD(KeepFixture, "that all of them have ended before is told as well") {
+  zero_is_parked();
+  ends(0, {.signal = SIGKILL});
+  step(Ordered{StopRound{.round = 1, .reason = "why", .discard = true}});
+  step(TreeGone{});
+  CHECK(said<WorkersStopped>() == WorkersStopped{1});
+}
+
+TEST_CASE_METHOD(KeepFixture, "who runs a round is not discarded") {
+  took<SignalWorkers>();
+  step(Ordered{StopRound{.round = 1, .reason = "why", .discard = true}});
   CHECK_FALSE(took<SignalWorkers>().has_value());
 }
 

@@ -19,7 +19,7 @@ class VacantFixture : protected TwoWorkers {
     step(says(0, Parked{1}));
     step(TreeGone{});
     REQUIRE(said<WorkerFailed>().has_value());
-    REQUIRE(said<WorkersStopped>() == WorkersStopped{1, "0"});
+    REQUIRE(said<WorkersStopped>() == WorkersStopped{1, {"0"}});
     starts_without_one(2);
     REQUIRE(took<StartWorkers>()->round.vacant == "1");
   }
@@ -44,7 +44,7 @@ TEST_CASE_METHOD(VacantFixture, "the node says when the other worker can come in
   step(says(0, Parked{2}));
   CHECK(took<SweepTree>()->keep);
   step(TreeGone{});
-  CHECK(said<WorkersStopped>() == WorkersStopped{2, "0-1"});
+  CHECK(said<WorkersStopped>() == WorkersStopped{2, {"0-1"}});
   starts(3);
   CHECK(said<WorkersStay>() == WorkersStay{3, true});
 }
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(VacantFixture, "one that ends beside the round is no failure of
   CHECK_FALSE(said<WorkerFailed>().has_value());
   CHECK(said<Prepared>().has_value());
   changes_again();
-  CHECK(said<WorkersStopped>() == WorkersStopped{2, "0"});
+  CHECK(said<WorkersStopped>() == WorkersStopped{2, {"0"}});
   CHECK_FALSE(said<WorkersEnded>().has_value());
 }
 

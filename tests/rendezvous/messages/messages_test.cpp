@@ -363,8 +363,8 @@ TEST_CASE("an agent of another version is told so, whatever else it says") {
 }
 
 TEST_CASE("fields that nobody knows are passed over") {
-  CHECK(decode_agent_message(R"({"type":"workers_stopped","round":4,"parked":"","mood":"good"})")
-            .value() == AgentMessage{WorkersStopped{4}});
+  CHECK(decode_agent_message(R"({"type":"workers_started","round":4,"mood":"good"})").value() ==
+        AgentMessage{WorkersStarted{4}});
 }
 
 // --- no message is longer than what the other side accepts ---

@@ -38,7 +38,7 @@ TEST_CASE_METHOD(CutFixture, "all leave behind the step after the greatest that 
   says("b", Holding{1, 812});
   CHECK(ordered<LeaveAfter>("a") == LeaveAfter{1, 813});
   CHECK(ordered<LeaveAfter>("b") == LeaveAfter{1, 813});
-  for (const NodeId node : {"a", "b"}) says(node, WorkersStopped{1, "0"});
+  for (const NodeId node : {"a", "b"}) says(node, WorkersStopped{1, {"0"}});
   CHECK_FALSE(order<StopRound>("b").has_value());
   CHECK(ordered<StartRound>("c").world_size == 3);
 }
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(CutFixture, "a node is lost: the others leave at once") {
 
 TEST_CASE_METHOD(CutFixture,
                  "a node that knows no holding has left at once, and so do the others") {
-  says("b", WorkersStopped{1, "0"});
+  says("b", WorkersStopped{1, {"0"}});
   all_leave_at_once("a");
 }
 
@@ -75,7 +75,7 @@ TEST_CASE_METHOD(CutFixture,
 
 TEST_CASE_METHOD(CutFixture, "a worker died on the way: the others leave at once") {
   both_hold();
-  says("b", WorkersStopped{1, ""});
+  says("b", WorkersStopped{1});
   all_leave_at_once("a");
 }
 
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(CutFixture, "what a node says of an earlier round is passed ove
 
 TEST_CASE_METHOD(CutFixture, "a cut that is over breaks nothing in the rounds after it") {
   both_hold();
-  for (const NodeId node : {"a", "b"}) says(node, WorkersStopped{1, "0"});
+  for (const NodeId node : {"a", "b"}) says(node, WorkersStopped{1, {"0"}});
   for (const NodeId node : {"a", "b", "c"}) says(node, WorkersStay{2, true});
   says("b", failed(2, 1, {.signal = SIGKILL}));
   const auto order = ordered<StopRound>("a");

@@ -96,8 +96,8 @@ TEST_CASE_METHOD(HostedFixture, "seats stay vacant in a round that goes on, and 
   for (const NodeId node : {"a", "b"}) says(node, WorkersStay{4, true});
   says("a", Prepared{});
   CHECK(ordered<StopRound>("b").keep);
-  says("a", WorkersStopped{4, "0-1"});
-  says("b", WorkersStopped{4, "0"});
+  says("a", WorkersStopped{4, {"0-1"}});
+  says("b", WorkersStopped{4, {"0"}});
   CHECK(start("a").world_size == 3);
 }
 

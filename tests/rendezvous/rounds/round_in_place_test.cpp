@@ -24,7 +24,7 @@ class InPlaceFixture : public RoundFixture {
     return ordered<StopRound>("a").keep;
   }
   void both_stop(int round) {
-    for (const NodeId node : {"a", "b"}) says(node, WorkersStopped{round, "0"});
+    for (const NodeId node : {"a", "b"}) says(node, WorkersStopped{round, {"0"}});
   }
 };
 
@@ -70,7 +70,7 @@ TEST_CASE_METHOD(InPlaceFixture,
   CHECK_FALSE(answer());
   stay(1, {"b"});
   is_lost("b");
-  says("a", WorkersStopped{1, "0"});
+  says("a", WorkersStopped{1, {"0"}});
   CHECK(ordered<StartRound>("a").round == 2);
   CHECK_FALSE(answer());
 }
@@ -116,8 +116,8 @@ class SeatsFixture : public InPlaceFixture {
   }
   /// The round stops, and of each node these workers stay.
   void stop_with(int round, const std::string& of_a, const std::string& of_b) {
-    says("a", WorkersStopped{round, of_a});
-    says("b", WorkersStopped{round, of_b});
+    says("a", WorkersStopped{round, {of_a}});
+    says("b", WorkersStopped{round, {of_b}});
   }
   /// Rank 1 is lost in round 1, and round 2 goes on without it.
   void goes_on_without_rank_1() {
@@ -267,7 +267,7 @@ TEST_CASE_METHOD(PrepareFixture,
   stay(1, {"a", "b"});
   joins("c", 2);
   is_lost("b");
-  says("a", WorkersStopped{1, "0"});
+  says("a", WorkersStopped{1, {"0"}});
   CHECK(ordered<StartRound>("c").world_size == 3);
 }
 

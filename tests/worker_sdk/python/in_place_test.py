@@ -96,6 +96,12 @@ class UnderDdprunTest(Joins, PythonRecords):
         self.assertNotIn("have not left the round in time", said)
         self.assert_goes_on_without_rank_1_until_another_one_comes_in(said)
 
+    def test_those_that_need_their_number_wait_for_the_other_worker(self):
+        said = self.train("--max-restarts", "1", dies=[[1, 9]], where="before backward", resize=False)
+        self.assertIn("restart 1 of 1: in place", said)
+        before, behind = worlds(self.folder, 3)
+        self.assertEqual([before[rank] == behind[rank] for rank in range(3)], [True, False, True])
+
     def test_the_others_end_without_one_that_comes_too_late(self):
         said = self.train("--max-restarts", "1", dies=[[1, 9]], where="before backward", how="error", whole=[20, 0])
         self.assertIn("restart 1 of 1: in place, with 2 workers", said)
