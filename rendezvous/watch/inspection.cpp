@@ -72,14 +72,26 @@ RankList stopped(const std::vector<StackGroup>& groups) {
   return ranks;
 }
 
+/// Ranks that wait in an operation.
+RankList in_operations(const std::vector<StackGroup>& groups) {
+  RankList ranks;
+  for (const StackGroup& group : groups)
+    if (!group.operation.empty()) ranks = united(ranks, ranks_in(group.ranks));
+  return ranks;
+}
+
 /// A stopped rank waits for nobody, and tells nothing any more: its counters are those of the last
-/// look, which may have seen it in a collective that is done by now.
+/// look, which may have seen it in a collective that is done by now. Where all who are missing wait
+/// themselves, in an operation before, they wait for who is stopped.
 void tell_missing_by_stop(Suspicion& why, const std::vector<StackGroup>& groups) {
-  const RankList waiting = without(why.waiting, stopped(groups));
-  if (waiting.size() == why.waiting.size()) return;
-  why.missing = united(why.missing, without(why.waiting, waiting));
-  why.waiting = waiting;
-  why.kind = waiting.empty() ? HangReport::Kind::kNoProgress : HangReport::Kind::kMissing;
+  const RankList still = stopped(groups);
+  if (still.empty()) return;
+  const RankList held = without(in_operations(groups), still);
+  const bool others_are_held = without(without(why.missing, held), still).empty();
+  const RankList waiting = without(why.waiting, still);
+  why.missing = others_are_held ? still : united(why.missing, without(why.waiting, waiting));
+  why.waiting = others_are_held ? united(waiting, held) : waiting;
+  why.kind = why.waiting.empty() ? HangReport::Kind::kNoProgress : HangReport::Kind::kMissing;
 }
 
 std::string named(const RankList& ranks) { return ranks_text(format_number_list(ranks)); }

@@ -171,6 +171,16 @@ TEST_CASE("a rank that is stopped is waited for, whatever its counters told befo
           "ranks 1-2 have not come to gloo:all_reduce, number 12 of group 0 (default_pg), in which "
           "rank 0 has waited for 4 s");
   }
+  SECTION("who is missing waits as well, in an operation before") {
+    StackGroup before = waiting("0");
+    before.sequence = 10;
+    Inspection inspection{7, {Kind::kMissing, "0", 12, {0}, {1}, 4s}, {"a"}};
+    inspection.take("a", {7, before, false});
+    inspection.take("a", {7, waiting("1"), false});
+    inspection.take("a", {7, stopped, true});
+    CHECK(inspection.report().missing_ranks == "2");
+    CHECK(inspection.report().waiting_ranks == "0-1");
+  }
   SECTION("all are") {
     Inspection inspection{7, {Kind::kDeadlock, "0", 11, {}, {2}, 4s}, {"a"}};
     inspection.take("a", {7, stopped, true});
