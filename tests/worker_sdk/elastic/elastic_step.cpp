@@ -1,17 +1,20 @@
 // For scripts/bench in_place: an elastic loop that prints when the first step of each world counts:
 // `step ATTEMPT WORKERS SECONDS`, of CLOCK_MONOTONIC. In each attempt before DEATHS (argument 1)
-// rank 1 dies at its 20th step of a world of three, and says when; after the last one the loop
-// ends. scripts/benchmarks/elastic_step.py is the same in Python.
+// rank 1 dies at its 20th step of a world of all WORKERS (argument 2), and says when; after the
+// last one rank 0 says what an update costs beside its block, `update ATTEMPT WORKERS SECONDS` in
+// the median, and the loop ends. scripts/benchmarks/elastic_step.py is the same in Python.
 
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "ddprun/sdk.hpp"
 
@@ -19,17 +22,27 @@ namespace {
 
 using namespace ddprun::sdk;
 
-constexpr int kWorkers = 3;
 constexpr std::int64_t kStepsOfWorld = 20;
 
-void say(const char* what, int attempt, const World& world) {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  std::printf("%s %d %d %ld.%06ld\n", what, attempt, world.size(), now.tv_sec, now.tv_nsec / 1000);
+double now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+void say(const char* what, int attempt, const World& world, double seconds) {
+  std::printf("%s %d %d %.9f\n", what, attempt, world.size(), seconds);
   std::fflush(stdout);
 }
 
-void train(int deaths) {
+/// The median of what updates cost; at least one must have been made.
+double median(std::vector<double>& costs) {
+  const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
+  std::ranges::nth_element(costs, middle);
+  return *middle;
+}
+
+void train(int deaths, int workers) {
   torch::set_num_threads(1);
   const LabelledImages data{torch::ones({1024, 16}), torch::zeros(1024)};
   torch::nn::Linear model{16, 4};
@@ -39,27 +52,33 @@ void train(int deaths) {
   run.keep("model", *model);
   run.keep("optimizer", optimizer);
   run.keep("data", loader);
+  std::vector<double> costs;
   run.worlds(
       [&](World& world) {
         const int attempt = WorkerEnv::from_environment().restart_count;
         auto ddp = world.wrap(model);
         const std::int64_t begun = run.step();
         const auto is_last = [&] {
-          return world.size() == kWorkers && run.step() == begun + kStepsOfWorld;
+          return world.size() == workers && run.step() == begun + kStepsOfWorld;
         };
         while (attempt < deaths || !is_last()) {
           ddp.forward(world.next(loader).images).sum().backward();
           if (world.rank() == 1 && attempt < deaths && is_last()) {
-            say("death", attempt, world);
+            say("death", attempt, world, now());
             kill(getpid(), SIGKILL);
           }
+          double cost = -now();
           world.update([&] {
+            cost += now();
             optimizer.step();
             ddp.zero_grad();
+            cost -= now();
           });
-          if (run.step() == begun + 1) say("step", attempt, world);
+          costs.push_back(cost + now());
+          if (run.step() == begun + 1) say("step", attempt, world, now());
           std::this_thread::sleep_for(std::chrono::milliseconds{5});
         }
+        if (world.rank() == 0) say("update", attempt, world, median(costs));
       },
       {.backend = "gloo"});
 }
@@ -67,6 +86,6 @@ void train(int deaths) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int deaths = argc > 1 ? std::atoi(argv[1]) : 0;
-  return run_worker([deaths] { train(deaths); });
+  if (argc != 3) return 2;
+  return run_worker([&] { train(std::atoi(argv[1]), std::atoi(argv[2])); });
 }
