@@ -65,9 +65,9 @@ AgentRules agent_rules(const LaunchSpec& spec, const NodeFacts& node) {
 
 /// By local rank; -1: nobody is to hear of a worker that is beside the round.
 std::vector<int> watched_ranks(const StartRound& round, int workers) {
-  std::vector<int> ranks;
+  std::vector<int> ranks(static_cast<std::size_t>(workers));
   for (int local_rank = 0; local_rank < workers; ++local_rank)
-    ranks.push_back(rank_of(round, local_rank));
+    ranks[local_rank] = rank_of(round, local_rank);
   for (const int local_rank : seats_in(round.vacant, workers)) ranks[local_rank] = -1;
   return ranks;
 }
