@@ -185,8 +185,7 @@ void CoordinatorMachine::come_back(Node& node, PeerId peer, const Join& join) {
     return out_.send_away(peer, {"", leadership_->epoch()}, "its workers are of another round");
   out_.drop(node.peer(), "its agent has connected again");
   members_.nodes().reconnect(node, peer, join, now_);
-  const bool others_start = resumes && !node.vacant.empty();
-  node.preparation = others_start ? Roster::Preparation::kUnderWay : Roster::Preparation::kNone;
+  come_back_to_seats(node, resumes);
   node.away.reset();
   lead(voter_joined(node, resumes));
   if (!resumes) return;

@@ -41,11 +41,20 @@ Prepare preparation(const Roster& nodes, const Roster::Node& node, const Coordin
 
 bool finish_preparation(Roster::Node& node) {
   using enum Roster::Preparation;
+  // Beside all rounds workers have started in all seats whose own were not parked.
+  if (node.vacant.empty() && !node.parked.workers.empty())
+    node.parked.workers = ranks_from(0, node.join.workers);
   return std::exchange(node.preparation, kDone) == kUnderWay;
 }
 
 bool waits_for_workers(const Roster::Node& node) {
   return node.preparation == Roster::Preparation::kUnderWay && node.parked.workers.empty();
+}
+
+void come_back_to_seats(Roster::Node& node, bool resumes) {
+  using enum Roster::Preparation;
+  if (!resumes) node.vacant.clear();
+  node.preparation = node.vacant.empty() ? kNone : kUnderWay;
 }
 
 void note_parked(Roster::Node& node, const ParkedWorkers& told) {

@@ -33,6 +33,9 @@ bool finish_preparation(Roster::Node& node);
 /// Whether none of the node's workers could enter a round yet, and some are on their way.
 bool waits_for_workers(const Roster::Node& node);
 
+/// The node's agent has connected again. `resumes`: its workers are in their round still.
+void come_back_to_seats(Roster::Node& node, bool resumes);
+
 /// Takes down which workers of the node are parked, as it has told.
 void note_parked(Roster::Node& node, const ParkedWorkers& told);
 

@@ -244,14 +244,14 @@ void Rounds::discard_parked(TimePoint now) {
   state_ = State::kStopping;
   manner_ = Manner::kDiscarding;
   parts_.observers.nobody_stays();
+  StopRound order = stop_order("the number of workers changes, which they cannot do in place");
+  order.discard = true;
   std::int64_t longest_ms = 0;
   parts_.nodes.for_each([&](Node& node) {
     if (node.phase() != Phase::kReady || node.parked.workers.empty()) return;
     parts_.nodes.set_phase(node, Phase::kStopping);
     node.parked = {};
     longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout_ms);
-    StopRound order = stop_order("the number of workers changes, which they cannot do in place");
-    order.discard = true;
     parts_.out.send(node.peer(), order);
   });
   stopping_ends_ =

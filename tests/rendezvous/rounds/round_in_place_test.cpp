@@ -281,6 +281,20 @@ TEST_CASE_METHOD(PrepareFixture, "who connects again is asked again whether it i
   CHECK_FALSE(order<StopRound>("a").has_value());
 }
 
+TEST_CASE_METHOD(PrepareFixture,
+                 "who joins with parked workers and is prepared fills all its seats") {
+  stay(1, {"a", "b"});
+  Join join = join_of("c", 2);
+  join.parked = {"1"};
+  says("c", join);
+  CHECK(ordered<Prepare>("c").waits.round == 1);
+  says("c", Prepared{});
+  both_stop(1);
+  const auto start = ordered<StartRound>("c");
+  CHECK(start.vacant.empty());
+  CHECK(start.world_size == 4);
+}
+
 TEST_CASE_METHOD(PrepareFixture, "who is prepared waits as a spare where its place was taken") {
   stay(1, {"a", "b"});
   joins("c", 2);
