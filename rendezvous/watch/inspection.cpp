@@ -12,39 +12,39 @@ namespace {
 
 constexpr std::size_t kAnswersMax = 4096;  // all nodes together
 
-/// Ranks that are known to be somewhere else than in a wait for others: a rank that has not
-/// answered in time may wait as well.
-RankList elsewhere(const std::vector<StackGroup>& groups) {
+/// The ranks of all groups of which that is true.
+RankList ranks_of(const std::vector<StackGroup>& groups, const auto& is_wanted) {
   RankList ranks;
-  for (const StackGroup& group : groups) {
-    const bool held_up = group.held_up == HeldUp::kStopped || group.held_up == HeldUp::kKeepsLock;
-    if (held_up || (!group.stack.empty() && group.operation.empty()))
-      ranks = united(ranks, ranks_in(group.ranks));
-  }
+  for (const StackGroup& group : groups)
+    if (is_wanted(group)) ranks = united(ranks, ranks_in(group.ranks));
   return ranks;
 }
 
-/// Ranks of whom the system's C library says that they are exiting.
-RankList exiting(const std::vector<StackGroup>& groups) {
-  RankList ranks;
-  for (const StackGroup& group : groups)
-    if (group.stack.find("__run_exit_handlers\t") != std::string::npos)
-      ranks = united(ranks, ranks_in(group.ranks));
-  return ranks;
+bool is_in_operation(const StackGroup& group) { return !group.operation.empty(); }
+/// By a signal or a debugger.
+bool is_stopped(const StackGroup& group) { return group.held_up == HeldUp::kStopped; }
+/// It is known to be somewhere else than in a wait for others: a rank that has not answered in time
+/// may wait as well.
+bool is_elsewhere(const StackGroup& group) {
+  return is_stopped(group) || group.held_up == HeldUp::kKeepsLock ||
+         (!group.stack.empty() && !is_in_operation(group));
+}
+/// The system's C library says so.
+bool is_exiting(const StackGroup& group) {
+  return group.stack.find("__run_exit_handlers\t") != std::string::npos;
 }
 
 /// Those whose stacks show that they wait for others, where nothing else has shown it. Who has
 /// failed since one of them gave up has given up as well.
 void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& groups) {
   if (why.kind != HangReport::Kind::kNoProgress) return;
-  RankList waiting = why.waiting;
-  for (const StackGroup& group : groups)
-    if (!group.operation.empty() || group.held_up == HeldUp::kFailed)
-      waiting = united(waiting, ranks_in(group.ranks));
+  RankList waiting = united(why.waiting, ranks_of(groups, [](const StackGroup& group) {
+                              return is_in_operation(group) || group.held_up == HeldUp::kFailed;
+                            }));
   if (waiting.empty()) return;
-  RankList missing = without(why.timed_out ? elsewhere(groups) : why.missing, waiting);
+  RankList missing = without(why.timed_out ? ranks_of(groups, is_elsewhere) : why.missing, waiting);
   // A rank that exits while others give up has mostly given up, too, unless nobody else is missing.
-  const RankList gone = why.timed_out ? exiting(groups) : RankList{};
+  const RankList gone = why.timed_out ? ranks_of(groups, is_exiting) : RankList{};
   if (RankList rest = without(missing, gone); !rest.empty() && rest.size() < missing.size()) {
     missing = std::move(rest);
     waiting = united(waiting, gone);
@@ -58,35 +58,19 @@ void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
 /// it elsewhere is.
 void tell_missing_by_stacks(Suspicion& why, const std::vector<StackGroup>& groups) {
   if (why.kind != HangReport::Kind::kDeadlock) return;
-  RankList missing = without(elsewhere(groups), why.waiting);
+  RankList missing = without(ranks_of(groups, is_elsewhere), why.waiting);
   if (missing.empty()) return;
   why.kind = HangReport::Kind::kMissing;
   why.missing = std::move(missing);
-}
-
-/// Ranks that are stopped by a signal or a debugger.
-RankList stopped(const std::vector<StackGroup>& groups) {
-  RankList ranks;
-  for (const StackGroup& group : groups)
-    if (group.held_up == HeldUp::kStopped) ranks = united(ranks, ranks_in(group.ranks));
-  return ranks;
-}
-
-/// Ranks that wait in an operation.
-RankList in_operations(const std::vector<StackGroup>& groups) {
-  RankList ranks;
-  for (const StackGroup& group : groups)
-    if (!group.operation.empty()) ranks = united(ranks, ranks_in(group.ranks));
-  return ranks;
 }
 
 /// A stopped rank waits for nobody, and tells nothing any more: its counters are those of the last
 /// look, which may have seen it in a collective that is done by now. Where all who are missing wait
 /// themselves, in an operation before, they wait for who is stopped.
 void tell_missing_by_stop(Suspicion& why, const std::vector<StackGroup>& groups) {
-  const RankList still = stopped(groups);
+  const RankList still = ranks_of(groups, is_stopped);
   if (still.empty()) return;
-  const RankList held = without(in_operations(groups), still);
+  const RankList held = without(ranks_of(groups, is_in_operation), still);
   const bool others_are_held = without(without(why.missing, held), still).empty();
   const RankList waiting = without(why.waiting, still);
   why.missing = others_are_held ? still : united(why.missing, without(why.waiting, waiting));
@@ -193,8 +177,8 @@ HangReport Inspection::report() const {
     report.sequence = waiter->sequence;
   }
   if (why.waiting.empty()) report.operation.clear();
-  report.sentence =
-      sentence(why, report, wait_together(folded), without(why.missing, stopped(groups_)).empty());
+  report.sentence = sentence(why, report, wait_together(folded),
+                             without(why.missing, ranks_of(groups_, is_stopped)).empty());
   for (const FoldedStacks& each : folded)
     if (report.stacks.size() < kStackGroupsMax) report.stacks.push_back(each.group);
   return report;
