@@ -22,15 +22,14 @@ import torch
 sys.path[:0] = [str(Path(__file__).parent / "python")]
 
 from elastic_changes import until  # noqa: E402
+from elastic_records import state_in, stream_of, used_in  # noqa: E402
 from forked_workers import free_port  # noqa: E402
-
-from ddprun import _batches  # noqa: E402
 
 POINTS = ("before backward", "behind backward", "within the update", "behind the update")
 WAYS = ("SIGKILL", "SIGSTOP", "error")
 WORKERS = 3
 DEATHS = [[rank, 5 + 6 * rank] for rank in range(WORKERS)]
-STEPS, BATCH, SAMPLES = 24, 12, 50
+STEPS, BATCH = 24, 12
 DEADLINE_S = 120
 
 
@@ -73,14 +72,9 @@ def weights(folder, rank):
     if file.exists():
         model = torch.load(file)["model"]
     else:
-        content = (folder / f"end.{rank}.safetensors").read_bytes()
-        begin = 8 + int.from_bytes(content[:8], "little")
-        header = json.loads(content[8:begin])
-        model = {}
-        for name, entry in header.items():
-            if name.startswith("model/") and entry["dtype"] == "F32":
-                first, last = (begin + offset for offset in entry["data_offsets"])
-                model[name] = torch.frombuffer(bytearray(content[first:last]), dtype=torch.float32)
+        tensors, _ = state_in(folder / f"end.{rank}.safetensors")
+        model = {name: torch.frombuffer(bytearray(content), dtype=torch.float32) for name, content in tensors.items()
+                 if name.startswith("model/") and not name.endswith("num_batches_tracked")}
     return {name: tensor.double() for name, tensor in model.items()
             if "running" not in name and not name.endswith("0.bias")}
 
@@ -93,11 +87,7 @@ def samples_are_wrong(folder, lost_at):
     """The first step whose samples are not those that belong to it; of a step at which somebody was lost some may not
     have been written down. None: all are right.
     """
-    stream = sum((_batches.shuffled(SAMPLES, 7, epoch).tolist() for epoch in range(STEPS * BATCH // SAMPLES + 1)), [])
-    used = {}
-    for file in folder.glob("used.*"):
-        for step, indices in dict(json.loads(line) for line in file.read_text().splitlines()).items():
-            used.setdefault(step, []).extend(indices)
+    stream, used = stream_of(STEPS * BATCH), used_in(folder)
     for step in range(1, STEPS + 1):
         wanted = stream[(step - 1) * BATCH : step * BATCH]
         found = used.get(step, [])

@@ -15,7 +15,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
 from elastic_changes import Changes, Joins  # noqa: E402
-from elastic_records import Records  # noqa: E402
+from elastic_records import Records, state_in  # noqa: E402
 from entering_changes import EnteringChanges  # noqa: E402
 from forked_workers import DEADLINE_S, on_workers  # noqa: E402
 from gentle_changes import GentleChanges  # noqa: E402
@@ -24,16 +24,6 @@ ddprun_program = elastic_worker = None
 
 # A BatchNorm's running means are each rank's own until rank 0's come with the next forward pass.
 RUNNING_MEANS = {"model/1.running_mean", "model/1.running_var"}
-
-
-def state_in(file):
-    """The bytes of each tensor of a safetensors file, and its texts."""
-    content = file.read_bytes()
-    begin = 8 + int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:begin])
-    texts = header.pop("__metadata__")
-    return {name: content[begin + entry["data_offsets"][0] : begin + entry["data_offsets"][1]]
-            for name, entry in header.items()}, texts
 
 
 class InCpp(Records):

@@ -44,9 +44,7 @@ class EnteringChanges:
             """Asks all before any of them can be in the world, as one of them is started only then."""
 
             def replace(self, rank):
-                self.say_to_all(type="leave", round=self.round)
-                self.await_parked()
-                self.enter_next_round()
+                self.change_at_once()
                 self.ask()
                 self.answered_at_once = dict(self.answers[-1])
                 self.start(rank)
@@ -91,13 +89,9 @@ class EnteringChanges:
     def test_who_owes_an_answer_and_is_told_to_leave_does_so_and_answers_nothing(self):
         class Changeable(AskingAgent):
             def replace(self, rank):
-                self.say_to_all(type="leave", round=self.round)
-                self.await_parked()
-                self.enter_next_round()
+                self.change_at_once()
                 self.ask()
-                self.say_to_all(type="leave", round=self.round)
-                self.await_parked()
-                self.enter_next_round()
+                self.change_at_once()
                 self.start(rank)
 
             def has_to_change(self):

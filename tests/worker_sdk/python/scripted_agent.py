@@ -147,10 +147,14 @@ class ScriptedAgent:
 
     def replace(self, rank):
         """One worker has failed: the others leave the round and enter the next one."""
-        self.say_to_all(type="leave", round=self.round, why=f"rank {rank} has failed")
+        self.change_at_once()
+        self.start(rank)
+
+    def change_at_once(self):
+        """Those that live leave the round, and are told the next one."""
+        self.say_to_all(type="leave", round=self.round)
         self.await_parked()
         self.enter_next_round()
-        self.start(rank)
 
     def say_to_all(self, **message):
         for worker in self.workers.values():
