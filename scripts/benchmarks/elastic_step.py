@@ -1,5 +1,5 @@
 """An elastic loop that prints when the first step of each world counts: `step ATTEMPT WORKERS SECONDS`, of
-CLOCK_MONOTONIC. In each attempt before DEATHS (argument 1) rank 1 dies at its 20th step of a world of all WORKERS
+CLOCK_MONOTONIC, and how long after the last step of the world before: `pause ...`. In each attempt before DEATHS (argument 1) rank 1 dies at its 20th step of a world of all WORKERS
 (argument 2), and says when. After the last one rank 0 says what an update costs beside its block, `update ATTEMPT
 WORKERS SECONDS` in the median, and the loop ends; with "wait" in place of WORKERS it goes on until it is killed."""
 
@@ -18,6 +18,7 @@ deaths = int(sys.argv[1])
 waits = sys.argv[2] == "wait"
 workers = None if waits else int(sys.argv[2])
 costs = []
+counted = None  # when the last step was
 
 
 def now():
@@ -52,8 +53,11 @@ for world in run.worlds("gloo"):
                 optimizer.zero_grad()
                 costs.append(block - before - now())
             costs[-1] += now()
+            previous, counted = counted, now()
             if run.step == begun + 1:
-                say("step", now())
+                say("step", counted)
+                if previous is not None:
+                    say("pause", counted - previous)
             if not waits and ddprun.restart_count() == deaths and run.step == last:
                 if world.rank == 0:
                     say("update", statistics.median(costs))

@@ -1,16 +1,17 @@
 """An elastic loop in Python and C++ on CPUs, of which a part is lost, and the others keep their processes: from the
 death of one of 4 workers to the next step of the others, and of all four, beside all workers started anew, by
-torchrun, too; what an update costs beside its block; and on three hosts (root only) from the loss of a node to the
-others' next step. With --torchft PYTHON also three replica groups of torchft, each under a torchrun of its own; PYTHON
+torchrun, too; what an update costs beside its block; and on hosts (root only) from the loss of a node to the others'
+next step, and how long they pause where one joins. With --torchft PYTHON also three replica groups of torchft, each under a torchrun of its own; PYTHON
 is that of an environment that has `pip install torch==2.11.0 torchft==0.2.0`."""
 
 import os
+import re
 import statistics
 import subprocess
 
 from benchmarks import torchft_peer
 from benchmarks.common import DDPRUN, PROJECT
-from benchmarks.warm import TIMEOUT_S, environment, lines, node_lost
+from benchmarks.warm import TIMEOUT_S, environment, lines
 
 HERE = PROJECT / "scripts" / "benchmarks"
 STEP = str(HERE / "elastic_step.py")
@@ -20,6 +21,9 @@ NEEDS = (DDPRUN, CPP_STEP)
 WAYS = (  # the program, its options, and how many die
     ("Python", "--warm=torch._dynamo", 50), ("Python", "", 5), ("C++", "", 50),
     ("Python", "--warm=torch._dynamo --no-in-place", 10), ("Python", "--no-in-place", 3), ("C++", "--no-in-place", 10))
+NODES = (  # Each says what happens, to which hosts, of how many, and how often it is measured.
+    ("killed", "h3", 3, 5), ("killed", "h1", 3, 5), ("killed", "h3,h4", 4, 5), ("frozen", "h3", 3, 3),
+    ("frozen", "h1", 3, 3), ("cut", "h3", 3, 3), ("cut", "h1", 3, 3), ("joined", "h3", 3, 5))
 WORKERS = 4
 TORCHRUN_DEATHS = 5
 # Without it torchrun 2.11 got stuck here after the first death: the new workers were refused a connection.
@@ -80,6 +84,33 @@ def bench_torchft(python):
         told(f"torchft, {setting}", [everybody for _, everybody in results])
 
 
+def node_changes(how, hosts, nodes, variables):
+    """By a word: seconds from what happens to the others' next step (`killed`, for example), from `back` to the first
+    step of all nodes, and how long the others `pause`. Empty without hosts."""
+    command = ["bash", str(HERE / "elastic_nodes.sh"), DDPRUN, STEP, str(nodes), hosts, how]
+    done = subprocess.run(command, env=variables | {"seconds_left": str(2 * TIMEOUT_S)}, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True)
+    if done.returncode != 0:
+        print("  " + done.stdout.strip().splitlines()[-1])
+        return {}
+    marks = {word: float(at) for word, at in re.findall(r"^(\w+) ([\d.]+)$", done.stdout, re.MULTILINE)}
+    after = nodes if how == "joined" else nodes - len(hosts.split(","))
+    steps = lines(done.stdout, "step")
+    times = {how: max(at for _, of, at in steps if of == after) - marks[how],
+             "pause": max(seconds for _, of, seconds in lines(done.stdout, "pause") if of == after)}
+    if "back" in marks:
+        times["back"] = max(at for _, of, at in steps if of == nodes) - marks["back"]
+    return times
+
+
+def bench_nodes(variables):
+    print("change of nodes, of which h1 coordinates -> next step of those that stay")
+    for how, hosts, nodes, rounds in NODES:
+        runs = [node_changes(how, hosts, nodes, variables) for _ in range(rounds)]
+        for word in sorted({word for run in runs for word in run}):
+            told(f"{hosts} of {nodes}: {word}", [run[word] for run in runs if word in run])
+
+
 def bench(arguments):
     print(f"death of one of {WORKERS} workers -> next step of all {WORKERS}, or of the others")
     for language, options, deaths in WAYS:
@@ -95,10 +126,4 @@ def bench(arguments):
         bench_torchft(arguments.torchft)
     if os.geteuid() != 0:
         return
-    print("loss of one of 3 nodes -> next step of the other 2")
-    for name, host, how in (("killed", "h3", "killed"), ("killed, it coordinates", "h1", "killed"),
-                            ("frozen", "h3", "frozen"), ("frozen, it coordinates", "h1", "frozen")):
-        times = [node_lost("elastic_nodes.sh", [STEP, host, how], how, with_module(arguments.torchrun), 2 * TIMEOUT_S)
-                 for _ in range(3 if how == "frozen" else 5)]
-        if None not in times:
-            told(name, times)
+    bench_nodes(with_module(arguments.torchrun))

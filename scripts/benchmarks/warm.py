@@ -68,11 +68,11 @@ def restarts(launcher, deaths, torchrun):
     return times
 
 
-def node_lost(script, arguments, how, variables, timeout_s=TIMEOUT_S):
+def node_lost(script, arguments, how, variables):
     """Seconds from the loss of one of three nodes, which `script` tells with the word `how`, to the step of the
     others; None without hosts."""
     done = subprocess.run(["bash", str(HERE / script), DDPRUN, *arguments], env=variables, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True, timeout=timeout_s)
+                          stderr=subprocess.DEVNULL, text=True, timeout=TIMEOUT_S)
     if done.returncode != 0:
         print("  " + done.stdout.strip().splitlines()[-1])
         return None
