@@ -109,6 +109,7 @@ class Batches:
                 )
         self._share = share_of(samples, self._micro_batch)
         self._rank, self._world_size = rank, world_size
+        self._samples_in_step = self._share.of_each_worker * world_size
 
     @property
     def parts(self) -> int:
@@ -118,7 +119,7 @@ class Batches:
     @property
     def samples_in_step(self) -> int:
         """How many samples all workers together use in one step."""
-        return self._share.of_each_worker * self._world_size
+        return self._samples_in_step
 
     @property
     def epoch(self) -> int:
@@ -133,7 +134,7 @@ class Batches:
     def count_step(self) -> None:
         """All workers have used their samples of one step."""
         self._used_before = self._used
-        self._used += self.samples_in_step
+        self._used += self._samples_in_step
 
     def state_dict(self) -> Dict[str, int]:
         """The place in the data: the epoch, and how many of its samples all workers have used."""

@@ -54,10 +54,12 @@ class ElasticRun:
     def __init__(self, *, seed: Optional[int] = None, resize: bool = True, **parts: Any) -> None:
         self._seed = seed
         self._parts: Dict[str, Any] = {}
+        self._batches: Optional[Batches] = None  # the one among the parts
         self._membership = Membership(resize)
         self._checked = False  # that all parts can travel
         self._line: Optional[AgentLine] = None  # None: workers are started anew when members change
-        self._lock = threading.Condition()  # the line's thread and this one agree on whether an update begins
+        self._lock = threading.RLock()  # the line's thread and this one agree on whether an update begins
+        self._told = threading.Condition(self._lock)  # the agent has said something
         self._world: Optional[World] = None  # the one that is entered, or was last
         self._thread = 0  # the one that passes through the worlds
         for name, part in parts.items():
@@ -69,8 +71,10 @@ class ElasticRun:
             raise ValueError(f"'{name}' is the name of another part of the state")
         if not (hasattr(part, "state_dict") and hasattr(part, "load_state_dict")):
             raise TypeError(f"'{name}' is of the type {type(part).__name__}, which has no state_dict()")
-        if isinstance(part, Batches) and self._batches is not None:
-            raise ValueError(f"'{name}' is a second Batches: a run has one place in its data")
+        if isinstance(part, Batches):
+            if self._batches is not None:
+                raise ValueError(f"'{name}' is a second Batches: a run has one place in its data")
+            self._batches = part
         if hasattr(part, "register_step_pre_hook"):
             part.register_step_pre_hook(lambda *_: self._membership.require_update("optimizer.step()"))
         self._parts[name] = part
@@ -79,10 +83,6 @@ class ElasticRun:
     def step(self) -> int:
         """How many steps have been counted."""
         return self._membership.step
-
-    @property
-    def _batches(self) -> Optional[Batches]:
-        return next((part for part in self._parts.values() if isinstance(part, Batches)), None)
 
     def state_dict(self) -> Dict[str, Any]:
         """The state, for torch.save(). Raises RuntimeError within an update."""
@@ -149,6 +149,11 @@ class ElasticRun:
         os.environ.update(self._line.first_entrance().environment)
         return Place.of_environment()
 
+    def _await_limit(self) -> None:
+        """With the lock, which is free meanwhile: waits while this worker is held."""
+        if self._membership.held >= 0:
+            self._told.wait_for(lambda: not self._membership.is_held)
+
     def _hold(self, round_number: int) -> Optional[int]:
         with self._lock:
             return self._membership.hold(round_number)
@@ -163,19 +168,19 @@ class ElasticRun:
     def _leave_after(self, round_number: int, step: int) -> None:
         with self._lock:
             self._membership.leave_after(round_number, step)
-            self._lock.notify_all()
+            self._told.notify_all()
 
     def _end_hold(self) -> None:
         """The agent has gone, and nobody else would say how far this world goes."""
         with self._lock:
             self._membership.end_hold()
-            self._lock.notify_all()
+            self._told.notify_all()
 
     def _end_world(self, line: AgentLine, round_number: int) -> None:
         """The members of that round change. The line's thread frees this one from waiting for them."""
         with self._lock:
             self._membership.end_round(round_number)
-            self._lock.notify_all()
+            self._told.notify_all()
         standstill = Standstill(self._thread)
         while (world := self._world) and self._membership.is_told_to_leave and not world._is_left.is_set():
             world._free()

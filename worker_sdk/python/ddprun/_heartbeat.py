@@ -23,6 +23,7 @@ NUMBERS = 4
 STEP, LOSS, SAMPLES_PER_SECOND, TIME_NS = range(NUMBERS)
 
 WINDOW_NS = 1_000_000_000
+NO_LOSS = float("nan")
 
 
 def _memory_of(address: str) -> Optional[memoryview]:
@@ -95,17 +96,18 @@ class Heart:
 
     def _write(self, now_ns: int, step: int, loss: float) -> None:
         assert self._integers is not None and self._reals is not None
-        following = self._integers[COUNT] + 1
+        integers, reals = self._integers, self._reals
+        following = integers[COUNT] + 1
         entry = FIRST_ENTRY + NUMBERS * (following % 2)
-        self._integers[entry + STEP] = step
-        self._reals[entry + LOSS] = loss
-        self._reals[entry + SAMPLES_PER_SECOND] = self._samples_per_second
-        self._integers[entry + TIME_NS] = now_ns
+        integers[entry + STEP] = step
+        reals[entry + LOSS] = loss
+        reals[entry + SAMPLES_PER_SECOND] = self._samples_per_second
+        integers[entry + TIME_NS] = now_ns
         # The count has to reach the memory behind the entry, also on processors that reorder stores.
         # Python has no fence; a lock's release and then its acquire are one.
         self._fence.release()
         self._fence.acquire()
-        self._integers[COUNT] = following
+        integers[COUNT] = following
 
 
 _heart: Optional[Heart] = None
@@ -130,22 +132,24 @@ def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0) -> None
     """
     global _program_beats
     _program_beats = True
-    _beat(step, loss, samples)
+    heart = _found_heart()
+    if heart.connected:
+        heart.beat(time.monotonic_ns(), int(step), int(samples), NO_LOSS if loss is None else float(loss))
 
 
 def step_done(step: int) -> None:
     """The elastic loop has counted a step. It is told where the program calls no heartbeat() by itself."""
     if not _program_beats:
-        _beat(step, None, 0)
+        heart = _found_heart()
+        if heart.connected:
+            heart.beat(time.monotonic_ns(), step, 0, NO_LOSS)
 
 
-def _beat(step: int, loss: Optional[float], samples: int) -> None:
+def _found_heart() -> Heart:
     global _heart
     if _heart is None:
         _heart = Heart(os.environ.get(HEARTBEAT))
-    if _heart.connected:
-        now_ns = time.monotonic_ns()
-        _heart.beat(now_ns, int(step), int(samples), float("nan") if loss is None else float(loss))
+    return _heart
 
 
 def _in_child() -> None:

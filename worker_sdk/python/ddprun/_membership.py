@@ -166,6 +166,12 @@ class Membership:
             raise RuntimeError(f"{what} outside of `with world.update():`, where all of a step belongs")
 
     def begin_update(self, last_part: bool) -> None:
+        # This is on the way of each step, and in nearly all of them there is nothing to look at closely.
+        if self.place != TRAINING or self.left >= self.world or self.held >= 0 or not (self.whole and last_part):
+            self._require_beginning(last_part)
+        self.place, self.whole = UPDATING, False
+
+    def _require_beginning(self, last_part: bool) -> None:
         if self.place == UPDATING:
             raise RuntimeError("update() within an update: each step has one")
         self.require_world("update()")
@@ -175,7 +181,6 @@ class Membership:
             raise RuntimeError("update() before the last part of the step: ask world.last_part")
         if self.is_held:
             raise RuntimeError(f"an update begins while round {self.world} is held: wait until it is not")
-        self.place, self.whole = UPDATING, False
 
     def drop_update(self) -> None:
         """It is refused before it has changed anything."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Iterator, List, Optional, Set, Type
+from typing import TYPE_CHECKING, Any, ContextManager, Iterator, List, Optional, Set, Type
 
-from ddprun import _heartbeat, _nccl, _state
+from ddprun import _nccl, _state
 from ddprun._batches import Batches
 from ddprun._light_copy import LightCopy
 from ddprun._line import Entrance
@@ -24,6 +23,7 @@ from ddprun._meeting import (
 )
 from ddprun._membership import ENTERING, Line, Loaded, WorldChanged
 from ddprun._sockets import WorldSockets
+from ddprun._update import Update
 
 if TYPE_CHECKING:
     from ddprun._elastic import ElasticRun
@@ -58,6 +58,7 @@ class World:
         self._sockets = WorldSockets()
         self._is_left = threading.Event()
         self._light_copy: Optional[LightCopy] = None  # None: no step is ever dropped
+        self._update = Update(self)
         self._entrance: Optional[Entrance] = None  # into the world that follows; None: none does
 
     @property
@@ -140,7 +141,7 @@ class World:
     def _end_loop(self) -> None:
         """Ends the training together with all members. Raises WorldChanged where they change before it has ended."""
         with self._run._lock:
-            self._await_limit()  # behind it who is held knows that all are: nobody ends, and all leave
+            self._run._await_limit()  # behind it who is held knows that all are: nobody ends, and all leave
             if not self._membership.end_loop():
                 raise WorldChanged("the members change, and the training ends in the world that follows")
         self._meet_behind_last_step()
@@ -288,65 +289,13 @@ class World:
         if "numpy" in sys.modules:
             sys.modules["numpy"].random.seed(seed % 2**32)
 
-    @contextlib.contextmanager
-    def update(self) -> Iterator[None]:
+    def update(self) -> ContextManager[None]:
         """What belongs to the state is changed in here: it counts as a whole, as one step.
 
         Every step has one, behind the backward pass of its last part. An exception within leaves the state
         torn: it can be neither saved nor trained on.
         """
-        self._require_results()
-        with self._run._lock:
-            self._await_limit()
-            self._membership.begin_update(self.last_part)
-        try:
-            self._require_reduced()
-        except BaseException:
-            with self._run._lock:
-                self._membership.drop_update()
-            raise
-        well = False
-        try:
-            yield
-            well = True
-        finally:
-            with self._run._lock:
-                self._membership.end_update(well)
-        if self._run._batches is not None:
-            self._run._batches.count_step()
-        if self._light_copy is not None:
-            self._light_copy.take()
-        _heartbeat.step_done(self._run.step)
-        if not self._run._checked:  # the optimizer has a state only now
-            _state.packed_parts(self._run._parts)
-            self._run._checked = True
-
-    def _await_limit(self) -> None:
-        """With the run's lock, which is free meanwhile: waits while this worker is held."""
-        self._run._lock.wait_for(lambda: not self._membership.is_held)
-
-    def _require_results(self) -> None:
-        """What the GPU has received from other members is garbage where the world has ended meanwhile."""
-        if self._frees_gpu:
-            _nccl.await_gpu()
-            self._membership.require_unchanged()
-
-    def _require_reduced(self) -> None:
-        """A step whose gradients are not reduced must not count, also where the program has caught the error.
-
-        A reducer that waits in vain has noted already that it is done. But what it waits for in vain has hung up.
-        """
-        if self._run._line is not None and self._sockets.hung_up():
-            raise WorldChanged("a member is lost, perhaps before it has given its gradients")
-        try:
-            for ddp in self._wrapped:
-                ddp._check_reducer_finalized()
-        except RuntimeError as error:
-            if self._run._line is None:
-                raise
-            raise WorldChanged("the gradients of this step were not reduced") from error
-        if self._unfinished:
-            raise WorldChanged("the forward pass of this step has failed")
+        return self._update
 
     def _synchronize(self, meeting: Meeting) -> Line:
         """Gives all members the state that is the line, which it returns."""
