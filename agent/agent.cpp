@@ -134,8 +134,12 @@ void Agent::keep_workers_by(WorkerDoor& door) {
   for_workers_.door = &door;
   // So long the coordinator waits for a failure's cause, or for a silent node, before it orders
   // anything.
-  door.begin(kCausePatience + spec_.rules.heartbeat_timeout,
-             [this](const WorkerSaid& word) { step(word); });
+  door.begin(kCausePatience + spec_.rules.heartbeat_timeout, [this](WorkerSaid word) {
+    WorkerLook look;
+    workers_.add_told(word.local_rank, look);
+    word.step = look.step.value_or(-1);
+    step(word);
+  });
 }
 
 asio::awaitable<AgentEnd> Agent::run() {

@@ -99,7 +99,8 @@ struct Stuck { int round = 0; };             // or waits for members of it, and 
 struct CannotStay {};                        // it cannot stay any more
 // Holding: it counts no further step of that round until it is told how far to go.
 using WorkerWord = std::variant<CanStay, Holding, Parked, Stuck, CannotStay>;
-struct WorkerSaid { int local_rank = 0; WorkerWord what; };
+// `step` is that of its last heartbeat
+struct WorkerSaid { int local_rank = 0; WorkerWord what; std::int64_t step = -1; };
 struct TreeGone {};                          // the answer to SweepTree
 struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
 // The answer to ReachCoordinator: it has answered what was asked at that time; place "": as wished,

@@ -22,7 +22,7 @@ std::vector<WorkerFailed> own_causes(int round, const RoundOutcome& outcome, int
     return std::pair{end.blame, end.began_us};
   });
   std::vector<WorkerFailed> causes;
-  if (first->blame != Blame::kOwn && first->blame != Blame::kPerhaps) return causes;
+  if (first == outcome.ends.end() || first->blame > Blame::kPerhaps) return causes;
   for (const WorkerFailure& failure : outcome.failures)
     if (std::to_string(failure.rank) == first->ranks && failure.rank != told_rank)
       causes.push_back({round, failure, *first});
@@ -83,6 +83,8 @@ void WorkerRound::said(const WorkerSaid& word, TimePoint now) {
     agent_.act(KillWorkers{{word.local_rank}});
   tell_whether_all_stay();
   const auto* const parked = std::get_if<Parked>(&word.what);
+  if (parked != nullptr && parked->round == number_)
+    outcome_.step = std::max(outcome_.step, word.step);
   if (parked != nullptr && staying_.is_beside(word.local_rank) && state_ != State::kPreparing)
     tell_when_prepared(staying_, agent_);
   go_on_when_parked();
@@ -143,8 +145,10 @@ void WorkerRound::note_end(const WorkerExited& worker) {
   if (!worker.end.ranks.empty()) outcome_.ends.push_back(worker.end);
 }
 
+/// Changes may follow each other faster than heartbeats, so the step is told also where nobody has
+/// ended: changes without a further one end with all workers started anew.
 void WorkerRound::tell_stopped() {
-  if (!outcome_.ends.empty() && agent_.contact) {
+  if (agent_.contact && (!outcome_.ends.empty() || outcome_.step >= 0)) {
     for (WorkerFailed& cause : own_causes(number_, outcome_, failed_ ? failed_->failure.rank : -1))
       agent_.tell(std::move(cause));
     agent_.tell(WorkersEnded{number_, outcome_.step, fold_ends(outcome_.ends)});

@@ -61,6 +61,17 @@ TEST_CASE_METHOD(KeepFixture, "one hangs: it is killed at once, and the other le
   CHECK(took<SweepTree>()->keep);
 }
 
+TEST_CASE_METHOD(KeepFixture, "who leaves the round tells the step that it has counted before") {
+  told_to_leave();
+  step(WorkerSaid{0, Parked{1}, 6});
+  step(WorkerSaid{1, Parked{1}, 7});
+  step(TreeGone{});
+  const auto ended = said<WorkersEnded>();
+  REQUIRE(ended);
+  CHECK(*ended == WorkersEnded{1, 7, {}});
+  CHECK(said<WorkersStopped>());
+}
+
 TEST_CASE_METHOD(KeepFixture, "one is stuck in the round that it is to leave: it is killed") {
   step(says(1, Stuck{1}));  // nobody has asked it to leave
   CHECK_FALSE(took<KillWorkers>().has_value());
