@@ -49,7 +49,7 @@ struct HangReport {
   std::string operation;
   std::string group;
   std::int64_t sequence = 0;
-  std::string missing_ranks;  // "1", "3-7,9"; "": nobody is missing
+  std::string missing_ranks;  // "1", "3-7,9"; kDeadlock: the odd ones; "": nobody
   std::string waiting_ranks;
   std::int64_t silent_ms =
       0;  // how long nothing has gone on; 0: until a collective's time was over

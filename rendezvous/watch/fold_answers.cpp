@@ -37,4 +37,6 @@ std::vector<FoldedStacks> fold_answers(const std::vector<StackGroup>& answers,
   return folded;
 }
 
+std::string named(const RankList& ranks) { return ranks_text(format_number_list(ranks)); }
+
 }  // namespace ddprun

@@ -2,6 +2,7 @@
 // group. Pure.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/rank_list.hpp"
@@ -19,5 +20,8 @@ struct FoldedStacks {
 /// then those of few ranks, because they are the odd ones.
 std::vector<FoldedStacks> fold_answers(const std::vector<StackGroup>& answers,
                                        const RankList& missing);
+
+/// "rank 1", "ranks 0-3".
+std::string named(const RankList& ranks);
 
 }  // namespace ddprun

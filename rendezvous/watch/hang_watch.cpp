@@ -1,8 +1,10 @@
 #include "rendezvous/watch/hang_watch.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace ddprun {
 
@@ -79,6 +81,7 @@ class Suspecting {
     Ranks waiting;
     for (const Place& place : places) waiting.insert(place.waiting.begin(), place.waiting.end());
     if (waiting.empty()) return std::nullopt;
+    std::vector<WaitingRanks> waits = waits_of(places);
     // Those who wait elsewhere are held up themselves, so whoever waits for nothing is to blame.
     for (Place& place : places) {
       std::erase_if(place.missing, [&](int rank) { return waiting.contains(rank); });
@@ -90,7 +93,19 @@ class Suspecting {
       return std::nullopt;
     Place all = places.front();
     all.waiting = waiting;
-    return suspicion(HangReport::Kind::kDeadlock, all);
+    Suspicion found = suspicion(HangReport::Kind::kDeadlock, all);
+    found.waits = std::move(waits);
+    return found;
+  }
+
+  static std::vector<WaitingRanks> waits_of(const std::vector<Place>& places) {
+    const auto list = [](const Ranks& ranks) { return std::vector(ranks.begin(), ranks.end()); };
+    std::vector<WaitingRanks> waits;
+    for (const Place& place : places)
+      waits.push_back({place.group, place.sequence, list(place.waiting), list(place.missing)});
+    std::ranges::stable_sort(waits, std::ranges::greater{},
+                             [](const WaitingRanks& wait) { return wait.waiting.size(); });
+    return waits;
   }
 
   bool may_come_yet(const Place& place) const {

@@ -30,6 +30,14 @@ inline constexpr int kPatienceWithBusy = 3;
 /// it has not used up 10 s of CPU before, in which all others have started as well.
 inline constexpr std::chrono::milliseconds kStartPatience{120'000};
 
+/// Some who wait in one place for others, who are not there.
+struct WaitingRanks {
+  std::string group;  // "": in the store
+  std::int64_t sequence = 0;
+  std::vector<int> waiting;  // ranks, ascending
+  std::vector<int> awaited;  // ranks, ascending; empty: nobody knows for whom they wait
+};
+
 /// What looks like a hang.
 struct Suspicion {
   HangReport::Kind kind = HangReport::Kind::kMissing;
@@ -40,6 +48,7 @@ struct Suspicion {
   std::chrono::milliseconds silent{0};  // how long none of them has gone on
   /// A worker has failed because a collective's own time is over, so nobody needs to be patient.
   bool timed_out = false;
+  std::vector<WaitingRanks> waits = {};  // kDeadlock: all of them, the greatest first
 };
 
 /// How long workers may stand still.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/number_list.hpp"
+#include "rendezvous/watch/deadlock.hpp"
 #include "rendezvous/watch/fold_answers.hpp"
 
 namespace ddprun {
@@ -78,19 +79,8 @@ void tell_missing_by_stop(Suspicion& why, const std::vector<StackGroup>& groups)
   why.kind = why.waiting.empty() ? HangReport::Kind::kNoProgress : HangReport::Kind::kMissing;
 }
 
-std::string named(const RankList& ranks) { return ranks_text(format_number_list(ranks)); }
-
 std::string seconds(std::chrono::milliseconds time) {
   return std::to_string(time.count() / 1000) + " s";
-}
-
-/// "gloo:all_reduce, number 12 of group 0 (default_pg)".
-std::string operation_of(const HangReport& report) {
-  std::string text = report.operation;
-  if (report.sequence > 0) text += ", number " + std::to_string(report.sequence);
-  if (!report.group.empty())
-    text += (report.sequence > 0 ? " of group " : " in group ") + report.group;
-  return text;
 }
 
 /// Whether those who wait do so in one operation.
@@ -115,21 +105,27 @@ std::string sentence_on_missing(const Suspicion& why, const HangReport& report, 
       named(why.waiting) + (why.waiting.size() == 1 ? " has" : " have") + " waited ";
   if (all_stopped)
     return named(why.missing) + (one ? " is" : " are") + " stopped, and " + waiting + "for " +
-           (one ? "it" : "them") + " in " + operation_of(report) + " " + time;
-  return named(why.missing) + (one ? " has" : " have") + " not come to " + operation_of(report) +
+           (one ? "it" : "them") + " in " + operation_text(report) + " " + time;
+  return named(why.missing) + (one ? " has" : " have") + " not come to " + operation_text(report) +
          ", in which " + waiting + time;
 }
 
-std::string sentence(const Suspicion& why, const HangReport& report, bool together,
-                     bool all_stopped) {
+std::string sentence_on_deadlock(const Suspicion& why, const HangReport& report, bool together,
+                                 const std::string& conclusion) {
   const std::string time = why.timed_out ? "in vain" : "for " + seconds(why.silent);
+  const std::string place = together ? operation_text(report) : "different operations";
+  return "all of the workers have waited for each other " + time + ": " +
+         (conclusion.empty() ? named(why.waiting) + " in " + place : conclusion);
+}
+
+std::string sentence(const Suspicion& why, const HangReport& report, bool together,
+                     const std::string& conclusion, bool all_stopped) {
   const bool one = why.missing.size() == 1;
   switch (why.kind) {
     case HangReport::Kind::kMissing:
       return sentence_on_missing(why, report, all_stopped);
     case HangReport::Kind::kDeadlock:
-      return "all of the workers have waited for each other " + time + ": " + named(why.waiting) +
-             " in " + (together ? operation_of(report) : std::string{"different operations"});
+      return sentence_on_deadlock(why, report, together, conclusion);
     case HangReport::Kind::kNoProgress:
       break;
   }
@@ -138,11 +134,12 @@ std::string sentence(const Suspicion& why, const HangReport& report, bool togeth
 }
 
 /// What is waited for, as one of those who wait in that group tells it.
-const StackGroup* typical_waiter(const Suspicion& why, const std::vector<FoldedStacks>& folded) {
+const StackGroup* typical_waiter(std::int64_t sequence, const RankList& waiting,
+                                 const std::vector<FoldedStacks>& folded) {
   const StackGroup* found = nullptr;
   for (const FoldedStacks& each : folded) {
-    if (each.group.operation.empty() || !share_a_rank(each.ranks, why.waiting)) continue;
-    if (each.group.sequence == why.sequence) return &each.group;
+    if (each.group.operation.empty() || !share_a_rank(each.ranks, waiting)) continue;
+    if (each.group.sequence == sequence) return &each.group;
     if (found == nullptr) found = &each.group;
   }
   return found;
@@ -162,22 +159,26 @@ HangReport Inspection::report() const {
   tell_waiting_by_stacks(why, groups_);
   tell_missing_by_stacks(why, groups_);
   tell_missing_by_stop(why, groups_);
-  const std::vector<FoldedStacks> folded = fold_answers(groups_, why.missing);
+  const Deadlock deadlock =
+      why.kind == HangReport::Kind::kDeadlock ? explain_deadlock(why, groups_) : Deadlock{};
+  const RankList to_blame = united(why.missing, deadlock.odd);
+  const RankList waiting = without(why.waiting, deadlock.odd);
+  const std::vector<FoldedStacks> folded = fold_answers(groups_, to_blame);
   const bool in_store = why.group.empty() && !why.timed_out;
   HangReport report{.kind = why.kind,
                     .operation = in_store ? "the store" : "a collective",
                     .group = why.group,
                     .sequence = why.sequence,
-                    .missing_ranks = format_number_list(why.missing),
-                    .waiting_ranks = format_number_list(why.waiting),
+                    .missing_ranks = format_number_list(to_blame),
+                    .waiting_ranks = format_number_list(waiting),
                     .silent_ms = why.silent.count()};
-  if (const StackGroup* waiter = typical_waiter(why, folded)) {
+  if (const StackGroup* waiter = typical_waiter(why.sequence, waiting, folded)) {
     report.operation = waiter->operation;
     report.group = waiter->group;
     report.sequence = waiter->sequence;
   }
   if (why.waiting.empty()) report.operation.clear();
-  report.sentence = sentence(why, report, wait_together(folded),
+  report.sentence = sentence(why, report, wait_together(folded), deadlock.conclusion,
                              without(why.missing, ranks_of(groups_, is_stopped)).empty());
   for (const FoldedStacks& each : folded)
     if (report.stacks.size() < kStackGroupsMax) report.stacks.push_back(each.group);

@@ -116,6 +116,12 @@ TEST_CASE_METHOD(WatchFixture, "who waits for the other way round waits, and is 
   REQUIRE(hang);
   CHECK(hang->kind == Kind::kDeadlock);
   CHECK(hang->waiting == std::vector{0, 1, 2});
+  REQUIRE(hang->waits.size() == 2);
+  CHECK(hang->waits[0].group == "2");
+  CHECK(hang->waits[0].waiting == std::vector{1, 2});
+  CHECK(hang->waits[0].awaited == std::vector{0});
+  CHECK(hang->waits[1].waiting == std::vector{0});
+  CHECK(hang->waits[1].awaited == std::vector{1, 2});
 }
 
 TEST_CASE_METHOD(WatchFixture, "two who wait for each other have time while another one works") {

@@ -1,11 +1,12 @@
-# The ranks call different collectives: all of them wait for each other.
+# One rank calls two collectives in another order than the others: all of them wait for each other.
 # kind: hang
 # outcome: hung
 # ddprun_exit: 86
 # needs: torch
 # arguments: --hang-timeout 4 --on-hang stop --shutdown-timeout 2
-# ranks: 0,1,2
-# waiting: 0,1,2
+# ranks: 1
+# waiting: 0,2
+# sentence: rank 1 called gloo:broadcast [[3]] Float, ranks 0,2 gloo:all_gather [[3]] Float, both as number 2
 import torch
 import torch.distributed as dist
 
