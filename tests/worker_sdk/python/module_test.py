@@ -76,6 +76,19 @@ class HeartbeatTest(unittest.TestCase):
             self.assertNotEqual(board.read(1)[1], board.read(1)[1], "a loss that is not told is no number")
         self.assertEqual([board.read(0), board.read(2)], [None, None])
 
+    def test_a_loss_that_gradients_flow_through_is_detached_as_torch_warns_otherwise(self):
+        class Loss:
+            def __float__(self):
+                raise AssertionError("torch would warn")
+
+            def detach(self):
+                return 0.25
+
+        board = Board(1)
+        with mock.patch.object(_heartbeat, "_heart", _heartbeat.Heart(board.address(0))):
+            ddprun.heartbeat(3, loss=Loss())
+        self.assertEqual(board.read(0)[:2], (3, 0.25))
+
     def test_samples_per_second_are_those_of_the_last_full_second(self):
         board = Board(1)
         heart = _heartbeat.Heart(board.address(0))

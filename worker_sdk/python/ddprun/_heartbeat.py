@@ -11,7 +11,7 @@ import mmap
 import os
 import threading
 import time
-from typing import Optional
+from typing import Any, Optional
 
 from ddprun._worker import HEARTBEAT
 
@@ -134,7 +134,12 @@ def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0) -> None
     _program_beats = True
     heart = _found_heart()
     if heart.connected:
-        heart.beat(time.monotonic_ns(), int(step), int(samples), NO_LOSS if loss is None else float(loss))
+        heart.beat(time.monotonic_ns(), int(step), int(samples), NO_LOSS if loss is None else _number(loss))
+
+
+def _number(loss: Any) -> float:
+    """torch warns where a tensor that gradients flow through becomes a number."""
+    return float(loss.detach() if hasattr(loss, "detach") else loss)
 
 
 def step_done(step: int) -> None:
