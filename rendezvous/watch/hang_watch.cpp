@@ -86,7 +86,7 @@ class Suspecting {
     for (Place& place : places) {
       std::erase_if(place.missing, [&](int rank) { return waiting.contains(rank); });
       if (place.missing.empty()) continue;
-      if (may_come_yet(place)) return std::nullopt;
+      if (somebody_waits(place.missing) || may_come_yet(place)) return std::nullopt;
       return suspicion(HangReport::Kind::kMissing, place);
     }
     if (static_cast<int>(waiting.size()) < book_.world_size() && !others_are_still(waiting))
@@ -96,6 +96,14 @@ class Suspecting {
     Suspicion found = suspicion(HangReport::Kind::kDeadlock, all);
     found.waits = std::move(waits);
     return found;
+  }
+
+  /// A rank that has not waited for the whole timeout may be held up by one that is only slow.
+  bool somebody_waits(const Ranks& ranks) const {
+    return std::ranges::any_of(ranks, [&](int rank) {
+      const Rank* const known = book_.find(rank);
+      return known != nullptr && waits(known->last);
+    });
   }
 
   static std::vector<WaitingRanks> waits_of(const std::vector<Place>& places) {

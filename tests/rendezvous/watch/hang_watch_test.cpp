@@ -124,6 +124,20 @@ TEST_CASE_METHOD(WatchFixture, "who waits for the other way round waits, and is 
   CHECK(hang->waits[1].awaited == std::vector{1, 2});
 }
 
+TEST_CASE_METHOD(WatchFixture, "who waits for one that came later is not missing by itself") {
+  tell({.rank = 1, .groups = {{"0", 1, 1}, {"1", 2, 1}}});
+  tell({.rank = 2, .groups = {{"0", 2, 1}, {"1", 1, 1}}});
+  CHECK_FALSE(after(1s));
+  tell({.rank = 0, .groups = {{"0", 2, 1}}});
+  CHECK_FALSE(after(4s));
+  const auto hang = after(1s);
+  REQUIRE(hang);
+  CHECK(hang->kind == Kind::kDeadlock);
+  REQUIRE(hang->waits.size() == 2);
+  CHECK(hang->waits[0].awaited == std::vector{1});
+  CHECK(hang->waits[1].awaited == std::vector{2});
+}
+
 TEST_CASE_METHOD(WatchFixture, "two who wait for each other have time while another one works") {
   at(0, 3, 2, "1");
   at(1, 3, 2, "1");
