@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "launcher/commands/man_page.hpp"
+#include "launcher/commands/subcommands.hpp"
 #include "launcher/commands/version.hpp"
 #include "launcher/environments/batch_job.hpp"
 #include "launcher/environments/cluster_env.hpp"
@@ -106,7 +107,7 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
   const auto parsed = parse_arguments(arguments, surroundings.environment);
   if (!parsed) return parsed.error();
   const Settings& settings = parsed->settings;
-  if (settings.on("help")) return CommandLine{JustPrint{help_text()}};
+  if (settings.on("help")) return CommandLine{JustPrint{help_text(command_help())}};
   if (settings.on("version")) return CommandLine{JustPrint{version_text()}};
   if (settings.on("man")) return CommandLine{JustPrint{man_page()}};
   for (const char* option : {"completion", "print-completion"})
@@ -117,7 +118,12 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
     if (!job) return job.error();
     return CommandLine{std::move(*job)};
   }
-  return parse_job(*parsed, arguments, surroundings, std::nullopt);
+  auto job = parse_job(*parsed, arguments, surroundings, std::nullopt);
+  if (job || parsed->script.empty() || job.error().kind != Error::Kind::kNotFound) return job;
+  const std::string command{meant_command(parsed->script.front())};
+  if (command.empty()) return job;
+  return Error{Error::Kind::kNotFound,
+               job.error().message + "; did you mean `ddprun " + command + "`?"};
 }
 
 Result<Launch> parse_launch(const std::vector<std::string>& arguments,

@@ -10,6 +10,7 @@
 #include "launcher/hosts/host_agent.hpp"
 #include "launcher/live/live_commands.hpp"
 #include "launcher/live/top_command.hpp"
+#include "launcher/settings/closest_word.hpp"
 #include "launcher/topology/topo_command.hpp"
 
 namespace ddprun {
@@ -20,20 +21,23 @@ Result<int> run_agent(const std::vector<std::string>& words, const Stage& stage)
   return run_host_agent(words, stage, parse_launch);
 }
 
+constexpr std::string_view kRunning = "Commands for running jobs";
+constexpr std::string_view kOther = "Other commands";
+
 constexpr Subcommand kSubcommands[] = {
-    {"agent", "", run_agent},
-    {"checkpoint", "lists and verifies the worker SDK's checkpoints", run_checkpoint},
-    {"dump", "says what all workers of a running job do at this moment", run_dump},
-    {"logs", "shows what a worker of a running job writes: ddprun logs JOB RANK", run_logs},
-    {"ls", "lists the running jobs of this user on this machine", run_ls},
-    {"secret", "makes a secret for a job: ddprun secret > FILE", run_secret},
-    {"server", "the meeting place of any number of jobs, which outlives them", run_server},
-    {"status", "tells how a running job is: state, nodes, ranks, progress", run_status},
-    {"stop", "stops a running job, as Ctrl-C would", run_stop},
-    {"store", "the store of torch.distributed (TCPStore) alone", run_store},
-    {"top", "shows how a running job is, all the time", run_top},
-    {"topo", "draws this machine, and where --numa-binding puts workers", run_topo},
-    {"trace", "draws the timeline of a job from its --event-log", run_trace},
+    {kRunning, "ls", "lists the running jobs of this user on this machine", run_ls},
+    {kRunning, "status", "shows a job's state, nodes, ranks and progress", run_status},
+    {kRunning, "top", "shows the same, and keeps it up to date", run_top},
+    {kRunning, "logs", "shows what a worker writes: ddprun logs JOB RANK", run_logs},
+    {kRunning, "dump", "shows where all workers are, with file and line", run_dump},
+    {kRunning, "stop", "stops a job, as Ctrl-C would", run_stop},
+    {kOther, "server", "a meeting place for any number of jobs, which outlives them", run_server},
+    {kOther, "secret", "makes the secret of a job: ddprun secret > FILE", run_secret},
+    {kOther, "topo", "draws this machine, and where --numa-binding puts workers", run_topo},
+    {kOther, "trace", "draws the timeline of a job from its --event-log", run_trace},
+    {kOther, "checkpoint", "lists and verifies the worker SDK's checkpoints", run_checkpoint},
+    {kOther, "store", "runs the store of torch.distributed (TCPStore) alone", run_store},
+    {kOther, "agent", "", run_agent},
 };
 
 bool stands_in_for_torchrun(std::string_view program) {
@@ -44,6 +48,24 @@ bool stands_in_for_torchrun(std::string_view program) {
 }  // namespace
 
 std::span<const Subcommand> subcommands() { return kSubcommands; }
+
+std::vector<HelpGroup> command_help() {
+  std::vector<HelpGroup> groups;
+  for (const Subcommand& command : kSubcommands) {
+    if (command.help.empty()) continue;
+    if (groups.empty() || groups.back().title != command.group)
+      groups.push_back({command.group, {}});
+    groups.back().entries.push_back({std::string{command.name}, std::string{command.help}});
+  }
+  return groups;
+}
+
+std::string_view meant_command(std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const Subcommand& command : kSubcommands)
+    if (!command.help.empty()) names.push_back(command.name);
+  return closest_word(word, names);
+}
 
 const Subcommand* find_subcommand(std::string_view program, const std::vector<std::string>& words) {
   if (words.empty() || stands_in_for_torchrun(program)) return nullptr;

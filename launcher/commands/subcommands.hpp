@@ -8,20 +8,28 @@
 
 #include "base/result.hpp"
 #include "launcher/run/stage.hpp"
+#include "launcher/settings/help_text.hpp"
 
 namespace ddprun {
 
 /// A command with a name of its own.
 struct Subcommand {
-  std::string_view name;  // the first word of the command line
-  std::string_view help;  // "": no user types it, and no help shows it
+  std::string_view group;  // the heading under which --help shows it
+  std::string_view name;   // the first word of the command line
+  std::string_view help;   // "": no user types it, and no help shows it
   /// Carries it out with the words behind its name. Returns the exit code, or an Error for the
   /// user.
   Result<int> (*run)(const std::vector<std::string>& words, const Stage& stage);
 };
 
-/// Returns all of them, by name.
+/// Returns all of them, group by group, in the order in which --help shows them.
 std::span<const Subcommand> subcommands();
+
+/// Returns those that users type, for --help.
+std::vector<HelpGroup> command_help();
+
+/// Returns the name of the command that somebody has meant by `word`; "": none is close to it.
+std::string_view meant_command(std::string_view word);
 
 /// Returns the command that `words` begin with; nullptr when they are about a job to run. `program`
 /// is the name by which this program was called, with or without a folder. Called torchrun or

@@ -8,6 +8,7 @@
 
 #include "agent/spec/launch_spec.hpp"
 #include "launcher/settings/dry_run.hpp"
+#include "launcher/settings/help_text.hpp"
 #include "launcher/settings/options.hpp"
 #include "launcher/settings/rdzv_conf.hpp"
 #include "launcher/settings/values.hpp"

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "launcher/settings/closest_word.hpp"
 #include "launcher/settings/options.hpp"
 
 namespace ddprun {
@@ -36,7 +37,11 @@ Result<const Option*> find_option(const std::string& name) {
     if (candidates.size() > 1)
       return invalid("'--" + name + "' is short for more than one option: " + listed(candidates));
   }
-  return invalid("there is no option '--" + name + "'");
+  std::vector<std::string_view> names;
+  for (const Option& option : options()) names.push_back(option.name);
+  const std::string meant{closest_word(dashed, names)};
+  return invalid("there is no option '--" + name + "'" +
+                 (meant.empty() ? "" : "; did you mean --" + meant + "?"));
 }
 
 Result<const Option*> find_option(char letter) {
@@ -97,37 +102,6 @@ Result<std::vector<std::string>> spell_out(const std::vector<std::string>& words
 
 // --- CLI11 ---
 
-constexpr char kDescription[] =
-    "Runs a distributed training on every node: starts its workers, watches them, and\n"
-    "restarts them when one fails. Takes torchrun's command lines.";
-
-constexpr char kExamples[] =
-    "Examples:\n"
-    "  ddprun --nproc-per-node 2 train.py --epochs 10\n"
-    "  ddprun --nproc-per-node gpu --max-restarts 3 --tee 3 --log-dir logs -m my.training\n"
-    "  ddprun --nproc-per-node 2 --no-python ./train_digits\n"
-    "  ddprun --nproc-per-node 4 --dry-run train.py     # what would be started\n"
-    "  ddprun launch --nproc-per-node 2 train.py        # gives --local-rank=N to train.py\n"
-    "  ddprun --hosts h1,h2:8 -x TOKEN train.py         # on other machines, over ssh\n"
-    "  ddprun server --port 29400                       # a meeting place for many jobs\n"
-    "\n"
-    "Everything after SCRIPT belongs to the script. An option may be spelled with\n"
-    "underscores and cut short (--nproc 2); PET_NPROC_PER_NODE=2 in the environment is its\n"
-    "default. Exit codes and more: ddprun --man | man -l -";
-
-/// Prints one blank line between groups and no types, unlike CLI11's own formatter.
-struct HelpFormatter : CLI::Formatter {
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return std::string{"\nUsage: "} + kUsageLine + "\n\n";
-  }
-  std::string make_group(std::string group, bool is_positional,
-                         std::vector<const CLI::Option*> options) const override {
-    std::string out = group + ":\n";
-    for (const CLI::Option* option : options) out += make_option(option, is_positional);
-    return out;
-  }
-};
-
 /// CLI11 leaves the values here, by the names of their options.
 struct Targets {
   std::map<std::string_view, std::string> values;
@@ -135,27 +109,18 @@ struct Targets {
 };
 
 std::unique_ptr<CLI::App> make_app(Targets& targets) {
-  auto app = std::make_unique<CLI::App>(kDescription, "ddprun");
+  auto app = std::make_unique<CLI::App>("", "ddprun");
   app->set_help_flag();  // the table has a --help of its own
-  app->formatter(std::make_shared<HelpFormatter>());
-  app->get_formatter()->column_width(34);
-  app->footer(kExamples);
   for (const Option& option : options()) {
     const std::string names =
         (option.letter ? std::string{"-"} + option.letter + "," : "") + option.spelling();
-    const std::string group{title(option.group)};
-    const std::string help{option.help};
     if (option.is_flag()) {
-      app->add_flag(names, targets.flags[option.name], help)->group(group);
+      app->add_flag(names, targets.flags[option.name]);
       continue;
     }
     auto& target = targets.values[option.name];
     target = option.fallback;
-    app->add_option(names, target, help)
-        ->type_name(std::string{option.value})
-        ->take_last()
-        ->default_str(option.group == OptionGroup::kIgnored ? "" : target)
-        ->group(group);
+    app->add_option(names, target)->take_last();
   }
   return app;
 }
@@ -194,8 +159,16 @@ Result<Setting> effective(const Option& option, Setting setting) {
   const std::string all = " " + std::string{option.choices} + " ";
   if (!setting.text.empty() && all.find(" " + setting.text + " ") != std::string::npos)
     return setting;
-  return invalid(setting.source + " '" + setting.text + "': expected one of " +
-                 std::string{option.choices});
+  std::vector<std::string_view> choices;
+  std::string list;
+  for (std::string_view rest = option.choices; !rest.empty();) {
+    choices.push_back(rest.substr(0, rest.find(' ')));
+    rest.remove_prefix(std::min(rest.size(), choices.back().size() + 1));
+    list += (list.empty() ? "" : ", ") + std::string{choices.back()};
+  }
+  const std::string meant{closest_word(setting.text, choices)};
+  return invalid(setting.source + " '" + setting.text + "': expected one of " + list +
+                 (meant.empty() ? "" : "; did you mean " + meant + "?"));
 }
 
 }  // namespace
@@ -237,11 +210,6 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words,
     arguments.settings.set(option.name, std::move(*accepted));
   }
   return arguments;
-}
-
-std::string help_text() {
-  Targets targets;
-  return make_app(targets)->help();
 }
 
 }  // namespace ddprun

@@ -47,9 +47,4 @@ struct Arguments {
 Result<Arguments> parse_arguments(const std::vector<std::string>& words,
                                   const EnvironmentLookup& environment);
 
-/// The text that --help prints.
-std::string help_text();
-
-inline constexpr char kUsageLine[] = "ddprun [OPTIONS] SCRIPT [ARGUMENTS of the script...]";
-
 }  // namespace ddprun

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "launcher/settings/help_text.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -17,8 +19,12 @@ Result<WorkerProgram> any_program(Words words, const Surroundings& surroundings)
 }
 
 Result<WorkerProgram> python_program(Words words, bool module, const Surroundings& surroundings) {
-  if (!module && !surroundings.has_file(words.front()))
-    return Error{Error::Kind::kNotFound, "there is no script '" + words.front() + "'"};
+  if (!module && !surroundings.has_file(words.front())) {
+    std::string message = "there is no script '" + words.front() + "'";
+    if (surroundings.find_program(words.front()))
+      message += "; it is a program in PATH, which --no-python runs";
+    return Error{Error::Kind::kNotFound, std::move(message)};
+  }
   auto python = find_python(surroundings);
   if (!python) return python.error();
   WorkerProgram program{"", *python, {std::move(*python), "-u"}};

@@ -409,18 +409,17 @@ TEST_CASE_METHOD(CommandLineFixture,
   CHECK_THAT(error({"--nnodes=1:2:3", script()}), contains("MIN:MAX"));
   CHECK_THAT(error({"--nnodes=0", script()}), contains("at least 1"));
   CHECK_THAT(error({"--nnodes=2:1", script()}), contains("MIN not above MAX"));
-  CHECK_THAT(error({"--rdzv-backend=zoo", script()}), contains("expected one of static c10d"));
+  CHECK_THAT(error({"--rdzv-backend=zoo", script()}), contains("expected one of static, c10d"));
   CHECK_THAT(error({"--nnodes=2", "--rdzv-backend=etcd", script()}),
              contains("needs --rdzv-endpoint"));
   CHECK_THAT(error({"--rdzv-endpoint=a:70000", script()}), contains("port from 0 to 65535"));
   CHECK_THAT(error({"--master-port=70000", script()}), contains("--master-port '70000'"));
   CHECK_THAT(error({"--node-rank=1", script()}), contains("--node-rank '1'"));
   CHECK_THAT(error({"--monitor-interval=0", script()}), contains("more than 0"));
-  CHECK_THAT(error({"--start-method=thread", script()}), contains("spawn fork forkserver"));
+  CHECK_THAT(error({"--start-method=thread", script()}), contains("spawn, fork, forkserver"));
   CHECK_THAT(error({"--signals-to-handle=SIGFOO", script()}), contains("no signal 'SIGFOO'"));
   CHECK_THAT(error({"--signals-to-handle=SIGKILL", script()}), contains("cannot be handled"));
-  CHECK_THAT(error({"--numa-binding=near", script()}),
-             contains("node socket exclusive core-complex"));
+  CHECK_THAT(error({"--numa-binding=near", script()}), contains("node, socket, exclusive, core"));
   CHECK_THAT(error({"--standalone=1", script()}), contains("--standalone takes no value"));
   CHECK_THAT(error({"-z", script()}), contains("there is no option '-z'"));
   environment_["CUDA_VISIBLE_DEVICES"] = "3";
@@ -432,7 +431,7 @@ TEST_CASE_METHOD(CommandLineFixture, "workers reach their store where --store sa
   CHECK(spec({"--store=leader", script()}).rules.store == StoreAt::kLeader);
   CHECK(spec({"--store", "local", script()}).rules.store == StoreAt::kLocal);
   CHECK(spec({"--standalone", "--store", "local", script()}).rules.store == StoreAt::kLocal);
-  CHECK_THAT(error({"--store", "here", script()}), contains("expected one of leader local"));
+  CHECK_THAT(error({"--store", "here", script()}), contains("expected one of leader, local"));
   environment_["PET_STORE"] = "local";
   CHECK(spec({script()}).rules.store == StoreAt::kLocal);
   const std::string shown = dry_run(spec({"--master-port", "29500", script()}), {});

@@ -1,0 +1,93 @@
+#include "launcher/settings/help_text.hpp"
+
+#include <fmt/format.h>
+
+#include "launcher/settings/options.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kTextColumn = 30;  // where the words on an entry begin
+
+constexpr char kHead[] =
+    "Runs a distributed training on every node: starts its workers, watches them, and\n"
+    "restarts them when one fails. Takes torchrun's command lines.\n\n";
+
+constexpr char kExamples[] =
+    "\nExamples:\n"
+    "  ddprun --nproc-per-node 2 train.py --epochs 10\n"
+    "  ddprun --nproc-per-node gpu --max-restarts 3 --tee 3 --log-dir logs -m my.job\n"
+    "  ddprun --nproc-per-node 2 --no-python ./train_digits\n"
+    "  ddprun --nproc-per-node 4 --dry-run train.py   # what would be started\n"
+    "  ddprun launch --nproc-per-node 2 train.py      # passes --local-rank=N\n"
+    "  ddprun --hosts h1,h2:8 -x TOKEN train.py       # on other machines, over ssh\n"
+    "  ddprun server --port 29400                     # a meeting place for many jobs\n"
+    "\n"
+    "Everything after SCRIPT belongs to the script. An option may be spelled with\n"
+    "underscores and cut short (--nproc 2); PET_NPROC_PER_NODE=2 in the environment\n"
+    "is its default. Exit codes and more: ddprun --man | man -l -\n";
+
+/// The words on an entry, in the columns behind it or below it.
+std::string entry_text(const HelpEntry& entry) {
+  constexpr std::size_t kWidth = kColumns - kTextColumn;
+  std::string out = "  " + entry.word;
+  if (out.size() + 2 > kTextColumn) out += "\n" + std::string(kTextColumn, ' ');
+  out.resize(out.rfind('\n') == std::string::npos ? kTextColumn : out.size(), ' ');
+  std::string_view text = entry.text;
+  while (text.size() > kWidth) {
+    const std::size_t blank = text.rfind(' ', kWidth);
+    if (blank == std::string_view::npos) break;
+    out += fmt::format("{}\n{:{}}", text.substr(0, blank), "", kTextColumn);
+    text.remove_prefix(blank + 1);
+  }
+  return out + std::string{text} + "\n";
+}
+
+std::string group_text(const HelpGroup& group) {
+  std::string out = fmt::format("\n{}:\n", group.title);
+  for (const HelpEntry& entry : group.entries) out += entry_text(entry);
+  return out;
+}
+
+/// "static c10d" as "static, c10d"; "" where the words on the option name them all.
+std::string choices_text(const Option& option) {
+  std::string all;
+  bool says_all = true;
+  for (std::string_view rest = option.choices; !rest.empty();) {
+    const std::string_view choice = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(rest.size(), choice.size() + 1));
+    says_all = says_all && option.help.find(choice) != std::string_view::npos;
+    all += (all.empty() ? "" : ", ") + std::string{choice};
+  }
+  return says_all ? "" : " (" + all + ")";
+}
+
+HelpEntry entry_of(const Option& option) {
+  const bool has_default = !option.fallback.empty() && option.group != OptionGroup::kIgnored;
+  return {(option.letter ? std::string{"-"} + option.letter + "," : "") + option.spelling() +
+              (option.is_flag() ? "" : " ") + std::string{option.value} +
+              (has_default ? "=" + std::string{option.fallback} : ""),
+          std::string{option.help} + choices_text(option)};
+}
+
+}  // namespace
+
+std::string help_text(const std::vector<HelpGroup>& commands) {
+  std::string out =
+      kHead + fmt::format("Usage: {}\n       ddprun COMMAND [ARGUMENTS...]\n", kUsageLine);
+  for (const HelpGroup& group : commands) out += group_text(group);
+  out += "\n`ddprun COMMAND --help` has more on each. The options for a SCRIPT:\n";
+  HelpGroup group;
+  for (const Option& option : options()) {
+    if (title(option.group) != group.title) {
+      if (!group.entries.empty()) out += group_text(group);
+      group = {title(option.group), {}};
+    }
+    group.entries.push_back(entry_of(option));
+  }
+  return out + group_text(group) + kExamples;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,38 @@
+#include "launcher/settings/help_text.hpp"
+
+#include <sstream>
+
+#include "launcher/commands/subcommands.hpp"
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+TEST_CASE("the help fits a terminal of 80 columns") {
+  std::istringstream lines{help_text(command_help())};
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    CHECK(line.size() <= 80);
+    CHECK_FALSE(line.ends_with(' '));
+  }
+}
+
+TEST_CASE("the help begins with the commands, by group, and hides those that nobody types") {
+  const std::string text = help_text(command_help());
+  const std::size_t status = text.find("\n  status  ");
+  REQUIRE(status != std::string::npos);
+  CHECK(text.find("\nCommands for running jobs:\n") < status);
+  CHECK(status < text.find("\nOther commands:\n"));
+  CHECK(text.find("\nOther commands:\n") < text.find("\nSize:\n"));
+  CHECK(text.find("\n  agent ") == std::string::npos);
+}
+
+TEST_CASE("the help of an option has its default, and its choices where the words have not") {
+  const std::string text = help_text({});
+  CHECK_THAT(text, contains("  --nproc-per-node N=1        "));
+  CHECK_THAT(text, contains("(node, socket,"));
+  CHECK_THAT(text, !contains("(report, restart, stop)"));
+}
+
+}  // namespace
+}  // namespace ddprun
