@@ -1,5 +1,7 @@
 #include "launcher/settings/arguments.hpp"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -155,19 +157,12 @@ Result<Setting> effective(const Option& option, Setting setting) {
     if (!on) return invalid(setting.source + " '" + setting.text + "': expected 1 or 0");
     setting.text = *on ? "1" : "0";
   }
-  if (option.choices.empty() || !setting.given) return setting;
-  const std::string all = " " + std::string{option.choices} + " ";
-  if (!setting.text.empty() && all.find(" " + setting.text + " ") != std::string::npos)
+  const std::vector<std::string_view> choices = option.choice_list();
+  if (choices.empty() || !setting.given || std::ranges::count(choices, setting.text) > 0)
     return setting;
-  std::vector<std::string_view> choices;
-  std::string list;
-  for (std::string_view rest = option.choices; !rest.empty();) {
-    choices.push_back(rest.substr(0, rest.find(' ')));
-    rest.remove_prefix(std::min(rest.size(), choices.back().size() + 1));
-    list += (list.empty() ? "" : ", ") + std::string{choices.back()};
-  }
   const std::string meant{closest_word(setting.text, choices)};
-  return invalid(setting.source + " '" + setting.text + "': expected one of " + list +
+  return invalid(fmt::format("{} '{}': expected one of {}", setting.source, setting.text,
+                             fmt::join(choices, ", ")) +
                  (meant.empty() ? "" : "; did you mean " + meant + "?"));
 }
 

@@ -29,9 +29,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string_view closest_word(std::string_view word,
                               const std::vector<std::string_view>& candidates) {
   std::string_view closest;
-  if (word.size() > kLettersMax) return closest;
-  std::size_t least =
-      std::min<std::size_t>(2, (word.size() - std::min<std::size_t>(1, word.size())) / 2) + 1;
+  if (word.empty() || word.size() > kLettersMax) return closest;
+  std::size_t least = std::min<std::size_t>(2, (word.size() - 1) / 2) + 1;
   for (const std::string_view candidate : candidates) {
     const std::size_t far = distance(word, candidate);
     if (far >= least) continue;

@@ -1,6 +1,8 @@
 #include "launcher/settings/help_text.hpp"
 
-#include <fmt/format.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
 
 #include "launcher/settings/options.hpp"
 
@@ -51,17 +53,13 @@ std::string group_text(const HelpGroup& group) {
   return out;
 }
 
-/// "static c10d" as "static, c10d"; "" where the words on the option name them all.
+/// The choices in brackets; "" where the words on the option name them all.
 std::string choices_text(const Option& option) {
-  std::string all;
-  bool says_all = true;
-  for (std::string_view rest = option.choices; !rest.empty();) {
-    const std::string_view choice = rest.substr(0, rest.find(' '));
-    rest.remove_prefix(std::min(rest.size(), choice.size() + 1));
-    says_all = says_all && option.help.find(choice) != std::string_view::npos;
-    all += (all.empty() ? "" : ", ") + std::string{choice};
-  }
-  return says_all ? "" : " (" + all + ")";
+  const std::vector<std::string_view> choices = option.choice_list();
+  const bool says_all = std::ranges::all_of(choices, [&](std::string_view choice) {
+    return option.help.find(choice) != std::string_view::npos;
+  });
+  return says_all ? "" : fmt::format(" ({})", fmt::join(choices, ", "));
 }
 
 HelpEntry entry_of(const Option& option) {

@@ -98,6 +98,15 @@ std::string Option::variable() const {
   return variable;
 }
 
+std::vector<std::string_view> Option::choice_list() const {
+  std::vector<std::string_view> list;
+  for (std::string_view rest = choices; !rest.empty();) {
+    list.push_back(rest.substr(0, rest.find(' ')));
+    rest.remove_prefix(std::min(rest.size(), list.back().size() + 1));
+  }
+  return list;
+}
+
 std::span<const Option> options() { return kOptions; }
 
 std::string_view title(OptionGroup group) {

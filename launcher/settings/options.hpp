@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ddprun {
 
@@ -46,6 +47,8 @@ struct Option {
   bool takes_word() const { return !is_flag() && bare.empty(); }
   /// Its full form on the command line: "--nproc-per-node".
   std::string spelling() const { return "--" + std::string{name}; }
+  /// Its choices, one by one; empty: anything is accepted.
+  std::vector<std::string_view> choice_list() const;
   /// The variable that sets it, "PET_NPROC_PER_NODE"; "" where none does.
   std::string variable() const;
 };
