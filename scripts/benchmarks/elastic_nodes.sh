@@ -31,14 +31,11 @@ others=()
 for ((i = 1; i <= count; i++)); do
   [[ " $changing " = *" h$i "* ]] || others+=("h$i")
 done
+before=$count after=${#others[@]}
+[ "$how" != joined ] || before=${#others[@]} after=$count
 for host in "${others[@]}"; do start "$host"; done
-if [ "$how" != joined ]; then
-  for host in $changing; do start "$host"; done
-  # shellcheck disable=SC2086 # a list
-  await_world "$count" "${others[@]}" $changing
-else
-  await_world "${#others[@]}" "${others[@]}"
-fi
+[ "$how" = joined ] || for host in $changing; do start "$host"; done
+await_world "$before" "${others[@]}"
 sleep 2 # of training
 case $how in
   killed)
@@ -56,10 +53,9 @@ case $how in
   joined)
     mark "$how"
     for host in $changing; do start "$host"; done
-    await_world "$count" "${others[@]}"
     ;;
 esac
-[ "$how" = joined ] || await_world "${#others[@]}" "${others[@]}"
+await_world "$after" "${others[@]}"
 if [ "$how" = cut ]; then
   sleep 2
   mark back

@@ -1,7 +1,8 @@
 """An elastic loop that prints when the first step of each world counts: `step ATTEMPT WORKERS SECONDS`, of
-CLOCK_MONOTONIC, and how long after the last step of the world before: `pause ...`. In each attempt before DEATHS (argument 1) rank 1 dies at its 20th step of a world of all WORKERS
-(argument 2), and says when. After the last one rank 0 says what an update costs beside its block, `update ATTEMPT
-WORKERS SECONDS` in the median, and the loop ends; with "wait" in place of WORKERS it goes on until it is killed."""
+CLOCK_MONOTONIC, and how long after the last step of the world before: `pause ATTEMPT WORKERS SECONDS`. In each attempt
+before DEATHS (argument 1) rank 1 dies at its 20th step of a world of all WORKERS (argument 2), and says when. After the
+last one rank 0 says what an update costs beside its block, `update ATTEMPT WORKERS SECONDS` in the median, and the loop
+ends; with "wait" in place of WORKERS it goes on until it is killed."""
 
 import os
 import signal

@@ -17,15 +17,14 @@ class LightCopy:
 
     def take(self) -> None:
         """A step was counted."""
-        if self._buffers:
-            self._copy(self._copies, self._buffers)
+        self._copy(self._copies, self._buffers)
 
     def put_back(self) -> None:
         """The step that is under way is dropped."""
-        if self._buffers:
-            self._copy(self._buffers, self._copies)
+        self._copy(self._buffers, self._copies)
 
     def _copy(self, there: Any, here: Any) -> None:
-        import torch
+        if there:
+            import torch
 
-        torch._foreach_copy_(there, here)
+            torch._foreach_copy_(there, here)
