@@ -1,5 +1,6 @@
 #include "live/page/job_page.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "live/page/page_source.hpp"
@@ -14,13 +15,27 @@ void put(std::string& text, std::string_view place, std::string_view content) {
     text.replace(at, place.size(), content);
 }
 
+/// Returns a text as browsers get it: the indentation and the lines that are a comment serve only
+/// those who read the source, and are a tenth of the page.
+std::string without_comments(std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    if (line.substr(begin).starts_with("//")) continue;
+    lines.append(line.substr(begin)) += '\n';
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string job_page(const std::string& nonce) {
   std::string page{kPageHtml};
   put(page, "NONCE", nonce);
-  put(page, "STYLE", kPageStyle);
-  put(page, "SCRIPT", kPageScript);
+  put(page, "STYLE", without_comments(kPageStyle));
+  put(page, "SCRIPT", without_comments(kPageScript));
   return page;
 }
 

@@ -13,6 +13,12 @@ TEST_CASE("the page holds its style and its script, and asks no other site") {
     CHECK(page.find(other) == std::string::npos);
 }
 
+TEST_CASE("the page is light, and has no comments and no indentation") {
+  const std::string page = job_page("n0nce");
+  CHECK(page.size() < 40'000);
+  for (const char* other : {"\n//", "\n "}) CHECK(page.find(other) == std::string::npos);
+}
+
 TEST_CASE("a browser runs no other script in the page, and puts it into no frame") {
   const auto headers = page_headers("n0nce");
   CHECK_THAT(headers.front().second, contains("default-src 'none'; script-src 'nonce-n0nce'"));
