@@ -24,6 +24,7 @@ void HeartbeatSlot::write(const HeartbeatReading& reading) {
   entry.loss.store(reading.loss, std::memory_order_relaxed);
   entry.samples_per_second.store(reading.samples_per_second, std::memory_order_relaxed);
   entry.time_ns.store(reading.time_ns, std::memory_order_relaxed);
+  if (reading.steps > 0) steps_.store(reading.steps, std::memory_order_relaxed);
   count_.store(next, std::memory_order_release);
 }
 
@@ -32,10 +33,10 @@ std::optional<HeartbeatReading> HeartbeatSlot::read() const {
     const std::uint64_t count = count_.load(std::memory_order_acquire);
     if (count == 0) return std::nullopt;
     const Entry& entry = entries_[count % 2];
-    const HeartbeatReading reading{entry.step.load(std::memory_order_relaxed),
-                                   entry.loss.load(std::memory_order_relaxed),
-                                   entry.samples_per_second.load(std::memory_order_relaxed),
-                                   entry.time_ns.load(std::memory_order_relaxed)};
+    const HeartbeatReading reading{
+        entry.step.load(std::memory_order_relaxed), entry.loss.load(std::memory_order_relaxed),
+        entry.samples_per_second.load(std::memory_order_relaxed),
+        entry.time_ns.load(std::memory_order_relaxed), steps_.load(std::memory_order_relaxed)};
     std::atomic_thread_fence(std::memory_order_acquire);
     // The entry is written again only after the count has grown.
     if (count_.load(std::memory_order_relaxed) == count) return reading;

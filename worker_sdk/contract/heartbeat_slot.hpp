@@ -23,6 +23,7 @@ struct HeartbeatReading {
   double loss = 0;                // NaN when the worker has not told it
   double samples_per_second = 0;  // this worker's
   std::int64_t time_ns = 0;       // when it was told, on CLOCK_MONOTONIC
+  std::int64_t steps = 0;         // the whole training's; 0: the worker has not told
   bool operator==(const HeartbeatReading&) const = default;
 };
 
@@ -31,7 +32,7 @@ struct HeartbeatReading {
 /// again, as with a seqlock (https://www.hpl.hp.com/techreports/2012/HPL-2012-68.pdf).
 class alignas(128) HeartbeatSlot {
  public:
-  /// Makes `reading` the one that readers see.
+  /// Makes `reading` the one that readers see. Where it has no `steps`, those of before stay.
   void write(const HeartbeatReading& reading);
 
   /// Returns the last reading; nullopt when nothing was written yet, or when the writer overtakes
@@ -47,6 +48,7 @@ class alignas(128) HeartbeatSlot {
   };
   std::atomic<std::uint64_t> count_;  // how many were written; the last is in entries_[count_ % 2]
   std::array<Entry, 2> entries_;
+  std::atomic<std::int64_t> steps_;
 };
 
 /// Where a worker's slot is: the value of DDPRUN_HEARTBEAT.

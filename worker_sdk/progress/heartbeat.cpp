@@ -34,7 +34,7 @@ std::size_t file_bytes(int fd) {
 
 Heartbeat::Heartbeat() : Heartbeat{variable()} {}
 
-Heartbeat::Heartbeat(const std::optional<std::string>& address) : window_begin_ns_{monotonic_ns()} {
+Heartbeat::Heartbeat(const std::optional<std::string>& address) {
   const auto place = address ? parse_heartbeat_address(*address) : std::nullopt;
   if (!place) return;
   const int fd = open(place->path.c_str(), O_RDWR | O_CLOEXEC);
@@ -63,14 +63,18 @@ void Heartbeat::beat(std::int64_t step, std::int64_t samples, double loss) {
 void Heartbeat::beat_at(std::int64_t now_ns, std::int64_t step, std::int64_t samples, double loss) {
   if (slot_ == nullptr) return;
   update_rate(now_ns, samples);
-  slot_->write({step, loss, samples_per_second_, now_ns});
+  slot_->write({step, loss, samples_per_second_, now_ns, total_steps_});
 }
 
 /// The rate is the mean over the last full window of time. Before there is one, it is the mean over
-/// the time so far, so that the first heartbeats have a rate, too.
+/// the time since the first heartbeat: nobody knows how long the step before that one took.
 void Heartbeat::update_rate(std::int64_t now_ns, std::int64_t samples) {
+  if (!window_begin_ns_) {
+    window_begin_ns_ = now_ns;
+    return;
+  }
   window_samples_ += samples;
-  const std::int64_t took_ns = now_ns - window_begin_ns_;
+  const std::int64_t took_ns = now_ns - *window_begin_ns_;
   if (took_ns <= 0 || (has_full_window_ && took_ns < kWindowNs)) return;
   samples_per_second_ = 1e9 * static_cast<double>(window_samples_) / static_cast<double>(took_ns);
   if (took_ns < kWindowNs) return;

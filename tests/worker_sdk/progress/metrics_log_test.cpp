@@ -118,6 +118,7 @@ TEST_CASE("what is logged is the worker's heartbeat") {
   setenv(env::kHeartbeat, ("/proc/self/fd/" + std::to_string(fd) + ":0").c_str(), 1);
   MetricsLog metrics;
   unsetenv(env::kHeartbeat);
+  metrics.log(11, {{"lr", 1}}, 100);
   metrics.log(12, {{"lr", 1}, {"loss", 0.75}}, 100);
   const auto reading = static_cast<const HeartbeatSlot*>(memory)->read();
   REQUIRE(reading.has_value());

@@ -33,6 +33,10 @@ class Heartbeat {
   /// Beats at `now_ns`, nanoseconds of CLOCK_MONOTONIC, for a caller that has read it.
   void beat_at(std::int64_t now_ns, std::int64_t step, std::int64_t samples, double loss);
 
+  /// Tells how many steps the whole training has, so that `ddprun status` shows how much of it is
+  /// done and how long the rest takes. It is seen with the next beat.
+  void set_total_steps(std::int64_t steps) { total_steps_ = steps; }
+
   /// True when an agent listens.
   bool connected() const { return slot_ != nullptr; }
 
@@ -42,7 +46,8 @@ class Heartbeat {
   void* memory_ = nullptr;
   std::size_t memory_bytes_ = 0;
   HeartbeatSlot* slot_ = nullptr;
-  std::int64_t window_begin_ns_ = 0;
+  std::int64_t total_steps_ = 0;
+  std::optional<std::int64_t> window_begin_ns_;  // nullopt: before the first beat
   std::int64_t window_samples_ = 0;
   bool has_full_window_ = false;
   double samples_per_second_ = 0;

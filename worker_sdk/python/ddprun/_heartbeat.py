@@ -15,12 +15,14 @@ from typing import Any, Optional
 
 from ddprun._worker import HEARTBEAT
 
-# HeartbeatSlot: a count of 8 bytes, then two entries of four numbers of 8 bytes each.
+# HeartbeatSlot: a count of 8 bytes, then two entries of four numbers of 8 bytes each, then the number of
+# steps that the whole training has.
 SLOT_BYTES = 128
 COUNT = 0
 FIRST_ENTRY = 1
 NUMBERS = 4
 STEP, LOSS, SAMPLES_PER_SECOND, TIME_NS = range(NUMBERS)
+TOTAL_STEPS = FIRST_ENTRY + 2 * NUMBERS
 
 WINDOW_NS = 1_000_000_000
 NO_LOSS = float("nan")
@@ -59,7 +61,7 @@ class Heart:
         self._lock = threading.Lock()
         self._fence = threading.Lock()
         self._fence.acquire()
-        self._window_begin_ns = time.monotonic_ns()
+        self._window_begin_ns: Optional[int] = None  # before the first heartbeat
         self._window_samples = 0
         self._has_full_window = False
         self._samples_per_second = 0.0
@@ -68,6 +70,11 @@ class Heart:
     def connected(self) -> bool:
         """True when an agent listens."""
         return self._integers is not None
+
+    def expect(self, steps: int) -> None:
+        """The whole training has so many steps."""
+        if self._integers is not None:
+            self._integers[TOTAL_STEPS] = steps
 
     def beat(self, now_ns: int, step: int, samples: int, loss: float) -> None:
         """Makes this the heartbeat that the agent sees; `now_ns` is of time.monotonic_ns()."""
@@ -82,7 +89,13 @@ class Heart:
             self._lock.release()
 
     def _update_rate(self, now_ns: int, samples: int) -> None:
-        """The mean over the last full window of time; before there is one, over the time so far."""
+        """The mean over the last full window of time; before there is one, over the time since the first heartbeat.
+
+        Nobody knows how long the step before that one took.
+        """
+        if self._window_begin_ns is None:
+            self._window_begin_ns = now_ns
+            return
         self._window_samples += samples
         took_ns = now_ns - self._window_begin_ns
         if took_ns <= 0 or (self._has_full_window and took_ns < WINDOW_NS):
@@ -114,7 +127,7 @@ _heart: Optional[Heart] = None
 _program_beats = False  # heartbeat() was called
 
 
-def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0) -> None:
+def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0, steps: Optional[int] = None) -> None:
     """Tells ddprun that step `step` is done. Call it after every step; it takes about a microsecond.
 
     When the worker fails, ddprun says how far it had come, also when it was killed: "last heartbeat: step
@@ -124,6 +137,8 @@ def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0) -> None
     where it is read anyway.
     samples: how many samples this rank has seen in the step. Samples per second are their mean over the
     last second or more.
+    steps: how many the whole training has. `ddprun status` then shows how much of it is done, and how
+    long the rest takes.
 
     Without ddprun, or where its memory cannot be reached, it does nothing, and does not look at its
     arguments. So it does in a process that a worker has forked, as a data loader does.
@@ -134,7 +149,14 @@ def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0) -> None
     _program_beats = True
     heart = _found_heart()
     if heart.connected:
+        if steps is not None:
+            heart.expect(int(steps))
         heart.beat(time.monotonic_ns(), int(step), int(samples), NO_LOSS if loss is None else _number(loss))
+
+
+def expect_steps(steps: int) -> None:
+    """The elastic loop knows how many steps the whole training has."""
+    _found_heart().expect(steps)
 
 
 def _number(loss: Any) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ContextManager, Iterator, List, Optional,
 
 from ddprun import _nccl, _state
 from ddprun._batches import Batches
+from ddprun._heartbeat import expect_steps
 from ddprun._light_copy import LightCopy
 from ddprun._line import Entrance
 from ddprun._meeting import (
@@ -255,6 +256,8 @@ class World:
         batches = self._run._batches
         if batches is None or (loader is not batches and getattr(loader, "batch_sampler", None) is not batches):
             raise ValueError("world.batches() takes a DataLoader whose batch_sampler is the Batches of the run")
+        if steps is not None:
+            expect_steps(steps)
         return self._training(batches, iter(loader), steps, epochs)
 
     def _training(
