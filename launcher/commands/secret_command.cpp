@@ -17,7 +17,7 @@ constexpr char kHelp[] =
     "Prints a fresh secret for the nodes of a job:\n"
     "\n"
     "  ddprun secret > job7.secret\n"
-    "  ddprun --secret-file job7.secret --nnodes 2 ...      # the same file on every node\n"
+    "  ddprun --secret-file job7.secret --nnodes 2 ...   # the same file on each node\n"
     "\n"
     "Usage: ddprun secret > FILE\n"
     "\n"

@@ -48,6 +48,7 @@ struct ListenOptions {
 struct Listener {
   std::string name;
   std::string about;
+  std::string examples;
   std::uint16_t port;
   bool has_secrets = false;
 };
@@ -132,6 +133,7 @@ Result<int> run(const Listener& listener, const std::vector<std::string>& words,
   ListenOptions options;
   std::string port = std::to_string(listener.port);
   CLI::App app{listener.about, "ddprun " + listener.name};
+  app.footer(listener.examples);
   declare(app, listener, options, port);
   if (const auto done = parse_words(app, words, stage)) return *done;
   const auto number = parse_integer({port, "--port"}, 0, kPortMax);
@@ -178,8 +180,9 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
   const Listener listener{
       "server",
       "Hosts the rendezvous of any number of jobs, by their run id, and outlives them: their "
-      "nodes\n"
-      "name it with --rdzv-backend c10d --rdzv-endpoint HOST:PORT --rdzv-id ID.",
+      "nodes name it with --rdzv-backend c10d --rdzv-endpoint HOST:PORT --rdzv-id ID.",
+      "ddprun server --port 29400 --status-addr 8080\n"
+      "ddprun server --secret-dir secrets   # on a network that others use, too",
       kServerPort, true};
   std::unique_ptr<Server> server;
   std::unique_ptr<StatusServer> page;
@@ -206,8 +209,8 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
 Result<int> run_store(const std::vector<std::string>& words, const Stage& stage) {
   const Listener listener{"store",
                           "Serves the key-value store of torch.distributed, as torch's TCPStore "
-                          "does, to whoever comes.",
-                          kStorePort};
+                          "does. Every client that connects is served.",
+                          "ddprun store --host 127.0.0.1 --port 29500", kStorePort};
   StoreServer store{stage.io.get_executor()};
   asio::ip::tcp::acceptor acceptor{stage.io};
   auto code = run(

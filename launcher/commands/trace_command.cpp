@@ -59,13 +59,14 @@ Result<int> run_trace(const std::vector<std::string>& words, const Stage& stage)
   std::vector<std::string> logs;
   std::string path;
   CLI::App app{
-      "Makes a trace of a job's event logs, which https://ui.perfetto.dev draws: a line for each\n"
-      "rank, with its rounds, restarts and failures. Logs of several nodes are put together by\n"
+      "Makes a trace of a job's event logs, which https://ui.perfetto.dev draws: a line for each "
+      "rank, with its rounds, restarts and failures. Logs of several nodes are put together by "
       "their clocks.",
       "ddprun trace"};
   app.add_option("FILE", logs, "what --event-log has written, one or more")->required();
   app.add_option("-o,--output", path, "write the trace there, and not to standard output")
       ->type_name("FILE");
+  app.footer("ddprun trace events-*.jsonl -o trace.json");
   if (const auto done = parse_words(app, words, stage)) return *done;
   return trace(logs, path, stage.out);
 }

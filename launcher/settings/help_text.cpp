@@ -31,20 +31,25 @@ constexpr char kExamples[] =
     "underscores and cut short (--nproc 2); PET_NPROC_PER_NODE=2 in the environment\n"
     "is its default. Exit codes and more: ddprun --man | man -l -\n";
 
-/// The words on an entry, in the columns behind it or below it.
-std::string entry_text(const HelpEntry& entry) {
-  constexpr std::size_t kWidth = kColumns - kTextColumn;
-  std::string out = "  " + entry.word;
-  if (out.size() + 2 > kTextColumn) out += "\n" + std::string(kTextColumn, ' ');
-  out.resize(out.rfind('\n') == std::string::npos ? kTextColumn : out.size(), ' ');
-  std::string_view text = entry.text;
-  while (text.size() > kWidth) {
-    const std::size_t blank = text.rfind(' ', kWidth);
+/// The text in lines that fit behind `indent` columns. The first one begins there already.
+std::string wrapped(std::string_view text, std::size_t indent) {
+  const std::size_t width = kColumns - indent;
+  std::string out;
+  while (text.size() > width) {
+    const std::size_t blank = text.rfind(' ', width);
     if (blank == std::string_view::npos) break;
-    out += fmt::format("{}\n{:{}}", text.substr(0, blank), "", kTextColumn);
+    out += fmt::format("{}\n{:{}}", text.substr(0, blank), "", indent);
     text.remove_prefix(blank + 1);
   }
   return out + std::string{text} + "\n";
+}
+
+/// The words on an entry, in the columns behind it or below it.
+std::string entry_text(const HelpEntry& entry) {
+  std::string out = "  " + entry.word;
+  if (out.size() + 2 > kTextColumn) out += "\n" + std::string(kTextColumn, ' ');
+  out.resize(out.rfind('\n') == std::string::npos ? kTextColumn : out.size(), ' ');
+  return out + wrapped(entry.text, kTextColumn);
 }
 
 std::string group_text(const HelpGroup& group) {
@@ -71,6 +76,15 @@ HelpEntry entry_of(const Option& option) {
 }
 
 }  // namespace
+
+std::string command_help_text(const CommandHelp& command) {
+  std::string out = wrapped(command.about, 0) + "\nUsage: " + command.usage + "\n";
+  for (const HelpGroup& group : command.groups)
+    if (!group.entries.empty()) out += group_text(group);
+  if (!command.examples.empty()) out += "\nExamples:\n";
+  for (const std::string& example : command.examples) out += "  " + example + "\n";
+  return out;
+}
 
 std::string help_text(const std::vector<HelpGroup>& commands) {
   std::string out =

@@ -21,7 +21,19 @@ struct HelpGroup {
   std::vector<HelpEntry> entries;
 };
 
-/// Returns the whole text. `commands` come first, because nobody finds them otherwise.
+/// What `ddprun COMMAND --help` tells.
+struct CommandHelp {
+  std::string about;  // paragraphs, of any width
+  std::string usage;  // "ddprun logs [OPTIONS] JOB RANK"
+  std::vector<HelpGroup> groups;
+  std::vector<std::string> examples;
+};
+
+/// Returns that text.
+std::string command_help_text(const CommandHelp& command);
+
+/// Returns the whole text of `ddprun --help`. `commands` come first, because nobody finds them
+/// otherwise.
 std::string help_text(const std::vector<HelpGroup>& commands);
 
 }  // namespace ddprun

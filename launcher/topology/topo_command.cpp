@@ -102,7 +102,7 @@ Result<int> draw(const Wish& wish, const Stage& stage) {
 Result<int> run_topo(const std::vector<std::string>& words, const Stage& stage) {
   Wish wish;
   CLI::App app{
-      "Draws this machine: sockets, NUMA nodes, GPUs and network cards, how near they are to each\n"
+      "Draws this machine: sockets, NUMA nodes, GPUs and network cards, how near they are to each "
       "other as nvidia-smi topo -m has it, and where --numa-binding puts each worker.",
       "ddprun topo"};
   app.add_option("--nproc-per-node", wish.workers,
@@ -116,6 +116,7 @@ Result<int> run_topo(const std::vector<std::string>& words, const Stage& stage) 
       ->check(CLI::IsMember({"node", "socket", "exclusive", "core-complex"}))
       ->capture_default_str();
   app.add_flag("--json", wish.json, "print all that is known as JSON");
+  app.footer("ddprun topo\nddprun topo --nproc-per-node gpu --numa-binding exclusive");
   if (const auto done = parse_words(app, words, stage)) return *done;
   return draw(wish, stage);
 }

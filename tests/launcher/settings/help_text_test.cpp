@@ -17,6 +17,19 @@ TEST_CASE("the help fits a terminal of 80 columns") {
   }
 }
 
+TEST_CASE("the help of a command fits 80 columns and ends with examples") {
+  std::string about;
+  for (int i = 0; i < 30; ++i) about += "words of it ";
+  const std::string text = command_help_text({.about = about + "end.",
+                                              .usage = "ddprun logs [OPTIONS] RANK",
+                                              .groups = {{"Options", {{"--follow", about}}}, {}},
+                                              .examples = {"ddprun logs 3"}});
+  CHECK_THAT(text, contains("end.\n\nUsage: ddprun logs [OPTIONS] RANK\n\nOptions:\n  --follow  "));
+  CHECK(text.ends_with("\n\nExamples:\n  ddprun logs 3\n"));
+  std::istringstream lines{text};
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+}
+
 TEST_CASE("the help begins with the commands, by group, and hides those that nobody types") {
   const std::string text = help_text(command_help());
   const std::size_t status = text.find("\n  status  ");
