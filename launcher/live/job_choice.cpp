@@ -13,23 +13,17 @@ namespace ddprun {
 
 namespace {
 
-/// Jobs without a run id of their own are all called "none". Agents of one of them name the same
-/// port of its coordinator, by whatever name of its host.
-using JobName = std::pair<std::string, std::string>;
-JobName key_of(const JobFacts& facts) {
+/// The run id of a job whose user gives none: torchrun's.
+constexpr std::string_view kNoRunId = "none";
+
+/// Agents of one job without a run id of its own name the same port of its coordinator, by whatever
+/// name of its host.
+using NameKey = std::pair<std::string, std::string>;
+NameKey key_of(const JobFacts& facts) {
   return {facts.run_id, facts.coordinator.substr(facts.coordinator.rfind(':') + 1)};
 }
 
-std::string names_of(const std::vector<JobFacts>& jobs, const std::set<JobName>& keys) {
-  std::string text;
-  for (const JobFacts& job : jobs)
-    if (keys.contains(key_of(job)))
-      text += fmt::format("{}'{}' (process {})", text.empty() ? "" : ", ", plain_line(job.run_id),
-                          job.pid);
-  return text;
-}
-
-std::vector<std::size_t> agents_of(const std::vector<JobFacts>& jobs, const JobName& key) {
+std::vector<std::size_t> agents_of(const std::vector<JobFacts>& jobs, const NameKey& key) {
   std::vector<std::size_t> agents;
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (key_of(jobs[i]) == key) agents.push_back(i);
@@ -38,7 +32,27 @@ std::vector<std::size_t> agents_of(const std::vector<JobFacts>& jobs, const JobN
   return agents;
 }
 
+std::string names_of(const std::vector<JobFacts>& jobs, const std::set<NameKey>& keys) {
+  const std::vector<std::string> names = job_names(jobs);
+  std::string text;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (keys.contains(key_of(jobs[i])))
+      text += fmt::format("{}'{}' (process {})", text.empty() ? "" : ", ", plain_line(names[i]),
+                          jobs[i].pid);
+  return text;
+}
+
 }  // namespace
+
+std::vector<std::string> job_names(const std::vector<JobFacts>& jobs) {
+  std::vector<std::string> names;
+  for (const JobFacts& job : jobs) {
+    const JobFacts& first = jobs[agents_of(jobs, key_of(job)).front()];
+    const std::string script = first.title.substr(first.title.rfind('/') + 1);
+    names.push_back(job.run_id == kNoRunId ? fmt::format("{}-{}", script, first.pid) : job.run_id);
+  }
+  return names;
+}
 
 Result<std::vector<std::size_t>> choose_job(const std::vector<JobFacts>& jobs,
                                             const std::string& word) {
@@ -47,20 +61,24 @@ Result<std::vector<std::size_t>> choose_job(const std::vector<JobFacts>& jobs,
   const auto pid = parse_number<std::int64_t>(word);
   for (std::size_t i = 0; pid && i < jobs.size(); ++i)
     if (jobs[i].pid == *pid) return std::vector<std::size_t>{i};
-  std::set<JobName> all;
-  std::set<JobName> begins;
-  std::set<JobName> exact;
-  for (const JobFacts& job : jobs) {
-    all.insert(key_of(job));
-    if (job.run_id.starts_with(word)) begins.insert(key_of(job));
-    if (job.run_id == word) exact.insert(key_of(job));
+  const std::vector<std::string> names = job_names(jobs);
+  std::set<NameKey> all;
+  std::set<NameKey> begins;
+  std::set<NameKey> exact;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const NameKey key = key_of(jobs[i]);
+    all.insert(key);
+    for (const std::string& name : {jobs[i].run_id, names[i]}) {
+      if (name.starts_with(word)) begins.insert(key);
+      if (name == word) exact.insert(key);
+    }
   }
-  const std::set<JobName>& meant = exact.empty() ? begins : exact;
+  const std::set<NameKey>& meant = exact.empty() ? begins : exact;
   if (meant.size() == 1) return agents_of(jobs, *meant.begin());
   if (meant.empty())
-    return Error{Error::Kind::kNotFound, fmt::format("no running job begins with '{}'; there is {}",
+    return Error{Error::Kind::kNotFound, fmt::format("no running job begins with '{}'; running: {}",
                                                      plain_line(word), names_of(jobs, all))};
-  return invalid(fmt::format("{}: which of {}? A process id says so, too",
+  return invalid(fmt::format("{}: name one of {}, or its process id",
                              word.empty() ? "several jobs run" : "several jobs are meant",
                              names_of(jobs, meant)));
 }

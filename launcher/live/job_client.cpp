@@ -121,6 +121,13 @@ Error nobody_there(asio::io_context& io, const PageAddress& page, const Error& e
               "of --status-addr"};
 }
 
+std::vector<JobFacts> facts_of(const std::vector<FoundJob>& jobs) {
+  std::vector<JobFacts> facts;
+  facts.reserve(jobs.size());
+  for (const FoundJob& job : jobs) facts.push_back(job.facts);
+  return facts;
+}
+
 }  // namespace
 
 std::string first_plain_line(std::string_view text) {
@@ -131,14 +138,15 @@ std::vector<FoundJob> running_jobs() { return find_jobs(own_variable); }
 
 Result<std::vector<FoundJob>> find_job(const std::string& word) {
   const std::vector<FoundJob> all = running_jobs();
-  std::vector<JobFacts> facts;
-  facts.reserve(all.size());
-  for (const FoundJob& job : all) facts.push_back(job.facts);
-  const auto chosen = choose_job(facts, word);
+  const auto chosen = choose_job(facts_of(all), word);
   if (!chosen) return chosen.error();
   std::vector<FoundJob> agents;
   for (const std::size_t i : *chosen) agents.push_back(all[i]);
   return agents;
+}
+
+std::vector<std::string> names_of(const std::vector<FoundJob>& jobs) {
+  return job_names(facts_of(jobs));
 }
 
 Result<std::string> ask_job(asio::io_context& io, const FoundJob& job, HttpQuestion question) {

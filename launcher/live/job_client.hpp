@@ -19,10 +19,13 @@ std::vector<FoundJob> running_jobs();
 
 /// What --help says of a word that find_job() takes.
 inline constexpr char kJobHelp[] =
-    "the beginning of its run id, or a process id; not needed when one job runs";
+    "the beginning of its name, or a process id; not needed when one job runs";
 
 /// The agents of the job that `word` means; see choose_job().
 Result<std::vector<FoundJob>> find_job(const std::string& word);
+
+/// How people call the job of each of these agents: see job_names().
+std::vector<std::string> names_of(const std::vector<FoundJob>& jobs);
 
 /// What a peer has said, as far as its first line, for a terminal.
 std::string first_plain_line(std::string_view text);

@@ -220,7 +220,7 @@ std::vector<Cell> row_of(const JobLine& job, std::int64_t now_unix_ms) {
   const std::string age =
       duration_text(std::max<std::int64_t>(now_unix_ms - facts.started_unix_ms, 0) / 1000);
   const std::string pid = std::to_string(facts.pid);
-  const std::string name = shortened(facts.run_id, kNameColumns);
+  const std::string name = shortened(job.name, kNameColumns);
   const std::string title = shortened(facts.title, 40);
   if (!job.status)
     return {

@@ -20,6 +20,7 @@ struct TextStyle {
 
 /// A job as `ddprun ls` lists it.
 struct JobLine {
+  std::string name;  // job_names()
   JobFacts facts;
   std::optional<JobStatus> status;  // nullopt: it does not answer
 };

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -86,32 +87,54 @@ const FoundJob* agent_of(const std::vector<FoundJob>& agents, const JobStatus& s
   return nullptr;
 }
 
+std::vector<JobLine> all_jobs(const Stage& stage) {
+  const std::vector<FoundJob> found = running_jobs();
+  const auto states = status_of_jobs(stage.io, found);
+  const std::vector<std::string> names = names_of(found);
+  std::vector<JobLine> lines;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    lines.push_back({names[i], found[i].facts, states[i]});
+  return lines;
+}
+
+std::string list_of(const std::vector<JobLine>& jobs) {
+  if (jobs.empty()) return "no job of this user runs on this machine\n";
+  return jobs_table(jobs, unix_time_ms(), {.color = wants_color(STDOUT_FILENO)});
+}
+
+/// Between looking and stopping, one's own job may have ended, and another one may be the only one.
+/// So nothing is stopped that nobody has named. Returns what is answered; "": nothing.
+Result<std::string> ask_which(const Stage& stage) {
+  stage.out.write(list_of(all_jobs(stage)));
+  if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
+    return invalid("ddprun stop: no job is named, so none is stopped: ddprun stop JOB");
+  stage.out.write("Stop which job? Its name or process id, or nothing for none: ");
+  stage.out.flush_blocking();
+  std::string word;
+  std::getline(std::cin, word);
+  return word;
+}
+
 }  // namespace
 
 Result<int> run_ls(const std::vector<std::string>& words, const Stage& stage) {
   bool json = false;
   CLI::App app{"Lists the running jobs of this user on this machine.", "ddprun ls"};
   app.add_flag("--json", json, "print all that is known as JSON");
+  app.footer("ddprun ls\nddprun ls --json | jq '.jobs[].status.step'");
   if (const auto done = parse_words(app, words, stage)) return *done;
-  const std::vector<FoundJob> found = running_jobs();
-  const auto states = status_of_jobs(stage.io, found);
-  std::vector<JobLine> lines;
-  for (std::size_t i = 0; i < found.size(); ++i) lines.push_back({found[i].facts, states[i]});
-  if (json)
-    stage.out.write(json_of(lines));
-  else if (lines.empty())
-    stage.out.write("no job of this user runs on this machine\n");
-  else
-    stage.out.write(jobs_table(lines, unix_time_ms(), {.color = wants_color(STDOUT_FILENO)}));
+  const std::vector<JobLine> lines = all_jobs(stage);
+  stage.out.write(json ? json_of(lines) : list_of(lines));
   return 0;
 }
 
 Result<int> run_status(const std::vector<std::string>& words, const Stage& stage) {
   bool json = false;
   std::string word;
-  CLI::App app{"Tells how a running job is.", "ddprun status"};
+  CLI::App app{"Shows the state of a running job, its nodes, ranks and progress.", "ddprun status"};
   app.add_option("JOB", word, std::string{kJobHelp} + "; or HOST:PORT or the URL of a status page");
   app.add_flag("--json", json, "print all that is known as JSON");
+  app.footer("ddprun status\nddprun status train.py --json\nddprun status http://h1:8080/");
   if (const auto done = parse_words(app, words, stage)) return *done;
   Result<JobStatus> status = JobStatus{};
   if (is_endpoint(word)) {
@@ -120,6 +143,7 @@ Result<int> run_status(const std::vector<std::string>& words, const Stage& stage
     const auto agents = find_job(word);
     if (!agents) return agents.error();
     status = status_of_job(stage.io, *agents);
+    if (status && !json) status->run_id = names_of(*agents).front();
   }
   if (!status) return status.error();
   stage.out.write(json ? to_json(*status) + "\n"
@@ -131,11 +155,12 @@ Result<int> run_dump(const std::vector<std::string>& words, const Stage& stage) 
   bool json = false;
   std::string word;
   CLI::App app{
-      "Says what all workers of a running job do at this moment, on all nodes: their stacks, where "
-      "they wait, and who has not come. It stops nobody.",
+      "Shows what all workers of a running job do at this moment, on all nodes: their stacks, the "
+      "operations in which they wait, and the ranks for which they wait. The workers go on.",
       "ddprun dump"};
   app.add_option("JOB", word, kJobHelp);
   app.add_flag("--json", json, "print it as JSON");
+  app.footer("ddprun dump\nddprun dump train.py-4711 --json > dump.json");
   if (const auto done = parse_words(app, words, stage)) return *done;
   const auto agents = find_job(word);
   if (!agents) return agents.error();
@@ -149,14 +174,17 @@ Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) 
   LogWish wish;
   std::vector<std::string> names;
   CLI::App app{
-      "Shows what a worker of a running job writes: its stdout here on stdout, its stderr on "
-      "stderr.\nOf a worker without log files (--log-dir with --tee or --redirects) the "
-      "last lines are known.",
+      "Shows what a worker of a running job writes, its stdout on stdout and its stderr on stderr. "
+      "If the worker has no log files (--log-dir with --tee or --redirects), only its last lines "
+      "are known.",
       "ddprun logs"};
-  app.add_option("JOB RANK", names, "the job, if several run, and the worker's rank")->required();
+  app.add_option("JOB RANK", names, "the job, if several run, and the worker's rank")
+      ->required()
+      ->expected(1, 2);
   app.add_flag("-f,--follow", wish.follow, "go on with what it writes from now on");
   app.add_option("-c,--bytes", wish.bytes, "at most so many bytes of what was written before")
       ->capture_default_str();
+  app.footer("ddprun logs 3\nddprun logs train.py 3 -f");
   if (const auto done = parse_words(app, words, stage)) return *done;
   if (names.size() > 2) return invalid("ddprun logs: expected JOB RANK");
   const auto rank = CLI::detail::lexical_cast(names.back(), wish.rank);
@@ -175,17 +203,27 @@ Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) 
 
 Result<int> run_stop(const std::vector<std::string>& words, const Stage& stage) {
   std::string word;
-  CLI::App app{"Stops a running job: its agents on this machine do what Ctrl-C makes them do.",
-               "ddprun stop"};
-  app.add_option("JOB", word, kJobHelp);
+  CLI::App app{
+      "Stops a running job, as Ctrl-C would. Without a name it lists the running jobs, and asks "
+      "which one to stop if it runs on a terminal.",
+      "ddprun stop"};
+  app.add_option("JOB", word, "the beginning of its name, or a process id");
+  app.footer("ddprun stop train.py-4711");
   if (const auto done = parse_words(app, words, stage)) return *done;
+  if (word.empty()) {
+    const auto asked = ask_which(stage);
+    if (!asked) return asked.error();
+    word = *asked;
+  }
+  if (word.empty()) return 0;
   const auto agents = find_job(word);
   if (!agents) return agents.error();
+  const std::string name = plain_line(names_of(*agents).front());
   for (const FoundJob& agent : *agents) {
     const auto stopped = ask_job(stage.io, agent, {.method = "POST", .target = "/stop"});
     if (!stopped) return stopped.error();
-    stage.out.write("stopping job " + plain_line(agent.facts.run_id) + " (process " +
-                    std::to_string(agent.facts.pid) + ")\n");
+    stage.out.write("stopping job " + name + " (process " + std::to_string(agent.facts.pid) +
+                    ")\n");
   }
   return 0;
 }

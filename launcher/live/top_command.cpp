@@ -110,8 +110,9 @@ Result<void> watch(const Stage& stage, const std::string& word, Seconds interval
   if (terminal) screen.emplace(stage.out);
   const Keys keys{stage.io};
   while (!keys.enough()) {
-    const auto status = status_of_job(stage.io, *agents);
-    if (!status && !find_job((*agents)[0].facts.run_id)) return {};
+    auto status = status_of_job(stage.io, *agents);
+    if (!status && !find_job(std::to_string((*agents)[0].facts.pid))) return {};
+    if (status) status->run_id = names_of(*agents).front();
     const std::string text = status ? status_text(*status, terminal ? Screen::style() : TextStyle{})
                                     : status.error().message + "\n";
     if (terminal)
@@ -128,9 +129,14 @@ Result<void> watch(const Stage& stage, const std::string& word, Seconds interval
 Result<int> run_top(const std::vector<std::string>& words, const Stage& stage) {
   std::string word;
   double interval = 1;
-  CLI::App app{"Shows how a running job is, all the time. q or Ctrl-C ends it.", "ddprun top"};
+  CLI::App app{
+      "Shows the state of a running job and keeps it up to date. q or Ctrl-C ends it; the job goes "
+      "on.",
+      "ddprun top"};
+  app.footer("ddprun top\nddprun top train.py --interval 5");
   app.add_option("JOB", word, kJobHelp);
   app.add_option("-n,--interval", interval, "seconds from one look to the next")
+      ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   if (const auto done = parse_words(app, words, stage)) return *done;

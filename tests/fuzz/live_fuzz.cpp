@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "agent/control/trainer_status.hpp"
+#include "launcher/live/job_choice.hpp"
 #include "launcher/live/job_texts.hpp"
 #include "live/http/http_text.hpp"
 #include "live/jobs/job_facts.hpp"
@@ -47,7 +48,7 @@ void check_trainer(std::string_view bytes) {
 void check_facts(std::string_view bytes) {
   const auto facts = parse_job_facts(bytes);
   if (!facts) return;
-  require(!gives_orders(jobs_table({{*facts, std::nullopt}}, 0, {})));
+  require(!gives_orders(jobs_table({{job_names({*facts})[0], *facts, std::nullopt}}, 0, {})));
 }
 
 }  // namespace

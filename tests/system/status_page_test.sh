@@ -39,7 +39,7 @@ ask logs job-7 1
 answers 'rank 1 says its first words'
 answers 'rank 1 complains'
 if "$DDPRUN" status nobody >"$scratch/answer" 2>&1; then fail "a job that is not there was found"; fi
-answers "no running job begins with 'nobody'; there is .*'job-7' \(process $pid\)"
+answers "no running job begins with 'nobody'; running: .*'job-7' \(process $pid\)"
 if "$DDPRUN" logs job-7 9 >"$scratch/answer" 2>&1; then fail "a rank that is not there has a log"; fi
 answers 'rank 9 is not on this node'
 [ "$(stat -c %a "$TMPDIR/ddprun-$(id -u)")" = 700 ] || fail "the folder of jobs is not private"
@@ -70,6 +70,11 @@ python3 "$here/status_page.py" "$url" "$(worker_pid 1)" || {
 wait_ready 3
 
 # --- The end ---
+! "$DDPRUN" stop >"$scratch/answer" 2>&1 || fail "a job is stopped that nobody has named"
+answers "no job is named, so none is stopped"
+grep -q "job-7" "$scratch/answer" || fail "stop does not list the jobs: $(cat "$scratch/answer")"
+printf 'no such job\n' | script -qec "'$DDPRUN' stop" /dev/null >"$scratch/answer" || :
+answers "no running job begins with 'no such job'"
 ask stop job-7
 answers "stopping job job-7 \(process $pid\)"
 ends 130

@@ -39,15 +39,30 @@ TEST_CASE("a run id that begins another one's means the job that has it") {
 }
 
 TEST_CASE("jobs that have the same name are not one job") {
-  const std::vector<JobFacts> jobs{{.run_id = "none", .pid = 1, .coordinator = "127.0.0.1:1"},
-                                   {.run_id = "none", .pid = 2, .coordinator = "127.0.0.1:2"}};
-  CHECK_THAT(complaint(jobs, "none"), contains("'none' (process 1), 'none' (process 2)"));
+  const std::vector<JobFacts> jobs{
+      {.run_id = "none", .title = "/me/a.py", .pid = 1, .coordinator = "127.0.0.1:1"},
+      {.run_id = "none", .title = "b.py", .pid = 2, .coordinator = "127.0.0.1:2"}};
+  CHECK_THAT(complaint(jobs, "none"), contains("name one of 'a.py-1' (process 1), 'b.py-2' (pro"));
   CHECK(choose_job(jobs, "2").value() == Agents{1});
+  CHECK(choose_job(jobs, "b.py").value() == Agents{1});
+}
+
+TEST_CASE("a job without a run id is called by its script and the process of its coordinator") {
+  const std::vector<JobFacts> jobs{
+      {.run_id = "none", .title = "a.py", .pid = 1, .coordinator = "h:1"},
+      {.run_id = "none",
+       .title = "a.py",
+       .pid = 2,
+       .coordinator = "127.0.0.1:1",
+       .coordinator_here = true},
+      {.run_id = "mine", .title = "a.py", .pid = 3, .coordinator = "h:3"}};
+  CHECK(job_names(jobs) == std::vector<std::string>{"a.py-2", "a.py-2", "mine"});
+  CHECK(choose_job(jobs, "a.py-2").value() == Agents{1, 0});
 }
 
 TEST_CASE("a job that is not there is told, with those that are") {
   CHECK_THAT(complaint({}, ""), contains("no job of this user runs"));
-  CHECK_THAT(complaint(kJobs, "beta"), contains("'beta'; there is 'alpha-1'"));
+  CHECK_THAT(complaint(kJobs, "beta"), contains("'beta'; running: 'alpha-1'"));
   CHECK_THAT(complaint(kJobs, "\x1b[31m"), contains("\\x1b[31m"));
 }
 

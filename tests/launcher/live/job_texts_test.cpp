@@ -90,8 +90,8 @@ TEST_CASE("lines fit the terminal, and colours take no room") {
 }
 
 TEST_CASE("the list has a line for each job, also for one that does not answer") {
-  const std::vector<JobLine> jobs{{{.run_id = "r1", .title = "train.py", .pid = 7}, training()},
-                                  {{.run_id = std::string(60, 'x'), .pid = 8}, std::nullopt}};
+  const std::vector<JobLine> jobs{{"r1", {.title = "train.py", .pid = 7}, training()},
+                                  {std::string(60, 'x'), {.pid = 8}, std::nullopt}};
   const std::string text = jobs_table(jobs, 61'000, {});
   CHECK(std::ranges::count(text, '\n') == 3);
   place(text, "270/1000");
@@ -100,7 +100,7 @@ TEST_CASE("the list has a line for each job, also for one that does not answer")
 }
 
 TEST_CASE("a job is as old as the time since it was started") {
-  const JobLine job{{.run_id = "r1", .pid = 7, .started_unix_ms = 1'000}, training()};
+  const JobLine job{"r1", {.pid = 7, .started_unix_ms = 1'000}, training()};
   place(jobs_table({job}, 61'000, {}), " 60 s ");
   place(jobs_table({job}, 0, {}), " 0 s ");
 }
