@@ -17,21 +17,42 @@ constexpr std::array<std::string_view, 9> kSigns{"Traceback (most recent",
                                                  "panic: ",
                                                  "Error: "};
 constexpr std::size_t kSignBytesMax = 24;
+/// What stands before the type of an exception.
+constexpr std::array<std::string_view, 2> kOpenings{"Traceback (most recent", "terminate called"};
 
 }  // namespace
 
 void CrashTail::append(std::string_view bytes, TimePoint now) {
-  if (bytes.size() > kBytesMax) {
-    dropped_ += text_.size() + bytes.size() - kBytesMax;
-    text_.clear();
-    bytes.remove_prefix(bytes.size() - kBytesMax);
-  }
+  for (; bytes.size() > kBytesMax; bytes.remove_prefix(kBytesMax))
+    append_piece(bytes.substr(0, kBytesMax), now);
+  append_piece(bytes, now);
+}
+
+void CrashTail::append_piece(std::string_view bytes, TimePoint now) {
   const std::size_t before = text_.size();
   text_ += bytes;
-  note_marks(before - std::min(before, kSignBytesMax), now);
-  if (text_.size() < 2 * kBytesMax) return;
-  dropped_ += text_.size() - kBytesMax;
-  text_.erase(0, text_.size() - kBytesMax);
+  const std::size_t from = before - std::min(before, kSignBytesMax);
+  note_marks(from, now);
+  note_opening(from, now);
+  if (text_.size() >= 2 * kBytesMax) drop(text_.size() - kBytesMax);
+}
+
+void CrashTail::note_opening(std::size_t from, TimePoint now) {
+  for (const std::string_view opening : kOpenings) {
+    const std::size_t found = text_.rfind(opening);
+    if (found == std::string::npos || found < from) continue;
+    const std::size_t at = dropped_ + found;
+    if (!last_ || at > last_->at) last_ = Head{at, now, ""};
+  }
+}
+
+void CrashTail::drop(std::size_t count) {
+  if (last_ && last_->at < dropped_ + count && last_->text.size() < kHeadBytesMax) {
+    const std::size_t from = std::max(last_->at, dropped_) - dropped_;
+    last_->text += text_.substr(from, std::min(count - from, kHeadBytesMax - last_->text.size()));
+  }
+  dropped_ += count;
+  text_.erase(0, count);
 }
 
 /// A sign may be divided between two pieces, so the end of the last one is looked at again.
@@ -52,9 +73,11 @@ void CrashTail::note_marks(std::size_t from, TimePoint now) {
 }
 
 StreamEnd CrashTail::end() const {
-  StreamEnd end{text_, {}};
+  const std::string head = last_ ? last_->text : "";
+  StreamEnd end{head + text_, {}};
+  if (!head.empty()) end.marks.push_back({0, last_->came});
   for (const Mark& mark : marks_)
-    if (mark.at >= dropped_) end.marks.push_back({mark.at - dropped_, mark.came});
+    if (mark.at >= dropped_) end.marks.push_back({head.size() + mark.at - dropped_, mark.came});
   return end;
 }
 

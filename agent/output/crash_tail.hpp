@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,9 @@ namespace ddprun {
 class CrashTail {
  public:
   static constexpr std::size_t kBytesMax = 32 * 1024;
+  /// The beginning of the last traceback stays, so many bytes of it, however long the message of
+  /// its exception is: the type of the exception stands before the message.
+  static constexpr std::size_t kHeadBytesMax = 8 * 1024;
   static constexpr std::size_t kMarksMax = 64;
 
   /// Takes more of the stream, which has come at `now`.
@@ -26,7 +30,17 @@ class CrashTail {
   StreamEnd end() const;
 
  private:
+  /// The beginning of the last crash, as far as it is no longer in text_.
+  struct Head {
+    std::size_t at = 0;  // in the whole stream
+    TimePoint came;
+    std::string text;
+  };
+
+  void append_piece(std::string_view bytes, TimePoint now);
   void note_marks(std::size_t from, TimePoint now);
+  void note_opening(std::size_t from, TimePoint now);
+  void drop(std::size_t count);
 
   struct Mark {
     std::size_t at = 0;  // in the whole stream
@@ -35,6 +49,7 @@ class CrashTail {
   std::string text_;
   std::size_t dropped_ = 0;  // bytes of the stream that were before text_
   std::deque<Mark> marks_;
+  std::optional<Head> last_;  // the last crash; its text is what was dropped from text_
 };
 
 }  // namespace ddprun

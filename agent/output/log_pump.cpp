@@ -29,7 +29,8 @@ constexpr std::size_t kReadBytes = 64 * 1024;  // a pipe holds so many
 constexpr std::size_t kFoldedReadBytes = 4 * 1024;
 constexpr auto kPromptDelay = 100ms;  // an unfinished line is shown when no more comes for so long
 /// So much of a file that the worker wrote by itself is read for the failure report.
-constexpr auto kTailBytes = static_cast<std::streamoff>(CrashTail::kBytesMax);
+/// The message of an exception may be long, and its type stands before it.
+constexpr auto kTailBytes = static_cast<std::streamoff>(8 * CrashTail::kBytesMax);
 
 std::string end_of_file(const std::filesystem::path& path) {
   std::ifstream file{path, std::ios::binary | std::ios::ate};
@@ -204,7 +205,9 @@ std::vector<std::string> LogPump::last_lines() const {
 
 StreamEnd LogPump::stream_end() const {
   if (!plan_.direct() || plan_.file.empty()) return crash_tail_.end();
-  return {end_of_file(plan_.file), {}};
+  CrashTail tail;
+  tail.append(end_of_file(plan_.file), {});
+  return {tail.end().text, {}};
 }
 
 }  // namespace ddprun

@@ -39,9 +39,27 @@ TEST_CASE("memory is bounded, and the last of the stream is kept with its times"
   CHECK(end.came(at) == kStart + 5s);
   tail.append(std::string(10 * CrashTail::kBytesMax, 'y'), kStart + 6s);
   end = tail.end();
-  CHECK(end.text.size() <= 2 * CrashTail::kBytesMax);
+  CHECK(end.text.size() <= 2 * CrashTail::kBytesMax + CrashTail::kHeadBytesMax);
   CHECK(end.text.find('x') == std::string::npos);
-  CHECK(end.marks.empty());
+  CHECK(end.text.starts_with("Traceback"));  // see below
+}
+
+TEST_CASE("of a traceback with a long message the beginning is kept") {
+  const std::string traceback =
+      "Traceback (most recent call last):\n  File \"x.py\", line 1, in f\n";
+  for (const std::size_t piece : {std::size_t{1000}, 10 * CrashTail::kBytesMax}) {
+    CrashTail tail;
+    tail.append("step 1\n", kStart);
+    std::string message = traceback + "ValueError: " + std::string(5 * CrashTail::kBytesMax, 'y');
+    message += "end\n";
+    for (std::size_t at = 0; at < message.size(); at += piece)
+      tail.append(std::string_view{message}.substr(at, piece), kStart + 1s);
+    const StreamEnd end = tail.end();
+    CHECK(end.text.starts_with(traceback + "ValueError: yyy"));
+    CHECK(end.text.ends_with("yend\n"));
+    CHECK(end.text.size() < 2 * CrashTail::kBytesMax + CrashTail::kHeadBytesMax);
+    CHECK(end.came(0) == kStart + 1s);
+  }
 }
 
 TEST_CASE("of many tracebacks the times of the last ones are kept") {
