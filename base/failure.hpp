@@ -41,6 +41,7 @@ struct WorkerFailure {
   std::string message;                  // the exception that it recorded; "" when it did not
   std::string traceback;                // that exception's
   std::string error_file;               // the file in which it recorded that; "" when it did not
+  std::string log_file;                 // the file with its output, of stderr if there are two
   std::string last_heartbeat;           // "step 120, loss 0.31, 0.4 s before"; "" without any
   std::vector<std::string> last_lines;  // its last output, the oldest first, in printable bytes
   bool operator==(const WorkerFailure&) const = default;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -31,9 +32,10 @@ struct AgentEnd {
 /// How this node's workers ended in the last round.
 struct RoundOutcome {
   std::vector<WorkerFailure> failures;  // workers that failed by themselves, in their order
-  std::vector<int> stopped;             // global ranks that ended after they had been told to
-  std::vector<WorkerEnd> ends;          // ends of all workers, by this machine's clock
-  std::int64_t step = -1;               // the greatest one that a worker has told; -1: none
+  /// Global ranks that ended after they had been told to, and the files with their output.
+  std::map<int, std::string> stopped;
+  std::vector<WorkerEnd> ends;  // ends of all workers, by this machine's clock
+  std::int64_t step = -1;       // the greatest one that a worker has told; -1: none
 };
 
 /// How a node finds whoever follows a coordinator that is lost.

@@ -6,6 +6,7 @@
 
 #include "base/match.hpp"
 #include "base/rank_list.hpp"
+#include "base/seconds_text.hpp"
 #include "rendezvous/leadership/lease_times.hpp"
 
 namespace ddprun {
@@ -329,8 +330,7 @@ void AgentMachine::check_silence(TimePoint now) {
     // This process slept itself (Ctrl-Z, a frozen machine), and heard nobody.
     return agent_.contact->heard(now);
   agent_.act(Disconnect{});
-  lose(Loss::kSilent,
-       "silent for " + std::to_string(agent_.rules.heartbeat_timeout.count()) + " ms", now);
+  lose(Loss::kSilent, "silent for " + seconds_text(agent_.rules.heartbeat_timeout), now);
 }
 
 // --- what it tells ---

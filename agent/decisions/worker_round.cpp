@@ -138,7 +138,7 @@ void WorkerRound::note_end(const WorkerExited& worker) {
   const bool failed = !worker.how.status.ok();
   const bool was_ending = worker.end.blame < Blame::kStopped;
   if (state_ != State::kRunning && !(failed && was_ending))
-    outcome_.stopped.push_back(worker.how.rank);
+    outcome_.stopped[worker.how.rank] = worker.how.log_file;
   else if (failed)
     outcome_.failures.push_back(worker.how);
   outcome_.step = std::max(outcome_.step, worker.step);

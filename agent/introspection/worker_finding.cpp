@@ -84,6 +84,13 @@ std::string activity(const WorkerFinding& f) {
   return f.has_server || !f.looked_into ? "runs" : "runs, and has not imported torch.distributed";
 }
 
+/// The user's line that waits: torch's own frames lie above it.
+std::string called_at(const Frames& frames) {
+  const Frame* const frame = user_frame(frames);
+  const bool own = frame != nullptr && !frame->file.empty() && !is_library_file(frame->file);
+  return own ? ", called at " + describe(*frame) : "";
+}
+
 StackGroup of_child(const WorkerFinding& finding, const WorkerFinding::Child& child) {
   const Frame* const frame = user_frame(child.frames);
   const std::string state = child.state == 'T' ? "is stopped (SIGSTOP)" : "is";
@@ -99,7 +106,9 @@ std::vector<StackGroup> describe(const WorkerFinding& finding) {
   StackGroup group{.ranks = std::to_string(finding.rank), .held_up = held_up(finding)};
   const bool stuck = group.held_up != HeldUp::kNo;
   const auto wait = waiting(finding);
-  group.doing = stuck ? text_of(group.held_up, finding) : wait ? wait->text : activity(finding);
+  group.doing = stuck  ? text_of(group.held_up, finding)
+                : wait ? wait->text + called_at(finding.frames)
+                       : activity(finding);
   group.stack = stack_text(finding.frames, kStackBytesMax);
   if (group.stack.empty()) group.stack = finding.native_stack;
   if (wait && !stuck) {

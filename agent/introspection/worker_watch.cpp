@@ -63,6 +63,7 @@ std::optional<RankProgress> WorkerWatch::take(const WorkerLook& look, TimePoint 
   }
   if (look.deep) note_cpu(look, now, seen);
   seen_ = now;
+  seen.look_ms = look_time(seen).count();
   seen.still_ms = told_.still_ms;
   if (seen == told_ && told_anything_) return std::nullopt;
   seen.still_ms = duration_cast<milliseconds>(now - *since_).count();
@@ -105,6 +106,12 @@ RankProgress WorkerWatch::end(TimePoint now) {
   told_.ended = true;
   told_.still_ms = duration_cast<milliseconds>(now - *since_).count();
   return told_;
+}
+
+/// Steps are seen by light looks, collectives by deep ones alone. It takes a light look's time more
+/// until the coordinator hears of it.
+milliseconds WorkerWatch::look_time(const RankProgress& seen) const {
+  return (seen.step >= 0 ? intervals_.light : intervals_.deep) + 2 * intervals_.light;
 }
 
 milliseconds WorkerWatch::deep_pause(milliseconds duration) const {

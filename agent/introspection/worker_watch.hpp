@@ -77,6 +77,7 @@ class WorkerWatch {
   std::chrono::milliseconds deep_pause(std::chrono::milliseconds duration) const;
 
  private:
+  std::chrono::milliseconds look_time(const RankProgress& seen) const;
   void note_cpu(const WorkerLook& look, TimePoint now, RankProgress& seen);
 
   LookIntervals intervals_;

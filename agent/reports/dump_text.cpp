@@ -109,10 +109,7 @@ std::string dump_text(const JobDump& dump, const std::string& job) {
 
 std::string dump_json(const JobDump& dump, const std::string& job) {
   Json out = head_json(dump, job);
-  if (dump.hang) {
-    out["hang"] = report_json::of_hang(*dump.hang);
-    out["hang"]["sentence"] = dump.hang->sentence;
-  }
+  if (dump.hang) out["hang"] = report_json::of_hang(*dump.hang);
   for (const DumpWait& wait : dump.waits) out["waits"].push_back(wait_json(wait));
   for (const StackGroup& group : dump.stacks)
     out["stacks"].push_back(report_json::of_stack(group.ranks, group.doing, group.stack));

@@ -38,6 +38,7 @@ void shorten_texts(WorkerFailure& failure, std::size_t most) {
   failure.traceback = plain(failure.traceback, {most, TextLimit::Keep::kEnd});
   keep_last(failure.last_lines, most);
   if (failure.error_file.size() >= PATH_MAX) failure.error_file.clear();
+  if (failure.log_file.size() > kFailureWordBytesMax) failure.log_file.clear();
 }
 
 }  // namespace ddprun

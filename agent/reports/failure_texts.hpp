@@ -17,9 +17,9 @@ inline constexpr std::size_t kFailureTextBytesMax = 16 * 1024;
 inline constexpr std::size_t kFailureWordBytesMax = 1024;
 
 /// Makes all texts of `failure` printable (base/printable.hpp) and cuts those that are too long: of
-/// the message the beginning stays, of the traceback and of the last lines the end. The error file
-/// keeps its exact name, because it is looked for; it is forgotten when no system call takes a name
-/// as long (PATH_MAX). `most` stands for kFailureTextBytesMax.
+/// the message the beginning stays, of the traceback and of the last lines the end. Files keep
+/// their exact names, because they are looked for; a name is forgotten when it is too long: no
+/// system call takes one of PATH_MAX bytes. `most` stands for kFailureTextBytesMax.
 void shorten_texts(WorkerFailure& failure, std::size_t most = kFailureTextBytesMax);
 
 }  // namespace ddprun

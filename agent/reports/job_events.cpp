@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agent/reports/report_json.hpp"
 #include "agent/spec/agent_outcome.hpp"
 #include "base/match.hpp"
 #include "rendezvous/messages/times_fields.hpp"
@@ -87,11 +88,14 @@ Event of_signal(int signal, const char* meaning) {
   return {"signal", {{"signal", signal_name(signal)}, {"meaning", meaning}}};
 }
 
-Event of_worker(const WorkerFailure& how, int round) {
+Event of_worker(const WorkerExited& exit, int round) {
+  const WorkerFailure& how = exit.how;
   Event event{
       "worker_ended",
       {{"round", round}, {"rank", how.rank}, {"local_rank", how.local_rank}, {"pid", how.pid}}};
   add_status(event.fields, how.status);
+  if (!exit.end.fault.type.empty())
+    event.fields["exception"] = report_json::of_exception(exit.end.fault);
   if (!how.evidence.empty()) event.fields["evidence"] = how.evidence;
   if (!how.last_heartbeat.empty()) event.fields["last_heartbeat"] = how.last_heartbeat;
   return event;
@@ -139,7 +143,7 @@ std::string JobEvents::of(const AgentEvent& event, std::int64_t time_unix_us) {
   const Event out = match(
       event,  //
       [](const Ordered& e) { return of_order(e.message); },
-      [&](const WorkerExited& e) { return of_worker(e.how, round_); },
+      [&](const WorkerExited& e) { return of_worker(e, round_); },
       [&](const TreeGone&) {
         return Event{"round_stopped", {{"round", round_}}};
       },

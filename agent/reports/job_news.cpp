@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/reports/hang_text.hpp"
+#include "agent/reports/times_text.hpp"
 #include "rendezvous/messages/seats.hpp"
 
 namespace ddprun {
@@ -27,36 +28,6 @@ std::string text(const StopRound& stop) {
                      (stop.checkpoint_ms + 999) / 1000);
 }
 
-std::string duration(double ms) {
-  if (ms >= 1000) return fmt::format("{:.1f} s", ms / 1000);
-  return fmt::format("{:.{}f} ms", ms, ms < 10 ? 1 : 0);
-}
-
-std::string text(const RestartTimes& times) {
-  std::string parts;
-  const auto add = [&](const char* what, double ms) {
-    if (ms >= 0) parts += fmt::format("{} {} {}", parts.empty() ? ":" : ",", what, duration(ms));
-  };
-  add("noticed", times.detected_ms);
-  add(times.in_place ? "left" : "stopped", times.stopped_ms);
-  add("sealed", times.sealed_ms);
-  add("started", times.started_ms);
-  add("first step", times.first_step_ms);
-  return fmt::format("round {} \u2192 {}{} ({}){}", times.from_round, times.round,
-                     times.in_place ? " in place" : "", times.reason, parts);
-}
-
-std::string text(const Goodput& times) {
-  std::string lost;
-  if (times.lost_steps > 0)
-    lost = fmt::format(", {} steps done again ({:.1f} s)", times.lost_steps, times.lost_s);
-  return fmt::format(
-      "{:.1f} s in all, {:.1f} s of them in training, {:.1f} s in {} restart{}{}: "
-      "goodput {:.1f} %",
-      times.wall_s, times.training_s, times.restarts_s, times.restarts,
-      times.restarts == 1 ? "" : "s", lost, times.goodput_percent);
-}
-
 }  // namespace
 
 JobNews::JobNews(const LaunchSpec& spec, const RunFacts& run)
@@ -77,7 +48,7 @@ std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint n
              fmt::format("round {} has its {} nodes: this one waits as a spare", spare->round,
                          spare->nodes)}};
   if (const auto* restarted = std::get_if<Restarted>(&message))
-    return {of_job(text(restarted->times))};
+    return {of_job(times_text(restarted->times))};
   if (const auto* times = std::get_if<JobTimes>(&message)) return of_times(times->goodput);
   if (const auto* hang = std::get_if<HangFound>(&message)) return of_hang(hang->report);
   if (const auto* over = std::get_if<HangOver>(&message))
@@ -109,10 +80,11 @@ std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
   wait_note_ = {};
   std::vector<NewsLine> lines;
   if (attempt_ && round.attempt > *attempt_)
-    lines.push_back(of_job(
-        fmt::format("restart {} of {}: {}", round.attempt, restarts_max_,
-                    in_place_ ? text_in_place(round, workers_)
-                              : fmt::format("starting {} workers again", round.world_size))));
+    lines.push_back(
+        of_job(fmt::format("restart {} of {}: {}", round.attempt, restarts_max_,
+                           in_place_ ? text_in_place(round, workers_)
+                                     : fmt::format("starting {} worker{} again", round.world_size,
+                                                   round.world_size == 1 ? "" : "s"))));
   in_place_ = false;
   attempt_ = round.attempt;
   std::string text =
@@ -124,8 +96,8 @@ std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
 
 /// Where nothing was restarted, only who asks for more wants to know.
 std::vector<NewsLine> JobNews::of_times(const Goodput& times) const {
-  if (times.restarts > 0) return {of_job(text(times))};
-  return {{NewsLine::Level::kInfo, text(times)}};
+  if (times.restarts > 0) return {of_job(times_text(times))};
+  return {{NewsLine::Level::kInfo, times_text(times)}};
 }
 
 NewsLine JobNews::of_job(std::string text) const {

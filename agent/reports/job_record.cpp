@@ -16,13 +16,21 @@ namespace ddprun {
 void JobRecord::hear(const CoordinatorMessage& message) {
   if (const auto* found = std::get_if<VerdictFound>(&message)) verdict_ = found->verdict;
   if (const auto* times = std::get_if<JobTimes>(&message)) times_ = *times;
-  if (std::holds_alternative<HangOver>(message) || std::holds_alternative<StartRound>(message))
-    keep_hang(std::nullopt);
+  if (const auto* over = std::get_if<HangOver>(&message)) end_hang(over->lasted_ms);
+  if (std::holds_alternative<StartRound>(message)) end_hang(-1);
   const auto* const found = std::get_if<HangFound>(&message);
   if (found == nullptr) return;
   keep_hang(found->report);
   if (concerns_nccl(found->report) && std::exchange(may_ask_nccl_, false))
     co_spawn(executor_, ask_nccl(), report_failure("asking NCCL"));
+}
+
+void JobRecord::end_hang(std::int64_t lasted_ms) {
+  if (!hang_) return;
+  if (past_hangs_.size() == kPastHangsMax) past_hangs_.erase(past_hangs_.begin());
+  past_hangs_.push_back({*hang_, lasted_ms});
+  past_hangs_.back().hang.stacks.clear();
+  keep_hang(std::nullopt);
 }
 
 void JobRecord::keep_hang(const std::optional<HangReport>& hang) {

@@ -7,7 +7,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <functional>
 #include <optional>
+#include <vector>
 
+#include "agent/reports/job_report.hpp"
 #include "base/asio.hpp"
 #include "rendezvous/messages/messages.hpp"
 
@@ -31,17 +33,21 @@ class JobRecord {
   const std::optional<JobTimes>& times() const { return times_; }
   /// The hang that the workers were in when they were last heard of; nullopt: they were in none.
   const std::optional<HangReport>& hang() const { return hang_; }
-  /// `tell` is called when that has changed.
+  /// The hangs that are over, the last ones.
+  const std::vector<PastHang>& past_hangs() const { return past_hangs_; }
+  /// `tell` is called when the hang has changed.
   void when_hang_changes(std::function<void()> tell) { hang_changed_ = std::move(tell); }
 
  private:
   void keep_hang(const std::optional<HangReport>& hang);
+  void end_hang(std::int64_t lasted_ms);
   asio::awaitable<void> ask_nccl();
 
   asio::any_io_executor executor_;
   std::optional<Verdict> verdict_;
   std::optional<JobTimes> times_;
   std::optional<HangReport> hang_;
+  std::vector<PastHang> past_hangs_;
   std::function<void()> hang_changed_ = [] {};
   bool may_ask_nccl_ = false;  // rank 0 is here, and nobody has asked in this round
 };

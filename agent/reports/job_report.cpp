@@ -13,20 +13,6 @@ using report_json::Json;
 using report_json::put;
 using report_json::put_ranks;
 
-Json place_of(const Fault& fault) {
-  Json out = Json::object();
-  put(out, "file", fault.file);
-  if (fault.line > 0) out["line"] = fault.line;
-  put(out, "function", fault.function);
-  return out;
-}
-
-Json exception_of(const Fault& fault) {
-  Json out{{"type", fault.type}, {"message", fault.message}};
-  out.update(place_of(fault));
-  return out;
-}
-
 Json cause_json(const Cause& cause) {
   Json out{{"kind", fields::name_of(cause.kind)}};
   put_ranks(out, "ranks", cause.ranks);
@@ -37,7 +23,7 @@ Json cause_json(const Cause& cause) {
     else
       out["exit_code"] = cause.status.code;
   }
-  if (!cause.fault.type.empty()) out["exception"] = exception_of(cause.fault);
+  if (!cause.fault.type.empty()) out["exception"] = report_json::of_exception(cause.fault);
   out["sentence"] = cause.sentence;
   put(out, "hint", cause.hint);
   put(out, "fingerprint", cause.fingerprint);
@@ -51,6 +37,12 @@ Json follower_json(const Followers& followers) {
   put(out, "what", followers.what);
   out["after_ms"] = static_cast<double>(followers.after_us) / 1000.0;
   out["stopped_by_launcher"] = followers.stopped_by_us;
+  return out;
+}
+
+Json past_json(const PastHang& past) {
+  Json out = report_json::of_hang(past.hang);
+  if (past.lasted_ms >= 0) out["lasted_ms"] = past.lasted_ms;
   return out;
 }
 
@@ -78,7 +70,14 @@ std::string to_json(const JobReport& report) {
   if (report.outcome != JobOutcome::kRunning) out["exit_code"] = report.exit_code;
   put(out, "sentence", report.sentence);
   if (report.verdict) put_verdict(out, *report.verdict);
+  if (report.worker) out["worker"] = Json(fields::to_object(*report.worker));
+  put(out, "log_file", report.log_file);
+  if (report.restarts_max > 0) {
+    out["restarts_used"] = report.restarts_used;
+    out["max_restarts"] = report.restarts_max;
+  }
   if (report.hang) out["hang"] = report_json::of_hang(*report.hang);
+  for (const PastHang& past : report.past_hangs) out["past_hangs"].push_back(past_json(past));
   if (Json stacks = stacks_of(report); !stacks.empty()) out["stacks"] = std::move(stacks);
   if (report.verdict)
     for (const Followers& each : report.verdict->followers)

@@ -2,16 +2,29 @@
 // docs/logs-and-failures.md has its schema. Pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/failure.hpp"
+#include "base/result.hpp"
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
 #include "rendezvous/messages/job_times.hpp"
 #include "rendezvous/messages/verdict.hpp"
 
 namespace ddprun {
+
+/// A hang that is over.
+struct PastHang {
+  HangReport hang;
+  std::int64_t lasted_ms = -1;  // -1: until a new round began
+  bool operator==(const PastHang&) const = default;
+};
+/// A report tells of so many, the last ones.
+inline constexpr std::size_t kPastHangsMax = 8;
 
 /// The schema's name and version. Later versions may have more fields.
 inline constexpr char kReportSchema[] = "ddprun.report/1";
@@ -23,12 +36,22 @@ struct JobReport {
   int exit_code = 0;               // no meaning while the job runs
   std::string sentence;            // for people: one line
   std::optional<Verdict> verdict;  // why it failed
+  /// The worker of the cause; nullopt: it is no worker's, or no more is known of it.
+  std::optional<WorkerFailure> worker;
+  std::string log_file;            // the file with the output of the cause; "": not known
+  int restarts_used = 0;           // restarts that --max-restarts counts
+  int restarts_max = 0;            // --max-restarts
   std::optional<HangReport> hang;  // the last one that was not over when the job ended, or now
+  std::vector<PastHang> past_hangs;
   std::vector<RestartTimes> restarts;
   std::optional<Goodput> goodput;
 };
 
 /// The report as JSON, several lines with their ends. What does not apply is left out.
 std::string to_json(const JobReport& report);
+
+/// Reads what to_json() has written. What a later release may have added is passed over. Errors:
+/// kInvalid, with a sentence that names what does not fit.
+Result<JobReport> parse_report(std::string_view text);
 
 }  // namespace ddprun

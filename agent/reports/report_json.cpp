@@ -38,8 +38,17 @@ Json of_stack(const std::string& ranks, const std::string& doing, const std::str
   return out;
 }
 
+Json of_exception(const Fault& fault) {
+  Json out{{"type", fault.type}, {"message", fault.message}};
+  put(out, "file", fault.file);
+  if (fault.line > 0) out["line"] = fault.line;
+  put(out, "function", fault.function);
+  return out;
+}
+
 Json of_hang(const HangReport& hang) {
   Json out = Json::object();
+  put(out, "sentence", hang.sentence);
   put(out, "operation", hang.operation);
   put(out, "group", hang.group);
   if (hang.sequence > 0) out["sequence"] = hang.sequence;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "rendezvous/messages/hang_report.hpp"
+#include "rendezvous/messages/worker_end.hpp"
 
 namespace ddprun::report_json {
 
@@ -19,6 +20,9 @@ void put_ranks(Json& out, const char* name, const std::string& list);
 
 /// What workers do, with the frames of their stack as StackGroup has them.
 Json of_stack(const std::string& ranks, const std::string& doing, const std::string& stack);
+
+/// What was raised, and where.
+Json of_exception(const Fault& fault);
 
 /// Tells who waits for whom, in what, and for how long; without the stacks.
 Json of_hang(const HangReport& hang);

@@ -11,7 +11,8 @@ std::string text(const Waiting& waiting) {
   if (waiting.nodes < waiting.nodes_min)
     return fmt::format("waiting for nodes: {} of {} there; giving up in {} s", waiting.nodes,
                        waiting.nodes_min, seconds);
-  return fmt::format("{} nodes are there, and {} may be: starting in {} s", waiting.nodes,
+  return fmt::format("{} there, and {} may be: starting in {} s",
+                     waiting.nodes == 1 ? "1 node is" : fmt::format("{} nodes are", waiting.nodes),
                      waiting.nodes_max, seconds);
 }
 

@@ -65,7 +65,11 @@ void EndEvidence::add_evidence(WorkerFailure& how) const {
   how.traceback = std::move(recorded->traceback);
 }
 
-WorkerExited EndEvidence::judge(WorkerFailure how, const EndClues& clues) const {
+WorkerExited EndEvidence::judge(WorkerFailure how, EndClues clues) const {
+  clues.rank = how.rank;
+  clues.status = how.status;
+  clues.message = how.message;
+  clues.traceback = how.traceback;
   WorkerEnd end = judge_end(clues);
   how.status = end.status;
   shorten_texts(how);
@@ -79,6 +83,7 @@ void EndEvidence::add_told(int local_rank, WorkerLook& look) const {
   look.step = told->step;
   if (!std::isnan(told->loss)) look.loss = told->loss;
   look.samples_per_second = told->samples_per_second;
+  if (told->steps > 0) look.steps = told->steps;
 }
 
 }  // namespace ddprun

@@ -32,8 +32,8 @@ class EndEvidence {
   /// The end of a worker as far as it can be known without a judgement; `pid` 0: it has not begun.
   WorkerFailure end_of(int local_rank, std::int64_t pid, ExitStatus status) const;
 
-  /// Judges that end with all that is known of it.
-  WorkerExited judge(WorkerFailure how, const EndClues& clues) const;
+  /// Judges that end with all that is known of it; what `how` tells is added to the clues.
+  WorkerExited judge(WorkerFailure how, EndClues clues) const;
 
   /// Adds what the worker has told of itself in its heartbeats.
   void add_told(int local_rank, WorkerLook& look) const;

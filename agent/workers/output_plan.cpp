@@ -55,6 +55,10 @@ OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round, const No
   return plan;
 }
 
+std::string log_file(const OutputPlan& plan) {
+  return (plan.err.file.empty() ? plan.out.file : plan.err.file).string();
+}
+
 std::string line_prefix(const std::string& text, const LineWriter& writer) {
   return substitute(
       text, std::array{TemplateValue{"role_name", writer.role}, TemplateValue{"rank", writer.rank},

@@ -24,6 +24,9 @@ struct OutputPlan {
 OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round, const NodeFacts& node,
                        int local_rank);
 
+/// The file in which to look for what a worker said last; "": its output is in no file.
+std::string log_file(const OutputPlan& plan);
+
 /// A worker that writes a line.
 struct LineWriter {
   std::string role;

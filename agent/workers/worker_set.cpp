@@ -247,7 +247,7 @@ void WorkerSet::cannot_start(int local_rank, const Error& error) {
   asio::post(executor_, [this, local_rank, status, reason = error.message] {
     WorkerFailure how = evidence_.end_of(local_rank, 0, status);
     how.last_lines = {reason};
-    EndClues clues{.rank = how.rank, .status = status, .started = false, .ended = Clock::now()};
+    EndClues clues{.started = false, .ended = Clock::now()};
     clues.err.text = reason;
     exited_(evidence_.judge(std::move(how), clues));
   });
@@ -265,15 +265,15 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   WorkerFailure how = evidence_.end_of(worker->local_rank, worker->process.pid(), status);
   if (!status.ok() && !worker->timer.empty())
     how.evidence = "rank " + std::to_string(how.rank) + "'s " + worker->timer;
-  if (!status.ok()) how.last_lines = worker->err->last_lines();
-  if (!status.ok() && how.last_lines.empty()) how.last_lines = worker->out->last_lines();
-  EndClues clues{.rank = how.rank, .status = status, .ended = ended};
-  clues.told = worker->told.has_value();
+  EndClues clues{.ended = ended, .told = worker->told.has_value()};
   clues.told_at = worker->told.value_or(ended);
-  clues.message = how.message;
-  clues.traceback = how.traceback;
-  if (!status.ok()) clues.err = worker->err->stream_end();
-  if (!status.ok()) clues.out = worker->out->stream_end();
+  if (!status.ok()) {
+    how.log_file = log_file(plan_output(spec_, round_, node_, worker->local_rank));
+    how.last_lines = worker->err->last_lines();
+    if (how.last_lines.empty()) how.last_lines = worker->out->last_lines();
+    clues.err = worker->err->stream_end();
+    clues.out = worker->out->stream_end();
+  }
   if (!worker->timer.empty())
     clues.timer = "its " + worker->timer;
   else if (!worker->killed)

@@ -4,6 +4,7 @@
 
 #include "launcher/commands/checkpoint_command.hpp"
 #include "launcher/commands/command_line.hpp"
+#include "launcher/commands/explain_command.hpp"
 #include "launcher/commands/secret_command.hpp"
 #include "launcher/commands/serve.hpp"
 #include "launcher/commands/trace_command.hpp"
@@ -31,6 +32,7 @@ constexpr Subcommand kSubcommands[] = {
     {kRunning, "logs", "shows what a worker writes: ddprun logs JOB RANK", run_logs},
     {kRunning, "dump", "shows where all workers are, with file and line", run_dump},
     {kRunning, "stop", "stops a job, as Ctrl-C would", run_stop},
+    {kOther, "explain", "prints the report of a job again: ddprun explain FILE", run_explain},
     {kOther, "server", "a meeting place for any number of jobs, which outlives them", run_server},
     {kOther, "secret", "makes the secret of a job: ddprun secret > FILE", run_secret},
     {kOther, "topo", "draws this machine, and where --numa-binding puts workers", run_topo},

@@ -174,7 +174,8 @@ class Run {
     if (timer_pipe_) timer_pipe_->close();
     coordinator_.say_goodbye();
     RunEnd end{std::move(*ended),
-               {agent->outcome(), record.verdict(), record.hang(), record.times()},
+               {agent->outcome(), record.verdict(), record.hang(), record.times(),
+                record.past_hangs(), spec_.rules.restarts_max},
                agent->tells_job()};
     signals_->hold();
     agent.reset();  // its signal handlers end with it
@@ -187,9 +188,10 @@ class Run {
 
   /// Tells the user how it ended, and keeps the files that the report names.
   void report(const RunEnd& end) {
-    write_report(job_report(end.agent, node_.run, end.facts));
+    const JobReport job = job_report(end.agent, node_.run, end.facts);
+    write_report(job);
     if (end.tells_job || end.agent.why != AgentEnd::Why::kJobEnded)
-      report_end(end.agent, spec_.title, end.facts, consoles_.err);
+      report_end(end.agent, job, end.facts, spec_.title, consoles_.err);
     if (end.agent.job.failure) hand_up_error_file(*end.agent.job.failure, environment_);
     if (directory_ && std::ranges::any_of(end.facts.outcome.failures, has_error_file))
       directory_->keep();

@@ -2,29 +2,44 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
-#include "agent/reports/failure_report.hpp"
+#include "agent/reports/report_text.hpp"
+#include "base/rank_list.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "rendezvous/verdict/causes.hpp"
+#include "rendezvous/verdict/sentences.hpp"
 
 namespace ddprun {
 
 namespace {
 
-/// Beside the failure that the job ended with stand the other failures of this node.
-FailedJob failed_job(const EndJob& job, const std::string& title, const EndFacts& facts) {
-  const WorkerFailure first = job.failure.value_or(WorkerFailure{});
-  FailedJob failed{title, first, job.restarts + 1, {}, facts.outcome.stopped, facts.verdict};
-  for (const WorkerFailure& other : facts.outcome.failures)
-    if (other.rank != first.rank) failed.others.push_back(other);
-  return failed;
+/// The worker of the cause, if the job ended with its failure.
+std::optional<WorkerFailure> worker_of(const EndJob& job, const Verdict& verdict) {
+  if (!job.failure || !has_rank(ranks_in(verdict.cause.ranks), job.failure->rank))
+    return std::nullopt;
+  const bool is_workers =
+      verdict.cause.kind != FailureKind::kHang && verdict.cause.kind != FailureKind::kNodeLost;
+  return is_workers ? job.failure : std::nullopt;
 }
 
-/// Whether more is known than a message says.
-bool has_report(const EndJob& job, const EndFacts& facts) {
-  return job.failure || (is_failure(job.outcome) && facts.verdict);
+/// A worker that hangs has not failed: it was stopped.
+std::string log_file_of(const JobReport& report, const RoundOutcome& outcome) {
+  if (report.worker) return report.worker->log_file;
+  const RankList ranks = ranks_in(report.verdict->cause.ranks);
+  const auto stopped = ranks.empty() ? outcome.stopped.end() : outcome.stopped.find(ranks.front());
+  return stopped == outcome.stopped.end() ? "" : stopped->second;
+}
+
+/// A worker of this node that writes to no file writes to where the report goes.
+Output output_of(const JobReport& report, const EndFacts& facts) {
+  if (!report.worker || !report.worker->log_file.empty()) return Output::kNotShown;
+  const bool here = std::ranges::any_of(facts.outcome.failures, [&](const WorkerFailure& failure) {
+    return failure.rank == report.worker->rank;
+  });
+  return here ? Output::kShown : Output::kNotShown;
 }
 
 Cause cannot_start(const std::string& sentence, const std::string& node, int exit_code) {
@@ -74,6 +89,14 @@ std::string sentence_of(const AgentEnd& end, const std::optional<Verdict>& verdi
   return verdict ? verdict->cause.sentence : "";
 }
 
+/// Nobody has found out more than the message says.
+void say_outcome(const EndJob& job) {
+  if (job.outcome == JobOutcome::kHung)
+    spdlog::error("the job was stopped because its workers hang: {}", job.message);
+  else if (job.outcome == JobOutcome::kFailed || job.outcome == JobOutcome::kTooFewNodes)
+    spdlog::error("{}", job.message);
+}
+
 }  // namespace
 
 JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& facts) {
@@ -85,7 +108,14 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
     if (!report.verdict)
       if (auto cause = own_cause(end, run, facts)) report.verdict = Verdict{std::move(*cause)};
     report.hang = facts.hang;
+    report.restarts_used = end.job.restarts;
+    report.restarts_max = facts.restarts_max;
   }
+  if (report.verdict) {
+    report.worker = worker_of(end.job, *report.verdict);
+    report.log_file = log_file_of(report, facts.outcome);
+  }
+  report.past_hangs = facts.past_hangs;
   report.sentence = sentence_of(end, report.verdict);
   if (!facts.times) return report;
   report.restarts = facts.times->restarts;
@@ -108,22 +138,29 @@ JobReport job_report(const Error& error, const std::string& run_id) {
   return report;
 }
 
-void report_end(const AgentEnd& end, const std::string& title, const EndFacts& facts,
-                Console& err) {
+std::optional<TorchrunFailures> torchrun_failures(const AgentEnd& end, const EndFacts& facts,
+                                                  const std::string& title) {
+  if (!end.job.failure) return std::nullopt;
+  TorchrunFailures failures{.title = title, .root = *end.job.failure};
+  if (facts.verdict && worker_of(end.job, *facts.verdict))
+    failures.fault = fault_text(facts.verdict->cause.fault);
+  for (const WorkerFailure& other : facts.outcome.failures)
+    if (other.rank != failures.root.rank) failures.others.push_back(other);
+  return failures;
+}
+
+void report_end(const AgentEnd& end, const JobReport& report, const EndFacts& facts,
+                const std::string& title, Console& err) {
   switch (end.why) {
     case AgentEnd::Why::kJobEnded:
-      if (has_report(end.job, facts))
-        err.write_message(failure_report(failed_job(end.job, title, facts)));
-      if (end.job.outcome == JobOutcome::kTooFewNodes ||
-          (is_failure(end.job.outcome) && !has_report(end.job, facts)))
-        spdlog::error("{}{}",
-                      end.job.outcome == JobOutcome::kHung
-                          ? "the job was stopped because its workers hang: "
-                          : "",
-                      end.job.message);
       if (end.job.outcome == JobOutcome::kPreempted)
         spdlog::warn("{}: the job has ended to go on later (exit code {})", end.job.message,
                      static_cast<int>(kPreempted));
+      if (!report.verdict) return say_outcome(end.job);
+      if (const auto failures = torchrun_failures(end, facts, title);
+          failures && !err.is_terminal())
+        err.write_message(torchrun_block(*failures));
+      err.write_message("ddprun: " + report_text(report, output_of(report, facts)));
       return;
     case AgentEnd::Why::kStopSignal:
       spdlog::warn("stopped by {}; no worker of this node is left", signal_name(end.signal));

@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/decisions/agent_events.hpp"
 #include "agent/output/console.hpp"
 #include "agent/reports/job_report.hpp"
+#include "agent/reports/torchrun_block.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "base/environment.hpp"
 #include "base/failure.hpp"
@@ -19,13 +21,21 @@ struct EndFacts {
   std::optional<Verdict> verdict;      // the coordinator's
   std::optional<HangReport> hang;      // that was not over
   std::optional<JobTimes> times = {};  // the coordinator's
+  std::vector<PastHang> past_hangs = {};
+  int restarts_max = 0;
 };
 
-/// Writes how the agent ended: the report of the job's failure with what followed from it, or a
-/// message. `title` is the script as the user named it.
-void report_end(const AgentEnd& end, const std::string& title, const EndFacts& facts, Console& err);
+/// What torchrun would say of the same end; nullopt: nothing, because no worker of it has failed.
+/// `title` is the script as the user named it. Pure.
+std::optional<TorchrunFailures> torchrun_failures(const AgentEnd& end, const EndFacts& facts,
+                                                  const std::string& title);
 
-/// The report for programs. `run` says which job and where its coordinator was. Pure.
+/// Writes how the agent ended: the report of the job's failure, or a message. Where no person reads
+/// along, torchrun's block comes first.
+void report_end(const AgentEnd& end, const JobReport& report, const EndFacts& facts,
+                const std::string& title, Console& err);
+
+/// The report as it is written to files. `run` says which job and where its coordinator was. Pure.
 JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& facts);
 
 /// The report of a job that goes on, and whose workers are in that hang; nullopt: they were in one,

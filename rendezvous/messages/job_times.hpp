@@ -29,12 +29,14 @@ struct RestartTimes {
 /// Where the time of a job went.
 struct Goodput {
   double wall_s = 0;             // all of it, from the coordinator's start
-  double training_s = 0;         // while workers ran, without what restarts took
+  double training_s = 0;         // from a round's first sign of progress to its end
   double restarts_s = 0;         // from a failure until the workers had come as far as a first step
   std::int64_t restarts = 0;     // so many there were
   std::int64_t lost_steps = -1;  // that were done once more after restarts; -1: nobody told steps
   double lost_s = 0;             // that these had taken
-  double goodput_percent = 0;    // how much of the time went into training that was not lost
+  /// How much of the time went into training that was not lost; -1: nobody told steps, so that
+  /// nobody knows what was lost.
+  double goodput_percent = -1;
   bool operator==(const Goodput&) const = default;
 };
 

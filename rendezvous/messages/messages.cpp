@@ -17,13 +17,6 @@ namespace ddprun {
 // may be.
 namespace fields {
 
-// A failure's texts are for a report that somebody reads. Of a traceback the end says most.
-constexpr TextLimit kExceptionText{16 * 1024};
-constexpr TextLimit kTraceback{16 * 1024, TextLimit::Keep::kEnd};
-constexpr TextLimit kOutputLine{1000};
-constexpr std::size_t kOutputLinesMax = 20;
-constexpr TextLimit kPath{4096};
-constexpr TextLimit kNote{1024};    // one line of ours
 constexpr TextLimit kReason{4096};  // a sentence, with texts of peers in it
 constexpr TextLimit kName{64};
 
@@ -37,17 +30,6 @@ template <> inline constexpr auto kNames<StoreAt> = std::to_array<Named<StoreAt>
 template <> inline constexpr auto kNames<OnHang> = std::to_array<Named<OnHang>>({
     {OnHang::kReport, "report"}, {OnHang::kRestart, "restart"}, {OnHang::kStop, "stop"}});
 
-template <> inline constexpr auto kFields<WorkerFailure> = std::tuple{
-    text("host", &WorkerFailure::host, TextLimit{kHostBytesMax}),
-    field("group_rank", &WorkerFailure::group_rank), field("rank", &WorkerFailure::rank),
-    field("local_rank", &WorkerFailure::local_rank), field("pid", &WorkerFailure::pid),
-    field("status", &WorkerFailure::status), field("time_unix_ms", &WorkerFailure::time_unix_ms),
-    text("evidence", &WorkerFailure::evidence, kNote),
-    text("message", &WorkerFailure::message, kExceptionText),
-    text("traceback", &WorkerFailure::traceback, kTraceback),
-    text("error_file", &WorkerFailure::error_file, kPath),
-    text("last_heartbeat", &WorkerFailure::last_heartbeat, kNote),
-    texts("last_lines", &WorkerFailure::last_lines, kOutputLine, kOutputLinesMax)};
 template <> inline constexpr auto kFields<JobTerms> = std::tuple{
     field("nodes_min", &JobTerms::nodes_min), field("nodes_max", &JobTerms::nodes_max),
     field("restarts_max", &JobTerms::restarts_max),
@@ -131,7 +113,8 @@ template <> inline constexpr auto kFields<RankProgress> = std::tuple{
     list("groups", &RankProgress::groups, kProgressGroupsMax),
     text("waits_in", &RankProgress::waits_in, kName), field("idle", &RankProgress::idle),
     field("busy", &RankProgress::busy), field("paused_ms", &RankProgress::paused_ms),
-    field("still_ms", &RankProgress::still_ms), field("step", &RankProgress::step),
+    field("still_ms", &RankProgress::still_ms), field("look_ms", &RankProgress::look_ms),
+    field("step", &RankProgress::step),
     field("steps", &RankProgress::steps), field("has_loss", &RankProgress::has_loss),
     field("loss", &RankProgress::loss),
     field("samples_per_second", &RankProgress::samples_per_second),

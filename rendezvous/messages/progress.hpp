@@ -34,6 +34,7 @@ struct RankProgress {
   bool idle = false;  // nothing for the hang timeout, or since the above is true: they sleep
   bool busy = false;  // used it for 10 s since the above is true, which no slow machine explains
   std::int64_t still_ms = 0;   // so long ago this was true for the first time
+  std::int64_t look_ms = 0;    // progress is seen within that time
   std::int64_t paused_ms = 0;  // so long the same had been seen before that
   std::int64_t step = -1;      // that is done; -1: it has not told
   std::int64_t steps = 0;      // steps of the whole training; 0: it has not told

@@ -24,7 +24,7 @@ template <> inline constexpr auto kFields<Goodput> = std::tuple{
     field("wall_s", &Goodput::wall_s), field("training_s", &Goodput::training_s),
     field("restarts_s", &Goodput::restarts_s), field("restarts", &Goodput::restarts),
     if_known(field("lost_steps", &Goodput::lost_steps)), field("lost_s", &Goodput::lost_s),
-    field("goodput_percent", &Goodput::goodput_percent)};
+    if_known(field("goodput_percent", &Goodput::goodput_percent))};
 // clang-format on
 
 }  // namespace ddprun::fields

@@ -1,5 +1,5 @@
-// The tables of WorkerEnd and Verdict and what is in them, for whoever writes or reads them as
-// JSON.
+// The tables of WorkerFailure, WorkerEnd and Verdict and what is in them, for whoever writes or
+// reads them as JSON.
 #pragma once
 
 #include <tuple>
@@ -12,6 +12,14 @@ namespace ddprun::fields {
 
 constexpr TextLimit kFaultText{600};  // for an exception: a name, a path, the first lines
 constexpr TextLimit kFaultStack{900};
+
+// A failure's texts are for a report that somebody reads. Of a traceback the end says most.
+constexpr TextLimit kExceptionText{16 * 1024};
+constexpr TextLimit kTraceback{16 * 1024, TextLimit::Keep::kEnd};
+constexpr TextLimit kOutputLine{1000};
+constexpr std::size_t kOutputLinesMax = 20;
+constexpr TextLimit kPath{4096};
+constexpr TextLimit kNote{1024};  // one line of ours
 
 // clang-format off
 template <> inline constexpr auto kNames<JobOutcome> = kOutcomes;
@@ -35,6 +43,18 @@ template <> inline constexpr auto kNames<Consequence> = std::to_array<Named<Cons
 template <> inline constexpr auto kFields<ExitStatus> = std::tuple{
     field("code", &ExitStatus::code), field("signal", &ExitStatus::signal),
     field("core_dumped", &ExitStatus::core_dumped)};
+template <> inline constexpr auto kFields<WorkerFailure> = std::tuple{
+    text("host", &WorkerFailure::host, TextLimit{kHostBytesMax}),
+    field("group_rank", &WorkerFailure::group_rank), field("rank", &WorkerFailure::rank),
+    field("local_rank", &WorkerFailure::local_rank), field("pid", &WorkerFailure::pid),
+    field("status", &WorkerFailure::status), field("time_unix_ms", &WorkerFailure::time_unix_ms),
+    text("evidence", &WorkerFailure::evidence, kNote),
+    text("message", &WorkerFailure::message, kExceptionText),
+    text("traceback", &WorkerFailure::traceback, kTraceback),
+    text("error_file", &WorkerFailure::error_file, kPath),
+    text("log_file", &WorkerFailure::log_file, kNote),
+    text("last_heartbeat", &WorkerFailure::last_heartbeat, kNote),
+    texts("last_lines", &WorkerFailure::last_lines, kOutputLine, kOutputLinesMax)};
 template <> inline constexpr auto kFields<Fault> = std::tuple{
     text("type", &Fault::type, kFaultText), text("message", &Fault::message, kFaultText),
     text("file", &Fault::file, kFaultText), field("line", &Fault::line),

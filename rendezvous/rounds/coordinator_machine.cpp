@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/match.hpp"
+#include "base/seconds_text.hpp"
 #include "rendezvous/messages/seats.hpp"
 #include "rendezvous/rounds/agreement.hpp"
 #include "rendezvous/rounds/in_place.hpp"
@@ -62,8 +63,7 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
       },
       [](const Tick&) {}, [&](const auto& e) { lead(e); });
   while (Node* const node = members_.silent(now))  // no Tick comes between the beats of many nodes
-    lose(*node, "silent for " + std::to_string(rules_.heartbeat_timeout.count()) + " ms",
-         node->last_heard());
+    lose(*node, "silent for " + seconds_text(rules_.heartbeat_timeout), node->last_heard());
   for (const NodeId& node : rounds_.unstopped(now))
     lose(*members_.nodes().find(node), "it has not stopped its workers in time", now);
   advance();
@@ -318,7 +318,7 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
   in_order ? ending_.acknowledge(node) : ending_.lose(node);
   if (phase == Phase::kRunning || phase == Phase::kStopping)
     failures_.lost(node.id(), reason, since);
-  if (!node.join.witness && !contended) last_loss_ = "node " + node.join.host + " lost: " + reason;
+  if (!node.join.witness && !contended) last_loss_ = loss_text(node, members_.nodes(), reason);
   observers_.lost(node, reason, !ending_.is_over(), rounds_.runs(), now_);
   out_.drop(node.peer(), reason);
   const NodeId id = node.id();

@@ -6,8 +6,20 @@
 #include "rendezvous/messages/stop_times.hpp"
 #include "rendezvous/rounds/observers.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
+#include "rendezvous/verdict/sentences.hpp"
 
 namespace ddprun {
+
+namespace {
+
+/// "rank 1 exited with code 4: ValueError at train.py:3 in load: bad shard 17".
+std::string reason_of(const WorkerFailed& report) {
+  const std::string fault = fault_text(report.end.fault);
+  return "rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status) +
+         (fault.empty() ? "" : ": " + fault);
+}
+
+}  // namespace
 
 void Failures::begin_round(int round) {
   inquest_.begin_round(round);
@@ -32,8 +44,7 @@ std::optional<Failures::Stop> Failures::failed(Roster::Node& node, const WorkerF
   inquest_.failed(node.id(), report);
   node.workers_left = report.left;
   EndJob last{EndJob::Outcome::kFailed, job_.counters.attempt, "", report.failure};
-  Stop stop{"rank " + std::to_string(report.failure.rank) + " " + describe(report.failure.status),
-            within_reason(report.age_ms)};
+  Stop stop{reason_of(report), within_reason(report.age_ms)};
   const Explains explained = explains(report.end);
   const bool asked = awaited_ && awaited_->asked;
   if (explained == Explains::kWaits && (asked || ask_for_missing()))
@@ -79,6 +90,8 @@ std::optional<Failures::Stop> Failures::hung(const HangReport& report) {
   else
     count(std::move(end));
   Stop stop{"the workers hang"};
+  if (!report.missing_ranks.empty())
+    stop.reason += " because of " + ranks_text(report.missing_ranks);
   if (report.kind == HangReport::Kind::kMissing) stop.hung = ranks_in(report.missing_ranks);
   return stop;
 }

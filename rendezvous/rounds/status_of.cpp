@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/number_list.hpp"
 #include "base/rank_list.hpp"
 
 namespace ddprun {
@@ -71,6 +72,19 @@ NodeStatus status_of(const Roster::Node& node, bool round_runs, TimePoint now) {
           .reason = ""};
 }
 
+std::string loss_text(const Roster::Node& node, const Roster& nodes, const std::string& reason) {
+  bool shared = false;
+  nodes.for_each([&](const Roster::Node& other) {
+    shared =
+        shared || (&other != &node && !other.join.witness && other.join.host == node.join.host);
+  });
+  const RankList ranks = ranks_from(node.first_rank, node.workers_in_round());
+  const std::string which = shared && node.is_in_round()
+                                ? " (" + ranks_text(format_number_list(ranks)) + ")"
+                                : std::string{};
+  return "node " + node.join.host + which + " lost: " + reason;
+}
+
 std::string reason_of(const EndJob& end) {
   if (!end.failure) return end.message;
   return "rank " + std::to_string(end.failure->rank) + " " + describe(end.failure->status);
@@ -112,7 +126,9 @@ void tell_progress(JobStatus& status, const ProgressBook& book, TimePoint now) {
     rank.loss = told.loss;
     rank.samples_per_second = told.samples_per_second;
     rank.waits_in = told.waits_in;
-    rank.still_ms = duration_cast<std::chrono::milliseconds>(still).count();
+    // Before the next look nobody knows whether it stands still.
+    if (still > std::chrono::milliseconds{told.look_ms})
+      rank.still_ms = duration_cast<std::chrono::milliseconds>(still).count();
     for (const GroupProgress& group : told.groups)
       if (group.group == kGroupOfAllRanks) rank.collectives = group.completed;
     if (told.left_s < 0) continue;

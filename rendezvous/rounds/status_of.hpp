@@ -29,6 +29,9 @@ void tell_progress(JobStatus& status, const ProgressBook& book, TimePoint now);
 void mark_troubles(JobStatus& status, const std::optional<HangReport>& hang,
                    const std::optional<EndJob>& end);
 
+/// "node h2 lost: connection closed"; with its ranks where several nodes share the host.
+std::string loss_text(const Roster::Node& node, const Roster& nodes, const std::string& reason);
+
 /// Why the job has ended, in words.
 std::string reason_of(const EndJob& end);
 

@@ -127,6 +127,9 @@ std::optional<Verdict> Inquest::decide() {
 /// A hang has no time of its own: what came of it counts from the last end.
 Inquest::Suspect Inquest::suspect_of(const HangReport& hang) const {
   Suspect suspect{end_of(hang), "", "", false};
+  if (const RankList missing = ranks_in(hang.missing_ranks); !missing.empty())
+    for (const auto& [node, seat] : seats_)
+      if (has_rank(ranks_in(seat.ranks), missing.front())) suspect.host = seat.host;
   for (const Suspect& other : suspects_)
     suspect.end.began_us = std::max(suspect.end.began_us, other.end.began_us);
   return suspect;

@@ -39,7 +39,7 @@ std::string sentence(const Cause& cause, const std::string& says) {
       return who(cause) +
              (cause.fault.type.find("Sanitizer") == std::string::npos ? " raised "
                                                                       : " was ended by ") +
-             cause.fault.type + where(cause.fault) + behind_colon(cause.fault.message);
+             fault_text(cause.fault);
     case FailureKind::kSignal:
       return who(cause) + " " + ended_how(cause) + where(cause.fault) +
              behind_colon(cause.fault.type) + behind_colon(cause.fault.message);
@@ -64,6 +64,11 @@ std::string place_text(const Fault& fault) {
   if (fault.file.empty()) return "";
   const std::string name = fault.file.substr(fault.file.rfind('/') + 1);
   return fault.line > 0 ? name + ":" + std::to_string(fault.line) : name;
+}
+
+std::string fault_text(const Fault& fault) {
+  if (fault.type.empty()) return "";
+  return plain_line(fault.type + where(fault) + behind_colon(fault.message));
 }
 
 std::string sentence_of(const Cause& cause, const std::string& says) {

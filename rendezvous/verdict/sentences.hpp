@@ -11,6 +11,9 @@ namespace ddprun {
 /// "train.py:88", from a path; "" without one.
 std::string place_text(const Fault& fault);
 
+/// "KeyError at train.py:88 in load_batch: 'x'"; "" where its type is not known.
+std::string fault_text(const Fault& fault);
+
 /// One line: "rank 1 on h2 raised KeyError at train.py:88 in load_batch: 'x'". `says` is what is
 /// known besides, as its last line.
 std::string sentence_of(const Cause& cause, const std::string& says);

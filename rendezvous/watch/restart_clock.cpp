@@ -85,7 +85,7 @@ std::optional<RestartTimes> RestartClock::take_due(TimePoint now) {
 }
 
 std::optional<TimePoint> RestartClock::next_due() const {
-  if (!round_ || !restart_ || restart_->told) return std::nullopt;
+  if (!round_ || !restart_ || restart_->told != Restart::Told::kNothing) return std::nullopt;
   return round_->workers_ran() + kFirstStepPatience;
 }
 
@@ -95,7 +95,8 @@ std::optional<RestartTimes> RestartClock::end(TimePoint now) {
 }
 
 std::optional<RestartTimes> RestartClock::tell() {
-  if (!restart_ || !restart_->has_round || std::exchange(restart_->told, true)) return std::nullopt;
+  if (!restart_ || !restart_->has_round || restart_->told == restart_->knows()) return std::nullopt;
+  restart_->told = restart_->knows();
   return restart_->times;
 }
 
@@ -141,7 +142,7 @@ Goodput RestartClock::goodput(TimePoint now) const {
               .restarts = restarts_so_far_,
               .lost_steps = steps_are_told_ ? lost_steps_ : -1,
               .lost_s = seconds(lost_)};
-  if (out.wall_s > 0)
+  if (out.wall_s > 0 && steps_are_told_)
     out.goodput_percent = std::clamp(100 * (out.training_s - out.lost_s) / out.wall_s, 0.0, 100.0);
   return out;
 }

@@ -46,7 +46,7 @@ class RestartClock {
   void progressed(std::int64_t step, TimePoint when);
 
   /// Returns a restart that is over and was not told yet, or has waited for its first step for too
-  /// long.
+  /// long; that one once more when its first step has come after all.
   std::optional<RestartTimes> take_due(TimePoint now);
 
   /// When take_due() has something new, if nothing else happens.
@@ -77,9 +77,8 @@ class RestartClock {
     std::optional<TimePoint> moved;    // the first sign of progress
     std::optional<Step> first, last;   // that were told; `last` is the greatest
     TimePoint workers_ran() const { return started.value_or(sealed); }
-    TimePoint training_began() const {
-      return restarted ? moved.value_or(workers_ran()) : workers_ran();
-    }
+    /// A program whose progress nobody sees trains all the time, as far as one knows.
+    TimePoint training_began() const { return moved.value_or(workers_ran()); }
   };
 
   /// The last restart: under way until it has its round, and then until it was told.
@@ -88,7 +87,8 @@ class RestartClock {
     TimePoint failed, ordered;
     std::optional<TimePoint> stopped;
     bool has_round = false;
-    bool told = false;
+    enum class Told { kNothing, kWithoutStep, kAll } told = Told::kNothing;
+    Told knows() const { return times.first_step_ms < 0 ? Told::kWithoutStep : Told::kAll; }
   };
 
   bool is_of_before(std::int64_t step) const;

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "agent/reports/failure_report.hpp"
 #include "agent/reports/failure_texts.hpp"
+#include "agent/reports/report_text.hpp"
+#include "agent/reports/torchrun_block.hpp"
 #include "agent/workers/recorded_error.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
@@ -23,7 +24,9 @@ bool is_plain(const std::string& text) {
 }
 
 void check_report(const WorkerFailure& failure) {
-  require(is_plain(failure_report({failure.host, failure, 2, {}, {}})));
+  require(is_plain(torchrun_block({failure.host, failure, failure.message, {failure}})));
+  JobReport report{.outcome = JobOutcome::kFailed, .verdict = Verdict{}, .worker = failure};
+  require(is_plain(report_text(report, Output::kNotShown)));
 }
 
 void check_limits(WorkerFailure failure) {

@@ -6,9 +6,9 @@
 export scratch
 run 0 --nproc-per-node 2 --max-restarts 1 --event-log "$scratch/events-\${hostname}.jsonl" --no-python \
   sh -c 'if [ "$TORCHELASTIC_RESTART_COUNT" = 0 ]; then [ $RANK = 1 ] || exec sleep 60; exit 3; fi'
-grep -qE '^ddprun: round 1 → 2 \(rank 1 exited with code 3\): noticed [0-9.]+ m?s, stopped [0-9.]+ m?s, sealed [0-9.]+ m?s, started [0-9.]+ m?s$' \
+grep -qE '^ddprun: round 1 → 2 \(rank 1 exited with code 3\): noticed [0-9.]+ m?s, stopped [0-9.]+ m?s, sealed [0-9.]+ m?s, started [0-9.]+ m?s, no step yet$' \
   "$scratch/err" || fail "nothing is said of what the restart cost"
-grep -qE '^ddprun: [0-9.]+ s in all, [0-9.]+ s of them in training, [0-9.]+ s in 1 restart: goodput [0-9.]+ %$' \
+grep -qE '^ddprun: [0-9.]+ s in all, [0-9.]+ s of them in 1 restart$' \
   "$scratch/err" || fail "nothing is said of where the time went"
 
 events=$scratch/events-$(uname -n).jsonl
@@ -30,7 +30,7 @@ assert ended[1, 1]["exit_code"] == 3 and ended[1, 0]["signal"] == "SIGTERM", end
 assert ended[2, 0]["exit_code"] == ended[2, 1]["exit_code"] == 0, ended
 assert only("round_stopping")[0]["reason"] == "rank 1 exited with code 3", kinds
 assert only("restart")[0]["round"] == 2 and only("restart")[0]["started_ms"] >= 0, kinds
-assert 0 <= only("times")[0]["goodput_percent"] <= 100, kinds
+assert "goodput_percent" not in only("times")[0], "nobody tells steps, so nobody knows what was lost"
 assert only("job_ended")[0]["outcome"] == "finished" and kinds[-1] == "agent_ended", kinds
 times = [event["time"] for event in events]
 assert times == sorted(times), times

@@ -7,9 +7,8 @@ run 0 --standalone --nproc-per-node 4 --no-python true
 
 run 3 --standalone --nproc-per-node 2 --no-python \
   sh -c '[ "$RANK" = 0 ] || { echo last words >&2; exit 3; }; exec sleep 1000'
-says err "rank 1 (local rank 1 on host $(uname -n), pid "
-says err "exited with code 3"
-says err "| last words"
+says err "the job failed: rank 1 on $(uname -n) exited with code 3: last words"
+says err "  process: local rank 1, pid "
 
 run 139 --standalone --nproc-per-node 2 --no-python \
   sh -c '[ "$RANK" = 1 ] || kill -SEGV $$; exec sleep 1000'

@@ -13,6 +13,15 @@ if command -v man >/dev/null && command -v groff >/dev/null; then
   [ ! -s "$scratch/err" ] || fail "man complains about the man page"
 fi
 
+for command in ls status top logs dump stop explain server secret topo trace checkpoint store; do
+  run 0 "$command" --help
+  says out "Usage: ddprun $command"
+  says out "  ddprun $command" # an example
+  ! grep -qE '^.{81}' "$scratch/out" || fail "the help of $command is wider than 80 columns"
+done
+run 0 checkpoint verify --help
+says out "Usage: ddprun checkpoint verify [OPTIONS] DIR"
+
 # complete WORDS...: prints what bash offers for the last of them.
 complete() {
   bash --norc -c '

@@ -83,7 +83,7 @@ run 0 --nproc-per-node 4 -t 3 --log-dir "$logs" --no-python sh -c \
 
 # --- The last lines of a worker that writes into a file by itself are in the report ---
 run 3 --log-dir "$logs" -r 3 --no-python sh -c 'echo "disk is full" >&2; exit 3'
-says err '| disk is full'
+says err 'exited with code 3: disk is full'
 
 # --- Where nothing was asked for, nothing is left; what was asked for stays, and is named ---
 run 0 --nproc-per-node 2 --no-python true

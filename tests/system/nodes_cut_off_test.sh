@@ -13,7 +13,7 @@ old=$(pid_on h3)
 cut_off h3
 gone "$old"
 wait_for_world h1 h2 h4
-node h3 wait_for_message "lost the coordinator \(silent for 2000 ms\)"
+node h3 wait_for_message "lost the coordinator \(silent for 2 s\)"
 heal h3
 wait_for_world h1 h2 h3 h4
 let_go

@@ -15,8 +15,8 @@ wait_for_world h1 h1 h2 h2 h3 h3
 kill -USR1 "${worker_pids[3]}"
 for host in h1 h2 h3; do
   node "$host" ends 9
-  node "$host" says err "the job failed: rank 3 (local rank 1 on host h2, pid ${worker_pids[3]}) exited with code 9"
-  node "$host" says err "in attempt 2, the last one allowed"
-  node "$host" says err "| no memory left"
+  node "$host" says err "the job failed: rank 3 on h2 exited with code 9: no memory left"
+  node "$host" says err "  process: local rank 1, pid ${worker_pids[3]}"
+  node "$host" says err "  restarts: 1 of 1"
   nothing_on "$host"
 done

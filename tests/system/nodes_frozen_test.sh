@@ -13,7 +13,7 @@ old=$(pid_on h3)
 freeze h3
 wait_for_world h1 h2 h4
 [ -e "/proc/$old" ] || fail "the worker on the machine that hangs is gone"
-node h1 says err "node h3 lost: silent for 2000 ms"
+node h1 says err "node h3 lost: silent for 2 s"
 thaw h3
 wait_for_world h1 h2 h3 h4
 [ ! -e "/proc/$old" ] || fail "the worker of an old round is alive"

@@ -41,8 +41,7 @@ nothing_on me
 # The exit code is the job's, and the failure is told once.
 start_hosts failed --hosts h1,h2 --no-python sh -c '[ $RANK = 0 ] && exec sleep 100; echo "disk is full" >&2; exit 28'
 node failed ends 28
-node failed says err "[h1] ddprun: the job failed: rank 1 (local rank 0 on host h2"
-node failed says err "| disk is full"
+node failed says err "[h1] ddprun: the job failed: rank 1 on h2 exited with code 28: disk is full"
 [ "$(grep -c "Root Cause" "$nodes/failed/err")" = 1 ] || fail "the failure is told more than once"
 [ "$(grep -c "stopping all workers" "$nodes/failed/err")" = 1 ] || fail "the same is said by all"
 

@@ -31,6 +31,6 @@ def main():
 main()
 PY
 run 1 --standalone --nproc-per-node 2 "$scratch/recorded.py"
-says err "| ValueError: no such batch"
+says err "rank 1 on $(uname -n) raised ValueError at recorded.py:7 in main: no such batch"
 error_file=$(sed -n 's/^  error_file: //p' "$scratch/err")
 grep -q "no such batch" "$error_file" || fail "the error file '$error_file' is not there any more"

@@ -25,6 +25,7 @@ import beside_torchrun
 import case as cases
 
 TIMEOUT = 200
+REPORT_LINES_MAX = 24  # one screen
 TORCHRUN_MEMORY = 2000  # MiB; it needs some 500, and is not to be the largest when memory ends
 HERE = Path(__file__).resolve().parent
 MEMORY = Path("/sys/fs/cgroup/memory")
@@ -157,8 +158,8 @@ def run_ddprun(case, ddprun, scratch):
 
 
 def people_lines(err):
-    """How many lines ddprun wrote for people, above torchrun's block."""
-    found = re.search(r"^ddprun: the job failed: .*?(?=^=+$)", err, re.S | re.M)
+    """How many lines ddprun wrote for people, below torchrun's block."""
+    found = re.search(r"^ddprun: the job (failed|was stopped).*\n(  .*\n)*", err, re.M)
     return len(found[0].splitlines()) if found else 0
 
 
@@ -179,7 +180,7 @@ def check(case, ddprun):
         said = cases.differences(case, end.report, end.code)
         if end.report.get("exit_code") != end.code:
             said.append(f"ended with {end.code}, and the report says {end.report.get('exit_code')}")
-        if people_lines(end.err) > 30:
+        if people_lines(end.err) > REPORT_LINES_MAX:
             said.append(f"{people_lines(end.err)} lines for people")
         if said:
             said.append(json.dumps(end.report, indent=1)[:3000])

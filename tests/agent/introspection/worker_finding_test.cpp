@@ -75,16 +75,18 @@ TEST_CASE("what keeps a worker from everything comes before what it wanted to do
 TEST_CASE("who waits for others is told with the operation") {
   const StackGroup group = describe(waiter(4)).back();
   CHECK(group.ranks == "4");
-  CHECK(group.doing == "waits in gloo:all_reduce, number 12 of group 0 (default_pg), [[10]] Float");
+  CHECK(group.doing ==
+        "waits in gloo:all_reduce, number 12 of group 0 (default_pg), [[10]] Float, called at "
+        "load_batch (train.py:12)");
   CHECK(group.operation == "gloo:all_reduce");
   CHECK(group.group == "0 (default_pg)");
   CHECK(group.sequence == 12);
   CHECK(group.stack == "load_batch\t/home/me/train.py\t12\n<module>\t/home/me/train.py\t30");
   WorkerFinding finding = sleeper(0);
   finding.waits_in = "init_process_group";
-  CHECK(doing(finding) == "waits in init_process_group");
+  CHECK(doing(finding) == "waits in init_process_group, called at load_batch (train.py:12)");
   finding.waits_in = "wait";
-  CHECK(doing(finding) == "waits in the store (wait)");
+  CHECK(doing(finding) == "waits in the store (wait), called at load_batch (train.py:12)");
   CHECK(describe(finding).back().operation == "TCPStore:wait");
 }
 

@@ -27,12 +27,22 @@ TEST_CASE("a hang is told with those who are missing and their stacks") {
                                       "  [0,2] waits in gloo:all_reduce", "      main"});
 }
 
+TEST_CASE("of those who wait the user's frames are shown, and how many callers are left out") {
+  HangReport hang = report();
+  hang.stacks[1].stack =
+      "wait\t/usr/lib/python3.11/site-packages/torch/distributed/x.py\t1\n"
+      "a\t/me/t.py\t1\nb\t/me/t.py\t2\nc\t/me/t.py\t3\nd\t/me/t.py\t4\ne\t/me/t.py\t5";
+  const Lines lines = hang_lines(hang);
+  CHECK(Lines{lines.end() - 3, lines.end()} == Lines{"      a  /me/t.py:1", "      b  /me/t.py:2",
+                                                     "      c  /me/t.py:3  (and 2 callers)"});
+}
+
 TEST_CASE("a hang of many stacks is told in 24 lines") {
   HangReport many = report();
   many.stacks.resize(kStackGroupsMax, many.stacks.front());
   const Lines lines = hang_lines(many);
   CHECK(lines.size() <= 24);
-  CHECK(lines.back() == "  and 6 other stacks");
+  CHECK(lines.back() == "  and 5 other stacks");
 }
 
 }  // namespace

@@ -58,8 +58,14 @@ TEST_CASE_METHOD(EventFixture, "a round and its workers are told from their star
   CHECK(second["rank"] == 3);
   CHECK(second["local_rank"] == 1);
   CHECK(second["pid"] == 78);
-  const json exited =
-      event(WorkerExited{{.rank = 2, .pid = 77, .status = {.code = 3}, .evidence = "no memory"}});
+  WorkerExited exit{{.rank = 2, .pid = 77, .status = {.code = 3}, .evidence = "no memory"}};
+  exit.end.fault = {"KeyError", "'x'", "/t.py", 12, "f"};
+  const json exited = event(exit);
+  CHECK(exited["exception"] == json{{"type", "KeyError"},
+                                    {"message", "'x'"},
+                                    {"file", "/t.py"},
+                                    {"line", 12},
+                                    {"function", "f"}});
   CHECK(exited["kind"] == "worker_ended");
   CHECK(exited["exit_code"] == 3);
   CHECK(exited["evidence"] == "no memory");
@@ -67,6 +73,7 @@ TEST_CASE_METHOD(EventFixture, "a round and its workers are told from their star
   const json killed = event(WorkerExited{{.rank = 2, .pid = 77, .status = {.signal = 9}}});
   CHECK(killed["signal"] == "SIGKILL");
   CHECK_FALSE(killed.contains("exit_code"));
+  CHECK_FALSE(killed.contains("exception"));
   CHECK(event(TreeGone{})["kind"] == "round_stopped");
   CHECK(event(TreeGone{})["round"] == 4);
 }

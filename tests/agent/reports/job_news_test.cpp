@@ -100,6 +100,9 @@ TEST_CASE_METHOD(NewsFixture, "a restart is told with what it cost, as far as it
   CHECK(hears(Restarted{{4, 3, "why", 0, 2000, 1, -1, -1}}) ==
         NewsLines{{Level::kWarning,
                    "round 3 \u2192 4 (why): noticed 0.0 ms, stopped 2.0 s, sealed 1.0 ms"}});
+  CHECK(hears(Restarted{{4, 3, "why", 0, 12, 1, 9, -1}}).front().text ==
+        "round 3 \u2192 4 (why): noticed 0.0 ms, stopped 12 ms, sealed 1.0 ms, started 9.0 ms, "
+        "no step yet");
   CHECK(hears(Restarted{{4, 3, "why", 0, 12, 1, -1, -1, true}}) ==
         NewsLines{{Level::kWarning,
                    "round 3 \u2192 4 in place (why): noticed 0.0 ms, left 12 ms, sealed 1.0 ms"}});
@@ -117,6 +120,8 @@ TEST_CASE_METHOD(NewsFixture, "at the end it is told where the time went, if the
   goodput.goodput_percent = 95.5;
   CHECK_THAT(hears(JobTimes{{}, goodput}).front().text,
              contains("in 2 restarts, 12 steps done again (1.5 s): goodput 95.5 %"));
+  goodput = {.wall_s = 10, .training_s = 9, .restarts_s = 1, .restarts = 1};
+  CHECK(hears(JobTimes{{}, goodput}).front().text == "10.0 s in all, 1.0 s of them in 1 restart");
   goodput = {.wall_s = 10, .training_s = 9};
   CHECK(hears(JobTimes{{}, goodput}).front().level == Level::kInfo);
 }

@@ -38,6 +38,23 @@ TEST_CASE_METHOD(RecordFixture, "a hang is told once, and once more when it is o
   CHECK(changes_ == 2);
 }
 
+TEST_CASE_METHOD(RecordFixture, "hangs that are over stay known, without their stacks") {
+  HangReport hang{.missing_ranks = "1", .stacks = {{.ranks = "1"}}};
+  record_.hear(HangFound{1, hang});
+  record_.hear(HangOver{1, 1500});
+  record_.hear(HangFound{1, hang});
+  record_.hear(StartRound{});
+  record_.hear(StartRound{});
+  hang.stacks.clear();
+  CHECK(record_.past_hangs() == std::vector<PastHang>{{hang, 1500}, {hang, -1}});
+  for (int i = 0; i < 20; ++i) {
+    record_.hear(HangFound{1, hang});
+    record_.hear(HangOver{1, i});
+  }
+  CHECK(record_.past_hangs().size() == kPastHangsMax);
+  CHECK(record_.past_hangs().back().lasted_ms == 19);
+}
+
 TEST_CASE_METHOD(RecordFixture, "a fresh round is in no hang") {
   record_.hear(HangFound{});
   record_.hear(StartRound{});

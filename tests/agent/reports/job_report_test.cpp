@@ -95,6 +95,18 @@ TEST_CASE("the report of a job that goes on has no exit code") {
   CHECK_FALSE(out.contains("exit_code"));
 }
 
+TEST_CASE("the worker of the cause, its restarts and hangs that are over are told") {
+  JobReport report{.outcome = JobOutcome::kFailed, .restarts_used = 1, .restarts_max = 2};
+  report.worker = WorkerFailure{.host = "h2", .rank = 1, .log_file = "/logs/stderr.log"};
+  report.past_hangs = {{{.sentence = "why", .missing_ranks = "1"}, 1500}};
+  const json out = report_of(report);
+  CHECK(out["worker"]["log_file"] == "/logs/stderr.log");
+  CHECK(out["restarts_used"] == 1);
+  CHECK(out["max_restarts"] == 2);
+  CHECK(out["past_hangs"] == json::parse(R"([{"sentence": "why", "missing_ranks": [1],
+      "waiting_ranks": [], "lasted_ms": 1500}])"));
+}
+
 TEST_CASE("restarts and goodput are told where they are known") {
   JobReport report;
   report.restarts = {{2, 1, "node h2 lost", 4, 31, 2, 9, 1900, true},

@@ -19,6 +19,8 @@ TEST_CASE("a short wait for nodes is not told, a long one when it changes and ev
   CHECK(note.next(two, start + 33s).has_value());
   const Waiting three{3, 3, 4, 29'500};
   CHECK(note.next(three, start + 34s) == "3 nodes are there, and 4 may be: starting in 30 s");
+  const Waiting one{1, 1, 4, 29'500};
+  CHECK(note.next(one, start + 35s) == "1 node is there, and 4 may be: starting in 30 s");
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <fstream>
 
 #include "agent/placement/usable_cpus.hpp"
-#include "agent/reports/failure_report.hpp"
 #include "agent/workers/error_file.hpp"
 #include "agent/workers/oom.hpp"
 #include "agent/workers/output_plan.hpp"
@@ -68,88 +67,6 @@ TEST_CASE("nobody waits for an error file that is a pipe, and what is old is rem
   remove_error_file(path);
   CHECK_FALSE(std::filesystem::exists(path));
   remove_error_file(path);  // nothing is there
-}
-
-TEST_CASE("the failure report names rank, node, end and last lines, then torchrun's root cause") {
-  setenv("TZ", "UTC", 1);
-  const WorkerFailure first{.host = "h1",
-                            .rank = 5,
-                            .local_rank = 1,
-                            .pid = 4711,
-                            .status = {.signal = 9},
-                            .time_unix_ms = 1'000'000'000'000,
-                            .evidence = "out of memory: somehow",
-                            .message = "ValueError: no",
-                            .traceback = "Traceback:\n  line\nValueError: no",
-                            .error_file = "/tmp/error.json",
-                            .last_heartbeat = "step 120, loss 0.31, 0.4 s before",
-                            .last_lines = {"first", "second"}};
-  const WorkerFailure other{
-      .host = "h1", .rank = 6, .local_rank = 2, .pid = 4712, .status = {.code = 3}};
-  CHECK(failure_report({"train.py", first, 3, {other}, {9, 4, 7, 8}}) ==
-        "ddprun: the job failed: rank 5 (local rank 1 on host h1, pid 4711) was killed by SIGKILL "
-        "(signal 9)\n"
-        "  out of memory: somehow\n"
-        "  last heartbeat: step 120, loss 0.31, 0.4 s before\n"
-        "  in attempt 3, the last one allowed\n"
-        "  it recorded:\n"
-        "    | ValueError: no\n"
-        "  its last lines:\n"
-        "    | first\n"
-        "    | second\n"
-        "  meanwhile rank 6 (local rank 2 on host h1, pid 4712) exited with code 3\n"
-        "  [4,7-9] were stopped by ddprun\n"
-        "============================================================\n"
-        "train.py FAILED\n"
-        "------------------------------------------------------------\n"
-        "Failures:\n"
-        "[1]:\n"
-        "  time      : 1970-01-01_00:00:00\n"
-        "  host      : h1\n"
-        "  rank      : 6 (local_rank: 2)\n"
-        "  exitcode  : 3 (pid: 4712)\n"
-        "  error_file: <N/A>\n"
-        "  traceback : To enable traceback see: "
-        "https://pytorch.org/docs/stable/elastic/errors.html\n"
-        "------------------------------------------------------------\n"
-        "Root Cause (first observed failure):\n"
-        "[0]:\n"
-        "  time      : 2001-09-09_01:46:40\n"
-        "  host      : h1\n"
-        "  rank      : 5 (local_rank: 1)\n"
-        "  exitcode  : -9 (pid: 4711) (SIGKILL)\n"
-        "  error_file: /tmp/error.json\n"
-        "  traceback : Traceback:\n"
-        "    line\n"
-        "  ValueError: no\n"
-        "============================================================\n");
-}
-
-TEST_CASE("no text of a failure gives an order to the terminal, or begins a line of its own") {
-  const std::string evil = "\x1b]0;owned\a\nddprun: all is well";
-  const WorkerFailure failure{.host = evil,
-                              .status = {.code = 1},
-                              .evidence = evil,
-                              .message = evil,
-                              .traceback = evil,
-                              .error_file = evil,
-                              .last_heartbeat = evil,
-                              .last_lines = {evil}};
-  const std::string report = failure_report({evil, failure, 2, {failure}, {}});
-  CHECK(report.find('\x1b') == std::string::npos);
-  CHECK(report.find('\a') == std::string::npos);
-  CHECK(report.find("\nddprun: all is well") == std::string::npos);
-  CHECK_THAT(report, contains("    | \\x1b]0;owned\\x07\n    | ddprun: all is well\n"));
-}
-
-TEST_CASE("the failure report says when there is nothing to quote") {
-  const WorkerFailure failure{.host = "h", .pid = 1, .status = {.signal = 11}};
-  const std::string report = failure_report({"train", failure, 1, {}, {0}});
-  CHECK_THAT(report, contains("it wrote nothing to its output"));
-  CHECK_THAT(report, contains("  [0] was stopped by ddprun\n"));
-  CHECK_THAT(report, contains("<NO_OTHER_FAILURES>"));
-  CHECK_THAT(report, contains("exitcode  : -11 (pid: 1) (SIGSEGV)\n"));
-  CHECK_THAT(report, contains("traceback : Signal 11 (SIGSEGV) received by PID 1\n"));
 }
 
 TEST_CASE("the kernel's OOM killer shows in the counters of the cgroup or of the machine") {

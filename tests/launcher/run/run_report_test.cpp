@@ -20,8 +20,9 @@ std::string report_of(const EndJob& job, const RoundOutcome& outcome) {
   asio::io_context io{1};
   Pipe pipe;
   Console console{io.get_executor(), pipe.writer()};
-  report_end(AgentEnd{.why = AgentEnd::Why::kJobEnded, .job = job}, "train.py", {outcome, {}, {}},
-             console);
+  const AgentEnd end{.why = AgentEnd::Why::kJobEnded, .job = job};
+  const EndFacts facts{outcome, {}, {}};
+  report_end(end, job_report(end, {}, facts), facts, "train.py", console);
   io.run();
   return pipe.available();
 }
@@ -33,6 +34,58 @@ TEST_CASE("the first failure of a job is no other failure of its node") {
   CHECK_THAT(two, !contains("<NO_OTHER_FAILURES>"));
   CHECK_THAT(two, contains("exitcode  : 3 "));
   CHECK_THAT(two, contains("exitcode  : 4 "));
+}
+
+TEST_CASE("torchrun's block comes before what a person reads") {
+  const EndJob job{.outcome = EndJob::Outcome::kFailed, .failure = failure_of(1)};
+  const std::string report = report_of(job, {});
+  CHECK(report.starts_with("===="));
+  CHECK_THAT(report, contains("====\nddprun: the job failed: rank 1 on h0 exited with code 4\n"));
+}
+
+TEST_CASE("the exception that is known stands in torchrun's block, unless it is another rank's") {
+  const AgentEnd end{.job = {.outcome = JobOutcome::kFailed, .failure = failure_of(1)}};
+  Verdict verdict;
+  verdict.cause.ranks = "1";
+  verdict.cause.fault = {.type = "KeyError", .message = "'x'"};
+  CHECK(torchrun_failures(end, {{}, verdict, {}}, "t.py")->fault == "KeyError: 'x'");
+  verdict.cause.ranks = "0";
+  CHECK(torchrun_failures(end, {{}, verdict, {}}, "t.py")->fault.empty());
+}
+
+TEST_CASE("the worker of the cause is told, with the restarts that it had") {
+  Verdict verdict;
+  verdict.cause.ranks = "1";
+  const AgentEnd end{
+      .job = {.outcome = JobOutcome::kFailed, .restarts = 2, .failure = failure_of(1)}};
+  EndFacts facts{{}, verdict, {}};
+  facts.restarts_max = 3;
+  const JobReport report = job_report(end, {}, facts);
+  CHECK(report.worker == failure_of(1));
+  CHECK(report.restarts_used == 2);
+  CHECK(report.restarts_max == 3);
+  verdict.cause.kind = FailureKind::kHang;
+  CHECK_FALSE(job_report(end, {}, {{}, verdict, {}}).worker);
+}
+
+TEST_CASE("the log file is told of a worker that failed, and of one that hung and was stopped") {
+  Verdict verdict;
+  verdict.cause.ranks = "1";
+  AgentEnd end{.job = {.outcome = JobOutcome::kFailed, .failure = failure_of(1)}};
+  end.job.failure->log_file = "/logs/1";
+  CHECK(job_report(end, {}, {{}, verdict, {}}).log_file == "/logs/1");
+  verdict.cause.kind = FailureKind::kHang;
+  end = {.job = {.outcome = JobOutcome::kHung}};
+  const RoundOutcome outcome{.stopped = {{0, "/logs/0"}, {1, "/logs/stopped"}}};
+  CHECK(job_report(end, {}, {outcome, verdict, {}}).log_file == "/logs/stopped");
+  CHECK(job_report(end, {}, {{}, verdict, {}}).log_file.empty());
+}
+
+TEST_CASE("a hang that is over is told at the end, also of a job that finished") {
+  const AgentEnd end{.job = {.outcome = JobOutcome::kFinished}};
+  EndFacts facts;
+  facts.past_hangs = {{{.missing_ranks = "1"}, 3000}};
+  CHECK(job_report(end, {}, facts).past_hangs == facts.past_hangs);
 }
 
 TEST_CASE("a launcher above gets the record of the first failure, in place of an older one") {

@@ -45,6 +45,15 @@ TEST_CASE_METHOD(FailuresFixture, "a cause that is told meanwhile stops the roun
   CHECK(stopped_because() == "rank 3 exited with code 1");
 }
 
+TEST_CASE_METHOD(FailuresFixture, "an exception that is known stands in the reason") {
+  runs();
+  WorkerFailed report = failed(1, 3, {.code = 4});
+  report.end.fault = {"ValueError", "bad shard 17", "/me/train.py", 3, "load"};
+  says("b", report);
+  CHECK(stopped_because() ==
+        "rank 3 exited with code 4: ValueError at train.py:3 in load: bad shard 17");
+}
+
 TEST_CASE_METHOD(FailuresFixture,
                  "another one who has lost a peer neither stops it nor delays it") {
   runs();

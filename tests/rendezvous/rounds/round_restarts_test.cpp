@@ -74,7 +74,7 @@ TEST_CASE_METHOD(RestartFixture, "a lost node is noticed when it has been silent
   says("c", WorkersStarted{2});
   says("a", Progress{2, {{.rank = 0, .step = 0}}});
   const auto times = ordered<Restarted>("a").times;
-  CHECK(times.reason == "node b lost: silent for 5000 ms");
+  CHECK(times.reason == "node b lost: silent for 5 s");
   CHECK(times.detected_ms == Approx(5000).margin(1));
 }
 

@@ -49,7 +49,7 @@ class Round {
     inquest_.ended(name(node), WorkersEnded{round_, step, {}});
   }
   void node_is_lost(int node, std::int64_t ms) {
-    inquest_.lost(name(node), "silent for 5000 ms", TimePoint{std::chrono::milliseconds{ms}});
+    inquest_.lost(name(node), "silent for 5 s", TimePoint{std::chrono::milliseconds{ms}});
   }
   /// At once, before it tells of all ends of the node.
   void agent_tells(int rank, std::int64_t ms, int code,
@@ -131,7 +131,7 @@ TEST_CASE_METHOD(Round, "a node that is lost is the cause of what its peers say"
   CHECK(found.cause.kind == FailureKind::kNodeLost);
   CHECK(found.cause.ranks == "4-5");
   CHECK(found.cause.node == "h2");
-  CHECK(found.cause.sentence == "node h2 was lost: silent for 5000 ms");
+  CHECK(found.cause.sentence == "node h2 was lost: silent for 5 s");
   CHECK(found.followers.size() == 2);
 }
 

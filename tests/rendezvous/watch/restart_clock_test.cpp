@@ -47,8 +47,9 @@ TEST_CASE_METHOD(ClockFixture, "a restart is told without a first step when none
   CHECK(told->started_ms == 1963);
   CHECK(told->first_step_ms == -1);
   clock.progressed(3, at(40s));
-  CHECK_FALSE(clock.take_due(at(40s)).has_value());
-  CHECK(clock.restarts().front().first_step_ms == 28'000);  // known afterwards
+  CHECK(clock.take_due(at(40s))->first_step_ms == 28'000);  // told once more
+  CHECK_FALSE(clock.take_due(at(41s)).has_value());
+  CHECK(clock.restarts().front().first_step_ms == 28'000);
 }
 
 TEST_CASE_METHOD(ClockFixture, "it is told whether workers have stayed") {
@@ -120,7 +121,14 @@ TEST_CASE_METHOD(ClockFixture, "the time of a job without restarts went into tra
   CHECK(goodput.restarts_s == 0);
   CHECK(goodput.restarts == 0);
   CHECK(goodput.lost_steps == -1);
-  CHECK(goodput.goodput_percent == Approx(100 * 10.0 / 12));
+  CHECK(goodput.goodput_percent == -1);  // nobody knows what was lost
+}
+
+TEST_CASE_METHOD(ClockFixture, "what goes before the first step is no training") {
+  clock.progressed(0, at(5s));
+  const Goodput goodput = clock.goodput(at(12s));
+  CHECK(goodput.training_s == 7);
+  CHECK(goodput.goodput_percent == Approx(100 * 7.0 / 12));
 }
 
 TEST_CASE_METHOD(ClockFixture, "a restart takes from the failure until the first step") {

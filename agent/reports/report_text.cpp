@@ -1,0 +1,165 @@
+#include "agent/reports/report_text.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "agent/reports/hang_text.hpp"
+#include "agent/reports/times_text.hpp"
+#include "base/cut_text.hpp"
+#include "base/printable.hpp"
+#include "base/rank_list.hpp"
+#include "base/split_lines.hpp"
+#include "rendezvous/verdict/sentences.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+constexpr std::size_t kQuotedMax = 6;
+constexpr std::size_t kQuotedBytesMax = 200;
+constexpr std::size_t kRecordLinesMax = 3;
+constexpr std::size_t kFollowersShown = 4;
+
+/// faulthandler adds the names of all modules that are loaded, which nobody reads.
+bool says_something(const std::string& line) {
+  return line.find_first_not_of(" \t\r") != std::string::npos &&
+         line.find("Extension modules: ") == std::string::npos;
+}
+
+void quote(Lines& out, const char* title, const Lines& lines) {
+  if (lines.empty()) return;
+  out.emplace_back(title);
+  for (const std::string& line : lines) out.push_back("  | " + cut(line, {kQuotedBytesMax}));
+}
+
+std::string headline(const JobReport& report) {
+  if (!report.verdict)
+    return fmt::format("the job {}: {}",
+                       report.outcome == JobOutcome::kFinished ? "finished" : "did not finish",
+                       report.sentence);
+  const bool hung = report.outcome == JobOutcome::kHung;
+  return (hung ? "the job was stopped because its workers hang: " : "the job failed: ") +
+         report.verdict->cause.sentence;
+}
+
+/// Which process it was. The headline tells how it ended, unless it tells of an exception.
+std::string process_line(const WorkerFailure& worker, const Cause& cause) {
+  std::string line = are_many(cause.ranks) ? fmt::format("first: rank {}, ", worker.rank)
+                                           : std::string{"process: "};
+  line += fmt::format("local rank {}, pid {}", worker.local_rank, worker.pid);
+  return cause.kind == FailureKind::kException ? line + ", " + describe(worker.status) : line;
+}
+
+std::string restarts_line(const JobReport& report) {
+  std::string line;
+  if (report.restarts_used > 0)
+    line = fmt::format("restarts: {} of {}", report.restarts_used, report.restarts_max);
+  const std::string history = report.verdict ? report.verdict->history : "";
+  if (!line.empty() && !history.empty()) line += "; it ";
+  return line + history;
+}
+
+/// "rank 0: connection reset, 12 ms later", "ranks 3-63: stopped by ddprun".
+std::string follower(const Followers& followers) {
+  const std::string who = ranks_text(followers.ranks) + ": " + followers.what;
+  const std::int64_t ms = (followers.after_us + 500) / 1000;
+  if (followers.stopped_by_us) return who;
+  return who + (ms == 0 ? ", at once" : fmt::format(", {} ms later", ms));
+}
+
+std::string followers_line(const std::vector<Followers>& followers) {
+  std::string line;
+  const std::size_t shown = std::min(followers.size(), kFollowersShown);
+  for (std::size_t i = 0; i < shown; ++i)
+    line += (i == 0 ? "then: " : "; ") + follower(followers[i]);
+  if (shown < followers.size()) line += fmt::format("; {} more", followers.size() - shown);
+  return line;
+}
+
+/// The last that the worker wrote, where it is not known better or was not seen.
+void quote_worker(Lines& out, const JobReport& report, Output output) {
+  const WorkerFailure& worker = *report.worker;
+  const Cause& cause = report.verdict->cause;
+  const bool known = !cause.fault.type.empty();
+  if (!known && cause.sentence.find(worker.message) == std::string::npos) {
+    Lines record = split_lines(worker.message);
+    if (record.size() > kRecordLinesMax) record.resize(kRecordLinesMax);
+    quote(out, "it recorded:", record);
+  }
+  if (worker.last_lines.empty() && !known && cause.kind == FailureKind::kExitCode)
+    out.emplace_back("it wrote nothing to its output (sys.exit or os._exit?)");
+  if (known && output == Output::kShown) return;
+  Lines last;
+  std::ranges::copy_if(worker.last_lines, std::back_inserter(last), says_something);
+  if (last.size() == 1 && cause.sentence.find(last.front()) != std::string::npos) return;
+  if (last.size() > kQuotedMax)
+    last.erase(last.begin(), last.end() - static_cast<std::ptrdiff_t>(kQuotedMax));
+  quote(out, "its last lines:", last);
+}
+
+void tell_worker(Lines& out, const JobReport& report, Output output) {
+  const WorkerFailure& worker = *report.worker;
+  out.push_back(process_line(worker, report.verdict->cause));
+  if (!worker.evidence.empty() &&
+      report.verdict->cause.sentence.find(worker.evidence) == std::string::npos)
+    out.push_back(worker.evidence);
+  if (!worker.last_heartbeat.empty()) out.push_back("last heartbeat: " + worker.last_heartbeat);
+  quote_worker(out, report, output);
+}
+
+/// All below the headline.
+Lines details(const JobReport& report, Output output) {
+  Lines lines;
+  if (!report.verdict) return lines;
+  const Verdict& verdict = *report.verdict;
+  if (report.worker) tell_worker(lines, report, output);
+  if (!report.sentence.empty() && report.sentence != verdict.cause.sentence)
+    lines.push_back(report.sentence);
+  for (const Cause& also : verdict.also) lines.push_back("also: " + also.sentence);
+  lines.push_back(followers_line(verdict.followers));
+  lines.push_back(restarts_line(report));
+  if (!verdict.cause.hint.empty()) lines.push_back("help: " + verdict.cause.hint);
+  if (!report.log_file.empty()) lines.push_back("log: " + report.log_file);
+  std::erase(lines, "");
+  return lines;
+}
+
+/// One text of whatever a worker or another node has said, without orders to the terminal.
+std::string text_of(const Lines& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += plain_line(line) + '\n';
+  return text;
+}
+
+}  // namespace
+
+std::string report_text(const JobReport& report, Output output) {
+  Lines lines{headline(report)};
+  for (const std::string& line : details(report, output)) lines.push_back("  " + line);
+  return text_of(lines);
+}
+
+std::string explain_text(const JobReport& report) {
+  Lines lines;
+  std::string text;
+  if (report.outcome != JobOutcome::kRunning)
+    text = report_text(report, Output::kNotShown);
+  else if (!report.hang)
+    lines.push_back(report.sentence);
+  if (report.hang) std::ranges::move(hang_lines(*report.hang), std::back_inserter(lines));
+  for (const PastHang& past : report.past_hangs)
+    lines.push_back(fmt::format(
+        "before: {}{}", past.hang.sentence,
+        past.lasted_ms < 0 ? "; then a new round began"
+                           : fmt::format("; they went on after {} s", past.lasted_ms / 1000)));
+  for (const RestartTimes& each : report.restarts) lines.push_back(times_text(each));
+  if (report.goodput) lines.push_back(times_text(*report.goodput));
+  return text + text_of(lines);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,11 @@
+#include "base/seconds_text.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+namespace ddprun {
+
+std::string seconds_text(std::chrono::milliseconds time) {
+  return fmt::format("{:g} s", static_cast<double>(time.count()) / 1000);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,56 @@
+#include "launcher/commands/explain_command.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "agent/output/console.hpp"
+#include "agent/reports/report_text.hpp"
+#include "launcher/run/parse_words.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// A report has some 100 KiB at most.
+constexpr std::size_t kReportBytesMax = 4 * 1024 * 1024;
+
+int explain(const std::string& path, Console& out) {
+  std::ifstream file{path, std::ios::binary};
+  std::string text(kReportBytesMax, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (file.bad() || (text.empty() && !file.eof())) {
+    spdlog::error("cannot read '{}': {}", path, std::strerror(errno));
+    return 1;
+  }
+  const auto report = parse_report(text);
+  if (!report) {
+    spdlog::error("'{}' is no report of a job ({}): is it a file of --report-file?", path,
+                  report.error().message);
+    return 1;
+  }
+  out.write(explain_text(*report));
+  return 0;
+}
+
+}  // namespace
+
+Result<int> run_explain(const std::vector<std::string>& words, const Stage& stage) {
+  std::string file;
+  CLI::App app{
+      "Prints what a report says: why a job failed or hangs, and what to do about it. "
+      "--report-file "
+      "writes the report; with --log-dir, each run's folder has one, too.",
+      "ddprun explain"};
+  app.add_option("FILE", file, "what --report-file has written")->required();
+  app.footer("ddprun explain report.json");
+  if (const auto done = parse_words(app, words, stage)) return *done;
+  return explain(file, stage.out);
+}
+
+}  // namespace ddprun
