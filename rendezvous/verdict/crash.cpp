@@ -49,7 +49,8 @@ const Frame* user_frame(const std::vector<Frame>& frames) {
 
 void place(Raised& raised) {
   const Frame* frame = user_frame(raised.frames);
-  if (frame == nullptr || !raised.fault.file.empty()) return;
+  const bool is_known = !raised.fault.file.empty() && !raised.fault.file.starts_with('<');
+  if (frame == nullptr || is_known) return;
   raised.fault.file = frame->file;
   raised.fault.line = frame->line;
   raised.fault.function = frame->function;

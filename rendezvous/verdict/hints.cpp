@@ -33,7 +33,7 @@ constexpr std::array kHints{
     Hint{"memoryerror", "the host's memory is full: fewer workers, fewer data loaders, or smaller data"},
     Hint{"cannot allocate memory|std::bad_alloc", "the host's memory is full, or its limit (ulimit -v, the cgroup's) is reached"},
     // Disks and files.
-    Hint{"no space left on device", "a disk is full: look with df -h and df -i, also at /tmp and at the checkpoint's folder"},
+    Hint{"no space left on device|unexpected pos*vs", "a disk is full: look with df -h and df -i, also at /tmp and at the checkpoint's folder"},
     Hint{"disk quota exceeded", "the user's quota on that file system is used up"},
     Hint{"read-only file system", "that file system cannot be written to: choose another folder"},
     Hint{"stale file handle", "a file on a network file system was replaced or removed meanwhile"},
@@ -44,7 +44,7 @@ constexpr std::array kHints{
     // Ports and networks.
     Hint{"address already in use|eaddrinuse", "another process has that port: end it, or choose another one (--master-port, --rdzv-endpoint)"},
     Hint{"nccl*no socket interface found|bootstrap : no socket interface found", "NCCL finds no network interface: NCCL_SOCKET_IFNAME must name one that this node has (ip -br addr)"},
-    Hint{"unable to find interface", "GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME must name an interface that this node has (ip -br addr)"},
+    Hint{"unable to find interface|unable to find address for", "GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME must name an interface that this node has (ip -br addr)"},
     Hint{"unable to resolve hostname to a (local) address", "this node's name has no address of its own: set GLOO_SOCKET_IFNAME (ip -br addr)"},
     Hint{"unsupported gloo options", "GLOO_SOCKET_IFNAME must name an interface that this node has (ip -br addr)"},
     Hint{"name or service not known|temporary failure in name resolution", "a host name cannot be looked up on this node: an address, or /etc/hosts"},

@@ -12,6 +12,7 @@ The head of the program, a comment, has a sentence and then labels, `name: value
     workers nodes arguments memory needs flags: how it is run
     clock_ahead:   the clock of the second node is so many seconds ahead of the first one's
     reports:       the nodes that live to write a report; not given: all
+    known_wrong:   why the verdict is not right yet; the test complains once it is
 """
 
 import re

@@ -1,0 +1,19 @@
+# A rank believes that another root broadcasts: two wait in there, and one is past it already.
+# kind: hang
+# outcome: hung
+# ddprun_exit: 86
+# needs: torch
+# arguments: --hang-timeout 4 --on-hang stop --shutdown-timeout 2
+# some_of: 1,2
+# known_wrong: of ranks that wait in different collectives of a group all are blamed, and not the first
+import torch
+import torch.distributed as dist
+
+import meet
+
+meet.everybody_is_there()
+dist.init_process_group("gloo")
+dist.all_reduce(torch.ones(3))
+root = 0 if dist.get_rank() == 2 else 1
+dist.broadcast(torch.ones(3), src=root)  # HERE
+dist.barrier()
