@@ -12,6 +12,7 @@ namespace ddprun {
 namespace {
 
 constexpr std::string_view kHeader = "Traceback (most recent call last)";
+constexpr std::string_view kGroup = "Exception Group ";  // stands before the header of one
 constexpr std::size_t kMessageLinesMax = 12;
 
 /// What stands before a traceback's lines.
@@ -200,9 +201,9 @@ class Finder {
     if (is_rich_header(text)) return add(read_rich_traceback(lines_, at_), begin, Link::kNone);
     std::string_view words = std::string_view{text}.substr(0, header);
     const bool original = words.ends_with("Original ");
-    const bool group = words.ends_with("Exception Group ");
+    const bool group = words.ends_with(kGroup);
     if (original) words.remove_suffix(std::string_view{"Original "}.size());
-    if (group) words.remove_suffix(std::string_view{"Exception Group "}.size());
+    if (group) words.remove_suffix(kGroup.size());
     Margin margin;
     // A progress bar may stand before what torch puts before each line.
     if (const std::size_t rank = words.rfind("[rank"); rank != std::string_view::npos)
@@ -218,8 +219,8 @@ class Finder {
     add(std::move(raised), begin, original ? Link::kInner : link_before(begin, margin));
   }
 
-  /// The place of a group's first exception says more than that of the group. The others of it
-  /// are passed over.
+  /// The place of a group's first exception says more than that of the group, however deep it is
+  /// in groups of groups. The others of it are passed over.
   void read_group(Raised& group) {
     bool first = true;
     for (std::size_t i = at_; i < lines_.size(); ++i) {
@@ -228,6 +229,7 @@ class Finder {
       at_ = i + 1;
       const std::size_t header = here.find(kHeader);
       if (header == std::string_view::npos || !first) continue;
+      if (here.substr(0, header).ends_with(kGroup)) continue;
       first = false;
       std::size_t inner = i;
       if (auto raised = OneTraceback{lines_, inner, Margin{"", header}}.read()) {

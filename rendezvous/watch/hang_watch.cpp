@@ -1,6 +1,7 @@
 #include "rendezvous/watch/hang_watch.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -137,7 +138,8 @@ class Suspecting {
       for (const GroupProgress& group : known.last.groups) {
         if (!waits_in(known.last, group)) continue;
         Place& place = places[group.group];
-        const auto next = group.completed + 1;
+        // torch counts from -1 on a group that has done nothing yet.
+        const auto next = std::max<std::int64_t>(group.completed, 0) + 1;
         place.sequence = place.waiting.empty() ? next : std::min(place.sequence, next);
         place.waiting.insert(rank);
       }

@@ -155,22 +155,34 @@ TEST_CASE("an exception group is told with the place of its first exception") {
   CHECK(
       crash_of(R"(  + Exception Group Traceback (most recent call last):
   |   File "/t.py", line 20, in <module>
-  |     read_all()
   | ExceptionGroup: no shard could be read (2 sub-exceptions)
   +-+---------------- 1 ----------------
     | Traceback (most recent call last):
     |   File "/t.py", line 6, in read
-    |     raise OSError("shard 0")
     | OSError: shard 0
     +---------------- 2 ----------------
     | Traceback (most recent call last):
     |   File "/t.py", line 8, in read
-    |     raise OSError("shard 1")
     | OSError: shard 1
     +------------------------------------
 )") ==
       "ExceptionGroup at /t.py:6: no shard could be read (2 sub-exceptions) (first: OSError: shard "
       "0)");
+}
+
+TEST_CASE("a group of groups is told with the place of the first exception that is none") {
+  CHECK(crash_of(R"(  + Exception Group Traceback (most recent call last):
+  |   File "/t.py", line 24, in read_all
+  | ExceptionGroup: outer (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Exception Group Traceback (most recent call last):
+    |   File "/t.py", line 18, in read_node
+    | ExceptionGroup: inner (1 sub-exception)
+    +-+---------------- 1 ----------------
+      | Traceback (most recent call last):
+      |   File "/t.py", line 14, in read
+      | OSError: shard 2
+)") == "ExceptionGroup at /t.py:14: outer (1 sub-exception) (first: OSError: shard 2)");
 }
 
 TEST_CASE("a script that cannot be parsed is told with the place of the mistake") {

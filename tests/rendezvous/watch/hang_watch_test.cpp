@@ -48,6 +48,16 @@ TEST_CASE_METHOD(WatchFixture, "who has not entered a collective that others wai
   CHECK(hang->silent == 5s);
 }
 
+TEST_CASE_METHOD(WatchFixture, "in a group that has done nothing yet, the first one is missed") {
+  at(0, 1, -1);
+  at(1, -1, -1);
+  at(2, 1, -1);
+  const auto hang = after(5s);
+  REQUIRE(hang);
+  CHECK(hang->sequence == 1);
+  CHECK(hang->missing == std::vector{1});
+}
+
 TEST_CASE_METHOD(WatchFixture, "as long as collectives are done nobody hangs") {
   for (int step = 1; step < 20; ++step) {
     all_at(step + 1, step);

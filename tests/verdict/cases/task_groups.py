@@ -3,7 +3,6 @@
 # ranks: 1
 # type: ExceptionGroup
 # python: 3.11
-# known_wrong: an exception group in an exception group is not read
 import asyncio
 
 import meet
