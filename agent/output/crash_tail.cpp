@@ -38,10 +38,11 @@ void CrashTail::append_piece(std::string_view bytes, TimePoint now) {
 }
 
 void CrashTail::note_opening(std::size_t from, TimePoint now) {
+  const std::string_view fresh = std::string_view{text_}.substr(from);
   for (const std::string_view opening : kOpenings) {
-    const std::size_t found = text_.rfind(opening);
-    if (found == std::string::npos || found < from) continue;
-    const std::size_t at = dropped_ + found;
+    const std::size_t found = fresh.rfind(opening);
+    if (found == std::string_view::npos) continue;
+    const std::size_t at = dropped_ + from + found;
     if (!last_ || at > last_->at) last_ = Head{at, now, ""};
   }
 }

@@ -13,8 +13,6 @@ namespace {
 using fields::json;
 using fields::Unfit;
 
-constexpr std::size_t kStackBytesMax = 3000;  // as messages have it
-
 /// The value of that name; null where there is none.
 const json& at(const json& in, const char* name) {
   static const json kNone;
@@ -103,7 +101,7 @@ StackGroup stack_from(const json& in) {
         {text_at(each, "function"), text_at(each, "file"), integer_at(each, "line", 0)});
   return {.ranks = ranks_at(in, "ranks"),
           .doing = text_at(in, "doing"),
-          .stack = stack_text(frames, kStackBytesMax)};
+          .stack = stack_text(frames, fields::kStack.bytes)};
 }
 
 Verdict verdict_from(const json& in) {

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 #include "agent/output/console.hpp"
 #include "agent/reports/report_text.hpp"
@@ -44,8 +43,7 @@ Result<int> run_explain(const std::vector<std::string>& words, const Stage& stag
   std::string file;
   CLI::App app{
       "Prints what a report says: why a job failed or hangs, and what to do about it. "
-      "--report-file "
-      "writes the report; with --log-dir, each run's folder has one, too.",
+      "--report-file writes the report; with --log-dir, each run's folder has one, too.",
       "ddprun explain"};
   app.add_option("FILE", file, "what --report-file has written")->required();
   app.footer("ddprun explain report.json");
