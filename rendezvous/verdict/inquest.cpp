@@ -93,6 +93,15 @@ bool Inquest::is_part_of(const Suspect& other, const Suspect& first) {
   return own && fingerprint_of(other.end) == fingerprint_of(first.end);
 }
 
+/// Whether the other end is to be told as a cause of its own beside the first. Of a worker that was
+/// told to end and of whose crash only the signal is known, the signal may come from tearing down.
+bool Inquest::is_cause_beside(const Suspect& other, const Suspect& first) {
+  if (first.end.kind == FailureKind::kHang) return false;
+  if (other.end.blame == Blame::kOwn) return true;
+  const bool bare = other.end.kind == FailureKind::kSignal && other.end.fault.type.empty();
+  return other.end.blame == Blame::kPerhaps && !(bare && first.end.blame == Blame::kOwn);
+}
+
 Inquest::Suspect* Inquest::first_suspect() {
   const auto first = std::ranges::min_element(suspects_, {}, [](const Suspect& suspect) {
     return std::tuple{order_of(suspect.end), suspect.end.began_us};
@@ -144,8 +153,7 @@ Verdict Inquest::verdict_on(const Suspect& first) {
   for (const Suspect& other : suspects_) {
     if (is_part_of(other, first)) continue;
     if (other.node == first.node && other.lost && first.lost) continue;
-    const bool own = other.end.blame == Blame::kOwn || other.end.blame == Blame::kPerhaps;
-    if (own && first.end.kind != FailureKind::kHang && verdict.also.size() < kOtherCausesMax)
+    if (is_cause_beside(other, first) && verdict.also.size() < kOtherCausesMax)
       verdict.also.push_back(cause_of(other.end, other.host));
     else if (other.end.blame != Blame::kDone)
       follow(verdict, other, first);

@@ -70,6 +70,7 @@ class Inquest {
 
   void add(Suspect suspect);
   static bool is_part_of(const Suspect& other, const Suspect& first);
+  static bool is_cause_beside(const Suspect& other, const Suspect& first);
   Suspect* first_suspect();
   Suspect* left_early(const Suspect& first);
   Suspect suspect_of(const HangReport& hang) const;

@@ -148,6 +148,21 @@ TEST_CASE_METHOD(Round, "who was stopped while it was failing is the cause if no
   CHECK(found.also[0].ranks == "5");
 }
 
+TEST_CASE_METHOD(Round, "who crashes while it is stopped for a certain failure is no other cause") {
+  const WorkerEnd crash{
+      .kind = FailureKind::kSignal, .blame = Blame::kPerhaps, .status = {.signal = SIGSEGV}};
+  ends(0, 160, crash);
+  exits(1, 100, 3);
+  const Verdict found = verdict();
+  CHECK(found.cause.ranks == "1");
+  CHECK(found.also.empty());
+  REQUIRE(found.followers.size() == 1);
+  CHECK(found.followers[0].stopped_by_us);
+  begin();
+  ends(0, 160, crash);
+  CHECK(verdict().cause.ranks == "0");
+}
+
 TEST_CASE_METHOD(Round, "ranks that fail in the same way on any nodes are one cause") {
   for (int rank = 0; rank < 6; ++rank) raises(rank, 100 + rank, "KeyError");
   const Verdict found = verdict();
@@ -303,7 +318,7 @@ TEST_CASE_METHOD(Round, "a node that is lost again has no exit code") {
 TEST_CASE_METHOD(Round, "a round that was stopped because of a hang has that as its cause") {
   is_stopped(0, 100);
   is_stopped(3, 100);
-  HangReport hang{.sentence = "rank 3 has not come to gloo:all_reduce",
+  HangReport hang{.sentence = "rank 3 has not reached gloo:all_reduce",
                   .operation = "gloo:all_reduce"};
   hang.missing_ranks = "3";
   hang.stacks = {{.ranks = "3", .stack = "load\t/me/t.py\t12"}};
@@ -311,7 +326,7 @@ TEST_CASE_METHOD(Round, "a round that was stopped because of a hang has that as 
   const Verdict found = verdict();
   CHECK(found.cause.kind == FailureKind::kHang);
   CHECK(found.cause.ranks == "3");
-  CHECK(found.cause.sentence == "rank 3 has not come to gloo:all_reduce");
+  CHECK(found.cause.sentence == "rank 3 has not reached gloo:all_reduce");
   CHECK(found.cause.fingerprint == "hang at t.py:12");
   REQUIRE(found.followers.size() == 1);
   CHECK(found.followers[0].ranks == "0");  // and not the cause's rank

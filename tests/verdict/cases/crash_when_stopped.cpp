@@ -4,7 +4,6 @@
 // exit_code: 3
 // stopped: 0,2
 #include <unistd.h>
-// known_wrong: a crash after SIGTERM counts as a cause of its own
 
 #include <csignal>
 #include <cstdio>
