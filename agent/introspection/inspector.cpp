@@ -192,7 +192,7 @@ asio::awaitable<Frames> Inspector::stacks_by_server(WorkerFinding& finding) {
   if (!asked.answered) finding.keeps_lock = true;
   if (!stacks) co_return Frames{};
   const auto threads = parse_python_stacks(*stacks);
-  finding.at_exit = waits_for_threads_at_exit(threads);
+  finding.thread_wait = thread_wait(threads);
   co_return telling_thread(threads);
 }
 

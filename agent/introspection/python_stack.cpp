@@ -70,20 +70,31 @@ std::vector<Frames> parse_python_stacks(std::string_view text) {
   return threads;
 }
 
-bool waits_for_threads_at_exit(const std::vector<Frames>& threads) {
-  if (threads.empty() || threads.back().empty()) return false;
-  const Frame& outer = threads.back().back();  // Python itself calls it
-  return outer.function == "_shutdown" && in_file(outer, "/threading.py");
+ThreadWait thread_wait(const std::vector<Frames>& threads) {
+  if (threads.empty() || threads.back().empty()) return ThreadWait::kNo;
+  const Frames& main = threads.back();
+  const Frame& outer = main.back();  // Python itself calls it
+  if (outer.function == "_shutdown" && in_file(outer, "/threading.py")) return ThreadWait::kAtExit;
+  for (const Frame& frame : main) {
+    if (!in_file(frame, "/threading.py")) break;
+    if (frame.function == "join") return ThreadWait::kJoin;
+  }
+  return ThreadWait::kNo;
 }
 
 Frames telling_thread(const std::vector<Frames>& threads) {
   if (threads.empty()) return {};
-  if (!waits_for_threads_at_exit(threads)) return threads.back();
-  const auto others = std::prev(threads.end());
-  const auto of_user = std::find_if(threads.begin(), others, [](const Frames& frames) {
+  const ThreadWait wait = thread_wait(threads);
+  if (wait == ThreadWait::kNo) return threads.back();
+  const auto is_of_user = [](const Frames& frames) {
     const Frame* const frame = user_frame(frames);
     return frame != nullptr && !is_library_file(frame->file);
-  });
+  };
+  const auto others = std::prev(threads.end());
+  // The stacks do not tell which one of several it joins.
+  if (wait == ThreadWait::kJoin && std::count_if(threads.begin(), others, is_of_user) > 1)
+    return threads.back();
+  const auto of_user = std::find_if(threads.begin(), others, is_of_user);
   return of_user == others ? threads.back() : *of_user;
 }
 

@@ -18,13 +18,17 @@ using Frames = std::vector<Frame>;
 /// thread is the last one. Lines that are no part of a stack are passed over.
 std::vector<Frames> parse_python_stacks(std::string_view text);
 
-/// The thread's that tells where the program is: the main thread's, and where that has come to the
-/// end of the program and only waits for other threads, the one's that it waits for. Empty when
-/// there is none.
-Frames telling_thread(const std::vector<Frames>& threads);
+/// Whether the main thread waits for the end of another thread.
+enum class ThreadWait {
+  kNo,
+  kJoin,    // the program has called join()
+  kAtExit,  // the program has come to its end, and Python waits for threads that are no daemons
+};
+ThreadWait thread_wait(const std::vector<Frames>& threads);
 
-/// Whether the program has come to its end, and Python waits for threads that are no daemons.
-bool waits_for_threads_at_exit(const std::vector<Frames>& threads);
+/// The thread's that tells where the program is: the main thread's, and where that only waits for
+/// another thread, the one's that it waits for. Empty when there is none.
+Frames telling_thread(const std::vector<Frames>& threads);
 
 /// The operation of torch.distributed in which the innermost frame waits for other ranks, such as
 /// "recv" or "init_process_group"; nullopt: it is in none.

@@ -17,12 +17,12 @@ struct WorkerFinding {
   bool failed = false;
   char state = '?';  // its main thread's, as ps(1) has it
   std::string wait_channel;
-  bool looked_into = true;   // and not only seen from outside
-  bool has_server = false;   // it has imported torch.distributed
-  bool answers = false;      // its server does
-  bool keeps_lock = false;   // it answers, but no thread of it gets the interpreter's lock
-  bool at_exit = false;      // it has come to its end, and waits for a thread
-  bool idle = false;         // it has not used its CPU since it went on last
+  bool looked_into = true;  // and not only seen from outside
+  bool has_server = false;  // it has imported torch.distributed
+  bool answers = false;     // its server does
+  bool keeps_lock = false;  // it answers, but no thread of it gets the interpreter's lock
+  bool idle = false;        // it has not used its CPU since it went on last
+  ThreadWait thread_wait = ThreadWait::kNo;
   Frames frames;             // the thread that tells where it is; empty: unknown
   std::string native_stack;  // as StackGroup has it; "": unknown
   std::optional<PendingCollective> pending;

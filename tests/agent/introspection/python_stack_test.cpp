@@ -43,13 +43,25 @@ TEST_CASE("at the end of the program the thread that it waits for tells where it
   const Frames waits{{"join", "/usr/lib/python3.11/threading.py", 1},
                      {"_shutdown", "/usr/lib/python3.11/threading.py", 1590}};
   const Frames idle{{"wait", "/usr/lib/python3.11/threading.py", 320}};
-  CHECK(waits_for_threads_at_exit({kMain, waits}));
+  CHECK(thread_wait({kMain, waits}) == ThreadWait::kAtExit);
   CHECK(telling_thread({idle, kMain, waits}) == kMain);
   CHECK(telling_thread({idle, waits}) == waits);
-  CHECK_FALSE(waits_for_threads_at_exit({waits, kMain}));
+  CHECK(thread_wait({waits, kMain}) == ThreadWait::kNo);
   CHECK(telling_thread({waits, kMain}) == kMain);
-  CHECK_FALSE(waits_for_threads_at_exit({{{"_shutdown", "/home/me/train.py", 3}}}));
-  CHECK_FALSE(waits_for_threads_at_exit({}));
+  CHECK(thread_wait({{{"_shutdown", "/home/me/train.py", 3}}}) == ThreadWait::kNo);
+  CHECK(thread_wait({}) == ThreadWait::kNo);
+}
+
+TEST_CASE("the thread that is joined tells where the program is, if only one can be meant") {
+  const Frames joins{{"_wait_for_tstate_lock", "/usr/lib/python3.11/threading.py", 1136},
+                     {"join", "/usr/lib/python3.11/threading.py", 1112},
+                     {"<module>", "/home/me/train.py", 40}};
+  const Frames pin_memory{torch_frame("do_one_step", "utils/data/_utils/pin_memory.py")};
+  CHECK(thread_wait({kMain, joins}) == ThreadWait::kJoin);
+  CHECK(telling_thread({pin_memory, kMain, joins}) == kMain);
+  CHECK(telling_thread({kMain, kMain, joins}) == joins);
+  CHECK(telling_thread({pin_memory, joins}) == joins);
+  CHECK(thread_wait({{{"join", "/home/me/paths.py", 3}}}) == ThreadWait::kNo);
 }
 
 TEST_CASE("what is no stack has no frames") {

@@ -44,9 +44,11 @@ TEST_CASE("what a worker does is said in a few words") {
 
 TEST_CASE("it is told how a worker has ended, and what keeps one from ending") {
   WorkerFinding finding = sleeper(0);
-  finding.at_exit = true;
+  finding.thread_wait = ThreadWait::kAtExit;
   CHECK(doing(finding) ==
         "has come to its end, and waits for a thread at load_batch (train.py:12)");
+  finding.thread_wait = ThreadWait::kJoin;
+  CHECK(doing(finding) == "waits for a thread at load_batch (train.py:12)");
   finding.ended = true;
   CHECK(doing(finding) == "has ended, with code 0");
   finding.failed = true;

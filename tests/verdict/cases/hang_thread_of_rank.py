@@ -7,7 +7,6 @@
 # ranks: 1
 # waiting: 0,2
 # operation: gloo:barrier
-# known_wrong: of a thread that is joined the stack is not shown
 import os
 import threading
 
