@@ -29,7 +29,7 @@ std::string times_text(const RestartTimes& times) {
   add("sealed", times.sealed_ms);
   add("started", times.started_ms);
   add("first step", times.first_step_ms);
-  if (times.started_ms >= 0 && times.first_step_ms < 0) parts += ", no step yet";
+  if (times.awaits_step) parts += ", no step yet";
   return fmt::format("round {} \u2192 {}{} ({}){}", times.from_round, times.round,
                      times.in_place ? " in place" : "", times.reason, parts);
 }

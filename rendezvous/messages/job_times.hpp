@@ -23,6 +23,7 @@ struct RestartTimes {
   double started_ms = -1;     // until all nodes had started their workers
   double first_step_ms = -1;  // until the first of these workers showed progress
   bool in_place = false;      // the workers that could stay did, parked
+  bool awaits_step = false;   // a first step is late: workers showed progress in a round before
   bool operator==(const RestartTimes&) const = default;
 };
 

@@ -15,6 +15,7 @@ template <> inline constexpr auto kFields<RestartTimes> = std::tuple{
     field("round", &RestartTimes::round), field("from_round", &RestartTimes::from_round),
     text("reason", &RestartTimes::reason, kRestartReason),
     field("in_place", &RestartTimes::in_place),
+    if_known(field("awaits_step", &RestartTimes::awaits_step)),  // older reports lack it
     if_known(field("detected_ms", &RestartTimes::detected_ms)),
     if_known(field("stopped_ms", &RestartTimes::stopped_ms)),
     if_known(field("sealed_ms", &RestartTimes::sealed_ms)),

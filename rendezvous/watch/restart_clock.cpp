@@ -62,6 +62,7 @@ bool RestartClock::is_of_before(std::int64_t step) const {
 void RestartClock::progressed(std::int64_t step, TimePoint when) {
   if (!round_ || is_of_before(step)) return;
   when = std::max(when, round_->workers_ran());
+  progress_is_seen_ = true;
   if (!round_->moved) {
     round_->moved = when;
     if (round_->restarted) restart_->times.first_step_ms = ms(when - round_->workers_ran());
@@ -81,7 +82,10 @@ std::optional<RestartTimes> RestartClock::take_due(TimePoint now) {
   if (cut_short_) return std::exchange(cut_short_, std::nullopt);
   if (!round_ || !restart_) return std::nullopt;
   const bool complete = restart_->times.started_ms >= 0 && restart_->times.first_step_ms >= 0;
-  return complete || now >= round_->workers_ran() + kFirstStepPatience ? tell() : std::nullopt;
+  if (!complete && now < round_->workers_ran() + kFirstStepPatience) return std::nullopt;
+  auto told = tell();
+  if (told) told->awaits_step = !complete && progress_is_seen_;
+  return told;
 }
 
 std::optional<TimePoint> RestartClock::next_due() const {

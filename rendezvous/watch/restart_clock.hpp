@@ -112,6 +112,7 @@ class RestartClock {
   std::int64_t lost_steps_ = 0;
   Clock::duration lost_{0};
   bool steps_are_told_ = false;
+  bool progress_is_seen_ = false;  // a step or a collective was, in any round
 };
 
 }  // namespace ddprun

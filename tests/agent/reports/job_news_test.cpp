@@ -100,7 +100,7 @@ TEST_CASE_METHOD(NewsFixture, "a restart is told with what it cost, as far as it
   CHECK(hears(Restarted{{4, 3, "why", 0, 2000, 1, -1, -1}}) ==
         NewsLines{{Level::kWarning,
                    "round 3 \u2192 4 (why): noticed 0.0 ms, stopped 2.0 s, sealed 1.0 ms"}});
-  CHECK(hears(Restarted{{4, 3, "why", 0, 12, 1, 9, -1}}).front().text ==
+  CHECK(hears(Restarted{{4, 3, "why", 0, 12, 1, 9, -1, false, true}}).front().text ==
         "round 3 \u2192 4 (why): noticed 0.0 ms, stopped 12 ms, sealed 1.0 ms, started 9.0 ms, "
         "no step yet");
   CHECK(hears(Restarted{{4, 3, "why", 0, 12, 1, -1, -1, true}}) ==

@@ -114,9 +114,9 @@ TEST_CASE("restarts and goodput are told where they are known") {
   report.goodput = Goodput{100, 97, 1, 2, 12, 1.5, 95.5};
   const json out = report_of(report);
   CHECK(out["restarts"] == json::parse(R"([{"round": 2, "reason": "node h2 lost",
-      "from_round": 1, "in_place": true, "detected_ms": 4.0, "stopped_ms": 31.0, "sealed_ms": 2.0,
+      "from_round": 1, "in_place": true, "awaits_step": false, "detected_ms": 4.0, "stopped_ms": 31.0, "sealed_ms": 2.0,
       "started_ms": 9.0, "first_step_ms": 1900.0},
-      {"round": 3, "from_round": 0, "in_place": false, "reason": "why"}])"));
+      {"round": 3, "from_round": 0, "in_place": false, "awaits_step": false, "reason": "why"}])"));
   CHECK(out["goodput"] == json::parse(R"({"wall_s": 100.0, "training_s": 97.0,
       "restarts_s": 1.0, "restarts": 2, "lost_steps": 12, "lost_s": 1.5,
       "goodput_percent": 95.5})"));

@@ -46,10 +46,25 @@ TEST_CASE_METHOD(ClockFixture, "a restart is told without a first step when none
   REQUIRE(told.has_value());
   CHECK(told->started_ms == 1963);
   CHECK(told->first_step_ms == -1);
+  CHECK_FALSE(told->awaits_step);  // nobody knows whether this program shows any
   clock.progressed(3, at(40s));
   CHECK(clock.take_due(at(40s))->first_step_ms == 28'000);  // told once more
   CHECK_FALSE(clock.take_due(at(41s)).has_value());
   CHECK(clock.restarts().front().first_step_ms == 28'000);
+}
+
+TEST_CASE_METHOD(ClockFixture, "a first step is awaited where there was one in a round before") {
+  clock.progressed(7, at(5s));
+  restarts();
+  CHECK(clock.take_due(at(22s))->awaits_step);
+  clock.progressed(8, at(40s));
+  CHECK_FALSE(clock.take_due(at(40s))->awaits_step);
+}
+
+TEST_CASE_METHOD(ClockFixture, "a job that ends does not await a step any more") {
+  clock.progressed(7, at(5s));
+  restarts();
+  CHECK_FALSE(clock.end(at(13s))->awaits_step);
 }
 
 TEST_CASE_METHOD(ClockFixture, "it is told whether workers have stayed") {
