@@ -24,6 +24,7 @@ constexpr std::size_t kQuotedMax = 6;
 constexpr std::size_t kQuotedBytesMax = 200;
 constexpr std::size_t kRecordLinesMax = 3;
 constexpr std::size_t kFollowersShown = 4;
+constexpr std::size_t kPlacesShown = 3;
 
 /// faulthandler adds the names of all modules that are loaded, which nobody reads.
 bool says_something(const std::string& line) {
@@ -112,12 +113,22 @@ void tell_worker(Lines& out, const JobReport& report, Output output) {
   quote_worker(out, report, output);
 }
 
+/// Where those are for whom the others wait: the headline says only in what they wait.
+void tell_places(Lines& out, const HangReport& hang) {
+  const RankList missing = ranks_in(hang.missing_ranks);
+  std::size_t shown = 0;
+  for (const StackGroup& group : hang.stacks)
+    if (share_a_rank(ranks_in(group.ranks), missing) && shown++ < kPlacesShown)
+      out.push_back("where: " + ranks_text(group.ranks) + ": " + group.doing);
+}
+
 /// All below the headline.
 Lines details(const JobReport& report, Output output) {
   Lines lines;
   if (!report.verdict) return lines;
   const Verdict& verdict = *report.verdict;
   if (report.worker) tell_worker(lines, report, output);
+  if (verdict.cause.kind == FailureKind::kHang && report.hang) tell_places(lines, *report.hang);
   if (!report.sentence.empty() && report.sentence != verdict.cause.sentence)
     lines.push_back(report.sentence);
   for (const Cause& also : verdict.also) lines.push_back("also: " + also.sentence);

@@ -39,6 +39,7 @@ template <> inline constexpr auto kNames<Consequence> = std::to_array<Named<Cons
     {Consequence::kConnectionRefused, "connection_refused"},
     {Consequence::kConnectionTimedOut, "connection_timed_out"},
     {Consequence::kNodeUnreachable, "node_unreachable"}, {Consequence::kStoreLost, "store_lost"},
+    {Consequence::kStoreTimedOut, "store_timed_out"},
     {Consequence::kForeignSignal, "foreign_signal"}});
 template <> inline constexpr auto kFields<ExitStatus> = std::tuple{
     field("code", &ExitStatus::code), field("signal", &ExitStatus::signal),

@@ -35,7 +35,7 @@ enum class Blame {
 /// The consequence of another worker's end, where an end only follows from that one.
 enum class Consequence {
   kNone,
-  kCollectiveTimedOut,  // others have not come to a collective in time, and are there perhaps
+  kCollectiveTimedOut,  // others have not reached a collective in time, and are there perhaps
   kConnectionClosed,    // by the peer
   kConnectionReset,
   kBrokenPipe,
@@ -44,6 +44,7 @@ enum class Consequence {
   kConnectionTimedOut,
   kNodeUnreachable,
   kStoreLost,
+  kStoreTimedOut,  // others have not set a key of the store in time, and are there perhaps
   kForeignSignal,  // a signal that asks for an end, and that ddprun has not sent
 };
 

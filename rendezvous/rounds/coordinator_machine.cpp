@@ -352,8 +352,9 @@ void CoordinatorMachine::failed(Node& node, const WorkerFailed& report) {
   if (!rounds_.runs(report.round) || node.phase() != Phase::kRunning)
     return failures_.failed_late(node.id(), report);
   const auto ask_for_missing = [&] {
-    const auto question =
-        observers_.watch().ask_for_missing(report.round, report.failure.rank, now_);
+    const bool in_store = report.end.consequence == Consequence::kStoreTimedOut;
+    const auto question = observers_.watch().ask_for_missing(
+        report.round, report.failure.rank, in_store ? GaveUp::kStore : GaveUp::kCollective, now_);
     if (question) out_.send_to_members(members_.nodes(), *question);
     return question.has_value();
   };

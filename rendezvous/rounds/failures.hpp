@@ -41,7 +41,7 @@ class Failures {
   void lose_store() { store_is_new_ = true; }
 
   /// A worker of a node of the running round has failed. `ask_for_missing` asks the other nodes who
-  /// has not come to where that worker has waited in vain, and says whether they are asked.
+  /// has not reached where that worker has waited in vain, and says whether they are asked.
   std::optional<Stop> failed(Roster::Node& node, const WorkerFailed& report, TimePoint now,
                              const std::function<bool()>& ask_for_missing);
   /// A worker failed in a round that does not run any more: for the verdict only.

@@ -36,10 +36,10 @@ constexpr std::array kRows{
         "ncclremoteerror|remote process exited or there was a network error|"
         "nccl*socket*connection closed|nccl communicator was aborted|nccl*connection reset|"
         "nccl*peer"},
+    Row{kStoreTimedOut, "store*wait timeout after|wait timeout after*ms, keys"},
     Row{kStoreLost,
-        "distnetworkerror|diststoreerror|tcpstore*failed|store*wait timeout after|"
-        "wait timeout after*ms, keys|failed to recv, got 0 bytes|the client socket has|"
-        "sendbytes failed|recvvalue failed"},
+        "distnetworkerror|diststoreerror|tcpstore*failed|failed to recv, got 0 bytes|"
+        "the client socket has|sendbytes failed|recvvalue failed"},
     Row{kConnectionRefused, "gloo connectfullmesh failed"},
     // Sockets, under whatever library.
     Row{kConnectionReset, "connection reset|connectionreseterror"},
@@ -86,6 +86,8 @@ std::string_view text_of(Consequence consequence) {
       return "lost a node";
     case kStoreLost:
       return "lost the store";
+    case kStoreTimedOut:
+      return "a wait in the store timed out";
     case kForeignSignal:
       return "ended by a signal that ddprun has not sent";
     case kNone:

@@ -62,7 +62,7 @@ constexpr std::array kHints{
     Hint{"cuda error: an illegal memory access", "a kernel wrote where it may not: CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer shows which"},
     Hint{"cuda error: unspecified launch failure", "a kernel crashed: CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer shows which; look for Xid in dmesg"},
     Hint{"nccl*version mismatch|mismatched nccl version", "the nodes have different versions of NCCL: the same environment on all of them"},
-    Hint{"ncclinvalidusage", "NCCL_DEBUG=WARN says more; mostly two ranks use the same GPU"},
+    Hint{"ncclinvalidusage", "usually two ranks use the same GPU; NCCL_DEBUG=WARN shows more"},
     Hint{"ncclsystemerror|unhandled system error", "NCCL_DEBUG=INFO says which call failed; look at NCCL_SOCKET_IFNAME, /dev/shm and ulimit -l"},
     Hint{"version `glibc*not found", "this program was built for a newer system than this node's"},
     Hint{"version `glibcxx*not found", "this program needs a newer libstdc++ than this node's: conda install libstdcxx-ng, or LD_LIBRARY_PATH"},
@@ -100,10 +100,10 @@ constexpr std::array kHints{
     Hint{"cannot re-initialize cuda in forked subprocess", "use the start method spawn for processes that use CUDA"},
     Hint{"recursionerror", "a function calls itself without end, or the data is nested too deeply"},
     // What another rank's end, or a network, brings about: only where no other cause is known.
-    Hint{"wait timeout after*keys", "a rank did not come to the store in time: look for one that is slow, or that never called init_process_group"},
-    Hint{"watchdog caught collective operation timeout", "a rank did not come to a collective: run with --hang-timeout to learn which and where"},
+    Hint{"wait timeout after*keys", "a rank did not reach the store in time: look for one that is slow, or that never called init_process_group"},
+    Hint{"watchdog caught collective operation timeout", "a rank did not reach a collective: run with --hang-timeout to learn which and where"},
     Hint{"the client socket has timed out", "the store cannot be reached: a firewall, or MASTER_ADDR is no address of the first node"},
-    Hint{"connection refused", "nobody listens there: the other side has ended, or the address is wrong"},
+    Hint{"connection refused", "no process listens there: the other side has ended, or the address is wrong"},
 };
 // clang-format on
 
@@ -119,7 +119,7 @@ std::string_view hint_for(std::string_view text) {
 std::string_view hint_for_signal(int signal) {
   switch (signal) {
     case SIGBUS:
-      return "mostly /dev/shm or a disk is full, or a mapped file was cut off: df -h /dev/shm";
+      return "usually /dev/shm or a disk is full, or a mapped file was truncated: df -h /dev/shm";
     case SIGSEGV:
       return "a crash in native code: PYTHONFAULTHANDLER=1 names the line of Python, a core dump "
              "the rest";

@@ -10,6 +10,7 @@
 #include "rendezvous/verdict/consequences.hpp"
 #include "rendezvous/verdict/find_crash.hpp"
 #include "rendezvous/verdict/hints.hpp"
+#include "rendezvous/verdict/lower_case.hpp"
 #include "rendezvous/verdict/text_lines.hpp"
 
 namespace ddprun {
@@ -125,6 +126,18 @@ bool cannot_start(const EndClues& clues) {
                                   "loading shared libraries"});
 }
 
+/// A program writes to stdout what it likes, and its last line there is no reason for its end
+/// unless it sounds like one. Returns "" where it does not.
+std::string complaint_in(std::string line) {
+  constexpr std::string_view kComplaints{
+      "error|fail|exception|fatal|abort|cannot|can't|could not|couldn't|unable|invalid|denied|"
+      "refused|no such|not found|missing|timed out|timeout|corrupt|panic|assert|exhausted|is full"};
+  const std::string small = lower_case(line);
+  const bool complains =
+      matches_one(small, kComplaints) || consequence_in(line) != Consequence::kNone;
+  return complains ? std::move(line) : "";
+}
+
 class Judge {
  public:
   explicit Judge(const EndClues& clues) : clues_{clues}, seen_{seen_by(clues)} {}
@@ -134,7 +147,7 @@ class Judge {
     end_.status = clues_.status;
     end_.ended_us = end_.began_us = microseconds(clues_.ended);
     end_.says = end_.fault.message = last_words(clues_.err.text);
-    if (end_.says.empty()) end_.says = last_words(clues_.out.text);
+    if (end_.says.empty()) end_.says = complaint_in(last_words(clues_.out.text));
     if (clues_.status.ok()) {
       end_.blame = clues_.told ? Blame::kStopped : Blame::kDone;
       return std::move(end_);
@@ -246,8 +259,9 @@ bool lost_a_peer(const WorkerEnd& end) {
 Explains explains(const WorkerEnd& end) {
   if (end.blame != Blame::kFollows || end.consequence == Consequence::kForeignSignal)
     return Explains::kCause;
-  return end.consequence == Consequence::kCollectiveTimedOut ? Explains::kWaits
-                                                             : Explains::kNothing;
+  const bool waited = end.consequence == Consequence::kCollectiveTimedOut ||
+                      end.consequence == Consequence::kStoreTimedOut;
+  return waited ? Explains::kWaits : Explains::kNothing;
 }
 
 }  // namespace ddprun

@@ -71,6 +71,31 @@ std::optional<Deadlock> disagreement(const std::vector<StackGroup>& answers) {
   return found;
 }
 
+/// Some wait in a collective that the others have left, as where ranks name different roots of a
+/// broadcast: those who have left it now wait in a later one of the group.
+std::optional<Deadlock> left_behind(const std::vector<StackGroup>& answers) {
+  const StackGroup* earliest = nullptr;
+  for (const StackGroup& answer : answers) {
+    if (answer.operation.empty()) continue;
+    if (answer.sequence == 0) return std::nullopt;
+    if (earliest != nullptr && answer.group != earliest->group) return std::nullopt;
+    if (earliest == nullptr || answer.sequence < earliest->sequence) earliest = &answer;
+  }
+  if (earliest == nullptr) return std::nullopt;
+  Deadlock found;
+  RankList behind;
+  for (const StackGroup& answer : answers) {
+    if (answer.operation.empty()) continue;
+    RankList& side = answer.sequence == earliest->sequence ? behind : found.odd;
+    side = united(side, ranks_in(answer.ranks));
+  }
+  if (found.odd.empty()) return std::nullopt;
+  found.conclusion = named(found.odd) + (found.odd.size() == 1 ? " has" : " have") + " left " +
+                     operation_text(*earliest) + ", in which " + named(behind) + " still " +
+                     (behind.size() == 1 ? "waits" : "wait") + ": the program disagrees";
+  return found;
+}
+
 /// What those who wait there are seen to do.
 std::string operation_of(const WaitingRanks& wait, const std::vector<StackGroup>& answers) {
   for (const StackGroup& answer : answers)
@@ -103,6 +128,7 @@ std::optional<Deadlock> circle(const Suspicion& why, const std::vector<StackGrou
 
 Deadlock explain_deadlock(const Suspicion& why, const std::vector<StackGroup>& answers) {
   if (auto found = circle(why, answers)) return *found;
+  if (auto found = left_behind(answers)) return *found;
   return disagreement(answers).value_or(Deadlock{});
 }
 

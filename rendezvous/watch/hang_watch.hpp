@@ -38,6 +38,9 @@ struct WaitingRanks {
   std::vector<int> awaited;  // ranks, ascending; empty: nobody knows for whom they wait
 };
 
+/// In what a worker has waited until it gave up by itself. Then nobody needs to be patient.
+enum class GaveUp { kNobody, kCollective, kStore };
+
 /// What looks like a hang.
 struct Suspicion {
   HangReport::Kind kind = HangReport::Kind::kMissing;
@@ -46,8 +49,7 @@ struct Suspicion {
   std::vector<int> missing;             // ranks, ascending
   std::vector<int> waiting;             // ranks, ascending
   std::chrono::milliseconds silent{0};  // how long none of them has gone on
-  /// A worker has failed because a collective's own time is over, so nobody needs to be patient.
-  bool timed_out = false;
+  GaveUp gave_up = GaveUp::kNobody;     // on what a worker has failed because its own time was over
   std::vector<WaitingRanks> waits = {};  // kDeadlock: all of them, the greatest first
 };
 

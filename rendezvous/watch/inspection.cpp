@@ -35,6 +35,8 @@ bool is_exiting(const StackGroup& group) {
   return group.stack.find("__run_exit_handlers\t") != std::string::npos;
 }
 
+bool has_given_up(const Suspicion& why) { return why.gave_up != GaveUp::kNobody; }
+
 /// Those whose stacks show that they wait for others, where nothing else has shown it. Who has
 /// failed since one of them gave up has given up as well.
 void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& groups) {
@@ -43,9 +45,10 @@ void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
                               return is_in_operation(group) || group.held_up == HeldUp::kFailed;
                             }));
   if (waiting.empty()) return;
-  RankList missing = without(why.timed_out ? ranks_of(groups, is_elsewhere) : why.missing, waiting);
+  RankList missing =
+      without(has_given_up(why) ? ranks_of(groups, is_elsewhere) : why.missing, waiting);
   // A rank that exits while others give up has mostly given up, too, unless nobody else is missing.
-  const RankList gone = why.timed_out ? ranks_of(groups, is_exiting) : RankList{};
+  const RankList gone = has_given_up(why) ? ranks_of(groups, is_exiting) : RankList{};
   if (RankList rest = without(missing, gone); !rest.empty() && rest.size() < missing.size()) {
     missing = std::move(rest);
     waiting = united(waiting, gone);
@@ -99,20 +102,20 @@ bool wait_together(const std::vector<FoldedStacks>& folded) {
 
 /// Whether somebody who is stopped had entered what the others wait for may be unknown.
 std::string sentence_on_missing(const Suspicion& why, const HangReport& report, bool all_stopped) {
-  const std::string time = why.timed_out ? "in vain" : "for " + seconds(why.silent);
+  const std::string time = has_given_up(why) ? "in vain" : "for " + seconds(why.silent);
   const bool one = why.missing.size() == 1;
   const std::string waiting =
       named(why.waiting) + (why.waiting.size() == 1 ? " has" : " have") + " waited ";
   if (all_stopped)
     return named(why.missing) + (one ? " is" : " are") + " stopped, and " + waiting + "for " +
            (one ? "it" : "them") + " in " + operation_text(report) + " " + time;
-  return named(why.missing) + (one ? " has" : " have") + " not come to " + operation_text(report) +
+  return named(why.missing) + (one ? " has" : " have") + " not reached " + operation_text(report) +
          ", in which " + waiting + time;
 }
 
 std::string sentence_on_deadlock(const Suspicion& why, const HangReport& report, bool together,
                                  const std::string& conclusion) {
-  const std::string time = why.timed_out ? "in vain" : "for " + seconds(why.silent);
+  const std::string time = has_given_up(why) ? "in vain" : "for " + seconds(why.silent);
   const std::string place = together ? operation_text(report) : "different operations";
   return "all of the workers have waited for each other " + time + ": " +
          (conclusion.empty() ? named(why.waiting) + " in " + place : conclusion);
@@ -164,7 +167,7 @@ HangReport Inspection::report() const {
   const RankList to_blame = united(why.missing, deadlock.odd);
   const RankList waiting = without(why.waiting, deadlock.odd);
   const std::vector<FoldedStacks> folded = fold_answers(groups_, to_blame);
-  const bool in_store = why.group.empty() && !why.timed_out;
+  const bool in_store = why.group.empty() && why.gave_up != GaveUp::kCollective;
   HangReport report{.kind = why.kind,
                     .operation = in_store ? "the store" : "a collective",
                     .group = why.group,

@@ -81,7 +81,7 @@ class RoundDump {
   Askers askers_;
 };
 
-/// Where workers wait by their answers, and who has not come to it: a rank that belongs to the
+/// Where workers wait by their answers, and who has not reached it: a rank that belongs to the
 /// group, as `book` knows, and does not wait in it. Of the store, it is whoever waits nowhere.
 /// Waits with missing ranks come first.
 std::vector<DumpWait> find_waits(const std::vector<StackGroup>& answers, const ProgressBook& book);

@@ -64,9 +64,11 @@ RoundWatch::Finding RoundWatch::look_for_hang(int round, TimePoint now) {
   return Ask{{round, inspections_, on_hang_ != OnHang::kReport, missing}};
 }
 
-std::optional<Inspect> RoundWatch::ask_for_missing(int round, int failed_rank, TimePoint now) {
+std::optional<Inspect> RoundWatch::ask_for_missing(int round, int failed_rank, GaveUp gave_up,
+                                                   TimePoint now) {
   if (!due_ || nodes_.empty() || suspicion_) return std::nullopt;
-  Suspicion why{.kind = HangReport::Kind::kNoProgress, .waiting = {failed_rank}, .timed_out = true};
+  Suspicion why{
+      .kind = HangReport::Kind::kNoProgress, .waiting = {failed_rank}, .gave_up = gave_up};
   why.missing = without(ranks_from(0, book_.world_size()), why.waiting);
   inspection_.emplace(next_inspection(), std::move(why), nodes_);
   inspection_ends_ = now + kInspectionTimeout;
@@ -78,7 +80,8 @@ RoundWatch::Finding RoundWatch::finish_inspection(TimePoint now) {
   HangReport report = inspection_->report();
   suspicion_ = inspection_->why();
   // That somebody has given up to wait shows a hang only where it is known who has not come.
-  if (suspicion_->timed_out && report.kind != HangReport::Kind::kMissing) suspicion_.reset();
+  if (suspicion_->gave_up != GaveUp::kNobody && report.kind != HangReport::Kind::kMissing)
+    suspicion_.reset();
   if (suspicion_) told_ = report;
   told_at_ = now;
   inspection_.reset();

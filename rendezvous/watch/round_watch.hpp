@@ -56,7 +56,7 @@ class RoundWatch {
   /// A worker has failed because it has waited in vain in a collective, and the round will be
   /// stopped. Returns what all nodes are to be asked before, and look() returns what was found when
   /// they have answered. nullopt: nobody can be asked, or it is known already.
-  std::optional<Inspect> ask_for_missing(int round, int failed_rank, TimePoint now);
+  std::optional<Inspect> ask_for_missing(int round, int failed_rank, GaveUp gave_up, TimePoint now);
 
   /// A number that no other inspection of the job has.
   int next_inspection() { return ++inspections_; }

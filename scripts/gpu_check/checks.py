@@ -145,9 +145,9 @@ def failures(runs, workers):
 
 
 def hang(runs, workers):
-    """A rank that does not come to a collective. Two ranks; what the diagnosis says is kept."""
+    """A rank that does not reach a collective. Two ranks; what the diagnosis says is kept."""
     def judge(report, output):
-        missing = f"rank 1 has not come to {runs.backend}:all_reduce"
+        missing = f"rank 1 has not reached {runs.backend}:all_reduce"
         expect(missing in output, f"it does not say that {missing}: {output[-2000:]}")
         return {"said": missing, "diagnosis": output[-4000:]}
     runs.run_and_report("a hung rank is named",

@@ -12,7 +12,7 @@ start --standalone --nproc-per-node 2 --hang-timeout 2 --report-file "$scratch/r
   python3 -S "$programs/nccl_hang.py"
 wait_for_message 'NCCL says of the hang:'
 wait_for_message '  The missing rank: 1'
-says err "rank 1 has not come to nccl:all_reduce, number 5 of group 0 (default_pg)"
+says err "rank 1 has not reached nccl:all_reduce, number 5 of group 0 (default_pg)"
 says err "#0-0 (cf26) INCOMPLETE"
 says_not err "Job summary"
 kill -TERM "$pid"

@@ -16,7 +16,7 @@ for _ in 1 2 3 4 5; do
   ! grep -qF "[1] sleeps (" "$scratch/err" || continue
   break
 done
-says err "rank 1 has not come to gloo:all_reduce, number 2 of group 0 (default), in which ranks 0,2 have waited"
+says err "rank 1 has not reached gloo:all_reduce, number 2 of group 0 (default), in which ranks 0,2 have waited"
 grep -qE "\[1\] (sleeps|is) at load_batch.* \(hang_worker_load.cpp:$line\)" "$scratch/err" ||
   fail "rank 1 is not found at its line"
 says err "[0,2] waits in gloo:all_reduce, number 2 of group 0 (default)"
@@ -27,4 +27,4 @@ nothing_left
 # What a worker starts has no such variable, and a worker without one opens nothing.
 run 86 --standalone --nproc-per-node 2 --hang-timeout 8 --on-hang stop --shutdown-timeout 2 --no-python \
   sh -c "\"$worker\" & wait"
-says err "rank 1 has not come to gloo:all_reduce, number 2 of group 0 (default)"
+says err "rank 1 has not reached gloo:all_reduce, number 2 of group 0 (default)"

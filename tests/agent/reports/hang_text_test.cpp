@@ -8,7 +8,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 HangReport report() {
-  return {.sentence = "rank 1 has not come to gloo:all_reduce",
+  return {.sentence = "rank 1 has not reached gloo:all_reduce",
           .operation = "gloo:all_reduce",
           .missing_ranks = "1",
           .waiting_ranks = "0,2",
@@ -20,7 +20,7 @@ HangReport report() {
 }
 
 TEST_CASE("a hang is told with those who are missing and their stacks") {
-  CHECK(hang_lines(report()) == Lines{"the workers hang: rank 1 has not come to gloo:all_reduce",
+  CHECK(hang_lines(report()) == Lines{"the workers hang: rank 1 has not reached gloo:all_reduce",
                                       "  [1] sleeps at load (t.py:12)",
                                       "      select  /usr/lib/python3.11/selectors.py:415",
                                       "      load  /me/t.py:12", "      <module>  /me/t.py:30",

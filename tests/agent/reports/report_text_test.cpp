@@ -106,10 +106,17 @@ TEST_CASE("a node that is lost and a hang have no worker to tell of") {
         "  waited 4 s for nodes: 1 there, 2 needed\n"
         "  then: rank 0: connection reset, at once\n");
   report.outcome = JobOutcome::kHung;
-  report.verdict->cause.sentence = report.sentence = "rank 1 has not come to gloo:all_reduce";
+  report.verdict->cause.sentence = report.sentence = "rank 1 has not reached gloo:all_reduce";
   report.verdict->followers.clear();
   CHECK(shown(report) ==
-        "the job was stopped because its workers hang: rank 1 has not come to gloo:all_reduce\n");
+        "the job was stopped because its workers hang: rank 1 has not reached gloo:all_reduce\n");
+  report.verdict->cause.kind = FailureKind::kHang;
+  report.hang = HangReport{.missing_ranks = "1",
+                           .stacks = {{.ranks = "1", .doing = "sleeps at main (bug.py:33)"},
+                                      {.ranks = "0", .doing = "waits in gloo:all_reduce"}}};
+  CHECK(shown(report) ==
+        "the job was stopped because its workers hang: rank 1 has not reached gloo:all_reduce\n"
+        "  where: rank 1: sleeps at main (bug.py:33)\n");
 }
 
 TEST_CASE("all who followed are in one line") {
@@ -166,16 +173,16 @@ TEST_CASE("no text of a report gives an order to the terminal, or begins a line 
 
 TEST_CASE("a report that is explained tells its hang and its restarts, too") {
   JobReport report = job();
-  report.past_hangs = {{{.sentence = "rank 1 has not come to gloo:all_reduce"}, 12'000},
-                       {{.sentence = "rank 0 has not come to gloo:all_reduce"}, -1}};
+  report.past_hangs = {{{.sentence = "rank 1 has not reached gloo:all_reduce"}, 12'000},
+                       {{.sentence = "rank 0 has not reached gloo:all_reduce"}, -1}};
   report.restarts = {{2, 1, "node h2 lost", 4, 31, 2, 9, 1900}};
   report.goodput = Goodput{100, 97, 1, 2, 12, 1.5, 95.5};
   const std::string text = explain_text(report);
   CHECK(text.starts_with("the job failed: rank 1 on h2 raised KeyError"));
   CHECK_THAT(text,
-             contains("before: rank 1 has not come to gloo:all_reduce; they went on after 12 s\n"));
+             contains("before: rank 1 has not reached gloo:all_reduce; they went on after 12 s\n"));
   CHECK_THAT(text,
-             contains("before: rank 0 has not come to gloo:all_reduce; then a new round began\n"));
+             contains("before: rank 0 has not reached gloo:all_reduce; then a new round began\n"));
   CHECK_THAT(text, contains("round 1 \u2192 2 (node h2 lost): noticed 4.0 ms"));
   CHECK_THAT(text, contains("goodput 95.5 %\n"));
 }

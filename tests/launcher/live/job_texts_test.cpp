@@ -58,7 +58,7 @@ TEST_CASE("of a round whose workers have stayed for the next one the status says
 TEST_CASE("a job that hangs says so first, with who does what") {
   JobStatus status = training();
   status.hang = HangReport{
-      .sentence = "rank 1 has not come to gloo:all_reduce",
+      .sentence = "rank 1 has not reached gloo:all_reduce",
       .stacks = {{.ranks = "1", .doing = "sleeps", .stack = "load\tx.py\t12\nmain\tx.py\t3"}}};
   const std::string text = status_text(status, {});
   CHECK(place(text, "it hangs: rank 1 has not come") < place(text, "NODE"));

@@ -165,7 +165,7 @@ TEST_CASE_METHOD(TimedOutFixture, "who waits in vain is stopped once it is known
   tells("a", group("1", ""));
   const HangReport report = ordered<HangFound>("a").report;
   CHECK(report.sentence ==
-        "rank 1 has not come to gloo:all_reduce, in which ranks 0,2 have waited "
+        "rank 1 has not reached gloo:all_reduce, in which ranks 0,2 have waited "
         "in vain");
   CHECK(ordered<StopRound>("a").reason == "rank 2 exited with code 1");
   WorkerEnd gave_up{.ranks = "2", .blame = Blame::kFollows, .status = {.code = 1}};
@@ -180,6 +180,17 @@ TEST_CASE_METHOD(TimedOutFixture, "who waits in vain is stopped once it is known
   CHECK(end.outcome == JobOutcome::kFailed);
   REQUIRE(end.failure);
   CHECK(end.failure->rank == 2);
+}
+
+TEST_CASE_METHOD(TimedOutFixture, "who gave up in the store has the missing ones asked for, too") {
+  runs();
+  fails(Consequence::kStoreTimedOut);
+  CHECK(order<Inspect>("a"));
+  tells("b", {.ranks = "2", .held_up = HeldUp::kFailed});
+  says("a", Inspected{1, group("0", "the store"), false});
+  tells("a", group("1", ""));
+  CHECK(ordered<HangFound>("a").report.sentence ==
+        "rank 1 has not reached the store, in which ranks 0,2 have waited in vain");
 }
 
 TEST_CASE_METHOD(TimedOutFixture, "who does not answer is not called missing") {

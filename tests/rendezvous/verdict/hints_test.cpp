@@ -121,7 +121,7 @@ TEST_CASE("what follows from another worker's end is known") {
        Consequence::kCollectiveTimedOut},
       {"torch.distributed.DistStoreError: wait timeout after 300000ms, keys: "
        "/default_pg/0//cuda//0",
-       Consequence::kStoreLost},
+       Consequence::kStoreTimedOut},
       {"torch.distributed.DistNetworkError: failed to recv, got 0 bytes", Consequence::kStoreLost},
       {"RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
        Consequence::kConnectionRefused},

@@ -42,6 +42,16 @@ TEST_CASE("a worker that fails by itself is to blame") {
   CHECK(end.stack == "f\t/t.py\t4");
 }
 
+TEST_CASE("the last line on stdout is a reason only where it sounds like one") {
+  EndClues clues = ended({.code = 3});
+  clues.out.text = "step 2 loss 0.3\n";
+  CHECK(judge_end(clues).says.empty());
+  clues.out.text = "step 2 loss 0.3\nCannot open the shard 17\n";
+  CHECK(judge_end(clues).says == "Cannot open the shard 17");
+  clues.out.text = "connection reset by peer\n";
+  CHECK(judge_end(clues).consequence == Consequence::kConnectionReset);
+}
+
 TEST_CASE("the kind of an end goes by the best evidence") {
   CHECK(judge_end(ended({.code = 3}, "no data\n")).kind == FailureKind::kExitCode);
   CHECK(judge_end(ended({.code = 3}, "no data\n")).says == "no data");
@@ -102,9 +112,11 @@ TEST_CASE("what an end tells of its round goes by what it follows from, and by n
     CHECK(lost_a_peer(end));
     CHECK(explains(end) == Explains::kNothing);
   }
-  end.consequence = Consequence::kCollectiveTimedOut;
-  CHECK_FALSE(lost_a_peer(end));
-  CHECK(explains(end) == Explains::kWaits);
+  for (const auto what : {Consequence::kCollectiveTimedOut, Consequence::kStoreTimedOut}) {
+    end.consequence = what;
+    CHECK_FALSE(lost_a_peer(end));
+    CHECK(explains(end) == Explains::kWaits);
+  }
   end.consequence = Consequence::kForeignSignal;
   CHECK(explains(end) == Explains::kCause);
   const WorkerEnd own{.blame = Blame::kOwn, .says = "connection reset"};

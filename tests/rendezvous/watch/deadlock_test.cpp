@@ -46,6 +46,23 @@ TEST_CASE("of two that called different operations both are named, and nobody is
         "of group 0 (default_pg): the program disagrees");
 }
 
+TEST_CASE("who has left a collective in which the others still wait is the odd one") {
+  StackGroup past = in("2", "gloo:barrier", "[]");
+  past.sequence = 12;
+  const Deadlock found = explain_deadlock(all_wait(), {past, in("0-1,3", "gloo:broadcast")});
+  CHECK(found.odd == RankList{2});
+  CHECK(found.conclusion ==
+        "rank 2 has left gloo:broadcast, number 11 of group 0 (default_pg), in which ranks 0-1,3 "
+        "still wait: the program disagrees");
+}
+
+TEST_CASE("who waits in another group has left nobody behind") {
+  StackGroup elsewhere = in("2", "gloo:barrier", "[]");
+  elsewhere.group = "1 (pair)";
+  elsewhere.sequence = 12;
+  CHECK(explain_deadlock(all_wait(), {elsewhere, in("0-1,3", "gloo:broadcast")}).odd.empty());
+}
+
 TEST_CASE("three different operations in one place are told, and those of few ranks are odd") {
   const Deadlock found = explain_deadlock(
       all_wait(),

@@ -171,7 +171,7 @@ TEST_CASE_METHOD(WatchFixture, "who holds up those who hold up others is to blam
   CHECK(hang->missing == std::vector{2});
 }
 
-TEST_CASE_METHOD(WatchFixture, "who does not come to the store is missing, if it does nothing") {
+TEST_CASE_METHOD(WatchFixture, "who does not reach the store is missing, if it does nothing") {
   tell({.rank = 0, .waits_in = "init_process_group"});
   tell({.rank = 2, .waits_in = "init_process_group"});
   SECTION("and sleeps") {

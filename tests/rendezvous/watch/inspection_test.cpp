@@ -32,7 +32,7 @@ TEST_CASE("a report tells who has not come, to what, and who waits") {
   CHECK(inspection.complete());
   const HangReport report = inspection.report();
   CHECK(report.sentence ==
-        "rank 1 has not come to gloo:all_reduce, number 12 of group 0 (default_pg), in which "
+        "rank 1 has not reached gloo:all_reduce, number 12 of group 0 (default_pg), in which "
         "ranks 0,2-3 have waited for 5 s");
   CHECK(report.operation == "gloo:all_reduce");
   CHECK(report.missing_ranks == "1");
@@ -58,7 +58,7 @@ TEST_CASE("answers to another question, and of strangers, are passed over") {
 
 TEST_CASE("without an answer the report tells what is known") {
   CHECK(Inspection{7, kMissing, {"a"}}.report().sentence ==
-        "rank 1 has not come to a collective, number 12 of group 0, in which ranks 0,2-3 have "
+        "rank 1 has not reached a collective, number 12 of group 0, in which ranks 0,2-3 have "
         "waited for 5 s");
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("where nothing else shows who waits, the stacks do") {
     inspection.take("a", {7, sleeping("1"), true});
     const HangReport report = inspection.report();
     CHECK(report.kind == Kind::kMissing);
-    CHECK(report.sentence == "rank 1 has not come to recv, in which rank 0 has waited for 5 s");
+    CHECK(report.sentence == "rank 1 has not reached recv, in which rank 0 has waited for 5 s");
   }
   SECTION("both wait") {
     receiving.ranks = "1";
@@ -85,7 +85,7 @@ TEST_CASE("where nothing else shows who waits, the stacks do") {
 }
 
 TEST_CASE("where a collective gave up, only those are missing who are seen elsewhere") {
-  const Suspicion gave_up{Kind::kNoProgress, "", 0, {0, 1, 3, 4, 5}, {2}, 0s, true};
+  const Suspicion gave_up{Kind::kNoProgress, "", 0, {0, 1, 3, 4, 5}, {2}, 0s, GaveUp::kCollective};
   Inspection inspection{7, gave_up, {"a"}};
   inspection.take("a", {7, waiting("0"), false});
   inspection.take("a", {7, {.ranks = "2-3", .held_up = HeldUp::kFailed}, false});
@@ -123,10 +123,17 @@ TEST_CASE("where a collective gave up, only those are missing who are seen elsew
 }
 
 TEST_CASE("the one who gave up is enough to know that others have not come") {
-  Inspection inspection{7, {Kind::kNoProgress, "", 0, {1}, {0}, 0s, true}, {"a"}};
+  Inspection inspection{7, {Kind::kNoProgress, "", 0, {1}, {0}, 0s, GaveUp::kCollective}, {"a"}};
   inspection.take("a", {7, sleeping("1"), true});
   CHECK(inspection.report().sentence ==
-        "rank 1 has not come to a collective, in which rank 0 has waited in vain");
+        "rank 1 has not reached a collective, in which rank 0 has waited in vain");
+}
+
+TEST_CASE("who gave up in the store names the store") {
+  Inspection inspection{7, {Kind::kNoProgress, "", 0, {1}, {0}, 0s, GaveUp::kStore}, {"a"}};
+  inspection.take("a", {7, sleeping("1"), true});
+  CHECK(inspection.report().sentence ==
+        "rank 1 has not reached the store, in which rank 0 has waited in vain");
 }
 
 TEST_CASE("those who wait for each other in different operations are told to") {
@@ -168,7 +175,7 @@ TEST_CASE("a rank that is stopped is waited for, whatever its counters told befo
     inspection.take("a", {7, sleeping("1"), false});
     inspection.take("a", {7, waiting("0"), true});
     CHECK(inspection.report().sentence ==
-          "ranks 1-2 have not come to gloo:all_reduce, number 12 of group 0 (default_pg), in which "
+          "ranks 1-2 have not reached gloo:all_reduce, number 12 of group 0 (default_pg), in which "
           "rank 0 has waited for 4 s");
   }
   SECTION("who is missing waits as well, in an operation before") {

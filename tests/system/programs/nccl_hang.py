@@ -1,4 +1,4 @@
-"""A stand-in for a training over NCCL on GPUs: of two ranks, rank 1 has not come to an all-reduce. What
+"""A stand-in for a training over NCCL on GPUs: of two ranks, rank 1 has not reached an all-reduce. What
 torch's worker server would answer, and what NCCL's RAS service would say on rank 0, are served here. Run it
 with `python -S`, so that no hook of ddprun takes the variable away."""
 

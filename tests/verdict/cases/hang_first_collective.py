@@ -1,4 +1,4 @@
-# A rank does not come to the first collective of all.
+# A rank does not reach the first collective of all.
 # kind: hang
 # outcome: hung
 # ddprun_exit: 86

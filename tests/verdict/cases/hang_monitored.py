@@ -1,4 +1,4 @@
-# One rank does not come to a barrier that is watched.
+# One rank does not reach a barrier that is watched.
 # kind: hang
 # outcome: hung
 # ddprun_exit: 86

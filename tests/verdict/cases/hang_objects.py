@@ -1,4 +1,4 @@
-# One rank does not come to gather objects.
+# One rank does not gather objects.
 # kind: hang
 # outcome: hung
 # ddprun_exit: 86

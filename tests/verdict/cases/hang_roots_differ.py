@@ -5,7 +5,6 @@
 # needs: torch
 # arguments: --hang-timeout 4 --on-hang stop --shutdown-timeout 2
 # some_of: 1,2
-# known_wrong: of ranks that wait in different collectives of a group all are blamed, and not the first
 import torch
 import torch.distributed as dist
 

@@ -1,9 +1,8 @@
-# A rank does not come to init_process_group, and the others give up waiting for it.
+# A rank does not reach init_process_group, and the others give up waiting for it.
 # kind: hang
 # ranks: 1
 # needs: torch
 # arguments: --hang-timeout 300
-# known_wrong: who waits in the store in vain is not asked whom it waits for
 import datetime
 import time
 

@@ -1,9 +1,8 @@
-# Rank 0 does not come to set a key of the store, and the others give up waiting for it.
+# Rank 0 does not set a key of the store, and the others give up waiting for it.
 # kind: hang
 # ranks: 0
 # needs: torch
 # arguments: --hang-timeout 300
-# known_wrong: who waits in the store in vain is not asked whom it waits for
 import datetime
 import time
 
