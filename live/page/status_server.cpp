@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/parse_number.hpp"
 #include "base/report_failure.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/fresh_token.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using asio::ip::tcp;
+using std::chrono::milliseconds;
 
 /// Viewers that look at one time look at the same.
 constexpr auto kLookEvery = 100ms;
@@ -26,6 +28,8 @@ constexpr auto kNewsEvery = 200ms;
 constexpr auto kAllEvery = 1s;
 constexpr auto kAllEveryOfMany = 3s;
 constexpr std::size_t kManyRanks = 512;
+/// So many jobs are looked at by name at once; a name that nobody has is remembered as well.
+constexpr std::size_t kTextsMax = 100;
 
 HttpReply sentence(unsigned status, std::string text) {
   return {http_sentence(status, std::move(text))};
@@ -49,10 +53,10 @@ std::string news_of(const std::vector<JobStatus>& jobs, const std::string& run_i
   return news;
 }
 
-std::chrono::milliseconds all_every(const std::vector<JobStatus>& jobs) {
+milliseconds all_every(const std::vector<JobStatus>& jobs) {
   std::size_t ranks = 0;
   for (const JobStatus& job : jobs) ranks += job.ranks.size();
-  return ranks > kManyRanks ? std::chrono::milliseconds{kAllEveryOfMany} : kAllEvery;
+  return ranks > kManyRanks ? milliseconds{kAllEveryOfMany} : kAllEvery;
 }
 
 }  // namespace
@@ -95,13 +99,23 @@ const std::vector<JobStatus>& StatusServer::jobs() {
   if (now - looked_at_ < kLookEvery) return looked_;
   looked_ = page_.jobs();
   looked_at_ = now;
+  texts_.clear();
   return looked_;
+}
+
+/// The text is long where there are many ranks, so all viewers of one look share it.
+const std::string& StatusServer::json_of(const std::string& job) {
+  jobs();
+  const auto known = texts_.find(job);
+  if (known != texts_.end()) return known->second;
+  if (texts_.size() == kTextsMax) texts_.clear();
+  return texts_[job] = make_json(job);
 }
 
 /// Where there is one job it is the answer, else the list, or the one that is asked for. "": there
 /// is none of that name.
-std::string StatusServer::json_of(const std::string& job) {
-  const auto& all = jobs();
+std::string StatusServer::make_json(const std::string& job) {
+  const auto& all = looked_;
   if (page_.one_job && !all.empty()) return to_json(all.front());
   if (!job.empty()) {
     const auto found = std::ranges::find(all, job, &JobStatus::run_id);
@@ -139,41 +153,63 @@ asio::awaitable<HttpReply> StatusServer::answer(HttpRequest request) {
   }
   if (request.path == "/metrics")
     co_return HttpReply{{.type = kMetricsType, .body = metrics_text(jobs())}};
-  if (request.path == "/log" && page_.log) {
-    request.query.erase("follow");
-    HttpReply reply = co_await page_.log(std::move(request));
+  if (request.path == "/log") {
+    HttpReply reply = co_await tell_log(std::move(request));
     co_return reply;
   }
-  if (request.path == "/log") co_return sentence(404, "there are no logs on this node");
   co_return tell_status(request);
+}
+
+/// A node has the output of its own workers only.
+asio::awaitable<HttpReply> StatusServer::tell_log(HttpRequest request) {
+  if (!page_.log) co_return sentence(404, where_to_read(request));
+  request.query.erase("follow");
+  HttpReply reply = co_await page_.log(request);
+  if (reply.answer.status == 404) co_return sentence(404, where_to_read(request));
+  co_return reply;
+}
+
+std::string StatusServer::where_to_read(const HttpRequest& request) {
+  const std::string rank = request.parameter("rank");
+  const int number = parse_number<int>(rank).value_or(-1);
+  const std::string job = request.parameter("job");
+  for (const JobStatus& each : jobs()) {
+    if (!page_.one_job && each.run_id != job) continue;
+    for (const NodeStatus& node : each.nodes)
+      if (number >= node.first_rank && number < node.first_rank + node.workers)
+        return "rank " + rank + " runs on " + node.host + ": `ddprun logs " + rank +
+               "` shows its output there";
+  }
+  return "rank " + rank + " is not on this node";
 }
 
 HttpReply StatusServer::tell_status(const HttpRequest& request) {
   const std::string job = request.parameter("job");
   if (request.path != "/status.json" && request.path != "/events")
     return sentence(404, "there is no such page");
-  std::string json = json_of(job);
+  const std::string& json = json_of(job);
   if (json.empty()) return sentence(404, "there is no such job (any more)");
-  if (request.path == "/status.json")
-    return {{.type = "application/json", .body = std::move(json)}};
+  if (request.path == "/status.json") return {{.type = "application/json", .body = json}};
   return {{.type = "text/event-stream", .body = event_of(json)},
           [this, job](HttpStream& stream) { return send_events(job, stream); }};
 }
 
+/// All viewers are written to in the same moments, so that they share a look and its text.
 asio::awaitable<void> StatusServer::send_events(std::string job, HttpStream& stream) {
   std::string told = news_of(jobs(), job);
-  TimePoint told_at = Clock::now();
   for (;;) {
-    const bool there = co_await stream.pause(kNewsEvery);
+    const auto now = Clock::now().time_since_epoch();
+    const auto tick = now / kNewsEvery + 1;
+    const bool there = co_await stream.pause(ceil<milliseconds>(tick * kNewsEvery - now));
     if (!there) co_return;
     std::string news = news_of(jobs(), job);
-    if (news == told && Clock::now() - told_at < all_every(jobs())) continue;
-    std::string json = json_of(job);
-    if (json.empty()) co_return;
-    const bool written = co_await stream.write(event_of(json));
+    const bool all_is_due = tick % (all_every(jobs()) / kNewsEvery) == 0;
+    if (news == told && !all_is_due) continue;
+    std::string event = event_of(json_of(job));
+    if (json_of(job).empty()) co_return;
+    const bool written = co_await stream.write(std::move(event));
     if (!written) co_return;
     told = std::move(news);
-    told_at = Clock::now();
   }
 }
 

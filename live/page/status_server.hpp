@@ -17,6 +17,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,15 +63,19 @@ class StatusServer {
   bool may_see(const HttpRequest& request) const;
   HttpReply tell_status(const HttpRequest& request);
   asio::awaitable<void> send_events(std::string job, HttpStream& stream);
-  std::string json_of(const std::string& job);
+  asio::awaitable<HttpReply> tell_log(HttpRequest request);
+  std::string where_to_read(const HttpRequest& request);
+  const std::string& json_of(const std::string& job);
+  std::string make_json(const std::string& job);
   const std::vector<JobStatus>& jobs();
 
   const StatusPage page_;
   asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_;
   HttpServer server_;
-  std::vector<JobStatus> looked_;  // the jobs as they were
-  TimePoint looked_at_{};          // at this time
+  std::vector<JobStatus> looked_;             // the jobs as they were
+  TimePoint looked_at_{};                     // at this time
+  std::map<std::string, std::string> texts_;  // json_of() has made them of these
 };
 
 }  // namespace ddprun

@@ -64,6 +64,14 @@ TEST_CASE_METHOD(PageFixture, "the page, the status, the numbers and the health 
   CHECK_THAT(got("/log?rank=0&stream=err"), contains("404"));
 }
 
+TEST_CASE_METHOD(PageFixture, "who asks for the output of another node's rank hears where it is") {
+  jobs_.front().nodes = {{.host = "h1", .first_rank = 0, .workers = 2},
+                         {.host = "h2", .first_rank = 2, .workers = 2}};
+  serve();
+  CHECK_THAT(got("/log?rank=2&stream=err"), contains("rank 2 runs on h2: `ddprun logs 2`"));
+  CHECK_THAT(got("/log?rank=4&stream=err"), contains("rank 4 is not on this node"));
+}
+
 TEST_CASE_METHOD(PageFixture, "a site that lets its name mean our address is turned away") {
   serve();
   CHECK_THAT(got("/status.json", "Host: evil.example.com\r\n"), contains("421"));
