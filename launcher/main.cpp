@@ -41,9 +41,10 @@ std::optional<std::string> environment(const std::string& name) {
   return own_variable(name);
 }
 
-int complain(const Error& error) {
+/// `command` is the one whose help a user may need who has written something that is not valid.
+int complain(const Error& error, const std::string& command = "ddprun") {
   const bool usage = error.kind == Error::Kind::kInvalid;
-  spdlog::error("{}{}", error.message, usage ? " (see ddprun --help)" : "");
+  spdlog::error("{}{}", error.message, usage ? " (see " + command + " --help)" : "");
   return exit_code(error);
 }
 
@@ -92,7 +93,7 @@ int launch(StepStart&& step, boost::asio::io_context& io, Console& out) {
 int run_subcommand(const Subcommand& command, const std::vector<std::string>& words,
                    const Stage& stage) {
   const auto code = command.run({words.begin() + 1, words.end()}, stage);
-  return code ? *code : complain(code.error());
+  return code ? *code : complain(code.error(), "ddprun " + words.front());
 }
 
 int run_command_line(const std::string& program, const std::vector<std::string>& arguments,

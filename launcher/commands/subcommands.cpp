@@ -29,7 +29,7 @@ constexpr Subcommand kSubcommands[] = {
     {kRunning, "ls", "lists the running jobs of this user on this machine", run_ls},
     {kRunning, "status", "shows a job's state, nodes, ranks and progress", run_status},
     {kRunning, "top", "shows the same, and keeps it up to date", run_top},
-    {kRunning, "logs", "shows what a worker writes: ddprun logs JOB RANK", run_logs},
+    {kRunning, "logs", "shows what a worker writes: ddprun logs [JOB] RANK", run_logs},
     {kRunning, "dump", "shows where all workers are, with file and line", run_dump},
     {kRunning, "stop", "stops a job, as Ctrl-C would", run_stop},
     {kOther, "explain", "prints the report of a job again: ddprun explain FILE", run_explain},

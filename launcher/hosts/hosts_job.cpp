@@ -183,7 +183,7 @@ class HostsInterpreter {
         return true;
       default:
         return option.name == "rdzv-conf" || option.name == "nproc-per-node" ||
-               option.name == "store" || option.name == "on-head-lost";
+               option.name == "store";
     }
   }
 

@@ -107,7 +107,7 @@ std::string list_of(const std::vector<JobLine>& jobs) {
 Result<std::string> ask_which(const Stage& stage) {
   stage.out.write(list_of(all_jobs(stage)));
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
-    return invalid("ddprun stop: no job is named, so none is stopped: ddprun stop JOB");
+    return invalid("stop: no job is named, so none is stopped: ddprun stop JOB");
   stage.out.write("Stop which job? Its name or process id, or nothing for none: ");
   stage.out.flush_blocking();
   std::string word;
@@ -178,7 +178,7 @@ Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) 
       "If the worker has no log files (--log-dir with --tee or --redirects), only its last lines "
       "are known.",
       "ddprun logs"};
-  app.add_option("JOB RANK", names, "the job, if several run, and the worker's rank")
+  app.add_option("[JOB] RANK", names, "the job, if several run, and the worker's rank")
       ->required()
       ->expected(1, 2);
   app.add_flag("-f,--follow", wish.follow, "go on with what it writes from now on");
@@ -186,10 +186,9 @@ Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) 
       ->capture_default_str();
   app.footer("ddprun logs 3\nddprun logs train.py 3 -f");
   if (const auto done = parse_words(app, words, stage)) return *done;
-  if (names.size() > 2) return invalid("ddprun logs: expected JOB RANK");
+  if (names.size() > 2) return invalid("logs: expected [JOB] RANK");
   const auto rank = CLI::detail::lexical_cast(names.back(), wish.rank);
-  if (!rank || wish.rank < 0)
-    return invalid("ddprun logs: '" + plain_line(names.back()) + "' is no rank");
+  if (!rank || wish.rank < 0) return invalid("logs: '" + plain_line(names.back()) + "' is no rank");
   if (names.size() == 2) wish.job = names.front();
   const auto agents = find_job(wish.job);
   if (!agents) return agents.error();

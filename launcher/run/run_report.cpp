@@ -81,20 +81,23 @@ std::optional<Cause> own_cause(const AgentEnd& end, const RunFacts& run, const E
   }
 }
 
-std::string sentence_of(const AgentEnd& end, const std::optional<Verdict>& verdict) {
+std::string sentence_of(const AgentEnd& end, const RunFacts& run,
+                        const std::optional<Verdict>& verdict) {
   if (end.why == AgentEnd::Why::kStopSignal) return "stopped by " + signal_name(end.signal);
   if (end.why != AgentEnd::Why::kJobEnded) return end.message;
   if (end.job.outcome == JobOutcome::kFinished) return "every worker exited with code 0";
+  if (end.job.outcome == JobOutcome::kTooFewNodes && !verdict && !run.coordinator.host.empty())
+    return end.job.message + "; the others were expected at " + text_of(run.coordinator);
   if (!end.job.message.empty()) return end.job.message;
   return verdict ? verdict->cause.sentence : "";
 }
 
 /// Nobody has found out more than the message says.
-void say_outcome(const EndJob& job) {
-  if (job.outcome == JobOutcome::kHung)
-    spdlog::error("the job was stopped because its workers hang: {}", job.message);
-  else if (job.outcome == JobOutcome::kFailed || job.outcome == JobOutcome::kTooFewNodes)
-    spdlog::error("{}", job.message);
+void say_outcome(const JobReport& report) {
+  if (report.outcome == JobOutcome::kHung)
+    spdlog::error("the job was stopped because its workers hang: {}", report.sentence);
+  else if (report.outcome == JobOutcome::kFailed || report.outcome == JobOutcome::kTooFewNodes)
+    spdlog::error("{}", report.sentence);
 }
 
 }  // namespace
@@ -116,7 +119,7 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
     report.log_file = log_file_of(report, facts.outcome);
   }
   report.past_hangs = facts.past_hangs;
-  report.sentence = sentence_of(end, report.verdict);
+  report.sentence = sentence_of(end, run, report.verdict);
   if (!facts.times) return report;
   report.restarts = facts.times->restarts;
   report.goodput = facts.times->goodput;
@@ -156,7 +159,7 @@ void report_end(const AgentEnd& end, const JobReport& report, const EndFacts& fa
       if (end.job.outcome == JobOutcome::kPreempted)
         spdlog::warn("{}: the job has ended to go on later (exit code {})", end.job.message,
                      static_cast<int>(kPreempted));
-      if (!report.verdict) return say_outcome(end.job);
+      if (!report.verdict) return say_outcome(report);
       if (const auto failures = torchrun_failures(end, facts, title);
           failures && !err.is_terminal())
         err.write_message(torchrun_block(*failures));

@@ -53,6 +53,16 @@ TEST_CASE("the exception that is known stands in torchrun's block, unless it is 
   CHECK(torchrun_failures(end, {{}, verdict, {}}, "t.py")->fault.empty());
 }
 
+TEST_CASE("who waited for nodes in vain is reminded where they had to come") {
+  EndJob few{.outcome = JobOutcome::kTooFewNodes};
+  few.message = "waited 3 s for nodes: 1 there, 2 needed";
+  RunFacts run;
+  run.coordinator = {"h1", 29400};
+  CHECK(job_report({.job = few}, run, {}).sentence ==
+        "waited 3 s for nodes: 1 there, 2 needed; the others were expected at h1:29400");
+  CHECK(job_report({.job = few}, {}, {}).sentence == few.message);
+}
+
 TEST_CASE("the worker of the cause is told, with the restarts that it had") {
   Verdict verdict;
   verdict.cause.ranks = "1";
