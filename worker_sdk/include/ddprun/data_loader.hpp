@@ -43,8 +43,8 @@ std::int64_t count_batches(std::int64_t samples, const LoaderOptions& options);
 
 /// Makes one pass over `indices`, usually DistributedSampler::indices(). One thread uses it:
 ///
-///     for (const LabelledImages& batch : make_data_loader(data.train, sampler.indices(),
-///     {.batch_size = 32})) ...
+///     auto loader = make_data_loader(data, sampler.indices(), {.batch_size = 32});
+///     for (const LabelledImages& batch : loader) ...
 template <typename Batch>
 class DataLoader {
  public:

@@ -52,9 +52,10 @@ class CopyLane {
 /// The batches of `Source`, which is a DataLoader or ShardLoader or has a next() like theirs, on a
 /// device. One thread uses it; it is the one that trains:
 ///
-///     auto loader = make_data_loader(data, sampler.indices(), {.batch_size = 32, .pin_memory =
-///     true}); DevicePrefetcher batches{loader, group.device()}; while (auto batch =
-///     batches.next()) ...
+///     auto loader = make_data_loader(data, sampler.indices(),
+///                                    {.batch_size = 32, .pin_memory = true});
+///     DevicePrefetcher batches{loader, group.device()};
+///     while (auto batch = batches.next()) ...
 ///
 /// It is ahead of the training, and so is its source. The state of a ShardLoader is therefore to be
 /// kept by way of this: checkpointer.keep_of_each_rank("data", batches).

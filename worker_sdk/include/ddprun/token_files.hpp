@@ -39,8 +39,8 @@ struct TokenFilesOptions {
 /// an epoch, also with another number of workers; with make_data_loader() threads read ahead:
 ///
 ///     DistributedSampler sampler{tokens.size(), group.size(), group.rank()};
-///     for (const TokenBatch& batch : make_data_loader(tokens, sampler.indices(),
-///     {.batch_size = 8})) ...
+///     auto loader = make_data_loader(tokens, sampler.indices(), {.batch_size = 8});
+///     for (const TokenBatch& batch : loader) ...
 ///
 /// Copies share the mapping. Any number of threads may read.
 class TokenFiles {
