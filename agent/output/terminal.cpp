@@ -20,7 +20,7 @@ constexpr winsize kUsualSize{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypi
 
 Error no_terminal() {
   return {Error::Kind::kUnavailable, std::string{"cannot make a terminal for a worker's output: "} +
-                                         std::strerror(errno) + " (--no-pty does without)"};
+                                         std::strerror(errno) + " (--no-pty needs none)"};
 }
 
 /// Has the terminal pass on every byte: "\n" does not become "\r\n", and nothing is echoed.

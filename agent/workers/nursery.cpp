@@ -125,7 +125,7 @@ bool Nursery::hear_all(const std::shared_ptr<Process>& process) {
     if (event)
       heard(*process, *event);
     else
-      give_up("the nursery speaks nonsense (" + event.error().message + ")");
+      give_up("the fork server sends invalid messages (" + event.error().message + ")");
   }
   return false;
 }
@@ -139,7 +139,7 @@ void Nursery::heard(Process& process, const NurseryEvent& event) {
       [&](const NurseryRefuses& e) { give_up(e.why); },
       [&](const NurseryReady& e) {
         process.ready = true;
-        spdlog::info("nursery: pid {}, imported {} in {:.1f} s", process.child.pid(),
+        spdlog::info("fork server: pid {}, imported {} in {:.1f} s", process.child.pid(),
                      e.modules.empty() ? "nothing" : fmt::format("{}", fmt::join(e.modules, ", ")),
                      e.seconds);
       },
@@ -157,7 +157,7 @@ asio::awaitable<void> Nursery::watch(std::shared_ptr<Process> process) {
   hear_all(process);  // its last words may tell why, and come later than the news of its end
   if (process != process_) co_return;
   spdlog::warn(
-      "--warm: the nursery {}: {}", describe(status),
+      "--warm: the fork server {}: {}", describe(status),
       process->ready ? "starting another" : "workers of this round start the ordinary way");
   end();
   if (process->ready) begin();
@@ -220,7 +220,7 @@ asio::awaitable<bool> Nursery::forked(const std::vector<NewChild>& children) {
   asio::steady_timer deadline{executor_, kForkTimeout};
   deadline.async_wait([this, process](const boost::system::error_code& cancelled) {
     if (cancelled || process != process_) return;
-    spdlog::warn("--warm: the nursery does not answer");
+    spdlog::warn("--warm: the fork server does not answer");
     end();
   });
   for (std::size_t i = 0; i < children.size(); ++i) {
@@ -242,7 +242,8 @@ asio::awaitable<bool> Nursery::send(std::shared_ptr<Process> process, std::strin
   while (process == process_) {
     if (send_packet(process->socket.native_handle(), order, streams)) co_return true;
     if (errno != EAGAIN && errno != EINTR) {
-      spdlog::warn("--warm: a worker cannot be described to the nursery: {}", std::strerror(errno));
+      spdlog::warn("--warm: a worker cannot be described to the fork server: {}",
+                   std::strerror(errno));
       co_return false;
     }
     co_await process->socket.async_wait(stream_descriptor::wait_write, as_tuple(use_awaitable));

@@ -105,7 +105,9 @@ Result<int> run_checkpoint(const std::vector<std::string>& words, const Stage& s
   CLI::App* const check = app.add_subcommand("verify", "reads all of them, compares the checksums");
   for (CLI::App* const command : {ls, check})
     command->add_option("DIR", folder, "a folder of checkpoints, or one of them")->required();
-  app.footer("ddprun checkpoint ls checkpoints\nddprun checkpoint verify checkpoints/step_500");
+  app.footer(
+      "ddprun checkpoint ls checkpoints\n"
+      "ddprun checkpoint verify checkpoints/checkpoint-000000000042");
   if (const auto done = parse_words(app, words, stage)) return *done;
   try {
     return check->parsed() ? verify(folder, stage.out) : list(folder, stage.out);

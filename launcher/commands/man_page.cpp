@@ -42,7 +42,7 @@ std::string option_entry(const Option& option) {
 
 constexpr char kManPageHead[] = R"(.TH DDPRUN 1
 .SH NAME
-ddprun \- start, watch and restart the workers of a distributed training
+ddprun \- start, watch and restart the workers of a distributed training job
 .SH SYNOPSIS
 .B ddprun
 [\fIOPTIONS\fR] \fISCRIPT\fR [\fIARGUMENTS\fR...]
@@ -54,85 +54,92 @@ ddprun \- start, watch and restart the workers of a distributed training
 takes the command lines of PyTorch's
 .BR torchrun .
 It starts the workers of this node with torchrun's environment (RANK, LOCAL_RANK, WORLD_SIZE,
-MASTER_ADDR, MASTER_PORT, ...), serves the store in which they find each other, and, when one fails,
-stops all of them and starts them again, up to \fB\-\-max\-restarts\fR times.
+MASTER_ADDR, MASTER_PORT, ...), and serves the store through which they find each other. When a
+worker fails, it stops all workers and starts them again, up to \fB\-\-max\-restarts\fR times.
 .PP
-A script is run by the Python of PYTHON_EXEC, else of the active virtual environment, else by python3
-or python of the PATH. \fB${local_rank}\fR in an argument becomes the worker's local rank.
+A script is run by the Python of PYTHON_EXEC, else of the active virtual environment, else by
+python3 or python of the PATH. \fB${local_rank}\fR in an argument becomes the worker's local rank.
 .B ddprun launch
-is the form of torch.distributed.launch: it gives the script \fB\-\-local\-rank=N\fR, unless
-\fB\-\-use\-env\fR is there.
+replaces torch.distributed.launch: it gives the script \fB\-\-local\-rank=N\fR, unless
+\fB\-\-use\-env\fR is given.
 .PP
-Called
+If it is called
 .B torchrun
 or
 .BR ddprun\-torchrun ,
-by a link, it has none of the commands below, and a script may have such a name, as with torchrun.
+for example by a link, it has none of the commands below: a script may then have such a name, as
+with torchrun.
 .PP
-An option may be spelled with underscores and cut short as long as it stays unique; its default comes
-from its variable.
+An option may be spelled with underscores, and may be cut short as long as it stays unique. If its
+variable is set, its value is the default.
 .SH OPTIONS
 )";
 
 constexpr char kTail[] = R"(.SH SIGNALS
-A signal of \fB\-\-signals\-to\-handle\fR is handed to every worker's process group, which then has
-\fB\-\-shutdown\-timeout\fR seconds until SIGKILL. A second one leaves 3 seconds, a third none. Other
-signals that programs exchange (SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH, SIGCONT, ...) are handed on. What was ignored when
+A signal of \fB\-\-signals\-to\-handle\fR (by default SIGTERM, SIGINT, SIGHUP and SIGQUIT) stops
+the job: it is passed on to every worker's process group, which then has
+\fB\-\-shutdown\-timeout\fR seconds until SIGKILL. A second signal shortens this time to 3
+seconds, and a third one kills the workers. A signal of \fB\-\-preempt\-signal\fR first asks the
+workers for a checkpoint. SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGWINCH and those of the default
+that \fB\-\-signals\-to\-handle\fR leaves out are only passed on to the workers. A signal that was
+ignored when
 .B ddprun
-was started, as by
+was started, for example by
 .BR nohup (1),
 stays ignored.
 .SH FILES
-\fIDIR\fR/\fIrun id\fR_\fIrandom\fR/attempt_\fIn\fR/\fIlocal rank\fR/ holds stdout.log, stderr.log and
-error.json; filtered_stdout.log and filtered_stderr.log are beside the ranks. Without \fB\-\-log\-dir\fR
-and without \fB\-\-redirects\fR and \fB\-\-tee\fR nothing stays, except an error file that the report names.
+\fIDIR\fR/\fIrun id\fR_\fIrandom\fR/attempt_\fIn\fR/\fIlocal rank\fR/ holds stdout.log, stderr.log
+and error.json; filtered_stdout.log and filtered_stderr.log are beside the ranks. With
+\fB\-\-log\-dir\fR, report.json is beside the attempts. Without \fB\-\-log\-dir\fR,
+\fB\-\-redirects\fR and \fB\-\-tee\fR no file is left, except an error file that the report names.
 .SH ENVIRONMENT
 .TP
 .B LOGLEVEL
-DEBUG, INFO, WARNING (default) or ERROR: how much ddprun says.
+DEBUG, INFO, WARNING (default) or ERROR: how much ddprun prints.
 .TP
 .B DDPRUN_SECRET
-the secret of the job's nodes, where no \fB\-\-secret\-file\fR has it; workers do not get it.
+the job's secret, if there is no \fB\-\-secret\-file\fR; workers do not get it.
 .TP
 .B PYTHON_EXEC
 the Python for scripts.
 .TP
 .B OMP_NUM_THREADS
-when not set: usable CPUs divided by the workers of this node, if there is more than one.
+if you do not set it, and there is more than one worker: usable CPUs / workers of this node.
 .TP
 .B TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE
 what \fB\-\-tee\fR puts before a line; ${role_name}, ${rank} and ${local_rank} are replaced.
 .TP
 .B NO_COLOR
-no colours on a terminal.
+if it is set, there are no colors on a terminal.
 .SH EXIT STATUS
 .TP
 .B 0
 every worker exited 0.
 .TP
 .I N
-the first worker that failed exited with code N.
+the worker that was the cause of the failure exited with code N.
 .TP
 .RI 128+ S
-it was killed by signal S, or ddprun was stopped by it.
+that worker was killed by signal S, or ddprun was stopped by signal S.
 .TP
 .B 2
-the command line makes no sense.
+the command line is invalid.
 .TP
 .B 69
-the coordinator cannot be reached, was lost, or refused this node; a host cannot be had.
+the coordinator cannot be reached, was lost, or refused this node; a host of \-\-hosts
+cannot be reached.
 .TP
 .B 70
 a bug in ddprun.
 .TP
 .B 71
-the system refused something: a port, a directory.
+the system refused something: a port, a directory, the event log.
 .TP
 .B 75
-too few nodes until the join timeout.
+the join timeout passed with too few nodes.
 .TP
 .B 85
-the scheduler announced the end and workers had time for a checkpoint: run the job again.
+the scheduler announced the end, and workers had time for a checkpoint: run the job again.
 .TP
 .B 86
 the workers hung, and \-\-on\-hang has ended the job.
@@ -142,7 +149,8 @@ the program cannot be executed; there is no such program.
 .SH EXAMPLES
 .nf
 ddprun \-\-nproc\-per\-node 2 train.py \-\-epochs 10
-ddprun \-\-nproc\-per\-node gpu \-\-max\-restarts 3 \-\-tee 3 \-\-log\-dir logs \-m my.training
+ddprun \-\-nproc\-per\-node gpu \-\-max\-restarts 3 \-\-tee 3 \e
+    \-\-log\-dir logs \-m my.training
 ddprun \-\-nproc\-per\-node 2 \-\-no\-python ./train_digits
 .fi
 )";

@@ -161,7 +161,7 @@ Result<void> lock(Server& server, const ListenOptions& options, const asio::ip::
   if (options.secret_dir.empty()) {
     if (!address.is_loopback())
       spdlog::warn(
-          "there are no secrets (--secret-dir): whoever reaches this server can join its jobs");
+          "there are no secrets (--secret-dir): anyone who reaches this server can join its jobs");
     return {};
   }
   auto folder = SecretFolder::open(options.secret_dir);

@@ -58,8 +58,8 @@ Result<void> lock(Server& server, const LaunchSpec& spec, const std::string& run
   if (!spec.secret) {
     if (spec.meeting.nodes_max > 1 && !address.is_loopback())
       spdlog::warn(
-          "there is no secret (--secret-file): whoever reaches port {} of this node can join the "
-          "job",
+          "there is no secret (--secret-file): anyone who reaches port {} of this node can join "
+          "the job",
           server.port());
     return {};
   }

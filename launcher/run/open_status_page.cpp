@@ -33,7 +33,7 @@ Result<OpenedPage> open_status_page(asio::io_context& io, asio::io_context& serv
     return Error{Error::Kind::kUnavailable,
                  "--status-addr: there are no random numbers for a token"};
   if (!secret && !listening->is_loopback())
-    spdlog::warn("there is no secret: whoever reaches the status page can read it");
+    spdlog::warn("there is no secret: anyone who reaches the status page can read it");
   page.names = {host_name(), address.host};
   const std::string token = page.token;
   auto server =

@@ -87,7 +87,7 @@ recorded "$scratch/open"
 for word in "${private[@]}"; do
   grep -qaF "$word" "$scratch/open" || fail "'$word' should have been on the wire in plain"
 done
-node h1 says err "there is no secret (--secret-file): whoever reaches port 29400"
+node h1 says err "there is no secret (--secret-file): anyone who reaches port 29400"
 node h2 says_not err "there is no secret"
 
 # With one, nothing is. One node has it from a file, the other one from the variable.

@@ -24,6 +24,6 @@ node h4 says out "rank 6 is 0 of 1 in 3 of 4, 6 of 7"
 # On a busy machine a node may wait for others for seconds, and says so.
 lines() { grep -cv '; giving up in [0-9]* s$' "$nodes/$1/err" || true; }
 for host in h2 h3 h4; do [ "$(lines "$host")" = 0 ] || fail "a job that went well is silent"; done
-node h1 says err "there is no secret (--secret-file): whoever reaches port 29400"
+node h1 says err "there is no secret (--secret-file): anyone who reaches port 29400"
 [ "$(lines h1)" = 1 ] || fail "a job that went well is silent"
 nothing_left

@@ -11,7 +11,7 @@ for host in h1 h2 h3; do
 done
 wait_for_world h1 h2 h3
 node h1 says err "the status page is at http://h1:8080/"
-node h1 says err "there is no secret: whoever reaches the status page can read it"
+node h1 says err "there is no secret: anyone who reaches the status page can read it"
 # What workers say themselves may be here before what agents tell of them.
 all_run() {
   local host

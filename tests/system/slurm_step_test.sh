@@ -16,7 +16,7 @@ for i in 1 2 3 4; do
 done
 job_says "$job" "Slurm job $job: node 0 of 4, coordinator at h1:[0-9]+, run id $job.0"
 job_says_not "$job" "node 1 of 4"
-job_says "$job" "there is no secret \(--secret-file\): whoever reaches port"
+job_says "$job" "there is no secret \(--secret-file\): anyone who reaches port"
 
 # As many workers as Slurm grants GPUs.
 submit --nodes=1 --gpus-per-node=3 \

@@ -61,7 +61,7 @@ for worker in "${worker_pids[@]}"; do [ -e "/proc/$worker" ] || fail "a worker h
 kill -KILL "${worker_pids[0]}"
 wait_for_workers 2
 forked dpr-nursery
-says err "--warm: the nursery was killed by SIGKILL (signal 9): starting another"
+says err "--warm: the fork server was killed by SIGKILL (signal 9): starting another"
 
 # A midwife takes the nursery with it, which is the same. When the workers are killed at the same time,
 # new ones start, forked or not.
@@ -72,7 +72,7 @@ ends 0
 exec 8>&-
 all_dead
 # The job may end before anybody has seen that the nursery did.
-grep -qE -e "--warm: (the nursery exited with code 1: starting another|a worker cannot be described to the nursery)" \
+grep -qE -e "--warm: (the fork server exited with code 1: starting another|a worker cannot be described to the fork server)" \
   "$scratch/err" || fail "nobody says that the nursery has gone"
 
 # When the agent is killed, everybody goes, whether the nursery or a worker was dead before.

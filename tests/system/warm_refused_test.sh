@@ -90,7 +90,7 @@ import os, signal
 os.kill(os.getpid(), signal.SIGSEGV)'
 echo 'import os; print("worker", os.environ["RANK"])' >"$scratch/job/plain.py"
 run 0 --warm=endless --nproc-per-node 2 "$scratch/job/plain.py"
-says err "--warm: the nursery was killed by SIGSEGV"
+says err "--warm: the fork server was killed by SIGSEGV"
 says err "workers of this round start the ordinary way"
 says out "worker 1"
 

@@ -70,7 +70,7 @@ cd "$programs"
 workers=1
 compare 1 probe.py raise
 says out "atexit: ran"
-says_not err "nursery"
+says_not err "fork server"
 compare 1 probe.py exit
 says err "a last word"
 compare 130 probe.py interrupt

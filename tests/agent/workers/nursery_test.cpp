@@ -236,8 +236,9 @@ TEST_CASE("nursery: one that dies while it imports leaves the workers to start t
            "    os.kill(os.getpid(), 9)\n");
   f.script(kWarmOrCold);
   for (const auto& worker : f.round()) CHECK(worker.text == "cold\n");
-  CHECK_THAT(f.log.text(), contains("warning: --warm: the nursery was killed by SIGKILL (signal "
-                                    "9): workers of this round start the ordinary way\n"));
+  CHECK_THAT(f.log.text(),
+             contains("warning: --warm: the fork server was killed by SIGKILL (signal "
+                      "9): workers of this round start the ordinary way\n"));
 }
 
 TEST_CASE("nursery: one that dies when it was ready is followed by another") {

@@ -96,7 +96,7 @@ TEST_CASE("whoever can join a job of several nodes without a secret is told of")
   spec.meeting.nodes_max = 2;
   SECTION("when others reach the endpoint") {
     REQUIRE(open_coordinator(io, io, spec, "job").has_value());
-    CHECK_THAT(log.text(), contains("warning: there is no secret (--secret-file): whoever"));
+    CHECK_THAT(log.text(), contains("warning: there is no secret (--secret-file): anyone who"));
   }
   SECTION("not on loopback") {
     spec.meeting.coordinator.host = "localhost";

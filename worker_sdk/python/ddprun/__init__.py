@@ -1,8 +1,8 @@
-"""What a Python training can tell ddprun, and be told by it.
+"""Lets a Python training program report its progress to ddprun, and learn when to write a checkpoint.
 
-ddprun starts, watches and restarts the workers of a distributed training, as torchrun does. A training
-needs nothing of this module to run under it. With it, a failure report says how far each worker had
-come, and a checkpoint is written before the scheduler ends the job:
+ddprun starts, watches and restarts the workers of a distributed training job, as torchrun does. A program
+runs under it without this module. With the module, a failure report says how far each worker had come, and
+a checkpoint can be written before the scheduler ends the job:
 
     import ddprun
 
@@ -11,11 +11,11 @@ come, and a checkpoint is written before the scheduler ends the job:
         loss = train(batch)
         ddprun.heartbeat(step, loss=loss, samples=len(batch))
 
-Without ddprun, under torchrun or in a notebook, the same program runs: heartbeats go nowhere, the
-restart count is torchrun's or 0, and the signal that asks for a checkpoint may be sent by anybody.
+The same program also runs without ddprun, under torchrun or in a notebook: heartbeats do nothing, the
+restart count is torchrun's or 0, and any process may send the signal that asks for a checkpoint.
 
-ElasticRun and Batches make a training that goes on in the middle of an epoch with another number of
-workers. They import PyTorch when it is needed; all else needs no other module.
+With ElasticRun and Batches, a training goes on in the middle of an epoch with another number of workers.
+They import PyTorch when they need it. The rest of the module needs no other one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-# Only who asks for these waits for the modules behind them.
+# Only programs that use these names wait for the modules behind them.
 _LATER = {"Batches": "ddprun._batches", "ElasticRun": "ddprun._elastic", "World": "ddprun._world"}
 
 

@@ -36,7 +36,7 @@ def main() -> NoReturn:
 
 
 def torchrun() -> NoReturn:
-    """The same in the shape of torchrun: a first word such as "server" is a script."""
+    """Does the same with torchrun's command line: a first word such as "server" is the name of a script."""
     _become("ddprun-torchrun")
 
 

@@ -46,25 +46,26 @@ def shuffled(size: int, seed: int, epoch: int) -> Sequence[int]:
 
 
 class Batches:
-    """Deals the samples of a data set out to the workers: a batch_sampler for torch's DataLoader.
+    """Distributes the samples of a data set to the workers: a batch_sampler for torch's DataLoader.
 
         batches = ddprun.Batches(len(data), global_batch=256, seed=7)
         loader = DataLoader(data, batch_sampler=batches, num_workers=2)
 
     local_batch: how many samples each worker gets in a step. The step of the whole job grows and shrinks
         with the number of workers, so the learning rate may have to follow it.
-    global_batch: how many samples all workers together get in a step. Each gets equally many, so that
-        DDP's mean is that of all samples; what does not divide stays for the next step, for example 4 of
-        256 with 3 workers.
-    micro_batch: the greatest number of samples that a worker takes at one time. A step then has several
+    global_batch: how many samples all workers together get in a step. All get the same number, so that
+        DDP's mean is the mean over all samples. Samples that cannot be divided evenly stay for the next
+        step: 3 workers use 255 of 256.
+    micro_batch: the greatest number of samples that a worker processes at a time. A step then has several
         parts, whose gradients are added up: World.parts and World.last_part.
     seed: decides, with the epoch, how samples are shuffled. It is the same on all workers.
     shuffle: False gives the samples in the order of their indices.
 
-    Iterated over, it gives lists of indices without an end, from behind the last counted step on. Give it
-    to ElasticRun, which counts the steps and tells it how many workers there are.
+    Its iterator gives lists of indices without end, beginning after the last counted step. Pass it to
+    ElasticRun, which counts the steps and sets the number of workers.
 
-    Raises ValueError for numbers that make no batches.
+    Raises ValueError if a number is less than 1, or if neither or both of local_batch and global_batch are
+    given.
     """
 
     def __init__(
@@ -141,7 +142,7 @@ class Batches:
         return {"epoch": self.epoch, "consumed": self._used % self._size, "size": self._size}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Goes on where the state was, with any number of workers. Iterate anew behind it.
+        """Goes on where the state was, with any number of workers. Call iter() again afterwards.
 
         Raises ValueError for a state of another data set.
         """

@@ -64,23 +64,25 @@ _request = _Request()
 def on_checkpoint_request(fn: Function) -> Function:
     """Calls `fn` when the scheduler is about to end the job, and it is time for a checkpoint.
 
-    The workers then have the time that ddprun's option --preempt-timeout names, 60 s by default. A worker
+    Call it from the main thread, because it installs a signal handler.
+
+    The workers then have the time that ddprun's option --preempt-timeout sets, 60 s by default. A worker
     that has written its checkpoint may exit, with any code: the job ends as preempted, with code 85, and
-    goes on from there when it is run again.
+    goes on from the checkpoint when it is run again.
 
-    `fn` takes no arguments and is called once, in the main thread, between two instructions of Python: as
-    a handler of a signal is. So it does best to take a note, and to leave the writing to the training,
-    between two steps. All ranks are asked at about the same time, but not in the same step: let them
-    agree on one, by an all_reduce of checkpoint_requested() with MAX for example. `fn` is not called in
-    a process that a worker has forked.
+    `fn` takes no arguments and is called once, in the main thread, between two instructions of Python, as
+    any signal handler is. So it should only set a flag, and the training loop should write the checkpoint
+    between two steps. All ranks are asked at about the same time, but not in the same step: let them agree
+    on one, for example by an all_reduce of checkpoint_requested() with MAX. `fn` is not called in a process
+    that a worker has forked.
 
-    Several functions are called in the order in which they came. One that comes after the request is
-    called at once. A handler that was there for the signal is called behind them; one that is installed
-    later takes the signal away, unless it calls this one. Without ddprun the same holds for whoever
-    sends SIGUSR1.
+    Several functions are called in the order in which they were given. A function that is given after the
+    request is called at once. A handler that was installed before is called after them. A handler that is
+    installed later gets the signal instead, unless it calls this one. Without ddprun, SIGUSR1 from any
+    other sender has the same effect.
 
-    Returns `fn`, so that it may be used as a decorator. Raises TypeError when `fn` cannot be called,
-    RuntimeError when the first call comes from another thread than the main one.
+    Returns `fn`, so that it may be used as a decorator. Raises TypeError if `fn` cannot be called,
+    RuntimeError if the first call comes from another thread than the main one.
     """
     if not callable(fn):
         raise TypeError(f"on_checkpoint_request() takes a function, not {type(fn).__name__}")
@@ -93,10 +95,10 @@ def on_checkpoint_request(fn: Function) -> Function:
 
 
 def checkpoint_requested() -> bool:
-    """Returns whether a checkpoint has been asked for since the first call; it never becomes false again.
+    """Returns whether ddprun has asked for a checkpoint since the first call. Once true, it stays true.
 
-    Call it once before the training begins, so that no request is missed: from the first call on the
-    signal does nothing but count as a request. Raises RuntimeError when the first call comes from
+    Call it once before the training begins, from the main thread, so that no request is missed: from the
+    first call on, the signal only counts as a request. Raises RuntimeError if the first call comes from
     another thread than the main one.
     """
     _request.listen()

@@ -1,10 +1,10 @@
 """A training whose state outlives its process group: one turn of a loop for each membership of the job.
 
-`ElasticRun` has the state, and `World` (_world.py) the members, the group and DDP of one turn. What may be done
-when is decided by _membership.py, who gets which samples by _batches.py, and _state.py carries a state from one
-member to others. _line.py hears from the agent when members change, _sockets.py and _nccl.py free a worker then that
-waits for them, and _standstill.py sees whether it is freed. Without an agent that says so there is one world for each start
-of the workers.
+`ElasticRun` has the state, and `World` (_world.py) the members, the group and DDP of one turn. _membership.py decides
+what may be done when, _batches.py decides which worker gets which samples, and _state.py carries a state from one
+member to others. _line.py hears from the agent when members change. _sockets.py and _nccl.py then free a worker that
+waits for these members, and _standstill.py sees whether it is freed. Without an agent there is one world for each
+start of the workers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ddprun._worker import PARKED
 from ddprun._world import World
 
 RESERVED = ("step", "round")
-FREEING_S = 0.02  # until who is about to enter is freed once more: its connections may only just appear
+FREEING_S = 0.02  # until a worker that is about to enter is freed once more: its connections may only just appear
 
 
 class ElasticRun:
@@ -41,14 +41,15 @@ class ElasticRun:
                         optimizer.step()
                         optimizer.zero_grad()
 
-    parts: what belongs to the state, by name: whatever has state_dict() and load_state_dict(). A `Batches`
+    parts: what belongs to the state, by name: any object with state_dict() and load_state_dict(). A `Batches`
         among them is the place in the data.
-    seed: seeds the generators of random numbers anew before each step, from this number, the step and the
-        rank, so that a step which is done again draws the same numbers. None leaves them alone.
-    resize: whether it can go on with another number of workers, in place. False where the state belongs to their
-        number, as that of a sharded model does: it then goes on with as many, or is started anew.
+    seed: seeds the generators of random numbers before each step, from this number, the step and the rank, so
+        that a repeated step draws the same numbers. None leaves the generators alone.
+    resize: whether the training can go on in place with another number of workers. Pass False if the state fits
+        one number of workers only, for example that of a sharded model. The training then goes on in place only
+        with the same number. Otherwise all workers restart from the checkpoint.
 
-    Without a launcher there is one world, of this process.
+    Without a launcher there is one world, which consists of this process.
     """
 
     def __init__(self, *, seed: Optional[int] = None, resize: bool = True, **parts: Any) -> None:
@@ -57,7 +58,7 @@ class ElasticRun:
         self._batches: Optional[Batches] = None  # the one among the parts
         self._membership = Membership(resize)
         self._checked = False  # that all parts can travel
-        self._line: Optional[AgentLine] = None  # None: workers are started anew when members change
+        self._line: Optional[AgentLine] = None  # None: workers are restarted when members change
         self._lock = threading.RLock()  # the line's thread and this one agree on whether an update begins
         self._told = threading.Condition(self._lock)  # the agent has said something
         self._world: Optional[World] = None  # the one that is entered, or was last
@@ -91,10 +92,10 @@ class ElasticRun:
         return {"step": self._membership.step, "round": self._membership.round, **states}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Goes on from a state that was saved, before the first world.
+        """Goes on from a saved state. Call it before the first world.
 
-        Workers may load different ones: those with a smaller step get the state of the greatest when they
-        enter the world. Raises ValueError for a state of other parts.
+        Workers may load different states: workers with a smaller step receive the state of the worker with the
+        greatest one when they enter the world. Raises ValueError for a state of other parts.
         """
         names = {"step", "round", *self._parts}
         if set(state) != names:
@@ -109,8 +110,8 @@ class ElasticRun:
     def worlds(self, backend: Optional[str] = None, timeout: float = 600.0) -> Iterator[World]:
         """One turn for each membership of the job. Use each world as `with world:`.
 
-        backend: as init_process_group() takes it. timeout: after how many seconds of waiting for other
-        members the program fails. Raises RuntimeError for a world of another size, where the run has resize=False.
+        backend: as for init_process_group(). timeout: the program fails if it waits for other members for more
+        seconds than this. Raises RuntimeError for a world of another size if the run has resize=False.
         """
         import torch.distributed
 
@@ -143,7 +144,7 @@ class ElasticRun:
                 self._line.close()
 
     def _first_place(self) -> Place:
-        """Of a worker that was started beside a round: in the one that it is told to enter."""
+        """The place of a worker that was started beside a round: in the round that its agent lets it enter."""
         if self._line is None:
             raise RuntimeError("this worker was started beside a round, and its agent does not answer")
         os.environ.update(self._line.first_entrance().environment)
@@ -171,7 +172,7 @@ class ElasticRun:
             self._told.notify_all()
 
     def _end_hold(self) -> None:
-        """The agent has gone, and nobody else would say how far this world goes."""
+        """The agent has gone, and no other process knows how far this world goes."""
         with self._lock:
             self._membership.end_hold()
             self._told.notify_all()

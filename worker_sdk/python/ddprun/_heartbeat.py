@@ -1,4 +1,4 @@
-"""Tells the agent of ddprun how far this worker is.
+"""Reports to the agent of ddprun how far this worker is.
 
 The agent keeps a file in memory with a slot for each of its workers. DDPRUN_HEARTBEAT has the place of
 this worker's: "PATH:SLOT". worker_sdk/contract/heartbeat_slot.hpp has the format: two entries take turns,
@@ -68,18 +68,18 @@ class Heart:
 
     @property
     def connected(self) -> bool:
-        """True when an agent listens."""
+        """Whether an agent reads the heartbeats."""
         return self._integers is not None
 
     def expect(self, steps: int) -> None:
-        """The whole training has so many steps."""
+        """Sets how many steps the whole training has."""
         if self._integers is not None:
             self._integers[TOTAL_STEPS] = steps
 
     def beat(self, now_ns: int, step: int, samples: int, loss: float) -> None:
         """Makes this the heartbeat that the agent sees; `now_ns` is of time.monotonic_ns()."""
-        # Nobody waits here: whoever holds the lock writes a heartbeat of the same moment. It may even be
-        # this thread, when a signal's handler beats.
+        # No thread waits here: the one that holds the lock writes a heartbeat of the same moment. It may even
+        # be this thread, if the handler of a signal sends a heartbeat.
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -91,7 +91,7 @@ class Heart:
     def _update_rate(self, now_ns: int, samples: int) -> None:
         """The mean over the last full window of time; before there is one, over the time since the first heartbeat.
 
-        Nobody knows how long the step before that one took.
+        How long the step of the first heartbeat took is not known.
         """
         if self._window_begin_ns is None:
             self._window_begin_ns = now_ns
@@ -128,22 +128,22 @@ _program_beats = False  # heartbeat() was called
 
 
 def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0, steps: Optional[int] = None) -> None:
-    """Tells ddprun that step `step` is done. Call it after every step; it takes about a microsecond.
+    """Reports to ddprun that a step is done. Call it after every step; it takes about a microsecond.
 
-    When the worker fails, ddprun says how far it had come, also when it was killed: "last heartbeat: step
+    When the worker fails, the report says how far it had come, even if it was killed: "last heartbeat: step
     120, loss 0.31, 1,234 samples/s, 0.4 s before".
 
-    loss: of this step. A tensor of one element will do; it is copied from its device, so give it only
-    where it is read anyway.
-    samples: how many samples this rank has seen in the step. Samples per second are their mean over the
-    last second or more.
-    steps: how many the whole training has. `ddprun status` then shows how much of it is done, and how
-    long the rest takes.
+    step: the number of the step. int() cuts off a fraction.
+    loss: the loss of this step. May be a tensor with one element; reading it waits for its device.
+    samples: how many samples this rank has processed in the step. Samples per second are their mean over
+        the last second or more.
+    steps: how many steps the whole training has. `ddprun status` then shows how much of it is done, and
+        how long the rest takes.
 
-    Without ddprun, or where its memory cannot be reached, it does nothing, and does not look at its
-    arguments. So it does in a process that a worker has forked, as a data loader does.
+    Without ddprun, or if the worker cannot reach the agent's memory, it does nothing, and ignores its
+    arguments. The same holds in a process that a worker has forked, such as one of a data loader.
 
-    Raises TypeError or ValueError for arguments that are no numbers of 64 bits.
+    Raises TypeError or ValueError for an argument that is not a number, or does not fit into 64 bits.
     """
     global _program_beats
     _program_beats = True
@@ -165,7 +165,7 @@ def _number(loss: Any) -> float:
 
 
 def step_done(step: int) -> None:
-    """The elastic loop has counted a step. It is told where the program calls no heartbeat() by itself."""
+    """The elastic loop has counted a step. It is reported unless the program calls heartbeat() itself."""
     if not _program_beats:
         heart = _found_heart()
         if heart.connected:

@@ -20,7 +20,7 @@ class LightCopy:
         self._copy(self._copies, self._buffers)
 
     def put_back(self) -> None:
-        """The step that is under way is dropped."""
+        """The step that is in progress is dropped."""
         self._copy(self._buffers, self._copies)
 
     def _copy(self, there: Any, here: Any) -> None:

@@ -1,17 +1,18 @@
-"""The line between a worker and the agent of its node: who trains in a world of its own says so, and is asked to
-leave it and to enter the next one instead of being stopped and started again. Where nobody is lost, it is asked first
-how far it has come, and then to leave behind a step that all can count.
+"""The line between a worker and the agent of its node. A worker in an elastic loop reports that it can stay. Its agent
+then asks it to leave its world and to enter the next one, instead of stopping and restarting it. If no worker is lost,
+the agent first asks how far the worker is, and then asks it to leave behind a step that all can count.
 
 The agent listens at a Unix socket that DDPRUN_CONTROL names as PATH:LOCAL_RANK. Both sides send lines of JSON:
 
     worker: hello {local_rank, round, resize} · holding {round, step} · parked {round} · stuck {round} · goodbye {}
     agent:  welcome {patience_s} · hold {round} · leave_after {round, step} · leave {round} · enter {round, environment}
 
-resize: false where the program needs its number of workers, so that it must not go on with another one. holding is the
-answer to hold. It comes at once, with the step -1 from who does not train in that round any more; who is still about to
-enter that round, or enters it, gives it when it begins to train there. Where it is told to leave before, none comes.
+resize: false if the program needs its number of workers, so that it must not go on with another one. holding is the
+answer to hold. It comes at once, with the step -1 from a worker that does not train in that round any more. A worker
+that is still about to enter that round, or enters it, answers when it begins to train there. If the agent asks it to
+leave before that, no answer comes.
 
-Without an agent that listens there is no line, and workers are stopped and started as ever.
+Without an agent that listens there is no line, and workers are stopped and restarted as usual.
 """
 
 from __future__ import annotations
@@ -95,7 +96,9 @@ class AgentLine:
         self.parked(NO_ROUND)
         entrance = self.await_entrance(lambda: True)
         if entrance is None:
-            raise RuntimeError("this worker was started beside a round, and its agent has gone before it could enter one")
+            raise RuntimeError(
+                "this worker was started beside a round, and its agent has gone before it could enter one"
+            )
         return entrance
 
     @property
@@ -109,7 +112,7 @@ class AgentLine:
         self._say(type="holding", round=round_number, step=step)
 
     def parked(self, round_number: int) -> None:
-        """This worker has left that round, and does nothing until it is told to enter another one."""
+        """This worker has left that round, and does nothing until its agent lets it enter another one."""
         self._say(type="parked", round=round_number)
 
     def stuck(self, round_number: int) -> None:
@@ -117,8 +120,9 @@ class AgentLine:
         self._say(type="stuck", round=round_number)
 
     def await_entrance(self, is_told: Callable[[], bool]) -> Optional[Entrance]:
-        """Waits until the agent says where to go on: for the agent's patience, unless `is_told` says that this
-        worker was told to leave, and then without an end, as the agent decides. None: no order has come.
+        """Waits for the agent's order to enter a round, as long as the agent's patience allows. If `is_told` returns
+        that the agent has asked this worker to leave, it waits without end, as the agent decides. None: no order has
+        come.
         """
         ends = time.monotonic() + self.patience
         with self._news:

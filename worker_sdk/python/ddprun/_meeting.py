@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of_environment(cls) -> Place:
-        """As the launcher has told it; without one this worker is alone."""
+        """As the launcher has set it; without a launcher this worker is alone."""
         number = whole_number(ROUND, whole_number(RESTART_COUNT, 0))
         return cls(number, whole_number(RANK, 0), whole_number(WORLD_SIZE, 1))
 
@@ -89,7 +89,7 @@ def decide_line(words: List[Any]) -> Dict[str, Any]:
 
 
 def decide_whether_states_differ(digests: List[str]) -> Dict[str, Any]:
-    """Refuses members that do not have the same state, and names who has which."""
+    """Refuses members that do not have the same state, and names the ranks that have each state."""
     ranks: Dict[str, List[str]] = {}
     for rank, digest in enumerate(digests):
         ranks.setdefault(digest, []).append(str(rank))

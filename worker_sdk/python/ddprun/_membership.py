@@ -1,13 +1,13 @@
 """What a worker may do when, which state it has, and who gives its state to whom. Pure.
 
 A state is named by the round in which its last step was counted, and the number of that step. The number alone
-is not enough: a worker that was cut off may have counted a step that the others have counted anew. A state is
-whole between two updates, and torn from the begin of one to its end: an update that fails leaves it torn.
+is not enough: a worker that was cut off may have counted a step that the others have counted again. A state is
+whole between two updates, and torn from the beginning of one to its end: an update that fails leaves it torn.
 
-Where nobody is lost, members change without dropping a step: each one is held, and says how many steps it has counted;
-the greatest of these numbers plus one is the limit. Nobody has begun that step before all know the limit, so all leave
-their world right behind it, at the same place of their program. Who has not entered that world yet, but is to, answers
-when it begins to train there: it has a state then, and nobody has counted a step without it.
+If no member is lost, members change without dropping a step: each one is held, and reports how many steps it has
+counted. The greatest of these numbers plus one is the limit. No member begins that step before all know the limit, so
+all leave their world right behind it, at the same place of their program. A worker that is to enter that world, but has
+not yet, answers when it begins to train there: it has a state then, and no member has counted a step without it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ OUTSIDE, ENTERING, TRAINING, UPDATING, ENDING = "outside", "entering", "training
 
 
 class WorldChanged(BaseException):
-    """The members of the job change, so the step that is under way counts on nobody.
+    """The members of the job change, so the step that is in progress does not count on any of them.
 
-    It is none of Exception, so that a program that goes on after any error does not go on after this one.
+    It is not an Exception, so that a program that goes on after any error does not go on after this one.
     """
 
 
@@ -32,7 +32,7 @@ class Membership:
         self.size: Optional[int] = None  # the first world's; None: there was none
         self.place = OUTSIDE
         self.world = -1  # the round of the world that was entered last
-        self.left = -1  # the greatest round that was told to end
+        self.left = -1  # the greatest round that the agent has ended
         self.held = -1  # the answer when this world was held; -1: it is not
         self.asked = -1  # the round in which it is to be held as soon as it trains there; -1: none
         self.limit: Optional[int] = None  # the last step of this world; None: it has none
@@ -52,12 +52,12 @@ class Membership:
 
     @property
     def is_told_to_leave(self) -> bool:
-        """Whether that is because the world was told to end: its members may not come any more."""
+        """Whether that is because the agent has ended the world: its members may not come any more."""
         return self.place != OUTSIDE and self.left >= self.world
 
     @property
     def leaves_in_order(self) -> bool:
-        """Whether that world ends behind its last step, with all of its members, and not because it was told to end."""
+        """Whether that world ends behind its last step, with all of its members, and not because the agent ended it."""
         return self.left < self.world and self._has_come_to_its_end
 
     @property
@@ -94,8 +94,8 @@ class Membership:
     def begin_training(self, line_round: int) -> Optional[int]:
         """All members have the line now, and name what follows by this round.
 
-        Numbers of rounds begin anew with each job, and those of states go on. Returns the answer that hold() owes,
-        which is to be sent; None: it owes none.
+        Each job counts its rounds from the beginning, but the numbers of states go on. Returns the answer that hold()
+        owes, which is to be sent; None: it owes none.
         """
         self.round, self.place = max(self.world, line_round + 1), TRAINING
         if self.asked != self.world or self.left >= self.world:
@@ -104,12 +104,12 @@ class Membership:
         return self.hold(self.world)
 
     def end_round(self, round_number: int) -> None:
-        """The members of that round change. An update that is under way counts still: its gradients are all there."""
+        """The members of that round change. An update in progress still counts, because it has all of its gradients."""
         self.left = max(self.left, round_number)
 
     def hold(self, round_number: int) -> Optional[int]:
-        """The members of that round are about to change, and nobody is lost. No further update begins until it is told
-        how far they go.
+        """The members of that round are about to change, and none is lost. No further update begins until the agent
+        has sent how far they go.
 
         Returns how many steps this worker has counted, with the one that it is counting; asked again, the same. -1:
         it does not train in that round any more, and nothing is held. None: not yet, and begin_training() answers.
@@ -128,19 +128,19 @@ class Membership:
         return round_number > self.world or (round_number == self.world and self.place == ENTERING)
 
     def end_hold(self) -> None:
-        """Nobody will say how far this world goes: who is held leaves it at once, and who owes an answer is not held."""
+        """No order will come: a held worker leaves this world at once, and one that owes an answer is not held."""
         self.asked = -1
         if self.is_held:
             self.end_round(self.world)
 
     def leave_after(self, round_number: int, step: int) -> None:
-        """Who is held in that round goes on, and leaves it when that step is counted."""
+        """A worker that is held in that round goes on, and leaves it when that step is counted."""
         if round_number == self.world and self.held >= 0:
             self.limit = step
 
     def end_loop(self) -> bool:
-        """The program has no further step to do. Returns whether the training is over: who is held leaves instead, and
-        ends in the world that follows, so that who enters that one gets the last state.
+        """The program has no further step to do. Returns whether the training is over. A worker that is held leaves
+        instead, and ends in the world that follows, so that a worker that enters that world gets the last state.
         """
         if self.held >= 0:
             self.loop_is_over = True
@@ -231,8 +231,8 @@ def differing_parts(members: Sequence[Loaded]) -> Optional[str]:
 def choose_line(members: Sequence[Loaded]) -> Optional[Line]:
     """The whole state with the greatest name, of the round first; None where no member has a whole one.
 
-    The members of the round before have parked, or are dead, so none of them counts a step any more, and who has
-    exactly that name has exactly that state.
+    The members of the round before have parked, or are dead, so none of them counts a step any more. A member
+    whose state has exactly that name has exactly that state.
     """
     names = [(member.round, member.step) for member in members if member.whole]
     if not names:

@@ -2,8 +2,8 @@
 
 A kernel that waits for a member that is gone never ends, and the stream waits behind it. An abort ends the kernel, and
 leaves garbage where its result would be, without an error: what lies behind it in the stream is computed from that. So
-whoever uses what members have reduced waits for the GPU first, and then asks whether the world goes on. Nobody but the
-line's thread aborts, and it says that the world has ended before it does.
+code that uses what members have reduced first waits for the GPU, and then asks whether the world goes on. Only the
+line's thread aborts, and before it does, it reports that the world has ended.
 """
 
 from __future__ import annotations

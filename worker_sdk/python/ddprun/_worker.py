@@ -29,11 +29,11 @@ def whole_number(name: str, otherwise: int) -> int:
 
 
 def restart_count() -> int:
-    """Returns how often the workers of this job have been started again after a failure.
+    """Returns how often the workers of this job have been restarted after a failure.
 
-    It is 0 in the first attempt, and where no launcher has set TORCHELASTIC_RESTART_COUNT. A round that
-    is formed anew because a node came or went does not count.
+    It is 0 in the first attempt, and if no launcher has set TORCHELASTIC_RESTART_COUNT. A new round that
+    begins because a node joined or was lost does not count.
 
-    Raises ValueError when the variable holds no whole number.
+    Raises ValueError if the variable is not a whole number.
     """
     return whole_number(RESTART_COUNT, 0)

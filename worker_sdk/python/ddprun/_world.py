@@ -38,9 +38,9 @@ def forget_unmade_group() -> None:
 
 
 class World:
-    """One membership of the job: its process group is there within the `with` block.
+    """One membership of the job. Its process group exists within the `with` block.
 
-    rank, size: as those of the group, and of torch.distributed within the block.
+    rank, size: those of the group, and of torch.distributed within the block.
     last_part: whether the batch is the last one of its step.
     """
 
@@ -142,7 +142,7 @@ class World:
     def _end_loop(self) -> None:
         """Ends the training together with all members. Raises WorldChanged where they change before it has ended."""
         with self._run._lock:
-            self._run._await_limit()  # behind it who is held knows that all are: nobody ends, and all leave
+            self._run._await_limit()  # after it, a held one knows that all are: none ends, all leave
             if not self._membership.end_loop():
                 raise WorldChanged("the members change, and the training ends in the world that follows")
         self._meet_behind_last_step()
@@ -150,8 +150,8 @@ class World:
             self._membership.require_unchanged()
 
     def _meet_behind_last_step(self) -> None:
-        """Behind it all know that all have counted that step. On GPUs it may end before all have come, where the world
-        is told to end: so ask again then.
+        """When it returns, all know that all have counted that step. On GPUs it may return before all have come, if the
+        agent ends the world: so ask again then.
         """
         import torch.distributed
 
@@ -175,7 +175,8 @@ class World:
     def _leaves_in_order(self, error: BaseException) -> bool:
         """Whether all members leave behind the same step, and have counted it.
 
-        Slower ones would take who hangs up right behind that step for lost, and would drop the step.
+        Otherwise slower members would take a member that hangs up right behind that step for lost, and would drop the
+        step.
         """
         if not (isinstance(error, WorldChanged) and self._membership.leaves_in_order):
             return False
@@ -211,7 +212,7 @@ class World:
         self._sockets.shut_down()
 
     def _take_down(self, orderly: bool) -> None:
-        """Removes what DDP has hooked into the model, and the group, whoever still has the DDP object."""
+        """Removes what DDP has hooked into the model, and the group, even if the program still has the DDP object."""
         import torch.distributed
 
         for ddp in self._wrapped:
@@ -245,13 +246,13 @@ class World:
         return ddp
 
     def batches(self, loader: Any, *, steps: Optional[int] = None, epochs: Optional[int] = None) -> Iterator[Any]:
-        """The batches of this worker, from behind the last counted step on, until the whole training ends.
+        """The batches of this worker, beginning after the last counted step, until the whole training ends.
 
         loader: a DataLoader whose batch_sampler is the run's Batches, or that Batches itself for lists of
         indices. steps, epochs: how many the whole training has, in all worlds together.
 
-        A step has `world.parts` batches. Gradients are reduced with the last one, which world.last_part
-        tells; divide the loss by world.parts, and update behind the last one.
+        A step has `world.parts` batches. Divide the loss by world.parts. Gradients are reduced with the last
+        batch, for which world.last_part is true; update after it.
         """
         batches = self._run._batches
         if batches is None or (loader is not batches and getattr(loader, "batch_sampler", None) is not batches):
@@ -293,9 +294,9 @@ class World:
             sys.modules["numpy"].random.seed(seed % 2**32)
 
     def update(self) -> ContextManager[None]:
-        """What belongs to the state is changed in here: it counts as a whole, as one step.
+        """Change everything that belongs to the state inside this block: all changes count together, as one step.
 
-        Every step has one, behind the backward pass of its last part. An exception within leaves the state
+        Every step has one block, after the backward pass of its last part. An exception inside leaves the state
         torn: it can be neither saved nor trained on.
         """
         return self._update
