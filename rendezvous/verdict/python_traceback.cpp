@@ -273,8 +273,8 @@ class Finder {
     traceback.crash.begin = lines_[begin].offset;
     traceback.crash.raised.push_back(std::move(*raised));
     traceback.crash.uncaught = has(lines_[begin].text, "[rank");
-    traceback.crash.logged =
-        is_log_line(lines_[begin].text) || (begin > 0 && is_log_line(lines_[begin - 1].text));
+    traceback.crash.logged = lines_[begin].in_string || is_log_line(lines_[begin].text) ||
+                             (begin > 0 && is_log_line(lines_[begin - 1].text));
     traceback.end = at_;
     found_.push_back(std::move(traceback));
   }

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "base/utf8.hpp"
+#include "rendezvous/verdict/json_string.hpp"
 
 namespace ddprun {
 
@@ -48,13 +49,24 @@ std::string_view last_drawn(std::string_view line) {
   return line.substr(line.rfind('\r') + 1);  // npos + 1 == 0: all of it
 }
 
+/// The line, which begins at `offset`, as one or, with a traceback in a JSON string, as several.
+void add_lines(std::string_view line, std::size_t offset, std::vector<TextLine>& lines) {
+  const std::size_t string = begin_of_logged_traceback(line);
+  const std::string_view before = line.substr(0, string);
+  if (string == std::string_view::npos || !before.empty())
+    lines.push_back({without_orders(last_drawn(before)), offset});
+  if (string == std::string_view::npos) return;
+  for (const StringLine& each : lines_of_string(line.substr(string)))
+    lines.push_back({without_orders(each.text), offset + string + each.offset, true});
+}
+
 }  // namespace
 
 std::vector<TextLine> text_lines(std::string_view text) {
   std::vector<TextLine> lines;
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
-    lines.push_back({without_orders(last_drawn(text.substr(from, end - from))), from});
+    add_lines(text.substr(from, end - from), from, lines);
     from = end + 1;
   }
   return lines;

@@ -11,10 +11,12 @@
 namespace ddprun {
 
 /// A line without its end, without colours and other orders to a terminal (ECMA-48), and without
-/// what a carriage return has overwritten.
+/// what a carriage return has overwritten. A traceback in a JSON string is as many lines as it was
+/// before a logger made one of it.
 struct TextLine {
   std::string text;
   std::size_t offset = 0;  // where its first byte is in the whole text
+  bool in_string = false;  // it was in such a string
 };
 
 /// Longer lines are cut to so many bytes.

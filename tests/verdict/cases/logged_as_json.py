@@ -3,7 +3,6 @@
 # ranks: 1
 # type: KeyError
 # exit_code: 1
-# known_wrong: a traceback that is a string of JSON is not read
 import json
 import logging
 import sys
