@@ -7,15 +7,16 @@ namespace ddprun {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kSigns{"Traceback (most recent",
-                                                 "Fatal Python error",
-                                                 "terminate called",
-                                                 ": Assertion `",
-                                                 ": Assertion '",
-                                                 "==ERROR: ",
-                                                 "' panicked at",
-                                                 "panic: ",
-                                                 "Error: "};
+constexpr std::array<std::string_view, 10> kSigns{"Traceback (most recent",
+                                                  "Fatal Python error",
+                                                  "terminate called",
+                                                  ": Assertion `",
+                                                  ": Assertion '",
+                                                  "==ERROR: ",
+                                                  "' panicked at",
+                                                  "panic: ",
+                                                  "Timeout (",
+                                                  "Error: "};
 constexpr std::size_t kSignBytesMax = 24;
 /// What stands before the type of an exception.
 constexpr std::array<std::string_view, 2> kOpenings{"Traceback (most recent", "terminate called"};

@@ -52,6 +52,26 @@ bool crashed_in_tear_down(const std::vector<TextLine>& lines, const Traceback& e
   return words_between(lines, exception.end, first) <= kTextLinesMax;
 }
 
+/// Whether the exception went through the program's outermost frame, as one that nobody catches
+/// does. The traceback of one that a function has caught begins in that function.
+bool went_through_all(const Traceback& exception) {
+  const std::vector<Frame>& frames = exception.crash.raised.back().frames;
+  return frames.empty() || frames.back().function == "<module>" ||
+         frames.back().file.starts_with('<');
+}
+
+/// A watchdog that ends the program does so at once, with code 1: nothing comes behind its dump.
+/// Another dump shows where the program was, and the program went on from there.
+std::optional<Traceback> ending_watchdog(const std::vector<TextLine>& lines,
+                                         const ExitStatus& status,
+                                         const WrittenLate& written_late) {
+  if (status.signal != 0 || status.code != 1) return std::nullopt;
+  auto dump = find_watchdog_dump(lines);
+  if (!dump || words_between(lines, dump->end, lines.size()) > 0) return std::nullopt;
+  if (!written_late(dump->crash.begin)) return std::nullopt;
+  return dump;
+}
+
 const Traceback* last_of(const std::vector<Traceback>& all, Crash::Source source) {
   const auto found = std::find_if(
       all.rbegin(), all.rend(), [&](const Traceback& each) { return each.crash.source == source; });
@@ -66,6 +86,7 @@ std::optional<Crash> find_crash(std::string_view text, const ExitStatus& status,
   const std::vector<TextLine> lines = text_lines(text);
   const std::vector<Traceback> tracebacks = find_tracebacks(lines);
   const std::vector<Traceback> natives = find_native_crashes(lines);
+  const auto watchdog = ending_watchdog(lines, status, written_late);
   const Traceback* const native = natives.empty() ? nullptr : &natives.back();
   const Traceback* python = last_of(tracebacks, Crash::Source::kPython);
   const Traceback* const aside = last_of(tracebacks, Crash::Source::kAside);
@@ -75,6 +96,12 @@ std::optional<Crash> find_crash(std::string_view text, const ExitStatus& status,
     if (ended_python(*each, status, written_late)) return true;
     return words_between(lines, each->end, lines.size()) <= allowed;
   };
+  // Tearing a program down may hang, too.
+  const auto ended_before = [&](const Traceback& dump) {
+    return python != nullptr && went_through_all(*python) &&
+           crashed_in_tear_down(lines, *python, dump);
+  };
+  if (watchdog) return ended_before(*watchdog) ? python->crash : watchdog->crash;
   if (native != nullptr && python != nullptr && crashed_in_tear_down(lines, *python, *native))
     return python->crash;
   if (native != nullptr && near(native) && (status.signal != 0 || !near(python)))

@@ -89,9 +89,17 @@ std::optional<Seen> seen_by(const EndClues& clues) {
 
 std::string as_printed(const Fault& fault) { return fault.type + ": " + fault.message; }
 
+/// Whether the program's own watchdog has ended it while it waited for other ranks.
+bool waits_for_ranks(const Crash& crash) {
+  const std::vector<Frame>& frames = crash.raised.front().frames;
+  return !frames.empty() && has(frames.front().file, "/torch/distributed/");
+}
+
 /// The consequence in all that was raised. An exception that is raised while another one is dealt
 /// with follows from that one.
 Consequence consequence_of(const Crash& crash) {
+  if (crash.source == Crash::Source::kWatchdog)
+    return waits_for_ranks(crash) ? Consequence::kCollectiveTimedOut : Consequence::kNone;
   return consequence_in(as_printed(crash.raised.front().fault));
 }
 
@@ -180,8 +188,10 @@ class Judge {
     const Raised& raised = to_name(seen_->crash);
     end_.fault = raised.fault;
     end_.stack = stack_text(raised.frames, kStackBytesMax);
-    const bool native = seen_->crash.source == Crash::Source::kNative;
-    if (!native || seen_->crash.thrown || clues_.status.signal == 0)
+    const Crash::Source source = seen_->crash.source;
+    if (source == Crash::Source::kWatchdog)
+      end_.says = end_.fault.message;
+    else if (source != Crash::Source::kNative || seen_->crash.thrown || clues_.status.signal == 0)
       end_.kind = FailureKind::kException;
     if (seen_->came) end_.began_us = std::min(end_.began_us, microseconds(*seen_->came));
   }

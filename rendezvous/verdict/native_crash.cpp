@@ -114,13 +114,12 @@ std::optional<Frame> faulthandler_frame(std::string_view line) {
                std::string{rest->substr(0, quote)}, leading_number(rest_of_it)};
 }
 
-/// The stack of the thread that met the error is called the current one. Others are passed over.
-std::optional<Found> fatal_python(const Lines& lines, std::size_t at) {
-  const auto what = behind(lines[at].text, "Fatal Python error: ");
-  if (!what) return std::nullopt;
-  Found found{{{std::string{*what}, "", "", 0, ""}, {}}, at + 1};
+/// Reads the stacks of threads from `found.end` on: the frames of the thread that met the error,
+/// which is called the current one. Others are passed over. Where the current one is none of
+/// Python's, or none is called so, the last stack counts, which is the main thread's.
+void read_stacks(const Lines& lines, Found& found) {
   bool current = false;
-  std::vector<Frame> last;  // the main thread's, where the current one is none of Python's
+  std::vector<Frame> last;
   for (; found.end < lines.size(); ++found.end) {
     const std::string_view line = lines[found.end].text;
     auto frame = faulthandler_frame(line);
@@ -136,6 +135,24 @@ std::optional<Found> fatal_python(const Lines& lines, std::size_t at) {
     if (frame && current) found.raised.frames.push_back(std::move(*frame));
   }
   if (found.raised.frames.empty()) found.raised.frames = std::move(last);
+}
+
+std::optional<Found> fatal_python(const Lines& lines, std::size_t at) {
+  const auto what = behind(lines[at].text, "Fatal Python error: ");
+  if (!what) return std::nullopt;
+  Found found{{{std::string{*what}, "", "", 0, ""}, {}}, at + 1};
+  read_stacks(lines, found);
+  return found;
+}
+
+/// "Timeout (0:00:05)!", and the stacks of all threads below it.
+std::optional<Found> watchdog(const Lines& lines, std::size_t at) {
+  const auto time = between(lines[at].text, "Timeout (", ")!");
+  if (!time || at + 1 >= lines.size() || !has(lines[at + 1].text, "(most recent call first):"))
+    return std::nullopt;
+  const std::string message = "faulthandler's watchdog has waited for " + std::string{*time};
+  Found found{{{"Timeout", message, "", 0, ""}, {}}, at + 1};
+  read_stacks(lines, found);
   return found;
 }
 
@@ -215,6 +232,17 @@ bool belongs_together(const Traceback& last, const Found& next, std::size_t at) 
   return stack_alone && at - last.end <= kLinesBetweenMax;
 }
 
+Traceback as_traceback(Found found, Crash::Source source, std::size_t begin) {
+  Traceback traceback;
+  traceback.crash.source = source;
+  traceback.crash.thrown = found.thrown;
+  traceback.crash.begin = begin;
+  place(found.raised);
+  traceback.crash.raised.push_back(std::move(found.raised));
+  traceback.end = found.end;
+  return traceback;
+}
+
 }  // namespace
 
 std::vector<Traceback> find_native_crashes(const std::vector<TextLine>& lines) {
@@ -233,18 +261,18 @@ std::vector<Traceback> find_native_crashes(const std::vector<TextLine>& lines) {
       place(first);
       all.back().end = found->end;
     } else {
-      Traceback traceback;
-      traceback.crash.source = Crash::Source::kNative;
-      traceback.crash.thrown = found->thrown;
-      traceback.crash.begin = lines[at].offset;
-      place(found->raised);
-      traceback.crash.raised.push_back(std::move(found->raised));
-      traceback.end = found->end;
-      all.push_back(std::move(traceback));
+      all.push_back(as_traceback(*found, Crash::Source::kNative, lines[at].offset));
     }
     at = found->end;
   }
   return all;
+}
+
+std::optional<Traceback> find_watchdog_dump(const std::vector<TextLine>& lines) {
+  for (std::size_t at = lines.size(); at > 0; --at)
+    if (auto found = watchdog(lines, at - 1))
+      return as_traceback(std::move(*found), Crash::Source::kWatchdog, lines[at - 1].offset);
+  return std::nullopt;
 }
 
 }  // namespace ddprun

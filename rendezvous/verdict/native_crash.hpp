@@ -2,6 +2,7 @@
 // crashes. Pure.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "rendezvous/verdict/python_traceback.hpp"
@@ -18,5 +19,9 @@ namespace ddprun {
 /// - what glibc says of a broken heap or stack, a panic of Rust or Go, and a fatal line of glog.
 /// What belongs to one crash, as a C++ exception and the Python stack below it, is one.
 std::vector<Traceback> find_native_crashes(const std::vector<TextLine>& lines);
+
+/// The last dump of faulthandler.dump_traceback_later(): "Timeout (0:00:05)!" and the stacks of all
+/// threads. It ends the program, or the program goes on: the dump does not say which.
+std::optional<Traceback> find_watchdog_dump(const std::vector<TextLine>& lines);
 
 }  // namespace ddprun

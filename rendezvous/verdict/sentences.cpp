@@ -55,7 +55,7 @@ std::string sentence(const Cause& cause, const std::string& says) {
       break;
   }
   if (cause.status.ok()) return who(cause) + " exited with code 0 while others still worked";
-  return who(cause) + " " + ended_how(cause) + behind_colon(says);
+  return who(cause) + " " + ended_how(cause) + where(cause.fault) + behind_colon(says);
 }
 
 }  // namespace

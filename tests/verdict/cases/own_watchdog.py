@@ -2,7 +2,6 @@
 # kind: exit_code
 # ranks: 1
 # exit_code: 1
-# known_wrong: what faulthandler.dump_traceback_later() writes is not read
 import faulthandler
 import time
 
