@@ -26,6 +26,32 @@ bool is_c_library(std::string_view file) {
   return false;
 }
 
+/// The folder of the installed package that a file of Python belongs to; "" where it belongs to
+/// none, or to torch, which calls the user's code and is called by it.
+std::string_view package_of(std::string_view file) {
+  if (!file.ends_with(".py")) return {};
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+    const std::size_t found = file.rfind(folder);
+    if (found == std::string_view::npos) continue;
+    const std::size_t name = found + folder.size();
+    const std::size_t end = file.find('/', name);
+    const std::string_view package = file.substr(0, std::min(end, file.size()));
+    return package.substr(name) == "torch" ? std::string_view{} : package;
+  }
+  return {};
+}
+
+/// The innermost frame of the package that all others were called by; nullptr without one. A
+/// program may be installed as libraries are: "python -m trainer" runs it.
+const Frame* frame_of_installed_program(const std::vector<Frame>& frames) {
+  const auto is_packaged = [](const Frame& frame) { return !package_of(frame.file).empty(); };
+  const auto outermost = std::find_if(frames.rbegin(), frames.rend(), is_packaged);
+  if (outermost == frames.rend()) return nullptr;
+  const std::string_view program = package_of(outermost->file);
+  return &*std::ranges::find_if(
+      frames, [&](const Frame& frame) { return package_of(frame.file) == program; });
+}
+
 }  // namespace
 
 bool is_library_file(std::string_view file) {
@@ -44,7 +70,9 @@ const Frame* user_frame(const std::vector<Frame>& frames) {
   if (frames.empty()) return nullptr;
   const auto own =
       std::ranges::find_if(frames, [](const Frame& frame) { return !is_library_file(frame.file); });
-  return own == frames.end() ? &frames.front() : &*own;
+  if (own != frames.end()) return &*own;
+  const Frame* const installed = frame_of_installed_program(frames);
+  return installed != nullptr ? installed : &frames.front();
 }
 
 void place(Raised& raised) {

@@ -45,7 +45,8 @@ int leading_number(std::string_view text);
 /// Whether a file belongs to Python itself or to an installed package, and not to the user.
 bool is_library_file(std::string_view file);
 
-/// The innermost frame in the user's own code, else the innermost one; nullptr without frames.
+/// The innermost frame in the user's own code, else that in the package which called all others,
+/// else the innermost one; nullptr without frames.
 const Frame* user_frame(const std::vector<Frame>& frames);
 
 /// Puts place and function of the user's frame into the fault of `raised`, unless it has a place.

@@ -5,7 +5,6 @@
 # type: json.decoder.JSONDecodeError
 # file: train.py
 # line: 4
-# known_wrong: a program in site-packages is taken for a library
 folder=$CASE_DIR/$RANK/site-packages
 mkdir -p "$folder/trainer"
 cat >"$folder/trainer/train.py" <<'END'
