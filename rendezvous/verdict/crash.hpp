@@ -37,6 +37,7 @@ struct Crash {
   bool logged = false;         // a logger wrote it, so the program may have gone on
   std::vector<Raised> raised;  // at least one
   std::size_t begin = 0;       // offset of its first line
+  std::string behind;          // some lines that follow: the last message's, or another's
 };
 
 /// Parses a whole number at the beginning of `text`; 0 when there is none, or one beyond int.

@@ -72,6 +72,16 @@ std::optional<Traceback> ending_watchdog(const std::vector<TextLine>& lines,
   return dump;
 }
 
+/// The crash of Python with some of the lines behind it.
+Crash with_rest(const std::vector<TextLine>& lines, const Traceback& exception) {
+  Crash crash = exception.crash;
+  for (std::size_t i = exception.end; i < lines.size() && i < exception.end + kTextLinesMax; ++i) {
+    if (has(lines[i].text, "Traceback (most recent call")) break;
+    crash.behind += lines[i].text + "\n";
+  }
+  return crash;
+}
+
 const Traceback* last_of(const std::vector<Traceback>& all, Crash::Source source) {
   const auto found = std::find_if(
       all.rbegin(), all.rend(), [&](const Traceback& each) { return each.crash.source == source; });
@@ -106,7 +116,7 @@ std::optional<Crash> find_crash(std::string_view text, const ExitStatus& status,
     return python->crash;
   if (native != nullptr && near(native) && (status.signal != 0 || !near(python)))
     return native->crash;
-  if (near(python)) return python->crash;
+  if (near(python)) return with_rest(lines, *python);
   if (near(aside)) return aside->crash;
   return std::nullopt;
 }

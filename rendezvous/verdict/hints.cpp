@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "rendezvous/verdict/lower_case.hpp"
 
@@ -22,7 +24,6 @@ constexpr std::array kHints{
     // Shared memory of data loaders.
     Hint{"bus error*shm|dataloader worker*bus error|unable to open shared memory object|insufficient shared memory|unable to allocate shared memory|/dev/shm*no space left on device|no space left on device*/dev/shm|could not unlink the shared memory file", "/dev/shm is too small for the data loader: --shm-size for a container, or fewer num_workers"},
     Hint{"dataloader worker*killed by signal: killed", "the kernel killed a data loader for want of memory: fewer num_workers, or more memory"},
-    Hint{"dataloader worker*exited unexpectedly", "a data loader process died: run with num_workers=0 to see why, and look at memory and /dev/shm"},
     // Memory of GPUs and of the host.
     Hint{"cuda out of memory", "the GPU's memory is full: a smaller batch, gradient checkpointing, or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True against fragments"},
     Hint{"torch.outofmemoryerror", "the device's memory is full: a smaller batch, or gradient checkpointing"},
@@ -72,6 +73,7 @@ constexpr std::array kHints{
     Hint{"error(s) in loading state_dict", "the checkpoint is of another model: compare its configuration, and prefixes such as 'module.'"},
     Hint{"size mismatch for", "the checkpoint is of another model: compare its configuration"},
     Hint{"missing key(s) in state_dict", "the checkpoint is of another model: compare its configuration, and prefixes such as 'module.'"},
+    Hint{"weightsunpickler error:*unsupported operand 118|weightsunpickler error:*unsupported operand 60|weightsunpickler error:*unsupported operand 123", "the checkpoint is damaged, or a text is in its place, such as git-lfs's pointer or a web page: fetch it again"},
     Hint{"weights only load failed", "the checkpoint holds more than tensors: torch.load(..., weights_only=False) if you trust it"},
     Hint{"pytorchstreamreader failed|invalid magic number; corrupt file|safetensors*headertoo", "the checkpoint is damaged or half-written: take the one before"},
     Hint{"loss is nan|nan loss|loss became nan|loss: nan|loss = nan|loss=nan|loss nan|non-finite loss|loss is not finite", "the training diverged: a smaller learning rate, gradient clipping, bf16 in place of fp16; torch.autograd.set_detect_anomaly(True) finds the operation"},
@@ -99,7 +101,12 @@ constexpr std::array kHints{
     Hint{"libibverbs*fork", "RDMA and fork do not go together: RDMAV_FORK_SAFE=1, or the spawn start method for data loaders"},
     Hint{"cannot re-initialize cuda in forked subprocess", "use the start method spawn for processes that use CUDA"},
     Hint{"recursionerror", "a function calls itself without end, or the data is nested too deeply"},
-    // What another rank's end, or a network, brings about: only where no other cause is known.
+};
+
+// These failures do not say what their reason is: what another rank's end, or a network, brings
+// about. They count only where no other hint is known.
+constexpr std::array kVagueHints{
+    Hint{"dataloader worker*exited unexpectedly", "a data loader process died: run with num_workers=0 to see why, and look at memory and /dev/shm"},
     Hint{"wait timeout after*keys", "a rank did not reach the store in time: look for one that is slow, or that never called init_process_group"},
     Hint{"watchdog caught collective operation timeout", "a rank did not reach a collective: run with --hang-timeout to learn which and where"},
     Hint{"the client socket has timed out", "the store cannot be reached: a firewall, or MASTER_ADDR is no address of the first node"},
@@ -107,13 +114,24 @@ constexpr std::array kHints{
 };
 // clang-format on
 
+/// The first of the hints that fits a text in small letters; "" when none does.
+std::string_view first_of(std::span<const Hint> hints, std::string_view small) {
+  const auto found = std::ranges::find_if(
+      hints, [&](const Hint& each) { return matches_one(small, each.patterns); });
+  return found == hints.end() ? "" : found->hint;
+}
+
 }  // namespace
 
 std::string_view hint_for(std::string_view text) {
-  const std::string small = lower_case(text);
-  const auto* const found = std::ranges::find_if(
-      kHints, [&](const Hint& each) { return matches_one(small, each.patterns); });
-  return found == kHints.end() ? "" : found->hint;
+  return hint_for(std::vector{std::string{text}});
+}
+
+std::string_view hint_for(const std::vector<std::string>& chain) {
+  for (const std::span<const Hint> hints : {std::span<const Hint>{kHints}, {kVagueHints}})
+    for (const std::string& text : chain)
+      if (const auto hint = first_of(hints, lower_case(text)); !hint.empty()) return hint;
+  return "";
 }
 
 std::string_view hint_for_signal(int signal) {

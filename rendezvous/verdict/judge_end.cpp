@@ -4,7 +4,9 @@
 #include <csignal>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/cut_text.hpp"
 #include "rendezvous/verdict/consequences.hpp"
@@ -109,6 +111,18 @@ const Raised& to_name(const Crash& crash) {
   for (auto each = crash.raised.rbegin(); each != crash.raised.rend(); ++each)
     if (consequence_in(as_printed(each->fault)) == Consequence::kNone) return *each;
   return crash.raised.back();
+}
+
+/// The hint for what is named, else for what else was raised. The lines behind an exception may be
+/// of its message, or not: they do no more than tell one hint from another.
+std::string_view hint_in(const Crash& crash) {
+  const Raised& named = to_name(crash);
+  const std::string said = as_printed(named.fault);
+  std::vector<std::string> chain{said};
+  if (&named == &crash.raised.back() && !hint_for(said).empty()) chain[0] += "\n" + crash.behind;
+  for (auto each = crash.raised.rbegin(); each != crash.raised.rend(); ++each)
+    if (&*each != &named) chain.push_back(as_printed(each->fault));
+  return hint_for(chain);
 }
 
 /// The signal that ended it, also where a shell tells of it as a code.
@@ -237,8 +251,7 @@ class Judge {
       end_.hint = kMoreMemory;
       return;
     }
-    const std::string said = end_.fault.type.empty() ? end_.says : as_printed(end_.fault);
-    end_.hint = hint_for(said);
+    end_.hint = end_.fault.type.empty() ? hint_for(end_.says) : hint_in(seen_->crash);
     if (end_.hint.empty() && end_.fault.type.empty())
       end_.hint = hint_for_signal(clues_.status.signal);
     if (end_.hint.empty() && end_.kind == FailureKind::kExitCode && shell_told_signal())

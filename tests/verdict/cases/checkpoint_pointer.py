@@ -4,7 +4,6 @@
 # type: _pickle.UnpicklingError
 # needs: torch
 # hint: damaged
-# known_wrong: of a message only the first line has a hint
 import os
 
 import torch

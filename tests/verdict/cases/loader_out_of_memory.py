@@ -7,7 +7,6 @@
 # memory: 1500M
 # workers: 2
 # needs: torch
-# known_wrong: only the last exception of a chain has a hint
 import torch
 from torch.utils.data import DataLoader, Dataset
 
