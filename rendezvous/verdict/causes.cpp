@@ -56,6 +56,10 @@ Cause cause_of(const WorkerEnd& end, const std::string& node) {
   cause.stack = end.stack;
   cause.sentence = sentence_of(cause, end.says);
   cause.hint = end.hint;
+  if (end.kind == FailureKind::kException && end.status.ok() && cause.hint.empty())
+    cause.hint =
+        "a rank that fails must exit with another code than 0; in a shell, set -o pipefail, or "
+        "exec";
   if (end.kind == FailureKind::kExitCode && end.status.ok())
     cause.hint =
         "ranks must do the same number of steps: uneven data (drop_last, Join), or an early return";

@@ -35,8 +35,9 @@ std::size_t words_between(const std::vector<TextLine>& lines, std::size_t from, 
 bool ended_python(const Traceback& exception, const ExitStatus& status,
                   const WrittenLate& written_late) {
   const Crash& crash = exception.crash;
-  if (crash.source != Crash::Source::kPython || status.signal != 0 || status.code != 1)
-    return false;
+  if (crash.source != Crash::Source::kPython || status.signal != 0) return false;
+  if (status.code == 0) return crash.uncaught;  // a shell's pipe has lost Python's code
+  if (status.code != 1) return false;
   return crash.uncaught || (!crash.logged && written_late(crash.begin));
 }
 

@@ -11,7 +11,8 @@ namespace ddprun {
 
 bool are_alike(const WorkerEnd& some, const WorkerEnd& other) {
   if (other.blame != some.blame || other.kind != some.kind) return false;
-  if (some.blame == Blame::kStopped || some.blame == Blame::kDone) return true;
+  if (some.blame == Blame::kStopped) return true;
+  if (some.blame == Blame::kDone && some.kind != FailureKind::kException) return true;
   if (some.blame == Blame::kFollows && some.consequence != Consequence::kForeignSignal)
     return other.consequence == some.consequence;
   return fingerprint_of(other) == fingerprint_of(some);

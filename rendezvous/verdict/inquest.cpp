@@ -112,15 +112,18 @@ Inquest::Suspect* Inquest::first_suspect() {
 }
 
 /// A worker that exits with code 0 while others still work leaves them with lost connections, too.
-/// nullptr: nobody did, or the first failure is another one's.
+/// One that has printed an exception did not mean to. nullptr: nobody did, or the first failure is
+/// another one's.
 Inquest::Suspect* Inquest::left_early(const Suspect& first) {
   if (!lost_a_peer(first.end)) return nullptr;
+  Suspect* found = nullptr;
   for (Suspect& suspect : suspects_) {
     const std::int64_t before = first.end.began_us - suspect.end.began_us;
-    if (suspect.end.blame == Blame::kDone && before >= -kBefore && before <= kLongBefore)
-      return &suspect;
+    if (suspect.end.blame != Blame::kDone || before < -kBefore || before > kLongBefore) continue;
+    if (suspect.end.kind == FailureKind::kException) return &suspect;
+    if (found == nullptr) found = &suspect;
   }
-  return nullptr;
+  return found;
 }
 
 std::optional<Verdict> Inquest::decide() {

@@ -172,6 +172,7 @@ class Judge {
     if (end_.says.empty()) end_.says = complaint_in(last_words(clues_.out.text));
     if (clues_.status.ok()) {
       end_.blame = clues_.told ? Blame::kStopped : Blame::kDone;
+      if (end_.blame == Blame::kDone) note_swallowed();
       return std::move(end_);
     }
     decide_kind();
@@ -183,6 +184,16 @@ class Judge {
   }
 
  private:
+  /// A program that ends well has perhaps printed an exception at its end, and nobody was told: it
+  /// caught it, or a shell's pipe has lost the code. That counts where others lose this worker.
+  void note_swallowed() {
+    if (!seen_ || seen_->crash.source != Crash::Source::kPython) return;
+    if (consequence_of(seen_->crash) != Consequence::kNone) return;
+    name_fault();
+    end_.hint = hint_in(seen_->crash);
+    end_.says = cut(end_.says, {kSaysBytesMax});
+  }
+
   void decide_kind() {
     if (clues_.status.signal != 0) end_.kind = FailureKind::kSignal;
     if (cannot_start(clues_)) {

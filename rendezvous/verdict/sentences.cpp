@@ -36,6 +36,8 @@ std::string ended_how(const Cause& cause) { return describe(cause.status, are_ma
 std::string sentence(const Cause& cause, const std::string& says) {
   switch (cause.kind) {
     case FailureKind::kException:
+      if (cause.status.ok())
+        return who(cause) + " exited with code 0 after printing " + fault_text(cause.fault);
       return who(cause) +
              (cause.fault.type.find("Sanitizer") == std::string::npos ? " raised "
                                                                       : " was ended by ") +

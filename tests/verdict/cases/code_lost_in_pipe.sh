@@ -7,7 +7,6 @@
 # line: 5
 # needs: torch
 # followers: 0,2
-# known_wrong: of a rank that exits with code 0 no exception is looked for
 mkdir -p "$CASE_DIR/$RANK"
 cat >"$CASE_DIR/$RANK/train.py" <<'END'
 import torch.distributed as dist
