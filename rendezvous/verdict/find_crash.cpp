@@ -30,15 +30,25 @@ std::size_t words_between(const std::vector<TextLine>& lines, std::size_t from, 
   return count;
 }
 
+/// Whether the exception went through the program's outermost frame, as one that nobody catches
+/// does. The traceback of one that a function has caught begins in that function.
+bool went_through_all(const Traceback& exception) {
+  const std::vector<Frame>& frames = exception.crash.raised.back().frames;
+  return frames.empty() || frames.back().function == "<module>" ||
+         frames.back().file.starts_with('<');
+}
+
 /// Whether the exception ended Python, however much follows it: the rest of a long message, such as
-/// a compiler's output, and what the program says when it exits.
+/// a compiler's output, and what the program says when it exits. A program that has dealt with an
+/// exception may exit soon, too, for a reason of its own.
 bool ended_python(const Traceback& exception, const ExitStatus& status,
                   const WrittenLate& written_late) {
   const Crash& crash = exception.crash;
   if (crash.source != Crash::Source::kPython || status.signal != 0) return false;
   if (status.code == 0) return crash.uncaught;  // a shell's pipe has lost Python's code
   if (status.code != 1) return false;
-  return crash.uncaught || (!crash.logged && written_late(crash.begin));
+  return crash.uncaught ||
+         (!crash.logged && went_through_all(exception) && written_late(crash.begin));
 }
 
 /// The text of an exception may go on for so many lines. Nobody can tell these from others.
@@ -51,14 +61,6 @@ bool crashed_in_tear_down(const std::vector<TextLine>& lines, const Traceback& e
   std::size_t first = exception.end;
   while (first < lines.size() && lines[first].offset < native.crash.begin) ++first;
   return words_between(lines, exception.end, first) <= kTextLinesMax;
-}
-
-/// Whether the exception went through the program's outermost frame, as one that nobody catches
-/// does. The traceback of one that a function has caught begins in that function.
-bool went_through_all(const Traceback& exception) {
-  const std::vector<Frame>& frames = exception.crash.raised.back().frames;
-  return frames.empty() || frames.back().function == "<module>" ||
-         frames.back().file.starts_with('<');
 }
 
 /// A watchdog that ends the program does so at once, with code 1: nothing comes behind its dump.

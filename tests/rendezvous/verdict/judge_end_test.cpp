@@ -184,7 +184,8 @@ TEST_CASE("a traceback that was printed long before a code of its own does not e
 }
 
 TEST_CASE("a traceback shortly before code 1 explains it, whatever follows it") {
-  std::string text = kKeyError;
+  std::string text =
+      "Traceback (most recent call last):\n  File \"/t.py\", line 9, in <module>\nKeyError: 'x'\n";
   for (int i = 0; i < 40; ++i) text += "tracker: line " + std::to_string(i) + "\n";
   EndClues clues = ended({.code = 1}, text);
   clues.err.marks = {{0, kEnded - 1s}};

@@ -3,7 +3,6 @@
 # ranks: 0
 # exit_code: 1
 # sentence: the batch size must divide the data
-# known_wrong: an exception that was handled shortly before the end counts as uncaught
 import sys
 import traceback
 
