@@ -41,7 +41,7 @@ struct Seen {
 std::optional<Seen> seen_in(const StreamEnd& stream, const ExitStatus& status, TimePoint ended) {
   const auto written_late = [&](std::size_t offset) {
     const auto came = stream.came(offset);
-    return came && ended - *came <= kPrintedBeforeExitMax;
+    return came && ended - *came <= kTearDownMax;
   };
   auto crash = find_crash(stream.text, status, written_late);
   if (!crash) return std::nullopt;

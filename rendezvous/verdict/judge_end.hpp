@@ -28,8 +28,8 @@ struct EndClues {
       timer;  // "its timer 'x' expired after 2 s", because of which it got a signal; else ""
 };
 
-/// A traceback so long before ddprun stopped the worker does not belong to its end: the worker had
-/// caught it, and went on. Tearing down a large program takes seconds.
+/// A traceback so long before the worker ended, or ddprun stopped it, does not belong to its end:
+/// the worker had caught it, and went on. Tearing down a large program takes seconds.
 inline constexpr std::chrono::seconds kTearDownMax{10};
 
 /// The times in it are those of this machine's Clock, in microseconds.

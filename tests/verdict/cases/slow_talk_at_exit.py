@@ -4,7 +4,6 @@
 # type: KeyError
 # exit_code: 1
 # stopped: 0,2
-# known_wrong: what a program says for seconds behind its traceback hides it
 import atexit
 import sys
 import time
