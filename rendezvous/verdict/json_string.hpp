@@ -4,7 +4,7 @@
 //   {"level": "ERROR", "exc_info": "Traceback (most recent call last):\n  File \"/t.py\", line 4
 //   ..."}
 //
-// It knows nothing else of JSON: of a line that was cut it reads what is there. Pure.
+// Of a line that was cut it reads what is there. Pure.
 #pragma once
 
 #include <cstddef>
