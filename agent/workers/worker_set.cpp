@@ -271,9 +271,9 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
     how.log_file = log_file(plan_output(spec_, round_, node_, worker->local_rank));
     how.last_lines = worker->err->last_lines();
     if (how.last_lines.empty()) how.last_lines = worker->out->last_lines();
-    clues.err = worker->err->stream_end();
-    clues.out = worker->out->stream_end();
   }
+  clues.err = worker->err->stream_end();
+  clues.out = worker->out->stream_end();
   if (!worker->timer.empty())
     clues.timer = "its " + worker->timer;
   else if (!worker->killed)

@@ -69,11 +69,13 @@ std::optional<Seen> recorded(const EndClues& clues, const std::optional<Seen>& w
   return Seen{std::move(bare), came};
 }
 
-/// An exception that nobody catches ends Python with code 1. A program that prints one and exits
-/// with a code of its own does that at once; else it has gone on meanwhile.
+/// An exception that nobody catches ends Python with code 1, which a shell may turn into another
+/// one. A program that prints one and exits with a code of its own does that at once; else it has
+/// gone on meanwhile.
 bool is_long_past(const EndClues& clues, const Seen& seen) {
   const bool own_code = clues.status.signal == 0 && clues.status.code != 1;
-  return own_code && seen.came && clues.ended - *seen.came > kPrintedBeforeExitMax;
+  const auto most = seen.crash.uncaught ? kTearDownMax : kPrintedBeforeExitMax;
+  return own_code && seen.came && clues.ended - *seen.came > most;
 }
 
 std::optional<Seen> seen_by(const EndClues& clues) {
@@ -172,6 +174,8 @@ class Judge {
     if (end_.says.empty()) end_.says = complaint_in(last_words(clues_.out.text));
     if (clues_.status.ok()) {
       end_.blame = clues_.told ? Blame::kStopped : Blame::kDone;
+      end_.says.clear();  // who ends well may say what it likes
+      end_.fault = {};
       if (end_.blame == Blame::kDone) note_swallowed();
       return std::move(end_);
     }
@@ -191,7 +195,6 @@ class Judge {
     if (consequence_of(seen_->crash) != Consequence::kNone) return;
     name_fault();
     end_.hint = hint_in(seen_->crash);
-    end_.says = cut(end_.says, {kSaysBytesMax});
   }
 
   void decide_kind() {

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kHeader = "Traceback (most recent call last)";
 constexpr std::string_view kGroup = "Exception Group ";  // stands before the header of one
 constexpr std::size_t kMessageLinesMax = 12;
+constexpr std::size_t kLinesBetweenMax = 6;  // the other processes' in a traceback, at one place
 
 /// What stands before a traceback's lines.
 struct Margin {
@@ -78,6 +79,16 @@ std::optional<Fault> fault_of(std::string_view line) {
   return Fault{std::string{type}, std::string{trimmed(line.substr(end + 1))}, "", 0, ""};
 }
 
+/// Whether the line is an exception by its name, too: "loader 3: is ready" and "INFO: ready" are
+/// none.
+bool has_name_of_exception(std::string_view line) {
+  const auto fault = fault_of(line);
+  if (!fault) return false;
+  for (const char* end : {"Error", "Exception", "Interrupt", "Exit", "Iteration", "Expired"})
+    if (fault->type.ends_with(end)) return true;
+  return false;
+}
+
 bool begins_another(std::string_view line) {
   return has(line, kHeader) || line.starts_with("During handling of the above exception") ||
          line.starts_with("The above exception was the direct cause") ||
@@ -120,10 +131,23 @@ class OneTraceback {
           syntax_ = std::move(frame);
         else
           frames_.push_back(std::move(*frame));
-      } else if (indentation(here) == 0 && !here.empty()) {
+      } else if (indentation(here) == 0 && !here.empty() && !is_of_another_process()) {
         return;
       }
     }
+  }
+
+  /// Whether the line is one that another process, such as a data loader, has written into this
+  /// traceback: it is no exception, and the traceback goes on below it.
+  bool is_of_another_process() const {
+    if (frames_.empty() || has_name_of_exception(line())) return false;
+    for (std::size_t i = at_ + 1; i < std::min(at_ + kLinesBetweenMax, lines_.size()); ++i) {
+      const std::string_view below = bare(lines_[i].text, margin_);
+      if (has(below, "(most recent call ")) return false;
+      if (const auto frame = frame_of(below); frame && !frame->function.empty()) return true;
+      if (has_name_of_exception(below)) return !fault_of(line());
+    }
+    return false;
   }
 
   /// A message may have several lines. Those that are indented, or have the same words before

@@ -20,6 +20,13 @@ TEST_CASE("the time at which a traceback begins is known") {
   CHECK(end.came(end.text.size()) == std::nullopt);
 }
 
+TEST_CASE("the time at which the dump of a program's watchdog begins is known") {
+  CrashTail tail;
+  tail.append("step 1\n", kStart);
+  tail.append("Timeout (0:00:05)!\nThread 0x1 (most recent call first):\n", kStart + 1s);
+  CHECK(tail.end().came(7) == kStart + 1s);
+}
+
 TEST_CASE("a sign that comes in two pieces is seen when the second one comes") {
   CrashTail tail;
   tail.append("Traceback (mo", kStart);

@@ -190,7 +190,7 @@ TEST_CASE("a traceback shortly before code 1 explains it, whatever follows it") 
   EndClues clues = ended({.code = 1}, text);
   clues.err.marks = {{0, kEnded - 1s}};
   CHECK(judge_end(clues).fault.type == "KeyError");
-  clues.err.marks = {{0, kEnded - 5s}};  // what runs at the exit uploads something
+  clues.err.marks = {{0, kEnded - 5s}};  // it uploads something at its exit
   CHECK(judge_end(clues).fault.type == "KeyError");
   clues.err.marks = {{0, kEnded - 11s}};
   CHECK(judge_end(clues).kind == FailureKind::kExitCode);

@@ -44,6 +44,11 @@ TEST_CASE("an exception that is printed right before code 0 is noted, and blames
   CHECK(end.began_us == microseconds(kDoneAt - 100ms));
 }
 
+TEST_CASE("what a worker says that ends well is not kept") {
+  CHECK(done_with(1, "Good bye\n").says.empty());
+  CHECK(done_with(1, "Good bye\n").fault == Fault{});
+}
+
 TEST_CASE("what was printed long before code 0, or only follows from others, is not noted") {
   CHECK(done_with(1, kPrinted, 4s).fault.type.empty());
   CHECK(done_with(1, kPrinted + "epoch 2\nepoch 3\n").fault.type.empty());
@@ -59,6 +64,8 @@ TEST_CASE("what torch has marked as uncaught counts before code 0, whatever a sh
       "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"/t.py\", line 4, in f\n"
       "[rank1]: KeyError: 'x'\n";
   CHECK(done_with(1, marked + "saving\nthe\nlog\n").fault.line == 4);
+  CHECK(done_with(1, marked, 9s).fault.line == 4);
+  CHECK(done_with(1, marked, 11s).fault.line == 0);
 }
 
 TEST_CASE("who exits with code 0 after an exception is the cause of what its peers lose") {

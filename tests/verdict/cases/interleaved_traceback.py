@@ -3,7 +3,6 @@
 # ranks: 1
 # type: KeyError
 # exit_code: 1
-# known_wrong: a traceback with lines of another process between its own is not read
 import sys
 import traceback
 
