@@ -61,7 +61,7 @@ TEST_CASE("a job that hangs says so first, with who does what") {
       .sentence = "rank 1 has not reached gloo:all_reduce",
       .stacks = {{.ranks = "1", .doing = "sleeps", .stack = "load\tx.py\t12\nmain\tx.py\t3"}}};
   const std::string text = status_text(status, {});
-  CHECK(place(text, "it hangs: rank 1 has not come") < place(text, "NODE"));
+  CHECK(place(text, "it hangs: rank 1 has not reached") < place(text, "NODE"));
   place(text, "  rank 1: sleeps\n    load  x.py:12\n");
   CHECK(text.find('\t') == std::string::npos);
 }

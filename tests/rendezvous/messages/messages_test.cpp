@@ -269,8 +269,9 @@ json with(json message, const json::json_pointer& field, const json& value) {
 
 // A line may lack this field.
 bool is_optional(const json& message, const json::json_pointer& field) {
-  static const std::set<std::string> kIfKnown{"detected_ms", "stopped_ms",    "sealed_ms",
-                                              "started_ms",  "first_step_ms", "lost_steps"};
+  static const std::set<std::string> kIfKnown{"awaits_step", "detected_ms", "stopped_ms",
+                                              "sealed_ms",   "started_ms",  "first_step_ms",
+                                              "lost_steps"};
   const bool ends_job = message["type"] == "end_job" && field.to_string() == "/failure";
   return ends_job || field.to_string() == "/end/failure" || kIfKnown.contains(field.back());
 }
