@@ -64,7 +64,7 @@ int launch(const Launch& job, boost::asio::io_context& io, Console& out, Console
   if (job.dry_run) {
     const auto node = node_facts(job.spec, environment);
     if (!node) return complain(node.error());
-    out.write(dry_run(job.spec, *node));
+    out.write(dry_run(job.spec, *node, job.workers_of_nodes));
     return 0;
   }
   const auto code = run(io, job.spec, environment, out, err);

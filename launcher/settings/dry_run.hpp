@@ -14,6 +14,9 @@ std::string shell_word(const std::string& text);
 std::string shell_words(const std::vector<std::string>& words);
 
 /// Returns a command for each worker, with those variables that the worker has and ddprun has not.
-std::string dry_run(const LaunchSpec& spec, NodeFacts node);
+/// `workers_of_nodes` is as in Launch. What the nodes of a job decide only when they meet is shown
+/// as such.
+std::string dry_run(const LaunchSpec& spec, NodeFacts node,
+                    const std::vector<int>& workers_of_nodes = {});
 
 }  // namespace ddprun

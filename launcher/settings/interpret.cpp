@@ -6,10 +6,12 @@
 #include <iterator>
 #include <utility>
 
+#include "base/parse_number.hpp"
 #include "launcher/settings/options.hpp"
 #include "launcher/settings/program.hpp"
 #include "launcher/settings/rdzv_conf.hpp"
 #include "launcher/settings/values.hpp"
+#include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
@@ -52,11 +54,13 @@ class Interpreter {
                            : parse_workers(setting, surroundings_.cpus, surroundings_.gpus);
     if (!count) return count.error();
     spec_.workers = *count;
+    if (parse_number<int>(setting.text) && nodes->max <= kNodesMax)
+      launch_.workers_of_nodes.assign(static_cast<std::size_t>(nodes->max), *count);
     return {};
   }
 
   /// A list such as "4,4,2" has a number for each node, by its rank.
-  Result<int> worker_count_of_node(const Setting& setting, int nodes) const {
+  Result<int> worker_count_of_node(const Setting& setting, int nodes) {
     const auto counts = parse_counts(setting, kWorkersPerNodeMax);
     if (!counts) return counts.error();
     if (static_cast<int>(counts->size()) != nodes)
@@ -67,6 +71,7 @@ class Interpreter {
       return unexpected(setting, "which of them is this node's? --node-rank says so");
     const auto rank = parse_integer(node_rank, 0, nodes - 1);
     if (!rank) return rank.error();
+    launch_.workers_of_nodes = *counts;
     return (*counts)[*rank];
   }
 

@@ -23,6 +23,9 @@ struct Launch {
   bool dry_run = false;               // true: only print what would be started
   std::vector<std::string> warnings;  // sentences on options that have no effect
   std::string cluster;                // a line on what a scheduler has told; "": nothing
+  /// The number of workers of each node, by its rank, if all nodes get this command line; empty: it
+  /// leaves that to each node, as --nproc-per-node gpu does.
+  std::vector<int> workers_of_nodes = {};
 };
 
 /// What the meaning of a command line depends on besides its words. These are functions, so that
