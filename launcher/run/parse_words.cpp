@@ -5,6 +5,7 @@
 
 #include "agent/output/console.hpp"
 #include "base/split_lines.hpp"
+#include "launcher/run/command_words.hpp"
 #include "launcher/settings/help_text.hpp"
 
 namespace ddprun {
@@ -66,8 +67,13 @@ const CLI::App& named(const CLI::App& app) {
 
 std::optional<Result<int>> parse_words(CLI::App& app, const std::vector<std::string>& words,
                                        const Stage& stage) {
+  app.set_help_flag("-h,--help", "print this help");
+  for (CLI::App* each : app.get_subcommands({}))
+    each->set_help_flag("-h,--help", "print this help");
+  const auto spelled = spell_out(app, words);
+  if (!spelled) return Result<int>{spelled.error()};
   try {
-    app.parse(std::vector<std::string>{words.rbegin(), words.rend()});
+    app.parse(std::vector<std::string>{spelled->rbegin(), spelled->rend()});
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
     stage.out.write(command_help_text(help_of(named(app))));
