@@ -73,6 +73,14 @@ Result<Named> named(const std::string& word) {
   return Named{*option, word.substr(equals + 1)};
 }
 
+/// Whether the word would be an option where no value is expected. torchrun takes no word for a
+/// value that begins with '-' and is no number. Here a value such as "-p 2222" may, as long as no
+/// option does.
+bool is_option(const std::string& word) {
+  const bool is_long = word.size() > 2 && word.starts_with("--");
+  return (is_long || (word.size() == 2 && word[0] == '-')) && named(word).has_value();
+}
+
 /// Returns the options in their full spelling with each value as a word of its own, because CLI11
 /// reads them so. The words that follow the options go to `script`.
 Result<std::vector<std::string>> spell_out(const std::vector<std::string>& words,
@@ -93,8 +101,10 @@ Result<std::vector<std::string>> spell_out(const std::vector<std::string>& words
     } else if (option->value || !option->option->bare.empty()) {
       spelled.push_back(option->value.value_or(std::string{option->option->bare}));
     } else {
-      if (++word == words.end())
-        return invalid(spelling + " needs a value: " + std::string{option->option->value});
+      const bool last = ++word == words.end();
+      if (last || is_option(*word))
+        return invalid(spelling + " needs a value: " + std::string{option->option->value} +
+                       (last ? "" : " (the next word is the option " + *word + ")"));
       spelled.push_back(*word);
     }
   }
