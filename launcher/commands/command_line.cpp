@@ -112,7 +112,7 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
   if (settings.on("man")) return CommandLine{JustPrint{man_page()}};
   for (const char* option : {"completion", "print-completion"})
     if (settings[option].given)
-      return CommandLine{JustPrint{shell_completion(settings[option].text)}};
+      return CommandLine{JustPrint{shell_completion(settings[option].text, command_help())}};
   if (names_hosts(settings)) {
     auto job = hosts_job(*parsed, surroundings);
     if (!job) return job.error();

@@ -27,7 +27,7 @@ complete() {
   bash --norc -c '
     eval "$("$0" --completion bash)"
     compopt() { :; }
-    COMP_WORDS=(ddprun "$@") COMP_CWORD=$#
+    COMP_WORDS=("$0" "$@") COMP_CWORD=$#
     _ddprun
     printf "%s\n" "${COMPREPLY[@]}"' "$DDPRUN" "$@"
 }
@@ -36,6 +36,22 @@ complete() {
 [ "$(complete --rdzv-backend c)" = c10d ] || fail "bash offers no c10d"
 [ -z "$(complete train.py --nproc-p)" ] || fail "bash completes the script's own arguments"
 [ "$(complete launch --use)" = --use-env ] || fail "bash does not complete after launch"
+[[ " $(complete st | tr '\n' ' ')" == *" status "*" stop "*" store "* ]] || fail "bash offers no commands: $(complete st)"
+[ "$(complete logs --fol)" = --follow ] || fail "bash offers no options of a command"
+[ "$(complete checkpoint v)" = verify ] || fail "bash offers no commands of a command"
+[ -z "$(complete stop no-such-jo)" ] || fail "bash offers jobs that are not there"
+if command -v fish >/dev/null; then
+  "$DDPRUN" --completion fish >"$scratch/completion"
+  # complete_in_fish WORDS: prints what fish offers for the last of them, without what it says of it.
+  complete_in_fish() {
+    PATH="$(dirname "$DDPRUN"):$PATH" fish --no-config -c "
+      source $scratch/completion
+      complete -C '$1'" | cut -f 1
+  }
+  [[ " $(complete_in_fish 'ddprun sta' | tr '\n' ' ')" == *" status "* ]] || fail "fish offers no commands"
+  [ "$(complete_in_fish 'ddprun logs --fol')" = --follow ] || fail "fish offers no options of a command"
+  [ "$(complete_in_fish 'ddprun --nproc-p')" = --nproc-per-node ] || fail "fish offers no options"
+fi
 for shell in zsh fish tcsh; do
   run 0 --print-completion "$shell"
   cp "$scratch/out" "$scratch/as_torchrun"

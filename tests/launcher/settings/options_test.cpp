@@ -3,6 +3,7 @@
 #include <map>
 
 #include "launcher/commands/man_page.hpp"
+#include "launcher/commands/subcommands.hpp"
 #include "launcher/settings/arguments.hpp"
 #include "launcher/settings/help_text.hpp"
 #include "launcher/settings/shell_completion.hpp"
@@ -73,12 +74,22 @@ TEST_CASE("every option is in the help, the man page and the completions") {
     for (const char c : option.spelling()) in_roff += c == '-' ? "\\-" : std::string{c};
     CHECK_THAT(man_page(), contains("\\fB" + in_roff + "\\fR"));
     for (const char* shell : {"bash", "zsh"})
-      CHECK_THAT(shell_completion(shell), contains(option.spelling()));
-    CHECK_THAT(shell_completion("fish"), contains("-l " + std::string{option.name}));
-    CHECK_THAT(shell_completion("tcsh") + " ", contains(std::string{option.name}));
+      CHECK_THAT(shell_completion(shell, {}), contains(option.spelling()));
+    CHECK_THAT(shell_completion("fish", {}), contains("-l " + std::string{option.name}));
+    CHECK_THAT(shell_completion("tcsh", {}) + " ", contains(std::string{option.name}));
     if (!option.variable().empty())
       CHECK_THAT(man_page(), contains("\\fB" + option.variable() + "\\fR"));
   }
+}
+
+TEST_CASE("every command is in the completions") {
+  for (const HelpGroup& group : command_help())
+    for (const HelpEntry& command : group.entries)
+      for (const char* shell : {"bash", "zsh", "fish", "tcsh"}) {
+        INFO(shell << " " << command.word);
+        const std::string script = shell_completion(shell, command_help());
+        CHECK(script.find(command.word) != std::string::npos);
+      }
 }
 
 }  // namespace
