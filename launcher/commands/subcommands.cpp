@@ -1,7 +1,10 @@
 #include "launcher/commands/subcommands.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
+#include "agent/output/console.hpp"
 #include "launcher/commands/checkpoint_command.hpp"
 #include "launcher/commands/command_line.hpp"
 #include "launcher/commands/explain_command.hpp"
@@ -22,6 +25,8 @@ Result<int> run_agent(const std::vector<std::string>& words, const Stage& stage)
   return run_host_agent(words, stage, parse_launch);
 }
 
+Result<int> run_help(const std::vector<std::string>& words, const Stage& stage);
+
 constexpr std::string_view kRunning = "Commands for running jobs";
 constexpr std::string_view kOther = "Other commands";
 
@@ -40,14 +45,34 @@ constexpr Subcommand kSubcommands[] = {
     {kOther, "checkpoint", "lists and verifies the worker SDK's checkpoints", run_checkpoint},
     {kOther, "store", "runs the store of torch.distributed (TCPStore) alone", run_store},
     {kOther, "agent", "", run_agent},
+    {kOther, "help", "", run_help},
 };
+
+const Subcommand* command_named(std::string_view name) {
+  const auto* const found = std::ranges::find(kSubcommands, name, &Subcommand::name);
+  return found == std::end(kSubcommands) ? nullptr : found;
+}
+
+/// `ddprun help stop` prints what `ddprun stop --help` does.
+Result<int> run_help(const std::vector<std::string>& words, const Stage& stage) {
+  const std::string name = words.empty() || words.front().starts_with('-') ? "help" : words.front();
+  const Subcommand* const command = command_named(name);
+  if (name == "help" || name == "launch") {
+    stage.out.write(help_text(command_help()));
+    return 0;
+  }
+  if (command != nullptr) return command->run({"--help"}, stage);
+  const std::string meant{meant_command(name)};
+  return invalid("help: there is no command '" + name + "'" +
+                 (meant.empty() ? "" : "; did you mean " + meant + "?"));
+}
+
+}  // namespace
 
 bool stands_in_for_torchrun(std::string_view program) {
   const std::string_view name = program.substr(program.rfind('/') + 1);  // npos + 1 is 0
   return name == "torchrun" || name == "ddprun-torchrun";
 }
-
-}  // namespace
 
 std::span<const Subcommand> subcommands() { return kSubcommands; }
 
@@ -71,8 +96,9 @@ std::string_view meant_command(std::string_view word) {
 
 const Subcommand* find_subcommand(std::string_view program, const std::vector<std::string>& words) {
   if (words.empty() || stands_in_for_torchrun(program)) return nullptr;
-  const auto* const found = std::ranges::find(kSubcommands, words.front(), &Subcommand::name);
-  return found == std::end(kSubcommands) ? nullptr : found;
+  std::error_code unreadable;  // whoever runs the script will say so
+  if (words.front() == "help" && std::filesystem::exists("help", unreadable)) return nullptr;
+  return command_named(words.front());
 }
 
 }  // namespace ddprun

@@ -16,7 +16,7 @@ namespace ddprun {
 struct Subcommand {
   std::string_view group;  // the heading under which --help shows it
   std::string_view name;   // the first word of the command line
-  std::string_view help;   // "": no user types it, and no help shows it
+  std::string_view help;   // "": no help shows it
   /// Carries it out with the words behind its name. Returns the exit code, or an Error for the
   /// user.
   Result<int> (*run)(const std::vector<std::string>& words, const Stage& stage);
@@ -25,7 +25,11 @@ struct Subcommand {
 /// Returns all of them, group by group, in the order in which --help shows them.
 std::span<const Subcommand> subcommands();
 
-/// Returns those that users type, for --help.
+/// Whether the program is called torchrun or ddprun-torchrun, by a link. `program` is the name by
+/// which it was called, with or without a folder. Then there are no commands.
+bool stands_in_for_torchrun(std::string_view program);
+
+/// Returns those that --help shows.
 std::vector<HelpGroup> command_help();
 
 /// Returns the name of the command that somebody has meant by `word`; "": none is close to it.
@@ -34,7 +38,7 @@ std::string_view meant_command(std::string_view word);
 /// Returns the command that `words` begin with; nullptr when they are about a job to run. `program`
 /// is the name by which this program was called, with or without a folder. Called torchrun or
 /// ddprun-torchrun, by a link, it has no commands: there a first word "server" is a script, as with
-/// torchrun.
+/// torchrun. So is "help" anywhere, if there is such a file.
 const Subcommand* find_subcommand(std::string_view program, const std::vector<std::string>& words);
 
 }  // namespace ddprun
