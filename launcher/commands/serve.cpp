@@ -81,7 +81,7 @@ void declare(CLI::App& app, const Listener& listener, ListenOptions& options, st
       ->type_name("FILE");
   if (listener.has_secrets)
     app.add_option("--secret-dir", options.secret_dir,
-                   "lets in only jobs with a secret there, in a file named by the run id")
+                   "accept only jobs that have a secret in DIR, in a file named like the run id")
         ->type_name("DIR");
   if (listener.has_secrets)
     app.add_option("--status-addr", options.status_addr,

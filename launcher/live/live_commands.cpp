@@ -181,8 +181,9 @@ Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) 
   app.add_option("[JOB] RANK", names, "the job, if several run, and the worker's rank")
       ->required()
       ->expected(1, 2);
-  app.add_flag("-f,--follow", wish.follow, "go on with what it writes from now on");
-  app.add_option("-c,--bytes", wish.bytes, "at most so many bytes of what was written before")
+  app.add_flag("-f,--follow", wish.follow, "keep showing what it writes");
+  app.add_option("-c,--bytes", wish.bytes, "show at most this many bytes of earlier output")
+      ->type_name("N")
       ->capture_default_str();
   app.footer("ddprun logs 3\nddprun logs train.py 3 -f");
   if (const auto done = parse_words(app, words, stage)) return *done;
@@ -203,8 +204,8 @@ Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) 
 Result<int> run_stop(const std::vector<std::string>& words, const Stage& stage) {
   std::string word;
   CLI::App app{
-      "Stops a running job, as Ctrl-C would. Without a name it lists the running jobs, and asks "
-      "which one to stop if it runs on a terminal.",
+      "Stops a running job, as Ctrl-C would. Without a name it lists the running jobs, and on a "
+      "terminal asks which one to stop.",
       "ddprun stop"};
   app.add_option("JOB", word, "the beginning of its name, or a process id");
   app.footer("ddprun stop train.py-4711");

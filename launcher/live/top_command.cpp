@@ -135,9 +135,9 @@ Result<int> run_top(const std::vector<std::string>& words, const Stage& stage) {
       "ddprun top"};
   app.footer("ddprun top\nddprun top train.py --interval 5");
   app.add_option("JOB", word, kJobHelp);
-  app.add_option("-n,--interval", interval, "seconds from one look to the next")
+  app.add_option("-n,--interval", interval, "time from one look to the next")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(CLI::Range(0.1, 3600.0).description(""))
       ->capture_default_str();
   if (const auto done = parse_words(app, words, stage)) return *done;
   const auto watched = watch(stage, word, Seconds{interval});

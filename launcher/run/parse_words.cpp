@@ -12,10 +12,12 @@ namespace ddprun {
 
 namespace {
 
-/// "-o,--output FILE", "--port PORT=29400"; of a positional its name.
+/// "-o, --output FILE", "--port PORT=29400"; of a positional its name.
 std::string word_of(const CLI::Option& option) {
   if (option.get_positional()) return option.get_name();
   std::string word = option.get_name(false, true);
+  if (const std::size_t comma = word.find(','); comma != std::string::npos)
+    word.insert(comma + 1, " ");
   if (option.get_items_expected_max() == 0) return word;  // a flag
   word += " " + option.get_type_name();
   const std::string fallback = option.get_default_str();

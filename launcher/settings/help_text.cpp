@@ -11,7 +11,10 @@ namespace ddprun {
 namespace {
 
 constexpr std::size_t kColumns = 80;
-constexpr std::size_t kTextColumn = 30;  // where the words on an entry begin
+
+// The words on an entry begin at one of these columns, or between them.
+constexpr std::size_t kTextColumnMin = 15;
+constexpr std::size_t kTextColumnMax = 30;
 
 constexpr char kHead[] =
     "Runs a distributed training on every node: starts its workers, watches them, and\n"
@@ -44,17 +47,25 @@ std::string wrapped(std::string_view text, std::size_t indent) {
   return out + std::string{text} + "\n";
 }
 
-/// The words on an entry, in the columns behind it or below it.
-std::string entry_text(const HelpEntry& entry) {
-  std::string out = "  " + entry.word;
-  if (out.size() + 2 > kTextColumn) out += "\n" + std::string(kTextColumn, ' ');
-  out.resize(out.rfind('\n') == std::string::npos ? kTextColumn : out.size(), ' ');
-  return out + wrapped(entry.text, kTextColumn);
+/// The column at which the words on all entries begin: as near as the longest of them lets it.
+std::size_t text_column(const std::vector<HelpGroup>& groups) {
+  std::size_t longest = 0;
+  for (const HelpGroup& group : groups)
+    for (const HelpEntry& entry : group.entries) longest = std::max(longest, entry.word.size());
+  return std::clamp(longest + 4, kTextColumnMin, kTextColumnMax);
 }
 
-std::string group_text(const HelpGroup& group) {
+/// The words on an entry, in the columns behind it or below it.
+std::string entry_text(const HelpEntry& entry, std::size_t column) {
+  std::string out = "  " + entry.word;
+  if (out.size() + 2 > column) out += "\n" + std::string(column, ' ');
+  out.resize(out.rfind('\n') == std::string::npos ? column : out.size(), ' ');
+  return out + wrapped(entry.text, column);
+}
+
+std::string group_text(const HelpGroup& group, std::size_t column) {
   std::string out = fmt::format("\n{}:\n", group.title);
-  for (const HelpEntry& entry : group.entries) out += entry_text(entry);
+  for (const HelpEntry& entry : group.entries) out += entry_text(entry, column);
   return out;
 }
 
@@ -69,7 +80,7 @@ std::string choices_text(const Option& option) {
 
 HelpEntry entry_of(const Option& option) {
   const bool has_default = !option.fallback.empty() && option.group != OptionGroup::kIgnored;
-  return {(option.letter ? std::string{"-"} + option.letter + "," : "") + option.spelling() +
+  return {(option.letter ? std::string{"-"} + option.letter + ", " : "") + option.spelling() +
               (option.is_flag() ? "" : " ") + std::string{option.value} +
               (has_default ? "=" + std::string{option.fallback} : ""),
           std::string{option.help} + choices_text(option)};
@@ -79,27 +90,29 @@ HelpEntry entry_of(const Option& option) {
 
 std::string command_help_text(const CommandHelp& command) {
   std::string out = wrapped(command.about, 0) + "\nUsage: " + command.usage + "\n";
+  const std::size_t column = text_column(command.groups);
   for (const HelpGroup& group : command.groups)
-    if (!group.entries.empty()) out += group_text(group);
+    if (!group.entries.empty()) out += group_text(group, column);
   if (!command.examples.empty()) out += "\nExamples:\n";
   for (const std::string& example : command.examples) out += "  " + example + "\n";
   return out;
 }
 
 std::string help_text(const std::vector<HelpGroup>& commands) {
-  std::string out =
-      kHead + fmt::format("Usage: {}\n       ddprun COMMAND [ARGUMENTS...]\n", kUsageLine);
-  for (const HelpGroup& group : commands) out += group_text(group);
-  out += "\n`ddprun COMMAND --help` has more on each. The options for a SCRIPT:\n";
+  std::string out = kHead + fmt::format("Usage: {}\n", kUsageLine);
+  if (!commands.empty()) out += "       ddprun COMMAND [ARGUMENTS...]\n";
+  for (const HelpGroup& group : commands) out += group_text(group, text_column(commands));
+  if (!commands.empty())
+    out += "\n`ddprun COMMAND --help` has more on each. The options for a SCRIPT:\n";
   HelpGroup group;
   for (const Option& option : options()) {
     if (title(option.group) != group.title) {
-      if (!group.entries.empty()) out += group_text(group);
+      if (!group.entries.empty()) out += group_text(group, kTextColumnMax);
       group = {title(option.group), {}};
     }
     group.entries.push_back(entry_of(option));
   }
-  return out + group_text(group) + kExamples;
+  return out + group_text(group, kTextColumnMax) + kExamples;
 }
 
 }  // namespace ddprun

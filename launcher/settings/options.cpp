@@ -74,8 +74,8 @@ constexpr Option kOptions[] = {
     {.name = "preempt-timeout", .value = "SECONDS", .fallback = "60", .group = kFailure, .help = "time for that checkpoint before workers are stopped; after SIGTERM at most 20", .own = true},
     {.name = "checkpoint-signal", .value = "NAME", .fallback = "SIGUSR1", .group = kFailure, .help = "the signal that asks a worker for that checkpoint", .own = true},
 
-    {.name = "monitor-interval", .value = "SECONDS", .fallback = "0.1", .group = kIgnored, .help = "the end of a worker is noticed at once"},
-    {.name = "start-method", .value = "NAME", .fallback = "spawn", .group = kIgnored, .help = "workers are programs", .choices = "spawn fork forkserver"},
+    {.name = "monitor-interval", .value = "SECONDS", .fallback = "0.1", .group = kIgnored, .help = "ddprun notices the end of a worker at once"},
+    {.name = "start-method", .value = "NAME", .fallback = "spawn", .group = kIgnored, .help = "workers are always separate programs", .choices = "spawn fork forkserver"},
     {.name = "event-log-handler", .value = "NAME", .fallback = "null", .group = kIgnored, .help = "LOGLEVEL=INFO shows events", .choices = "null console dynamic_rendezvous"},
     {.name = "logs-specs", .value = "NAME", .fallback = "default", .group = kIgnored, .help = "a Python plug-in"},
 

@@ -106,14 +106,15 @@ Result<int> run_topo(const std::vector<std::string>& words, const Stage& stage) 
       "other as nvidia-smi topo -m has it, and where --numa-binding puts each worker.",
       "ddprun topo"};
   app.add_option("--nproc-per-node", wish.workers,
-                 "show the places of so many workers: a number, auto, gpu or cpu")
+                 "show where this many workers would run: a number, auto, gpu or cpu")
       ->envname("PET_NPROC_PER_NODE")
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--numa-binding", wish.binding, "how they are bound")
+  app.add_option("--numa-binding", wish.binding,
+                 "how they are bound: node, socket, exclusive or core-complex")
       ->envname("PET_NUMA_BINDING")
       ->type_name("KIND")
-      ->check(CLI::IsMember({"node", "socket", "exclusive", "core-complex"}))
+      ->check(CLI::IsMember({"node", "socket", "exclusive", "core-complex"}).description(""))
       ->capture_default_str();
   app.add_flag("--json", wish.json, "print all that is known as JSON");
   app.footer("ddprun topo\nddprun topo --nproc-per-node gpu --numa-binding exclusive");

@@ -40,6 +40,21 @@ TEST_CASE("the help begins with the commands, by group, and hides those that nob
   CHECK(text.find("\n  agent ") == std::string::npos);
 }
 
+TEST_CASE("no text on a command is wider than its line") {
+  const std::string text = help_text(command_help());
+  const std::string commands =
+      text.substr(text.find("\nCommands for"),
+                  text.find("`ddprun COMMAND --help`") - text.find("\nCommands for"));
+  CHECK(commands.find("\n   ") == std::string::npos);
+  CHECK_THAT(commands, contains("\n  ls           lists "));
+}
+
+TEST_CASE("the words on a command's options begin as near as the longest option lets them") {
+  const std::string text = command_help_text(
+      {.about = "a", .usage = "b", .groups = {{"Options", {{"-c, --bytes N=16384", "how many"}}}}});
+  CHECK_THAT(text, contains("\n  -c, --bytes N=16384  how many\n"));
+}
+
 TEST_CASE("the help of an option has its default, and its choices where the words have not") {
   const std::string text = help_text({});
   CHECK_THAT(text, contains("  --nproc-per-node N=1        "));
