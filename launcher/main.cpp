@@ -100,7 +100,7 @@ int run_command_line(const std::string& program, const std::vector<std::string>&
                      boost::asio::io_context& io, Console& out, Console& err) {
   if (const Subcommand* command = find_subcommand(program, arguments))
     return run_subcommand(*command, arguments, {io, out, err});
-  auto parsed = parse_command_line(arguments, this_machine(environment));
+  auto parsed = parse_command_line(arguments, this_machine(environment), program);
   if (!parsed) return cannot_begin(parsed.error(), arguments);
   return match(
       std::move(*parsed),

@@ -103,11 +103,14 @@ Result<CommandLine> parse_job(const Arguments& arguments, const std::vector<std:
 }  // namespace
 
 Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments,
-                                       const Surroundings& surroundings) {
+                                       const Surroundings& surroundings,
+                                       const std::string& program) {
   const auto parsed = parse_arguments(arguments, surroundings.environment);
   if (!parsed) return parsed.error();
   const Settings& settings = parsed->settings;
-  if (settings.on("help")) return CommandLine{JustPrint{help_text(command_help())}};
+  const bool has_commands = !stands_in_for_torchrun(program);
+  const auto commands = has_commands ? command_help() : std::vector<HelpGroup>{};
+  if (settings.on("help")) return CommandLine{JustPrint{help_text(commands)}};
   if (settings.on("version")) return CommandLine{JustPrint{version_text()}};
   if (settings.on("man")) return CommandLine{JustPrint{man_page()}};
   for (const char* option : {"completion", "print-completion"})
@@ -119,7 +122,8 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
     return CommandLine{std::move(*job)};
   }
   auto job = parse_job(*parsed, arguments, surroundings, std::nullopt);
-  if (job || parsed->script.empty() || job.error().kind != Error::Kind::kNotFound) return job;
+  if (job || !has_commands || parsed->script.empty() || job.error().kind != Error::Kind::kNotFound)
+    return job;
   const std::string command{meant_command(parsed->script.front())};
   if (command.empty()) return job;
   return Error{Error::Kind::kNotFound,

@@ -17,9 +17,11 @@ using CommandLine = std::variant<Launch, JustPrint, HostsJob, StepStart>;
 
 /// Decides what the command line asks for. `arguments` come without the program's own name. Errors:
 /// kInvalid, with a sentence that names the option, the value and what is accepted; kNotFound and
-/// kDenied for the program to run.
+/// kDenied for the program to run. `program` is the name by which this program was called, because
+/// torchrun has no commands.
 Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments,
-                                       const Surroundings& surroundings);
+                                       const Surroundings& surroundings,
+                                       const std::string& program = "ddprun");
 
 /// Reads the job of a command line that `ddprun --hosts` has sent to this host: it is about a job
 /// on this node, and `place` says how the hosts meet. Errors: as above.

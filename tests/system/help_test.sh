@@ -21,6 +21,38 @@ for command in ls status top logs dump stop explain server secret topo trace che
 done
 run 0 checkpoint verify --help
 says out "Usage: ddprun checkpoint verify [OPTIONS] DIR"
+run 0 logs --help
+says out "  -h, --help           print this help"
+says out "  -c, --bytes N=16384  show at most"
+run 0 top --help
+says out "  -n, --interval SECONDS=1  time"
+
+# `ddprun help` is a command unless there is such a script.
+run 0 help
+says out "Usage: ddprun [OPTIONS] SCRIPT"
+run 0 help stop
+says out "Usage: ddprun stop [OPTIONS] [JOB]"
+run 2 help stpo
+says err "help: there is no command 'stpo'; did you mean stop?"
+(
+  cd "$scratch"
+  echo 'print("a script of this name")' >help
+  run 0 help
+  says out "a script of this name"
+)
+
+# As torchrun it has no commands, and its help shows none.
+ln -s "$DDPRUN" "$scratch/torchrun"
+"$scratch/torchrun" --help >"$scratch/out"
+says_not out "COMMAND"
+says_not out "Commands for running jobs"
+
+# A mistake in the words of a command is said in a sentence, with the help that has more.
+run 2 logs --folow 1
+says err "logs: there is no option '--folow'; did you mean --follow? (see ddprun logs --help)"
+run 2 checkpoint rm x
+says err "checkpoint: there is no command 'rm'; expected ls or verify (see ddprun checkpoint --help)"
+run 0 topo --nproc 2
 
 # complete WORDS...: prints what bash offers for the last of them.
 complete() {
