@@ -41,7 +41,7 @@ std::string wait_line(const DumpWait& wait) {
       ranks_text(wait.waiting_ranks) + (are_many(wait.waiting_ranks) ? " wait" : " waits");
   if (wait.missing_ranks.empty())
     return fmt::format("{} in {}, and nobody is missing", waiting, operation_text(wait));
-  return fmt::format("{} in {}, to which {} {} not come", waiting, operation_text(wait),
+  return fmt::format("{} in {}, which {} {} not reached", waiting, operation_text(wait),
                      ranks_text(wait.missing_ranks), are_many(wait.missing_ranks) ? "have" : "has");
 }
 

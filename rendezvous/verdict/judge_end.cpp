@@ -174,7 +174,7 @@ class Judge {
     if (end_.says.empty()) end_.says = complaint_in(last_words(clues_.out.text));
     if (clues_.status.ok()) {
       end_.blame = clues_.told ? Blame::kStopped : Blame::kDone;
-      end_.says.clear();  // who ends well may say what it likes
+      end_.says.clear();  // a program that ends well may say what it likes
       end_.fault = {};
       if (end_.blame == Blame::kDone) note_swallowed();
       return std::move(end_);

@@ -19,7 +19,7 @@ dump_shows() {
 # Nobody looks for hangs here, and still a dump finds who has not come.
 start --nproc-per-node 3 --rdzv-id dumped --hang-timeout off "$here/programs/hang.py"
 until_true 300 "rank 1 to sleep" dump_shows dumped '^\[1\] .*at load_batch \(hang.py:10\)' \
-  'ranks 0,2 wait in gloo:all_reduce.* to which rank 1 has not come$' '^\[0,2\] waits in gloo:all_reduce'
+  'ranks 0,2 wait in gloo:all_reduce.* which rank 1 has not reached$' '^\[0,2\] waits in gloo:all_reduce'
 [ "$(grep -nm1 '^\[' "$scratch/dump")" = "$(grep -n '^\[1\] ' "$scratch/dump")" ] || fail "rank 1 does not come first"
 shows '^    load_batch  .*/hang.py:10$'
 shows '^    <module>  .*/hang.py:17$'

@@ -25,7 +25,7 @@ until_true 60 "the job to wait" dump_on h1 'no workers run, the job waits for it
 starts h2
 for host in h2 h1; do
   until_true 300 "rank 1 to sleep" dump_on "$host" '^\[1\] .*at load_batch \(hang.py:10\)' \
-    'ranks 0,2-3 wait in gloo:all_reduce.* to which rank 1 has not come$' '^\[0,2-3\] waits in gloo:all_reduce'
+    'ranks 0,2-3 wait in gloo:all_reduce.* which rank 1 has not reached$' '^\[0,2-3\] waits in gloo:all_reduce'
   shows '^job job: round 1, 4 workers on 2 nodes'
 done
 

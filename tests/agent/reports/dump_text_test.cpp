@@ -25,8 +25,8 @@ const JobDump kDump{
 TEST_CASE("a dump says who waits, who has not come, and what each worker does") {
   CHECK(dump_text(kDump, "train-7") ==
         "job train-7: round 2, 4 workers on 2 nodes, looked at for 31 ms\n"
-        "ranks 0,2 wait in gloo:all_reduce, number 13 of group 0 (default_pg), to which rank 1 has "
-        "not come\n"
+        "ranks 0,2 wait in gloo:all_reduce, number 13 of group 0 (default_pg), which rank 1 has "
+        "not reached\n"
         "\n"
         "[1] sleeps at load_batch (train.py:7)\n"
         "    load_batch  /me/train.py:7\n"

@@ -269,11 +269,10 @@ json with(json message, const json::json_pointer& field, const json& value) {
 
 // A line may lack this field.
 bool is_optional(const json& message, const json::json_pointer& field) {
-  static const std::set<std::string> kIfKnown{"awaits_step", "detected_ms", "stopped_ms",
-                                              "sealed_ms",   "started_ms",  "first_step_ms",
-                                              "lost_steps"};
-  const bool ends_job = message["type"] == "end_job" && field.to_string() == "/failure";
-  return ends_job || field.to_string() == "/end/failure" || kIfKnown.contains(field.back());
+  const std::string path = field.to_string();
+  if (path.starts_with("/times/") && path.ends_with("_ms")) return true;
+  if (path == "/failure") return message["type"] == "end_job";
+  return path == "/end/failure" || path.ends_with("/awaits_step") || path.ends_with("/lost_steps");
 }
 
 // Values that do not fit the field, which is called `name` and has `good` in a message that does.
