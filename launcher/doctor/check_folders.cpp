@@ -1,0 +1,80 @@
+#include <spdlog/fmt/fmt.h>
+
+#include "launcher/doctor/checks.hpp"
+#include "launcher/doctor/node_findings.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr std::int64_t kDiskNeeded = std::int64_t{64} << 20;
+constexpr std::int64_t kDiskWanted = std::int64_t{1} << 30;
+constexpr std::int64_t kFilesNeeded = 100;
+constexpr std::int64_t kFilesWanted = 10'000;
+constexpr double kSlowWriteMs = 1000;
+
+/// "checkpoints-folder" of the role "checkpoints".
+std::string subject_of(const FolderReading& folder) {
+  std::string subject = folder.role + "-folder";
+  for (char& c : subject)
+    if (c == ' ') c = '-';
+  return subject;
+}
+
+std::string place_of_folder(const FolderReading& folder) {
+  return folder.file_system.empty() ? folder.path
+                                    : fmt::format("{} ({})", folder.path, folder.file_system);
+}
+
+void check_space(const FolderReading& folder, NodeFindings& found) {
+  const bool is_full = folder.free_bytes.value_or(kDiskNeeded) < kDiskNeeded;
+  const bool is_short = folder.free_bytes.value_or(kDiskWanted) < kDiskWanted;
+  if (is_full || is_short) {
+    const Trouble trouble{
+        fmt::format("{} free in {}", bytes_text(*folder.free_bytes), place_of_folder(folder)),
+        fmt::format("the job writes its {} there, and fails when the disk is full", folder.role),
+        "remove what is not needed there, or name another folder"};
+    return is_full ? found.fail("disk", trouble) : found.warn("disk", trouble);
+  }
+  const bool no_files = folder.free_files.value_or(kFilesNeeded) < kFilesNeeded;
+  if (no_files || folder.free_files.value_or(kFilesWanted) < kFilesWanted) {
+    const Trouble trouble{
+        fmt::format("{} more can be made in {}", count_text(*folder.free_files, "file"),
+                    place_of_folder(folder)),
+        "a file system without free inodes is full, however many bytes are free",
+        "remove files there, or ask for a higher quota"};
+    return no_files ? found.fail("disk", trouble) : found.warn("disk", trouble);
+  }
+  if (folder.free_bytes)
+    found.ok("disk",
+             fmt::format("{} free in {}", bytes_text(*folder.free_bytes), place_of_folder(folder)));
+}
+
+void check_folder(const FolderReading& folder, NodeFindings& found) {
+  if (!folder.error.empty())
+    return found.fail(subject_of(folder),
+                      {fmt::format("{}: {}", place_of_folder(folder), folder.error),
+                       fmt::format("the job writes its {} there", folder.role),
+                       "make the folder, mount it, or give it to this user"});
+  if (folder.write_ms) {
+    const std::string seen = fmt::format("a small file in {} took {:.0f} ms with fsync",
+                                         place_of_folder(folder), *folder.write_ms);
+    if (*folder.write_ms >= kSlowWriteMs)
+      found.warn(subject_of(folder),
+                 {seen, "each checkpoint and each log waits for this disk or its server",
+                  "see whether somebody else writes there, or whether its server is ill"});
+    else
+      found.ok(subject_of(folder), seen);
+  }
+  check_space(folder, found);
+}
+
+}  // namespace
+
+Findings check_folders(const NodeReading& node) {
+  NodeFindings found{node};
+  for (const FolderReading& folder : node.folders) check_folder(folder, found);
+  return found.take();
+}
+
+}  // namespace ddprun

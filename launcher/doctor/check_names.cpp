@@ -1,0 +1,86 @@
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "launcher/doctor/checks.hpp"
+#include "launcher/doctor/node_findings.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr double kSlowLookupMs = 1000;
+
+bool is_loopback_text(const std::string& address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+constexpr char kHostsFile[] =
+    "add a line with this node's address and name to /etc/hosts, or to the name server";
+
+void check_own_name(const LookupReading& lookup, bool alone, NodeFindings& found) {
+  const std::string name = fmt::format("this node's name, '{}',", lookup.question);
+  if (!lookup.ms)
+    return found.fail("own-name", {name + " was not resolved in time",
+                                   "each connection by name waits for that: a job takes minutes to "
+                                   "start, or times out",
+                                   kHostsFile});
+  if (!lookup.error.empty()) {
+    const Trouble trouble{fmt::format("{} cannot be resolved: {}", name, lookup.error),
+                          "Gloo listens at the address of this name, and other nodes look for it",
+                          kHostsFile};
+    return alone ? found.warn("own-name", trouble) : found.fail("own-name", trouble);
+  }
+  const std::string seen =
+      fmt::format("{} is {}, in {:.0f} ms", name, list_text(lookup.answers), *lookup.ms);
+  if (!alone && std::ranges::all_of(lookup.answers, is_loopback_text))
+    return found.warn("own-name",
+                      {seen,
+                       "Gloo tells other nodes this address, and they come to themselves instead: "
+                       "\"Connection refused\"",
+                       std::string{kHostsFile} + "; or set GLOO_SOCKET_IFNAME to the interface"});
+  if (*lookup.ms >= kSlowLookupMs)
+    return found.warn("own-name", {seen, "each connection by name waits for that", kHostsFile});
+  found.ok("own-name", seen);
+}
+
+/// Most networks give no names to addresses, so only a question that hangs is a mistake.
+void check_own_address(const LookupReading& lookup, NodeFindings& found) {
+  const std::string name = fmt::format("the name of this node's address, {},", lookup.question);
+  if (!lookup.ms || *lookup.ms >= kSlowLookupMs)
+    return found.warn(
+        "own-address",
+        {lookup.ms ? fmt::format("{} took {:.1f} s to look up", name, *lookup.ms / 1000)
+                   : name + " was not looked up in time",
+         "ssh and other servers look for the name of each client: each login waits for that",
+         kHostsFile});
+  const std::string answer = lookup.answers.empty() ? "no name" : list_text(lookup.answers);
+  found.ok("own-address",
+           fmt::format("{} has {}, in {:.0f} ms", lookup.question, answer, *lookup.ms));
+}
+
+void check_server(const NameServerReading& server, bool others_live, NodeFindings& found) {
+  if (server.answer_ms)
+    return found.ok("name-server", fmt::format("the name server {} answers in {:.0f} ms",
+                                               server.address, *server.answer_ms));
+  found.warn("name-server",
+             {fmt::format("the name server {} does not answer", server.address),
+              others_live ? "names are found by another one, after 5 s of waiting for this one"
+                          : "names that /etc/hosts does not have are not found, or after a while",
+              "remove it from /etc/resolv.conf, or start it again"});
+}
+
+}  // namespace
+
+Findings check_names(const NodeReading& node, bool alone) {
+  NodeFindings found{node};
+  const NamesReading& names = node.names;
+  if (names.own_name) check_own_name(*names.own_name, alone, found);
+  if (names.own_address) check_own_address(*names.own_address, found);
+  const bool any_lives = std::ranges::any_of(
+      names.servers, [](const NameServerReading& server) { return server.answer_ms.has_value(); });
+  for (const NameServerReading& server : names.servers) check_server(server, any_lives, found);
+  return found.take();
+}
+
+}  // namespace ddprun

@@ -1,0 +1,99 @@
+#include <spdlog/fmt/fmt.h>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/parse_number.hpp"
+#include "launcher/doctor/checks.hpp"
+#include "launcher/doctor/node_findings.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// The number before the first point: 12 of "12.8".
+std::optional<int> major_of(std::string_view version) {
+  return parse_number<int>(version.substr(0, version.find('.')));
+}
+
+bool has_gpus(const NodeReading& node) {
+  return node.gpus && (!node.gpus->gpus.empty() || node.gpus->on_bus.value_or(0) > 0);
+}
+
+/// Without a script, the job may be a program that is no Python.
+void blame(const NodeReading& node, NodeFindings& found, const char* subject, Trouble trouble) {
+  if (node.script)
+    found.fail(subject, std::move(trouble));
+  else
+    found.warn(subject, std::move(trouble));
+}
+
+/// Since CUDA 11, a driver runs all that was built for its major version
+/// (https://docs.nvidia.com/deploy/cuda-compatibility/), so minor versions are not compared.
+void check_cuda(const NodeReading& node, NodeFindings& found) {
+  const PythonReading& python = *node.python;
+  if (!has_gpus(node)) return;
+  if (python.cuda.empty()) {
+    if (python.torch.find("rocm") != std::string::npos) return;
+    return found.warn("cuda", {fmt::format("torch {} was built without CUDA", python.torch),
+                               "this node has GPUs, and torch.cuda.is_available() is False",
+                               "install the build with CUDA: https://pytorch.org/get-started"});
+  }
+  const auto built_for = major_of(python.cuda), driver = major_of(node.gpus->cuda);
+  if (!built_for || !driver) return;
+  const std::string seen = fmt::format("torch was built for CUDA {}, the driver {} runs up to {}",
+                                       python.cuda, node.gpus->driver, node.gpus->cuda);
+  if (*built_for > *driver)
+    found.fail("cuda", {seen, "torch finds no GPU: \"The NVIDIA driver on your system is too old\"",
+                        fmt::format("install a newer driver, or a torch for CUDA {}", *driver)});
+  else
+    found.ok("cuda", seen);
+}
+
+void check_torch(const NodeReading& node, NodeFindings& found) {
+  const PythonReading& python = *node.python;
+  if (python.torch.empty())
+    return blame(node, found, "torch",
+                 {fmt::format("{} has no torch", python.path), "a training script imports it",
+                  "activate the environment that has it (VIRTUAL_ENV), or name its Python in "
+                  "PYTHON_EXEC"});
+  found.ok("torch", fmt::format("torch {}{}{}", python.torch,
+                                python.cuda.empty() ? "" : ", built for CUDA " + python.cuda,
+                                python.nccl.empty() ? "" : ", NCCL " + python.nccl));
+  check_cuda(node, found);
+}
+
+void check_script(const ScriptReading& script, NodeFindings& found) {
+  if (!script.error.empty())
+    return found.fail("script", {fmt::format("{}: {}", script.path, script.error),
+                                 "the workers of this node cannot start",
+                                 "copy it there, or use a folder that all nodes share"});
+  found.ok("script", fmt::format("{}, SHA-256 {}…", script.path, script.sha256.substr(0, 12)));
+  if (script.missing_modules.empty()) return;
+  found.fail("modules", {fmt::format("{} imports {}, which Python does not find", script.path,
+                                     list_text(script.missing_modules)),
+                         "the workers of this node end with ModuleNotFoundError",
+                         "install them in the environment of this Python, or set PYTHONPATH"});
+}
+
+}  // namespace
+
+Findings check_python(const NodeReading& node) {
+  NodeFindings found{node};
+  if (node.python) {
+    const PythonReading& python = *node.python;
+    if (!python.error.empty()) {
+      blame(node, found, "python",
+            {python.error, "workers that are scripts cannot start",
+             "install Python, activate an environment, or name one in PYTHON_EXEC"});
+    } else {
+      found.ok("python", fmt::format("Python {}, {}", python.version, python.path));
+      check_torch(node, found);
+    }
+  }
+  if (node.script) check_script(*node.script, found);
+  return found.take();
+}
+
+}  // namespace ddprun

@@ -1,0 +1,58 @@
+// Helps a check to write down what it finds. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "launcher/doctor/finding.hpp"
+#include "launcher/doctor/reading.hpp"
+
+namespace ddprun {
+
+/// What is wrong, in sentences for people.
+struct Trouble {
+  std::string seen;
+  std::string why;
+  std::string advice;
+};
+
+/// The findings on one node.
+class NodeFindings {
+ public:
+  explicit NodeFindings(const NodeReading& node) : node_{node.node} {}
+
+  void ok(std::string subject, std::string seen) {
+    found_.push_back({Severity::kOk, std::move(subject), node_, std::move(seen), "", ""});
+  }
+  void warn(std::string subject, Trouble trouble) {
+    add(Severity::kWarning, std::move(subject), std::move(trouble));
+  }
+  void fail(std::string subject, Trouble trouble) {
+    add(Severity::kFailed, std::move(subject), std::move(trouble));
+  }
+  Findings take() { return std::move(found_); }
+
+ private:
+  void add(Severity severity, std::string subject, Trouble trouble) {
+    found_.push_back({severity, std::move(subject), node_, std::move(trouble.seen),
+                      std::move(trouble.why), std::move(trouble.advice)});
+  }
+
+  std::string node_;
+  Findings found_;
+};
+
+/// "512 B", "64 MiB", "1.5 GiB", "unlimited".
+std::string bytes_text(std::int64_t bytes);
+
+/// "4096", "unlimited".
+std::string limit_text(std::int64_t limit);
+
+/// "1 GPU", "2 GPUs".
+std::string count_text(std::int64_t count, const std::string& noun);
+
+/// "a, b and c"
+std::string list_text(const std::vector<std::string>& parts);
+
+}  // namespace ddprun

@@ -1,0 +1,261 @@
+#include "launcher/doctor/reading_json.hpp"
+
+#include <type_traits>
+#include <utility>
+
+namespace ddprun {
+
+namespace {
+
+using nlohmann::json;
+
+// Each struct names its fields once, for both directions. `f` is a JsonWriter or a JsonReader.
+
+void fields(auto& f, LimitsReading& r) {
+  f("open_files", r.open_files);
+  f("open_files_hard", r.open_files_hard);
+  f("processes", r.processes);
+  f("locked_bytes", r.locked_bytes);
+  f("cgroup_tasks_max", r.cgroup_tasks_max);
+  f("cgroup_tasks", r.cgroup_tasks);
+  f("locks_all_memory", r.locks_all_memory);
+  f("may_exceed_processes", r.may_exceed_processes);
+}
+
+void fields(auto& f, MemoryReading& r) {
+  f("total_bytes", r.total_bytes);
+  f("available_bytes", r.available_bytes);
+  f("cgroup_max_bytes", r.cgroup_max_bytes);
+  f("cgroup_used_bytes", r.cgroup_used_bytes);
+  f("shm_bytes", r.shm_bytes);
+  f("shm_free_bytes", r.shm_free_bytes);
+  f("transparent_huge_pages", r.transparent_huge_pages);
+}
+
+void fields(auto& f, CpusReading& r) {
+  f("online", r.online);
+  f("usable", r.usable);
+  f("quota", r.quota);
+  f("numa_nodes", r.numa_nodes);
+}
+
+void fields(auto& f, FolderReading& r) {
+  f("role", r.role);
+  f("path", r.path);
+  f("error", r.error);
+  f("file_system", r.file_system);
+  f("total_bytes", r.total_bytes);
+  f("free_bytes", r.free_bytes);
+  f("free_files", r.free_files);
+  f("write_ms", r.write_ms);
+}
+
+void fields(auto& f, LookupReading& r) {
+  f("question", r.question);
+  f("answers", r.answers);
+  f("error", r.error);
+  f("ms", r.ms);
+}
+
+void fields(auto& f, NameServerReading& r) {
+  f("address", r.address);
+  f("answer_ms", r.answer_ms);
+}
+
+void fields(auto& f, NamesReading& r) {
+  f("own_name", r.own_name);
+  f("own_address", r.own_address);
+  f("servers", r.servers);
+}
+
+void fields(auto& f, PythonReading& r) {
+  f("path", r.path);
+  f("error", r.error);
+  f("version", r.version);
+  f("torch", r.torch);
+  f("cuda", r.cuda);
+  f("nccl", r.nccl);
+}
+
+void fields(auto& f, PythonAnswer& r) {
+  fields(f, r.python);
+  f("missing_modules", r.missing_modules);
+}
+
+void fields(auto& f, ScriptReading& r) {
+  f("path", r.path);
+  f("error", r.error);
+  f("sha256", r.sha256);
+  f("missing_modules", r.missing_modules);
+}
+
+void fields(auto& f, GpuProcess& r) {
+  f("pid", r.pid);
+  f("name", r.name);
+  f("bytes", r.bytes);
+}
+
+void fields(auto& f, GpuReading& r) {
+  f("index", r.index);
+  f("bus_id", r.bus_id);
+  f("model", r.model);
+  f("memory_bytes", r.memory_bytes);
+  f("used_bytes", r.used_bytes);
+  f("processes", r.processes);
+  f("persistent", r.persistent);
+  f("ecc", r.ecc);
+  f("uncorrected_errors", r.uncorrected_errors);
+  f("repair_pending", r.repair_pending);
+  f("repair_failed", r.repair_failed);
+  f("throttled", r.throttled);
+  f("celsius", r.celsius);
+  f("nvlinks", r.nvlinks);
+  f("nvlinks_active", r.nvlinks_active);
+  f("nvswitch", r.nvswitch);
+}
+
+void fields(auto& f, GpusReading& r) {
+  f("on_bus", r.on_bus);
+  f("driver", r.driver);
+  f("cuda", r.cuda);
+  f("error", r.error);
+  f("gpus", r.gpus);
+}
+
+void fields(auto& f, InterfaceReading& r) {
+  f("name", r.name);
+  f("addresses", r.addresses);
+  f("mtu", r.mtu);
+  f("up", r.up);
+  f("loopback", r.loopback);
+}
+
+void fields(auto& f, InfinibandReading& r) {
+  f("device", r.device);
+  f("port", r.port);
+  f("state", r.state);
+  f("link_layer", r.link_layer);
+  f("rate", r.rate);
+}
+
+void fields(auto& f, NodeReading& r) {
+  f("node", r.node);
+  f("ddprun", r.ddprun);
+  f("kernel", r.kernel);
+  f("limits", r.limits);
+  f("memory", r.memory);
+  f("cpus", r.cpus);
+  f("folders", r.folders);
+  f("names", r.names);
+  f("python", r.python);
+  f("script", r.script);
+  f("gpus", r.gpus);
+  f("interfaces", r.interfaces);
+  f("infiniband", r.infiniband);
+  f("nccl_interfaces", r.nccl_interfaces);
+  f("gloo_interfaces", r.gloo_interfaces);
+}
+
+template <typename T>
+constexpr bool is_optional = false;
+template <typename T>
+constexpr bool is_optional<std::optional<T>> = true;
+template <typename T>
+constexpr bool is_list = false;
+template <typename T>
+constexpr bool is_list<std::vector<T>> = true;
+
+/// Writes the fields that have something to say.
+struct JsonWriter {
+  json out = json::object();
+
+  template <typename T>
+  void operator()(const char* name, T& value) {
+    json written = write(value);
+    if (written.is_null()) return;
+    const bool empty =
+        written == "" || written == false || (written.is_structured() && written.empty());
+    if (is_optional<T> || !empty) out[name] = std::move(written);
+  }
+
+  template <typename T>
+  static json write(T& value) {
+    if constexpr (is_optional<T>) {
+      return value ? write(*value) : json();
+    } else if constexpr (is_list<T>) {
+      json list = json::array();
+      for (auto& entry : value) list.push_back(write(entry));
+      return list;
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+      return value;
+    } else {
+      JsonWriter writer;
+      fields(writer, value);
+      return std::move(writer.out);
+    }
+  }
+};
+
+/// Reads the fields that are there. It throws what the library of JSON throws.
+struct JsonReader {
+  const json& in;
+
+  template <typename T>
+  void operator()(const char* name, T& value) {
+    const auto found = in.find(name);
+    if (found != in.end() && !found->is_null()) read(*found, value);
+  }
+
+  template <typename T>
+  static void read(const json& from, T& value) {
+    if constexpr (is_optional<T>) {
+      read(from, value.emplace());
+    } else if constexpr (is_list<T>) {
+      for (const json& entry : from) read(entry, value.emplace_back());
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+      from.get_to(value);
+    } else {
+      if (!from.is_object()) throw json::other_error::create(500, "an object is expected", &from);
+      JsonReader reader{from};
+      fields(reader, value);
+    }
+  }
+};
+
+template <typename T>
+json json_of(T value) {
+  return JsonWriter::write(value);
+}
+
+template <typename T>
+std::string line_of(const T& value) {
+  return json_of(value).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+template <typename T>
+Result<T> parse_as(std::string_view text) try {
+  T value;
+  JsonReader::read(json::parse(text), value);
+  return value;
+} catch (const json::exception& e) {
+  return invalid(std::string{"this is no reading of a node: "} + e.what());
+}
+
+}  // namespace
+
+json to_json(const NodeReading& reading) { return json_of(reading); }
+
+std::string to_line(const NodeReading& reading) { return line_of(reading); }
+std::string to_line(const FolderReading& reading) { return line_of(reading); }
+std::string to_line(const LookupReading& reading) { return line_of(reading); }
+std::string to_line(const GpusReading& reading) { return line_of(reading); }
+std::string to_line(const NamesReading& reading) { return line_of(reading); }
+
+Result<NodeReading> parse_reading(std::string_view text) { return parse_as<NodeReading>(text); }
+Result<FolderReading> parse_folder(std::string_view text) { return parse_as<FolderReading>(text); }
+Result<LookupReading> parse_lookup(std::string_view text) { return parse_as<LookupReading>(text); }
+Result<GpusReading> parse_gpus(std::string_view text) { return parse_as<GpusReading>(text); }
+Result<NamesReading> parse_names(std::string_view text) { return parse_as<NamesReading>(text); }
+Result<PythonAnswer> parse_python(std::string_view text) { return parse_as<PythonAnswer>(text); }
+
+}  // namespace ddprun

@@ -1,0 +1,128 @@
+#include "launcher/doctor/checks.hpp"
+
+#include "tests/launcher/doctor/readings_fixture.hpp"
+
+namespace ddprun {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words sick_with(const std::string& name) { return complaints(check_node(recorded(name), true)); }
+
+TEST_CASE("healthy machines have no complaints, alone and with others") {
+  for (const char* name : {"healthy_dgx", "healthy_pod"})
+    for (const bool alone : {true, false}) {
+      INFO(name);
+      CHECK(complaints(check_node(recorded(name), alone)) == Words{});
+    }
+  CHECK(sick_with("healthy_desktop") == Words{});
+}
+
+TEST_CASE("each GPU that is ill is found") {
+  CHECK(sick_with("ecc_error") == Words{"failed gpu-memory"});
+  CHECK(sick_with("spare_rows_used_up") == Words{"failed gpu-memory"});
+  CHECK(sick_with("repair_pending") == Words{"warning gpu-memory"});
+  CHECK(sick_with("throttled") == Words{"warning gpu-clocks"});
+  CHECK(sick_with("gpu_taken") == Words{"warning gpu-users"});
+  CHECK(sick_with("gpu_taken_from_container") == Words{"warning gpu-users"});
+  CHECK(sick_with("persistence_off") == Words{"warning gpu-persistence"});
+  CHECK(sick_with("nvlink_down") == Words{"failed nvlink"});
+  CHECK(sick_with("fabric_down") == Words{"failed nvlink"});
+  CHECK(sick_with("gpu_off_the_bus") == Words{"failed gpu-driver"});
+  CHECK(sick_with("driver_updated") == Words{"failed gpu-driver"});
+}
+
+TEST_CASE("a driver that is too old for torch, and a torch without CUDA, are found") {
+  CHECK(sick_with("driver_too_old") == Words{"failed cuda"});
+  CHECK(sick_with("torch_without_cuda") == Words{"warning cuda"});
+  const auto findings = check_node(recorded("driver_too_old"), true);
+  CHECK(finding_on(findings, "cuda").seen ==
+        "torch was built for CUDA 13.0, the driver 535.161.08 runs up to 12.2");
+}
+
+TEST_CASE("memory, shared memory and limits that are too small are found") {
+  CHECK(sick_with("docker_defaults") == Words{"failed cgroup-memory", "warning shm"});
+  CHECK(sick_with("shm_left_full") == Words{"warning memory", "failed shm"});
+  CHECK(sick_with("small_limits") == Words{"failed open-files", "warning processes",
+                                           "failed cgroup-tasks", "failed locked-memory"});
+  CHECK(sick_with("one_cpu") == Words{"warning cpus"});
+}
+
+TEST_CASE("limits that do not bind a process are no mistake") {
+  NodeReading root = recorded("small_limits");
+  root.limits.locks_all_memory = root.limits.may_exceed_processes = true;
+  CHECK(complaints(check_limits(root)) == Words{"failed open-files", "failed cgroup-tasks"});
+  NodeReading no_rdma = recorded("small_limits");
+  no_rdma.infiniband.clear();
+  CHECK(complaints(check_limits(no_rdma)) ==
+        Words{"failed open-files", "warning processes", "failed cgroup-tasks"});
+}
+
+TEST_CASE("disks that are full, slow, out of files or silent are found") {
+  CHECK(sick_with("sick_disks") ==
+        Words{"failed disk", "warning logs-folder", "failed disk", "failed checkpoints-folder"});
+}
+
+TEST_CASE("a dead name server is named, and whether another one answers") {
+  const auto findings = check_node(recorded("dead_name_server"), false);
+  CHECK(complaints(findings) ==
+        Words{"failed own-name", "warning own-address", "warning name-server"});
+  CHECK_THAT(finding_on(findings, "name-server").seen, contains("10.1.0.2 does not answer"));
+  CHECK_THAT(finding_on(findings, "name-server").why, contains("another one"));
+  CHECK(sick_with("dead_name_server").front() == "warning own-name");
+}
+
+TEST_CASE("a name that leads to loopback matters only to other nodes") {
+  const NodeReading debian = recorded("healthy_desktop");
+  CHECK(complaints(check_names(debian, true)) == Words{});
+  CHECK(complaints(check_names(debian, false)) == Words{"warning own-name"});
+}
+
+TEST_CASE("what the script needs and is not there fails, and is a warning without a script") {
+  CHECK(sick_with("wrong_environment") == Words{"failed torch", "failed modules"});
+  CHECK(sick_with("nothing_installed") == Words{"failed python", "failed script"});
+  NodeReading no_script = recorded("wrong_environment");
+  no_script.script.reset();
+  CHECK(complaints(check_python(no_script)) == Words{"warning torch"});
+}
+
+TEST_CASE("a fabric without subnet manager, and variables that name no interface, are found") {
+  CHECK(sick_with("no_subnet_manager") ==
+        Words{"failed interfaces", "failed interfaces", "failed infiniband"});
+  NodeReading node = recorded("healthy_dgx");
+  const auto with_nccl = [&](const char* value) {
+    node.nccl_interfaces = value;
+    return complaints(check_network(node, false));
+  };
+  CHECK(with_nccl("eno") == Words{});
+  CHECK(with_nccl("=eno1") == Words{});
+  CHECK(with_nccl("^docker,lo") == Words{});
+  CHECK(with_nccl("=eno") == Words{"failed interfaces"});
+  CHECK(with_nccl("^eno,lo") == Words{"failed interfaces"});
+}
+
+TEST_CASE("ports that are all down are a warning where GPUs talk to other nodes") {
+  NodeReading node = recorded("healthy_dgx");
+  node.infiniband[0].state = "DOWN";
+  CHECK(complaints(check_network(node, true)) == Words{});
+  CHECK(complaints(check_network(node, false)) == Words{"warning infiniband"});
+}
+
+TEST_CASE("a node that tells nothing is not judged") {
+  CHECK(complaints(check_node({.node = "mute"}, false)) == Words{});
+}
+
+TEST_CASE("each complaint says what was seen, why it matters and what to do") {
+  for (const char* name : {"small_limits", "sick_disks", "dead_name_server", "nothing_installed",
+                           "no_subnet_manager", "gpu_taken", "docker_defaults", "ecc_error"})
+    for (const Finding& finding : check_node(recorded(name), false)) {
+      INFO(name << ": " << finding.subject);
+      CHECK(finding.node == recorded(name).node);
+      CHECK_FALSE(finding.seen.empty());
+      CHECK(finding.why.empty() == (finding.severity == Severity::kOk));
+      CHECK(finding.advice.empty() == (finding.severity == Severity::kOk));
+    }
+}
+
+}  // namespace
+}  // namespace ddprun
