@@ -13,12 +13,9 @@ constexpr std::int64_t kFilesNeeded = 100;
 constexpr std::int64_t kFilesWanted = 10'000;
 constexpr double kSlowWriteMs = 1000;
 
-/// "checkpoints-folder" of the role "checkpoints".
+/// "logs-folder", "checkpoints-folder".
 std::string subject_of(const FolderReading& folder) {
-  std::string subject = folder.role + "-folder";
-  for (char& c : subject)
-    if (c == ' ') c = '-';
-  return subject;
+  return (folder.role == "temporary files" ? "tmp" : folder.role) + "-folder";
 }
 
 std::string place_of_folder(const FolderReading& folder) {

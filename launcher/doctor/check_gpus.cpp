@@ -115,20 +115,28 @@ void check_nvlinks(const std::vector<GpuReading>& gpus, NodeFindings& found) {
   }
 }
 
+/// A container or a scheduler may leave some GPUs of the bus to others, so the device files count.
 void check_driver(const GpusReading& gpus, NodeFindings& found) {
   const int there = static_cast<int>(gpus.gpus.size());
+  if (gpus.present.value_or(there) == 0)
+    return found.warn(
+        "gpu-driver",
+        {fmt::format("the PCI bus has {}, and no device file leads to one",
+                     count_text(gpus.on_bus.value_or(0), "NVIDIA GPU")),
+         "torch finds no GPU",
+         "install NVIDIA's driver; in a container, use --gpus all; in Slurm, ask for --gres=gpu"});
   if (!gpus.error.empty())
     return found.fail(
         "gpu-driver",
         {fmt::format("NVIDIA's driver told nothing of {}: {}",
-                     gpus.on_bus ? count_text(*gpus.on_bus, "GPU") : "its GPUs", gpus.error),
+                     gpus.present ? count_text(*gpus.present, "GPU") : "its GPUs", gpus.error),
          "torch finds no GPU",
          "nvidia-smi shows whether the driver runs; after an update of the driver, start the node "
          "again; in a container, use --gpus all"});
-  if (gpus.on_bus && there < *gpus.on_bus)
+  if (gpus.present && there < *gpus.present)
     return found.fail(
         "gpu-driver",
-        {fmt::format("the driver has {} of {}", there, count_text(*gpus.on_bus, "GPU")),
+        {fmt::format("the driver has {} of {}", there, count_text(*gpus.present, "GPU")),
          "a worker for each GPU will not find its own",
          "dmesg | grep NVRM shows why (such as Xid 79, \"fallen off the bus\"); "
          "start the node again"});

@@ -18,7 +18,7 @@ std::optional<int> major_of(std::string_view version) {
 }
 
 bool has_gpus(const NodeReading& node) {
-  return node.gpus && (!node.gpus->gpus.empty() || node.gpus->on_bus.value_or(0) > 0);
+  return node.gpus && (!node.gpus->gpus.empty() || node.gpus->present.value_or(0) > 0);
 }
 
 /// Without a script, the job may be a program that is no Python.

@@ -119,10 +119,11 @@ struct GpuReading {
 };
 
 struct GpusReading {
-  std::optional<int> on_bus;  // GPUs of NVIDIA that the PCI bus has
-  std::string driver;         // "550.54.15"
-  std::string cuda;           // the newest CUDA that the driver can run: "12.4"
-  std::string error;          // why the driver told nothing
+  std::optional<int> on_bus;   // GPUs of NVIDIA that the PCI bus has, for whomever they are
+  std::optional<int> present;  // GPUs whose device file this process may open
+  std::string driver;          // "550.54.15"
+  std::string cuda;            // the newest CUDA that the driver can run: "12.4"
+  std::string error;           // why the driver told nothing
   std::vector<GpuReading> gpus;
 };
 

@@ -116,6 +116,7 @@ void fields(auto& f, GpuReading& r) {
 
 void fields(auto& f, GpusReading& r) {
   f("on_bus", r.on_bus);
+  f("present", r.present);
   f("driver", r.driver);
   f("cuda", r.cuda);
   f("error", r.error);

@@ -1,0 +1,121 @@
+#include "launcher/doctor/asked_child.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/seconds_text.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kAnswerBytesMax = 4 * 1024 * 1024;
+
+/// Writes until all is written, or the reader has gone.
+void write_answer(int pipe, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(pipe, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+struct Started {
+  pid_t pid = -1;
+  Descriptor pipe;
+};
+
+/// `in_child` gets the end of the pipe to write to. The process ends with it.
+Started start_child(const std::function<void(int)>& in_child) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {-1, Descriptor{}};
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
+    in_child(ends[1]);
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  return {pid, Descriptor{ends[0]}};
+}
+
+}  // namespace
+
+AskedChild::AskedChild(pid_t pid, Descriptor pipe, std::chrono::milliseconds timeout)
+    : pid_{pid}, pipe_{std::move(pipe)}, timeout_{timeout}, deadline_{Clock::now() + timeout} {}
+
+AskedChild::AskedChild(AskedChild&& other) noexcept
+    : pid_{std::exchange(other.pid_, -1)},
+      pipe_{std::move(other.pipe_)},
+      timeout_{other.timeout_},
+      deadline_{other.deadline_} {}
+
+AskedChild AskedChild::start(std::chrono::milliseconds timeout,
+                             const std::function<std::string()>& work) {
+  Started started = start_child([&](int pipe) { write_answer(pipe, work()); });
+  return {started.pid, std::move(started.pipe), timeout};
+}
+
+AskedChild AskedChild::run(std::chrono::milliseconds timeout, std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  Started started = start_child([&](int pipe) {
+    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    ::dup2(null, STDIN_FILENO);
+    ::dup2(null, STDERR_FILENO);
+    ::dup2(pipe, STDOUT_FILENO);
+    std::signal(SIGPIPE, SIG_DFL);
+    ::execv(arguments[0], arguments.data());
+  });
+  return {started.pid, std::move(started.pipe), timeout};
+}
+
+/// A process that hangs in the kernel dies when the kernel lets go of it, and nobody waits for
+/// that.
+AskedChild::~AskedChild() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  for (int tries = 0; tries < 100 && ::waitpid(pid_, nullptr, WNOHANG) == 0; ++tries)
+    ::poll(nullptr, 0, 1);
+}
+
+Result<std::string> AskedChild::answer() {
+  if (pid_ <= 0 || !pipe_.is_open())
+    return Error{Error::Kind::kUnavailable, "no process could be started to ask"};
+  std::string text;
+  std::array<char, 4096> chunk{};
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+    pollfd entry{.fd = pipe_.number(), .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&entry, 1, static_cast<int>(std::max(left, 0ms).count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0 || text.size() > kAnswerBytesMax)
+      return Error{Error::Kind::kTimeout, "no answer within " + seconds_text(timeout_)};
+    const ssize_t bytes = ::read(pipe_.number(), chunk.data(), chunk.size());
+    if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (bytes <= 0) break;
+    text.append(chunk.data(), static_cast<std::size_t>(bytes));
+  }
+  if (text.empty())
+    return Error{Error::Kind::kUnavailable, "the process that asked has ended without an answer"};
+  return text;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,49 @@
+// AskedChild: a process of this one that finds something out, which may hang or crash.
+//
+// A server of files or names that is ill, or a driver, holds whoever asks it for minutes, and no
+// call takes a deadline. So each question has a process of its own: several wait at one time, and
+// the one that gets no answer is killed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+
+namespace ddprun {
+
+class AskedChild {
+ public:
+  /// Starts a process that does `work` and writes what it returns. To be called while this process
+  /// has one thread.
+  static AskedChild start(std::chrono::milliseconds timeout,
+                          const std::function<std::string()>& work);
+
+  /// Starts a program, whose standard output is the answer. `words.front()` is its path.
+  static AskedChild run(std::chrono::milliseconds timeout, std::vector<std::string> words);
+
+  AskedChild(AskedChild&&) noexcept;
+  AskedChild& operator=(AskedChild&&) = delete;
+  /// Kills the process if it is still there.
+  ~AskedChild();
+
+  /// Waits for the end of the process, and returns all that it has written. Errors: kTimeout when
+  /// that has not come in time; kUnavailable when it could not be started, or wrote nothing.
+  Result<std::string> answer();
+
+ private:
+  AskedChild(pid_t pid, Descriptor pipe, std::chrono::milliseconds timeout);
+
+  pid_t pid_;
+  Descriptor pipe_;
+  std::chrono::milliseconds timeout_;
+  TimePoint deadline_;
+};
+
+}  // namespace ddprun

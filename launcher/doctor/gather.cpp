@@ -1,0 +1,278 @@
+#include "launcher/doctor/gather.hpp"
+
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "agent/placement/machine_topology.hpp"
+#include "base/parse_number.hpp"
+#include "base/system/own_process.hpp"
+#include "launcher/doctor/asked_child.hpp"
+#include "launcher/doctor/folder_probe.hpp"
+#include "launcher/doctor/gpu_driver.hpp"
+#include "launcher/doctor/kernel_files.hpp"
+#include "launcher/doctor/name_probe.hpp"
+#include "launcher/doctor/reading_json.hpp"
+#include "launcher/doctor/survey_source.hpp"
+#include "launcher/settings/program.hpp"
+#include "launcher/topology/nvml.hpp"
+#include "worker_sdk/checkpoint_files/hashed_file.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kFolderTimeout = 5s;
+constexpr auto kLookupTimeout = 3s;
+constexpr auto kNameServersTimeout = 2s;
+constexpr auto kPythonTimeout = 10s;
+constexpr auto kScriptTimeout = 5s;
+constexpr auto kGpuTimeout = 20s;  // a driver takes seconds to wake up GPUs that nobody uses
+
+// --- read at once ---
+
+std::int64_t limit_of(rlim_t limit) {
+  return limit == RLIM_INFINITY ? kUnlimited : static_cast<std::int64_t>(limit);
+}
+
+void read_own_limits(LimitsReading& limits) {
+  rlimit found{};
+  if (::getrlimit(RLIMIT_NOFILE, &found) == 0) {
+    limits.open_files = limit_of(found.rlim_cur);
+    limits.open_files_hard = limit_of(found.rlim_max);
+  }
+  if (::getrlimit(RLIMIT_NPROC, &found) == 0) limits.processes = limit_of(found.rlim_cur);
+  if (::getrlimit(RLIMIT_MEMLOCK, &found) == 0) limits.locked_bytes = limit_of(found.rlim_cur);
+}
+
+void read_shm(MemoryReading& memory) {
+  struct statvfs shm {};
+  if (::statvfs("/dev/shm", &shm) != 0) return;
+  const auto block = static_cast<std::int64_t>(shm.f_frsize);
+  memory.shm_bytes = static_cast<std::int64_t>(shm.f_blocks) * block;
+  memory.shm_free_bytes = static_cast<std::int64_t>(shm.f_bavail) * block;
+}
+
+struct FreeInterfaces {
+  void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
+};
+
+std::string numeric_address(const sockaddr* address) {
+  const socklen_t size = address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  std::array<char, NI_MAXHOST> text{};
+  const int code =
+      ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+  return code == 0 ? text.data() : "";
+}
+
+std::vector<InterfaceReading> read_interfaces() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return {};
+  const std::unique_ptr<ifaddrs, FreeInterfaces> owned{list};
+  std::vector<InterfaceReading> interfaces;
+  for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
+    auto found = std::ranges::find(interfaces, each->ifa_name, &InterfaceReading::name);
+    if (found == interfaces.end()) {
+      interfaces.push_back({.name = each->ifa_name});
+      found = interfaces.end() - 1;
+      found->up = (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_RUNNING) != 0;
+      found->loopback = (each->ifa_flags & IFF_LOOPBACK) != 0;
+      const std::string mtu = kernel_text("/sys/class/net/" + found->name + "/mtu");
+      found->mtu = parse_number<int>(mtu.substr(0, mtu.find('\n')));
+    }
+    const sockaddr* address = each->ifa_addr;
+    if (address != nullptr && (address->sa_family == AF_INET || address->sa_family == AF_INET6))
+      found->addresses.push_back(numeric_address(address));
+  }
+  return interfaces;
+}
+
+/// The first address that others may reach; "": there is none.
+std::string own_network_address(const NodeReading& reading) {
+  for (const InterfaceReading& interface : reading.interfaces)
+    if (interface.up && !interface.loopback && !interface.addresses.empty())
+      return interface.addresses.front();
+  return "";
+}
+
+/// GPUs whose device file this process may open; a container or a cgroup may forbid some. To open
+/// one wakes it up, so only the process that asks the driver does it.
+int openable_gpus() {
+  int count = 0;
+  for (int index = 0; index < 64; ++index) {
+    const std::string path = "/dev/nvidia" + std::to_string(index);
+    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file >= 0) ::close(file);
+    const bool forbidden = file < 0 && (errno == EPERM || errno == EACCES || errno == ENOENT);
+    if (!forbidden) ++count;
+  }
+  return count;
+}
+
+// --- asked in processes of their own ---
+
+class Questions {
+ public:
+  Questions(const DoctorWish& wish, const Surroundings& surroundings, NodeReading& reading)
+      : wish_{wish}, surroundings_{surroundings}, reading_{reading} {}
+
+  void ask() {
+    ask_gpus();
+    ask_python();
+    ask_script();
+    ask_names();
+    const auto temporary = surroundings_.environment("TMPDIR");
+    ask_folder("temporary files", temporary && !temporary->empty() ? *temporary : "/tmp");
+    if (!wish_.log_dir.empty()) ask_folder("logs", wish_.log_dir);
+    if (!wish_.checkpoint_dir.empty()) ask_folder("checkpoints", wish_.checkpoint_dir);
+  }
+
+  void take_answers() {
+    for (auto& [child, take] : asked_) take(child.answer());
+  }
+
+ private:
+  using Take = std::function<void(Result<std::string>)>;
+
+  void add(AskedChild child, Take take) { asked_.emplace_back(std::move(child), std::move(take)); }
+
+  void ask_gpus() {
+    if (!reading_.gpus && ::access("/dev/nvidiactl", F_OK) != 0) return;
+    auto child = AskedChild::start(kGpuTimeout, [] {
+      GpusReading gpus;
+      if (const int present = openable_gpus(); present > 0) {
+        gpus = ask_gpu_driver(kNvmlLibrary);
+        gpus.present = present;
+      } else {
+        gpus.present = 0;
+      }
+      return to_line(gpus);
+    });
+    add(std::move(child), [this](Result<std::string> answer) {
+      const auto on_bus = reading_.gpus ? reading_.gpus->on_bus : std::nullopt;
+      auto gpus = answer ? parse_gpus(*answer) : Result<GpusReading>{answer.error()};
+      reading_.gpus = gpus ? std::move(*gpus) : GpusReading{.error = gpus.error().message};
+      reading_.gpus->on_bus = on_bus;
+    });
+  }
+
+  void ask_python() {
+    reading_.python.emplace();
+    const auto python = find_python(surroundings_);
+    if (!python) {
+      reading_.python->error = python.error().message;
+      return;
+    }
+    reading_.python->path = *python;
+    std::vector<std::string> words{*python, "-c", kSurvey};
+    if (!wish_.script.empty()) words.push_back(wish_.script);
+    add(AskedChild::run(kPythonTimeout, std::move(words)), [this](Result<std::string> answer) {
+      auto told = answer ? parse_python(*answer) : Result<PythonAnswer>{answer.error()};
+      if (!told) {
+        reading_.python->error = reading_.python->path + " does not run: " + told.error().message;
+        return;
+      }
+      reading_.python = std::move(told->python);
+      if (reading_.script) reading_.script->missing_modules = std::move(told->missing_modules);
+    });
+  }
+
+  void ask_script() {
+    if (wish_.script.empty()) return;
+    reading_.script = ScriptReading{.path = wish_.script};
+    auto child = AskedChild::start(kScriptTimeout, [this]() -> std::string {
+      try {
+        return "+" + sdk::sha256_of_file(wish_.script);
+      } catch (const std::exception& e) {
+        return std::string{"-"} + e.what();
+      }
+    });
+    add(std::move(child), [this](Result<std::string> answer) {
+      if (answer && answer->starts_with('+'))
+        reading_.script->sha256 = answer->substr(1);
+      else
+        reading_.script->error = answer ? answer->substr(1) : answer.error().message;
+    });
+  }
+
+  void ask_names() {
+    const std::string address = own_network_address(reading_);
+    ask_lookup(reading_.names.own_name, reading_.node, look_up_name);
+    if (!address.empty()) ask_lookup(reading_.names.own_address, address, look_up_address);
+    const auto servers = name_servers_in(kernel_text("/etc/resolv.conf"));
+    if (servers.empty()) return;
+    auto child = AskedChild::start(kNameServersTimeout, [&servers] {
+      return to_line(NamesReading{.servers = ask_name_servers(servers)});
+    });
+    add(std::move(child), [this](Result<std::string> answer) {
+      if (!answer) return;
+      if (auto names = parse_names(*answer)) reading_.names.servers = std::move(names->servers);
+    });
+  }
+
+  void ask_lookup(std::optional<LookupReading>& lookup, const std::string& question,
+                  LookupReading (*look_up)(const std::string&)) {
+    lookup = LookupReading{.question = question};  // without a time: it has not answered
+    auto child = AskedChild::start(kLookupTimeout, [&] { return to_line(look_up(question)); });
+    add(std::move(child), [&lookup](Result<std::string> answer) {
+      if (!answer) return;
+      if (auto found = parse_lookup(*answer)) lookup = std::move(*found);
+    });
+  }
+
+  void ask_folder(const std::string& role, const std::string& path) {
+    const std::size_t place = reading_.folders.size();
+    reading_.folders.push_back({.role = role, .path = path});
+    auto child =
+        AskedChild::start(kFolderTimeout, [&] { return to_line(probe_folder(role, path)); });
+    add(std::move(child), [this, place](Result<std::string> answer) {
+      FolderReading& folder = reading_.folders[place];
+      auto found = answer ? parse_folder(*answer) : Result<FolderReading>{answer.error()};
+      if (found)
+        folder = std::move(*found);
+      else
+        folder.error = found.error().message + ": is its disk or its server there?";
+    });
+  }
+
+  const DoctorWish& wish_;
+  const Surroundings& surroundings_;
+  NodeReading& reading_;
+  std::vector<std::pair<AskedChild, Take>> asked_;
+};
+
+}  // namespace
+
+NodeReading read_this_node(const DoctorWish& wish, const Surroundings& surroundings) {
+  NodeReading reading{.node = host_name(), .ddprun = DDPRUN_VERSION};
+  read_kernel_files("/", reading);
+  reading.interfaces = read_interfaces();
+  Questions questions{wish, surroundings, reading};
+  questions.ask();
+  read_own_limits(reading.limits);
+  read_shm(reading.memory);
+  if (const auto cpus = allowed_cpus(); !cpus.empty())
+    reading.cpus.usable = static_cast<int>(cpus.size());
+  reading.nccl_interfaces = surroundings.environment("NCCL_SOCKET_IFNAME").value_or("");
+  reading.gloo_interfaces = surroundings.environment("GLOO_SOCKET_IFNAME").value_or("");
+  questions.take_answers();
+  return reading;
+}
+
+}  // namespace ddprun

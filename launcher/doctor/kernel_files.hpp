@@ -1,0 +1,20 @@
+// Reads what the kernel tells in files: memory, limits of cgroups, CPUs, network, PCI bus.
+#pragma once
+
+#include <filesystem>
+
+#include "launcher/doctor/reading.hpp"
+
+namespace ddprun {
+
+/// Adds to `reading` what the files below `root`/proc and `root`/sys tell. Tests have copies there.
+void read_kernel_files(const std::filesystem::path& root, NodeReading& reading);
+
+/// Returns the type of the file system that `path` lies on, "" if that is not known; `mounts` is
+/// the text of /proc/self/mountinfo (proc(5)).
+std::string file_system_of(const std::string& path, const std::string& mounts);
+
+/// Returns the text of a file of the kernel; "" if it cannot be read.
+std::string kernel_text(const std::filesystem::path& path);
+
+}  // namespace ddprun

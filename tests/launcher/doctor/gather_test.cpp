@@ -1,0 +1,217 @@
+// What is read on a node, from files that a test has written and from processes that are ill.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "launcher/doctor/asked_child.hpp"
+#include "launcher/doctor/folder_probe.hpp"
+#include "launcher/doctor/gpu_driver.hpp"
+#include "launcher/doctor/kernel_files.hpp"
+#include "launcher/doctor/name_probe.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Copies of the kernel's files.
+class KernelCopy {
+ public:
+  void write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories((scratch_ / path).parent_path());
+    std::ofstream{scratch_ / path} << text;
+  }
+  NodeReading reading() const {
+    NodeReading reading;
+    read_kernel_files(scratch_.path(), reading);
+    return reading;
+  }
+
+ private:
+  ScratchFolder scratch_;
+};
+
+TEST_CASE_METHOD(KernelCopy, "memory, CPUs and pages are read from the kernel's files") {
+  write("proc/meminfo", "MemTotal:  4096 kB\nMemFree: 1 kB\nMemAvailable:  1024 kB\n");
+  write("proc/sys/kernel/osrelease", "6.1.0\n");
+  write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+  write("sys/devices/system/cpu/online", "0-7\n");
+  write("sys/devices/system/node/online", "0-1\n");
+  const NodeReading read = reading();
+  CHECK(read.kernel == "6.1.0");
+  CHECK(read.memory.total_bytes == 4096 * 1024);
+  CHECK(read.memory.available_bytes == 1024 * 1024);
+  CHECK(read.memory.transparent_huge_pages == "madvise");
+  CHECK(read.cpus.online == 8);
+  CHECK(read.cpus.numa_nodes == 2);
+  CHECK_FALSE(read.memory.cgroup_max_bytes.has_value());
+  CHECK_FALSE(read.gpus.has_value());
+}
+
+TEST_CASE_METHOD(KernelCopy, "of all cgroups around a process the one with the least left counts") {
+  write("proc/self/cgroup", "0::/job/step\n");
+  write("sys/fs/cgroup/job/step/memory.max", "max\n");
+  write("sys/fs/cgroup/job/memory.max", "1000\n");
+  write("sys/fs/cgroup/job/memory.current", "700\n");
+  write("sys/fs/cgroup/job/memory.stat", "anon 1\ninactive_file 300\n");
+  write("sys/fs/cgroup/memory.max", "5000\n");
+  write("sys/fs/cgroup/memory.current", "1200\n");
+  write("sys/fs/cgroup/job/pids.max", "100\n");
+  write("sys/fs/cgroup/job/pids.current", "40\n");
+  write("sys/fs/cgroup/job/step/cpu.max", "250000 100000\n");
+  write("sys/fs/cgroup/job/cpu.max", "max 100000\n");
+  const NodeReading read = reading();
+  CHECK(read.memory.cgroup_max_bytes == 1000);
+  CHECK(read.memory.cgroup_used_bytes == 400);
+  CHECK(read.limits.cgroup_tasks_max == 100);
+  CHECK(read.limits.cgroup_tasks == 40);
+  CHECK(read.cpus.quota == 2.5);
+}
+
+TEST_CASE_METHOD(KernelCopy,
+                 "cgroups of version 1 are read, and a limit beyond any memory is none") {
+  write("proc/self/cgroup", "5:memory:/a\n4:pids:/a\n3:cpu:/a\n");
+  write("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "2000\n");
+  write("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "900\n");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  write("sys/fs/cgroup/pids/a/pids.max", "max\n");
+  write("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "-1\n");
+  write("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
+  const NodeReading read = reading();
+  CHECK(read.memory.cgroup_max_bytes == 2000);
+  CHECK(read.memory.cgroup_used_bytes == 900);
+  CHECK_FALSE(read.limits.cgroup_tasks_max.has_value());
+  CHECK_FALSE(read.cpus.quota.has_value());
+}
+
+TEST_CASE_METHOD(KernelCopy, "devices and capabilities are read from the kernel's files") {
+  write("sys/bus/pci/devices/0000:17:00.0/vendor", "0x10de\n");
+  write("sys/bus/pci/devices/0000:17:00.0/class", "0x030200\n");
+  write("sys/bus/pci/devices/0000:17:00.1/vendor", "0x10de\n");
+  write("sys/bus/pci/devices/0000:17:00.1/class", "0x040300\n");
+  write("sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n");
+  write("sys/class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n");
+  write("sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
+  write("proc/self/status", "Name:\tx\nCapEff:\t0000000000004000\n");
+  const NodeReading read = reading();
+  REQUIRE(read.gpus.has_value());
+  CHECK(read.gpus->on_bus == 1);
+  REQUIRE(read.infiniband.size() == 1);
+  CHECK(read.infiniband[0].state == "ACTIVE");
+  CHECK(read.infiniband[0].rate == "400 Gb/sec (4X NDR)");
+  CHECK(read.infiniband[0].link_layer == "InfiniBand");
+  CHECK(read.limits.locks_all_memory);
+  CHECK_FALSE(read.limits.may_exceed_processes);
+}
+
+TEST_CASE("the file system of a path is that of the innermost mount") {
+  const std::string mounts =
+      "22 1 8:1 / / rw - ext4 /dev/a rw\n"
+      "23 22 0:5 / /home rw,nosuid shared:1 - nfs4 server:/home rw\n"
+      "24 22 0:6 / /home2 rw - xfs /dev/b rw\n";
+  CHECK(file_system_of("/home/ada/run", mounts) == "nfs4");
+  CHECK(file_system_of("/home", mounts) == "nfs4");
+  CHECK(file_system_of("/homeless", mounts) == "ext4");
+  CHECK(file_system_of("/", "").empty());
+}
+
+TEST_CASE("a folder that a job would make is tried by the one around it") {
+  const ScratchFolder scratch;
+  const FolderReading folder = probe_folder("logs", scratch / "not/yet/there");
+  CHECK(folder.error.empty());
+  CHECK(folder.write_ms.has_value());
+  CHECK(folder.free_bytes.has_value());
+  CHECK(std::filesystem::is_empty(scratch.path()));
+}
+
+TEST_CASE("a file in place of a folder is told") {
+  const ScratchFolder scratch;
+  std::ofstream{scratch / "file"} << "x";
+  CHECK_THAT(probe_folder("logs", scratch / "file").error, contains("is no folder"));
+}
+
+TEST_CASE("name servers are those of resolv.conf") {
+  CHECK(name_servers_in("# old: nameserver 1.1.1.1\nsearch x\nnameserver 10.0.0.2\n"
+                        "nameserver  fe80::1%eth0\n") ==
+        std::vector<std::string>{"10.0.0.2", "fe80::1%eth0"});
+}
+
+TEST_CASE("a name server that nobody runs has no answer") {
+  const auto servers = ask_name_servers({"127.0.0.254", "no address"});
+  REQUIRE(servers.size() == 2);
+  CHECK_FALSE(servers[0].answer_ms.has_value());
+  CHECK_FALSE(servers[1].answer_ms.has_value());
+}
+
+TEST_CASE("a name that needs no server is looked up") {
+  const LookupReading local = look_up_name("127.0.0.1");
+  CHECK(local.answers == std::vector<std::string>{"127.0.0.1"});
+  CHECK(local.ms.has_value());
+}
+
+TEST_CASE("a process that is asked answers with all that it writes") {
+  const std::string large(300'000, 'x');
+  CHECK(AskedChild::start(60s, [&] { return large; }).answer().value() == large);
+  CHECK(AskedChild::run(60s, {"/bin/sh", "-c", "echo hello"}).answer().value() == "hello\n");
+}
+
+TEST_CASE("a process that hangs, crashes or is not there costs a sentence") {
+  const auto hung = AskedChild::start(50ms, [] {
+                      for (;;) ::pause();
+                      return std::string{};
+                    }).answer();
+  REQUIRE_FALSE(hung.has_value());
+  CHECK(hung.error().kind == Error::Kind::kTimeout);
+  CHECK(hung.error().message == "no answer within 0.05 s");
+  const auto crashed = AskedChild::start(60s, [] {
+                         ::raise(SIGKILL);
+                         return std::string{};
+                       }).answer();
+  REQUIRE_FALSE(crashed.has_value());
+  CHECK_THAT(crashed.error().message, contains("ended without an answer"));
+  CHECK_FALSE(AskedChild::run(60s, {"/no/such/program"}).answer().has_value());
+}
+
+TEST_CASE("the driver tells how its GPUs are") {
+  const GpusReading gpus = ask_gpu_driver(DDPRUN_FAKE_NVML);
+  CHECK(gpus.error.empty());
+  CHECK(gpus.driver == "550.54.15");
+  CHECK(gpus.cuda == "12.4");
+  REQUIRE(gpus.gpus.size() == 4);
+  const GpuReading& well = gpus.gpus.front();
+  CHECK(well.bus_id == "0000:1a:00.0");
+  CHECK(well.model == "NVIDIA Test");
+  CHECK(well.ecc == true);
+  CHECK(well.persistent == true);
+  CHECK(well.uncorrected_errors == 0);
+  CHECK(well.repair_pending == false);
+  CHECK(well.throttled.empty());
+  CHECK(well.processes.empty());
+  CHECK(well.nvlinks == 12);
+  CHECK(well.nvlinks_active == 4);
+  CHECK_FALSE(well.nvswitch);
+  const GpuReading& ill = gpus.gpus.back();
+  CHECK(ill.uncorrected_errors == 2);
+  CHECK(ill.repair_pending == true);
+  CHECK(ill.throttled == std::vector<std::string>{"hw_slowdown", "hw_thermal"});
+  CHECK(ill.celsius == 92);
+  CHECK(ill.nvswitch);
+  REQUIRE(ill.processes.size() == 1);
+  CHECK(ill.processes[0].bytes == 900'000);
+  CHECK_FALSE(ill.processes[0].name.empty());
+}
+
+TEST_CASE("a driver that is missing or fails is told in a reading") {
+  CHECK_THAT(ask_gpu_driver("libno-such-library.so.1").error, contains("libno-such-library"));
+  ::setenv("FAKE_NVML", "fail", 1);
+  CHECK(ask_gpu_driver(DDPRUN_FAKE_NVML).error == "Driver Not Loaded");
+  ::unsetenv("FAKE_NVML");
+}
+
+}  // namespace
+}  // namespace ddprun
