@@ -41,7 +41,7 @@ constexpr Subcommand kSubcommands[] = {
     {kOther, "explain", "prints the report of a job again: ddprun explain FILE", run_explain},
     {kOther, "server", "a meeting place for any number of jobs, which outlives them", run_server},
     {kOther, "secret", "makes the secret of a job: ddprun secret > FILE", run_secret},
-    {kOther, "doctor", "says before a job what would make it fail on this node", run_doctor},
+    {kOther, "doctor", "says before a job what would make it fail on its nodes", run_doctor},
     {kOther, "topo", "draws this machine, and where --numa-binding puts workers", run_topo},
     {kOther, "trace", "draws the timeline of a job from its --event-log", run_trace},
     {kOther, "checkpoint", "lists and verifies the worker SDK's checkpoints", run_checkpoint},

@@ -48,6 +48,11 @@ void check_space(const FolderReading& folder, NodeFindings& found) {
 }
 
 void check_folder(const FolderReading& folder, NodeFindings& found) {
+  if (folder.role == "working" && !folder.error.empty())
+    return found.fail("working-folder",
+                      {fmt::format("{}: {}", folder.path, folder.error),
+                       "the job is to work there: its script and relative paths are not found",
+                       "make the folder there, share it, or name another one: --remote-dir"});
   if (!folder.error.empty())
     return found.fail(subject_of(folder),
                       {fmt::format("{}: {}", place_of_folder(folder), folder.error),

@@ -21,14 +21,6 @@ bool has_gpus(const NodeReading& node) {
   return node.gpus && (!node.gpus->gpus.empty() || node.gpus->present.value_or(0) > 0);
 }
 
-/// Without a script, the job may be a program that is no Python.
-void blame(const NodeReading& node, NodeFindings& found, const char* subject, Trouble trouble) {
-  if (node.script)
-    found.fail(subject, std::move(trouble));
-  else
-    found.warn(subject, std::move(trouble));
-}
-
 /// Since CUDA 11, a driver runs all that was built for its major version
 /// (https://docs.nvidia.com/deploy/cuda-compatibility/), so minor versions are not compared.
 void check_cuda(const NodeReading& node, NodeFindings& found) {
@@ -54,10 +46,10 @@ void check_cuda(const NodeReading& node, NodeFindings& found) {
 void check_torch(const NodeReading& node, NodeFindings& found) {
   const PythonReading& python = *node.python;
   if (python.torch.empty())
-    return blame(node, found, "torch",
-                 {fmt::format("{} has no torch", python.path), "a training script imports it",
-                  "activate the environment that has it (VIRTUAL_ENV), or name its Python in "
-                  "PYTHON_EXEC"});
+    return found.warn("torch",
+                      {fmt::format("{} has no torch", python.path), "most training scripts need it",
+                       "activate the environment that has it (VIRTUAL_ENV), or name its "
+                       "Python in PYTHON_EXEC"});
   found.ok("torch", fmt::format("torch {}{}{}", python.torch,
                                 python.cuda.empty() ? "" : ", built for CUDA " + python.cuda,
                                 python.nccl.empty() ? "" : ", NCCL " + python.nccl));
@@ -84,9 +76,10 @@ Findings check_python(const NodeReading& node) {
   if (node.python) {
     const PythonReading& python = *node.python;
     if (!python.error.empty()) {
-      blame(node, found, "python",
-            {python.error, "workers that are scripts cannot start",
-             "install Python, activate an environment, or name one in PYTHON_EXEC"});
+      // Without a script, the job may be a program that is no Python.
+      const Trouble trouble{python.error, "workers that are scripts cannot start",
+                            "install Python, activate an environment, or name one in PYTHON_EXEC"};
+      node.script ? found.fail("python", trouble) : found.warn("python", trouble);
     } else {
       found.ok("python", fmt::format("Python {}, {}", python.version, python.path));
       check_torch(node, found);

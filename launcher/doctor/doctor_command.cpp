@@ -4,12 +4,18 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <utility>
 
 #include "agent/output/console.hpp"
+#include "base/system/fresh_id.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/checks.hpp"
+#include "launcher/doctor/compare_nodes.hpp"
 #include "launcher/doctor/doctor_report.hpp"
+#include "launcher/doctor/examine_hosts.hpp"
+#include "launcher/doctor/examine_node.hpp"
 #include "launcher/doctor/gather.hpp"
+#include "launcher/doctor/reading_json.hpp"
 #include "launcher/run/parse_words.hpp"
 #include "launcher/run/terminal.hpp"
 #include "launcher/settings/this_machine.hpp"
@@ -20,29 +26,129 @@ namespace {
 
 struct DoctorOptions {
   DoctorWish wish;
+  std::string hosts;  // "": this node alone
+  std::string hostfile;
+  std::string ssh = "ssh";
+  std::string remote_path;
+  std::string remote_dir;
   bool json = false;
   bool verbose = false;
 };
 
-int examine_this_node(const DoctorOptions& options, const Stage& stage) {
-  const NodeReading reading = read_this_node(options.wish, this_machine(own_variable));
-  const Findings findings = check_node(reading, true);
+/// What was found out about one node or several.
+struct Diagnosis {
+  std::vector<std::string> nodes;  // in the order of the report
+  std::vector<NodeReading> readings;
+  Findings findings;
+};
+
+Diagnosis examine_this_node(const DoctorOptions& options, const Surroundings& surroundings) {
+  NodeReading reading = read_this_node(options.wish, surroundings);
+  Findings findings = check_node(reading, true);
+  return {{reading.node}, {std::move(reading)}, std::move(findings)};
+}
+
+Result<std::vector<Host>> hosts_of(const DoctorOptions& options, const Surroundings& surroundings) {
+  if (!options.hosts.empty() && !options.hostfile.empty())
+    return invalid("ddprun doctor: --hosts and --hostfile exclude each other");
+  if (options.hostfile.empty())
+    return parse_hosts({.text = options.hosts, .source = "--hosts", .given = true});
+  const auto text = surroundings.read_text(options.hostfile);
+  if (!text) return invalid("ddprun doctor: --hostfile: " + text.error().message);
+  return parse_hostfile(*text, options.hostfile);
+}
+
+Result<Ssh> ssh_of(const DoctorOptions& options, const Surroundings& surroundings) {
+  Ssh ssh{words_of(options.ssh), options.remote_path};
+  if (ssh.words.empty()) return invalid("ddprun doctor: --ssh-cmd '': expected a command");
+  auto program = surroundings.find_program(ssh.words.front());
+  if (!program) return Error{program.error().kind, "--ssh-cmd: " + program.error().message};
+  ssh.words.front() = std::move(*program);
+  if (ssh.remote_path.empty()) ssh.remote_path = surroundings.own_path();
+  return ssh;
+}
+
+/// As in a job with --hosts, Python is the one that the user has here.
+Examine examine_as_here(const DoctorOptions& options, const Surroundings& surroundings) {
+  Examine examine{.log_dir = options.wish.log_dir,
+                  .checkpoint_dir = options.wish.checkpoint_dir,
+                  .script = options.wish.script,
+                  .directory = options.remote_dir.empty() ? surroundings.working_directory()
+                                                          : options.remote_dir,
+                  .token = fresh_id()};
+  for (const char* name : {"PYTHON_EXEC", "VIRTUAL_ENV"})
+    if (const auto value = surroundings.environment(name)) examine.environment[name] = *value;
+  return examine;
+}
+
+void add_findings(Findings&& more, Findings& findings) {
+  findings.insert(findings.end(), std::make_move_iterator(more.begin()),
+                  std::make_move_iterator(more.end()));
+}
+
+Result<Diagnosis> examine_all(const DoctorOptions& options, const Surroundings& surroundings) {
+  const auto hosts = hosts_of(options, surroundings);
+  if (!hosts) return hosts.error();
+  const auto ssh = ssh_of(options, surroundings);
+  if (!ssh) return ssh.error();
+  HostsExamination examined = examine_hosts(*hosts, *ssh, examine_as_here(options, surroundings));
+  Diagnosis diagnosis;
+  for (const Host& host : *hosts) diagnosis.nodes.push_back(host.label());
+  add_findings(std::move(examined.unreached), diagnosis.findings);
+  for (const NodeReading& reading : examined.readings)
+    add_findings(check_node(reading, hosts->size() == 1), diagnosis.findings);
+  add_findings(compare_nodes(examined.readings), diagnosis.findings);
+  add_findings(check_links(examined.readings), diagnosis.findings);
+  if (std::ranges::count(diagnosis.findings, kAllNodes, &Finding::node) > 0)
+    diagnosis.nodes.emplace_back(kAllNodes);
+  diagnosis.readings = std::move(examined.readings);
+  return diagnosis;
+}
+
+Result<int> examine(const DoctorOptions& options, const Stage& stage) {
+  const Surroundings surroundings = this_machine(own_variable);
+  const bool alone = options.hosts.empty() && options.hostfile.empty();
+  const auto diagnosis = alone ? Result<Diagnosis>{examine_this_node(options, surroundings)}
+                               : examine_all(options, surroundings);
+  if (!diagnosis) return diagnosis.error();
   const ReportStyle style{.color = wants_color(STDOUT_FILENO),
                           .verbose = options.verbose,
                           .columns = std::min(terminal_columns(STDOUT_FILENO, 80), 120)};
-  stage.out.write(options.json ? report_json({reading}, findings)
-                               : report_text({reading.node}, findings, style));
-  return count_of(findings, Severity::kFailed) > 0 ? 1 : 0;
+  stage.out.write(options.json ? report_json(diagnosis->readings, diagnosis->findings)
+                               : report_text(diagnosis->nodes, diagnosis->findings, style));
+  return count_of(diagnosis->findings, Severity::kFailed) > 0 ? 1 : 0;
+}
+
+void add_host_options(CLI::App& app, DoctorOptions& options) {
+  app.add_option("--hosts", options.hosts, "look at these hosts, by ssh, and compare them")
+      ->envname("PET_HOSTS")
+      ->type_name("HOST,...");
+  app.add_option("--hostfile", options.hostfile, "hosts from a file, as for a job")
+      ->envname("PET_HOSTFILE")
+      ->type_name("FILE");
+  app.add_option("--ssh-cmd", options.ssh, "the command that runs another one on a host")
+      ->envname("PET_SSH_CMD")
+      ->type_name("COMMAND")
+      ->capture_default_str();
+  app.add_option("--remote-path", options.remote_path,
+                 "path of ddprun on the hosts; by default the same as here")
+      ->envname("PET_REMOTE_PATH")
+      ->type_name("PATH");
+  app.add_option("--remote-dir", options.remote_dir,
+                 "working directory on the hosts; by default the same as here")
+      ->envname("PET_REMOTE_DIR")
+      ->type_name("DIR");
 }
 
 }  // namespace
 
 Result<int> run_doctor(const std::vector<std::string>& words, const Stage& stage) {
+  if (words == std::vector<std::string>{"--node"}) return examine_for_launcher();
   DoctorOptions options;
   CLI::App app{
-      "Says what is wrong with this node, before a job fails because of it: Python and torch, GPUs "
-      "and their driver, memory, disks, limits, names and the network. Exit code: 0, or 1 when a "
-      "check has failed.",
+      "Says what would make a job fail on this node or on several, before it starts: Python and "
+      "torch, GPUs and their driver, memory, disks, limits, names and the network. Exit code: 0, "
+      "or 1 when a check has failed.",
       "ddprun doctor"};
   app.add_option("SCRIPT", options.wish.script, "a script, whose imports are looked for, too");
   app.add_option("--log-dir", options.wish.log_dir, "the folder that the job writes its logs to")
@@ -50,11 +156,14 @@ Result<int> run_doctor(const std::vector<std::string>& words, const Stage& stage
   app.add_option("--checkpoint-dir", options.wish.checkpoint_dir,
                  "the folder that the job writes its checkpoints to")
       ->type_name("DIR");
+  add_host_options(app, options);
   app.add_flag("-v,--verbose", options.verbose, "show also what is well");
   app.add_flag("--json", options.json, "print all findings, and what was read, as JSON");
-  app.footer("ddprun doctor\nddprun doctor --checkpoint-dir /shared/run7 train.py");
+  app.footer(
+      "ddprun doctor\n"
+      "ddprun doctor --hosts h1,h2 --checkpoint-dir /shared/run7 train.py");
   if (const auto done = parse_words(app, words, stage)) return *done;
-  return examine_this_node(options, stage);
+  return examine(options, stage);
 }
 
 }  // namespace ddprun

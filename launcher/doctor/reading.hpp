@@ -144,6 +144,17 @@ struct InfinibandReading {
   std::string rate;        // "400 Gb/sec (4X NDR)"
 };
 
+/// How another node of the job was reached from this one.
+struct LinkReading {
+  std::string node;          // its name
+  std::string address;       // its address and port
+  std::string error;         // why it could not be reached
+  std::optional<double> ms;  // how long it took to connect and to exchange a few bytes
+  bool small_only = false;   // a few bytes come through, and many do not
+  std::string interface;     // this node's interface that leads there
+  std::optional<int> mtu;    // the MTU of that interface
+};
+
 struct NodeReading {
   std::string node;
   std::string ddprun;  // its version
@@ -160,6 +171,13 @@ struct NodeReading {
   std::vector<InfinibandReading> infiniband;
   std::string nccl_interfaces;  // the variable NCCL_SOCKET_IFNAME
   std::string gloo_interfaces;  // the variable GLOO_SOCKET_IFNAME
+
+  // What only several nodes together have.
+  std::optional<double> clock_offset_ms;  // how far its clock is ahead of the launcher's
+  std::optional<double> clock_doubt_ms;   // how wrong that may be
+  std::optional<std::vector<std::string>> shares_with;  // nodes whose files it sees in the folder
+                                                        // of checkpoints; nullopt: not tried
+  std::vector<LinkReading> links;
 };
 
 }  // namespace ddprun

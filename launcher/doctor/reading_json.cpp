@@ -139,6 +139,16 @@ void fields(auto& f, InfinibandReading& r) {
   f("rate", r.rate);
 }
 
+void fields(auto& f, LinkReading& r) {
+  f("node", r.node);
+  f("address", r.address);
+  f("error", r.error);
+  f("ms", r.ms);
+  f("small_only", r.small_only);
+  f("interface", r.interface);
+  f("mtu", r.mtu);
+}
+
 void fields(auto& f, NodeReading& r) {
   f("node", r.node);
   f("ddprun", r.ddprun);
@@ -155,6 +165,10 @@ void fields(auto& f, NodeReading& r) {
   f("infiniband", r.infiniband);
   f("nccl_interfaces", r.nccl_interfaces);
   f("gloo_interfaces", r.gloo_interfaces);
+  f("clock_offset_ms", r.clock_offset_ms);
+  f("clock_doubt_ms", r.clock_doubt_ms);
+  f("shares_with", r.shares_with);
+  f("links", r.links);
 }
 
 template <typename T>

@@ -74,16 +74,16 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-std::vector<std::string> ssh_command(const Ssh& ssh, const Host& host) {
-  std::vector<std::string> command = ssh.words;
+std::vector<std::string> ssh_command(const Ssh& ssh, const Host& host, const std::string& command) {
+  std::vector<std::string> words = ssh.words;
   const std::string& program = ssh.words.front();
   if (program.substr(program.rfind('/') + 1) == "ssh") {
-    for (const char* option : kOptions) command.insert(command.end(), {"-o", option});
-    command.insert(command.end(), {"-T", "--"});
+    for (const char* option : kOptions) words.insert(words.end(), {"-o", option});
+    words.insert(words.end(), {"-T", "--"});
   }
-  command.push_back(host.name);
-  command.push_back(remote_word(ssh.remote_path) + " agent");
-  return command;
+  words.push_back(host.name);
+  words.push_back(remote_word(ssh.remote_path) + " " + command);
+  return words;
 }
 
 std::string why_host_failed(const Host& host, const Ssh& ssh, bool greeted,

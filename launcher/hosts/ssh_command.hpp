@@ -21,10 +21,11 @@ struct Ssh {
 /// Cuts a text at blanks.
 std::vector<std::string> words_of(const std::string& text);
 
-/// Returns the argv that starts the agent on `host`. OpenSSH is told not to ask for passwords,
-/// which nobody could answer on many hosts at once, and to notice a host that is gone; another
-/// program (that is not called ssh) gets the host and the command alone.
-std::vector<std::string> ssh_command(const Ssh& ssh, const Host& host);
+/// Returns the argv that starts ddprun on `host` with the words `command`. OpenSSH is told not to
+/// ask for passwords, which nobody could answer on many hosts at once, and to notice a host that is
+/// gone; another program (that is not called ssh) gets the host and the command alone.
+std::vector<std::string> ssh_command(const Ssh& ssh, const Host& host,
+                                     const std::string& command = "agent");
 
 /// Returns a sentence on why the agent on `host` is not there, or has gone without a word.
 /// `greeted` says whether it had said hello; `last_words` are those of ssh and of the login there.

@@ -78,12 +78,12 @@ TEST_CASE("a name that leads to loopback matters only to other nodes") {
   CHECK(complaints(check_names(debian, false)) == Words{"warning own-name"});
 }
 
-TEST_CASE("what the script needs and is not there fails, and is a warning without a script") {
-  CHECK(sick_with("wrong_environment") == Words{"failed torch", "failed modules"});
+TEST_CASE("what the script needs and is not there is found") {
+  CHECK(sick_with("wrong_environment") == Words{"warning torch", "failed modules"});
   CHECK(sick_with("nothing_installed") == Words{"failed python", "failed script"});
-  NodeReading no_script = recorded("wrong_environment");
+  NodeReading no_script = recorded("nothing_installed");
   no_script.script.reset();
-  CHECK(complaints(check_python(no_script)) == Words{"warning torch"});
+  CHECK(complaints(check_python(no_script)) == Words{"warning python"});
 }
 
 TEST_CASE("a fabric without subnet manager, and variables that name no interface, are found") {

@@ -1,0 +1,232 @@
+#include "launcher/doctor/compare_nodes.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "launcher/doctor/node_findings.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using Nodes = std::vector<NodeReading>;
+
+constexpr double kClockOffsetMs = 1000;
+constexpr double kSlowLinkMs = 500;
+
+/// What is compared, and what a difference means.
+struct Comparison {
+  const char* subject;
+  const char* noun;  // "torch"
+  Severity severity;
+  const char* why;
+  const char* advice;
+  std::string (*value)(const NodeReading&);  // "": the node has none, and is left out
+};
+
+/// "3.11" of "3.11.2": patches of Python fit each other.
+std::string without_patch(const std::string& version) {
+  return version.substr(0, version.find('.', version.find('.') + 1));
+}
+
+std::string gpus_in_short(const NodeReading& node) {
+  if (!node.gpus || node.gpus->gpus.empty()) return "no GPU";
+  return fmt::format("{} x {}", node.gpus->gpus.size(), node.gpus->gpus.front().model);
+}
+
+const Comparison kComparisons[] = {
+    {"same-ddprun", "ddprun", Severity::kWarning, "a job may need what the older one does not have",
+     "install the same version on all nodes", [](const NodeReading& node) { return node.ddprun; }},
+    {"same-python", "Python", Severity::kWarning,
+     "objects that ranks send to each other, and packages, may not fit",
+     "use the same environment on all nodes: one that they share, or one container image",
+     [](const NodeReading& node) {
+       return node.python ? without_patch(node.python->version) : std::string{};
+     }},
+    {"same-torch", "torch", Severity::kFailed,
+     "collectives of different versions do not fit each other: the job hangs or computes wrongly",
+     "use the same environment on all nodes: one that they share, or one container image",
+     [](const NodeReading& node) { return node.python ? node.python->torch : std::string{}; }},
+    {"same-nccl", "NCCL", Severity::kFailed,
+     "different versions of NCCL refuse each other, or hang",
+     "install the same nvidia-nccl package on all nodes",
+     [](const NodeReading& node) { return node.python ? node.python->nccl : std::string{}; }},
+    {"same-script", "a script with SHA-256", Severity::kFailed,
+     "ranks run different programs: they hang in the first collective that differs",
+     "copy the script to all nodes, or use a folder that they share",
+     [](const NodeReading& node) {
+       return node.script ? node.script->sha256.substr(0, 12) : std::string{};
+     }},
+    {"same-gpus", "GPUs:", Severity::kWarning,
+     "the job is as fast as its slowest GPU, and --nproc-per-node may not fit all nodes",
+     "leave the node out, or give the number of its workers: --hosts h1:8,h2:4", gpus_in_short},
+    {"same-driver", "driver", Severity::kWarning, "drivers differ in their errors and their speed",
+     "install the same driver on all nodes",
+     [](const NodeReading& node) { return node.gpus ? node.gpus->driver : std::string{}; }},
+    {"same-mtu", "an MTU of", Severity::kWarning,
+     "large packets of one node may be lost on their way to another one",
+     "set the same MTU on the interfaces of all nodes: ip link set dev eth0 mtu 9000",
+     [](const NodeReading& node) {
+       const bool known = !node.links.empty() && node.links.front().mtu;
+       return known ? std::to_string(*node.links.front().mtu) : std::string{};
+     }},
+};
+
+/// The value that most nodes have; of several, that of the node that stands first.
+std::string usual_value(const Nodes& nodes, const Comparison& comparison) {
+  std::map<std::string, int> counts;
+  for (const NodeReading& node : nodes)
+    if (const std::string value = comparison.value(node); !value.empty()) ++counts[value];
+  std::string usual;
+  int most = 0;
+  for (const NodeReading& node : nodes) {
+    const std::string value = comparison.value(node);
+    if (value.empty() || counts[value] <= most) continue;
+    most = counts[value];
+    usual = value;
+  }
+  return usual;
+}
+
+void compare(const Nodes& nodes, const Comparison& comparison, Findings& found) {
+  const std::string usual = usual_value(nodes, comparison);
+  if (usual.empty()) return;
+  std::vector<std::string> others;
+  for (const NodeReading& node : nodes)
+    if (comparison.value(node) == usual) others.push_back(node.node);
+  const std::string who = others.size() > 3
+                              ? count_text(static_cast<std::int64_t>(others.size()), "other node")
+                              : list_text(others);
+  bool same = true;
+  for (const NodeReading& node : nodes) {
+    const std::string value = comparison.value(node);
+    if (value.empty() || value == usual) continue;
+    same = false;
+    found.push_back({comparison.severity, comparison.subject, node.node,
+                     fmt::format("{} {}, and {} on {}", comparison.noun, value, usual, who),
+                     comparison.why, comparison.advice});
+  }
+  if (same)
+    found.push_back({Severity::kOk, comparison.subject, kAllNodes,
+                     fmt::format("{} {}", comparison.noun, usual), "", ""});
+}
+
+/// The clock in the middle is taken for the right one, so that one wrong clock is one complaint.
+void compare_clocks(const Nodes& nodes, Findings& found) {
+  std::vector<double> offsets;
+  for (const NodeReading& node : nodes)
+    if (node.clock_offset_ms) offsets.push_back(*node.clock_offset_ms);
+  if (offsets.empty()) return;
+  std::ranges::sort(offsets);
+  const double middle = offsets[offsets.size() / 2];
+  double most = 0;
+  for (const NodeReading& node : nodes) {
+    if (!node.clock_offset_ms) continue;
+    const double offset = *node.clock_offset_ms - middle;
+    most = std::max(most, std::abs(offset));
+    if (std::abs(offset) - node.clock_doubt_ms.value_or(0) < kClockOffsetMs) continue;
+    found.push_back({Severity::kWarning, "clock", node.node,
+                     fmt::format("the clock is {:.1f} s {} those of other nodes",
+                                 std::abs(offset) / 1000, offset > 0 ? "ahead of" : "behind"),
+                     "logs and reports of several nodes cannot be put in order, and files seem to "
+                     "come from the future",
+                     "start chrony or systemd-timesyncd on it (timedatectl, chronyc tracking)"});
+  }
+  if (most < kClockOffsetMs)
+    found.push_back({Severity::kOk, "clock", kAllNodes,
+                     fmt::format("clocks differ by {:.0f} ms at most", most), "", ""});
+}
+
+/// A node that lacks the files of more than half of the others has another folder than they have.
+void compare_folders(const Nodes& nodes, Findings& found) {
+  bool all = true, tried = false;
+  for (const NodeReading& node : nodes) {
+    if (!node.shares_with) continue;
+    tried = true;
+    std::vector<std::string> missing;
+    std::size_t others = 0;
+    for (const NodeReading& other : nodes) {
+      if (&other == &node || !other.shares_with) continue;
+      ++others;
+      if (std::ranges::find(*node.shares_with, other.node) == node.shares_with->end())
+        missing.push_back(other.node);
+    }
+    if (!missing.empty()) all = false;
+    if (missing.size() * 2 <= others) continue;
+    found.push_back({Severity::kFailed, "checkpoints-shared", node.node,
+                     fmt::format("files that {} wrote into the folder of checkpoints are not seen "
+                                 "here",
+                                 list_text(missing)),
+                     "each node would have other checkpoints: a restart loads different ones, or "
+                     "finds none",
+                     "use a folder on a file system that all nodes mount"});
+  }
+  if (tried && all)
+    found.push_back({Severity::kOk, "checkpoints-shared", kAllNodes,
+                     "all nodes see the same folder of checkpoints", "", ""});
+}
+
+void check_links_of(const NodeReading& node, Findings& found) {
+  std::map<std::string, std::vector<std::string>> unreachable;  // by what was said
+  std::vector<std::string> small_only, slow;
+  for (const LinkReading& link : node.links) {
+    if (!link.error.empty())
+      unreachable[link.error].push_back(fmt::format("{} ({})", link.node, link.address));
+    else if (link.small_only)
+      small_only.push_back(link.node);
+    else if (link.ms.value_or(0) >= kSlowLinkMs)
+      slow.push_back(fmt::format("{} ({:.1f} s)", link.node, *link.ms / 1000));
+  }
+  NodeFindings findings{node};
+  for (const auto& [error, who] : unreachable)
+    findings.fail("link", {fmt::format("cannot connect to {}: {}", list_text(who), error),
+                           "ranks of these nodes cannot talk to each other: the job does not start",
+                           "open all ports between the nodes in the firewall; look at routes, and "
+                           "at the addresses that the nodes' names have"});
+  if (!small_only.empty())
+    findings.fail(
+        "mtu", {fmt::format("short messages reach {}, and long ones do not", list_text(small_only)),
+                "packets are larger than the path takes: the job connects, and hangs in "
+                "its first collective",
+                "set the same MTU on all interfaces and switches of the path: ping -M do "
+                "-s 8972 shows whether 9000 bytes pass"});
+  if (!slow.empty())
+    findings.warn("link", {"slow to reach: " + list_text(slow),
+                           "each connection and each collective waits for the network",
+                           "look for a wrong route, lost packets (ip -s link) or a busy node"});
+  Findings taken = findings.take();
+  found.insert(found.end(), taken.begin(), taken.end());
+}
+
+}  // namespace
+
+Findings compare_nodes(const Nodes& nodes) {
+  Findings found;
+  if (nodes.size() < 2) return found;
+  for (const Comparison& comparison : kComparisons) compare(nodes, comparison, found);
+  compare_clocks(nodes, found);
+  compare_folders(nodes, found);
+  return found;
+}
+
+Findings check_links(const Nodes& nodes) {
+  Findings found;
+  std::size_t links = 0;
+  for (const NodeReading& node : nodes) {
+    links += node.links.size();
+    check_links_of(node, found);
+  }
+  if (links > 0 && found.empty())
+    found.push_back({Severity::kOk, "link", kAllNodes,
+                     fmt::format("each node reaches each other one, {}",
+                                 count_text(static_cast<std::int64_t>(links), "connection")),
+                     "", ""});
+  return found;
+}
+
+}  // namespace ddprun

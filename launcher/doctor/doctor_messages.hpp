@@ -1,0 +1,75 @@
+// What `ddprun doctor --hosts` and the nodes say to each other over ssh, in lines of JSON. Pure.
+//
+//     node< {"doctor":1,"examine":{"script":"train.py","directory":"/home/ada",...}}
+//     node> {"doctor":1,"reading":{...},"host":"10.0.0.2","port":40123}
+//     node< {"doctor":1,"clock":true}
+//     node> {"doctor":1,"unix_us":1760000000000000}
+//     node< {"doctor":1,"peers":[{"node":"h1","host":"10.0.0.1","port":41277},...]}
+//     node> {"doctor":1,"links":[...],"shares_with":["h1"]}
+//
+// When the launcher's side ends, the node removes what it has made, and ends.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+#include "launcher/doctor/reading.hpp"
+
+namespace ddprun {
+
+// --- to a node ---
+
+struct Examine {
+  std::string node;  // its name in the report
+  std::string log_dir;
+  std::string checkpoint_dir;
+  std::string script;
+  std::string directory;                           // where to look; "": where the login leads
+  std::map<std::string, std::string> environment;  // is added to what the login has set
+  std::string token;                               // a fresh one, which peers show to each other
+};
+struct AskClock {};
+struct Peer {
+  std::string node;
+  std::string host;
+  std::uint16_t port = 0;
+};
+struct VisitPeers {
+  std::vector<Peer> peers;
+};
+using ToNode = std::variant<Examine, AskClock, VisitPeers>;
+
+// --- from a node ---
+
+struct Examined {
+  NodeReading reading;
+  std::string host;  // an address at which others may reach it
+  std::uint16_t port = 0;
+};
+struct ClockTold {
+  std::int64_t unix_us = 0;
+};
+struct PeersVisited {
+  std::vector<LinkReading> links;
+  std::optional<std::vector<std::string>> shares_with;
+};
+using FromNode = std::variant<Examined, ClockTold, PeersVisited>;
+
+/// Returns the message as a line with its newline.
+std::string encode(const ToNode& message);
+std::string encode(const FromNode& message);
+
+/// Reads a line. Errors: kInvalid.
+Result<ToNode> decode_to_node(std::string_view line);
+Result<FromNode> decode_from_node(std::string_view line);
+
+/// Whether a line is one of ours, and not a greeting of a login.
+bool is_doctors_line(std::string_view line);
+
+}  // namespace ddprun

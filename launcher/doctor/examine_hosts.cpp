@@ -1,0 +1,138 @@
+#include "launcher/doctor/examine_hosts.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "base/system/own_process.hpp"
+#include "launcher/doctor/host_talks.hpp"
+#include "launcher/doctor/unix_time_us.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kReadingTimeout = 40s;  // a driver that hangs takes 20 s, and ssh 10 s
+constexpr auto kClockTimeout = 5s;
+constexpr auto kPeersTimeout = 15s;
+
+constexpr char kNodeWords[] = "doctor --node";
+
+bool is_this_machine(const Host& host) {
+  return host.name == "localhost" || host.name == host_name();
+}
+
+class Examiner {
+ public:
+  Examiner(const std::vector<Host>& hosts, const Ssh& ssh) : hosts_{hosts}, ssh_{ssh} {
+    for (const Host& host : hosts)
+      talks_.start(is_this_machine(host) ? std::vector<std::string>{own_path(), "doctor", "--node"}
+                                         : ssh_command(ssh, host, kNodeWords));
+    examined_.resize(hosts.size());
+  }
+
+  HostsExamination examine(const Examine& wish) {
+    read_all(wish);
+    ask_clocks();
+    visit_all();
+    HostsExamination result{{}, std::move(unreached_)};
+    for (auto& examined : examined_)
+      if (examined) result.readings.push_back(std::move(examined->reading));
+    return result;
+  }
+
+ private:
+  void read_all(const Examine& wish) {
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      Examine own = wish;
+      own.node = hosts_[i].label();
+      talks_.send(i, encode(ToNode{own}));
+    }
+    talks_.wait_for_answers(kReadingTimeout);
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      auto answer = talks_[i].answer.empty()
+                        ? Result<FromNode>{Error{Error::Kind::kTimeout, why_silent(i)}}
+                        : decode_from_node(talks_[i].answer);
+      if (answer && std::holds_alternative<Examined>(*answer))
+        examined_[i] = std::get<Examined>(std::move(*answer));
+      else
+        give_up(i, answer ? "it has answered something else" : answer.error().message);
+    }
+  }
+
+  std::string why_silent(std::size_t i) const {
+    const HostTalks::Talk& talk = talks_[i];
+    if (talk.last_words.empty() && talk.status.code == 0 && talk.status.signal == 0)
+      return "no answer within 40 s";
+    return why_host_failed(hosts_[i], ssh_, false, talk.status, talk.last_words);
+  }
+
+  void give_up(std::size_t i, const std::string& why) {
+    unreached_.push_back({Severity::kFailed, "reached", hosts_[i].label(), why,
+                          "a job with --hosts cannot start there",
+                          "ddprun has to be installed there, and ssh has to work without a "
+                          "password; --remote-path and --ssh-cmd say how"});
+  }
+
+  /// The middle between question and answer is when the host has looked at its clock, give or take
+  /// half of the time between them.
+  void ask_clocks() {
+    std::vector<std::int64_t> asked_us(hosts_.size());
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      asked_us[i] = unix_time_us();
+      if (examined_[i]) talks_.send(i, encode(ToNode{AskClock{}}));
+    }
+    talks_.wait_for_answers(kClockTimeout);
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      if (!examined_[i] || !talks_[i].answered_us) continue;
+      const auto answer = decode_from_node(talks_[i].answer);
+      if (!answer || !std::holds_alternative<ClockTold>(*answer)) continue;
+      const std::int64_t middle = (asked_us[i] + *talks_[i].answered_us) / 2;
+      const auto offset = static_cast<double>(std::get<ClockTold>(*answer).unix_us - middle);
+      const auto way = static_cast<double>(*talks_[i].answered_us - asked_us[i]);
+      examined_[i]->reading.clock_offset_ms = offset / 1000;
+      examined_[i]->reading.clock_doubt_ms = way / 2000;
+    }
+  }
+
+  void visit_all() {
+    if (hosts_.size() < 2) return;
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      if (!examined_[i]) continue;
+      VisitPeers visit;
+      for (std::size_t j = 0; j < hosts_.size(); ++j)
+        if (j != i && examined_[j] && examined_[j]->port != 0)
+          visit.peers.push_back({hosts_[j].label(), examined_[j]->host, examined_[j]->port});
+      talks_.send(i, encode(ToNode{visit}));
+    }
+    talks_.wait_for_answers(kPeersTimeout);
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      if (!examined_[i] || talks_[i].answer.empty()) continue;
+      auto answer = decode_from_node(talks_[i].answer);
+      if (!answer || !std::holds_alternative<PeersVisited>(*answer)) continue;
+      auto& visited = std::get<PeersVisited>(*answer);
+      examined_[i]->reading.links = std::move(visited.links);
+      examined_[i]->reading.shares_with = std::move(visited.shares_with);
+    }
+  }
+
+  const std::vector<Host>& hosts_;
+  const Ssh& ssh_;
+  HostTalks talks_;
+  std::vector<std::optional<Examined>> examined_;  // nullopt: the host was not reached
+  Findings unreached_;
+};
+
+}  // namespace
+
+HostsExamination examine_hosts(const std::vector<Host>& hosts, const Ssh& ssh,
+                               const Examine& wish) {
+  return Examiner{hosts, ssh}.examine(wish);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,24 @@
+// The launcher's side of `ddprun doctor --hosts`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/doctor/doctor_messages.hpp"
+#include "launcher/doctor/finding.hpp"
+#include "launcher/doctor/reading.hpp"
+#include "launcher/hosts/host_list.hpp"
+#include "launcher/hosts/ssh_command.hpp"
+
+namespace ddprun {
+
+struct HostsExamination {
+  std::vector<NodeReading> readings;  // one for each host that was reached
+  Findings unreached;                 // one for each other host
+};
+
+/// Asks all hosts at one time: what they read, what their clocks show, and whether they reach each
+/// other. `wish` is for all of them. A host that is this machine needs no ssh.
+HostsExamination examine_hosts(const std::vector<Host>& hosts, const Ssh& ssh, const Examine& wish);
+
+}  // namespace ddprun

@@ -1,0 +1,182 @@
+#include "launcher/doctor/link_probe.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "base/asio.hpp"
+#include "base/clock.hpp"
+#include "base/report_failure.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+using asio::as_tuple;
+using asio::use_awaitable;
+using asio::ip::tcp;
+
+constexpr auto kEchoTimeout = 2min;  // its node ends it before
+constexpr auto kVisitTimeout = 2s;
+constexpr std::size_t kShortBytes = 64;
+constexpr std::size_t kLongBytes = 256 * 1024;  // many packets, whatever the MTU
+
+// --- the side that listens ---
+
+asio::awaitable<void> echo_to(tcp::socket socket, const std::string& token) {
+  std::string shown(token.size(), '\0');
+  const auto [error, bytes] =
+      co_await asio::async_read(socket, asio::buffer(shown), as_tuple(use_awaitable));
+  if (error || shown != token) co_return;
+  std::array<char, 16 * 1024> chunk{};
+  for (;;) {
+    const auto [read_error, got] =
+        co_await socket.async_read_some(asio::buffer(chunk), as_tuple(use_awaitable));
+    if (read_error) co_return;
+    const auto [write_error, sent] =
+        co_await asio::async_write(socket, asio::buffer(chunk, got), as_tuple(use_awaitable));
+    if (write_error) co_return;
+  }
+}
+
+asio::awaitable<void> accept_all(tcp::acceptor& acceptor, const std::string& token) {
+  for (;;) {
+    auto [error, socket] = co_await acceptor.async_accept(as_tuple(use_awaitable));
+    if (error) co_return;
+    co_spawn(acceptor.get_executor(), echo_to(std::move(socket), token),
+             report_failure("answering another node"));
+  }
+}
+
+/// Opens a port of all addresses, of IPv6, too, where the kernel has it.
+boost::system::error_code open_port(tcp::acceptor& acceptor) {
+  boost::system::error_code error;
+  for (const bool ipv6 : {true, false}) {
+    const tcp::endpoint any{ipv6 ? tcp::v6() : tcp::v4(), 0};
+    acceptor.open(any.protocol(), error);
+    if (!error && ipv6) acceptor.set_option(asio::ip::v6_only{false}, error);
+    if (!error) acceptor.bind(any, error);
+    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+    if (!error) return error;
+    boost::system::error_code ignored;
+    acceptor.close(ignored);
+  }
+  return error;
+}
+
+// --- the side that connects ---
+
+std::string words_of_error(const boost::system::error_code& error) {
+  return error == asio::error::operation_aborted ? "no answer within 2 s" : error.message();
+}
+
+void note_interface(const tcp::socket& socket, const std::vector<InterfaceReading>& interfaces,
+                    LinkReading& link) {
+  boost::system::error_code error;
+  const std::string own = socket.local_endpoint(error).address().to_string();
+  for (const InterfaceReading& interface : interfaces)
+    if (std::ranges::count(interface.addresses, own) > 0) {
+      link.interface = interface.name;
+      link.mtu = interface.mtu;
+    }
+}
+
+/// Sends so many bytes and takes them back.
+asio::awaitable<boost::system::error_code> exchange(tcp::socket& socket, std::string bytes,
+                                                    std::size_t back) {
+  std::string answer(back, '\0');
+  auto [write_error, sent] =
+      co_await asio::async_write(socket, asio::buffer(bytes), as_tuple(use_awaitable));
+  if (write_error) co_return write_error;
+  auto [read_error, got] =
+      co_await asio::async_read(socket, asio::buffer(answer), as_tuple(use_awaitable));
+  co_return read_error;
+}
+
+asio::awaitable<void> visit(const Peer& peer, const std::string& token,
+                            const std::vector<InterfaceReading>& interfaces, LinkReading& link) {
+  const TimePoint begin = Clock::now();
+  const auto executor = co_await asio::this_coro::executor;
+  boost::system::error_code no_address;
+  const tcp::endpoint endpoint{asio::ip::make_address(peer.host, no_address), peer.port};
+  if (no_address) {
+    link.error = "it has told no address";
+    co_return;
+  }
+  const auto held = std::make_shared<tcp::socket>(executor);
+  tcp::socket& socket = *held;
+  asio::steady_timer deadline{executor, kVisitTimeout};
+  deadline.async_wait([held](boost::system::error_code error) {
+    boost::system::error_code ignored;
+    if (!error) held->close(ignored);
+  });
+  auto [error] = co_await socket.async_connect(endpoint, as_tuple(use_awaitable));
+  if (!error) {
+    note_interface(socket, interfaces, link);
+    error = co_await exchange(socket, token + std::string(kShortBytes, 's'), kShortBytes);
+  }
+  if (error) {
+    link.error = words_of_error(error);
+  } else {
+    link.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    // What was sent is read only afterwards, so it has to fit into the buffers on the way.
+    for (std::size_t sent = 0; !error && sent < kLongBytes; sent += kLongBytes / 8)
+      error = co_await exchange(socket, std::string(kLongBytes / 8, 'l'), kLongBytes / 8);
+    link.small_only = static_cast<bool>(error);
+  }
+  deadline.cancel();
+}
+
+}  // namespace
+
+Result<Echo> start_echo(const std::string& token) {
+  asio::io_context io{1};
+  tcp::acceptor acceptor{io};
+  if (const auto error = open_port(acceptor))
+    return Error{Error::Kind::kUnavailable, "no port can be opened: " + error.message()};
+  const std::uint16_t port = acceptor.local_endpoint().port();
+  const int listening = acceptor.release();
+  // The loop of the parent does not survive a fork as it is, so the child has one of its own.
+  auto process = AskedChild::start(kEchoTimeout, [&] {
+    asio::io_context loop{1};
+    tcp::acceptor here{loop};
+    here.assign(tcp::v4(), listening);
+    co_spawn(loop, accept_all(here, token), report_failure("waiting for other nodes"));
+    loop.run_for(kEchoTimeout);
+    return std::string{"over"};
+  });
+  ::close(listening);
+  return Echo{std::move(process), port};
+}
+
+std::vector<LinkReading> visit_peers(const std::vector<Peer>& peers, const std::string& token,
+                                     const std::vector<InterfaceReading>& interfaces) {
+  asio::io_context io{1};
+  std::vector<LinkReading> links(peers.size());
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    links[i].node = peers[i].node;
+    links[i].address = peers[i].host + " port " + std::to_string(peers[i].port);
+    co_spawn(io, visit(peers[i], token, interfaces, links[i]),
+             report_failure("connecting to another node"));
+  }
+  io.run();
+  return links;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,29 @@
+// Whether nodes reach each other: one listens and sends back what it gets, the others connect.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "launcher/doctor/asked_child.hpp"
+#include "launcher/doctor/doctor_messages.hpp"
+#include "launcher/doctor/reading.hpp"
+
+namespace ddprun {
+
+/// A process of this node that listens at a free port of all addresses.
+struct Echo {
+  AskedChild process;  // it ends with this
+  std::uint16_t port = 0;
+};
+
+/// Starts it. Whoever does not begin with `token` gets nothing back. To be called while there is
+/// one thread. Errors: kUnavailable.
+Result<Echo> start_echo(const std::string& token);
+
+/// Connects to all peers at one time, each for a few seconds.
+std::vector<LinkReading> visit_peers(const std::vector<Peer>& peers, const std::string& token,
+                                     const std::vector<InterfaceReading>& interfaces);
+
+}  // namespace ddprun

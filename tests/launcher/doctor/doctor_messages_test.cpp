@@ -1,0 +1,69 @@
+#include "launcher/doctor/doctor_messages.hpp"
+
+#include "tests/launcher/doctor/readings_fixture.hpp"
+
+namespace ddprun {
+namespace {
+
+std::string without_newline(std::string line) {
+  REQUIRE(line.ends_with('\n'));
+  line.pop_back();
+  REQUIRE(line.find('\n') == std::string::npos);
+  return line;
+}
+
+ToNode sent_to_node(const ToNode& message) {
+  const auto back = decode_to_node(without_newline(encode(message)));
+  REQUIRE(back.has_value());
+  return *back;
+}
+
+FromNode sent_from_node(const FromNode& message) {
+  const auto back = decode_from_node(without_newline(encode(message)));
+  REQUIRE(back.has_value());
+  return *back;
+}
+
+TEST_CASE("what a node is asked arrives as it was sent") {
+  const auto examine = std::get<Examine>(sent_to_node(
+      Examine{.node = "h1", .script = "train.py", .environment = {{"A", "b=c"}}, .token = "t"}));
+  CHECK(examine.node == "h1");
+  CHECK(examine.script == "train.py");
+  CHECK(examine.environment == std::map<std::string, std::string>{{"A", "b=c"}});
+  CHECK(examine.token == "t");
+  CHECK(std::holds_alternative<AskClock>(sent_to_node(AskClock{})));
+  const auto visit = std::get<VisitPeers>(sent_to_node(VisitPeers{{{"h2", "10.0.0.2", 4711}}}));
+  REQUIRE(visit.peers.size() == 1);
+  CHECK(visit.peers[0].node == "h2");
+  CHECK(visit.peers[0].host == "10.0.0.2");
+  CHECK(visit.peers[0].port == 4711);
+}
+
+TEST_CASE("what a node answers arrives as it was sent") {
+  const auto examined =
+      std::get<Examined>(sent_from_node(Examined{recorded("ecc_error"), "10.0.0.1", 4711}));
+  CHECK(examined.reading.gpus->gpus[1].uncorrected_errors == 3);
+  CHECK(examined.host == "10.0.0.1");
+  CHECK(examined.port == 4711);
+  CHECK(std::get<ClockTold>(sent_from_node(ClockTold{1'760'000'000'000'001})).unix_us ==
+        1'760'000'000'000'001);
+  const auto visited = std::get<PeersVisited>(sent_from_node(
+      PeersVisited{{{.node = "h2", .small_only = true}}, std::vector<std::string>{"h1"}}));
+  REQUIRE(visited.links.size() == 1);
+  CHECK(visited.links[0].small_only);
+  CHECK(visited.shares_with == std::vector<std::string>{"h1"});
+}
+
+TEST_CASE("messages that make no sense are refused, and greetings are no messages") {
+  for (const char* line : {"", "{}", "[1]", R"({"doctor":2,"clock":true})",
+                           R"({"doctor":1,"peers":[{"node":"h1"}]})", R"({"doctor":1})"}) {
+    INFO(line);
+    CHECK_FALSE(decode_to_node(line).has_value());
+    CHECK_FALSE(decode_from_node(line).has_value());
+  }
+  CHECK(is_doctors_line(encode(ToNode{AskClock{}})));
+  CHECK_FALSE(is_doctors_line("Last login: today"));
+}
+
+}  // namespace
+}  // namespace ddprun
