@@ -57,12 +57,12 @@ TEST_CASE("a report has no orders to a terminal that a node has sent") {
 
 TEST_CASE("programs get all findings and what was read") {
   const NodeReading reading = recorded("ecc_error");
-  const auto json = nlohmann::json::parse(report_json({reading}, check_node(reading, true)));
-  CHECK(json["failed"] == 1);
-  CHECK(json["warnings"] == 0);
-  CHECK(json["readings"][0]["gpus"]["gpus"][1]["uncorrected_errors"] == 3);
+  const auto report = nlohmann::json::parse(report_json({reading}, check_node(reading, true)));
+  CHECK(report["failed"] == 1);
+  CHECK(report["warnings"] == 0);
+  CHECK(report["readings"][0]["gpus"]["gpus"][1]["uncorrected_errors"] == 3);
   int failed = 0;
-  for (const auto& finding : json["findings"])
+  for (const auto& finding : report["findings"])
     if (finding["severity"] == "failed") {
       ++failed;
       CHECK(finding["subject"] == "gpu-memory");
