@@ -72,7 +72,8 @@ std::optional<Deadlock> disagreement(const std::vector<StackGroup>& answers) {
 }
 
 /// Some wait in a collective that the others have left, as where ranks name different roots of a
-/// broadcast: those who have left it now wait in a later one of the group.
+/// broadcast. Those who have left it wait in a later one of the group; the first one is where to
+/// look, so its ranks are named.
 std::optional<Deadlock> left_behind(const std::vector<StackGroup>& answers) {
   const StackGroup* earliest = nullptr;
   for (const StackGroup& answer : answers) {
@@ -83,16 +84,16 @@ std::optional<Deadlock> left_behind(const std::vector<StackGroup>& answers) {
   }
   if (earliest == nullptr) return std::nullopt;
   Deadlock found;
-  RankList behind;
+  RankList ahead;
   for (const StackGroup& answer : answers) {
     if (answer.operation.empty()) continue;
-    RankList& side = answer.sequence == earliest->sequence ? behind : found.odd;
+    RankList& side = answer.sequence == earliest->sequence ? found.odd : ahead;
     side = united(side, ranks_in(answer.ranks));
   }
-  if (found.odd.empty()) return std::nullopt;
-  found.conclusion = named(found.odd) + (found.odd.size() == 1 ? " has" : " have") + " left " +
-                     operation_text(*earliest) + ", in which " + named(behind) + " still " +
-                     (behind.size() == 1 ? "waits" : "wait") + ": the program disagrees";
+  if (ahead.empty()) return std::nullopt;
+  found.conclusion = named(found.odd) + (found.odd.size() == 1 ? " still waits" : " still wait") +
+                     " in " + operation_text(*earliest) + ", which " + named(ahead) +
+                     (ahead.size() == 1 ? " has" : " have") + " left: the program disagrees";
   return found;
 }
 

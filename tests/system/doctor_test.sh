@@ -58,7 +58,7 @@ has '("failed", "python") in f'
 (ulimit -n 500 && doctor --json && has '("failed", "open-files") in f')
 
 run 2 doctor --no-such-option
-says err "ddprun doctor: "
+says err "ddprun: doctor: "
 run 0 doctor --help
 says out "--checkpoint-dir DIR"
 nothing_left

@@ -44,7 +44,7 @@ says err "help: there is no command 'stpo'; did you mean stop?"
 # As torchrun it has no commands, and its help shows none.
 ln -s "$DDPRUN" "$scratch/torchrun"
 "$scratch/torchrun" --help >"$scratch/out"
-says_not out "COMMAND"
+says_not out "ddprun COMMAND"
 says_not out "Commands for running jobs"
 
 # A mistake in the words of a command is said in a sentence, with the help that has more.
@@ -68,7 +68,7 @@ complete() {
 [ "$(complete --rdzv-backend c)" = c10d ] || fail "bash offers no c10d"
 [ -z "$(complete train.py --nproc-p)" ] || fail "bash completes the script's own arguments"
 [ "$(complete launch --use)" = --use-env ] || fail "bash does not complete after launch"
-[[ " $(complete st | tr '\n' ' ')" == *" status "*" stop "*" store "* ]] || fail "bash offers no commands: $(complete st)"
+[ "$(complete st | tr '\n' ' ')" = "status stop store " ] || fail "bash offers no commands: $(complete st)"
 [ "$(complete logs --fol)" = --follow ] || fail "bash offers no options of a command"
 [ "$(complete checkpoint v)" = verify ] || fail "bash offers no commands of a command"
 [ -z "$(complete stop no-such-jo)" ] || fail "bash offers jobs that are not there"

@@ -46,14 +46,14 @@ TEST_CASE("of two that called different operations both are named, and nobody is
         "of group 0 (default_pg): the program disagrees");
 }
 
-TEST_CASE("who has left a collective in which the others still wait is the odd one") {
+TEST_CASE("who waits in a collective that others have left is the one to look at") {
   StackGroup past = in("2", "gloo:barrier", "[]");
   past.sequence = 12;
   const Deadlock found = explain_deadlock(all_wait(), {past, in("0-1,3", "gloo:broadcast")});
-  CHECK(found.odd == RankList{2});
+  CHECK(found.odd == RankList{0, 1, 3});
   CHECK(found.conclusion ==
-        "rank 2 has left gloo:broadcast, number 11 of group 0 (default_pg), in which ranks 0-1,3 "
-        "still wait: the program disagrees");
+        "ranks 0-1,3 still wait in gloo:broadcast, number 11 of group 0 (default_pg), which rank 2 "
+        "has left: the program disagrees");
 }
 
 TEST_CASE("who waits in another group has left nobody behind") {
