@@ -69,7 +69,9 @@ Folder::Lines Folder::say(int rank, SaidLine line, TimePoint now) {
   member.queued = group->number;
   if (Group* earlier = group_of(shown_, group->retells)) {
     earlier->ranks.insert(rank);
-    member.retold = earlier->number;
+    // One of them may have been ahead, and alone until now: what all say goes on behind this line.
+    for (const int each : earlier->ranks)
+      members_[each].retold = std::max(members_[each].retold, earlier->number);
   }
   Lines out;
   take_due(out, now, 0);

@@ -165,6 +165,20 @@ TEST_CASE("a late rank that says much of what others have said is told in one li
   CHECK(node.now_shown() == Shown{"[0-3] on"});
 }
 
+TEST_CASE("a rank that was ahead alone, and is late then, says nothing new either") {
+  Node node{3};
+  for (int i = 0; i < 20; ++i) node.say(0, fmt::format("loading shard {}", i));
+  node.pass(Folder::kWindow);
+  CHECK(node.now_shown().size() == 20);
+  for (int i = 0; i < 40; ++i)
+    for (const int rank : {1, 2}) node.say(rank, fmt::format("loading shard {}", i));
+  node.pass(Folder::kWindow);
+  CHECK(node.now_shown().size() == 21);  // a line on the 20 that were shown, and 20 lines
+  for (int i = 20; i < 40; ++i) node.say(0, fmt::format("loading shard {}", i));
+  node.pass(1s);
+  CHECK(node.now_shown() == Shown{"[0] (the same 20 lines as others, up to 0.2 s later)"});
+}
+
 TEST_CASE("a few late lines are told, too, and shown again only when they are very late") {
   Node node{4};
   for (const int rank : {0, 1, 2}) node.say(rank, "loading");
