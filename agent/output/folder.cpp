@@ -61,19 +61,26 @@ Folder::Lines Folder::say(int rank, SaidLine line, TimePoint now) {
   if (!member.has_spoken()) --silent_;
   LineShape shape{std::exchange(line.text, {}), member.speaker};
   Group* group = find(waiting_, waiting_index_, shape, line, rank, member.queued);
+  if (group && group->retells != 0 && group->number < member.late)
+    group = find(waiting_, waiting_index_, shape, line, rank, member.late);
   if (group)
     group->summary.add(shape);
   else
     group = &open(std::move(shape), std::move(line), rank, now);
   group->ranks.insert(rank);
-  member.queued = group->number;
+  Lines out;
+  if (group->retells != 0) {
+    member.late = group->number;
+  } else {
+    member.queued = group->number;
+    if (member.late > group->number) tell_late(rank, out, now);
+  }
   if (Group* earlier = group_of(shown_, group->retells)) {
     earlier->ranks.insert(rank);
     // One of them may have been ahead, and alone until now: what all say goes on behind this line.
     for (const int each : earlier->ranks)
       members_[each].retold = std::max(members_[each].retold, earlier->number);
   }
-  Lines out;
   take_due(out, now, 0);
   return out;
 }
@@ -84,7 +91,7 @@ Folder::Group* Folder::find(std::deque<Group>& groups, const Index& index, const
   for (int looked_at = 0; looked_at < kCandidatesMax; ++looked_at, ++candidate) {
     if (candidate == index.end() || candidate->first != shape.words_hash) return nullptr;
     Group* group = group_of(groups, candidate->second);
-    if (!group->ranks.contains(rank) && group->line.err == line.err &&
+    if (!group->ranks.contains(rank) && !group->is_told && group->line.err == line.err &&
         group->line.end == line.end && group->summary.accepts(shape))
       return group;
   }
@@ -124,7 +131,7 @@ Folder::Lines Folder::tick(TimePoint now) {
 
 Folder::Lines Folder::flush(int rank, TimePoint now) {
   Lines out;
-  take_due(out, now, members_[rank].queued);
+  take_due(out, now, std::max(members_[rank].queued, members_[rank].late));
   end_runs_of({rank}, nullptr, out);
   return out;
 }
@@ -182,6 +189,7 @@ void Folder::show_front(Lines& out, TimePoint now) {
   waiting_.pop_front();
   waiting_bytes_ -= group.bytes();
   waiting_index_.erase({group.summary.first().words_hash, group.number});
+  if (group.is_told) return;
   if (group.retells != 0) return add_to_run(group, out, now);
   end_runs_of(group.ranks, nullptr, out);
   out.push_back(folded(group));
@@ -212,6 +220,17 @@ void Folder::add_to_run(const Group& group, Lines& out, TimePoint now) {
   if (++run.count <= kShownOfRun) run.first.push_back(folded(group));
   run.latest = now;
   run.lateness = std::max(run.lateness, group.lateness);
+}
+
+/// The rank has caught up with lines that still wait, before its late ones in the queue: these come
+/// first.
+void Folder::tell_late(int rank, Lines& out, TimePoint now) {
+  members_[rank].late = 0;
+  for (Group& group : waiting_) {
+    if (group.retells == 0 || group.is_told || !group.ranks.contains(rank)) continue;
+    add_to_run(group, out, now);
+    group.is_told = true;
+  }
 }
 
 /// Their next lines come behind these. `but`: the run of exactly these ranks goes on.

@@ -105,6 +105,7 @@ class Folder {
     Number retells = 0;           // the number in shown_ of the line that says the same; 0: none
     Ranks said_before = {};       // its speakers
     Clock::duration lateness{0};  // since then
+    bool is_told = false;         // as a late line already: see tell_late()
     std::size_t bytes() const;
   };
 
@@ -121,8 +122,9 @@ class Folder {
     Speaker speaker;
     bool out = false, err = false;  // where it speaks
     bool has_ended = false;
-    bool has_spoken() const { return queued != 0; }
-    Number queued = 0;  // its last line
+    bool has_spoken() const { return queued != 0 || late != 0; }
+    Number queued = 0;  // its last line that others have not been shown with
+    Number late = 0;    // its last one with which they have; 0: it has caught up
     Number retold = 0;  // how far in shown_ it has come with what others said
   };
 
@@ -138,6 +140,7 @@ class Folder {
   void show_front(Lines& out, TimePoint now);
   void forget_old(TimePoint now);
   void add_to_run(const Group& group, Lines& out, TimePoint now);
+  void tell_late(int rank, Lines& out, TimePoint now);
   void end_runs_of(const Ranks& ranks, const Ranks* but, Lines& out);
   void end_due_runs(Lines& out, TimePoint now);
   void tell_run(const Ranks& ranks, const Run& run, Lines& out) const;

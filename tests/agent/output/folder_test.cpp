@@ -179,6 +179,24 @@ TEST_CASE("a rank that was ahead alone, and is late then, says nothing new eithe
   CHECK(node.now_shown() == Shown{"[0] (the same 20 lines as others, up to 0.2 s later)"});
 }
 
+TEST_CASE("a late rank that catches up with what still waits joins it") {
+  Node node{3};
+  const auto says = [&](int rank, int from, int to) {
+    for (int i = from; i < to; ++i) node.say(rank, fmt::format("loading shard {}", i));
+  };
+  for (const int rank : {0, 1}) says(rank, 0, 10);
+  node.pass(Folder::kWindow);
+  CHECK(node.now_shown().size() == 10);
+  for (const int rank : {0, 1}) says(rank, 10, 40);
+  says(2, 0, 40);
+  node.pass(1s);
+  const Shown shown = node.now_shown();
+  REQUIRE(shown.size() == 31);
+  CHECK(shown[0] == "[2] (the same 10 lines as others, up to 0.2 s later)");
+  CHECK(shown[1] == "[0-2] loading shard 10");
+  CHECK(shown[30] == "[0-2] loading shard 39");
+}
+
 TEST_CASE("a few late lines are told, too, and shown again only when they are very late") {
   Node node{4};
   for (const int rank : {0, 1, 2}) node.say(rank, "loading");
