@@ -27,7 +27,7 @@ run 5 --standalone --nproc-per-node 2 --max-restarts 1 --no-python \
   sh -c '[ "$RANK" = 1 ] || exec sleep 1000; echo "dying in $TORCHELASTIC_RESTART_COUNT"; exit 5'
 says err "the job failed: rank 1"
 says err "  restarts: 1 of 1"
-says err "exited with code 5: dying in 1"
+says err "    | dying in 1"
 
 # Many restarts in a row leave nothing open behind.
 run 1 --standalone --nproc-per-node 2 --max-restarts 100 --no-python \
