@@ -20,8 +20,8 @@
 
 #include "agent/placement/machine_topology.hpp"
 #include "base/parse_number.hpp"
+#include "base/system/asked_child.hpp"
 #include "base/system/own_process.hpp"
-#include "launcher/doctor/asked_child.hpp"
 #include "launcher/doctor/folder_probe.hpp"
 #include "launcher/doctor/gpu_driver.hpp"
 #include "launcher/doctor/kernel_files.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "launcher/doctor/asked_child.hpp"
+#include "base/system/asked_child.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/reading.hpp"
 

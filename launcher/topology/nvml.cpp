@@ -1,27 +1,20 @@
 #include "launcher/topology/nvml.hpp"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "base/system/asked_child.hpp"
 #include "launcher/topology/driver_facts_text.hpp"
 
 namespace ddprun {
 
 namespace {
-
-using namespace std::chrono_literals;
 
 using Gpu = void*;  // nvmlDevice_t
 constexpr int kSuccess = 0;
@@ -162,50 +155,6 @@ Result<DriverFacts> ask(const Nvml& nvml) {
   return facts;
 }
 
-// --- In a process of its own ---
-
-/// Writes all of it, or what can be written until the reader has gone.
-void write_all(int pipe, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(pipe, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-[[noreturn]] void answer(int pipe, const std::string& library) {
-  std::signal(SIGPIPE, SIG_IGN);
-  write_all(pipe, to_text(ask_nvml(library)));
-  ::_exit(0);
-}
-
-/// Reads until the end of the other process. nullopt: it has not come in time.
-std::optional<std::string> read_within(int pipe, std::chrono::milliseconds timeout) {
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + timeout;
-  std::string text;
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    if (left <= 0ms || text.size() > kDriverTextBytesMax) return std::nullopt;
-    pollfd entry{.fd = pipe, .events = POLLIN, .revents = 0};
-    if (::poll(&entry, 1, static_cast<int>(left.count())) <= 0) continue;  // a signal, or too late
-    char chunk[4096];
-    const ssize_t bytes = ::read(pipe, chunk, sizeof chunk);
-    if (bytes == 0) return text;
-    if (bytes < 0 && errno != EINTR && errno != EAGAIN) return text;
-    if (bytes > 0) text.append(chunk, static_cast<std::size_t>(bytes));
-  }
-}
-
-/// A process that hangs in the kernel dies when the kernel lets go of it, and nobody waits for
-/// that.
-void reap(pid_t child) {
-  ::kill(child, SIGKILL);
-  for (int tries = 0; tries < 100 && ::waitpid(child, nullptr, WNOHANG) == 0; ++tries)
-    ::poll(nullptr, 0, 1);
-}
-
 }  // namespace
 
 Result<DriverFacts> ask_nvml(const std::string& library) {
@@ -221,19 +170,14 @@ Result<DriverFacts> ask_nvml(const std::string& library) {
 }
 
 Result<DriverFacts> ask_nvml_within(std::chrono::milliseconds timeout, const std::string& library) {
-  int pipe[2];
-  if (::pipe2(pipe, O_CLOEXEC) != 0)
-    return Error{Error::Kind::kUnavailable, std::string{"no pipe: "} + std::strerror(errno)};
-  const pid_t child = ::fork();
-  if (child == 0) answer(pipe[1], library);
-  ::close(pipe[1]);
-  const auto text = child > 0 ? read_within(pipe[0], timeout) : std::string{};
-  ::close(pipe[0]);
-  if (child > 0) reap(child);
-  if (!text)
+  auto child = AskedChild::start(timeout, [&] { return to_text(ask_nvml(library)); });
+  if (!child.started())
+    return Error{Error::Kind::kUnavailable, "no process could be started to ask it"};
+  const auto text = child.answer(kDriverTextBytesMax);
+  if (!text && text.error().kind == Error::Kind::kTimeout)
     return Error{Error::Kind::kTimeout,
                  "it has not answered within " + std::to_string(timeout.count() / 1000) + " s"};
-  return parse_driver_facts(*text);
+  return parse_driver_facts(text ? *text : std::string{});
 }
 
 }  // namespace ddprun

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "launcher/doctor/asked_child.hpp"
+#include "base/system/asked_child.hpp"
 #include "launcher/doctor/folder_probe.hpp"
 #include "launcher/doctor/gpu_driver.hpp"
 #include "launcher/doctor/kernel_files.hpp"

@@ -1,4 +1,4 @@
-#include "launcher/doctor/asked_child.hpp"
+#include "base/system/asked_child.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -21,8 +21,6 @@ namespace ddprun {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr std::size_t kAnswerBytesMax = 4 * 1024 * 1024;
 
 /// Writes until all is written, or the reader has gone.
 void write_answer(int pipe, std::string_view text) {
@@ -96,9 +94,8 @@ AskedChild::~AskedChild() {
     ::poll(nullptr, 0, 1);
 }
 
-Result<std::string> AskedChild::answer() {
-  if (pid_ <= 0 || !pipe_.is_open())
-    return Error{Error::Kind::kUnavailable, "no process could be started to ask"};
+Result<std::string> AskedChild::answer(std::size_t bytes_max) {
+  if (!started()) return Error{Error::Kind::kUnavailable, "no process could be started to ask"};
   std::string text;
   std::array<char, 4096> chunk{};
   for (;;) {
@@ -106,7 +103,7 @@ Result<std::string> AskedChild::answer() {
     pollfd entry{.fd = pipe_.number(), .events = POLLIN, .revents = 0};
     const int ready = ::poll(&entry, 1, static_cast<int>(std::max(left, 0ms).count()));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0 || text.size() > kAnswerBytesMax)
+    if (ready <= 0 || text.size() > bytes_max)
       return Error{Error::Kind::kTimeout, "no answer within " + seconds_text(timeout_)};
     const ssize_t bytes = ::read(pipe_.number(), chunk.data(), chunk.size());
     if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) continue;

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -33,9 +34,16 @@ class AskedChild {
   /// Kills the process if it is still there.
   ~AskedChild();
 
+  /// An answer may have so many bytes.
+  static constexpr std::size_t kBytesMax = 4 * 1024 * 1024;
+
+  /// Whether there is a process to answer.
+  bool started() const { return pid_ > 0 && pipe_.is_open(); }
+
   /// Waits for the end of the process, and returns all that it has written. Errors: kTimeout when
-  /// that has not come in time; kUnavailable when it could not be started, or wrote nothing.
-  Result<std::string> answer();
+  /// that has not come in time, or is too long; kUnavailable when it could not be started, or wrote
+  /// nothing.
+  Result<std::string> answer(std::size_t bytes_max = kBytesMax);
 
  private:
   AskedChild(pid_t pid, Descriptor pipe, std::chrono::milliseconds timeout);
