@@ -205,8 +205,9 @@ asio::awaitable<void> StatusServer::send_events(std::string job, HttpStream& str
     std::string news = news_of(jobs(), job);
     const bool all_is_due = tick % (all_every(jobs()) / kNewsEvery) == 0;
     if (news == told && !all_is_due) continue;
-    std::string event = event_of(json_of(job));
-    if (json_of(job).empty()) co_return;
+    const std::string& json = json_of(job);
+    if (json.empty()) co_return;
+    std::string event = event_of(json);
     const bool written = co_await stream.write(std::move(event));
     if (!written) co_return;
     told = std::move(news);
