@@ -15,13 +15,6 @@ namespace ddprun {
 
 namespace {
 
-/// "logs", "checkpoint verify": every message begins with the program's name anyway.
-std::string name_in_messages(const CLI::App& app) {
-  const std::string name = app.get_name();
-  const std::string own = name.substr(name.rfind(' ') + 1);  // npos + 1 is 0
-  return app.get_parent() == nullptr ? own : name_in_messages(*app.get_parent()) + " " + own;
-}
-
 std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) {
   std::vector<std::string> names;
   for (const CLI::App* each : commands) names.push_back(each->get_name());
@@ -168,6 +161,12 @@ class WordReader {
 };
 
 }  // namespace
+
+std::string name_in_messages(const CLI::App& app) {
+  const std::string name = app.get_name();
+  const std::string own = name.substr(name.rfind(' ') + 1);  // npos + 1 is 0
+  return app.get_parent() == nullptr ? own : name_in_messages(*app.get_parent()) + " " + own;
+}
 
 Result<std::vector<std::string>> spell_out(const CLI::App& app,
                                            const std::vector<std::string>& words) {

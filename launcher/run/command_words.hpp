@@ -13,6 +13,9 @@ class App;
 
 namespace ddprun {
 
+/// "logs", "checkpoint verify": every message begins with the program's name anyway.
+std::string name_in_messages(const CLI::App& app);
+
 /// Returns `words` with each option in its full spelling. As in a command line for a script, it may
 /// be cut short as long as it stays unique, and have underscores. Errors: kInvalid, with the
 /// command's name, for an option or a command that is not there, an option that is short for

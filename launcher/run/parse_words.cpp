@@ -53,12 +53,6 @@ CommandHelp help_of(const CLI::App& app) {
           split_lines(app.get_footer())};
 }
 
-/// "logs" of "ddprun logs": every message begins with the program's name anyway.
-std::string name_of(const CLI::App& app) {
-  const std::string name = app.get_name();
-  return name.substr(name.rfind(' ') + 1);  // npos + 1 is 0
-}
-
 /// The command or the one below it that the words have named.
 const CLI::App& named(const CLI::App& app) {
   const auto parsed = app.get_subcommands();
@@ -81,7 +75,7 @@ std::optional<Result<int>> parse_words(CLI::App& app, const std::vector<std::str
     stage.out.write(command_help_text(help_of(named(app))));
     return Result<int>{0};
   } catch (const CLI::ParseError& e) {
-    return Result<int>{Error{Error::Kind::kInvalid, name_of(app) + ": " + e.what()}};
+    return Result<int>{Error{Error::Kind::kInvalid, name_in_messages(app) + ": " + e.what()}};
   }
 }
 
