@@ -33,6 +33,7 @@ std::string text(const StopRound& stop) {
 JobNews::JobNews(const LaunchSpec& spec, const RunFacts& run)
     : workers_{spec.workers},
       restarts_max_{spec.rules.restarts_max},
+      restarts_{spec.rules.restarts},
       shares_output_{spec.meeting.shares_output},
       tells_job_{run.coordinator_here || !shares_output_},
       on_hang_{spec.rules.on_hang} {}
@@ -53,8 +54,17 @@ std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint n
   if (const auto* hang = std::get_if<HangFound>(&message)) return of_hang(hang->report);
   if (const auto* over = std::get_if<HangOver>(&message))
     return {of_job(fmt::format("the workers that hung go on, after {} s", over->lasted_ms / 1000))};
-  if (const auto* waiting = std::get_if<Waiting>(&message))
-    if (auto note = wait_note_.next(*waiting, now)) return {of_job(std::move(*note))};
+  if (const auto* waiting = std::get_if<Waiting>(&message)) return of_waiting(*waiting, now);
+  return {};
+}
+
+std::vector<NewsLine> JobNews::of_waiting(const Waiting& waiting, TimePoint now) {
+  if (waiting.pause_ms > 0) {
+    if (!std::exchange(tells_pause_, false)) return {};
+    return {of_job(fmt::format("restarting in {} s (--restart-delay {})",
+                               (waiting.pause_ms + 999) / 1000, delay_text(restarts_)))};
+  }
+  if (auto note = wait_note_.next(waiting, now)) return {of_job(std::move(*note))};
   return {};
 }
 
@@ -78,13 +88,14 @@ std::vector<NewsLine> JobNews::of_hang(const HangReport& report) {
 
 std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
   wait_note_ = {};
+  tells_pause_ = true;
   std::vector<NewsLine> lines;
   if (attempt_ && round.attempt > *attempt_)
-    lines.push_back(
-        of_job(fmt::format("restart {} of {}: {}", round.attempt, restarts_max_,
-                           in_place_ ? text_in_place(round, workers_)
-                                     : fmt::format("starting {} worker{} again", round.world_size,
-                                                   round.world_size == 1 ? "" : "s"))));
+    lines.push_back(of_job(
+        fmt::format("restart {}: {}", restart_number_text(round.attempt, restarts_max_, restarts_),
+                    in_place_ ? text_in_place(round, workers_)
+                              : fmt::format("starting {} worker{} again", round.world_size,
+                                            round.world_size == 1 ? "" : "s"))));
   in_place_ = false;
   attempt_ = round.attempt;
   std::string text =

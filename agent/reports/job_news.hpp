@@ -40,16 +40,19 @@ class JobNews {
 
  private:
   NewsLine of_job(std::string text) const;
+  std::vector<NewsLine> of_waiting(const Waiting& waiting, TimePoint now);
   std::vector<NewsLine> of_times(const Goodput& times) const;
   std::vector<NewsLine> of_start(const StartRound& round);
   std::vector<NewsLine> of_hang(const HangReport& report);
 
   int workers_;
   int restarts_max_;
+  RestartPolicy restarts_;
   bool shares_output_;
   bool tells_job_;
   OnHang on_hang_;
   std::optional<int> attempt_;  // the last round had that number; before the first one: none
+  bool tells_pause_ = true;     // once before each restart
   bool in_place_ = false;       // workers stay while members of the round change
   WaitNote wait_note_;
 };

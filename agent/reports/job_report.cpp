@@ -61,6 +61,7 @@ void put_verdict(Json& out, const Verdict& verdict) {
   out["cause"] = cause_json(verdict.cause);
   for (const Cause& also : verdict.also) out["also"].push_back(cause_json(also));
   put(out, "history", verdict.history);
+  put(out, "no_restart", verdict.no_restart);
 }
 
 }  // namespace
@@ -75,6 +76,7 @@ std::string to_json(const JobReport& report) {
   if (report.restarts_max > 0) {
     out["restarts_used"] = report.restarts_used;
     out["max_restarts"] = report.restarts_max;
+    put(out, "restart_budget", report.restart_budget);
   }
   if (report.hang) out["hang"] = report_json::of_hang(*report.hang);
   for (const PastHang& past : report.past_hangs) out["past_hangs"].push_back(past_json(past));

@@ -41,6 +41,7 @@ struct JobReport {
   std::string log_file;            // the file with the output of the cause; "": not known
   int restarts_used = 0;           // restarts that --max-restarts counts
   int restarts_max = 0;            // --max-restarts
+  std::string restart_budget;      // as it was spelled, where it is no plain number: "3/1h"
   std::optional<HangReport> hang;  // the last one that was not over when the job ended, or now
   std::vector<PastHang> past_hangs;
   std::vector<RestartTimes> restarts;

@@ -105,7 +105,9 @@ StackGroup stack_from(const json& in) {
 }
 
 Verdict verdict_from(const json& in) {
-  Verdict verdict{.cause = cause_from(at(in, "cause")), .history = text_at(in, "history")};
+  Verdict verdict{.cause = cause_from(at(in, "cause")),
+                  .history = text_at(in, "history"),
+                  .no_restart = text_at(in, "no_restart")};
   for (const json& also : list_at(in, "also")) verdict.also.push_back(cause_from(also));
   for (const json& each : list_at(in, "followers"))
     verdict.followers.push_back(followers_from(each));
@@ -126,6 +128,7 @@ JobReport report_from(const json& in) {
   report.log_file = text_at(in, "log_file");
   report.restarts_used = integer_at(in, "restarts_used", 0);
   report.restarts_max = integer_at(in, "max_restarts", 0);
+  report.restart_budget = text_at(in, "restart_budget");
   if (const json& hang = at(in, "hang"); !hang.is_null()) {
     report.hang = hang_from(hang);
     for (const json& each : list_at(in, "stacks")) report.hang->stacks.push_back(stack_from(each));

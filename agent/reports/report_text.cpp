@@ -59,7 +59,10 @@ std::string process_line(const WorkerFailure& worker, const Cause& cause) {
 std::string restarts_line(const JobReport& report) {
   std::string line;
   if (report.restarts_used > 0)
-    line = fmt::format("restarts: {} of {}", report.restarts_used, report.restarts_max);
+    line = report.restart_budget.empty()
+               ? fmt::format("restarts: {} of {}", report.restarts_used, report.restarts_max)
+               : fmt::format("restarts: {} (--max-restarts {})", report.restarts_used,
+                             report.restart_budget);
   const std::string history = report.verdict ? report.verdict->history : "";
   if (!line.empty() && !history.empty()) line += "; it ";
   return line + history;
@@ -134,6 +137,7 @@ Lines details(const JobReport& report, Output output) {
   for (const Cause& also : verdict.also) lines.push_back("also: " + also.sentence);
   lines.push_back(followers_line(verdict.followers));
   lines.push_back(restarts_line(report));
+  if (!verdict.no_restart.empty()) lines.push_back("no further restart: " + verdict.no_restart);
   if (!verdict.cause.hint.empty()) lines.push_back("help: " + verdict.cause.hint);
   if (!report.log_file.empty()) lines.push_back("log: " + report.log_file);
   std::erase(lines, "");

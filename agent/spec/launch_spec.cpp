@@ -29,6 +29,7 @@ CoordinatorRules round_rules(const LaunchSpec& spec, const std::string& run_id) 
           .nodes_min = spec.meeting.nodes_min,
           .nodes_max = spec.meeting.nodes_max,
           .restarts_max = spec.rules.restarts_max,
+          .restarts = spec.rules.restarts,
           .last_call_timeout = spec.rules.last_call_timeout,
           .join_timeout = spec.rules.join_timeout,
           .heartbeat_timeout = spec.rules.heartbeat_timeout,

@@ -75,6 +75,7 @@ struct Meeting {
 /// The rules of the job that all of its nodes have to agree on, besides their numbers.
 struct JobRules {
   int restarts_max = CoordinatorRules{}.restarts_max;
+  RestartPolicy restarts;
   std::chrono::milliseconds last_call_timeout = CoordinatorRules{}.last_call_timeout;
   std::chrono::milliseconds join_timeout = CoordinatorRules{}.join_timeout;
   std::chrono::milliseconds heartbeat_timeout = CoordinatorRules{}.heartbeat_timeout;

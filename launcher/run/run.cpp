@@ -175,7 +175,7 @@ class Run {
     coordinator_.say_goodbye();
     RunEnd end{std::move(*ended),
                {agent->outcome(), record.verdict(), record.hang(), record.times(),
-                record.past_hangs(), spec_.rules.restarts_max},
+                record.past_hangs(), spec_.rules.restarts_max, spec_.rules.restarts},
                agent->tells_job()};
     signals_->hold();
     agent.reset();  // its signal handlers end with it

@@ -113,6 +113,8 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
     report.hang = facts.hang;
     report.restarts_used = end.job.restarts;
     report.restarts_max = facts.restarts_max;
+    if (facts.restarts.counted != CountedRestarts::kAll)
+      report.restart_budget = budget_text(facts.restarts_max, facts.restarts);
   }
   if (report.verdict) {
     report.worker = worker_of(end.job, *report.verdict);

@@ -23,6 +23,7 @@ struct EndFacts {
   std::optional<JobTimes> times = {};  // the coordinator's
   std::vector<PastHang> past_hangs = {};
   int restarts_max = 0;
+  RestartPolicy restarts = {};
 };
 
 /// What torchrun would say of the same end; nullopt: nothing, because no worker of it has failed.

@@ -10,6 +10,7 @@
 #include "launcher/settings/options.hpp"
 #include "launcher/settings/program.hpp"
 #include "launcher/settings/rdzv_conf.hpp"
+#include "launcher/settings/restart_options.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/messages/messages.hpp"
@@ -76,7 +77,8 @@ class Interpreter {
   }
 
   Result<void> decide_restarts() {
-    const auto restarts = parse_integer(settings_["max-restarts"], 0);
+    const auto restarts = parse_restarts(settings_["max-restarts"], settings_["restart-delay"],
+                                         settings_["same-failure-limit"]);
     if (!restarts) return restarts.error();
     const auto shutdown = parse_seconds(settings_["shutdown-timeout"]);
     if (!shutdown) return shutdown.error();
@@ -88,7 +90,8 @@ class Interpreter {
     spec_.rules.on_hang = parse_on_hang(settings_["on-hang"].text);
     spec_.rules.in_place = !settings_.on("no-in-place");
     spec_.introspection = !settings_.on("no-introspection");
-    spec_.rules.restarts_max = *restarts;
+    spec_.rules.restarts_max = restarts->restarts_max;
+    spec_.rules.restarts = restarts->policy;
     spec_.report_file = settings_["report-file"].text;
     spec_.shutdown_timeout = *shutdown;
     spec_.stop_signals = std::move(*signals);

@@ -49,6 +49,22 @@ std::optional<std::uint64_t> bytes_of(std::string_view text) {
   return *number << shift;
 }
 
+/// How many seconds the unit has; 0: it is none.
+double seconds_in(char unit) {
+  switch (unit) {
+    case 's':
+      return 1;
+    case 'm':
+      return 60;
+    case 'h':
+      return 3600;
+    case 'd':
+      return 86'400;
+    default:
+      return 0;
+  }
+}
+
 std::optional<int> signal_number(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
   if (name.starts_with("SIG")) name.erase(0, 3);
@@ -68,9 +84,12 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 std::optional<milliseconds> seconds_of(std::string_view text) {
-  const auto value = parse_number<double>(text);
-  if (!value || !(*value >= 0) || *value > kSecondsMax) return std::nullopt;
-  return milliseconds{static_cast<std::int64_t>(*value * 1000)};
+  const double unit = text.empty() ? 0 : seconds_in(text.back());
+  if (unit > 0) text.remove_suffix(1);
+  const auto number = parse_number<double>(text);
+  const double seconds = number ? *number * (unit > 0 ? unit : 1) : -1;
+  if (!(seconds >= 0) || seconds > kSecondsMax) return std::nullopt;
+  return milliseconds{static_cast<std::int64_t>(seconds * 1000)};
 }
 
 std::optional<std::pair<std::string, std::string>> host_and_port(const std::string& text) {
@@ -116,8 +135,10 @@ Result<int> parse_integer(const Setting& setting, int least, int most) {
 Result<milliseconds> parse_seconds(const Setting& setting, bool positive) {
   const auto time = seconds_of(setting.text);
   if (!time || (positive && time->count() == 0))
-    return unexpected(setting, fmt::format("expected seconds, {} 0 and up to {} (30 days)",
-                                           positive ? "more than" : "from", kSecondsMax));
+    return unexpected(setting,
+                      fmt::format("expected a time, {} 0 and up to 30 days: seconds (90) or "
+                                  "with a unit (90s, 5m, 2h, 1d)",
+                                  positive ? "more than" : "from"));
   return *time;
 }
 
@@ -126,8 +147,9 @@ Result<milliseconds> parse_hang_timeout(const Setting& setting) {
   if (setting.text == "off") return milliseconds{kHangTimeoutOff};
   auto time = parse_seconds(setting, true);
   if (time) return time;
-  return unexpected(setting, "expected auto, off, or seconds, more than 0 and up to " +
-                                 std::to_string(kSecondsMax) + " (30 days)");
+  return unexpected(setting,
+                    "expected auto, off, or a time of more than 0 and up to 30 days: "
+                    "seconds (90) or with a unit (90s, 5m, 2h, 1d)");
 }
 
 OnHang parse_on_hang(const std::string& text) {

@@ -21,8 +21,8 @@ namespace ddprun {
 /// Cuts `text` at the separators. There is at least one part, and parts may be empty.
 std::vector<std::string> split(std::string_view text, char separator);
 
-/// Reads seconds, with or without a fraction. nullopt: it is no number, negative, or more than 30
-/// days.
+/// Reads seconds, with or without a fraction, or a time with a unit: "90s", "5m", "1.5h", "1d".
+/// nullopt: it is none of these, negative, or more than 30 days.
 std::optional<std::chrono::milliseconds> seconds_of(std::string_view text);
 
 /// Cuts "host:port" and "[::1]:port" into host and port; the port is "" where there is none.
@@ -44,7 +44,7 @@ Error unexpected(const Setting& setting, const std::string& expected);
 Result<int> parse_integer(const Setting& setting, int least,
                           int most = std::numeric_limits<int>::max());
 
-/// Reads seconds, up to 30 days. `positive`: 0 is not accepted.
+/// Reads a time as seconds_of() does. `positive`: 0 is not accepted.
 Result<std::chrono::milliseconds> parse_seconds(const Setting& setting, bool positive = false);
 
 /// Reads auto, off or seconds, as JobTerms has them.

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "rendezvous/messages/restart_policy.hpp"
+
 namespace ddprun {
 
 /// Where workers connect to reach the job's store.
@@ -24,11 +26,12 @@ inline constexpr std::int64_t kHangTimeoutOff = -1;
 
 /// What a node says about its job when it joins. The coordinator goes by what the first node says,
 /// and for the time that a node takes to stop its workers by what that node says. The numbers of
-/// nodes and restarts and the place of the store must be the same on all nodes.
+/// nodes and restarts, their policy and the place of the store must be the same on all nodes.
 struct JobTerms {
   int nodes_min = 1;
   int nodes_max = 1;
   int restarts_max = 0;
+  RestartPolicy restarts;
   std::int64_t last_call_timeout_ms = 30'000;
   std::int64_t join_timeout_ms = 600'000;
   std::int64_t heartbeat_timeout_ms = 5'000;

@@ -44,9 +44,15 @@ class Checker {
 };
 
 void check_terms(Checker& checker, const JobTerms& terms) {
+  const bool in_window = terms.restarts.counted == CountedRestarts::kWithinWindow;
+  const std::int64_t restarts_most = in_window ? kRestartsPerWindowMax : kIntMax;
   checker.number("nodes_min", terms.nodes_min, 1, kNodesMax)
       .number("nodes_max", terms.nodes_max, terms.nodes_min, kNodesMax)
-      .number("restarts_max", terms.restarts_max, 0, kIntMax)
+      .number("restarts_max", terms.restarts_max, 0, restarts_most)
+      .number("window_ms", terms.restarts.window_ms, in_window ? 1 : 0, kTimeoutMsMax)
+      .number("delay_min_ms", terms.restarts.delay_min_ms, 0, kTimeoutMsMax)
+      .number("delay_max_ms", terms.restarts.delay_max_ms, 0, kTimeoutMsMax)
+      .number("same_failure_limit", terms.restarts.same_failure_limit, 0, kIntMax)
       .number("last_call_timeout_ms", terms.last_call_timeout_ms, 0, kTimeoutMsMax)
       .number("join_timeout_ms", terms.join_timeout_ms, 0, kTimeoutMsMax)
       .number("heartbeat_timeout_ms", terms.heartbeat_timeout_ms, kHeartbeatTimeoutMsMin,
@@ -88,8 +94,10 @@ Result<void> check(const Join& join) {
       .number("the place", join.place, 0, kPlacesMax - 1)
       .number("the world size", join.parked.world_size, 0, kIntMax);
   check_terms(checker, join.terms);
-  // The coordinator tells one attempt more than there are when the last of them has failed.
-  const std::int64_t attempt_max = std::int64_t{join.terms.restarts_max} + 1;
+  // The coordinator tells one attempt more than there are when the last of them has failed. A
+  // witness goes by no terms.
+  const bool all_count = join.terms.restarts.counted == CountedRestarts::kAll && !join.witness;
+  const std::int64_t attempt_max = all_count ? std::int64_t{join.terms.restarts_max} + 1 : kIntMax;
   check_standing(checker, join.voter);
   checker.number("the last round", join.counters.round, 0, kCountMax)
       .number("the last attempt", join.counters.attempt, 0, std::min(attempt_max, kIntMax));

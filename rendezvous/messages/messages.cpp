@@ -30,9 +30,18 @@ template <> inline constexpr auto kNames<StoreAt> = std::to_array<Named<StoreAt>
 template <> inline constexpr auto kNames<OnHang> = std::to_array<Named<OnHang>>({
     {OnHang::kReport, "report"}, {OnHang::kRestart, "restart"}, {OnHang::kStop, "stop"}});
 
+template <> inline constexpr auto kNames<CountedRestarts> = std::to_array<Named<CountedRestarts>>({
+    {CountedRestarts::kAll, "all"}, {CountedRestarts::kWithinWindow, "within_window"},
+    {CountedRestarts::kSinceProgress, "since_progress"}});
+
+template <> inline constexpr auto kFields<RestartPolicy> = std::tuple{
+    field("counted", &RestartPolicy::counted), field("window_ms", &RestartPolicy::window_ms),
+    field("delay_min_ms", &RestartPolicy::delay_min_ms),
+    field("delay_max_ms", &RestartPolicy::delay_max_ms),
+    field("same_failure_limit", &RestartPolicy::same_failure_limit)};
 template <> inline constexpr auto kFields<JobTerms> = std::tuple{
     field("nodes_min", &JobTerms::nodes_min), field("nodes_max", &JobTerms::nodes_max),
-    field("restarts_max", &JobTerms::restarts_max),
+    field("restarts_max", &JobTerms::restarts_max), field("restarts", &JobTerms::restarts),
     field("last_call_timeout_ms", &JobTerms::last_call_timeout_ms),
     field("join_timeout_ms", &JobTerms::join_timeout_ms),
     field("heartbeat_timeout_ms", &JobTerms::heartbeat_timeout_ms),
@@ -144,6 +153,7 @@ template <> inline constexpr auto kFields<Refused> = std::tuple{
 template <> inline constexpr auto kFields<Waiting> = std::tuple{
     field("nodes", &Waiting::nodes), field("nodes_min", &Waiting::nodes_min),
     field("nodes_max", &Waiting::nodes_max), field("left_ms", &Waiting::left_ms),
+    field("pause_ms", &Waiting::pause_ms),
     field("clock_us", &Waiting::clock_us), field("echo_us", &Waiting::echo_us),
     field("lease_ms", &Waiting::lease_ms)};
 template <> inline constexpr auto kFields<Successor> = std::tuple{

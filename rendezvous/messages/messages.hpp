@@ -230,6 +230,7 @@ struct Waiting {
   int nodes_min = 1;
   int nodes_max = 1;
   std::int64_t left_ms = 0;  // until the job gives up, when nodes < nodes_min; else until it starts
+  std::int64_t pause_ms = 0;   // until the workers may be restarted: --restart-delay; 0: at once
   std::int64_t clock_us = 0;   // as Beat's
   std::int64_t echo_us = 0;    // as Beat's
   std::int64_t lease_ms = -1;  // as Beat's

@@ -45,6 +45,9 @@ struct Verdict {
   std::vector<Followers> followers;  // the first ones first
   /// "failed 3 times at train.py:88 with the same KeyError, no step gained"; "": it has not.
   std::string history;
+  /// Why the workers are not restarted once more, though not all restarts are made: "the same
+  /// failure 3 times, no step gained (--same-failure-limit 3)"; mostly "".
+  std::string no_restart;
   bool operator==(const Verdict&) const = default;
 };
 

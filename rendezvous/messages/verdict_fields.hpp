@@ -80,7 +80,8 @@ template <> inline constexpr auto kFields<Followers> = std::tuple{
 template <> inline constexpr auto kFields<Verdict> = std::tuple{
     field("cause", &Verdict::cause), list("also", &Verdict::also, kOtherCausesMax),
     list("followers", &Verdict::followers, kFollowersMax),
-    text("history", &Verdict::history, kHangSentence)};
+    text("history", &Verdict::history, kHangSentence),
+    text("no_restart", &Verdict::no_restart, kHangSentence)};
 // clang-format on
 
 }  // namespace ddprun::fields

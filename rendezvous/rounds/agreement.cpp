@@ -12,8 +12,11 @@ namespace {
 std::vector<std::string> spelled(const std::string& run_id, const JobTerms& terms) {
   const std::string min = std::to_string(terms.nodes_min);
   const std::string max = std::to_string(terms.nodes_max);
-  return {"--rdzv-id=" + run_id, "--nnodes=" + (min == max ? max : min + ":" + max),
-          "--max-restarts=" + std::to_string(terms.restarts_max),
+  return {"--rdzv-id=" + run_id,
+          "--nnodes=" + (min == max ? max : min + ":" + max),
+          "--max-restarts=" + budget_text(terms.restarts_max, terms.restarts),
+          "--restart-delay=" + delay_text(terms.restarts),
+          "--same-failure-limit=" + std::to_string(terms.restarts.same_failure_limit),
           terms.store == StoreAt::kLocal ? "--store=local" : "--store=leader"};
 }
 
@@ -25,6 +28,7 @@ CoordinatorRules rules_of(const Join& join) {
           .nodes_min = join.terms.nodes_min,
           .nodes_max = join.terms.nodes_max,
           .restarts_max = join.terms.restarts_max,
+          .restarts = join.terms.restarts,
           .last_call_timeout = Milliseconds{join.terms.last_call_timeout_ms},
           .join_timeout = Milliseconds{join.terms.join_timeout_ms},
           .heartbeat_timeout = Milliseconds{join.terms.heartbeat_timeout_ms},

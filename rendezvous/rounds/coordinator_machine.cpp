@@ -473,7 +473,7 @@ JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) co
                    .why = over ? reason_of(*job_.verdict) : observers_.chronicle().reason(),
                    .round = counters.round,
                    .attempt = counters.attempt,
-                   .restarts_left = std::max(rules_.restarts_max - counters.attempt, 0),
+                   .restarts_left = failures_.budget().left(counters.attempt, now),
                    .nodes_min = leadership_->nodes_needed(rules_.nodes_min),
                    .nodes_max = rules_.nodes_max,
                    .now_unix_ms = now_unix_ms};

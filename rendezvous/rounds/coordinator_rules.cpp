@@ -6,6 +6,7 @@ JobTerms terms_of(const CoordinatorRules& rules) {
   return {rules.nodes_min,
           rules.nodes_max,
           rules.restarts_max,
+          rules.restarts,
           rules.last_call_timeout.count(),
           rules.join_timeout.count(),
           rules.heartbeat_timeout.count(),

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "rendezvous/leadership/leadership_rules.hpp"
 #include "rendezvous/messages/job_terms.hpp"
+#include "rendezvous/messages/restart_policy.hpp"
 
 namespace ddprun {
 
@@ -18,6 +19,7 @@ struct CoordinatorRules {
   int nodes_min = 1;
   int nodes_max = 1;
   int restarts_max = 0;  // one budget for the whole job; lost and joining nodes do not spend it
+  RestartPolicy restarts;
   std::chrono::milliseconds last_call_timeout{30'000};  // wait for MAX once MIN are there; round 1
   std::chrono::milliseconds join_timeout{600'000};      // wait for MIN, then give up
   std::chrono::milliseconds heartbeat_timeout{5'000};   // a node that is silent for this is lost

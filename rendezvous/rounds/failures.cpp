@@ -25,6 +25,7 @@ void Failures::begin_round(int round) {
   inquest_.begin_round(round);
   cause_.reset();
   awaited_.reset();
+  counted_.reset();
   store_is_new_ = false;
 }
 
@@ -101,13 +102,16 @@ Failures::Stop Failures::stop_because_of(EndJob last, Stop stop) {
   return stop;
 }
 
-/// The next attempt follows, or when there is none left, `last` is how the job ends.
+/// The next attempt follows, or when there is none left, `last` is how the job ends. Some of that
+/// is known only when the round has stopped.
 void Failures::count(EndJob last) {
   if (store_is_new_) return;
-  if (job_.counters.attempt >= rules_.restarts_max)
+  if (budget_.is_spent_by(job_.counters.attempt)) {
     job_.verdict = std::move(last);
-  else
+  } else {
     ++job_.counters.attempt;
+    counted_ = std::move(last);
+  }
 }
 
 void Failures::stopping(const std::optional<HangReport>& hang) {
@@ -115,8 +119,17 @@ void Failures::stopping(const std::optional<HangReport>& hang) {
   awaited_.reset();
 }
 
-void Failures::stopped() {
+void Failures::stopped(TimePoint now) {
   if (auto found = inquest_.decide()) cause_ = std::move(found);
+  if (!counted_ || job_.verdict) return;
+  EndJob last = *std::exchange(counted_, std::nullopt);
+  const std::string spent = budget_.spend({.restarts = last.restarts,
+                                           .step = job_.step,
+                                           .same_in_a_row = inquest_.same_in_a_row(),
+                                           .at = now});
+  if (spent.empty()) return;
+  if (cause_) cause_->no_restart = spent;
+  job_.verdict = std::move(last);
 }
 
 /// The job ends with the failure of the cause, and not with the first that happened to be told.

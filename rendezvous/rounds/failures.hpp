@@ -11,6 +11,7 @@
 #include "base/rank_list.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/job_state.hpp"
+#include "rendezvous/rounds/restart_budget.hpp"
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/verdict/inquest.hpp"
 
@@ -19,7 +20,8 @@ namespace ddprun {
 class Failures {
  public:
   /// `job` must live longer.
-  Failures(const CoordinatorRules& rules, JobState& job) : rules_{rules}, job_{job} {}
+  Failures(const CoordinatorRules& rules, JobState& job)
+      : rules_{rules}, job_{job}, budget_{rules.restarts_max, rules.restarts} {}
 
   /// The round has to stop, for that reason, which had happened so long before.
   struct Stop {
@@ -72,8 +74,9 @@ class Failures {
 
   /// The round stops. Its workers had hung by then, perhaps.
   void stopping(const std::optional<HangReport>& hang);
-  /// All that is to come of the round has come.
-  void stopped();
+  /// All that is to come of the round has come: by now it may be known that there is no next one.
+  void stopped(TimePoint now);
+  const RestartBudget& budget() const { return budget_; }
   /// Why the last round failed; nullopt: it did not.
   const std::optional<Verdict>& cause() const { return cause_; }
   /// Completes the job's end with the failure of the cause, where that is known. Returns the
@@ -97,6 +100,9 @@ class Failures {
   Inquest inquest_;               // into how the workers of the round ended
   std::optional<Verdict> cause_;  // why the last round that failed did so
   std::optional<Awaited> awaited_;
+  RestartBudget budget_;
+  std::optional<EndJob>
+      counted_;                // the failure of the round; how the job ends with no restart left
   bool store_is_new_ = false;  // the workers' keys are gone
 };
 

@@ -18,6 +18,8 @@ using Preparation = Roster::Preparation;
 using Node = Roster::Node;
 using std::chrono::milliseconds;
 
+TimePoint resumes_at(const Rounds::Parts& parts) { return parts.failures.budget().resumes_at(); }
+
 }  // namespace
 
 void Rounds::stand_by() {
@@ -27,7 +29,7 @@ void Rounds::stand_by() {
 
 void Rounds::gather(TimePoint now) {
   state_ = State::kGathering;
-  gathering_since_ = now;
+  gathering_since_ = std::max(now, resumes_at(parts_));
   parts_.leadership.step(GatheringBegun{}, now);
 }
 
@@ -138,9 +140,9 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
     return EndJob{EndJob::Outcome::kFinished, job.counters.attempt, "", {}};
   if (state_ == State::kStopping && parts_.nodes.count(Phase::kStopping) == 0) {
     parts_.cut.end();
+    parts_.failures.stopped(now);
     gather(now);
     parts_.observers.stopped(now);
-    parts_.failures.stopped();
   }
   if (state_ != State::kGathering || !job.verdict) return std::nullopt;
   // On the smaller side of a cut the job has not ended: others may go on with it.
@@ -161,7 +163,8 @@ std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
     last_call_ends_.reset();
   else if (!last_call_ends_)
     last_call_ends_ = now + rules.last_call_timeout;
-  if (ready < rules.nodes_min || parts_.job.verdict) return std::nullopt;
+  if (ready < rules.nodes_min || parts_.job.verdict || now < resumes_at(parts_))
+    return std::nullopt;
   if (first && ready < rules.nodes_max && now < gathering_ends()) return std::nullopt;
   const auto members = [this] {
     std::vector<NodeId> ids;
@@ -221,7 +224,7 @@ std::optional<EndJob> Rounds::learn_from(const std::vector<Node*>& members) {
     if (member->announced)
       return EndJob{EndJob::Outcome::kPreempted, counters.attempt, member->announced->reason, {}};
   }
-  if (counters.attempt <= parts_.rules.restarts_max) return std::nullopt;
+  if (!parts_.failures.budget().is_spent_by(counters.attempt - 1)) return std::nullopt;
   return EndJob{EndJob::Outcome::kFailed,
                 parts_.rules.restarts_max,
                 "the last attempt has failed, and the coordinator that knew why is gone",
@@ -326,7 +329,8 @@ Waiting Rounds::waiting(TimePoint now) const {
   const int ready = parts_.nodes.count(Phase::kReady);
   const int needed = leadership.nodes_needed(rules.nodes_min);
   const bool enough = parts_.job.counters.round > 0 && ready >= needed;
-  TimePoint ends = enough ? std::max(now, leadership.old_leases_end()) : gathering_ends();
+  const TimePoint resumes = std::max(now, resumes_at(parts_));
+  TimePoint ends = enough ? std::max(resumes, leadership.old_leases_end()) : gathering_ends();
   if (const TimePoint unknown_end = leadership.unknown_workers_end(); now < unknown_end)
     ends =
         enough || ready >= rules.nodes_max ? unknown_end : std::max(gathering_ends(), unknown_end);
@@ -334,6 +338,7 @@ Waiting Rounds::waiting(TimePoint now) const {
           .nodes_min = needed,
           .nodes_max = rules.nodes_max,
           .left_ms = std::chrono::duration_cast<milliseconds>(ends - now).count(),
+          .pause_ms = std::chrono::duration_cast<milliseconds>(resumes - now).count(),
           .clock_us = microseconds(now)};
 }
 
@@ -342,6 +347,7 @@ std::optional<TimePoint> Rounds::next_due(TimePoint now) const {
     case State::kIdle:
       return std::nullopt;
     case State::kGathering:
+      if (resumes_at(parts_) > now) return resumes_at(parts_);
       return gathering_ends() > now ? gathering_ends() : gives_up_at();
     case State::kRunning:
       return parts_.failures.next_due();

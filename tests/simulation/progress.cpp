@@ -153,8 +153,9 @@ void Invariants::gives_up_connecting(const AgentShell& agent) {
 
 void Invariants::calm_begins() {
   const int stops = world_.plan.rounds.restarts_max + 2 + static_cast<int>(cluster_.agents.size());
+  const milliseconds longest_delay{world_.plan.rounds.restarts.delay_max_ms};
   calm_since_ = last_fine_ = world_.time.now();
-  deadline_ = world_.time.now() + stops * (world_.plan.run_max + pause_max()) +
+  deadline_ = world_.time.now() + stops * (world_.plan.run_max + pause_max() + longest_delay) +
               world_.plan.rounds.join_timeout;
 }
 

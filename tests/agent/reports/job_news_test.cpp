@@ -28,6 +28,7 @@ class NewsFixture {
     spec.meeting.shares_output = shares_output;
     spec.workers = 2;
     spec.rules.restarts_max = 3;
+    spec.rules.restarts.delay_max_ms = 60'000;
     return spec;
   }
   JobNews news_;
@@ -49,6 +50,15 @@ TEST_CASE_METHOD(NewsFixture, "a restart after a failure is told, a round of oth
         NewsLine{Level::kWarning, "restart 1 of 3: starting 4 workers again"});
   CHECK(hears(StartRound{.round = 3, .attempt = 1, .world_size = 2}).size() == 1);
   CHECK(hears(StartRound{.round = 4, .attempt = 2, .world_size = 2}).size() == 2);
+}
+
+TEST_CASE_METHOD(NewsFixture, "the pause before a restart is told once") {
+  hears(StartRound{.round = 1, .world_size = 4});
+  const Waiting waiting{.nodes = 1, .left_ms = 3'500, .pause_ms = 3'500};
+  CHECK(hears(waiting) == NewsLines{{Level::kWarning, "restarting in 4 s (--restart-delay 0:1m)"}});
+  CHECK(hears(waiting).empty());
+  hears(StartRound{.round = 2, .attempt = 1, .world_size = 4});
+  CHECK(hears(waiting).size() == 1);
 }
 
 TEST_CASE_METHOD(NewsFixture, "workers that are started beside a round are told of") {

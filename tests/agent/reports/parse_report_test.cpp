@@ -18,11 +18,13 @@ JobReport full_report() {
   report.verdict->followers = {{"0", FailureKind::kExitCode, "connection reset", 12'000, false},
                                {"2", FailureKind::kSignal, "stopped by ddprun", 30'000, true}};
   report.verdict->history = "failed 2 times";
+  report.verdict->no_restart = "the same failure 2 times";
   report.worker = WorkerFailure{.host = "h2", .rank = 1, .status = {.signal = 11}};
   report.worker->last_lines = {"one", "two"};
   report.log_file = "/logs/1/stderr.log";
   report.restarts_used = 1;
   report.restarts_max = 2;
+  report.restart_budget = "2/1h";
   report.past_hangs = {{{.sentence = "they hung", .missing_ranks = "2"}, 1500}, {{}, -1}};
   report.restarts = {{2, 1, "node h2 lost", 4, 31, 2, 9, 1900, true}, {.round = 3}};
   report.goodput = Goodput{100, 97, 1, 2, 12, 1.5, 95.5};
@@ -38,6 +40,7 @@ TEST_CASE("a report that is read says what was written") {
   CHECK(read.worker == written.worker);
   CHECK(read.past_hangs == written.past_hangs);
   CHECK(read.restarts == written.restarts);
+  CHECK(read.restart_budget == written.restart_budget);
   CHECK(to_json(read) == to_json(written));
   CHECK(explain_text(read) == explain_text(written));
 }

@@ -57,6 +57,17 @@ TEST_CASE("the report begins with what was raised where, and ends with what to d
         "  log: /logs/attempt_2/1/stderr.log\n");
 }
 
+TEST_CASE("restarts of a budget that is no plain number are told with it, and why there is none") {
+  JobReport report = job();
+  report.verdict->no_restart = "there were 2 within 1h (--max-restarts 2/1h)";
+  report.restarts_used = 7;
+  report.restarts_max = 2;
+  report.restart_budget = "2/1h";
+  CHECK_THAT(shown(report),
+             contains("  restarts: 7 (--max-restarts 2/1h)\n"
+                      "  no further restart: there were 2 within 1h (--max-restarts 2/1h)\n"));
+}
+
 TEST_CASE("the output of a worker is repeated only where nobody has seen it, or knows better") {
   CHECK_THAT(shown(job()), !contains("last lines"));
   CHECK_THAT(report_text(job(), Output::kNotShown),

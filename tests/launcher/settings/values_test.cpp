@@ -25,5 +25,18 @@ TEST_CASE("a status page may be at a host, and needs a port") {
     CHECK_THAT(page_at(text), contains("expected a port from 0 to 65535"));
 }
 
+TEST_CASE("a time is seconds, or has a unit") {
+  using namespace std::chrono_literals;
+  CHECK(seconds_of("90") == 90s);
+  CHECK(seconds_of("0.25") == 250ms);
+  CHECK(seconds_of("90s") == 90s);
+  CHECK(seconds_of("1.5h") == 90min);
+  CHECK(seconds_of("30d") == std::chrono::hours{24 * 30});
+  for (const char* text : {"", "s", "-1s", "5w", "5ms", "nan", "inf", "1h30m", "31d", "1 h"}) {
+    INFO(text);
+    CHECK_FALSE(seconds_of(text).has_value());
+  }
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -71,6 +71,15 @@ TEST_CASE("the terms of a job are held to their limits") {
   CHECK_FALSE(terms([](JobTerms& t) { t.hang_timeout_ms = kTimeoutMsMax + 1; }));
   CHECK(terms([](JobTerms& t) { t.restarts_max = 0; }));
   CHECK_FALSE(terms([](JobTerms& t) { t.restarts_max = -1; }));
+  constexpr auto kWithinWindow = CountedRestarts::kWithinWindow;
+  CHECK(terms([](JobTerms& t) { t.restarts = {.counted = kWithinWindow, .window_ms = 1}; }));
+  CHECK_FALSE(terms([](JobTerms& t) { t.restarts = {.counted = kWithinWindow}; }));
+  CHECK_FALSE(terms([](JobTerms& t) {
+    t.restarts = {.counted = kWithinWindow, .window_ms = 1};
+    t.restarts_max = kRestartsPerWindowMax + 1;
+  }));
+  CHECK_FALSE(terms([](JobTerms& t) { t.restarts.delay_max_ms = kTimeoutMsMax + 1; }));
+  CHECK_FALSE(terms([](JobTerms& t) { t.restarts.same_failure_limit = -1; }));
   for (std::int64_t JobTerms::*timeout :
        {&JobTerms::last_call_timeout_ms, &JobTerms::join_timeout_ms,
         &JobTerms::heartbeat_timeout_ms, &JobTerms::shutdown_timeout_ms}) {
@@ -81,6 +90,19 @@ TEST_CASE("the terms of a job are held to their limits") {
     CHECK_FALSE(terms([&](JobTerms& t) { t.*timeout = kTimeoutMsMax + 1; }));
     CHECK_FALSE(terms([&](JobTerms& t) { t.*timeout = std::numeric_limits<std::int64_t>::max(); }));
   }
+}
+
+TEST_CASE("a job that counts no restart twice may be in any attempt, and so may a witness") {
+  CHECK_FALSE(acceptable([](Join& j) { j.counters.attempt = j.terms.restarts_max + 2; }));
+  CHECK(acceptable([](Join& j) {
+    j.terms.restarts.counted = CountedRestarts::kSinceProgress;
+    j.counters.attempt = j.terms.restarts_max + 2;
+  }));
+  CHECK(acceptable([](Join& j) {
+    j.witness = true;
+    j.terms = {};
+    j.counters.attempt = 2;
+  }));
 }
 
 TEST_CASE("a node that breaks a limit is told which, where, and what was expected") {

@@ -444,9 +444,9 @@ TEST_CASE_METHOD(ServerFixture, "a peer that has not joined in time is closed, t
 }
 
 TEST_CASE_METHOD(ServerFixture, "who says a lot before it joins is closed, and may say it later") {
-  serve({}, {.join_bytes_max = 1000});
+  serve({}, {.join_bytes_max = 1500});
   play([](ServerFixture& f) -> asio::awaitable<void> {
-    const std::string long_line = "{" + std::string(999, ' ');
+    const std::string long_line = "{" + std::string(1499, ' ');
     const auto none = co_await f.answer_to(long_line);
     CHECK(none.empty());
     const auto agent = co_await f.agent();

@@ -1,0 +1,69 @@
+#include "launcher/settings/restart_options.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <string>
+
+#include "base/parse_number.hpp"
+#include "launcher/settings/values.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr char kProgress[] = "@progress";
+
+Error no_budget(const Setting& setting) {
+  return unexpected(setting, fmt::format("expected a whole number from 0 up (3), one up to {} "
+                                         "within a time (3/1h, 3/90s), or one without progress "
+                                         "(3@progress)",
+                                         kRestartsPerWindowMax));
+}
+
+Result<void> read_budget(const Setting& setting, RestartRules& rules) {
+  std::string count = setting.text;
+  if (count.ends_with(kProgress)) {
+    rules.policy.counted = CountedRestarts::kSinceProgress;
+    count.resize(count.size() - std::string_view{kProgress}.size());
+  } else if (const std::size_t slash = count.find('/'); slash != std::string::npos) {
+    const auto window = seconds_of(std::string_view{count}.substr(slash + 1));
+    if (!window || window->count() == 0) return no_budget(setting);
+    rules.policy.counted = CountedRestarts::kWithinWindow;
+    rules.policy.window_ms = window->count();
+    count.resize(slash);
+  }
+  const auto restarts = parse_number<int>(count);
+  const bool in_window = rules.policy.counted == CountedRestarts::kWithinWindow;
+  if (!restarts || *restarts < 0 || (in_window && *restarts > kRestartsPerWindowMax))
+    return no_budget(setting);
+  rules.restarts_max = *restarts;
+  return {};
+}
+
+Result<void> read_delay(const Setting& setting, RestartPolicy& policy) {
+  const std::vector<std::string> parts = split(setting.text, ':');
+  const auto least = seconds_of(parts.front());
+  const auto most = seconds_of(parts.back());
+  if (parts.size() > 2 || !least || !most || *most < *least)
+    return unexpected(setting,
+                      "expected a time (5), or the first one and the longest one (0:60, 1s:10m)");
+  policy.delay_min_ms = least->count();
+  policy.delay_max_ms = most->count();
+  return {};
+}
+
+}  // namespace
+
+Result<RestartRules> parse_restarts(const Setting& budget, const Setting& delay,
+                                    const Setting& same_failure_limit) {
+  RestartRules rules;
+  if (const auto done = read_budget(budget, rules); !done) return done.error();
+  if (const auto done = read_delay(delay, rules.policy); !done) return done.error();
+  if (same_failure_limit.text.empty()) return rules;
+  const auto limit = parse_integer(same_failure_limit, 2);
+  if (!limit) return limit.error();
+  rules.policy.same_failure_limit = *limit;
+  return rules;
+}
+
+}  // namespace ddprun

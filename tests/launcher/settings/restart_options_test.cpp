@@ -1,0 +1,54 @@
+#include "launcher/settings/restart_options.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+Result<RestartRules> rules(const std::string& budget, const std::string& delay = "0",
+                           const std::string& limit = "") {
+  return parse_restarts({budget, "--max-restarts", true}, {delay, "--restart-delay", true},
+                        {limit, "--same-failure-limit", true});
+}
+std::string complaint(const Result<RestartRules>& result) {
+  return result ? "" : result.error().message;
+}
+
+TEST_CASE("a budget is a number, a rate, or a number that progress fills up") {
+  CHECK(rules("3")->restarts_max == 3);
+  CHECK(rules("3")->policy == RestartPolicy{});
+  CHECK(rules("3/1h")->restarts_max == 3);
+  CHECK(rules("3/1h")->policy.window_ms == 3'600'000);
+  CHECK(rules("3/90")->policy.window_ms == 90'000);
+  CHECK(rules("0@progress")->policy.counted == CountedRestarts::kSinceProgress);
+}
+
+TEST_CASE("what is no budget is named with what is one") {
+  for (const char* text : {"", "x", "-1", "3/", "/1h", "3/0", "3/31d", "3/1w", "1001/1h", "3@steps",
+                           "@progress", "3@progress/1h", "3 /1h", "3.5"}) {
+    INFO(text);
+    CHECK_THAT(
+        complaint(rules(text)),
+        contains("--max-restarts '" + std::string{text} + "': expected") && contains("3@progress"));
+  }
+}
+
+TEST_CASE("a pause is a time, or a first and a longest one") {
+  CHECK(rules("3", "5")->policy.delay_max_ms == 5'000);
+  CHECK(rules("3", "0:60")->policy.delay_min_ms == 0);
+  CHECK(rules("3", "1s:10m")->policy.delay_max_ms == 600'000);
+  for (const char* text : {"", ":", "5:", ":5", "60:0", "1:2:3", "x", "-1:5"}) {
+    INFO(text);
+    CHECK_THAT(complaint(rules("3", text)), contains("--restart-delay"));
+  }
+}
+
+TEST_CASE("a failure is the same from the second time on") {
+  CHECK(rules("3", "0", "2")->policy.same_failure_limit == 2);
+  CHECK(rules("3", "0", "")->policy.same_failure_limit == 0);
+  CHECK(complaint(rules("3", "0", "1")) ==
+        "--same-failure-limit '1': expected a whole number from 2 up");
+}
+
+}  // namespace
+}  // namespace ddprun
