@@ -131,8 +131,8 @@ CoordinatorSearch::End CoordinatorSearch::unreachable(const CoordinatorUnreachab
                                                       TimePoint now) {
   if (aim_ == Aim::kResume) {
     const bool had_not_lost_it = workers_.fence() && now < *workers_.fence();
-    agent_.follower.find_leader_gone(agent_.follower.knows_a_round() && event.refused &&
-                                     had_not_lost_it);
+    if (event.refused)  // one that is cut off has its workers still
+      agent_.follower.find_leader_gone(agent_.follower.knows_a_round() && had_not_lost_it);
     return stop_workers(event.reason, now);
   }
   if (takes_turns() && !agent_.end) {

