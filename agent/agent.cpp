@@ -122,6 +122,7 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
   workers_.when_started([this] {
     if (events_) events_->note_started(workers_.running());
     step(WorkersRun{});
+    record_.workers_run();
   });
 }
 
@@ -251,7 +252,7 @@ void Agent::start_parked(const StartRound& place) {
 }
 
 void Agent::start_workers(const StartRound& round) {
-  record_.begin_round(round.first_rank);
+  record_.begin_round(round);
   watch(round);
   const Result<StartRound> ready = link_.open_store(round);
   if (!ready) workers_.start_none(round, ready.error());

@@ -13,6 +13,11 @@
 
 namespace ddprun {
 
+void JobRecord::begin_round(const StartRound& round) {
+  round_ = round;
+  may_ask_nccl_ = round.first_rank == 0;
+}
+
 void JobRecord::hear(const CoordinatorMessage& message) {
   if (const auto* found = std::get_if<VerdictFound>(&message)) verdict_ = found->verdict;
   if (const auto* times = std::get_if<JobTimes>(&message)) times_ = *times;

@@ -20,13 +20,17 @@ class JobRecord {
   explicit JobRecord(const asio::any_io_executor& executor) : executor_{executor} {}
   JobRecord(const JobRecord&) = delete;
 
-  /// Workers of a round are started, and these begin with `first_rank`.
-  void begin_round(int first_rank) { may_ask_nccl_ = first_rank == 0; }
+  /// Workers of that round are started.
+  void begin_round(const StartRound& round);
+  /// They have been started.
+  void workers_run() { started_(); }
 
   /// Takes down what the coordinator says. The user has been told of it before, so that what NCCL
   /// says of a hang follows what is known of it.
   void hear(const CoordinatorMessage& message);
 
+  /// The last round that was begun here, as this node takes part in it; nullopt: none was.
+  const std::optional<StartRound>& round() const { return round_; }
   /// Why the job failed, as the coordinator has said; nullopt: it has not.
   const std::optional<Verdict>& verdict() const { return verdict_; }
   /// Where the time of the job went, as the coordinator told it at the end; nullopt: it did not.
@@ -37,6 +41,8 @@ class JobRecord {
   const std::vector<PastHang>& past_hangs() const { return past_hangs_; }
   /// `tell` is called when the hang has changed.
   void when_hang_changes(std::function<void()> tell) { hang_changed_ = std::move(tell); }
+  /// `tell` is called when all workers of a round have been started on this node.
+  void when_workers_run(std::function<void()> tell) { started_ = std::move(tell); }
 
  private:
   void keep_hang(const std::optional<HangReport>& hang);
@@ -44,11 +50,13 @@ class JobRecord {
   asio::awaitable<void> ask_nccl();
 
   asio::any_io_executor executor_;
+  std::optional<StartRound> round_;
   std::optional<Verdict> verdict_;
   std::optional<JobTimes> times_;
   std::optional<HangReport> hang_;
   std::vector<PastHang> past_hangs_;
   std::function<void()> hang_changed_ = [] {};
+  std::function<void()> started_ = [] {};
   bool may_ask_nccl_ = false;  // rank 0 is here, and nobody has asked in this round
 };
 

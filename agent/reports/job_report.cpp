@@ -1,5 +1,6 @@
 #include "agent/reports/job_report.hpp"
 
+#include "agent/reports/changes_fields.hpp"
 #include "agent/reports/report_json.hpp"
 #include "base/rank_list.hpp"
 #include "rendezvous/messages/times_fields.hpp"
@@ -87,6 +88,7 @@ std::string to_json(const JobReport& report) {
   for (const RestartTimes& each : report.restarts)
     out["restarts"].push_back(Json(fields::to_object(each)));
   if (report.goodput) out["goodput"] = fields::to_object(*report.goodput);
+  if (report.changed) out["changed_since_good_run"] = Json(fields::to_object(*report.changed));
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

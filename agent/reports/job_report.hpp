@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/reports/changes.hpp"
 #include "base/failure.hpp"
 #include "base/result.hpp"
 #include "rendezvous/messages/hang_report.hpp"
@@ -46,6 +47,8 @@ struct JobReport {
   std::vector<PastHang> past_hangs;
   std::vector<RestartTimes> restarts;
   std::optional<Goodput> goodput;
+  /// What differs from the last good run of the script; nullopt: none is known here.
+  std::optional<SinceGoodRun> changed;
 };
 
 /// The report as JSON, several lines with their ends. What does not apply is left out.

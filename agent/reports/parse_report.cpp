@@ -1,5 +1,6 @@
 #include <csignal>
 
+#include "agent/reports/changes_fields.hpp"
 #include "agent/reports/job_report.hpp"
 #include "base/number_list.hpp"
 #include "rendezvous/messages/times_fields.hpp"
@@ -139,6 +140,8 @@ JobReport report_from(const json& in) {
     report.restarts.push_back(fields::from_object<RestartTimes>(each, "restarts"));
   if (const json& goodput = at(in, "goodput"); !goodput.is_null())
     report.goodput = fields::from_object<Goodput>(goodput, "goodput");
+  if (const json& changed = at(in, "changed_since_good_run"); !changed.is_null())
+    report.changed = fields::from_object<SinceGoodRun>(changed, "changed_since_good_run");
   return report;
 }
 

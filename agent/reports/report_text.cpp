@@ -101,8 +101,8 @@ void quote_worker(Lines& out, const JobReport& report, Output output) {
   Lines last;
   std::ranges::copy_if(worker.last_lines, std::back_inserter(last), says_something);
   if (last.size() == 1 && cause.sentence.find(last.front()) != std::string::npos) return;
-  if (last.size() > kQuotedMax)
-    last.erase(last.begin(), last.end() - static_cast<std::ptrdiff_t>(kQuotedMax));
+  const std::size_t most = kQuotedMax - (report.changed ? 1 : 0);
+  if (last.size() > most) last.erase(last.begin(), last.end() - static_cast<std::ptrdiff_t>(most));
   quote(out, "its last lines:", last);
 }
 
@@ -138,6 +138,7 @@ Lines details(const JobReport& report, Output output) {
   lines.push_back(followers_line(verdict.followers));
   lines.push_back(restarts_line(report));
   if (!verdict.no_restart.empty()) lines.push_back("no further restart: " + verdict.no_restart);
+  if (report.changed) lines.push_back(changes_text(*report.changed));
   if (!verdict.cause.hint.empty()) lines.push_back("help: " + verdict.cause.hint);
   if (!report.log_file.empty()) lines.push_back("log: " + report.log_file);
   std::erase(lines, "");

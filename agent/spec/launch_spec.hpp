@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,6 +27,13 @@ struct Streams {
   bool operator==(const Streams&) const = default;
 };
 
+/// What a good run leaves in the folder of logs, so that a later one can tell what has changed.
+struct RecordSpec {
+  bool wanted = true;
+  /// The options, by name, that were given and matter to how any run goes.
+  std::map<std::string, std::string> options;
+};
+
 /// Where the workers' output goes besides the terminal.
 struct LogSpec {
   std::string directory;           // "": a fresh one in the temporary directory
@@ -41,6 +49,7 @@ struct LogSpec {
   std::string fold_template = "[${rank}] ";  // their prefix, with lists of ranks put in
   bool timestamps = false;                   // before each line, in files and behind a prefix
   RotationRule rotation;                     // for stdout.log and stderr.log
+  RecordSpec record;
 };
 
 /// Which node runs the coordinator.

@@ -26,6 +26,7 @@
 #include "launcher/run/own_coordinator.hpp"
 #include "launcher/run/report_writer.hpp"
 #include "launcher/run/run_directory.hpp"
+#include "launcher/run/run_recorder.hpp"
 #include "launcher/run/run_report.hpp"
 #include "launcher/run/signal_hold.hpp"
 
@@ -157,6 +158,7 @@ class Run {
     const JobRecord& record = agent->record();
     agent->record().when_hang_changes(
         [this, &record] { reports_.write_hang(record.hang(), node_.run.run_id); });
+    recorder_.watch(*agent, node_);
     agent_ = &*agent;
     const auto control = open_control(*agent);
     signals_->release();
@@ -188,7 +190,8 @@ class Run {
 
   /// Tells the user how it ended, and keeps the files that the report names.
   void report(const RunEnd& end) {
-    const JobReport job = job_report(end.agent, node_.run, end.facts);
+    JobReport job = job_report(end.agent, node_.run, end.facts);
+    recorder_.end(job);
     write_report(job);
     if (end.tells_job || end.agent.why != AgentEnd::Why::kJobEnded)
       report_end(end.agent, job, end.facts, spec_.title, consoles_.err);
@@ -329,6 +332,7 @@ class Run {
   std::optional<WatchFolder> watch_folder_;
   Agent* agent_ = nullptr;  // while it runs
   ReportWriter reports_{io_};
+  RunRecorder recorder_{io_, spec_};
   OwnCoordinator coordinator_{
       io_, spec_, [this](HttpRequest request) { return log_from_agent(std::move(request)); }};
 };

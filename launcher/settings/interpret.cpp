@@ -34,11 +34,12 @@ class Interpreter {
         place_{place} {}
 
   Result<Launch> interpret() {
-    for (const auto step : {&Interpreter::count_workers, &Interpreter::decide_restarts,
-                            &Interpreter::decide_preemption, &Interpreter::decide_secret,
-                            &Interpreter::decide_rules_and_meeting, &Interpreter::decide_output,
-                            &Interpreter::decide_status_page, &Interpreter::decide_workers,
-                            &Interpreter::check_ignored, &Interpreter::choose_program})
+    for (const auto step :
+         {&Interpreter::count_workers, &Interpreter::decide_restarts,
+          &Interpreter::decide_preemption, &Interpreter::decide_secret,
+          &Interpreter::decide_rules_and_meeting, &Interpreter::decide_output,
+          &Interpreter::decide_status_page, &Interpreter::decide_workers,
+          &Interpreter::check_ignored, &Interpreter::choose_program, &Interpreter::note_options})
       if (const Result<void> done = (this->*step)(); !done) return done.error();
     no_effect({"export", "ssh-cmd", "remote-path", "remote-dir"}, "without --hosts or --hostfile");
     launch_.dry_run = settings_.on("dry-run");
@@ -93,6 +94,7 @@ class Interpreter {
     spec_.rules.restarts_max = restarts->restarts_max;
     spec_.rules.restarts = restarts->policy;
     spec_.report_file = settings_["report-file"].text;
+    spec_.logs.record.wanted = !settings_.on("no-run-record");
     spec_.shutdown_timeout = *shutdown;
     spec_.stop_signals = std::move(*signals);
     return {};
@@ -255,6 +257,25 @@ class Interpreter {
     spec_.title = std::move(program->title);
     spec_.program = std::move(program->path);
     spec_.arguments = std::move(program->arguments);
+    return {};
+  }
+
+  /// Options that name the job, its files and its places are other ones in each run.
+  Result<void> note_options() {
+    static constexpr std::string_view kOfOneRun[] = {
+        "rdzv-id",     "rdzv-endpoint", "node-rank", "master-addr", "master-port", "local-addr",
+        "secret-file", "log-dir",       "event-log", "report-file", "status-addr", "no-run-record"};
+    for (const Option& option : options()) {
+      const Setting& setting = settings_[option.name];
+      const bool matters =
+          option.group != OptionGroup::kHosts && option.group != OptionGroup::kHelp &&
+          option.group != OptionGroup::kIgnored && std::ranges::count(kOfOneRun, option.name) == 0;
+      const bool is_set = setting.given && setting.text != option.fallback &&
+                          !(option.is_flag() && setting.text != "1");
+      if (matters && is_set)
+        spec_.logs.record.options[std::string{option.name}] =
+            option.is_flag() ? "on" : setting.text;
+    }
     return {};
   }
 

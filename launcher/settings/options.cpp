@@ -61,6 +61,7 @@ constexpr Option kOptions[] = {
     {.name = "status-addr", .value = "[HOST:]PORT", .group = kOutput, .help = "serve a page on the job, and metrics for Prometheus, at http://HOST:PORT/, from the coordinator's node; without HOST: for this machine only; port 0: any free one", .own = true},
 
     {.name = "report-file", .value = "FILE", .group = kFailure, .help = "write why the job ended to FILE, as JSON; with --log-dir it is report.json there", .own = true},
+    {.name = "no-run-record", .group = kFailure, .help = "with --log-dir: keep no record of the last good run, from which the report of a failure tells what has changed", .own = true},
     {.name = "max-restarts", .value = "N", .fallback = "0", .group = kFailure, .help = "how often the workers may be restarted after a failure; 3/1h: so often within an hour; 3@progress: so often without a further step"},
     {.name = "restart-delay", .value = "FIRST[:MAX]", .fallback = "0", .group = kFailure, .help = "pause before a restart; with MAX it doubles with each restart that gains no step (0:60)", .own = true},
     {.name = "same-failure-limit", .value = "N", .group = kFailure, .help = "end the job when it fails N times with the same cause and gains no step between", .own = true},

@@ -1,0 +1,88 @@
+#include "agent/reports/changes.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/cut_text.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr std::size_t kChangesShown = 8;
+constexpr std::size_t kHostsShown = 4;
+constexpr std::size_t kValueBytesShown = 80;
+
+/// "2 hours", in the largest unit of which there is a whole one.
+std::string age_text(std::int64_t seconds) {
+  struct Unit {
+    std::int64_t seconds;
+    const char* name;
+  };
+  constexpr Unit kUnits[] = {{86'400, "day"}, {3'600, "hour"}, {60, "minute"}, {1, "second"}};
+  for (const Unit& unit : kUnits)
+    if (const std::int64_t count = seconds / unit.seconds; count > 0)
+      return fmt::format("{} {}{}", count, unit.name, count == 1 ? "" : "s");
+  return "less than a second";
+}
+
+/// Variables of the environment are written as a shell sets them.
+bool is_variable(std::string_view name) {
+  return name.find('_') != std::string_view::npos && std::ranges::all_of(name, [](char c) {
+           return c == '_' || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+         });
+}
+
+std::string with_value(const std::string& what, const std::string& value) {
+  if (value == kOn) return what;
+  return what + (is_variable(what) ? "=" : " ") + cut(value, {kValueBytesShown});
+}
+
+std::string change_text(const Change& change) {
+  if (change.before.starts_with(kHashBegins) && change.now.starts_with(kHashBegins))
+    return change.what + " changed";
+  if (change.before.empty()) return with_value(change.what, change.now) + " is new";
+  if (change.now.empty()) return with_value(change.what, change.before) + " is gone";
+  return with_value(change.what, change.before) + " \u2192 " + cut(change.now, {kValueBytesShown});
+}
+
+/// "nodes h3, h4 are new"; adds nothing where there is no host.
+void add_nodes(std::vector<std::string>& parts, const std::vector<std::string>& hosts,
+               const char* how) {
+  if (hosts.empty()) return;
+  const std::size_t shown = std::min(hosts.size(), kHostsShown);
+  std::string names = fmt::format("{}", fmt::join(hosts.begin(), hosts.begin() + shown, ", "));
+  if (shown < hosts.size()) names += fmt::format(" and {} more", hosts.size() - shown);
+  const bool one = hosts.size() == 1;
+  parts.push_back(fmt::format("node{} {} {} {}", one ? "" : "s", names, one ? "is" : "are", how));
+}
+
+std::vector<std::string> parts_of(const std::vector<Change>& changes) {
+  std::vector<std::string> parts, fresh, gone;
+  for (const Change& change : changes)
+    if (change.what != kNode)
+      parts.push_back(change_text(change));
+    else if (change.before.empty())
+      fresh.push_back(change.now);
+    else
+      gone.push_back(change.before);
+  add_nodes(parts, fresh, "new");
+  add_nodes(parts, gone, "gone");
+  return parts;
+}
+
+}  // namespace
+
+std::string changes_text(const SinceGoodRun& since) {
+  const std::string worked = fmt::format("since it worked, {} before", age_text(since.age_s));
+  if (since.changes.empty()) return "nothing that ddprun records has changed " + worked;
+  std::vector<std::string> parts = parts_of(since.changes);
+  const std::size_t left_out = parts.size() - std::min(parts.size(), kChangesShown);
+  parts.resize(parts.size() - left_out);
+  if (left_out > 0) parts.push_back(fmt::format("and {} more", left_out));
+  return fmt::format("{}: {}", worked, fmt::join(parts, ", "));
+}
+
+}  // namespace ddprun

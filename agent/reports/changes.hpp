@@ -1,0 +1,40 @@
+// What differs from the last good run of the same script, for the report of a job that failed.
+// Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// One thing that differs. An empty text says that it was not there, or is not there now.
+struct Change {
+  std::string what;    // "torch", "--nnodes", "NCCL_DEBUG", kNode, the name of a file
+  std::string before;  // a file's: kHashBegins and its SHA-256
+  std::string now;
+  bool operator==(const Change&) const = default;
+};
+
+/// The name of a change that is a node: a node that is new has its host in `now`, one that is gone
+/// in `before`.
+inline constexpr char kNode[] = "node";
+inline constexpr char kHashBegins[] = "sha256:";
+/// The value of an option that has none.
+inline constexpr char kOn[] = "on";
+/// A report tells of so many.
+inline constexpr std::size_t kChangesMax = 64;
+
+struct SinceGoodRun {
+  std::string when;             // the end of the good run in UTC: "2026-11-27T06:13:35Z"
+  std::int64_t age_s = 0;       // how long before the end of this job that was
+  std::vector<Change> changes;  // empty: nothing of what is recorded differs
+  bool operator==(const SinceGoodRun&) const = default;
+};
+
+/// "since it worked, 2 hours before: train.py changed, torch 2.10.0 → 2.11.0, node h3 is new". One
+/// line; of many changes it shows the first ones.
+std::string changes_text(const SinceGoodRun& since);
+
+}  // namespace ddprun

@@ -1,0 +1,93 @@
+#include "launcher/record/record_folder.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/system/whole_file.hpp"
+#include "worker_sdk/checkpoint_files/sha256.hpp"
+
+namespace ddprun {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kRecordBegins[] = ".last-good-run.";
+constexpr char kRecordEnds[] = ".json";
+constexpr std::size_t kNameBytesMax = 64;
+constexpr std::size_t kHashDigits = 8;
+
+/// Whatever a script is called, its record is a file of this folder.
+std::string plain_name(std::string name) {
+  name.resize(std::min(name.size(), kNameBytesMax));
+  std::ranges::replace_if(
+      name,
+      [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-' && c != '_'; },
+      '_');
+  return name;
+}
+
+Error no_record(const fs::path& file, const std::string& why) {
+  return invalid("'" + file.string() + "' is no record of a good run (" + why + ")");
+}
+
+/// The oldest ones go, so that a folder that many scripts share does not fill up.
+void remove_oldest(const fs::path& folder) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> records;
+  std::error_code error;
+  for (fs::directory_iterator each{folder, error}, end; !error && each != end;
+       each.increment(error)) {
+    const std::string name = each->path().filename().string();
+    if (!name.starts_with(kRecordBegins) || !name.ends_with(kRecordEnds)) continue;
+    std::error_code gone;
+    const auto written = each->last_write_time(gone);
+    if (!gone) records.emplace_back(written, each->path());
+  }
+  if (records.size() <= kRecordsMax) return;
+  std::ranges::sort(records);
+  records.resize(records.size() - kRecordsMax);
+  for (const auto& [written, path] : records) fs::remove(path, error);
+}
+
+}  // namespace
+
+std::string record_file_name(const RecordedScript& script) {
+  sdk::Sha256 hash;
+  hash.update(script.path.data(), script.path.size());
+  return kRecordBegins + plain_name(script.name) + "." + hash.hex().substr(0, kHashDigits) +
+         kRecordEnds;
+}
+
+Result<std::optional<RunRecord>> read_good_run(const fs::path& folder,
+                                               const RecordedScript& script) {
+  const fs::path path = folder / record_file_name(script);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return std::optional<RunRecord>{};
+  if (!fs::is_regular_file(status)) return no_record(path, "it is no regular file");
+  std::ifstream file{path, std::ios::binary};
+  if (!file) return no_record(path, std::strerror(errno));
+  std::string text(kRunRecordBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kRunRecordBytesMax)
+    return no_record(path, "it has more than " + std::to_string(kRunRecordBytesMax) + " bytes");
+  auto record = parse_run_record(text);
+  if (!record) return no_record(path, record.error().message);
+  return std::optional{std::move(*record)};
+}
+
+Result<void> write_good_run(const fs::path& folder, const RunRecord& record) {
+  const auto written = write_whole(folder / record_file_name(record.script), to_json(record));
+  if (written) remove_oldest(folder);
+  return written;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,123 @@
+#include "launcher/record/run_changes.hpp"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <map>
+#include <set>
+
+namespace ddprun {
+
+namespace {
+
+using Values = std::map<std::string, std::string>;
+using Words = std::vector<std::string>;
+
+/// A value that is empty and set is not one that is not set.
+std::string value_shown(const std::string& value) { return value.empty() ? "''" : value; }
+
+void compare(std::vector<Change>& out, const std::string& what, const std::string& before,
+             const std::string& now) {
+  if (before != now && !before.empty() && !now.empty()) out.push_back({what, before, now});
+}
+
+void compare(std::vector<Change>& out, const std::string& begins, const Values& before,
+             const Values& now) {
+  std::set<std::string> names;
+  for (const Values* values : {&before, &now})
+    for (const auto& [name, value] : *values) names.insert(name);
+  for (const std::string& name : names) {
+    const auto was = before.find(name), is = now.find(name);
+    Change change{.what = begins + name};
+    if (was != before.end()) change.before = value_shown(was->second);
+    if (is != now.end()) change.now = value_shown(is->second);
+    if (change.before != change.now) out.push_back(std::move(change));
+  }
+}
+
+std::string joined(Words::const_iterator begin, Words::const_iterator end) {
+  std::string text = fmt::format("{}", fmt::join(begin, end, " "));
+  return text.empty() ? text : "'" + text + "'";
+}
+
+/// From the first word that differs to the last one, with the option that a value belongs to.
+void compare_arguments(std::vector<Change>& out, const Words& before, const Words& now) {
+  if (before == now) return;
+  auto [was, is] = std::mismatch(before.begin(), before.end(), now.begin(), now.end());
+  auto was_end = before.end(), is_end = now.end();
+  for (; was_end != was && is_end != is && *(was_end - 1) == *(is_end - 1); --was_end) --is_end;
+  const bool values = was != was_end && is != is_end && !was->starts_with('-');
+  if (values && was != before.begin() && (was - 1)->starts_with('-')) {
+    --was;
+    --is;
+  }
+  out.push_back({"arguments", joined(was, was_end), joined(is, is_end)});
+}
+
+void compare_hosts(std::vector<Change>& out, const Words& before, const Words& now) {
+  if (before.empty() || now.empty()) return;
+  const std::set<std::string> were{before.begin(), before.end()}, are{now.begin(), now.end()};
+  for (const std::string& host : are)
+    if (!were.contains(host)) out.push_back({kNode, "", host});
+  for (const std::string& host : were)
+    if (!are.contains(host)) out.push_back({kNode, host, ""});
+}
+
+bool tells(const std::vector<Change>& changes, std::string_view what) {
+  return std::ranges::count(changes, what, &Change::what) > 0;
+}
+
+/// Numbers follow from what has been told already, or are told here.
+void compare_sizes(std::vector<Change>& out, const RunRecord& before, const RunRecord& now) {
+  const bool told = tells(out, "--nproc-per-node") || tells(out, "--nnodes") || tells(out, kNode);
+  if (told || before.workers == 0 || now.workers == 0) return;
+  if (before.workers != now.workers)
+    out.push_back(
+        {"workers of a node", std::to_string(before.workers), std::to_string(now.workers)});
+  else if (before.world_size != now.world_size && before.world_size > 0 && now.world_size > 0)
+    out.push_back(
+        {"world size", std::to_string(before.world_size), std::to_string(now.world_size)});
+}
+
+std::string hash_shown(const std::string& sha256) {
+  return sha256.empty() ? sha256 : kHashBegins + sha256;
+}
+
+std::string utc_text(std::int64_t unix_ms) {
+  const std::time_t seconds = static_cast<std::time_t>(unix_ms / 1000);
+  std::tm parts{};
+  std::array<char, 64> text{};
+  if (gmtime_r(&seconds, &parts) == nullptr) return "";
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text.data(), size};
+}
+
+}  // namespace
+
+std::vector<Change> changes_between(const RunRecord& before, const RunRecord& now) {
+  std::vector<Change> out;
+  compare(out, now.script.name, hash_shown(before.script.sha256), hash_shown(now.script.sha256));
+  compare_arguments(out, before.arguments, now.arguments);
+  compare(out, "--", before.options, now.options);
+  compare(out, "", before.environment, now.environment);
+  compare(out, "torch", before.torch, now.torch);
+  compare(out, "Python", before.python, now.python);
+  if (!tells(out, "Python")) compare(out, "Python is", before.python_path, now.python_path);
+  compare(out, "ddprun", before.ddprun, now.ddprun);
+  compare_hosts(out, before.hosts, now.hosts);
+  compare_sizes(out, before, now);
+  compare(out, "NVIDIA driver", before.driver, now.driver);
+  compare(out, "kernel", before.kernel, now.kernel);
+  if (out.size() > kChangesMax) out.resize(kChangesMax);
+  return out;
+}
+
+SinceGoodRun since_good_run(const RunRecord& good, const RunRecord& now) {
+  return {.when = utc_text(good.ended_unix_ms),
+          .age_s = std::max<std::int64_t>((now.ended_unix_ms - good.ended_unix_ms) / 1000, 0),
+          .changes = changes_between(good, as_read(now))};
+}
+
+}  // namespace ddprun

@@ -1,0 +1,25 @@
+// Finds versions in files and names, so that no program has to be asked. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ddprun {
+
+/// The value of a line "name = value" of pyvenv.cfg
+/// (https://docs.python.org/3/library/venv.html#how-venvs-work); "": there is none.
+std::string venv_value(std::string_view text, std::string_view name);
+
+/// "3.11.2" in the text of pyvenv.cfg; "": it is not there.
+std::string python_version_of_venv(std::string_view text);
+
+/// "3.11" for "python3.11"; "" for a name without a number after the point.
+std::string python_version_in_name(std::string_view name);
+
+/// "2.11.0+cpu" in the text of torch/version.py; "": it is not there.
+std::string torch_version_in(std::string_view text);
+
+/// "560.35.03" in the text of /proc/driver/nvidia/version; "": it is not there.
+std::string driver_version_in(std::string_view text);
+
+}  // namespace ddprun
