@@ -62,12 +62,31 @@ std::map<std::string, std::string> recorded_variables(const std::vector<std::str
   return out;
 }
 
+/// What pyenv (https://github.com/pyenv/pyenv) runs for one of its names, which is a script that
+/// would tell nothing; any other program as it is.
+fs::path behind_pyenv(const fs::path& program, const std::vector<std::string>& environment) {
+  const fs::path shims = program.parent_path();
+  if (shims.filename() != "shims") return program;
+  std::error_code error;
+  std::string chosen = value_of(environment, "PYENV_VERSION");
+  for (fs::path folder = fs::current_path(error); chosen.empty() && !folder.empty();
+       folder = folder.parent_path()) {
+    chosen = text_of_file(folder / ".python-version");
+    if (folder == folder.root_path()) break;
+  }
+  if (chosen.empty()) chosen = text_of_file(shims.parent_path() / "version");
+  chosen = chosen.substr(0, chosen.find_first_of(" :\n"));
+  if (chosen.empty()) return program;
+  const fs::path real = shims.parent_path() / "versions" / chosen / "bin" / program.filename();
+  return fs::exists(real, error) ? real : program;
+}
+
 /// An installation of Python, as its folders tell.
 class PythonFiles {
  public:
   PythonFiles(const fs::path& program, const std::vector<std::string>& environment)
       : environment_{environment} {
-    find_installation(program);
+    find_installation(behind_pyenv(program, environment));
     for (const std::string& folder : folders_of_variable("PYTHONPATH")) sites_.push_back(folder);
     add_sites(prefix_);
     if (!base_prefix_.empty()) {
@@ -114,6 +133,7 @@ class PythonFiles {
       base_prefix_ = real.parent_path().parent_path();
     else if (venv_value(venv, "include-system-site-packages") == "true")
       base_prefix_ = fs::path{venv_value(venv, "home")}.parent_path();
+    version_ = python_version_of_folder(version_, base_prefix_.filename().string());
     series_ = version_.substr(0, version_.find('.', version_.find('.') + 1));
   }
 

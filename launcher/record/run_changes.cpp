@@ -116,7 +116,7 @@ std::vector<Change> changes_between(const RunRecord& before, const RunRecord& no
 
 SinceGoodRun since_good_run(const RunRecord& good, const RunRecord& now) {
   return {.when = utc_text(good.ended_unix_ms),
-          .age_s = std::max<std::int64_t>((now.ended_unix_ms - good.ended_unix_ms) / 1000, 0),
+          .age_s = std::max<std::int64_t>(now.ended_unix_ms / 1000 - good.ended_unix_ms / 1000, 0),
           .changes = changes_between(good, as_read(now))};
 }
 

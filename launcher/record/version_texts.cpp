@@ -52,6 +52,14 @@ std::string python_version_in_name(std::string_view name) {
   return has_both && std::ranges::all_of(version, is_version_character) ? std::string{version} : "";
 }
 
+std::string python_version_of_folder(const std::string& version, std::string_view folder) {
+  if (version.empty()) return version;
+  const std::size_t begin = folder.find(version + ".");
+  if (begin == std::string_view::npos) return version;
+  const std::string longer = numbers_of(std::string{folder.substr(begin)});
+  return longer.size() > version.size() + 1 ? longer : version;
+}
+
 std::string torch_version_in(std::string_view text) {
   for (const std::string& line : split_lines(std::string{text})) {
     if (!line.starts_with("__version__")) continue;

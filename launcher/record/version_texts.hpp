@@ -16,6 +16,10 @@ std::string python_version_of_venv(std::string_view text);
 /// "3.11" for "python3.11"; "" for a name without a number after the point.
 std::string python_version_in_name(std::string_view name);
 
+/// "3.11.4" in the name of an installation's folder, as "cpython-3.11.4-linux-x86_64-gnu", where
+/// `version` is its beginning, "3.11"; `version` where the folder is called otherwise.
+std::string python_version_of_folder(const std::string& version, std::string_view folder);
+
 /// "2.11.0+cpu" in the text of torch/version.py; "": it is not there.
 std::string torch_version_in(std::string_view text);
 

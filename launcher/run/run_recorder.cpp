@@ -67,7 +67,10 @@ void RunRecorder::note_start(Agent& agent) {
 
 void RunRecorder::gather() {
   thread_.emplace(loop_.emplace(1), home_);
-  asio::post(*loop_, [this] { record_ = gather_run_record(spec_, node_->environment); });
+  asio::post(*loop_, [this] {
+    record_ = gather_run_record(spec_, node_->environment);
+    spdlog::debug("gathered the facts of this run for its record");
+  });
 }
 
 /// The agent answers when its connection ends, too, which is before it goes.

@@ -54,13 +54,15 @@ def mistakes_without_equal(row, options, torchrun, ddprun):
 
 def seen_of(row, run):
     """All that is compared, by name; what follows the last ': ' is a name that rows may use."""
-    logs = {path: lines for path, lines in run.logs.items() if not path.endswith("/report.json")}
+    # torchrun writes neither a report nor a record beside them.
+    logs = {path: lines for path, lines in run.logs.items()
+            if not path.endswith("/report.json") and not path.startswith(".last-good-run.")}
     seen = {
         "exit code": run.exit_code,
         "stdout": sorted(run.stdout),
         "stderr": sorted(line for line in run.stderr if FROM_A_WORKER.match(line)),
         "workers": sorted(run.workers),
-        "log files": sorted(logs),  # torchrun writes no report beside them
+        "log files": sorted(logs),
     }
     for path, lines in logs.items():
         seen[f"log: {path}"] = sorted(lines)

@@ -144,6 +144,8 @@ def without_what_varies(line):
             (r"\b\d+m[\d.]+s\b|\b\d+(\.\d+)? m?s\b", "TIME"),
             (r"\bpid( *:)? \d+|\(pid: \d+\)", "PID"),
             (r"\bon host \S+?(?=[,)\s])|\bhost +: .*", "HOST"),
+            (r"since it worked, .*? before", "since it worked"),
+            (r"(?<=\.)[0-9a-f]{8}(?=\.json)", "NUMBER"),
             (r"(?<=none_)\w{6}\b", "ID")):
         line = re.sub(pattern, word, line)
     return line.rstrip()

@@ -55,6 +55,17 @@ TEST_CASE_METHOD(RecordFixture, "hangs that are over stay known, without their s
   CHECK(record_.past_hangs().back().lasted_ms == 19);
 }
 
+TEST_CASE_METHOD(RecordFixture, "the last round is known, and that its workers run") {
+  int started = 0;
+  record_.when_workers_run([&] { ++started; });
+  CHECK_FALSE(record_.round());
+  record_.begin_round({.round = 2, .group_rank = 1});
+  CHECK(started == 0);
+  record_.workers_run();
+  CHECK(started == 1);
+  CHECK(record_.round()->group_rank == 1);
+}
+
 TEST_CASE_METHOD(RecordFixture, "a fresh round is in no hang") {
   record_.hear(HangFound{});
   record_.hear(StartRound{});

@@ -28,6 +28,7 @@ JobReport full_report() {
   report.past_hangs = {{{.sentence = "they hung", .missing_ranks = "2"}, 1500}, {{}, -1}};
   report.restarts = {{2, 1, "node h2 lost", 4, 31, 2, 9, 1900, true}, {.round = 3}};
   report.goodput = Goodput{100, 97, 1, 2, 12, 1.5, 95.5};
+  report.changed = SinceGoodRun{"2026-11-27T06:13:35Z", 90, {{"torch", "2.10.0", "2.11.0"}}};
   return report;
 }
 
@@ -41,6 +42,7 @@ TEST_CASE("a report that is read says what was written") {
   CHECK(read.past_hangs == written.past_hangs);
   CHECK(read.restarts == written.restarts);
   CHECK(read.restart_budget == written.restart_budget);
+  CHECK(read.changed == written.changed);
   CHECK(to_json(read) == to_json(written));
   CHECK(explain_text(read) == explain_text(written));
 }
@@ -73,6 +75,8 @@ TEST_CASE("what is no report is refused with a sentence") {
   const std::string begin = R"({"schema": "ddprun.report/1", "outcome": )";
   CHECK_THAT(complaint(begin + R"("odd"})"), contains("'outcome' is \"odd\", and running or"));
   CHECK_THAT(complaint(begin + R"("failed", "restarts_used": 2.5})"), contains("a whole number"));
+  CHECK_THAT(complaint(begin + R"("failed", "changed_since_good_run": {"age_s": 1}})"),
+             contains("'when' is missing in 'changed_since_good_run'"));
   CHECK_THAT(complaint(begin + R"("failed", "cause": []})"), contains("an object was expected"));
   CHECK_THAT(complaint(begin + R"("failed", "cause": {"kind": "hang", "ranks": 3}})"),
              contains("a list was expected"));

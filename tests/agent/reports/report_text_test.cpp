@@ -154,6 +154,7 @@ JobReport whole() {
   report.verdict->cause.hint = "do this";
   report.verdict->history = "failed 4 times";
   report.verdict->also.assign(kOtherCausesMax, Cause{.sentence = "more"});
+  report.changed = SinceGoodRun{.age_s = 60, .changes = {{"torch", "2.10.0", "2.11.0"}}};
   return report;
 }
 
@@ -162,6 +163,7 @@ TEST_CASE("whatever is to be said fits one screen") {
   CHECK(static_cast<std::size_t>(std::ranges::count(text, '\n')) <= kReportLinesMax);
   CHECK_THAT(text, contains("| line\n"));
   CHECK_THAT(text, contains("help: do this\n"));
+  CHECK_THAT(text, contains("since it worked, 1 minute before: torch 2.10.0 \u2192 2.11.0\n"));
 }
 
 TEST_CASE("no text of a report gives an order to the terminal, or begins a line of its own") {
@@ -175,6 +177,7 @@ TEST_CASE("no text of a report gives an order to the terminal, or begins a line 
   WorkerFailure& worker = *report.worker;
   worker.host = worker.evidence = worker.message = worker.last_heartbeat = report.log_file = evil;
   worker.last_lines = {evil};
+  report.changed = SinceGoodRun{.when = evil, .changes = {{evil, evil, evil}, {kNode, "", evil}}};
   report.hang = HangReport{.sentence = evil, .stacks = {{.ranks = evil, .doing = evil}}};
   const std::string text = report_text(report, Output::kNotShown) + explain_text(report);
   CHECK(text.find('\x1b') == std::string::npos);

@@ -23,5 +23,20 @@ TEST_CASE("workers have a terminal as ddprun has, unless somebody says whether t
   CHECK(spec_of({"--no-pty"}).pty == Pty::kNever);
 }
 
+TEST_CASE("options that matter to how a job runs are told to its record, and names and files not") {
+  using Options = std::map<std::string, std::string>;
+  const Options always{{"no-python", "on"}};
+  CHECK(spec_of({}).logs.record.options == always);
+  CHECK(spec_of({"--max-restarts", "0", "--rdzv-id", "x", "--log-dir", "/tmp/x"})
+            .logs.record.options == always);
+  CHECK(spec_of({"--max-restarts", "2", "--fold"}).logs.record.options ==
+        Options{{"fold", "on"}, {"max-restarts", "2"}, {"no-python", "on"}});
+}
+
+TEST_CASE("a run is recorded unless somebody says otherwise") {
+  CHECK(spec_of({}).logs.record.wanted);
+  CHECK_FALSE(spec_of({"--no-run-record"}).logs.record.wanted);
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -1,0 +1,50 @@
+#include "agent/reports/changes.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+std::string text_of_change(Change change) {
+  const std::string text = changes_text({.age_s = 7'300, .changes = {std::move(change)}});
+  const std::string begins = "since it worked, 2 hours before: ";
+  REQUIRE(text.starts_with(begins));
+  return text.substr(begins.size());
+}
+
+TEST_CASE("a change is told as a person would say it") {
+  CHECK(text_of_change({"train.py", "sha256:1", "sha256:2"}) == "train.py changed");
+  CHECK(text_of_change({"torch", "2.10.0", "2.11.0"}) == "torch 2.10.0 \u2192 2.11.0");
+  CHECK(text_of_change({"--nproc-per-node", "4", "8"}) == "--nproc-per-node 4 \u2192 8");
+  CHECK(text_of_change({"NCCL_DEBUG", "", "INFO"}) == "NCCL_DEBUG=INFO is new");
+  CHECK(text_of_change({"NCCL_DEBUG", "INFO", ""}) == "NCCL_DEBUG=INFO is gone");
+  CHECK(text_of_change({"--fold", "", kOn}) == "--fold is new");
+  CHECK(text_of_change({"--fold", kOn, ""}) == "--fold is gone");
+  CHECK(text_of_change({kNode, "", "h3"}) == "node h3 is new");
+}
+
+TEST_CASE("nodes that came and went are told together") {
+  SinceGoodRun since{.changes = {{kNode, "", "h5"}, {kNode, "h1", ""}, {kNode, "", "h6"}}};
+  CHECK_THAT(changes_text(since), contains(": nodes h5, h6 are new, node h1 is gone"));
+  since.changes.assign(6, {kNode, "", "h"});
+  CHECK_THAT(changes_text(since), contains(": nodes h, h, h, h and 2 more are new"));
+}
+
+TEST_CASE("many changes and long values fit a line") {
+  SinceGoodRun since;
+  since.changes.assign(30, {"--rdzv-conf", std::string(5000, 'x'), "y"});
+  const std::string text = changes_text(since);
+  CHECK(text.ends_with(", and 22 more"));
+  CHECK(text.size() < 1500);
+}
+
+TEST_CASE("that nothing has changed is worth a line, too") {
+  CHECK(changes_text({.age_s = 60}) ==
+        "nothing that ddprun records has changed since it worked, 1 minute before");
+  CHECK_THAT(changes_text({.age_s = 0}), contains("less than a second before"));
+  CHECK_THAT(changes_text({.age_s = 1}), contains(", 1 second before"));
+  CHECK_THAT(changes_text({.age_s = 3 * 86'400}), contains(", 3 days before"));
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,118 @@
+#include "launcher/record/run_changes.hpp"
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using Changes = std::vector<Change>;
+
+RunRecord good_run() {
+  return {.script = {"train.py", "/home/me/train.py", "ab12"},
+          .arguments = {"--lr", "0.1", "--epochs", "3"},
+          .options = {{"nproc-per-node", "4"}},
+          .environment = {{"NCCL_DEBUG", "INFO"}},
+          .ddprun = "0.1.0",
+          .python_path = "/venv/bin/python3",
+          .python = "3.11.2",
+          .torch = "2.10.0",
+          .driver = "560.35.03",
+          .kernel = "6.1.0",
+          .hosts = {"h1", "h2"},
+          .workers = 4,
+          .world_size = 8,
+          .ended_unix_ms = 1'795'760'015'000};
+}
+
+Changes changes_to(const RunRecord& now) { return changes_between(good_run(), now); }
+
+TEST_CASE("a run with the same facts has no change") { CHECK(changes_to(good_run()).empty()); }
+
+TEST_CASE("what a user has changed comes before what the machine has") {
+  RunRecord now = good_run();
+  now.kernel = "6.2.0";
+  now.driver = "570.1";
+  now.torch = "2.11.0";
+  now.script.sha256 = "cd34";
+  CHECK(changes_to(now) == Changes{{"train.py", "sha256:ab12", "sha256:cd34"},
+                                   {"torch", "2.10.0", "2.11.0"},
+                                   {"NVIDIA driver", "560.35.03", "570.1"},
+                                   {"kernel", "6.1.0", "6.2.0"}});
+}
+
+TEST_CASE("what one of the two does not know is not compared") {
+  RunRecord now = good_run();
+  now.script.sha256 = now.torch = now.driver = now.python = now.kernel = "";
+  now.hosts.clear();
+  now.workers = now.world_size = 0;
+  CHECK(changes_to(now).empty());
+}
+
+TEST_CASE("options and variables are new, gone, or have another value") {
+  RunRecord now = good_run();
+  now.options = {{"fold", "on"}, {"nproc-per-node", "8"}};
+  now.environment = {{"OMP_NUM_THREADS", ""}};
+  now.workers = 8;
+  CHECK(changes_to(now) == Changes{{"--fold", "", "on"},
+                                   {"--nproc-per-node", "4", "8"},
+                                   {"NCCL_DEBUG", "INFO", ""},
+                                   {"OMP_NUM_THREADS", "", "''"}});
+}
+
+TEST_CASE("of the arguments only what differs is told, with the option that it belongs to") {
+  RunRecord now = good_run();
+  now.arguments = {"--lr", "0.2", "--epochs", "3"};
+  CHECK(changes_to(now) == Changes{{"arguments", "'--lr 0.1'", "'--lr 0.2'"}});
+  now.arguments = {"--lr", "0.1", "--epochs", "3", "--debug"};
+  CHECK(changes_to(now) == Changes{{"arguments", "", "'--debug'"}});
+  now.arguments = {"--lr", "0.1"};
+  CHECK(changes_to(now) == Changes{{"arguments", "'--epochs 3'", ""}});
+  now.arguments.clear();
+  CHECK(changes_to(now) == Changes{{"arguments", "'--lr 0.1 --epochs 3'", ""}});
+}
+
+TEST_CASE("nodes that came and went are changes, whatever their order") {
+  RunRecord now = good_run();
+  now.hosts = {"h2", "h1"};
+  CHECK(changes_to(now).empty());
+  now.hosts = {"h3", "h2"};
+  CHECK(changes_to(now) == Changes{{kNode, "", "h3"}, {kNode, "h1", ""}});
+}
+
+TEST_CASE("numbers of workers are told where nothing else explains them") {
+  RunRecord now = good_run();
+  now.workers = 2;
+  now.world_size = 4;
+  CHECK(changes_to(now) == Changes{{"workers of a node", "4", "2"}});
+  now.workers = 4;
+  CHECK(changes_to(now) == Changes{{"world size", "8", "4"}});
+  now.hosts = {"h1"};
+  CHECK(changes_to(now) == Changes{{kNode, "h2", ""}});
+}
+
+TEST_CASE("another Python is told by its version, or else by its path") {
+  RunRecord now = good_run();
+  now.python_path = "/other/bin/python3";
+  CHECK(changes_to(now) == Changes{{"Python is", "/venv/bin/python3", "/other/bin/python3"}});
+  now.python = "3.12.1";
+  CHECK(changes_to(now) == Changes{{"Python", "3.11.2", "3.12.1"}});
+}
+
+TEST_CASE("a report tells when it worked, and has no endless list") {
+  RunRecord now = good_run();
+  now.ended_unix_ms = good_run().ended_unix_ms + 7'200'000;
+  CHECK(since_good_run(good_run(), now) == SinceGoodRun{"2026-11-27T06:13:35Z", 7'200, {}});
+  now.ended_unix_ms = 0;  // the clock was set back
+  CHECK(since_good_run(good_run(), now).age_s == 0);
+  for (int i = 0; i < 200; ++i) now.hosts.push_back("n" + std::to_string(i));
+  CHECK(since_good_run(good_run(), now).changes.size() == kChangesMax);
+}
+
+TEST_CASE("texts that are cut in a file are no change") {
+  RunRecord now = good_run();
+  now.arguments.assign(3, std::string(100'000, 'x'));
+  CHECK(since_good_run(as_read(now), now).changes.empty());
+}
+
+}  // namespace
+}  // namespace ddprun
