@@ -62,7 +62,7 @@ void add_nodes(std::vector<std::string>& parts, const std::vector<std::string>& 
 std::vector<std::string> parts_of(const std::vector<Change>& changes) {
   std::vector<std::string> parts, fresh, gone;
   for (const Change& change : changes)
-    if (change.what != kNode)
+    if (change.what != kNodeChange)
       parts.push_back(change_text(change));
     else if (change.before.empty())
       fresh.push_back(change.now);

@@ -11,7 +11,7 @@ namespace ddprun {
 
 /// One thing that differs. An empty text says that it was not there, or is not there now.
 struct Change {
-  std::string what;    // "torch", "--nnodes", "NCCL_DEBUG", kNode, the name of a file
+  std::string what;    // "torch", "--nnodes", "NCCL_DEBUG", kNodeChange, the name of a file
   std::string before;  // a file's: kHashBegins and its SHA-256
   std::string now;
   bool operator==(const Change&) const = default;
@@ -19,7 +19,7 @@ struct Change {
 
 /// The name of a change that is a node: a node that is new has its host in `now`, one that is gone
 /// in `before`.
-inline constexpr char kNode[] = "node";
+inline constexpr char kNodeChange[] = "node";
 inline constexpr char kHashBegins[] = "sha256:";
 /// The value of an option that has none.
 inline constexpr char kOn[] = "on";

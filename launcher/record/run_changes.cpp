@@ -60,9 +60,9 @@ void compare_hosts(std::vector<Change>& out, const Words& before, const Words& n
   if (before.empty() || now.empty()) return;
   const std::set<std::string> were{before.begin(), before.end()}, are{now.begin(), now.end()};
   for (const std::string& host : are)
-    if (!were.contains(host)) out.push_back({kNode, "", host});
+    if (!were.contains(host)) out.push_back({kNodeChange, "", host});
   for (const std::string& host : were)
-    if (!are.contains(host)) out.push_back({kNode, host, ""});
+    if (!are.contains(host)) out.push_back({kNodeChange, host, ""});
 }
 
 bool tells(const std::vector<Change>& changes, std::string_view what) {
@@ -71,7 +71,8 @@ bool tells(const std::vector<Change>& changes, std::string_view what) {
 
 /// Numbers follow from what has been told already, or are told here.
 void compare_sizes(std::vector<Change>& out, const RunRecord& before, const RunRecord& now) {
-  const bool told = tells(out, "--nproc-per-node") || tells(out, "--nnodes") || tells(out, kNode);
+  const bool told =
+      tells(out, "--nproc-per-node") || tells(out, "--nnodes") || tells(out, kNodeChange);
   if (told || before.workers == 0 || now.workers == 0) return;
   if (before.workers != now.workers)
     out.push_back(

@@ -20,13 +20,14 @@ TEST_CASE("a change is told as a person would say it") {
   CHECK(text_of_change({"NCCL_DEBUG", "INFO", ""}) == "NCCL_DEBUG=INFO is gone");
   CHECK(text_of_change({"--fold", "", kOn}) == "--fold is new");
   CHECK(text_of_change({"--fold", kOn, ""}) == "--fold is gone");
-  CHECK(text_of_change({kNode, "", "h3"}) == "node h3 is new");
+  CHECK(text_of_change({kNodeChange, "", "h3"}) == "node h3 is new");
 }
 
 TEST_CASE("nodes that came and went are told together") {
-  SinceGoodRun since{.changes = {{kNode, "", "h5"}, {kNode, "h1", ""}, {kNode, "", "h6"}}};
+  SinceGoodRun since{
+      .changes = {{kNodeChange, "", "h5"}, {kNodeChange, "h1", ""}, {kNodeChange, "", "h6"}}};
   CHECK_THAT(changes_text(since), contains(": nodes h5, h6 are new, node h1 is gone"));
-  since.changes.assign(6, {kNode, "", "h"});
+  since.changes.assign(6, {kNodeChange, "", "h"});
   CHECK_THAT(changes_text(since), contains(": nodes h, h, h, h and 2 more are new"));
 }
 

@@ -177,7 +177,8 @@ TEST_CASE("no text of a report gives an order to the terminal, or begins a line 
   WorkerFailure& worker = *report.worker;
   worker.host = worker.evidence = worker.message = worker.last_heartbeat = report.log_file = evil;
   worker.last_lines = {evil};
-  report.changed = SinceGoodRun{.when = evil, .changes = {{evil, evil, evil}, {kNode, "", evil}}};
+  report.changed =
+      SinceGoodRun{.when = evil, .changes = {{evil, evil, evil}, {kNodeChange, "", evil}}};
   report.hang = HangReport{.sentence = evil, .stacks = {{.ranks = evil, .doing = evil}}};
   const std::string text = report_text(report, Output::kNotShown) + explain_text(report);
   CHECK(text.find('\x1b') == std::string::npos);

@@ -76,7 +76,7 @@ TEST_CASE("nodes that came and went are changes, whatever their order") {
   now.hosts = {"h2", "h1"};
   CHECK(changes_to(now).empty());
   now.hosts = {"h3", "h2"};
-  CHECK(changes_to(now) == Changes{{kNode, "", "h3"}, {kNode, "h1", ""}});
+  CHECK(changes_to(now) == Changes{{kNodeChange, "", "h3"}, {kNodeChange, "h1", ""}});
 }
 
 TEST_CASE("numbers of workers are told where nothing else explains them") {
@@ -87,7 +87,7 @@ TEST_CASE("numbers of workers are told where nothing else explains them") {
   now.workers = 4;
   CHECK(changes_to(now) == Changes{{"world size", "8", "4"}});
   now.hosts = {"h1"};
-  CHECK(changes_to(now) == Changes{{kNode, "h2", ""}});
+  CHECK(changes_to(now) == Changes{{kNodeChange, "h2", ""}});
 }
 
 TEST_CASE("another Python is told by its version, or else by its path") {
