@@ -75,6 +75,30 @@ void check_shm(const MemoryReading& memory, NodeFindings& found) {
   found.ok("shm", seen);
 }
 
+constexpr double kBusyShare = 0.4;
+constexpr std::size_t kBusyNamed = 3;
+
+/// One of many CPUs is left for what a machine does beside a job. Half of them are not.
+void check_busy(const CpusReading& cpus, NodeFindings& found) {
+  double used = 0;
+  std::vector<std::string> names;
+  for (const BusyProcess& process : cpus.busy) {
+    used += process.cpus;
+    if (names.size() < kBusyNamed)
+      names.push_back(fmt::format("{} (pid {}, {:.1f})", process.name, process.pid, process.cpus));
+  }
+  if (cpus.busy.size() > kBusyNamed)
+    names.push_back(fmt::format("{} more", cpus.busy.size() - kBusyNamed));
+  const std::string seen =
+      fmt::format("other processes use {:.1f} of {}", used, count_text(*cpus.usable, "CPU"));
+  if (used < kBusyShare * *cpus.usable) return found.ok("cpus-busy", seen);
+  found.warn("cpus-busy",
+             {fmt::format("{}: {}", seen, list_text(names)),
+              "the ranks of this node share its CPUs with them, and all other ranks wait for the "
+              "slowest one in each step",
+              "end what is left of earlier jobs (top, ddprun ls), or leave the node out"});
+}
+
 int gpus_of(const NodeReading& node) {
   return node.gpus ? static_cast<int>(node.gpus->gpus.size()) : 0;
 }
@@ -109,6 +133,7 @@ Findings check_cpus(const NodeReading& node) {
                 "taskset of whoever has started this shell"});
   else
     found.ok("cpus", seen);
+  check_busy(cpus, found);
   return found.take();
 }
 

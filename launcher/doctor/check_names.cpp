@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "launcher/doctor/checks.hpp"
+#include "launcher/doctor/interface_choice.hpp"
 #include "launcher/doctor/node_findings.hpp"
 
 namespace ddprun {
@@ -10,10 +11,6 @@ namespace ddprun {
 namespace {
 
 constexpr double kSlowLookupMs = 1000;
-
-bool is_loopback_text(const std::string& address) {
-  return address.starts_with("127.") || address == "::1";
-}
 
 constexpr char kHostsFile[] =
     "add a line with this node's address and name to /etc/hosts, or to the name server";

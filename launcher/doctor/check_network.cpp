@@ -1,38 +1,14 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "launcher/doctor/checks.hpp"
+#include "launcher/doctor/interface_choice.hpp"
 #include "launcher/doctor/node_findings.hpp"
 
 namespace ddprun {
 
 namespace {
-
-std::vector<std::string> parts_of(std::string_view list) {
-  std::vector<std::string> parts;
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(','), list.size());
-    if (end > 0) parts.emplace_back(list.substr(0, end));
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return parts;
-}
-
-/// Whether NCCL takes the interface for such a list: beginnings of names; "=": whole names; "^":
-/// all others (https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html).
-bool nccl_takes(std::string_view list, const std::string& interface) {
-  const bool others = list.starts_with('^');
-  if (others) list.remove_prefix(1);
-  const bool whole = list.starts_with('=');
-  if (whole) list.remove_prefix(1);
-  const bool named = std::ranges::any_of(parts_of(list), [&](std::string part) {
-    part = part.substr(0, part.find(':'));
-    return whole ? interface == part : interface.starts_with(part);
-  });
-  return named != others;
-}
 
 std::string names_of_interfaces(const NodeReading& node) {
   std::vector<std::string> names;
@@ -60,7 +36,7 @@ void check_chosen_interfaces(const NodeReading& node, NodeFindings& found) {
         return usable(interface) && nccl_takes(nccl, interface.name);
       }))
     complain_of("NCCL_SOCKET_IFNAME", nccl, node, found);
-  for (const std::string& name : parts_of(node.gloo_interfaces))
+  for (const std::string& name : parts_of_list(node.gloo_interfaces))
     if (std::ranges::none_of(node.interfaces, [&](const auto& interface) {
           return usable(interface) && interface.name == name;
         }))
@@ -77,7 +53,13 @@ void check_network_interfaces(const NodeReading& node, bool alone, NodeFindings&
                                      "no other node can reach this one",
                                      "ip address shows the interfaces; in a container, use the "
                                      "host's network"});
-  found.ok("interfaces", "up with an address: " + names_of_interfaces(node));
+  std::string seen = "up with an address: " + names_of_interfaces(node);
+  const auto add = [&](const char* who, const std::optional<ChosenAddress>& choice) {
+    if (choice) seen += fmt::format("; {} takes {} ({})", who, choice->interface, choice->address);
+  };
+  add("Gloo", address_for_gloo(node));
+  if (node.gpus || !node.nccl_interfaces.empty()) add("NCCL", address_for_nccl(node));
+  found.ok("interfaces", seen);
 }
 
 /// Ports that nobody uses are down, and that is well. One that waits for its subnet manager is not.

@@ -17,7 +17,6 @@ namespace {
 using Nodes = std::vector<NodeReading>;
 
 constexpr double kClockOffsetMs = 1000;
-constexpr double kSlowLinkMs = 500;
 
 /// What is compared, and what a difference means.
 struct Comparison {
@@ -37,6 +36,12 @@ std::string without_patch(const std::string& version) {
 std::string gpus_in_short(const NodeReading& node) {
   if (!node.gpus || node.gpus->gpus.empty()) return "no GPU";
   return fmt::format("{} x {}", node.gpus->gpus.size(), node.gpus->gpus.front().model);
+}
+
+/// The time of two CPUs, which a cgroup grants, is as good as two CPUs.
+std::string cpus_in_short(const CpusReading& cpus) {
+  if (!cpus.usable) return "";
+  return fmt::format("{:.3g}", std::min<double>(*cpus.usable, cpus.quota.value_or(*cpus.usable)));
 }
 
 const Comparison kComparisons[] = {
@@ -65,6 +70,11 @@ const Comparison kComparisons[] = {
     {"same-gpus", "GPUs:", Severity::kWarning,
      "the job is as fast as its slowest GPU, and --nproc-per-node may not fit all nodes",
      "leave the node out, or give the number of its workers: --hosts h1:8,h2:4", gpus_in_short},
+    {"same-cpus", "CPUs:", Severity::kWarning,
+     "the job is as fast as its slowest node, and all other ranks wait for it",
+     "ask for the same on all nodes: --cpus-per-task of Slurm, resources.limits.cpu of Kubernetes; "
+     "look for a quota of the cgroup (cpu.max) and for CPUs that are offline",
+     [](const NodeReading& node) { return cpus_in_short(node.cpus); }},
     {"same-driver", "driver", Severity::kWarning, "drivers differ in their errors and their speed",
      "install the same driver on all nodes",
      [](const NodeReading& node) { return node.gpus ? node.gpus->driver : std::string{}; }},
@@ -72,8 +82,8 @@ const Comparison kComparisons[] = {
      "large packets of one node may be lost on their way to another one",
      "set the same MTU on the interfaces of all nodes: ip link set dev eth0 mtu 9000",
      [](const NodeReading& node) {
-       const bool known = !node.links.empty() && node.links.front().mtu;
-       return known ? std::to_string(*node.links.front().mtu) : std::string{};
+       const bool known = !node.peers.links.empty() && node.peers.links.front().mtu;
+       return known ? std::to_string(*node.peers.links.front().mtu) : std::string{};
      }},
 };
 
@@ -142,23 +152,36 @@ void compare_clocks(const Nodes& nodes, Findings& found) {
                      fmt::format("clocks differ by {:.0f} ms at most", most), "", ""});
 }
 
-/// A node that lacks the files of more than half of the others has another folder than they have.
-void compare_folders(const Nodes& nodes, Findings& found) {
-  bool all = true, tried = false;
+using Shares = std::optional<std::vector<std::string>> PeersReading::*;
+
+/// What each node lacks of the files that the others have written into a folder.
+struct FolderView {
+  const NodeReading* node;
+  std::vector<std::string> missing;
+  std::size_t others = 0;
+};
+
+std::vector<FolderView> views_of_folder(const Nodes& nodes, Shares shares) {
+  std::vector<FolderView> views;
   for (const NodeReading& node : nodes) {
-    if (!node.shares_with) continue;
-    tried = true;
-    std::vector<std::string> missing;
-    std::size_t others = 0;
+    const auto& seen = node.peers.*shares;
+    if (!seen) continue;
+    FolderView& view = views.emplace_back(FolderView{.node = &node, .missing = {}});
     for (const NodeReading& other : nodes) {
-      if (&other == &node || !other.shares_with) continue;
-      ++others;
-      if (std::ranges::find(*node.shares_with, other.node) == node.shares_with->end())
-        missing.push_back(other.node);
+      if (&other == &node || !(other.peers.*shares)) continue;
+      ++view.others;
+      if (std::ranges::count(*seen, other.node) == 0) view.missing.push_back(other.node);
     }
-    if (!missing.empty()) all = false;
+  }
+  return views;
+}
+
+/// A node that lacks the files of more than half of the others has another folder than they have.
+void compare_checkpoints(const Nodes& nodes, Findings& found) {
+  const auto views = views_of_folder(nodes, &PeersReading::shares_with);
+  for (const auto& [node, missing, others] : views) {
     if (missing.size() * 2 <= others) continue;
-    found.push_back({Severity::kFailed, "checkpoints-shared", node.node,
+    found.push_back({Severity::kFailed, "checkpoints-shared", node->node,
                      fmt::format("files that {} wrote into the folder of checkpoints are not seen "
                                  "here",
                                  list_text(missing)),
@@ -166,41 +189,38 @@ void compare_folders(const Nodes& nodes, Findings& found) {
                      "finds none",
                      "use a folder on a file system that all nodes mount"});
   }
-  if (tried && all)
+  if (!views.empty() &&
+      std::ranges::all_of(views, &std::vector<std::string>::empty, &FolderView::missing))
     found.push_back({Severity::kOk, "checkpoints-shared", kAllNodes,
                      "all nodes see the same folder of checkpoints", "", ""});
 }
 
-void check_links_of(const NodeReading& node, Findings& found) {
-  std::map<std::string, std::vector<std::string>> unreachable;  // by what was said
-  std::vector<std::string> small_only, slow;
-  for (const LinkReading& link : node.links) {
-    if (!link.error.empty())
-      unreachable[link.error].push_back(fmt::format("{} ({})", link.node, link.address));
-    else if (link.small_only)
-      small_only.push_back(link.node);
-    else if (link.ms.value_or(0) >= kSlowLinkMs)
-      slow.push_back(fmt::format("{} ({:.1f} s)", link.node, *link.ms / 1000));
+/// Each node may have a folder of logs of its own. That some share one, and others do not, is
+/// rarely meant.
+void compare_logs(const Nodes& nodes, Findings& found) {
+  const auto views = views_of_folder(nodes, &PeersReading::shares_logs_with);
+  if (views.size() < 2) return;
+  const auto shares_all = [](const FolderView& view) { return view.missing.empty(); };
+  const auto shares_none = [](const FolderView& view) {
+    return view.missing.size() == view.others;
+  };
+  const bool all = std::ranges::all_of(views, shares_all);
+  if (all || std::ranges::all_of(views, shares_none)) {
+    found.push_back({Severity::kOk, "logs-shared", kAllNodes,
+                     all ? "all nodes see the same folder of logs"
+                         : "each node has a folder of logs of its own",
+                     "", ""});
+    return;
   }
-  NodeFindings findings{node};
-  for (const auto& [error, who] : unreachable)
-    findings.fail("link", {fmt::format("cannot connect to {}: {}", list_text(who), error),
-                           "ranks of these nodes cannot talk to each other: the job does not start",
-                           "open all ports between the nodes in the firewall; look at routes, and "
-                           "at the addresses that the nodes' names have"});
-  if (!small_only.empty())
-    findings.fail(
-        "mtu", {fmt::format("short messages reach {}, and long ones do not", list_text(small_only)),
-                "packets are larger than the path takes: the job connects, and hangs in "
-                "its first collective",
-                "set the same MTU on all interfaces and switches of the path: ping -M do "
-                "-s 8972 shows whether 9000 bytes pass"});
-  if (!slow.empty())
-    findings.warn("link", {"slow to reach: " + list_text(slow),
-                           "each connection and each collective waits for the network",
-                           "look for a wrong route, lost packets (ip -s link) or a busy node"});
-  Findings taken = findings.take();
-  found.insert(found.end(), taken.begin(), taken.end());
+  for (const FolderView& view : views) {
+    if (view.missing.size() * 2 <= view.others) continue;
+    found.push_back({Severity::kWarning, "logs-shared", view.node->node,
+                     fmt::format("files that {} wrote into the folder of logs are not seen here, "
+                                 "and other nodes share it",
+                                 list_text(view.missing)),
+                     "the logs of this node are not where those of the others are",
+                     "mount the folder there, too, or look for its logs on that node"});
+  }
 }
 
 }  // namespace
@@ -210,22 +230,8 @@ Findings compare_nodes(const Nodes& nodes) {
   if (nodes.size() < 2) return found;
   for (const Comparison& comparison : kComparisons) compare(nodes, comparison, found);
   compare_clocks(nodes, found);
-  compare_folders(nodes, found);
-  return found;
-}
-
-Findings check_links(const Nodes& nodes) {
-  Findings found;
-  std::size_t links = 0;
-  for (const NodeReading& node : nodes) {
-    links += node.links.size();
-    check_links_of(node, found);
-  }
-  if (links > 0 && found.empty())
-    found.push_back({Severity::kOk, "link", kAllNodes,
-                     fmt::format("each node reaches each other one, {}",
-                                 count_text(static_cast<std::int64_t>(links), "connection")),
-                     "", ""});
+  compare_checkpoints(nodes, found);
+  compare_logs(nodes, found);
   return found;
 }
 

@@ -15,7 +15,12 @@ inline constexpr char kAllNodes[] = "all nodes";
 /// others, or one for all where they are the same.
 Findings compare_nodes(const std::vector<NodeReading>& nodes);
 
-/// Whether each node reaches each other one, with short and with long messages.
+/// Whether each node reaches each other one, with short and with long messages, also at the
+/// addresses that Gloo and NCCL will take. A node that most others have trouble with is named, and
+/// else each node that has trouble with another one.
 Findings check_links(const std::vector<NodeReading>& nodes);
+
+/// Whether the nodes know each other's names, and the same address by each.
+Findings check_peer_names(const std::vector<NodeReading>& nodes);
 
 }  // namespace ddprun

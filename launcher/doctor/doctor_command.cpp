@@ -1,5 +1,6 @@
 #include "launcher/doctor/doctor_command.hpp"
 
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@
 #include "base/system/fresh_id.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/checks.hpp"
+#include "launcher/doctor/chosen_hosts.hpp"
 #include "launcher/doctor/compare_nodes.hpp"
 #include "launcher/doctor/doctor_report.hpp"
 #include "launcher/doctor/examine_hosts.hpp"
@@ -26,11 +28,7 @@ namespace {
 
 struct DoctorOptions {
   DoctorWish wish;
-  std::string hosts;  // "": this node alone
-  std::string hostfile;
-  std::string ssh = "ssh";
-  std::string remote_path;
-  std::string remote_dir;
+  HostWishes where;
   bool json = false;
   bool verbose = false;
 };
@@ -48,33 +46,13 @@ Diagnosis examine_this_node(const DoctorOptions& options, const Surroundings& su
   return {{reading.node}, {std::move(reading)}, std::move(findings)};
 }
 
-Result<std::vector<Host>> hosts_of(const DoctorOptions& options, const Surroundings& surroundings) {
-  if (!options.hosts.empty() && !options.hostfile.empty())
-    return invalid("ddprun doctor: --hosts and --hostfile exclude each other");
-  if (options.hostfile.empty())
-    return parse_hosts({.text = options.hosts, .source = "--hosts", .given = true});
-  const auto text = surroundings.read_text(options.hostfile);
-  if (!text) return invalid("ddprun doctor: --hostfile: " + text.error().message);
-  return parse_hostfile(*text, options.hostfile);
-}
-
-Result<Ssh> ssh_of(const DoctorOptions& options, const Surroundings& surroundings) {
-  Ssh ssh{words_of(options.ssh), options.remote_path};
-  if (ssh.words.empty()) return invalid("ddprun doctor: --ssh-cmd '': expected a command");
-  auto program = surroundings.find_program(ssh.words.front());
-  if (!program) return Error{program.error().kind, "--ssh-cmd: " + program.error().message};
-  ssh.words.front() = std::move(*program);
-  if (ssh.remote_path.empty()) ssh.remote_path = surroundings.own_path();
-  return ssh;
-}
-
 /// As in a job with --hosts, Python is the one that the user has here.
 Examine examine_as_here(const DoctorOptions& options, const Surroundings& surroundings) {
   Examine examine{.log_dir = options.wish.log_dir,
                   .checkpoint_dir = options.wish.checkpoint_dir,
                   .script = options.wish.script,
-                  .directory = options.remote_dir.empty() ? surroundings.working_directory()
-                                                          : options.remote_dir,
+                  .directory = options.where.remote_dir.empty() ? surroundings.working_directory()
+                                                                : options.where.remote_dir,
                   .token = fresh_id()};
   for (const char* name : {"PYTHON_EXEC", "VIRTUAL_ENV"})
     if (const auto value = surroundings.environment(name)) examine.environment[name] = *value;
@@ -86,19 +64,18 @@ void add_findings(Findings&& more, Findings& findings) {
                   std::make_move_iterator(more.end()));
 }
 
-Result<Diagnosis> examine_all(const DoctorOptions& options, const Surroundings& surroundings) {
-  const auto hosts = hosts_of(options, surroundings);
-  if (!hosts) return hosts.error();
-  const auto ssh = ssh_of(options, surroundings);
-  if (!ssh) return ssh.error();
-  HostsExamination examined = examine_hosts(*hosts, *ssh, examine_as_here(options, surroundings));
+Diagnosis examine_all(const ChosenHosts& chosen, const DoctorOptions& options,
+                      const Surroundings& surroundings) {
+  HostsExamination examined =
+      examine_hosts(chosen.hosts, chosen.reach, examine_as_here(options, surroundings));
   Diagnosis diagnosis;
-  for (const Host& host : *hosts) diagnosis.nodes.push_back(host.label());
+  for (const Host& host : chosen.hosts) diagnosis.nodes.push_back(host.label());
   add_findings(std::move(examined.unreached), diagnosis.findings);
   for (const NodeReading& reading : examined.readings)
-    add_findings(check_node(reading, hosts->size() == 1), diagnosis.findings);
+    add_findings(check_node(reading, chosen.hosts.size() == 1), diagnosis.findings);
   add_findings(compare_nodes(examined.readings), diagnosis.findings);
   add_findings(check_links(examined.readings), diagnosis.findings);
+  add_findings(check_peer_names(examined.readings), diagnosis.findings);
   if (std::ranges::count(diagnosis.findings, kAllNodes, &Finding::node) > 0)
     diagnosis.nodes.emplace_back(kAllNodes);
   diagnosis.readings = std::move(examined.readings);
@@ -107,37 +84,42 @@ Result<Diagnosis> examine_all(const DoctorOptions& options, const Surroundings& 
 
 Result<int> examine(const DoctorOptions& options, const Stage& stage) {
   const Surroundings surroundings = this_machine(own_variable);
-  const bool alone = options.hosts.empty() && options.hostfile.empty();
-  const auto diagnosis = alone ? Result<Diagnosis>{examine_this_node(options, surroundings)}
-                               : examine_all(options, surroundings);
-  if (!diagnosis) return diagnosis.error();
+  const auto chosen = choose_hosts(options.where, surroundings);
+  if (!chosen) return chosen.error();
+  if (!chosen->by.empty())
+    spdlog::warn("{}: looking at {} nodes by {}; --no-cluster looks at this one", chosen->by,
+                 chosen->hosts.size(), chosen->reach.srun.empty() ? "ssh" : "srun");
+  const Diagnosis diagnosis = chosen->hosts.empty() ? examine_this_node(options, surroundings)
+                                                    : examine_all(*chosen, options, surroundings);
   const ReportStyle style{.color = wants_color(STDOUT_FILENO),
                           .verbose = options.verbose,
                           .columns = std::min(terminal_columns(STDOUT_FILENO, 80), 120)};
-  stage.out.write(options.json ? report_json(diagnosis->readings, diagnosis->findings)
-                               : report_text(diagnosis->nodes, diagnosis->findings, style));
-  return count_of(diagnosis->findings, Severity::kFailed) > 0 ? 1 : 0;
+  stage.out.write(options.json ? report_json(diagnosis.readings, diagnosis.findings)
+                               : report_text(diagnosis.nodes, diagnosis.findings, style));
+  return count_of(diagnosis.findings, Severity::kFailed) > 0 ? 1 : 0;
 }
 
 void add_host_options(CLI::App& app, DoctorOptions& options) {
-  app.add_option("--hosts", options.hosts, "look at these hosts, by ssh, and compare them")
+  app.add_option("--hosts", options.where.hosts, "look at these hosts, by ssh, and compare them")
       ->envname("PET_HOSTS")
       ->type_name("HOST,...");
-  app.add_option("--hostfile", options.hostfile, "hosts from a file, as for a job")
+  app.add_option("--hostfile", options.where.hostfile, "hosts from a file, as for a job")
       ->envname("PET_HOSTFILE")
       ->type_name("FILE");
-  app.add_option("--ssh-cmd", options.ssh, "the command that runs another one on a host")
+  app.add_option("--ssh-cmd", options.where.ssh, "the command that runs another one on a host")
       ->envname("PET_SSH_CMD")
       ->type_name("COMMAND")
       ->capture_default_str();
-  app.add_option("--remote-path", options.remote_path,
+  app.add_option("--remote-path", options.where.remote_path,
                  "path of ddprun on the hosts; by default the same as here")
       ->envname("PET_REMOTE_PATH")
       ->type_name("PATH");
-  app.add_option("--remote-dir", options.remote_dir,
+  app.add_option("--remote-dir", options.where.remote_dir,
                  "working directory on the hosts; by default the same as here")
       ->envname("PET_REMOTE_DIR")
       ->type_name("DIR");
+  app.add_flag("--no-cluster", options.where.no_cluster,
+               "in an allocation of Slurm, PBS or LSF: look at this node alone");
 }
 
 }  // namespace

@@ -42,14 +42,12 @@ Examine examine_of(const json& from) {
 VisitPeers peers_of(const json& from) {
   VisitPeers visit;
   for (const json& peer : from)
-    visit.peers.push_back(
-        {.node = peer.at("node"), .host = peer.at("host"), .port = peer.at("port")});
+    visit.peers.push_back({.node = peer.at("node"),
+                           .host = peer.at("host"),
+                           .port = peer.at("port"),
+                           .use = peer.at("use"),
+                           .name = peer.at("name")});
   return visit;
-}
-
-/// Links and shares are fields of a reading, and are sent as such.
-PeersVisited visited_of(NodeReading reading) {
-  return {std::move(reading.links), std::move(reading.shares_with)};
 }
 
 }  // namespace
@@ -73,7 +71,11 @@ std::string encode(const ToNode& message) {
       [](const VisitPeers& m) {
         json peers = json::array();
         for (const Peer& peer : m.peers)
-          peers.push_back({{"node", peer.node}, {"host", peer.host}, {"port", peer.port}});
+          peers.push_back({{"node", peer.node},
+                           {"host", peer.host},
+                           {"port", peer.port},
+                           {"use", peer.use},
+                           {"name", peer.name}});
         return line_of_message({{"peers", std::move(peers)}});
       });
 }
@@ -89,8 +91,7 @@ std::string encode(const FromNode& message) {
         return line_of_message({{"unix_us", m.unix_us}});
       },
       [](const PeersVisited& m) {
-        return line_of_message(
-            {{"visited", to_json({.shares_with = m.shares_with, .links = m.links})}});
+        return line_of_message({{"visited", to_json({.peers = m.peers})}});
       });
 }
 
@@ -109,7 +110,7 @@ Result<FromNode> decode_from_node(std::string_view line) try {
   const bool examined = message.contains("reading");
   auto reading = parse_reading(message.at(examined ? "reading" : "visited").dump());
   if (!reading) return reading.error();
-  if (!examined) return FromNode{visited_of(std::move(*reading))};
+  if (!examined) return FromNode{PeersVisited{std::move(reading->peers)}};
   return FromNode{Examined{std::move(*reading), message.at("host"), message.at("port")}};
 } catch (const json::exception& e) {
   return no_message(e.what());

@@ -5,7 +5,7 @@
 //     node< {"doctor":1,"clock":true}
 //     node> {"doctor":1,"unix_us":1760000000000000}
 //     node< {"doctor":1,"peers":[{"node":"h1","host":"10.0.0.1","port":41277},...]}
-//     node> {"doctor":1,"links":[...],"shares_with":["h1"]}
+//     node> {"doctor":1,"visited":{"links":[...],"shares_with":["h1"],"peer_names":[...]}}
 //
 // When the launcher's side ends, the node removes what it has made, and ends.
 #pragma once
@@ -39,6 +39,8 @@ struct Peer {
   std::string node;
   std::string host;
   std::uint16_t port = 0;
+  std::string use;   // as in LinkReading
+  std::string name;  // the peer's own name, which is looked up; "": it is not
 };
 struct VisitPeers {
   std::vector<Peer> peers;
@@ -56,8 +58,7 @@ struct ClockTold {
   std::int64_t unix_us = 0;
 };
 struct PeersVisited {
-  std::vector<LinkReading> links;
-  std::optional<std::vector<std::string>> shares_with;
+  PeersReading peers;
 };
 using FromNode = std::variant<Examined, ClockTold, PeersVisited>;
 

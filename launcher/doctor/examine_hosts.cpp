@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -9,7 +10,9 @@
 
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/host_talks.hpp"
+#include "launcher/doctor/peer_ways.hpp"
 #include "launcher/doctor/unix_time_us.hpp"
+#include "launcher/environments/slurm_step.hpp"
 
 namespace ddprun {
 
@@ -21,18 +24,19 @@ constexpr auto kReadingTimeout = 40s;  // a driver that hangs takes 20 s, and ss
 constexpr auto kClockTimeout = 5s;
 constexpr auto kPeersTimeout = 15s;
 
-constexpr char kNodeWords[] = "doctor --node";
-
 bool is_this_machine(const Host& host) {
   return host.name == "localhost" || host.name == host_name();
 }
 
 class Examiner {
  public:
-  Examiner(const std::vector<Host>& hosts, const Ssh& ssh) : hosts_{hosts}, ssh_{ssh} {
+  Examiner(const std::vector<Host>& hosts, const HostReach& reach) : hosts_{hosts}, reach_{reach} {
+    const auto environment =
+        reach.srun.empty() ? own_environment() : srun_environment(own_environment(), "");
     for (const Host& host : hosts)
       talks_.start(is_this_machine(host) ? std::vector<std::string>{own_path(), "doctor", "--node"}
-                                         : ssh_command(ssh, host, kNodeWords));
+                                         : node_command(reach, host),
+                   environment);
     examined_.resize(hosts.size());
   }
 
@@ -66,17 +70,12 @@ class Examiner {
   }
 
   std::string why_silent(std::size_t i) const {
-    const HostTalks::Talk& talk = talks_[i];
-    if (talk.last_words.empty() && talk.status.code == 0 && talk.status.signal == 0)
-      return "no answer within 40 s";
-    return why_host_failed(hosts_[i], ssh_, false, talk.status, talk.last_words);
+    return why_no_answer(reach_, hosts_[i], talks_[i].status, talks_[i].last_words);
   }
 
   void give_up(std::size_t i, const std::string& why) {
     unreached_.push_back({Severity::kFailed, "reached", hosts_[i].label(), why,
-                          "a job with --hosts cannot start there",
-                          "ddprun has to be installed there, and ssh has to work without a "
-                          "password; --remote-path and --ssh-cmd say how"});
+                          "a job cannot start there", advice_on_reaching(reach_)});
   }
 
   /// The middle between question and answer is when the host has looked at its clock, give or take
@@ -102,12 +101,13 @@ class Examiner {
 
   void visit_all() {
     if (hosts_.size() < 2) return;
+    std::vector<Peer> all;
+    for (std::size_t i = 0; i < hosts_.size(); ++i)
+      if (examined_[i]) std::ranges::move(ways_to(*examined_[i]), std::back_inserter(all));
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       if (!examined_[i]) continue;
-      VisitPeers visit;
-      for (std::size_t j = 0; j < hosts_.size(); ++j)
-        if (j != i && examined_[j] && examined_[j]->port != 0)
-          visit.peers.push_back({hosts_[j].label(), examined_[j]->host, examined_[j]->port});
+      VisitPeers visit{all};
+      std::erase_if(visit.peers, [&](const Peer& peer) { return peer.node == hosts_[i].label(); });
       talks_.send(i, encode(ToNode{visit}));
     }
     talks_.wait_for_answers(kPeersTimeout);
@@ -115,14 +115,12 @@ class Examiner {
       if (!examined_[i] || talks_[i].answer.empty()) continue;
       auto answer = decode_from_node(talks_[i].answer);
       if (!answer || !std::holds_alternative<PeersVisited>(*answer)) continue;
-      auto& visited = std::get<PeersVisited>(*answer);
-      examined_[i]->reading.links = std::move(visited.links);
-      examined_[i]->reading.shares_with = std::move(visited.shares_with);
+      examined_[i]->reading.peers = std::move(std::get<PeersVisited>(*answer).peers);
     }
   }
 
   const std::vector<Host>& hosts_;
-  const Ssh& ssh_;
+  const HostReach& reach_;
   HostTalks talks_;
   std::vector<std::optional<Examined>> examined_;  // nullopt: the host was not reached
   Findings unreached_;
@@ -130,9 +128,9 @@ class Examiner {
 
 }  // namespace
 
-HostsExamination examine_hosts(const std::vector<Host>& hosts, const Ssh& ssh,
+HostsExamination examine_hosts(const std::vector<Host>& hosts, const HostReach& reach,
                                const Examine& wish) {
-  return Examiner{hosts, ssh}.examine(wish);
+  return Examiner{hosts, reach}.examine(wish);
 }
 
 }  // namespace ddprun

@@ -6,9 +6,9 @@
 
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/finding.hpp"
+#include "launcher/doctor/host_commands.hpp"
 #include "launcher/doctor/reading.hpp"
 #include "launcher/hosts/host_list.hpp"
-#include "launcher/hosts/ssh_command.hpp"
 
 namespace ddprun {
 
@@ -18,7 +18,8 @@ struct HostsExamination {
 };
 
 /// Asks all hosts at one time: what they read, what their clocks show, and whether they reach each
-/// other. `wish` is for all of them. A host that is this machine needs no ssh.
-HostsExamination examine_hosts(const std::vector<Host>& hosts, const Ssh& ssh, const Examine& wish);
+/// other. `wish` is for all of them. A host that is this machine needs no way.
+HostsExamination examine_hosts(const std::vector<Host>& hosts, const HostReach& reach,
+                               const Examine& wish);
 
 }  // namespace ddprun

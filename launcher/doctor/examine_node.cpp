@@ -1,16 +1,15 @@
 #include "launcher/doctor/examine_node.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/ip/address.hpp>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -23,7 +22,10 @@
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/gather.hpp"
+#include "launcher/doctor/interface_choice.hpp"
 #include "launcher/doctor/link_probe.hpp"
+#include "launcher/doctor/peer_names.hpp"
+#include "launcher/doctor/shared_file.hpp"
 #include "launcher/doctor/unix_time_us.hpp"
 #include "launcher/settings/this_machine.hpp"
 
@@ -32,7 +34,6 @@ namespace ddprun {
 namespace {
 
 using namespace std::chrono_literals;
-namespace fs = std::filesystem;
 
 constexpr auto kQuestionTimeout = 2min;  // a launcher that is silent for so long has gone
 constexpr std::size_t kQuestionBytesMax = 4 * 1024 * 1024;
@@ -76,51 +77,9 @@ std::string address_for_peers(const NodeReading& reading) {
   boost::system::error_code no_address;
   const auto parsed = boost::asio::ip::make_address(address, no_address);
   if (!no_address && !parsed.is_loopback()) return address;
-  for (const InterfaceReading& interface : reading.interfaces)
-    if (interface.up && !interface.loopback && !interface.addresses.empty())
-      return interface.addresses.front();
-  return "127.0.0.1";
+  const std::string first = first_address(reading);
+  return first.empty() ? "127.0.0.1" : first;
 }
-
-/// A file in the folder of checkpoints, which the other nodes look for. It is gone with this.
-class SharedFile {
- public:
-  SharedFile(const std::string& folder, const std::string& token, const std::string& node)
-      : folder_{folder}, prefix_{".ddprun-doctor-" + token + "-"} {
-    if (folder.empty()) return;
-    path_ = folder_ / (prefix_ + node);
-    const int file = ::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-    if (file < 0) {
-      path_.clear();
-      return;
-    }
-    ::fsync(file);
-    ::close(file);
-  }
-  SharedFile(const SharedFile&) = delete;
-  SharedFile& operator=(const SharedFile&) = delete;
-  ~SharedFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-
-  /// Returns the nodes whose files are there; nullopt when this one could not write its own.
-  std::optional<std::vector<std::string>> owners() const {
-    if (path_.empty()) return std::nullopt;
-    std::vector<std::string> nodes;
-    std::error_code error;
-    for (fs::directory_iterator entry{folder_, error}, end; !error && entry != end;
-         entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
-      if (name.starts_with(prefix_)) nodes.push_back(name.substr(prefix_.size()));
-    }
-    return nodes;
-  }
-
- private:
-  fs::path folder_;
-  std::string prefix_;
-  fs::path path_;  // empty: there is none
-};
 
 void say(const FromNode& message) {
   const std::string line = encode(message);
@@ -137,8 +96,30 @@ struct Examination {
   Examine wish;
   NodeReading reading;
   std::optional<Echo> echo;
-  std::unique_ptr<SharedFile> file;
+  std::unique_ptr<SharedFile> checkpoint;
+  std::unique_ptr<SharedFile> log;
 };
+
+/// Only a folder that could be written to is tried, because another one may hang.
+std::unique_ptr<SharedFile> share(const std::string& role, const Examine& wish,
+                                  const std::vector<FolderReading>& folders) {
+  const auto folder = std::ranges::find(folders, role, &FolderReading::role);
+  const bool tried = folder != folders.end() && folder->error.empty();
+  return std::make_unique<SharedFile>(tried ? folder->path : "", wish.token, wish.node);
+}
+
+std::optional<std::vector<std::string>> owners_of(const std::unique_ptr<SharedFile>& file) {
+  return file ? file->owners() : std::nullopt;
+}
+
+void visit(const std::vector<Peer>& peers, const Examination& examination) {
+  PeerNames names{peers};
+  auto links = visit_peers(peers, examination.wish.token, examination.reading.interfaces);
+  say(PeersVisited{{.links = std::move(links),
+                    .peer_names = names.answers(),
+                    .shares_with = owners_of(examination.checkpoint),
+                    .shares_logs_with = owners_of(examination.log)}});
+}
 
 void examine(Examine wish, Examination& examination) {
   for (const auto& [name, value] : wish.environment) ::setenv(name.c_str(), value.c_str(), 1);
@@ -149,10 +130,8 @@ void examine(Examine wish, Examination& examination) {
   examination.reading =
       read_this_node({wish.log_dir, wish.checkpoint_dir, wish.script}, this_machine(own_variable));
   std::vector<FolderReading>& folders = examination.reading.folders;
-  const bool tried =
-      !folders.empty() && folders.back().role == "checkpoints" && folders.back().error.empty();
-  examination.file =
-      std::make_unique<SharedFile>(tried ? wish.checkpoint_dir : "", wish.token, wish.node);
+  examination.checkpoint = share("checkpoints", wish, folders);
+  examination.log = share("logs", wish, folders);
   if (!settled) folders.push_back({.role = "working", .path = wish.directory, .error = why_not});
   examination.reading.node = wish.node;
   examination.wish = std::move(wish);
@@ -171,11 +150,7 @@ int examine_for_launcher() {
     match(
         std::move(*message), [&](Examine&& wish) { examine(std::move(wish), examination); },
         [](AskClock&&) { say(ClockTold{unix_time_us()}); },
-        [&](VisitPeers&& visit) {
-          say(PeersVisited{
-              visit_peers(visit.peers, examination.wish.token, examination.reading.interfaces),
-              examination.file ? examination.file->owners() : std::nullopt});
-        });
+        [&](VisitPeers&& wish) { visit(wish.peers, examination); });
   }
   return 0;
 }

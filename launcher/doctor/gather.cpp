@@ -4,7 +4,9 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -16,14 +18,17 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "agent/placement/machine_topology.hpp"
-#include "base/parse_number.hpp"
+#include "base/clock.hpp"
+#include "base/descriptor.hpp"
 #include "base/system/asked_child.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/folder_probe.hpp"
 #include "launcher/doctor/gpu_driver.hpp"
+#include "launcher/doctor/interface_choice.hpp"
 #include "launcher/doctor/kernel_files.hpp"
 #include "launcher/doctor/name_probe.hpp"
 #include "launcher/doctor/reading_json.hpp"
@@ -44,6 +49,8 @@ constexpr auto kNameServersTimeout = 2s;
 constexpr auto kPythonTimeout = 10s;
 constexpr auto kScriptTimeout = 5s;
 constexpr auto kGpuTimeout = 20s;  // a driver takes seconds to wake up GPUs that nobody uses
+
+constexpr auto kBetweenLooks = 200ms;  // the kernel counts in 10 ms
 
 // --- read at once ---
 
@@ -81,6 +88,15 @@ std::string numeric_address(const sockaddr* address) {
   return code == 0 ? text.data() : "";
 }
 
+/// The kernel is asked, because /sys may be that of another network namespace.
+std::optional<int> mtu_of(const std::string& interface) {
+  const Descriptor socket{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  ifreq request{};
+  interface.copy(request.ifr_name, sizeof request.ifr_name - 1);
+  if (::ioctl(socket.number(), SIOCGIFMTU, &request) != 0) return std::nullopt;
+  return request.ifr_mtu;
+}
+
 std::vector<InterfaceReading> read_interfaces() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
@@ -93,22 +109,13 @@ std::vector<InterfaceReading> read_interfaces() {
       found = interfaces.end() - 1;
       found->up = (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_RUNNING) != 0;
       found->loopback = (each->ifa_flags & IFF_LOOPBACK) != 0;
-      const std::string mtu = kernel_text("/sys/class/net/" + found->name + "/mtu");
-      found->mtu = parse_number<int>(mtu.substr(0, mtu.find('\n')));
+      found->mtu = mtu_of(found->name);
     }
     const sockaddr* address = each->ifa_addr;
     if (address != nullptr && (address->sa_family == AF_INET || address->sa_family == AF_INET6))
       found->addresses.push_back(numeric_address(address));
   }
   return interfaces;
-}
-
-/// The first address that others may reach; "": there is none.
-std::string own_network_address(const NodeReading& reading) {
-  for (const InterfaceReading& interface : reading.interfaces)
-    if (interface.up && !interface.loopback && !interface.addresses.empty())
-      return interface.addresses.front();
-  return "";
 }
 
 /// GPUs whose device file this process may open; a container or a cgroup may forbid some. To open
@@ -212,7 +219,7 @@ class Questions {
   }
 
   void ask_names() {
-    const std::string address = own_network_address(reading_);
+    const std::string address = first_address(reading_);
     ask_lookup(reading_.names.own_name, reading_.node, look_up_name);
     if (!address.empty()) ask_lookup(reading_.names.own_address, address, look_up_address);
     const auto servers = name_servers_in(kernel_text("/etc/resolv.conf"));
@@ -261,17 +268,21 @@ class Questions {
 
 NodeReading read_this_node(const DoctorWish& wish, const Surroundings& surroundings) {
   NodeReading reading{.node = host_name(), .ddprun = DDPRUN_VERSION};
+  const ProcessesLook before = look_at_processes("/");
+  const TimePoint looked = Clock::now();
   read_kernel_files("/", reading);
   reading.interfaces = read_interfaces();
   Questions questions{wish, surroundings, reading};
   questions.ask();
   read_own_limits(reading.limits);
   read_shm(reading.memory);
-  if (const auto cpus = allowed_cpus(); !cpus.empty())
-    reading.cpus.usable = static_cast<int>(cpus.size());
+  const std::vector<int> cpus = allowed_cpus();
+  if (!cpus.empty()) reading.cpus.usable = static_cast<int>(cpus.size());
   reading.nccl_interfaces = surroundings.environment("NCCL_SOCKET_IFNAME").value_or("");
   reading.gloo_interfaces = surroundings.environment("GLOO_SOCKET_IFNAME").value_or("");
   questions.take_answers();
+  std::this_thread::sleep_until(looked + kBetweenLooks);
+  reading.cpus.busy = busy_processes(before, look_at_processes("/"), cpus, ::sysconf(_SC_CLK_TCK));
   return reading;
 }
 

@@ -44,6 +44,14 @@ bool read_into(const Descriptor& source, std::string& text) {
   return bytes > 0 || (bytes < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
+/// As exec(3) takes them: with a null pointer at the end.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 ExitStatus status_of_wait(int status) {
   if (WIFSIGNALED(status)) return {.code = 0, .signal = WTERMSIG(status)};
   return {.code = WEXITSTATUS(status)};
@@ -63,19 +71,18 @@ HostTalks::~HostTalks() {
   }
 }
 
-void HostTalks::start(const std::vector<std::string>& words) {
+void HostTalks::start(const std::vector<std::string>& words,
+                      const std::vector<std::string>& environment) {
   Entry& entry = entries_.emplace_back();
   PipeEnds in = open_pipe_ends(), out = open_pipe_ends(), err = open_pipe_ends();
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  std::vector<char*> arguments = pointers_to(words), variables = pointers_to(environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in.read.number(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.write.number(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.write.number(), STDERR_FILENO);
-  const int code =
-      ::posix_spawn(&entry.pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  const int code = ::posix_spawn(&entry.pid, arguments[0], &actions, nullptr, arguments.data(),
+                                 variables.data());
   posix_spawn_file_actions_destroy(&actions);
   if (code != 0) {
     entry.pid = -1;

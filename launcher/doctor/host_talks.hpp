@@ -33,8 +33,9 @@ class HostTalks {
   /// Ends all programs: their input ends, and those that still run after a second are killed.
   ~HostTalks();
 
-  /// Starts a program for the next host. `words.front()` is its path.
-  void start(const std::vector<std::string>& words);
+  /// Starts a program for the next host. `words.front()` is its path; `environment` has its
+  /// variables, "NAME=value".
+  void start(const std::vector<std::string>& words, const std::vector<std::string>& environment);
 
   /// Sends a line to a host.
   void send(std::size_t host, const std::string& line);

@@ -1,6 +1,9 @@
 #include "launcher/doctor/kernel_files.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
@@ -225,6 +228,23 @@ std::string file_system_of(const std::string& path, const std::string& mounts) {
     }
   }
   return type;
+}
+
+ProcessesLook look_at_processes(const std::filesystem::path& root) {
+  ProcessesLook look;
+  std::istringstream uptime{kernel_text(root / "proc/uptime")};
+  double seconds = 0;
+  if (uptime >> seconds)
+    look.at = std::llround(seconds * static_cast<double>(::sysconf(_SC_CLK_TCK)));
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry{root / "proc", error}, end; !error && entry != end;
+       entry.increment(error)) {
+    const auto pid = parse_number<std::int64_t>(entry->path().filename().string());
+    if (!pid || *pid == ::getpid()) continue;
+    if (auto times = parse_process_times(kernel_text(entry->path() / "stat")))
+      look.processes.push_back(std::move(*times));
+  }
+  return look;
 }
 
 void read_kernel_files(const fs::path& root, NodeReading& reading) {

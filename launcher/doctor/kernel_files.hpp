@@ -3,12 +3,16 @@
 
 #include <filesystem>
 
+#include "launcher/doctor/busy_processes.hpp"
 #include "launcher/doctor/reading.hpp"
 
 namespace ddprun {
 
 /// Adds to `reading` what the files below `root`/proc and `root`/sys tell. Tests have copies there.
 void read_kernel_files(const std::filesystem::path& root, NodeReading& reading);
+
+/// Looks at the processes below `root`/proc that may be seen, but for this one.
+ProcessesLook look_at_processes(const std::filesystem::path& root);
 
 /// Returns the type of the file system that `path` lies on, "" if that is not known; `mounts` is
 /// the text of /proc/self/mountinfo (proc(5)).

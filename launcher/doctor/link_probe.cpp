@@ -34,8 +34,11 @@ using asio::ip::tcp;
 
 constexpr auto kEchoTimeout = 2min;  // its node ends it before
 constexpr auto kVisitTimeout = 2s;
+constexpr auto kVisitsTimeout = 12s;  // all of them, which the launcher awaits
 constexpr std::size_t kShortBytes = 64;
-constexpr std::size_t kLongBytes = 256 * 1024;  // many packets, whatever the MTU
+constexpr int kShortTimes = 3;
+constexpr std::size_t kLongBytes = 32 * 1024;  // some packets, whatever the MTU
+constexpr int kLongTimes = 2;
 
 // --- the side that listens ---
 
@@ -97,50 +100,81 @@ void note_interface(const tcp::socket& socket, const std::vector<InterfaceReadin
     }
 }
 
-/// Sends so many bytes and takes them back.
-asio::awaitable<boost::system::error_code> exchange(tcp::socket& socket, std::string bytes,
+/// A connection to another node, which is closed when nothing has come for too long.
+struct Visit {
+  explicit Visit(const asio::any_io_executor& executor) : socket{executor}, deadline{executor} {}
+
+  void wait_at_most(const std::shared_ptr<Visit>& held) {
+    deadline.expires_after(kVisitTimeout);
+    deadline.async_wait([held](boost::system::error_code error) {
+      boost::system::error_code ignored;
+      if (!error) held->socket.close(ignored);
+    });
+  }
+
+  tcp::socket socket;
+  asio::steady_timer deadline;
+};
+
+/// Sends so many bytes and takes them back. The time that they have begins anew with each that
+/// comes, so that a slow way is not taken for one that loses them.
+asio::awaitable<boost::system::error_code> exchange(std::shared_ptr<Visit> visit, std::string bytes,
                                                     std::size_t back) {
-  std::string answer(back, '\0');
-  auto [write_error, sent] =
-      co_await asio::async_write(socket, asio::buffer(bytes), as_tuple(use_awaitable));
+  visit->wait_at_most(visit);
+  const auto [write_error, sent] =
+      co_await asio::async_write(visit->socket, asio::buffer(bytes), as_tuple(use_awaitable));
   if (write_error) co_return write_error;
-  auto [read_error, got] =
-      co_await asio::async_read(socket, asio::buffer(answer), as_tuple(use_awaitable));
-  co_return read_error;
+  std::array<char, 16 * 1024> chunk{};
+  while (back > 0) {
+    const auto [error, got] = co_await visit->socket.async_read_some(
+        asio::buffer(chunk.data(), std::min(back, chunk.size())), as_tuple(use_awaitable));
+    if (error) co_return error;
+    back -= got;
+    visit->wait_at_most(visit);
+  }
+  co_return boost::system::error_code{};
+}
+
+double ms_since_then(TimePoint begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+/// Exchanges short messages, and then long ones.
+asio::awaitable<void> talk(std::shared_ptr<Visit> visit, const std::string& token, TimePoint begin,
+                           LinkReading& link) {
+  auto error = co_await exchange(visit, token + std::string(kShortBytes, 's'), kShortBytes);
+  if (!error) link.ms = ms_since_then(begin);
+  for (int times = 0; !error && times < kShortTimes; ++times) {
+    const TimePoint sent = Clock::now();
+    error = co_await exchange(visit, std::string(kShortBytes, 's'), kShortBytes);
+    const double ms = ms_since_then(sent);
+    if (!error) link.rtt_ms = std::min(ms, link.rtt_ms.value_or(ms));
+  }
+  link.error = error ? words_of_error(error) : "";
+  for (int times = 0; !error && times < kLongTimes; ++times)
+    error = co_await exchange(visit, std::string(kLongBytes, 'l'), kLongBytes);
+  link.small_only = error && link.error.empty();
 }
 
 asio::awaitable<void> visit(const Peer& peer, const std::string& token,
                             const std::vector<InterfaceReading>& interfaces, LinkReading& link) {
   const TimePoint begin = Clock::now();
-  const auto executor = co_await asio::this_coro::executor;
   boost::system::error_code no_address;
   const tcp::endpoint endpoint{asio::ip::make_address(peer.host, no_address), peer.port};
   if (no_address) {
     link.error = "it has told no address";
     co_return;
   }
-  const auto held = std::make_shared<tcp::socket>(executor);
-  tcp::socket& socket = *held;
-  asio::steady_timer deadline{executor, kVisitTimeout};
-  deadline.async_wait([held](boost::system::error_code error) {
-    boost::system::error_code ignored;
-    if (!error) held->close(ignored);
-  });
-  auto [error] = co_await socket.async_connect(endpoint, as_tuple(use_awaitable));
-  if (!error) {
-    note_interface(socket, interfaces, link);
-    error = co_await exchange(socket, token + std::string(kShortBytes, 's'), kShortBytes);
-  }
+  const auto visit = std::make_shared<Visit>(co_await asio::this_coro::executor);
+  visit->wait_at_most(visit);
+  const auto [error] = co_await visit->socket.async_connect(endpoint, as_tuple(use_awaitable));
   if (error) {
     link.error = words_of_error(error);
   } else {
-    link.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-    // What was sent is read only afterwards, so it has to fit into the buffers on the way.
-    for (std::size_t sent = 0; !error && sent < kLongBytes; sent += kLongBytes / 8)
-      error = co_await exchange(socket, std::string(kLongBytes / 8, 'l'), kLongBytes / 8);
-    link.small_only = static_cast<bool>(error);
+    note_interface(visit->socket, interfaces, link);
+    co_await talk(visit, token, begin, link);
   }
-  deadline.cancel();
+  visit->deadline.cancel();
 }
 
 }  // namespace
@@ -171,11 +205,13 @@ std::vector<LinkReading> visit_peers(const std::vector<Peer>& peers, const std::
   std::vector<LinkReading> links(peers.size());
   for (std::size_t i = 0; i < peers.size(); ++i) {
     links[i].node = peers[i].node;
+    links[i].use = peers[i].use;
     links[i].address = peers[i].host + " port " + std::to_string(peers[i].port);
+    links[i].error = "no answer within 12 s";
     co_spawn(io, visit(peers[i], token, interfaces, links[i]),
              report_failure("connecting to another node"));
   }
-  io.run();
+  io.run_for(kVisitsTimeout);
   return links;
 }
 

@@ -34,11 +34,19 @@ struct MemoryReading {
   std::string transparent_huge_pages;  // "always", "madvise", "never"
 };
 
+/// A process that was there before, and works on the CPUs that a job would have.
+struct BusyProcess {
+  std::int64_t pid = 0;
+  std::string name;
+  double cpus = 0;  // so many it has used while it was looked at
+};
+
 struct CpusReading {
   std::optional<int> online;
   std::optional<int> usable;    // in the affinity mask
   std::optional<double> quota;  // CPUs that the cgroup grants
   std::optional<int> numa_nodes;
+  std::vector<BusyProcess> busy;  // the busiest first
 };
 
 /// A folder that a job writes to.
@@ -146,13 +154,30 @@ struct InfinibandReading {
 
 /// How another node of the job was reached from this one.
 struct LinkReading {
-  std::string node;          // its name
-  std::string address;       // its address and port
-  std::string error;         // why it could not be reached
-  std::optional<double> ms;  // how long it took to connect and to exchange a few bytes
-  bool small_only = false;   // a few bytes come through, and many do not
-  std::string interface;     // this node's interface that leads there
-  std::optional<int> mtu;    // the MTU of that interface
+  std::string node;              // its name
+  std::string use;               // whose choice its address is: "Gloo", "NCCL", "IPv6"; "": of ssh
+  std::string address;           // its address and port
+  std::string error;             // why it could not be reached
+  std::optional<double> ms;      // how long it took to connect and to exchange a few bytes
+  std::optional<double> rtt_ms;  // the shortest of a few exchanges
+  bool small_only = false;       // a few bytes come through, and many do not
+  std::string interface;         // this node's interface that leads there
+  std::optional<int> mtu;        // the MTU of that interface
+};
+
+/// What this node's resolver says of another node's name.
+struct PeerNameReading {
+  std::string node;
+  LookupReading lookup;
+};
+
+/// What a node sees of the others.
+struct PeersReading {
+  std::vector<LinkReading> links;
+  std::vector<PeerNameReading> peer_names;
+  // Nodes whose files it sees in the folders of checkpoints and of logs; nullopt: not tried.
+  std::optional<std::vector<std::string>> shares_with;
+  std::optional<std::vector<std::string>> shares_logs_with;
 };
 
 struct NodeReading {
@@ -175,9 +200,7 @@ struct NodeReading {
   // What only several nodes together have.
   std::optional<double> clock_offset_ms;  // how far its clock is ahead of the launcher's
   std::optional<double> clock_doubt_ms;   // how wrong that may be
-  std::optional<std::vector<std::string>> shares_with;  // nodes whose files it sees in the folder
-                                                        // of checkpoints; nullopt: not tried
-  std::vector<LinkReading> links;
+  PeersReading peers;
 };
 
 }  // namespace ddprun

@@ -32,11 +32,18 @@ void fields(auto& f, MemoryReading& r) {
   f("transparent_huge_pages", r.transparent_huge_pages);
 }
 
+void fields(auto& f, BusyProcess& r) {
+  f("pid", r.pid);
+  f("name", r.name);
+  f("cpus", r.cpus);
+}
+
 void fields(auto& f, CpusReading& r) {
   f("online", r.online);
   f("usable", r.usable);
   f("quota", r.quota);
   f("numa_nodes", r.numa_nodes);
+  f("busy", r.busy);
 }
 
 void fields(auto& f, FolderReading& r) {
@@ -141,12 +148,26 @@ void fields(auto& f, InfinibandReading& r) {
 
 void fields(auto& f, LinkReading& r) {
   f("node", r.node);
+  f("use", r.use);
   f("address", r.address);
   f("error", r.error);
   f("ms", r.ms);
+  f("rtt_ms", r.rtt_ms);
   f("small_only", r.small_only);
   f("interface", r.interface);
   f("mtu", r.mtu);
+}
+
+void fields(auto& f, PeerNameReading& r) {
+  f("node", r.node);
+  f("lookup", r.lookup);
+}
+
+void fields(auto& f, PeersReading& r) {
+  f("shares_with", r.shares_with);
+  f("shares_logs_with", r.shares_logs_with);
+  f("links", r.links);
+  f("peer_names", r.peer_names);
 }
 
 void fields(auto& f, NodeReading& r) {
@@ -167,8 +188,7 @@ void fields(auto& f, NodeReading& r) {
   f("gloo_interfaces", r.gloo_interfaces);
   f("clock_offset_ms", r.clock_offset_ms);
   f("clock_doubt_ms", r.clock_doubt_ms);
-  f("shares_with", r.shares_with);
-  f("links", r.links);
+  fields(f, r.peers);
 }
 
 template <typename T>

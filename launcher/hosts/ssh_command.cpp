@@ -87,7 +87,8 @@ std::vector<std::string> ssh_command(const Ssh& ssh, const Host& host, const std
 }
 
 std::string why_host_failed(const Host& host, const Ssh& ssh, bool greeted,
-                            const ExitStatus& status, const std::vector<std::string>& last_words) {
+                            const ExitStatus& status, const std::vector<std::string>& last_words,
+                            const RemoteProgram& program) {
   const std::string name = host.label();
   const std::string words = joined(last_words);
   if (!greeted && status.code == kProgramNotFound)
@@ -108,7 +109,7 @@ std::string why_host_failed(const Host& host, const Ssh& ssh, bool greeted,
   if (status.code == kSshFailed)
     return with_words(fmt::format("{} cannot reach {}", ssh.words.front(), name), words);
   return with_words(
-      fmt::format("the agent on {} {} without a word on the job", name, describe(status)), words);
+      fmt::format("{} on {} {} {}", program.name, name, describe(status), program.silence), words);
 }
 
 }  // namespace ddprun

@@ -27,9 +27,16 @@ std::vector<std::string> words_of(const std::string& text);
 std::vector<std::string> ssh_command(const Ssh& ssh, const Host& host,
                                      const std::string& command = "agent");
 
+/// What runs there, for sentences.
+struct RemoteProgram {
+  const char* name = "the agent";
+  const char* silence = "without a word on the job";
+};
+
 /// Returns a sentence on why the agent on `host` is not there, or has gone without a word.
 /// `greeted` says whether it had said hello; `last_words` are those of ssh and of the login there.
 std::string why_host_failed(const Host& host, const Ssh& ssh, bool greeted,
-                            const ExitStatus& status, const std::vector<std::string>& last_words);
+                            const ExitStatus& status, const std::vector<std::string>& last_words,
+                            const RemoteProgram& program = {});
 
 }  // namespace ddprun

@@ -48,6 +48,16 @@ TEST_CASE("memory, shared memory and limits that are too small are found") {
   CHECK(sick_with("one_cpu") == Words{"warning cpus"});
 }
 
+TEST_CASE("processes that take half of the CPUs are named, the busiest first") {
+  NodeReading node = recorded("healthy_pod");
+  const int cpus = node.cpus.usable.value();
+  node.cpus.busy = {{4711, "python3", cpus * 0.3}, {12, "stress", cpus * 0.2}};
+  CHECK(complaints(check_cpus(node)) == Words{"warning cpus-busy"});
+  CHECK_THAT(finding_on(check_cpus(node), "cpus-busy").seen, contains(": python3 (pid 4711, "));
+  node.cpus.busy.pop_back();
+  CHECK(complaints(check_cpus(node)) == Words{});
+}
+
 TEST_CASE("limits that do not bind a process are no mistake") {
   NodeReading root = recorded("small_limits");
   root.limits.locks_all_memory = root.limits.may_exceed_processes = true;

@@ -32,11 +32,14 @@ TEST_CASE("what a node is asked arrives as it was sent") {
   CHECK(examine.environment == std::map<std::string, std::string>{{"A", "b=c"}});
   CHECK(examine.token == "t");
   CHECK(std::holds_alternative<AskClock>(sent_to_node(AskClock{})));
-  const auto visit = std::get<VisitPeers>(sent_to_node(VisitPeers{{{"h2", "10.0.0.2", 4711}}}));
+  const auto visit =
+      std::get<VisitPeers>(sent_to_node(VisitPeers{{{"h2", "10.0.0.2", 4711, "NCCL", "node-2"}}}));
   REQUIRE(visit.peers.size() == 1);
   CHECK(visit.peers[0].node == "h2");
   CHECK(visit.peers[0].host == "10.0.0.2");
   CHECK(visit.peers[0].port == 4711);
+  CHECK(visit.peers[0].use == "NCCL");
+  CHECK(visit.peers[0].name == "node-2");
 }
 
 TEST_CASE("what a node answers arrives as it was sent") {
@@ -47,11 +50,18 @@ TEST_CASE("what a node answers arrives as it was sent") {
   CHECK(examined.port == 4711);
   CHECK(std::get<ClockTold>(sent_from_node(ClockTold{1'760'000'000'000'001})).unix_us ==
         1'760'000'000'000'001);
-  const auto visited = std::get<PeersVisited>(sent_from_node(
-      PeersVisited{{{.node = "h2", .small_only = true}}, std::vector<std::string>{"h1"}}));
+  const PeersVisited sent{{.links = {{.node = "h2", .use = "Gloo", .small_only = true}},
+                           .peer_names = {{"h2", {.question = "node-2", .answers = {"10.0.0.2"}}}},
+                           .shares_with = std::vector<std::string>{"h1"},
+                           .shares_logs_with = std::vector<std::string>{}}};
+  const PeersReading visited = std::get<PeersVisited>(sent_from_node(sent)).peers;
   REQUIRE(visited.links.size() == 1);
   CHECK(visited.links[0].small_only);
+  CHECK(visited.links[0].use == "Gloo");
   CHECK(visited.shares_with == std::vector<std::string>{"h1"});
+  CHECK(visited.shares_logs_with == std::vector<std::string>{});
+  REQUIRE(visited.peer_names.size() == 1);
+  CHECK(visited.peer_names[0].lookup.answers == std::vector<std::string>{"10.0.0.2"});
 }
 
 TEST_CASE("messages that make no sense are refused, and greetings are no messages") {

@@ -11,12 +11,12 @@ std::string report_on(const std::string& name, const ReportStyle& style = {}) {
 }
 
 TEST_CASE("a node on which all is well takes one line") {
-  CHECK(report_on("healthy_pod") == "train-0: 18 checks, all ok\n");
+  CHECK(report_on("healthy_pod") == "train-0: 19 checks, all ok\n");
 }
 
 TEST_CASE("what failed stands before the warnings, and what is well is counted") {
   CHECK(report_on("shm_left_full") ==
-        R"(dgx1: 1 failed, 1 warning, 28 ok
+        R"(dgx1: 1 failed, 1 warning, 29 ok
   failed   shm     /dev/shm has 1007 GiB, 3 MiB of it free
            why     DataLoader workers and NCCL share memory there: they end with
                    "Bus error" or "No space left on device"

@@ -1,0 +1,30 @@
+// How `ddprun doctor` is started on the nodes that it looks at, and what its failures mean. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/failure.hpp"
+#include "launcher/hosts/host_list.hpp"
+#include "launcher/hosts/ssh_command.hpp"
+
+namespace ddprun {
+
+/// What leads to the hosts.
+struct HostReach {
+  Ssh ssh;
+  std::string srun;  // its path, in an allocation of Slurm; "": ssh is used
+};
+
+/// Returns the argv that starts the node's side of the doctor there. By srun it is a step that
+/// shares what the job has on the node with all other steps.
+std::vector<std::string> node_command(const HostReach& reach, const Host& host);
+
+/// Returns a sentence on why there is no answer of a host. `last_words` are those of ssh or srun.
+std::string why_no_answer(const HostReach& reach, const Host& host, const ExitStatus& status,
+                          const std::vector<std::string>& last_words);
+
+/// Returns what to do about it.
+std::string advice_on_reaching(const HostReach& reach);
+
+}  // namespace ddprun
