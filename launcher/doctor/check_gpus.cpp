@@ -14,6 +14,9 @@ namespace {
 /// The driver itself keeps some hundred MiB of a large GPU.
 constexpr std::int64_t kUsedBytesMax = std::int64_t{2} << 30;
 
+/// A reading of another host may say anything. A sum of these has its place in a number.
+constexpr std::int64_t kProcessBytesMax = std::int64_t{1} << 50;
+
 struct GpuCheck {
   const GpuReading& gpu;
   NodeFindings& found;
@@ -60,7 +63,7 @@ struct GpuCheck {
     for (const GpuProcess& process : gpu.processes) {
       users.push_back(fmt::format("{} (pid {})", process.name.empty() ? "a process" : process.name,
                                   process.pid));
-      bytes += process.bytes;
+      bytes += std::min(process.bytes, kProcessBytesMax);
     }
     const std::int64_t used = std::max(bytes, gpu.used_bytes.value_or(0));
     if (users.empty() && used < kUsedBytesMax)

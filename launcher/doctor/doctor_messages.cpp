@@ -4,6 +4,28 @@
 
 #include "base/match.hpp"
 #include "launcher/doctor/reading_json.hpp"
+#include "launcher/hosts/host_list.hpp"
+#include "rendezvous/messages/json_fields.hpp"
+
+namespace ddprun::fields {
+
+constexpr TextLimit kText{4096};
+constexpr std::size_t kVariablesMax = 100;
+
+// clang-format off
+template <> inline constexpr auto kFields<Examine> = std::tuple{
+    text("node", &Examine::node, kText), text("log_dir", &Examine::log_dir, kText),
+    text("checkpoint_dir", &Examine::checkpoint_dir, kText), text("script", &Examine::script, kText),
+    text("directory", &Examine::directory, kText), text("token", &Examine::token, kText),
+    texts("environment", &Examine::environment, kText, kVariablesMax)};
+template <> inline constexpr auto kFields<Peer> = std::tuple{
+    text("node", &Peer::node, kText), text("host", &Peer::host, kText), field("port", &Peer::port),
+    text("use", &Peer::use, kText), text("name", &Peer::name, kText)};
+template <> inline constexpr auto kFields<VisitPeers> = std::tuple{
+    list("peers", &VisitPeers::peers, 4 * kHostsMax)};  // each by up to four addresses
+// clang-format on
+
+}  // namespace ddprun::fields
 
 namespace ddprun {
 
@@ -29,55 +51,18 @@ json parse_message(std::string_view line) {
   return message;
 }
 
-Examine examine_of(const json& from) {
-  return {.node = from.at("node"),
-          .log_dir = from.at("log_dir"),
-          .checkpoint_dir = from.at("checkpoint_dir"),
-          .script = from.at("script"),
-          .directory = from.at("directory"),
-          .environment = from.at("environment"),
-          .token = from.at("token")};
-}
-
-VisitPeers peers_of(const json& from) {
-  VisitPeers visit;
-  for (const json& peer : from)
-    visit.peers.push_back({.node = peer.at("node"),
-                           .host = peer.at("host"),
-                           .port = peer.at("port"),
-                           .use = peer.at("use"),
-                           .name = peer.at("name")});
-  return visit;
-}
-
 }  // namespace
 
 std::string encode(const ToNode& message) {
   return match(
       message,
       [](const Examine& m) {
-        return line_of_message({{"examine",
-                                 {{"node", m.node},
-                                  {"log_dir", m.log_dir},
-                                  {"checkpoint_dir", m.checkpoint_dir},
-                                  {"script", m.script},
-                                  {"directory", m.directory},
-                                  {"environment", m.environment},
-                                  {"token", m.token}}}});
+        return line_of_message({{"examine", fields::to_object(m)}});
       },
       [](const AskClock&) {
         return line_of_message({{"clock", true}});
       },
-      [](const VisitPeers& m) {
-        json peers = json::array();
-        for (const Peer& peer : m.peers)
-          peers.push_back({{"node", peer.node},
-                           {"host", peer.host},
-                           {"port", peer.port},
-                           {"use", peer.use},
-                           {"name", peer.name}});
-        return line_of_message({{"peers", std::move(peers)}});
-      });
+      [](const VisitPeers& m) { return line_of_message(fields::to_object(m)); });
 }
 
 std::string encode(const FromNode& message) {
@@ -97,22 +82,29 @@ std::string encode(const FromNode& message) {
 
 Result<ToNode> decode_to_node(std::string_view line) try {
   const json message = parse_message(line);
-  if (message.contains("examine")) return ToNode{examine_of(message["examine"])};
+  if (message.contains("examine"))
+    return ToNode{fields::from_object<Examine>(message["examine"], "examine")};
   if (message.contains("clock")) return ToNode{AskClock{}};
-  return ToNode{peers_of(message.at("peers"))};
+  return ToNode{fields::from_object<VisitPeers>(message, "message")};
 } catch (const json::exception& e) {
+  return no_message(e.what());
+} catch (const fields::Unfit& e) {
   return no_message(e.what());
 }
 
 Result<FromNode> decode_from_node(std::string_view line) try {
   const json message = parse_message(line);
-  if (message.contains("unix_us")) return FromNode{ClockTold{message["unix_us"]}};
+  if (message.contains("unix_us"))
+    return FromNode{ClockTold{fields::integer_from<std::int64_t>(message["unix_us"], "unix_us")}};
   const bool examined = message.contains("reading");
   auto reading = parse_reading(message.at(examined ? "reading" : "visited").dump());
   if (!reading) return reading.error();
   if (!examined) return FromNode{PeersVisited{std::move(reading->peers)}};
-  return FromNode{Examined{std::move(*reading), message.at("host"), message.at("port")}};
+  return FromNode{Examined{std::move(*reading), fields::text_from(message.at("host"), "host"),
+                           fields::integer_from<std::uint16_t>(message.at("port"), "port")}};
 } catch (const json::exception& e) {
+  return no_message(e.what());
+} catch (const fields::Unfit& e) {
   return no_message(e.what());
 }
 

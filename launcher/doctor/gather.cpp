@@ -34,7 +34,7 @@
 #include "launcher/doctor/reading_json.hpp"
 #include "launcher/doctor/survey_source.hpp"
 #include "launcher/settings/program.hpp"
-#include "launcher/topology/nvml.hpp"
+#include "launcher/topology/nvml_library.hpp"
 #include "worker_sdk/checkpoint_files/hashed_file.hpp"
 
 namespace ddprun {

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <array>
+#include <cmath>
 
 namespace ddprun {
 
@@ -12,7 +13,7 @@ std::string bytes_text(std::int64_t bytes) {
   auto value = static_cast<double>(bytes);
   std::size_t unit = 0;
   for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  const bool whole = value >= 10 || value == static_cast<double>(static_cast<int>(value));
+  const bool whole = value >= 10 || value == std::trunc(value);
   return fmt::format("{:.{}f} {}", value, whole ? 0 : 1, kUnits[unit]);
 }
 

@@ -3,6 +3,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "rendezvous/messages/json_fields.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -11,7 +13,7 @@ using nlohmann::json;
 
 // Each struct names its fields once, for both directions. `f` is a JsonWriter or a JsonReader.
 
-void fields(auto& f, LimitsReading& r) {
+void each_field(auto& f, LimitsReading& r) {
   f("open_files", r.open_files);
   f("open_files_hard", r.open_files_hard);
   f("processes", r.processes);
@@ -22,7 +24,7 @@ void fields(auto& f, LimitsReading& r) {
   f("may_exceed_processes", r.may_exceed_processes);
 }
 
-void fields(auto& f, MemoryReading& r) {
+void each_field(auto& f, MemoryReading& r) {
   f("total_bytes", r.total_bytes);
   f("available_bytes", r.available_bytes);
   f("cgroup_max_bytes", r.cgroup_max_bytes);
@@ -32,13 +34,13 @@ void fields(auto& f, MemoryReading& r) {
   f("transparent_huge_pages", r.transparent_huge_pages);
 }
 
-void fields(auto& f, BusyProcess& r) {
+void each_field(auto& f, BusyProcess& r) {
   f("pid", r.pid);
   f("name", r.name);
   f("cpus", r.cpus);
 }
 
-void fields(auto& f, CpusReading& r) {
+void each_field(auto& f, CpusReading& r) {
   f("online", r.online);
   f("usable", r.usable);
   f("quota", r.quota);
@@ -46,7 +48,7 @@ void fields(auto& f, CpusReading& r) {
   f("busy", r.busy);
 }
 
-void fields(auto& f, FolderReading& r) {
+void each_field(auto& f, FolderReading& r) {
   f("role", r.role);
   f("path", r.path);
   f("error", r.error);
@@ -57,25 +59,25 @@ void fields(auto& f, FolderReading& r) {
   f("write_ms", r.write_ms);
 }
 
-void fields(auto& f, LookupReading& r) {
+void each_field(auto& f, LookupReading& r) {
   f("question", r.question);
   f("answers", r.answers);
   f("error", r.error);
   f("ms", r.ms);
 }
 
-void fields(auto& f, NameServerReading& r) {
+void each_field(auto& f, NameServerReading& r) {
   f("address", r.address);
   f("answer_ms", r.answer_ms);
 }
 
-void fields(auto& f, NamesReading& r) {
+void each_field(auto& f, NamesReading& r) {
   f("own_name", r.own_name);
   f("own_address", r.own_address);
   f("servers", r.servers);
 }
 
-void fields(auto& f, PythonReading& r) {
+void each_field(auto& f, PythonReading& r) {
   f("path", r.path);
   f("error", r.error);
   f("version", r.version);
@@ -84,25 +86,25 @@ void fields(auto& f, PythonReading& r) {
   f("nccl", r.nccl);
 }
 
-void fields(auto& f, PythonAnswer& r) {
-  fields(f, r.python);
+void each_field(auto& f, PythonAnswer& r) {
+  each_field(f, r.python);
   f("missing_modules", r.missing_modules);
 }
 
-void fields(auto& f, ScriptReading& r) {
+void each_field(auto& f, ScriptReading& r) {
   f("path", r.path);
   f("error", r.error);
   f("sha256", r.sha256);
   f("missing_modules", r.missing_modules);
 }
 
-void fields(auto& f, GpuProcess& r) {
+void each_field(auto& f, GpuProcess& r) {
   f("pid", r.pid);
   f("name", r.name);
   f("bytes", r.bytes);
 }
 
-void fields(auto& f, GpuReading& r) {
+void each_field(auto& f, GpuReading& r) {
   f("index", r.index);
   f("bus_id", r.bus_id);
   f("model", r.model);
@@ -121,7 +123,7 @@ void fields(auto& f, GpuReading& r) {
   f("nvswitch", r.nvswitch);
 }
 
-void fields(auto& f, GpusReading& r) {
+void each_field(auto& f, GpusReading& r) {
   f("on_bus", r.on_bus);
   f("present", r.present);
   f("driver", r.driver);
@@ -130,7 +132,7 @@ void fields(auto& f, GpusReading& r) {
   f("gpus", r.gpus);
 }
 
-void fields(auto& f, InterfaceReading& r) {
+void each_field(auto& f, InterfaceReading& r) {
   f("name", r.name);
   f("addresses", r.addresses);
   f("mtu", r.mtu);
@@ -138,7 +140,7 @@ void fields(auto& f, InterfaceReading& r) {
   f("loopback", r.loopback);
 }
 
-void fields(auto& f, InfinibandReading& r) {
+void each_field(auto& f, InfinibandReading& r) {
   f("device", r.device);
   f("port", r.port);
   f("state", r.state);
@@ -146,7 +148,7 @@ void fields(auto& f, InfinibandReading& r) {
   f("rate", r.rate);
 }
 
-void fields(auto& f, LinkReading& r) {
+void each_field(auto& f, LinkReading& r) {
   f("node", r.node);
   f("use", r.use);
   f("address", r.address);
@@ -158,19 +160,19 @@ void fields(auto& f, LinkReading& r) {
   f("mtu", r.mtu);
 }
 
-void fields(auto& f, PeerNameReading& r) {
+void each_field(auto& f, PeerNameReading& r) {
   f("node", r.node);
   f("lookup", r.lookup);
 }
 
-void fields(auto& f, PeersReading& r) {
+void each_field(auto& f, PeersReading& r) {
   f("shares_with", r.shares_with);
   f("shares_logs_with", r.shares_logs_with);
   f("links", r.links);
   f("peer_names", r.peer_names);
 }
 
-void fields(auto& f, NodeReading& r) {
+void each_field(auto& f, NodeReading& r) {
   f("node", r.node);
   f("ddprun", r.ddprun);
   f("kernel", r.kernel);
@@ -188,17 +190,8 @@ void fields(auto& f, NodeReading& r) {
   f("gloo_interfaces", r.gloo_interfaces);
   f("clock_offset_ms", r.clock_offset_ms);
   f("clock_doubt_ms", r.clock_doubt_ms);
-  fields(f, r.peers);
+  each_field(f, r.peers);
 }
-
-template <typename T>
-constexpr bool is_optional = false;
-template <typename T>
-constexpr bool is_optional<std::optional<T>> = true;
-template <typename T>
-constexpr bool is_list = false;
-template <typename T>
-constexpr bool is_list<std::vector<T>> = true;
 
 /// Writes the fields that have something to say.
 struct JsonWriter {
@@ -210,14 +203,14 @@ struct JsonWriter {
     if (written.is_null()) return;
     const bool empty =
         written == "" || written == false || (written.is_structured() && written.empty());
-    if (is_optional<T> || !empty) out[name] = std::move(written);
+    if (fields::kIsOptional<T> || !empty) out[name] = std::move(written);
   }
 
   template <typename T>
   static json write(T& value) {
-    if constexpr (is_optional<T>) {
+    if constexpr (fields::kIsOptional<T>) {
       return value ? write(*value) : json();
-    } else if constexpr (is_list<T>) {
+    } else if constexpr (fields::kIsList<T>) {
       json list = json::array();
       for (auto& entry : value) list.push_back(write(entry));
       return list;
@@ -225,34 +218,37 @@ struct JsonWriter {
       return value;
     } else {
       JsonWriter writer;
-      fields(writer, value);
+      each_field(writer, value);
       return std::move(writer.out);
     }
   }
 };
 
-/// Reads the fields that are there. It throws what the library of JSON throws.
+/// Reads the fields that are there. It throws fields::Unfit.
 struct JsonReader {
   const json& in;
 
   template <typename T>
   void operator()(const char* name, T& value) {
     const auto found = in.find(name);
-    if (found != in.end() && !found->is_null()) read(*found, value);
+    if (found != in.end() && !found->is_null()) read(*found, name, value);
   }
 
   template <typename T>
-  static void read(const json& from, T& value) {
-    if constexpr (is_optional<T>) {
-      read(from, value.emplace());
-    } else if constexpr (is_list<T>) {
-      for (const json& entry : from) read(entry, value.emplace_back());
+  static void read(const json& from, const char* name, T& value) {
+    if constexpr (fields::kIsOptional<T>) {
+      read(from, name, value.emplace());
+    } else if constexpr (fields::kIsList<T>) {
+      if (!from.is_array()) fields::unfit(name, from, "a list");
+      for (const json& entry : from) read(entry, name, value.emplace_back());
     } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
-      from.get_to(value);
+      value = fields::value_from<T>(from, name);
+      if constexpr (std::is_same_v<T, std::int64_t>)
+        if (value < kUnlimited) fields::unfit(name, from, "a number from -1 up");
     } else {
-      if (!from.is_object()) throw json::other_error::create(500, "an object is expected", &from);
+      if (!from.is_object()) fields::unfit(name, from, "an object");
       JsonReader reader{from};
-      fields(reader, value);
+      each_field(reader, value);
     }
   }
 };
@@ -270,9 +266,11 @@ std::string line_of(const T& value) {
 template <typename T>
 Result<T> parse_as(std::string_view text) try {
   T value;
-  JsonReader::read(json::parse(text), value);
+  JsonReader::read(json::parse(text), "reading", value);
   return value;
 } catch (const json::exception& e) {
+  return invalid(std::string{"this is no reading of a node: "} + e.what());
+} catch (const fields::Unfit& e) {
   return invalid(std::string{"this is no reading of a node: "} + e.what());
 }
 

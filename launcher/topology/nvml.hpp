@@ -8,10 +8,9 @@
 
 #include "base/result.hpp"
 #include "launcher/topology/driver_facts.hpp"
+#include "launcher/topology/nvml_library.hpp"
 
 namespace ddprun {
-
-inline constexpr char kNvmlLibrary[] = "libnvidia-ml.so.1";
 
 /// Asks the driver in this process. Errors: kNotFound when there is no such library or it lacks a
 /// function, kUnavailable when the driver does not answer.

@@ -65,8 +65,11 @@ TEST_CASE("what a node answers arrives as it was sent") {
 }
 
 TEST_CASE("messages that make no sense are refused, and greetings are no messages") {
-  for (const char* line : {"", "{}", "[1]", R"({"doctor":2,"clock":true})",
-                           R"({"doctor":1,"peers":[{"node":"h1"}]})", R"({"doctor":1})"}) {
+  for (const char* line :
+       {"", "{}", "[1]", R"({"doctor":2,"clock":true})", R"({"doctor":1,"peers":[{"node":"h1"}]})",
+        R"({"doctor":1})", R"({"doctor":1,"unix_us":1e300})",
+        R"({"doctor":1,"reading":{},"host":"h","port":70000})",
+        R"({"doctor":1,"peers":[{"node":"h1","host":"h","port":70000,"use":"","name":""}]})"}) {
     INFO(line);
     CHECK_FALSE(decode_to_node(line).has_value());
     CHECK_FALSE(decode_from_node(line).has_value());

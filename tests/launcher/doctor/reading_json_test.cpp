@@ -28,8 +28,10 @@ TEST_CASE("a reading of a later version may have more fields") {
 }
 
 TEST_CASE("what is no reading is refused in a sentence") {
-  for (const char* text : {"", "hello", "[]", "3", R"({"node": 3})", R"({"limits": []})",
-                           R"({"folders": [1]})", R"({"memory": {"shm_bytes": "much"}})"}) {
+  for (const char* text :
+       {"", "hello", "[]", "3", R"({"node": 3})", R"({"limits": []})", R"({"folders": [1]})",
+        R"({"memory": {"shm_bytes": "much"}})", R"({"cpus": {"usable": 4294967298}})",
+        R"({"memory": {"shm_bytes": 2.5}})", R"({"memory": {"shm_bytes": -2}})"}) {
     INFO(text);
     const auto reading = parse_reading(text);
     REQUIRE_FALSE(reading.has_value());
