@@ -10,6 +10,7 @@
 
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/host_talks.hpp"
+#include "launcher/doctor/interface_choice.hpp"
 #include "launcher/doctor/peer_ways.hpp"
 #include "launcher/doctor/unix_time_us.hpp"
 #include "launcher/environments/slurm_step.hpp"
@@ -107,7 +108,10 @@ class Examiner {
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       if (!examined_[i]) continue;
       VisitPeers visit{all};
-      std::erase_if(visit.peers, [&](const Peer& peer) { return peer.node == hosts_[i].label(); });
+      const bool ipv6 = ipv6_address(examined_[i]->reading).has_value();
+      std::erase_if(visit.peers, [&](const Peer& peer) {
+        return peer.node == hosts_[i].label() || (peer.use == "IPv6" && !ipv6);
+      });
       talks_.send(i, encode(ToNode{visit}));
     }
     talks_.wait_for_answers(kPeersTimeout);

@@ -14,7 +14,6 @@ SharedFile::SharedFile(const std::string& folder, const std::string& token, cons
     path_.clear();
     return;
   }
-  ::fsync(file);
   ::close(file);
 }
 

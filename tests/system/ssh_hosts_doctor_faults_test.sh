@@ -136,6 +136,37 @@ else
   echo "no port is closed: there is no nft (Debian: nftables)"
 fi
 
+# Libraries that take an interface which leads nowhere, though it is up and has an address.
+on h3 ip link add away0 up type veth peer name away1
+on h3 ip link set away1 up
+on h3 ip address add 172.31.0.1/24 dev away0
+with_start "export NCCL_SOCKET_IFNAME=away0"
+doctor 1 $all
+finds_only "failed nccl-address on h3: h1, h2 and h4 cannot connect to .*NCCL takes: .*172.31.0.1"
+without_start
+with_start "export GLOO_SOCKET_IFNAME=away0"
+doctor 1 $all
+finds_only "failed gloo-address on h3: h1, h2 and h4 cannot connect to .*Gloo takes: .*172.31.0.1"
+without_start
+on h3 ip link del away0
+
+# IPv6 is tried beside IPv4, where both ends have it.
+if [ -e /proc/sys/net/ipv6 ]; then
+  for i in 1 2 3; do
+    on "h$i" sh -c 'for f in all default eth0 lo; do echo 0 >/proc/sys/net/ipv6/conf/$f/disable_ipv6; done'
+    on "h$i" ip address add "fd77::$i/64" dev eth0 nodad
+  done
+  doctor 0 $all
+  finds_nothing
+  on h3 ip -6 neighbour replace fd77::1 lladdr 02:00:00:00:00:01 dev eth0 nud permanent # nobody has that one
+  on h3 ip -6 neighbour replace fd77::2 lladdr 02:00:00:00:00:01 dev eth0 nud permanent
+  doctor 0 $all
+  finds_only "warning ipv6 on h3: h1 and h2 cannot connect to this node over IPv6: no answer within 2 s"
+  for i in 1 2 3; do on "h$i" ip address del "fd77::$i/64" dev eth0; done
+else
+  echo "IPv6 is not tried: this kernel has none"
+fi
+
 # A switch that takes smaller packets than the hosts send, and tells nobody. The hosts cut packets themselves, and
 # ssh's are small.
 for host in h1 h2 h3 h4; do on $host ip link set eth0 gso_max_segs 1; done
