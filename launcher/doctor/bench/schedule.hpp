@@ -1,0 +1,47 @@
+// Which hosts measure the way between them, and when. Pure.
+//
+// Within a round no host is in two pairs, so that no measurement disturbs another one.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace ddprun {
+
+using HostPair = std::pair<std::size_t, std::size_t>;  // the lower one first
+using Round = std::vector<HostPair>;
+
+/// So many rounds cover all pairs of 16 hosts.
+inline constexpr std::size_t kLinkRoundsMax = 15;
+
+/// Returns rounds in which hosts 0 to `hosts` - 1 meet, by the circle method: host m stands still,
+/// the others turn around it. For up to kLinkRoundsMax + 1 hosts each two of them meet once. Of
+/// more hosts each meets as many different others as there are rounds, or one less, and these
+/// rounds are spread evenly over all.
+std::vector<Round> meeting_rounds(std::size_t hosts, std::size_t rounds_max = kLinkRoundsMax);
+
+/// Puts pairs into rounds, at most so many. Pairs that find no place are left out.
+std::vector<Round> rounds_of(const std::vector<HostPair>& pairs, std::size_t rounds_max);
+
+/// Puts hosts into waves of which each has at most one host of each machine: those that share one
+/// would take the CPUs from each other. `machines[i]` is the machine of host i.
+template <typename Machine>
+std::vector<std::vector<std::size_t>> waves_of(const std::vector<std::size_t>& hosts,
+                                               const std::vector<Machine>& machines) {
+  std::vector<std::vector<std::size_t>> waves;
+  for (const std::size_t host : hosts) {
+    const auto takes_part = [&](const std::vector<std::size_t>& wave) {
+      for (const std::size_t other : wave)
+        if (machines[other] == machines[host]) return true;
+      return false;
+    };
+    std::size_t place = 0;
+    while (place < waves.size() && takes_part(waves[place])) ++place;
+    if (place == waves.size()) waves.emplace_back();
+    waves[place].push_back(host);
+  }
+  return waves;
+}
+
+}  // namespace ddprun
