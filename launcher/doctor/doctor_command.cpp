@@ -5,11 +5,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "agent/output/console.hpp"
 #include "base/system/fresh_id.hpp"
 #include "base/system/own_process.hpp"
+#include "launcher/doctor/bench_findings.hpp"
+#include "launcher/doctor/bench_node.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/chosen_hosts.hpp"
 #include "launcher/doctor/compare_nodes.hpp"
@@ -29,6 +32,7 @@ namespace {
 struct DoctorOptions {
   DoctorWish wish;
   HostWishes where;
+  bool bench = false;
   bool json = false;
   bool verbose = false;
 };
@@ -38,12 +42,23 @@ struct Diagnosis {
   std::vector<std::string> nodes;  // in the order of the report
   std::vector<NodeReading> readings;
   Findings findings;
+  std::optional<Measurements> measured;
 };
+
+void add_findings(Findings&& more, Findings& findings) {
+  findings.insert(findings.end(), std::make_move_iterator(more.begin()),
+                  std::make_move_iterator(more.end()));
+}
 
 Diagnosis examine_this_node(const DoctorOptions& options, const Surroundings& surroundings) {
   NodeReading reading = read_this_node(options.wish, surroundings);
   Findings findings = check_node(reading, true);
-  return {{reading.node}, {std::move(reading)}, std::move(findings)};
+  std::optional<Measurements> measured;
+  if (options.bench) {
+    measured.emplace().nodes.push_back(measure_until_sure(reading));
+    add_findings(check_measurements(*measured), findings);
+  }
+  return {{reading.node}, {std::move(reading)}, std::move(findings), std::move(measured)};
 }
 
 /// As in a job with --hosts, Python is the one that the user has here.
@@ -59,15 +74,10 @@ Examine examine_as_here(const DoctorOptions& options, const Surroundings& surrou
   return examine;
 }
 
-void add_findings(Findings&& more, Findings& findings) {
-  findings.insert(findings.end(), std::make_move_iterator(more.begin()),
-                  std::make_move_iterator(more.end()));
-}
-
 Diagnosis examine_all(const ChosenHosts& chosen, const DoctorOptions& options,
                       const Surroundings& surroundings) {
-  HostsExamination examined =
-      examine_hosts(chosen.hosts, chosen.reach, examine_as_here(options, surroundings));
+  HostsExamination examined = examine_hosts(
+      chosen.hosts, chosen.reach, examine_as_here(options, surroundings), options.bench);
   Diagnosis diagnosis;
   for (const Host& host : chosen.hosts) diagnosis.nodes.push_back(host.label());
   add_findings(std::move(examined.unreached), diagnosis.findings);
@@ -76,6 +86,8 @@ Diagnosis examine_all(const ChosenHosts& chosen, const DoctorOptions& options,
   add_findings(compare_nodes(examined.readings), diagnosis.findings);
   add_findings(check_links(examined.readings), diagnosis.findings);
   add_findings(check_peer_names(examined.readings), diagnosis.findings);
+  if (examined.measured) add_findings(check_measurements(*examined.measured), diagnosis.findings);
+  diagnosis.measured = std::move(examined.measured);
   if (std::ranges::count(diagnosis.findings, kAllNodes, &Finding::node) > 0)
     diagnosis.nodes.emplace_back(kAllNodes);
   diagnosis.readings = std::move(examined.readings);
@@ -94,8 +106,9 @@ Result<int> examine(const DoctorOptions& options, const Stage& stage) {
   const ReportStyle style{.color = wants_color(STDOUT_FILENO),
                           .verbose = options.verbose,
                           .columns = std::min(terminal_columns(STDOUT_FILENO, 80), 120)};
-  stage.out.write(options.json ? report_json(diagnosis.readings, diagnosis.findings)
-                               : report_text(diagnosis.nodes, diagnosis.findings, style));
+  stage.out.write(options.json
+                      ? report_json(diagnosis.readings, diagnosis.findings, diagnosis.measured)
+                      : report_text(diagnosis.nodes, diagnosis.findings, style));
   return count_of(diagnosis.findings, Severity::kFailed) > 0 ? 1 : 0;
 }
 
@@ -139,11 +152,14 @@ Result<int> run_doctor(const std::vector<std::string>& words, const Stage& stage
                  "the folder that the job writes its checkpoints to")
       ->type_name("DIR");
   add_host_options(app, options);
+  app.add_flag("--bench", options.bench,
+               "measure CPUs, memory and the network between hosts, and compare them");
   app.add_flag("-v,--verbose", options.verbose, "show also what is well");
   app.add_flag("--json", options.json, "print all findings, and what was read, as JSON");
   app.footer(
       "ddprun doctor\n"
-      "ddprun doctor --hosts h1,h2 --checkpoint-dir /shared/run7 train.py");
+      "ddprun doctor --hosts h1,h2 --checkpoint-dir /shared/run7 train.py\n"
+      "ddprun doctor --hosts h1,h2,h3 --bench");
   if (const auto done = parse_words(app, words, stage)) return *done;
   return examine(options, stage);
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/match.hpp"
+#include "launcher/doctor/bench/measurements_json.hpp"
 #include "launcher/doctor/reading_json.hpp"
 #include "launcher/hosts/host_list.hpp"
 #include "rendezvous/messages/json_fields.hpp"
@@ -51,6 +52,13 @@ json parse_message(std::string_view line) {
   return message;
 }
 
+ToNode bench_of(const json& message) {
+  const auto what = fields::text_from(message["bench"], "bench");
+  if (what == "prepare") return PrepareBench{};
+  if (what == "node") return MeasureNode{};
+  return MeasureLink{fields::from_object<Peer>(message.at("peer"), "peer")};
+}
+
 }  // namespace
 
 std::string encode(const ToNode& message) {
@@ -62,7 +70,16 @@ std::string encode(const ToNode& message) {
       [](const AskClock&) {
         return line_of_message({{"clock", true}});
       },
-      [](const VisitPeers& m) { return line_of_message(fields::to_object(m)); });
+      [](const VisitPeers& m) { return line_of_message(fields::to_object(m)); },
+      [](const PrepareBench&) {
+        return line_of_message({{"bench", "prepare"}});
+      },
+      [](const MeasureNode&) {
+        return line_of_message({{"bench", "node"}});
+      },
+      [](const MeasureLink& m) {
+        return line_of_message({{"bench", "link"}, {"peer", fields::to_object(m.peer)}});
+      });
 }
 
 std::string encode(const FromNode& message) {
@@ -77,6 +94,15 @@ std::string encode(const FromNode& message) {
       },
       [](const PeersVisited& m) {
         return line_of_message({{"visited", to_json({.peers = m.peers})}});
+      },
+      [](const BenchReady& m) {
+        return line_of_message({{"machine", m.machine}, {"port", m.port}});
+      },
+      [](const NodeMeasured& m) {
+        return line_of_message({{"speeds", to_json(m.speeds)}});
+      },
+      [](const LinkMeasured& m) {
+        return line_of_message({{"link", to_json(m.speed)}});
       });
 }
 
@@ -85,6 +111,7 @@ Result<ToNode> decode_to_node(std::string_view line) try {
   if (message.contains("examine"))
     return ToNode{fields::from_object<Examine>(message["examine"], "examine")};
   if (message.contains("clock")) return ToNode{AskClock{}};
+  if (message.contains("bench")) return bench_of(message);
   return ToNode{fields::from_object<VisitPeers>(message, "message")};
 } catch (const json::exception& e) {
   return no_message(e.what());
@@ -96,6 +123,10 @@ Result<FromNode> decode_from_node(std::string_view line) try {
   const json message = parse_message(line);
   if (message.contains("unix_us"))
     return FromNode{ClockTold{fields::integer_from<std::int64_t>(message["unix_us"], "unix_us")}};
+  if (message.contains("machine"))
+    return FromNode{BenchReady{message["machine"], message.at("port")}};
+  if (message.contains("speeds")) return FromNode{NodeMeasured{node_speeds_of(message["speeds"])}};
+  if (message.contains("link")) return FromNode{LinkMeasured{link_speed_of(message["link"])}};
   const bool examined = message.contains("reading");
   auto reading = parse_reading(message.at(examined ? "reading" : "visited").dump());
   if (!reading) return reading.error();

@@ -7,6 +7,15 @@
 //     node< {"doctor":1,"peers":[{"node":"h1","host":"10.0.0.1","port":41277},...]}
 //     node> {"doctor":1,"visited":{"links":[...],"shares_with":["h1"],"peer_names":[...]}}
 //
+// With --bench, these follow:
+//
+//     node< {"doctor":1,"bench":"prepare"}
+//     node> {"doctor":1,"machine":"5f0c...","port":40124}
+//     node< {"doctor":1,"bench":"node"}
+//     node> {"doctor":1,"speeds":{"node":"h1","cpus":[...],"memory":[...]}}
+//     node< {"doctor":1,"bench":"link","peer":{"node":"h2","host":"10.0.0.2","port":40125}}
+//     node> {"doctor":1,"link":{"from":"h1","to":"h2","rtt_us":85,...}}
+//
 // When the launcher's side ends, the node removes what it has made, and ends.
 #pragma once
 
@@ -19,6 +28,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "launcher/doctor/bench/measurements.hpp"
 #include "launcher/doctor/reading.hpp"
 
 namespace ddprun {
@@ -45,7 +55,12 @@ struct Peer {
 struct VisitPeers {
   std::vector<Peer> peers;
 };
-using ToNode = std::variant<Examine, AskClock, VisitPeers>;
+struct PrepareBench {};  // let others connect to measure links
+struct MeasureNode {};
+struct MeasureLink {
+  Peer peer;
+};
+using ToNode = std::variant<Examine, AskClock, VisitPeers, PrepareBench, MeasureNode, MeasureLink>;
 
 // --- from a node ---
 
@@ -60,7 +75,18 @@ struct ClockTold {
 struct PeersVisited {
   PeersReading peers;
 };
-using FromNode = std::variant<Examined, ClockTold, PeersVisited>;
+struct BenchReady {
+  std::string machine;  // equal on all nodes that share a machine; "": not known
+  std::uint16_t port = 0;
+};
+struct NodeMeasured {
+  NodeSpeeds speeds;
+};
+struct LinkMeasured {
+  LinkSpeed speed;
+};
+using FromNode =
+    std::variant<Examined, ClockTold, PeersVisited, BenchReady, NodeMeasured, LinkMeasured>;
 
 /// Returns the message as a line with its newline.
 std::string encode(const ToNode& message);

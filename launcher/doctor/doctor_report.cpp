@@ -9,6 +9,7 @@
 #include "base/cut_text.hpp"
 #include "base/printable.hpp"
 #include "base/text_table.hpp"
+#include "launcher/doctor/bench/measurements_json.hpp"
 #include "launcher/doctor/node_findings.hpp"
 #include "launcher/doctor/reading_json.hpp"
 
@@ -86,7 +87,8 @@ std::string report_text(const std::vector<std::string>& nodes, const Findings& f
   return text;
 }
 
-std::string report_json(const std::vector<NodeReading>& readings, const Findings& findings) {
+std::string report_json(const std::vector<NodeReading>& readings, const Findings& findings,
+                        const std::optional<Measurements>& measured) {
   nlohmann::json nodes = nlohmann::json::array(), list = nlohmann::json::array();
   for (const NodeReading& reading : readings) nodes.push_back(to_json(reading));
   for (const Finding& finding : findings)
@@ -96,11 +98,12 @@ std::string report_json(const std::vector<NodeReading>& readings, const Findings
                     {"seen", finding.seen},
                     {"why", finding.why},
                     {"advice", finding.advice}});
-  const nlohmann::json root = {{"failed", count_of(findings, Severity::kFailed)},
-                               {"warnings", count_of(findings, Severity::kWarning)},
-                               {"ok", count_of(findings, Severity::kOk)},
-                               {"findings", std::move(list)},
-                               {"readings", std::move(nodes)}};
+  nlohmann::json root = {{"failed", count_of(findings, Severity::kFailed)},
+                         {"warnings", count_of(findings, Severity::kWarning)},
+                         {"ok", count_of(findings, Severity::kOk)},
+                         {"findings", std::move(list)},
+                         {"readings", std::move(nodes)}};
+  if (measured) root["bench"] = to_json(*measured);
   return root.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

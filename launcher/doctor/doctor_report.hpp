@@ -1,9 +1,11 @@
 // Shows findings to people and to programs. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "launcher/doctor/bench/measurements.hpp"
 #include "launcher/doctor/finding.hpp"
 #include "launcher/doctor/reading.hpp"
 
@@ -20,8 +22,9 @@ struct ReportStyle {
 std::string report_text(const std::vector<std::string>& nodes, const Findings& findings,
                         const ReportStyle& style);
 
-/// Returns all findings and readings as JSON, in one line.
-std::string report_json(const std::vector<NodeReading>& readings, const Findings& findings);
+/// Returns all findings, readings and measurements as JSON, in one line.
+std::string report_json(const std::vector<NodeReading>& readings, const Findings& findings,
+                        const std::optional<Measurements>& measured = std::nullopt);
 
 /// "ok", "warning", "failed"
 const char* to_string(Severity severity);

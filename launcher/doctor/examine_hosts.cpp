@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/system/own_process.hpp"
+#include "launcher/doctor/bench_hosts.hpp"
 #include "launcher/doctor/host_talks.hpp"
 #include "launcher/doctor/interface_choice.hpp"
 #include "launcher/doctor/peer_ways.hpp"
@@ -41,11 +42,12 @@ class Examiner {
     examined_.resize(hosts.size());
   }
 
-  HostsExamination examine(const Examine& wish) {
+  HostsExamination examine(const Examine& wish, bool bench) {
     read_all(wish);
     ask_clocks();
     visit_all();
-    HostsExamination result{{}, std::move(unreached_)};
+    HostsExamination result{{}, std::move(unreached_), {}};
+    if (bench) result.measured = measure_all();
     for (auto& examined : examined_)
       if (examined) result.readings.push_back(std::move(examined->reading));
     return result;
@@ -123,6 +125,13 @@ class Examiner {
     }
   }
 
+  Measurements measure_all() {
+    std::vector<BenchHost> examined;
+    for (std::size_t i = 0; i < hosts_.size(); ++i)
+      if (examined_[i]) examined.push_back({i, hosts_[i].label(), examined_[i]->host});
+    return measure_hosts(talks_, examined);
+  }
+
   const std::vector<Host>& hosts_;
   const HostReach& reach_;
   HostTalks talks_;
@@ -133,8 +142,8 @@ class Examiner {
 }  // namespace
 
 HostsExamination examine_hosts(const std::vector<Host>& hosts, const HostReach& reach,
-                               const Examine& wish) {
-  return Examiner{hosts, reach}.examine(wish);
+                               const Examine& wish, bool bench) {
+  return Examiner{hosts, reach}.examine(wish, bench);
 }
 
 }  // namespace ddprun

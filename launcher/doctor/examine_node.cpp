@@ -20,6 +20,7 @@
 #include "base/clock.hpp"
 #include "base/match.hpp"
 #include "base/system/own_process.hpp"
+#include "launcher/doctor/bench_node.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/gather.hpp"
 #include "launcher/doctor/interface_choice.hpp"
@@ -98,6 +99,7 @@ struct Examination {
   std::optional<Echo> echo;
   std::unique_ptr<SharedFile> checkpoint;
   std::unique_ptr<SharedFile> log;
+  std::optional<LinkServer> bench;
 };
 
 /// Only a folder that could be written to is tried, because another one may hang.
@@ -150,7 +152,14 @@ int examine_for_launcher() {
     match(
         std::move(*message), [&](Examine&& wish) { examine(std::move(wish), examination); },
         [](AskClock&&) { say(ClockTold{unix_time_us()}); },
-        [&](VisitPeers&& wish) { visit(wish.peers, examination); });
+        [&](VisitPeers&& wish) { visit(wish.peers, examination); },
+        [&](PrepareBench&&) { say(prepare_bench(examination.wish.token, examination.bench)); },
+        [&](MeasureNode&&) { say(NodeMeasured{measure_read_node(examination.reading)}); },
+        [&](MeasureLink&& link) {
+          say(LinkMeasured{measure_link(examination.wish.node,
+                                        {link.peer.node, link.peer.host, link.peer.port},
+                                        examination.wish.token)});
+        });
   }
   return 0;
 }

@@ -1,0 +1,25 @@
+// A node's side of `ddprun doctor --bench`.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "launcher/doctor/bench/link_ends.hpp"
+#include "launcher/doctor/bench/measure_link.hpp"
+#include "launcher/doctor/bench/measure_node.hpp"
+#include "launcher/doctor/doctor_messages.hpp"
+
+namespace ddprun {
+
+/// Lets other nodes measure the way to this one, as long as `server` lives.
+BenchReady prepare_bench(const std::string& token, std::optional<LinkServer>& server);
+
+/// Measures CPUs and memory, as far as the reading says that this process may use them. To be
+/// called while there is one thread.
+NodeSpeeds measure_read_node(const NodeReading& reading);
+
+/// Measures the node and shows on a terminal that it does so. What looks slow is measured once
+/// more, and the better figure counts.
+NodeSpeeds measure_until_sure(const NodeReading& reading);
+
+}  // namespace ddprun

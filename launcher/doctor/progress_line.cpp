@@ -1,0 +1,35 @@
+#include "launcher/doctor/progress_line.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+
+namespace ddprun {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kQuietTime = 2s;
+constexpr char kClearLine[] = "\r\x1b[K";
+
+}  // namespace
+
+ProgressLine::ProgressLine() : on_terminal_{::isatty(STDERR_FILENO) == 1} {}
+
+ProgressLine::~ProgressLine() {
+  if (shown_) write(kClearLine);
+}
+
+void ProgressLine::show(const std::string& what) {
+  if (!on_terminal_ || Clock::now() - begin_ < kQuietTime) return;
+  shown_ = true;
+  write(kClearLine + what);
+}
+
+/// A terminal that takes nothing more has no need to know.
+void ProgressLine::write(const std::string& text) const {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace ddprun
