@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "launcher/doctor/bench/measure_link.hpp"
 #include "launcher/doctor/bench/schedule.hpp"
 #include "launcher/doctor/bench_findings.hpp"
@@ -22,7 +23,7 @@ using namespace std::chrono_literals;
 constexpr auto kPrepareTimeout = 5s;
 constexpr auto kNodeTimeout = 25s;
 constexpr auto kLinksTimeout = std::chrono::seconds{kLinkTimeoutS + 2};
-constexpr std::size_t kSecondRoundsMax = 6;
+constexpr auto kSecondLinksTime = 4s;  // when it is over, no further round begins
 
 class HostsBench {
  public:
@@ -91,10 +92,10 @@ class HostsBench {
   // --- links ---
 
   void measure_links() {
-    measure_rounds(meeting_rounds(hosts_.size()), "links");
+    measure_rounds(meeting_rounds(hosts_.size()), "links", TimePoint::max());
     std::vector<HostPair> doubtful;
     for (const std::size_t link : doubtful_links(measured_.links)) doubtful.push_back(pairs_[link]);
-    measure_rounds(rounds_of(doubtful, kSecondRoundsMax), "links once more");
+    measure_rounds(rounds_of(doubtful), "links once more", Clock::now() + kSecondLinksTime);
     sort_links();
   }
 
@@ -105,8 +106,8 @@ class HostsBench {
     measured_.links = std::move(sorted);
   }
 
-  void measure_rounds(const std::vector<Round>& rounds, const std::string& what) {
-    for (std::size_t i = 0; i < rounds.size(); ++i) {
+  void measure_rounds(const std::vector<Round>& rounds, const std::string& what, TimePoint until) {
+    for (std::size_t i = 0; i < rounds.size() && Clock::now() < until; ++i) {
       progress_.show(fmt::format("measuring {}: round {} of {}", what, i + 1, rounds.size()));
       measure_round(rounds[i]);
     }

@@ -26,6 +26,7 @@ NodeSpeeds measure_read_node(const NodeReading& reading) {
 
 NodeSpeeds measure_until_sure(const NodeReading& reading) {
   ProgressLine progress;
+  progress.show("measuring CPUs and memory");
   NodeSpeeds speeds = measure_read_node(reading);
   if (doubtful_nodes({speeds}).empty()) return speeds;
   progress.show("measuring CPUs and memory once more");

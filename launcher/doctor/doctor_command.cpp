@@ -76,8 +76,8 @@ Examine examine_as_here(const DoctorOptions& options, const Surroundings& surrou
 
 Diagnosis examine_all(const ChosenHosts& chosen, const DoctorOptions& options,
                       const Surroundings& surroundings) {
-  HostsExamination examined = examine_hosts(
-      chosen.hosts, chosen.reach, examine_as_here(options, surroundings), options.bench);
+  HostsExamination examined = examine_hosts(chosen.hosts, chosen.reach,
+                                            examine_as_here(options, surroundings), options.bench);
   Diagnosis diagnosis;
   for (const Host& host : chosen.hosts) diagnosis.nodes.push_back(host.label());
   add_findings(std::move(examined.unreached), diagnosis.findings);

@@ -2,15 +2,10 @@
 
 #include <unistd.h>
 
-#include <chrono>
-
 namespace ddprun {
 
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto kQuietTime = 2s;
 constexpr char kClearLine[] = "\r\x1b[K";
 
 }  // namespace
@@ -22,7 +17,7 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::show(const std::string& what) {
-  if (!on_terminal_ || Clock::now() - begin_ < kQuietTime) return;
+  if (!on_terminal_) return;
   shown_ = true;
   write(kClearLine + what);
 }

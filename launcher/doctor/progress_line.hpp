@@ -1,10 +1,8 @@
-// A line on the terminal that says what is being done, while that takes longer than 2 s. It is gone
+// A line on the terminal that says what is being done, for work that takes some seconds. It is gone
 // with this object. Where standard error is no terminal, nothing is written.
 #pragma once
 
 #include <string>
-
-#include "base/clock.hpp"
 
 namespace ddprun {
 
@@ -23,7 +21,6 @@ class ProgressLine {
 
   bool on_terminal_;
   bool shown_ = false;
-  TimePoint begin_ = Clock::now();
 };
 
 }  // namespace ddprun

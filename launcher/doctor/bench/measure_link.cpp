@@ -31,7 +31,7 @@ using asio::ip::tcp;
 
 constexpr auto kConnectTimeout = 3s;
 constexpr auto kPingTime = 100ms;
-constexpr std::size_t kPingsMin = 3;
+constexpr std::size_t kPingsMin = 2;
 constexpr std::size_t kPingsMax = 200;
 
 /// With a longer way, a quarter of a second is over before a connection is up to speed.

@@ -39,7 +39,7 @@ std::vector<Round> meeting_rounds(std::size_t hosts, std::size_t rounds_max) {
   return result;
 }
 
-std::vector<Round> rounds_of(const std::vector<HostPair>& pairs, std::size_t rounds_max) {
+std::vector<Round> rounds_of(const std::vector<HostPair>& pairs) {
   std::vector<Round> rounds;
   for (const HostPair& pair : pairs) {
     const auto free = std::ranges::find_if(rounds, [&](const Round& round) {
@@ -47,7 +47,7 @@ std::vector<Round> rounds_of(const std::vector<HostPair>& pairs, std::size_t rou
     });
     if (free != rounds.end())
       free->push_back(pair);
-    else if (rounds.size() < rounds_max)
+    else
       rounds.push_back({pair});
   }
   return rounds;

@@ -21,8 +21,8 @@ inline constexpr std::size_t kLinkRoundsMax = 15;
 /// rounds are spread evenly over all.
 std::vector<Round> meeting_rounds(std::size_t hosts, std::size_t rounds_max = kLinkRoundsMax);
 
-/// Puts pairs into rounds, at most so many. Pairs that find no place are left out.
-std::vector<Round> rounds_of(const std::vector<HostPair>& pairs, std::size_t rounds_max);
+/// Puts pairs into rounds, each into the first one that has none of its hosts yet.
+std::vector<Round> rounds_of(const std::vector<HostPair>& pairs);
 
 /// Puts hosts into waves of which each has at most one host of each machine: those that share one
 /// would take the CPUs from each other. `machines[i]` is the machine of host i.

@@ -64,11 +64,32 @@ TEST_CASE("what a node answers arrives as it was sent") {
   CHECK(visited.peer_names[0].lookup.answers == std::vector<std::string>{"10.0.0.2"});
 }
 
+TEST_CASE("questions and answers of measurements arrive as they were sent") {
+  CHECK(std::holds_alternative<PrepareBench>(sent_to_node(PrepareBench{})));
+  CHECK(std::holds_alternative<MeasureNode>(sent_to_node(MeasureNode{})));
+  const auto asked =
+      std::get<MeasureLink>(sent_to_node(MeasureLink{{"h2", "10.0.0.2", 4711, "", ""}}));
+  CHECK(asked.peer.node == "h2");
+  CHECK(asked.peer.host == "10.0.0.2");
+  CHECK(asked.peer.port == 4711);
+  const auto ready = std::get<BenchReady>(sent_from_node(BenchReady{"", 4711}));
+  CHECK(ready.machine.empty());
+  CHECK(ready.port == 4711);
+  const auto node = std::get<NodeMeasured>(
+      sent_from_node(NodeMeasured{{.node = "h1", .cpus = {{.cpu = 3, .wall_ms = 9}}}}));
+  REQUIRE(node.speeds.cpus.size() == 1);
+  CHECK(node.speeds.cpus[0].cpu == 3);
+  const auto link = std::get<LinkMeasured>(
+      sent_from_node(LinkMeasured{{.from = "h1", .to = "h2", .rtt_us = 80}}));
+  CHECK(link.speed.to == "h2");
+  CHECK(link.speed.rtt_us == 80);
+}
+
 TEST_CASE("messages that make no sense are refused, and greetings are no messages") {
   for (const char* line :
        {"", "{}", "[1]", R"({"doctor":2,"clock":true})", R"({"doctor":1,"peers":[{"node":"h1"}]})",
-        R"({"doctor":1})", R"({"doctor":1,"unix_us":1e300})",
-        R"({"doctor":1,"reading":{},"host":"h","port":70000})",
+        R"({"doctor":1})", R"({"doctor":1,"unix_us":1e300})", R"({"doctor":1,"bench":"all"})",
+        R"({"doctor":1,"link":{}})", R"({"doctor":1,"reading":{},"host":"h","port":70000})",
         R"({"doctor":1,"peers":[{"node":"h1","host":"h","port":70000,"use":"","name":""}]})"}) {
     INFO(line);
     CHECK_FALSE(decode_to_node(line).has_value());
