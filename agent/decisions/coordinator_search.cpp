@@ -131,7 +131,7 @@ CoordinatorSearch::End CoordinatorSearch::unreachable(const CoordinatorUnreachab
                                                       TimePoint now) {
   if (aim_ == Aim::kResume) {
     const bool had_not_lost_it = workers_.fence() && now < *workers_.fence();
-    if (event.refused)  // one that is cut off has its workers still
+    if (event.refused)  // one that does not answer may be cut off, with its workers alive
       agent_.follower.find_leader_gone(agent_.follower.knows_a_round() && had_not_lost_it);
     return stop_workers(event.reason, now);
   }

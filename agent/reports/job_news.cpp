@@ -62,7 +62,7 @@ std::vector<NewsLine> JobNews::of_waiting(const Waiting& waiting, TimePoint now)
   if (waiting.pause_ms > 0) {
     if (!std::exchange(tells_pause_, false)) return {};
     return {of_job(fmt::format("restarting in {} s (--restart-delay {})",
-                               (waiting.pause_ms + 999) / 1000, delay_text(restarts_)))};
+                               (waiting.pause_ms - 1) / 1000 + 1, delay_text(restarts_)))};
   }
   if (auto note = wait_note_.next(waiting, now)) return {of_job(std::move(*note))};
   return {};

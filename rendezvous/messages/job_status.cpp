@@ -75,6 +75,7 @@ template <> inline constexpr auto kFields<JobStatus> = std::tuple{
     text("why", &JobStatus::why, kStatusReason),
     field("round", &JobStatus::round), field("attempt", &JobStatus::attempt),
     field("restarts_left", &JobStatus::restarts_left),
+    field("restarts_in_ms", &JobStatus::restarts_in_ms),
     field("nodes_min", &JobStatus::nodes_min),
     field("nodes_max", &JobStatus::nodes_max),
     text("witness", &JobStatus::witness, kStatusHost),

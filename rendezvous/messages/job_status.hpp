@@ -101,6 +101,7 @@ struct JobStatus {
   int round = 0;    // the last one; 0: none was sealed
   int attempt = 0;
   int restarts_left = 0;
+  std::int64_t restarts_in_ms = 0;  // the rest of a pause before a restart (--restart-delay)
   int nodes_min = 1;
   int nodes_max = 1;
   std::string witness;  // the host of one that votes in the round, as all know; "": nobody does

@@ -351,10 +351,9 @@ void CoordinatorMachine::answer(Node& node, const Beat& beat) {
 void CoordinatorMachine::failed(Node& node, const WorkerFailed& report) {
   if (!rounds_.runs(report.round) || node.phase() != Phase::kRunning)
     return failures_.failed_late(node.id(), report);
-  const auto ask_for_missing = [&] {
-    const bool in_store = report.end.consequence == Consequence::kStoreTimedOut;
-    const auto question = observers_.watch().ask_for_missing(
-        report.round, report.failure.rank, in_store ? GaveUp::kStore : GaveUp::kCollective, now_);
+  const auto ask_for_missing = [&](GaveUp where) {
+    const auto question =
+        observers_.watch().ask_for_missing(report.round, report.failure.rank, where, now_);
     if (question) out_.send_to_members(members_.nodes(), *question);
     return question.has_value();
   };
@@ -478,6 +477,7 @@ JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) co
                    .nodes_max = rules_.nodes_max,
                    .now_unix_ms = now_unix_ms};
   if (over) status.outcome = job_.verdict->outcome;
+  status.restarts_in_ms = rounds_.waiting(now).pause_ms;
   tell_nodes(status, members_.nodes(), rounds_.runs(), leadership_->voting_witness(), now);
   observers_.chronicle().tell(status, now);
   if (over || rounds_.state() != Rounds::State::kGathering)

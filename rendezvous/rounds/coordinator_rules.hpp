@@ -18,7 +18,7 @@ struct CoordinatorRules {
   std::string run_id;  // the name of the job; "" on the command line asks for a fresh one
   int nodes_min = 1;
   int nodes_max = 1;
-  int restarts_max = 0;  // one budget for the whole job; lost and joining nodes do not spend it
+  int restarts_max = 0;  // lost and joining nodes do not spend them; `restarts` says which count
   RestartPolicy restarts;
   std::chrono::milliseconds last_call_timeout{30'000};  // wait for MAX once MIN are there; round 1
   std::chrono::milliseconds join_timeout{600'000};      // wait for MIN, then give up

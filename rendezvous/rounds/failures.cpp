@@ -19,6 +19,11 @@ std::string reason_of(const WorkerFailed& report) {
          (fault.empty() ? "" : ": " + fault);
 }
 
+/// Where a worker has waited in vain.
+GaveUp where_given_up(const WorkerEnd& end) {
+  return end.consequence == Consequence::kStoreTimedOut ? GaveUp::kStore : GaveUp::kCollective;
+}
+
 }  // namespace
 
 void Failures::begin_round(int round) {
@@ -41,14 +46,14 @@ void Failures::failed_late(const NodeId& node, const WorkerFailed& report) {
 /// from another failure when the cause does not come. What comes later is for the verdict only.
 std::optional<Failures::Stop> Failures::failed(Roster::Node& node, const WorkerFailed& report,
                                                TimePoint now,
-                                               const std::function<bool()>& ask_for_missing) {
+                                               const std::function<bool(GaveUp)>& ask_for_missing) {
   inquest_.failed(node.id(), report);
   node.workers_left = report.left;
   EndJob last{EndJob::Outcome::kFailed, job_.counters.attempt, "", report.failure};
   Stop stop{reason_of(report), within_reason(report.age_ms)};
   const Explains explained = explains(report.end);
   const bool asked = awaited_ && awaited_->asked;
-  if (explained == Explains::kWaits && (asked || ask_for_missing()))
+  if (explained == Explains::kWaits && (asked || ask_for_missing(where_given_up(report.end))))
     await({std::move(last), std::move(stop), true, TimePoint::max()});
   else if (lost_a_peer(report.end) || (awaited_ && explained == Explains::kNothing))
     await({std::move(last), std::move(stop), false, now + kCausePatience});
@@ -125,7 +130,7 @@ void Failures::stopped(TimePoint now) {
   EndJob last = *std::exchange(counted_, std::nullopt);
   const std::string spent = budget_.spend({.restarts = last.restarts,
                                            .step = job_.step,
-                                           .same_in_a_row = inquest_.same_in_a_row(),
+                                           .fingerprint = cause_ ? cause_->cause.fingerprint : "",
                                            .at = now});
   if (spent.empty()) return;
   if (cause_) cause_->no_restart = spent;

@@ -14,6 +14,7 @@
 #include "rendezvous/rounds/restart_budget.hpp"
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/verdict/inquest.hpp"
+#include "rendezvous/watch/hang_watch.hpp"
 
 namespace ddprun {
 
@@ -45,7 +46,7 @@ class Failures {
   /// A worker of a node of the running round has failed. `ask_for_missing` asks the other nodes who
   /// has not reached where that worker has waited in vain, and says whether they are asked.
   std::optional<Stop> failed(Roster::Node& node, const WorkerFailed& report, TimePoint now,
-                             const std::function<bool()>& ask_for_missing);
+                             const std::function<bool(GaveUp)>& ask_for_missing);
   /// A worker failed in a round that does not run any more: for the verdict only.
   void failed_late(const NodeId& node, const WorkerFailed& report);
   /// How all workers of the node ended. They may have told a step since its last heartbeat.
@@ -101,9 +102,8 @@ class Failures {
   std::optional<Verdict> cause_;  // why the last round that failed did so
   std::optional<Awaited> awaited_;
   RestartBudget budget_;
-  std::optional<EndJob>
-      counted_;                // the failure of the round; how the job ends with no restart left
-  bool store_is_new_ = false;  // the workers' keys are gone
+  std::optional<EndJob> counted_;  // how the job ends because of the round, with no restart left
+  bool store_is_new_ = false;      // the workers' keys are gone
 };
 
 }  // namespace ddprun

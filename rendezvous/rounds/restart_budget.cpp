@@ -16,10 +16,10 @@ constexpr int kDoublingsMax = 30;            // no pause of an int64 of millisec
 
 std::string RestartBudget::spend(const Failure& failure) {
   assert(!is_spent_by(failure.restarts));
-  note_progress(failure.step);
+  note_progress(failure);
   const std::string budget = "--max-restarts " + budget_text(restarts_max_, policy_);
-  if (const int limit = policy_.same_failure_limit; limit > 0 && failure.same_in_a_row >= limit)
-    return "the same failure " + std::to_string(failure.same_in_a_row) +
+  if (const int limit = policy_.same_failure_limit; limit > 0 && same_in_a_row_ >= limit)
+    return "the same failure " + std::to_string(same_in_a_row_) +
            " times, no step gained (--same-failure-limit " + std::to_string(limit) + ")";
   if (policy_.counted == CountedRestarts::kWithinWindow) {
     forget_before(failure.at - milliseconds{policy_.window_ms});
@@ -29,7 +29,8 @@ std::string RestartBudget::spend(const Failure& failure) {
     window_.push_back(failure.at);
   }
   if (policy_.counted == CountedRestarts::kSinceProgress && since_progress_ >= restarts_max_)
-    return std::to_string(restarts_max_) + " in a row gained no step (" + budget + ")";
+    return std::to_string(restarts_max_) + " in a row gained no step" +
+           (furthest_ < 0 ? ", as workers tell none (" : " (") + budget + ")";
   ++since_progress_;
   resumes_at_ = failure.at + pause();
   return "";
@@ -45,11 +46,14 @@ int RestartBudget::left(int restarts, TimePoint now) const {
 }
 
 /// The first failure of a job gains nothing that could be compared.
-void RestartBudget::note_progress(std::int64_t step) {
-  const bool gained = step > furthest_;
+void RestartBudget::note_progress(const Failure& failure) {
+  const bool gained = failure.step > furthest_;
+  const bool same = !failure.fingerprint.empty() && failure.fingerprint == last_fingerprint_;
+  same_in_a_row_ = same && !gained ? same_in_a_row_ + 1 : 1;
+  last_fingerprint_ = failure.fingerprint;
   gainless_ = gained || !failed_before_ ? 0 : gainless_ + 1;
   if (gained) since_progress_ = 0;
-  furthest_ = std::max(furthest_, step);
+  furthest_ = std::max(furthest_, failure.step);
   failed_before_ = true;
 }
 

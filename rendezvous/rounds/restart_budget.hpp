@@ -1,7 +1,7 @@
 // RestartBudget decides after each failure of a job whether its workers are restarted once more,
 // and after which pause. docs/logs-and-failures.md has the rules as users see them.
 //
-// It counts since its coordinator leads the job: after a coordinator that was lost, the next one
+// It counts what its own coordinator has seen: after a coordinator that was lost, the next one
 // begins with a full budget, unless all restarts of the job count. Pure.
 #pragma once
 
@@ -23,8 +23,8 @@ class RestartBudget {
   /// A failure of the job, at which `restarts` had been made before.
   struct Failure {
     int restarts = 0;
-    std::int64_t step = -1;  // the greatest that the job has ever told; -1: none
-    int same_in_a_row = 1;   // failures with the same cause that gained no step, with this one
+    std::int64_t step = -1;   // the greatest that the job has ever told; -1: none
+    std::string fingerprint;  // as Cause has it; "": the cause is not known
     TimePoint at;
   };
 
@@ -40,13 +40,11 @@ class RestartBudget {
 
   /// When the next round may begin; before the first restart: at any time.
   TimePoint resumes_at() const { return resumes_at_; }
-  /// How many restarts in a row have gained no step, of which the last one is to come.
-  int gainless() const { return gainless_; }
   /// How many restarts would follow if failures came at `now` one after another.
   int left(int restarts, TimePoint now) const;
 
  private:
-  void note_progress(std::int64_t step);
+  void note_progress(const Failure& failure);
   void forget_before(TimePoint when);
   std::chrono::milliseconds pause() const;
 
@@ -55,7 +53,9 @@ class RestartBudget {
   std::deque<TimePoint> window_;  // the restarts of the last window_ms; only for kWithinWindow
   int since_progress_ = 0;        // restarts
   bool failed_before_ = false;
-  int gainless_ = 0;
+  int gainless_ = 0;  // restarts in a row that gained no step, of which the last one is to come
+  std::string last_fingerprint_;
+  int same_in_a_row_ = 0;       // failures with the same cause, and no step gained between them
   std::int64_t furthest_ = -1;  // the greatest step at an earlier failure
   TimePoint resumes_at_ = TimePoint::min();
 };

@@ -20,6 +20,11 @@ using std::chrono::milliseconds;
 
 TimePoint resumes_at(const Rounds::Parts& parts) { return parts.failures.budget().resumes_at(); }
 
+/// How long a pause before a restart still takes (--restart-delay); 0: there is none.
+milliseconds pause_left(const Rounds::Parts& parts, TimePoint now) {
+  return std::chrono::ceil<milliseconds>(std::max(resumes_at(parts), now) - now);
+}
+
 }  // namespace
 
 void Rounds::stand_by() {
@@ -140,9 +145,12 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
     return EndJob{EndJob::Outcome::kFinished, job.counters.attempt, "", {}};
   if (state_ == State::kStopping && parts_.nodes.count(Phase::kStopping) == 0) {
     parts_.cut.end();
-    parts_.failures.stopped(now);
+    // Workers that were parked, and are discarded now, have told how they ended before.
+    if (manner_ != Manner::kDiscarding) parts_.failures.stopped(now);
     gather(now);
     parts_.observers.stopped(now);
+    if (pause_left(parts_, now) > milliseconds{0} && !job.verdict)
+      parts_.out.send_to_nodes(parts_.nodes, waiting(now));
   }
   if (state_ != State::kGathering || !job.verdict) return std::nullopt;
   // On the smaller side of a cut the job has not ended: others may go on with it.
@@ -329,8 +337,8 @@ Waiting Rounds::waiting(TimePoint now) const {
   const int ready = parts_.nodes.count(Phase::kReady);
   const int needed = leadership.nodes_needed(rules.nodes_min);
   const bool enough = parts_.job.counters.round > 0 && ready >= needed;
-  const TimePoint resumes = std::max(now, resumes_at(parts_));
-  TimePoint ends = enough ? std::max(resumes, leadership.old_leases_end()) : gathering_ends();
+  const milliseconds pause = pause_left(parts_, now);
+  TimePoint ends = enough ? std::max(now + pause, leadership.old_leases_end()) : gathering_ends();
   if (const TimePoint unknown_end = leadership.unknown_workers_end(); now < unknown_end)
     ends =
         enough || ready >= rules.nodes_max ? unknown_end : std::max(gathering_ends(), unknown_end);
@@ -338,7 +346,7 @@ Waiting Rounds::waiting(TimePoint now) const {
           .nodes_min = needed,
           .nodes_max = rules.nodes_max,
           .left_ms = std::chrono::duration_cast<milliseconds>(ends - now).count(),
-          .pause_ms = std::chrono::duration_cast<milliseconds>(resumes - now).count(),
+          .pause_ms = pause.count(),
           .clock_us = microseconds(now)};
 }
 
@@ -368,33 +376,6 @@ JobStatus::State state_of(Rounds::State state) {
       return JobStatus::State::kStopping;
   }
   return JobStatus::State::kGathering;
-}
-
-namespace {
-
-std::string why_no_workers(const Rounds& rounds, int round, TimePoint now) {
-  const Waiting waiting = rounds.waiting(now);
-  switch (rounds.state()) {
-    case Rounds::State::kIdle:
-      return "another node coordinates the job";
-    case Rounds::State::kGathering:
-      return "the job waits for its nodes: " + std::to_string(waiting.nodes) + " of " +
-             std::to_string(waiting.nodes_min) + " are there";
-    case Rounds::State::kStopping:
-      return "the workers of round " + std::to_string(round) + " are being stopped";
-    case Rounds::State::kRunning:
-      break;
-  }
-  return "";
-}
-
-}  // namespace
-
-JobDump dump_without_workers(const Rounds& rounds, const JobCounters& counters, TimePoint now) {
-  return {.state = std::string{name_of(state_of(rounds.state()))},
-          .why = why_no_workers(rounds, counters.round, now),
-          .round = counters.round,
-          .attempt = counters.attempt};
 }
 
 }  // namespace ddprun

@@ -114,8 +114,5 @@ class Rounds {
 
 /// That state in the words of a job's status.
 JobStatus::State state_of(Rounds::State state);
-/// What the workers do, where no round runs: why nothing can be said of them. `counters` are of the
-/// last round.
-JobDump dump_without_workers(const Rounds& rounds, const JobCounters& counters, TimePoint now);
 
 }  // namespace ddprun

@@ -152,4 +152,34 @@ void mark_troubles(JobStatus& status, const std::optional<HangReport>& hang,
   if (end && end->failure) mark(std::to_string(end->failure->rank), RankState::kFailed);
 }
 
+namespace {
+
+std::string why_no_workers(const Rounds& rounds, int round, TimePoint now) {
+  const Waiting waiting = rounds.waiting(now);
+  switch (rounds.state()) {
+    case Rounds::State::kIdle:
+      return "another node coordinates the job";
+    case Rounds::State::kGathering:
+      if (waiting.pause_ms > 0)
+        return "the job restarts in " + std::to_string((waiting.pause_ms + 999) / 1000) +
+               " s (--restart-delay)";
+      return "the job waits for its nodes: " + std::to_string(waiting.nodes) + " of " +
+             std::to_string(waiting.nodes_min) + " are there";
+    case Rounds::State::kStopping:
+      return "the workers of round " + std::to_string(round) + " are being stopped";
+    case Rounds::State::kRunning:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+JobDump dump_without_workers(const Rounds& rounds, const JobCounters& counters, TimePoint now) {
+  return {.state = std::string{name_of(state_of(rounds.state()))},
+          .why = why_no_workers(rounds, counters.round, now),
+          .round = counters.round,
+          .attempt = counters.attempt};
+}
+
 }  // namespace ddprun

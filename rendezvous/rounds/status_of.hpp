@@ -3,9 +3,11 @@
 
 #include <optional>
 
+#include "rendezvous/messages/job_dump.hpp"
 #include "rendezvous/messages/job_status.hpp"
 #include "rendezvous/messages/verdict.hpp"
 #include "rendezvous/rounds/roster.hpp"
+#include "rendezvous/rounds/rounds.hpp"
 #include "rendezvous/watch/progress_book.hpp"
 
 namespace ddprun {
@@ -31,6 +33,10 @@ void mark_troubles(JobStatus& status, const std::optional<HangReport>& hang,
 
 /// "node h2 lost: connection closed"; with its ranks where several nodes share the host.
 std::string loss_text(const Roster::Node& node, const Roster& nodes, const std::string& reason);
+
+/// What the workers do, where no round runs: why nothing can be said of them. `counters` are of the
+/// last round.
+JobDump dump_without_workers(const Rounds& rounds, const JobCounters& counters, TimePoint now);
 
 /// Why the job has ended, in words.
 std::string reason_of(const EndJob& end);

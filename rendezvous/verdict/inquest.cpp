@@ -184,9 +184,6 @@ void Inquest::follow(Verdict& verdict, const Suspect& other, const Suspect& firs
 /// The rounds before count as long as they had the same root.
 std::string Inquest::history_of(const Cause& cause) {
   if (!roots_.empty() && roots_.back().fingerprint != cause.fingerprint) roots_.clear();
-  const auto furthest = std::ranges::max_element(roots_, {}, &Root::step);
-  const bool again = furthest != roots_.end() && step_ <= furthest->step;
-  same_in_a_row_ = again ? same_in_a_row_ + 1 : 1;
   if (roots_.size() < kRoundsRemembered) roots_.push_back({cause.fingerprint, step_});
   const bool known = roots_.front().step >= 0 && step_ >= 0;
   const std::int64_t gained =

@@ -49,10 +49,6 @@ class Inquest {
   /// remembers the cause, and says when earlier rounds had the same.
   std::optional<Verdict> decide();
 
-  /// How many rounds in a row have failed with the cause that was decided last, while no step was
-  /// done that had not been done in one of them before.
-  int same_in_a_row() const { return same_in_a_row_; }
-
   /// The failure of the cause that was decided last, with all that is known of it, for EndJob.
   std::optional<WorkerFailure> failure_of_cause() const { return failure_; }
 
@@ -96,7 +92,6 @@ class Inquest {
   std::int64_t step_ = -1;  // the greatest one in the round
   std::optional<WorkerFailure> failure_;
   std::vector<Root> roots_;  // rounds that failed one after another with the same root
-  int same_in_a_row_ = 0;
 };
 
 }  // namespace ddprun

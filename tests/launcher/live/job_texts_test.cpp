@@ -48,6 +48,14 @@ TEST_CASE("a status says how far the job is, and shows the slowest ranks first")
   CHECK(text.find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("a job that waits before it restarts says for how long") {
+  JobStatus status = training();
+  status.state = JobStatus::State::kGathering;
+  place(status_text(status, {}), "gathering, waits for nodes: 2 there, 1 needed");
+  status.restarts_in_ms = 3'500;
+  place(status_text(status, {}), "gathering, restarts in 4 s (--restart-delay), round 2");
+}
+
 TEST_CASE("of a round whose workers have stayed for the next one the status says so") {
   JobStatus status = training();
   CHECK(status_text(status, {}).find("in place") == std::string::npos);

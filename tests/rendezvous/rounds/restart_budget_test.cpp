@@ -19,10 +19,11 @@ class Failing {
   Failing(int restarts_max, const RestartPolicy& policy) : budget_{restarts_max, policy} {}
 
   /// It fails after that time, at that step. Returns why it is not restarted; "": it is.
-  std::string fails(Clock::duration after, std::int64_t step = -1, int same_in_a_row = 1) {
+  std::string fails(Clock::duration after, std::int64_t step = -1,
+                    const std::string& fingerprint = "") {
     now_ += after;
     const std::string why = budget_.spend(
-        {.restarts = restarts_, .step = step, .same_in_a_row = same_in_a_row, .at = now_});
+        {.restarts = restarts_, .step = step, .fingerprint = fingerprint, .at = now_});
     if (why.empty()) ++restarts_;
     return why;
   }
@@ -76,7 +77,8 @@ TEST_CASE("a program that tells no steps makes no progress") {
   Failing job{2, kPerProgress};
   CHECK(job.goes_on(1s));
   CHECK(job.goes_on(1s));
-  CHECK_FALSE(job.goes_on(1s));
+  CHECK(job.fails(1s) ==
+        "2 in a row gained no step, as workers tell none (--max-restarts 2@progress)");
 }
 
 TEST_CASE("without restarts there is none, whatever counts") {
@@ -118,9 +120,27 @@ TEST_CASE("a pause without a longest one stays as it is, and no number of restar
 
 TEST_CASE("the same failure again and again ends the job at its limit") {
   Failing job{100, {.same_failure_limit = 3}};
-  CHECK(job.fails(1s, 5, 1).empty());
-  CHECK(job.fails(1s, 5, 2).empty());
-  CHECK(job.fails(1s, 5, 3) == "the same failure 3 times, no step gained (--same-failure-limit 3)");
+  CHECK(job.fails(1s, 5, "KeyError").empty());
+  CHECK(job.fails(1s, 4, "KeyError").empty());
+  CHECK(job.fails(1s, 5, "KeyError") ==
+        "the same failure 3 times, no step gained (--same-failure-limit 3)");
+}
+
+TEST_CASE("another failure, a further step and a cause that is not known begin the count again") {
+  Failing job{100, {.same_failure_limit = 2}};
+  CHECK(job.fails(1s, 5, "KeyError").empty());
+  CHECK(job.fails(1s, 5, "OSError").empty());
+  CHECK(job.fails(1s, 6, "OSError").empty());
+  CHECK(job.fails(1s, 6, "").empty());
+  CHECK(job.fails(1s, 6, "").empty());
+  CHECK(job.fails(1s, 6, "OSError").empty());
+  CHECK_FALSE(job.fails(1s, 6, "OSError").empty());
+}
+
+TEST_CASE("failures of a program that tells no steps are the same, too") {
+  Failing job{100, {.same_failure_limit = 2}};
+  CHECK(job.fails(1s, -1, "KeyError").empty());
+  CHECK_FALSE(job.fails(1s, -1, "KeyError").empty());
 }
 
 TEST_CASE("budgets and pauses are spelled as the command line has them") {

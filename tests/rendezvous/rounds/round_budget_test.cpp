@@ -91,6 +91,18 @@ TEST_CASE_METHOD(BudgetFixture,
   CHECK_THAT(verdict.history, contains("no step gained"));
 }
 
+TEST_CASE_METHOD(BudgetFixture, "nodes that are lost between do not hide that failures are alike") {
+  runs(100, {.same_failure_limit = 2});
+  fails_with("KeyError", 7);
+  CHECK(begins());
+  is_lost("b");
+  says("a", WorkersStopped{round_});
+  joins("b");
+  CHECK(begins());
+  fails_with("KeyError", 7);
+  CHECK(ends());
+}
+
 TEST_CASE_METHOD(BudgetFixture, "the same failure with steps gained between does not end the job") {
   runs(100, {.same_failure_limit = 2});
   for (std::int64_t step = 1; step <= 5; ++step) {
@@ -107,8 +119,10 @@ TEST_CASE_METHOD(BudgetFixture, "the next round waits for the pause, and waiting
   CHECK(begins());
   fails_with("KeyError", 7);
   CHECK_FALSE(begins());
+  CHECK(ordered<Waiting>("a").pause_ms == 1000);  // at once
   says("a", Beat{});
   CHECK(ordered<Waiting>("a").pause_ms == 1000);
+  CHECK(machine_->status(now_, 0).restarts_in_ms == 1000);
   passes(999ms);
   CHECK_FALSE(begins());
   passes(1ms);
