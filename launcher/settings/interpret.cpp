@@ -93,6 +93,8 @@ class Interpreter {
     spec_.introspection = !settings_.on("no-introspection");
     spec_.rules.restarts_max = restarts->restarts_max;
     spec_.rules.restarts = restarts->policy;
+    if (restarts->restarts_max == 0)
+      no_effect({"restart-delay", "same-failure-limit"}, "there are no restarts (--max-restarts)");
     spec_.report_file = settings_["report-file"].text;
     spec_.logs.record.wanted = !settings_.on("no-run-record");
     spec_.shutdown_timeout = *shutdown;

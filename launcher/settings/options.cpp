@@ -62,8 +62,8 @@ constexpr Option kOptions[] = {
 
     {.name = "report-file", .value = "FILE", .group = kFailure, .help = "write why the job ended to FILE, as JSON; with --log-dir it is report.json there", .own = true},
     {.name = "no-run-record", .group = kFailure, .help = "with --log-dir: keep no record of the last good run, from which the report of a failure tells what has changed", .own = true},
-    {.name = "max-restarts", .value = "N", .fallback = "0", .group = kFailure, .help = "how often the workers may be restarted after a failure; 3/1h: so often within an hour; 3@progress: so often without a further step"},
-    {.name = "restart-delay", .value = "FIRST[:MAX]", .fallback = "0", .group = kFailure, .help = "pause before a restart; with MAX it doubles with each restart that gains no step (0:60)", .own = true},
+    {.name = "max-restarts", .value = "N", .fallback = "0", .group = kFailure, .help = "how often the workers may be restarted after a failure; 3/1h: at most 3 within an hour; 3@progress: at most 3 in a row without a further step"},
+    {.name = "restart-delay", .value = "FIRST[:MAX]", .fallback = "0", .group = kFailure, .help = "pause before a restart, in seconds or as 5m; with MAX it doubles with each restart that gains no step (0:60)", .own = true},
     {.name = "same-failure-limit", .value = "N", .group = kFailure, .help = "end the job when it fails N times with the same cause and gains no step between", .own = true},
     {.name = "shutdown-timeout", .value = "SECONDS", .fallback = "30", .group = kFailure, .help = "time between SIGTERM and SIGKILL when workers are stopped", .also = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"},
     {.name = "signals-to-handle", .value = "NAMES", .fallback = "SIGTERM,SIGINT,SIGHUP,SIGQUIT", .group = kFailure, .help = "signals that stop the job; others are passed on to the workers"},

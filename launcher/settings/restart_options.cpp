@@ -14,10 +14,11 @@ namespace {
 constexpr char kProgress[] = "@progress";
 
 Error no_budget(const Setting& setting) {
-  return unexpected(setting, fmt::format("expected a whole number from 0 up (3), one up to {} "
-                                         "within a time (3/1h, 3/90s), or one without progress "
-                                         "(3@progress)",
-                                         kRestartsPerWindowMax));
+  return unexpected(
+      setting,
+      fmt::format("expected a whole number from 0 up (3), one up to {} within a time of up to 30 "
+                  "days (3/90s, 3/5m, 3/1h, 3/7d), or one without a further step (3@progress)",
+                  kRestartsPerWindowMax));
 }
 
 Result<void> read_budget(const Setting& setting, RestartRules& rules) {
@@ -44,9 +45,13 @@ Result<void> read_delay(const Setting& setting, RestartPolicy& policy) {
   const std::vector<std::string> parts = split(setting.text, ':');
   const auto least = seconds_of(parts.front());
   const auto most = seconds_of(parts.back());
-  if (parts.size() > 2 || !least || !most || *most < *least)
+  if (parts.size() > 2 || !least || !most)
     return unexpected(setting,
                       "expected a time (5), or the first one and the longest one (0:60, 1s:10m)");
+  if (*most < *least)
+    return unexpected(setting, fmt::format("the longest pause ({}) is shorter than the first one "
+                                           "({}): expected FIRST:MAX, as 0:60",
+                                           parts.back(), parts.front()));
   policy.delay_min_ms = least->count();
   policy.delay_max_ms = most->count();
   return {};

@@ -7,7 +7,7 @@
 run 5 --standalone --max-restarts 2@progress --no-python sh -c 'exit 5'
 says err "restart 2 (--max-restarts 2@progress): starting 1 worker again"
 says err "  restarts: 2 (--max-restarts 2@progress)"
-says err "  no further restart: 2 in a row gained no step (--max-restarts 2@progress)"
+says err "  no further restart: 2 in a row gained no step, as workers tell none (--max-restarts 2@progress)"
 
 # Steps are, and those that are done again are none: attempts 0 to 3 gain one each, the others none.
 PYTHON_EXEC=$(command -v python3)
@@ -47,11 +47,15 @@ run 1 --standalone --max-restarts 4 "$scratch/fails.py"
 says err "  restarts: 4 of 4; it failed 3 times at fails.py:4 with the same KeyError"
 
 # A pause is said, and report.json has the budget.
-run 5 --standalone --max-restarts 1/1h --restart-delay 3 --report-file "$scratch/report.json" \
+run 5 --standalone --max-restarts 1/1h --restart-delay 1 --report-file "$scratch/report.json" \
   --no-python sh -c 'exit 5'
-says err " s (--restart-delay 3s)"
+says err "restarting in 1 s (--restart-delay 1s)"
 grep -q '"restart_budget": "1/1h"' "$scratch/report.json" || fail "the report has no budget"
 grep -q '"no_restart": "there were 1 within 1h' "$scratch/report.json" || fail "the report has no reason"
+
+# Without restarts these options do nothing.
+run 5 --standalone --same-failure-limit 3 --no-python sh -c 'exit 5'
+says err "--same-failure-limit has no effect: there are no restarts (--max-restarts)"
 
 # What is no budget is said with what is one.
 run 2 --standalone --max-restarts 3/week --no-python true

@@ -121,9 +121,10 @@ TEST_CASE_METHOD(CommandLineFixture, "bad values are named with the option and w
   CHECK(error({"--nproc-per-node", "two", script()}) ==
         "--nproc-per-node 'two': expected a whole number from 1 to 65536, auto, gpu or cpu");
   CHECK_THAT(error({"--nproc-per-node", "0", script()}), contains("--nproc-per-node '0'"));
-  CHECK(error({"--max-restarts=-1", script()}) ==
-        "--max-restarts '-1': expected a whole number from 0 up (3), one up to 1000 within a time "
-        "(3/1h, 3/90s), or one without progress (3@progress)");
+  CHECK(
+      error({"--max-restarts=-1", script()}) ==
+      "--max-restarts '-1': expected a whole number from 0 up (3), one up to 1000 within a time of "
+      "up to 30 days (3/90s, 3/5m, 3/1h, 3/7d), or one without a further step (3@progress)");
   CHECK_THAT(error({"--shutdown-timeout", "nan", script()}), contains("expected a time"));
   CHECK(spec({"--shutdown-timeout", "2592000", script()}).shutdown_timeout ==
         std::chrono::hours{30 * 24});

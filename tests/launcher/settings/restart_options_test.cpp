@@ -37,7 +37,11 @@ TEST_CASE("a pause is a time, or a first and a longest one") {
   CHECK(rules("3", "5")->policy.delay_max_ms == 5'000);
   CHECK(rules("3", "0:60")->policy.delay_min_ms == 0);
   CHECK(rules("3", "1s:10m")->policy.delay_max_ms == 600'000);
-  for (const char* text : {"", ":", "5:", ":5", "60:0", "1:2:3", "x", "-1:5"}) {
+  CHECK(
+      complaint(rules("3", "60:0")) ==
+      "--restart-delay '60:0': the longest pause (0) is shorter than the first one (60): expected "
+      "FIRST:MAX, as 0:60");
+  for (const char* text : {"", ":", "5:", ":5", "1:2:3", "x", "-1:5"}) {
     INFO(text);
     CHECK_THAT(complaint(rules("3", text)), contains("--restart-delay"));
   }
