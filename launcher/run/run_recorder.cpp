@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
 #include <filesystem>
 #include <utility>
 
@@ -26,6 +25,12 @@ constexpr auto kHostsTimeout = 10s;
 /// A job that somebody has stopped, or that goes on later, has not failed.
 bool has_failed(const JobReport& report) {
   return report.verdict && report.outcome != JobOutcome::kStopped;
+}
+
+/// The thread that calls it may live longer than all else, so it has copies, and no secret.
+FactsThread::Gather gathering(LaunchSpec spec, const std::vector<std::string>& environment) {
+  spec.secret.reset();
+  return [spec = std::move(spec), environment] { return gather_run_record(spec, environment); };
 }
 
 }  // namespace
@@ -58,7 +63,7 @@ void RunRecorder::note_start(Agent& agent) {
   writes_ = writes_record(*round);
   world_size_ = round->world_size;
   if (!writes_) return;
-  if (!thread_) gather();
+  gather();
   if (round->group_world_size == 1)
     hosts_ = {node_->run.host};
   else
@@ -66,11 +71,8 @@ void RunRecorder::note_start(Agent& agent) {
 }
 
 void RunRecorder::gather() {
-  thread_.emplace(loop_.emplace(1), home_);
-  asio::post(*loop_, [this] {
-    record_ = gather_run_record(spec_, node_->environment);
-    spdlog::debug("gathered the facts of this run for its record");
-  });
+  if (!thread_) thread_.emplace(home_, gathering(spec_, node_->environment));
+  thread_->begin();
 }
 
 /// The agent answers when its connection ends, too, which is before it goes.
@@ -80,30 +82,32 @@ asio::awaitable<void> RunRecorder::ask_hosts(Agent& agent) {
 }
 
 /// Where no worker has run, nothing has been gathered yet.
-const RunRecord& RunRecorder::facts() {
+Result<RunRecord> RunRecorder::facts() {
   if (!thread_) gather();
-  thread_->end_within(kGatherTimeout);
-  record_.hosts = hosts_;
-  record_.world_size = world_size_;
-  record_.started_unix_ms = started_unix_ms_;
-  record_.ended_unix_ms = unix_time_ms();
-  return record_;
+  Result<RunRecord> record = thread_->facts_within(kGatherTimeout);
+  if (!record) return record;
+  record->hosts = hosts_;
+  record->world_size = world_size_;
+  record->started_unix_ms = started_unix_ms_;
+  record->ended_unix_ms = unix_time_ms();
+  return record;
 }
 
 void RunRecorder::end(JobReport& report) {
   const bool good = report.outcome == JobOutcome::kFinished;
   if (node_ == nullptr || !writes_ || !(good || has_failed(report))) return;
-  const RunRecord& now = facts();
-  if (now.ddprun.empty()) return;  // the disk hangs
   const std::filesystem::path folder = spec_.logs.directory;
+  const auto now = facts();
   if (good) {
-    if (const auto written = write_good_run(folder, now); !written)
+    if (const auto written = now ? write_good_run(folder, *now) : now.error(); !written)
       spdlog::warn("no record of this run: {}", written.error().message);
     return;
   }
-  const auto before = read_good_run(folder, now.script);
+  if (!now)
+    return spdlog::warn("this run is not compared with a good one: {}", now.error().message);
+  const auto before = read_good_run(folder, now->script);
   if (!before) return spdlog::warn("{}: passing it over", before.error().message);
-  if (*before) report.changed = since_good_run(**before, now);
+  if (*before) report.changed = since_good_run(**before, *now);
 }
 
 }  // namespace ddprun

@@ -2,8 +2,9 @@
 // of logs, and keeps the record of one that was good. One node does so, which of them is decided by
 // writes_record(): nodes may share the folder.
 //
-// Facts are gathered in a thread of their own when the workers have been started, because the
-// script may be another one by the end of a long run, and no start is to wait for it.
+// Facts are gathered in a thread of their own whenever workers have been started, because the
+// script may be another one by the end of a long run, or have been mended before a restart, and no
+// start is to wait for it.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -16,8 +17,9 @@
 #include "agent/reports/job_report.hpp"
 #include "agent/workers/worker_plan.hpp"
 #include "base/asio.hpp"
+#include "base/result.hpp"
 #include "launcher/record/run_record.hpp"
-#include "launcher/run/loop_thread.hpp"
+#include "launcher/run/facts_thread.hpp"
 
 namespace ddprun {
 
@@ -33,19 +35,20 @@ class RunRecorder {
   /// `home` and `spec` must live longer.
   RunRecorder(asio::io_context& home, const LaunchSpec& spec);
 
-  /// Gathers the facts of the run when the agent's workers have been started. `node` must live
+  /// Gathers the facts of the run whenever the agent's workers have been started. `node` must live
   /// longer.
   void watch(Agent& agent, const NodeFacts& node);
 
   /// Adds to the report of a failure what has changed, or keeps the record of a good run. What
-  /// cannot be read or written is one warning. To be called when the agent has ended.
+  /// cannot be gathered, read or written is one warning, after a few seconds at most where a disk
+  /// hangs. To be called when the agent has ended.
   void end(JobReport& report);
 
  private:
   void note_start(Agent& agent);
   void gather();
   asio::awaitable<void> ask_hosts(Agent& agent);
-  const RunRecord& facts();
+  Result<RunRecord> facts();
 
   asio::io_context& home_;
   const LaunchSpec& spec_;
@@ -53,10 +56,8 @@ class RunRecorder {
   bool writes_ = false;
   int world_size_ = 0;
   std::int64_t started_unix_ms_ = 0;
-  std::vector<std::string> hosts_;  // empty: not known
-  RunRecord record_;                // belongs to the thread while that runs
-  std::optional<asio::io_context> loop_;
-  std::optional<LoopThread> thread_;  // runs loop_; made when the workers have been started
+  std::vector<std::string> hosts_;     // empty: not known
+  std::optional<FactsThread> thread_;  // made when the workers have been started
 };
 
 }  // namespace ddprun

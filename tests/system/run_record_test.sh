@@ -57,6 +57,37 @@ echo >"$scratch/goes_on"
 ends 0
 grep -q "$sum" "$(record edit.py)" || fail "the record has another script"
 
+# --- A script that is mended before a restart is recorded as it was in the round that worked ---
+script mend.py 'import os, sys; open(os.environ["ready"], "w").write("x\n"); sys.exit(open(os.environ["goes_on"]).read())'
+LOGLEVEL=DEBUG start --log-dir "$logs" --max-restarts 1 mend.py
+wait_ready 1
+wait_for_message "gathered the facts of this run for its record"
+script mend.py "$good"
+echo broken >"$scratch/goes_on"
+ends 0
+grep -q "$(sha256sum <mend.py | cut -d' ' -f1)" "$(record mend.py)" || fail "the record has the broken script"
+
+# --- A disk that hangs holds up no report: here it is a terminal at which nobody types ---
+mkfifo "$scratch/tty"
+python3 -c 'import os, pty, signal
+ends = pty.openpty()
+print(os.ttyname(ends[1]), flush=True)
+signal.alarm(30)
+signal.pause()' >"$scratch/tty" &
+typist=$!
+read -r terminal <"$scratch/tty"
+mkdir -p "$scratch/slow/torch"
+ln -s "$terminal" "$scratch/slow/torch/version.py"
+script slow.py "$bad"
+PYTHONPATH=$scratch/slow run 3 --log-dir "$logs" slow.py
+says err "this run is not compared with a good one: its facts could not be gathered: no answer from a disk for 2000 ms"
+says err "the job failed"
+script slow.py "$good"
+PYTHONPATH=$scratch/slow run 0 --log-dir "$logs" slow.py
+says err "no record of this run: its facts could not be gathered"
+[ ! -e "$(record slow.py)" ] || fail "a record without facts"
+{ kill "$typist"; wait "$typist" || true; } 2>/dev/null
+
 # --- Several scripts in one folder do not mix ---
 script other.py "$good"
 run 0 --log-dir "$logs" other.py
