@@ -15,8 +15,9 @@ inline constexpr char kHidden[] = "***";
 bool names_secret(std::string_view name);
 
 /// Returns the words of a command with kHidden in place of secrets: of values whose name says so,
-/// in the same word or the one before, also inside a word that a shell is to run; and of a user's
-/// part of an address, https://user:password@host.
+/// behind '=' or ':' or in the word behind an option, also inside a word that a shell is to run, or
+/// that is JSON; and of a user's part of an address, https://user:password@host. Where it is not
+/// clear how far a secret goes, too much is hidden.
 std::vector<std::string> without_secrets(const std::vector<std::string>& words);
 
 /// Does so for the value of the option or variable `name`.
