@@ -3,7 +3,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "base/cut_text.hpp"
 
@@ -29,23 +28,20 @@ std::string age_text(std::int64_t seconds) {
 }
 
 /// Variables of the environment are written as a shell sets them.
-bool is_variable(std::string_view name) {
-  return name.find('_') != std::string_view::npos && std::ranges::all_of(name, [](char c) {
-           return c == '_' || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-         });
-}
-
-std::string with_value(const std::string& what, const std::string& value) {
-  if (value == kOn) return what;
-  return what + (is_variable(what) ? "=" : " ") + cut(value, {kValueBytesShown});
+std::string with_value(const Change& change, const std::string& value) {
+  if (change.kind == ChangeKind::kOption && value == kOn) return change.what;
+  const char* between = change.kind == ChangeKind::kVariable  ? "="
+                        : change.kind == ChangeKind::kProgram ? " is "
+                                                              : " ";
+  return change.what + between + cut(value, {kValueBytesShown});
 }
 
 std::string change_text(const Change& change) {
-  if (change.before.starts_with(kHashBegins) && change.now.starts_with(kHashBegins))
-    return change.what + " changed";
-  if (change.before.empty()) return with_value(change.what, change.now) + " is new";
-  if (change.now.empty()) return with_value(change.what, change.before) + " is gone";
-  return with_value(change.what, change.before) + " \u2192 " + cut(change.now, {kValueBytesShown});
+  if (change.kind == ChangeKind::kFile) return change.what + " changed";
+  const std::string is = change.kind == ChangeKind::kArguments ? " are " : " is ";
+  if (change.before.empty()) return with_value(change, change.now) + is + "new";
+  if (change.now.empty()) return with_value(change, change.before) + is + "gone";
+  return with_value(change, change.before) + " \u2192 " + cut(change.now, {kValueBytesShown});
 }
 
 /// "nodes h3, h4 are new"; adds nothing where there is no host.
@@ -62,7 +58,7 @@ void add_nodes(std::vector<std::string>& parts, const std::vector<std::string>& 
 std::vector<std::string> parts_of(const std::vector<Change>& changes) {
   std::vector<std::string> parts, fresh, gone;
   for (const Change& change : changes)
-    if (change.what != kNodeChange)
+    if (change.kind != ChangeKind::kNode)
       parts.push_back(change_text(change));
     else if (change.before.empty())
       fresh.push_back(change.now);

@@ -9,17 +9,27 @@
 
 namespace ddprun {
 
+/// What it is that differs.
+enum class ChangeKind {
+  kFile,       // the script's; both texts are kHashBegins and a SHA-256
+  kArguments,  // the script's
+  kOption,     // an option of ddprun; kOn stands for its value if it has none
+  kVariable,   // a variable of the environment
+  kVersion,    // the version of a program or a library
+  kProgram,    // the program that is run
+  kNumber,     // how many there are of something
+  kNode,       // a node: one that is new has its host in `now`, one that is gone in `before`
+};
+
 /// One thing that differs. An empty text says that it was not there, or is not there now.
 struct Change {
-  std::string what;    // "torch", "--nnodes", "NCCL_DEBUG", kNodeChange, the name of a file
-  std::string before;  // a file's: kHashBegins and its SHA-256
+  ChangeKind kind = ChangeKind::kVersion;
+  std::string what;  // its name: "train.py", "arguments", "--nnodes", "NCCL_DEBUG", "torch", "node"
+  std::string before;
   std::string now;
   bool operator==(const Change&) const = default;
 };
 
-/// The name of a change that is a node: a node that is new has its host in `now`, one that is gone
-/// in `before`.
-inline constexpr char kNodeChange[] = "node";
 inline constexpr char kHashBegins[] = "sha256:";
 /// The value of an option that has none.
 inline constexpr char kOn[] = "on";

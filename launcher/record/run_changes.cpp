@@ -18,19 +18,23 @@ using Words = std::vector<std::string>;
 /// A value that is empty and set is not one that is not set.
 std::string value_shown(const std::string& value) { return value.empty() ? "''" : value; }
 
-void compare(std::vector<Change>& out, const std::string& what, const std::string& before,
-             const std::string& now) {
-  if (before != now && !before.empty() && !now.empty()) out.push_back({what, before, now});
+bool both_known(const std::string& before, const std::string& now) {
+  return !before.empty() && !now.empty();
 }
 
-void compare(std::vector<Change>& out, const std::string& begins, const Values& before,
-             const Values& now) {
+/// Texts that one of the two may not know.
+void compare(std::vector<Change>& out, ChangeKind kind, const std::string& what,
+             const std::string& before, const std::string& now) {
+  if (before != now && both_known(before, now)) out.push_back({kind, what, before, now});
+}
+
+void compare(std::vector<Change>& out, ChangeKind kind, const Values& before, const Values& now) {
   std::set<std::string> names;
   for (const Values* values : {&before, &now})
     for (const auto& [name, value] : *values) names.insert(name);
   for (const std::string& name : names) {
     const auto was = before.find(name), is = now.find(name);
-    Change change{.what = begins + name};
+    Change change{.kind = kind, .what = (kind == ChangeKind::kOption ? "--" : "") + name};
     if (was != before.end()) change.before = value_shown(was->second);
     if (is != now.end()) change.now = value_shown(is->second);
     if (change.before != change.now) out.push_back(std::move(change));
@@ -53,33 +57,39 @@ void compare_arguments(std::vector<Change>& out, const Words& before, const Word
     --was;
     --is;
   }
-  out.push_back({"arguments", joined(was, was_end), joined(is, is_end)});
+  out.push_back({ChangeKind::kArguments, "arguments", joined(was, was_end), joined(is, is_end)});
 }
 
 void compare_hosts(std::vector<Change>& out, const Words& before, const Words& now) {
   if (before.empty() || now.empty()) return;
   const std::set<std::string> were{before.begin(), before.end()}, are{now.begin(), now.end()};
   for (const std::string& host : are)
-    if (!were.contains(host)) out.push_back({kNodeChange, "", host});
+    if (!were.contains(host)) out.push_back({ChangeKind::kNode, "node", "", host});
   for (const std::string& host : were)
-    if (!are.contains(host)) out.push_back({kNodeChange, host, ""});
+    if (!are.contains(host)) out.push_back({ChangeKind::kNode, "node", host, ""});
 }
 
-bool tells(const std::vector<Change>& changes, std::string_view what) {
-  return std::ranges::count(changes, what, &Change::what) > 0;
+void compare_numbers(std::vector<Change>& out, const std::string& what, int before, int now) {
+  if (before != now && before > 0 && now > 0)
+    out.push_back({ChangeKind::kNumber, what, std::to_string(before), std::to_string(now)});
 }
 
-/// Numbers follow from what has been told already, or are told here.
+bool has_same(const Values& before, const Values& now, const std::string& name) {
+  const auto was = before.find(name), is = now.find(name);
+  if (was == before.end() || is == now.end()) return was == before.end() && is == now.end();
+  return was->second == is->second;
+}
+
+/// Numbers that follow from options or from nodes are told by these, and the number of all workers
+/// by that of a node's.
 void compare_sizes(std::vector<Change>& out, const RunRecord& before, const RunRecord& now) {
-  const bool told =
-      tells(out, "--nproc-per-node") || tells(out, "--nnodes") || tells(out, kNodeChange);
+  const bool told = !has_same(before.options, now.options, "nproc-per-node") ||
+                    !has_same(before.options, now.options, "nnodes") ||
+                    std::ranges::count(out, ChangeKind::kNode, &Change::kind) > 0;
   if (told || before.workers == 0 || now.workers == 0) return;
-  if (before.workers != now.workers)
-    out.push_back(
-        {"workers of a node", std::to_string(before.workers), std::to_string(now.workers)});
-  else if (before.world_size != now.world_size && before.world_size > 0 && now.world_size > 0)
-    out.push_back(
-        {"world size", std::to_string(before.world_size), std::to_string(now.world_size)});
+  compare_numbers(out, "workers of a node", before.workers, now.workers);
+  if (before.workers == now.workers)
+    compare_numbers(out, "world size", before.world_size, now.world_size);
 }
 
 std::string hash_shown(const std::string& sha256) {
@@ -98,19 +108,22 @@ std::string utc_text(std::int64_t unix_ms) {
 }  // namespace
 
 std::vector<Change> changes_between(const RunRecord& before, const RunRecord& now) {
+  using enum ChangeKind;
   std::vector<Change> out;
-  compare(out, now.script.name, hash_shown(before.script.sha256), hash_shown(now.script.sha256));
+  compare(out, kFile, now.script.name, hash_shown(before.script.sha256),
+          hash_shown(now.script.sha256));
   compare_arguments(out, before.arguments, now.arguments);
-  compare(out, "--", before.options, now.options);
-  compare(out, "", before.environment, now.environment);
-  compare(out, "torch", before.torch, now.torch);
-  compare(out, "Python", before.python, now.python);
-  if (!tells(out, "Python")) compare(out, "Python is", before.python_path, now.python_path);
-  compare(out, "ddprun", before.ddprun, now.ddprun);
+  compare(out, kOption, before.options, now.options);
+  compare(out, kVariable, before.environment, now.environment);
+  compare(out, kVersion, "torch", before.torch, now.torch);
+  compare(out, kVersion, "Python", before.python, now.python);
+  if (before.python == now.python || !both_known(before.python, now.python))
+    compare(out, kProgram, "Python", before.python_path, now.python_path);
+  compare(out, kVersion, "ddprun", before.ddprun, now.ddprun);
   compare_hosts(out, before.hosts, now.hosts);
   compare_sizes(out, before, now);
-  compare(out, "NVIDIA driver", before.driver, now.driver);
-  compare(out, "kernel", before.kernel, now.kernel);
+  compare(out, kVersion, "NVIDIA driver", before.driver, now.driver);
+  compare(out, kVersion, "kernel", before.kernel, now.kernel);
   if (out.size() > kChangesMax) out.resize(kChangesMax);
   return out;
 }

@@ -13,27 +13,53 @@ std::string text_of_change(Change change) {
 }
 
 TEST_CASE("a change is told as a person would say it") {
-  CHECK(text_of_change({"train.py", "sha256:1", "sha256:2"}) == "train.py changed");
-  CHECK(text_of_change({"torch", "2.10.0", "2.11.0"}) == "torch 2.10.0 \u2192 2.11.0");
-  CHECK(text_of_change({"--nproc-per-node", "4", "8"}) == "--nproc-per-node 4 \u2192 8");
-  CHECK(text_of_change({"NCCL_DEBUG", "", "INFO"}) == "NCCL_DEBUG=INFO is new");
-  CHECK(text_of_change({"NCCL_DEBUG", "INFO", ""}) == "NCCL_DEBUG=INFO is gone");
-  CHECK(text_of_change({"--fold", "", kOn}) == "--fold is new");
-  CHECK(text_of_change({"--fold", kOn, ""}) == "--fold is gone");
-  CHECK(text_of_change({kNodeChange, "", "h3"}) == "node h3 is new");
+  CHECK(text_of_change({ChangeKind::kFile, "train.py", "sha256:1", "sha256:2"}) ==
+        "train.py changed");
+  CHECK(text_of_change({ChangeKind::kVersion, "torch", "2.10.0", "2.11.0"}) ==
+        "torch 2.10.0 \u2192 2.11.0");
+  CHECK(text_of_change({ChangeKind::kOption, "--nproc-per-node", "4", "8"}) ==
+        "--nproc-per-node 4 \u2192 8");
+  CHECK(text_of_change({ChangeKind::kVariable, "NCCL_DEBUG", "", "INFO"}) ==
+        "NCCL_DEBUG=INFO is new");
+  CHECK(text_of_change({ChangeKind::kVariable, "NCCL_DEBUG", "INFO", ""}) ==
+        "NCCL_DEBUG=INFO is gone");
+  CHECK(text_of_change({ChangeKind::kOption, "--fold", "", kOn}) == "--fold is new");
+  CHECK(text_of_change({ChangeKind::kOption, "--fold", kOn, ""}) == "--fold is gone");
+  CHECK(text_of_change({ChangeKind::kNode, "node", "", "h3"}) == "node h3 is new");
+}
+
+TEST_CASE("what a change is does not follow from its texts") {
+  CHECK(text_of_change({ChangeKind::kFile, "node", "sha256:1", "sha256:2"}) == "node changed");
+  CHECK(text_of_change({ChangeKind::kVariable, "CUDA_IMAGE", "sha256:1", "sha256:2"}) ==
+        "CUDA_IMAGE=sha256:1 \u2192 sha256:2");
+  CHECK(text_of_change({ChangeKind::kVariable, "NCCL_X", "", "on"}) == "NCCL_X=on is new");
+  CHECK(text_of_change({ChangeKind::kVariable, "NCCL_x.y", "", "1"}) == "NCCL_x.y=1 is new");
+  CHECK(text_of_change({ChangeKind::kOption, "--IMAGE", "", "sha256:2"}) ==
+        "--IMAGE sha256:2 is new");
+  CHECK(text_of_change({ChangeKind::kProgram, "Python", "/a", "/b"}) == "Python is /a \u2192 /b");
+}
+
+TEST_CASE("arguments are several") {
+  CHECK(text_of_change({ChangeKind::kArguments, "arguments", "", "'--lr 1'"}) ==
+        "arguments '--lr 1' are new");
+  CHECK(text_of_change({ChangeKind::kArguments, "arguments", "'--lr 1'", ""}) ==
+        "arguments '--lr 1' are gone");
+  CHECK(text_of_change({ChangeKind::kArguments, "arguments", "'1'", "'2'"}) ==
+        "arguments '1' \u2192 '2'");
 }
 
 TEST_CASE("nodes that came and went are told together") {
-  SinceGoodRun since{
-      .changes = {{kNodeChange, "", "h5"}, {kNodeChange, "h1", ""}, {kNodeChange, "", "h6"}}};
+  SinceGoodRun since{.changes = {{ChangeKind::kNode, "node", "", "h5"},
+                                 {ChangeKind::kNode, "node", "h1", ""},
+                                 {ChangeKind::kNode, "node", "", "h6"}}};
   CHECK_THAT(changes_text(since), contains(": nodes h5, h6 are new, node h1 is gone"));
-  since.changes.assign(6, {kNodeChange, "", "h"});
+  since.changes.assign(6, {ChangeKind::kNode, "node", "", "h"});
   CHECK_THAT(changes_text(since), contains(": nodes h, h, h, h and 2 more are new"));
 }
 
 TEST_CASE("many changes and long values fit a line") {
   SinceGoodRun since;
-  since.changes.assign(30, {"--rdzv-conf", std::string(5000, 'x'), "y"});
+  since.changes.assign(30, {ChangeKind::kOption, "--rdzv-conf", std::string(5000, 'x'), "y"});
   const std::string text = changes_text(since);
   CHECK(text.ends_with(", and 22 more"));
   CHECK(text.size() < 1500);

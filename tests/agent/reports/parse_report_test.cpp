@@ -28,7 +28,10 @@ JobReport full_report() {
   report.past_hangs = {{{.sentence = "they hung", .missing_ranks = "2"}, 1500}, {{}, -1}};
   report.restarts = {{2, 1, "node h2 lost", 4, 31, 2, 9, 1900, true}, {.round = 3}};
   report.goodput = Goodput{100, 97, 1, 2, 12, 1.5, 95.5};
-  report.changed = SinceGoodRun{"2026-11-27T06:13:35Z", 90, {{"torch", "2.10.0", "2.11.0"}}};
+  report.changed = SinceGoodRun{
+      "2026-11-27T06:13:35Z",
+      90,
+      {{ChangeKind::kVersion, "torch", "2.10.0", "2.11.0"}, {ChangeKind::kNode, "node", "", "h3"}}};
   return report;
 }
 
@@ -77,6 +80,9 @@ TEST_CASE("what is no report is refused with a sentence") {
   CHECK_THAT(complaint(begin + R"("failed", "restarts_used": 2.5})"), contains("a whole number"));
   CHECK_THAT(complaint(begin + R"("failed", "changed_since_good_run": {"age_s": 1}})"),
              contains("'when' is missing in 'changed_since_good_run'"));
+  CHECK_THAT(complaint(begin + R"("failed", "changed_since_good_run": {"when": "", "age_s": 1,
+                                  "changes": [{"kind": "odd"}]}})"),
+             contains("'kind' is \"odd\", and file or arguments or"));
   CHECK_THAT(complaint(begin + R"("failed", "cause": []})"), contains("an object was expected"));
   CHECK_THAT(complaint(begin + R"("failed", "cause": {"kind": "hang", "ranks": 3}})"),
              contains("a list was expected"));

@@ -154,7 +154,8 @@ JobReport whole() {
   report.verdict->cause.hint = "do this";
   report.verdict->history = "failed 4 times";
   report.verdict->also.assign(kOtherCausesMax, Cause{.sentence = "more"});
-  report.changed = SinceGoodRun{.age_s = 60, .changes = {{"torch", "2.10.0", "2.11.0"}}};
+  report.changed =
+      SinceGoodRun{.age_s = 60, .changes = {{ChangeKind::kVersion, "torch", "2.10.0", "2.11.0"}}};
   return report;
 }
 
@@ -177,8 +178,10 @@ TEST_CASE("no text of a report gives an order to the terminal, or begins a line 
   WorkerFailure& worker = *report.worker;
   worker.host = worker.evidence = worker.message = worker.last_heartbeat = report.log_file = evil;
   worker.last_lines = {evil};
-  report.changed =
-      SinceGoodRun{.when = evil, .changes = {{evil, evil, evil}, {kNodeChange, "", evil}}};
+  report.changed = SinceGoodRun{.when = evil,
+                                .changes = {{ChangeKind::kVariable, evil, evil, evil},
+                                            {ChangeKind::kFile, evil, evil, evil},
+                                            {ChangeKind::kNode, evil, "", evil}}};
   report.hang = HangReport{.sentence = evil, .stacks = {{.ranks = evil, .doing = evil}}};
   const std::string text = report_text(report, Output::kNotShown) + explain_text(report);
   CHECK(text.find('\x1b') == std::string::npos);

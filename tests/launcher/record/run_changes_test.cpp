@@ -34,10 +34,10 @@ TEST_CASE("what a user has changed comes before what the machine has") {
   now.driver = "570.1";
   now.torch = "2.11.0";
   now.script.sha256 = "cd34";
-  CHECK(changes_to(now) == Changes{{"train.py", "sha256:ab12", "sha256:cd34"},
-                                   {"torch", "2.10.0", "2.11.0"},
-                                   {"NVIDIA driver", "560.35.03", "570.1"},
-                                   {"kernel", "6.1.0", "6.2.0"}});
+  CHECK(changes_to(now) == Changes{{ChangeKind::kFile, "train.py", "sha256:ab12", "sha256:cd34"},
+                                   {ChangeKind::kVersion, "torch", "2.10.0", "2.11.0"},
+                                   {ChangeKind::kVersion, "NVIDIA driver", "560.35.03", "570.1"},
+                                   {ChangeKind::kVersion, "kernel", "6.1.0", "6.2.0"}});
 }
 
 TEST_CASE("what one of the two does not know is not compared") {
@@ -53,22 +53,24 @@ TEST_CASE("options and variables are new, gone, or have another value") {
   now.options = {{"fold", "on"}, {"nproc-per-node", "8"}};
   now.environment = {{"OMP_NUM_THREADS", ""}};
   now.workers = 8;
-  CHECK(changes_to(now) == Changes{{"--fold", "", "on"},
-                                   {"--nproc-per-node", "4", "8"},
-                                   {"NCCL_DEBUG", "INFO", ""},
-                                   {"OMP_NUM_THREADS", "", "''"}});
+  CHECK(changes_to(now) == Changes{{ChangeKind::kOption, "--fold", "", "on"},
+                                   {ChangeKind::kOption, "--nproc-per-node", "4", "8"},
+                                   {ChangeKind::kVariable, "NCCL_DEBUG", "INFO", ""},
+                                   {ChangeKind::kVariable, "OMP_NUM_THREADS", "", "''"}});
 }
 
 TEST_CASE("of the arguments only what differs is told, with the option that it belongs to") {
   RunRecord now = good_run();
   now.arguments = {"--lr", "0.2", "--epochs", "3"};
-  CHECK(changes_to(now) == Changes{{"arguments", "'--lr 0.1'", "'--lr 0.2'"}});
+  CHECK(changes_to(now) ==
+        Changes{{ChangeKind::kArguments, "arguments", "'--lr 0.1'", "'--lr 0.2'"}});
   now.arguments = {"--lr", "0.1", "--epochs", "3", "--debug"};
-  CHECK(changes_to(now) == Changes{{"arguments", "", "'--debug'"}});
+  CHECK(changes_to(now) == Changes{{ChangeKind::kArguments, "arguments", "", "'--debug'"}});
   now.arguments = {"--lr", "0.1"};
-  CHECK(changes_to(now) == Changes{{"arguments", "'--epochs 3'", ""}});
+  CHECK(changes_to(now) == Changes{{ChangeKind::kArguments, "arguments", "'--epochs 3'", ""}});
   now.arguments.clear();
-  CHECK(changes_to(now) == Changes{{"arguments", "'--lr 0.1 --epochs 3'", ""}});
+  CHECK(changes_to(now) ==
+        Changes{{ChangeKind::kArguments, "arguments", "'--lr 0.1 --epochs 3'", ""}});
 }
 
 TEST_CASE("nodes that came and went are changes, whatever their order") {
@@ -76,26 +78,41 @@ TEST_CASE("nodes that came and went are changes, whatever their order") {
   now.hosts = {"h2", "h1"};
   CHECK(changes_to(now).empty());
   now.hosts = {"h3", "h2"};
-  CHECK(changes_to(now) == Changes{{kNodeChange, "", "h3"}, {kNodeChange, "h1", ""}});
+  CHECK(changes_to(now) ==
+        Changes{{ChangeKind::kNode, "node", "", "h3"}, {ChangeKind::kNode, "node", "h1", ""}});
 }
 
 TEST_CASE("numbers of workers are told where nothing else explains them") {
   RunRecord now = good_run();
   now.workers = 2;
   now.world_size = 4;
-  CHECK(changes_to(now) == Changes{{"workers of a node", "4", "2"}});
+  CHECK(changes_to(now) == Changes{{ChangeKind::kNumber, "workers of a node", "4", "2"}});
   now.workers = 4;
-  CHECK(changes_to(now) == Changes{{"world size", "8", "4"}});
+  CHECK(changes_to(now) == Changes{{ChangeKind::kNumber, "world size", "8", "4"}});
   now.hosts = {"h1"};
-  CHECK(changes_to(now) == Changes{{kNodeChange, "h2", ""}});
+  CHECK(changes_to(now) == Changes{{ChangeKind::kNode, "node", "h2", ""}});
+}
+
+TEST_CASE("a program or a variable may be called as anything else that is compared") {
+  RunRecord before = good_run();
+  before.script.name = "--nnodes";
+  RunRecord now = before;
+  now.script.sha256 = "cd34";
+  now.workers = 2;
+  now.environment = {{"NCCL_DEBUG", "INFO"}, {"--nproc-per-node", "3"}};
+  CHECK(changes_between(before, now) ==
+        Changes{{ChangeKind::kFile, "--nnodes", "sha256:ab12", "sha256:cd34"},
+                {ChangeKind::kVariable, "--nproc-per-node", "", "3"},
+                {ChangeKind::kNumber, "workers of a node", "4", "2"}});
 }
 
 TEST_CASE("another Python is told by its version, or else by its path") {
   RunRecord now = good_run();
   now.python_path = "/other/bin/python3";
-  CHECK(changes_to(now) == Changes{{"Python is", "/venv/bin/python3", "/other/bin/python3"}});
+  CHECK(changes_to(now) ==
+        Changes{{ChangeKind::kProgram, "Python", "/venv/bin/python3", "/other/bin/python3"}});
   now.python = "3.12.1";
-  CHECK(changes_to(now) == Changes{{"Python", "3.11.2", "3.12.1"}});
+  CHECK(changes_to(now) == Changes{{ChangeKind::kVersion, "Python", "3.11.2", "3.12.1"}});
 }
 
 TEST_CASE("a report tells when it worked, and has no endless list") {
