@@ -73,7 +73,9 @@ std::vector<std::string> parts_of(const std::vector<Change>& changes) {
 
 std::string changes_text(const SinceGoodRun& since) {
   const std::string worked = fmt::format("since it worked, {} before", age_text(since.age_s));
-  if (since.changes.empty()) return "nothing that ddprun records has changed " + worked;
+  if (since.changes.empty())
+    return "nothing that ddprun records has changed " + worked +
+           " (imported modules are not compared)";
   std::vector<std::string> parts = parts_of(since.changes);
   const std::size_t left_out = parts.size() - std::min(parts.size(), kChangesShown);
   parts.resize(parts.size() - left_out);

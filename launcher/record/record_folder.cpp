@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <fstream>
@@ -21,6 +22,9 @@ namespace fs = std::filesystem;
 
 constexpr char kRecordBegins[] = ".last-good-run.";
 constexpr char kRecordEnds[] = ".json";
+constexpr char kUnfinishedEnds[] = ".tmp";  // write_whole() writes such a file first
+/// Nobody has been writing for that long, whatever the clocks of the nodes say.
+constexpr std::chrono::hours kUnfinishedAgeMax{24};
 constexpr std::size_t kNameBytesMax = 64;
 constexpr std::size_t kHashDigits = 8;
 
@@ -38,17 +42,24 @@ Error no_record(const fs::path& file, const std::string& why) {
   return invalid("'" + file.string() + "' is no record of a good run (" + why + ")");
 }
 
-/// The oldest ones go, so that a folder that many scripts share does not fill up.
-void remove_oldest(const fs::path& folder) {
+/// The oldest ones go, so that a folder that many scripts share does not fill up; and what a
+/// process has left that was killed while it wrote one.
+void tidy_up(const fs::path& folder) {
   std::vector<std::pair<fs::file_time_type, fs::path>> records;
+  const auto oldest_unfinished = fs::file_time_type::clock::now() - kUnfinishedAgeMax;
   std::error_code error;
   for (fs::directory_iterator each{folder, error}, end; !error && each != end;
        each.increment(error)) {
     const std::string name = each->path().filename().string();
-    if (!name.starts_with(kRecordBegins) || !name.ends_with(kRecordEnds)) continue;
+    const bool unfinished = name.ends_with(kUnfinishedEnds);
+    if (!name.starts_with(kRecordBegins) || !(unfinished || name.ends_with(kRecordEnds))) continue;
     std::error_code gone;
     const auto written = each->last_write_time(gone);
-    if (!gone) records.emplace_back(written, each->path());
+    if (gone) continue;
+    if (!unfinished)
+      records.emplace_back(written, each->path());
+    else if (written < oldest_unfinished)
+      fs::remove(each->path(), gone);
   }
   if (records.size() <= kRecordsMax) return;
   std::ranges::sort(records);
@@ -86,7 +97,7 @@ Result<std::optional<RunRecord>> read_good_run(const fs::path& folder,
 
 Result<void> write_good_run(const fs::path& folder, const RunRecord& record) {
   const auto written = write_whole(folder / record_file_name(record.script), to_json(record));
-  if (written) remove_oldest(folder);
+  if (written) tidy_up(folder);
   return written;
 }
 

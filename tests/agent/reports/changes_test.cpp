@@ -67,7 +67,8 @@ TEST_CASE("many changes and long values fit a line") {
 
 TEST_CASE("that nothing has changed is worth a line, too") {
   CHECK(changes_text({.age_s = 60}) ==
-        "nothing that ddprun records has changed since it worked, 1 minute before");
+        "nothing that ddprun records has changed since it worked, 1 minute before (imported "
+        "modules are not compared)");
   CHECK_THAT(changes_text({.age_s = 0}), contains("less than a second before"));
   CHECK_THAT(changes_text({.age_s = 1}), contains(", 1 second before"));
   CHECK_THAT(changes_text({.age_s = 3 * 86'400}), contains(", 3 days before"));

@@ -60,6 +60,25 @@ TEST_CASE("what cannot be written is an error, and nothing is left of it") {
   CHECK(files_in(folder.path()) == 1);
 }
 
+TEST_CASE("half a record of a killed process goes after a day") {
+  const ScratchFolder folder;
+  const auto file_of_age = [&](const char* name, std::chrono::hours age) {
+    const fs::path file = folder.path() / name;
+    std::ofstream{file} << "{";
+    fs::last_write_time(file, fs::file_time_type::clock::now() - age);
+    return file;
+  };
+  const fs::path old =
+      file_of_age(".last-good-run.a.py.12345678.json.x.tmp", std::chrono::hours{25});
+  const fs::path fresh =
+      file_of_age(".last-good-run.a.py.12345678.json.y.tmp", std::chrono::hours{23});
+  const fs::path mine = file_of_age("mine.tmp", std::chrono::hours{25});
+  REQUIRE(write_good_run(folder.path(), record_of("b.py")).has_value());
+  CHECK_FALSE(fs::exists(old));
+  CHECK(fs::exists(fresh));
+  CHECK(fs::exists(mine));
+}
+
 TEST_CASE("of too many records the oldest go, and no other file does") {
   const ScratchFolder folder;
   std::ofstream{folder.path() / "mine.json"} << "x";
