@@ -88,6 +88,15 @@ says err "no record of this run: its facts could not be gathered"
 [ ! -e "$(record slow.py)" ] || fail "a record without facts"
 { kill "$typist"; wait "$typist" || true; } 2>/dev/null
 
+# --- The text of a command is recorded nowhere; what is compared is the shell ---
+for code in 0 1; do
+  run $code --log-dir "$logs" --no-python bash -lc "HF_TOKEN=hf_x; exit $code"
+done
+says err "before: arguments '-lc HF_TOKEN=***; exit 0' → '-lc HF_TOKEN=***; exit 1'"
+[ -s "$(record bash)" ] || fail "no record of bash in $(ls -A "$logs")"
+! grep -rq hf_x "$logs"/.last-good-run.* "$(report)" || fail "a record holds the secret of a command"
+! find "$logs" -name '*hf_x*' | grep . || fail "a file is named by the text of a command"
+
 # --- Several scripts in one folder do not mix ---
 script other.py "$good"
 run 0 --log-dir "$logs" other.py
