@@ -9,8 +9,10 @@ namespace ddprun {
 
 namespace {
 
-constexpr std::int64_t kOpenFilesNeeded = 1024;  // a rank has sockets to its peers, and its data
-constexpr std::int64_t kOpenFilesWanted = 4096;
+// A rank has sockets to its peers, and its data. Nearly every system grants 1024.
+constexpr std::int64_t kOpenFilesNeeded = 512;
+constexpr std::int64_t kOpenFilesWanted = 1024;
+constexpr std::int64_t kOpenFilesAdvised = 65'536;  // the most that is advised
 constexpr std::int64_t kTasksNeeded = 256;  // an import of torch starts a thread for each CPU
 constexpr std::int64_t kTasksWanted = 2048;
 constexpr std::int64_t kLockedBytesWanted = std::int64_t{1} << 30;
@@ -19,21 +21,34 @@ bool is_below(std::int64_t limit, std::int64_t needed) {
   return limit != kUnlimited && limit < needed;
 }
 
-/// The launcher raises the soft limit of its workers to the hard one, so the hard one counts.
+/// A job starts its workers with the soft limit that it was started with, so that one counts. Where
+/// the hard one lets them, the user raises it without root.
+std::string more_open_files(std::int64_t hard) {
+  if (is_below(hard, kOpenFilesWanted))
+    return "raise nofile in /etc/security/limits.conf and log in again, LimitNOFILE= of the "
+           "service, or docker run --ulimit nofile=65536";
+  const std::int64_t advised =
+      hard == kUnlimited ? kOpenFilesAdvised : std::min(hard, kOpenFilesAdvised);
+  return fmt::format(
+      "ulimit -n {} in the shell or job script that starts ddprun; on a host that ssh reaches, "
+      "raise the soft nofile in /etc/security/limits.conf",
+      advised);
+}
+
 void check_open_files(const LimitsReading& limits, NodeFindings& found) {
-  if (!limits.open_files_hard && !limits.open_files) return;
-  const std::int64_t hard = limits.open_files_hard.value_or(limits.open_files.value_or(0));
+  if (!limits.open_files) return;
+  const std::int64_t soft = *limits.open_files;
+  const std::int64_t hard = limits.open_files_hard.value_or(soft);
   const std::string seen =
-      fmt::format("{} open files for a process", limit_text(limits.open_files.value_or(hard))) +
-      (limits.open_files == hard ? "" : fmt::format(", at most {}", limit_text(hard)));
+      fmt::format("{} open files for a process", limit_text(soft)) +
+      (soft == hard ? "" : fmt::format(" (it may raise that to {})", limit_text(hard)));
   const Trouble trouble{seen,
                         "sockets to other ranks, data files and DataLoader workers need one each: "
                         "a training ends with \"Too many open files\"",
-                        "raise nofile in /etc/security/limits.conf, LimitNOFILE= of the service, "
-                        "or docker run --ulimit nofile=65536"};
-  if (is_below(hard, kOpenFilesNeeded))
+                        more_open_files(hard)};
+  if (is_below(soft, kOpenFilesNeeded))
     found.fail("open-files", trouble);
-  else if (is_below(hard, kOpenFilesWanted))
+  else if (is_below(soft, kOpenFilesWanted))
     found.warn("open-files", trouble);
   else
     found.ok("open-files", seen);

@@ -54,8 +54,9 @@ has '("warning", "python") in f'
 PYTHON_EXEC=/no/such/python doctor --json "$scratch/train.py"
 has '("failed", "python") in f'
 
-# A limit that is too small is found.
+# A limit that is too small is found, also where a process may raise it: workers do not.
 (ulimit -n 500 && doctor --json && has '("failed", "open-files") in f')
+(ulimit -Sn 500 && doctor --json && has '("failed", "open-files") in f')
 
 run 2 doctor --no-such-option
 says err "ddprun: doctor: "

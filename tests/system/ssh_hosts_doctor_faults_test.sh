@@ -25,9 +25,9 @@ doctor 0 $all
 finds_only "warning name-server on h3: the name server 10.77.0.99 does not answer"
 echo "nameserver 10.77.0.250" >"$scratch/h3.resolv"
 
-with_start "ulimit -n 256"
+with_start "ulimit -Sn 256"
 doctor 1 $all
-finds_only "failed open-files on h3: 256 "
+finds_only "failed open-files on h3: 256 open files for a process \(it may raise that to "
 without_start
 
 on h3 mount -t tmpfs -o size=64m none /dev/shm

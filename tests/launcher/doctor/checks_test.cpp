@@ -48,6 +48,30 @@ TEST_CASE("memory, shared memory and limits that are too small are found") {
   CHECK(sick_with("one_cpu") == Words{"warning cpus"});
 }
 
+TEST_CASE("the soft limit of open files counts, because workers start with it") {
+  NodeReading node = recorded("healthy_dgx");
+  const auto with_limits = [&](std::int64_t soft, std::int64_t hard) {
+    node.limits.open_files = soft;
+    node.limits.open_files_hard = hard;
+    return complaints(check_limits(node));
+  };
+  CHECK(with_limits(1024, 1024) == Words{});
+  CHECK(with_limits(kUnlimited, kUnlimited) == Words{});
+  CHECK(with_limits(1023, 20'000) == Words{"warning open-files"});
+  CHECK(with_limits(512, 1'048'576) == Words{"warning open-files"});
+  CHECK_THAT(finding_on(check_limits(node), "open-files").advice, contains("ulimit -n 65536 in"));
+  CHECK(with_limits(511, kUnlimited) == Words{"failed open-files"});
+  CHECK(with_limits(256, 20'000) == Words{"failed open-files"});
+  const auto raisable = check_limits(node);
+  CHECK(finding_on(raisable, "open-files").seen ==
+        "256 open files for a process (it may raise that to 20000)");
+  CHECK_THAT(finding_on(raisable, "open-files").advice, contains("ulimit -n 20000 in the shell"));
+  CHECK(with_limits(256, 256) == Words{"failed open-files"});
+  const auto fixed = check_limits(node);
+  CHECK(finding_on(fixed, "open-files").seen == "256 open files for a process");
+  CHECK_THAT(finding_on(fixed, "open-files").advice, contains("limits.conf and log in again"));
+}
+
 TEST_CASE("processes that take half of the CPUs are named, the busiest first") {
   NodeReading node = recorded("healthy_pod");
   const int cpus = node.cpus.usable.value();
