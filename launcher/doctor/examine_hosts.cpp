@@ -33,8 +33,8 @@ bool is_this_machine(const Host& host) {
 class Examiner {
  public:
   Examiner(const std::vector<Host>& hosts, const HostReach& reach) : hosts_{hosts}, reach_{reach} {
-    const auto environment =
-        reach.srun.empty() ? own_environment() : srun_environment(own_environment(), "");
+    auto environment = without_own_login(own_environment());
+    if (!reach.srun.empty()) environment = srun_environment(std::move(environment), "");
     for (const Host& host : hosts)
       talks_.start(is_this_machine(host) ? std::vector<std::string>{own_path(), "doctor", "--node"}
                                          : node_command(reach, host),

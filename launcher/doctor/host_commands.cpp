@@ -27,6 +27,15 @@ std::vector<std::string> node_command(const HostReach& reach, const Host& host) 
           "--node"};
 }
 
+/// A node takes SSH_CONNECTION for the connection by which ssh has come to it, and tells the others
+/// the address there. sshd sets it anew. srun, and a node that is this machine, would hand on the
+/// one of the user's login.
+std::vector<std::string> without_own_login(std::vector<std::string> variables) {
+  std::erase_if(variables,
+                [](const std::string& entry) { return entry.starts_with("SSH_CONNECTION="); });
+  return variables;
+}
+
 std::string why_no_answer(const HostReach& reach, const Host& host, const ExitStatus& status,
                           const std::vector<std::string>& last_words) {
   const bool said_nothing = last_words.empty() && status.code == 0 && status.signal == 0;

@@ -20,6 +20,9 @@ struct HostReach {
 /// shares what the job has on the node with all other steps.
 std::vector<std::string> node_command(const HostReach& reach, const Host& host);
 
+/// Returns the variables, "NAME=value", without the one about the login in which this process runs.
+std::vector<std::string> without_own_login(std::vector<std::string> variables);
+
 /// Returns a sentence on why there is no answer of a host. `last_words` are those of ssh or srun.
 std::string why_no_answer(const HostReach& reach, const Host& host, const ExitStatus& status,
                           const std::vector<std::string>& last_words);

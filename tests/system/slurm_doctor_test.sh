@@ -19,8 +19,10 @@ sys.exit(0 if eval(sys.argv[2]) else 1)
 END
 }
 
-# A batch script. The options for its tasks are not those of the steps.
-submit --nodes=3 --ntasks-per-node=2 --wrap="$doctor >$slurm/all.json"
+# A batch script. The options for its tasks are not those of the steps, and the login that it was submitted from is not
+# the way to any node.
+submit --nodes=3 --ntasks-per-node=2 --wrap="export SSH_CONNECTION='192.0.2.1 5000 192.0.2.2 22'
+  $doctor >$slurm/all.json"
 job_ends "$job" COMPLETED
 job_says "$job" "Slurm job $job: looking at 3 nodes by srun"
 has all.json '[each["node"] for each in d["readings"]] == ["h1", "h2", "h3"]'

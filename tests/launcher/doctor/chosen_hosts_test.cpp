@@ -91,6 +91,12 @@ TEST_CASE("a list of Slurm that makes no sense, and a missing ssh, are told") {
   CHECK(machine.names({.hosts = "a"}) == "--ssh-cmd: no ssh");
 }
 
+TEST_CASE("a node does not take the launcher's login for its own") {
+  CHECK(without_own_login(
+            {"SSH_CONNECTION=10.0.0.9 5000 10.0.0.1 22", "SSH_CONNECTIONS=1", "HOME=/home/ada"}) ==
+        std::vector<std::string>{"SSH_CONNECTIONS=1", "HOME=/home/ada"});
+}
+
 TEST_CASE("why srun has no answer is told in its words") {
   const HostReach reach{.ssh = {}, .srun = "/usr/bin/srun"};
   CHECK(why_no_answer(reach, {"n2", {}}, {.code = 1}, {"srun: error: no such node"}) ==
