@@ -1,5 +1,7 @@
 #include <spdlog/fmt/fmt.h>
 
+#include <cerrno>
+
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/node_findings.hpp"
 
@@ -18,9 +20,33 @@ std::string subject_of(const FolderReading& folder) {
   return (folder.role == "temporary files" ? "tmp" : folder.role) + "-folder";
 }
 
+/// Where a file was tried: "/data (ext4)".
 std::string place_of_folder(const FolderReading& folder) {
-  return folder.file_system.empty() ? folder.path
-                                    : fmt::format("{} ({})", folder.path, folder.file_system);
+  const std::string& place = folder.tried.empty() ? folder.path : folder.tried;
+  return folder.file_system.empty() ? place : fmt::format("{} ({})", place, folder.file_system);
+}
+
+/// A folder that is misspelled is not there, either, so it is named.
+std::string if_not_there(const FolderReading& folder) {
+  return folder.tried.empty() ? "" : fmt::format("{} is not there yet; ", folder.path);
+}
+
+const char* advice_on_folder(const FolderReading& folder) {
+  switch (folder.error_number.value_or(0)) {
+    case ENOSPC:
+      return "remove what is not needed there, or name another folder";
+    case EDQUOT:
+      return "remove what is not needed there, ask for a higher quota, or name another folder";
+    case EROFS:
+      return "mount it writable (mount -o remount,rw), or name another folder";
+    case ENOTDIR:
+      return "name a folder";
+    case EACCES:
+    case EPERM:
+      return "give it to this user, or name another folder";
+    default:
+      return "make the folder, mount it, or give it to this user";
+  }
 }
 
 void check_space(const FolderReading& folder, NodeFindings& found) {
@@ -54,13 +80,14 @@ void check_folder(const FolderReading& folder, NodeFindings& found) {
                        "the job is to work there: its script and relative paths are not found",
                        "make the folder there, share it, or name another one: --remote-dir"});
   if (!folder.error.empty())
-    return found.fail(subject_of(folder),
-                      {fmt::format("{}: {}", place_of_folder(folder), folder.error),
-                       fmt::format("the job writes its {} there", folder.role),
-                       "make the folder, mount it, or give it to this user"});
+    return found.fail(
+        subject_of(folder),
+        {fmt::format("{}{}: {}", if_not_there(folder), place_of_folder(folder), folder.error),
+         fmt::format("the job writes its {} there", folder.role), advice_on_folder(folder)});
   if (folder.write_ms) {
-    const std::string seen = fmt::format("a small file in {} took {:.0f} ms with fsync",
-                                         place_of_folder(folder), *folder.write_ms);
+    const std::string seen =
+        fmt::format("{}a small file in {} took {:.0f} ms with fsync", if_not_there(folder),
+                    place_of_folder(folder), *folder.write_ms);
     if (*folder.write_ms >= kSlowWriteMs)
       found.warn(subject_of(folder),
                  {seen, "each checkpoint and each log waits for this disk or its server",

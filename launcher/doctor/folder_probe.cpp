@@ -28,17 +28,23 @@ std::filesystem::path present_part(const std::filesystem::path& path) {
   return folder;
 }
 
-/// Returns what failed, "" for nothing.
-std::string write_small_file(const std::filesystem::path& folder) {
+void note_error(const char* what, int number, FolderReading& reading) {
+  reading.error = std::string{what} + ": " + std::strerror(number);
+  reading.error_number = number;
+}
+
+void write_small_file(const std::filesystem::path& folder, FolderReading& reading) {
   std::string name = (folder / ".ddprun-doctor.XXXXXX").string();
   const Descriptor file{::mkostemp(name.data(), O_CLOEXEC)};
-  if (!file.is_open()) return std::string{"no file can be made there: "} + std::strerror(errno);
+  if (!file.is_open()) return note_error("no file can be made there", errno, reading);
   ::unlink(name.c_str());
   std::array<char, 4096> bytes{};
-  if (::write(file.number(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
-    return std::string{"a small file cannot be written there: "} + std::strerror(errno);
-  if (::fsync(file.number()) != 0) return std::string{"fsync fails there: "} + std::strerror(errno);
-  return "";
+  const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
+  if (written !=
+      static_cast<ssize_t>(bytes.size()))  // a part of it is written to a disk that fills
+    return note_error("a small file cannot be written there", written < 0 ? errno : ENOSPC,
+                      reading);
+  if (::fsync(file.number()) != 0) note_error("fsync fails there", errno, reading);
 }
 
 }  // namespace
@@ -50,8 +56,10 @@ FolderReading probe_folder(const std::string& role, const std::string& path) {
   const std::filesystem::path folder = present_part(absolute);
   if (!std::filesystem::is_directory(folder, error)) {
     reading.error = "'" + folder.string() + "' is no folder";
+    reading.error_number = ENOTDIR;
     return reading;
   }
+  if (folder != absolute) reading.tried = folder.string();
   const auto real = std::filesystem::canonical(folder, error);
   reading.file_system = file_system_of(real.string(), kernel_text("/proc/self/mountinfo"));
   struct statvfs space {};
@@ -62,7 +70,7 @@ FolderReading probe_folder(const std::string& role, const std::string& path) {
     if (space.f_files > 0) reading.free_files = static_cast<std::int64_t>(space.f_favail);
   }
   const TimePoint begin = Clock::now();
-  reading.error = write_small_file(folder);
+  write_small_file(folder, reading);
   if (reading.error.empty())
     reading.write_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   return reading;

@@ -53,7 +53,9 @@ struct CpusReading {
 struct FolderReading {
   std::string role;  // "temporary files", "logs", "checkpoints"
   std::string path;
-  std::string error;        // why nothing can be written there; "": a small file was written
+  std::string error;  // why nothing can be written there; "": a small file was written
+  std::optional<int> error_number;  // the system's reason, errno(3)
+  std::string tried;  // the folder around it, where the path is not there yet; "": the path itself
   std::string file_system;  // its type: "ext4", "nfs"
   std::optional<std::int64_t> total_bytes;
   std::optional<std::int64_t> free_bytes;  // for this user

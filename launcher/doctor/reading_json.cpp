@@ -52,6 +52,8 @@ void each_field(auto& f, FolderReading& r) {
   f("role", r.role);
   f("path", r.path);
   f("error", r.error);
+  f("errno", r.error_number);
+  f("tried", r.tried);
   f("file_system", r.file_system);
   f("total_bytes", r.total_bytes);
   f("free_bytes", r.free_bytes);

@@ -45,6 +45,7 @@ has "d['readings'][0]['script']['sha256'] == '$(sha256sum "$scratch/train.py" | 
 echo x >"$scratch/file"
 doctor --json --log-dir "$scratch/logs/today" --checkpoint-dir "$scratch/file/x" "$scratch/none.py"
 has '("ok", "logs-folder") in f and ("failed", "checkpoints-folder") in f and ("failed", "script") in f'
+has 'any("/logs/today is not there yet; a small file in " in each["seen"] for each in d["findings"])'
 [ ! -e "$scratch/logs" ] || fail "the folder of the logs was made"
 [ -z "$(ls -A "$TMPDIR")" ] || fail "files are left in $TMPDIR"
 

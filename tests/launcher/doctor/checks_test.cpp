@@ -1,5 +1,7 @@
 #include "launcher/doctor/checks.hpp"
 
+#include <cerrno>
+
 #include "tests/launcher/doctor/readings_fixture.hpp"
 
 namespace ddprun {
@@ -95,6 +97,31 @@ TEST_CASE("limits that do not bind a process are no mistake") {
 TEST_CASE("disks that are full, slow, out of files or silent are found") {
   CHECK(sick_with("sick_disks") ==
         Words{"failed disk", "warning logs-folder", "failed disk", "failed checkpoints-folder"});
+}
+
+TEST_CASE("what to do about a folder depends on what the system has said") {
+  FolderReading folder{.role = "logs", .path = "/data/logs", .error = "no", .file_system = "ext4"};
+  const auto advice_after = [&](std::optional<int> number) {
+    folder.error_number = number;
+    return finding_on(check_folders({.folders = {folder}}), "logs-folder").advice;
+  };
+  CHECK_THAT(advice_after(ENOSPC), contains("remove what is not needed"));
+  CHECK_THAT(advice_after(EDQUOT), contains("ask for a higher quota"));
+  CHECK_THAT(advice_after(EROFS), contains("mount -o remount,rw"));
+  CHECK(advice_after(ENOTDIR) == "name a folder");
+  CHECK_THAT(advice_after(EACCES), contains("give it to this user, or"));
+  CHECK_THAT(advice_after(EIO), contains("make the folder"));
+  CHECK_THAT(advice_after({}), contains("make the folder"));
+}
+
+TEST_CASE("a folder that is not there yet is named, because its name may be wrong") {
+  FolderReading folder{.role = "logs", .path = "/data/lgos", .tried = "/data"};
+  folder.write_ms = 3;
+  CHECK(check_folders({.folders = {folder}}).front().seen ==
+        "/data/lgos is not there yet; a small file in /data took 3 ms with fsync");
+  folder.error = "no file can be made there: Read-only file system";
+  CHECK(finding_on(check_folders({.folders = {folder}}), "logs-folder").seen ==
+        "/data/lgos is not there yet; /data: no file can be made there: Read-only file system");
 }
 
 TEST_CASE("a dead name server is named, and whether another one answers") {

@@ -1,6 +1,7 @@
 // What is read on a node, from files that a test has written and from processes that are ill.
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -124,15 +125,26 @@ TEST_CASE("a folder that a job would make is tried by the one around it") {
   const ScratchFolder scratch;
   const FolderReading folder = probe_folder("logs", scratch / "not/yet/there");
   CHECK(folder.error.empty());
+  CHECK(folder.tried == scratch.path());
   CHECK(folder.write_ms.has_value());
   CHECK(folder.free_bytes.has_value());
   CHECK(std::filesystem::is_empty(scratch.path()));
+  CHECK(probe_folder("logs", scratch.path()).tried.empty());
+  CHECK(probe_folder("logs", scratch.path().string() + "/").tried.empty());
 }
 
 TEST_CASE("a file in place of a folder is told") {
   const ScratchFolder scratch;
   std::ofstream{scratch / "file"} << "x";
-  CHECK_THAT(probe_folder("logs", scratch / "file").error, contains("is no folder"));
+  const FolderReading file = probe_folder("logs", scratch / "file/x");
+  CHECK_THAT(file.error, contains("/file' is no folder"));
+  CHECK(file.error_number == ENOTDIR);
+}
+
+TEST_CASE("where no file can be made, the system's reason is kept") {
+  const FolderReading folder = probe_folder("logs", "/proc");
+  CHECK_THAT(folder.error, contains("no file can be made there: "));
+  CHECK(folder.error_number.has_value());
 }
 
 TEST_CASE("name servers are those of resolv.conf") {

@@ -23,6 +23,14 @@ TEST_CASE("what is missing in a reading stays missing, and what is false stays f
   CHECK_FALSE(reading->memory.shm_bytes.has_value());
 }
 
+TEST_CASE("what the system has said about a folder arrives") {
+  const NodeReading sent{.folders = {{.role = "logs", .error_number = 28, .tried = "/data"}}};
+  const auto reading = parse_reading(to_line(sent));
+  REQUIRE(reading.has_value());
+  CHECK(reading->folders.at(0).error_number == 28);
+  CHECK(reading->folders.at(0).tried == "/data");
+}
+
 TEST_CASE("a reading of a later version may have more fields") {
   CHECK(parse_reading(R"({"node": "h1", "phase_of_the_moon": 3})")->node == "h1");
 }
