@@ -46,7 +46,11 @@ Started start_child(const std::function<void(int)>& in_child) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
-    in_child(ends[1]);
+    try {
+      in_child(ends[1]);
+    } catch (...) {
+      ::_exit(1);  // its way up would end what is the parent's, and remove its files
+    }
     ::_exit(0);
   }
   ::close(ends[1]);

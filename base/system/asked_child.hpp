@@ -21,8 +21,8 @@ namespace ddprun {
 
 class AskedChild {
  public:
-  /// Starts a process that does `work` and writes what it returns. To be called while this process
-  /// has one thread.
+  /// Starts a process that does `work` and writes what it returns; an exception ends it without an
+  /// answer. To be called while this process has one thread.
   static AskedChild start(std::chrono::milliseconds timeout,
                           const std::function<std::string()>& work);
 

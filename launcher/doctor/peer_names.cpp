@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -28,14 +29,24 @@ class Lookups : public std::enable_shared_from_this<Lookups> {
 
   /// Returns what is known when all are done, or when the time is over.
   std::vector<PeerNameReading> look_up_all() {
-    for (std::size_t i = 0; i < std::min(readings_.size(), kThreadsMax); ++i)
-      std::thread{[held = shared_from_this()] { held->look_up_some(); }}.detach();
+    if (start_threads() == 0) look_up_some();
     std::unique_lock lock{mutex_};
     all_done_.wait_for(lock, kNamesTimeout, [this] { return done_ == readings_.size(); });
     return readings_;
   }
 
  private:
+  /// Returns how many there are. The user's limit of processes may allow no more (RLIMIT_NPROC).
+  std::size_t start_threads() {
+    std::size_t started = 0;
+    try {
+      for (; started < std::min(readings_.size(), kThreadsMax); ++started)
+        std::thread{[held = shared_from_this()] { held->look_up_some(); }}.detach();
+    } catch (const std::system_error&) {
+    }
+    return started;
+  }
+
   void look_up_some() {
     std::unique_lock lock{mutex_};
     while (next_ < readings_.size()) {
@@ -72,6 +83,7 @@ PeerNames::PeerNames(const std::vector<Peer>& peers) {
 std::vector<PeerNameReading> PeerNames::answers() {
   if (!child_) return {};
   const auto answer = child_->answer();
+  if (!answer && answer.error().kind != Error::Kind::kTimeout) return {};  // nobody has asked
   if (auto told = answer ? parse_reading(*answer) : Result<NodeReading>{answer.error()})
     readings_ = std::move(told->peers.peer_names);
   return readings_;

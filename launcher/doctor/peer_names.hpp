@@ -16,7 +16,8 @@ class PeerNames {
   /// thread.
   explicit PeerNames(const std::vector<Peer>& peers);
 
-  /// Waits for the answers. A name without one in time has a reading without a time.
+  /// Waits for the answers. A name without one in time has a reading without a time. There are no
+  /// readings if no process could look names up.
   std::vector<PeerNameReading> answers();
 
  private:

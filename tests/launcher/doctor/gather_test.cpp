@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 #include "base/system/asked_child.hpp"
 #include "launcher/doctor/folder_probe.hpp"
 #include "launcher/doctor/gpu_driver.hpp"
 #include "launcher/doctor/kernel_files.hpp"
 #include "launcher/doctor/name_probe.hpp"
+#include "launcher/doctor/peer_names.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -187,6 +189,27 @@ TEST_CASE("a process that hangs, crashes or is not there costs a sentence") {
   REQUIRE_FALSE(crashed.has_value());
   CHECK_THAT(crashed.error().message, contains("ended without an answer"));
   CHECK_FALSE(AskedChild::run(60s, {"/no/such/program"}).answer().has_value());
+}
+
+TEST_CASE("an exception in a process that is asked leaves this one's files alone") {
+  const ScratchFolder scratch;
+  const auto thrown = AskedChild::start(60s, []() -> std::string {
+                        throw std::runtime_error{"no threads are left"};
+                      }).answer();
+  REQUIRE_FALSE(thrown.has_value());
+  CHECK_THAT(thrown.error().message, contains("ended without an answer"));
+  CHECK(std::filesystem::exists(scratch.path()));
+}
+
+TEST_CASE("the names of many nodes are looked up, more than a pipe holds") {
+  std::vector<Peer> peers(2000, Peer{.node = "h", .host = "127.0.0.1", .name = "127.0.0.1"});
+  peers.push_back({.node = "nameless"});
+  const auto found = PeerNames{peers}.answers();
+  REQUIRE(found.size() == 2000);
+  for (const PeerNameReading& peer : found) {
+    CHECK(peer.lookup.ms.has_value());
+    CHECK(peer.lookup.answers == std::vector<std::string>{"127.0.0.1"});
+  }
 }
 
 TEST_CASE("the driver tells how its GPUs are") {
