@@ -1,5 +1,6 @@
 #include "launcher/doctor/link_probe.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,9 +20,11 @@
 #include <memory>
 #include <utility>
 
+#include "agent/workers/file_limit.hpp"
 #include "base/asio.hpp"
 #include "base/clock.hpp"
 #include "base/report_failure.hpp"
+#include "base/system/accept.hpp"
 
 namespace ddprun {
 
@@ -39,6 +42,8 @@ constexpr std::size_t kShortBytes = 64;
 constexpr int kShortTimes = 3;
 constexpr std::size_t kLongBytes = 32 * 1024;  // some packets, whatever the MTU
 constexpr int kLongTimes = 2;
+constexpr rlim_t kOtherFiles = 48;  // files of this process that are no visits
+constexpr rlim_t kVisitsMin = 16;
 
 // --- the side that listens ---
 
@@ -55,15 +60,6 @@ asio::awaitable<void> echo_to(tcp::socket socket, const std::string& token) {
     const auto [write_error, sent] =
         co_await asio::async_write(socket, asio::buffer(chunk, got), as_tuple(use_awaitable));
     if (write_error) co_return;
-  }
-}
-
-asio::awaitable<void> accept_all(tcp::acceptor& acceptor, const std::string& token) {
-  for (;;) {
-    auto [error, socket] = co_await acceptor.async_accept(as_tuple(use_awaitable));
-    if (error) co_return;
-    co_spawn(acceptor.get_executor(), echo_to(std::move(socket), token),
-             report_failure("answering another node"));
   }
 }
 
@@ -175,7 +171,50 @@ asio::awaitable<void> visit(const Peer& peer, const std::string& token,
     co_await talk(visit, token, begin, link);
   }
   visit->deadline.cancel();
+  boost::system::error_code ignored;
+  visit->socket.close(ignored);  // the deadline's handler holds it for a while
 }
+
+/// Each visit has a file, and all of them begin at one time if the system allows so many.
+rlim_t visits_at_one_time() {
+  static_cast<void>(raise_file_limit("ddprun doctor", 0));
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return kVisitsMin;
+  return std::max(files.rlim_cur - std::min(files.rlim_cur, kOtherFiles), kVisitsMin);
+}
+
+/// The visits to all peers, of which each coroutine of some() makes one after the other.
+class Visits {
+ public:
+  Visits(const std::vector<Peer>& peers, const std::string& token,
+         const std::vector<InterfaceReading>& interfaces)
+      : peers_{peers}, token_{token}, interfaces_{interfaces}, links_(peers.size()) {}
+
+  asio::awaitable<void> some() {
+    while (begun_ < peers_.size()) {
+      const Peer& peer = peers_[begun_];
+      LinkReading& link = links_[begun_++];
+      link.node = peer.node;
+      link.use = peer.use;
+      link.address = peer.host + " port " + std::to_string(peer.port);
+      link.error = "no answer within 12 s";
+      co_await visit(peer, token_, interfaces_, link);
+    }
+  }
+
+  /// Leaves out those for which there was no time.
+  std::vector<LinkReading> take() {
+    links_.resize(begun_);
+    return std::move(links_);
+  }
+
+ private:
+  const std::vector<Peer>& peers_;
+  const std::string& token_;
+  const std::vector<InterfaceReading>& interfaces_;
+  std::vector<LinkReading> links_;
+  std::size_t begun_ = 0;
+};
 
 }  // namespace
 
@@ -188,10 +227,14 @@ Result<Echo> start_echo(const std::string& token) {
   const int listening = acceptor.release();
   // The loop of the parent does not survive a fork as it is, so the child has one of its own.
   auto process = AskedChild::start(kEchoTimeout, [&] {
+    static_cast<void>(raise_file_limit("ddprun doctor", 0));  // all nodes come at one time
     asio::io_context loop{1};
     tcp::acceptor here{loop};
     here.assign(tcp::v4(), listening);
-    co_spawn(loop, accept_all(here, token), report_failure("waiting for other nodes"));
+    const auto echo_one = [&](tcp::socket socket) {
+      co_spawn(loop, echo_to(std::move(socket), token), report_failure("answering another node"));
+    };
+    co_spawn(loop, accept_all(here, echo_one), report_failure("waiting for other nodes"));
     loop.run_for(kEchoTimeout);
     return std::string{"over"};
   });
@@ -201,18 +244,13 @@ Result<Echo> start_echo(const std::string& token) {
 
 std::vector<LinkReading> visit_peers(const std::vector<Peer>& peers, const std::string& token,
                                      const std::vector<InterfaceReading>& interfaces) {
+  Visits visits{peers, token, interfaces};
   asio::io_context io{1};
-  std::vector<LinkReading> links(peers.size());
-  for (std::size_t i = 0; i < peers.size(); ++i) {
-    links[i].node = peers[i].node;
-    links[i].use = peers[i].use;
-    links[i].address = peers[i].host + " port " + std::to_string(peers[i].port);
-    links[i].error = "no answer within 12 s";
-    co_spawn(io, visit(peers[i], token, interfaces, links[i]),
-             report_failure("connecting to another node"));
-  }
+  const rlim_t at_one_time = std::min<rlim_t>(visits_at_one_time(), peers.size());
+  for (rlim_t i = 0; i < at_one_time; ++i)
+    co_spawn(io, visits.some(), report_failure("connecting to another node"));
   io.run_for(kVisitsTimeout);
-  return links;
+  return visits.take();
 }
 
 }  // namespace ddprun

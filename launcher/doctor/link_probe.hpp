@@ -22,7 +22,8 @@ struct Echo {
 /// one thread. Errors: kUnavailable.
 Result<Echo> start_echo(const std::string& token);
 
-/// Connects to all peers at one time, each for a few seconds.
+/// Connects to all peers, each for a few seconds: to all at one time, or to as many as this process
+/// may have open files. Those for which there was no time within 12 s are left out.
 std::vector<LinkReading> visit_peers(const std::vector<Peer>& peers, const std::string& token,
                                      const std::vector<InterfaceReading>& interfaces);
 

@@ -1,6 +1,8 @@
 // What is read on a node, from files that a test has written and from processes that are ill.
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -12,6 +14,7 @@
 #include "launcher/doctor/folder_probe.hpp"
 #include "launcher/doctor/gpu_driver.hpp"
 #include "launcher/doctor/kernel_files.hpp"
+#include "launcher/doctor/link_probe.hpp"
 #include "launcher/doctor/name_probe.hpp"
 #include "launcher/doctor/peer_names.hpp"
 #include "tests/support/catch.hpp"
@@ -210,6 +213,28 @@ TEST_CASE("the names of many nodes are looked up, more than a pipe holds") {
     CHECK(peer.lookup.ms.has_value());
     CHECK(peer.lookup.answers == std::vector<std::string>{"127.0.0.1"});
   }
+}
+
+/// Visits so many peers in a process with these limits of open files, and returns how many of them
+/// were reached.
+std::string reached_of(std::size_t count, const rlimit& files) {
+  auto child = AskedChild::start(60s, [&] {
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    const auto echo = start_echo("token");
+    if (!echo) return echo.error().message;
+    const std::vector<Peer> peers(count, {"h", "127.0.0.1", echo->port, "", ""});
+    const auto links = visit_peers(peers, "token", {});
+    return std::to_string(std::ranges::count(links, "", &LinkReading::error)) + " of " +
+           std::to_string(links.size());
+  });
+  return child.answer().value();
+}
+
+TEST_CASE("more nodes are visited than a process may have open files") {
+  rlimit files{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &files) == 0);
+  CHECK(reached_of(300, {100, files.rlim_max}) == "300 of 300");
+  CHECK(reached_of(300, {100, 100}) == "300 of 300");
 }
 
 TEST_CASE("the driver tells how its GPUs are") {
