@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "agent/workers/file_limit.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/bench_hosts.hpp"
 #include "launcher/doctor/host_talks.hpp"
@@ -25,6 +26,7 @@ using namespace std::chrono_literals;
 constexpr auto kReadingTimeout = 40s;  // a driver that hangs takes 20 s, and ssh 10 s
 constexpr auto kClockTimeout = 5s;
 constexpr auto kPeersTimeout = 15s;
+constexpr std::size_t kFilesPerHost = 3;
 
 bool is_this_machine(const Host& host) {
   return host.name == "localhost" || host.name == host_name();
@@ -33,6 +35,7 @@ bool is_this_machine(const Host& host) {
 class Examiner {
  public:
   Examiner(const std::vector<Host>& hosts, const HostReach& reach) : hosts_{hosts}, reach_{reach} {
+    static_cast<void>(raise_file_limit("hosts", kFilesPerHost * hosts.size()));
     auto environment = without_own_login(own_environment());
     if (!reach.srun.empty()) environment = srun_environment(std::move(environment), "");
     for (const Host& host : hosts)

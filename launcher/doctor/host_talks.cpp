@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "agent/workers/file_limit.hpp"
 #include "base/split_lines.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/unix_time_us.hpp"
@@ -52,6 +54,42 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+/// While it lives, this process has the limit of open files that it was started with. A program
+/// that is started then has it, too: it is what the doctor reads there, and what srun hands on.
+class OriginalFileLimit {
+ public:
+  OriginalFileLimit() : original_{original_file_limit()} {
+    if (original_ != nullptr && ::getrlimit(RLIMIT_NOFILE, &raised_) == 0)
+      ::setrlimit(RLIMIT_NOFILE, original_);
+  }
+  ~OriginalFileLimit() {
+    if (original_ != nullptr) ::setrlimit(RLIMIT_NOFILE, &raised_);
+  }
+  OriginalFileLimit(const OriginalFileLimit&) = delete;
+  OriginalFileLimit& operator=(const OriginalFileLimit&) = delete;
+
+ private:
+  const rlimit* original_;
+  rlimit raised_{};
+};
+
+/// Starts the program with these ends as its standard input, output and error. Returns the error's
+/// number.
+int start_program(const std::vector<std::string>& words,
+                  const std::vector<std::string>& environment, const std::array<int, 3>& ends,
+                  pid_t& pid) {
+  std::vector<char*> arguments = pointers_to(words), variables = pointers_to(environment);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (int i = 0; i < 3; ++i)  // before the limit: their numbers may be beyond it
+    posix_spawn_file_actions_adddup2(&actions, ends[static_cast<std::size_t>(i)], i);
+  const OriginalFileLimit limit;
+  const int code =
+      ::posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), variables.data());
+  posix_spawn_file_actions_destroy(&actions);
+  return code;
+}
+
 ExitStatus status_of_wait(int status) {
   if (WIFSIGNALED(status)) return {.code = 0, .signal = WTERMSIG(status)};
   return {.code = WEXITSTATUS(status)};
@@ -75,15 +113,12 @@ void HostTalks::start(const std::vector<std::string>& words,
                       const std::vector<std::string>& environment) {
   Entry& entry = entries_.emplace_back();
   PipeEnds in = open_pipe_ends(), out = open_pipe_ends(), err = open_pipe_ends();
-  std::vector<char*> arguments = pointers_to(words), variables = pointers_to(environment);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in.read.number(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out.write.number(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err.write.number(), STDERR_FILENO);
-  const int code = ::posix_spawn(&entry.pid, arguments[0], &actions, nullptr, arguments.data(),
-                                 variables.data());
-  posix_spawn_file_actions_destroy(&actions);
+  const bool all_open = in.read.is_open() && out.read.is_open() && err.read.is_open();
+  const int code =
+      all_open
+          ? start_program(words, environment,
+                          {in.read.number(), out.write.number(), err.write.number()}, entry.pid)
+          : EMFILE;
   if (code != 0) {
     entry.pid = -1;
     entry.talk.last_words = {words.front() + ": " + std::strerror(code)};
