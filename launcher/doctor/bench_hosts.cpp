@@ -115,18 +115,26 @@ class HostsBench {
 
   void measure_round(const Round& round) {
     Round asked;
-    for (const auto& [from, to] : round) {
+    for (const HostPair& pair : round) {
+      const auto& [from, to] = pair;
       const MeasureLink link{{hosts_[to].node, hosts_[to].address, ports_[to]}};
-      if (ports_[to] != 0 && ask(from, link)) asked.push_back({from, to});
+      if (ports_[to] == 0)
+        note_link(pair, no_speed(pair, "that node has opened no port in time"));
+      else if (!ask(from, link))
+        note_link(pair, no_speed(pair, "this node does not answer any more"));
+      else
+        asked.push_back(pair);
     }
     talks_.wait_for_answers(kLinksTimeout);
     for (const HostPair& pair : asked) {
       const auto answer = answer_of<LinkMeasured>(pair.first);
-      note_link(pair, answer ? answer->speed
-                             : LinkSpeed{.from = hosts_[pair.first].node,
-                                         .to = hosts_[pair.second].node,
-                                         .error = "it has not answered in time"});
+      note_link(pair, answer ? answer->speed : no_speed(pair, "it has not answered in time"));
     }
+  }
+
+  LinkSpeed no_speed(const HostPair& pair, std::string why) const {
+    return {
+        .from = hosts_[pair.first].node, .to = hosts_[pair.second].node, .error = std::move(why)};
   }
 
   void note_link(const HostPair& pair, LinkSpeed speed) {

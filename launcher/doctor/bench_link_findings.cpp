@@ -274,7 +274,7 @@ class LinkSpeedChecks {
   }
 
   void praise(const char* subject, const std::string& figures) {
-    const std::size_t measured = measured_.links.size();
+    const auto measured = std::ranges::count(measured_.links, "", &LinkSpeed::error);
     found_.push_back({Severity::kOk, subject, kAllNodes,
                       fmt::format("{}; {} of {} measured", figures, measured,
                                   count_text(static_cast<std::int64_t>(measured_.pairs), "pair")),

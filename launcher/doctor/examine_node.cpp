@@ -36,15 +36,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kQuestionTimeout = 2min;  // a launcher that is silent for so long has gone
+// A launcher that has gone ends standard input. These are for one whose end nobody tells.
+constexpr auto kQuestionTimeout = 2min;
+constexpr auto kBenchTimeout =
+    30min;  // nodes that share a machine are measured one after the other
 constexpr std::size_t kQuestionBytesMax = 4 * 1024 * 1024;
 
 /// Reads lines of standard input.
 class LauncherLines {
  public:
   /// nullopt: the launcher has gone.
-  std::optional<std::string> next() {
-    const TimePoint deadline = Clock::now() + kQuestionTimeout;
+  std::optional<std::string> next(std::chrono::milliseconds timeout) {
+    const TimePoint deadline = Clock::now() + timeout;
     for (;;) {
       if (const std::size_t end = inbox_.find('\n'); end != std::string::npos) {
         std::string line = inbox_.substr(0, end);
@@ -100,6 +103,7 @@ struct Examination {
   std::unique_ptr<SharedFile> checkpoint;
   std::unique_ptr<SharedFile> log;
   std::optional<LinkServer> bench;
+  bool measures = false;  // the launcher has begun to measure
 };
 
 /// Only a folder that could be written to is tried, because another one may hang.
@@ -146,14 +150,20 @@ void examine(Examine wish, Examination& examination) {
 int examine_for_launcher() {
   LauncherLines lines;
   Examination examination;
-  while (const auto line = lines.next()) {
+  const auto patience = [&] {
+    return std::chrono::milliseconds{examination.measures ? kBenchTimeout : kQuestionTimeout};
+  };
+  while (const auto line = lines.next(patience())) {
     auto message = decode_to_node(*line);
     if (!message) return 2;
     match(
         std::move(*message), [&](Examine&& wish) { examine(std::move(wish), examination); },
         [](AskClock&&) { say(ClockTold{unix_time_us()}); },
         [&](VisitPeers&& wish) { visit(wish.peers, examination); },
-        [&](PrepareBench&&) { say(prepare_bench(examination.wish.token, examination.bench)); },
+        [&](PrepareBench&&) {
+          examination.measures = true;
+          say(prepare_bench(examination.wish.token, examination.bench));
+        },
         [&](MeasureNode&&) { say(NodeMeasured{measure_read_node(examination.reading)}); },
         [&](MeasureLink&& link) {
           say(LinkMeasured{measure_link(examination.wish.node,

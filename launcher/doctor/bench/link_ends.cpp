@@ -29,7 +29,7 @@ using asio::as_tuple;
 using asio::use_awaitable;
 using asio::ip::tcp;
 
-constexpr auto kServerTimeout = 10min;  // its node ends it before
+constexpr auto kServerTimeout = 30min;  // its node ends it before
 constexpr auto kConnectionTimeout = 20s;
 constexpr auto kSilenceMax = 2s;
 constexpr auto kSendTimeMax = 2s;

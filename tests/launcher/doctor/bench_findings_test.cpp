@@ -159,6 +159,16 @@ TEST_CASE("equal links are well, and the figures are shown") {
   CHECK(check_link_speeds({}).empty());
 }
 
+TEST_CASE("a link that could not be measured is not counted among those that were") {
+  auto measured = links_of(3);
+  measured.links[1] = {.from = "h1", .to = "h3", .error = "it has not answered in time"};
+  for (const Finding& finding : check_link_speeds(measured))
+    if (finding.severity == Severity::kOk)
+      CHECK_THAT(finding.seen, contains("; 2 of 3 pairs measured"));
+    else
+      CHECK(finding.subject == "bench");
+}
+
 TEST_CASE("a node that is slow on all its links is named, and not each of them") {
   for (const std::size_t hosts : {3U, 4U, 8U}) {
     INFO(hosts << " hosts");
