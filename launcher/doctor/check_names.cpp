@@ -15,13 +15,20 @@ constexpr double kSlowLookupMs = 1000;
 constexpr char kHostsFile[] =
     "add a line with this node's address and name to /etc/hosts, or to the name server";
 
-void check_own_name(const LookupReading& lookup, bool alone, NodeFindings& found) {
+/// What to do about an answer that has not come in time.
+std::string advice_on_silence(bool no_server) {
+  return no_server ? std::string{"mend the name server first (name-server), or "} + kHostsFile
+                   : kHostsFile;
+}
+
+/// `no_server`: there are name servers, and none of them answers.
+void check_own_name(const LookupReading& lookup, bool alone, bool no_server, NodeFindings& found) {
   const std::string name = fmt::format("this node's name, '{}',", lookup.question);
   if (!lookup.ms)
     return found.fail("own-name", {name + " was not resolved in time",
                                    "each connection by name waits for that: a job takes minutes to "
                                    "start, or times out",
-                                   kHostsFile});
+                                   advice_on_silence(no_server)});
   if (!lookup.error.empty()) {
     const Trouble trouble{fmt::format("{} cannot be resolved: {}", name, lookup.error),
                           "Gloo listens at the address of this name, and other nodes look for it",
@@ -42,7 +49,7 @@ void check_own_name(const LookupReading& lookup, bool alone, NodeFindings& found
 }
 
 /// Most networks give no names to addresses, so only a question that hangs is a mistake.
-void check_own_address(const LookupReading& lookup, NodeFindings& found) {
+void check_own_address(const LookupReading& lookup, bool no_server, NodeFindings& found) {
   const std::string name = fmt::format("the name of this node's address, {},", lookup.question);
   if (!lookup.ms || *lookup.ms >= kSlowLookupMs)
     return found.warn(
@@ -50,13 +57,14 @@ void check_own_address(const LookupReading& lookup, NodeFindings& found) {
         {lookup.ms ? fmt::format("{} took {:.1f} s to look up", name, *lookup.ms / 1000)
                    : name + " was not looked up in time",
          "ssh and other servers look for the name of each client: each login waits for that",
-         kHostsFile});
+         advice_on_silence(no_server)});
   const std::string answer = lookup.answers.empty() ? "no name" : list_text(lookup.answers);
   found.ok("own-address",
            fmt::format("{} has {}, in {:.0f} ms", lookup.question, answer, *lookup.ms));
 }
 
-void check_server(const NameServerReading& server, bool others_live, NodeFindings& found) {
+void check_server(const NameServerReading& server, const NamesReading& names, bool others_live,
+                  NodeFindings& found) {
   if (server.answer_ms)
     return found.ok("name-server", fmt::format("the name server {} answers in {:.0f} ms",
                                                server.address, *server.answer_ms));
@@ -64,7 +72,8 @@ void check_server(const NameServerReading& server, bool others_live, NodeFinding
              {fmt::format("the name server {} does not answer", server.address),
               others_live ? "names are found by another one, after 5 s of waiting for this one"
                           : "names that /etc/hosts does not have are not found, or after a while",
-              "remove it from /etc/resolv.conf, or start it again"});
+              names.servers.size() == 1 ? "start it again, or name another one in /etc/resolv.conf"
+                                        : "remove it from /etc/resolv.conf, or start it again"});
 }
 
 }  // namespace
@@ -72,11 +81,17 @@ void check_server(const NameServerReading& server, bool others_live, NodeFinding
 Findings check_names(const NodeReading& node, bool alone) {
   NodeFindings found{node};
   const NamesReading& names = node.names;
-  if (names.own_name) check_own_name(*names.own_name, alone, found);
-  if (names.own_address) check_own_address(*names.own_address, found);
   const bool any_lives = std::ranges::any_of(
       names.servers, [](const NameServerReading& server) { return server.answer_ms.has_value(); });
-  for (const NameServerReading& server : names.servers) check_server(server, any_lives, found);
+  const bool no_server = !names.servers.empty() && !any_lives;
+  const auto check_servers = [&] {
+    for (const NameServerReading& server : names.servers)
+      check_server(server, names, any_lives, found);
+  };
+  if (no_server) check_servers();  // they come first, as the reason for the others
+  if (names.own_name) check_own_name(*names.own_name, alone, no_server, found);
+  if (names.own_address) check_own_address(*names.own_address, no_server, found);
+  if (!no_server) check_servers();
   return found.take();
 }
 

@@ -56,17 +56,22 @@ void check_torch(const NodeReading& node, NodeFindings& found) {
   check_cuda(node, found);
 }
 
-void check_script(const ScriptReading& script, NodeFindings& found) {
+/// `python` is the path of the one that runs it; "": there is none.
+void check_script(const ScriptReading& script, const std::string& python, NodeFindings& found) {
   if (!script.error.empty())
     return found.fail("script", {fmt::format("{}: {}", script.path, script.error),
                                  "the workers of this node cannot start",
                                  "copy it there, or use a folder that all nodes share"});
   found.ok("script", fmt::format("{}, SHA-256 {}…", script.path, script.sha256.substr(0, 12)));
   if (script.missing_modules.empty()) return;
-  found.fail("modules", {fmt::format("{} imports {}, which Python does not find", script.path,
-                                     list_text(script.missing_modules)),
-                         "the workers of this node end with ModuleNotFoundError",
-                         "install them in the environment of this Python, or set PYTHONPATH"});
+  const bool one = script.missing_modules.size() == 1;
+  found.fail("modules",
+             {fmt::format("{} imports {}, which {} does not find", script.path,
+                          list_text(script.missing_modules), python.empty() ? "Python" : python),
+              "the workers of this node end with ModuleNotFoundError",
+              fmt::format("install {} for this Python ({} package may have another name: cv2 is "
+                          "opencv-python), or set PYTHONPATH",
+                          one ? "it" : "them", one ? "its" : "a")});
 }
 
 }  // namespace
@@ -85,7 +90,7 @@ Findings check_python(const NodeReading& node) {
       check_torch(node, found);
     }
   }
-  if (node.script) check_script(*node.script, found);
+  if (node.script) check_script(*node.script, node.python ? node.python->path : "", found);
   return found.take();
 }
 

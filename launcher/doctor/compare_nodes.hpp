@@ -8,7 +8,7 @@
 
 namespace ddprun {
 
-/// The node of a finding that is about all nodes together.
+/// The node of a finding that is about all nodes together. A report for people calls it otherwise.
 inline constexpr char kAllNodes[] = "all nodes";
 
 /// Versions, script, GPUs, clocks and folders: a finding for each node that differs from most

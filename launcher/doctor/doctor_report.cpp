@@ -10,6 +10,7 @@
 #include "base/printable.hpp"
 #include "base/text_table.hpp"
 #include "launcher/doctor/bench/measurements_json.hpp"
+#include "launcher/doctor/compare_nodes.hpp"
 #include "launcher/doctor/node_findings.hpp"
 #include "launcher/doctor/reading_json.hpp"
 
@@ -45,17 +46,22 @@ void add_finding(const Finding& finding, int columns, TextTable& table) {
   add({}, {"do", kDim}, finding.advice);
 }
 
+/// What is about all nodes together has been found between them.
+std::string label_of(const std::string& node) {
+  return node == kAllNodes ? "between the nodes" : plain_line(node);
+}
+
 std::string heading_of(const std::string& node, const Findings& findings) {
   const int failed = count_of(findings, Severity::kFailed);
   const int warnings = count_of(findings, Severity::kWarning);
   const auto ok = static_cast<int>(findings.size()) - failed - warnings;
   if (failed + warnings == 0)
-    return fmt::format("{}: {}, all ok\n", plain_line(node), count_text(ok, "check"));
+    return fmt::format("{}: {}, all ok\n", label_of(node), count_text(ok, "check"));
   std::vector<std::string> counts;
   if (failed > 0) counts.push_back(fmt::format("{} failed", failed));
   if (warnings > 0) counts.push_back(count_text(warnings, "warning"));
   counts.push_back(fmt::format("{} ok", ok));
-  return fmt::format("{}: {}\n", plain_line(node), fmt::join(counts, ", "));
+  return fmt::format("{}: {}\n", label_of(node), fmt::join(counts, ", "));
 }
 
 std::string node_text(const std::string& node, const Findings& findings, const ReportStyle& style) {

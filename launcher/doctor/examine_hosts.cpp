@@ -76,12 +76,14 @@ class Examiner {
   }
 
   std::string why_silent(std::size_t i) const {
-    return why_no_answer(reach_, hosts_[i], talks_[i].status, talks_[i].last_words);
+    return why_no_answer(reach_, hosts_[i], no_answer_of(i));
   }
+
+  NoAnswer no_answer_of(std::size_t i) const { return {talks_[i].status, talks_[i].last_words}; }
 
   void give_up(std::size_t i, const std::string& why) {
     unreached_.push_back({Severity::kFailed, "reached", hosts_[i].label(), why,
-                          "a job cannot start there", advice_on_reaching(reach_)});
+                          "a job cannot start there", advice_on_reaching(reach_, no_answer_of(i))});
   }
 
   /// The middle between question and answer is when the host has looked at its clock, give or take

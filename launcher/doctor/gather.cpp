@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <chrono>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -204,8 +205,8 @@ class Questions {
     if (wish_.script.empty()) return;
     reading_.script = ScriptReading{.path = wish_.script};
     auto child = AskedChild::start(kScriptTimeout, [this]() -> std::string {
-      try {
-        return "+" + sdk::sha256_of_file(wish_.script);
+      try {  // an error names the folder, too
+        return "+" + sdk::sha256_of_file(std::filesystem::absolute(wish_.script));
       } catch (const std::exception& e) {
         return std::string{"-"} + e.what();
       }

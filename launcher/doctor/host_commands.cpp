@@ -2,12 +2,29 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 namespace ddprun {
 
 namespace {
 
 constexpr char kWords[] = "doctor --node";
 constexpr RemoteProgram kProgram{"ddprun doctor", "without an answer"};
+
+/// ssh ends its lines as on a terminal.
+std::vector<std::string> without_returns(std::vector<std::string> lines) {
+  for (std::string& line : lines)
+    while (line.ends_with('\r')) line.pop_back();
+  return lines;
+}
+
+/// OpenSSH has no other way to tell.
+bool knows_no_such_host(const NoAnswer& no_answer) {
+  return no_answer.status && no_answer.status->code == kSshFailed &&
+         std::ranges::any_of(no_answer.last_words, [](const std::string& line) {
+           return line.find("Could not resolve hostname") != std::string::npos;
+         });
+}
 
 }  // namespace
 
@@ -36,23 +53,23 @@ std::vector<std::string> without_own_login(std::vector<std::string> variables) {
   return variables;
 }
 
-std::string why_no_answer(const HostReach& reach, const Host& host, const ExitStatus& status,
-                          const std::vector<std::string>& last_words) {
-  const bool said_nothing = last_words.empty() && status.code == 0 && status.signal == 0;
-  if (said_nothing) return "no answer within 40 s";
+std::string why_no_answer(const HostReach& reach, const Host& host, const NoAnswer& no_answer) {
+  const std::vector<std::string> last_words = without_returns(no_answer.last_words);
+  const std::string words = fmt::format("{}", fmt::join(last_words, " | "));
+  if (!no_answer.status) return words.empty() ? "no answer within 40 s" : words;
   if (reach.srun.empty())
-    return why_host_failed(host, reach.ssh, false, status, last_words, kProgram);
-  std::string words;
-  for (const std::string& line : last_words) words += (words.empty() ? "" : " | ") + line;
-  return fmt::format("srun {} on {} without an answer{}", describe(status), host.label(),
+    return why_host_failed(host, reach.ssh, false, *no_answer.status, last_words, kProgram);
+  return fmt::format("srun {} on {} without an answer{}", describe(*no_answer.status), host.label(),
                      words.empty() ? "" : " (" + words + ")");
 }
 
-std::string advice_on_reaching(const HostReach& reach) {
-  if (reach.srun.empty())
-    return "ddprun has to be installed there, and ssh has to work without a password; "
-           "--remote-path and --ssh-cmd say how";
-  return "ddprun has to be installed there (--remote-path), and the node has to be up: sinfo -N";
+std::string advice_on_reaching(const HostReach& reach, const NoAnswer& no_answer) {
+  if (!reach.srun.empty())
+    return "ddprun has to be installed there (--remote-path), and the node has to be up: sinfo -N";
+  if (knows_no_such_host(no_answer))
+    return "correct the name, or add it to /etc/hosts or ~/.ssh/config";
+  return "ddprun has to be installed there, and ssh has to work without a password; "
+         "--remote-path and --ssh-cmd say how";
 }
 
 }  // namespace ddprun

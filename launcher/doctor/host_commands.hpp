@@ -1,6 +1,7 @@
 // How `ddprun doctor` is started on the nodes that it looks at, and what its failures mean. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,16 @@ std::vector<std::string> node_command(const HostReach& reach, const Host& host);
 /// Returns the variables, "NAME=value", without the one about the login in which this process runs.
 std::vector<std::string> without_own_login(std::vector<std::string> variables);
 
-/// Returns a sentence on why there is no answer of a host. `last_words` are those of ssh or srun.
-std::string why_no_answer(const HostReach& reach, const Host& host, const ExitStatus& status,
-                          const std::vector<std::string>& last_words);
+/// How a host was not reached.
+struct NoAnswer {
+  std::optional<ExitStatus> status;     // how ssh or srun has ended; nullopt: it has not
+  std::vector<std::string> last_words;  // lines of its standard error
+};
+
+/// Returns a sentence on why there is no answer of a host.
+std::string why_no_answer(const HostReach& reach, const Host& host, const NoAnswer& no_answer);
 
 /// Returns what to do about it.
-std::string advice_on_reaching(const HostReach& reach);
+std::string advice_on_reaching(const HostReach& reach, const NoAnswer& no_answer);
 
 }  // namespace ddprun

@@ -23,7 +23,7 @@ class HostTalks {
     bool open = false;                        // the program runs, as far as is known
     std::string answer;                       // the newest; "": none has come
     std::optional<std::int64_t> answered_us;  // when it came, by the clock of the day
-    ExitStatus status = {};                   // how the program ended
+    std::optional<ExitStatus> status;         // how the program ended; nullopt: it was not seen to
     std::vector<std::string> last_words;      // on its standard error
   };
 

@@ -49,6 +49,11 @@ has 'any("/logs/today is not there yet; a small file in " in each["seen"] for ea
 [ ! -e "$scratch/logs" ] || fail "the folder of the logs was made"
 [ -z "$(ls -A "$TMPDIR")" ] || fail "files are left in $TMPDIR"
 
+# A script that is not there is named with the folder in which it was looked for.
+(cd "$scratch" && doctor --verbose no_such.py)
+tr -s ' \n' ' ' <"$scratch/out" >"$scratch/in_one_line"
+says in_one_line "no_such.py: cannot open '$(realpath "$scratch")/no_such.py': No such file"
+
 # Without Python there is no script, and a job may be without both.
 PYTHON_EXEC=/no/such/python doctor --json
 has '("warning", "python") in f'

@@ -133,6 +133,24 @@ TEST_CASE("a dead name server is named, and whether another one answers") {
   CHECK(sick_with("dead_name_server").front() == "warning own-name");
 }
 
+TEST_CASE("where no name server answers, names that hang are its fault") {
+  NodeReading node = recorded("healthy_dgx");
+  node.names.own_name->ms.reset();
+  node.names.own_address->ms.reset();
+  CHECK(complaints(check_names(node, true)) == Words{"failed own-name", "warning own-address"});
+  CHECK_THAT(finding_on(check_names(node, true), "own-name").advice, contains("add a line"));
+  for (NameServerReading& server : node.names.servers) server.answer_ms.reset();
+  const auto found = check_names(node, true);
+  CHECK(complaints(found) == Words{"warning name-server", "warning name-server", "failed own-name",
+                                   "warning own-address"});
+  for (const char* subject : {"own-name", "own-address"})
+    CHECK_THAT(finding_on(found, subject).advice, contains("mend the name server first"));
+  CHECK_THAT(finding_on(found, "name-server").advice, contains("remove it from"));
+  node.names.servers.pop_back();
+  CHECK(finding_on(check_names(node, true), "name-server").advice ==
+        "start it again, or name another one in /etc/resolv.conf");
+}
+
 TEST_CASE("a name that leads to loopback matters only to other nodes") {
   const NodeReading debian = recorded("healthy_desktop");
   CHECK(complaints(check_names(debian, true)) == Words{});
@@ -145,6 +163,18 @@ TEST_CASE("what the script needs and is not there is found") {
   NodeReading no_script = recorded("nothing_installed");
   no_script.script.reset();
   CHECK(complaints(check_python(no_script)) == Words{"warning python"});
+}
+
+TEST_CASE("a module that is missing is missing from a Python, which is named") {
+  NodeReading node = recorded("wrong_environment");
+  const auto missing = [&] { return finding_on(check_python(node), "modules"); };
+  CHECK(missing().seen ==
+        "train.py imports torch and datasets, which /usr/bin/python3 does not find");
+  CHECK_THAT(missing().advice,
+             contains("install them for this Python (a package may have another"));
+  node.script->missing_modules = {"cv2"};
+  CHECK_THAT(missing().advice,
+             contains("install it for this Python (its package may have another"));
 }
 
 TEST_CASE("a fabric without subnet manager, and variables that name no interface, are found") {

@@ -99,16 +99,41 @@ TEST_CASE("a node does not take the launcher's login for its own") {
 
 TEST_CASE("why srun has no answer is told in its words") {
   const HostReach reach{.ssh = {}, .srun = "/usr/bin/srun"};
-  CHECK(why_no_answer(reach, {"n2", {}}, {.code = 1}, {"srun: error: no such node"}) ==
+  CHECK(why_no_answer(reach, {"n2", {}}, {ExitStatus{.code = 1}, {"srun: error: no such node"}}) ==
         "srun exited with code 1 on n2 without an answer (srun: error: no such node)");
-  CHECK(why_no_answer(reach, {"n2", {}}, {}, {}) == "no answer within 40 s");
-  CHECK_THAT(advice_on_reaching(reach), contains("sinfo"));
+  CHECK_THAT(advice_on_reaching(reach, {}), contains("sinfo"));
 }
 
 TEST_CASE("why ssh has no answer names the doctor, and no agent or job") {
   const HostReach reach{.ssh = {{"ssh"}, "/opt/ddprun"}, .srun = ""};
-  CHECK(why_no_answer(reach, {"h2", {}}, {.code = 1}, {"profile: broken"}) ==
+  CHECK(why_no_answer(reach, {"h2", {}}, {ExitStatus{.code = 1}, {"profile: broken"}}) ==
         "ddprun doctor on h2 exited with code 1 without an answer (profile: broken)");
+}
+
+TEST_CASE("a program that ends at once is not told to be silent, and a silent one is") {
+  const HostReach by_ssh{.ssh = {{"ssh"}, "/opt/ddprun"}, .srun = ""};
+  const HostReach by_srun{.ssh = {}, .srun = "/usr/bin/srun"};
+  CHECK(why_no_answer(by_ssh, {"h2", {}}, {ExitStatus{}, {}}) ==
+        "ddprun doctor on h2 exited with code 0 without an answer");
+  CHECK(why_no_answer(by_srun, {"h2", {}}, {ExitStatus{}, {}}) ==
+        "srun exited with code 0 on h2 without an answer");
+  for (const HostReach& reach : {by_ssh, by_srun})
+    CHECK(why_no_answer(reach, {"h2", {}}, {}) == "no answer within 40 s");
+  CHECK(why_no_answer(by_ssh, {"h2", {}}, {{}, {"ssh: Too many open files"}}) ==
+        "ssh: Too many open files");
+}
+
+TEST_CASE("a host whose name ssh does not know has an advice of its own") {
+  const HostReach reach{.ssh = {{"ssh"}, "/opt/ddprun"}, .srun = ""};
+  const NoAnswer unknown{ExitStatus{.code = 255},
+                         {"ssh: Could not resolve hostname h22: Name or service not known\r"}};
+  CHECK(why_no_answer(reach, {"h22", {}}, unknown) ==
+        "no host is known by the name h22: is it spelled right? (ssh: Could not resolve hostname "
+        "h22: Name or service not known)");
+  CHECK(advice_on_reaching(reach, unknown) ==
+        "correct the name, or add it to /etc/hosts or ~/.ssh/config");
+  CHECK_THAT(advice_on_reaching(reach, {ExitStatus{.code = 255}, {"Permission denied"}}),
+             contains("without a password"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "launcher/doctor/doctor_report.hpp"
 
+#include "launcher/doctor/compare_nodes.hpp"
 #include "tests/launcher/doctor/readings_fixture.hpp"
 
 namespace ddprun {
@@ -12,6 +13,14 @@ std::string report_on(const std::string& name, const ReportStyle& style = {}) {
 
 TEST_CASE("a node on which all is well takes one line") {
   CHECK(report_on("healthy_pod") == "train-0: 19 checks, all ok\n");
+}
+
+TEST_CASE("what is about all nodes is a heading of its own, which stays the same for programs") {
+  const Findings found{
+      {Severity::kOk, "link", kAllNodes, "each node reaches each other one", "", ""}};
+  CHECK(report_text({kAllNodes}, found, {}) == "between the nodes: 1 check, all ok\n");
+  const auto report = nlohmann::json::parse(report_json({}, found));
+  CHECK(report["findings"][0]["node"] == "all nodes");
 }
 
 TEST_CASE("what failed stands before the warnings, and what is well is counted") {
