@@ -124,7 +124,8 @@ Result<FromNode> decode_from_node(std::string_view line) try {
   if (message.contains("unix_us"))
     return FromNode{ClockTold{fields::integer_from<std::int64_t>(message["unix_us"], "unix_us")}};
   if (message.contains("machine"))
-    return FromNode{BenchReady{message["machine"], message.at("port")}};
+    return FromNode{BenchReady{fields::text_from(message["machine"], "machine"),
+                               fields::integer_from<std::uint16_t>(message.at("port"), "port")}};
   if (message.contains("speeds")) return FromNode{NodeMeasured{node_speeds_of(message["speeds"])}};
   if (message.contains("link")) return FromNode{LinkMeasured{link_speed_of(message["link"])}};
   const bool examined = message.contains("reading");

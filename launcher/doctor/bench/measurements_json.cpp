@@ -1,7 +1,10 @@
 #include "launcher/doctor/bench/measurements_json.hpp"
 
-#include <cmath>
+#include <cstdint>
+#include <exception>
 #include <utility>
+
+#include "rendezvous/messages/json_fields.hpp"
 
 namespace ddprun {
 
@@ -22,26 +25,60 @@ json to_json(const MemorySpeed& memory) {
           {"gb_per_s", memory.gb_per_s}};
 }
 
-/// A figure that is no number, or below 0, would make nonsense of all comparisons.
-double figure_of(const json& from) {
-  const double value = from.get<double>();
-  if (!std::isfinite(value) || value < 0)
-    throw json::other_error::create(502, "a figure is expected", &from);
+const json& part_of(const json& from, const char* name) {
+  const auto found = from.find(name);
+  if (found == from.end()) throw fields::Unfit{std::string{"'"} + name + "' is missing"};
+  return *found;
+}
+
+std::string text_of(const json& from, const char* name) {
+  return fields::text_from(part_of(from, name), name);
+}
+
+std::string text_if_there(const json& from, const char* name) {
+  return from.contains(name) ? text_of(from, name) : "";
+}
+
+template <typename Int>
+Int count_of(const json& from, const char* name) {
+  const auto value = fields::integer_from<Int>(part_of(from, name), name);
+  if (value < 0) fields::unfit(name, from[name], "a number from 0 up");
   return value;
 }
 
+/// A figure that is no number, or below 0, or beyond all machines, would make nonsense of all
+/// comparisons.
+double figure_of(const json& from, const char* name) {
+  constexpr double kFigureMax = 1e15;
+  const double value = fields::number_from(part_of(from, name), name);
+  if (!(value >= 0 && value <= kFigureMax)) fields::unfit(name, from[name], "a figure up to 1e15");
+  return value;
+}
+
+void expect_object(const json& from, const char* name) {
+  if (!from.is_object()) fields::unfit(name, from, "an object");
+}
+
 CpuSpeed cpu_speed_of(const json& from) {
-  return {.cpu = from.at("cpu"),
-          .kind = from.value("kind", ""),
-          .wall_ms = figure_of(from.at("wall_ms")),
-          .cpu_ms = figure_of(from.at("cpu_ms"))};
+  expect_object(from, "cpus");
+  return {.cpu = count_of<int>(from, "cpu"),
+          .kind = text_if_there(from, "kind"),
+          .wall_ms = figure_of(from, "wall_ms"),
+          .cpu_ms = figure_of(from, "cpu_ms")};
 }
 
 MemorySpeed memory_speed_of(const json& from) {
-  return {.numa_node = from.at("numa_node"),
-          .threads = from.at("threads"),
-          .bytes = from.at("bytes"),
-          .gb_per_s = figure_of(from.at("gb_per_s"))};
+  expect_object(from, "memory");
+  return {.numa_node = count_of<int>(from, "numa_node"),
+          .threads = count_of<int>(from, "threads"),
+          .bytes = count_of<std::int64_t>(from, "bytes"),
+          .gb_per_s = figure_of(from, "gb_per_s")};
+}
+
+const json& list_in(const json& from, const char* name) {
+  const json& list = part_of(from, name);
+  if (!list.is_array()) fields::unfit(name, list, "a list");
+  return list;
 }
 
 void add(const char* name, const std::optional<double>& value, json& out) {
@@ -49,7 +86,7 @@ void add(const char* name, const std::optional<double>& value, json& out) {
 }
 
 void read(const char* name, const json& from, std::optional<double>& value) {
-  if (from.contains(name)) value = figure_of(from.at(name));
+  if (from.contains(name)) value = figure_of(from, name);
 }
 
 template <typename T>
@@ -63,8 +100,12 @@ std::string line_of_json(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Error no_measurement(const char* why) {
-  return invalid(std::string{"this is no measurement: "} + why);
+/// Reads a line by `read`, which throws what the readers of JSON throw.
+template <typename T>
+Result<T> parse_as_measurement(std::string_view text, T (*read)(const json&)) try {
+  return read(json::parse(text));
+} catch (const std::exception& e) {
+  return invalid(std::string{"this is no measurement: "} + e.what());
 }
 
 }  // namespace
@@ -92,14 +133,19 @@ json to_json(const Measurements& measurements) {
 }
 
 NodeSpeeds node_speeds_of(const json& from) {
-  NodeSpeeds speeds{.node = from.at("node"), .error = from.value("error", "")};
-  for (const json& cpu : from.at("cpus")) speeds.cpus.push_back(cpu_speed_of(cpu));
-  for (const json& memory : from.at("memory")) speeds.memory.push_back(memory_speed_of(memory));
+  expect_object(from, "speeds");
+  NodeSpeeds speeds{.node = text_of(from, "node"), .error = text_if_there(from, "error")};
+  for (const json& cpu : list_in(from, "cpus")) speeds.cpus.push_back(cpu_speed_of(cpu));
+  for (const json& memory : list_in(from, "memory"))
+    speeds.memory.push_back(memory_speed_of(memory));
   return speeds;
 }
 
 LinkSpeed link_speed_of(const json& from) {
-  LinkSpeed speed{.from = from.at("from"), .to = from.at("to"), .error = from.value("error", "")};
+  expect_object(from, "link");
+  LinkSpeed speed{.from = text_of(from, "from"),
+                  .to = text_of(from, "to"),
+                  .error = text_if_there(from, "error")};
   read("rtt_us", from, speed.rtt_us);
   read("there_mbit_per_s", from, speed.there_mbit_per_s);
   read("back_mbit_per_s", from, speed.back_mbit_per_s);
@@ -109,16 +155,12 @@ LinkSpeed link_speed_of(const json& from) {
 std::string to_line(const NodeSpeeds& speeds) { return line_of_json(to_json(speeds)); }
 std::string to_line(const LinkSpeed& speed) { return line_of_json(to_json(speed)); }
 
-Result<NodeSpeeds> parse_node_speeds(std::string_view text) try {
-  return node_speeds_of(json::parse(text));
-} catch (const json::exception& e) {
-  return no_measurement(e.what());
+Result<NodeSpeeds> parse_node_speeds(std::string_view text) {
+  return parse_as_measurement(text, node_speeds_of);
 }
 
-Result<LinkSpeed> parse_link_speed(std::string_view text) try {
-  return link_speed_of(json::parse(text));
-} catch (const json::exception& e) {
-  return no_measurement(e.what());
+Result<LinkSpeed> parse_link_speed(std::string_view text) {
+  return parse_as_measurement(text, link_speed_of);
 }
 
 }  // namespace ddprun

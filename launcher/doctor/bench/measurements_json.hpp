@@ -14,7 +14,7 @@ nlohmann::json to_json(const NodeSpeeds& speeds);
 nlohmann::json to_json(const LinkSpeed& speed);
 nlohmann::json to_json(const Measurements& measurements);
 
-/// Reads what to_json() has made. These throw what the library of JSON throws.
+/// Reads what to_json() has made. These throw fields::Unfit, and what the library of JSON throws.
 NodeSpeeds node_speeds_of(const nlohmann::json& from);
 LinkSpeed link_speed_of(const nlohmann::json& from);
 

@@ -89,7 +89,10 @@ TEST_CASE("messages that make no sense are refused, and greetings are no message
   for (const char* line :
        {"", "{}", "[1]", R"({"doctor":2,"clock":true})", R"({"doctor":1,"peers":[{"node":"h1"}]})",
         R"({"doctor":1})", R"({"doctor":1,"unix_us":1e300})", R"({"doctor":1,"bench":"all"})",
-        R"({"doctor":1,"link":{}})", R"({"doctor":1,"reading":{},"host":"h","port":70000})",
+        R"({"doctor":1,"link":{}})", R"({"doctor":1,"machine":"m","port":70000})",
+        R"({"doctor":1,"machine":"m","port":1e300})", R"({"doctor":1,"machine":3,"port":1})",
+        R"({"doctor":1,"speeds":{"node":"h","cpus":[],"memory":{}}})",
+        R"({"doctor":1,"reading":{},"host":"h","port":70000})",
         R"({"doctor":1,"peers":[{"node":"h1","host":"h","port":70000,"use":"","name":""}]})"}) {
     INFO(line);
     CHECK_FALSE(decode_to_node(line).has_value());

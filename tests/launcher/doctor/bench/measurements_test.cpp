@@ -68,7 +68,13 @@ TEST_CASE("what is no measurement is refused") {
   for (const char* text :
        {"", "[]", "{}", R"({"node":"h1","cpus":[{"cpu":0}],"memory":[]})",
         R"({"node":"h1","cpus":[{"cpu":0,"wall_ms":-1,"cpu_ms":1}],"memory":[]})",
-        R"({"from":"a","to":"b","rtt_us":"1"})"}) {
+        R"({"node":"h1","cpus":[{"cpu":1e300,"wall_ms":1,"cpu_ms":1}],"memory":[]})",
+        R"({"node":"h1","cpus":[{"cpu":4294967296,"wall_ms":1,"cpu_ms":1}],"memory":[]})",
+        R"({"node":"h1","cpus":[{"cpu":-1,"wall_ms":1,"cpu_ms":1}],"memory":[]})",
+        R"({"node":"h1","cpus":[{"cpu":0,"wall_ms":1e300,"cpu_ms":1}],"memory":[]})",
+        R"({"node":"h1","cpus":[3],"memory":[]})", R"({"node":"h1","cpus":{},"memory":[]})",
+        R"({"node":3,"cpus":[],"memory":[]})", R"({"node":"h1","cpus":[],"memory":[],"error":1})",
+        R"({"from":"a","to":"b","rtt_us":"1"})", R"({"from":"a","to":"b","rtt_us":1e16})"}) {
     INFO(text);
     CHECK_FALSE(parse_node_speeds(text).has_value());
     CHECK_FALSE(parse_link_speed(text).has_value());
