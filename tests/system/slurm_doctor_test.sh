@@ -38,8 +38,10 @@ has differs.json '[each for each in f if each[0] == "failed"] == [("failed", "sa
 on h2 umount "$slurm/train.py"
 
 # Beside a step that has all of the job's CPUs, and from a shell of an allocation that is on none of its nodes.
-on ctl salloc --nodes=3 sh -c "srun sleep 1000 & until squeue --noheader --steps | grep -q sleep; do sleep 0.1; done
-  $doctor; scancel \$SLURM_JOB_ID" >"$slurm/salloc.json" 2>"$slurm/out/salloc" </dev/null || true
+# Its shell ends the step itself: a salloc whose job is cancelled while its command ends may wait for ever.
+on ctl timeout 100 salloc --nodes=3 sh -c "srun sleep 1000 & step=\$!
+  until squeue --noheader --steps | grep -q sleep; do sleep 0.1; done
+  $doctor; kill \$step; wait" >"$slurm/salloc.json" 2>"$slurm/out/salloc" </dev/null || true
 grep -q "looking at 3 nodes by srun" "$slurm/out/salloc" || fail "salloc: $(cat "$slurm/out/salloc")"
 has salloc.json 'len(d["readings"]) == 3 and ("ok", "link", "all nodes") in f'
 
