@@ -85,9 +85,9 @@ std::string summary(const JobStatus& status, const TextStyle& style) {
       fmt::format("job {}: {}", plain_line(status.run_id),
                   painted(state_text(status), style.color ? color_of(status.state) : ""));
   if (!status.why.empty()) text += fmt::format(" ({})", plain_line(status.why));
-  if (status.restarts_in_ms > 0)
-    text +=
-        fmt::format(", restarts in {} s (--restart-delay)", (status.restarts_in_ms - 1) / 1000 + 1);
+  if (status.summary.restarts_in_ms > 0)
+    text += fmt::format(", restarts in {} s (--restart-delay)",
+                        (status.summary.restarts_in_ms - 1) / 1000 + 1);
   else if (status.state == JobStatus::State::kGathering)
     text += fmt::format(", waits for nodes: {} there, {} needed", status.nodes.size(),
                         status.nodes_min);

@@ -67,6 +67,7 @@ template <> inline constexpr auto kFields<JobSummary> = std::tuple{
     field("loss", &JobSummary::loss),
     field("samples_per_second", &JobSummary::samples_per_second),
     field("steps_per_second", &JobSummary::steps_per_second),
+    field("restarts_in_ms", &JobSummary::restarts_in_ms),
     field("ranks_left_out", &JobSummary::ranks_left_out)};
 template <> inline constexpr auto kFields<JobStatus> = std::tuple{
     text("run_id", &JobStatus::run_id, kStatusRunId),
@@ -75,7 +76,6 @@ template <> inline constexpr auto kFields<JobStatus> = std::tuple{
     text("why", &JobStatus::why, kStatusReason),
     field("round", &JobStatus::round), field("attempt", &JobStatus::attempt),
     field("restarts_left", &JobStatus::restarts_left),
-    field("restarts_in_ms", &JobStatus::restarts_in_ms),
     field("nodes_min", &JobStatus::nodes_min),
     field("nodes_max", &JobStatus::nodes_max),
     text("witness", &JobStatus::witness, kStatusHost),

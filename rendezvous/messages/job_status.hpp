@@ -87,7 +87,8 @@ struct JobSummary {
   double loss = 0;
   double samples_per_second = 0;
   double steps_per_second = 0;
-  int ranks_left_out = 0;  // as there are more than kStatusRanksMax
+  std::int64_t restarts_in_ms = 0;  // the rest of a pause before a restart (--restart-delay)
+  int ranks_left_out = 0;           // as there are more than kStatusRanksMax
   bool operator==(const JobSummary&) const = default;
 };
 
@@ -101,7 +102,6 @@ struct JobStatus {
   int round = 0;    // the last one; 0: none was sealed
   int attempt = 0;
   int restarts_left = 0;
-  std::int64_t restarts_in_ms = 0;  // the rest of a pause before a restart (--restart-delay)
   int nodes_min = 1;
   int nodes_max = 1;
   std::string witness;  // the host of one that votes in the round, as all know; "": nobody does

@@ -477,7 +477,7 @@ JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) co
                    .nodes_max = rules_.nodes_max,
                    .now_unix_ms = now_unix_ms};
   if (over) status.outcome = job_.verdict->outcome;
-  status.restarts_in_ms = rounds_.waiting(now).pause_ms;
+  status.summary.restarts_in_ms = rounds_.waiting(now).pause_ms;
   tell_nodes(status, members_.nodes(), rounds_.runs(), leadership_->voting_witness(), now);
   observers_.chronicle().tell(status, now);
   if (over || rounds_.state() != Rounds::State::kGathering)

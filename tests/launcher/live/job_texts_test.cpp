@@ -52,7 +52,7 @@ TEST_CASE("a job that waits before it restarts says for how long") {
   JobStatus status = training();
   status.state = JobStatus::State::kGathering;
   place(status_text(status, {}), "gathering, waits for nodes: 2 there, 1 needed");
-  status.restarts_in_ms = 3'500;
+  status.summary.restarts_in_ms = 3'500;
   place(status_text(status, {}), "gathering, restarts in 4 s (--restart-delay), round 2");
 }
 

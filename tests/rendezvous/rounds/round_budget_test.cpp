@@ -122,7 +122,7 @@ TEST_CASE_METHOD(BudgetFixture, "the next round waits for the pause, and waiting
   CHECK(ordered<Waiting>("a").pause_ms == 1000);  // at once
   says("a", Beat{});
   CHECK(ordered<Waiting>("a").pause_ms == 1000);
-  CHECK(machine_->status(now_, 0).restarts_in_ms == 1000);
+  CHECK(machine_->status(now_, 0).summary.restarts_in_ms == 1000);
   passes(999ms);
   CHECK_FALSE(begins());
   passes(1ms);
