@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "launcher/doctor/bench/median.hpp"
 #include "launcher/doctor/bench_findings.hpp"
-#include "launcher/doctor/bench_median.hpp"
 #include "launcher/doctor/compare_nodes.hpp"
 #include "launcher/doctor/node_findings.hpp"
 

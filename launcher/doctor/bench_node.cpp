@@ -8,7 +8,7 @@
 
 namespace ddprun {
 
-BenchReady prepare_bench(const std::string& token, std::optional<LinkServer>& server) {
+BenchReady prepare_bench(const std::string& token, std::optional<ChildServer>& server) {
   server.reset();
   auto started = start_link_server(token);
   if (!started) return {machine_identity(), 0};

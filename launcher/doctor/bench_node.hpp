@@ -12,7 +12,7 @@
 namespace ddprun {
 
 /// Lets other nodes measure the way to this one, as long as `server` lives.
-BenchReady prepare_bench(const std::string& token, std::optional<LinkServer>& server);
+BenchReady prepare_bench(const std::string& token, std::optional<ChildServer>& server);
 
 /// Measures CPUs and memory, as far as the reading says that this process may use them. To be
 /// called while there is one thread.

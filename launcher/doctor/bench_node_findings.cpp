@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/number_list.hpp"
+#include "launcher/doctor/bench/median.hpp"
 #include "launcher/doctor/bench_findings.hpp"
-#include "launcher/doctor/bench_median.hpp"
 #include "launcher/doctor/node_findings.hpp"
 
 namespace ddprun {

@@ -99,10 +99,10 @@ void say(const FromNode& message) {
 struct Examination {
   Examine wish;
   NodeReading reading;
-  std::optional<Echo> echo;
+  std::optional<ChildServer> echo;
   std::unique_ptr<SharedFile> checkpoint;
   std::unique_ptr<SharedFile> log;
-  std::optional<LinkServer> bench;
+  std::optional<ChildServer> bench;
   bool measures = false;  // the launcher has begun to measure
 };
 

@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
+#include "launcher/doctor/bench/ms_since.hpp"
 #include "launcher/doctor/kernel_files.hpp"
 
 namespace ddprun {
@@ -71,8 +72,7 @@ FolderReading probe_folder(const std::string& role, const std::string& path) {
   }
   const TimePoint begin = Clock::now();
   write_small_file(folder, reading);
-  if (reading.error.empty())
-    reading.write_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  if (reading.error.empty()) reading.write_ms = ms_since(begin);
   return reading;
 }
 

@@ -1,7 +1,6 @@
 #include "launcher/doctor/link_probe.hpp"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +10,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -24,7 +22,7 @@
 #include "base/asio.hpp"
 #include "base/clock.hpp"
 #include "base/report_failure.hpp"
-#include "base/system/accept.hpp"
+#include "launcher/doctor/bench/ms_since.hpp"
 
 namespace ddprun {
 
@@ -61,22 +59,6 @@ asio::awaitable<void> echo_to(tcp::socket socket, const std::string& token) {
         co_await asio::async_write(socket, asio::buffer(chunk, got), as_tuple(use_awaitable));
     if (write_error) co_return;
   }
-}
-
-/// Opens a port of all addresses, of IPv6, too, where the kernel has it.
-boost::system::error_code open_port(tcp::acceptor& acceptor) {
-  boost::system::error_code error;
-  for (const bool ipv6 : {true, false}) {
-    const tcp::endpoint any{ipv6 ? tcp::v6() : tcp::v4(), 0};
-    acceptor.open(any.protocol(), error);
-    if (!error && ipv6) acceptor.set_option(asio::ip::v6_only{false}, error);
-    if (!error) acceptor.bind(any, error);
-    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
-    if (!error) return error;
-    boost::system::error_code ignored;
-    acceptor.close(ignored);
-  }
-  return error;
 }
 
 // --- the side that connects ---
@@ -131,19 +113,15 @@ asio::awaitable<boost::system::error_code> exchange(std::shared_ptr<Visit> visit
   co_return boost::system::error_code{};
 }
 
-double ms_since_then(TimePoint begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
-
 /// Exchanges short messages, and then long ones.
 asio::awaitable<void> talk(std::shared_ptr<Visit> visit, const std::string& token, TimePoint begin,
                            LinkReading& link) {
   auto error = co_await exchange(visit, token + std::string(kShortBytes, 's'), kShortBytes);
-  if (!error) link.ms = ms_since_then(begin);
+  if (!error) link.ms = ms_since(begin);
   for (int times = 0; !error && times < kShortTimes; ++times) {
     const TimePoint sent = Clock::now();
     error = co_await exchange(visit, std::string(kShortBytes, 's'), kShortBytes);
-    const double ms = ms_since_then(sent);
+    const double ms = ms_since(sent);
     if (!error) link.rtt_ms = std::min(ms, link.rtt_ms.value_or(ms));
   }
   link.error = error ? words_of_error(error) : "";
@@ -218,28 +196,13 @@ class Visits {
 
 }  // namespace
 
-Result<Echo> start_echo(const std::string& token) {
-  asio::io_context io{1};
-  tcp::acceptor acceptor{io};
-  if (const auto error = open_port(acceptor))
-    return Error{Error::Kind::kUnavailable, "no port can be opened: " + error.message()};
-  const std::uint16_t port = acceptor.local_endpoint().port();
-  const int listening = acceptor.release();
-  // The loop of the parent does not survive a fork as it is, so the child has one of its own.
-  auto process = AskedChild::start(kEchoTimeout, [&] {
+Result<ChildServer> start_echo(const std::string& token) {
+  const auto echo_one = [&](const asio::any_io_executor& executor, tcp::socket socket) {
+    co_spawn(executor, echo_to(std::move(socket), token), report_failure("answering another node"));
+  };
+  return start_child_server(kEchoTimeout, echo_one, [] {
     static_cast<void>(raise_file_limit("ddprun doctor", 0));  // all nodes come at one time
-    asio::io_context loop{1};
-    tcp::acceptor here{loop};
-    here.assign(tcp::v4(), listening);
-    const auto echo_one = [&](tcp::socket socket) {
-      co_spawn(loop, echo_to(std::move(socket), token), report_failure("answering another node"));
-    };
-    co_spawn(loop, accept_all(here, echo_one), report_failure("waiting for other nodes"));
-    loop.run_for(kEchoTimeout);
-    return std::string{"over"};
   });
-  ::close(listening);
-  return Echo{std::move(process), port};
 }
 
 std::vector<LinkReading> visit_peers(const std::vector<Peer>& peers, const std::string& token,

@@ -1,26 +1,20 @@
 // Whether nodes reach each other: one listens and sends back what it gets, the others connect.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
-#include "base/system/asked_child.hpp"
+#include "base/system/child_server.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/reading.hpp"
 
 namespace ddprun {
 
-/// A process of this node that listens at a free port of all addresses.
-struct Echo {
-  AskedChild process;  // it ends with this
-  std::uint16_t port = 0;
-};
-
-/// Starts it. Whoever does not begin with `token` gets nothing back. To be called while there is
-/// one thread. Errors: kUnavailable.
-Result<Echo> start_echo(const std::string& token);
+/// Starts a process of this node that listens at a free port of all addresses. Whoever does not
+/// begin with `token` gets nothing back. To be called while there is one thread. Errors:
+/// kUnavailable.
+Result<ChildServer> start_echo(const std::string& token);
 
 /// Connects to all peers, each for a few seconds: to all at one time, or to as many as this process
 /// may have open files. Those for which there was no time within 12 s are left out.

@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/split_lines.hpp"
+#include "launcher/doctor/bench/ms_since.hpp"
 
 namespace ddprun {
 
@@ -26,10 +27,6 @@ using boost::asio::ip::udp;
 
 constexpr std::size_t kNameServersMax = 8;  // the resolver of glibc takes 3
 constexpr auto kServerTimeout = 1s;
-
-double ms_since(TimePoint begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
 
 struct FreeAddresses {
   void operator()(addrinfo* list) const { ::freeaddrinfo(list); }

@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "launcher/doctor/bench/cpu_threads.hpp"
+#include "launcher/doctor/bench/ms_since.hpp"
 #include "launcher/doctor/bench/work.hpp"
 
 namespace ddprun {
@@ -36,8 +37,8 @@ CpuSpeed try_once(MatrixProduct& product, volatile float& sink) {
   do sink = product.compute();
   while (++done < kProducts && Clock::now() - begin < kTryTimeMax);
   const double scale = static_cast<double>(kProducts) / done;
-  const auto wall = std::chrono::duration<double, std::milli>(Clock::now() - begin);
-  return {.wall_ms = wall.count() * scale, .cpu_ms = (thread_cpu_ms() - cpu_begin) * scale};
+  const double wall_ms = ms_since(begin);
+  return {.wall_ms = wall_ms * scale, .cpu_ms = (thread_cpu_ms() - cpu_begin) * scale};
 }
 
 CpuSpeed best_try(int cpu) {

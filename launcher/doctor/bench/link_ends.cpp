@@ -1,13 +1,11 @@
 #include "launcher/doctor/bench/link_ends.hpp"
 
 #include <spdlog/fmt/fmt.h>
-#include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -17,7 +15,6 @@
 #include "base/clock.hpp"
 #include "base/in_time.hpp"
 #include "base/report_failure.hpp"
-#include "base/system/accept.hpp"
 
 namespace ddprun {
 
@@ -112,12 +109,6 @@ asio::awaitable<void> serve(tcp::socket socket, std::string token) {
   drop(socket);
 }
 
-/// A port of all addresses, of IPv6, too, where the kernel has it.
-Result<tcp::acceptor> listen_anywhere(const asio::any_io_executor& executor) {
-  auto acceptor = listen_on(executor, {tcp::v6(), 0});
-  return acceptor ? std::move(acceptor) : listen_on(executor, {tcp::v4(), 0});
-}
-
 }  // namespace
 
 void drop(tcp::socket& socket) {
@@ -141,26 +132,11 @@ asio::awaitable<void> send_all_it_takes(tcp::socket& socket) {
   co_await in_time(Clock::now() + kSendTimeMax, send_chunks(socket) || std::move(said));
 }
 
-Result<LinkServer> start_link_server(const std::string& token) {
-  asio::io_context io{1};
-  auto acceptor = listen_anywhere(io.get_executor());
-  if (!acceptor) return acceptor.error();
-  const tcp::endpoint endpoint = acceptor->local_endpoint();
-  const int listening = acceptor->release();
-  // The loop of the parent does not survive a fork as it is, so the child has one of its own.
-  auto process = AskedChild::start(kServerTimeout, [&] {
-    asio::io_context loop{1};
-    tcp::acceptor here{loop};
-    here.assign(endpoint.protocol(), listening);
-    const auto serve_one = [&](tcp::socket socket) {
-      co_spawn(loop, serve(std::move(socket), token), give_up_peer("measuring a link"));
-    };
-    co_spawn(loop, accept_all(here, serve_one), report_failure("waiting for other nodes"));
-    loop.run_for(kServerTimeout);
-    return std::string{"over"};
-  });
-  ::close(listening);
-  return LinkServer{std::move(process), endpoint.port()};
+Result<ChildServer> start_link_server(const std::string& token) {
+  return start_child_server(
+      kServerTimeout, [&](const asio::any_io_executor& executor, tcp::socket socket) {
+        co_spawn(executor, serve(std::move(socket), token), give_up_peer("measuring a link"));
+      });
 }
 
 }  // namespace ddprun

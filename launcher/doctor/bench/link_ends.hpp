@@ -13,7 +13,7 @@
 
 #include "base/asio.hpp"
 #include "base/result.hpp"
-#include "base/system/asked_child.hpp"
+#include "base/system/child_server.hpp"
 
 namespace ddprun {
 
@@ -24,15 +24,10 @@ inline constexpr char kSend = 's';     // the listener sends
 /// What the listener tells after it has received: a number in so many characters.
 inline constexpr std::size_t kRateBytes = 20;
 
-/// A process of this node that listens at a free port of all addresses.
-struct LinkServer {
-  AskedChild process;  // it ends with this
-  std::uint16_t port = 0;
-};
-
-/// Starts it. Whoever does not begin with `token` gets nothing back. To be called while there is
-/// one thread. Errors: kUnavailable.
-Result<LinkServer> start_link_server(const std::string& token);
+/// Starts a process of this node that listens at a free port of all addresses. Whoever does not
+/// begin with `token` gets nothing back. To be called while there is one thread. Errors:
+/// kUnavailable.
+Result<ChildServer> start_link_server(const std::string& token);
 
 /// Receives for a quarter of a second from the first byte on, and returns the bytes per second
 /// after the first part, in which a connection gets up to speed. nullopt: the other end has gone,

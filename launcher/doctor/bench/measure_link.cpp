@@ -19,6 +19,7 @@
 #include "base/parse_number.hpp"
 #include "base/report_failure.hpp"
 #include "launcher/doctor/bench/link_ends.hpp"
+#include "launcher/doctor/bench/median.hpp"
 
 namespace ddprun {
 
@@ -87,9 +88,7 @@ class LinkMeasure {
       if (!answered) co_return false;
       times_us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - sent).count());
     }
-    const auto middle = times_us.begin() + static_cast<std::ptrdiff_t>(times_us.size() / 2);
-    std::ranges::nth_element(times_us, middle);
-    speed_.rtt_us = *middle;
+    speed_.rtt_us = median(std::move(times_us));
     co_return true;
   }
 
