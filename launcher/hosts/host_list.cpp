@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
+#include "base/trimmed.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/messages/messages.hpp"
 
@@ -20,12 +21,6 @@ constexpr char kBlanks[] = " \t\r\v\f";
 
 Error wrong(const std::string& where, const std::string& what) {
   return {Error::Kind::kInvalid, where + ": " + what};
-}
-
-std::string trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return "";
-  return std::string{text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1)};
 }
 
 /// Whether ssh takes it for a name. No shell command and no option can be made of such a text.
@@ -93,7 +88,7 @@ Result<Host> parse_host(const std::string& entry, const std::string& where) {
 
 Result<void> add_listed(const std::string& text, const std::string& where, HostList& list) {
   for (const std::string& entry : split(text, ',')) {
-    auto host = parse_host(trimmed(entry), where);
+    auto host = parse_host(std::string{trimmed(entry, kBlanks)}, where);
     if (!host) return host.error();
     if (auto added = list.add(std::move(*host), where); !added) return added;
   }
@@ -147,7 +142,7 @@ Result<std::vector<Host>> parse_hostfile(std::string_view text, const std::strin
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    const std::string entry = trimmed(line.substr(0, line.find('#')));
+    const std::string entry{trimmed(line.substr(0, line.find('#')), kBlanks)};
     if (entry.empty()) continue;
     const std::string where = fmt::format("{} line {}", path, number);
     if (const auto added = add_line(entry, where, list); !added) return added.error();

@@ -5,19 +5,16 @@
 #include <sstream>
 
 #include "base/split_lines.hpp"
+#include "base/trimmed.hpp"
 
 namespace ddprun {
 
 namespace {
 
+constexpr std::string_view kBlanksOfLine = " \t\r";
+
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_version_character(char c) { return is_digit(c) || c == '.'; }
-
-std::string trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return "";
-  return std::string{text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1)};
-}
 
 /// The part of a version that is numbers: "3.11.2" of "3.11.2.final.0".
 std::string numbers_of(const std::string& version) {
@@ -32,8 +29,9 @@ std::string numbers_of(const std::string& version) {
 std::string venv_value(std::string_view text, std::string_view name) {
   for (const std::string& line : split_lines(std::string{text})) {
     const std::size_t equals = line.find('=');
-    if (equals != std::string::npos && trimmed(std::string_view{line}.substr(0, equals)) == name)
-      return trimmed(std::string_view{line}.substr(equals + 1));
+    if (equals != std::string::npos &&
+        trimmed(std::string_view{line}.substr(0, equals), kBlanksOfLine) == name)
+      return std::string{trimmed(std::string_view{line}.substr(equals + 1), kBlanksOfLine)};
   }
   return "";
 }

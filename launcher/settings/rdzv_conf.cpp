@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/parse_number.hpp"
+#include "base/trimmed.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 
@@ -57,18 +58,13 @@ constexpr std::array kConfKeys = {
     ConfKey{"prefix", ConfKind::kText, false, true},
 };
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n\v\f";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
+constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
 /// Takes away the quotes that scripts put around the value without a shell that would remove them.
 std::string_view unquoted(std::string_view text) {
   const bool quoted = text.size() >= 2 && (text.front() == '\'' || text.front() == '"') &&
                       text.front() == text.back();
-  return quoted ? trimmed(text.substr(1, text.size() - 2)) : text;
+  return quoted ? trimmed(text.substr(1, text.size() - 2), kBlanks) : text;
 }
 
 /// Reads the words that torchrun takes for a switch.
@@ -119,13 +115,13 @@ Error unknown_key(const Setting& setting, std::string_view name) {
 
 Result<std::map<std::string, std::string>> conf_entries(const Setting& setting) {
   std::map<std::string, std::string> entries;
-  const std::string_view text = unquoted(trimmed(setting.text));
+  const std::string_view text = unquoted(trimmed(setting.text, kBlanks));
   if (text.empty()) return entries;
   for (const std::string& entry : split(text, ',')) {
     const std::size_t equals = std::min(entry.find('='), entry.size());
-    const std::string name{trimmed(std::string_view{entry}.substr(0, equals))};
-    const std::string value{
-        trimmed(std::string_view{entry}.substr(equals).substr(equals < entry.size() ? 1 : 0))};
+    const std::string name{trimmed(std::string_view{entry}.substr(0, equals), kBlanks)};
+    const std::string value{trimmed(
+        std::string_view{entry}.substr(equals).substr(equals < entry.size() ? 1 : 0), kBlanks)};
     if (name.empty() || value.empty())
       return unexpected(setting, "expected KEY=VALUE[,KEY=VALUE...]");
     const ConfKey* key = find_key(name);
