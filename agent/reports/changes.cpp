@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "agent/spec/launch_spec.hpp"
 #include "base/cut_text.hpp"
 
 namespace ddprun {
@@ -29,7 +30,7 @@ std::string age_text(std::int64_t seconds) {
 
 /// Variables of the environment are written as a shell sets them.
 std::string with_value(const Change& change, const std::string& value) {
-  if (change.kind == ChangeKind::kOption && value == kOn) return change.what;
+  if (change.kind == ChangeKind::kOption && value == kFlagIsOn) return change.what;
   const char* between = change.kind == ChangeKind::kVariable  ? "="
                         : change.kind == ChangeKind::kProgram ? " is "
                                                               : " ";

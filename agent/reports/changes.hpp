@@ -13,7 +13,7 @@ namespace ddprun {
 enum class ChangeKind {
   kFile,       // the script's; both texts are kHashBegins and a SHA-256
   kArguments,  // the script's
-  kOption,     // an option of ddprun; kOn stands for its value if it has none
+  kOption,     // an option of ddprun; kFlagIsOn stands for its value if it has none
   kVariable,   // a variable of the environment
   kVersion,    // the version of a program or a library
   kProgram,    // the program that is run
@@ -31,8 +31,6 @@ struct Change {
 };
 
 inline constexpr char kHashBegins[] = "sha256:";
-/// The value of an option that has none.
-inline constexpr char kOn[] = "on";
 /// A report tells of so many.
 inline constexpr std::size_t kChangesMax = 64;
 

@@ -27,10 +27,13 @@ struct Streams {
   bool operator==(const Streams&) const = default;
 };
 
+/// The value of an option that has none, and is given.
+inline constexpr char kFlagIsOn[] = "on";
+
 /// What a good run leaves in the folder of logs, so that a later one can tell what has changed.
 struct RecordSpec {
   bool wanted = true;
-  /// The options, by name, that were given and matter to how any run goes.
+  /// The options, by name and with their values, that were given and matter to how any run goes.
   std::map<std::string, std::string> options;
 };
 

@@ -276,7 +276,7 @@ class Interpreter {
                           !(option.is_flag() && setting.text != "1");
       if (matters && is_set)
         spec_.logs.record.options[std::string{option.name}] =
-            option.is_flag() ? "on" : setting.text;
+            option.is_flag() ? kFlagIsOn : setting.text;
     }
     return {};
   }

@@ -1,5 +1,6 @@
 #include "agent/reports/changes.hpp"
 
+#include "agent/spec/launch_spec.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -23,8 +24,8 @@ TEST_CASE("a change is told as a person would say it") {
         "NCCL_DEBUG=INFO is new");
   CHECK(text_of_change({ChangeKind::kVariable, "NCCL_DEBUG", "INFO", ""}) ==
         "NCCL_DEBUG=INFO is gone");
-  CHECK(text_of_change({ChangeKind::kOption, "--fold", "", kOn}) == "--fold is new");
-  CHECK(text_of_change({ChangeKind::kOption, "--fold", kOn, ""}) == "--fold is gone");
+  CHECK(text_of_change({ChangeKind::kOption, "--fold", "", kFlagIsOn}) == "--fold is new");
+  CHECK(text_of_change({ChangeKind::kOption, "--fold", kFlagIsOn, ""}) == "--fold is gone");
   CHECK(text_of_change({ChangeKind::kNode, "node", "", "h3"}) == "node h3 is new");
 }
 
