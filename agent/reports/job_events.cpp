@@ -67,7 +67,9 @@ Event of_order(const CoordinatorMessage& order) {
         return Event{"refused", {{"reason", m.reason}}};
       },
       [](const Spare& m) {
-        return Event{"spare", {{"round", m.round}, {"nodes", m.nodes}}};
+        Event event{"spare", {{"round", m.round}, {"nodes", m.nodes}}};
+        if (!m.objection.empty()) event.fields["objection"] = m.objection;
+        return event;
       },
       [](const StopRound& m) { return of_stop(m); }, [](const EndJob& m) { return of_end(m); },
       [](const HangFound& m) { return of_hang(m); },

@@ -44,10 +44,7 @@ std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint n
     in_place_ = stop->keep;
     return {of_job(text(*stop))};
   }
-  if (const auto* spare = std::get_if<Spare>(&message))
-    return {{NewsLine::Level::kWarning,
-             fmt::format("round {} has its {} nodes: this one waits as a spare", spare->round,
-                         spare->nodes)}};
+  if (const auto* spare = std::get_if<Spare>(&message)) return {of_spare(*spare)};
   if (const auto* restarted = std::get_if<Restarted>(&message))
     return {of_job(times_text(restarted->times))};
   if (const auto* times = std::get_if<JobTimes>(&message)) return of_times(times->goodput);
@@ -66,6 +63,16 @@ std::vector<NewsLine> JobNews::of_waiting(const Waiting& waiting, TimePoint now)
   }
   if (auto note = wait_note_.next(waiting, now)) return {of_job(std::move(*note))};
   return {};
+}
+
+NewsLine JobNews::of_spare(const Spare& spare) {
+  if (!spare.objection.empty())
+    return {NewsLine::Level::kWarning,
+            fmt::format("round {} goes on without this node, which {}: it waits as a spare",
+                        spare.round, spare.objection)};
+  return {NewsLine::Level::kWarning,
+          fmt::format("round {} has its {} nodes: this one waits as a spare", spare.round,
+                      spare.nodes)};
 }
 
 NewsLine JobNews::of_parked(const StartRound& place) const {
@@ -98,6 +105,7 @@ std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
                                             round.world_size == 1 ? "" : "s"))));
   in_place_ = false;
   attempt_ = round.attempt;
+  if (!round.node_note.empty()) lines.push_back(of_job(round.node_note));
   std::string text =
       fmt::format("round {}: ranks {} to {} of {} on this node", round.round, round.first_rank,
                   round.first_rank + workers_in(round.vacant, workers_) - 1, round.world_size);

@@ -39,6 +39,7 @@ class JobNews {
   NewsLine of_parked(const StartRound& place) const;
 
  private:
+  static NewsLine of_spare(const Spare& spare);
   NewsLine of_job(std::string text) const;
   std::vector<NewsLine> of_waiting(const Waiting& waiting, TimePoint now);
   std::vector<NewsLine> of_times(const Goodput& times) const;

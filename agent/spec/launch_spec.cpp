@@ -38,6 +38,7 @@ CoordinatorRules round_rules(const LaunchSpec& spec, const std::string& run_id) 
           .store = spec.rules.store,
           .hang_timeout = spec.rules.hang_timeout,
           .on_hang = spec.rules.on_hang,
+          .node_policy = spec.rules.node_policy,
           .leadership = leadership_of(spec.meeting),
           .endpoint = text_of(spec.meeting.coordinator),
           .places = std::move(places)};

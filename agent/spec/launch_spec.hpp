@@ -94,7 +94,9 @@ struct JobRules {
   StoreAt store = CoordinatorRules{}.store;
   std::chrono::milliseconds hang_timeout = CoordinatorRules{}.hang_timeout;
   OnHang on_hang = CoordinatorRules{}.on_hang;
-  bool in_place = true;  // workers that can stay go on living while members of the job change
+  NodePolicy node_policy;
+  std::string node_history;  // the folder of failures of nodes, which these share; "": none
+  bool in_place = true;      // workers that can stay go on living while members of the job change
 };
 
 /// Whether workers write to a pseudo-terminal.

@@ -23,6 +23,7 @@
 #include "base/system/endpoint_text.hpp"
 #include "base/system/whole_file.hpp"
 #include "launcher/commands/secret_folder.hpp"
+#include "launcher/nodes/folder_memory.hpp"
 #include "launcher/run/open_status_page.hpp"
 #include "launcher/run/own_address.hpp"
 #include "launcher/run/parse_words.hpp"
@@ -37,11 +38,12 @@ namespace ddprun {
 namespace {
 
 struct ListenOptions {
-  std::string host;         // "": all addresses of this machine
-  std::uint16_t port = 0;   // 0: any free one
-  std::string port_file;    // where the port is written once it listens; "": nowhere
-  std::string status_addr;  // where the status page is served; "": nowhere
-  std::string secret_dir;   // where the jobs' secrets are; "": they have none
+  std::string host;          // "": all addresses of this machine
+  std::uint16_t port = 0;    // 0: any free one
+  std::string port_file;     // where the port is written once it listens; "": nowhere
+  std::string status_addr;   // where the status page is served; "": nowhere
+  std::string secret_dir;    // where the jobs' secrets are; "": they have none
+  std::string node_history;  // the folder of failures of nodes; "": they are forgotten at its end
 };
 
 /// A command that listens, with its own words for --help and its usual port.
@@ -82,6 +84,10 @@ void declare(CLI::App& app, const Listener& listener, ListenOptions& options, st
   if (listener.has_secrets)
     app.add_option("--secret-dir", options.secret_dir,
                    "accept only jobs that have a secret in DIR, in a file named like the run id")
+        ->type_name("DIR");
+  if (listener.has_secrets)
+    app.add_option("--node-history", options.node_history,
+                   "keep in DIR which nodes cause failures; not given: until the server ends")
         ->type_name("DIR");
   if (listener.has_secrets)
     app.add_option("--status-addr", options.status_addr,
@@ -186,6 +192,7 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
       kServerPort, true};
   std::unique_ptr<Server> server;
   std::unique_ptr<StatusServer> page;
+  std::shared_ptr<FolderMemory> memory;
   auto code = run(
       listener, words, stage,
       [&](const asio::ip::address& address, const ListenOptions& options) -> Result<std::uint16_t> {
@@ -196,6 +203,9 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
         auto shown = show(*server, options, stage.io);
         if (!shown) return shown.error();
         page = std::move(*shown);
+        if (!options.node_history.empty())
+          memory = std::make_shared<FolderMemory>(stage.io.get_executor(), options.node_history);
+        server->remember_nodes_in(memory ? memory : memory_of_process());
         server->start();
         return server->port();
       });
@@ -203,6 +213,7 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
   if (!server) return code;
   server->close();
   stage.io.run_for(std::chrono::seconds{2});  // lets the last words to connected agents out
+  if (memory) memory->end_within(kMemoryEndTimeout);
   return code;
 }
 

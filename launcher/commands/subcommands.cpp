@@ -8,6 +8,7 @@
 #include "launcher/commands/checkpoint_command.hpp"
 #include "launcher/commands/command_line.hpp"
 #include "launcher/commands/explain_command.hpp"
+#include "launcher/commands/nodes_command.hpp"
 #include "launcher/commands/secret_command.hpp"
 #include "launcher/commands/serve.hpp"
 #include "launcher/commands/trace_command.hpp"
@@ -42,6 +43,7 @@ constexpr Subcommand kSubcommands[] = {
     {kOther, "server", "a meeting place for any number of jobs, which outlives them", run_server},
     {kOther, "secret", "makes the secret of a job: ddprun secret > FILE", run_secret},
     {kOther, "doctor", "says before a job what would make it fail on its nodes", run_doctor},
+    {kOther, "nodes", "shows which nodes caused failures, and forgives them", run_nodes},
     {kOther, "topo", "draws this machine, and where --numa-binding puts workers", run_topo},
     {kOther, "trace", "draws the timeline of a job from its --event-log", run_trace},
     {kOther, "checkpoint", "lists and verifies the worker SDK's checkpoints", run_checkpoint},

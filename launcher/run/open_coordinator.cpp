@@ -71,21 +71,23 @@ Result<void> lock(Server& server, const LaunchSpec& spec, const std::string& run
   return {};
 }
 
-/// The event loops of open_coordinator().
-struct Loops {
+/// What a coordinator of open_coordinator() works with.
+struct Means {
   asio::io_context& io;
   asio::io_context& serving;
+  std::shared_ptr<NodeMemory> memory;
 };
 
-Result<RunCoordinator> serve(Loops loops, const LaunchSpec& spec, const std::string& run_id,
+Result<RunCoordinator> serve(const Means& means, const LaunchSpec& spec, const std::string& run_id,
                              const Addresses& resolved) {
-  const asio::ip::address listening = listening_address(loops.io, spec.meeting, resolved);
+  const asio::ip::address listening = listening_address(means.io, spec.meeting, resolved);
   CoordinatorRules rules = round_rules(spec, run_id);
   if (!spec.meeting.places.empty()) rules.begins = LeadershipRules::Begins::kAsking;
-  auto server = Server::listen(loops.serving.get_executor(), std::move(rules), listening,
+  auto server = Server::listen(means.serving.get_executor(), std::move(rules), listening,
                                spec.meeting.coordinator.port);
   if (!server) return server.error();
   if (const auto locked = lock(**server, spec, run_id, listening); !locked) return locked.error();
+  (*server)->remember_nodes_in(means.memory);
   (*server)->start();
   const std::uint16_t port = (*server)->port();
   const bool may_be_followed = standby_of(spec) == Standby::kMaySucceed;
@@ -137,26 +139,29 @@ StandbyPlace standby_place(asio::io_context& io, const Meeting& meeting, Standby
 }
 
 /// At the port that is wanted if that is free, and else at any. Without it the job runs as well.
-std::unique_ptr<Server> open_standby(const asio::any_io_executor& serving, const LaunchSpec& spec,
-                                     const std::string& run_id, const StandbyPlace& place) {
+std::unique_ptr<Server> open_standby(const asio::any_io_executor& serving,
+                                     const std::shared_ptr<NodeMemory>& memory,
+                                     const LaunchSpec& spec, const std::string& run_id,
+                                     const StandbyPlace& place) {
   CoordinatorRules rules = round_rules(spec, run_id);
   rules.begins = LeadershipRules::Begins::kStandingBy;
   rules.master_addr.clear();  // nodes reach the store where they reach the coordinator
   auto server = Server::listen(serving, rules, place.address, place.port);
   if (!server) server = Server::listen(serving, rules, place.address, 0);
   if (!server || !lock(**server, spec, run_id, asio::ip::address_v4::loopback())) return nullptr;
+  (*server)->remember_nodes_in(memory);
   return std::move(*server);
 }
 
 /// Every node listens for the case that etcd chooses it. Nobody needs the endpoint's port more than
 /// others.
-Result<RunCoordinator> coordinator_by_etcd(Loops loops, const LaunchSpec& spec,
+Result<RunCoordinator> coordinator_by_etcd(const Means& means, const LaunchSpec& spec,
                                            const std::string& run_id) {
-  const std::string host = own_host(loops.io, spec.meeting);
-  const StandbyPlace place{standby_address(resolve_all(loops.io, host)),
+  const std::string host = own_host(means.io, spec.meeting);
+  const StandbyPlace place{standby_address(resolve_all(means.io, host)),
                            spec.meeting.coordinator.port};
-  const auto executor = loops.serving.get_executor();
-  auto server = open_standby(executor, spec, run_id, place);
+  const auto executor = means.serving.get_executor();
+  auto server = open_standby(executor, means.memory, spec, run_id, place);
   if (!server) return Error{Error::Kind::kUnavailable, "this node cannot listen at any port"};
   const Endpoint endpoint{host, server->port()};
   auto election = open_etcd_election(executor, spec, run_id, endpoint, *server);
@@ -168,60 +173,63 @@ Result<RunCoordinator> coordinator_by_etcd(Loops loops, const LaunchSpec& spec,
 
 /// It listens only when the coordinator has been reached: until then another agent of this machine
 /// may want to host the job at that port, in whatever order they are started.
-RunCoordinator coordinator_elsewhere(Loops loops, const LaunchSpec& spec,
+RunCoordinator coordinator_elsewhere(const Means& means, const LaunchSpec& spec,
                                      const std::string& run_id) {
   const Endpoint& endpoint = spec.meeting.coordinator;
   const Standby standby = standby_of(spec);
   if (standby == Standby::kNotAtAll) return {nullptr, {}, endpoint, false};
-  const auto open = [serving = loops.serving.get_executor(), &spec, run_id,
-                     place = standby_place(loops.io, spec.meeting, standby)] {
-    auto server = open_standby(serving, spec, run_id, place);
+  const auto open = [serving = means.serving.get_executor(), memory = means.memory, &spec, run_id,
+                     place = standby_place(means.io, spec.meeting, standby)] {
+    auto server = open_standby(serving, memory, spec, run_id, place);
     if (server) server->start();
     return server;
   };
   return {nullptr, open, endpoint, false};
 }
 
-Result<RunCoordinator> serve_here(Loops loops, const LaunchSpec& spec, const std::string& run_id) {
+Result<RunCoordinator> serve_here(const Means& means, const LaunchSpec& spec,
+                                  const std::string& run_id) {
   const std::string& host = spec.meeting.coordinator.host;
-  auto resolved = resolve_all(loops.io, host);
+  auto resolved = resolve_all(means.io, host);
   if (!resolved && is_own_name(host)) resolved = own_address_unknown();
   if (!resolved) return resolved.error();
-  auto coordinator = serve(loops, spec, run_id, *resolved);
+  auto coordinator = serve(means, spec, run_id, *resolved);
   if (coordinator) return coordinator;
   return Error{coordinator.error().kind,
                coordinator.error().message +
-                   advice(loops.io, resolved->front(), spec.meeting.coordinator.port, run_id)};
+                   advice(means.io, resolved->front(), spec.meeting.coordinator.port, run_id)};
 }
 
 /// A node that cannot listen there is not the one, or another agent of it was faster.
-Result<RunCoordinator> serve_if_own(Loops loops, const LaunchSpec& spec,
+Result<RunCoordinator> serve_if_own(const Means& means, const LaunchSpec& spec,
                                     const std::string& run_id) {
   const std::string& host = spec.meeting.coordinator.host;
-  auto resolved = resolve_all(loops.io, host);
+  auto resolved = resolve_all(means.io, host);
   if (!resolved && is_own_name(host)) resolved = own_address_unknown();
-  if (!resolved || !is_own_address(loops.io, resolved->front()))
-    return coordinator_elsewhere(loops, spec, run_id);
-  auto coordinator = serve(loops, spec, run_id, *resolved);
+  if (!resolved || !is_own_address(means.io, resolved->front()))
+    return coordinator_elsewhere(means, spec, run_id);
+  auto coordinator = serve(means, spec, run_id, *resolved);
   if (coordinator) return coordinator;
-  return coordinator_elsewhere(loops, spec, run_id);
+  return coordinator_elsewhere(means, spec, run_id);
 }
 
 }  // namespace
 
 Result<RunCoordinator> open_coordinator(asio::io_context& io, asio::io_context& serving,
-                                        const LaunchSpec& spec, const std::string& run_id) {
+                                        const LaunchSpec& spec, const std::string& run_id,
+                                        const std::shared_ptr<NodeMemory>& memory) {
+  const Means means{io, serving, memory};
   switch (spec.meeting.hosting) {
     case Hosting::kHere:
-      return serve_here({io, serving}, spec, run_id);
+      return serve_here(means, spec, run_id);
     case Hosting::kAtEndpoint:
-      return serve_if_own({io, serving}, spec, run_id);
+      return serve_if_own(means, spec, run_id);
     case Hosting::kByEtcd:
-      return coordinator_by_etcd({io, serving}, spec, run_id);
+      return coordinator_by_etcd(means, spec, run_id);
     case Hosting::kElsewhere:
       break;
   }
-  return coordinator_elsewhere({io, serving}, spec, run_id);
+  return coordinator_elsewhere(means, spec, run_id);
 }
 
 }  // namespace ddprun

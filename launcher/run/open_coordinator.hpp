@@ -30,10 +30,11 @@ struct RunCoordinator {
 /// Serves the coordinator of the job `run_id` if this node is the one to run it. With
 /// Hosting::kAtEndpoint that is the node whose address the endpoint is, which is found out here.
 /// Looks up names and runs `io` meanwhile; the coordinator is served by the event loop `serving`,
-/// which may be the same. Errors: kUnavailable and kTimeout, naming the address and, where it can
-/// be found out, whose the port is.
+/// which may be the same. It keeps in `memory` which nodes fail; nullptr: nowhere. Errors:
+/// kUnavailable and kTimeout, naming the address and, where it can be found out, whose the port is.
 Result<RunCoordinator> open_coordinator(boost::asio::io_context& io,
                                         boost::asio::io_context& serving, const LaunchSpec& spec,
-                                        const std::string& run_id);
+                                        const std::string& run_id,
+                                        const std::shared_ptr<NodeMemory>& memory = nullptr);
 
 }  // namespace ddprun

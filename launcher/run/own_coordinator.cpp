@@ -19,7 +19,9 @@ OwnCoordinator::OwnCoordinator(asio::io_context& home, const LaunchSpec& spec, R
 
 Result<void> OwnCoordinator::open(RunFacts& run) {
   if (spec_.meeting.nodes_max > 1) loop_.emplace(1);
-  auto opened = open_coordinator(home_, serving(), spec_, run.run_id);
+  if (!spec_.rules.node_history.empty())
+    memory_ = std::make_shared<FolderMemory>(home_.get_executor(), spec_.rules.node_history);
+  auto opened = open_coordinator(home_, serving(), spec_, run.run_id, memory_);
   if (!opened) return opened.error();
   server_ = std::move(opened->server);
   open_standby_ = std::move(opened->open_standby);
@@ -77,6 +79,7 @@ void OwnCoordinator::close() {
 void OwnCoordinator::say_goodbye() {
   const auto begun = Clock::now();
   home_.run_for(kLastWords);
+  if (memory_) memory_->end_within(kMemoryEndTimeout);
   if (!thread_) return;
   const auto left = kLastWords - (Clock::now() - begun);
   thread_->end_within(std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left),

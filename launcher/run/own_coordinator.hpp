@@ -16,6 +16,7 @@
 #include "agent/coordinator_link.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "base/result.hpp"
+#include "launcher/nodes/folder_memory.hpp"
 #include "launcher/run/loop_thread.hpp"
 #include "launcher/run/open_coordinator.hpp"
 #include "live/page/status_server.hpp"
@@ -69,6 +70,7 @@ class OwnCoordinator {
   const LaunchSpec& spec_;
   ReadLog log_;
   std::optional<asio::io_context> loop_;  // nullopt: the agent's loop serves
+  std::shared_ptr<FolderMemory> memory_;  // nullptr: --node-history is not given
   std::unique_ptr<Server> server_;
   std::function<std::unique_ptr<Server>()> open_standby_;
   std::shared_ptr<EtcdElection> election_;  // tells server_ who coordinates; null: there is none

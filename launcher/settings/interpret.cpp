@@ -37,9 +37,10 @@ class Interpreter {
     for (const auto step :
          {&Interpreter::count_workers, &Interpreter::decide_restarts,
           &Interpreter::decide_preemption, &Interpreter::decide_secret,
-          &Interpreter::decide_rules_and_meeting, &Interpreter::decide_output,
-          &Interpreter::decide_status_page, &Interpreter::decide_workers,
-          &Interpreter::check_ignored, &Interpreter::choose_program, &Interpreter::note_options})
+          &Interpreter::decide_rules_and_meeting, &Interpreter::decide_node_policy,
+          &Interpreter::decide_output, &Interpreter::decide_status_page,
+          &Interpreter::decide_workers, &Interpreter::check_ignored, &Interpreter::choose_program,
+          &Interpreter::note_options})
       if (const Result<void> done = (this->*step)(); !done) return done.error();
     no_effect({"export", "ssh-cmd", "remote-path", "remote-dir"}, "without --hosts or --hostfile");
     launch_.dry_run = settings_.on("dry-run");
@@ -99,6 +100,25 @@ class Interpreter {
     spec_.logs.record.wanted = !settings_.on("no-run-record");
     spec_.shutdown_timeout = *shutdown;
     spec_.stop_signals = std::move(*signals);
+    return {};
+  }
+
+  Result<void> decide_node_policy() {
+    spec_.rules.node_history = settings_["node-history"].text;
+    NodePolicy& policy = spec_.rules.node_policy;
+    if (!spec_.rules.node_history.empty()) policy.strikes = kNodeStrikes;
+    if (const Setting& strikes = settings_["node-strikes"]; !strikes.text.empty()) {
+      const auto number = parse_integer(strikes, 0, kNodeFailuresMax);
+      if (!number) return number.error();
+      policy.strikes = *number;
+    }
+    const auto window = parse_seconds(settings_["node-window"], true);
+    if (!window) return window.error();
+    policy.window_ms = window->count();
+    if (policy.strikes == 0)
+      no_effect({"node-window"}, "no node is left out (--node-strikes)");
+    else if (spec_.meeting.nodes_max == 1)
+      no_effect({"node-history", "node-strikes", "node-window"}, "the job has one node");
     return {};
   }
 
@@ -265,8 +285,9 @@ class Interpreter {
   /// Options that name the job, its files and its places are other ones in each run.
   Result<void> note_options() {
     static constexpr std::string_view kOfOneRun[] = {
-        "rdzv-id",     "rdzv-endpoint", "node-rank", "master-addr", "master-port", "local-addr",
-        "secret-file", "log-dir",       "event-log", "report-file", "status-addr", "no-run-record"};
+        "rdzv-id",     "rdzv-endpoint", "node-rank",    "master-addr", "master-port",
+        "local-addr",  "secret-file",   "log-dir",      "event-log",   "report-file",
+        "status-addr", "node-history",  "no-run-record"};
     for (const Option& option : options()) {
       const Setting& setting = settings_[option.name];
       const bool matters =

@@ -65,6 +65,9 @@ constexpr Option kOptions[] = {
     {.name = "max-restarts", .value = "N", .fallback = "0", .group = kFailure, .help = "how often the workers may be restarted after a failure; 3/1h: at most 3 within an hour; 3@progress: at most 3 in a row without a further step"},
     {.name = "restart-delay", .value = "FIRST[:MAX]", .fallback = "0", .group = kFailure, .help = "pause before a restart, in seconds or as 5m; with MAX it doubles with each restart that gains no step (0:60)", .own = true},
     {.name = "same-failure-limit", .value = "N", .group = kFailure, .help = "end the job when it fails N times with the same cause and gains no step between", .own = true},
+    {.name = "node-history", .value = "DIR", .group = kFailure, .help = "keep in DIR, which all nodes share, which of them caused failures, for this job and later ones; `ddprun nodes` shows them", .own = true},
+    {.name = "node-strikes", .value = "N", .group = kFailure, .help = "a node that caused N failures takes part only while others are too few; 3 with --node-history; 0: no node is left out", .own = true},
+    {.name = "node-window", .value = "TIME", .fallback = "24h", .group = kFailure, .help = "time within which those failures lie", .own = true},
     {.name = "shutdown-timeout", .value = "SECONDS", .fallback = "30", .group = kFailure, .help = "time between SIGTERM and SIGKILL when workers are stopped", .also = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"},
     {.name = "signals-to-handle", .value = "NAMES", .fallback = "SIGTERM,SIGINT,SIGHUP,SIGQUIT", .group = kFailure, .help = "signals that stop the job; others are passed on to the workers"},
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "rendezvous/messages/node_policy.hpp"
 #include "rendezvous/messages/restart_policy.hpp"
 
 namespace ddprun {
@@ -26,7 +27,7 @@ inline constexpr std::int64_t kHangTimeoutOff = -1;
 
 /// What a node says about its job when it joins. The coordinator goes by what the first node says,
 /// and for the time that a node takes to stop its workers by what that node says. The numbers of
-/// nodes and restarts, their policy and the place of the store must be the same on all nodes.
+/// nodes and restarts, their policies and the place of the store must be the same on all nodes.
 struct JobTerms {
   int nodes_min = 1;
   int nodes_max = 1;
@@ -39,6 +40,7 @@ struct JobTerms {
   StoreAt store = StoreAt::kLeader;
   std::int64_t hang_timeout_ms = kHangTimeoutAuto;
   OnHang on_hang = OnHang::kReport;
+  NodePolicy node_policy;
   bool operator==(const JobTerms&) const = default;
 };
 

@@ -53,6 +53,8 @@ void check_terms(Checker& checker, const JobTerms& terms) {
       .number("delay_min_ms", terms.restarts.delay_min_ms, 0, kTimeoutMsMax)
       .number("delay_max_ms", terms.restarts.delay_max_ms, 0, kTimeoutMsMax)
       .number("same_failure_limit", terms.restarts.same_failure_limit, 0, kIntMax)
+      .number("node strikes", terms.node_policy.strikes, 0, kNodeFailuresMax)
+      .number("the window of node strikes", terms.node_policy.window_ms, 1, kTimeoutMsMax)
       .number("last_call_timeout_ms", terms.last_call_timeout_ms, 0, kTimeoutMsMax)
       .number("join_timeout_ms", terms.join_timeout_ms, 0, kTimeoutMsMax)
       .number("heartbeat_timeout_ms", terms.heartbeat_timeout_ms, kHeartbeatTimeoutMsMin,

@@ -39,6 +39,8 @@ template <> inline constexpr auto kFields<RestartPolicy> = std::tuple{
     field("delay_min_ms", &RestartPolicy::delay_min_ms),
     field("delay_max_ms", &RestartPolicy::delay_max_ms),
     field("same_failure_limit", &RestartPolicy::same_failure_limit)};
+template <> inline constexpr auto kFields<NodePolicy> = std::tuple{
+    field("strikes", &NodePolicy::strikes), field("window_ms", &NodePolicy::window_ms)};
 template <> inline constexpr auto kFields<JobTerms> = std::tuple{
     field("nodes_min", &JobTerms::nodes_min), field("nodes_max", &JobTerms::nodes_max),
     field("restarts_max", &JobTerms::restarts_max), field("restarts", &JobTerms::restarts),
@@ -47,7 +49,7 @@ template <> inline constexpr auto kFields<JobTerms> = std::tuple{
     field("heartbeat_timeout_ms", &JobTerms::heartbeat_timeout_ms),
     field("shutdown_timeout_ms", &JobTerms::shutdown_timeout_ms), field("store", &JobTerms::store),
     field("hang_timeout_ms", &JobTerms::hang_timeout_ms),
-    field("on_hang", &JobTerms::on_hang)};
+    field("on_hang", &JobTerms::on_hang), field("node_policy", &JobTerms::node_policy)};
 template <> inline constexpr auto kFields<JobCounters> = std::tuple{
     field("round", &JobCounters::round), field("attempt", &JobCounters::attempt)};
 
@@ -163,7 +165,8 @@ template <> inline constexpr auto kFields<Spare> = std::tuple{
     field("round", &Spare::round), field("attempt", &Spare::attempt),
     field("nodes", &Spare::nodes), field("epoch", &Spare::epoch),
     field("committed", &Spare::committed),
-    list("successors", &Spare::successors, kSuccessorsMax)};
+    list("successors", &Spare::successors, kSuccessorsMax),
+    text("objection", &Spare::objection, kReason)};
 template <> inline constexpr auto kFields<Identity> = std::tuple{
     text("jobs", &Identity::jobs, kReason), field("pid", &Identity::pid),
     text("host", &Identity::host, TextLimit{kHostBytesMax}),
@@ -184,7 +187,8 @@ template <> inline constexpr auto kFields<StartRound> = std::tuple{
     list("successors", &StartRound::successors, kSuccessorsMax),
     field("leader_rank", &StartRound::leader_rank),
     text("awaited", &StartRound::awaited, TextLimit{kRankListBytesMax}),
-    text("vacant", &StartRound::vacant, TextLimit{kRankListBytesMax})};
+    text("vacant", &StartRound::vacant, TextLimit{kRankListBytesMax}),
+    text("node_note", &StartRound::node_note, kReason)};
 template <> inline constexpr auto kFields<Prepare> = std::tuple{
     field("waits", &Prepare::waits), field("place", &Prepare::place)};
 template <> inline constexpr auto kFields<Reconfigure> = std::tuple{

@@ -250,6 +250,8 @@ struct Spare {
   std::int64_t epoch = 0;   // the leader's whose round it is
   Configuration committed;  // the last one of which all its nodes know; `member` is not used
   std::vector<Successor> successors = {};  // as StartRound's
+  /// What is against this node, behind "this node": "caused 3 failures within 1d"; mostly "".
+  std::string objection = {};
   bool operator==(const Spare&) const = default;
 };
 /// The answer to Identify: who listens at this port. Its type on the wire is "coordinator".
@@ -285,6 +287,7 @@ struct StartRound {
   std::string awaited;   // as Configuration's, of this round
   /// Local ranks, "0,2-5", in whose seats workers start beside the round; then Prepared is said.
   std::string vacant = {};
+  std::string node_note = {};  // which nodes are left out because they fail; mostly ""
   bool operator==(const StartRound&) const = default;
 };
 /// The round goes on without this node, whose workers are to start beside it meanwhile: parked, so

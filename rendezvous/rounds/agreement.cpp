@@ -17,6 +17,7 @@ std::vector<std::string> spelled(const std::string& run_id, const JobTerms& term
           "--max-restarts=" + budget_text(terms.restarts_max, terms.restarts),
           "--restart-delay=" + delay_text(terms.restarts),
           "--same-failure-limit=" + std::to_string(terms.restarts.same_failure_limit),
+          "--node-strikes=" + strikes_text(terms.node_policy),
           terms.store == StoreAt::kLocal ? "--store=local" : "--store=leader"};
 }
 
@@ -35,7 +36,8 @@ CoordinatorRules rules_of(const Join& join) {
           .shutdown_timeout = Milliseconds{join.terms.shutdown_timeout_ms},
           .store = join.terms.store,
           .hang_timeout = Milliseconds{join.terms.hang_timeout_ms},
-          .on_hang = join.terms.on_hang};
+          .on_hang = join.terms.on_hang,
+          .node_policy = join.terms.node_policy};
 }
 
 std::optional<std::string> difference(const CoordinatorRules& rules, const Join& join) {

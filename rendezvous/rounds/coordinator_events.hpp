@@ -3,12 +3,14 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "rendezvous/leadership/leadership.hpp"
 #include "rendezvous/messages/messages.hpp"
+#include "rendezvous/rounds/node_history.hpp"
 #include "rendezvous/rounds/roster.hpp"
 
 namespace ddprun {
@@ -20,8 +22,10 @@ struct FromPeer { PeerId peer; AgentMessage message; std::string address = {}; }
 struct PeerLost { PeerId peer; std::string reason; };  // the connection has ended
 struct Probed { NodeId node; bool refused; };          // the answer to Probe
 struct StoreGone { int round; std::string reason; };   // OpenStore's port is not free
+// The answer to RecallNodes; nullopt: nothing is remembered of earlier jobs.
+struct NodesRecalled { std::optional<std::vector<NodeFailure>> failures; };
 struct Tick {};                                        // the time has come: see next_tick()
-using CoordinatorEvent = std::variant<FromPeer, PeerLost, Probed, StoreGone, Tick, HigherEpoch,
+using CoordinatorEvent = std::variant<FromPeer, PeerLost, Probed, StoreGone, NodesRecalled, Tick, HigherEpoch,
                                       AgentFollows, LeadersFound, ElectedByEtcd, LeaseHeld,
                                       MembersWritten, MembersExpired, VerdictPublished>;
 
@@ -40,8 +44,11 @@ struct DropPeer { PeerId peer; std::string reason; };  // send what is queued, c
 struct OpenStore { int round; int world_size; int port = 0; };
 struct Probe { NodeId node; std::string endpoint; ProbeTimes times = {}; };  // does anybody listen
                                                        // there? then Probed
-using CoordinatorAction = std::variant<SendTo, DropPeer, OpenStore, Probe, AskLeaders, InviteWitnesses,
-                                       AnnounceLeader, WriteMembers, PublishVerdict>;
+struct RecallNodes {};  // which nodes have failed in earlier jobs; then NodesRecalled
+struct RememberNode { NodeFailure failure; };  // for this job and others
+using CoordinatorAction = std::variant<SendTo, DropPeer, OpenStore, Probe, RecallNodes, RememberNode,
+                                       AskLeaders, InviteWitnesses, AnnounceLeader, WriteMembers,
+                                       PublishVerdict>;
 // clang-format on
 
 /// Collects the actions of a step.

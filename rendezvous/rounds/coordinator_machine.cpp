@@ -9,37 +9,20 @@
 #include "rendezvous/rounds/agreement.hpp"
 #include "rendezvous/rounds/in_place.hpp"
 #include "rendezvous/rounds/status_of.hpp"
+#include "rendezvous/rounds/voters.hpp"
 
 namespace ddprun {
-
-namespace {
-
-VoterJoined voter_joined(const Roster::Node& node, bool resumed) {
-  return {.node = node.id(),
-          .state = node.join.voter,
-          .counters = node.join.counters,
-          .standby = standby_endpoint(node),
-          .witness = node.join.witness,
-          .has_voice = node.phase() != Roster::Phase::kContending,
-          .resumed = resumed};
-}
-
-/// Whether the workers of the node may outlive its connection.
-bool outlives(const Roster::Node& node, const Leadership& leadership) {
-  const bool has_workers = node.is_in_round() || node.phase() == Roster::Phase::kStopping;
-  return has_workers && leadership.outlives(node.id()) != Outlives::kNo;
-}
-
-}  // namespace
 
 CoordinatorMachine::CoordinatorMachine(CoordinatorRules rules, TimePoint now)
     : rules_{std::move(rules)},
       leadership_{make_leadership(leadership_of(rules_))},
       members_{rules_, leadership_->counts_silence(), now},
       failures_{rules_, job_},
+      history_{rules_.node_policy},
       observers_{rules_, now},
       cut_{members_.nodes(), out_},
-      rounds_{{rules_, job_, members_.nodes(), *leadership_, failures_, observers_, cut_, out_}} {
+      rounds_{{rules_, job_, members_.nodes(), *leadership_, failures_, history_, observers_, cut_,
+               out_}} {
   if (leadership_->leads()) rounds_.gather(now);
 }
 
@@ -60,6 +43,10 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
       [&](const StoreGone& e) {
         if (rounds_.runs(e.round))
           rounds_.stop({"the server cannot open the port of the store again: " + e.reason}, now);
+      },
+      [&](const NodesRecalled& e) {
+        history_.recalled(e.failures);
+        history_.judge(members_.nodes(), now);
       },
       [](const Tick&) {}, [&](const auto& e) { lead(e); });
   while (Node* const node = members_.silent(now))  // no Tick comes between the beats of many nodes
@@ -268,6 +255,7 @@ void CoordinatorMachine::admit(const AdmitVoter& admitted) {
   if (before == Phase::kContending) return;
   if (node->join.witness) return members_.nodes().set_phase(*node, Phase::kWitnessing);
   members_.nodes().set_phase(*node, Phase::kReady);
+  history_.judge(*node);
   note_parked(*node, node->join.parked);
   RoundRecovery* const recovery = leadership_->recovery();
   if (recovery != nullptr && recovery->was_in_round(node->join.voter.assignment)) {
@@ -293,12 +281,12 @@ void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
   if (const RoundRecovery* const recovery = leadership_->recovery();
       recovery != nullptr && recovery->absent() > 0)
     return;  // others are on their way
-  if (nodes_in_round(members_.nodes()) >= rules_.nodes_max)
-    return out_.send(node.peer(), rounds_.spare());
+  if (nodes_in_round(members_.nodes()) >= rules_.nodes_max || !node.objection.empty())
+    return out_.send(node.peer(), rounds_.spare(node));
   if (!is_to_prepare(members_.nodes(), node, job_))
     return rounds_.stop(Failures::Stop::without_loss("node " + node.join.host + " joined"), now_);
   node.preparation = Roster::Preparation::kUnderWay;
-  out_.send(node.peer(), preparation(members_.nodes(), node, rules_, rounds_.spare()));
+  out_.send(node.peer(), preparation(members_.nodes(), node, rules_, rounds_.spare(node)));
 }
 
 /// A node whose connection broke comes back, unless its agent is dead, and its workers run on
@@ -317,7 +305,7 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
   const bool contended = phase == Phase::kContending;
   in_order ? ending_.acknowledge(node) : ending_.lose(node);
   if (phase == Phase::kRunning || phase == Phase::kStopping)
-    failures_.lost(node.id(), reason, since);
+    failures_.lost(node.id(), reason, since, in_order);
   if (!node.join.witness && !contended) last_loss_ = loss_text(node, members_.nodes(), reason);
   observers_.lost(node, reason, !ending_.is_over(), rounds_.runs(), now_);
   out_.drop(node.peer(), reason);

@@ -25,6 +25,7 @@
 #include "rendezvous/rounds/job_ending.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/membership.hpp"
+#include "rendezvous/rounds/node_history.hpp"
 #include "rendezvous/rounds/observers.hpp"
 #include "rendezvous/rounds/rounds.hpp"
 
@@ -92,6 +93,7 @@ class CoordinatorMachine {
   Membership members_;
   JobState job_;
   Failures failures_;
+  NodeHistory history_;
   Observers observers_;
   JobEnding ending_;
   Outbox out_;

@@ -13,7 +13,8 @@ JobTerms terms_of(const CoordinatorRules& rules) {
           rules.shutdown_timeout.count(),
           rules.store,
           rules.hang_timeout.count(),
-          rules.on_hang};
+          rules.on_hang,
+          rules.node_policy};
 }
 
 LeadershipRules leadership_of(const CoordinatorRules& rules) {

@@ -29,6 +29,7 @@ struct CoordinatorRules {
   StoreAt store = StoreAt::kLeader;
   std::chrono::milliseconds hang_timeout{kHangTimeoutAuto};
   OnHang on_hang = OnHang::kReport;
+  NodePolicy node_policy;
 
   LeadershipRules::Kind leadership = LeadershipRules::Kind::kAlone;
   LeadershipRules::Begins begins = LeadershipRules::Begins::kLeading;

@@ -137,6 +137,20 @@ void Failures::stopped(TimePoint now) {
   job_.verdict = std::move(last);
 }
 
+/// What follows from a lost store, or from the end that a scheduler has announced, is no node's
+/// doing.
+std::optional<NodeFailure> Failures::node_failure(TimePoint now) const {
+  const bool ends_well = job_.verdict && !is_failure(job_.verdict->outcome);
+  if (!cause_ || store_is_new_ || ends_well || inquest_.host_of_cause().empty())
+    return std::nullopt;
+  return NodeFailure{.host = inquest_.host_of_cause(),
+                     .at = now,
+                     .kind = cause_->cause.kind,
+                     .fingerprint = cause_->cause.fingerprint,
+                     .run_id = rules_.run_id,
+                     .sentence = cause_->cause.sentence};
+}
+
 /// The job ends with the failure of the cause, and not with the first that happened to be told.
 std::optional<Verdict> Failures::explain(EndJob& end) const {
   const bool failed = is_failure(end.outcome);

@@ -11,6 +11,7 @@
 #include "base/rank_list.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/job_state.hpp"
+#include "rendezvous/rounds/node_history.hpp"
 #include "rendezvous/rounds/restart_budget.hpp"
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/verdict/inquest.hpp"
@@ -54,9 +55,9 @@ class Failures {
     inquest_.ended(node, report);
     job_.reached(report.step);
   }
-  /// The node is gone, and was heard for the last time at `since`.
-  void lost(const NodeId& node, const std::string& reason, TimePoint since) {
-    inquest_.lost(node, reason, since);
+  /// The node is gone, and was heard for the last time at `since`. `in_order`: it was told to go.
+  void lost(const NodeId& node, const std::string& reason, TimePoint since, bool in_order) {
+    inquest_.lost(node, reason, since, in_order);
   }
   void reached(std::int64_t step) {
     inquest_.reached(step);
@@ -80,6 +81,9 @@ class Failures {
   const RestartBudget& budget() const { return budget_; }
   /// Why the last round failed; nullopt: it did not.
   const std::optional<Verdict>& cause() const { return cause_; }
+  /// The failure of the round that has just stopped, where one node alone is to blame for it;
+  /// nullopt: none is.
+  std::optional<NodeFailure> node_failure(TimePoint now) const;
   /// Completes the job's end with the failure of the cause, where that is known. Returns the
   /// verdict that nodes are to be told before; nullopt: the end has another reason.
   std::optional<Verdict> explain(EndJob& end) const;

@@ -5,38 +5,35 @@
 
 namespace ddprun {
 
-void JobEnding::begin(const EndJob& verdict, bool held, bool all_here, Roster& nodes, Outbox& out,
-                      TimePoint now) {
-  nodes.for_each([&](Roster::Node& node) {
+void JobEnding::begin(const EndJob& verdict, bool held, bool all_here, const Roster& nodes,
+                      Outbox& out, TimePoint now) {
+  nodes.for_each([&](const Roster::Node& node) {
     if (held) return tell(node, verdict, out);
-    node.owes_answer = false;
+    unaware_.erase(node.id());
     out.send(node.peer(), verdict);
   });
-  state_ = unaware_ > 0 ? State::kHeld : State::kComplete;
+  state_ = !unaware_.empty() ? State::kHeld : State::kComplete;
   was_missed_ = !all_here;
   begun_ = now;
   due_ = now + kEndingPatience;
 }
 
-void JobEnding::tell(Roster::Node& node, const EndJob& verdict, Outbox& out) {
+void JobEnding::tell(const Roster::Node& node, const EndJob& verdict, Outbox& out) {
   EndJob message = verdict;
   message.held = true;
-  if (!std::exchange(node.owes_answer, true)) ++unaware_;
+  unaware_.insert(node.id());
   out.send(node.peer(), std::move(message));
 }
 
-void JobEnding::acknowledge(Roster::Node& node) {
-  if (std::exchange(node.owes_answer, false)) --unaware_;
-}
+void JobEnding::acknowledge(const Roster::Node& node) { unaware_.erase(node.id()); }
 
-void JobEnding::lose(Roster::Node& node) {
-  if (node.owes_answer) was_missed_ = true;
-  acknowledge(node);
+void JobEnding::lose(const Roster::Node& node) {
+  if (unaware_.erase(node.id()) > 0) was_missed_ = true;
 }
 
 void JobEnding::advance(bool is_remembered, const Roster& nodes, Outbox& out, TimePoint now) {
   if (state_ != State::kHeld) return;
-  const bool all_know = unaware_ == 0 && (is_remembered || !was_missed_);
+  const bool all_know = unaware_.empty() && (is_remembered || !was_missed_);
   const auto patience = is_remembered ? kEndingPatience : kUntoldEndPatience;
   if (!all_know && now < begun_ + patience) {
     if (now >= due_) due_ = begun_ + patience;

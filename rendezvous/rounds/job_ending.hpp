@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 
 #include "rendezvous/leadership/leadership.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
@@ -29,14 +30,14 @@ class JobEnding {
 
   /// Tells all nodes that the job ends so. `held`: they stay until all have heard it. `all_here`:
   /// no node of the last round is missing.
-  void begin(const EndJob& verdict, bool held, bool all_here, Roster& nodes, Outbox& out,
+  void begin(const EndJob& verdict, bool held, bool all_here, const Roster& nodes, Outbox& out,
              TimePoint now);
   /// A node that comes while the end is held hears it, and stays until all have.
-  void tell(Roster::Node& node, const EndJob& verdict, Outbox& out);
+  void tell(const Roster::Node& node, const EndJob& verdict, Outbox& out);
   /// The node has heard it.
-  void acknowledge(Roster::Node& node);
+  void acknowledge(const Roster::Node& node);
   /// The node is gone, and may not have heard it.
-  void lose(Roster::Node& node);
+  void lose(const Roster::Node& node);
   /// Lets nodes go when all have heard it, or the time is over. `is_remembered`: who has not heard
   /// it finds out later.
   void advance(bool is_remembered, const Roster& nodes, Outbox& out, TimePoint now);
@@ -47,8 +48,8 @@ class JobEnding {
  private:
   enum class State { kNo, kHeld, kComplete };
   State state_ = State::kNo;
-  int unaware_ = 0;          // nodes that are here, and may not know it
-  bool was_missed_ = false;  // a node that is gone may not know it
+  std::set<NodeId> unaware_;  // nodes that are here, and may not know it
+  bool was_missed_ = false;   // a node that is gone may not know it
   TimePoint begun_;
   TimePoint due_;
 };

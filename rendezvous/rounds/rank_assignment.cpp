@@ -19,12 +19,16 @@ std::vector<Node*> choose_members(Roster& nodes, const CoordinatorRules& rules) 
   const bool counted =
       std::ranges::any_of(ready, [](const Node* node) { return node->parked.world_size > 0; });
   const auto prepares = [=](const Node* node) { return !counted && waits_for_workers(*node); };
-  if (std::ssize(ready) - std::ranges::count_if(ready, prepares) >= rules.nodes_min)
-    std::erase_if(ready, prepares);
-  std::ranges::sort(ready, {}, [](const Node* node) {
-    return std::tuple{node->announced.has_value(), node->group_rank < 0, node->arrival};
+  const auto is_sound = [](const Node* node) { return node->objection.empty(); };
+  const auto comes_first = [=](const Node* node) { return is_sound(node) && !prepares(node); };
+  if (std::ranges::count_if(ready, comes_first) >= rules.nodes_min) std::erase_if(ready, prepares);
+  std::ranges::sort(ready, {}, [=](const Node* node) {
+    return std::tuple{!is_sound(node), node->announced.has_value(), node->group_rank < 0,
+                      node->arrival};
   });
-  ready.resize(std::min<std::size_t>(ready.size(), rules.nodes_max));
+  const auto sound = std::ranges::count_if(ready, is_sound);
+  const auto wanted = std::clamp<std::ptrdiff_t>(sound, rules.nodes_min, rules.nodes_max);
+  if (std::ssize(ready) > wanted) ready.resize(static_cast<std::size_t>(wanted));
   return ready;
 }
 

@@ -10,7 +10,7 @@ namespace ddprun {
 
 /// Chooses at most MAX of the ready nodes: first those of the round before, then by arrival. Those
 /// that are about to go come last. Those that still wait for their workers are left out while there
-/// are MIN others.
+/// are MIN others, and so are those against which something is.
 std::vector<Roster::Node*> choose_members(Roster& nodes, const CoordinatorRules& rules);
 
 /// Gives every rank to the node that asked for it, else to the one that had it, else to a newcomer,

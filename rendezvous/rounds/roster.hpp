@@ -69,7 +69,9 @@ class Roster {
     Preparation preparation = Preparation::kNone;
     std::optional<std::string> away;     // why its connection has ended; it may come back
     std::optional<EndJob> final_status;  // the job's under a coordinator before, as it has told
-    bool owes_answer = false;            // it may not have heard that the job is over
+    /// Why it takes part only while others are too few: "caused 3 failures within 1d"; "": it is
+    /// as good as others.
+    std::string objection;
 
    private:
     friend Roster;

@@ -25,6 +25,30 @@ milliseconds pause_left(const Rounds::Parts& parts, TimePoint now) {
   return std::chrono::ceil<milliseconds>(std::max(resumes_at(parts), now) - now);
 }
 
+/// Strikes grow old, others are forgiven: so it is done for each round anew.
+void judge_nodes(const Rounds::Parts& parts, TimePoint now) {
+  parts.history.judge(parts.nodes, now);
+  if (parts.history.begin_recall(now)) parts.out.add(RecallNodes{});
+}
+
+void remember_failure(const Rounds::Parts& parts, TimePoint now) {
+  auto failure = parts.failures.node_failure(now);
+  if (!failure || !parts.history.counts()) return;
+  parts.history.add(*failure);
+  parts.out.add(RememberNode{std::move(*failure)});
+}
+
+/// A round of so many nodes begins. Those that have no place in it wait for one.
+void tell_those_who_wait(const Rounds::Parts& parts, const Rounds& rounds, int nodes) {
+  parts.nodes.for_each([&](const Node& node) {
+    if (waits_for_workers(node) && node.phase() == Phase::kReady && node.objection.empty() &&
+        nodes < parts.rules.nodes_max)
+      parts.out.send(node.peer(), preparation(parts.nodes, node, parts.rules, rounds.spare(node)));
+    else if (node.phase() == Phase::kReady || node.phase() == Phase::kWitnessing)
+      parts.out.send(node.peer(), rounds.spare(node));
+  });
+}
+
 }  // namespace
 
 void Rounds::stand_by() {
@@ -36,6 +60,7 @@ void Rounds::gather(TimePoint now) {
   state_ = State::kGathering;
   gathering_since_ = std::max(now, resumes_at(parts_));
   parts_.leadership.step(GatheringBegun{}, now);
+  judge_nodes(parts_, now);
 }
 
 void Rounds::recover(const HostedAssignment& round, int attempt, TimePoint now) {
@@ -122,11 +147,12 @@ RoundView Rounds::view() const {
   return {counters.round, counters.attempt, runs(), nodes_in_round(parts_.nodes), spares};
 }
 
-Spare Rounds::spare() const {
+Spare Rounds::spare(const Node& node) const {
   const Leadership& leadership = parts_.leadership;
   const JobCounters& counters = parts_.job.counters;
   return {counters.round,     nodes_in_round(parts_.nodes), counters.attempt,
-          leadership.epoch(), leadership.committed(),       leadership.successors()};
+          leadership.epoch(), leadership.committed(),       leadership.successors(),
+          node.objection};
 }
 
 std::optional<EndJob> Rounds::advance(TimePoint now) {
@@ -146,7 +172,10 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
   if (state_ == State::kStopping && parts_.nodes.count(Phase::kStopping) == 0) {
     parts_.cut.end();
     // Workers that were parked, and are discarded now, have told how they ended before.
-    if (manner_ != Manner::kDiscarding) parts_.failures.stopped(now);
+    if (manner_ != Manner::kDiscarding) {
+      parts_.failures.stopped(now);
+      remember_failure(parts_, now);
+    }
     gather(now);
     parts_.observers.stopped(now);
     if (pause_left(parts_, now) > milliseconds{0} && !job.verdict)
@@ -171,9 +200,12 @@ std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
     last_call_ends_.reset();
   else if (!last_call_ends_)
     last_call_ends_ = now + rules.last_call_timeout;
-  if (ready < rules.nodes_min || parts_.job.verdict || now < resumes_at(parts_))
+  if (ready < rules.nodes_min || parts_.job.verdict || now < resumes_at(parts_) ||
+      parts_.history.awaited_until(now))
     return std::nullopt;
-  if (first && ready < rules.nodes_max && now < gathering_ends()) return std::nullopt;
+  if (first && now < gathering_ends() &&
+      (ready < rules.nodes_max || lacks_sound_nodes(parts_.nodes, rules.nodes_max)))
+    return std::nullopt;
   const auto members = [this] {
     std::vector<NodeId> ids;
     for (const Node* const node : choose_members(parts_.nodes, parts_.rules))
@@ -281,6 +313,7 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
                    .master_port = parts_.rules.master_port};
   for (Node* const node : ranked) {
     ids.push_back(node->id());
+    parts_.nodes.set_phase(*node, Phase::kRunning);
     node->vacant = seats_to_leave(*node);
     start.world_size += node->workers_in_round();
     role_sizes[node->join.role] += node->workers_in_round();
@@ -292,13 +325,13 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   start.awaited = std::move(terms.awaited);
   start.successors = std::move(terms.successors);
   start.leader_rank = terms.leader_rank;
+  start.node_note = note_on_nodes(parts_.nodes);
   parts_.out.add(OpenStore{start.round, start.world_size});
   parts_.failures.begin_round(start.round);
   parts_.job.newcomers_at.clear();
   manner_ = Manner::kInOrder;
   std::map<std::string, int> role_ranks;
   for (Node* const node : ranked) {
-    parts_.nodes.set_phase(*node, Phase::kRunning);
     node->round = start.round;
     node->group_rank = start.group_rank;
     node->first_rank = start.first_rank;
@@ -315,13 +348,7 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
     start.first_rank += node->workers_in_round();
     role_rank += node->workers_in_round();
   }
-  parts_.nodes.for_each([&, waits = spare()](const Node& node) {
-    if (waits_for_workers(node) && node.phase() == Phase::kReady &&
-        start.group_world_size < parts_.rules.nodes_max)
-      parts_.out.send(node.peer(), preparation(parts_.nodes, node, parts_.rules, waits));
-    else if (node.phase() == Phase::kReady || node.phase() == Phase::kWitnessing)
-      parts_.out.send(node.peer(), waits);
-  });
+  tell_those_who_wait(parts_, *this, start.group_world_size);
   state_ = State::kRunning;
   parts_.observers.sealed({.round = start.round,
                            .attempt = start.attempt,
@@ -356,6 +383,7 @@ std::optional<TimePoint> Rounds::next_due(TimePoint now) const {
       return std::nullopt;
     case State::kGathering:
       if (resumes_at(parts_) > now) return resumes_at(parts_);
+      if (const auto recalled_by = parts_.history.awaited_until(now)) return recalled_by;
       return gathering_ends() > now ? gathering_ends() : gives_up_at();
     case State::kRunning:
       return parts_.failures.next_due();
@@ -363,19 +391,6 @@ std::optional<TimePoint> Rounds::next_due(TimePoint now) const {
       return stopping_ends_;
   }
   return std::nullopt;
-}
-
-JobStatus::State state_of(Rounds::State state) {
-  switch (state) {
-    case Rounds::State::kIdle:
-    case Rounds::State::kGathering:
-      break;
-    case Rounds::State::kRunning:
-      return JobStatus::State::kRunning;
-    case Rounds::State::kStopping:
-      return JobStatus::State::kStopping;
-  }
-  return JobStatus::State::kGathering;
 }
 
 }  // namespace ddprun

@@ -19,6 +19,7 @@
 #include "rendezvous/rounds/cut.hpp"
 #include "rendezvous/rounds/failures.hpp"
 #include "rendezvous/rounds/job_state.hpp"
+#include "rendezvous/rounds/node_history.hpp"
 #include "rendezvous/rounds/observers.hpp"
 
 namespace ddprun {
@@ -41,6 +42,7 @@ class Rounds {
     Roster& nodes;
     Leadership& leadership;
     Failures& failures;
+    NodeHistory& history;
     Observers& observers;
     Cut& cut;
     Outbox& out;
@@ -74,8 +76,8 @@ class Rounds {
   /// Whether the node is in the round; while nodes gather, whether it would be in it.
   bool is_member(const Roster::Node& node) const;
   RoundView view() const;
-  /// What a node is told that waits for a place in the round that runs.
-  Spare spare() const;
+  /// What this node is told, which waits for a place in the round that runs.
+  Spare spare(const Roster::Node& node) const;
 
   /// Goes on when its time has come. Returns how the job ends, when it does now.
   std::optional<EndJob> advance(TimePoint now);
@@ -111,8 +113,5 @@ class Rounds {
   /// How the round was told to stop.
   enum class Manner { kInOrder, kKeeping, kAtOnce, kDiscarding } manner_ = Manner::kInOrder;
 };
-
-/// That state in the words of a job's status.
-JobStatus::State state_of(Rounds::State state);
 
 }  // namespace ddprun

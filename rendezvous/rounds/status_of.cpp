@@ -182,4 +182,17 @@ JobDump dump_without_workers(const Rounds& rounds, const JobCounters& counters, 
           .attempt = counters.attempt};
 }
 
+JobStatus::State state_of(Rounds::State state) {
+  switch (state) {
+    case Rounds::State::kIdle:
+    case Rounds::State::kGathering:
+      break;
+    case Rounds::State::kRunning:
+      return JobStatus::State::kRunning;
+    case Rounds::State::kStopping:
+      return JobStatus::State::kStopping;
+  }
+  return JobStatus::State::kGathering;
+}
+
 }  // namespace ddprun

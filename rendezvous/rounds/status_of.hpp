@@ -12,6 +12,9 @@
 
 namespace ddprun {
 
+/// That state in the words of a job's status.
+JobStatus::State state_of(Rounds::State state);
+
 NodeStatus status_of(const Roster::Node& node, bool round_runs, TimePoint now);
 
 /// Adds the nodes by group rank, then those that have none yet; and the host of the witness that

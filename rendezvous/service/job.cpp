@@ -82,6 +82,18 @@ void Job::move_store(const OpenStore& order) {
   asio::post(tick_.get_executor(), [self, gone] { self->hear_outside(gone); });
 }
 
+/// The answer never comes while the machine takes a step.
+void Job::recall_nodes() {
+  const auto executor = tick_.get_executor();
+  const auto answer = [weak = weak_from_this(), executor](NodeMemory::Failures failures) {
+    asio::post(executor, [weak, recalled = NodesRecalled{std::move(failures)}] {
+      if (const auto self = weak.lock()) self->hear_outside(recalled);
+    });
+  };
+  if (memory_) return memory_->recall(answer);
+  answer(std::nullopt);
+}
+
 void Job::close() {
   if (std::exchange(closed_, true)) return;
   boost::system::error_code ignored;
@@ -213,6 +225,10 @@ void Job::perform(const CoordinatorAction& action) {
         round_ = a.round;
         store_.begin_round(a.world_size);
         if (a.port > 0 && store_acceptor_) move_store(a);
+      },
+      [&](const RecallNodes&) { recall_nodes(); },
+      [&](const RememberNode& a) {
+        if (memory_) memory_->remember(a.failure);
       },
       [&](const Probe& a) { search_->probe(a); }, [&](const AskLeaders& a) { search_->ask(a); },
       [&](const AnnounceLeader& a) { search_->announce(a); },

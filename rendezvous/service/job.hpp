@@ -18,6 +18,7 @@
 #include "base/gated_log.hpp"
 #include "rendezvous/rounds/coordinator_machine.hpp"
 #include "rendezvous/service/job_search.hpp"
+#include "rendezvous/service/node_memory.hpp"
 #include "rendezvous/store/store_server.hpp"
 #include "rendezvous/transport/channel.hpp"
 
@@ -31,6 +32,10 @@ class Job : public std::enable_shared_from_this<Job> {
   Job(
       const asio::any_io_executor& executor, CoordinatorRules rules,
       std::function<void()> ended = [] {}, std::shared_ptr<StoreBudget> stores = nullptr);
+
+  /// Keeps there which nodes fail, for other jobs, and asks there which have. To be called before
+  /// start().
+  void remember_nodes_in(std::shared_ptr<NodeMemory> memory) { memory_ = std::move(memory); }
 
   /// Starts the clock, without which no timeout passes. To be called once.
   void start();
@@ -81,6 +86,7 @@ class Job : public std::enable_shared_from_this<Job> {
  private:
   Result<void> listen_for_workers(const asio::ip::tcp::endpoint& endpoint);
   void move_store(const OpenStore& order);
+  void recall_nodes();
   asio::awaitable<void> accept_store_clients(std::shared_ptr<asio::ip::tcp::acceptor> acceptor);
   asio::awaitable<void> tick_when_due();
   asio::awaitable<std::string> hear(PeerId peer, const std::shared_ptr<Channel>& channel);
@@ -103,6 +109,7 @@ class Job : public std::enable_shared_from_this<Job> {
   PeerId witness_peer_ = 0;  // 0: none is there
   std::function<void()> ended_;
   std::function<void(const CoordinatorAction&)> ask_etcd_;
+  std::shared_ptr<NodeMemory> memory_;  // nullptr: nothing outlives this job
   GatedLog refused_{spdlog::level::warn};
   GatedLog gone_{spdlog::level::info};
   int round_ = 0;  // the one that the store serves; 0: none yet

@@ -238,6 +238,7 @@ Result<std::shared_ptr<Job>> Server::begin_job(const Join& join, const asio::ip:
     if (!opened)
       return Error{opened.error().kind, "no port for the store: " + opened.error().message};
   }
+  job->remember_nodes_in(node_memory_);
   job->start();
   spdlog::info("job '{}' begins", join.run_id);
   book_.begun(join, from.to_string());

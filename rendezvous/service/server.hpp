@@ -52,6 +52,12 @@ class Server {
     if (only_) only_->reach_with(std::move(as_agent));
   }
 
+  /// Keeps there which nodes fail. To be called before start().
+  void remember_nodes_in(std::shared_ptr<NodeMemory> memory) {
+    if (only_) only_->remember_nodes_in(memory);
+    node_memory_ = std::move(memory);
+  }
+
   /// etcd decides who coordinates the one job: `ask` gets WriteMembers and PublishVerdict, and what
   /// hear_etcd() is given is what it says. To be called before start().
   void ask_etcd_with(std::function<void(const CoordinatorAction&)> ask) {
@@ -105,6 +111,7 @@ class Server {
   Door door_;
   Newcomers newcomers_;
   GatedLog turned_away_{spdlog::level::info};
+  std::shared_ptr<NodeMemory> node_memory_;  // nullptr: each job has its own
   std::shared_ptr<Job> only_;  // the one job of an agent's coordinator; nullptr at `ddprun server`
 
   // Only `ddprun server` has these.

@@ -1,5 +1,6 @@
 #include "rendezvous/verdict/inquest.hpp"
 
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -39,6 +40,7 @@ void Inquest::begin_round(int round) {
   hang_.reset();
   hung_before_.reset();
   failure_.reset();
+  host_of_cause_.clear();
   step_ = -1;
 }
 
@@ -61,10 +63,10 @@ void Inquest::ended(const NodeId& node, const WorkersEnded& report) {
   for (const WorkerEnd& end : report.ends) add({end, node, seat->second.host, false});
 }
 
-void Inquest::lost(const NodeId& node, const std::string& reason, TimePoint since) {
+void Inquest::lost(const NodeId& node, const std::string& reason, TimePoint since, bool in_order) {
   const auto seat = seats_.find(node);
   if (seat == seats_.end()) return;
-  Suspect gone{{}, node, seat->second.host, true};
+  Suspect gone{{}, node, seat->second.host, true, in_order};
   gone.end.ranks = seat->second.ranks;
   gone.end.kind = FailureKind::kNodeLost;
   gone.end.blame = Blame::kOwn;
@@ -165,7 +167,19 @@ Verdict Inquest::verdict_on(const Suspect& first) {
   if (verdict.followers.size() > kFollowersMax) verdict.followers.resize(kFollowersMax);
   verdict.history = history_of(verdict.cause);
   find_failure(first);
+  host_of_cause_ = first.in_order ? "" : host_of(ranks_in(whole.ranks));
   return verdict;
+}
+
+/// The one host that has all of these ranks, in a round of several hosts.
+std::string Inquest::host_of(const RankList& ranks) const {
+  std::set<std::string> all;
+  std::set<std::string> found;
+  for (const auto& [node, seat] : seats_) {
+    all.insert(seat.host);
+    if (share_a_rank(ranks, ranks_in(seat.ranks))) found.insert(seat.host);
+  }
+  return found.size() == 1 && all.size() > 1 ? *found.begin() : "";
 }
 
 /// A rank of the cause follows nobody.

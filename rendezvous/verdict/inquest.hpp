@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/failure.hpp"
+#include "base/rank_list.hpp"
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "rendezvous/messages/verdict.hpp"
@@ -35,8 +36,8 @@ class Inquest {
   void failed(const NodeId& node, const WorkerFailed& report);
   /// All of the node's workers have ended, not all of them well.
   void ended(const NodeId& node, const WorkersEnded& report);
-  /// The node is gone, and was heard for the last time at `since`.
-  void lost(const NodeId& node, const std::string& reason, TimePoint since);
+  /// The node is gone, and was heard for the last time at `since`. `in_order`: it was told to go.
+  void lost(const NodeId& node, const std::string& reason, TimePoint since, bool in_order);
   /// The round is stopped because its workers hang.
   void hung(const HangReport& report);
   /// The workers have hung when a failure stopped the round. They are the cause where that failure
@@ -51,13 +52,17 @@ class Inquest {
 
   /// The failure of the cause that was decided last, with all that is known of it, for EndJob.
   std::optional<WorkerFailure> failure_of_cause() const { return failure_; }
+  /// The node, by its host's name, on which all ranks of that cause were; "": no node alone is to
+  /// blame, as it was told to go, or as the round had but one.
+  const std::string& host_of_cause() const { return host_of_cause_; }
 
  private:
   struct Suspect {
     WorkerEnd end;
     NodeId node;
     std::string host;
-    bool lost = false;  // it is a node
+    bool lost = false;      // it is a node
+    bool in_order = false;  // that was told to go
   };
   struct Seat {
     std::string host;
@@ -78,6 +83,7 @@ class Inquest {
   void follow(Verdict& verdict, const Suspect& other, const Suspect& first) const;
   std::string history_of(const Cause& cause);
   void find_failure(const Suspect& first);
+  std::string host_of(const RankList& ranks) const;
 
   int round_ = 0;
   std::map<NodeId, Seat> seats_;
@@ -91,6 +97,7 @@ class Inquest {
   std::optional<HangReport> hung_before_;
   std::int64_t step_ = -1;  // the greatest one in the round
   std::optional<WorkerFailure> failure_;
+  std::string host_of_cause_;
   std::vector<Root> roots_;  // rounds that failed one after another with the same root
 };
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 SLURM = {"SLURM_JOB_ID": "42", "SLURM_JOB_NUM_NODES": "2", "SLURM_STEP_ID": "0", "SLURM_NODEID": "0",
@@ -37,6 +38,16 @@ def dry_run(words):
     return done.returncode, done.stderr
 
 
+def nodes(words):
+    """In place of the shared folder that the words name, with one in which h2 has failed."""
+    failure = {"schema": "ddprun-node-failure-1", "host": "h2", "time_unix_ms": 0, "kind": "exit_code",
+               "fingerprint": "exit code 1", "run_id": "job", "sentence": "rank 1 exited with code 1"}
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, ".node-failure.0000000000000.00000000.json").write_text(json.dumps(failure))
+        done = subprocess.run([DDPRUN, "nodes", folder, *words[2:]], text=True, capture_output=True)
+    return done.returncode, done.stderr
+
+
 def ddprun(words):
     if words[:1] in (["server"], ["store"]) and "--help" not in words:
         code, err = listen(words)
@@ -46,6 +57,8 @@ def ddprun(words):
     elif words[:1] == ["doctor"]:  # the machine of the test may be ill
         done = subprocess.run([DDPRUN, *words], text=True, capture_output=True)
         code, err = (0 if done.returncode == 1 else done.returncode), done.stderr
+    elif words[:1] == ["nodes"]:
+        code, err = nodes(words)
     elif words[:1] == ["secret"]:  # which looks at the file that its output goes to
         code, err = subprocess.run([DDPRUN, *words]).returncode, ""
     else:

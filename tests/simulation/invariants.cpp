@@ -173,6 +173,8 @@ void Invariants::sent(const SendTo& action, std::vector<Sealed>& sealed) {
   if (const auto* joined = std::get_if<Joined>(&action.message)) let_in(action.peer, *joined);
   if (const auto* verdict = std::get_if<EndJob>(&action.message)) check_verdict(*verdict);
   if (std::holds_alternative<Prepare>(action.message)) counted_[action.peer].prepares = true;
+  if (const auto* spare = std::get_if<Spare>(&action.message))
+    counted_[action.peer].left_out = !spare->objection.empty();
   const auto* start = std::get_if<StartRound>(&action.message);
   if (!start) return;
   require(!verdict_.has_value(), [&] {
@@ -190,7 +192,7 @@ void Invariants::sent(const SendTo& action, std::vector<Sealed>& sealed) {
   });
   if (sealed.empty()) check_nobody_left(start->round);
   counted_[action.peer].round = start->round;
-  counted_[action.peer].prepares = false;
+  counted_[action.peer].prepares = counted_[action.peer].left_out = false;
   sealed.push_back({*start, workers_in(start->vacant, member.workers())});
 }
 
@@ -253,13 +255,13 @@ void Invariants::check_sealed(const std::vector<Sealed>& sealed) {
   stopping_ = cause_awaited_ = went_on_ = false;
 }
 
-/// Whoever joins a round that is not full gets a new one, or prepares for it. A round without
-/// members has ended, though there was nobody left to be told.
+/// Whoever joins a round that is not full gets a new one, prepares for it, or is left out. A round
+/// without members has ended, though there was nobody left to be told.
 void Invariants::check_nobody_kept_waiting() {
   if (stopping_ || verdict_ || round_nodes_ == world_.plan.rounds.nodes_max) return;
   if (counted_hosts() < static_cast<int>(counted_.size())) return;  // one waits for another's rank
   const auto members = std::ranges::count_if(counted_, [&](const auto& entry) {
-    return entry.second.round == round_ || entry.second.prepares;
+    return entry.second.round == round_ || entry.second.prepares || entry.second.left_out;
   });
   if (went_on_ && members < round_nodes_) return;  // the others are on their way
   require(round_ == 0 || members == 0 || members == std::ssize(counted_), [&] {

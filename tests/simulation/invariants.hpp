@@ -56,6 +56,7 @@ class Invariants : public Watcher {
     int round = 0;  // the last it is a member of
     TimePoint heard;
     bool prepares = false;  // its workers start beside the round
+    bool left_out = false;  // it was the cause of failures
   };
 
   template <typename Text>

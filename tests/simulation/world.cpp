@@ -30,6 +30,8 @@ JobPlan draw_plan(Random& random) {
     plan.rounds.restarts.delay_max_ms =
         plan.rounds.restarts.delay_min_ms + random.time(0ms, 20s).count();
   }
+  if (random.chance(30))
+    plan.rounds.node_policy = {random.number(1, 3), random.time(10s, 300s).count()};
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/decisions/agent_machine.hpp"
 #include "tests/simulation/network.hpp"
@@ -74,6 +75,7 @@ struct World {
   Network network;
   Trace trace;
   std::map<int, milliseconds> run_times;
+  std::vector<NodeFailure> node_failures;  // in the folder that nodes share
   int coordinators = 1;  // so far; each begins with nothing that the one before it knew
 };
 

@@ -38,5 +38,19 @@ TEST_CASE("a run is recorded unless somebody says otherwise") {
   CHECK_FALSE(spec_of({"--no-run-record"}).logs.record.wanted);
 }
 
+TEST_CASE("a folder for failures of nodes counts three strikes within a day") {
+  const auto policy = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"--nnodes", "2"});
+    return spec_of(std::move(words)).rules.node_policy;
+  };
+  CHECK(policy({}) == NodePolicy{.strikes = 0, .window_ms = kNodeWindowMs});
+  CHECK(policy({"--node-history", "/shared"}) ==
+        NodePolicy{.strikes = 3, .window_ms = kNodeWindowMs});
+  CHECK(policy({"--node-strikes", "5", "--node-window", "2h"}) ==
+        NodePolicy{.strikes = 5, .window_ms = 7'200'000});
+  CHECK(policy({"--node-history", "/shared", "--node-strikes", "0"}).strikes == 0);
+  CHECK(spec_of({"--node-history", "/shared"}).rules.node_history == "/shared");
+}
+
 }  // namespace
 }  // namespace ddprun

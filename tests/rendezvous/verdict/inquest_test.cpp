@@ -1,85 +1,7 @@
-#include "rendezvous/verdict/inquest.hpp"
-
-#include <csignal>
-
-#include "rendezvous/verdict/consequences.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/rendezvous/verdict/inquest_fixture.hpp"
 
 namespace ddprun {
 namespace {
-
-/// Three nodes, h0 to h2, with two ranks each.
-class Round {
- public:
-  Round() { begin(); }
-
-  void begin(std::int64_t step = -1) {
-    told_.clear();
-    inquest_.begin_round(++round_);
-    for (int node = 0; node < 3; ++node)
-      inquest_.seat(name(node), "h" + std::to_string(node), 2 * node, 2);
-    if (step >= 0) inquest_.reached(step);
-  }
-
-  void ends(int rank, std::int64_t ms, WorkerEnd end) {
-    end.ranks = std::to_string(rank);
-    end.began_us = end.ended_us = ms * 1000;
-    told_[rank / 2].push_back(std::move(end));
-  }
-  void raises(int rank, std::int64_t ms, const std::string& type, Blame blame = Blame::kOwn) {
-    WorkerEnd end{.kind = FailureKind::kException, .blame = blame, .status = {.code = 1}};
-    end.fault = {type, "message", "/home/me/train.py", 88, "step"};
-    ends(rank, ms, std::move(end));
-  }
-  void exits(int rank, std::int64_t ms, int code) {
-    ends(rank, ms, {.blame = Blame::kOwn, .status = {.code = code}});
-  }
-  void follows(int rank, std::int64_t ms, Consequence what) {
-    WorkerEnd end{.kind = FailureKind::kException, .blame = Blame::kFollows, .status = {.code = 1}};
-    end.consequence = what;
-    end.says = text_of(what);
-    end.fault.type = "RuntimeError";
-    ends(rank, ms, std::move(end));
-  }
-  void is_stopped(int rank, std::int64_t ms) {
-    ends(rank, ms, {.kind = FailureKind::kSignal, .status = {.signal = SIGTERM}});
-  }
-  /// All workers of the node have ended well, after this step.
-  void has_done(int node, std::int64_t step) {
-    inquest_.ended(name(node), WorkersEnded{round_, step, {}});
-  }
-  void node_is_lost(int node, std::int64_t ms) {
-    inquest_.lost(name(node), "silent for 5 s", TimePoint{std::chrono::milliseconds{ms}});
-  }
-  /// At once, before it tells of all ends of the node.
-  void agent_tells(int rank, std::int64_t ms, int code,
-                   Consequence consequence = Consequence::kNone) {
-    WorkerFailed report{round_, {.host = "h", .rank = rank, .status = {.code = code}}};
-    report.end = {.ranks = std::to_string(rank), .blame = Blame::kOwn, .status = {.code = code}};
-    report.end.began_us = report.end.ended_us = ms * 1000;
-    report.end.consequence = consequence;
-    if (consequence != Consequence::kNone) report.end.blame = Blame::kFollows;
-    inquest_.failed(name(rank / 2), report);
-  }
-
-  Verdict verdict() {
-    auto found = decide();
-    REQUIRE(found);
-    return *found;
-  }
-  std::optional<Verdict> decide() {
-    for (const auto& [node, ends] : told_)
-      inquest_.ended(name(node), WorkersEnded{round_, -1, ends});
-    return inquest_.decide();
-  }
-  Inquest& inquest() { return inquest_; }
-
- private:
-  static NodeId name(int node) { return "node" + std::to_string(node); }
-  Inquest inquest_;
-  int round_ = 0;
-  std::map<int, std::vector<WorkerEnd>> told_;
-};
 
 TEST_CASE_METHOD(Round, "the first failure of its own is the cause") {
   raises(3, 100, "KeyError");
@@ -373,7 +295,7 @@ TEST_CASE_METHOD(Round, "who is done closes its connections seconds before it is
 TEST_CASE_METHOD(Round, "reports of other rounds and of strangers change nothing") {
   inquest().ended("node0", WorkersEnded{99, -1, {WorkerEnd{.ranks = "0", .blame = Blame::kOwn}}});
   inquest().ended("stranger", WorkersEnded{1, -1, {WorkerEnd{.ranks = "0", .blame = Blame::kOwn}}});
-  inquest().lost("stranger", "gone", TimePoint{});
+  inquest().lost("stranger", "gone", TimePoint{}, false);
   CHECK_FALSE(decide());
 }
 

@@ -1,0 +1,99 @@
+#include "launcher/commands/nodes_command.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <system_error>
+
+#include "agent/output/console.hpp"
+#include "base/clock.hpp"
+#include "launcher/commands/nodes_text.hpp"
+#include "launcher/nodes/node_folder.hpp"
+#include "launcher/run/parse_words.hpp"
+#include "launcher/settings/values.hpp"
+
+namespace ddprun {
+
+namespace {
+
+struct NodesWish {
+  std::string folder;
+  std::vector<std::string> forgiven;
+  std::string strikes = std::to_string(kNodeStrikes);
+  std::string window = "24h";
+  bool json = false;
+};
+
+void declare(CLI::App& app, NodesWish& wish) {
+  app.add_option("DIR", wish.folder, "the folder of --node-history")
+      ->envname("PET_NODE_HISTORY")
+      ->required();
+  app.add_option("--forgive", wish.forgiven, "forget the failures of these nodes")
+      ->type_name("NODE,...")
+      ->delimiter(',');
+  app.add_option("--strikes", wish.strikes, "failures with which a node is left out")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--window", wish.window, "time within which they lie")
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_flag("--json", wish.json, "for programs");
+}
+
+Result<int> forgive(const NodesWish& wish, const Stage& stage) {
+  int code = 0;
+  for (const std::string& host : wish.forgiven) {
+    const auto forgiven = forgive_node(wish.folder, host);
+    if (!forgiven) return forgiven.error();
+    if (*forgiven == 0) {
+      spdlog::error("'{}' knows no failure of node '{}': `ddprun nodes {}` lists the names",
+                    wish.folder, host, wish.folder);
+      code = 1;
+      continue;
+    }
+    stage.out.write("forgave " + host + " " + std::to_string(*forgiven) +
+                    (*forgiven == 1 ? " failure\n" : " failures\n"));
+  }
+  return code;
+}
+
+Result<int> show(const NodesWish& wish, const NodePolicy& policy, const Stage& stage) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(wish.folder, error))
+    return Error{Error::Kind::kNotFound,
+                 "nodes: '" + wish.folder +
+                     "' is no folder: expected that of --node-history, which a job makes when "
+                     "the first failure of a node is kept"};
+  const auto found = read_node_records(wish.folder);
+  if (!found) return found.error();
+  for (const std::string& file : found->unread) spdlog::warn("a record cannot be read: {}", file);
+  const auto now = unix_time_ms();
+  const auto lines = lines_of_nodes(found->records, policy, now);
+  stage.out.write(wish.json ? nodes_json(lines, policy)
+                            : nodes_text(lines, policy, wish.folder, now));
+  return 0;
+}
+
+}  // namespace
+
+Result<int> run_nodes(const std::vector<std::string>& words, const Stage& stage) {
+  NodesWish wish;
+  CLI::App app{
+      "Shows which nodes caused failures of jobs, as --node-history keeps them, and which are left "
+      "out because of that; forgives those that were mended.",
+      "ddprun nodes"};
+  app.footer(
+      "ddprun nodes /shared/nodes\n"
+      "ddprun nodes /shared/nodes --forgive node-7");
+  declare(app, wish);
+  if (const auto done = parse_words(app, words, stage)) return *done;
+  if (!wish.forgiven.empty()) return forgive(wish, stage);
+  const auto strikes = parse_integer({wish.strikes, "--strikes"}, 1, kNodeFailuresMax);
+  if (!strikes) return strikes.error();
+  const auto window = parse_seconds({wish.window, "--window"}, true);
+  if (!window) return window.error();
+  return show(wish, {*strikes, window->count()}, stage);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,105 @@
+#include "rendezvous/rounds/node_history.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "rendezvous/messages/restart_policy.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr int kNodesNoted = 4;
+/// A failure that this node has so many times as often as all others together is its own.
+constexpr int kTimesAsOften = 3;
+
+/// A failure that the program may have brought itself is compared with those of other nodes.
+bool is_comparable(const NodeFailure& failure) {
+  return failure.kind != FailureKind::kNodeLost && !failure.fingerprint.empty();
+}
+
+}  // namespace
+
+void NodeHistory::add(NodeFailure failure) {
+  if (failures_.size() >= kNodeFailuresMax) failures_.erase(failures_.begin());
+  failures_.push_back(std::move(failure));
+}
+
+bool NodeHistory::begin_recall(TimePoint now) {
+  if (!counts()) return false;
+  recalled_by_ = now + kRecallTimeout;
+  return true;
+}
+
+void NodeHistory::recalled(std::optional<std::vector<NodeFailure>> failures) {
+  recalled_by_.reset();
+  if (!failures) return;
+  failures_ = std::move(*failures);
+  std::ranges::sort(failures_, {}, &NodeFailure::at);
+  if (failures_.size() > kNodeFailuresMax)
+    failures_.erase(failures_.begin(), failures_.end() - kNodeFailuresMax);
+}
+
+std::optional<TimePoint> NodeHistory::awaited_until(TimePoint now) const {
+  return recalled_by_ && now < *recalled_by_ ? recalled_by_ : std::nullopt;
+}
+
+std::map<std::string, int> NodeHistory::strikes(TimePoint now) const {
+  const TimePoint since = now - std::chrono::milliseconds{policy_.window_ms};
+  std::map<std::string, std::map<std::string, int>> alike;  // by fingerprint, then by host
+  for (const NodeFailure& failure : failures_)
+    if (failure.at >= since && is_comparable(failure)) ++alike[failure.fingerprint][failure.host];
+  const auto is_programs = [&](const NodeFailure& failure) {
+    const auto& hosts = alike.at(failure.fingerprint);
+    int all = 0;
+    for (const auto& [host, count] : hosts) all += count;
+    const int own = hosts.at(failure.host);
+    return own < kTimesAsOften * (all - own);
+  };
+  std::map<std::string, int> strikes;
+  for (const NodeFailure& failure : failures_)
+    if (failure.at >= since && !(is_comparable(failure) && is_programs(failure)))
+      ++strikes[failure.host];
+  return strikes;
+}
+
+void NodeHistory::judge(Roster& nodes, TimePoint now) {
+  if (!counts()) return;
+  strikes_ = strikes(now);
+  nodes.for_each([this](Roster::Node& node) { judge(node); });
+}
+
+void NodeHistory::judge(Roster::Node& node) const {
+  const auto found = strikes_.find(node.join.host);
+  node.objection.clear();
+  if (found == strikes_.end() || found->second < policy_.strikes) return;
+  node.objection = "caused " + std::to_string(found->second) +
+                   (found->second == 1 ? " failure within " : " failures within ") +
+                   span_text(policy_.window_ms) + " (--node-strikes " +
+                   std::to_string(policy_.strikes) + ")";
+}
+
+bool lacks_sound_nodes(const Roster& nodes, int wanted) {
+  int sound = 0;
+  nodes.for_each([&](const Roster::Node& node) {
+    if (node.phase() == Roster::Phase::kReady && node.objection.empty()) ++sound;
+  });
+  return sound < wanted;
+}
+
+std::string note_on_nodes(const Roster& nodes) {
+  std::string note;
+  int noted = 0;
+  nodes.for_each([&](const Roster::Node& node) {
+    const bool takes_part = node.is_in_round();
+    if (node.objection.empty() || !(takes_part || node.phase() == Roster::Phase::kReady)) return;
+    if (++noted > kNodesNoted) return;
+    note += note.empty() ? "" : "; ";
+    note += (takes_part ? "with node " : "without node ") + node.join.host + ", which " +
+            node.objection + (takes_part ? ": too few others are there" : "");
+  });
+  if (noted > kNodesNoted) note += "; and " + std::to_string(noted - kNodesNoted) + " more";
+  return note;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,77 @@
+// NodeHistory: which nodes were the cause of failures, and which of them take part in a round only
+// while others are too few. docs/logs-and-failures.md, "Nodes that fail
+// again and again", has the rules as users see them. Pure.
+//
+// A failure is a strike against the node on which all ranks of its cause were. It is the program's,
+// and none, when the same failure was on other nodes as well, unless it was on this one at least
+// three times as often as on all of them together.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "rendezvous/messages/node_policy.hpp"
+#include "rendezvous/messages/verdict.hpp"
+#include "rendezvous/rounds/roster.hpp"
+
+namespace ddprun {
+
+/// What is remembered elsewhere is waited for so long before a round begins.
+inline constexpr std::chrono::milliseconds kRecallTimeout{2'000};
+
+/// A node was the cause of a round's failure.
+struct NodeFailure {
+  std::string host;  // its name for people
+  TimePoint at;
+  FailureKind kind = FailureKind::kExitCode;
+  std::string fingerprint;  // as Cause's
+  std::string run_id;       // the job's
+  std::string sentence;     // for people: one line
+  bool operator==(const NodeFailure&) const = default;
+};
+
+class NodeHistory {
+ public:
+  explicit NodeHistory(const NodePolicy& policy) : policy_{policy} {}
+
+  /// Whether strikes are counted at all.
+  bool counts() const { return policy_.strikes > 0; }
+
+  /// A round of this job has failed because of a node.
+  void add(NodeFailure failure);
+
+  /// Asks for what is remembered elsewhere, of other jobs, too. Returns whether it is to be asked.
+  bool begin_recall(TimePoint now);
+  /// That is the answer, with what was added here before the question. nullopt: nothing is
+  /// remembered but here.
+  void recalled(std::optional<std::vector<NodeFailure>> failures);
+  /// Until when no round begins because of that question; nullopt: nothing is waited for.
+  std::optional<TimePoint> awaited_until(TimePoint now) const;
+
+  /// How many strikes each node has, by its host's name, within the window that ends at `now`.
+  std::map<std::string, int> strikes(TimePoint now) const;
+
+  /// Takes down at each node what is against it at `now`.
+  void judge(Roster& nodes, TimePoint now);
+  /// Does so at one that has come since.
+  void judge(Roster::Node& node) const;
+
+ private:
+  NodePolicy policy_;
+  std::vector<NodeFailure> failures_;   // at most kNodeFailuresMax
+  std::map<std::string, int> strikes_;  // when nodes were judged last
+  std::optional<TimePoint> recalled_by_;
+};
+
+/// Whether fewer than `wanted` nodes are ready against which nothing is.
+bool lacks_sound_nodes(const Roster& nodes, int wanted);
+
+/// Says of the round that has just begun which nodes it does without because of what is against
+/// them, and which take part all the same; "": there are none.
+std::string note_on_nodes(const Roster& nodes);
+
+}  // namespace ddprun

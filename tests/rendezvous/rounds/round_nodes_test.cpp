@@ -1,0 +1,208 @@
+// CoordinatorMachine and nodes that were the cause of failures.
+#include "tests/rendezvous/rounds/round_fixture.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A job that leaves out nodes with two strikes; what is remembered of nodes is told at once.
+class NodesFixture : public RoundFixture {
+ protected:
+  void job_of(int nodes_min, int nodes_max) {
+    job({.nodes_min = nodes_min,
+         .nodes_max = nodes_max,
+         .restarts_max = 100,
+         .last_call_timeout = 30s,
+         .node_policy = {.strikes = 2, .window_ms = 3'600'000}});
+  }
+  /// Answers the question of what is remembered of nodes, which was asked.
+  void recalls(std::optional<std::vector<NodeFailure>> failures = std::nullopt) {
+    REQUIRE(did<RecallNodes>());
+    step(NodesRecalled{std::move(failures)});
+  }
+  std::vector<NodeFailure> strikes_of(const std::string& host, int count = 2) const {
+    return std::vector<NodeFailure>(count, {.host = host, .at = now_, .fingerprint = "of " + host});
+  }
+  /// The worker of that rank fails at that line; all nodes stop theirs, and the history is asked.
+  void fails_at(const NodeId& node, int line, const std::vector<NodeId>& members) {
+    const StartRound begun = order<StartRound>(node).value_or(StartRound{.round = round_});
+    WorkerFailed report = failed(round_, begun.first_rank, {.code = 1});
+    report.end.kind = FailureKind::kException;
+    report.end.fault = {"ValueError", "bad", "train.py", line, "load"};
+    says(node, report);
+    for (const NodeId& member : members) says(member, WorkersStopped{round_});
+    ++round_;
+  }
+  bool takes_part(const NodeId& node) {
+    const auto start = order<StartRound>(node);
+    return start && start->round == round_;
+  }
+
+  int round_ = 1;
+};
+
+TEST_CASE_METHOD(NodesFixture, "a node that fails again and again leaves its place to a spare") {
+  job_of(2, 2);
+  joins("a");
+  recalls();
+  joins("b");
+  joins("c");
+  order<Spare>("c");
+  for (int i = 0; i < 2; ++i) {
+    fails_at("b", 10 + i, {"a", "b"});
+    CHECK(did<RememberNode>()->failure.host == "b");
+    recalls();
+  }
+  CHECK(takes_part("c"));
+  CHECK_FALSE(takes_part("b"));
+  CHECK(ordered<Spare>("b").objection == "caused 2 failures within 1h (--node-strikes 2)");
+}
+
+TEST_CASE_METHOD(NodesFixture, "all nodes are told which one is left out") {
+  job_of(2, 2);
+  joins("a");
+  recalls(strikes_of("b"));
+  joins("b");
+  joins("c");
+  CHECK(start("a").node_note ==
+        "without node b, which caused 2 failures within 1h (--node-strikes 2)");
+  CHECK(takes_part("c"));
+}
+
+TEST_CASE_METHOD(NodesFixture, "a bug that fails on changing nodes strikes none") {
+  job_of(3, 3);
+  joins("a");
+  recalls();
+  for (const char* const node : {"b", "c"}) joins(node);
+  for (int i = 0; i < 4; ++i)
+    for (const char* const node : {"a", "b", "c"}) {
+      fails_at(node, 88, {"a", "b", "c"});
+      recalls();
+      const StartRound begun = start("a");
+      CHECK(begun.group_world_size == 3);
+      CHECK(begun.node_note.empty());
+    }
+}
+
+TEST_CASE_METHOD(NodesFixture, "a failure of ranks on several nodes is nobody's") {
+  job_of(2, 2);
+  joins("a");
+  recalls();
+  joins("b");
+  WorkerFailed report = failed(1, 0, {.code = 1});
+  says("a", report);
+  report.failure.rank = 1;
+  report.end.ranks = "1";
+  says("b", report);
+  for (const char* const node : {"a", "b"}) says(node, WorkersStopped{1});
+  CHECK_FALSE(did<RememberNode>());
+}
+
+TEST_CASE_METHOD(NodesFixture, "in a job of one node no failure is the node's") {
+  job_of(1, 1);
+  joins("a");
+  recalls();
+  fails_at("a", 10, {"a"});
+  CHECK_FALSE(did<RememberNode>());
+}
+
+TEST_CASE_METHOD(NodesFixture,
+                 "a node that is lost is remembered, one that leaves in order is not") {
+  job_of(2, 3);
+  joins("a");
+  recalls();
+  for (const char* const node : {"b", "c"}) joins(node);
+  is_lost("b");
+  for (const char* const node : {"a", "c"}) says(node, WorkersStopped{1});
+  CHECK(did<RememberNode>()->failure.kind == FailureKind::kNodeLost);
+  recalls();
+  says("c", Leave{"SIGTERM"});
+  says("a", WorkersStopped{2});
+  CHECK_FALSE(did<RememberNode>());
+}
+
+TEST_CASE_METHOD(NodesFixture, "the end that a scheduler announces is no node's failure") {
+  job_of(2, 2);
+  joins("a");
+  recalls();
+  joins("b");
+  says("a", Preempt{"SIGTERM", 1'000});
+  fails_at("b", 10, {"a", "b"});
+  CHECK_FALSE(did<RememberNode>());
+}
+
+TEST_CASE_METHOD(NodesFixture, "a struck node takes part where others are too few") {
+  job_of(2, 3);
+  joins("a");
+  recalls(strikes_of("b"));
+  joins("b");
+  CHECK_FALSE(order<StartRound>("b"));
+  passes_beating(30s, {"a", "b"});
+  CHECK(start("b").node_note ==
+        "with node b, which caused 2 failures within 1h (--node-strikes 2): too few others are "
+        "there");
+}
+
+TEST_CASE_METHOD(NodesFixture, "the first round waits for a sound node in place of a struck one") {
+  job_of(1, 2);
+  joins("b");
+  recalls(strikes_of("b"));
+  joins("a");
+  passes_beating(29s, {"a", "b"});
+  CHECK_FALSE(order<StartRound>("a"));
+  joins("c");
+  CHECK(takes_part("a"));
+  CHECK(takes_part("c"));
+  CHECK_FALSE(takes_part("b"));
+}
+
+TEST_CASE_METHOD(NodesFixture, "a struck node that joins later stops no round") {
+  job_of(1, 3);
+  joins("a");
+  recalls(strikes_of("b"));
+  passes_beating(30s, {"a"});
+  REQUIRE(takes_part("a"));
+  joins("b");
+  CHECK_FALSE(order<StopRound>("a"));
+  CHECK_FALSE(ordered<Spare>("b").objection.empty());
+  joins("c");
+  CHECK(order<StopRound>("a"));
+}
+
+TEST_CASE_METHOD(NodesFixture, "strikes that were forgiven meanwhile do not count") {
+  job_of(2, 2);
+  joins("a");
+  recalls(strikes_of("b"));
+  for (const char* const node : {"b", "c"}) joins(node);
+  REQUIRE(takes_part("c"));
+  fails_at("c", 10, {"a", "c"});
+  recalls(std::vector<NodeFailure>{});
+  is_lost("c");
+  for (const char* const node : {"a"}) says(node, WorkersStopped{round_});
+  recalls(std::vector<NodeFailure>{});
+  CHECK(start("b").node_note.empty());
+}
+
+TEST_CASE_METHOD(NodesFixture, "a round waits for what is remembered, but not for long") {
+  job_of(2, 2);
+  joins("a");
+  REQUIRE(did<RecallNodes>());
+  joins("b");
+  CHECK_FALSE(order<StartRound>("a"));
+  passes(kRecallTimeout);
+  CHECK(order<StartRound>("a"));
+}
+
+TEST_CASE_METHOD(NodesFixture, "nothing is asked or kept where no strikes count") {
+  job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 9});
+  joins("a");
+  joins("b");
+  REQUIRE(takes_part("a"));
+  fails_at("b", 10, {"a", "b"});
+  CHECK_FALSE(did<RememberNode>());
+  CHECK_FALSE(did<RecallNodes>());
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,54 @@
+// Inquest and the node that is to blame for a failure.
+#include "tests/rendezvous/verdict/inquest_fixture.hpp"
+
+namespace ddprun {
+namespace {
+
+TEST_CASE_METHOD(Round, "a node alone is to blame when all ranks of the cause are on it") {
+  raises(3, 100, "KeyError");
+  raises(2, 120, "KeyError");
+  is_stopped(0, 130);
+  verdict();
+  CHECK(inquest().host_of_cause() == "h1");
+  begin();
+  raises(3, 100, "KeyError");
+  raises(0, 120, "KeyError");
+  verdict();
+  CHECK(inquest().host_of_cause().empty());
+  begin();
+  CHECK_FALSE(decide());
+  CHECK(inquest().host_of_cause().empty());
+}
+
+TEST_CASE_METHOD(Round, "a node that is lost is to blame for that, unless it was told to go") {
+  node_is_lost(2, 100);
+  verdict();
+  CHECK(inquest().host_of_cause() == "h2");
+  begin();
+  node_is_lost(2, 100, true);
+  verdict();
+  CHECK(inquest().host_of_cause().empty());
+}
+
+TEST_CASE_METHOD(Round, "in a hang the node of those who are missing is to blame") {
+  inquest().hung(
+      {.kind = HangReport::Kind::kMissing, .missing_ranks = "4", .waiting_ranks = "0-3,5"});
+  verdict();
+  CHECK(inquest().host_of_cause() == "h2");
+  begin();
+  inquest().hung({.kind = HangReport::Kind::kMissing, .missing_ranks = "1,4"});
+  verdict();
+  CHECK(inquest().host_of_cause().empty());
+}
+
+TEST_CASE("where all nodes are one machine, none of them is to blame") {
+  Inquest inquest;
+  inquest.begin_round(1);
+  for (const int node : {0, 1}) inquest.seat(std::to_string(node), "h", node, 1);
+  inquest.lost("1", "gone", TimePoint{}, false);
+  REQUIRE(inquest.decide());
+  CHECK(inquest.host_of_cause().empty());
+}
+
+}  // namespace
+}  // namespace ddprun
