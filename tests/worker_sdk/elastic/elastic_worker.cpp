@@ -132,6 +132,7 @@ class Training {
   void train(World& world) {
     const std::string rank = std::to_string(world.rank());
     note_open(folder_ / ("open." + rank));
+    begun_ = run_.step();
     std::ofstream used{folder_ / ("used." + rank), std::ios::app};
     auto ddp = world.wrap(model_);
     std::vector<std::int64_t> indices;
@@ -164,11 +165,15 @@ class Training {
   }
 
   void reach(const std::string& where, const World& world) const {
-    if (waits_at(where, world)) wait_until_released(folder_, std::to_string(world.rank()));
+    if (waits_at(where, world)) {
+      if (where == "before backward") wait_for_notes(world);
+      wait_until_released(folder_, std::to_string(world.rank()));
+    }
     const json& dies = options_["dies"];
     if (where != options_["where"] || attempt() >= dies.size() ||
         dies[attempt()] != json{world.rank(), run_.step()})
       return;
+    wait_for_notes(world);
     if (options_["how"] == "error") throw std::runtime_error{"an error of the program's own"};
     kill(getpid(), kSignals.at(options_["how"]));
   }
@@ -177,6 +182,15 @@ class Training {
     const json& waits = options_["waits"];
     return std::ranges::count(waits[0], json(world.rank())) > 0 && waits[1] == run_.step() &&
            waits[2] == where;
+  }
+
+  /// Until the others have noted the last step, too. A slow one could still drop it, and take it
+  /// from another.
+  void wait_for_notes(const World& world) const {
+    if (run_.step() == begun_) return;
+    for (int rank = 0; rank < world.size(); ++rank)
+      if (rank != world.rank())
+        wait_for_step(folder_ / ("used." + std::to_string(rank)), run_.step());
   }
 
   static std::size_t attempt() {
@@ -229,6 +243,7 @@ class Training {
                                 .seed = 7,
                                 .workers = options_["workers"]}};
   Gate gate_{folder_};
+  std::int64_t begun_ = 0;  // the step with which this world began
   ElasticRun run_{{.seed = 3, .resize = options_["resize"]}};
 };
 

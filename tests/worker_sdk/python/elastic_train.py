@@ -107,6 +107,39 @@ def wait_until_released(folder, rank):
         time.sleep(0.01)
 
 
+class Fate:
+    """What happens to this worker, at which places of which steps."""
+
+    def __init__(self, folder, options, run):
+        self.folder = folder
+        self.options = options
+        self.run = run
+
+    def enter(self, world):
+        self.world = world
+        self.begun = self.run.step
+
+    def reach(self, where):
+        options, here = self.options, [self.run.step, where]
+        if self.world.rank in options["waits"][0] and here == options["waits"][1:]:
+            if where == "before backward":
+                self.wait_for_notes()
+            wait_until_released(self.folder, self.world.rank)
+        deaths = options["dies"][ddprun.restart_count() :]
+        if where != options["where"] or [self.world.rank, self.run.step] not in deaths[:1]:
+            return
+        self.wait_for_notes()
+        if options["how"] == "error":
+            raise ValueError("an error of the program's own")
+        os.kill(os.getpid(), signal.Signals[options["how"]])
+
+    def wait_for_notes(self):
+        """Until the others have noted the last step, too. A slow one could still drop it, and take it from another."""
+        if self.run.step > self.begun:
+            for rank in set(range(self.world.size)) - {self.world.rank}:
+                wait_for_step(self.folder / f"used.{rank}", self.run.step)
+
+
 def train(folder, options):
     options = {**OPTIONS, **options}
     if options["whole"][0] and ddprun.restart_count():
@@ -115,6 +148,7 @@ def train(folder, options):
         World._free = lambda world: None
     run, model, optimizer, schedule, batches = make_run(options)
     run.keep("gate", Gate(folder, options["enters_late"]))
+    fate = Fate(folder, options, run)
     processes = options["loader_processes"]
     loader = DataLoader(Numbers(), batch_sampler=batches, num_workers=processes, persistent_workers=processes > 0)
     saved = folder / "run.pt"
@@ -123,25 +157,16 @@ def train(folder, options):
         if options["strays"] == int(os.environ.get("RANK", "0")):
             model[0].bias.data += 1
 
-    def reach(where):
-        if world.rank in options["waits"][0] and [run.step, where] == options["waits"][1:]:
-            wait_until_released(folder, world.rank)
-        deaths = options["dies"][ddprun.restart_count() :]
-        if where != options["where"] or [world.rank, run.step] not in deaths[:1]:
-            return
-        if options["how"] == "error":
-            raise ValueError("an error of the program's own")
-        os.kill(os.getpid(), signal.Signals[options["how"]])
-
     def backward(inputs, labels):
         wait_for_others(run, world, *options["whole"])
         loss = cross_entropy(ddp(inputs.to(options["device"])), labels.to(options["device"])) / world.parts
-        reach("before backward")
+        fate.reach("before backward")
         loss.backward()
 
     for world in run.worlds("gloo" if options["device"] == "cpu" else "nccl", timeout=120):
         with world, open(folder / f"used.{world.rank}", "a") as used:
             note_open(folder / f"open.{world.rank}")
+            fate.enter(world)
             ddp = world.wrap(model)
             indices = []
             for inputs, labels, index in world.batches(loader, steps=options["steps"]):
@@ -153,13 +178,13 @@ def train(folder, options):
                 indices += index.tolist()
                 if not world.last_part:
                     continue
-                reach("behind backward")
+                fate.reach("behind backward")
                 with world.update():
                     optimizer.step()
-                    reach("within the update")
+                    fate.reach("within the update")
                     optimizer.zero_grad()
                     schedule.step()
-                reach("behind the update")
+                fate.reach("behind the update")
                 print(json.dumps([run.step, indices]), file=used, flush=True)
                 indices = []
                 if run.step % options["save_every"] == 0 and world.rank == 0:
