@@ -44,6 +44,7 @@ OPTIONS = {
     # [step, size]: from that step on, a world of fewer members does none before it is held. Who is started in place
     # of another one comes no sooner.
     "whole": [0, 0],
+    "ended": [],  # the ranks that have left their last world before anybody comes in place of another one
 }
 
 
@@ -95,6 +96,16 @@ def wait_for_step(file, step):
         time.sleep(0.01)
 
 
+def come_late(folder, options):
+    """Whoever is started in place of another one waits for what the options say."""
+    if not ddprun.restart_count():
+        return
+    if options["whole"][0]:
+        wait_for_step(folder / "used.0", options["whole"][0])
+    while not all((folder / f"end.{rank}.pt").exists() for rank in options["ended"]):
+        time.sleep(0.01)
+
+
 def wait_for_others(run, world, step, size):
     while run.step >= step and world.size < size and run._membership.held < 0:
         run._membership.require_unchanged()
@@ -142,8 +153,7 @@ class Fate:
 
 def train(folder, options):
     options = {**OPTIONS, **options}
-    if options["whole"][0] and ddprun.restart_count():
-        wait_for_step(folder / "used.0", options["whole"][0])
+    come_late(folder, options)
     if options["deaf"] == int(os.environ.get("RANK", "0")):
         World._free = lambda world: None
     run, model, optimizer, schedule, batches = make_run(options)

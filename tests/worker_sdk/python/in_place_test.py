@@ -103,7 +103,7 @@ class UnderDdprunTest(Joins, PythonRecords):
         self.assertEqual([before[rank] == behind[rank] for rank in range(3)], [True, False, True])
 
     def test_the_others_end_without_one_that_comes_too_late(self):
-        said = self.train("--max-restarts", "1", dies=[[1, 9]], where="before backward", how="error", whole=[20, 0])
+        said = self.train("--max-restarts", "1", dies=[[1, 9]], where="before backward", how="error", ended=[0, 1])
         self.assertIn("restart 1 of 1: in place, with 2 workers", said)
         self.assertNotIn("stopping all workers", said)
         begun, without = worlds(self.folder, 3)
