@@ -90,7 +90,7 @@ class UnderDdprunTest(Joins, PythonRecords):
         self.assert_goes_on_without_rank_1_until_another_one_comes_in(said)
 
     def test_a_worker_that_hangs_is_not_waited_for(self):
-        said = self.train("--max-restarts", "1", "--hang-timeout", "5", "--on-hang", "restart", dies=[[1, 9]],
+        said = self.train("--max-restarts", "1", "--hang-timeout", "15", "--on-hang", "restart", dies=[[1, 9]],
                           where="before backward", how="SIGSTOP", whole=[15, 3])
         self.assertIn("rank 1 is stopped", said)
         self.assertNotIn("have not left the round in time", said)
