@@ -13,13 +13,18 @@ def result(line):
     sys.stdout.flush()
 
 
-def end():
+def end(group_stays=False):
     """Destroys the group. torch 2.4 and 2.7 may hang in that, under torchrun as well: they wait for a thread
     of Gloo's that drops its last tensor, and for that the thread waits for Python's lock, which they hold.
-    There the process just ends. (2.11 was not seen to hang.)"""
+    There the process just ends. (2.11 was not seen to hang.)
+
+    group_stays: caches of DTensor's still hold the group, and with it the threads of Gloo's. Python 3.11 aborts
+    if one of these drops its last tensor while it shuts down, whoever launched it: there the process just ends, too."""
     if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 11):
         os._exit(0)
     dist.destroy_process_group()
+    if group_stays:
+        os._exit(0)
 
 
 def checksum(tensors):
