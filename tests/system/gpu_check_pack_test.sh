@@ -7,7 +7,7 @@
 
 build=$(dirname "$(realpath "$DDPRUN")")
 gpu_check=$(cd "$(dirname "$0")/../../scripts" && pwd)/gpu-check
-need_torch
+need_sdk_torch # the packed programs are linked with it
 [ -x "$build/sdk_device_tests" ] || skip "built without the worker SDK"
 [ "$(id -u)" = 0 ] || skip "only root may change the root folder"
 unshare --mount true 2>/dev/null || skip "no mount namespaces here"

@@ -34,7 +34,12 @@ skip() {
 # version than the worker SDK was built with: scripts/test --torch.
 need_torch() {
   DDPRUN_TORCH_ENV=${DDPRUN_WORKERS_TORCH_ENV:-${DDPRUN_TORCH_ENV:-}}
-  python=$DDPRUN_TORCH_ENV/bin/python
+  need_sdk_torch
+}
+
+# need_sdk_torch: the same with the PyTorch that the worker SDK was built with.
+need_sdk_torch() {
+  python=${DDPRUN_TORCH_ENV:-}/bin/python
   [ -x "$python" ] || skip "no PyTorch: DDPRUN_TORCH_ENV names no virtual environment"
   export PYTHON_EXEC=$python
 }
