@@ -1,23 +1,26 @@
 #!/usr/bin/env bash
 # Runs a command in a bare Debian, which is thrown away afterwards. Needs root and Debian's package
 # debootstrap.
-#   rootfs.sh SUITE [--with PACKAGE,...] [--bring FILE]... -- COMMAND...
+#   rootfs.sh SUITE [--with PACKAGE,...] [--bring FILE]... [--share FOLDER]... -- COMMAND...
 # SUITE is bullseye, bookworm or trixie. The packages are installed beside the few of debootstrap's
-# smallest variant. A file that is brought lies in /root, where the command starts.
+# smallest variant. A file that is brought lies in /root, where the command starts. A shared folder has
+# its own path there, and what the command writes into it stays.
 #
 # The Debian is made once, in the cache; what the command changes lies in memory above it. Its
 # processes and mounts are in namespaces of their own, and go with the command.
 . "$(dirname "$0")/lib.sh"
 
-suite=${1:?usage: rootfs.sh SUITE [--with PACKAGE,...] [--bring FILE]... -- COMMAND...}
+suite=${1:?usage: rootfs.sh SUITE [--with PACKAGE,...] [--bring FILE]... [--share FOLDER]... -- COMMAND...}
 shift
 packages=
 bring=()
+share=()
 while [ "${1:---}" != -- ]; do
   case $1 in
     --with) packages=${2:?--with needs packages} ;;
     --bring) bring+=("$(realpath "${2:?--bring needs a file}")") ;;
-    *) die "'$1' is not known: --with, --bring or --" ;;
+    --share) share+=("$(realpath "${2:?--share needs a folder}")") ;;
+    *) die "'$1' is not known: --with, --bring, --share or --" ;;
   esac
   shift 2
 done
@@ -55,12 +58,25 @@ unshare --mount --pid --fork --kill-child bash -c '
   mount -t sysfs -o ro sysfs "$root/sys"
   mount --rbind /dev "$root/dev"
   echo "127.0.0.1 localhost" >"$root/etc/hosts" # as installers and container runtimes do
+  # The machine may trust more than Debian does, such as a proxy.
+  certificates=/etc/ssl/certs/ca-certificates.crt
+  [ ! -e "$root$certificates" ] || [ ! -e "$certificates" ] || cp "$certificates" "$root$certificates"
   while [ "$1" != -- ]; do
     cp -L "$1" "$root/root/"
     shift
   done
   shift
-  exec chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
+  while [ "$1" != -- ]; do
+    mkdir -p "$root$1"
+    mount --bind "$1" "$root$1"
+    shift
+  done
+  shift
+  # It is the root of the namespace, too, so that nsenter does not lead out of it.
+  cd "$root"
+  pivot_root . .
+  umount --lazy .
+  exec /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    sh -c "cd /root && exec \"\$@\"" sh "$@"
-' rootfs "$scratch" "$base" "${bring[@]}" -- "$@"
+    sh -c "cd /root && \"\$@\"; exit \$?" sh "$@" # a shell that stays buries orphans
+' rootfs "$scratch" "$base" "${bring[@]}" -- "${share[@]}" -- "$@"
