@@ -11,9 +11,15 @@ std::string text(const Waiting& waiting) {
   if (waiting.nodes < waiting.nodes_min)
     return fmt::format("waiting for nodes: {} of {} there; giving up in {} s", waiting.nodes,
                        waiting.nodes_min, seconds);
-  return fmt::format("{} there, and {} may be: starting in {} s",
-                     waiting.nodes == 1 ? "1 node is" : fmt::format("{} nodes are", waiting.nodes),
-                     waiting.nodes_max, seconds);
+  const std::string there =
+      waiting.nodes == 1 ? "1 node is" : fmt::format("{} nodes are", waiting.nodes);
+  if (waiting.objected > 0)
+    return fmt::format(
+        "{} there, {} of them with too many failures (--node-strikes): starting in {} "
+        "s, or when others have come in place of these",
+        there, waiting.objected, seconds);
+  return fmt::format("{} there, and {} may be: starting in {} s", there, waiting.nodes_max,
+                     seconds);
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ template <> inline constexpr auto kFields<Waiting> = std::tuple{
     field("nodes_max", &Waiting::nodes_max), field("left_ms", &Waiting::left_ms),
     field("pause_ms", &Waiting::pause_ms),
     field("clock_us", &Waiting::clock_us), field("echo_us", &Waiting::echo_us),
-    field("lease_ms", &Waiting::lease_ms)};
+    field("lease_ms", &Waiting::lease_ms), field("objected", &Waiting::objected)};
 template <> inline constexpr auto kFields<Successor> = std::tuple{
     text("endpoint", &Successor::endpoint, name_of(kEndpointBytesMax)),
     field("rank", &Successor::rank)};

@@ -79,12 +79,13 @@ void NodeHistory::judge(Roster::Node& node) const {
                    std::to_string(policy_.strikes) + ")";
 }
 
-bool lacks_sound_nodes(const Roster& nodes, int wanted) {
-  int sound = 0;
+int NodeHistory::count_objected(const Roster& nodes) const {
+  if (!counts()) return 0;
+  int objected = 0;
   nodes.for_each([&](const Roster::Node& node) {
-    if (node.phase() == Roster::Phase::kReady && node.objection.empty()) ++sound;
+    if (node.phase() == Roster::Phase::kReady && !node.objection.empty()) ++objected;
   });
-  return sound < wanted;
+  return objected;
 }
 
 std::string note_on_nodes(const Roster& nodes) {

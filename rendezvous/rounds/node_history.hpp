@@ -59,6 +59,8 @@ class NodeHistory {
   void judge(Roster& nodes, TimePoint now);
   /// Does so at one that has come since.
   void judge(Roster::Node& node) const;
+  /// How many of those that are ready have something against them.
+  int count_objected(const Roster& nodes) const;
 
  private:
   NodePolicy policy_;
@@ -66,9 +68,6 @@ class NodeHistory {
   std::map<std::string, int> strikes_;  // when nodes were judged last
   std::optional<TimePoint> recalled_by_;
 };
-
-/// Whether fewer than `wanted` nodes are ready against which nothing is.
-bool lacks_sound_nodes(const Roster& nodes, int wanted);
 
 /// Says of the round that has just begun which nodes it does without because of what is against
 /// them, and which take part all the same; "": there are none.

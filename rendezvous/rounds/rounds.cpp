@@ -204,7 +204,8 @@ std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
       parts_.history.awaited_until(now))
     return std::nullopt;
   if (first && now < gathering_ends() &&
-      (ready < rules.nodes_max || lacks_sound_nodes(parts_.nodes, rules.nodes_max)))
+      (ready < rules.nodes_max ||
+       ready - parts_.history.count_objected(parts_.nodes) < rules.nodes_max))
     return std::nullopt;
   const auto members = [this] {
     std::vector<NodeId> ids;
@@ -374,7 +375,8 @@ Waiting Rounds::waiting(TimePoint now) const {
           .nodes_max = rules.nodes_max,
           .left_ms = std::chrono::duration_cast<milliseconds>(ends - now).count(),
           .pause_ms = pause.count(),
-          .clock_us = microseconds(now)};
+          .clock_us = microseconds(now),
+          .objected = parts_.history.count_objected(parts_.nodes)};
 }
 
 std::optional<TimePoint> Rounds::next_due(TimePoint now) const {

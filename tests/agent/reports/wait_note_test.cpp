@@ -23,5 +23,16 @@ TEST_CASE("a short wait for nodes is not told, a long one when it changes and ev
   CHECK(note.next(one, start + 35s) == "1 node is there, and 4 may be: starting in 30 s");
 }
 
+TEST_CASE("a wait for others in place of nodes that fail says so") {
+  WaitNote note;
+  const Waiting waiting{
+      .nodes = 2, .nodes_min = 2, .nodes_max = 2, .left_ms = 27'000, .objected = 1};
+  note.next(waiting, TimePoint{});
+  CHECK(
+      note.next(waiting, TimePoint{} + 3s) ==
+      "2 nodes are there, 1 of them with too many failures (--node-strikes): starting in 27 s, or "
+      "when others have come in place of these");
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -151,6 +151,7 @@ TEST_CASE_METHOD(NodesFixture, "the first round waits for a sound node in place 
   joins("a");
   passes_beating(29s, {"a", "b"});
   CHECK_FALSE(order<StartRound>("a"));
+  CHECK(ordered<Waiting>("a").objected == 1);
   joins("c");
   CHECK(takes_part("a"));
   CHECK(takes_part("c"));
