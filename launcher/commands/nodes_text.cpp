@@ -70,7 +70,8 @@ std::string nodes_text(const std::vector<NodeLine>& lines, const NodePolicy& pol
                {std::to_string(line.strikes)},
                {duration_text(age_ms / 1000) + " ago"},
                {plain_line(line.last.sentence)}});
-    if (is_left_out(line, policy)) left_out += (left_out.empty() ? "" : ", ") + line.host;
+    if (is_left_out(line, policy))
+      left_out += (left_out.empty() ? "" : ", ") + plain_line(line.host);
   }
   std::string text = table.text();
   if (left_out.empty()) return text;

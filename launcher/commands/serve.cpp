@@ -214,6 +214,8 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
   server->close();
   stage.io.run_for(std::chrono::seconds{2});  // lets the last words to connected agents out
   if (memory) memory->end_within(kMemoryEndTimeout);
+  stage.io.restart();
+  stage.io.poll();  // logs what went wrong with that
   return code;
 }
 

@@ -66,8 +66,7 @@ class FolderMemory::Work : public std::enable_shared_from_this<Work> {
 
   void add(std::function<void()> task) {
     const std::lock_guard lock{mutex_};
-    if (tasks_.size() >= kMemoryTasksMax)
-      return warn("more waits for it than it takes: it does not answer");
+    if (tasks_.size() >= kMemoryTasksMax) return warn("it does not answer, and much waits for it");
     tasks_.push_back(std::move(task));
     if (std::exchange(under_way_, true)) return;
     try {
@@ -80,13 +79,15 @@ class FolderMemory::Work : public std::enable_shared_from_this<Work> {
     }
   }
 
-  /// What cannot be written counts for this process all the same.
+  /// What cannot be written counts for this process all the same, and is written when it can be.
   void write(const NodeRecord& record) {
-    const auto written = add_node_record(folder_, record);
-    if (written) return;
-    const std::lock_guard lock{mutex_};
     unwritten_.push_back(record);
-    if (unwritten_.size() == 1) warn(written.error().message);
+    if (unwritten_.size() > kNodeFailuresMax) unwritten_.pop_front();
+    while (!unwritten_.empty()) {
+      const auto written = add_node_record(folder_, unwritten_.front());
+      if (!written) return warn_once(written.error().message);
+      unwritten_.pop_front();
+    }
   }
 
   /// Those who have asked may be gone with their event loops when the process ends.
@@ -96,14 +97,15 @@ class FolderMemory::Work : public std::enable_shared_from_this<Work> {
   }
 
   Failures read() {
-    const auto found = read_node_records(folder_);
-    const std::lock_guard lock{mutex_};
-    if (!found && !std::exchange(warned_, true)) warn(found.error().message);
-    if (!found) return std::nullopt;
-    for (const std::string& file : found->unread)
-      if (!std::exchange(warned_, true)) warn("a record cannot be read: " + file);
+    auto found = read_node_records(folder_, known_);
+    if (!found) {
+      warn_once(found.error().message);
+      return std::nullopt;
+    }
+    if (!found->unread.empty()) warn_once("a record cannot be read: " + found->unread.front());
+    known_ = std::move(*found);
     std::vector<NodeFailure> failures;
-    for (const NodeRecord& record : found->records) failures.push_back(failure_of(record));
+    for (const NodeRecord& record : known_.records) failures.push_back(failure_of(record));
     for (const NodeRecord& record : unwritten_) failures.push_back(failure_of(record));
     return failures;
   }
@@ -125,8 +127,7 @@ class FolderMemory::Work : public std::enable_shared_from_this<Work> {
       try {
         task();
       } catch (const std::exception& failure) {  // out of memory, mostly
-        const std::lock_guard relock{mutex_};
-        warn(failure.what());
+        warn_once(failure.what());
       }
       lock.lock();
     }
@@ -134,9 +135,14 @@ class FolderMemory::Work : public std::enable_shared_from_this<Work> {
     ended_.notify_all();
   }
 
-  /// To be called with the lock.
+  void warn_once(const std::string& why) {
+    const std::lock_guard lock{mutex_};
+    warn(why);
+  }
+
+  /// Says what went wrong first. To be called with the lock.
   void warn(const std::string& why) {
-    if (!home_) return;
+    if (!home_ || std::exchange(warned_, true)) return;
     asio::post(*home_, [why] { spdlog::warn("--node-history: {}", why); });
   }
 
@@ -145,9 +151,12 @@ class FolderMemory::Work : public std::enable_shared_from_this<Work> {
   std::optional<asio::any_io_executor> home_;  // nullopt: the thread is left behind
   const std::filesystem::path folder_;
   std::deque<std::function<void()>> tasks_;
-  std::vector<NodeRecord> unwritten_;
   bool under_way_ = false;  // the thread
-  bool warned_ = false;     // that something cannot be read
+  bool warned_ = false;
+
+  // Only the thread has these.
+  NodeRecords known_;
+  std::deque<NodeRecord> unwritten_;
 };
 
 FolderMemory::FolderMemory(const asio::any_io_executor& home, std::filesystem::path folder)

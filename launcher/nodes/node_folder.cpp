@@ -36,6 +36,8 @@ Result<std::vector<std::string>> node_files(const fs::path& folder) {
 }
 
 Result<NodeRecord> read_record(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return invalid("it is no regular file");  // to wait for
   std::ifstream file{path, std::ios::binary};
   if (!file) return Error{Error::Kind::kUnavailable, std::strerror(errno)};
   std::string text(kNodeRecordBytesMax + 1, '\0');
@@ -55,7 +57,7 @@ void remove_oldest(const fs::path& folder) {
 
 }  // namespace
 
-Result<NodeRecords> read_node_records(const fs::path& folder) {
+Result<NodeRecords> read_node_records(const fs::path& folder, const NodeRecords& before) {
   const auto names = node_files(folder);
   if (!names) return names.error();
   NodeRecords found;
@@ -63,12 +65,17 @@ Result<NodeRecords> read_node_records(const fs::path& folder) {
       names->size() - std::min<std::size_t>(names->size(), kNodeFailuresMax);
   for (std::size_t i = skipped; i < names->size(); ++i) {
     const std::string& name = (*names)[i];
-    auto record = read_record(folder / name);
+    const auto known = std::ranges::lower_bound(before.names, name);
+    const bool is_known = known != before.names.end() && *known == name;
+    auto record =
+        is_known ? before.records[known - before.names.begin()] : read_record(folder / name);
     std::error_code error;
-    if (record)
+    if (record) {
+      found.names.push_back(name);
       found.records.push_back(std::move(*record));
-    else if (fs::exists(folder / name, error))  // else it was forgiven just now
+    } else if (fs::exists(folder / name, error)) {  // else it was forgiven just now
       found.unread.push_back("'" + (folder / name).string() + "': " + record.error().message);
+    }
   }
   return found;
 }

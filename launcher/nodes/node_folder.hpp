@@ -12,12 +12,15 @@
 namespace ddprun {
 
 struct NodeRecords {
+  std::vector<std::string> names;   // the files', as the records are ordered
   std::vector<NodeRecord> records;  // the last kNodeFailuresMax, the oldest one first
   std::vector<std::string> unread;  // files of that kind that are none, each with what is wrong
 };
 
-/// Reads all records. A folder that is not there has none. Errors: kUnavailable, with a sentence.
-Result<NodeRecords> read_node_records(const std::filesystem::path& folder);
+/// Reads all records, but those that were read `before`: they never change. A folder that is not
+/// there has none. Errors: kUnavailable, with a sentence.
+Result<NodeRecords> read_node_records(const std::filesystem::path& folder,
+                                      const NodeRecords& before = {});
 
 /// Adds a record, and makes the folder where it is missing. Of more than kNodeFailuresMax the
 /// oldest ones go. Errors: kUnavailable, with a sentence.

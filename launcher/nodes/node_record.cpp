@@ -69,8 +69,12 @@ std::string node_file_name(std::int64_t time_unix_ms, std::uint32_t unlike) {
 }
 
 bool is_node_file(std::string_view name) {
-  return name.starts_with(kBegins) && name.ends_with(kEnds) &&
-         name.size() == node_file_name(0, 0).size();
+  if (!name.starts_with(kBegins) || !name.ends_with(kEnds) ||
+      name.size() != node_file_name(0, 0).size())
+    return false;
+  name.remove_prefix(kBegins.size());
+  name.remove_suffix(kEnds.size());
+  return name.find_first_not_of("0123456789abcdef.") == std::string_view::npos;
 }
 
 }  // namespace ddprun

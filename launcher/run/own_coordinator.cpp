@@ -17,6 +17,11 @@ namespace ddprun {
 OwnCoordinator::OwnCoordinator(asio::io_context& home, const LaunchSpec& spec, ReadLog log)
     : home_{home}, spec_{spec}, log_{std::move(log)} {}
 
+/// Jobs that still ask get no answer while their event loop goes.
+OwnCoordinator::~OwnCoordinator() {
+  if (memory_) memory_->end_within(std::chrono::milliseconds{0});
+}
+
 Result<void> OwnCoordinator::open(RunFacts& run) {
   if (spec_.meeting.nodes_max > 1) loop_.emplace(1);
   if (!spec_.rules.node_history.empty())

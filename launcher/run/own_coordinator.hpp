@@ -30,6 +30,9 @@ class OwnCoordinator {
   /// `home` is the agent's event loop. `log` answers the status page, which asks for a worker's log
   /// in another thread. `home` and `spec` must live longer.
   OwnCoordinator(asio::io_context& home, const LaunchSpec& spec, ReadLog log);
+  ~OwnCoordinator();
+  OwnCoordinator(const OwnCoordinator&) = delete;
+  OwnCoordinator& operator=(const OwnCoordinator&) = delete;
 
   /// Serves the coordinator, or finds that it is elsewhere. Adds to `run` where it is. Runs the
   /// agent's event loop meanwhile. Errors: as those of open_coordinator() and open_status_page().

@@ -116,9 +116,13 @@ class Interpreter {
     if (!window) return window.error();
     policy.window_ms = window->count();
     if (policy.strikes == 0)
-      no_effect({"node-window"}, "no node is left out (--node-strikes)");
+      no_effect({"node-history", "node-window"}, "no node is left out (--node-strikes)");
     else if (spec_.meeting.nodes_max == 1)
       no_effect({"node-history", "node-strikes", "node-window"}, "the job has one node");
+    if (policy.strikes == 0 || spec_.meeting.nodes_max == 1) {
+      policy = {};
+      spec_.rules.node_history.clear();
+    }
     return {};
   }
 

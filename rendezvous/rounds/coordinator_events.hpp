@@ -23,7 +23,7 @@ struct PeerLost { PeerId peer; std::string reason; };  // the connection has end
 struct Probed { NodeId node; bool refused; };          // the answer to Probe
 struct StoreGone { int round; std::string reason; };   // OpenStore's port is not free
 // The answer to RecallNodes; nullopt: nothing is remembered of earlier jobs.
-struct NodesRecalled { std::optional<std::vector<NodeFailure>> failures; };
+struct NodesRecalled { int question; std::optional<std::vector<NodeFailure>> failures; };
 struct Tick {};                                        // the time has come: see next_tick()
 using CoordinatorEvent = std::variant<FromPeer, PeerLost, Probed, StoreGone, NodesRecalled, Tick, HigherEpoch,
                                       AgentFollows, LeadersFound, ElectedByEtcd, LeaseHeld,
@@ -44,7 +44,7 @@ struct DropPeer { PeerId peer; std::string reason; };  // send what is queued, c
 struct OpenStore { int round; int world_size; int port = 0; };
 struct Probe { NodeId node; std::string endpoint; ProbeTimes times = {}; };  // does anybody listen
                                                        // there? then Probed
-struct RecallNodes {};  // which nodes have failed in earlier jobs; then NodesRecalled
+struct RecallNodes { int question; };  // which nodes have failed before; then NodesRecalled
 struct RememberNode { NodeFailure failure; };  // for this job and others
 using CoordinatorAction = std::variant<SendTo, DropPeer, OpenStore, Probe, RecallNodes, RememberNode,
                                        AskLeaders, InviteWitnesses, AnnounceLeader, WriteMembers,

@@ -8,6 +8,7 @@
 #include "rendezvous/messages/seats.hpp"
 #include "rendezvous/rounds/agreement.hpp"
 #include "rendezvous/rounds/in_place.hpp"
+#include "rendezvous/rounds/round_nodes.hpp"
 #include "rendezvous/rounds/status_of.hpp"
 #include "rendezvous/rounds/voters.hpp"
 
@@ -18,7 +19,7 @@ CoordinatorMachine::CoordinatorMachine(CoordinatorRules rules, TimePoint now)
       leadership_{make_leadership(leadership_of(rules_))},
       members_{rules_, leadership_->counts_silence(), now},
       failures_{rules_, job_},
-      history_{rules_.node_policy},
+      history_{rules_.nodes_max > 1 ? rules_.node_policy : NodePolicy{}},
       observers_{rules_, now},
       cut_{members_.nodes(), out_},
       rounds_{{rules_, job_, members_.nodes(), *leadership_, failures_, history_, observers_, cut_,
@@ -45,8 +46,7 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
           rounds_.stop({"the server cannot open the port of the store again: " + e.reason}, now);
       },
       [&](const NodesRecalled& e) {
-        history_.recalled(e.failures);
-        history_.judge(members_.nodes(), now);
+        for (Node* const node : excused_by(e, history_, members_.nodes(), now)) welcome(*node);
       },
       [](const Tick&) {}, [&](const auto& e) { lead(e); });
   while (Node* const node = members_.silent(now))  // no Tick comes between the beats of many nodes
@@ -318,6 +318,7 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
   if (heir == nullptr) return;
   lead(VoiceGiven{heir->id()});
   members_.nodes().set_phase(*heir, Phase::kReady);
+  history_.judge(*heir);
   welcome(*heir);
 }
 

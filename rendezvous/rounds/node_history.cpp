@@ -1,6 +1,7 @@
 #include "rendezvous/rounds/node_history.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "rendezvous/messages/restart_policy.hpp"
@@ -10,6 +11,9 @@ namespace ddprun {
 namespace {
 
 constexpr int kNodesNoted = 4;
+/// The clocks of nodes differ by less. What is later was written by a clock that is wrong, and
+/// would count for ever.
+constexpr std::chrono::hours kClocksApartMax{1};
 /// A failure that this node has so many times as often as all others together is its own.
 constexpr int kTimesAsOften = 3;
 
@@ -25,13 +29,14 @@ void NodeHistory::add(NodeFailure failure) {
   failures_.push_back(std::move(failure));
 }
 
-bool NodeHistory::begin_recall(TimePoint now) {
-  if (!counts()) return false;
+std::optional<int> NodeHistory::begin_recall(TimePoint now) {
+  if (!counts()) return std::nullopt;
   recalled_by_ = now + kRecallTimeout;
-  return true;
+  return ++questions_;
 }
 
-void NodeHistory::recalled(std::optional<std::vector<NodeFailure>> failures) {
+void NodeHistory::recalled(int question, std::optional<std::vector<NodeFailure>> failures) {
+  if (question != questions_) return;
   recalled_by_.reset();
   if (!failures) return;
   failures_ = std::move(*failures);
@@ -46,9 +51,12 @@ std::optional<TimePoint> NodeHistory::awaited_until(TimePoint now) const {
 
 std::map<std::string, int> NodeHistory::strikes(TimePoint now) const {
   const TimePoint since = now - std::chrono::milliseconds{policy_.window_ms};
+  const auto counts_now = [&](const NodeFailure& failure) {
+    return failure.at >= since && failure.at <= now + kClocksApartMax;
+  };
   std::map<std::string, std::map<std::string, int>> alike;  // by fingerprint, then by host
   for (const NodeFailure& failure : failures_)
-    if (failure.at >= since && is_comparable(failure)) ++alike[failure.fingerprint][failure.host];
+    if (counts_now(failure) && is_comparable(failure)) ++alike[failure.fingerprint][failure.host];
   const auto is_programs = [&](const NodeFailure& failure) {
     const auto& hosts = alike.at(failure.fingerprint);
     int all = 0;
@@ -58,7 +66,7 @@ std::map<std::string, int> NodeHistory::strikes(TimePoint now) const {
   };
   std::map<std::string, int> strikes;
   for (const NodeFailure& failure : failures_)
-    if (failure.at >= since && !(is_comparable(failure) && is_programs(failure)))
+    if (counts_now(failure) && !(is_comparable(failure) && is_programs(failure)))
       ++strikes[failure.host];
   return strikes;
 }
@@ -83,24 +91,27 @@ int NodeHistory::count_objected(const Roster& nodes) const {
   if (!counts()) return 0;
   int objected = 0;
   nodes.for_each([&](const Roster::Node& node) {
-    if (node.phase() == Roster::Phase::kReady && !node.objection.empty()) ++objected;
+    const bool is_replaceable = node.join.node_rank < 0;
+    if (node.phase() == Roster::Phase::kReady && !node.objection.empty() && is_replaceable)
+      ++objected;
   });
   return objected;
 }
 
 std::string note_on_nodes(const Roster& nodes) {
-  std::string note;
-  int noted = 0;
+  std::set<std::string> notes;  // agents of one host share theirs
   nodes.for_each([&](const Roster::Node& node) {
     const bool takes_part = node.is_in_round();
     if (node.objection.empty() || !(takes_part || node.phase() == Roster::Phase::kReady)) return;
-    if (++noted > kNodesNoted) return;
-    note += note.empty() ? "" : "; ";
-    note += (takes_part ? "with node " : "without node ") + node.join.host + ", which " +
-            node.objection + (takes_part ? ": too few others are there" : "");
+    notes.insert((takes_part ? "with node " : "without node ") + node.join.host + ", which " +
+                 node.objection + (takes_part ? ": too few others are there" : ""));
   });
-  if (noted > kNodesNoted) note += "; and " + std::to_string(noted - kNodesNoted) + " more";
-  return note;
+  std::string text;
+  int noted = 0;
+  for (const std::string& note : notes)
+    if (++noted <= kNodesNoted) text += (text.empty() ? "" : "; ") + note;
+  if (noted > kNodesNoted) text += "; and " + std::to_string(noted - kNodesNoted) + " more";
+  return text;
 }
 
 }  // namespace ddprun

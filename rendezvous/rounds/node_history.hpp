@@ -44,11 +44,12 @@ class NodeHistory {
   /// A round of this job has failed because of a node.
   void add(NodeFailure failure);
 
-  /// Asks for what is remembered elsewhere, of other jobs, too. Returns whether it is to be asked.
-  bool begin_recall(TimePoint now);
-  /// That is the answer, with what was added here before the question. nullopt: nothing is
-  /// remembered but here.
-  void recalled(std::optional<std::vector<NodeFailure>> failures);
+  /// Asks for what is remembered elsewhere, of other jobs, too. Returns the number of the question;
+  /// nullopt: nothing is to be asked.
+  std::optional<int> begin_recall(TimePoint now);
+  /// That is the answer to that question, with what was added here before it. nullopt: nothing is
+  /// remembered but here. An answer that comes after the next question counts no more.
+  void recalled(int question, std::optional<std::vector<NodeFailure>> failures);
   /// Until when no round begins because of that question; nullopt: nothing is waited for.
   std::optional<TimePoint> awaited_until(TimePoint now) const;
 
@@ -59,13 +60,15 @@ class NodeHistory {
   void judge(Roster& nodes, TimePoint now);
   /// Does so at one that has come since.
   void judge(Roster::Node& node) const;
-  /// How many of those that are ready have something against them.
+  /// How many of those that are ready, and whose rank another one could have, have something
+  /// against them.
   int count_objected(const Roster& nodes) const;
 
  private:
   NodePolicy policy_;
   std::vector<NodeFailure> failures_;   // at most kNodeFailuresMax
   std::map<std::string, int> strikes_;  // when nodes were judged last
+  int questions_ = 0;                   // so far
   std::optional<TimePoint> recalled_by_;
 };
 

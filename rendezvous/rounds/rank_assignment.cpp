@@ -15,21 +15,25 @@ std::vector<Node*> choose_members(Roster& nodes, const CoordinatorRules& rules) 
   nodes.for_each([&](Node& node) {
     if (node.phase() == Roster::Phase::kReady) ready.push_back(&node);
   });
-  // Those that need as many workers as before wait for the others.
-  const bool counted =
-      std::ranges::any_of(ready, [](const Node* node) { return node->parked.world_size > 0; });
-  const auto prepares = [=](const Node* node) { return !counted && waits_for_workers(*node); };
   const auto is_sound = [](const Node* node) { return node->objection.empty(); };
-  const auto comes_first = [=](const Node* node) { return is_sound(node) && !prepares(node); };
-  if (std::ranges::count_if(ready, comes_first) >= rules.nodes_min) std::erase_if(ready, prepares);
+  // Those that need as many workers as before wait for the others.
+  const bool counted = std::ranges::any_of(
+      ready, [=](const Node* node) { return is_sound(node) && node->parked.world_size > 0; });
+  const auto prepares = [=](const Node* node) { return !counted && waits_for_workers(*node); };
+  const auto is_able = [=](const Node* node) { return is_sound(node) && !prepares(node); };
+  if (std::ranges::count_if(ready, is_able) >= rules.nodes_min) std::erase_if(ready, prepares);
   std::ranges::sort(ready, {}, [=](const Node* node) {
-    return std::tuple{!is_sound(node), node->announced.has_value(), node->group_rank < 0,
+    return std::tuple{node->announced.has_value(), !is_sound(node), node->group_rank < 0,
                       node->arrival};
   });
-  const auto sound = std::ranges::count_if(ready, is_sound);
-  const auto wanted = std::clamp<std::ptrdiff_t>(sound, rules.nodes_min, rules.nodes_max);
-  if (std::ssize(ready) > wanted) ready.resize(static_cast<std::size_t>(wanted));
-  return ready;
+  auto lacking = rules.nodes_min - std::ranges::count_if(ready, [=](const Node* node) {
+                   return is_sound(node) && !node->announced;
+                 });
+  std::vector<Node*> members;
+  for (Node* const node : ready)
+    if (is_sound(node) || lacking-- > 0) members.push_back(node);
+  members.resize(std::min<std::size_t>(members.size(), rules.nodes_max));
+  return members;
 }
 
 std::vector<Node*> order_by_rank(std::vector<Node*> members) {

@@ -8,6 +8,7 @@
 #include "rendezvous/messages/seats.hpp"
 #include "rendezvous/rounds/in_place.hpp"
 #include "rendezvous/rounds/rank_assignment.hpp"
+#include "rendezvous/rounds/round_nodes.hpp"
 
 namespace ddprun {
 
@@ -23,30 +24,6 @@ TimePoint resumes_at(const Rounds::Parts& parts) { return parts.failures.budget(
 /// How long a pause before a restart still takes (--restart-delay); 0: there is none.
 milliseconds pause_left(const Rounds::Parts& parts, TimePoint now) {
   return std::chrono::ceil<milliseconds>(std::max(resumes_at(parts), now) - now);
-}
-
-/// Strikes grow old, others are forgiven: so it is done for each round anew.
-void judge_nodes(const Rounds::Parts& parts, TimePoint now) {
-  parts.history.judge(parts.nodes, now);
-  if (parts.history.begin_recall(now)) parts.out.add(RecallNodes{});
-}
-
-void remember_failure(const Rounds::Parts& parts, TimePoint now) {
-  auto failure = parts.failures.node_failure(now);
-  if (!failure || !parts.history.counts()) return;
-  parts.history.add(*failure);
-  parts.out.add(RememberNode{std::move(*failure)});
-}
-
-/// A round of so many nodes begins. Those that have no place in it wait for one.
-void tell_those_who_wait(const Rounds::Parts& parts, const Rounds& rounds, int nodes) {
-  parts.nodes.for_each([&](const Node& node) {
-    if (waits_for_workers(node) && node.phase() == Phase::kReady && node.objection.empty() &&
-        nodes < parts.rules.nodes_max)
-      parts.out.send(node.peer(), preparation(parts.nodes, node, parts.rules, rounds.spare(node)));
-    else if (node.phase() == Phase::kReady || node.phase() == Phase::kWitnessing)
-      parts.out.send(node.peer(), rounds.spare(node));
-  });
 }
 
 }  // namespace
@@ -66,6 +43,7 @@ void Rounds::gather(TimePoint now) {
 void Rounds::recover(const HostedAssignment& round, int attempt, TimePoint now) {
   state_ = State::kRunning;
   parts_.job.counters = {round.round, attempt};
+  nodes_begun_ = round.nodes;
   const bool may_listen = round.store_port >= kStorePortMin;
   parts_.out.add(OpenStore{round.round, round.world_size, may_listen ? round.store_port : 0});
   parts_.failures.begin_round(round.round);
@@ -150,8 +128,8 @@ RoundView Rounds::view() const {
 Spare Rounds::spare(const Node& node) const {
   const Leadership& leadership = parts_.leadership;
   const JobCounters& counters = parts_.job.counters;
-  return {counters.round,     nodes_in_round(parts_.nodes), counters.attempt,
-          leadership.epoch(), leadership.committed(),       leadership.successors(),
+  return {counters.round,     nodes_begun_,           counters.attempt,
+          leadership.epoch(), leadership.committed(), leadership.successors(),
           node.objection};
 }
 
@@ -174,7 +152,8 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
     // Workers that were parked, and are discarded now, have told how they ended before.
     if (manner_ != Manner::kDiscarding) {
       parts_.failures.stopped(now);
-      remember_failure(parts_, now);
+      // On the smaller side of a cut the others seem to be lost.
+      if (manner_ != Manner::kAtOnce) remember_failure(parts_, now);
     }
     gather(now);
     parts_.observers.stopped(now);
@@ -234,7 +213,7 @@ TimePoint Rounds::gives_up_at() const {
 }
 
 bool Rounds::has_waited_in_vain(TimePoint now) const {
-  return state_ == State::kGathering && now >= gives_up_at();
+  return state_ == State::kGathering && now >= gives_up_at() && !parts_.history.awaited_until(now);
 }
 
 EndJob Rounds::timed_out(const std::string& last_loss) const {
@@ -331,6 +310,7 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   parts_.failures.begin_round(start.round);
   parts_.job.newcomers_at.clear();
   manner_ = Manner::kInOrder;
+  nodes_begun_ = start.group_world_size;
   std::map<std::string, int> role_ranks;
   for (Node* const node : ranked) {
     node->round = start.round;
@@ -376,7 +356,7 @@ Waiting Rounds::waiting(TimePoint now) const {
           .left_ms = std::chrono::duration_cast<milliseconds>(ends - now).count(),
           .pause_ms = pause.count(),
           .clock_us = microseconds(now),
-          .objected = parts_.history.count_objected(parts_.nodes)};
+          .objected = last_call_ends_ ? parts_.history.count_objected(parts_.nodes) : 0};
 }
 
 std::optional<TimePoint> Rounds::next_due(TimePoint now) const {

@@ -109,6 +109,7 @@ class Rounds {
   State state_ = State::kIdle;
   TimePoint gathering_since_;
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round
+  int nodes_begun_ = 0;                      // that the last round had at its beginning
   TimePoint stopping_ends_;                  // nodes that have not stopped by then are dropped
   /// How the round was told to stop.
   enum class Manner { kInOrder, kKeeping, kAtOnce, kDiscarding } manner_ = Manner::kInOrder;

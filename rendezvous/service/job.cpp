@@ -83,10 +83,10 @@ void Job::move_store(const OpenStore& order) {
 }
 
 /// The answer never comes while the machine takes a step.
-void Job::recall_nodes() {
+void Job::recall_nodes(int question) {
   const auto executor = tick_.get_executor();
-  const auto answer = [weak = weak_from_this(), executor](NodeMemory::Failures failures) {
-    asio::post(executor, [weak, recalled = NodesRecalled{std::move(failures)}] {
+  const auto answer = [weak = weak_from_this(), executor, question](NodeMemory::Failures failures) {
+    asio::post(executor, [weak, recalled = NodesRecalled{question, std::move(failures)}] {
       if (const auto self = weak.lock()) self->hear_outside(recalled);
     });
   };
@@ -226,7 +226,7 @@ void Job::perform(const CoordinatorAction& action) {
         store_.begin_round(a.world_size);
         if (a.port > 0 && store_acceptor_) move_store(a);
       },
-      [&](const RecallNodes&) { recall_nodes(); },
+      [&](const RecallNodes& a) { recall_nodes(a.question); },
       [&](const RememberNode& a) {
         if (memory_) memory_->remember(a.failure);
       },

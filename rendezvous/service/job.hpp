@@ -86,7 +86,7 @@ class Job : public std::enable_shared_from_this<Job> {
  private:
   Result<void> listen_for_workers(const asio::ip::tcp::endpoint& endpoint);
   void move_store(const OpenStore& order);
-  void recall_nodes();
+  void recall_nodes(int question);
   asio::awaitable<void> accept_store_clients(std::shared_ptr<asio::ip::tcp::acceptor> acceptor);
   asio::awaitable<void> tick_when_due();
   asio::awaitable<std::string> hear(PeerId peer, const std::shared_ptr<Channel>& channel);

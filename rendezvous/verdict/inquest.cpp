@@ -167,7 +167,8 @@ Verdict Inquest::verdict_on(const Suspect& first) {
   if (verdict.followers.size() > kFollowersMax) verdict.followers.resize(kFollowersMax);
   verdict.history = history_of(verdict.cause);
   find_failure(first);
-  host_of_cause_ = first.in_order ? "" : host_of(ranks_in(whole.ranks));
+  const bool own = first.end.blame == Blame::kOwn || first.end.kind == FailureKind::kHang;
+  host_of_cause_ = own && !first.in_order ? host_of(ranks_in(whole.ranks)) : "";
   return verdict;
 }
 

@@ -53,7 +53,8 @@ class Inquest {
   /// The failure of the cause that was decided last, with all that is known of it, for EndJob.
   std::optional<WorkerFailure> failure_of_cause() const { return failure_; }
   /// The node, by its host's name, on which all ranks of that cause were; "": no node alone is to
-  /// blame, as it was told to go, or as the round had but one.
+  /// blame: the round had but one, that one was told to go, or its workers' ends follow from
+  /// others'.
   const std::string& host_of_cause() const { return host_of_cause_; }
 
  private:

@@ -59,7 +59,8 @@ void CoordinatorShell::perform(const CoordinatorAction& action) {
         const auto link = static_cast<LinkId>(a.peer);
         if (agents_.erase(link) > 0) world_.network.finish(link, Side::kCoordinator);
       },
-      [&](const OpenStore& a) { open_store(a); }, [&](const RecallNodes&) { recall_nodes(); },
+      [&](const OpenStore& a) { open_store(a); },
+      [&](const RecallNodes& a) { recall_nodes(a.question); },
       [&](const RememberNode& a) { world_.node_failures.push_back(a.failure); },
       [&](const Probe& a) { probe(a); }, [&](const AskLeaders& a) { ask_leaders(a); },
       [&](const InviteWitnesses& a) { invite_witness(a.invitation); },
@@ -68,14 +69,15 @@ void CoordinatorShell::perform(const CoordinatorAction& action) {
 }
 
 /// The memory of nodes takes its time, and sometimes does not answer, or answers that it cannot.
-void CoordinatorShell::recall_nodes() {
+void CoordinatorShell::recall_nodes(int question) {
   if (world_.random.chance(5)) return;
   const int life = lives_;
-  world_.time.after(world_.random.time(milliseconds{0}, 2 * kRecallTimeout), [this, life] {
-    if (life != lives_ || gone_ || frozen_ || machine_->ended()) return;
-    if (world_.random.chance(10)) return step(NodesRecalled{});
-    step(NodesRecalled{world_.node_failures});
-  });
+  world_.time.after(world_.random.time(milliseconds{0}, 2 * kRecallTimeout),
+                    [this, life, question] {
+                      if (life != lives_ || gone_ || frozen_ || machine_->ended()) return;
+                      if (world_.random.chance(10)) return step(NodesRecalled{question, {}});
+                      step(NodesRecalled{question, world_.node_failures});
+                    });
 }
 
 /// Somebody else may have taken the port at which the store was.

@@ -84,7 +84,7 @@ class CoordinatorShell {
   void give_up_invitation(LinkId link);
   std::optional<Leader> told_at(const std::string& place);
   void open_store(const OpenStore& order);
-  void recall_nodes();
+  void recall_nodes(int question);
   void probe(const Probe& order);
   void probe_agent(const Probe& order);
   void announce(const AnnounceLeader& order);

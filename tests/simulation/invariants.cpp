@@ -261,10 +261,13 @@ void Invariants::check_nobody_kept_waiting() {
   if (stopping_ || verdict_ || round_nodes_ == world_.plan.rounds.nodes_max) return;
   if (counted_hosts() < static_cast<int>(counted_.size())) return;  // one waits for another's rank
   const auto members = std::ranges::count_if(counted_, [&](const auto& entry) {
-    return entry.second.round == round_ || entry.second.prepares || entry.second.left_out;
+    return entry.second.round == round_ || entry.second.prepares;
+  });
+  const auto left_out = std::ranges::count_if(counted_, [&](const auto& entry) {
+    return entry.second.round != round_ && !entry.second.prepares && entry.second.left_out;
   });
   if (went_on_ && members < round_nodes_) return;  // the others are on their way
-  require(round_ == 0 || members == 0 || members == std::ssize(counted_), [&] {
+  require(round_ == 0 || members == 0 || members + left_out == std::ssize(counted_), [&] {
     return "nobody waits beside a round with free places: " + round_name(round_) + " has " +
            std::to_string(members) + " nodes, and there are " + std::to_string(counted_.size());
   });

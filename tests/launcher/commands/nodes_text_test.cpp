@@ -46,7 +46,7 @@ TEST_CASE("a program's own failures are shown, and are no strikes") {
 }
 
 TEST_CASE("texts of others cannot speak to the terminal") {
-  const std::vector records{node_failure("\x1b[2J", 10)};
+  const std::vector records{node_failure("\x1b[2J", 10), node_failure("\x1b[2J", 9)};
   const auto lines = lines_of_nodes(records, kTwoInAnHour, kNow);
   CHECK_THAT(nodes_text(lines, kTwoInAnHour, "/shared", kNow), !contains("\x1b"));
 }

@@ -71,6 +71,22 @@ TEST_CASE("a folder that is none is warned of once, and nothing is known of it")
   CHECK(log.text().find("--node-history") == log.text().rfind("--node-history"));
 }
 
+TEST_CASE("what could not be written is known all the same, and is written when it can be") {
+  const ScratchFolder scratch;
+  const std::filesystem::path place = scratch.path() / "place";
+  std::ofstream{place} << "no folder yet";
+  asio::io_context io;
+  const CapturedLog log;
+  FolderMemory memory{io.get_executor(), place};
+  memory.remember(failure_of("h1"));
+  CHECK(recalled(memory) == std::nullopt);
+  REQUIRE(std::filesystem::remove(place));
+  CHECK(recalled(memory)->size() == 1);
+  memory.remember(failure_of("h2"));
+  CHECK(recalled(memory)->size() == 2);
+  CHECK(read_node_records(place).value().records.size() == 2);
+}
+
 TEST_CASE("who has ended gets no answer") {
   const ScratchFolder folder;
   asio::io_context io;

@@ -1,5 +1,7 @@
 #include "launcher/nodes/node_folder.hpp"
 
+#include <sys/stat.h>
+
 #include <fstream>
 
 #include "rendezvous/messages/node_policy.hpp"
@@ -61,6 +63,29 @@ TEST_CASE("a record that cannot be read is told, and the others are read") {
   CHECK(found.records == std::vector{failure_on("a")});
   REQUIRE(found.unread.size() == 1);
   CHECK_THAT(found.unread.front(), contains("it is no JSON"));
+}
+
+TEST_CASE("a record is read once, as long as it is there") {
+  const ScratchFolder folder;
+  REQUIRE(add_node_record(folder.path(), failure_on("a", 1'000)).has_value());
+  const NodeRecords before = read_node_records(folder.path()).value();
+  std::ofstream{folder.path() / before.names.front()} << "changed by nobody of ours";
+  REQUIRE(add_node_record(folder.path(), failure_on("b", 2'000)).has_value());
+  const NodeRecords after = read_node_records(folder.path(), before).value();
+  CHECK(after.records == std::vector{failure_on("a", 1'000), failure_on("b", 2'000)});
+  CHECK(after.unread.empty());
+  REQUIRE(fs::remove(folder.path() / before.names.front()));
+  CHECK(read_node_records(folder.path(), after).value().records ==
+        std::vector{failure_on("b", 2'000)});
+}
+
+TEST_CASE("nobody waits for a pipe that has the name of a record") {
+  const ScratchFolder folder;
+  REQUIRE(mkfifo((folder.path() / node_file_name(5, 5)).c_str(), S_IRUSR) == 0);
+  const auto found = read_node_records(folder.path()).value();
+  CHECK(found.records.empty());
+  REQUIRE(found.unread.size() == 1);
+  CHECK_THAT(found.unread.front(), contains("it is no regular file"));
 }
 
 TEST_CASE("what is no folder is an error that names it") {

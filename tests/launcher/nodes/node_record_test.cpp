@@ -49,6 +49,7 @@ TEST_CASE("the names of files are in the order of their times") {
   CHECK(is_node_file(node_file_name(-1, 0)));
   CHECK_FALSE(is_node_file(node_file_name(1, 0) + ".tmp"));
   CHECK_FALSE(is_node_file(".node-failure.json"));
+  CHECK_FALSE(is_node_file(".node-failure.1764230400000.1a2b3c4z.json"));
 }
 
 }  // namespace

@@ -49,7 +49,10 @@ TEST_CASE("a folder for failures of nodes counts three strikes within a day") {
   CHECK(policy({"--node-strikes", "5", "--node-window", "2h"}) ==
         NodePolicy{.strikes = 5, .window_ms = 7'200'000});
   CHECK(policy({"--node-history", "/shared", "--node-strikes", "0"}).strikes == 0);
-  CHECK(spec_of({"--node-history", "/shared"}).rules.node_history == "/shared");
+  CHECK(spec_of({"--nnodes", "2", "--node-history", "/shared"}).rules.node_history == "/shared");
+  const JobRules alone = spec_of({"--node-history", "/shared"}).rules;
+  CHECK(alone.node_history.empty());
+  CHECK(alone.node_policy == NodePolicy{});
 }
 
 }  // namespace

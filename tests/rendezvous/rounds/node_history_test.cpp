@@ -80,18 +80,38 @@ TEST_CASE("an old failure elsewhere excuses none within the window") {
 
 TEST_CASE("what is recalled takes the place of what was known") {
   auto history = history_of({failure("b", "ecc")});
-  REQUIRE(history.begin_recall(kStart));
+  const auto question = history.begin_recall(kStart);
+  REQUIRE(question);
   CHECK(history.awaited_until(kStart) == kStart + kRecallTimeout);
   CHECK_FALSE(history.awaited_until(kStart + kRecallTimeout));
-  history.recalled(std::vector{failure("c", "ecc")});
+  history.recalled(*question, std::vector{failure("c", "ecc")});
   CHECK_FALSE(history.awaited_until(kStart));
   CHECK(history.strikes(kStart) == Strikes{{"c", 1}});
 }
 
+TEST_CASE("an answer that comes after the next question is not taken for that one's") {
+  NodeHistory history{kThreeInAMinute};
+  const auto slow = history.begin_recall(kStart);
+  history.add(failure("b", "ecc"));
+  const auto next = history.begin_recall(kStart + 3s);
+  REQUIRE((slow && next));
+  history.recalled(*slow, std::vector<NodeFailure>{});
+  CHECK(history.awaited_until(kStart + 3s));
+  CHECK(history.strikes(kStart) == Strikes{{"b", 1}});
+  history.recalled(*next, std::vector<NodeFailure>{});
+  CHECK(history.strikes(kStart).empty());
+}
+
+TEST_CASE("what a wrong clock has dated into the future does not count for ever") {
+  CHECK(history_of({failure("b", "ecc", kStart + 2h)}).strikes(kStart).empty());
+  CHECK(history_of({failure("b", "ecc", kStart + 1min)}).strikes(kStart) == Strikes{{"b", 1}});
+}
+
 TEST_CASE("where nothing is remembered elsewhere, what was known stays") {
   auto history = history_of({failure("b", "ecc")});
-  REQUIRE(history.begin_recall(kStart));
-  history.recalled(std::nullopt);
+  const auto question = history.begin_recall(kStart);
+  REQUIRE(question);
+  history.recalled(*question, std::nullopt);
   CHECK_FALSE(history.awaited_until(kStart));
   CHECK(history.strikes(kStart) == Strikes{{"b", 1}});
 }
@@ -103,7 +123,9 @@ TEST_CASE("the oldest failures are forgotten when there are too many") {
   CHECK(history.strikes(kStart) == Strikes{{"b", kNodeFailuresMax}});
   std::vector<NodeFailure> many(kNodeFailuresMax + 5, failure("c", "crash"));
   many.push_back(failure("a", "first", kStart - 30s));
-  history.recalled(many);
+  const auto question = history.begin_recall(kStart);
+  REQUIRE(question);
+  history.recalled(*question, many);
   CHECK(history.strikes(kStart) == Strikes{{"c", kNodeFailuresMax}});
 }
 

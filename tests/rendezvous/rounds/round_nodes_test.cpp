@@ -18,8 +18,9 @@ class NodesFixture : public RoundFixture {
   }
   /// Answers the question of what is remembered of nodes, which was asked.
   void recalls(std::optional<std::vector<NodeFailure>> failures = std::nullopt) {
-    REQUIRE(did<RecallNodes>());
-    step(NodesRecalled{std::move(failures)});
+    const auto asked = did<RecallNodes>();
+    REQUIRE(asked);
+    step(NodesRecalled{asked->question, std::move(failures)});
   }
   std::vector<NodeFailure> strikes_of(const std::string& host, int count = 2) const {
     return std::vector<NodeFailure>(count, {.host = host, .at = now_, .fingerprint = "of " + host});
@@ -99,12 +100,91 @@ TEST_CASE_METHOD(NodesFixture, "a failure of ranks on several nodes is nobody's"
   CHECK_FALSE(did<RememberNode>());
 }
 
-TEST_CASE_METHOD(NodesFixture, "in a job of one node no failure is the node's") {
+TEST_CASE_METHOD(NodesFixture, "in a job of one node no failure is the node's, and nothing waits") {
   job_of(1, 1);
   joins("a");
-  recalls();
+  CHECK_FALSE(did<RecallNodes>());
+  REQUIRE(takes_part("a"));
   fails_at("a", 10, {"a"});
   CHECK_FALSE(did<RememberNode>());
+}
+
+TEST_CASE_METHOD(NodesFixture, "a struck node whose rank nobody else can have is not waited for") {
+  job_of(2, 2);
+  joins("a", 1, 0);
+  recalls(strikes_of("b"));
+  joins("b", 1, 1);
+  CHECK(takes_part("b"));
+}
+
+TEST_CASE_METHOD(NodesFixture,
+                 "a spare that has announced its end does not replace a struck node") {
+  job_of(2, 2);
+  joins("a");
+  recalls();
+  for (const char* const node : {"b", "c"}) joins(node);
+  REQUIRE(takes_part("b"));
+  says("c", Preempt{"SIGTERM", 1'000});
+  for (int i = 0; i < 2; ++i) {
+    fails_at("b", 10 + i, {"a", "b"});
+    recalls();
+    CHECK(takes_part("b"));
+  }
+  CHECK_FALSE(order<EndJob>("a"));
+}
+
+TEST_CASE_METHOD(NodesFixture,
+                 "a worker that crashes when it is stopped for a newcomer strikes none") {
+  job_of(2, 3);
+  joins("a");
+  recalls();
+  joins("b");
+  passes_beating(30s, {"a", "b"});
+  REQUIRE(takes_part("b"));
+  joins("c");
+  WorkerEnd crash{.ranks = "1", .kind = FailureKind::kSignal, .blame = Blame::kPerhaps};
+  crash.status.signal = 11;
+  says("b", WorkersEnded{.round = 1, .ends = {crash}});
+  for (const char* const node : {"a", "b"}) says(node, WorkersStopped{1});
+  CHECK_FALSE(did<RememberNode>());
+}
+
+TEST_CASE_METHOD(NodesFixture, "nodes that vanish together are not to blame") {
+  job_of(2, 2);
+  joins("a");
+  recalls();
+  joins("b");
+  REQUIRE(takes_part("a"));
+  passes(1min);
+  CHECK_FALSE(machine_->has_nodes());
+  CHECK_FALSE(did<RememberNode>());
+}
+
+TEST_CASE_METHOD(NodesFixture, "a struck node that inherits a rank has its strikes all the same") {
+  job_of(1, 2);
+  joins("a", 1, 0);
+  recalls(strikes_of("c"));
+  joins("b");
+  REQUIRE(takes_part("a"));
+  joins("c", 1, 0);  // as long as a may be dead
+  is_lost("a");
+  says("b", WorkersStopped{1});
+  recalls(strikes_of("c"));
+  CHECK(start("b").group_world_size == 1);
+  CHECK_FALSE(order<StartRound>("c"));
+}
+
+TEST_CASE_METHOD(NodesFixture, "a node that is forgiven while a round runs joins it") {
+  job_of(1, 2);
+  joins("a");
+  REQUIRE(did<RecallNodes>());
+  joins("b");
+  step(NodesRecalled{1, strikes_of("b")});
+  passes_beating(30s, {"a", "b"});
+  REQUIRE(takes_part("a"));
+  CHECK_FALSE(order<StopRound>("a"));
+  step(NodesRecalled{1, std::vector<NodeFailure>{}});
+  CHECK(order<StopRound>("a"));
 }
 
 TEST_CASE_METHOD(NodesFixture,

@@ -20,6 +20,21 @@ TEST_CASE_METHOD(Round, "a node alone is to blame when all ranks of the cause ar
   CHECK(inquest().host_of_cause().empty());
 }
 
+TEST_CASE_METHOD(Round, "who only follows, was told to end or has ended well blames no node") {
+  follows(3, 100, Consequence::kConnectionReset);
+  follows(0, 101, Consequence::kConnectionReset);
+  verdict();
+  CHECK(inquest().host_of_cause().empty());
+  begin();
+  follows(3, 100, Consequence::kForeignSignal);
+  verdict();
+  CHECK(inquest().host_of_cause().empty());
+  begin();
+  ends(3, 100, {.kind = FailureKind::kSignal, .blame = Blame::kPerhaps, .status = {.signal = 11}});
+  verdict();
+  CHECK(inquest().host_of_cause().empty());
+}
+
 TEST_CASE_METHOD(Round, "a node that is lost is to blame for that, unless it was told to go") {
   node_is_lost(2, 100);
   verdict();

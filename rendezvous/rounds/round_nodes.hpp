@@ -1,0 +1,26 @@
+// What a round has to do with nodes that are not in it: which are left out, which failed, and which
+// wait. Pure.
+#pragma once
+
+#include <vector>
+
+#include "rendezvous/rounds/rounds.hpp"
+
+namespace ddprun {
+
+/// Takes down what is against each node, and asks what is remembered of it elsewhere. Strikes grow
+/// old, and others are forgiven: so it is done for each round anew.
+void judge_nodes(const Rounds::Parts& parts, TimePoint now);
+
+/// Hears what is remembered elsewhere. Returns the nodes that wait, and against which nothing is
+/// any more: they may join the round that runs.
+std::vector<Roster::Node*> excused_by(const NodesRecalled& answer, NodeHistory& history,
+                                      Roster& nodes, TimePoint now);
+
+/// Remembers the node that was the cause of the failure of the round that has just stopped.
+void remember_failure(const Rounds::Parts& parts, TimePoint now);
+
+/// A round of so many nodes has begun. Those that have no place in it wait for one.
+void tell_those_who_wait(const Rounds::Parts& parts, const Rounds& rounds, int nodes);
+
+}  // namespace ddprun
