@@ -51,6 +51,7 @@ std::vector<NodeLine> lines_of_nodes(const std::vector<NodeRecord>& records,
   for (const auto& [host, strikes] : strikes_of(records, policy, now_unix_ms))
     by_host[host].strikes = strikes;
   std::vector<NodeLine> lines;
+  lines.reserve(by_host.size());
   for (auto& [host, line] : by_host) lines.push_back(std::move(line));
   std::ranges::stable_sort(lines, [](const NodeLine& a, const NodeLine& b) {
     return std::tuple{a.strikes, a.failures} > std::tuple{b.strikes, b.failures};

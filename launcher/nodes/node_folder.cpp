@@ -85,7 +85,7 @@ Result<void> add_node_record(const fs::path& folder, const NodeRecord& record) {
   fs::create_directories(folder, error);
   if (error) return unavailable(folder, error.message());
   const std::string name = node_file_name(record.time_unix_ms, std::random_device{}());
-  const auto written = write_whole(folder / name, to_json(record));
+  auto written = write_whole(folder / name, to_json(record));
   if (written) remove_oldest(folder);
   return written;
 }
