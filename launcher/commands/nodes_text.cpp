@@ -28,12 +28,7 @@ std::map<std::string, int> strikes_of(const std::vector<NodeRecord>& records,
                                       const NodePolicy& policy, std::int64_t now_unix_ms) {
   NodeHistory history{policy};
   for (const NodeRecord& record : records)
-    history.add({.host = record.host,
-                 .at = TimePoint{milliseconds{record.time_unix_ms}},
-                 .kind = record.kind,
-                 .fingerprint = record.fingerprint,
-                 .run_id = record.run_id,
-                 .sentence = record.sentence});
+    history.add(failure_at(TimePoint{milliseconds{record.time_unix_ms}}, record));
   return history.strikes(TimePoint{milliseconds{now_unix_ms}});
 }
 

@@ -34,14 +34,9 @@ NodeRecord record_of(const NodeFailure& failure) {
           .sentence = failure.sentence};
 }
 
-NodeFailure failure_of(NodeRecord record) {
+NodeFailure failure_of(const NodeRecord& record) {
   const milliseconds age{unix_time_ms() - record.time_unix_ms};
-  return {.host = std::move(record.host),
-          .at = Clock::now() - age,
-          .kind = record.kind,
-          .fingerprint = std::move(record.fingerprint),
-          .run_id = std::move(record.run_id),
-          .sentence = std::move(record.sentence)};
+  return failure_at(Clock::now() - age, record);
 }
 
 class ProcessMemory : public NodeMemory {

@@ -3,7 +3,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -61,6 +60,15 @@ Result<NodeRecord> parse_node_record(std::string_view text) try {
   return record_of(in);
 } catch (const fields::Unfit& unfit) {
   return invalid(unfit.what());
+}
+
+NodeFailure failure_at(TimePoint at, const NodeRecord& record) {
+  return {.host = record.host,
+          .at = at,
+          .kind = record.kind,
+          .fingerprint = record.fingerprint,
+          .run_id = record.run_id,
+          .sentence = record.sentence};
 }
 
 std::string node_file_name(std::int64_t time_unix_ms, std::uint32_t unlike) {

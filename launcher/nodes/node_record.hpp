@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "rendezvous/messages/verdict.hpp"
+#include "rendezvous/rounds/node_history.hpp"
 
 namespace ddprun {
 
@@ -28,6 +29,9 @@ struct NodeRecord {
 std::string to_json(const NodeRecord& record);
 /// Errors: kInvalid, with what is wrong.
 Result<NodeRecord> parse_node_record(std::string_view text);
+
+/// That failure, at the time that the record has on another clock.
+NodeFailure failure_at(TimePoint at, const NodeRecord& record);
 
 /// ".node-failure.1764230400000.1a2b3c4d.json": by their names the oldest file comes first.
 /// `unlike`: makes the name another one than that of a failure at the same time.

@@ -54,20 +54,17 @@ std::map<std::string, int> NodeHistory::strikes(TimePoint now) const {
   const auto counts_now = [&](const NodeFailure& failure) {
     return failure.at >= since && failure.at <= now + kClocksApartMax;
   };
+  std::map<std::string, int> strikes;
   std::map<std::string, std::map<std::string, int>> alike;  // by fingerprint, then by host
   for (const NodeFailure& failure : failures_)
-    if (counts_now(failure) && is_comparable(failure)) ++alike[failure.fingerprint][failure.host];
-  const auto is_programs = [&](const NodeFailure& failure) {
-    const auto& hosts = alike.at(failure.fingerprint);
+    if (counts_now(failure))
+      ++(is_comparable(failure) ? alike[failure.fingerprint] : strikes)[failure.host];
+  for (const auto& [fingerprint, hosts] : alike) {
     int all = 0;
     for (const auto& [host, count] : hosts) all += count;
-    const int own = hosts.at(failure.host);
-    return own < kTimesAsOften * (all - own);
-  };
-  std::map<std::string, int> strikes;
-  for (const NodeFailure& failure : failures_)
-    if (counts_now(failure) && !(is_comparable(failure) && is_programs(failure)))
-      ++strikes[failure.host];
+    for (const auto& [host, count] : hosts)
+      if (count >= kTimesAsOften * (all - count)) strikes[host] += count;
+  }
   return strikes;
 }
 
