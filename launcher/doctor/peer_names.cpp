@@ -5,10 +5,9 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
+#include "base/system/left_behind.hpp"
 #include "launcher/doctor/name_probe.hpp"
 #include "launcher/doctor/reading_json.hpp"
 
@@ -40,12 +39,11 @@ class Lookups : public std::enable_shared_from_this<Lookups> {
  private:
   /// Returns how many there are. The user's limit of processes may allow no more (RLIMIT_NPROC).
   std::size_t start_threads() {
+    const std::size_t wanted = std::min(readings_.size(), kThreadsMax);
     std::size_t started = 0;
-    try {
-      for (; started < std::min(readings_.size(), kThreadsMax); ++started)
-        std::thread{[held = shared_from_this()] { held->look_up_some(); }}.detach();
-    } catch (const std::system_error&) {
-    }
+    while (started < wanted &&
+           start_left_behind([held = shared_from_this()] { held->look_up_some(); }))
+      ++started;
     return started;
   }
 

@@ -9,12 +9,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/system/no_signals.hpp"
+#include "base/system/left_behind.hpp"
 #include "launcher/nodes/node_folder.hpp"
 
 namespace ddprun {
@@ -64,14 +62,11 @@ class FolderMemory::Work : public std::enable_shared_from_this<Work> {
     if (tasks_.size() >= kMemoryTasksMax) return warn("it does not answer, and much waits for it");
     tasks_.push_back(std::move(task));
     if (std::exchange(under_way_, true)) return;
-    try {
-      const NoSignals inherited;
-      std::thread{[held = shared_from_this()] { held->run(); }}.detach();
-    } catch (const std::system_error& refused) {
-      under_way_ = false;
-      tasks_.clear();
-      warn(refused.what());
-    }
+    const auto started = start_left_behind([held = shared_from_this()] { held->run(); });
+    if (started) return;
+    under_way_ = false;
+    tasks_.clear();
+    warn(started.error().message);
   }
 
   /// What cannot be written counts for this process all the same, and is written when it can be.

@@ -7,11 +7,9 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
-#include "base/system/no_signals.hpp"
+#include "base/system/left_behind.hpp"
 
 namespace ddprun {
 
@@ -32,13 +30,10 @@ class FactsThread::Work : public std::enable_shared_from_this<Work> {
     const std::lock_guard lock{mutex_};
     again_ = true;
     if (std::exchange(under_way_, true)) return;
-    try {
-      const NoSignals inherited;
-      std::thread{[held = shared_from_this()] { held->run(); }}.detach();
-    } catch (const std::system_error& refused) {
-      under_way_ = false;
-      found_ = not_gathered(Error::Kind::kUnavailable, refused.what());
-    }
+    const auto started = start_left_behind([held = shared_from_this()] { held->run(); });
+    if (started) return;
+    under_way_ = false;
+    found_ = not_gathered(started.error().kind, started.error().message);
   }
 
   Result<RunRecord> facts_within(std::chrono::milliseconds at_most) {
