@@ -256,7 +256,7 @@ void Invariants::check_sealed(const std::vector<Sealed>& sealed) {
 }
 
 /// Whoever joins a round that is not full gets a new one, prepares for it, or is left out. A round
-/// without members has ended, though there was nobody left to be told.
+/// without members has ended, though there was nobody left to be told, whoever prepares for it.
 void Invariants::check_nobody_kept_waiting() {
   if (stopping_ || verdict_ || round_nodes_ == world_.plan.rounds.nodes_max) return;
   if (counted_hosts() < static_cast<int>(counted_.size())) return;  // one waits for another's rank
@@ -267,7 +267,9 @@ void Invariants::check_nobody_kept_waiting() {
     return entry.second.round != round_ && !entry.second.prepares && entry.second.left_out;
   });
   if (went_on_ && members < round_nodes_) return;  // the others are on their way
-  require(round_ == 0 || members == 0 || members + left_out == std::ssize(counted_), [&] {
+  const bool is_over = std::ranges::none_of(
+      counted_, [&](const auto& entry) { return entry.second.round == round_; });
+  require(round_ == 0 || is_over || members + left_out == std::ssize(counted_), [&] {
     return "nobody waits beside a round with free places: " + round_name(round_) + " has " +
            std::to_string(members) + " nodes, and there are " + std::to_string(counted_.size());
   });
