@@ -116,7 +116,7 @@ asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
     co_await worker->timer.async_wait(asio::as_tuple(asio::use_awaitable));
     if (worker->gone) co_return;
     const WatchedProcess process = sources_.process(worker->local_rank);
-    if (process.ended) co_return tell(worker->changes.end(Clock::now()));
+    if (process.ending != Ending::kNone) co_return tell(worker->changes.end(Clock::now()));
     if (process.pid == 0) continue;
     WorkerLook look;
     const TimePoint began = Clock::now();
@@ -155,10 +155,9 @@ asio::awaitable<void> Introspection::find_out(std::shared_ptr<Round> round) {
     if (worker->gone) co_return;
     const WatchedProcess process = sources_.process(worker->local_rank);
     WorkerFinding finding = worker->finding;
-    finding.ended = process.ended;
-    finding.failed = process.failed;
+    finding.ending = process.ending;
     finding.looked_into = process.pid != 0;
-    if (!process.ended && process.pid != 0)
+    if (process.ending == Ending::kNone && process.pid != 0)
       finding = co_await look_into(worker, process.pid, round->may_disturb, round->ends);
     if (!worker->gone) round->findings.push_back(std::move(finding));
   }

@@ -25,9 +25,8 @@ namespace ddprun {
 
 /// What the agent knows of a worker of the round by now.
 struct WatchedProcess {
-  pid_t pid = 0;        // 0: it has not started yet
-  bool ended = false;   // and how is told elsewhere
-  bool failed = false;  // it has ended, and not well
+  pid_t pid = 0;  // 0: it has not started yet
+  Ending ending = Ending::kNone;
 };
 
 class Introspection {

@@ -20,8 +20,9 @@ std::string in_kernel(const std::string& channel) {
 }
 
 HeldUp held_up(const WorkerFinding& f) {
-  if (f.failed) return HeldUp::kFailed;
-  if (f.ended || f.state == 'Z' || f.state == 'X') return HeldUp::kEnded;
+  if (f.ending == Ending::kFailed) return HeldUp::kFailed;
+  if (f.ending == Ending::kGaveUp) return HeldUp::kGaveUp;
+  if (f.ending == Ending::kWell || f.state == 'Z' || f.state == 'X') return HeldUp::kEnded;
   if (f.state == 'T' || f.state == 't') return HeldUp::kStopped;
   if (f.state == 'D') return HeldUp::kInKernel;
   return f.keeps_lock ? HeldUp::kKeepsLock : HeldUp::kNo;
@@ -32,8 +33,10 @@ std::string text_of(HeldUp held_up, const WorkerFinding& f) {
   switch (held_up) {
     case HeldUp::kFailed:
       return "has failed";
+    case HeldUp::kGaveUp:
+      return "has waited in vain, and failed";
     case HeldUp::kEnded:
-      return f.ended ? "has ended, with code 0" : "has ended";
+      return f.ending == Ending::kWell ? "has ended, with code 0" : "has ended";
     case HeldUp::kStopped:
       return f.state == 'T' ? "is stopped (SIGSTOP)" : "is stopped by a debugger";
     case HeldUp::kInKernel:

@@ -11,10 +11,12 @@
 
 namespace ddprun {
 
+/// How a worker has ended; kGaveUp: it has failed because it had waited in vain.
+enum class Ending { kNone, kWell, kFailed, kGaveUp };
+
 struct WorkerFinding {
   int rank = 0;
-  bool ended = false;  // with code 0, unless it has failed
-  bool failed = false;
+  Ending ending = Ending::kNone;
   char state = '?';  // its main thread's, as ps(1) has it
   std::string wait_channel;
   bool looked_into = true;  // and not only seen from outside

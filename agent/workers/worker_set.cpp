@@ -33,14 +33,14 @@ constexpr int kGenerationsMax = 64;
 
 bool is_alive(const auto& workers, int local_rank) {
   return std::ranges::any_of(workers, [&](const auto& worker) {
-    return worker->local_rank == local_rank && !worker->ended;
+    return worker->local_rank == local_rank && !worker->ended();
   });
 }
 
 std::vector<pid_t> living(const auto& workers) {
   std::vector<pid_t> pids;
   for (const auto& worker : workers)
-    if (!worker->ended) pids.push_back(worker->process.pid());
+    if (!worker->ended()) pids.push_back(worker->process.pid());
   return pids;
 }
 
@@ -136,7 +136,7 @@ std::vector<int> WorkerSet::missing() const {
 std::vector<RunningWorker> WorkerSet::running() const {
   std::vector<RunningWorker> running;
   for (const auto& worker : workers_)
-    if (!worker->ended)
+    if (!worker->ended())
       running.push_back(
           {rank_of(round_, worker->local_rank), worker->local_rank, worker->process.pid()});
   return running;
@@ -152,7 +152,7 @@ void WorkerSet::begin_round(const StartRound& round) {
   round_ = round;
   stopping_ = false;
   // One that was started beside the round may have ended: another one gets its place.
-  forget(workers_, [](const auto& worker) { return worker->ended; });
+  forget(workers_, [](const auto& worker) { return worker->ended(); });
   const bool keeps = !living(workers_).empty();
   node_.heartbeats = evidence_.begin_round(round_, spec_.workers, keeps);
   make_round_folder(node_, round_, spec_.workers);
@@ -164,7 +164,7 @@ void WorkerSet::make_folded_output() {
   if (folded_) folded_->close();
   if (spec_.logs.fold) begin_to_fold();
   for (const auto& worker : workers_) {
-    if (worker->ended) continue;
+    if (worker->ended()) continue;
     OutputPlan plan = plan_output(spec_, round_, node_, worker->local_rank);
     const int rank = rank_of(round_, worker->local_rank);
     const auto voice = [&](const StreamPlan& stream, bool err) {
@@ -257,10 +257,8 @@ void WorkerSet::cannot_start(int local_rank, const Error& error) {
 asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   const ExitStatus status = co_await worker->process.wait();
   const TimePoint ended = Clock::now();
-  worker->ended = true;
-  worker->failed = !status.ok();
-  worker->out->drain();
-  worker->err->drain();
+  worker->ending = status.ok() ? Ending::kWell : Ending::kFailed;
+  for (const auto& stream : {worker->out, worker->err}) stream->drain();
   if (folded_) folded_->ended(rank_of(round_, worker->local_rank), !status.ok());
   WorkerFailure how = evidence_.end_of(worker->local_rank, worker->process.pid(), status);
   if (!status.ok() && !worker->timer.empty())
@@ -278,14 +276,16 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
     clues.timer = "its " + worker->timer;
   else if (!worker->killed)
     clues.kernel = how.evidence;
-  exited_(evidence_.judge(std::move(how), clues));
+  const WorkerExited exit = evidence_.judge(std::move(how), clues);
+  if (explains(exit.end) == Explains::kWaits) worker->ending = Ending::kGaveUp;
+  exited_(exit);
 }
 
 void WorkerSet::signal(int number, bool to_stop) {
   stopping_ = stopping_ || to_stop;
   if (nursery_) nursery_->look_again();
   for (const auto& worker : workers_) {
-    if (worker->ended) continue;
+    if (worker->ended()) continue;
     if (to_stop) note_told(*worker, number);
     worker->process.signal_group(number);
   }
@@ -294,7 +294,7 @@ void WorkerSet::signal(int number, bool to_stop) {
 void WorkerSet::kill(const std::vector<int>& local_ranks) {
   for (const auto& worker : workers_) {
     if (std::ranges::count(local_ranks, worker->local_rank) == 0) continue;
-    if (!worker->ended) note_told(*worker, SIGKILL);
+    if (!worker->ended()) note_told(*worker, SIGKILL);
     worker->process.signal_group(SIGKILL);
   }
 }
@@ -302,7 +302,7 @@ void WorkerSet::kill(const std::vector<int>& local_ranks) {
 void WorkerSet::ask_for_checkpoint(int signal) {
   stopping_ = true;
   for (const auto& worker : workers_) {
-    if (worker->ended) continue;
+    if (worker->ended()) continue;
     note_told(*worker, signal);
     worker->process.signal(signal);
   }
@@ -313,7 +313,7 @@ void WorkerSet::ask_for_checkpoint(int signal) {
 void WorkerSet::end_late(const ExpiredTimer& timer) {
   const Descriptor process{open_process(timer.pid)};
   Worker* const worker = worker_above(workers_, timer.pid);
-  if (worker != nullptr && !worker->ended) {
+  if (worker != nullptr && !worker->ended()) {
     const int rank = rank_of(round_, worker->local_rank);
     spdlog::warn("rank {}'s {}: process {} {}", rank, describe(timer), timer.pid,
                  timer.signal > 0 ? "gets " + signal_name(timer.signal)
@@ -347,7 +347,7 @@ WatchedProcess WorkerSet::process(int local_rank) const {
   const auto worker = std::ranges::find(
       workers_, local_rank, [](const std::shared_ptr<Worker>& w) { return w->local_rank; });
   if (worker == workers_.end()) return {};
-  return {(*worker)->process.pid(), (*worker)->ended, (*worker)->failed};
+  return {(*worker)->process.pid(), (*worker)->ending};
 }
 
 void WorkerSet::resize_terminals() {
@@ -360,7 +360,7 @@ void WorkerSet::resize_terminals() {
 asio::awaitable<void> WorkerSet::sweep(bool keep) {
   ++starts_;
   const auto stays = [keep](const std::shared_ptr<Worker>& worker) {
-    return keep && !worker->ended;
+    return keep && !worker->ended();
   };
   for (const auto& worker : workers_)
     if (!stays(worker)) worker->process.release();

@@ -138,11 +138,11 @@ class WorkerSet {
     ChildProcess process;
     std::shared_ptr<LogPump> out;
     std::shared_ptr<LogPump> err;
-    bool ended = false;
-    bool failed = false;            // it has ended, and not well
+    Ending ending = Ending::kNone;  // as far as it has been judged
     std::optional<TimePoint> told;  // to end, while it was alive
     bool killed = false;            // by us
     std::string timer;              // a sentence about its timer that has expired; "": none has
+    bool ended() const { return ending != Ending::kNone; }
   };
 
   /// One that has its streams and no process yet.

@@ -15,7 +15,8 @@ constexpr TextLimit kStack{3000};
 
 // clang-format off
 template <> inline constexpr auto kNames<HeldUp> = std::to_array<Named<HeldUp>>({
-    {HeldUp::kNo, "no"}, {HeldUp::kFailed, "failed"}, {HeldUp::kEnded, "ended"},
+    {HeldUp::kNo, "no"}, {HeldUp::kFailed, "failed"},
+    {HeldUp::kGaveUp, "gave_up"}, {HeldUp::kEnded, "ended"},
     {HeldUp::kStopped, "stopped"}, {HeldUp::kInKernel, "in_kernel"},
     {HeldUp::kKeepsLock, "keeps_lock"}});
 template <> inline constexpr auto kFields<StackGroup> = std::tuple{

@@ -15,6 +15,7 @@ inline constexpr std::size_t kStackGroupsMax = 12;
 enum class HeldUp {
   kNo,
   kFailed,  // it is not waited for, and it does not wait
+  kGaveUp,  // it has failed as well, because it has waited in vain
   kEnded,
   kStopped,    // by a signal or a debugger
   kInKernel,   // where no signal reaches it

@@ -30,9 +30,18 @@ bool is_elsewhere(const StackGroup& group) {
   return is_stopped(group) || group.held_up == HeldUp::kKeepsLock ||
          (!group.stack.empty() && !is_in_operation(group));
 }
-/// The system's C library says so.
+/// The system's C library says so, or Python.
 bool is_exiting(const StackGroup& group) {
-  return group.stack.find("__run_exit_handlers\t") != std::string::npos;
+  return group.stack.find("__run_exit_handlers\t") != std::string::npos ||
+         group.stack.find("Py_FinalizeEx\t") != std::string::npos;
+}
+bool has_failed(const StackGroup& group) {
+  return group.held_up == HeldUp::kFailed || group.held_up == HeldUp::kGaveUp;
+}
+/// It has waited in vain, and has failed or is about to. Who has failed otherwise may have come too
+/// late, and lost those who gave up.
+bool gives_up(const StackGroup& group) {
+  return group.held_up == HeldUp::kGaveUp || is_exiting(group);
 }
 
 bool has_given_up(const Suspicion& why) { return why.gave_up != GaveUp::kNobody; }
@@ -42,7 +51,7 @@ bool has_given_up(const Suspicion& why) { return why.gave_up != GaveUp::kNobody;
 void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& groups) {
   if (why.kind != HangReport::Kind::kNoProgress) return;
   RankList waiting = united(why.waiting, ranks_of(groups, [](const StackGroup& group) {
-                              return is_in_operation(group) || group.held_up == HeldUp::kFailed;
+                              return is_in_operation(group) || has_failed(group);
                             }));
   if (waiting.empty()) return;
   RankList missing =
@@ -66,6 +75,15 @@ void tell_missing_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
   if (missing.empty()) return;
   why.kind = HangReport::Kind::kMissing;
   why.missing = std::move(missing);
+}
+
+/// A rank that was seen elsewhere while others gave up, and soon after has waited in vain, was
+/// giving up as well, unless nobody else is missing.
+void tell_given_up_later(Suspicion& why, const std::vector<StackGroup>& later) {
+  const RankList staying = without(why.missing, ranks_of(later, gives_up));
+  if (staying.empty()) return;
+  why.waiting = united(why.waiting, without(why.missing, staying));
+  why.missing = staying;
 }
 
 /// A stopped rank waits for nobody, and tells nothing any more: its counters are those of the last
@@ -152,15 +170,32 @@ const StackGroup* typical_waiter(std::int64_t sequence, const RankList& waiting,
 
 void Inspection::take(const NodeId& node, const Inspected& answer) {
   if (answer.inspection != number_ || !waiting_for_.contains(node)) return;
-  if (!answer.workers.ranks.empty() && groups_.size() < kAnswersMax)
-    groups_.push_back(answer.workers);
+  std::vector<StackGroup>& groups = phase_ == Phase::kLooking ? groups_ : later_;
+  if (!answer.workers.ranks.empty() && groups.size() < kAnswersMax)
+    groups.push_back(answer.workers);
   if (answer.last) forget(node);
+}
+
+bool Inspection::leaves_doubt() const {
+  return has_given_up(why_) && ranks_in(report().missing_ranks).size() > 1;
+}
+
+void Inspection::pause() {
+  phase_ = Phase::kPausing;
+  waiting_for_.clear();
+}
+
+void Inspection::look_again(int number, std::set<NodeId> nodes) {
+  phase_ = Phase::kLookingAgain;
+  number_ = number;
+  waiting_for_ = std::move(nodes);
 }
 
 HangReport Inspection::report() const {
   Suspicion why = why_;
   tell_waiting_by_stacks(why, groups_);
   tell_missing_by_stacks(why, groups_);
+  tell_given_up_later(why, later_);
   tell_missing_by_stop(why, groups_);
   const Deadlock deadlock =
       why.kind == HangReport::Kind::kDeadlock ? explain_deadlock(why, groups_) : Deadlock{};

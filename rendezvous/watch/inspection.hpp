@@ -18,6 +18,17 @@ class Inspection {
 
   const Suspicion& why() const { return why_; }
 
+  enum class Phase { kLooking, kPausing, kLookingAgain };
+  Phase phase() const { return phase_; }
+
+  /// Whether one of several who seem to be missing may just be giving up as well: a program that
+  /// has waited in vain takes a moment to fail. A second look shows who has.
+  bool leaves_doubt() const;
+  /// There will be a second look; what comes until then is passed over.
+  void pause();
+  /// The second look begins, with that number; all of `nodes` are asked.
+  void look_again(int number, std::set<NodeId> nodes);
+
   /// Notes an answer. One to another inspection is passed over, and so are more of them than a
   /// report could show.
   void take(const NodeId& node, const Inspected& answer);
@@ -26,17 +37,20 @@ class Inspection {
   void forget(const NodeId& node) { waiting_for_.erase(node); }
 
   /// Whether every node has answered.
-  bool complete() const { return waiting_for_.empty(); }
+  bool complete() const { return phase_ != Phase::kPausing && waiting_for_.empty(); }
 
   /// The report, from the answers so far. Workers that do the same are in one group, those who are
-  /// missing come first. Where nobody was known to wait, the stacks tell who does.
+  /// missing come first. Where nobody was known to wait, the stacks tell who does. After a second
+  /// look the stacks are those of the first one.
   HangReport report() const;
 
  private:
   int number_;
   Suspicion why_;
   std::set<NodeId> waiting_for_;
-  std::vector<StackGroup> groups_;
+  Phase phase_ = Phase::kLooking;
+  std::vector<StackGroup> groups_;  // the first look has found them
+  std::vector<StackGroup> later_;   // the second one has
 };
 
 }  // namespace ddprun

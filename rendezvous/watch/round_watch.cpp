@@ -40,7 +40,7 @@ void RoundWatch::forget(const NodeId& node) {
 
 RoundWatch::Finding RoundWatch::look(int round, TimePoint now) {
   if (!due_ || now < *due_) return {};
-  if (inspection_) return finish_inspection(now);
+  if (inspection_) return go_on_with_inspection(round, now);
   return look_for_hang(round, now);
 }
 
@@ -59,8 +59,7 @@ RoundWatch::Finding RoundWatch::look_for_hang(int round, TimePoint now) {
   if (!found) return {};
   const std::string missing = format_number_list(found->missing);
   inspection_.emplace(next_inspection(), std::move(*found), nodes_);
-  inspection_ends_ = now + kInspectionTimeout;
-  due_ = inspection_ends_;
+  due_ = now + kInspectionTimeout;
   return Ask{{round, inspections_, on_hang_ != OnHang::kReport, missing}};
 }
 
@@ -71,9 +70,25 @@ std::optional<Inspect> RoundWatch::ask_for_missing(int round, int failed_rank, G
       .kind = HangReport::Kind::kNoProgress, .waiting = {failed_rank}, .gave_up = gave_up};
   why.missing = without(ranks_from(0, book_.world_size()), why.waiting);
   inspection_.emplace(next_inspection(), std::move(why), nodes_);
-  inspection_ends_ = now + kInspectionTimeout;
-  due_ = inspection_ends_;
+  due_ = now + kInspectionTimeout;
   return Inspect{round, inspections_, true, ""};
+}
+
+RoundWatch::Finding RoundWatch::go_on_with_inspection(int round, TimePoint now) {
+  switch (inspection_->phase()) {
+    case Inspection::Phase::kLooking:
+      if (!inspection_->leaves_doubt()) break;
+      inspection_->pause();
+      due_ = now + kSecondLookAfter;
+      return {};
+    case Inspection::Phase::kPausing:
+      inspection_->look_again(next_inspection(), nodes_);
+      due_ = now + kInspectionTimeout;
+      return Ask{{round, inspections_, true, ""}};
+    case Inspection::Phase::kLookingAgain:
+      break;
+  }
+  return finish_inspection(now);
 }
 
 RoundWatch::Finding RoundWatch::finish_inspection(TimePoint now) {

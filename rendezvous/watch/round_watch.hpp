@@ -20,6 +20,8 @@ namespace ddprun {
 
 /// Nodes have so long to say what their workers do; the report is made of what has come by then.
 inline constexpr std::chrono::milliseconds kInspectionTimeout{800};
+/// So long after somebody has given up to wait, others have failed who gave up at that time, too.
+inline constexpr std::chrono::milliseconds kSecondLookAfter{2'000};
 /// There is a look at the progress at least this often, and often enough for a short timeout.
 inline constexpr std::chrono::milliseconds kLooksEvery{1'000};
 inline constexpr std::chrono::milliseconds kLooksEveryMin{50};
@@ -70,6 +72,7 @@ class RoundWatch {
 
  private:
   Finding look_for_hang(int round, TimePoint now);
+  Finding go_on_with_inspection(int round, TimePoint now);
   Finding finish_inspection(TimePoint now);
 
   const std::chrono::milliseconds said_;
@@ -79,8 +82,7 @@ class RoundWatch {
   int inspections_ = 0;  // so far
   std::optional<TimePoint> due_;
   std::optional<Inspection> inspection_;  // that is under way
-  TimePoint inspection_ends_;
-  std::optional<Suspicion> suspicion_;  // that was told
+  std::optional<Suspicion> suspicion_;    // that was told
   std::optional<HangReport> told_;
   TimePoint told_at_;
 };

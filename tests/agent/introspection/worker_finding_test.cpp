@@ -49,9 +49,9 @@ TEST_CASE("it is told how a worker has ended, and what keeps one from ending") {
         "has come to its end, and waits for a thread at load_batch (train.py:12)");
   finding.thread_wait = ThreadWait::kJoin;
   CHECK(doing(finding) == "waits for a thread at load_batch (train.py:12)");
-  finding.ended = true;
+  finding.ending = Ending::kWell;
   CHECK(doing(finding) == "has ended, with code 0");
-  finding.failed = true;
+  finding.ending = Ending::kFailed;
   CHECK(doing(finding) == "has failed");
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("what keeps a worker from everything comes before what it wanted to do
   CHECK(doing(finding) ==
         "sleeps in the kernel where no signal reaches it (nfs_wait): a file system or a device "
         "hangs");
-  finding.ended = true;
+  finding.ending = Ending::kWell;
   CHECK(doing(finding) == "has ended, with code 0");
 }
 

@@ -193,6 +193,31 @@ TEST_CASE_METHOD(TimedOutFixture, "who gave up in the store has the missing ones
         "rank 1 has not reached the store, in which ranks 0,2 have waited in vain");
 }
 
+TEST_CASE_METHOD(TimedOutFixture, "of several who seem to be missing, some may be giving up") {
+  runs(1);
+  fails(kWaitedInVain);
+  tells("b", {.ranks = "2", .held_up = HeldUp::kGaveUp});
+  tells("a", group("0-1", ""));
+  CHECK_FALSE(order<HangFound>("a"));
+  SECTION("which a second look tells") {
+    passes_beating(kSecondLookAfter, {"a", "b"});
+    CHECK(ordered<Inspect>("a") == Inspect{1, 2, true, ""});
+    says("b", Inspected{2, {.ranks = "2", .held_up = HeldUp::kGaveUp}, true});
+    says("a", Inspected{2, {.ranks = "0", .held_up = HeldUp::kGaveUp}, true});
+    passes(0s);
+    CHECK(ordered<HangFound>("a").report.missing_ranks == "1");
+    CHECK(order<StopRound>("a"));
+  }
+  SECTION("unless a failure of its own stops the round before") {
+    says("a", failed(1, 0, {.code = 3}));
+    CHECK(ordered<StopRound>("a").reason == "rank 0 exited with code 3");
+  }
+  SECTION("unless a node is lost before") {
+    is_lost("b");
+    CHECK(ordered<StopRound>("a").reason == "node b lost: connection closed");
+  }
+}
+
 TEST_CASE_METHOD(TimedOutFixture, "who does not answer is not called missing") {
   runs(1);
   fails(kWaitedInVain);

@@ -122,6 +122,57 @@ TEST_CASE("where a collective gave up, only those are missing who are seen elsew
   }
 }
 
+TEST_CASE("who is seen elsewhere while others give up, and soon after has, is not missing") {
+  const Suspicion gave_up{Kind::kNoProgress, "", 0, {0, 1}, {2}, 0s, GaveUp::kCollective};
+  const StackGroup failed{.ranks = "2", .held_up = HeldUp::kGaveUp};
+  Inspection inspection{7, gave_up, {"a"}};
+  inspection.take("a", {7, failed, false});
+  SECTION("two are elsewhere") {
+    inspection.take("a", {7, sleeping("0"), false});
+    inspection.take("a", {7, sleeping("1"), true});
+    CHECK(inspection.leaves_doubt());
+    inspection.pause();
+    CHECK_FALSE(inspection.complete());
+    inspection.look_again(8, {"a"});
+    inspection.take("a", {7, {.ranks = "1", .held_up = HeldUp::kGaveUp}, true});  // too late
+    CHECK_FALSE(inspection.complete());
+    SECTION("one of them gives up") {
+      inspection.take("a", {8, {.ranks = "0", .held_up = HeldUp::kGaveUp}, true});
+      CHECK(inspection.complete());
+      CHECK(inspection.report().missing_ranks == "1");
+      CHECK(inspection.report().waiting_ranks == "0,2");
+    }
+    SECTION("one of them is exiting") {
+      const StackGroup ending{
+          .ranks = "0", .doing = "runs", .stack = "Py_FinalizeEx\t\t0\nmain\t\t0"};
+      inspection.take("a", {8, ending, true});
+      CHECK(inspection.report().missing_ranks == "1");
+    }
+    SECTION("one comes too late, and has lost those who gave up") {
+      inspection.take("a", {8, {.ranks = "0", .held_up = HeldUp::kFailed}, true});
+      CHECK(inspection.report().missing_ranks == "0-1");
+    }
+    SECTION("both give up: then one of them has made the other one wait") {
+      inspection.take("a", {8, {.ranks = "0-1", .held_up = HeldUp::kGaveUp}, true});
+      CHECK(inspection.report().missing_ranks == "0-1");
+    }
+    SECTION("one ends well: it was elsewhere, and did not give up") {
+      inspection.take("a", {8, {.ranks = "0", .held_up = HeldUp::kEnded}, true});
+      CHECK(inspection.report().missing_ranks == "0-1");
+    }
+    SECTION("nobody answers any more") { CHECK(inspection.report().missing_ranks == "0-1"); }
+  }
+  SECTION("one is elsewhere: it is the one") {
+    inspection.take("a", {7, waiting("0"), false});
+    inspection.take("a", {7, sleeping("1"), true});
+    CHECK_FALSE(inspection.leaves_doubt());
+  }
+  SECTION("all wait: nothing is to be seen later") {
+    inspection.take("a", {7, waiting("0-1"), true});
+    CHECK_FALSE(inspection.leaves_doubt());
+  }
+}
+
 TEST_CASE("the one who gave up is enough to know that others have not come") {
   Inspection inspection{7, {Kind::kNoProgress, "", 0, {1}, {0}, 0s, GaveUp::kCollective}, {"a"}};
   inspection.take("a", {7, sleeping("1"), true});
