@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
@@ -60,7 +61,8 @@ AgentRules agent_rules(const LaunchSpec& spec, const NodeFacts& node) {
           .lost_hint = lost_hint(spec),
           .places = places_of(spec, run),
           .find_successor = has_registry ? FindSuccessor::kInRegistry : FindSuccessor::kAmongNodes,
-          .counts_silence = !alone};
+          .counts_silence = !alone,
+          .checks_itself = spec.node.check.has_value()};
 }
 
 /// By local rank; -1: nobody is to hear of a worker that is beside the round.
@@ -153,6 +155,7 @@ asio::awaitable<AgentEnd> Agent::run() {
     if (!end_ && Clock::now() >= alarm_.expiry()) step(Alarm{});
   }
   signals_.end();
+  checkup_.ends.emit(asio::cancellation_type::terminal);
   if (for_workers_.door != nullptr) for_workers_.door->close();
   link_.end();
   desk_.lose_coordinator();
@@ -220,6 +223,11 @@ void Agent::perform(const AgentAction& action) {
       [&](const InspectWorkers& a) {
         co_spawn(executor_, inspect(a.question), report_failure("looking at the workers"));
       },
+      [&](const CheckSelf& a) {
+        co_spawn(executor_, check_node(a),
+                 asio::bind_cancellation_slot(checkup_.ends.slot(),
+                                              report_failure("looking at this node")));
+      },
       [&](const Tell& a) { link_.send(a.message); },  //
       [&](const Disconnect&) {
         link_.disconnect();
@@ -270,6 +278,20 @@ asio::awaitable<void> Agent::inspect(Inspect question) {
       told.count() == 0 ? kInspectionPatience : std::min(told, kInspectionPatienceMax);
   auto groups = co_await introspection_.inspect(std::move(ranks), question.stopping, patience);
   step(WorkersInspected{question.inspection, std::move(groups)});
+}
+
+asio::awaitable<void> Agent::check_node(CheckSelf order) {
+  const std::weak_ptr<bool> agent = checkup_.agent;
+  const bool workers_live = static_cast<int>(workers_.missing().size()) < spec_.workers;
+  Result<std::string> unfit = Error{Error::Kind::kUnavailable, ""};
+  try {
+    unfit = co_await checkup_.check(order.patience, workers_live);
+  } catch (const std::exception& failure) {  // no process can be started, or the agent has ended
+    unfit = Error{Error::Kind::kUnavailable, failure.what()};
+  }
+  if (agent.expired() || end_) co_return;
+  step(unfit ? Checked{order.check, std::move(*unfit)}
+             : Checked{order.check, "", unfit.error().message});
 }
 
 asio::awaitable<void> Agent::sweep(bool keep) {

@@ -5,9 +5,13 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "agent/control/status_desk.hpp"
 #include "agent/control/trainer_door.hpp"
@@ -24,8 +28,14 @@
 #include "agent/workers/worker_plan.hpp"
 #include "agent/workers/worker_set.hpp"
 #include "base/asio.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
+
+/// Looks at this node, and waits `patience` at most for what dead workers have left. Returns what
+/// Fitness::unfit says. Errors: with a sentence, where the node cannot be looked at.
+using CheckNode = std::function<asio::awaitable<Result<std::string>>(
+    std::chrono::milliseconds patience, bool workers_live)>;
 
 class Agent {
  public:
@@ -51,6 +61,10 @@ class Agent {
   /// Lets workers set timers for themselves through `pipe`, which must live longer. To be called
   /// before run().
   void keep_timers(TimerPipe& pipe);
+
+  /// Looks at this node by `check` before each round, if the spec wants that. To be called before
+  /// run().
+  void check_by(CheckNode check) { checkup_.check = std::move(check); }
 
   /// `tell` is called when the job's coordinator is in this process from now on, or no longer. To
   /// be called before run().
@@ -93,6 +107,7 @@ class Agent {
   void hear(const CoordinatorMessage& message);
   void note_leading();
   asio::awaitable<void> inspect(Inspect question);
+  asio::awaitable<void> check_node(CheckSelf order);
   void step(const AgentEvent& event);
   void perform(const AgentAction& action);
   void watch(const StartRound& round);
@@ -117,6 +132,12 @@ class Agent {
     WorkerDoor* door = nullptr;        // null: no worker can stay
   };
   ForWorkers for_workers_;
+  struct Checkup {
+    CheckNode check;
+    std::shared_ptr<bool> agent = std::make_shared<bool>(true);  // as long as it is there
+    asio::cancellation_signal ends;
+  };
+  Checkup checkup_;
   SignalWatch signals_;
   asio::steady_timer alarm_;  // also cancelled when end_ is set
   std::optional<AgentEnd> end_;

@@ -9,6 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "agent/decisions/self_check.hpp"
 #include "base/report_failure.hpp"
 #include "base/system/fresh_id.hpp"
 #include "rendezvous/service/client.hpp"
@@ -140,7 +141,9 @@ Join CoordinatorLink::join(const ReachCoordinator& wish, const Channel& channel)
           .terms = terms_of(spec_),
           .voter = std::move(voter),
           .place = place_number(),
-          .parked = wish.parked};
+          .parked = wish.parked,
+          .check_ms = spec_.node.check ? kCheckTimeMax.count() : 0,
+          .unfit = wish.unfit};
 }
 
 /// Which of the job's places is tried; 0: the first one, or one that somebody has told of.

@@ -61,6 +61,7 @@ struct AgentRules {
   FindSuccessor find_successor = FindSuccessor::kAmongNodes;
   /// Whether silence shows that the coordinator is lost, as Leadership says it of nodes.
   bool counts_silence = true;
+  bool checks_itself = false;  // whether the node is fit, before it joins and before each round
 };
 
 /// Time that one who listens at the coordinator's endpoint has at least to answer to a join.
@@ -115,10 +116,12 @@ struct EndAnnounced { int signal; };         // by the scheduler: time for a che
 struct PassOn { int signal; };               // meant for the workers, not for ddprun
 struct WorkerProgressed { RankProgress progress; };
 struct WorkersInspected { int inspection; std::vector<StackGroup> groups; };  // see InspectWorkers
+// The answer to CheckSelf: what Fitness says; or why that is not known, "": it is
+struct Checked { int check; std::string unfit; std::string error = {}; };
 struct Alarm {};                             // next_alarm() has come
 using AgentEvent = std::variant<AgentBegins, Ordered, WorkerExited, WorkerSaid, TreeGone, WorkersRun, Connected,
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
-                                PassOn, WorkerProgressed, WorkersInspected, Alarm>;
+                                PassOn, WorkerProgressed, WorkersInspected, Checked, Alarm>;
 
 // Connect after the pause, and join with this. `at` is HOST:PORT; "": where the job's coordinator
 // is, as etcd knows where there is one.
@@ -129,6 +132,7 @@ struct ReachCoordinator {
   VoterState voter = {};
   std::string at = {};
   ParkedWorkers parked = {};
+  std::string unfit = {};
 };
 // Those that are alive, beside a round or parked, enter it. `parked`: none of them is to enter it.
 struct StartWorkers { StartRound round; bool parked = false; };
@@ -141,13 +145,15 @@ struct AskForCheckpoint { int signal; };                    // those themselves,
 // Kill and reap all that workers left behind, then TreeGone; `keep`: but those that are alive.
 struct SweepTree { bool keep = false; };
 struct InspectWorkers { Inspect question; };  // then WorkersInspected
+// Whether the node is fit; what dead workers leave may go away for so long. Then Checked.
+struct CheckSelf { int check; std::chrono::milliseconds patience; };
 struct Tell { AgentMessage message; };  // the coordinator
 struct Disconnect {};                   // it is silent: end the connection
 struct TellStandby { Leader leader; };  // to the server that may coordinate the job in this process
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
 using AgentAction = std::variant<ReachCoordinator, StartWorkers, AskToHold, AskToLeaveAfter, AskToLeave, KillWorkers,
-                                 SignalWorkers, AskForCheckpoint, SweepTree, InspectWorkers, Tell, Disconnect, TellStandby, Warn,
+                                 SignalWorkers, AskForCheckpoint, SweepTree, InspectWorkers, CheckSelf, Tell, Disconnect, TellStandby, Warn,
                                  Exit>;
 // clang-format on
 

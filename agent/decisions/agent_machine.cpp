@@ -35,7 +35,9 @@ std::vector<AgentAction> AgentMachine::step(const AgentEvent& event, TimePoint n
   if (exited_) return {};
   match(
       event,  //
-      [&](const AgentBegins&) { finish(search_.begin(now), now); },
+      [&](const AgentBegins&) {
+        if (!self_check_.begin(SelfCheck::For::kJoin)) finish(search_.begin(now), now);
+      },
       [&](const Ordered& e) {
         if (!agent_.contact) return;  // read from a connection that has been given up meanwhile
         agent_.contact->heard(now);
@@ -58,7 +60,8 @@ std::vector<AgentAction> AgentMachine::step(const AgentEvent& event, TimePoint n
       [&](const WorkerProgressed& e) {
         if (workers_.state() == State::kRunning) progress_.note(e.progress, now);
       },
-      [&](const WorkersInspected& e) { tell_inspected(e); }, [&](const Alarm&) { alarm(now); });
+      [&](const WorkersInspected& e) { tell_inspected(e); },
+      [&](const Checked& e) { checked(e, now); }, [&](const Alarm&) { alarm(now); });
   tell_standby();
   return std::exchange(agent_.actions, {});
 }
@@ -153,6 +156,7 @@ void AgentMachine::joined(const Joined& answer, TimePoint now) {
   agent_.follower.hear_clock(answer.clock_us, now);
   agent_.contact->joined(answer.clock_us, now + agent_.beat_interval(), now);
   if (announced_) tell_of_end(now);  // the last connection may have taken it along
+  self_check_.joined();
   if (resumed) {
     // It is in its round as before, for as long as its lease was, until an answer to a beat makes
     // that longer.
@@ -187,14 +191,20 @@ void AgentMachine::start(const StartRound& order, TimePoint now) {
   agent_.held_end.reset();
   agent_.may_keep = false;
   search_.round_begins();
+  self_check_.forget();
+  round_follows_ = true;
   progress_.begin_round(order.round);
   workers_.start(order);
 }
 
 void AgentMachine::stop_round(const StopRound& order, TimePoint now) {
   // They may have left an older round than the others.
-  if (order.discard) return is_over(workers_) ? workers_.stop(SIGTERM, now) : void();
+  if (order.discard) {
+    round_follows_ = false;  // a look was taken when they left it
+    return is_over(workers_) ? workers_.stop(SIGTERM, now) : void();
+  }
   if (order.round != workers_.number()) return;
+  round_follows_ = !order.last;
   if (order.at_once) return workers_.stop_at_once(now);
   if (workers_.state() == State::kRunning && order.keep && order.gently) return workers_.hold(now);
   if (workers_.state() != State::kRunning && !holds(workers_)) return;
@@ -259,8 +269,25 @@ void AgentMachine::swept(TimePoint now) {
   const bool nobody_stays = agent_.end || agent_.held_end;
   if (nobody_stays && goes_on(workers_)) return workers_.stop(SIGTERM, now);
   if (agent_.end) return exit();
-  if (looks_elsewhere) return finish(search_.workers_stopped(now), now);
-  if (!agent_.held_end) workers_.tell_stopped();
+  if (looks_elsewhere) {
+    self_check_.begin(SelfCheck::For::kWaiting);
+    return finish(search_.workers_stopped(now), now);
+  }
+  if (agent_.held_end) return;
+  if (!round_follows_ || !self_check_.begin(SelfCheck::For::kAnswer)) workers_.tell_stopped();
+}
+
+void AgentMachine::checked(const Checked& found, TimePoint now) {
+  switch (self_check_.checked(found, now)) {
+    case SelfCheck::For::kJoin:
+      return finish(search_.begin(now), now);
+    case SelfCheck::For::kAnswer:
+      if (!agent_.held_end && is_over(workers_)) workers_.tell_stopped();
+      return;
+    case SelfCheck::For::kNothing:
+    case SelfCheck::For::kWaiting:
+      return;
+  }
 }
 
 /// When the coordinator is lost now, the next one is told how the job has ended.
@@ -311,12 +338,13 @@ std::optional<TimePoint> AgentMachine::next_alarm() const {
   if (exited_) return std::nullopt;
   const auto beat_due = agent_.contact ? agent_.contact->beat_due() : std::nullopt;
   const auto grace_ends = workers_.grace() ? std::optional{workers_.grace()->ends} : std::nullopt;
-  return earlier(grace_ends, earlier(beat_due, silence_ends()));
+  return earlier(self_check_.due(), earlier(grace_ends, earlier(beat_due, silence_ends())));
 }
 
 void AgentMachine::alarm(TimePoint now) {
   if (workers_.grace() && now >= workers_.grace()->ends) workers_.end_grace(now);
   check_silence(now);
+  self_check_.look_again(now);
   if (!agent_.contact || !agent_.contact->beat_due() || now < *agent_.contact->beat_due()) return;
   agent_.beat(now);
   progress_.tell(now);

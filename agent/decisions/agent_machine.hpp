@@ -3,7 +3,8 @@
 // and ends the agent.
 //
 // It only wires. CoordinatorSearch decides where the agent goes to find the coordinator,
-// WorkerRound what happens to the workers, Follower what the node promises and knows as a voter.
+// WorkerRound what happens to the workers, Follower what the node promises and knows as a voter,
+// SelfCheck when the node looks at itself.
 //
 // It is passive, like CoordinatorMachine: events and their time in, actions out. It knows workers
 // by number only; processes and pipes belong to WorkerSet, the connection belongs to
@@ -18,6 +19,7 @@
 #include "agent/decisions/agent_events.hpp"
 #include "agent/decisions/agent_state.hpp"
 #include "agent/decisions/coordinator_search.hpp"
+#include "agent/decisions/self_check.hpp"
 #include "agent/decisions/worker_progress.hpp"
 #include "agent/decisions/worker_round.hpp"
 #include "base/clock.hpp"
@@ -55,6 +57,7 @@ class AgentMachine {
 
   // The end of a round, and of the agent.
   void swept(TimePoint now);
+  void checked(const Checked& found, TimePoint now);
   void hold_end(const EndJob& end, TimePoint now);
   void exit_as_told(TimePoint now);
   void finish(const CoordinatorSearch::End& end, TimePoint now);
@@ -71,8 +74,10 @@ class AgentMachine {
   WorkerRound workers_{agent_};
   WorkerProgress progress_{agent_};
   CoordinatorSearch search_{agent_, workers_};
+  SelfCheck self_check_{agent_};
   bool exited_ = false;
-  Leader standby_;  // the leader that was told to what stands by
+  bool round_follows_ = true;  // for which this node has to be looked at
+  Leader standby_;             // the leader that was told to what stands by
 
   struct Announcement {
     TimePoint came;

@@ -22,6 +22,7 @@ struct AgentState {
   std::vector<Successor> successors;  // as the coordinator of the last round has told
   bool witnessed = false;             // a witness votes in the last round
   bool may_keep = false;              // the round's workers may stay where the coordinator is lost
+  std::string unfit;                  // as Fitness', by the last look at this node
   std::optional<EndJob> held_end;     // the end of the job, which perhaps not all know yet
   std::optional<AgentEnd> end;        // this agent's own, once nothing of the round is alive
   std::vector<AgentAction> actions;

@@ -99,7 +99,7 @@ void CoordinatorSearch::reach(Attempt attempt, TimePoint now) {
   voter.running = aim_ == Aim::kResume ? workers_.number() : 0;
   reaching_ = attempt.place;
   agent_.act(ReachCoordinator{attempt.patience, agent_.counters, attempt.pause, std::move(voter),
-                              std::move(attempt.place), workers_.parked()});
+                              std::move(attempt.place), workers_.parked(), agent_.unfit});
 }
 
 // --- what happens ---

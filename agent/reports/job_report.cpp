@@ -79,6 +79,7 @@ std::string to_json(const JobReport& report) {
     out["max_restarts"] = report.restarts_max;
     put(out, "restart_budget", report.restart_budget);
   }
+  put(out, "node_note", report.node_note);
   if (report.hang) out["hang"] = report_json::of_hang(*report.hang);
   for (const PastHang& past : report.past_hangs) out["past_hangs"].push_back(past_json(past));
   if (Json stacks = stacks_of(report); !stacks.empty()) out["stacks"] = std::move(stacks);

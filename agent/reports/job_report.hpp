@@ -39,10 +39,13 @@ struct JobReport {
   std::optional<Verdict> verdict;  // why it failed
   /// The worker of the cause; nullopt: it is no worker's, or no more is known of it.
   std::optional<WorkerFailure> worker;
-  std::string log_file;            // the file with the output of the cause; "": not known
-  int restarts_used = 0;           // restarts that --max-restarts counts
-  int restarts_max = 0;            // --max-restarts
-  std::string restart_budget;      // as it was spelled, where it is no plain number: "3/1h"
+  std::string log_file;        // the file with the output of the cause; "": not known
+  int restarts_used = 0;       // restarts that --max-restarts counts
+  int restarts_max = 0;        // --max-restarts
+  std::string restart_budget;  // as it was spelled, where it is no plain number: "3/1h"
+  /// Which nodes the last round was begun without, and why; or with, as too few others were there;
+  /// "": nothing was against any.
+  std::string node_note;
   std::optional<HangReport> hang;  // the last one that was not over when the job ended, or now
   std::vector<PastHang> past_hangs;
   std::vector<RestartTimes> restarts;

@@ -130,6 +130,7 @@ JobReport report_from(const json& in) {
   report.restarts_used = integer_at(in, "restarts_used", 0);
   report.restarts_max = integer_at(in, "max_restarts", 0);
   report.restart_budget = text_at(in, "restart_budget");
+  report.node_note = text_at(in, "node_note");
   if (const json& hang = at(in, "hang"); !hang.is_null()) {
     report.hang = hang_from(hang);
     for (const json& each : list_at(in, "stacks")) report.hang->stacks.push_back(stack_from(each));

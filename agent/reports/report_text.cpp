@@ -138,6 +138,7 @@ Lines details(const JobReport& report, Output output) {
   lines.push_back(followers_line(verdict.followers));
   lines.push_back(restarts_line(report));
   if (!verdict.no_restart.empty()) lines.push_back("no further restart: " + verdict.no_restart);
+  if (!report.node_note.empty()) lines.push_back("the last round ran " + report.node_note);
   if (report.changed) lines.push_back(changes_text(*report.changed));
   if (!verdict.cause.hint.empty()) lines.push_back("help: " + verdict.cause.hint);
   if (!report.log_file.empty()) lines.push_back("log: " + report.log_file);

@@ -15,8 +15,8 @@ std::string text(const Waiting& waiting) {
       waiting.nodes == 1 ? "1 node is" : fmt::format("{} nodes are", waiting.nodes);
   if (waiting.objected > 0)
     return fmt::format(
-        "{} there, {} of them with too many failures (--node-strikes): starting in {} "
-        "s, or when others have come in place of these",
+        "{} there, {} of them to be left out (--node-strikes, --check-nodes): starting in {} s, or "
+        "when others have come in place of these",
         there, waiting.objected, seconds);
   return fmt::format("{} there, and {} may be: starting in {} s", there, waiting.nodes_max,
                      seconds);

@@ -114,6 +114,17 @@ struct Preemption {
   int checkpoint_signal = SIGUSR1;            // to the workers, which write it
 };
 
+/// This node is looked at before each round.
+struct NodeCheck {
+  std::vector<std::string> folders;  // checkpoints go there
+};
+
+/// What a job does with the machine of this node.
+struct NodeSpec {
+  std::optional<NumaBinding> numa_binding;
+  std::optional<NodeCheck> check;
+};
+
 struct LaunchSpec {
   std::string title;                   // the script or program as the user named it
   std::string program;                 // path of the executable of every worker
@@ -129,7 +140,7 @@ struct LaunchSpec {
   bool introspection = true;
   bool virtual_local_rank = false;
   std::optional<WarmStart> warm;
-  std::optional<NumaBinding> numa_binding;
+  NodeSpec node;
   LogSpec logs;
   std::string event_log;  // file of what happens, with ${hostname} in its name; "": none
   /// Where the coordinator's node shows the job in a browser; nullopt: nowhere. Port 0: any free

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/seconds_text.hpp"
+#include "base/system/linux_calls.hpp"
 
 namespace ddprun {
 
@@ -60,10 +61,15 @@ Started start_child(const std::function<void(int)>& in_child) {
 }  // namespace
 
 AskedChild::AskedChild(pid_t pid, Descriptor pipe, std::chrono::milliseconds timeout)
-    : pid_{pid}, pipe_{std::move(pipe)}, timeout_{timeout}, deadline_{Clock::now() + timeout} {}
+    : pid_{pid},
+      process_{pid > 0 ? open_process(pid) : -1},
+      pipe_{std::move(pipe)},
+      timeout_{timeout},
+      deadline_{Clock::now() + timeout} {}
 
 AskedChild::AskedChild(AskedChild&& other) noexcept
     : pid_{std::exchange(other.pid_, -1)},
+      process_{std::move(other.process_)},
       pipe_{std::move(other.pipe_)},
       timeout_{other.timeout_},
       deadline_{other.deadline_} {}
@@ -93,7 +99,8 @@ AskedChild AskedChild::run(std::chrono::milliseconds timeout, std::vector<std::s
 /// that.
 AskedChild::~AskedChild() {
   if (pid_ <= 0) return;
-  ::kill(pid_, SIGKILL);
+  process_.is_open() ? signal_process(process_.number(), SIGKILL)
+                     : static_cast<void>(::kill(pid_, SIGKILL));
   for (int tries = 0; tries < 100 && ::waitpid(pid_, nullptr, WNOHANG) == 0; ++tries)
     ::poll(nullptr, 0, 1);
 }

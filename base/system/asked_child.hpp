@@ -40,6 +40,9 @@ class AskedChild {
   /// Whether there is a process to answer.
   bool started() const { return pid_ > 0 && pipe_.is_open(); }
 
+  /// Gives the end of the pipe away that the answer is read from, for who does not want to be held.
+  int release_pipe() { return pipe_.release(); }
+
   /// Waits for the end of the process, and returns all that it has written. Errors: kTimeout when
   /// that has not come in time, or is too long; kUnavailable when it could not be started, or wrote
   /// nothing.
@@ -49,6 +52,7 @@ class AskedChild {
   AskedChild(pid_t pid, Descriptor pipe, std::chrono::milliseconds timeout);
 
   pid_t pid_;
+  Descriptor process_;  // while it is there, whoever reaps it; not open on an old kernel
   Descriptor pipe_;
   std::chrono::milliseconds timeout_;
   TimePoint deadline_;

@@ -19,6 +19,7 @@
 #include "launcher/doctor/doctor_report.hpp"
 #include "launcher/doctor/examine_hosts.hpp"
 #include "launcher/doctor/examine_node.hpp"
+#include "launcher/doctor/fitness_command.hpp"
 #include "launcher/doctor/gather.hpp"
 #include "launcher/doctor/reading_json.hpp"
 #include "launcher/run/parse_words.hpp"
@@ -139,6 +140,7 @@ void add_host_options(CLI::App& app, DoctorOptions& options) {
 
 Result<int> run_doctor(const std::vector<std::string>& words, const Stage& stage) {
   if (words == std::vector<std::string>{"--node"}) return examine_for_launcher();
+  if (!words.empty() && words.front() == kFitnessWord) return look_at_fitness(words, stage);
   DoctorOptions options;
   CLI::App app{
       "Says what would make a job fail on this node or on several, before it starts: Python and "

@@ -50,6 +50,7 @@ constexpr auto kNameServersTimeout = 2s;
 constexpr auto kPythonTimeout = 10s;
 constexpr auto kScriptTimeout = 5s;
 constexpr auto kGpuTimeout = 20s;  // a driver takes seconds to wake up GPUs that nobody uses
+constexpr auto kGpuTimeoutBetweenRounds = 5s;
 
 constexpr auto kBetweenLooks = 200ms;  // the kernel counts in 10 ms
 
@@ -141,28 +142,41 @@ class Questions {
       : wish_{wish}, surroundings_{surroundings}, reading_{reading} {}
 
   void ask() {
-    ask_gpus();
+    ask_gpus(kGpuTimeout);
     ask_python();
     ask_script();
     ask_names();
-    const auto temporary = surroundings_.environment("TMPDIR");
-    ask_folder("temporary files", temporary && !temporary->empty() ? *temporary : "/tmp");
+    ask_temporary_folder();
     if (!wish_.log_dir.empty()) ask_folder("logs", wish_.log_dir);
     if (!wish_.checkpoint_dir.empty()) ask_folder("checkpoints", wish_.checkpoint_dir);
+  }
+
+  void ask_for_fitness(const std::vector<std::string>& folders) {
+    ask_gpus(kGpuTimeoutBetweenRounds);
+    ask_temporary_folder();
+    if (!wish_.log_dir.empty()) ask_folder("logs", wish_.log_dir);
+    for (const std::string& folder : folders) ask_folder("checkpoints", folder);
   }
 
   void take_answers() {
     for (auto& [child, take] : asked_) take(child.answer());
   }
 
+  bool gpus_are_late() const { return gpus_are_late_; }
+
  private:
   using Take = std::function<void(Result<std::string>)>;
 
   void add(AskedChild child, Take take) { asked_.emplace_back(std::move(child), std::move(take)); }
 
-  void ask_gpus() {
+  void ask_temporary_folder() {
+    const auto temporary = surroundings_.environment("TMPDIR");
+    ask_folder("temporary files", temporary && !temporary->empty() ? *temporary : "/tmp");
+  }
+
+  void ask_gpus(std::chrono::milliseconds timeout) {
     if (!reading_.gpus && ::access("/dev/nvidiactl", F_OK) != 0) return;
-    auto child = AskedChild::start(kGpuTimeout, [] {
+    auto child = AskedChild::start(timeout, [] {
       GpusReading gpus;
       if (const int present = openable_gpus(); present > 0) {
         gpus = ask_gpu_driver(kNvmlLibrary);
@@ -173,6 +187,7 @@ class Questions {
       return to_line(gpus);
     });
     add(std::move(child), [this](Result<std::string> answer) {
+      gpus_are_late_ = !answer && answer.error().kind == Error::Kind::kTimeout;
       const auto on_bus = reading_.gpus ? reading_.gpus->on_bus : std::nullopt;
       auto gpus = answer ? parse_gpus(*answer) : Result<GpusReading>{answer.error()};
       reading_.gpus = gpus ? std::move(*gpus) : GpusReading{.error = gpus.error().message};
@@ -262,6 +277,7 @@ class Questions {
   const DoctorWish& wish_;
   const Surroundings& surroundings_;
   NodeReading& reading_;
+  bool gpus_are_late_ = false;
   std::vector<std::pair<AskedChild, Take>> asked_;
 };
 
@@ -284,6 +300,18 @@ NodeReading read_this_node(const DoctorWish& wish, const Surroundings& surroundi
   questions.take_answers();
   std::this_thread::sleep_until(looked + kBetweenLooks);
   reading.cpus.busy = busy_processes(before, look_at_processes("/"), cpus, ::sysconf(_SC_CLK_TCK));
+  return reading;
+}
+
+FitnessReading read_for_fitness(const std::string& log_dir, const std::vector<std::string>& folders,
+                                const Surroundings& surroundings) {
+  FitnessReading reading{.node = {.node = host_name()}};
+  const DoctorWish wish{.log_dir = log_dir};
+  Questions questions{wish, surroundings, reading.node};
+  questions.ask_for_fitness(folders);
+  questions.take_answers();
+  reading.gpus_are_late = questions.gpus_are_late();
+  if (reading.gpus_are_late) reading.node.gpus.reset();
   return reading;
 }
 

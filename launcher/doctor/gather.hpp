@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "launcher/doctor/reading.hpp"
 #include "launcher/settings/launch.hpp"
@@ -18,5 +19,15 @@ struct DoctorWish {
 
 /// Reads this node. To be called while there is one thread.
 NodeReading read_this_node(const DoctorWish& wish, const Surroundings& surroundings);
+
+struct FitnessReading {
+  NodeReading node;
+  bool gpus_are_late = false;  // the driver has not answered within 5 s: perhaps it wakes them up
+};
+
+/// Reads only what is looked at between two rounds: the folder of logs ("": none), that of
+/// temporary files, `folders` of checkpoints, and GPUs. To be called while there is one thread.
+FitnessReading read_for_fitness(const std::string& log_dir, const std::vector<std::string>& folders,
+                                const Surroundings& surroundings);
 
 }  // namespace ddprun

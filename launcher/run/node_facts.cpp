@@ -28,11 +28,11 @@ std::vector<int> visible_gpu_nodes(const EnvironmentLookup& environment) {
 Result<NodeFacts> node_facts(const LaunchSpec& spec, const EnvironmentLookup& environment) {
   NodeFacts node{.environment = own_environment(), .usable_cpus = usable_cpus()};
   node.terminals = {isatty(STDOUT_FILENO) == 1, isatty(STDERR_FILENO) == 1};
-  if (!spec.numa_binding) return node;
+  if (!spec.node.numa_binding) return node;
   const auto topology = read_topology("/sys", allowed_cpus());
   if (!topology) return topology.error();
   auto placements =
-      place_workers(*spec.numa_binding, *topology,
+      place_workers(*spec.node.numa_binding, *topology,
                     nodes_of_workers(*topology, visible_gpu_nodes(environment), spec.workers));
   if (!placements)
     return Error{placements.error().kind, "--numa-binding: " + placements.error().message};

@@ -22,6 +22,7 @@
 #include "base/system/fresh_token.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/run/exit_code.hpp"
+#include "launcher/run/node_checkup.hpp"
 #include "launcher/run/node_facts.hpp"
 #include "launcher/run/own_coordinator.hpp"
 #include "launcher/run/report_writer.hpp"
@@ -153,6 +154,7 @@ class Run {
     if (trainer_door_) agent->listen_to(*trainer_door_);
     if (timer_pipe_) agent->keep_timers(*timer_pipe_);
     if (worker_door_) agent->keep_workers_by(*worker_door_);
+    agent->check_by(node_checkup(spec_));
     agent->when_leading_changes([this](bool leads) { note_leading(leads); });
     agent->when_led([this](const Leader& leader) { coordinator_.led_by(leader); });
     const JobRecord& record = agent->record();
@@ -177,7 +179,8 @@ class Run {
     coordinator_.say_goodbye();
     RunEnd end{std::move(*ended),
                {agent->outcome(), record.verdict(), record.hang(), record.times(),
-                record.past_hangs(), spec_.rules.restarts_max, spec_.rules.restarts},
+                record.past_hangs(), spec_.rules.restarts_max, spec_.rules.restarts,
+                record.round() ? record.round()->node_note : ""},
                agent->tells_job()};
     signals_->hold();
     agent.reset();  // its signal handlers end with it

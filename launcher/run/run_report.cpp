@@ -121,6 +121,7 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
     report.log_file = log_file_of(report, facts.outcome);
   }
   report.past_hangs = facts.past_hangs;
+  report.node_note = facts.node_note;
   report.sentence = sentence_of(end, run, report.verdict);
   if (!facts.times) return report;
   report.restarts = facts.times->restarts;

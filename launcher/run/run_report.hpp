@@ -24,6 +24,7 @@ struct EndFacts {
   std::vector<PastHang> past_hangs = {};
   int restarts_max = 0;
   RestartPolicy restarts = {};
+  std::string node_note = {};  // the last round's, as StartRound has it
 };
 
 /// What torchrun would say of the same end; nullopt: nothing, because no worker of it has failed.

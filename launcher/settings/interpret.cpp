@@ -236,9 +236,10 @@ class Interpreter {
     if (settings_.on("pty")) spec_.pty = Pty::kAlways;
     if (settings_.on("no-pty")) spec_.pty = Pty::kNever;
     spec_.role = settings_["role"].text;
-    spec_.numa_binding = numa_binding_named(settings_["numa-binding"].text);
+    spec_.node.numa_binding = numa_binding_named(settings_["numa-binding"].text);
     spec_.virtual_local_rank = settings_.on("virtual-local-rank");
     if (const Result<void> warm = warm_start(); !warm) return warm.error();
+    if (const Result<void> check = node_check(); !check) return check.error();
     return spec_.virtual_local_rank ? enough_devices() : Result<void>{};
   }
 
@@ -253,6 +254,13 @@ class Interpreter {
     if (settings_.on("no-python") && !settings_.on("run-path"))
       return invalid("--warm and --no-python exclude each other: only Python scripts have imports");
     spec_.warm = WarmStart{std::move(**modules)};
+    return {};
+  }
+
+  Result<void> node_check() {
+    auto folders = parse_check_folders(settings_["check-nodes"]);
+    if (!folders) return folders.error();
+    if (*folders) spec_.node.check = NodeCheck{std::move(**folders)};
     return {};
   }
 
@@ -289,9 +297,9 @@ class Interpreter {
   /// Options that name the job, its files and its places are other ones in each run.
   Result<void> note_options() {
     static constexpr std::string_view kOfOneRun[] = {
-        "rdzv-id",     "rdzv-endpoint", "node-rank",    "master-addr", "master-port",
-        "local-addr",  "secret-file",   "log-dir",      "event-log",   "report-file",
-        "status-addr", "node-history",  "no-run-record"};
+        "rdzv-id",     "rdzv-endpoint", "node-rank",     "master-addr", "master-port",
+        "local-addr",  "secret-file",   "log-dir",       "event-log",   "report-file",
+        "status-addr", "node-history",  "no-run-record", "check-nodes"};
     for (const Option& option : options()) {
       const Setting& setting = settings_[option.name];
       const bool matters =

@@ -68,6 +68,7 @@ constexpr Option kOptions[] = {
     {.name = "node-history", .value = "DIR", .group = kFailure, .help = "keep in DIR, which all nodes share, which of them caused failures, for this job and later ones; `ddprun nodes` shows them", .own = true},
     {.name = "node-strikes", .value = "N", .group = kFailure, .help = "a node that caused N failures takes part only while others are too few; 3 with --node-history; 0: no node is left out", .own = true},
     {.name = "node-window", .value = "TIME", .fallback = "24h", .group = kFailure, .help = "time within which those failures lie", .own = true},
+    {.name = "check-nodes", .value = "[=DIRS]", .group = kFailure, .help = "look before each round at disks and GPUs of this node, also at folders DIRS (/ckpt,/data); one that is not fit leaves its place to others", .own = true, .bare = "on"},
     {.name = "shutdown-timeout", .value = "SECONDS", .fallback = "30", .group = kFailure, .help = "time between SIGTERM and SIGKILL when workers are stopped", .also = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"},
     {.name = "signals-to-handle", .value = "NAMES", .fallback = "SIGTERM,SIGINT,SIGHUP,SIGQUIT", .group = kFailure, .help = "signals that stop the job; others are passed on to the workers"},
 

@@ -315,6 +315,15 @@ std::vector<std::string> parse_texts(const Setting& setting) {
   return texts;
 }
 
+Result<std::optional<std::vector<std::string>>> parse_check_folders(const Setting& setting) {
+  using Folders = std::optional<std::vector<std::string>>;
+  if (!setting.given || setting.text == "0" || setting.text == "off") return Folders{};
+  if (setting.text == kFlagIsOn || setting.text == "1") return Folders{std::in_place};
+  std::vector<std::string> folders = parse_texts(setting);
+  if (folders.empty()) return unexpected(setting, "expected folders, as in /data,/scratch");
+  return Folders{std::move(folders)};
+}
+
 Result<std::optional<std::vector<std::string>>> parse_modules(const Setting& setting) {
   using Modules = std::optional<std::vector<std::string>>;
   if (!setting.given) return Modules{};

@@ -97,6 +97,10 @@ Result<std::optional<std::set<int>>> parse_ranks(const Setting& setting);
 /// Returns the texts between commas that are not empty; ",," stands for a comma in a text.
 std::vector<std::string> parse_texts(const Setting& setting);
 
+/// Reads paths of folders, as in "/data,/scratch". nullopt: the option is not set, "off" or "0"; no
+/// folder: it is "on" or "1".
+Result<std::optional<std::vector<std::string>>> parse_check_folders(const Setting& setting);
+
 /// Reads names of Python modules, as in "torch,my.package". nullopt: the option is not set; no
 /// name: it is "auto".
 Result<std::optional<std::vector<std::string>>> parse_modules(const Setting& setting);

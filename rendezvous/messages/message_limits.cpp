@@ -94,6 +94,7 @@ Result<void> check(const Join& join) {
       .number("the number of workers", join.workers, 1, kWorkersPerNodeMax)
       .number("the node rank", join.node_rank, -1, kNodesMax - 1)
       .number("the place", join.place, 0, kPlacesMax - 1)
+      .number("check_ms", join.check_ms, 0, kTimeoutMsMax)
       .number("the world size", join.parked.world_size, 0, kIntMax);
   check_terms(checker, join.terms);
   // The coordinator tells one attempt more than there are when the last of them has failed. A

@@ -82,7 +82,8 @@ template <> inline constexpr auto kFields<Join> = std::tuple{
     field("node_rank", &Join::node_rank), field("terms", &Join::terms),
    
     field("voter", &Join::voter), field("place", &Join::place),
-    field("witness", &Join::witness), field("parked", &Join::parked)};
+    field("witness", &Join::witness), field("parked", &Join::parked),
+    field("check_ms", &Join::check_ms), text("unfit", &Join::unfit, kReason)};
 template <> inline constexpr auto kFields<Beat> = std::tuple{
     field("clock_us", &Beat::clock_us), field("echo_us", &Beat::echo_us),
     field("round", &Beat::round), field("committed", &Beat::committed),
@@ -111,6 +112,8 @@ template <> inline constexpr auto kFields<WorkersStopped> = std::tuple{
     field("round", &WorkersStopped::round), field("parked", &WorkersStopped::parked)};
 template <> inline constexpr auto kFields<WorkersStarted> = std::tuple{
     field("round", &WorkersStarted::round)};
+template <> inline constexpr auto kFields<Fitness> = std::tuple{
+    text("unfit", &Fitness::unfit, kReason)};
 template <> inline constexpr auto kFields<Preempt> = std::tuple{
     text("reason", &Preempt::reason, kReason), field("checkpoint_ms", &Preempt::checkpoint_ms)};
 template <> inline constexpr auto kFields<Leave> = std::tuple{
@@ -198,7 +201,8 @@ template <> inline constexpr auto kFields<StopRound> = std::tuple{
     field("round", &StopRound::round), field("attempt", &StopRound::attempt),
     text("reason", &StopRound::reason, kReason), field("checkpoint_ms", &StopRound::checkpoint_ms),
     field("at_once", &StopRound::at_once), field("keep", &StopRound::keep),
-    text("evict", &StopRound::evict, kRanks), field("gently", &StopRound::gently), field("discard", &StopRound::discard)};
+    text("evict", &StopRound::evict, kRanks), field("gently", &StopRound::gently), field("discard", &StopRound::discard),
+    field("last", &StopRound::last)};
 template <> inline constexpr auto kFields<Candidate> = std::tuple{field("votes", &Candidate::votes)};
 template <> inline constexpr auto kFields<RequestVote> = std::tuple{
     field("epoch", &RequestVote::epoch), field("clock_us", &RequestVote::clock_us)};
@@ -250,6 +254,7 @@ constexpr const char* type_of(const Identify&) { return "identify"; }
 constexpr const char* type_of(const WorkerFailed&) { return "worker_failed"; }
 constexpr const char* type_of(const WorkersFinished&) { return "workers_finished"; }
 constexpr const char* type_of(const WorkersStopped&) { return "workers_stopped"; }
+constexpr const char* type_of(const Fitness&) { return "fitness"; }
 constexpr const char* type_of(const Preempt&) { return "preempt"; }
 constexpr const char* type_of(const Leave&) { return "leave"; }
 constexpr const char* type_of(const Progress&) { return "progress"; }

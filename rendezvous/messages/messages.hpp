@@ -20,6 +20,7 @@
 #include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/messages/job_times.hpp"
 #include "rendezvous/messages/progress.hpp"
+#include "rendezvous/messages/question_messages.hpp"
 #include "rendezvous/messages/succession_messages.hpp"
 #include "rendezvous/messages/verdict.hpp"
 #include "rendezvous/messages/voter_state.hpp"
@@ -41,7 +42,6 @@ inline constexpr std::size_t kNodeIdBytesMax = 64;
 inline constexpr std::size_t kRunIdBytesMax = 1024;
 inline constexpr std::size_t kRoleBytesMax = 256;
 inline constexpr int kWorkersPerNodeMax = 65'536;
-inline constexpr std::size_t kStatusPartBytesMax = 48 * 1024;
 
 /// So many nodes are told of as those that may follow a lost coordinator.
 inline constexpr std::size_t kSuccessorsMax = 3;
@@ -78,6 +78,10 @@ struct Join {
   int place = 0;         // which of the job's places this is, as the agent was told; 0: the first
   bool witness = false;  // it votes, and has no workers and no place in a round
   ParkedWorkers parked = {};  // where their coordinator was lost
+  /// So long this node may look at itself, between the end of its workers and its answer to
+  /// StopRound; 0: it does not.
+  std::int64_t check_ms = 0;
+  std::string unfit = {};  // as Fitness'
   bool operator==(const Join&) const = default;
 };
 /// A heartbeat. The coordinator answers it with another, or with Waiting. The two tell how far the
@@ -141,6 +145,13 @@ struct WorkersEnded {
   std::vector<WorkerEnd> ends;  // at most kWorkerEndsMax
   bool operator==(const WorkersEnded&) const = default;
 };
+/// The node has looked at itself. It comes when that has changed, and before WorkersStopped.
+struct Fitness {
+  /// Why it is to take part only while others are too few: "fails its check: /data is full"; "": it
+  /// is as good as others.
+  std::string unfit;
+  bool operator==(const Fitness&) const = default;
+};
 /// The scheduler has announced the end of this node: the job is to write a checkpoint and end.
 struct Preempt {
   std::string reason;
@@ -165,17 +176,6 @@ struct Inspected {
 struct Leave {
   std::string reason;
   bool operator==(const Leave&) const = default;
-};
-/// Somebody on this node wants to know how the job is. The answer is a JobStatus in parts.
-struct AskStatus {
-  int question = 0;  // counts them
-  bool operator==(const AskStatus&) const = default;
-};
-/// Somebody on this node wants to know what all workers of the job do. The answer is a JobDump in
-/// parts.
-struct AskDump {
-  int question = 0;  // counts them
-  bool operator==(const AskDump&) const = default;
 };
 /// The job is over. The agent prints why, and its exit code follows from the outcome.
 struct EndJob {
@@ -203,7 +203,8 @@ struct FinalStatus {
 using AgentMessage =
     std::variant<Join, Beat, Identify, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
                  Leave, Progress, Inspected, WorkersEnded, WorkersStarted, WorkersStay, Prepared,
-                 Holding, AskStatus, AskDump, Vote, EndAcknowledged, FinalStatus, InviteWitness>;
+                 Holding, AskStatus, AskDump, Vote, EndAcknowledged, FinalStatus, InviteWitness,
+                 Fitness>;
 
 // --- coordinator to agent ---
 
@@ -311,6 +312,7 @@ struct StopRound {
   /// workers leave behind the step that LeaveAfter tells. Said without it, they leave at once.
   bool gently = false;
   bool discard = false;  // workers that have left it, and are parked, are to end
+  bool last = false;     // the job ends, and no round follows
   bool operator==(const StopRound&) const = default;
 };
 /// The agent is to look at what its workers do, and to answer with Inspected. It disturbs nobody.
@@ -334,30 +336,6 @@ struct HangOver {
   std::int64_t lasted_ms = 0;
   bool operator==(const HangOver&) const = default;
 };
-/// A piece of the answer to AskStatus: the JSON of a JobStatus, cut into pieces of at most
-/// kStatusPartBytesMax, which come in their order.
-struct StatusPart {
-  int question = 0;
-  std::string text;
-  bool last = false;
-  bool operator==(const StatusPart&) const = default;
-};
-/// A piece of the answer to AskDump: the JSON of a JobDump, cut as that of a JobStatus.
-struct DumpPart {
-  int question = 0;
-  std::string text;
-  bool last = false;
-  bool operator==(const DumpPart&) const = default;
-};
-/// Cuts an answer of many bytes into pieces, which go out between other lines.
-template <typename Part>
-std::vector<Part> parts_of(const std::string& text, int question) {
-  std::vector<Part> parts;
-  for (std::size_t begin = 0; begin < text.size(); begin += kStatusPartBytesMax)
-    parts.push_back({question, text.substr(begin, kStatusPartBytesMax), false});
-  if (!parts.empty()) parts.back().last = true;
-  return parts;
-}
 /// Why the job has failed. It comes before EndJob.
 struct VerdictFound {
   Verdict verdict;

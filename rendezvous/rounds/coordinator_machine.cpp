@@ -94,8 +94,7 @@ void CoordinatorMachine::receive(const FromPeer& event) {
       [&](const WorkerFailed& m) { failed(node, m); },
       [&](const WorkersFinished& m) { rounds_.workers_finished(node, m); },
       [&](const WorkersStopped& m) {
-        if (node.join.witness) return lead(WitnessAnswered{node.id()});
-        rounds_.workers_stopped(node, m);
+        node.join.witness ? lead(WitnessAnswered{node.id()}) : rounds_.workers_stopped(node, m);
       },
       [&](const WorkersStarted& m) {
         if (m.round != job_.counters.round) return;
@@ -116,8 +115,7 @@ void CoordinatorMachine::receive(const FromPeer& event) {
       },
       [&](const Inspected& m) { observers_.inspected(node.id(), m); },
       [&](const AskDump& m) {
-        observers_.ask_dump(node, m, rounds_.runs(), job_.counters.round, members_.nodes(), out_,
-                            now_);
+        observers_.ask_dump(node, m, rounds_.view(), members_.nodes(), out_, now_);
       },
       [&](const WorkersEnded& m) { failures_.ended(node.id(), m); },
       [&](const Vote& m) {
@@ -126,11 +124,13 @@ void CoordinatorMachine::receive(const FromPeer& event) {
       [&](const EndAcknowledged&) { ending_.acknowledge(node); },
       [&](const FinalStatus& m) {
         node.final_status = m.end;
-        node.final_status->held = false;
         if (rounds_.state() == Rounds::State::kGathering)
           adopt_final_status(job_, members_.nodes(), *leadership_);
       },
       [&](const Leave& m) { lose(node, m.reason, now_, true); },
+      [&](const Fitness& m) {
+        if (is_fit_again(m, node, history_, members_.nodes())) welcome(node);
+      },
       // Job answers the first, and Server the others where they come instead of a Join.
       [](const AskStatus&) {}, [](const Identify&) {}, [](const InviteWitness&) {});
 }
@@ -255,7 +255,7 @@ void CoordinatorMachine::admit(const AdmitVoter& admitted) {
   if (before == Phase::kContending) return;
   if (node->join.witness) return members_.nodes().set_phase(*node, Phase::kWitnessing);
   members_.nodes().set_phase(*node, Phase::kReady);
-  history_.judge(*node);
+  history_.judge(members_.nodes(), *node);
   note_parked(*node, node->join.parked);
   RoundRecovery* const recovery = leadership_->recovery();
   if (recovery != nullptr && recovery->was_in_round(node->join.voter.assignment)) {
@@ -281,7 +281,7 @@ void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
   if (const RoundRecovery* const recovery = leadership_->recovery();
       recovery != nullptr && recovery->absent() > 0)
     return;  // others are on their way
-  if (nodes_in_round(members_.nodes()) >= rules_.nodes_max || !node.objection.empty())
+  if (nodes_in_round(members_.nodes()) >= rules_.nodes_max || !node.objection().empty())
     return out_.send(node.peer(), rounds_.spare(node));
   if (!is_to_prepare(members_.nodes(), node, job_))
     return rounds_.stop(Failures::Stop::without_loss("node " + node.join.host + " joined"), now_);
@@ -318,7 +318,7 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
   if (heir == nullptr) return;
   lead(VoiceGiven{heir->id()});
   members_.nodes().set_phase(*heir, Phase::kReady);
-  history_.judge(*heir);
+  history_.judge(members_.nodes(), *heir);
   welcome(*heir);
 }
 

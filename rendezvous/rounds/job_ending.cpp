@@ -52,8 +52,9 @@ bool may_be_schedulers_doing(const EndJob& verdict) {
 void adopt_final_status(JobState& job, const Roster& nodes, const Leadership& leadership) {
   if (job.verdict) return;
   nodes.for_each([&](const Roster::Node& node) {
-    if (node.final_status && leadership.knows_last_round(node.id()))
-      job.verdict = node.final_status;
+    if (!node.final_status || !leadership.knows_last_round(node.id())) return;
+    job.verdict = node.final_status;
+    job.verdict->held = false;
   });
 }
 

@@ -69,39 +69,30 @@ std::map<std::string, int> NodeHistory::strikes(TimePoint now) const {
 }
 
 void NodeHistory::judge(Roster& nodes, TimePoint now) {
-  if (!counts()) return;
-  strikes_ = strikes(now);
-  nodes.for_each([this](Roster::Node& node) { judge(node); });
+  if (counts()) strikes_ = strikes(now);
+  nodes.for_each([&](Roster::Node& node) { judge(nodes, node); });
 }
 
-void NodeHistory::judge(Roster::Node& node) const {
+void NodeHistory::judge(Roster& nodes, Roster::Node& node) const {
+  nodes.object(node, objection_to(node));
+}
+
+std::string NodeHistory::objection_to(const Roster::Node& node) const {
+  if (!node.join.unfit.empty()) return node.join.unfit;
   const auto found = strikes_.find(node.join.host);
-  node.objection.clear();
-  if (found == strikes_.end() || found->second < policy_.strikes) return;
-  node.objection = "caused " + std::to_string(found->second) +
-                   (found->second == 1 ? " failure within " : " failures within ") +
-                   span_text(policy_.window_ms) + " (--node-strikes " +
-                   std::to_string(policy_.strikes) + ")";
-}
-
-int NodeHistory::count_objected(const Roster& nodes) const {
-  if (!counts()) return 0;
-  int objected = 0;
-  nodes.for_each([&](const Roster::Node& node) {
-    const bool is_replaceable = node.join.node_rank < 0;
-    if (node.phase() == Roster::Phase::kReady && !node.objection.empty() && is_replaceable)
-      ++objected;
-  });
-  return objected;
+  if (found == strikes_.end() || found->second < policy_.strikes) return "";
+  return "caused " + std::to_string(found->second) +
+         (found->second == 1 ? " failure within " : " failures within ") +
+         span_text(policy_.window_ms) + " (--node-strikes " + std::to_string(policy_.strikes) + ")";
 }
 
 std::string note_on_nodes(const Roster& nodes) {
   std::set<std::string> notes;  // agents of one host share theirs
   nodes.for_each([&](const Roster::Node& node) {
     const bool takes_part = node.is_in_round();
-    if (node.objection.empty() || !(takes_part || node.phase() == Roster::Phase::kReady)) return;
+    if (node.objection().empty() || !(takes_part || node.phase() == Roster::Phase::kReady)) return;
     notes.insert((takes_part ? "with node " : "without node ") + node.join.host + ", which " +
-                 node.objection + (takes_part ? ": too few others are there" : ""));
+                 node.objection() + (takes_part ? ": too few others are there" : ""));
   });
   std::string text;
   int noted = 0;

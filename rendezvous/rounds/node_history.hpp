@@ -1,6 +1,7 @@
-// NodeHistory: which nodes were the cause of failures, and which of them take part in a round only
-// while others are too few. docs/logs-and-failures.md, "Nodes that fail
-// again and again", has the rules as users see them. Pure.
+// NodeHistory: which nodes were the cause of failures, and which take part in a round only while
+// others are too few: because of that, or because they find themselves unfit.
+// docs/logs-and-failures.md, "Nodes that fail again and again", has the rules as users see them.
+// Pure.
 //
 // A failure is a strike against the node on which all ranks of its cause were. It is the program's,
 // and none, when the same failure was on other nodes as well, unless it was on this one at least
@@ -58,13 +59,12 @@ class NodeHistory {
 
   /// Takes down at each node what is against it at `now`.
   void judge(Roster& nodes, TimePoint now);
-  /// Does so at one that has come since.
-  void judge(Roster::Node& node) const;
-  /// How many of those that are ready, and whose rank another one could have, have something
-  /// against them.
-  int count_objected(const Roster& nodes) const;
+  /// Does so at one that has come since, or has looked at itself.
+  void judge(Roster& nodes, Roster::Node& node) const;
 
  private:
+  std::string objection_to(const Roster::Node& node) const;
+
   NodePolicy policy_;
   std::vector<NodeFailure> failures_;   // at most kNodeFailuresMax
   std::map<std::string, int> strikes_;  // when nodes were judged last

@@ -93,10 +93,10 @@ void Observers::ended(const Roster& nodes, Outbox& out, TimePoint now) {
   chronicle_.ended(now);
 }
 
-void Observers::ask_dump(const Node& node, const AskDump& question, bool round_runs, int round,
+void Observers::ask_dump(const Node& node, const AskDump& question, const RoundView& round,
                          const Roster& nodes, Outbox& out, TimePoint now) {
   dump_.add(node.peer(), question.question);
-  if (!round_runs || dump_.under_way()) return;
+  if (!round.runs || dump_.under_way()) return;
   RoundDump::Seats seats;
   nodes.for_each([&](const Node& member) {
     if (member.is_in_round())
@@ -104,7 +104,8 @@ void Observers::ask_dump(const Node& node, const AskDump& question, bool round_r
                             member.phase() == Roster::Phase::kFinished};
   });
   const int number = watch_.next_inspection();
-  const Inspect inspect{.round = round, .inspection = number, .patience_ms = kDumpPatience.count()};
+  const Inspect inspect{
+      .round = round.round, .inspection = number, .patience_ms = kDumpPatience.count()};
   dump_.begin(number, std::move(seats), now);
   nodes.for_each([&](const Node& member) {
     if (dump_.waits_for(member.id())) out.send(member.peer(), inspect);

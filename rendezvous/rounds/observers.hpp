@@ -56,7 +56,7 @@ class Observers {
 
   // --- questions ---
 
-  void ask_dump(const Roster::Node& node, const AskDump& question, bool round_runs, int round,
+  void ask_dump(const Roster::Node& node, const AskDump& question, const RoundView& round,
                 const Roster& nodes, Outbox& out, TimePoint now);
   /// Whether an answer to ask_dump() can be made now; at once where no round runs.
   bool owes_dump(bool round_runs, TimePoint now) const;

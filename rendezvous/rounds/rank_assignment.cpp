@@ -15,7 +15,7 @@ std::vector<Node*> choose_members(Roster& nodes, const CoordinatorRules& rules) 
   nodes.for_each([&](Node& node) {
     if (node.phase() == Roster::Phase::kReady) ready.push_back(&node);
   });
-  const auto is_sound = [](const Node* node) { return node->objection.empty(); };
+  const auto is_sound = [](const Node* node) { return node->objection().empty(); };
   // Those that need as many workers as before wait for the others.
   const bool counted = std::ranges::any_of(
       ready, [=](const Node* node) { return is_sound(node) && node->parked.world_size > 0; });

@@ -44,6 +44,7 @@ Roster::Node* Roster::remove(Node& node) {
   }
   if (node.id() == witness_) witness_.clear();
   let_stay(node, false);
+  objected_ -= counts_as_objected(node);
   --counter(node.phase_);
   by_peer_.erase(node.peer_);
   by_silence_.erase(node.place_);
@@ -98,15 +99,29 @@ std::vector<Roster::Node*> Roster::contenders_of(const Node& node) const {
 }
 
 void Roster::set_phase(Node& node, Phase phase) {
+  objected_ -= counts_as_objected(node);
   --counter(node.phase_);
   node.phase_ = phase;
   ++counter(phase);
+  objected_ += counts_as_objected(node);
   if (phase != Phase::kRunning) let_stay(node, false);
 }
 
 void Roster::let_stay(Node& node, bool stays) {
   stays = stays && node.phase() == Phase::kRunning;
   if (std::exchange(node.stays_, stays) != stays) staying_ += stays ? 1 : -1;
+}
+
+void Roster::object(Node& node, std::string objection) {
+  objected_ -= counts_as_objected(node);
+  node.objection_ = std::move(objection);
+  objected_ += counts_as_objected(node);
+}
+
+/// 1, or 0. Nobody else can have a rank that a node has asked for.
+int Roster::counts_as_objected(const Node& node) {
+  const bool is_replaceable = node.join.node_rank < 0;
+  return node.phase_ == Phase::kReady && !node.objection_.empty() && is_replaceable ? 1 : 0;
 }
 
 void Roster::heard(Node& node, TimePoint now) {

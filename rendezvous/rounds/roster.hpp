@@ -69,12 +69,14 @@ class Roster {
     Preparation preparation = Preparation::kNone;
     std::optional<std::string> away;     // why its connection has ended; it may come back
     std::optional<EndJob> final_status;  // the job's under a coordinator before, as it has told
+
     /// Why it takes part only while others are too few: "caused 3 failures within 1d"; "": it is
     /// as good as others.
-    std::string objection;
+    const std::string& objection() const { return objection_; }
 
    private:
     friend Roster;
+    std::string objection_;
     PeerId peer_ = 0;
     Phase phase_ = Phase::kReady;
     bool stays_ = false;  // kRunning, and all its workers can stay when members change
@@ -126,6 +128,11 @@ class Roster {
   /// How many nodes there are that run such workers.
   int staying() const { return staying_; }
 
+  /// Notes why the node is to take part only while others are too few; "": nothing is against it.
+  void object(Node& node, std::string objection);
+  /// How many nodes are ready that something is against, and whose rank another one could have.
+  int objected() const { return objected_; }
+
   /// Notes that `node` was heard at `now`, which never goes back from one call to the next.
   void heard(Node& node, TimePoint now);
   /// Notes the same of every node.
@@ -146,6 +153,7 @@ class Roster {
 
  private:
   int& counter(Phase phase) { return counts_[static_cast<std::size_t>(phase)]; }
+  static int counts_as_objected(const Node& node);
 
   std::map<NodeId, Node> nodes_;
   std::map<PeerId, Node*> by_peer_;
@@ -153,6 +161,7 @@ class Roster {
   std::list<Node*> by_silence_;                       // the node that was heard last is last
   std::array<int, 7> counts_{};                       // by phase
   int staying_ = 0;                                   // nodes whose stays_ is true
+  int objected_ = 0;                                  // as objected()
   NodeId witness_;                                    // the one that is there; "": none is
 };
 

@@ -16,12 +16,21 @@ std::vector<Roster::Node*> excused_by(const NodesRecalled& answer, NodeHistory& 
                                       Roster& nodes, TimePoint now) {
   std::vector<Roster::Node*> left_out;
   nodes.for_each([&](Roster::Node& node) {
-    if (node.phase() == Roster::Phase::kReady && !node.objection.empty()) left_out.push_back(&node);
+    if (node.phase() == Roster::Phase::kReady && !node.objection().empty())
+      left_out.push_back(&node);
   });
   history.recalled(answer.question, answer.failures);
   history.judge(nodes, now);
-  std::erase_if(left_out, [](const Roster::Node* node) { return !node->objection.empty(); });
+  std::erase_if(left_out, [](const Roster::Node* node) { return !node->objection().empty(); });
   return left_out;
+}
+
+bool is_fit_again(const Fitness& fitness, Roster::Node& node, const NodeHistory& history,
+                  Roster& nodes) {
+  const bool was_left_out = node.phase() == Roster::Phase::kReady && !node.objection().empty();
+  node.join.unfit = fitness.unfit;
+  history.judge(nodes, node);
+  return was_left_out && node.objection().empty();
 }
 
 /// Where nobody is left, the whole job is gone, and not one of its nodes.
@@ -35,7 +44,7 @@ void remember_failure(const Rounds::Parts& parts, TimePoint now) {
 void tell_those_who_wait(const Rounds::Parts& parts, const Rounds& rounds, int nodes) {
   parts.nodes.for_each([&](const Roster::Node& node) {
     if (waits_for_workers(node) && node.phase() == Roster::Phase::kReady &&
-        node.objection.empty() && nodes < parts.rules.nodes_max)
+        node.objection().empty() && nodes < parts.rules.nodes_max)
       parts.out.send(node.peer(), preparation(parts.nodes, node, parts.rules, rounds.spare(node)));
     else if (node.phase() == Roster::Phase::kReady || node.phase() == Roster::Phase::kWitnessing)
       parts.out.send(node.peer(), rounds.spare(node));

@@ -17,6 +17,11 @@ void judge_nodes(const Rounds::Parts& parts, TimePoint now);
 std::vector<Roster::Node*> excused_by(const NodesRecalled& answer, NodeHistory& history,
                                       Roster& nodes, TimePoint now);
 
+/// The node has looked at itself. Returns whether it waits, and nothing is against it any more: it
+/// may join the round that runs.
+bool is_fit_again(const Fitness& fitness, Roster::Node& node, const NodeHistory& history,
+                  Roster& nodes);
+
 /// Remembers the node that was the cause of the failure of the round that has just stopped.
 void remember_failure(const Rounds::Parts& parts, TimePoint now);
 

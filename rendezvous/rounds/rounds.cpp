@@ -56,8 +56,11 @@ void Rounds::recover(const HostedAssignment& round, int attempt, TimePoint now) 
 }
 
 StopRound Rounds::stop_order(const std::string& reason) const {
-  return {parts_.job.counters.round, reason, 0, parts_.job.next_attempt(),
-          manner_ == Manner::kAtOnce};
+  return {.round = parts_.job.counters.round,
+          .reason = reason,
+          .attempt = parts_.job.next_attempt(),
+          .at_once = manner_ == Manner::kAtOnce,
+          .last = parts_.job.verdict.has_value()};
 }
 
 void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpoint_ms) {
@@ -75,7 +78,7 @@ void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpo
   parts_.nodes.for_each([&](Node& node) {
     if (!node.is_in_round()) return;
     parts_.nodes.set_phase(node, Phase::kStopping);
-    longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout_ms);
+    longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout_ms + node.join.check_ms);
     if (order.keep) order.evict = format_number_list(local_ranks_in(node, why.hung));
     parts_.out.send(node.peer(), order);
   });
@@ -130,7 +133,7 @@ Spare Rounds::spare(const Node& node) const {
   const JobCounters& counters = parts_.job.counters;
   return {counters.round,     nodes_begun_,           counters.attempt,
           leadership.epoch(), leadership.committed(), leadership.successors(),
-          node.objection};
+          node.objection()};
 }
 
 std::optional<EndJob> Rounds::advance(TimePoint now) {
@@ -183,8 +186,7 @@ std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
       parts_.history.awaited_until(now))
     return std::nullopt;
   if (first && now < gathering_ends() &&
-      (ready < rules.nodes_max ||
-       ready - parts_.history.count_objected(parts_.nodes) < rules.nodes_max))
+      (ready < rules.nodes_max || ready - parts_.nodes.objected() < rules.nodes_max))
     return std::nullopt;
   const auto members = [this] {
     std::vector<NodeId> ids;
@@ -356,7 +358,7 @@ Waiting Rounds::waiting(TimePoint now) const {
           .left_ms = std::chrono::duration_cast<milliseconds>(ends - now).count(),
           .pause_ms = pause.count(),
           .clock_us = microseconds(now),
-          .objected = last_call_ends_ ? parts_.history.count_objected(parts_.nodes) : 0};
+          .objected = last_call_ends_ ? parts_.nodes.objected() : 0};
 }
 
 std::optional<TimePoint> Rounds::next_due(TimePoint now) const {

@@ -69,7 +69,7 @@ NodeStatus status_of(const Roster::Node& node, bool round_runs, TimePoint now) {
           .first_rank = node.first_rank,
           .workers = node.workers_in_round(),
           .silent_ms = std::max<std::int64_t>(silent.count(), 0),
-          .reason = ""};
+          .reason = node.objection()};
 }
 
 std::string loss_text(const Roster::Node& node, const Roster& nodes, const std::string& reason) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "agent/decisions/self_check.hpp"
 #include "base/match.hpp"
 #include "rendezvous/etcd/election_words.hpp"
 #include "rendezvous/leadership/standby.hpp"
@@ -133,6 +134,8 @@ void AgentShell::join() {
   const Standby standby = standby_of(world_.plan.rounds.leadership, false);
   if (standby != Standby::kNotAtAll) join.voter = wish_.voter;
   join.parked = wish_.parked;
+  join.check_ms = rules_.checks_itself ? kCheckTimeMax.count() : 0;
+  join.unfit = wish_.unfit;
   if (standby == Standby::kShowsLife) join.voter.standby_port = listens_ ? number_ + 1 : 0;
   if (standby == Standby::kMaySucceed) {
     join.voter.standby_port = number_;
@@ -218,6 +221,7 @@ void AgentShell::perform(const AgentAction& action) {
         world_.time.after(world_.random.time(0ms, 100ms),
                           [this, keep = a.keep, give_up] { sweep(keep, give_up); });
       },
+      [&](const CheckSelf& a) { look_at_node(a); },
       [&](const Tell& a) { world_.network.send(link_, Side::kAgent, a.message); },
       [&](const Disconnect&) {
         watcher_.gives_up_coordinator(*this);
@@ -233,6 +237,18 @@ void AgentShell::perform(const AgentAction& action) {
         if (receiving_) world_.network.close(link_, Side::kAgent);
         if (process_ != nullptr) process_->agent_ended();
       });
+}
+
+/// A node may be sick for a while, and a driver or a disk may take its time.
+void AgentShell::look_at_node(const CheckSelf& order) {
+  const bool is_sick = world_.random.chance(25);
+  const bool is_slow = world_.random.chance(20);
+  const auto time = world_.random.time(0ms, is_slow ? order.patience + kCheckAnswer : 300ms);
+  world_.time.after(time, [this, check = order.check, is_sick] {
+    when_awake([this, check, is_sick] {
+      if (!gone()) step(Checked{check, is_sick ? "is sick" : ""});
+    });
+  });
 }
 
 /// When the alarm is due.

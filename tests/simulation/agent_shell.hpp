@@ -103,6 +103,7 @@ class AgentShell {
   void disconnect();
   void step(const AgentEvent& event);
   void perform(const AgentAction& action);
+  void look_at_node(const CheckSelf& order);
   void ring();
   void arm();
   void when_awake(Timeline::Task task);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "agent/decisions/self_check.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/invariants.hpp"
@@ -204,7 +205,8 @@ void Invariants::check_end() {
 milliseconds Invariants::stop_max() const {
   const milliseconds stuck = world_.plan.stuck_percent > 0 ? kKillTimeout + kSweepTimeout : 0ms;
   const milliseconds checkpoint = ever_announced_ ? world_.plan.group.preempt_timeout : 0ms;
-  return checkpoint + world_.plan.group.shutdown_timeout + stuck + kSlack;
+  const milliseconds look = world_.plan.group.checks_itself ? kCheckTimeMax : 0ms;
+  return checkpoint + world_.plan.group.shutdown_timeout + stuck + look + kSlack;
 }
 
 /// Silence is noticed, workers are stopped, nodes join again, and for that the others are stopped.

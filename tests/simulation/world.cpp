@@ -32,6 +32,7 @@ JobPlan draw_plan(Random& random) {
   }
   if (random.chance(30))
     plan.rounds.node_policy = {random.number(1, 3), random.time(10s, 300s).count()};
+  plan.group.checks_itself = random.chance(20);
   return plan;
 }
 

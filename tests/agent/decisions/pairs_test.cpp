@@ -34,12 +34,13 @@ const StopRound kHolds{.round = 4, .reason = "why", .keep = true, .gently = true
 /// An agent with two workers, at the endpoint h0:1.
 class PairFixture : public MachineFixture {
  public:
-  explicit PairFixture(std::vector<std::string> places = {})
+  explicit PairFixture(std::vector<std::string> places = {}, bool checks_itself = false)
       : MachineFixture{{.workers = 2,
                         .join_timeout = 60s,
                         .rejoin = true,
                         .endpoint = "h0:1",
-                        .places = std::move(places)}} {
+                        .places = std::move(places),
+                        .checks_itself = checks_itself}} {
     now_ += 1h;
   }
   using MachineFixture::step;
@@ -89,6 +90,7 @@ class PairFixture : public MachineFixture {
         [](const AskToLeave&) { return std::string{"ask to leave"}; },
         [](const KillWorkers&) { return std::string{"kill some"}; },
         [](const InspectWorkers&) { return std::string{"inspect"}; },
+        [](const CheckSelf&) { return std::string{"look at the node"}; },
         [](const Tell& a) { return "tell " + word(a.message); },
         [](const Disconnect&) { return std::string{"disconnect"}; },
         [](const TellStandby& a) { return "tell standby '" + a.leader.coordinator + "'"; },
@@ -122,6 +124,7 @@ struct Situation {
   std::string name;
   std::function<void(PairFixture&)> enter;
   bool several_places = false;
+  bool checks_itself = false;
 };
 
 const std::vector<Situation> kSituations{
@@ -238,6 +241,8 @@ const std::vector<Situation> kSituations{
        f.step(Ordered{EndJob{.held = true}});
        f.step(TreeGone{});
      }},
+    {"looks at its node before it joins", [](PairFixture& f) { f.step(AgentBegins{}); }, false,
+     true},
     {"ends by a signal",
      [](PairFixture& f) {
        f.runs();
@@ -294,6 +299,8 @@ const std::vector<std::pair<std::string, AgentEvent>> kEvents{
     {"the workers run", WorkersRun{}},
     {"a worker progresses", WorkerProgressed{RankProgress{.rank = 1, .step = 2}}},
     {"the workers are inspected", WorkersInspected{1, {}}},
+    {"the node is fit", Checked{1, ""}},
+    {"the node is not fit", Checked{1, "is sick"}},
     {"stop signal", StopSignal{SIGINT}},
     {"the scheduler announces the end", EndAnnounced{SIGUSR1}},
     {"a signal for the workers", PassOn{SIGHUP}},
@@ -307,7 +314,8 @@ std::string table() {
     std::string nothing;
     for (const auto& [name, event] : kEvents) {
       PairFixture fixture{situation.several_places ? std::vector<std::string>{"h0:1", "h1:1"}
-                                                   : std::vector<std::string>{}};
+                                                   : std::vector<std::string>{},
+                          situation.checks_itself};
       situation.enter(fixture);
       const std::string words = fixture.when(event);
       if (words.empty())

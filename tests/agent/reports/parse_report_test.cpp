@@ -25,6 +25,7 @@ JobReport full_report() {
   report.restarts_used = 1;
   report.restarts_max = 2;
   report.restart_budget = "2/1h";
+  report.node_note = "without node h2, which is sick";
   report.past_hangs = {{{.sentence = "they hung", .missing_ranks = "2"}, 1500}, {{}, -1}};
   report.restarts = {{2, 1, "node h2 lost", 4, 31, 2, 9, 1900, true}, {.round = 3}};
   report.goodput = Goodput{100, 97, 1, 2, 12, 1.5, 95.5};
@@ -45,6 +46,7 @@ TEST_CASE("a report that is read says what was written") {
   CHECK(read.past_hangs == written.past_hangs);
   CHECK(read.restarts == written.restarts);
   CHECK(read.restart_budget == written.restart_budget);
+  CHECK(read.node_note == written.node_note);
   CHECK(read.changed == written.changed);
   CHECK(to_json(read) == to_json(written));
   CHECK(explain_text(read) == explain_text(written));

@@ -30,8 +30,8 @@ TEST_CASE("a wait for others in place of nodes that fail says so") {
   note.next(waiting, TimePoint{});
   CHECK(
       note.next(waiting, TimePoint{} + 3s) ==
-      "2 nodes are there, 1 of them with too many failures (--node-strikes): starting in 27 s, or "
-      "when others have come in place of these");
+      "2 nodes are there, 1 of them to be left out (--node-strikes, --check-nodes): starting in 27 "
+      "s, or when others have come in place of these");
 }
 
 }  // namespace

@@ -285,5 +285,95 @@ TEST_CASE_METHOD(NodesFixture, "nothing is asked or kept where no strikes count"
   CHECK_FALSE(did<RecallNodes>());
 }
 
+/// A job in which no strikes count, and nodes look at themselves.
+class CheckedNodes : public RoundFixture {
+ protected:
+  void job_of(int nodes_min, int nodes_max) {
+    job({.nodes_min = nodes_min,
+         .nodes_max = nodes_max,
+         .restarts_max = 100,
+         .last_call_timeout = 30s});
+  }
+  void joins_sick(const NodeId& node) {
+    Join join = join_of(node, 1);
+    join.unfit = "is sick";
+    says(node, join);
+  }
+  void restarts(const std::vector<NodeId>& members) {
+    says(members.front(), failed(1, 0, {.code = 1}));
+    for (const NodeId& member : members) {
+      CHECK(order<StopRound>(member));
+      says(member, WorkersStopped{1});
+    }
+  }
+  bool takes_part(const NodeId& node, int round) {
+    const auto start = order<StartRound>(node);
+    return start && start->round == round;
+  }
+};
+
+TEST_CASE_METHOD(CheckedNodes, "a node that is not fit leaves its place in the first round") {
+  job_of(2, 2);
+  joins("a");
+  joins_sick("b");
+  CHECK_FALSE(order<StartRound>("a"));
+  joins("c");
+  CHECK(start("a").node_note == "without node b, which is sick");
+  CHECK(takes_part("c", 1));
+  CHECK(ordered<Spare>("b").objection == "is sick");
+}
+
+TEST_CASE_METHOD(CheckedNodes, "where nobody else comes, a node that is not fit takes part") {
+  job_of(2, 2);
+  joins("a");
+  joins_sick("b");
+  passes_beating(30s, {"a", "b"});
+  CHECK(start("a").node_note == "with node b, which is sick: too few others are there");
+  CHECK(takes_part("b", 1));
+}
+
+TEST_CASE_METHOD(CheckedNodes, "a node that falls sick in a round leaves its place to a spare") {
+  job_of(2, 2);
+  for (const char* const node : {"a", "b", "c"}) joins(node);
+  CHECK(takes_part("b", 1));
+  says("b", Fitness{"is sick"});
+  restarts({"a", "b"});
+  CHECK(takes_part("c", 2));
+  CHECK_FALSE(takes_part("b", 2));
+  SECTION("well again, it is a spare: the round is full") {
+    order<Spare>("b");
+    says("b", Fitness{""});
+    CHECK(ordered<Spare>("b").objection.empty());
+    CHECK_FALSE(order<StopRound>("a"));
+  }
+}
+
+TEST_CASE_METHOD(CheckedNodes, "a node that is well again joins a round that has a place for it") {
+  job_of(1, 2);
+  joins_sick("b");
+  joins("a");
+  passes_beating(30s, {"a", "b"});
+  CHECK(takes_part("a", 1));
+  CHECK_FALSE(takes_part("b", 1));
+  says("b", Fitness{"is sick"});
+  CHECK_FALSE(order<StopRound>("a"));
+  says("b", Fitness{""});
+  CHECK(ordered<StopRound>("a").reason == "node b joined");
+}
+
+TEST_CASE_METHOD(CheckedNodes, "nodes have the time for their look before they are given up") {
+  job_of(2, 2);
+  Join join = join_of("b", 1);
+  join.check_ms = 600'000;
+  joins("a");
+  says("b", join);
+  CHECK(takes_part("b", 1));
+  says("a", failed(1, 0, {.code = 1}));
+  says("a", WorkersStopped{1});
+  passes_beating(600s, {"a", "b"});
+  says("b", WorkersStopped{1});
+  CHECK(takes_part("b", 2));
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -1,0 +1,82 @@
+#include "launcher/doctor/fitness_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+#include "base/system/own_process.hpp"
+#include "launcher/doctor/fitness.hpp"
+#include "launcher/doctor/gather.hpp"
+#include "launcher/doctor/kernel_files.hpp"
+#include "launcher/run/parse_words.hpp"
+#include "launcher/settings/gpus.hpp"
+#include "launcher/settings/this_machine.hpp"
+
+namespace ddprun {
+
+namespace {
+
+struct FitnessQuestion {
+  std::int64_t agent = 0;  // its process
+  int workers = 1;         // that this node will have
+  bool workers_live = false;
+  std::string log_dir;
+  std::vector<std::string> folders;
+};
+
+/// The parent of a process (proc_pid_stat(5)); 0 where there is none that can be seen.
+std::int64_t parent_of(std::int64_t pid) {
+  const std::string stat = kernel_text("/proc/" + std::to_string(pid) + "/stat");
+  const auto name_ends = stat.rfind(')');
+  if (name_ends == std::string::npos) return 0;
+  std::istringstream rest{stat.substr(name_ends + 1)};
+  std::string state;
+  std::int64_t parent = 0;
+  rest >> state >> parent;
+  return parent;
+}
+
+bool is_descendant_of(std::int64_t pid, std::int64_t ancestor) {
+  while (pid > 1 && pid != ancestor) pid = parent_of(pid);
+  return pid == ancestor;
+}
+
+JobGpus gpus_of_job(const NodeReading& reading, const FitnessQuestion& question,
+                    const EnvironmentLookup& environment) {
+  JobGpus job{.workers_live = question.workers_live};
+  const auto visible = environment("CUDA_VISIBLE_DEVICES");
+  job.hidden = visible && visible->empty();
+  if (!reading.gpus) return job;
+  const std::vector<GpuReading>& gpus = reading.gpus->gpus;
+  job.indices =
+      visible_indices(environment, reading.gpus->present.value_or(static_cast<int>(gpus.size())));
+  if (job.indices.size() > static_cast<std::size_t>(question.workers))
+    job.indices.resize(static_cast<std::size_t>(question.workers));
+  for (const GpuReading& gpu : gpus)
+    for (const GpuProcess& process : gpu.processes)
+      if (is_descendant_of(process.pid, question.agent)) job.pids.insert(process.pid);
+  return job;
+}
+
+}  // namespace
+
+Result<int> look_at_fitness(const std::vector<std::string>& words, const Stage& stage) {
+  FitnessQuestion question;
+  CLI::App app{"Says whether this node is fit for the next round of a job.", "ddprun doctor"};
+  app.add_flag(kFitnessWord);
+  app.add_option("--agent", question.agent);
+  app.add_option("--workers", question.workers);
+  app.add_flag("--workers-live", question.workers_live);
+  app.add_option("--log-dir", question.log_dir);
+  app.add_option("--folder", question.folders);
+  if (const auto done = parse_words(app, words, stage)) return *done;
+  const Surroundings surroundings = this_machine(own_variable);
+  FitnessReading reading = read_for_fitness(question.log_dir, question.folders, surroundings);
+  const JobGpus job = gpus_of_job(reading.node, question, surroundings.environment);
+  NodeFitness fitness = fitness_of(std::move(reading.node), job);
+  if (fitness.state == NodeFitness::State::kFit && reading.gpus_are_late)
+    fitness = {NodeFitness::State::kUnknown, "NVIDIA's driver has not answered within 5 s", ""};
+  stage.out.write(to_lines(fitness));
+  return 0;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,19 @@
+// `ddprun doctor --fitness`: what an agent starts to look at its own node (--check-nodes).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "launcher/run/stage.hpp"
+
+namespace ddprun {
+
+/// The first of its words.
+inline constexpr char kFitnessWord[] = "--fitness";
+
+/// Looks at the node once, and prints what to_lines() makes of it. Returns 0. Errors: kInvalid for
+/// words that make no sense. To be called while there is one thread.
+Result<int> look_at_fitness(const std::vector<std::string>& words, const Stage& stage);
+
+}  // namespace ddprun
