@@ -50,6 +50,7 @@ Tag: py3-none-{tag}
 ENTRY_POINTS = """\
 [console_scripts]
 ddprun-torchrun = ddprun.__main__:torchrun
+ddprun-wrap = ddprun._wrap:main
 """
 
 
@@ -60,6 +61,8 @@ def contents(arguments):
     for path in MODULE.glob("ddprun/**/*"):
         if path.suffix == ".py" or path.name == "py.typed":
             yield path.relative_to(MODULE).as_posix(), 0o644, path.read_bytes()
+        elif path.parent.name == "bin":
+            yield path.relative_to(MODULE).as_posix(), 0o755, path.read_bytes()
     yield f"ddprun-{version}.data/scripts/ddprun", 0o755, Path(arguments.binary).read_bytes()
     yield f"{info}/METADATA", 0o644, METADATA.format(version=version, description=description).encode()
     yield f"{info}/WHEEL", 0o644, WHEEL.format(tag=arguments.tag).encode()

@@ -330,8 +330,8 @@ class WorkerTest(unittest.TestCase):
 
     def test_the_module_says_what_it_has(self):
         self.assertEqual(sorted(ddprun.__all__), [
-            "Batches", "ElasticRun", "World",
-            "checkpoint_requested", "heartbeat", "on_checkpoint_request", "restart_count"])
+            "Batches", "ElasticRun", "Job", "LaunchError", "World",
+            "checkpoint_requested", "heartbeat", "launch", "on_checkpoint_request", "restart_count", "start"])
         for name in ddprun.__all__:
             self.assertTrue(getattr(ddprun, name).__doc__, name)
         self.assertIsInstance(ddprun.__version__, str)

@@ -14,6 +14,9 @@ a checkpoint can be written before the scheduler ends the job:
 The same program also runs without ddprun, under torchrun or in a notebook: heartbeats do nothing, the
 restart count is torchrun's or 0, and any process may send the signal that asks for a checkpoint.
 
+launch() starts a job from a script, a notebook or a test: it calls a function on all workers, and returns
+what it returned there.
+
 With ElasticRun and Batches, a training goes on in the middle of an epoch with another number of workers.
 They import PyTorch when they need it. The rest of the module needs no other one.
 """
@@ -29,21 +32,31 @@ from ddprun._worker import restart_count
 if TYPE_CHECKING:
     from ddprun._batches import Batches
     from ddprun._elastic import ElasticRun
+    from ddprun._job import Job, LaunchError, launch, start
     from ddprun._world import World
 
 __all__ = [
     "Batches",
     "ElasticRun",
+    "Job",
+    "LaunchError",
     "World",
     "checkpoint_requested",
     "heartbeat",
+    "launch",
     "on_checkpoint_request",
     "restart_count",
+    "start",
 ]
 
 
 # Only programs that use these names wait for the modules behind them.
-_LATER = {"Batches": "ddprun._batches", "ElasticRun": "ddprun._elastic", "World": "ddprun._world"}
+_LATER = {
+    "Batches": "ddprun._batches",
+    "ElasticRun": "ddprun._elastic",
+    "World": "ddprun._world",
+    **{name: "ddprun._job" for name in ("Job", "LaunchError", "launch", "start")},
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,8 +9,8 @@ from importlib import metadata
 from typing import NoReturn
 
 
-def _program() -> str:
-    """The path of the program ddprun."""
+def find_program() -> str:
+    """The path of the program ddprun. Raises FileNotFoundError where there is none."""
     try:
         for file in metadata.files("ddprun") or []:  # also with --user, --target and --prefix
             if file.name == "ddprun" and file.parent.name == "bin":
@@ -21,13 +21,17 @@ def _program() -> str:
         pass  # the module of a checkout
     found = shutil.which("ddprun")
     if found is None:
-        sys.exit("ddprun: the program was not installed with this module, and is not in PATH either")
+        raise FileNotFoundError("the program ddprun was not installed with this module, and is not in PATH either")
     return found
 
 
 def _become(name: str) -> NoReturn:
+    try:
+        program = find_program()
+    except FileNotFoundError as error:
+        sys.exit(f"ddprun: {error}")
     sys.stdout.flush()
-    os.execv(_program(), [name, *sys.argv[1:]])
+    os.execv(program, [name, *sys.argv[1:]])
 
 
 def main() -> NoReturn:

@@ -1,0 +1,126 @@
+"""ddprun-wrap: runs a tool that starts torchrun, such as `accelerate launch`, with ddprun in torchrun's place.
+
+The tool and what it starts find another program `torchrun` in their PATH, and in Python a module
+torch.distributed.run whose run() starts ddprun. Both are in the folder _wrapped.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any, Callable, Dict, List, NoReturn, Optional
+
+from ddprun.__main__ import find_program
+
+WRAPPED = Path(__file__).resolve().parent / "_wrapped"
+PROGRAM = "DDPRUN_WRAP_PROGRAM"  # the path of ddprun, for the tool's processes
+
+USAGE = """\
+Usage: ddprun-wrap TOOL [ARGUMENTS...]
+
+Runs a tool that starts torchrun, with ddprun in torchrun's place. The job has the same command line.
+
+  ddprun-wrap accelerate launch --num_processes 2 train.py
+  ddprun-wrap fabric run --devices 2 train.py
+  ddprun-wrap python -m torch.distributed.run --nproc-per-node 2 train.py
+
+Options of ddprun that the tool does not know are variables: PET_HANG_TIMEOUT=60 ddprun-wrap ...
+"""
+
+
+def _with(folder: Path, paths: Optional[str]) -> str:
+    return os.pathsep.join(filter(None, [str(folder), paths]))
+
+
+def _without(folder: Path, paths: Optional[str]) -> str:
+    return os.pathsep.join(path for path in (paths or "").split(os.pathsep) if path and path != str(folder))
+
+
+def wrapped_environment(program: str) -> Dict[str, str]:
+    """That of the tool."""
+    ours = dict(os.environ)
+    ours[PROGRAM] = program
+    ours["PATH"] = _with(WRAPPED / "bin", ours.get("PATH", os.defpath))
+    ours["PYTHONPATH"] = _with(WRAPPED, ours.get("PYTHONPATH"))
+    return ours
+
+
+def job_environment() -> Dict[str, str]:
+    """That of ddprun and its workers, in which nothing is wrapped."""
+    ours = dict(os.environ)
+    ours.pop(PROGRAM, None)
+    for name, folder in (("PATH", WRAPPED / "bin"), ("PYTHONPATH", WRAPPED)):
+        ours[name] = _without(folder, ours.get(name))
+        if not ours[name]:
+            del ours[name]
+    return ours
+
+
+def torchrun_words(arguments: Namespace, parser: ArgumentParser) -> List[str]:
+    """The command line that torchrun's parser reads as these arguments."""
+    words = []
+    for action in parser._actions:
+        if not action.option_strings or not hasattr(arguments, action.dest):
+            continue
+        value = getattr(arguments, action.dest)
+        option = max(action.option_strings, key=len)
+        if value is None or value == action.default:
+            continue
+        words.append(option if action.nargs == 0 else f"{option}={value}")
+    return [*words, arguments.training_script, *arguments.training_script_args]
+
+
+def run_job(words: List[str]) -> None:
+    """Runs ddprun with torchrun's command line; where the job fails, this process ends with its exit code."""
+    program = os.environ.get(PROGRAM) or find_program()
+    sys.stdout.flush()
+    job = subprocess.Popen(["ddprun-torchrun", *words], executable=program, env=job_environment())
+    code = _wait(job)
+    if code != 0:
+        sys.exit(code if code > 0 else 128 - code)
+
+
+def _wait(job: "subprocess.Popen[bytes]") -> int:
+    """Signals that would end this process are for the job. A terminal sends its own to both."""
+    if threading.current_thread() is not threading.main_thread():
+        return job.wait()
+    before = {number: signal.signal(number, lambda signum, _: job.send_signal(signum))
+              for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)}
+    try:
+        return job.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def wrap_module(module: Any) -> None:
+    """torch.distributed.run has been imported: its run(), which its main() calls, starts ddprun."""
+    parser: Callable[[], ArgumentParser] = module.get_args_parser
+    module.run = lambda arguments: run_job(torchrun_words(arguments, parser()))
+
+
+def run_as_torchrun() -> NoReturn:
+    """In place of `python -m torch.distributed.run`."""
+    program = os.environ.get(PROGRAM) or find_program()
+    os.execve(program, ["ddprun-torchrun", *sys.argv[1:]], job_environment())
+
+
+def main() -> NoReturn:
+    words = sys.argv[1:]
+    if not words or words[0] in ("-h", "--help"):
+        print(USAGE, end="", file=sys.stdout if words else sys.stderr)
+        sys.exit(0 if words else 2)
+    try:
+        environment = wrapped_environment(find_program())
+        os.execvpe(words[0], words, environment)
+    except FileNotFoundError as error:
+        sys.exit(f"ddprun-wrap: {words[0]}: {error}")
+
+
+if __name__ == "__main__":
+    main()
