@@ -51,6 +51,10 @@ assert done.returncode == 0 and done.stdout.count("of 2 after 1 restarts") == 2,
 versions = {subprocess.check_output([*way, "--version"]) for way in (
     ["ddprun"], ["ddprun-torchrun"], ["python", "-m", "ddprun"])}
 assert len(versions) == 1, versions
+launched = subprocess.check_output(["python", "-c", "import ddprun, platform\nprint(ddprun.launch(platform.node))"])
+assert platform.node().encode() in launched, launched
+wrapped = subprocess.check_output(["ddprun-wrap", "torchrun", "--version"])
+assert wrapped in versions, wrapped
 print(platform.python_version(), f"{first_worker - began:.2f}", f"{cpu:.2f}")
 PY
 for suite in bullseye bookworm trixie; do

@@ -10,10 +10,12 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 import traceback
 import unittest
 from pathlib import Path
+from unittest import mock
 
 HERE = Path(__file__).resolve().parent
 MODULE = HERE.parents[2] / "worker_sdk" / "python"
@@ -23,7 +25,7 @@ sys.path[:0] = [str(MODULE), str(HERE / "launch")]
 
 import ddprun  # noqa: E402
 import functions  # noqa: E402
-from ddprun._job import WorkerTraceback  # noqa: E402
+from ddprun._answers import WorkerTraceback  # noqa: E402
 
 
 def until(condition, seconds=60):
@@ -104,6 +106,70 @@ class LaunchTest(unittest.TestCase):
 
     def test_results_are_those_of_the_last_attempt(self):
         self.assertEqual(ddprun.launch(functions.fails_first, nproc_per_node=2, max_restarts=1), [(0, 1), (1, 1)])
+
+    def test_what_was_told_in_attempts_before_counts_no_more(self):
+        error = self.failure_of(functions.fails_in_two_ways, max_restarts=1)
+        self.assertIn("was killed by SIGKILL", str(error))
+        self.assertIsNone(error.__cause__)
+        error = self.failure_of(functions.answers_only_once, max_restarts=1)
+        self.assertIn("rank 0 has ended without a result", str(error))
+
+    def test_an_exception_of_the_scripts_own_class_comes_back_without_cloudpickle(self):
+        script = self.folder / "script.py"
+        script.write_text(textwrap.dedent("""\
+            import sys
+            sys.modules["cloudpickle"] = None
+            import ddprun, functions
+            class Mine(Exception):
+                pass
+            class Config:
+                word = "mine"
+            def f(config):
+                raise Mine(config.word)
+            if __name__ == "__main__":
+                try:
+                    ddprun.launch(f, Config())
+                except ddprun.LaunchError as error:
+                    print(isinstance(error.__cause__, Mine), error.__cause__)
+                print(ddprun.launch(functions.place, Config)[0][2][0] is Config)
+            """))
+        lines = self.run_script(script).splitlines()
+        self.assertEqual((lines[0], lines[-1]), ("True mine", "True"))
+
+    def test_what_only_jobs_of_several_nodes_have_is_refused(self):
+        for options in ({"nnodes": 2}, {"hostfile": "hosts"}, {"rdzv_endpoint": "h1:1"}):
+            with self.assertRaisesRegex(ValueError, "launch\\(\\) runs here, or on `hosts`"):
+                ddprun.launch(functions.place, **options)
+
+    def test_two_may_wait_for_a_job_that_a_third_stops(self):
+        job = ddprun.start(functions.runs_until_it_is_stopped, self.folder, nproc_per_node=2)
+        ends = []
+
+        def wait():
+            try:
+                job.wait()
+            except ddprun.LaunchError as error:
+                ends.append(str(error))
+
+        threads = [threading.Thread(target=wait) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        self.both_run()
+        job.stop()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(ends, ["stopped by SIGTERM"] * 2)
+
+    def test_nothing_stays_open_after_a_job(self):
+        ddprun.launch(functions.place)
+        before = (threading.active_count(), len(os.listdir("/proc/self/fd")))
+        for _ in range(3):
+            ddprun.launch(functions.place)
+            self.failure_of(functions.fails_on, 0)
+            with self.assertRaises(ValueError):
+                ddprun.launch(functions.place, env={"A": "\0"})
+        until(lambda: threading.active_count() <= before[0])
+        self.assertLessEqual(len(os.listdir("/proc/self/fd")), before[1])
 
     def test_variables_and_options_reach_the_job(self):
         results = ddprun.launch(functions.variable, "MINE", nproc_per_node=1, env={"MINE": "x y"}, log_dir=self.folder,
@@ -190,15 +256,20 @@ class LaunchTest(unittest.TestCase):
     def start_script(self):
         script = self.folder / "script.py"
         script.write_text("import ddprun, functions\n"
-                          f"ddprun.launch(functions.runs_until_it_is_stopped, {str(self.folder)!r}, nproc_per_node=2)\n")
-        path = os.pathsep.join([str(MODULE), str(HERE / "launch")])
+                          f"folder = {str(self.folder)!r}\n"
+                          "ddprun.launch(functions.runs_until_it_is_stopped, folder, nproc_per_node=2)\n")
+        path = self.paths()
         started = subprocess.Popen([sys.executable, script], env={**os.environ, "PYTHONPATH": path}, text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
         self.addCleanup(started.kill)
         return started, self.both_run()
 
+    @staticmethod
+    def paths():
+        return os.pathsep.join([str(MODULE), str(HERE / "launch")])
+
     def run_script(self, script):
-        return subprocess.run([sys.executable, script], env={**os.environ, "PYTHONPATH": str(MODULE)}, text=True,
+        return subprocess.run([sys.executable, script], env={**os.environ, "PYTHONPATH": self.paths()}, text=True,
                               check=True, stdout=subprocess.PIPE, timeout=120).stdout
 
     def test_ctrl_c_ends_the_script_and_leaves_nothing(self):
@@ -229,10 +300,7 @@ class LaunchTest(unittest.TestCase):
                  "def f(x):\n    print('in a cell')\n    return x + int(os.environ['RANK'])",
                  "ddprun.launch(f, 5, nproc_per_node=2)"]
         notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
-        os.environ["PYTHONPATH"] = str(MODULE)
-        self.addCleanup(os.environ.pop, "PYTHONPATH")
-        os.environ["IPYTHONDIR"] = str(self.folder)
-        self.addCleanup(os.environ.pop, "IPYTHONDIR")
+        self.enterContext(mock.patch.dict(os.environ, {"PYTHONPATH": str(MODULE), "IPYTHONDIR": str(self.folder)}))
         nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
         outputs = notebook.cells[2].outputs
         printed = "".join(out.text for out in outputs if out.output_type == "stream" and out.name == "stdout")

@@ -18,8 +18,10 @@ from ddprun import _wrap  # noqa: E402
 PROGRAM = textwrap.dedent("""\
     import os, sys
     launcher = "ddprun" if "DDPRUN_ROUND" in os.environ else "torchrun"
-    wrapped = "_wrapped" in os.environ.get("PYTHONPATH", "") + os.environ["PATH"] or "DDPRUN_WRAP_PROGRAM" in os.environ
-    place = ", ".join(os.environ[name] for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RESTART_COUNT"))
+    paths = os.environ.get("PYTHONPATH", "") + os.environ["PATH"]
+    wrapped = "_wrapped" in paths or "DDPRUN_WRAP_PROGRAM" in os.environ
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RESTART_COUNT")
+    place = ", ".join(os.environ[name] for name in names)
     sys.stdout.write(f"rank {place}: {sys.argv[1:]} by {launcher}, wrapped: {wrapped}\\n")
     if "--fail" in sys.argv and os.environ["RANK"] == "1":
         raise ValueError("bad shard")
@@ -35,7 +37,9 @@ class WrapTest(unittest.TestCase):
         self.program.write_text(PROGRAM)
 
     def run_tool(self, *words, wrapped=True, **variables):
-        path = os.pathsep.join([str(DDPRUN.parent), os.path.dirname(sys.executable), os.environ["PATH"]])
+        # The system's Python comes first: tools have to be found in spite of that, and workers not by it.
+        paths = [str(DDPRUN.parent), "/usr/bin", os.path.dirname(sys.executable), os.environ["PATH"]]
+        path = os.pathsep.join(paths)
         environment = {**os.environ, "PYTHONPATH": str(MODULE), "PATH": path, "OMP_NUM_THREADS": "1", **variables}
         wrap = [sys.executable, "-m", "ddprun._wrap"] if wrapped else []
         return subprocess.run([*wrap, *words], env=environment, cwd=self.folder, text=True, timeout=240,
@@ -49,21 +53,33 @@ class WrapTest(unittest.TestCase):
 
     def test_each_way_to_torchrun_leads_to_ddprun(self):
         (self.folder / "tool.py").write_text(
-            f"import torch.distributed.run\ntorch.distributed.run.main(['--nproc-per-node=2', {str(self.program)!r}, 'x'])")
-        ways = [["torchrun"], ["sh", "-c", 'torchrun "$@"', "sh"], [sys.executable, "-m", "torch.distributed.run"],
-                [sys.executable, "-m", "torch.distributed.launch"]]
+            "import torch.distributed.run\n"
+            f"torch.distributed.run.main(['--nproc-per-node=2', {str(self.program)!r}, 'x'])\n")
+        ways = [["torchrun"], ["sh", "-c", 'torchrun "$@"', "sh"], [sys.executable, "-m", "torch.distributed.run"]]
+        words = ["--nproc-per-node", "2", str(self.program), "x"]
         expected = [f"rank {rank}, 2, {rank}, 0: ['x'] by ddprun, wrapped: False" for rank in (0, 1)]
         for way in ways:
             with self.subTest(way=way):
-                self.assertEqual(self.lines_of(*way, "--nproc-per-node", "2", str(self.program), "x"), expected)
+                self.assertEqual(self.lines_of(*way, *words), expected)
         self.assertEqual(self.lines_of(sys.executable, "tool.py"), expected)
+        old = [sys.executable, "-m", "torch.distributed.launch"]
+        with_rank = [line.replace("['x']", f"['--local-rank={rank}', 'x']") for rank, line in enumerate(expected)]
+        self.assertEqual(self.lines_of(*old, *words), with_rank)
+        self.assertEqual(self.lines_of(*old, "--use-env", *words), expected)
+
+    def test_workers_are_run_by_the_python_that_would_have_run_torchrun(self):
+        self.program.write_text("import os, sys\nprint('rank', os.environ['RANK'], sys.prefix)\n")
+        for way in [["torchrun"], [sys.executable, "-m", "torch.distributed.run"]]:
+            done = self.run_tool(*way, "--nproc-per-node=1", str(self.program))
+            self.assertEqual(done.stdout, f"rank 0 {sys.prefix}\n", done.stderr)
 
     def test_a_tool_alone_and_wrapped_does_the_same(self):
         accelerate = ["accelerate", "launch", "--multi_gpu", "--num_processes=2", "--num_machines=1",
                       "--mixed_precision=no", "--dynamo_backend=no"]
         fabric = [sys.executable, "-m", "lightning_fabric.cli", "--accelerator=cpu", "--devices=2"]
         tools = {"accelerate": accelerate}
-        if subprocess.run([sys.executable, "-c", "import click, lightning_fabric.cli"], stderr=subprocess.DEVNULL).returncode == 0:
+        has_fabric = [sys.executable, "-c", "import click, lightning_fabric.cli"]
+        if subprocess.run(has_fabric, stderr=subprocess.DEVNULL).returncode == 0:
             tools["fabric"] = fabric
         for name, tool in tools.items():
             with self.subTest(tool=name):
@@ -78,7 +94,8 @@ class WrapTest(unittest.TestCase):
                              "--mixed_precision=no", "--dynamo_backend=no", str(self.program), "--fail",
                              ACCELERATE_USE_CPU="true")
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"ddprun: the job failed: rank 1 on \S+ raised ValueError at program.py:\d+: bad shard")
+        self.assertRegex(done.stderr,
+                         r"ddprun: the job failed: rank 1 on \S+ raised ValueError at program.py:\d+: bad shard")
 
     def test_variables_give_options_that_the_tool_does_not_know(self):
         done = self.run_tool("torchrun", "--nproc-per-node=2", str(self.program), "--fail", PET_MAX_RESTARTS="1")

@@ -10,37 +10,54 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 import types
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
-from ddprun._wire import Wire, WireError
-from ddprun._worker import RANK, RESTART_COUNT, WORLD_SIZE, whole_number
+from ddprun._wire import Wire, WireError, keep_alive
+from ddprun._worker import PARKED, RANK, RESTART_COUNT, ROUND, WORLD_SIZE, whole_number
 
 VARIABLE = "DDPRUN_CALL"  # HOST PORT KEY: where the process that has started the job listens
 CONNECT_SECONDS = 30.0
+END_SECONDS = 30.0  # between SIGTERM and SIGKILL, when the process that has started the job is gone
+MAIN = "__ddprun_main__"  # the script's name on workers
+
+
+class Place(NamedTuple):
+    """Where a worker is in the job."""
+
+    round: int  # 0: it is of none yet
+    rank: int
+    world_size: int
+
+    @classmethod
+    def now(cls) -> Place:
+        """An elastic loop changes it from round to round."""
+        number = whole_number(ROUND, whole_number(RESTART_COUNT, 0) + 1)
+        return cls(number, whole_number(RANK, 0), whole_number(WORLD_SIZE, 1))
+
+
+class Main(NamedTuple):
+    """The script whose names a function may use, as `__main__`."""
+
+    module: str  # as python -m has it; "": it is a file
+    path: str
 
 
 class Call(NamedTuple):
     """What a worker needs before it can read the function."""
 
     path: List[str]  # sys.path
-    main: Optional[str]  # the script whose names the function may use, as `__main__`; None: it needs none
+    main: Optional[Main]  # None: the function needs none
     needs_cloudpickle: bool
     pickled: bytes  # (function, arguments)
-
-
-class Worker(NamedTuple):
-    """A worker's first message."""
-
-    rank: int
-    world_size: int
-    attempt: int
 
 
 class Answer(NamedTuple):
     """How the function has ended."""
 
+    place: Place
     result: Optional[bytes]  # pickled; None: it has raised an exception
     error: Optional[bytes] = None  # the exception, pickled; None: it cannot be
     error_text: str = ""  # its traceback
@@ -51,29 +68,32 @@ def dump_call(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Call:
     try:
         import cloudpickle
 
-        return Call(list(sys.path), None, True, cloudpickle.dumps((function, arguments)))
+        dumps, has_cloudpickle = cloudpickle.dumps, True
     except ImportError:
-        pass
+        dumps, has_cloudpickle = pickle.dumps, False
     try:
-        pickled = pickle.dumps((function, arguments))
+        pickled = dumps((function, arguments))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise TypeError(
-            f"{function!r} and its arguments cannot be sent to workers ({error}): define the function at the "
-            "top level of a module, or install cloudpickle"
-        ) from error
-    main = None
-    if getattr(function, "__module__", None) == "__main__":
-        main = getattr(sys.modules["__main__"], "__file__", None)
-        if main is None:
-            raise TypeError(
-                f"{function!r} is defined where workers cannot import it (a notebook or a prompt): install "
-                "cloudpickle, or define it in a module"
-            )
-        main = os.path.abspath(main)
-    return Call(list(sys.path), main, False, pickled)
+        advice = "" if has_cloudpickle else ": define the function at the top level of a module, or install cloudpickle"
+        raise TypeError(f"{function!r} and its arguments cannot be sent to workers ({error}){advice}") from error
+    needs_main = not has_cloudpickle and b"__main__" in pickled
+    return Call(list(sys.path), _main() if needs_main else None, has_cloudpickle, pickled)
+
+
+def _main() -> Main:
+    """Lets what comes back from workers name the script, too."""
+    main = sys.modules["__main__"]
+    spec = getattr(main, "__spec__", None)
+    path = getattr(main, "__file__", None)
+    if path is None and spec is None:
+        raise TypeError("the function is defined where workers cannot import it (a notebook or a prompt): install "
+                        "cloudpickle, or define it in a module")
+    sys.modules.setdefault(MAIN, main)
+    return Main(spec.name if spec else "", os.path.abspath(path or ""))
 
 
 def load_call(call: Call) -> Tuple[Callable[..., Any], Tuple[Any, ...]]:
+    """Raises ImportError where this Python lacks something that the function needs."""
     sys.path[:] = call.path + [entry for entry in sys.path if entry not in call.path]
     if call.main is not None:
         _become_main(call.main)
@@ -86,13 +106,13 @@ def load_call(call: Call) -> Tuple[Callable[..., Any], Tuple[Any, ...]]:
     return function, arguments
 
 
-def _become_main(path: str) -> None:
+def _become_main(main: Main) -> None:
     """Makes the names of a script those of `__main__`, as multiprocessing does. Its part under
     `if __name__ == "__main__"` is not run."""
-    module = types.ModuleType("__ddprun_main__")
-    module.__file__ = path
-    module.__dict__.update(runpy.run_path(path, run_name="__ddprun_main__"))
-    sys.modules["__main__"] = sys.modules["__ddprun_main__"] = module
+    names = runpy.run_module(main.module, run_name=MAIN) if main.module else runpy.run_path(main.path, run_name=MAIN)
+    module = types.ModuleType(MAIN)
+    module.__dict__.update(names)
+    sys.modules["__main__"] = sys.modules[MAIN] = module
 
 
 def dump_result(result: Any, by_cloudpickle: bool) -> bytes:
@@ -110,15 +130,21 @@ def answer_with(error: BaseException, by_cloudpickle: bool) -> Answer:
         pickled = dump_result(error, by_cloudpickle)
         pickle.loads(pickled)  # an exception may be written that nobody can read
     except Exception:
-        return Answer(None, None, text)
-    return Answer(None, pickled, text)
+        return Answer(Place.now(), None, None, text)
+    return Answer(Place.now(), None, pickled, text)
 
 
 def _connect() -> Wire:
     host, port, key = os.environ.pop(VARIABLE).split(" ")
-    connection = socket.create_connection((host, int(port)), CONNECT_SECONDS)
+    try:
+        connection = socket.create_connection((host, int(port)), CONNECT_SECONDS)
+        wire = Wire.connect(connection, bytes.fromhex(key))
+    except (OSError, WireError) as error:
+        raise SystemExit(f"ddprun: the process that has started this job cannot be reached at {host} port {port} "
+                         f"({error}): launch(address=...) says where it is") from error
     connection.settimeout(None)
-    return Wire.connect(connection, bytes.fromhex(key))
+    keep_alive(connection)
+    return wire
 
 
 def _end_with_starter(wire: Wire) -> None:
@@ -128,12 +154,14 @@ def _end_with_starter(wire: Wire) -> None:
     except (OSError, WireError):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(END_SECONDS)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def main() -> None:
     wire = _connect()
-    worker = Worker(whole_number(RANK, 0), whole_number(WORLD_SIZE, 1), whole_number(RESTART_COUNT, 0))
-    wire.send(pickle.dumps(worker))
+    place = Place.now()
+    wire.send(pickle.dumps(place._replace(round=0) if os.environ.get(PARKED) else place))
     message = wire.receive()
     if message is None:
         raise SystemExit("ddprun: the process that has started this job is gone")
@@ -141,11 +169,11 @@ def main() -> None:
     threading.Thread(target=_end_with_starter, args=(wire,), daemon=True).start()
     try:
         function, arguments = load_call(call)
-        answer = Answer(dump_result(function(*arguments), call.needs_cloudpickle))
+        result = dump_result(function(*arguments), call.needs_cloudpickle)
     except Exception as error:
         wire.send(pickle.dumps(answer_with(error, call.needs_cloudpickle)))
         raise
-    wire.send(pickle.dumps(answer))
+    wire.send(pickle.dumps(Answer(Place.now(), result)))
 
 
 if __name__ == "__main__":

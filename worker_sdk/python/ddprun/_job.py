@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
-import pickle
 import secrets
 import signal
+import site
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 import weakref
 from pathlib import Path
 from types import TracebackType
@@ -21,23 +21,26 @@ from typing import Any, Callable, Dict, Generator, IO, List, Mapping, Optional, 
 
 from ddprun import _call
 from ddprun.__main__ import find_program
-from ddprun._call import Answer, Call, Worker
-from ddprun._wire import Wire, WireError
+from ddprun._answers import Answers
+from ddprun._call import Call
 
 Hosts = Union[str, Sequence[str], None]
 
-STOP_SECONDS = 60.0  # ddprun kills workers 30 s after it has asked them to end
-LAST_WORDS_SECONDS = 10.0  # for what workers sent before they ended
+SHUTDOWN_SECONDS = 30.0  # between SIGTERM and SIGKILL for workers, as --shutdown-timeout has it
+STOP_SECONDS = 30.0  # ddprun itself has so long beside that
+PUMP_SECONDS = 10.0  # for output that workers wrote before they ended
+RESULTS_SECONDS = 600.0  # for results that are still read when all workers have ended well
+ERRORS_SECONDS = 10.0  # for errors that are still read when the job has failed
 USAGE_CODE = 2  # ddprun's exit code for a command line that is not valid
-HELLO_SECONDS = 30.0
-HELLO_BYTES_MAX = 1 << 16
+OF_SEVERAL_NODES = ("nnodes", "hostfile", "node_rank", "master_addr", "master_port", "rdzv_backend", "rdzv_endpoint")
 
 
 class LaunchError(RuntimeError):
     """A job has failed. Where a worker has raised an exception, that is its `__cause__`.
 
-    `exit_code` is ddprun's, `ranks` are those that were the cause, where that is known, and `report` is what
-    --report-file has of the failure; None where there is none, as with hosts.
+    `exit_code` is ddprun's, `ranks` are those that were the cause, and `report` is what --report-file has of the
+    failure. With hosts there is no report: then `ranks` is empty, and `__cause__` the first exception that was
+    told.
     """
 
     def __init__(self, message: str, exit_code: int, ranks: Sequence[int] = (),
@@ -46,113 +49,6 @@ class LaunchError(RuntimeError):
         self.exit_code = exit_code
         self.ranks = list(ranks)
         self.report = report
-
-
-class WorkerTraceback(Exception):
-    """The traceback of an exception as the worker saw it, as text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
-
-    def __str__(self) -> str:
-        return "\n" + self.text
-
-
-class _Answers:
-    """Hands the function to workers and takes their answers, each in a thread of its own."""
-
-    def __init__(self, call: Call, key: bytes, host: str) -> None:
-        self._call = pickle.dumps(call)
-        self._key = key
-        self._lock = threading.Lock()
-        self._answers: Dict[int, Tuple[Worker, Answer]] = {}  # by rank; a later attempt's replaces the former's
-        self._first_error: Dict[int, Tuple[Worker, Answer]] = {}  # by attempt
-        self._threads: List[threading.Thread] = []
-        self._socket = socket.create_server((host, 0), backlog=1024)
-        self.port: int = self._socket.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:  # closed
-                return
-            thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
-            with self._lock:
-                self._threads.append(thread)
-            thread.start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        try:
-            with connection:
-                self._talk(connection)
-        except (OSError, WireError, pickle.UnpicklingError):
-            pass  # somebody else's connection, or a worker that was killed: ddprun says so
-
-    def _talk(self, connection: socket.socket) -> None:
-        connection.settimeout(HELLO_SECONDS)
-        wire = Wire.accept(connection, self._key)
-        hello = wire.receive(HELLO_BYTES_MAX)
-        if hello is None:
-            return
-        worker: Worker = pickle.loads(hello)
-        wire.send(self._call)
-        connection.settimeout(None)
-        message = wire.receive()
-        if message is not None:
-            self._take(worker, pickle.loads(message))
-            wire.receive(0)  # its end: a worker whose connection ends before takes that for the job's
-
-    def _take(self, worker: Worker, answer: Answer) -> None:
-        with self._lock:
-            known = self._answers.get(worker.rank)
-            if known is None or known[0].attempt <= worker.attempt:
-                self._answers[worker.rank] = (worker, answer)
-            if answer.result is None:
-                self._first_error.setdefault(worker.attempt, (worker, answer))
-
-    def close(self) -> None:
-        """All workers have ended: waits for what they have sent before."""
-        self._socket.close()
-        deadline = time.monotonic() + LAST_WORDS_SECONDS
-        for thread in self._threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
-
-    def results(self) -> Tuple[List[Any], List[int]]:
-        """What the function returned on each rank, and the ranks that have not told."""
-        good = [worker for worker, answer in self._answers.values() if answer.result is not None]
-        if not good:
-            return [], [0]
-        size = max(good, key=lambda worker: worker.attempt).world_size
-        missing = [rank for rank in range(size)
-                   if rank not in self._answers or self._answers[rank][1].result is None]
-        if missing:
-            return [], missing
-        return [pickle.loads(self._answers[rank][1].result or b"") for rank in range(size)], []
-
-    def error(self, ranks: Sequence[int]) -> Optional[Tuple[int, BaseException]]:
-        """The exception of one of these ranks, else the first one that was told in the last attempt."""
-        for rank in ranks:
-            if rank in self._answers and self._answers[rank][1].result is None:
-                return rank, _exception_of(self._answers[rank][1])
-        if ranks or not self._first_error:
-            return None
-        worker, answer = self._first_error[max(self._first_error)]
-        return worker.rank, _exception_of(answer)
-
-
-def _exception_of(answer: Answer) -> BaseException:
-    trace = WorkerTraceback(answer.error_text)
-    if answer.error is None:
-        return trace
-    try:
-        error: BaseException = pickle.loads(answer.error)
-    except Exception:  # its class cannot be made again here
-        return trace
-    error.__cause__ = trace
-    return error
 
 
 def _words(options: Mapping[str, Any]) -> List[str]:
@@ -169,19 +65,41 @@ def _words(options: Mapping[str, Any]) -> List[str]:
     return words
 
 
+def _names_of(hosts: Hosts) -> List[str]:
+    """["h1", "fd77::1"] of "me@h1:8,[fd77::1]:2"."""
+    names = []
+    for entry in (hosts or "") if isinstance(hosts, (list, tuple)) else (hosts or "").split(","):
+        name = entry.strip().rpartition("@")[2]
+        names.append(name[1 : name.index("]")] if name.startswith("[") and "]" in name else name.split(":")[0])
+    return names
+
+
+def _address_towards(host: str) -> Optional[str]:
+    """This machine's address on the way to the host; None where that cannot be said."""
+    with contextlib.suppress(OSError):
+        for family, kind, _, _, address in socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM):
+            with contextlib.suppress(OSError), socket.socket(family, kind) as probe:
+                probe.connect(address)  # sends nothing
+                return str(probe.getsockname()[0])
+    return None
+
+
 def _own_address(hosts: Hosts, address: Optional[str]) -> Tuple[str, str]:
-    """Where this process listens, and where workers find it."""
+    """Where this process listens, and where workers find it. One of the hosts may be this machine."""
     if address is not None:
         return "", address
     if hosts is None:
         return "127.0.0.1", "127.0.0.1"
-    first = (hosts if isinstance(hosts, str) else hosts[0]).split(",")[0].split(":")[0].rpartition("@")[2]
-    try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect((first, 9))  # sends nothing
-            return "", probe.getsockname()[0]
-    except OSError:
-        return "", socket.gethostname()
+    ways = [way for way in map(_address_towards, _names_of(hosts)) if way is not None]
+    outside = [way for way in ways if not way.startswith("127.") and way != "::1"]
+    return "", (outside or ways or [socket.gethostname()])[0]
+
+
+def _module_path(users: str) -> str:
+    """PYTHONPATH by which workers find this module. One that is installed they find by themselves."""
+    folder = str(Path(__file__).resolve().parent.parent)
+    installed = folder in map(os.path.realpath, [*site.getsitepackages(), site.getusersitepackages()])
+    return users if installed else os.pathsep.join(filter(None, [users, folder]))
 
 
 def _is_ours(stream: Optional[IO[str]], number: int) -> bool:
@@ -196,27 +114,34 @@ class Job:
     """A job that runs. `with` and `await` wait for its results, as wait() does."""
 
     def __init__(self, call: Call, words: Sequence[str], environment: Mapping[str, str], hosts: Hosts,
-                 address: Optional[str]) -> None:
+                 address: Optional[str], stop_seconds: float) -> None:
+        program = find_program()
         listens_at, found_at = _own_address(hosts, address)
         key = secrets.token_bytes(32)
+        self._lock = threading.Lock()  # for the end
+        self._ended: Optional[List[Any]] = None
+        self._failure: Optional[Dict[str, Any]] = None
+        self._stop_seconds = stop_seconds
+        self._pumps: List[threading.Thread] = []
+        self._answers = Answers(call, key, listens_at)
         self._folder = tempfile.TemporaryDirectory(prefix="ddprun-launch-")
-        self._report = Path(self._folder.name) / "report.json"
-        self._answers = _Answers(call, key, listens_at)
-        here = f"{found_at} {self._answers.port} {key.hex()}"
-        module_path = str(Path(__file__).resolve().parent.parent)
-        path = os.pathsep.join(filter(None, [module_path, os.environ.get("PYTHONPATH", "")]))
-        self._ours = {"PYTHON_EXEC": sys.executable, **environment, "PYTHONPATH": path, _call.VARIABLE: here}
-        command = [find_program(), *words]
+        users_path = environment.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+        ours = {"PYTHON_EXEC": sys.executable, **environment, "PYTHONPATH": _module_path(users_path),
+                _call.VARIABLE: f"{found_at} {self._answers.port} {key.hex()}"}
+        command = [program, *words]
         if hosts is None:
-            command.append(f"--report-file={self._report}")
+            command += ["--standalone", f"--report-file={self._report()}"]
         else:
             command.append("--hosts=" + (hosts if isinstance(hosts, str) else ",".join(hosts)))
-            for name in (*environment, "PYTHONPATH", _call.VARIABLE):
+            for name in dict.fromkeys((*environment, "PYTHONPATH", _call.VARIABLE)):
                 command += ["-x", name]
-        self._pumps: List[threading.Thread] = []
-        self._process = self._start([*command, "-m", "ddprun._call"])
-        self._ended: Optional[List[Any]] = None
-        self._stop_at_exit = weakref.finalize(self, _stop, self._process, signal.SIGTERM)
+        try:
+            self._process = self._start([*command, "-m", "ddprun._call"], ours)
+        except BaseException:
+            self._answers.close(0)
+            self._folder.cleanup()
+            raise
+        self._stop_at_exit = weakref.finalize(self, _abandon, self._process, self._answers)
 
     @property
     def pid(self) -> int:
@@ -229,8 +154,6 @@ class Job:
         Raises LaunchError where the job has failed, and TimeoutError where it has not ended within `timeout`
         seconds: then it is stopped. An interrupt (Ctrl-C) stops it as well, and goes on.
         """
-        if self._ended is not None:
-            return self._ended
         try:
             code = self._process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -239,14 +162,17 @@ class Job:
         except KeyboardInterrupt:
             self.stop(signal.SIGINT)
             raise
-        self._clean_up()
-        self._ended = self._results(code)
-        return self._ended
+        with self._lock:
+            self._clean_up()
+            if self._ended is None:
+                self._ended = self._results(code)
+            return self._ended
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         """Stops the job by that signal, and waits until nothing of it runs. Does nothing where it has ended."""
-        _stop(self._process, number)
-        self._clean_up()
+        _stop(self._process, number, self._stop_seconds)
+        with self._lock:
+            self._clean_up()
 
     def __enter__(self) -> Job:
         return self
@@ -255,7 +181,7 @@ class Job:
                  trace: Optional[TracebackType]) -> None:
         if kind is not None:
             self.stop()
-        elif self._stop_at_exit.alive:
+        else:
             self.wait()
 
     def __await__(self) -> Generator[Any, None, List[Any]]:
@@ -269,12 +195,16 @@ class Job:
             self._process.send_signal(signal.SIGTERM)
             raise
 
-    def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
-        """In a notebook and in a test, what workers print goes to where print() goes, too."""
+    def _report(self) -> Path:
+        return Path(self._folder.name) / "report.json"
+
+    def _start(self, command: Sequence[str], ours: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        """In a notebook and in a test, what workers print goes to where print() goes, too. Ctrl-C is for this
+        process, which hands it on: two of them would take the workers' time to end."""
         streams = [(sys.stdout, 1), (sys.stderr, 2)]
         pipes = [None if _is_ours(stream, number) else subprocess.PIPE for stream, number in streams]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipes[0], stderr=pipes[1],
-                                   env={**os.environ, **self._ours})
+                                   env={**os.environ, **ours}, start_new_session=True)
         for (stream, _), pipe in zip(streams, (process.stdout, process.stderr)):
             if pipe is not None:
                 self._pumps.append(threading.Thread(target=_pump, args=(pipe, stream), daemon=True))
@@ -282,17 +212,16 @@ class Job:
         return process
 
     def _clean_up(self) -> None:
+        """Once; the job has ended."""
         if not self._stop_at_exit.alive:
             return
-        self._stop_at_exit.detach()
         for pump in self._pumps:
-            pump.join(LAST_WORDS_SECONDS)
-        self._answers.close()
-        try:
-            self._failure = json.loads(self._report.read_text())
-        except (OSError, ValueError):
-            self._failure = None
+            pump.join(PUMP_SECONDS)
+        self._answers.close(RESULTS_SECONDS if self._process.returncode == 0 else ERRORS_SECONDS)
+        with contextlib.suppress(OSError, ValueError):
+            self._failure = json.loads(self._report().read_text())
         self._folder.cleanup()
+        self._stop_at_exit.detach()
 
     def _results(self, code: int) -> List[Any]:
         if code == USAGE_CODE:
@@ -303,42 +232,59 @@ class Job:
                 return results
             raise LaunchError(f"rank {missing[0]} has ended without a result, by os._exit() or sys.exit()", code,
                               missing)
-        cause = (self._failure or {}).get("cause", {})
+        failure = self._failure or {}
+        cause = failure.get("cause", {})
         found = self._answers.error(cause.get("ranks", []))
-        ranks = cause.get("ranks") or ([found[0]] if found else [])
-        sentence = cause.get("sentence") or (self._failure or {}).get("sentence")
+        sentence = cause.get("sentence") or failure.get("sentence")
+        if sentence is None and found:
+            sentence = f"the job has failed; rank {found[0]} was the first to tell an error"
         if sentence is None:
-            sentence = f"rank {found[0]} has failed" if found else f"ddprun has ended with code {code}"
+            sentence = f"ddprun has ended with code {code}"
         if cause.get("hint"):
             sentence += f" ({cause['hint']})"
-        raise LaunchError(sentence, code, ranks, self._failure) from (found[1] if found else None)
+        raise LaunchError(sentence, code, cause.get("ranks", []), self._failure) from (found[1] if found else None)
 
 
-def _stop(process: subprocess.Popen[bytes], number: int) -> None:
+def _stop(process: subprocess.Popen[bytes], number: int, seconds: float) -> None:
     if process.poll() is not None:
         return
     process.send_signal(number)
     try:
-        process.wait(STOP_SECONDS)
+        process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.kill()  # workers die with it
         process.wait()
 
 
-def _pump(pipe: IO[bytes], stream: IO[str]) -> None:
+def _abandon(process: subprocess.Popen[bytes], answers: Answers) -> None:
+    """Nobody waits for the job any more."""
+    _stop(process, signal.SIGTERM, SHUTDOWN_SECONDS + STOP_SECONDS)
+    answers.close(0)
+
+
+def _pump(pipe: IO[bytes], stream: Optional[IO[str]]) -> None:
+    """Reads to the end, also where nobody takes what is written: a worker would wait for ever."""
     with pipe:
         for line in pipe:
-            stream.write(line.decode(errors="replace"))
-            stream.flush()
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                text = line.decode(errors="replace")
+                encoding = getattr(stream, "encoding", None) or "utf-8"
+                stream.write(text.encode(encoding, "replace").decode(encoding))  # type: ignore[union-attr]
+                stream.flush()  # type: ignore[union-attr]
 
 
 def start(function: Callable[..., Any], *arguments: Any, nproc_per_node: Union[int, str] = 1,
           hosts: Hosts = None, max_restarts: int = 0, env: Optional[Mapping[str, str]] = None,
           address: Optional[str] = None, **options: Any) -> Job:
     """Starts a job as launch() does, and does not wait for it. Raises TypeError where the function or its
-    arguments cannot be sent, and FileNotFoundError where there is no ddprun."""
+    arguments cannot be sent, ValueError for options of several nodes without `hosts`, and FileNotFoundError
+    where there is no ddprun."""
+    foreign = [name for name in OF_SEVERAL_NODES if name in options and (hosts is None or name == "hostfile")]
+    if foreign:
+        raise ValueError(f"{foreign[0]} is for jobs that each node starts; launch() runs here, or on `hosts`")
     words = _words({"nproc_per_node": nproc_per_node, "max_restarts": max_restarts, **options})
-    return Job(_call.dump_call(function, arguments), words, dict(env or {}), hosts, address)
+    seconds = float(options.get("shutdown_timeout", SHUTDOWN_SECONDS)) + STOP_SECONDS
+    return Job(_call.dump_call(function, arguments), words, dict(env or {}), hosts, address, seconds)
 
 
 def launch(function: Callable[..., Any], *arguments: Any, nproc_per_node: Union[int, str] = 1,
@@ -358,8 +304,9 @@ def launch(function: Callable[..., Any], *arguments: Any, nproc_per_node: Union[
     module, which has to be one that they find.
 
     Raises LaunchError where the job has failed, with the exception of the rank that was the cause as its
-    `__cause__`; ValueError where ddprun does not know an option; TimeoutError where it has not ended within `timeout` seconds; TypeError where the function
-    cannot be sent; FileNotFoundError where there is no ddprun. In each case nothing of the job is left.
+    `__cause__`; ValueError where ddprun does not know an option; TimeoutError where the job has not ended within
+    `timeout` seconds; TypeError where the function cannot be sent; FileNotFoundError where there is no ddprun.
+    In each case nothing of the job is left.
     """
     job = start(function, *arguments, nproc_per_node=nproc_per_node, hosts=hosts, max_restarts=max_restarts,
                 env=env, address=address, **options)

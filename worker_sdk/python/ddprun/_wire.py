@@ -25,6 +25,16 @@ MESSAGE_BYTES_MAX = 1 << 32
 _LENGTH = struct.Struct(">Q")
 
 
+KEEP_ALIVE_SECONDS = 60  # a firewall may forget a connection on which nothing goes for long
+
+
+def keep_alive(connection: socket.socket) -> None:
+    """Shows that the other side is there, also where it has nothing to say for hours."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_KEEPIDLE"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEP_ALIVE_SECONDS)
+
+
 class WireError(RuntimeError):
     """The other side has written something that it should not have."""
 

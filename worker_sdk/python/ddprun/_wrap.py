@@ -7,6 +7,7 @@ torch.distributed.run whose run() starts ddprun. Both are in the folder _wrapped
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -50,9 +51,12 @@ def wrapped_environment(program: str) -> Dict[str, str]:
     return ours
 
 
-def job_environment() -> Dict[str, str]:
-    """That of ddprun and its workers, in which nothing is wrapped."""
+def job_environment(python: Optional[str]) -> Dict[str, str]:
+    """That of ddprun and its workers, in which nothing is wrapped. As with torchrun, workers are run by the
+    Python that runs it."""
     ours = dict(os.environ)
+    if python is not None:
+        ours.setdefault("PYTHON_EXEC", python)
     ours.pop(PROGRAM, None)
     for name, folder in (("PATH", WRAPPED / "bin"), ("PYTHONPATH", WRAPPED)):
         ours[name] = _without(folder, ours.get(name))
@@ -61,9 +65,13 @@ def job_environment() -> Dict[str, str]:
     return ours
 
 
+def _program() -> str:
+    return os.environ.get(PROGRAM) or find_program()
+
+
 def torchrun_words(arguments: Namespace, parser: ArgumentParser) -> List[str]:
     """The command line that torchrun's parser reads as these arguments."""
-    words = []
+    words: List[str] = []
     for action in parser._actions:
         if not action.option_strings or not hasattr(arguments, action.dest):
             continue
@@ -75,11 +83,10 @@ def torchrun_words(arguments: Namespace, parser: ArgumentParser) -> List[str]:
     return [*words, arguments.training_script, *arguments.training_script_args]
 
 
-def run_job(words: List[str]) -> None:
-    """Runs ddprun with torchrun's command line; where the job fails, this process ends with its exit code."""
-    program = os.environ.get(PROGRAM) or find_program()
+def run_job(program_words: List[str]) -> None:
+    """Runs ddprun by that name and command line; where the job fails, this process ends with its exit code."""
     sys.stdout.flush()
-    job = subprocess.Popen(["ddprun-torchrun", *words], executable=program, env=job_environment())
+    job = subprocess.Popen(program_words, executable=_program(), env=job_environment(sys.executable))
     code = _wait(job)
     if code != 0:
         sys.exit(code if code > 0 else 128 - code)
@@ -101,13 +108,33 @@ def _wait(job: "subprocess.Popen[bytes]") -> int:
 def wrap_module(module: Any) -> None:
     """torch.distributed.run has been imported: its run(), which its main() calls, starts ddprun."""
     parser: Callable[[], ArgumentParser] = module.get_args_parser
-    module.run = lambda arguments: run_job(torchrun_words(arguments, parser()))
+
+    def run(arguments: Namespace) -> None:
+        run_job([*name_for(getattr(arguments, "use_env", True)), *torchrun_words(arguments, parser())])
+
+    module.run = run
 
 
-def run_as_torchrun() -> NoReturn:
-    """In place of `python -m torch.distributed.run`."""
-    program = os.environ.get(PROGRAM) or find_program()
-    os.execve(program, ["ddprun-torchrun", *sys.argv[1:]], job_environment())
+def name_for(use_env: bool) -> List[str]:
+    """torch.distributed.launch gives workers an argument --local-rank, unless it was told to use variables."""
+    return ["ddprun-torchrun"] if use_env else ["ddprun", "launch"]
+
+
+def run_as_torchrun(module: str = "torch.distributed.run", python: Optional[str] = sys.executable) -> NoReturn:
+    """In place of `python -m` of that module, or of a program torchrun. `python`: that of its workers."""
+    name = name_for(module != "torch.distributed.launch")
+    os.execve(_program(), [*name, *sys.argv[1:]], job_environment(python))
+
+
+def python_of_torchrun() -> Optional[str]:
+    """The Python of the torchrun that the tool would have found; None where there is none."""
+    found = shutil.which("torchrun", path=_without(WRAPPED / "bin", os.environ.get("PATH", os.defpath)))
+    if found is None:
+        return None
+    with open(found, "rb") as script:
+        line = script.readline(4096).decode(errors="replace")
+    words = line[2:].split() if line.startswith("#!") else []
+    return words[0] if words and "python" in os.path.basename(words[0]) else None
 
 
 def main() -> NoReturn:
@@ -117,9 +144,12 @@ def main() -> NoReturn:
         sys.exit(0 if words else 2)
     try:
         environment = wrapped_environment(find_program())
-        os.execvpe(words[0], words, environment)
     except FileNotFoundError as error:
-        sys.exit(f"ddprun-wrap: {words[0]}: {error}")
+        sys.exit(f"ddprun-wrap: {error}")
+    try:
+        os.execvpe(words[0], words, environment)
+    except OSError as error:
+        sys.exit(f"ddprun-wrap: {words[0]}: {error.strerror}")
 
 
 if __name__ == "__main__":

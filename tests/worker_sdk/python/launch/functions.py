@@ -74,3 +74,22 @@ def runs_until_it_is_stopped(folder):
 
 def returns_much(size):
     return bytes(size)
+
+
+def fails_in_two_ways():
+    if RANK == 1 and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+        raise KeyError("at first")
+    if RANK == 1:
+        os.kill(os.getpid(), 9)
+    time.sleep(600)
+
+
+def answers_only_once():
+    if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+        if RANK == 0:
+            return "early"
+        time.sleep(2)
+        raise RuntimeError("not yet")
+    if RANK == 0:
+        os._exit(0)
+    return "late"

@@ -15,9 +15,12 @@ def _wrap():
     """The module of ddprun, which may belong to another Python."""
     try:
         from ddprun import _wrap as module
-    except ImportError:
-        sys.path.append(os.path.dirname(os.path.dirname(_HERE)))
+    except ImportError:  # there is none, or an older one
+        for name in [name for name in sys.modules if name.partition(".")[0] == "ddprun"]:
+            del sys.modules[name]
+        sys.path.insert(0, os.path.dirname(os.path.dirname(_HERE)))
         from ddprun import _wrap as module
+        del sys.path[0]
     return module
 
 
@@ -42,7 +45,7 @@ class _Loader(importlib.abc.InspectLoader):
         return self._loader.get_source(name)
 
     def get_code(self, name):
-        return compile("import sitecustomize\nsitecustomize._wrap().run_as_torchrun()", name, "exec")
+        return compile(f"import sitecustomize\nsitecustomize._wrap().run_as_torchrun({name!r})", name, "exec")
 
 
 class _Finder(importlib.abc.MetaPathFinder):
