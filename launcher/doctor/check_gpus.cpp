@@ -11,9 +11,6 @@ namespace ddprun {
 
 namespace {
 
-/// The driver itself keeps some hundred MiB of a large GPU.
-constexpr std::int64_t kUsedBytesMax = std::int64_t{2} << 30;
-
 /// A reading of another host may say anything. A sum of these has its place in a number.
 constexpr std::int64_t kProcessBytesMax = std::int64_t{1} << 50;
 
@@ -61,16 +58,13 @@ struct GpuCheck {
     std::vector<std::string> users;
     std::int64_t bytes = 0;
     for (const GpuProcess& process : gpu.processes) {
-      users.push_back(fmt::format("{} (pid {})", process.name.empty() ? "a process" : process.name,
-                                  process.pid));
+      users.push_back(user_text(process));
       bytes += std::min(process.bytes, kProcessBytesMax);
     }
     const std::int64_t used = std::max(bytes, gpu.used_bytes.value_or(0));
-    if (users.empty() && used < kUsedBytesMax)
+    if (users.empty() && used < kDriverBytesMax)
       return found.ok("gpu-users", name + " is used by nobody");
-    const std::string by = users.empty() ? "somebody who cannot be seen from here, as in another "
-                                           "container"
-                                         : list_text(users);
+    const std::string by = users.empty() ? kUnseenUser : list_text(users);
     found.warn("gpu-users",
                {fmt::format("{} of {} are in use, by {}", bytes_text(used), name, by),
                 "the job gets what is left of its memory and its time: \"CUDA out of memory\"",

@@ -18,8 +18,6 @@ using State = NodeFitness::State;
 
 /// A context of CUDA alone takes more; what only watches a GPU takes less.
 constexpr std::int64_t kForeignBytesMax = std::int64_t{256} << 20;
-/// Where the driver names no process: it keeps some hundred MiB of a large GPU for itself.
-constexpr std::int64_t kUnseenBytesMax = std::int64_t{2} << 30;
 
 std::optional<NodeFitness> first_failure(const Findings& findings) {
   const auto failed = std::ranges::find(findings, Severity::kFailed, &Finding::severity);
@@ -54,13 +52,12 @@ std::optional<NodeFitness> use_by_others(const GpuReading& gpu, const JobGpus& j
     const bool is_ours = job.pids.contains(process.pid) || (is_nameless && job.workers_live);
     ours_may_be_unseen = ours_may_be_unseen || (is_ours && process.bytes == 0);
     if (is_ours) continue;
-    users.push_back(is_nameless ? fmt::format("a process (pid {})", process.pid)
-                                : fmt::format("{} (pid {})", process.name, process.pid));
+    users.push_back(user_text(process));
     bytes += process.bytes;
   }
   if (bytes > kForeignBytesMax) return in_use(gpu, bytes, list_text(users));
-  if (ours_may_be_unseen || unseen < kUnseenBytesMax) return std::nullopt;
-  return in_use(gpu, unseen, "somebody who cannot be seen from here, as in another container");
+  if (ours_may_be_unseen || unseen < kDriverBytesMax) return std::nullopt;
+  return in_use(gpu, unseen, kUnseenUser);
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 #include "launcher/doctor/fitness_command.hpp"
 
 #include <CLI/CLI.hpp>
-#include <sstream>
 
+#include "agent/introspection/process_facts.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/fitness.hpp"
 #include "launcher/doctor/gather.hpp"
-#include "launcher/doctor/kernel_files.hpp"
 #include "launcher/run/parse_words.hpp"
 #include "launcher/settings/gpus.hpp"
 #include "launcher/settings/this_machine.hpp"
@@ -16,27 +15,18 @@ namespace ddprun {
 namespace {
 
 struct FitnessQuestion {
-  std::int64_t agent = 0;  // its process
-  int workers = 1;         // that this node will have
+  pid_t agent = 0;  // its process
+  int workers = 1;  // that this node will have
   bool workers_live = false;
   std::string log_dir;
   std::vector<std::string> folders;
 };
 
-/// The parent of a process (proc_pid_stat(5)); 0 where there is none that can be seen.
-std::int64_t parent_of(std::int64_t pid) {
-  const std::string stat = kernel_text("/proc/" + std::to_string(pid) + "/stat");
-  const auto name_ends = stat.rfind(')');
-  if (name_ends == std::string::npos) return 0;
-  std::istringstream rest{stat.substr(name_ends + 1)};
-  std::string state;
-  std::int64_t parent = 0;
-  rest >> state >> parent;
-  return parent;
-}
-
-bool is_descendant_of(std::int64_t pid, std::int64_t ancestor) {
-  while (pid > 1 && pid != ancestor) pid = parent_of(pid);
+bool is_descendant_of(pid_t pid, pid_t ancestor) {
+  while (pid > 1 && pid != ancestor) {
+    const auto facts = read_process(pid);
+    pid = facts ? facts->parent : 0;
+  }
   return pid == ancestor;
 }
 
@@ -53,7 +43,8 @@ JobGpus gpus_of_job(const NodeReading& reading, const FitnessQuestion& question,
     job.indices.resize(static_cast<std::size_t>(question.workers));
   for (const GpuReading& gpu : gpus)
     for (const GpuProcess& process : gpu.processes)
-      if (is_descendant_of(process.pid, question.agent)) job.pids.insert(process.pid);
+      if (is_descendant_of(static_cast<pid_t>(process.pid), question.agent))
+        job.pids.insert(process.pid);
   return job;
 }
 

@@ -25,6 +25,10 @@ std::string count_text(std::int64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string user_text(const GpuProcess& process) {
+  return fmt::format("{} (pid {})", process.name.empty() ? "a process" : process.name, process.pid);
+}
+
 std::string list_text(const std::vector<std::string>& parts) {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {

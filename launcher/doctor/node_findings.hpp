@@ -52,6 +52,16 @@ std::string limit_text(std::int64_t limit);
 /// "1 GPU", "2 GPUs".
 std::string count_text(std::int64_t count, const std::string& noun);
 
+/// A user of a GPU: "python3 (pid 7)"; "a process (pid 7)" where it has no name.
+std::string user_text(const GpuProcess& process);
+
+/// The user of a GPU of which the driver names no process.
+inline constexpr char kUnseenUser[] =
+    "somebody who cannot be seen from here, as in another container";
+
+/// The driver itself keeps some hundred MiB of a large GPU.
+inline constexpr std::int64_t kDriverBytesMax = std::int64_t{2} << 30;
+
 /// "a, b and c"
 std::string list_text(const std::vector<std::string>& parts);
 
