@@ -182,6 +182,11 @@ class LaunchTest(unittest.TestCase):
             ddprun.launch(functions.place, bogus=1)
         self.assertIn("there is no option '--bogus'", self.err.getvalue())
 
+    def test_a_worker_that_ends_with_the_code_of_a_refused_option_is_no_refused_option(self):
+        error = self.failure_of(functions.exits_with, 2, shutdown_timeout="1m")
+        self.assertIn("exited with code 2", str(error))
+        self.assertEqual(error.exit_code, 2)
+
     def test_a_large_result_arrives(self):
         self.assertEqual(len(ddprun.launch(functions.returns_much, 50_000_000)[0]), 50_000_000)
 

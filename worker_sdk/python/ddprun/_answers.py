@@ -58,6 +58,11 @@ class Answers:
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
+    def heard(self) -> bool:
+        """Whether a worker has ever come: then a job has begun."""
+        with self._lock:
+            return self._last_round > 0
+
     def results(self) -> Tuple[List[Any], List[int]]:
         """What the function returned on each rank of the last round; or no results, and the ranks that have
         not told."""

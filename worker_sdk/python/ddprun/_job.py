@@ -65,6 +65,16 @@ def _words(options: Mapping[str, Any]) -> List[str]:
     return words
 
 
+def _seconds(time: Any) -> float:
+    """60 of "1m", "60s" or 60. What is no time, ddprun refuses."""
+    text = str(time)
+    unit = {"s": 1, "m": 60, "h": 3600, "d": 86400}.get(text[-1:], 0)
+    try:
+        return unit * float(text[:-1]) if unit else float(text)
+    except ValueError:
+        return SHUTDOWN_SECONDS
+
+
 def _names_of(hosts: Hosts) -> List[str]:
     """["h1", "fd77::1"] of "me@h1:8,[fd77::1]:2"."""
     names = []
@@ -224,7 +234,7 @@ class Job:
         self._stop_at_exit.detach()
 
     def _results(self, code: int) -> List[Any]:
-        if code == USAGE_CODE:
+        if code == USAGE_CODE and not self._answers.heard():  # else a worker has ended with it
             raise ValueError("ddprun has refused its options: its message says why")
         if code == 0:
             results, missing = self._answers.results()
@@ -283,7 +293,7 @@ def start(function: Callable[..., Any], *arguments: Any, nproc_per_node: Union[i
     if foreign:
         raise ValueError(f"{foreign[0]} is for jobs that each node starts; launch() runs here, or on `hosts`")
     words = _words({"nproc_per_node": nproc_per_node, "max_restarts": max_restarts, **options})
-    seconds = float(options.get("shutdown_timeout", SHUTDOWN_SECONDS)) + STOP_SECONDS
+    seconds = _seconds(options.get("shutdown_timeout", SHUTDOWN_SECONDS)) + STOP_SECONDS
     return Job(_call.dump_call(function, arguments), words, dict(env or {}), hosts, address, seconds)
 
 

@@ -93,3 +93,7 @@ def answers_only_once():
     if RANK == 0:
         os._exit(0)
     return "late"
+
+
+def exits_with(code):
+    raise SystemExit(code)
