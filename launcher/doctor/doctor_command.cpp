@@ -22,6 +22,7 @@
 #include "launcher/doctor/fitness_command.hpp"
 #include "launcher/doctor/gather.hpp"
 #include "launcher/doctor/reading_json.hpp"
+#include "launcher/run/node_fitness.hpp"
 #include "launcher/run/parse_words.hpp"
 #include "launcher/run/terminal.hpp"
 #include "launcher/settings/this_machine.hpp"

@@ -9,10 +9,8 @@
 
 namespace ddprun {
 
-/// The first of its words.
-inline constexpr char kFitnessWord[] = "--fitness";
-
-/// Looks at the node once, and prints what to_lines() makes of it. Returns 0. Errors: kInvalid for
+/// Looks at the node once, and prints what to_lines() makes of it. The first of its words is
+/// kFitnessWord. Returns 0. Errors: kInvalid for
 /// words that make no sense. To be called while there is one thread.
 Result<int> look_at_fitness(const std::vector<std::string>& words, const Stage& stage);
 

@@ -146,15 +146,12 @@ class Questions {
     ask_python();
     ask_script();
     ask_names();
-    ask_temporary_folder();
-    if (!wish_.log_dir.empty()) ask_folder("logs", wish_.log_dir);
-    if (!wish_.checkpoint_dir.empty()) ask_folder("checkpoints", wish_.checkpoint_dir);
+    ask_folders();
   }
 
   void ask_for_fitness(const std::vector<std::string>& folders) {
     ask_gpus(kGpuTimeoutBetweenRounds);
-    ask_temporary_folder();
-    if (!wish_.log_dir.empty()) ask_folder("logs", wish_.log_dir);
+    ask_folders();
     for (const std::string& folder : folders) ask_folder("checkpoints", folder);
   }
 
@@ -169,9 +166,11 @@ class Questions {
 
   void add(AskedChild child, Take take) { asked_.emplace_back(std::move(child), std::move(take)); }
 
-  void ask_temporary_folder() {
+  void ask_folders() {
     const auto temporary = surroundings_.environment("TMPDIR");
     ask_folder("temporary files", temporary && !temporary->empty() ? *temporary : "/tmp");
+    if (!wish_.log_dir.empty()) ask_folder("logs", wish_.log_dir);
+    if (!wish_.checkpoint_dir.empty()) ask_folder("checkpoints", wish_.checkpoint_dir);
   }
 
   void ask_gpus(std::chrono::milliseconds timeout) {

@@ -35,7 +35,7 @@ constexpr std::size_t kAnswerBytesMax = 4096;
 
 std::vector<std::string> question_words(const LaunchSpec& spec, bool workers_live) {
   // Also where this executable has been replaced by a newer one.
-  std::vector<std::string> words{"/proc/self/exe", "doctor", "--fitness",
+  std::vector<std::string> words{"/proc/self/exe", "doctor", kFitnessWord,
                                  "--agent=" + std::to_string(::getpid()),
                                  "--workers=" + std::to_string(spec.workers)};
   if (workers_live) words.emplace_back("--workers-live");

@@ -17,6 +17,9 @@ struct NodeFitness {
   bool operator==(const NodeFitness&) const = default;
 };
 
+/// The first word of `ddprun doctor` when an agent asks.
+inline constexpr char kFitnessWord[] = "--fitness";
+
 inline constexpr int kFitnessLines = 3;
 
 /// Returns kFitnessLines lines: the state, what was seen, and the advice.

@@ -154,7 +154,7 @@ class Run {
     if (trainer_door_) agent->listen_to(*trainer_door_);
     if (timer_pipe_) agent->keep_timers(*timer_pipe_);
     if (worker_door_) agent->keep_workers_by(*worker_door_);
-    agent->check_by(node_checkup(spec_));
+    if (spec_.node.check) agent->check_by(node_checkup(spec_));
     agent->when_leading_changes([this](bool leads) { note_leading(leads); });
     agent->when_led([this](const Leader& leader) { coordinator_.led_by(leader); });
     const JobRecord& record = agent->record();

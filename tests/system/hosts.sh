@@ -167,6 +167,12 @@ node() {
   "${@:2}"
 }
 
+# end_well NAME...: waits for those, which must end with code 0.
+end_well() {
+  local name
+  for name; do node "$name" ends 0; done
+}
+
 # has_joined HOST: waits until the coordinator has answered the agent there.
 has_joined() { until_true 60 "$1 to join" receives_bytes "$1"; }
 receives_bytes() { grep -q bytes_received < <(on "$1" ss -Htin state established); }

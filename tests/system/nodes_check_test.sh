@@ -23,10 +23,6 @@ job() {
   done
   touch "$members/go"
 }
-ends_well() {
-  local host
-  for host in h1 h2 h3; do node "$host" ends 0; done
-}
 were_in_attempt() { # NUMBER HOSTS
   local found
   found=$(cd "$members" && printf '%s\n' "$1".* | sed 's/.*\.//' | xargs)
@@ -49,7 +45,7 @@ TRAIN
 
 # Before a restart: the job itself fills the disk.
 job 2 "$scratch/fills.sh"
-ends_well
+end_well h1 h2 h3
 were_in_attempt 0 "h1 h2"
 were_in_attempt 1 "h1 h3"
 node h1 says err "without node h2, which fails its check: "
@@ -58,7 +54,7 @@ node h2 says err "free in $disk (tmpfs); remove what is not needed there, or nam
 
 # Before the first round.
 job 2 "$scratch/train.sh"
-ends_well
+end_well h1 h2 h3
 were_in_attempt 0 "h1 h3"
 node h1 says err "without node h2, which fails its check: "
 node h2 says err "goes on without this node, which fails its check: "
@@ -67,7 +63,7 @@ grep -q '"node_note": "without node h2, which fails its check' "$scratch/h1.json
 
 # Where all are needed, it takes part, and the job says so.
 job 3 "$scratch/train.sh"
-ends_well
+end_well h1 h2 h3
 were_in_attempt 0 "h1 h2 h3"
 node h1 says err "(tmpfs): too few others are there"
 

@@ -21,10 +21,6 @@ job() {
   done
   touch "$members/go"
 }
-ends_well() {
-  local host
-  for host in h1 h2 h3; do node "$host" ends 0; done
-}
 
 # In every second round h2 fails, and in the others h1 does. Without h2 the job ends well.
 cat >"$scratch/bad_node.sh" <<'SH'
@@ -39,7 +35,7 @@ esac
 exec sleep 1000
 SH
 job "$scratch/bad_node.sh" --node-history "$history"
-ends_well
+end_well h1 h2 h3
 node h1 says err "restart 5 of 10"
 node h1 says_not err "restart 6"
 node h1 says err "without node h2, which caused 3 failures within 1d (--node-strikes 3)"
@@ -56,7 +52,7 @@ says out '"left_out":true'
 # A later job begins without it, as soon as there is another one in its place.
 rm "$members"/*
 job "$scratch/bad_node.sh" --node-history "$history"
-ends_well
+end_well h1 h2 h3
 node h1 says_not err "restart 1"
 [ ! -e "$members/0.h2" ] || fail "h2 was taken while h3 was there"
 
@@ -72,7 +68,7 @@ touch "$members/$(uname -n)"
 until [ "$(ls "$members" | wc -l)" = 3 ]; do sleep 0.05; done
 SH
 job "$scratch/notes_members.sh" --node-history "$history"
-ends_well
+end_well h1 h2 h3
 [ "$(ls "$members")" = $'go\nh1\nh2' ] || fail "other members than h1 and h2: $(ls "$members")"
 
 # A bug that fails on one node after the other.
@@ -87,7 +83,7 @@ until [ "$(ls "$members" | grep -c "^$TORCHELASTIC_RESTART_COUNT\.")" = 2 ]; do 
 exec sleep 1000
 SH
 job "$scratch/bug.sh" --node-history "$history"
-ends_well
+end_well h1 h2 h3
 node h1 says err "restart 8 of 10"
 node h1 says_not err "without node"
 node h3 says_not err "restart 1 of"
@@ -100,11 +96,11 @@ node server wait_for_line "listening on .*:29401"
 rm "$members"/*
 server=h4:29401
 job "$scratch/bad_node.sh" --node-strikes 1
-ends_well
+end_well h1 h2 h3
 node h1 says err "without node h2, which caused 1 failure within 1d (--node-strikes 1)"
 rm "$members"/*
 job "$scratch/bad_node.sh" --node-strikes 1
-ends_well
+end_well h1 h2 h3
 node h1 says_not err "restart 1"
 kill -TERM "${agents[server]}"
 gone "${agents[server]}"
@@ -114,6 +110,6 @@ rm "$members"/*
 server=''
 touch "$scratch/file"
 job "$scratch/bad_node.sh" --node-history "$scratch/file"
-ends_well
+end_well h1 h2 h3
 node h1 says err "--node-history: '$scratch/file'"
 node h1 says err "without node h2, which caused 3 failures"
