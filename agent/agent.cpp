@@ -55,6 +55,7 @@ AgentRules agent_rules(const LaunchSpec& spec, const NodeFacts& node) {
           // Beside several nodes' coordinator this node may hang alone, and be given up by it.
           .rejoin = !alone,
           .preempt_timeout = spec.preemption.timeout,
+          .preempt_timeout_after_sigterm = spec.preemption.timeout_after_sigterm,
           .checkpoint_signal = spec.preemption.checkpoint_signal,
           .hears_workers = !node.control.empty(),
           .endpoint = text_of(run.coordinator),

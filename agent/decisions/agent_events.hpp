@@ -52,7 +52,8 @@ struct AgentRules {
                                                        // coordinator says of it wins
   bool rejoin = false;  // a lost coordinator may come back: join again, rather than end
   std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
-  int checkpoint_signal = SIGUSR1;                    // asks a worker for one
+  std::chrono::milliseconds preempt_timeout_after_sigterm{20'000};  // when SIGTERM announces it
+  int checkpoint_signal = SIGUSR1;                                  // asks a worker for one
   bool hears_workers = true;   // those that can stay are heard, and so may wait parked
   std::string endpoint;        // where this node reaches the job's coordinator, as HOST:PORT
   std::string lost_hint = {};  // advice when the coordinator is lost for good
@@ -76,9 +77,6 @@ inline constexpr std::chrono::milliseconds kPlaceTimeout{1'000};
 inline constexpr std::chrono::milliseconds kOneRequest{300};
 /// What a second stop signal leaves of the grace.
 inline constexpr std::chrono::milliseconds kShortGrace{3'000};
-/// What a checkpoint may take after SIGTERM, which schedulers send before they kill: in Slurm
-/// KillWait later, usually 30 s (https://slurm.schedmd.com/slurm.conf.html).
-inline constexpr std::chrono::milliseconds kCheckpointAfterSigterm{20'000};
 /// More announcements of the end in this time are the same one: Slurm's steps and its batch script
 /// each get theirs.
 inline constexpr std::chrono::milliseconds kOneAnnouncement{5'000};

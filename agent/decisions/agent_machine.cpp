@@ -250,8 +250,9 @@ void AgentMachine::announce_end(int signal, TimePoint now) {
   const bool again = announced_ && now - announced_->came >= kOneAnnouncement;
   if (again && signal == SIGTERM) return request_stop(signal, now);
   if (announced_) return;
-  const milliseconds most = agent_.rules.preempt_timeout;
-  const auto time = signal == SIGTERM ? std::min(most, kCheckpointAfterSigterm) : most;
+  const AgentRules& rules = agent_.rules;
+  const milliseconds time =
+      signal == SIGTERM ? rules.preempt_timeout_after_sigterm : rules.preempt_timeout;
   announced_ = {now, now + time, reason};
   tell_of_end(now);  // or when it has joined again
 }

@@ -111,7 +111,8 @@ struct WarmStart {
 struct Preemption {
   std::vector<int> signals;                   // those that announce it
   std::chrono::milliseconds timeout{60'000};  // for the checkpoint
-  int checkpoint_signal = SIGUSR1;            // to the workers, which write it
+  std::chrono::milliseconds timeout_after_sigterm{20'000};
+  int checkpoint_signal = SIGUSR1;  // to the workers, which write it
 };
 
 /// This node is looked at before each round.

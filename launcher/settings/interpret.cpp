@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -22,6 +23,11 @@ namespace {
 // These are the signals that #SBATCH --signal is usually given, and that Slurm sends before it
 // kills (KillWait, GraceTime).
 constexpr char kSlurmPreemptSignals[] = "SIGUSR1,SIGTERM";
+
+/// What a checkpoint may take after SIGTERM, which schedulers send before they kill: Slurm KillWait
+/// later, usually 30 s (https://slurm.schedmd.com/slurm.conf.html), and so does Kubernetes, unless
+/// the pod says otherwise. Who names a time knows how long that is; in Slurm it cannot be more.
+constexpr std::chrono::milliseconds kCheckpointAfterSigterm{20'000};
 
 /// Builds the Launch; every step reads its settings and fills in its part.
 class Interpreter {
@@ -138,7 +144,11 @@ class Interpreter {
     if (!signal) return signal.error();
     if (signal->size() != 1)
       return unexpected(settings_["checkpoint-signal"], "expected one signal");
+    const Setting& given = settings_["preempt-timeout"];
+    const bool in_slurm = place_.cluster && place_.cluster->slurm;
     spec_.preemption.timeout = *timeout;
+    spec_.preemption.timeout_after_sigterm =
+        given.given && !in_slurm ? *timeout : std::min(*timeout, kCheckpointAfterSigterm);
     spec_.preemption.checkpoint_signal = signal->front();
     return {};
   }

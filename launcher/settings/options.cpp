@@ -78,7 +78,7 @@ constexpr Option kOptions[] = {
     {.name = "no-introspection", .group = kFailure, .help = "do not instrument workers (no stack traces of hangs): their environment is that of torchrun", .own = true},
 
     {.name = "preempt-signal", .value = "NAMES", .group = kFailure, .help = "signals that announce the end of this node: workers write a checkpoint, and the job ends with exit code 85; in Slurm SIGUSR1,SIGTERM", .own = true},
-    {.name = "preempt-timeout", .value = "SECONDS", .fallback = "60", .group = kFailure, .help = "time for that checkpoint before workers are stopped; after SIGTERM at most 20", .own = true},
+    {.name = "preempt-timeout", .value = "SECONDS", .fallback = "60", .group = kFailure, .help = "time for that checkpoint before workers are stopped; in Slurm, and unless it is given, at most 20 after SIGTERM", .own = true},
     {.name = "checkpoint-signal", .value = "NAME", .fallback = "SIGUSR1", .group = kFailure, .help = "the signal that asks a worker for that checkpoint", .own = true},
 
     {.name = "monitor-interval", .value = "SECONDS", .fallback = "0.1", .group = kIgnored, .help = "ddprun notices the end of a worker at once"},

@@ -16,6 +16,7 @@ JobPlan draw_plan(Random& random) {
   plan.group.workers = random.number(1, 3);
   plan.group.shutdown_timeout = plan.rounds.shutdown_timeout = random.time(1s, 10s);
   plan.group.preempt_timeout = random.time(1s, 20s);
+  plan.group.preempt_timeout_after_sigterm = plan.group.preempt_timeout;
   plan.group.heartbeat_timeout = plan.rounds.heartbeat_timeout;
   plan.group.rejoin = random.chance(80);
   plan.run_max = random.time(10s, 240s);

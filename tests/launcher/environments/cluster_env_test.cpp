@@ -1,5 +1,6 @@
 #include "launcher/environments/cluster_env.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -12,6 +13,7 @@
 namespace ddprun {
 namespace {
 
+using namespace std::chrono_literals;
 using Words = std::vector<std::string>;
 using Variables = std::map<std::string, std::string>;
 
@@ -124,6 +126,18 @@ TEST_CASE_METHOD(ClusterFixture, "an option given by hand wins over Slurm") {
   CHECK(spec({"--preempt-signal", ""}).preemption.signals.empty());
   CHECK_THAT(error({"--nnodes", "4"}),
              contains("--nnodes '4': Slurm job 12 has started ddprun on 3"));
+}
+
+TEST_CASE_METHOD(ClusterFixture,
+                 "a time given for a checkpoint holds after SIGTERM, not in Slurm") {
+  in(kSlurmTask);
+  const auto in_slurm = spec({"--preempt-timeout", "240"}).preemption;
+  CHECK(in_slurm.timeout == 240s);
+  CHECK(in_slurm.timeout_after_sigterm == 20s);
+  const auto outside = spec({"--no-slurm", "--preempt-timeout", "240"}).preemption;
+  CHECK(outside.timeout_after_sigterm == 240s);
+  CHECK(spec({"--no-slurm"}).preemption.timeout_after_sigterm == 20s);
+  CHECK(spec({"--preempt-timeout", "5"}).preemption.timeout_after_sigterm == 5s);
 }
 
 TEST_CASE_METHOD(ClusterFixture, "with --no-slurm or --standalone, Slurm's nodes are left alone") {
