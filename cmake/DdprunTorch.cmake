@@ -86,7 +86,8 @@ function(ddprun_add_cuda_headers torch)
   foreach(header cuda_runtime_api.h nccl.h)
     string(MAKE_C_IDENTIFIER "DDPRUN_FOLDER_OF_${header}" folder)
     find_path(${folder} ${header} HINTS ${includes} ${CUDA_HOME} $ENV{CUDA_HOME} /usr/local/cuda
-      PATH_SUFFIXES include)
+      PATH_SUFFIXES include
+      NO_CMAKE_FIND_ROOT_PATH)  # a wheel for another processor lies outside of that one's system
     if(NOT ${folder})
       message(FATAL_ERROR "${torch} is a LibTorch with CUDA, and there is no ${header}, which its "
         "headers include. The CUDA toolkit and NCCL's package for developers (libnccl-dev) have it: "

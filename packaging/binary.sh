@@ -34,7 +34,9 @@ build_openssl "$arch"
 flock -u "$lock"
 
 build=$project/build/package-$arch
-flags=(-DNDEBUG -g0 -ffunction-sections -fdata-sections "-ffile-prefix-map=$project=ddprun"
+# zig knows no -Oz of its own, which makes 7 % less code than -Os. Where the linker sees the whole program as one
+# (-flto), another 14 % go, as measured with 10 MB.
+flags=(-Xclang -Oz -flto=full -DNDEBUG -g0 -ffunction-sections -fdata-sections "-ffile-prefix-map=$project=ddprun"
   "-ffile-prefix-map=$headers=headers")
 make_ddprun() {
   local find=$headers/usr/lib/x86_64-linux-gnu/cmake
@@ -62,8 +64,8 @@ newest=$(tail -n 1 "$build/needs")
 [ "$(printf '%s\n' "GLIBC_$glibc" "$newest" | sort -V | tail -n 1)" = "GLIBC_$glibc" ] ||
   die "the executable needs $newest, expected GLIBC_$glibc at most"
 size=$(stat -c %s "$build/ddprun")
-# The aim is 6,000,000. The clients for etcd and HTTP, topo and the hang report have brought it up to this.
-[ "$size" -le 9000000 ] || die "the executable has $size bytes, expected 9,000,000 at most"
+# The aim is 6,000,000. OpenSSL has 1.8 MB of it; etcd's client and the doctor, half a MB each.
+[ "$size" -le 8200000 ] || die "the executable has $size bytes, expected 8,200,000 at most"
 if grep -qaF -e "$project" -e "$cache" "$build/ddprun"; then
   die "the executable has a path of this machine in it: another machine would make other bytes"
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the executables in dist/: two builds have the same bytes, it runs jobs with nothing beside it in a
-# bare Debian 11, 12 and 13, and that for aarch64 does so under qemu. Needs root.
+# bare Debian 11, 12 and 13, and that for aarch64 does so in a Debian 12 under qemu. Needs root.
 #   check_binary.sh [--quick]    without the second build
 . "$(dirname "$0")/lib.sh"
 
@@ -15,9 +15,14 @@ build_again() {
   export DDPRUN_COMMIT
   git -C "$project" ls-files -z --cached --others --exclude-standard |
     (cd "$project" && xargs -0 tar -cf - --) | tar -C "$scratch" -xf -
-  "$scratch/packaging/binary.sh" >"$scratch/log" 2>&1 || die "$(cat "$scratch/log")"
-  cmp "$binary" "$scratch/dist/${binary##*/}" || die "two builds differ"
-  say "two builds have one hash: $(sha256sum "$binary" | cut -c 1-16)..., $(stat -c %s "$binary") bytes"
+  local arch file
+  for arch in x86_64 aarch64; do
+    file=$(binary_of "$arch")
+    [ -e "$file" ] || continue
+    "$scratch/packaging/binary.sh" --arch "$arch" >"$scratch/log" 2>&1 || die "$(cat "$scratch/log")"
+    cmp "$file" "$scratch/dist/${file##*/}" || die "two builds for $arch differ"
+    say "$arch: two builds have one hash: $(sha256sum "$file" | cut -c 1-16)..., $(stat -c %s "$file") bytes"
+  done
 }
 [ "${1:-}" = --quick ] || build_again
 
@@ -67,20 +72,13 @@ for suite in bullseye bookworm trixie; do
   say "runs jobs in a bare Debian $(tail -n 1 "$scratch/out")"
 done
 
-# Its workers are programs of this machine: qemu hands them to the kernel.
 arm=$(binary_of aarch64)
 [ -e "$arm" ] || { say "there is no $arm: scripts/package binary --arch aarch64" && exit 0; }
-qemu=(qemu-aarch64-static -L /usr/aarch64-linux-gnu "$arm")
-if ! command -v "${qemu[0]}" >/dev/null || [ ! -d "${qemu[2]}" ]; then
-  die "aarch64 needs qemu and a C library: apt-get install qemu-user-static libc6-arm64-cross"
-fi
 readelf --file-header "$arm" | grep -q AArch64 || die "$arm is not for aarch64"
-"${qemu[@]}" --version >"$scratch/out" || die "aarch64: --version fails"
-[ "$(head -n 1 "$scratch/out")" = "$("$binary" --version | head -n 1)" ] || die "$(cat "$scratch/out")"
-"${qemu[@]}" --nproc-per-node 2 --no-python sh -c 'echo "rank $RANK"' >"$scratch/out" 2>"$scratch/err" ||
-  die "aarch64: $(cat "$scratch/err")"
-[ "$(sort "$scratch/out" | tr '\n' ' ')" = "rank 0 rank 1 " ] || die "aarch64: $(cat "$scratch/out")"
-code=0
-"${qemu[@]}" --nproc-per-node 2 --no-python sh -c 'exit 5' >"$scratch/out" 2>"$scratch/err" || code=$?
-[ "$code" = 5 ] || die "aarch64: exit code $code, expected 5: $(cat "$scratch/err")"
-say "aarch64: says its version and runs jobs under qemu, $(stat -c %s "$arm") bytes"
+# Grace's kernels may have pages of 64 KiB, on which no two segments may meet.
+readelf --program-headers --wide "$arm" | awk '$1 == "LOAD" && $NF != "0x10000" { exit 1 }' ||
+  die "$arm has segments that pages of 64 KiB would mix"
+cp "$arm" "$scratch/ddprun"
+"$project/packaging/rootfs.sh" bookworm --arch aarch64 --bring "$scratch/ddprun" --bring "$scratch/jobs.sh" -- \
+  sh jobs.sh >"$scratch/out" 2>&1 || die "aarch64: $(cat "$scratch/out")"
+say "aarch64: runs jobs under qemu in a bare Debian $(tail -n 1 "$scratch/out"), $(stat -c %s "$arm") bytes"

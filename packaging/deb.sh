@@ -1,9 +1,28 @@
 #!/usr/bin/env bash
 # Makes dist/ddprun_VERSION_amd64.deb, with the packaged executable, and dist/libddprun-dev_VERSION_all.deb,
 # with the sources of the worker SDK, by debhelper. lintian has to be content with both.
+#   deb.sh                      for x86_64
+#   deb.sh --arch aarch64       dist/ddprun_VERSION_arm64.deb: the sources are the same for all
 # DDPRUN_EXECUTABLE packs that file instead of a fresh packaged executable.
 . "$(dirname "$0")/lib.sh"
 
+arch=x86_64
+if [ "${1:-}" = --arch ]; then arch=${2:?--arch needs a processor}; fi
+# What the executable says of itself goes into the package: it has to run here.
+case $arch in
+  x86_64)
+    debian_arch=amd64
+    run=()
+    ;;
+  aarch64)
+    debian_arch=arm64
+    run=(qemu-aarch64-static -L /usr/aarch64-linux-gnu)
+    if ! command -v "${run[0]}" >/dev/null || [ ! -d "${run[2]}" ]; then
+      die "aarch64 needs qemu and a C library: apt-get install qemu-user-static libc6-arm64-cross"
+    fi
+    ;;
+  *) die "--arch is '$arch', expected x86_64 or aarch64" ;;
+esac
 for tool in dpkg-buildpackage:dpkg-dev dh:debhelper lintian:lintian; do
   command -v "${tool%:*}" >/dev/null || die "${tool%:*} is missing: apt-get install ${tool#*:}"
 done
@@ -11,8 +30,8 @@ done
 
 executable=${DDPRUN_EXECUTABLE:-}
 if [ -z "$executable" ]; then
-  "$project/packaging/binary.sh"
-  executable=$(binary_of x86_64)
+  "$project/packaging/binary.sh" --arch "$arch"
+  executable=$(binary_of "$arch")
 fi
 
 scratch=$(mktemp -d)
@@ -44,19 +63,22 @@ build() {
   "$project/packaging/debian_changelog.py" "$version" \
     "$(sed -n 's/^Maintainer: //p' "$stage/debian/control")" >"$stage/debian/changelog"
   install -m 755 "$executable" "$files/ddprun"
-  "$files/ddprun" --man >"$files/ddprun.1"
+  "${run[@]}" "$files/ddprun" --man >"$files/ddprun.1"
   mkdir "$files/bash"
-  "$files/ddprun" --completion bash >"$files/bash/ddprun"
-  "$files/ddprun" --completion zsh >"$files/_ddprun"
-  "$files/ddprun" --completion fish >"$files/ddprun.fish"
+  "${run[@]}" "$files/ddprun" --completion bash >"$files/bash/ddprun"
+  "${run[@]}" "$files/ddprun" --completion zsh >"$files/_ddprun"
+  "${run[@]}" "$files/ddprun" --completion fish >"$files/ddprun.fish"
   install -D -m 644 "$stage/debian/ddprun-server.default" "$files/default/ddprun-server"
   stage_sdk
   cd "$stage"
-  dpkg-buildpackage --build=binary --no-sign --no-check-builddeps
+  dpkg-buildpackage --host-arch "$debian_arch" --build="$kinds" --no-sign --no-check-builddeps
 }
+kinds=any # packages of this processor alone
+[ "$arch" != x86_64 ] || kinds=any,all
 step "building" build
 
-packages=("$scratch/ddprun_${version}_amd64.deb" "$scratch/libddprun-dev_${version}_all.deb")
+packages=("$scratch/ddprun_${version}_$debian_arch.deb")
+[ "$arch" != x86_64 ] || packages+=("$scratch/libddprun-dev_${version}_all.deb")
 lintian --allow-root --fail-on error,warning --tag-display-limit 0 "${packages[@]}" || die "lintian complains, see above"
 mkdir -p "$dist"
 mv "${packages[@]}" "$dist/"

@@ -16,3 +16,18 @@ umask 022
 
 # binary_of ARCH: where the packaged executable for that processor is: x86_64 or aarch64.
 binary_of() { echo "$dist/ddprun-$version-linux-$1"; }
+
+# run_aarch64_by_qemu: the kernel hands programs for 64-bit Arm to qemu from here on, for all users of the machine
+# (https://docs.kernel.org/admin-guide/binfmt-misc.html). Debian's qemu-user-static does so where binfmt-support or
+# systemd runs; elsewhere root can say it.
+run_aarch64_by_qemu() {
+  local list=/proc/sys/fs/binfmt_misc qemu
+  qemu=$(command -v qemu-aarch64-static) || die "qemu-aarch64-static is missing: apt-get install qemu-user-static"
+  [ ! -e "$list/qemu-aarch64" ] || return 0
+  [ -e "$list/register" ] || mount -t binfmt_misc binfmt_misc "$list" ||
+    die "the kernel has no binfmt_misc, by which it would run programs for 64-bit Arm"
+  # Its first 20 bytes tell an ELF file's processor. F: the kernel opens qemu now, so that it is there in every chroot.
+  local magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
+  local mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
+  printf '%s' ":qemu-aarch64:M::$magic:$mask:$qemu:OCF" >"$list/register"
+}

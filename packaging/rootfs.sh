@@ -1,46 +1,68 @@
 #!/usr/bin/env bash
 # Runs a command in a bare Debian, which is thrown away afterwards. Needs root and Debian's package
 # debootstrap.
-#   rootfs.sh SUITE [--with PACKAGE,...] [--bring FILE]... [--share FOLDER]... -- COMMAND...
+#   rootfs.sh SUITE [--arch aarch64] [--with PACKAGE,...] [--bring FILE]... [--share FOLDER]... -- COMMAND...
+#   rootfs.sh SUITE [--arch aarch64] [--with PACKAGE,...] --where    prints its folder, and runs nothing
 # SUITE is bullseye, bookworm or trixie. The packages are installed beside the few of debootstrap's
 # smallest variant. A file that is brought lies in /root, where the command starts. A shared folder has
 # its own path there, and what the command writes into it stays.
+#
+# With --arch aarch64 it is a Debian for 64-bit Arm. The kernel hands its programs to qemu.
 #
 # The Debian is made once, in the cache; what the command changes lies in memory above it. Its
 # processes and mounts are in namespaces of their own, and go with the command.
 . "$(dirname "$0")/lib.sh"
 
-suite=${1:?usage: rootfs.sh SUITE [--with PACKAGE,...] [--bring FILE]... [--share FOLDER]... -- COMMAND...}
+suite=${1:?usage: rootfs.sh SUITE [--arch aarch64] [--with PACKAGE,...] [--bring FILE]... [--share FOLDER]... -- COMMAND...}
 shift
+arch=
 packages=
 bring=()
 share=()
-while [ "${1:---}" != -- ]; do
+while [ "${1:---}" != -- ] && [ "$1" != --where ]; do
   case $1 in
+    --arch)
+      arch=${2:-}
+      [ "$arch" = aarch64 ] || die "--arch is '$arch', expected aarch64"
+      ;;
     --with) packages=${2:?--with needs packages} ;;
     --bring) bring+=("$(realpath "${2:?--bring needs a file}")") ;;
     --share) share+=("$(realpath "${2:?--share needs a folder}")") ;;
-    *) die "'$1' is not known: --with, --bring, --share or --" ;;
+    *) die "'$1' is not known: --arch, --with, --bring, --share, --where or --" ;;
   esac
   shift 2
 done
-[ $# -gt 1 ] || die "there is no command after --"
+only_where=
+[ "${1:-}" != --where ] || only_where=yes
+[ -n "$only_where" ] || [ $# -gt 1 ] || die "there is no command after --"
 shift
 [ "$(id -u)" = 0 ] || die "only root may mount what it needs"
 command -v debootstrap >/dev/null || die "debootstrap is missing: apt-get install debootstrap"
 
-base=$cache/rootfs/$suite${packages:+-${packages//,/-}}
+if [ -n "$arch" ]; then
+  debian_arch=arm64
+  run_aarch64_by_qemu
+else
+  debian_arch=$(dpkg --print-architecture)
+fi
+
+# A name of all packages could be longer than a file's may be.
+base=$cache/rootfs/$suite${arch:+-$arch}${packages:+-$(sha256sum <<<"$packages" | cut -c 1-12)}
 mkdir -p "$cache/rootfs"
 exec {lock}>"$base.lock"
 flock "$lock"
 if [ ! -e "$base/etc/debian_version" ]; then
   rm -rf "$base" "$base.new"
-  debootstrap --variant=minbase ${packages:+--include="$packages"} "$suite" "$base.new" \
+  debootstrap --arch="$debian_arch" --variant=minbase ${packages:+--include="$packages"} "$suite" "$base.new" \
     >"$base.log" 2>&1 || die "debootstrap has failed, see $base.log"
   rm -rf "$base.new"/var/cache/apt/archives/*.deb "$base.new"/var/lib/apt/lists/*
   mv "$base.new" "$base"
 fi
 flock -u "$lock"
+if [ -n "$only_where" ]; then
+  echo "$base"
+  exit
+fi
 
 scratch=$(mktemp -d)
 trap 'rmdir "$scratch"' EXIT
