@@ -46,8 +46,7 @@ bool carries_mark(pid_t pid, const std::string& mark) {
 bool kill_if_marked(pid_t pid, const std::string& mark) {
   const Descriptor process{open_process(pid)};
   const bool marked = carries_mark(pid, mark);
-  if (marked && process.is_open()) signal_process(process.number(), SIGKILL);
-  if (marked && !process.is_open()) kill(pid, SIGKILL);
+  if (marked) signal_process(process.number(), pid, SIGKILL);
   return marked;
 }
 

@@ -319,8 +319,7 @@ void WorkerSet::end_late(const ExpiredTimer& timer) {
                  timer.signal > 0 ? "gets " + signal_name(timer.signal)
                                   : "goes on, as its timer names no signal");
     if (timer.signal > 0 && !worker->told) worker->timer = describe(timer);
-    if (timer.signal > 0 && process.is_open()) signal_process(process.number(), timer.signal);
-    if (timer.signal > 0 && !process.is_open()) ::kill(timer.pid, timer.signal);
+    if (timer.signal > 0) signal_process(process.number(), timer.pid, timer.signal);
   }
 }
 

@@ -99,8 +99,7 @@ AskedChild AskedChild::run(std::chrono::milliseconds timeout, std::vector<std::s
 /// that.
 AskedChild::~AskedChild() {
   if (pid_ <= 0) return;
-  process_.is_open() ? signal_process(process_.number(), SIGKILL)
-                     : static_cast<void>(::kill(pid_, SIGKILL));
+  signal_process(process_.number(), pid_, SIGKILL);
   for (int tries = 0; tries < 100 && ::waitpid(pid_, nullptr, WNOHANG) == 0; ++tries)
     ::poll(nullptr, 0, 1);
 }

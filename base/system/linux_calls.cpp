@@ -44,8 +44,9 @@ ssize_t random_bytes(void* bytes, std::size_t size) {
 
 int open_process(pid_t process) { return static_cast<int>(syscall(SYS_pidfd_open, process, 0)); }
 
-void signal_process(int file, int signal) {
-  syscall(SYS_pidfd_send_signal, file, signal, nullptr, 0);
+void signal_process(int file, pid_t process, int signal) {
+  if (file >= 0 && syscall(SYS_pidfd_send_signal, file, signal, nullptr, 0) == 0) return;
+  if (file < 0 || is_unknown_call()) kill(process, signal);
 }
 
 int watch_child(pid_t child) {

@@ -22,8 +22,10 @@ ssize_t random_bytes(void* bytes, std::size_t size);
 /// has none.
 int open_process(pid_t process);
 
-/// Sends a signal to the process that `file` of open_process() stands for, as pidfd_send_signal(2).
-void signal_process(int file, int signal);
+/// Sends a signal to `process` by its `file` of open_process(), so that no other process gets it
+/// that has taken the number meanwhile. By the number where there is no file (-1), or where the
+/// kernel, or a container's filter, has no pidfd_send_signal(2).
+void signal_process(int file, pid_t process, int signal);
 
 /// Returns a file that becomes readable when a child of this process has ended, whoever reaps it,
 /// or -1 with errno. Where the kernel, or a container's filter, has no pidfd_open(2), a thread

@@ -105,10 +105,17 @@ TEST_CASE("a file stands for a process, and takes signals for it") {
   Child child;
   const int file = open_process(child.pid());
   REQUIRE(file >= 0);
-  signal_process(file, SIGKILL);
+  signal_process(file, child.pid(), SIGKILL);
   CHECK(child.reap() == SIGKILL);
   child.let_go();
   close(file);
+}
+
+TEST_CASE("a process that no file stands for takes signals by its number") {
+  Child child;
+  signal_process(-1, child.pid(), SIGTERM);
+  CHECK(child.reap() == SIGTERM);
+  child.let_go();
 }
 
 }  // namespace
