@@ -82,6 +82,8 @@ Result<RunCoordinator> serve(const Means& means, const LaunchSpec& spec, const s
                              const Addresses& resolved) {
   const asio::ip::address listening = listening_address(means.io, spec.meeting, resolved);
   CoordinatorRules rules = round_rules(spec, run_id);
+  if (spec.meeting.coordinator.host == "127.0.0.1" && listening.is_v6())
+    rules.master_addr = listening.to_string();
   if (!spec.meeting.places.empty()) rules.begins = LeadershipRules::Begins::kAsking;
   auto server = Server::listen(means.serving.get_executor(), std::move(rules), listening,
                                spec.meeting.coordinator.port);
@@ -193,7 +195,11 @@ Result<RunCoordinator> serve_here(const Means& means, const LaunchSpec& spec,
   auto resolved = resolve_all(means.io, host);
   if (!resolved && is_own_name(host)) resolved = own_address_unknown();
   if (!resolved) return resolved.error();
+  const bool stays_here = spec.meeting.nodes_max == 1 && resolved->front().is_loopback();
+  if (stays_here && resolved->front().is_v4()) resolved = Addresses{own_loopback(means.io)};
   auto coordinator = serve(means, spec, run_id, *resolved);
+  if (coordinator && stays_here)
+    if (const auto way = find_way_to(means.io, resolved->front()); !way) return way.error();
   if (coordinator) return coordinator;
   return Error{coordinator.error().kind,
                coordinator.error().message +

@@ -4,6 +4,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/udp.hpp>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -20,6 +21,25 @@ bool is_own_address(asio::io_context& io, const asio::ip::address& address) {
   probe.open(asio::ip::tcp::endpoint{address, 0}.protocol(), error);
   if (!error) probe.bind({address, 0}, error);
   return !error;
+}
+
+asio::ip::address own_loopback(asio::io_context& io) {
+  const asio::ip::address usual = asio::ip::address_v4::loopback();
+  const asio::ip::address other = asio::ip::address_v6::loopback();
+  return !is_own_address(io, usual) && is_own_address(io, other) ? other : usual;
+}
+
+Result<void> find_way_to(asio::io_context& io, const asio::ip::address& address) {
+  constexpr std::uint16_t kDiscard = 9;
+  const asio::ip::udp::endpoint end{address, kDiscard};
+  boost::system::error_code error;
+  asio::ip::udp::socket probe{io};
+  probe.open(end.protocol(), error);
+  if (!error) probe.connect(end, error);
+  if (!error) return {};
+  return Error{Error::Kind::kUnavailable,
+               "this machine does not reach its own address " + address.to_string() + ": " +
+                   error.message() + "; expected is an interface that is up (ip link set lo up)"};
 }
 
 std::string whose_port(asio::io_context& io, const asio::ip::address& address, std::uint16_t port,

@@ -6,11 +6,20 @@
 #include <cstdint>
 #include <string>
 
+#include "base/result.hpp"
+
 namespace ddprun {
 
 /// Whether a process of this machine can listen at `address`. It is tried with a port that the
 /// system chooses, so that no port has to be free.
 bool is_own_address(boost::asio::io_context& io, const boost::asio::ip::address& address);
+
+/// Returns 127.0.0.1, or ::1 on a machine that has IPv6 alone.
+boost::asio::ip::address own_loopback(boost::asio::io_context& io);
+
+/// Whether packets of this machine find a way to its own `address`; none is sent. Errors:
+/// kUnavailable, where the interface is down.
+Result<void> find_way_to(boost::asio::io_context& io, const boost::asio::ip::address& address);
 
 /// Asks who has a port that is taken, and returns ": it is the coordinator of another job, ...", or
 /// "" when it is no ddprun. `run_id` is the job that was to be hosted there, "" for none: one that

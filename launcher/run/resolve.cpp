@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/asio.hpp"
+#include "launcher/run/own_address.hpp"
 
 namespace ddprun {
 
@@ -37,7 +38,7 @@ Result<asio::ip::address> resolve(asio::io_context& io, const std::string& host)
 }
 
 Result<Addresses> resolve_all(asio::io_context& io, const std::string& host) {
-  if (host == "localhost") return Addresses{asio::ip::address_v4::loopback()};
+  if (host == "localhost") return Addresses{own_loopback(io)};
   boost::system::error_code not_numeric;
   const auto address = asio::ip::make_address(host, not_numeric);
   if (!not_numeric) return Addresses{address};
