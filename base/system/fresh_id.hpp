@@ -5,7 +5,8 @@
 
 namespace ddprun {
 
-/// Returns a random UUID, 36 characters, from /proc/sys/kernel/random/uuid (random(4)).
+/// Returns a random UUID, 36 characters, from /proc/sys/kernel/random/uuid (random(4)), or where
+/// that cannot be read, one of getrandom(2).
 std::string fresh_id();
 
 }  // namespace ddprun

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -69,12 +70,13 @@ std::string in_folder(const std::string& temporary) {
   return temporary + "/ddprun-" + std::to_string(::geteuid());
 }
 
-/// Where jobs of this user may be; a new one goes to the first.
+/// Where jobs of this user may be; a new one goes to the first that can be made.
 std::vector<fs::path> bases(const EnvironmentLookup& environment) {
   const std::string temporary = environment("TMPDIR").value_or("");
   std::vector<fs::path> all;
-  for (const std::string& base : {runtime_folder(environment),
-                                  temporary.empty() ? "" : in_folder(temporary), in_folder("/tmp")})
+  for (const std::string& base :
+       {runtime_folder(environment), temporary.empty() ? "" : in_folder(temporary),
+        in_folder("/tmp"), in_folder("/var/tmp")})
     if (!base.empty() && std::ranges::find(all, fs::path{base}) == all.end()) all.push_back(base);
   return all;
 }
@@ -145,8 +147,19 @@ std::optional<FoundJob> look_into(const asio::any_io_executor& executor, int bas
 
 }  // namespace
 
+/// Where a disk is read-only or full, the next place does. One that somebody else holds ends the
+/// search: that is no accident.
 Result<JobFolder> JobFolder::make(const EnvironmentLookup& environment) {
-  const fs::path base = bases(environment).front();
+  std::optional<Error> first_error;
+  for (const fs::path& base : bases(environment)) {
+    auto made = make_in(base);
+    if (made || made.error().kind == Error::Kind::kDenied) return made;
+    if (!first_error) first_error = made.error();
+  }
+  return *first_error;
+}
+
+Result<JobFolder> JobFolder::make_in(const fs::path& base) {
   const std::string name = std::to_string(::getpid()) + "." + fresh_id().substr(0, 8);
   const auto make_in_base = [&]() -> Result<int> {
     if (::mkdir(base.c_str(), 0700) != 0 && errno != EEXIST)

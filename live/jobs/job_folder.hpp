@@ -1,9 +1,9 @@
 // JobFolder: a folder of a running agent in which other programs of the same user find its job.
 //
 // It is $XDG_RUNTIME_DIR/ddprun/PID.RANDOM, else /tmp/ddprun-UID/PID.RANDOM (TMPDIR in place of
-// /tmp): all of them are private (0700). In it are `job.json` (JobFacts) and `control`, a Unix
-// socket that speaks HTTP. A name that is too long for a socket's address does no harm, because it
-// is reached by the folder's file descriptor.
+// /tmp; /var/tmp where neither can be written): all of them are private (0700). In it are
+// `job.json` (JobFacts) and `control`, a Unix socket that speaks HTTP. A name that is too long for
+// a socket's address does no harm, because it is reached by the folder's file descriptor.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -42,6 +42,8 @@ class JobFolder {
   Result<Acceptor> open(const asio::any_io_executor& executor, const JobFacts& facts) const;
 
  private:
+  static Result<JobFolder> make_in(const std::filesystem::path& base);
+
   JobFolder(std::filesystem::path path, int fd) : path_{std::move(path)}, fd_{fd} {}
 
   std::filesystem::path path_;
