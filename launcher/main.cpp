@@ -116,6 +116,7 @@ int run_command_line(const std::string& program, const std::vector<std::string>&
 }  // namespace
 
 int main(int argc, char** argv) try {
+  open_standard_files();          // before any other file
   secret_variable();              // before anybody copies the environment
   std::signal(SIGPIPE, SIG_IGN);  // write() then fails when a reader has gone away
   std::signal(SIGCHLD, SIG_DFL);  // ignored, the kernel forgets how children ended

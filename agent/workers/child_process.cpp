@@ -29,9 +29,10 @@ namespace ddprun {
 
 struct ChildProcess::Started {
   pid_t pid = -1;
-  int pidfd = -1;        // from watch_child(), once the program runs
-  int error_number = 0;  // why the program does not run
-  int memory_errno = 0;  // why its memory is not where it was wished
+  int pidfd = -1;         // from watch_child(), once the program runs
+  int error_number = 0;   // why the program does not run
+  bool is_placed = true;  // false: that was because it may not run on its CPUs
+  int memory_errno = 0;   // why its memory is not where it was wished
 };
 
 namespace {
@@ -71,8 +72,9 @@ struct ChildPlan {
   CpuMask cpus;
   NodeMask memory_nodes;
   const rlimit* file_limit;
-  int failed_errno = 0;  // these two are written by the child, read by the parent
+  int failed_errno = 0;  // these three are written by the child, read by the parent
   int memory_errno = 0;
+  bool is_placed = true;
 };
 
 /// Binds the child to its CPUs, or returns false with errno. Where its memory is placed is only a
@@ -126,6 +128,7 @@ DDPRUN_UNSANITIZED int become_worker(void* argument) {
   take_files(plan);
   if (!take_place(plan)) {
     plan.failed_errno = errno;
+    plan.is_placed = false;
     _exit(127);
   }
   if (plan.file_limit != nullptr) setrlimit(RLIMIT_NOFILE, plan.file_limit);
@@ -147,7 +150,9 @@ Error start_error(const std::string& program, int error_number) {
   const auto kind = error_number == ENOENT                             ? Error::Kind::kNotFound
                     : error_number == EAGAIN || error_number == ENOMEM ? Error::Kind::kUnavailable
                                                                        : Error::Kind::kDenied;
-  return {kind, "cannot start '" + program + "': " + std::strerror(error_number)};
+  const char* const limit =
+      error_number == EAGAIN ? "; the limit of processes is reached (ulimit -u, pids.max)" : "";
+  return {kind, "cannot start '" + program + "': " + std::strerror(error_number) + limit};
 }
 
 /// A stack for become_worker, unmapped when the parent goes on.
@@ -191,6 +196,7 @@ void clone_and_execute(ChildPlan& plan, Started& started) {
   started.pid = kClone(become_worker, stack.top(), CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
   started.error_number = started.pid < 0 ? errno : plan.failed_errno;
   started.memory_errno = plan.memory_errno;
+  started.is_placed = plan.is_placed;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (started.error_number != 0) return;
   started.pidfd = watch_child(started.pid);
@@ -245,7 +251,10 @@ Result<ChildProcess> ChildProcess::adopt(const asio::any_io_executor& executor,
   if (started.pid < 0) return start_error(program, started.error_number);
   if (started.error_number != 0) {
     waitid(P_PID, static_cast<id_t>(started.pid), nullptr, WEXITED);  // it is on its way out
-    return start_error(program, started.error_number);
+    if (started.is_placed) return start_error(program, started.error_number);
+    return Error{Error::Kind::kDenied,
+                 "cannot bind '" + program +
+                     "' to its CPUs (--numa-binding): " + std::strerror(started.error_number)};
   }
   if (started.memory_errno != 0)
     spdlog::warn("cannot place the memory of pid {} near its CPUs: {}", started.pid,

@@ -34,7 +34,9 @@ Result<HeartbeatBoard> HeartbeatBoard::create(int workers) {
     memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.number(), 0);
   if (memory == MAP_FAILED)
     return Error{Error::Kind::kUnavailable,
-                 std::string{"no memory for workers' heartbeats: "} + std::strerror(errno)};
+                 std::string{"workers' heartbeats are not seen, as there is no memory to share "
+                             "with them (memfd_create): "} +
+                     std::strerror(errno)};
   Slots slots{static_cast<sdk::HeartbeatSlot*>(memory), Unmap{bytes}};
   return HeartbeatBoard{std::move(file), std::move(slots), workers};
 }

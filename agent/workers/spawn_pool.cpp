@@ -1,6 +1,7 @@
 #include "agent/workers/spawn_pool.hpp"
 
 #include <algorithm>
+#include <system_error>
 
 #include "base/system/no_signals.hpp"
 
@@ -19,6 +20,9 @@ SpawnPool::~SpawnPool() {
 
 void SpawnPool::for_each(int count, const std::function<void(int)>& work) {
   if (threads_.empty()) begin();
+  if (threads_.empty())
+    for (int i = 0; i < count; ++i) work(i);
+  if (threads_.empty()) return;
   std::unique_lock lock{mutex_};
   work_ = &work;
   next_ = 0;
@@ -28,9 +32,11 @@ void SpawnPool::for_each(int count, const std::function<void(int)>& work) {
   changed_.wait(lock, [this] { return done_ == count_; });
 }
 
-void SpawnPool::begin() {
+void SpawnPool::begin() try {
   const NoSignals inherited;
   for (int i = 0; i < size_; ++i) threads_.emplace_back([this] { serve(); });
+} catch (const std::system_error&) {
+  // The user's limit of processes is near (RLIMIT_NPROC): workers may be all that it allows.
 }
 
 void SpawnPool::serve() {

@@ -17,7 +17,8 @@ namespace ddprun {
 
 class SpawnPool {
  public:
-  /// The threads, at least one, take no signals. They begin with the first work.
+  /// The threads, at least one, take no signals. They begin with the first work. Where the system
+  /// starts fewer of them, those do, and without any the caller's thread does the work.
   explicit SpawnPool(int threads);
   SpawnPool(const SpawnPool&) = delete;
   SpawnPool& operator=(const SpawnPool&) = delete;

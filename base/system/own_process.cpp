@@ -1,11 +1,14 @@
 #include "base/system/own_process.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
+#include <thread>
 
 namespace ddprun {
 
@@ -35,6 +38,22 @@ std::optional<std::string> take_variable(const std::string& name) {
 std::string own_path() {
   std::error_code not_mounted;
   return std::filesystem::read_symlink("/proc/self/exe", not_mounted).string();
+}
+
+void open_standard_files() {
+  for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file)
+    if (fcntl(file, F_GETFD) < 0) open("/dev/null", O_RDWR);  // the lowest number that is free
+}
+
+Result<void> may_start_threads() try {
+  std::thread{[] {}}.join();
+  return {};
+} catch (const std::system_error& refused) {
+  return Error{Error::Kind::kUnavailable,
+               "the system starts no thread for ddprun: " + refused.code().message() +
+                   "; expected are more processes of this user (ulimit -u) or more memory (ulimit "
+                   "-v), or in "
+                   "a container a seccomp filter that allows clone3 or answers ENOSYS to it"};
 }
 
 std::string host_name() {

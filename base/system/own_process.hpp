@@ -1,9 +1,11 @@
-// Here a process asks the system about itself and its machine.
+// Here a process asks the system about itself and its machine, and puts itself in order.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "base/result.hpp"
 
 namespace ddprun {
 
@@ -20,6 +22,15 @@ std::optional<std::string> take_variable(const std::string& name);
 
 /// Returns the path of this executable (/proc/self/exe, proc(5)); "" where /proc is not mounted.
 std::string own_path();
+
+/// Opens /dev/null as each of the three standard files that is closed, so that no other file gets
+/// its number, into which messages or output of workers would then go. To be called before others.
+void open_standard_files();
+
+/// Whether this process may start a thread. Errors: kUnavailable, where the user has too many
+/// processes (RLIMIT_NPROC), or where a container's filter is older than the C library and refuses
+/// clone3(2).
+Result<void> may_start_threads();
 
 /// Returns this machine's name (gethostname(2)).
 std::string host_name();

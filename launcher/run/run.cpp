@@ -49,8 +49,12 @@ bool wants_log_files(const LogSpec& logs) {
   return std::ranges::any_of(logs.redirects, any) || std::ranges::any_of(logs.tee, any);
 }
 
+/// The first of TMPDIR, /tmp and /var/tmp in which one may write, as Python's tempfile chooses.
+/// Where there is none, the error is about the first.
 std::string temporary_directory(const EnvironmentLookup& environment) {
   const std::string chosen = environment("TMPDIR").value_or("");
+  for (const std::string& folder : {chosen, std::string{"/tmp"}, std::string{"/var/tmp"}})
+    if (!folder.empty() && access(folder.c_str(), W_OK | X_OK) == 0) return folder;
   return chosen.empty() ? "/tmp" : chosen;
 }
 
@@ -106,6 +110,11 @@ class Run {
 
   /// Makes all that the run needs on this machine.
   Result<void> prepare() {
+    if (const auto threads = may_start_threads(); !threads) return threads.error();
+    if (own_path().empty())
+      spdlog::warn(
+          "/proc is not mounted (mount -t proc proc /proc): processes that leave the session of "
+          "their worker outlive the job");
     auto node = node_facts(spec_, environment_);
     if (!node) return node.error();
     node_ = std::move(*node);
@@ -232,9 +241,9 @@ class Run {
     if (!spec_.introspection || !job_folder_ || elsewhere) return;
     const std::string token = fresh_token();
     const auto file = job_folder_->write("trainer_token", token);
+    if (token.empty() || !file) return spdlog::info("trainings cannot tell their steps here");
     auto door = TrainerDoor::open(io_.get_executor(), token, spec_.workers);
-    if (token.empty() || !file || !door)
-      return spdlog::info("trainings cannot tell their steps here");
+    if (!door) return spdlog::info("trainings cannot tell their steps: {}", door.error().message);
     trainer_door_ = std::move(*door);
     node_.trainer_url = trainer_door_->url();
     node_.trainer_token = file->string();

@@ -1,5 +1,6 @@
 #include "base/system/own_process.hpp"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,6 +47,25 @@ TEST_CASE("the machine's name is the one that the kernel has, without padding") 
   char expected[256] = {};
   REQUIRE(::gethostname(expected, sizeof expected - 1) == 0);
   CHECK(name == expected);
+}
+
+TEST_CASE("a process that the system does not limit may start threads") {
+  CHECK(may_start_threads().has_value());
+}
+
+TEST_CASE("a standard file that is closed becomes /dev/null, and the others stay") {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    close(STDIN_FILENO);
+    close(STDERR_FILENO);
+    open_standard_files();
+    const bool right = std::filesystem::read_symlink("/proc/self/fd/0") == "/dev/null" &&
+                       std::filesystem::read_symlink("/proc/self/fd/2") == "/dev/null";
+    _exit(right ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(pid, &status, 0) == pid);
+  CHECK(status == 0);
 }
 
 }  // namespace
