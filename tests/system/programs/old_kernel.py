@@ -1,17 +1,45 @@
-"""Runs a command as on Linux 5.0: it has no newer system calls.
+"""Runs a command as on Linux 5.0: it has no newer system calls. Or without those that are named.
 
-Usage: old_kernel.py [--refuse] COMMAND...
+Usage: old_kernel.py [--refuse] [--without CALL,...] COMMAND...
 --refuse: they are refused, as by a container's filter that has never heard of them.
 """
 
+import argparse
 import ctypes
 import errno
 import os
+import platform
 import struct
 import sys
 
 FIRST_NEWER = 424  # pidfd_send_signal of Linux 5.1; from there on all processors have the same numbers
-CLONE3 = 435  # no filter refuses it: the C library would start no threads
+
+# Older calls have other numbers on each processor.
+NAMES = {
+    "x86_64": {
+        "accept4": 288, "bpf": 321, "copy_file_range": 326, "epoll_create1": 291, "epoll_pwait": 281, "eventfd2": 290,
+        "fallocate": 285, "getcpu": 309, "getrandom": 318, "inotify_init1": 294, "ioprio_set": 251, "kcmp": 312,
+        "madvise": 28, "mbind": 237, "membarrier": 324, "memfd_create": 319, "mount": 165, "perf_event_open": 298,
+        "personality": 135, "pkey_alloc": 330, "prctl": 157, "preadv2": 327, "prlimit64": 302,
+        "process_vm_readv": 310, "ptrace": 101, "renameat2": 316, "rseq": 334, "sched_getaffinity": 204,
+        "sched_setaffinity": 203, "seccomp": 317, "sendmmsg": 307, "set_mempolicy": 238, "setpriority": 141,
+        "setrlimit": 160, "setsid": 112, "splice": 275, "statx": 332, "timerfd_create": 283, "unshare": 272,
+        "userfaultfd": 323, "waitid": 247},
+    "aarch64": {
+        "accept4": 242, "bpf": 280, "copy_file_range": 285, "epoll_create1": 20, "epoll_pwait": 22, "eventfd2": 19,
+        "fallocate": 47, "getcpu": 168, "getrandom": 278, "inotify_init1": 26, "ioprio_set": 30, "kcmp": 272,
+        "madvise": 233, "mbind": 235, "membarrier": 283, "memfd_create": 279, "mount": 40, "perf_event_open": 241,
+        "personality": 92, "pkey_alloc": 289, "prctl": 167, "preadv2": 286, "prlimit64": 261,
+        "process_vm_readv": 270, "ptrace": 117, "renameat2": 276, "rseq": 293, "sched_getaffinity": 123,
+        "sched_setaffinity": 122, "seccomp": 277, "sendmmsg": 269, "set_mempolicy": 237, "setpriority": 140,
+        "setrlimit": 164, "setsid": 157, "splice": 76, "statx": 291, "timerfd_create": 85, "unshare": 97,
+        "userfaultfd": 282, "waitid": 95},
+}
+NEWER = {
+    "pidfd_send_signal": 424, "io_uring_setup": 425, "pidfd_open": 434, "clone3": 435, "close_range": 436,
+    "openat2": 437, "pidfd_getfd": 438, "faccessat2": 439, "process_madvise": 440, "epoll_pwait2": 441,
+    "set_mempolicy_home_node": 450}
+CLONE3 = NEWER["clone3"]  # no filter refuses it: the C library would start no threads
 
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 PR_SET_NO_NEW_PRIVS = 38
@@ -23,10 +51,9 @@ class Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
 
 
-def forget_newer_calls(answer):
-    """Lets newer system calls of this process and its children fail with `answer`."""
-    # Each is a code, how many to skip if it is true and if it is false, and a value.
-    instructions = [
+def newer_calls(answer):
+    """The filter that lets newer calls fail. Each line is a code, how many to skip if true and if false, a value."""
+    return [
         (LOAD, 0, 0, 0),  # the system call's number
         (IF_EQUAL, 2, 0, CLONE3),
         (IF_FROM, 0, 2, FIRST_NEWER),
@@ -34,6 +61,18 @@ def forget_newer_calls(answer):
         (RETURN, 0, 0, FAIL | errno.ENOSYS),
         (RETURN, 0, 0, ALLOW),
     ]
+
+
+def named_calls(names, answer):
+    numbers = {**NAMES[platform.machine()], **NEWER}
+    filters = [(LOAD, 0, 0, 0)]
+    for name in names:
+        filters += [(IF_EQUAL, 0, 1, numbers[name]), (RETURN, 0, 0, FAIL | answer)]
+    return [*filters, (RETURN, 0, 0, ALLOW)]
+
+
+def filter_calls(instructions):
+    """For this process and its children."""
     program = Program(len(instructions), b"".join(struct.pack("HBBI", *one) for one in instructions))
     libc = ctypes.CDLL(None, use_errno=True)
     if (libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
@@ -41,10 +80,10 @@ def forget_newer_calls(answer):
         sys.exit(f"old_kernel.py: prctl: {os.strerror(ctypes.get_errno())}")
 
 
-command = sys.argv[1:]
-answer = errno.ENOSYS
-if command[0] == "--refuse":
-    answer = errno.EPERM
-    command = command[1:]
-forget_newer_calls(answer)
-os.execvp(command[0], command)
+parser = argparse.ArgumentParser()
+parser.add_argument("--refuse", action="store_const", const=errno.EPERM, default=errno.ENOSYS, dest="answer")
+parser.add_argument("--without", type=lambda text: text.split(","))
+parser.add_argument("command", nargs=argparse.REMAINDER)
+options = parser.parse_args()
+filter_calls(named_calls(options.without, options.answer) if options.without else newer_calls(options.answer))
+os.execvp(options.command[0], options.command)
