@@ -27,7 +27,8 @@ run_aarch64_by_qemu() {
   [ -e "$list/register" ] || mount -t binfmt_misc binfmt_misc "$list" ||
     die "the kernel has no binfmt_misc, by which it would run programs for 64-bit Arm"
   # Its first 20 bytes tell an ELF file's processor. F: the kernel opens qemu now, so that it is there in every chroot.
+  # P: the program sees the name that it was called by.
   local magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
   local mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
-  printf '%s' ":qemu-aarch64:M::$magic:$mask:$qemu:OCF" >"$list/register"
+  printf '%s' ":qemu-aarch64:M::$magic:$mask:$qemu:POCF" >"$list/register"
 }

@@ -166,6 +166,8 @@ def show_as(arguments):
     """What ps shows: this process was started with another command line. See setproctitle(3)."""
     with open("/proc/self/stat") as stat:
         fields = stat.read().rpartition(")")[2].split()
+    if len(fields) < 47:  # an emulated kernel says less, as qemu's
+        return
     begin, end = int(fields[45]), int(fields[46])
     text = b" ".join(os.fsencode(word) for word in arguments)
     if begin and len(text) + 2 <= end - begin:
