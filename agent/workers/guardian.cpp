@@ -27,6 +27,9 @@ namespace {
 
 constexpr int kPassesMax = 2'000;  // each takes a few milliseconds
 constexpr timespec kPassDelay{0, 2'000'000};
+/// So many passes in a row have to find nobody: the kernel shows no environment of a process that
+/// is just executing a program, and so one pass may miss it.
+constexpr int kEmptyPasses = 25;
 
 bool carries_mark(pid_t pid, const std::string& mark) {
   std::ifstream environment{"/proc/" + std::to_string(pid) + "/environ", std::ios::binary};
@@ -80,8 +83,10 @@ bool kill_marked(const std::string& mark) {
   ssize_t n = 0;
   do n = read(STDIN_FILENO, &dismissed, 1);
   while (n < 0 && errno == EINTR);
-  for (int pass = 0; n == 0 && pass < kPassesMax && kill_marked(mark); ++pass)
+  for (int pass = 0, empty = 0; n == 0 && pass < kPassesMax && empty < kEmptyPasses; ++pass) {
+    empty = kill_marked(mark) ? 0 : empty + 1;
     nanosleep(&kPassDelay, nullptr);
+  }
   _exit(0);
 }
 

@@ -4,8 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "agent/workers/worker_plan.hpp"
 #include "tests/agent/probes.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {
 namespace {
@@ -64,6 +68,22 @@ TEST_CASE("a guardian kills all that carry its mark when its agent has been kill
   CHECK(longer.sleeps());
   CHECK(other_name.sleeps());
   CHECK(unmarked.sleeps());
+}
+
+TEST_CASE("a guardian also kills who is just executing another program") {
+  EventLoop loop;
+  SpawnPool pool{1};
+  const ScratchFolder folder;
+  const std::string script = (folder / "again").string();
+  std::ofstream{script} << "#!/bin/sh\nexec \"$0\"\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const std::string mark = own_mark();
+  const std::string variable = std::string{kMarkVariable} + "=" + mark;
+  for (int i = 0; i < 10; ++i) {
+    ChildProcess restless = start_one(loop, pool, {Command{script, {script}, {variable}, {}}, {}});
+    die_with_guardian(mark);
+    REQUIRE(loop.run(restless.wait(), "the restless one's end") == ExitStatus{.signal = SIGKILL});
+  }
 }
 
 TEST_CASE("a guardian that is dismissed kills nobody") {
