@@ -84,6 +84,8 @@ std::vector<fs::path> bases(const EnvironmentLookup& environment) {
 /// Opens a folder that holds jobs. Errors: kDenied when somebody else may write there, or read.
 Result<int> open_base(const fs::path& base) {
   Opened folder{open_folder(AT_FDCWD, base.c_str())};
+  if (folder.get() < 0 && (errno == ENOTDIR || errno == ELOOP))
+    return Error{Error::Kind::kDenied, "'" + base.string() + "' is a link, or no folder"};
   if (folder.get() < 0) return system_error("cannot use the folder '" + base.string() + "'");
   struct stat what {};
   if (::fstat(folder.get(), &what) != 0 || !is_private(what))

@@ -113,6 +113,16 @@ TEST_CASE_METHOD(FolderFixture, "what a killed agent has left is removed by who 
   CHECK_FALSE(fs::exists(folder->path()));
 }
 
+TEST_CASE_METHOD(FolderFixture, "where a folder cannot be made, the next place does") {
+  has_runtime_dir_ = false;
+  const auto folder = JobFolder::make([](const std::string& name) -> std::optional<std::string> {
+    if (name == "TMPDIR") return "/nonexistent";
+    return std::nullopt;
+  });
+  REQUIRE(folder.has_value());
+  CHECK(folder->path().parent_path() == "/tmp/ddprun-" + std::to_string(::geteuid()));
+}
+
 TEST_CASE_METHOD(FolderFixture, "a folder that others may read, or a link to one, is not used") {
   has_runtime_dir_ = false;
   const fs::path base = scratch_ / ("ddprun-" + std::to_string(::geteuid()));
