@@ -6,7 +6,8 @@ for i in ip setpriv unshare prlimit python3; do
   [ -n "$(command -v "$i")" ] || skip "there is no $i (Debian: iproute2, util-linux, python3)"
 done
 unshare --net --uts --mount true 2>"$scratch/why" || skip "no namespaces can be made here: $(cat "$scratch/why")"
-user=(setpriv --reuid 54321 --regid 54321 --clear-groups) # nobody has that number
+as_user() { user=(setpriv --reuid "$1" --regid "$1" --clear-groups); }
+as_user $((100000 + 4 * $$)) # nobody has that number
 cd /
 
 # --- Who runs it, and with which variables
@@ -108,8 +109,11 @@ wrap prlimit --nofile=64
 works "\`ulimit -n 64\`"
 wrap prlimit --nofile=20
 refuses "\`ulimit -n 20\`" 71 "2 workers need about 38 open files, and the system allows 20 (ulimit -Hn)"
+# The kernel still counts processes of a user that have just been killed: each limit is for one without any.
+as_user $((100001 + 4 * $$))
 wrap prlimit --nproc=1 "${user[@]}"
 refuses "\`ulimit -u 1\`" 71 "the system starts no thread for ddprun: Resource temporarily unavailable"
+as_user $((100002 + 4 * $$))
 wrap prlimit --nproc=3 "${user[@]}"
 refuses "\`ulimit -u 3\`" 126 "Resource temporarily unavailable; the limit of processes is reached (ulimit -u, pids.max)"
 wrap prlimit --as=100000000
