@@ -20,9 +20,10 @@ SpawnPool::~SpawnPool() {
 
 void SpawnPool::for_each(int count, const std::function<void(int)>& work) {
   if (threads_.empty()) begin();
-  if (threads_.empty())
+  if (threads_.empty()) {
     for (int i = 0; i < count; ++i) work(i);
-  if (threads_.empty()) return;
+    return;
+  }
   std::unique_lock lock{mutex_};
   work_ = &work;
   next_ = 0;

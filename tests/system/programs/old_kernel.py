@@ -14,27 +14,19 @@ import sys
 
 FIRST_NEWER = 424  # pidfd_send_signal of Linux 5.1; from there on all processors have the same numbers
 
-# Older calls have other numbers on each processor.
-NAMES = {
-    "x86_64": {
-        "accept4": 288, "bpf": 321, "copy_file_range": 326, "epoll_create1": 291, "epoll_pwait": 281, "eventfd2": 290,
-        "fallocate": 285, "getcpu": 309, "getrandom": 318, "inotify_init1": 294, "ioprio_set": 251, "kcmp": 312,
-        "madvise": 28, "mbind": 237, "membarrier": 324, "memfd_create": 319, "mount": 165, "perf_event_open": 298,
-        "personality": 135, "pkey_alloc": 330, "prctl": 157, "preadv2": 327, "prlimit64": 302,
-        "process_vm_readv": 310, "ptrace": 101, "renameat2": 316, "rseq": 334, "sched_getaffinity": 204,
-        "sched_setaffinity": 203, "seccomp": 317, "sendmmsg": 307, "set_mempolicy": 238, "setpriority": 141,
-        "setrlimit": 160, "setsid": 112, "splice": 275, "statx": 332, "timerfd_create": 283, "unshare": 272,
-        "userfaultfd": 323, "waitid": 247},
-    "aarch64": {
-        "accept4": 242, "bpf": 280, "copy_file_range": 285, "epoll_create1": 20, "epoll_pwait": 22, "eventfd2": 19,
-        "fallocate": 47, "getcpu": 168, "getrandom": 278, "inotify_init1": 26, "ioprio_set": 30, "kcmp": 272,
-        "madvise": 233, "mbind": 235, "membarrier": 283, "memfd_create": 279, "mount": 40, "perf_event_open": 241,
-        "personality": 92, "pkey_alloc": 289, "prctl": 167, "preadv2": 286, "prlimit64": 261,
-        "process_vm_readv": 270, "ptrace": 117, "renameat2": 276, "rseq": 293, "sched_getaffinity": 123,
-        "sched_setaffinity": 122, "seccomp": 277, "sendmmsg": 269, "set_mempolicy": 237, "setpriority": 140,
-        "setrlimit": 164, "setsid": 157, "splice": 76, "statx": 291, "timerfd_create": 85, "unshare": 97,
-        "userfaultfd": 282, "waitid": 95},
-}
+# Older calls have other numbers on each processor: on x86_64, and on aarch64.
+OLDER = {
+    "accept4": (288, 242), "bpf": (321, 280), "copy_file_range": (326, 285), "epoll_create1": (291, 20),
+    "epoll_pwait": (281, 22), "eventfd2": (290, 19), "fallocate": (285, 47), "getcpu": (309, 168),
+    "getrandom": (318, 278), "inotify_init1": (294, 26), "ioprio_set": (251, 30), "kcmp": (312, 272),
+    "madvise": (28, 233), "mbind": (237, 235), "membarrier": (324, 283), "memfd_create": (319, 279),
+    "mount": (165, 40), "perf_event_open": (298, 241), "personality": (135, 92), "pkey_alloc": (330, 289),
+    "prctl": (157, 167), "preadv2": (327, 286), "prlimit64": (302, 261), "process_vm_readv": (310, 270),
+    "ptrace": (101, 117), "renameat2": (316, 276), "rseq": (334, 293), "sched_getaffinity": (204, 123),
+    "sched_setaffinity": (203, 122), "seccomp": (317, 277), "sendmmsg": (307, 269), "set_mempolicy": (238, 237),
+    "setpriority": (141, 140), "setrlimit": (160, 164), "setsid": (112, 157), "splice": (275, 76),
+    "statx": (332, 291), "timerfd_create": (283, 85), "unshare": (272, 97), "userfaultfd": (323, 282),
+    "waitid": (247, 95)}
 NEWER = {
     "pidfd_send_signal": 424, "io_uring_setup": 425, "pidfd_open": 434, "clone3": 435, "close_range": 436,
     "openat2": 437, "pidfd_getfd": 438, "faccessat2": 439, "process_madvise": 440, "epoll_pwait2": 441,
@@ -64,7 +56,8 @@ def newer_calls(answer):
 
 
 def named_calls(names, answer):
-    numbers = {**NAMES[platform.machine()], **NEWER}
+    processor = ("x86_64", "aarch64").index(platform.machine())
+    numbers = {name: both[processor] for name, both in OLDER.items()} | NEWER
     filters = [(LOAD, 0, 0, 0)]
     for name in names:
         filters += [(IF_EQUAL, 0, 1, numbers[name]), (RETURN, 0, 0, FAIL | answer)]
