@@ -1,5 +1,5 @@
 # For 64-bit Arm: by Debian's g++-aarch64-linux-gnu, with the headers and libraries of a Debian for arm64, whose
-# folder is in the environment variable DDPRUN_SYSROOT. See scripts/test --arch aarch64.
+# folder is in the environment variable DDPRUN_SYSROOT. See scripts/test-aarch64.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

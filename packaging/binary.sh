@@ -7,18 +7,7 @@
 . "$(dirname "$0")/parts.sh"
 
 glibc=2.17
-arch=x86_64
-while [ $# -gt 0 ]; do
-  case $1 in
-    --arch) arch=${2:-} ;;
-    *) die "'$1' is not known: --arch" ;;
-  esac
-  shift 2 || die "--arch needs x86_64 or aarch64"
-done
-case $arch in
-  x86_64 | aarch64) ;;
-  *) die "--arch is '$arch', expected x86_64 or aarch64" ;;
-esac
+read_arch "$@"
 [ "$(uname -m)" = x86_64 ] || die "parts.list has the compiler for x86_64 alone"
 step packages "$project/scripts/setup-packages" package
 

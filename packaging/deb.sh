@@ -6,8 +6,7 @@
 # DDPRUN_EXECUTABLE packs that file instead of a fresh packaged executable.
 . "$(dirname "$0")/lib.sh"
 
-arch=x86_64
-if [ "${1:-}" = --arch ]; then arch=${2:?--arch needs a processor}; fi
+read_arch "$@"
 # What the executable says of itself goes into the package: it has to run here.
 case $arch in
   x86_64)
@@ -21,7 +20,6 @@ case $arch in
       die "aarch64 needs qemu and a C library: apt-get install qemu-user-static libc6-arm64-cross"
     fi
     ;;
-  *) die "--arch is '$arch', expected x86_64 or aarch64" ;;
 esac
 for tool in dpkg-buildpackage:dpkg-dev dh:debhelper lintian:lintian; do
   command -v "${tool%:*}" >/dev/null || die "${tool%:*} is missing: apt-get install ${tool#*:}"

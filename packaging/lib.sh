@@ -14,6 +14,17 @@ fi
 export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C.UTF-8
 umask 022
 
+# read_arch WORD...: sets $arch to the processor that `--arch PROCESSOR` names, and to x86_64 without it.
+read_arch() {
+  [ $# = 0 ] || [ "$1" = --arch ] || die "'$1' is not known: --arch"
+  [ $# = 0 ] || [ $# = 2 ] || die "--arch needs x86_64 or aarch64, and nothing follows it"
+  arch=${2:-x86_64}
+  case $arch in
+    x86_64 | aarch64) ;;
+    *) die "--arch is '$arch', expected x86_64 or aarch64" ;;
+  esac
+}
+
 # binary_of ARCH: where the packaged executable for that processor is: x86_64 or aarch64.
 binary_of() { echo "$dist/ddprun-$version-linux-$1"; }
 

@@ -6,9 +6,7 @@
 # DDPRUN_EXECUTABLE packs that file instead of a fresh packaged executable.
 . "$(dirname "$0")/lib.sh"
 
-arch=x86_64
-if [ "${1:-}" = --arch ]; then arch=${2:?--arch needs a processor}; fi
-case $arch in x86_64 | aarch64) ;; *) die "--arch is '$arch', expected x86_64 or aarch64" ;; esac
+read_arch "$@"
 
 # Pinned, so that a new version of theirs cannot fail a build of ours.
 wanted="auditwheel==6.8.2 twine==7.0.0"
