@@ -147,7 +147,9 @@ void Agent::keep_workers_by(WorkerDoor& door) {
 }
 
 asio::awaitable<AgentEnd> Agent::run() {
-  adopt_orphans();
+  if (const auto adopts = adopt_orphans(); !adopts)
+    spdlog::warn("{}: processes that leave the session of their worker outlive the job",
+                 adopts.error().message);
   workers_.warm_up();
   signals_.begin([this](int signal) { hear_signal(signal); }, [this] { workers_.reap_orphans(); });
   step(AgentBegins{});

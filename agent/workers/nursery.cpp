@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "agent/workers/nursery_source.hpp"
+#include "agent/workers/process_tree.hpp"
 #include "base/descriptor.hpp"
 #include "base/match.hpp"
 #include "base/report_failure.hpp"
@@ -91,6 +92,8 @@ void Nursery::begin() {
 }
 
 Result<void> Nursery::launch() {
+  // The workers are orphans of the process that forks them.
+  if (const Result<void> adopts = adopt_orphans(); !adopts) return adopts.error();
   const Result<Descriptor> program = program_file();
   if (!program) return program.error();
   std::array<int, 2> ends{};

@@ -14,6 +14,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -90,7 +91,13 @@ asio::awaitable<void> ended(pid_t child, asio::steady_timer& deadline) {
 
 }  // namespace
 
-void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+Result<void> adopt_orphans() {
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) == 0) return {};
+  return Error{Error::Kind::kUnavailable,
+               std::string{"the system makes no orphan a child of ddprun (prctl(2), "
+                           "PR_SET_CHILD_SUBREAPER: "} +
+                   std::strerror(errno) + ")"};
+}
 
 void reap_orphans(const std::vector<pid_t>& wanted) {
   for (const pid_t pid : children(wanted)) waitpid(pid, nullptr, WNOHANG);

@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "base/asio.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 
 /// Makes this process the parent of every orphan below it (PR_SET_CHILD_SUBREAPER, prctl(2)).
-void adopt_orphans();
+/// Errors: kUnavailable, where a filter of system calls refuses, or an emulator as qemu 7.2.
+Result<void> adopt_orphans();
 
 /// Reaps the children that have ended, except for `wanted`: somebody waits for those.
 void reap_orphans(const std::vector<pid_t>& wanted);

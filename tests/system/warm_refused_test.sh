@@ -94,6 +94,19 @@ says err "--warm: the fork server was killed by SIGSEGV"
 says err "workers of this round start the ordinary way"
 says out "worker 1"
 
+# By prctl ddprun becomes the parent of those that the fork server forks. A filter refuses it, and so does qemu.
+real=$DDPRUN
+DDPRUN=$scratch/without_prctl
+printf '#!/bin/sh\nexec python3 "%s" --without prctl "%s" "$@"\n' \
+  "$(realpath "$(dirname "$0")/programs/old_kernel.py")" "$(realpath "$real")" >"$DDPRUN"
+chmod +x "$DDPRUN"
+run 0 --warm --nproc-per-node 2 "$scratch/job/plain.py"
+says err "--warm has no effect: the system makes no orphan a child of ddprun (prctl(2), PR_SET_CHILD_SUBREAPER: "
+says err "processes that leave the session of their worker outlive the job"
+says out "worker 0"
+says out "worker 1"
+DDPRUN=$real
+
 # ddprun can be stopped while the imports go on.
 library slow <<<'
 import os

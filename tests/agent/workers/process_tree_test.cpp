@@ -45,7 +45,7 @@ int kill_all(std::chrono::milliseconds patience,
 TEST_CASE("orphans become children of a process that adopts them") {
   const NoChildren afterwards;
   prctl(PR_SET_CHILD_SUBREAPER, 0);
-  adopt_orphans();
+  REQUIRE(adopt_orphans().has_value());
   Pipe out;
   const pid_t leader = start_plainly({"orphan", "exit", "0"}, out);
   const pid_t orphan = std::stoi(out.line("the orphan's number"));
