@@ -108,7 +108,7 @@ void Invariants::heard(const CoordinatorEvent& event) {
   node->second.heard = world_.time.now();
   if (std::holds_alternative<Prepared>(from->message)) node->second.prepares = false;
   if (!std::holds_alternative<Preempt>(from->message)) return;
-  (is_member(from->peer) ? end_announced_ : spare_announced_) = true;
+  (ends_the_job(from->peer) ? end_announced_ : spare_announced_) = true;
   ever_announced_ = true;
 }
 
@@ -116,6 +116,12 @@ void Invariants::heard(const CoordinatorEvent& event) {
 bool Invariants::is_member(PeerId peer) const {
   const auto node = counted_.find(peer);
   return round_ > 0 && node != counted_.end() && node->second.round == round_;
+}
+
+/// Whether the job must end when this node announces an end. Between two rounds, a member of the
+/// last one need not be a member of the next: it may have failed, or be the fourth of three.
+bool Invariants::ends_the_job(PeerId peer) const {
+  return is_member(peer) && (!stopping_ || counted_hosts() <= world_.plan.rounds.nodes_min);
 }
 
 /// An agent is let in again at once, whatever the coordinator believes of its earlier connections

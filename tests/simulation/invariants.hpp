@@ -80,6 +80,7 @@ class Invariants : public Watcher {
   void check_spare_ends_nothing(const CoordinatorEvent& event,
                                 const std::vector<CoordinatorAction>& actions);
   bool is_member(PeerId peer) const;
+  bool ends_the_job(PeerId peer) const;
   bool undisturbed(const AgentShell& agent) const;
   milliseconds patience_with_refusals(const AgentShell& agent) const;
   void check_one_live_round();
