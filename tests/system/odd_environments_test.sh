@@ -7,7 +7,8 @@ for i in ip setpriv unshare prlimit python3; do
 done
 unshare --net --uts --mount true 2>"$scratch/why" || skip "no namespaces can be made here: $(cat "$scratch/why")"
 as_user() { user=(setpriv --reuid "$1" --regid "$1" --clear-groups); }
-as_user $((100000 + 4 * $$)) # nobody has that number
+unnamed=$((100000 + 4 * $$)) # nobody has that number
+as_user "$unnamed"
 cd /
 
 # --- Who runs it, and with which variables
@@ -150,4 +151,25 @@ warm_works
 in_mounts 'umount -l /dev/shm'
 warm_works
 row "\`--warm\` without variables, as a user without a name, and without \`/dev/shm\`" "works"
+
+# --- From Python
+mkdir "$scratch/modules" "$scratch/program" # the scratch folder's own ddprun is another one
+cp -r "$here/../../worker_sdk/python/ddprun" "$scratch/modules"
+cp "$real" "$scratch/program/ddprun"
+cat >"$scratch/call.py" <<'PY'
+import os
+import ddprun
+
+def own_facts():
+    return int(os.environ["RANK"]), os.getuid(), os.environ.get("HOME")
+
+if __name__ == "__main__":
+    print(ddprun.launch(own_facts, nproc_per_node=2))
+PY
+chmod -R a+rX "$scratch/modules" "$scratch/program" "$scratch/call.py"
+as_user "$unnamed"
+"${user[@]}" env -i PATH="$scratch/program:/usr/bin:/bin" TMPDIR="$TMPDIR" PYTHONPATH="$scratch/modules" \
+  python3 "$scratch/call.py" >"$scratch/out" 2>"$scratch/err" || fail "ddprun.launch() has failed"
+says out "[(0, $unnamed, None), (1, $unnamed, None)]"
+row "\`ddprun.launch()\` without variables but \`PATH\`, as a user without a name" "works"
 rows_are_in "In an odd environment"
