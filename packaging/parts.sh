@@ -98,7 +98,7 @@ openssl_target() { case $1 in x86_64) echo linux-x86_64 ;; aarch64) echo linux-a
 openssl_options=(no-shared no-module no-dso no-engine no-static-engine no-legacy no-tests
   no-autoload-config no-async no-comp no-filenames no-ui-console no-afalgeng no-padlockeng
   no-ssl3 no-tls1 no-tls1_1 no-tls1_2 no-dtls no-sctp no-srp no-srtp no-nextprotoneg no-ssl-trace
-  no-weak-ssl-ciphers no-cmp no-cms no-ct no-ocsp no-ts no-rfc3779 no-gost no-dsa no-ec2m
+  no-weak-ssl-ciphers no-multiblock no-cmp no-cms no-ct no-ocsp no-ts no-rfc3779 no-gost no-dsa no-dh no-ec2m
   no-aria no-bf no-blake2 no-camellia no-cast no-chacha no-cmac no-des no-idea no-md4 no-mdc2 no-ocb
   no-poly1305 no-rc2 no-rc4 no-rc5 no-rmd160 no-scrypt no-seed no-siphash no-siv no-sm2 no-sm3 no-sm4
   no-whirlpool)
@@ -127,6 +127,7 @@ make_openssl() { # ARCH FOLDER
   cd "$2"
   CC=$tools/cc AR=$tools/ar RANLIB=$tools/ranlib ./Configure "$(openssl_target "$1")" \
     --prefix=/usr --libdir=lib --openssldir=/usr/lib/ssl "${openssl_options[@]}" \
-    -Os -ffunction-sections -fdata-sections "-ffile-prefix-map=$2=openssl"
+    -Os -Xclang -Oz -fno-asynchronous-unwind-tables -fno-unwind-tables -ffunction-sections -fdata-sections \
+    "-ffile-prefix-map=$2=openssl"
   make -j"$(nproc)" build_generated libcrypto.a libssl.a
 }
