@@ -56,6 +56,12 @@ Result<void> may_start_threads() try {
                    "a container a seccomp filter that allows clone3 or answers ENOSYS to it"};
 }
 
+std::vector<std::string> temporary_folders(const EnvironmentLookup& environment) {
+  std::vector<std::string> folders{environment("TMPDIR").value_or(""), "/tmp", "/var/tmp"};
+  std::erase(folders, "");
+  return folders;
+}
+
 std::string host_name() {
   std::string name(256, '\0');
   gethostname(name.data(), name.size() - 1);

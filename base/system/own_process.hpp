@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
@@ -31,6 +32,10 @@ void open_standard_files();
 /// processes (RLIMIT_NPROC), or where a container's filter is older than the C library and refuses
 /// clone3(2).
 Result<void> may_start_threads();
+
+/// Returns the folders for temporary files in the order in which Python's tempfile tries them:
+/// TMPDIR, if it is set, /tmp and /var/tmp. They need not be there.
+std::vector<std::string> temporary_folders(const EnvironmentLookup& environment);
 
 /// Returns this machine's name (gethostname(2)).
 std::string host_name();

@@ -49,13 +49,12 @@ bool wants_log_files(const LogSpec& logs) {
   return std::ranges::any_of(logs.redirects, any) || std::ranges::any_of(logs.tee, any);
 }
 
-/// The first of TMPDIR, /tmp and /var/tmp in which one may write, as Python's tempfile chooses.
-/// Where there is none, the error is about the first.
+/// The first in which one may write. Where there is none, the error is about the first of all.
 std::string temporary_directory(const EnvironmentLookup& environment) {
-  const std::string chosen = environment("TMPDIR").value_or("");
-  for (const std::string& folder : {chosen, std::string{"/tmp"}, std::string{"/var/tmp"}})
-    if (!folder.empty() && access(folder.c_str(), W_OK | X_OK) == 0) return folder;
-  return chosen.empty() ? "/tmp" : chosen;
+  const std::vector<std::string> folders = temporary_folders(environment);
+  const auto writable = std::ranges::find_if(
+      folders, [](const auto& folder) { return access(folder.c_str(), W_OK | X_OK) == 0; });
+  return writable != folders.end() ? *writable : folders.front();
 }
 
 /// Makes it in --log-dir, which the user looks into, else in the temporary directory. Nothing stays

@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/system/fresh_id.hpp"
+#include "base/system/own_process.hpp"
 
 namespace ddprun {
 
@@ -72,12 +73,12 @@ std::string in_folder(const std::string& temporary) {
 
 /// Where jobs of this user may be; a new one goes to the first that can be made.
 std::vector<fs::path> bases(const EnvironmentLookup& environment) {
-  const std::string temporary = environment("TMPDIR").value_or("");
   std::vector<fs::path> all;
-  for (const std::string& base :
-       {runtime_folder(environment), temporary.empty() ? "" : in_folder(temporary),
-        in_folder("/tmp"), in_folder("/var/tmp")})
-    if (!base.empty() && std::ranges::find(all, fs::path{base}) == all.end()) all.push_back(base);
+  const auto add = [&](const fs::path& base) {
+    if (std::ranges::find(all, base) == all.end()) all.push_back(base);
+  };
+  if (const std::string base = runtime_folder(environment); !base.empty()) add(base);
+  for (const std::string& temporary : temporary_folders(environment)) add(in_folder(temporary));
   return all;
 }
 

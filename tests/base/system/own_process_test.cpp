@@ -40,6 +40,16 @@ TEST_CASE("a process's path is that of its executable") {
   CHECK(std::filesystem::equivalent(own_path(), "/proc/self/exe"));
 }
 
+TEST_CASE("temporary files go to TMPDIR, or to a folder that every machine has") {
+  const auto folders = [](std::optional<std::string> tmpdir) {
+    return temporary_folders(
+        [&](const std::string& name) { return name == "TMPDIR" ? tmpdir : std::nullopt; });
+  };
+  CHECK(folders("/scratch") == std::vector<std::string>{"/scratch", "/tmp", "/var/tmp"});
+  CHECK(folders("") == std::vector<std::string>{"/tmp", "/var/tmp"});
+  CHECK(folders(std::nullopt) == std::vector<std::string>{"/tmp", "/var/tmp"});
+}
+
 TEST_CASE("the machine's name is the one that the kernel has, without padding") {
   const std::string name = host_name();
   CHECK_FALSE(name.empty());
