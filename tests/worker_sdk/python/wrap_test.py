@@ -2,6 +2,7 @@
 """Tools that start torchrun, beside themselves under ddprun-wrap: wrap_test.py DDPRUN [unittest's arguments]"""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -88,6 +89,22 @@ class WrapTest(unittest.TestCase):
                 wrapped = self.lines_of(*words, ACCELERATE_USE_CPU="true")
                 self.assertEqual(len(alone), 2)
                 self.assertEqual(wrapped, [line.replace("torchrun", "ddprun") for line in alone])
+
+    def test_accelerates_own_test_passes_the_same_checks(self):
+        (self.folder / "two_ranks.yaml").write_text(
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: 'no'\n"
+            "num_machines: 1\nnum_processes: 2\nuse_cpu: true\n")
+        checks = []
+        for wrapped in (False, True):
+            done = self.run_tool("accelerate", "test", "--config_file", "two_ranks.yaml", wrapped=wrapped,
+                                 ACCELERATE_USE_CPU="true", LOGLEVEL="INFO")
+            self.assertIn("Test is a success!", done.stdout, done.stderr)
+            said = done.stdout + done.stderr
+            self.assertEqual("ddprun: round 1: ranks 0 to 1 of 2 on this node" in said, wrapped)
+            # torchrun may write two ranks' lines into one.
+            checks.append(set(re.findall(r"\*\*[^*]+\*\*", done.stdout)))
+        self.assertGreater(len(checks[0]), 10)
+        self.assertEqual(*checks)
 
     def test_the_exit_code_and_the_report_of_a_failing_rank_are_ddpruns(self):
         done = self.run_tool("accelerate", "launch", "--multi_gpu", "--num_processes=2", "--num_machines=1",
