@@ -55,7 +55,7 @@ nothing_on me
 
 start_script fails
 node script ends 0
-node script says out "ranks []: KeyError('no such shard')"
+node script says out "ranks [1]: KeyError('no such shard')"
 nothing_of_the_job_on h1 h2
 nothing_on me
 

@@ -39,8 +39,8 @@ class LaunchError(RuntimeError):
     """A job has failed. Where a worker has raised an exception, that is its `__cause__`.
 
     `exit_code` is ddprun's, `ranks` are those that were the cause, and `report` is what --report-file has of the
-    failure. With hosts there is no report: then `ranks` is empty, and `__cause__` the first exception that was
-    told.
+    failure. With hosts there is no report: then `__cause__` is the first exception that was told, and `ranks` the
+    rank that told it; a rank that was killed is not in it.
     """
 
     def __init__(self, message: str, exit_code: int, ranks: Sequence[int] = (),
@@ -244,7 +244,10 @@ class Job:
                               missing)
         failure = self._failure or {}
         cause = failure.get("cause", {})
-        found = self._answers.error(cause.get("ranks", []))
+        ranks = cause.get("ranks", [])
+        found = self._answers.error(ranks)
+        if found and not ranks:
+            ranks = [found[0]]
         sentence = cause.get("sentence") or failure.get("sentence")
         if sentence is None and found:
             sentence = f"the job has failed; rank {found[0]} was the first to tell an error"
@@ -252,7 +255,7 @@ class Job:
             sentence = f"ddprun has ended with code {code}"
         if cause.get("hint"):
             sentence += f" ({cause['hint']})"
-        raise LaunchError(sentence, code, cause.get("ranks", []), self._failure) from (found[1] if found else None)
+        raise LaunchError(sentence, code, ranks, self._failure) from (found[1] if found else None)
 
 
 def _stop(process: subprocess.Popen[bytes], number: int, seconds: float) -> None:
