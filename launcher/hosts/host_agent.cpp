@@ -132,6 +132,14 @@ class HostAgent {
  private:
   void say(const FromHost& message) { wire_.write(encode(message)); }
 
+  void say_report(const JobReport& report) {
+    std::string text = to_json(report);
+    if (text.size() <= kOutputBytesMax)
+      return say(HostOutput{HostOutput::Stream::kReport, std::move(text)});
+    spdlog::warn("the report of the job has {} bytes, expected {} at most: it is not sent",
+                 text.size(), kOutputBytesMax);
+  }
+
   /// Returns nullopt when the launcher has gone, or has said nothing in time.
   std::optional<HostStart> wait_for_start() {
     std::optional<HostStart> start;
@@ -169,6 +177,9 @@ class HostAgent {
                              end_.began = true;
                              end_.verdict = end.why == AgentEnd::Why::kJobEnded;
                              control_.close();
+                           },
+                           [&](const JobReport& report) {
+                             if (start.reports) say_report(report);
                            }};
     auto code = ddprun::run(io_, job->spec, environment_here, out_, err_, events);
     control_.close();

@@ -32,7 +32,8 @@ constexpr std::size_t kAnyCount = kHostLineBytesMax;
 // clang-format off
 using Stream = HostOutput::Stream;
 template <> inline constexpr auto kNames<Stream> = std::to_array<Named<Stream>>({
-    {Stream::kOut, "out"}, {Stream::kErr, "err"}, {Stream::kNote, "note"}});
+    {Stream::kOut, "out"}, {Stream::kErr, "err"}, {Stream::kNote, "note"},
+    {Stream::kReport, "report"}});
 template <> inline constexpr auto kFields<OutputLine> = std::tuple{
     field("stream", &OutputLine::stream), field("bytes", &OutputLine::bytes)};
 template <> inline constexpr auto kFields<HostHello> = std::tuple{
@@ -48,7 +49,7 @@ template <> inline constexpr auto kFields<HostStart> = std::tuple{
     text("directory", &HostStart::directory, kAnyText), text("run_id", &HostStart::run_id, kAnyText),
     field("node_rank", &HostStart::node_rank), field("nodes_min", &HostStart::nodes_min),
     field("nodes_max", &HostStart::nodes_max), field("leads", &HostStart::leads),
-    text("host", &HostStart::host, kAnyText), field("port", &HostStart::port),
+    field("reports", &HostStart::reports), text("host", &HostStart::host, kAnyText), field("port", &HostStart::port),
     text("secret", &HostStart::secret, kAnyText)};
 template <> inline constexpr auto kFields<HostSignal> = std::tuple{
     field("signal", &HostSignal::signal)};

@@ -1,7 +1,7 @@
 // The launcher and the agent that it has started on a host talk over ssh. They exchange lines of
 // JSON; the line of an output is followed by its bytes. Pure.
 //
-//     host> {"type":"hello","protocol":2,"version":"0.1.0"}
+//     host> {"type":"hello","protocol":3,"version":"0.1.0"}
 //     host< {"type":"start","arguments":["--max-restarts=3","--","train.py"],"leads":true,...}
 //     host> {"type":"listening","host":"10.0.0.1","port":40123}
 //     host> {"type":"output","stream":"out","bytes":6}
@@ -25,7 +25,7 @@
 namespace ddprun {
 
 /// Both sides must speak the same version of the conversation.
-inline constexpr int kHostProtocol = 2;
+inline constexpr int kHostProtocol = 3;
 /// Limits the bytes of one output; longer ones are sent in pieces.
 inline constexpr std::size_t kOutputBytesMax = 1024 * 1024;
 /// Limits a line. It is long, because all arguments and variables are in one.
@@ -50,7 +50,9 @@ struct HostListening {
 };
 /// Workers, or ddprun itself, have written something.
 struct HostOutput {
-  enum class Stream { kOut, kErr, kNote };  // kNote: a message of ddprun's own
+  /// kNote: a message of ddprun's own. kReport: a whole report of the job, as JobReport's to_json()
+  /// makes it; one longer than kOutputBytesMax is not sent.
+  enum class Stream { kOut, kErr, kNote, kReport };
   Stream stream = Stream::kOut;
   std::string text;
   bool operator==(const HostOutput&) const = default;
@@ -76,6 +78,7 @@ struct HostStart {
   int nodes_min = 1;
   int nodes_max = 1;
   bool leads = false;      // this host runs the coordinator
+  bool reports = false;    // it sends each report of the job
   std::string host;        // the coordinator's; "", for the leader: the address that ssh came to
   std::uint16_t port = 0;  // the coordinator's; 0, for the leader: any free one
   std::string secret;      // the job's, as text; "": it has none

@@ -101,6 +101,8 @@ class HostsInterpreter {
     if (settings_["master-addr"].given) job_.start.host = settings_["master-addr"].text;
     if (settings_["master-port"].given) job_.start.port = static_cast<std::uint16_t>(*port);
     if (settings_["rdzv-id"].given) job_.start.run_id = settings_["rdzv-id"].text;
+    job_.report_file = settings_["report-file"].text;
+    job_.start.reports = !job_.report_file.empty();
     for (const char* name :
          {"standalone", "rdzv-backend", "rdzv-endpoint", "node-rank", "local-addr"})
       warn_no_effect(job_.warnings, settings_[name], "with --hosts");
@@ -180,7 +182,7 @@ class HostsInterpreter {
       case OptionGroup::kWorkers:
       case OptionGroup::kOutput:
       case OptionGroup::kFailure:
-        return true;
+        return option.name != "report-file";  // it is written where the user has typed it
       default:
         return option.name == "rdzv-conf" || option.name == "nproc-per-node" ||
                option.name == "store";

@@ -37,6 +37,13 @@ std::optional<TimePoint> HostsMachine::next_alarm() const {
   return next;
 }
 
+bool HostsMachine::takes_report_of(int host) const {
+  if (host == leader_ || leader_ < 0) return true;
+  const Node& leader = nodes_[leader_];
+  const bool has_ended = leader.phase == Phase::kEnded || leader.phase == Phase::kGone;
+  return !has_ended || leader.lost;
+}
+
 void HostsMachine::hear(int host, const FromHost& message, TimePoint now) {
   match(
       message,  //

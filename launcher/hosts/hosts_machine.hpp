@@ -78,6 +78,10 @@ class HostsMachine {
   /// Returns the host whose words are the job's; -1 while there is none.
   int leader() const { return leader_; }
 
+  /// Whether a report of `host` is the job's, as far as is known by now. All hosts tell the same;
+  /// the leader has the last word, unless it is lost.
+  bool takes_report_of(int host) const;
+
  private:
   enum class Phase { kWaiting, kConnecting, kReady, kRunning, kEnded, kGone };
   struct Node {

@@ -27,6 +27,8 @@
 #include "launcher/hosts/note_filter.hpp"
 #include "launcher/hosts/ssh_command.hpp"
 #include "launcher/hosts/ssh_link.hpp"
+#include "launcher/run/report_writer.hpp"
+#include "launcher/run/run_report.hpp"
 #include "launcher/run/signal_hold.hpp"
 #include "launcher/settings/find_program.hpp"
 #include "rendezvous/transport/fresh_secret.hpp"
@@ -43,18 +45,20 @@ constexpr std::size_t kFilesPerHost = 4;  // three pipes and a pidfd
 /// Carries out what HostsMachine decides.
 class HostsRun {
  public:
-  HostsRun(const asio::any_io_executor& executor, HostsJob job, std::string ssh, Consoles consoles)
-      : executor_{executor},
+  HostsRun(asio::io_context& io, HostsJob job, std::string ssh, Consoles consoles)
+      : executor_{io.get_executor()},
         job_{std::move(job)},
         ssh_{std::move(ssh)},
         consoles_{consoles},
         pool_{std::min(static_cast<int>(job_.rules.hosts.size()), usable_cpus())},
         machine_{job_.rules},
         links_(job_.rules.hosts.size()),
-        stops_{executor},
-        passed_on_{executor},
-        child_ends_{executor, SIGCHLD},
-        alarm_{executor, TimePoint::max()} {
+        stops_{executor_},
+        passed_on_{executor_},
+        child_ends_{executor_, SIGCHLD},
+        alarm_{executor_, TimePoint::max()},
+        reports_{io} {
+    if (!job_.report_file.empty()) reports_.add_file(job_.report_file);
     const std::vector<int>& stops = job_.stop_signals;
     for (const int signal : stops)
       if (!is_ignored(signal)) stops_.add(signal);
@@ -96,6 +100,7 @@ class HostsRun {
         [&](const Complain& a) { spdlog::warn("{}", a.text); },
         [&](const Finish& a) {
           code_ = a.code;
+          write_last_report();
           stops_.cancel();
           passed_on_.cancel();
           child_ends_.cancel();
@@ -158,6 +163,25 @@ class HostsRun {
     co_await consoles_.err.writable();
   }
 
+  /// The hosts send each report of the job, whoever of them has found out what.
+  void take_report(int host, const std::string& text) {
+    if (!machine_.takes_report_of(host)) return;
+    auto report = parse_report(text);
+    if (!report) return step(HostBabbles{host, report.error().message});
+    if (report->outcome == JobOutcome::kRunning) reports_.write(*report);
+    last_report_ = std::move(*report);
+  }
+
+  void write_last_report() {
+    if (!last_report_ || last_report_->outcome == JobOutcome::kRunning) {
+      last_report_ =
+          job_report(Error{Error::Kind::kUnavailable, "no host has told how the job ended"},
+                     job_.start.run_id);
+      last_report_->exit_code = *code_;
+    }
+    reports_.write_last(*last_report_);
+  }
+
   void hear(int host, FromHost message) {
     if (const auto* output = std::get_if<HostOutput>(&message)) return show(host, *output);
     if (const auto* at = std::get_if<HostListening>(&message))
@@ -168,6 +192,7 @@ class HostsRun {
 
   void show(int host, const HostOutput& output) {
     step(HostSaid{host, HostOutput{output.stream, ""}});  // its text decides nothing
+    if (output.stream == HostOutput::Stream::kReport) return take_report(host, output.text);
     const bool note = output.stream == HostOutput::Stream::kNote;
     if (note && !notes_.is_news(host, output.text)) return;
     Console& console = output.stream == HostOutput::Stream::kOut ? consoles_.out : consoles_.err;
@@ -215,6 +240,8 @@ class HostsRun {
   asio::signal_set passed_on_;
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;
+  ReportWriter reports_;
+  std::optional<JobReport> last_report_;
   std::optional<int> code_;
 };
 
@@ -241,8 +268,7 @@ Result<int> run_on_hosts(boost::asio::io_context& io, HostsJob job,
       !raised)
     return raised.error();
   SignalHold signals{job.stop_signals};
-  auto run =
-      std::make_optional<HostsRun>(io.get_executor(), std::move(job), std::move(*ssh), consoles);
+  auto run = std::make_optional<HostsRun>(io, std::move(job), std::move(*ssh), consoles);
   signals.release();
   run->begin();
   while (!run->code()) io.run_one();

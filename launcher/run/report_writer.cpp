@@ -3,7 +3,6 @@
 #include <boost/asio/post.hpp>
 
 #include "launcher/run/report_file.hpp"
-#include "launcher/run/run_report.hpp"
 
 namespace ddprun {
 
@@ -16,11 +15,10 @@ constexpr auto kReportTimeout = 2s;
 
 }  // namespace
 
-void ReportWriter::write_hang(const std::optional<HangReport>& hang, const std::string& run_id) {
-  if (files_.empty() || (!hang && !thread_)) return;
+void ReportWriter::write(const JobReport& report) {
+  if (files_.empty()) return;
   if (!thread_) thread_.emplace(loop_.emplace(1), home_);
-  asio::post(*loop_,
-             [report = job_report(hang, run_id), files = files_] { write_report(report, files); });
+  asio::post(*loop_, [report, files = files_] { write_report(report, files); });
 }
 
 void ReportWriter::write_last(const JobReport& report) {

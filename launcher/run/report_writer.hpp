@@ -21,9 +21,9 @@ class ReportWriter {
   /// Writes all further reports to this file, too.
   void add_file(std::filesystem::path file) { files_.push_back(std::move(file)); }
 
-  /// Writes which hang the job `run_id` is in, while it goes on; nullopt: it is in none any more. A
-  /// disk that hangs, too, holds up only the thread that writes to it.
-  void write_hang(const std::optional<HangReport>& hang, const std::string& run_id);
+  /// Writes a report of a job that goes on. A disk that hangs holds up only the thread that writes
+  /// to it.
+  void write(const JobReport& report);
 
   /// Writes the report that is to stay.
   void write_last(const JobReport& report);

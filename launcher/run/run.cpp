@@ -166,8 +166,7 @@ class Run {
     agent->when_leading_changes([this](bool leads) { note_leading(leads); });
     agent->when_led([this](const Leader& leader) { coordinator_.led_by(leader); });
     const JobRecord& record = agent->record();
-    agent->record().when_hang_changes(
-        [this, &record] { reports_.write_hang(record.hang(), node_.run.run_id); });
+    agent->record().when_hang_changes([this, &record] { report_hang(record.hang()); });
     recorder_.watch(*agent, node_);
     agent_ = &*agent;
     const auto control = open_control(*agent);
@@ -197,7 +196,10 @@ class Run {
   }
 
   /// Writes the report to where the user wants it, and where logs are.
-  void write_report(const JobReport& report) { reports_.write_last(report); }
+  void write_report(const JobReport& report) {
+    events_.reported(report);
+    reports_.write_last(report);
+  }
 
   /// Tells the user how it ended, and keeps the files that the report names.
   void report(const RunEnd& end) {
@@ -212,6 +214,15 @@ class Run {
   }
 
  private:
+  /// Is called for each hang, and with nullopt when the job is in none any more.
+  void report_hang(const std::optional<HangReport>& hang) {
+    if (!hang && !has_hung_) return;
+    has_hung_ = true;
+    const JobReport report = job_report(hang, node_.run.run_id);
+    events_.reported(report);
+    reports_.write(report);
+  }
+
   void note_leading(bool leads) {
     if (leads) events_.listening({"", coordinator_.port()});
     coordinator_.lead(leads);
@@ -342,6 +353,7 @@ class Run {
   std::unique_ptr<TimerPipe> timer_pipe_;
   std::optional<WatchFolder> watch_folder_;
   Agent* agent_ = nullptr;  // while it runs
+  bool has_hung_ = false;
   ReportWriter reports_{io_};
   RunRecorder recorder_{io_, spec_};
   OwnCoordinator coordinator_{

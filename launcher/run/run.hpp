@@ -5,6 +5,7 @@
 
 #include "agent/decisions/agent_events.hpp"
 #include "agent/output/console.hpp"
+#include "agent/reports/job_report.hpp"
 #include "agent/workers/worker_plan.hpp"
 #include "base/environment.hpp"
 
@@ -17,6 +18,8 @@ struct RunEvents {
   std::function<void(const Endpoint& coordinator)> listening = [](const Endpoint&) {};
   /// The agent has ended; nothing of its workers is left.
   std::function<void(const AgentEnd& end)> ended = [](const AgentEnd&) {};
+  /// A report is to be written: of a hang, and at the end of the job.
+  std::function<void(const JobReport& report)> reported = [](const JobReport&) {};
 };
 
 /// Hosts the coordinator, runs the agent, and reports how the job ended. Returns the exit code (see

@@ -35,7 +35,8 @@ elif sys.argv[1] == "fails":
     try:
         ddprun.launch(work.fails, **hosts)
     except ddprun.LaunchError as error:
-        print(f"ranks {error.ranks}: {error.__cause__!r}")
+        cause = error.report["cause"]
+        print(f"ranks {error.ranks}: {error.__cause__!r}, {cause['kind']} on {cause['node']}")
 else:
     ddprun.launch(work.stays, "$ready", **hosts)
 PY
@@ -55,7 +56,7 @@ nothing_on me
 
 start_script fails
 node script ends 0
-node script says out "ranks [1]: KeyError('no such shard')"
+node script says out "ranks [1]: KeyError('no such shard'), exception on h2"
 nothing_of_the_job_on h1 h2
 nothing_on me
 

@@ -39,11 +39,16 @@ nothing_of_the_job_on h1 h2 h3
 nothing_on me
 
 # The exit code is the job's, and the failure is told once.
-start_hosts failed --hosts h1,h2 --no-python sh -c '[ $RANK = 0 ] && exec sleep 100; echo "disk is full" >&2; exit 28'
+start_hosts failed --hosts h1,h2 --report-file "$scratch/why.json" --remote-dir / --no-python sh -c '[ $RANK = 0 ] && exec sleep 100; echo "disk is full" >&2; exit 28'
 node failed ends 28
 node failed says err "[h1] ddprun: the job failed: rank 1 on h2 exited with code 28: disk is full"
 [ "$(grep -c "Root Cause" "$nodes/failed/err")" = 1 ] || fail "the failure is told more than once"
 [ "$(grep -c "stopping all workers" "$nodes/failed/err")" = 1 ] || fail "the same is said by all"
+
+# The report for programs comes to who has started the job, and is on no host.
+grep -qF '"sentence": "rank 1 on h2 exited with code 28: disk is full"' "$scratch/why.json" ||
+  fail "the report says: $(cat "$scratch/why.json")"
+grep -qF '"exit_code": 28' "$scratch/why.json" || fail "the report has another exit code"
 
 # This is so even for 255, which is ssh's own code for failures.
 start_hosts code --hosts h1,h2 --no-python sh -c 'exit 255'

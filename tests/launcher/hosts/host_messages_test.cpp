@@ -24,6 +24,7 @@ TEST_CASE("what a host says is read back, however it is cut") {
                       HostOutput{Stream::kOut, "a line\nand {\"type\":\"ended\"}\n"},
                       HostOutput{Stream::kErr, std::string{"\xff\0\n", 3}},
                       HostOutput{Stream::kNote, "ddprun: so\n"},
+                      HostOutput{Stream::kReport, "{\n}\n"},
                       HostEnded{143, true, false}};
   std::string wire;
   for (const FromHost& message : said) wire += encode(message);

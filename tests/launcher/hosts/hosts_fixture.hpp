@@ -49,6 +49,7 @@ class HostsFixture {
   std::string gone(int host, int code = 0, std::vector<std::string> words = {}) {
     return step(HostGone{host - 1, {.code = code}, std::move(words)});
   }
+  bool takes_report_of(int host) const { return machine_->takes_report_of(host - 1); }
   /// All of them run, and h1 leads.
   void run(int n, int nodes_min = 0) {
     hosts(n, nodes_min);

@@ -48,6 +48,14 @@ TEST_CASE_METHOD(HostsJobFixture, "hosts are told what concerns them, whoever ha
               "--max-restarts=2", "--", "train.py", "--hosts", "x"});
 }
 
+TEST_CASE_METHOD(HostsJobFixture, "hosts send the report of the job, and no host writes its file") {
+  const Words words{"--hosts", "h1,h2", "--report-file", "why.json", "t.py"};
+  CHECK(job(words).report_file == "why.json");
+  CHECK(job(words).start.reports);
+  CHECK(told(words) == Words{"--", "t.py"});
+  CHECK_FALSE(job({"--hosts", "h1,h2", "t.py"}).start.reports);
+}
+
 TEST_CASE_METHOD(HostsJobFixture, "a host's own number of workers comes before that of all") {
   const Words words{"--hosts", "h1,h2:8", "--nproc-per-node=4", "train.py", "--nproc-per-node=3"};
   CHECK(told(words, 0) == Words{"--nproc-per-node=4", "--", "train.py", "--nproc-per-node=3"});

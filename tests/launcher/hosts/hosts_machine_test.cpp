@@ -332,6 +332,23 @@ TEST_CASE_METHOD(HostsFixture, "hosts that were not there in time are not needed
   CHECK(gone(2, 255) == "exit 0");
 }
 
+TEST_CASE_METHOD(HostsFixture, "every host may report until the leader has told its end") {
+  run(3);
+  CHECK(takes_report_of(2));
+  CHECK(takes_report_of(1));
+  ended(1, 3);
+  CHECK_FALSE(takes_report_of(2));
+  gone(1);
+  CHECK_FALSE(takes_report_of(2));
+  CHECK(takes_report_of(1));
+}
+
+TEST_CASE_METHOD(HostsFixture, "the others report on a job whose leader is lost") {
+  run(3);
+  gone(1, 255);
+  CHECK(takes_report_of(2));
+}
+
 TEST_CASE_METHOD(HostsFixture, "a host that sends nonsense is given up") {
   run(2, 1);
   CHECK(step(HostBabbles{1, "malformed"}) == "'what h2 sends makes no sense: malformed', kill h2");

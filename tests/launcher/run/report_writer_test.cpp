@@ -12,6 +12,8 @@ class ReportFixture {
  protected:
   std::string first() const { return content(folder_.path() / "first.json"); }
   std::string second() const { return content(folder_.path() / "second.json"); }
+  JobReport hang() const { return job_report(HangReport{}, "job"); }
+  JobReport no_hang() const { return job_report(std::nullopt, "job"); }
   JobReport last() const {
     return job_report(Error{Error::Kind::kInvalid, "it could not begin"}, "job");
   }
@@ -24,24 +26,18 @@ class ReportFixture {
 TEST_CASE_METHOD(ReportFixture, "the last report stays in all files, after those of hangs") {
   writer_.add_file(folder_.path() / "first.json");
   writer_.add_file(folder_.path() / "second.json");
-  writer_.write_hang(HangReport{}, "job");
-  writer_.write_hang(std::nullopt, "job");
+  writer_.write(hang());
+  writer_.write(no_hang());
   writer_.write_last(last());
   CHECK(first() == to_json(last()));
   CHECK(second() == to_json(last()));
 }
 
-TEST_CASE_METHOD(ReportFixture, "a job that was in no hang has no report before its end") {
-  writer_.add_file(folder_.path() / "first.json");
-  writer_.write_hang(std::nullopt, "job");
-  CHECK_FALSE(std::filesystem::exists(folder_.path() / "first.json"));
-}
-
 TEST_CASE_METHOD(ReportFixture, "a hang that is told after the last report is not written") {
   writer_.add_file(folder_.path() / "first.json");
-  writer_.write_hang(HangReport{}, "job");
+  writer_.write(hang());
   writer_.write_last(last());
-  writer_.write_hang(std::nullopt, "job");
+  writer_.write(no_hang());
   CHECK(first() == to_json(last()));
 }
 

@@ -39,8 +39,8 @@ class LaunchError(RuntimeError):
     """A job has failed. Where a worker has raised an exception, that is its `__cause__`.
 
     `exit_code` is ddprun's, `ranks` are those that were the cause, and `report` is what --report-file has of the
-    failure. With hosts there is no report: then `__cause__` is the first exception that was told, and `ranks` the
-    rank that told it; a rank that was killed is not in it.
+    failure. Where no report came, as when ddprun was killed, `__cause__` is the first exception that was told, and
+    `ranks` the rank that told it.
     """
 
     def __init__(self, message: str, exit_code: int, ranks: Sequence[int] = (),
@@ -138,9 +138,9 @@ class Job:
         users_path = environment.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
         ours = {"PYTHON_EXEC": sys.executable, **environment, "PYTHONPATH": _module_path(users_path),
                 _call.VARIABLE: f"{found_at} {self._answers.port} {key.hex()}"}
-        command = [program, *words]
+        command = [program, *words, f"--report-file={self._report()}"]
         if hosts is None:
-            command += ["--standalone", f"--report-file={self._report()}"]
+            command.append("--standalone")
         else:
             command.append("--hosts=" + (hosts if isinstance(hosts, str) else ",".join(hosts)))
             for name in dict.fromkeys((*environment, "PYTHONPATH", _call.VARIABLE)):
