@@ -4,7 +4,6 @@
 #include <linux/mempolicy.h>
 #include <sched.h>
 #include <spdlog/spdlog.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -38,10 +37,6 @@ struct ChildProcess::Started {
 namespace {
 
 using Started = ChildProcess::Started;
-
-/// The child's stack until it executes the program. It runs a handful of system calls on it; the
-/// room is for the kernel's signal frames on machines with wide vector registers.
-constexpr std::size_t kStackBytes = 64 * 1024;
 
 /// Sets of CPUs and of NUMA nodes, as the kernel takes them: a bit for each number.
 using CpuMask = std::vector<unsigned long>;
@@ -115,9 +110,8 @@ DDPRUN_UNSANITIZED void take_files(ChildPlan& plan) {
   close_files_from(first + count);
 }
 
-/// Runs in the child, on its own stack in the parent's memory, while the parent is suspended.
-DDPRUN_UNSANITIZED int become_worker(void* argument) {
-  auto& plan = *static_cast<ChildPlan*>(argument);
+/// Runs in the child, in the parent's memory, while the calling thread is suspended.
+[[noreturn]] DDPRUN_UNSANITIZED void become_worker(ChildPlan& plan) {
   setsid();
   reset_signal_handlers();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -155,45 +149,32 @@ Error start_error(const std::string& program, int error_number) {
   return {kind, "cannot start '" + program + "': " + std::strerror(error_number) + limit};
 }
 
-/// A stack for become_worker, unmapped when the parent goes on.
-class ChildStack {
- public:
-  ChildStack()
-      : base_{mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)} {}
-  ~ChildStack() {
-    if (ok()) munmap(base_, kStackBytes);
-  }
-  ChildStack(const ChildStack&) = delete;
-  ChildStack& operator=(const ChildStack&) = delete;
-  bool ok() const { return base_ != MAP_FAILED; }
-  void* top() const { return static_cast<char*>(base_) + kStackBytes; }
-
- private:
-  void* base_;
-};
-
 #ifdef __SANITIZE_THREAD__
-// ThreadSanitizer takes the child of clone() for one with memory of its own, and notes in the
-// parent's that this is a forked process. It does not know the other name.
-extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
-constexpr auto kClone = __clone;
+// ThreadSanitizer makes a fork of vfork(), whose memory is its own. It does not know the other
+// name.
+extern "C" pid_t __vfork() __attribute__((returns_twice));
+constexpr auto kVfork = __vfork;
 #else
-constexpr auto kClone = clone;
+constexpr auto kVfork = vfork;
 #endif
 
-/// Calls clone(2) as posix_spawn(3) does.
-void clone_and_execute(ChildPlan& plan, Started& started) {
-  const ChildStack stack;
-  if (!stack.ok()) {
-    started.error_number = errno;
-    return;
-  }
+/// Starts the child by vfork(2), and returns its number, or -1 and errno. The child goes on in this
+/// frame, so nothing else may be in it.
+///
+/// It is not clone(2): before version 2.24, glibc leaves the thread that calls it with CLONE_VM
+/// without its own number, and whoever joins that thread fails (sourceware.org bug 19957).
+[[gnu::noinline]] DDPRUN_UNSANITIZED pid_t start_child(ChildPlan& plan) {
+  const pid_t pid = kVfork();
+  if (pid == 0) become_worker(plan);
+  return pid;
+}
+
+void start_and_watch(ChildPlan& plan, Started& started) {
   // No handler of ours may run in the child, which has our memory.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  started.pid = kClone(become_worker, stack.top(), CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
+  started.pid = start_child(plan);
   started.error_number = started.pid < 0 ? errno : plan.failed_errno;
   started.memory_errno = plan.memory_errno;
   started.is_placed = plan.is_placed;
@@ -222,7 +203,7 @@ Started start(const NewChild& child) {
                  .file_limit = original_file_limit()};
   sigemptyset(&plan.no_signals);
   Started started;
-  clone_and_execute(plan, started);
+  start_and_watch(plan, started);
   return started;
 }
 

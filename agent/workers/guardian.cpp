@@ -57,11 +57,13 @@ bool kill_if_marked(pid_t pid, const std::string& mark) {
 bool kill_marked(const std::string& mark) {
   DIR* processes = opendir("/proc");
   if (processes == nullptr) return false;
+  // glibc before 2.25 would tell the parent's number: it does not know of a bare clone().
+  const auto own = static_cast<pid_t>(syscall(SYS_getpid));
   bool any = false;
   while (const dirent* entry = readdir(processes)) {
     const std::string_view name{entry->d_name};
     const auto pid = parse_number<pid_t>(name);
-    if (!pid || *pid == getpid()) continue;
+    if (!pid || *pid == own) continue;
     any = kill_if_marked(*pid, mark) || any;
   }
   closedir(processes);

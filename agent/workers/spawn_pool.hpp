@@ -1,7 +1,7 @@
 // SpawnPool: threads that start processes, so that the workers of a node start on all its CPUs at
 // once.
 //
-// A thread that starts a process sleeps until that executes its program (CLONE_VFORK), most of a
+// A thread that starts a process sleeps until that executes its program (vfork(2)), most of a
 // millisecond; one after the other, the workers of a big node would wait for each other.
 // A process that asked for a death signal gets it when the *thread* that started it ends
 // (prctl(2)): the pool has to live as long as what it has started.
