@@ -49,8 +49,8 @@ template <> inline constexpr auto kFields<HostStart> = std::tuple{
     text("directory", &HostStart::directory, kAnyText), text("run_id", &HostStart::run_id, kAnyText),
     field("node_rank", &HostStart::node_rank), field("nodes_min", &HostStart::nodes_min),
     field("nodes_max", &HostStart::nodes_max), field("leads", &HostStart::leads),
-    field("reports", &HostStart::reports), text("host", &HostStart::host, kAnyText), field("port", &HostStart::port),
-    text("secret", &HostStart::secret, kAnyText)};
+    field("reports", &HostStart::reports), text("host", &HostStart::host, kAnyText),
+    field("port", &HostStart::port), text("secret", &HostStart::secret, kAnyText)};
 template <> inline constexpr auto kFields<HostSignal> = std::tuple{
     field("signal", &HostSignal::signal)};
 // clang-format on

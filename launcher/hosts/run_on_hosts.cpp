@@ -168,12 +168,12 @@ class HostsRun {
     if (!machine_.takes_report_of(host)) return;
     auto report = parse_report(text);
     if (!report) return step(HostBabbles{host, report.error().message});
-    if (report->outcome == JobOutcome::kRunning) reports_.write(*report);
+    if (report->outcome == JobOutcome::kRunning) return reports_.write(*report);
     last_report_ = std::move(*report);
   }
 
   void write_last_report() {
-    if (!last_report_ || last_report_->outcome == JobOutcome::kRunning) {
+    if (!last_report_) {
       last_report_ =
           job_report(Error{Error::Kind::kUnavailable, "no host has told how the job ended"},
                      job_.start.run_id);
@@ -241,7 +241,7 @@ class HostsRun {
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;
   ReportWriter reports_;
-  std::optional<JobReport> last_report_;
+  std::optional<JobReport> last_report_;  // of the job's end; nullopt: no host has told it yet
   std::optional<int> code_;
 };
 
