@@ -17,7 +17,10 @@ constexpr auto kReportTimeout = 2s;
 
 void ReportWriter::write(const JobReport& report) {
   if (files_.empty()) return;
-  if (!thread_) thread_.emplace(loop_.emplace(1), home_);
+  if (!thread_) {
+    loop_ = std::make_unique<asio::io_context>(1);
+    thread_.emplace(*loop_, home_);
+  }
   asio::post(*loop_, [report, files = files_] { write_report(report, files); });
 }
 

@@ -3,8 +3,8 @@
 
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
+#include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "agent/reports/job_report.hpp"
@@ -31,7 +31,7 @@ class ReportWriter {
  private:
   asio::io_context& home_;
   std::vector<std::filesystem::path> files_;
-  std::optional<asio::io_context> loop_;
+  std::unique_ptr<asio::io_context> loop_;
   std::optional<LoopThread> thread_;  // runs loop_; made for the first hang
 };
 
