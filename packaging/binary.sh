@@ -6,7 +6,6 @@
 # sssd, LDAP or systemd's own host names. zig has glibc's stubs for any version and processor.
 . "$(dirname "$0")/parts.sh"
 
-glibc=2.17
 read_arch "$@"
 [ "$(uname -m)" = x86_64 ] || die "parts.list has the compiler for x86_64 alone"
 step packages "$project/scripts/setup-packages" package

@@ -30,6 +30,7 @@ executable=${DDPRUN_EXECUTABLE:-}
 if [ -z "$executable" ]; then
   "$project/packaging/binary.sh" --arch "$arch"
   executable=$(binary_of "$arch")
+  export DDPRUN_GLIBC=$glibc
 fi
 
 scratch=$(mktemp -d)

@@ -7,6 +7,10 @@ dist=$project/dist
 version=$(sed -nE 's/^project\(ddprun VERSION ([0-9.]+).*/\1/p' "$project/CMakeLists.txt")
 [ -n "$version" ] || die "CMakeLists.txt has no line 'project(ddprun VERSION ...'"
 
+# The packaged executable needs this version of the C library, or a newer one.
+# shellcheck disable=SC2034 # for who sources this
+glibc=2.17
+
 # Tools that write a time into what they make take this one, so that two runs write the same bytes.
 if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
   SOURCE_DATE_EPOCH=$(git -C "$project" log -1 --format=%ct 2>/dev/null || echo 1)
