@@ -241,7 +241,7 @@ class HostsRun {
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;
   ReportWriter reports_;
-  std::optional<JobReport> last_report_;  // of the job's end; nullopt: no host has told it yet
+  std::optional<JobReport> last_report_;  // nullopt: no host has told yet how the job ended
   std::optional<int> code_;
 };
 
