@@ -216,8 +216,6 @@ class Run {
  private:
   /// Is called for each hang, and with nullopt when the job is in none any more.
   void report_hang(const std::optional<HangReport>& hang) {
-    if (!hang && !has_hung_) return;
-    has_hung_ = true;
     const JobReport report = job_report(hang, node_.run.run_id);
     events_.reported(report);
     reports_.write(report);
@@ -353,7 +351,6 @@ class Run {
   std::unique_ptr<TimerPipe> timer_pipe_;
   std::optional<WatchFolder> watch_folder_;
   Agent* agent_ = nullptr;  // while it runs
-  bool has_hung_ = false;
   ReportWriter reports_{io_};
   RunRecorder recorder_{io_, spec_};
   OwnCoordinator coordinator_{

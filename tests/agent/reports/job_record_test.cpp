@@ -66,6 +66,13 @@ TEST_CASE_METHOD(RecordFixture, "the last round is known, and that its workers r
   CHECK(record_.round()->group_rank == 1);
 }
 
+TEST_CASE_METHOD(RecordFixture, "a job that was in no hang tells of none") {
+  record_.hear(StartRound{});
+  record_.hear(HangOver{});
+  CHECK_FALSE(record_.hang());
+  CHECK(changes_ == 0);
+}
+
 TEST_CASE_METHOD(RecordFixture, "a fresh round is in no hang") {
   record_.hear(HangFound{});
   record_.hear(StartRound{});
