@@ -13,5 +13,6 @@ dist.init_process_group("gloo")
 total = torch.tensor([rank + 1])
 dist.all_reduce(total)
 size = dist.get_world_size()
-print(f"attempt {attempt}, rank {rank} of {size}: the sum is {total.item()}")
+line = f"attempt {attempt}, rank {rank} of {size}: the sum is {total.item()}\n"
+print(line, end="")  # in one piece: with its end in another, two ranks may write one line
 dist.destroy_process_group()

@@ -18,7 +18,12 @@ import ddprun
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--steps", type=int, help="how many the training has")
-parser.add_argument("--rank-1-dies-at", type=int, metavar="STEP", help="it is killed there, once")
+parser.add_argument(
+    "--rank-1-dies-at",
+    type=int,
+    metavar="STEP",
+    help="it is killed there, once; however long the next one takes to start, the training waits for it to take part",
+)
 arguments = parser.parse_args()
 
 torch.set_num_threads(1)
@@ -30,15 +35,28 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
 batches = ddprun.Batches(len(data), global_batch=96, seed=7)
 loader = DataLoader(data, batch_sampler=batches)
 run = ddprun.ElasticRun(model=model, optimizer=optimizer, batches=batches)
+workers = 0  # as many as there have been in the largest world
+
+
+def last_step(size):
+    """The step after which the training ends in a world of that size; None: not in that one."""
+    if arguments.steps is None or arguments.rank_1_dies_at is None:
+        return arguments.steps
+    return max(arguments.steps, run.step + 10) if size == workers else None
+
+
 for world in run.worlds("gloo"):
+    workers = max(workers, world.size)
     with world:
         ddp = world.wrap(model)
-        for inputs, sums in world.batches(loader, steps=arguments.steps):
+        for inputs, sums in world.batches(loader, steps=last_step(world.size)):
             nn.functional.mse_loss(ddp(inputs), sums).backward()
             if world.rank == 1 and run.step == arguments.rank_1_dies_at and ddprun.restart_count() == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
             with world.update():
                 optimizer.step()
                 optimizer.zero_grad()
-            print(f"step {run.step} rank {world.rank} of {world.size} pid {os.getpid()}", flush=True)
+            # In one piece: with its end in another, two ranks may write one line.
+            print(f"step {run.step} rank {world.rank} of {world.size} pid {os.getpid()}\n", end="", flush=True)
             time.sleep(0.05)
+print(f"the end: rank {world.rank} of {world.size} pid {os.getpid()}\n", end="", flush=True)

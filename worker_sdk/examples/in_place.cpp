@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -29,6 +30,16 @@ struct Arguments {
   std::int64_t rank_1_dies_at = -1;
 };
 
+/// The step after which the training ends in that world. Where rank 1 was to die, it ends when
+/// another one has taken part, however long that one takes to start: not in a smaller world than
+/// the largest one, which had `workers`.
+std::int64_t last_step(const Arguments& arguments, const World& world, int workers,
+                       std::int64_t step) {
+  if (arguments.rank_1_dies_at < 0) return arguments.steps;
+  if (world.size() < workers) return std::numeric_limits<std::int64_t>::max();
+  return std::max(arguments.steps, step + 10);
+}
+
 void train(const Arguments& arguments) {
   torch::set_num_threads(1);
   torch::manual_seed(1);
@@ -43,11 +54,14 @@ void train(const Arguments& arguments) {
   run.keep("model", *model);
   run.keep("optimizer", optimizer);
   run.keep("data", loader);
+  int workers = 0;
   run.worlds(
       [&](World& world) {
+        workers = std::max(workers, world.size());
+        const std::int64_t end = last_step(arguments, world, workers, run.step());
         auto ddp = world.wrap(model);
         const bool is_first_attempt = world.group().env().restart_count == 0;
-        while (run.step() < arguments.steps) {
+        while (run.step() < end) {
           const LabelledImages batch = world.next(loader);
           torch::mse_loss(ddp.forward(batch.images), batch.labels).backward();
           if (world.rank() == 1 && run.step() == arguments.rank_1_dies_at && is_first_attempt)
@@ -61,6 +75,7 @@ void train(const Arguments& arguments) {
           std::fflush(stdout);
           std::this_thread::sleep_for(std::chrono::milliseconds{50});
         }
+        std::printf("the end: rank %d of %d pid %d\n", world.rank(), world.size(), getpid());
       },
       {.backend = "gloo"});
 }
