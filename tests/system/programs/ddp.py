@@ -37,7 +37,7 @@ if rank < 2:
     dist.barrier(group=pair)
 dist.monitored_barrier()
 dist.barrier()
-print(f"rank {rank} of {size} done in attempt {attempt}", flush=True)
+print(f"rank {rank} of {size} done in attempt {attempt}\n", end="", flush=True)
 dist.destroy_process_group()
 # Python 3.11 sometimes aborts while it shuts down, when a thread of Gloo's drops its last tensor just
 # then ("terminate called without an active exception"). What is tested here is over by now.

@@ -19,13 +19,13 @@ while not over.item():
     model(torch.ones(3, 4)).sum().backward()
     steps += 1
     if steps == 3:
-        print(f"rank {rank} trains in round {os.environ['DDPRUN_ROUND']}", flush=True)
+        print(f"rank {rank} trains in round {os.environ['DDPRUN_ROUND']}\n", end="", flush=True)
     time.sleep(0.05)
     over.fill_(os.path.exists(sys.argv[1]))
     dist.all_reduce(over)
 if sys.argv[2:] == ["group"]:
     dist.new_group([0, 1])
 dist.barrier()
-print(f"rank {rank} done in round {os.environ['DDPRUN_ROUND']}", flush=True)
+print(f"rank {rank} done in round {os.environ['DDPRUN_ROUND']}\n", end="", flush=True)
 dist.destroy_process_group()
 os._exit(0)  # see ddp.py

@@ -10,7 +10,7 @@ rank = int(os.environ["RANK"])
 launcher = os.getppid()
 timer.configure(timer.FileTimerClient(os.environ["TORCHELASTIC_TIMER_FILE"]))
 with timer.expires(after=600, scope="first step"):
-    print(f"rank {rank} has a timer", flush=True)
+    print(f"rank {rank} has a timer\n", end="", flush=True)
 ready = pathlib.Path(os.environ["READY_FOLDER"])
 (ready / str(rank)).touch()
 while not (ready / "0").exists():  # a slow import of rank 0 is not to end with rank 1's timer

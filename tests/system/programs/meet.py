@@ -101,8 +101,8 @@ if rank == 0 and "go" in os.environ:
 if rank == 0:
     store.set("go", "")
 store.wait(["go"])
-print(f"rank {rank} of {size} has met the others, store at {os.environ['MASTER_ADDR']}", flush=True)
+print(f"rank {rank} of {size} has met the others, store at {os.environ['MASTER_ADDR']}\n", end="", flush=True)
 if rank == 0:
-    print(f"digest {digest.hexdigest()}", flush=True)
+    print(f"digest {digest.hexdigest()}\n", end="", flush=True)
 dist.barrier()
 os._exit(0)  # Python 3.11 sometimes aborts while it shuts down with Gloo's threads; see ddp.py

@@ -37,6 +37,6 @@ with socket.create_connection(where, timeout=60) as store:
         store.sendall(bytes([GET]) + text(key))
         length, = struct.unpack("<Q", receive(store, 8))
         hosts.append(receive(store, length).decode())
-print(f"attempt {attempt}, rank {rank}: ranks are on {' '.join(hosts)}", flush=True)
+print(f"attempt {attempt}, rank {rank}: ranks are on {' '.join(hosts)}\n", end="", flush=True)
 if rank == size - 1 and attempt < int(sys.argv[1]):
     sys.exit(28)
