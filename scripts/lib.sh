@@ -45,10 +45,14 @@ begin_setup() {
 }
 finish_setup() { [ -z "${step_pid[PyTorch]:-}" ] || finish PyTorch; }
 
-# configure PRESET [CMAKE ARGUMENTS...]: as CMakePresets.json says, with ccache where there is one.
+# configure PRESET [CMAKE ARGUMENTS...]: as CMakePresets.json says, with ccache where there is one. What it keeps is
+# found again by a clone in another folder, also what has precompiled headers (pch_defines, time_macros).
 configure() {
   local launcher=()
-  if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  if command -v ccache >/dev/null; then
+    launcher=(env "CCACHE_BASEDIR=$project" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros ccache)
+    launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=$(IFS=";" && echo "${launcher[*]}")")
+  fi
   (cd "$project" && cmake --preset "$1" -DDDPRUN_SDK="$sdk" "${launcher[@]}" "${@:2}" >/dev/null)
 }
 
