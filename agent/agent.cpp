@@ -1,7 +1,5 @@
 #include "agent/agent.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -12,9 +10,10 @@
 
 #include "agent/workers/process_tree.hpp"
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "base/match.hpp"
 #include "base/number_list.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/startup_pages.hpp"
 #include "rendezvous/messages/seats.hpp"
 #include "rendezvous/messages/stop_times.hpp"
@@ -76,17 +75,17 @@ std::vector<int> watched_ranks(const StartRound& round, int workers) {
 }
 
 void write(const NewsLine& line) {
-  spdlog::log(line.level == NewsLine::Level::kWarning ? spdlog::level::warn : spdlog::level::info,
-              "{}", line.text);
+  log::write(line.level == NewsLine::Level::kWarning ? log::Level::kWarning : log::Level::kInfo,
+             line.text);
 }
 
 void log_signal(const AgentEvent& meaning, int signal) {
   if (std::holds_alternative<StopSignal>(meaning))
-    spdlog::warn("{} received: stopping the workers of this node", signal_name(signal));
+    log::warn("{} received: stopping the workers of this node", signal_name(signal));
   else if (std::holds_alternative<EndAnnounced>(meaning))
-    spdlog::info("{} received: the scheduler announces the end", signal_name(signal));
+    log::info("{} received: the scheduler announces the end", signal_name(signal));
   else if (signal != SIGWINCH)
-    spdlog::info("{} received: handed on to the workers", signal_name(signal));
+    log::info("{} received: handed on to the workers", signal_name(signal));
 }
 
 }  // namespace
@@ -148,8 +147,8 @@ void Agent::keep_workers_by(WorkerDoor& door) {
 
 asio::awaitable<AgentEnd> Agent::run() {
   if (const auto adopts = adopt_orphans(); !adopts)
-    spdlog::warn("{}: processes that leave the session of their worker outlive the job",
-                 adopts.error().message);
+    log::warn("{}: processes that leave the session of their worker outlive the job",
+              adopts.error().message);
   workers_.warm_up();
   signals_.begin([this](int signal) { hear_signal(signal); }, [this] { workers_.reap_orphans(); });
   step(AgentBegins{});
@@ -221,10 +220,10 @@ void Agent::perform(const AgentAction& action) {
       [&](const SignalWorkers& a) { workers_.signal(a.signal, a.to_stop); },
       [&](const AskForCheckpoint& a) { workers_.ask_for_checkpoint(a.signal); },
       [&](const SweepTree& a) {
-        co_spawn(executor_, sweep(a.keep), report_failure("cleaning up after workers"));
+        start_coroutine(executor_, sweep(a.keep), report_failure("cleaning up after workers"));
       },
       [&](const InspectWorkers& a) {
-        co_spawn(executor_, inspect(a.question), report_failure("looking at the workers"));
+        start_coroutine(executor_, inspect(a.question), report_failure("looking at the workers"));
       },
       [&](const CheckSelf& a) {
         co_spawn(executor_, check_node(a),
@@ -237,7 +236,7 @@ void Agent::perform(const AgentAction& action) {
         desk_.lose_coordinator();
       },
       [&](const TellStandby& a) { led_(a.leader); },
-      [&](const Warn& a) { spdlog::warn("{}", a.text); },
+      [&](const Warn& a) { log::warn("{}", a.text); },
       [&](const Exit& a) {
         end_ = a.end;
         alarm_.cancel();

@@ -1,8 +1,5 @@
 #include "agent/control_server.hpp"
 
-#include <spdlog/spdlog.h>
-
-#include <boost/asio/co_spawn.hpp>
 #include <chrono>
 #include <csignal>
 #include <functional>
@@ -11,8 +8,9 @@
 
 #include "agent/output/log_reader.hpp"
 #include "agent/reports/dump_text.hpp"
+#include "base/log.hpp"
 #include "base/parse_number.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 
 namespace ddprun {
@@ -101,7 +99,7 @@ ControlServer::ControlServer(JobFolder::Acceptor acceptor, JobFacts facts, Agent
       server_{acceptor_.get_executor(), {}, [this](HttpRequest request) {
                 return answer(std::move(request));
               }} {
-  co_spawn(acceptor_.get_executor(), accept(), report_failure("the job's control socket"));
+  start_coroutine(acceptor_.get_executor(), accept(), report_failure("the job's control socket"));
 }
 
 void ControlServer::close() {
@@ -150,7 +148,7 @@ asio::awaitable<HttpReply> ControlServer::dump(bool as_json) {
 }
 
 HttpReply ControlServer::stop() {
-  spdlog::warn("`ddprun stop` has come: stopping the workers of this node");
+  log::warn("`ddprun stop` has come: stopping the workers of this node");
   agent_.stop(SIGINT);
   return sentence(200, "stopping");
 }

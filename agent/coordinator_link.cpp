@@ -1,22 +1,19 @@
 #include "agent/coordinator_link.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "agent/decisions/self_check.hpp"
-#include "base/report_failure.hpp"
+#include "base/in_time.hpp"
+#include "base/log.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/fresh_id.hpp"
 #include "rendezvous/service/client.hpp"
 
 namespace ddprun {
 
-using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 
@@ -32,7 +29,7 @@ CoordinatorLink::CoordinatorLink(const asio::any_io_executor& executor, const La
       end_{executor, asio::steady_timer::time_point::max()} {}
 
 void CoordinatorLink::connect(const ReachCoordinator& wish) {
-  co_spawn(executor_, serve(wish), report_failure("talking to the coordinator"));
+  start_coroutine(executor_, serve(wish), report_failure("talking to the coordinator"));
 }
 
 /// One connection, from the first attempt to its end.
@@ -48,19 +45,17 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
   const Meeting& meeting = spec_.meeting;
   bool silent = meeting.shares_output && meeting.node_rank > 1;
   const TellUser tell_user = [&silent](const std::string& line) {
-    if (!std::exchange(silent, false)) spdlog::warn("{}", line);
+    if (!std::exchange(silent, false)) log::warn("{}", line);
   };
   if (wish.pause > wish.pause.zero()) {
-    asio::steady_timer pause{executor_, wish.pause};
-    auto paused = pause.async_wait(as_tuple(use_awaitable));
     auto over = ended();
-    co_await (std::move(paused) || std::move(over));
+    co_await ends_first(until(Clock::now() + wish.pause), std::move(over));
   }
   auto reaching = reach_any(wish, hello, tell_user);
   auto over = ended();
-  auto first_of = co_await (std::move(reaching) || std::move(over));
-  if (first_of.index() == 1) co_return;
-  const auto reached = std::get<0>(std::move(first_of));
+  const auto in_time = co_await before(std::move(over), std::move(reaching));
+  if (!in_time) co_return;
+  const Result<Reached>& reached = *in_time;
   if (!reached)
     co_return tell_(CoordinatorUnreachable{reached.error().message,
                                            reached.error().kind == Error::Kind::kUnavailable});
@@ -185,7 +180,7 @@ Result<StartRound> CoordinatorLink::open_store(StartRound round) {
     round.master_port = tunnel_port_ = *port;
   }
   if (round.master_addr.empty()) round.master_addr = place_.host;
-  spdlog::info("the store is at {} port {}", round.master_addr, round.master_port);
+  log::info("the store is at {} port {}", round.master_addr, round.master_port);
   return round;
 }
 
@@ -193,7 +188,7 @@ Result<StartRound> CoordinatorLink::open_store(StartRound round) {
 void CoordinatorLink::open_store_again(int round) {
   if (!tunnel_ || round == 0) return;
   const auto opened = tunnel_->open(round, static_cast<std::uint16_t>(tunnel_port_));
-  if (!opened) spdlog::warn("{}", opened.error().message);
+  if (!opened) log::warn("{}", opened.error().message);
 }
 
 void CoordinatorLink::close_store() {

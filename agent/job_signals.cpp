@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <set>
 #include <utility>
 
 #include "agent/workers/process_tree.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 
@@ -42,8 +41,8 @@ void SignalWatch::begin(std::function<void(int)> heard, std::function<void()> ch
     reap();
     return !ended_;
   });
-  co_spawn(executor_, std::move(reaping), report_failure("reaping orphans"));
-  co_spawn(executor_, hear(), report_failure("waiting for signals"));
+  start_coroutine(executor_, std::move(reaping), report_failure("reaping orphans"));
+  start_coroutine(executor_, hear(), report_failure("waiting for signals"));
 }
 
 void SignalWatch::end() {

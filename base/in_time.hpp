@@ -1,12 +1,10 @@
-// in_time(): work that is given up at a deadline.
+// Coroutines that race with one another: what ends first decides, and the other one is cancelled.
+//
+// Asio's operator|| does the same, as a template that is compiled for each pair of results. Here
+// what races returns nothing, so one instance serves all.
 #pragma once
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <optional>
 #include <utility>
 
@@ -15,16 +13,37 @@
 
 namespace ddprun {
 
-/// Waits for `work`, and returns what it returns; nullopt: it had not ended at `deadline`, and has
-/// been cancelled.
+/// Waits until either has ended, cancels the other one, and waits for its end as well. Returns
+/// whether `work` was the first. An exception of the first one goes on to the caller.
+asio::awaitable<bool> ends_first(asio::awaitable<void> work, asio::awaitable<void> other);
+
+/// Returns at that time.
+asio::awaitable<void> until(TimePoint time);
+
+namespace detail {
+
+template <typename T>
+asio::awaitable<void> keep_result(asio::awaitable<T> work, std::optional<T>& result) {
+  T value = co_await std::move(work);
+  result = std::move(value);
+}
+
+}  // namespace detail
+
+/// Waits for `work`, and returns what it returns; nullopt: `other` has ended before, and the work
+/// has been cancelled.
+template <typename T>
+asio::awaitable<std::optional<T>> before(asio::awaitable<void> other, asio::awaitable<T> work) {
+  std::optional<T> result;
+  auto kept = detail::keep_result(std::move(work), result);
+  if (!co_await ends_first(std::move(kept), std::move(other))) result.reset();
+  co_return result;
+}
+
+/// Waits for `work` until `deadline`, and returns what it returns; nullopt: it has been cancelled.
 template <typename T>
 asio::awaitable<std::optional<T>> in_time(TimePoint deadline, asio::awaitable<T> work) {
-  using namespace asio::experimental::awaitable_operators;
-  asio::steady_timer timer{co_await asio::this_coro::executor, deadline};
-  auto late = timer.async_wait(asio::as_tuple(asio::use_awaitable));
-  auto first = co_await (std::move(work) || std::move(late));
-  if (first.index() == 1) co_return std::nullopt;
-  co_return std::get<0>(std::move(first));
+  return before(until(deadline), std::move(work));
 }
 
 }  // namespace ddprun

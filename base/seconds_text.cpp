@@ -1,6 +1,6 @@
 #include "base/seconds_text.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 namespace ddprun {
 

@@ -11,6 +11,8 @@
 # All others are optimised for size, which takes a third off their code and a tenth or more off their compilation:
 # what is done once a job costs the launcher more by the memory that its code takes.
 #
+# Headers that most rooms include are precompiled: see ddprun_optimised().
+#
 # A room whose files are all headers has nothing to compile and becomes an interface library.
 # VERIFY_INTERFACE_HEADER_SETS makes the target all_verify_interface_header_sets compile every header
 # alone.
@@ -42,8 +44,10 @@ function(ddprun_room name)
     target_link_libraries(ddprun_${name} PUBLIC ${arg_USES} PRIVATE ${arg_PRIVATELY})
     set_target_properties(ddprun_${name} PROPERTIES
       UNITY_BUILD ${DDPRUN_UNITY} UNITY_BUILD_BATCH_SIZE 0)
-    if(NOT arg_FAST)
-      target_compile_options(ddprun_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
+    if(arg_FAST)
+      ddprun_optimised(ddprun_${name} "")
+    else()
+      ddprun_optimised(ddprun_${name} -Os)
     endif()
   else()
     add_library(ddprun_${name} INTERFACE)
@@ -69,4 +73,35 @@ function(ddprun_room_texts name template)
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
   configure_file(${template}.in ${generated}/${folder}/${template} @ONLY)
   target_include_directories(ddprun_${name} PRIVATE ${generated})
+endfunction()
+
+# ddprun_optimised(TARGET OPTIMISATION [HEADER]): a release compiles the target with this option in place of -O2, unless
+# it is empty, and the target reads HEADER precompiled, which is base/precompiled.hpp where none is named. g++ takes
+# only what was precompiled with the same options, so there is one for each of them; other builds have one for all.
+function(ddprun_optimised target optimisation)
+  set(options "")
+  if(optimisation)
+    set(options $<$<CONFIG:Release>:${optimisation}>)
+    target_compile_options(${target} PRIVATE ${options})
+  endif()
+  if(NOT DDPRUN_PRECOMPILED)
+    return()
+  endif()
+  set(header base/precompiled.hpp)
+  if(ARGC GREATER 2)
+    set(header ${ARGV2})
+  endif()
+  string(MAKE_C_IDENTIFIER ddprun_${header} precompiled)
+  if(optimisation AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    string(APPEND precompiled ${optimisation})
+  endif()
+  if(NOT TARGET ${precompiled})
+    add_library(${precompiled} OBJECT ${PROJECT_SOURCE_DIR}/base/precompiled.cpp)
+    target_link_libraries(${precompiled} PRIVATE ddprun_libraries)
+    target_include_directories(${precompiled} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_compile_options(${precompiled} PRIVATE ${options})
+    target_precompile_headers(${precompiled} PRIVATE ${PROJECT_SOURCE_DIR}/${header})
+    set_target_properties(${precompiled} PROPERTIES UNITY_BUILD OFF)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${precompiled})
 endfunction()

@@ -1,6 +1,5 @@
 // ddprun reads the command line, runs the job, and exits with its code.
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
@@ -9,6 +8,7 @@
 #include <exception>
 
 #include "agent/output/console.hpp"
+#include "base/log.hpp"
 #include "base/match.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/commands/command_line.hpp"
@@ -44,7 +44,7 @@ std::optional<std::string> environment(const std::string& name) {
 /// `command` is the one whose help a user may need who has written something that is not valid.
 int complain(const Error& error, const std::string& command = "ddprun") {
   const bool usage = error.kind == Error::Kind::kInvalid;
-  spdlog::error("{}{}", error.message, usage ? " (see " + command + " --help)" : "");
+  log::error("{}{}", error.message, usage ? " (see " + command + " --help)" : "");
   return exit_code(error);
 }
 
@@ -57,10 +57,10 @@ int cannot_begin(const Error& error, const std::vector<std::string>& arguments) 
 }
 
 int launch(const Launch& job, boost::asio::io_context& io, Console& out, Console& err) {
-  for (const std::string& warning : job.warnings) spdlog::warn("{}", warning);
+  for (const std::string& warning : job.warnings) log::warn("{}", warning);
   if (!job.cluster.empty())  // all nodes take the same: one says so
-    spdlog::log(job.spec.meeting.node_rank > 0 ? spdlog::level::info : spdlog::level::warn, "{}",
-                job.cluster);
+    log::write(job.spec.meeting.node_rank > 0 ? log::Level::kInfo : log::Level::kWarning,
+               job.cluster);
   if (job.dry_run) {
     const auto node = node_facts(job.spec, environment);
     if (!node) return complain(node.error());
@@ -72,7 +72,7 @@ int launch(const Launch& job, boost::asio::io_context& io, Console& out, Console
 }
 
 int launch(HostsJob&& job, boost::asio::io_context& io, Console& out, Console& err) {
-  for (const std::string& warning : job.warnings) spdlog::warn("{}", warning);
+  for (const std::string& warning : job.warnings) log::warn("{}", warning);
   if (job.dry_run) {
     out.write(dry_run(job));
     return 0;

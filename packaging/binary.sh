@@ -29,7 +29,7 @@ flags=(-Xclang -Oz -Xclang -fmerge-functions -flto=full -DNDEBUG -g0 -ffunction-
 make_ddprun() {
   local find=$headers/usr/lib/x86_64-linux-gnu/cmake
   cmake -S "$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-    -DDDPRUN_SDK=OFF -DDDPRUN_TESTS=OFF -DDDPRUN_UNITY=ON -DDDPRUN_PACKS_RELOCATIONS=OFF \
+    -DDDPRUN_SDK=OFF -DDDPRUN_TESTS=OFF -DDDPRUN_UNITY=ON -DDDPRUN_PRECOMPILED=OFF -DDDPRUN_PACKS_RELOCATIONS=OFF \
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" \
     -DCMAKE_C_COMPILER="$tools/cc" -DCMAKE_CXX_COMPILER="$tools/c++" \
     -DCMAKE_AR="$tools/ar" -DCMAKE_RANLIB="$tools/ranlib" \

@@ -1,9 +1,10 @@
 #include "agent/control/status_desk.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
+
+#include "base/in_time.hpp"
 
 namespace ddprun {
 
@@ -43,7 +44,6 @@ void Desk<Question>::lose_coordinator() {
 template <typename Question>
 asio::awaitable<Result<typename Question::Answer>> Desk<Question>::ask(
     std::chrono::milliseconds timeout) {
-  using namespace asio::experimental::awaitable_operators;
   constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
   if (!met_) co_return not_reached();
   if (!std::exchange(asking_, true)) {
@@ -51,11 +51,8 @@ asio::awaitable<Result<typename Question::Answer>> Desk<Question>::ask(
     send_(Ask{++question_});
   }
   const int question = question_;
-  asio::steady_timer deadline{answered_.get_executor(), timeout};
-  auto late = deadline.async_wait(kQuietly);
   auto answered = answered_.async_wait(kQuietly);
-  const auto first = co_await (std::move(late) || std::move(answered));
-  if (first.index() == 1) co_return answer_;
+  if (co_await in_time(Clock::now() + timeout, std::move(answered))) co_return answer_;
   if (question == question_) asking_ = false;  // the next one asks anew
   co_return Error{Error::Kind::kTimeout, "the job's coordinator does not answer"};
 }

@@ -1,10 +1,9 @@
 #include "agent/control/trainer_door.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <utility>
 
 #include "base/parse_number.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 
 namespace ddprun {
@@ -26,7 +25,7 @@ Result<std::unique_ptr<TrainerDoor>> TrainerDoor::open(const asio::any_io_execut
   if (!acceptor) return acceptor.error();
   std::unique_ptr<TrainerDoor> door{
       new TrainerDoor{std::move(*acceptor), std::move(token), workers}};
-  co_spawn(executor, door->accept(), report_failure("what trainings tell"));
+  start_coroutine(executor, door->accept(), report_failure("what trainings tell"));
   return door;
 }
 

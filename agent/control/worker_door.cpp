@@ -1,18 +1,17 @@
 #include "agent/control/worker_door.hpp"
 
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "agent/control/worker_words.hpp"
+#include "base/log.hpp"
 #include "base/match.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 
 namespace ddprun {
@@ -55,7 +54,7 @@ WorkerDoor::WorkerDoor(stream_protocol::acceptor acceptor, std::string path, int
 void WorkerDoor::begin(std::chrono::milliseconds patience, Heard heard) {
   patience_ = patience;
   heard_ = std::move(heard);
-  co_spawn(acceptor_.get_executor(), accept(), report_failure("what workers say"));
+  start_coroutine(acceptor_.get_executor(), accept(), report_failure("what workers say"));
 }
 
 void WorkerDoor::close() {
@@ -66,12 +65,13 @@ void WorkerDoor::close() {
 }
 
 asio::awaitable<void> WorkerDoor::accept() {
-  const std::function<void(stream_protocol::socket)> take_on = [this](
-                                                                   stream_protocol::socket socket) {
-    if (open_ >= kLinesPerWorkerMax * static_cast<std::size_t>(workers_)) return;
-    auto line = std::make_shared<Line>(std::move(socket));
-    co_spawn(acceptor_.get_executor(), hear(std::move(line)), report_failure("a worker's words"));
-  };
+  const std::function<void(stream_protocol::socket)> take_on =
+      [this](stream_protocol::socket socket) {
+        if (open_ >= kLinesPerWorkerMax * static_cast<std::size_t>(workers_)) return;
+        auto line = std::make_shared<Line>(std::move(socket));
+        start_coroutine(acceptor_.get_executor(), hear(std::move(line)),
+                        report_failure("a worker's words"));
+      };
   co_await accept_all(acceptor_, take_on);
 }
 
@@ -97,7 +97,7 @@ asio::awaitable<void> WorkerDoor::hear(std::shared_ptr<Line> line) {
 bool WorkerDoor::take(const std::shared_ptr<Line>& line, std::string_view text) {
   const auto heard = parse_worker_line(text);
   if (!heard) {
-    spdlog::warn("closed a worker's line: {}", heard.error().message);
+    log::warn("closed a worker's line: {}", heard.error().message);
     return false;
   }
   match(

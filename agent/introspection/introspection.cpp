@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 
@@ -95,7 +94,7 @@ std::shared_ptr<Introspection::Watched> Introspection::begin_to_watch(int local_
   auto worker =
       std::make_shared<Watched>(executor_, local_rank, std::move(name), std::move(changes));
   if (folder_) worker->inspector.emplace(*folder_, worker->name, worker->finding.rank);
-  co_spawn(executor_, watch(worker), report_failure("watching over a worker"));
+  start_coroutine(executor_, watch(worker), report_failure("watching over a worker"));
   return worker;
 }
 
@@ -198,7 +197,7 @@ asio::awaitable<std::vector<StackGroup>> Introspection::inspect(std::vector<int>
   const std::size_t askers = std::min(round->to_ask.size(), kAskersMax);
   round->asking = static_cast<int>(askers);
   for (std::size_t i = 0; i < askers; ++i)
-    co_spawn(executor_, find_out(round), [round, done](const std::exception_ptr& failure) {
+    start_coroutine(executor_, find_out(round), [round, done](const std::exception_ptr& failure) {
       report_failure("looking at a worker")(failure);
       if (--round->asking == 0) done->cancel();
     });

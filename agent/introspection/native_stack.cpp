@@ -7,7 +7,6 @@
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -20,13 +19,12 @@
 #include <vector>
 
 #include "agent/introspection/python_stack.hpp"
+#include "base/in_time.hpp"
 #include "base/parse_number.hpp"
 
 namespace ddprun {
 
 namespace {
-
-using namespace asio::experimental::awaitable_operators;
 
 constexpr char kEuStack[] = "/usr/bin/eu-stack";
 constexpr char kGdb[] = "/usr/bin/gdb";
@@ -80,14 +78,10 @@ std::optional<Running> start(std::vector<std::string> words) {
 /// more than anybody wants to know.
 asio::awaitable<bool> read_all(asio::posix::stream_descriptor& out, std::string& text,
                                std::chrono::milliseconds patience) {
-  asio::steady_timer deadline{out.get_executor(), patience};
   auto all = asio::async_read(out, asio::dynamic_buffer(text, kTextMax),
                               asio::as_tuple(asio::use_awaitable));
-  auto late = deadline.async_wait(asio::as_tuple(asio::use_awaitable));
-  const auto first = co_await (std::move(all) || std::move(late));
-  if (first.index() == 1) co_return false;
-  const boost::system::error_code end = std::get<0>(std::get<0>(first));
-  co_return end == asio::error::eof;
+  const auto read = co_await in_time(Clock::now() + patience, std::move(all));
+  co_return read&& std::get<0>(*read) == asio::error::eof;
 }
 
 /// Ends a tool that has the process `pid` stopped by a SIGSTOP. One that it has not come to see

@@ -1,7 +1,6 @@
 #include "agent/introspection/nccl_ras.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
@@ -11,13 +10,13 @@
 #include <boost/asio/write.hpp>
 #include <utility>
 
+#include "base/in_time.hpp"
 #include "base/printable.hpp"
 
 namespace ddprun {
 
 namespace {
 
-using namespace asio::experimental::awaitable_operators;
 using asio::ip::tcp;
 
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
@@ -70,13 +69,10 @@ asio::awaitable<Result<std::string>> ask_ras(std::vector<RasAddress> addresses,
                                              std::chrono::milliseconds patience) {
   const auto executor = co_await asio::this_coro::executor;
   tcp::socket socket{executor};
-  asio::steady_timer deadline{executor, patience};
-  auto answer = hold_talk(socket, std::move(addresses));
-  auto late = deadline.async_wait(kQuietly);
-  auto first = co_await (std::move(answer) || std::move(late));
-  if (first.index() == 1)
-    co_return Error{Error::Kind::kTimeout, "NCCL's RAS service does not answer in time"};
-  co_return std::move(std::get<0>(first));
+  auto talk = hold_talk(socket, std::move(addresses));
+  auto answer = co_await in_time(Clock::now() + patience, std::move(talk));
+  if (!answer) co_return Error{Error::Kind::kTimeout, "NCCL's RAS service does not answer in time"};
+  co_return std::move(*answer);
 }
 
 }  // namespace ddprun

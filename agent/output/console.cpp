@@ -1,14 +1,13 @@
 #include "agent/output/console.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
-#include <spdlog/fmt/fmt.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <csignal>
@@ -16,7 +15,7 @@
 #include <utility>
 
 #include "agent/output/line_text.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 
@@ -81,7 +80,7 @@ void Console::enqueue(std::string_view bytes) {
   if (writing_) return;
   if (write_some()) return;
   writing_ = true;
-  co_spawn(descriptor_.get_executor(), write_queue(), report_failure("writing output"));
+  start_coroutine(descriptor_.get_executor(), write_queue(), report_failure("writing output"));
 }
 
 void Console::write_message(std::string_view line) {

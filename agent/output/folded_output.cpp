@@ -1,13 +1,12 @@
 #include "agent/output/folded_output.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "agent/output/line_text.hpp"
 #include "base/clock.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 
@@ -59,7 +58,7 @@ void FoldedOutput::set_timer() {
   const TimePoint due = folder_.next_tick().value_or(TimePoint::max());
   if (due != timer_.expiry()) timer_.expires_at(due);
   if (std::exchange(running_, true)) return;
-  co_spawn(timer_.get_executor(), keep_showing(), report_failure("showing workers' lines"));
+  start_coroutine(timer_.get_executor(), keep_showing(), report_failure("showing workers' lines"));
 }
 
 asio::awaitable<void> FoldedOutput::keep_showing() {

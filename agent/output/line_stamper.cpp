@@ -1,6 +1,6 @@
 #include "agent/output/line_stamper.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <ctime>

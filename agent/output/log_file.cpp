@@ -1,7 +1,6 @@
 #include "agent/output/log_file.hpp"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,8 @@
 #include <cstring>
 #include <string>
 #include <utility>
+
+#include "base/log.hpp"
 
 namespace ddprun {
 
@@ -58,8 +59,8 @@ void LogFile::append(std::string_view bytes) {
       bytes.remove_prefix(written);
     } else if (errno != EINTR) {
       failed_ = true;
-      spdlog::error("cannot write to the log file '{}': {}; the rest is missing there",
-                    path_.string(), std::strerror(errno));
+      log::error("cannot write to the log file '{}': {}; the rest is missing there", path_.string(),
+                 std::strerror(errno));
     }
   }
 }
@@ -69,8 +70,8 @@ void LogFile::begin_next() {
   const bool moved = move_files();
   Descriptor next{moved ? open_log(path_) : -1};
   if (!next.is_open()) {
-    spdlog::error("cannot rotate the log file '{}': {}; {}", path_.string(), std::strerror(errno),
-                  moved ? "its output goes on in '" + earlier(1).string() + "'" : "it grows on");
+    log::error("cannot rotate the log file '{}': {}; {}", path_.string(), std::strerror(errno),
+               moved ? "its output goes on in '" + earlier(1).string() + "'" : "it grows on");
     rule_ = {};
     rotation_ = {rule_, 0};
     return;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <cstring>
@@ -16,7 +15,7 @@
 #include "agent/output/line_text.hpp"
 #include "agent/output/terminal.hpp"
 #include "base/clock.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 
@@ -97,8 +96,8 @@ Result<void> LogPump::connect() {
 void LogPump::start() {
   worker_end_ = Descriptor{};
   if (!source_.is_open()) return;
-  co_spawn(source_.get_executor(), pump(), report_failure("reading a worker's output"));
-  co_spawn(source_.get_executor(), pass_on_when_idle(), report_failure("passing on output"));
+  start_coroutine(source_.get_executor(), pump(), report_failure("reading a worker's output"));
+  start_coroutine(source_.get_executor(), pass_on_when_idle(), report_failure("passing on output"));
 }
 
 asio::awaitable<void> LogPump::pump() {

@@ -1,6 +1,6 @@
 #include "agent/reports/changes.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 

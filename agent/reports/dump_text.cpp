@@ -1,6 +1,6 @@
 #include "agent/reports/dump_text.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #include "agent/reports/hang_text.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "agent/reports/job_news.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <utility>
 

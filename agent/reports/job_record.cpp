@@ -1,15 +1,13 @@
 #include "agent/reports/job_record.hpp"
 
-#include <spdlog/spdlog.h>
-
-#include <boost/asio/co_spawn.hpp>
 #include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "agent/introspection/nccl_ras.hpp"
-#include "base/report_failure.hpp"
+#include "base/log.hpp"
+#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 
@@ -27,7 +25,7 @@ void JobRecord::hear(const CoordinatorMessage& message) {
   if (found == nullptr) return;
   keep_hang(found->report);
   if (concerns_nccl(found->report) && std::exchange(may_ask_nccl_, false))
-    co_spawn(executor_, ask_nccl(), report_failure("asking NCCL"));
+    start_coroutine(executor_, ask_nccl(), report_failure("asking NCCL"));
 }
 
 void JobRecord::end_hang(std::int64_t lasted_ms) {
@@ -49,12 +47,12 @@ asio::awaitable<void> JobRecord::ask_nccl() {
   const auto said =
       co_await ask_ras(ras_addresses(set != nullptr ? set : kRasDefault), kRasPatience);
   if (!said) {
-    spdlog::info("{}", said.error().message);
+    log::info("{}", said.error().message);
     co_return;
   }
   std::vector<std::string> wrong = abridge_ras(*said);
-  spdlog::warn("NCCL says of the hang:{}", wrong.empty() ? " nothing is wrong" : "");
-  for (const std::string& line : wrong) spdlog::warn("  {}", line);
+  log::warn("NCCL says of the hang:{}", wrong.empty() ? " nothing is wrong" : "");
+  for (const std::string& line : wrong) log::warn("  {}", line);
   if (!hang_) co_return;
   HangReport hang = *hang_;
   hang.nccl = std::move(wrong);

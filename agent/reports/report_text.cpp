@@ -1,6 +1,6 @@
 #include "agent/reports/report_text.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>

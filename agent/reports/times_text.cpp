@@ -1,6 +1,6 @@
 #include "agent/reports/times_text.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 namespace ddprun {
 

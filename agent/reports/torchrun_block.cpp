@@ -1,6 +1,6 @@
 #include "agent/reports/torchrun_block.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <ctime>

@@ -1,6 +1,6 @@
 #include "agent/reports/wait_note.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 namespace ddprun {
 

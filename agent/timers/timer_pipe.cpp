@@ -1,19 +1,18 @@
 #include "agent/timers/timer_pipe.hpp"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "base/report_failure.hpp"
+#include "base/log.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/fresh_id.hpp"
 
 namespace ddprun {
@@ -66,8 +65,8 @@ Result<std::unique_ptr<TimerPipe>> TimerPipe::make(const asio::any_io_executor& 
   if (!wanted.empty()) {
     auto made = make_at(wanted);
     if (made) return made;
-    spdlog::warn("{}={}: {}; the workers' pipe gets another name", kTimerFileVariable, wanted,
-                 made.error().message);
+    log::warn("{}={}: {}; the workers' pipe gets another name", kTimerFileVariable, wanted,
+              made.error().message);
   }
   return make_at(temporary_directory + "/watchdog_timer_" + fresh_id());
 }
@@ -83,8 +82,8 @@ TimerPipe::~TimerPipe() {
 void TimerPipe::listen(Listener expired) {
   expired_ = std::move(expired);
   const auto executor = pipe_.get_executor();
-  co_spawn(executor, read(), report_failure("reading the timers' pipe"));
-  co_spawn(executor, keep_time(), report_failure("the timers"));
+  start_coroutine(executor, read(), report_failure("reading the timers' pipe"));
+  start_coroutine(executor, keep_time(), report_failure("the timers"));
 }
 
 void TimerPipe::forget() {
@@ -130,7 +129,7 @@ void TimerPipe::drain() {
     const std::string complaint =
         book_.take({bytes.data(), static_cast<std::size_t>(got)}, Clock::now(),
                    std::chrono::milliseconds{unix_time_ms()});
-    if (!complaint.empty()) spdlog::warn("{}", complaint);
+    if (!complaint.empty()) log::warn("{}", complaint);
   }
 }
 

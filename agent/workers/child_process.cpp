@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
-#include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "agent/workers/file_limit.hpp"
+#include "base/log.hpp"
 #include "base/system/linux_calls.hpp"
 
 namespace ddprun {
@@ -238,8 +238,8 @@ Result<ChildProcess> ChildProcess::adopt(const asio::any_io_executor& executor,
                      "' to its CPUs (--numa-binding): " + std::strerror(started.error_number)};
   }
   if (started.memory_errno != 0)
-    spdlog::warn("cannot place the memory of pid {} near its CPUs: {}", started.pid,
-                 std::strerror(started.memory_errno));
+    log::warn("cannot place the memory of pid {} near its CPUs: {}", started.pid,
+              std::strerror(started.memory_errno));
   return ChildProcess{started.pid, asio::posix::stream_descriptor{executor, started.pidfd}};
 }
 

@@ -1,7 +1,5 @@
 #include "agent/workers/end_evidence.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <cmath>
 #include <csignal>
 #include <utility>
@@ -9,6 +7,7 @@
 #include "agent/reports/failure_texts.hpp"
 #include "agent/workers/error_file.hpp"
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "rendezvous/messages/seats.hpp"
 
 namespace ddprun {
@@ -22,7 +21,7 @@ std::string EndEvidence::begin_round(const StartRound& round, int workers, bool 
   begun_ns_.clear();
   auto board = HeartbeatBoard::create(workers);
   if (!board) {
-    spdlog::warn("{}", board.error().message);
+    log::warn("{}", board.error().message);
     return "";
   }
   heartbeats_ = std::move(*board);

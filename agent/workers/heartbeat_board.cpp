@@ -1,7 +1,7 @@
 #include "agent/workers/heartbeat_board.hpp"
 
 #include <fcntl.h>
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,14 +1,12 @@
 #include "agent/workers/nursery.hpp"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <csignal>
@@ -18,8 +16,9 @@
 #include "agent/workers/nursery_source.hpp"
 #include "agent/workers/process_tree.hpp"
 #include "base/descriptor.hpp"
+#include "base/log.hpp"
 #include "base/match.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/linux_calls.hpp"
 
 namespace ddprun {
@@ -87,8 +86,8 @@ void Nursery::begin() {
   if (process_ || given_up_) return;
   if (const Result<void> launched = launch(); !launched) return give_up(launched.error().message);
   const auto process = process_;  // listen() runs at once, and may find that it refuses
-  co_spawn(executor_, listen(process), report_failure("listening to the nursery"));
-  co_spawn(executor_, watch(process), report_failure("watching the nursery"));
+  start_coroutine(executor_, listen(process), report_failure("listening to the nursery"));
+  start_coroutine(executor_, watch(process), report_failure("watching the nursery"));
 }
 
 Result<void> Nursery::launch() {
@@ -137,14 +136,14 @@ void Nursery::heard(Process& process, const NurseryEvent& event) {
   match(
       event,  //
       [](const LeftOut& e) {
-        spdlog::warn("--warm: {} is left to every worker to import: {}", e.module, e.why);
+        log::warn("--warm: {} is left to every worker to import: {}", e.module, e.why);
       },
       [&](const NurseryRefuses& e) { give_up(e.why); },
       [&](const NurseryReady& e) {
         process.ready = true;
-        spdlog::info("fork server: pid {}, imported {} in {:.1f} s", process.child.pid(),
-                     e.modules.empty() ? "nothing" : fmt::format("{}", fmt::join(e.modules, ", ")),
-                     e.seconds);
+        log::info("fork server: pid {}, imported {} in {:.1f} s", process.child.pid(),
+                  e.modules.empty() ? "nothing" : fmt::format("{}", fmt::join(e.modules, ", ")),
+                  e.seconds);
       },
       [&](const Forked& e) {
         if (e.worker < forked_.size()) forked_[e.worker] = e.pid;
@@ -159,15 +158,14 @@ asio::awaitable<void> Nursery::watch(std::shared_ptr<Process> process) {
   const ExitStatus status = co_await process->child.wait();
   hear_all(process);  // its last words may tell why, and come later than the news of its end
   if (process != process_) co_return;
-  spdlog::warn(
-      "--warm: the fork server {}: {}", describe(status),
-      process->ready ? "starting another" : "workers of this round start the ordinary way");
+  log::warn("--warm: the fork server {}: {}", describe(status),
+            process->ready ? "starting another" : "workers of this round start the ordinary way");
   end();
   if (process->ready) begin();
 }
 
 void Nursery::give_up(const std::string& why) {
-  spdlog::warn("--warm has no effect: {}; workers start the ordinary way", why);
+  log::warn("--warm has no effect: {}; workers start the ordinary way", why);
   given_up_ = true;
   end();
 }
@@ -209,8 +207,8 @@ asio::awaitable<void> Nursery::loaded(const std::function<bool()>& unwanted) {
     if (waited > kImportTimeout)
       give_up(fmt::format("its imports take more than {} s", kImportTimeout.count()));
     else
-      spdlog::warn("--warm: still importing after {} s",
-                   std::chrono::duration_cast<std::chrono::seconds>(waited).count());
+      log::warn("--warm: still importing after {} s",
+                std::chrono::duration_cast<std::chrono::seconds>(waited).count());
   }
 }
 
@@ -223,7 +221,7 @@ asio::awaitable<bool> Nursery::forked(const std::vector<NewChild>& children) {
   asio::steady_timer deadline{executor_, kForkTimeout};
   deadline.async_wait([this, process](const boost::system::error_code& cancelled) {
     if (cancelled || process != process_) return;
-    spdlog::warn("--warm: the fork server does not answer");
+    log::warn("--warm: the fork server does not answer");
     end();
   });
   for (std::size_t i = 0; i < children.size(); ++i) {
@@ -245,8 +243,8 @@ asio::awaitable<bool> Nursery::send(std::shared_ptr<Process> process, std::strin
   while (process == process_) {
     if (send_packet(process->socket.native_handle(), order, streams)) co_return true;
     if (errno != EAGAIN && errno != EINTR) {
-      spdlog::warn("--warm: a worker cannot be described to the fork server: {}",
-                   std::strerror(errno));
+      log::warn("--warm: a worker cannot be described to the fork server: {}",
+                std::strerror(errno));
       co_return false;
     }
     co_await process->socket.async_wait(stream_descriptor::wait_write, as_tuple(use_awaitable));

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -21,13 +20,12 @@
 #include <string>
 #include <vector>
 
+#include "base/in_time.hpp"
 #include "base/system/linux_calls.hpp"
 
 namespace ddprun {
 
 namespace {
-
-using namespace asio::experimental::awaitable_operators;
 
 constexpr std::chrono::milliseconds kListDelay{1};
 
@@ -81,12 +79,12 @@ bool is_childless() {
 }
 
 /// Resolves when the child has ended, or at `deadline`.
-asio::awaitable<void> ended(pid_t child, asio::steady_timer& deadline) {
+asio::awaitable<void> ended(pid_t child, TimePoint deadline) {
   const int pidfd = watch_child(child);
   if (pidfd < 0) co_return;
-  asio::posix::stream_descriptor descriptor{deadline.get_executor(), pidfd};
-  co_await (descriptor.async_wait(descriptor.wait_read, asio::as_tuple(asio::use_awaitable)) ||
-            deadline.async_wait(asio::as_tuple(asio::use_awaitable)));
+  asio::posix::stream_descriptor descriptor{co_await asio::this_coro::executor, pidfd};
+  auto end = descriptor.async_wait(descriptor.wait_read, asio::as_tuple(asio::use_awaitable));
+  co_await in_time(deadline, std::move(end));
 }
 
 }  // namespace
@@ -113,7 +111,7 @@ asio::awaitable<void> keep_reaping(asio::signal_set& child_ends, std::function<b
 
 asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience,
                                       std::function<std::vector<pid_t>()> spared) {
-  asio::steady_timer deadline{co_await asio::this_coro::executor, patience};
+  const TimePoint deadline = Clock::now() + patience;
   // Every pass kills one generation, whose children become ours when it has ended. The kernel's
   // list of our children may miss one that is just changing its parent. wait(2) misses none, and an
   // answer that there are no children ends the loop; but while a spared child lives it cannot give
@@ -121,8 +119,7 @@ asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience,
   for (int empty_lists = 0; empty_lists < 2 && !is_childless();) {
     reap_orphans(spared());
     const std::vector<pid_t> left = children(spared());
-    if (deadline.expiry() <= asio::steady_timer::clock_type::now())
-      co_return static_cast<int>(left.size());
+    if (deadline <= Clock::now()) co_return static_cast<int>(left.size());
     for (const pid_t pid : left) kill(pid, SIGKILL);
     if (!left.empty()) {
       empty_lists = 0;
@@ -131,8 +128,7 @@ asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience,
     }
     ++empty_lists;
     if (is_childless()) break;
-    asio::steady_timer moment{deadline.get_executor(), kListDelay};
-    co_await moment.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_await until(Clock::now() + kListDelay);
   }
   co_return 0;
 }

@@ -1,6 +1,6 @@
 #include "agent/workers/worker_plan.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,6 @@
 #include "agent/workers/worker_set.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <csignal>
 #include <filesystem>
@@ -16,7 +13,8 @@
 #include "agent/workers/round_folder.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
-#include "base/report_failure.hpp"
+#include "base/log.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/linux_calls.hpp"
 #include "ddprun/worker_env.hpp"
 #include "rendezvous/messages/seats.hpp"
@@ -118,8 +116,8 @@ std::vector<WorkerSet::Kept> WorkerSet::start(const StartRound& round, bool park
     fresh.push_back(std::move(*worker));
   }
   if (nursery_) {
-    co_spawn(executor_, start_warm(std::move(fresh), std::move(children)),
-             report_failure("starting workers"));
+    start_coroutine(executor_, start_warm(std::move(fresh), std::move(children)),
+                    report_failure("starting workers"));
     return kept;
   }
   auto processes = ChildProcess::spawn(executor_, pool_, children);
@@ -238,7 +236,7 @@ void WorkerSet::take_on(const NewWorker& worker, ChildProcess process) {
   worker.err->start();
   workers_.push_back(std::make_shared<Worker>(
       Worker{worker.local_rank, std::move(process), worker.out, worker.err}));
-  co_spawn(executor_, watch(workers_.back()), report_failure("watching a worker"));
+  start_coroutine(executor_, watch(workers_.back()), report_failure("watching a worker"));
 }
 
 /// Posted, because it arises while somebody calls start().
@@ -315,9 +313,9 @@ void WorkerSet::end_late(const ExpiredTimer& timer) {
   Worker* const worker = worker_above(workers_, timer.pid);
   if (worker != nullptr && !worker->ended()) {
     const int rank = rank_of(round_, worker->local_rank);
-    spdlog::warn("rank {}'s {}: process {} {}", rank, describe(timer), timer.pid,
-                 timer.signal > 0 ? "gets " + signal_name(timer.signal)
-                                  : "goes on, as its timer names no signal");
+    log::warn("rank {}'s {}: process {} {}", rank, describe(timer), timer.pid,
+              timer.signal > 0 ? "gets " + signal_name(timer.signal)
+                               : "goes on, as its timer names no signal");
     if (timer.signal > 0 && !worker->told) worker->timer = describe(timer);
     if (timer.signal > 0) signal_process(process.number(), timer.pid, timer.signal);
   }
@@ -369,8 +367,8 @@ asio::awaitable<void> WorkerSet::sweep(bool keep) {
     return pids;
   };
   if (const int left = co_await kill_descendants(kSweepTimeout, spared))
-    spdlog::warn("{} processes of the job could not be killed within {} s", left,
-                 kSweepTimeout.count() / 1000);
+    log::warn("{} processes of the job could not be killed within {} s", left,
+              kSweepTimeout.count() / 1000);
   forget(workers_, [&](const auto& worker) { return !stays(worker); });
   if (folded_ && workers_.empty()) std::exchange(folded_, nullptr)->close();
 }

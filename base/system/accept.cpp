@@ -47,7 +47,7 @@ template <typename Acceptor, typename Take>
 asio::awaitable<void> take_all(Acceptor& acceptor, const Take& take) {
   boost::system::error_code closed;
   acceptor.non_blocking(true, closed);
-  GatedLog troubles{spdlog::level::warn};
+  GatedLog troubles{log::Level::kWarning};
   while (acceptor.is_open()) {
     std::string trouble;
     try {

@@ -2,12 +2,11 @@
 
 #include <unistd.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <string>
 #include <utility>
 
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 
 namespace ddprun {
@@ -39,7 +38,7 @@ Result<ChildServer> start_child_server(std::chrono::milliseconds timeout, const 
     const auto serve_one = [&](tcp::socket socket) {
       serve(loop.get_executor(), std::move(socket));
     };
-    co_spawn(loop, accept_all(here, serve_one), report_failure("waiting for other nodes"));
+    start_coroutine(loop, accept_all(here, serve_one), report_failure("waiting for other nodes"));
     loop.run_for(timeout);
     return std::string{"over"};
   });

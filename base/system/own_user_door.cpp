@@ -13,7 +13,7 @@ namespace {
 void say_that_all_may_enter(const Error& why) {
   static std::atomic<bool> said = false;
   if (said.exchange(true)) return;
-  spdlog::warn("{}; so any user of this machine can connect to this job", why.message);
+  log::warn("{}; so any user of this machine can connect to this job", why.message);
 }
 
 }  // namespace

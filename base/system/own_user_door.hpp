@@ -19,7 +19,7 @@ class OwnUserDoor {
 
  private:
   PeerUsers users_;
-  GatedLog refused_{spdlog::level::warn};
+  GatedLog refused_{log::Level::kWarning};
 };
 
 }  // namespace ddprun

@@ -1,7 +1,6 @@
 #include "launcher/commands/checkpoint_command.hpp"
 
-#include <spdlog/fmt/fmt.h>
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "base/printable.hpp"
 #include "base/text_table.hpp"
 #include "launcher/live/job_texts.hpp"
@@ -78,10 +78,10 @@ int verify(const fs::path& path, Console& out) {
     out.write(fmt::format("{}: {}\n", plain_line(entry.path.string()), state(entry)));
   }
   if (entries.empty())
-    spdlog::error("there is no checkpoint in '{}'", path.string());
+    log::error("there is no checkpoint in '{}'", path.string());
   else if (complete < entries.size())
-    spdlog::error("{} of {} checkpoints in '{}' cannot be used", entries.size() - complete,
-                  entries.size(), path.string());
+    log::error("{} of {} checkpoints in '{}' cannot be used", entries.size() - complete,
+               entries.size(), path.string());
   else
     out.write(fmt::format("all files of {} checkpoint{} have their SHA-256\n", complete,
                           complete == 1 ? "" : "s"));
@@ -112,7 +112,7 @@ Result<int> run_checkpoint(const std::vector<std::string>& words, const Stage& s
   try {
     return check->parsed() ? verify(folder, stage.out) : list(folder, stage.out);
   } catch (const fs::filesystem_error& e) {
-    spdlog::error("cannot read '{}': {}", folder, e.code().message());
+    log::error("cannot read '{}': {}", folder, e.code().message());
     return 1;
   }
 }

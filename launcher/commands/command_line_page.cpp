@@ -1,6 +1,6 @@
 #include "launcher/commands/command_line_page.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <string_view>
 

@@ -1,7 +1,5 @@
 #include "launcher/commands/explain_command.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
@@ -9,6 +7,7 @@
 
 #include "agent/output/console.hpp"
 #include "agent/reports/report_text.hpp"
+#include "base/log.hpp"
 #include "launcher/run/parse_words.hpp"
 
 namespace ddprun {
@@ -24,13 +23,13 @@ int explain(const std::string& path, Console& out) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (file.bad() || (text.empty() && !file.eof())) {
-    spdlog::error("cannot read '{}': {}", path, std::strerror(errno));
+    log::error("cannot read '{}': {}", path, std::strerror(errno));
     return 1;
   }
   const auto report = parse_report(text);
   if (!report) {
-    spdlog::error("'{}' is no report of a job ({}): is it a file of --report-file?", path,
-                  report.error().message);
+    log::error("'{}' is no report of a job ({}): is it a file of --report-file?", path,
+               report.error().message);
     return 1;
   }
   out.write(explain_text(*report));

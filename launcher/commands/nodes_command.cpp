@@ -1,13 +1,12 @@
 #include "launcher/commands/nodes_command.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <system_error>
 
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "launcher/commands/nodes_text.hpp"
 #include "launcher/nodes/node_folder.hpp"
 #include "launcher/run/parse_words.hpp"
@@ -47,8 +46,8 @@ Result<int> forgive(const NodesWish& wish, const Stage& stage) {
     const auto forgiven = forgive_node(wish.folder, host);
     if (!forgiven) return forgiven.error();
     if (*forgiven == 0) {
-      spdlog::error("'{}' knows no failure of node '{}': `ddprun nodes {}` lists the names",
-                    wish.folder, host, wish.folder);
+      log::error("'{}' knows no failure of node '{}': `ddprun nodes {}` lists the names",
+                 wish.folder, host, wish.folder);
       code = 1;
       continue;
     }
@@ -67,7 +66,7 @@ Result<int> show(const NodesWish& wish, const NodePolicy& policy, const Stage& s
                      "the first failure of a node is kept"};
   const auto found = read_node_records(wish.folder);
   if (!found) return found.error();
-  for (const std::string& file : found->unread) spdlog::warn("a record cannot be read: {}", file);
+  for (const std::string& file : found->unread) log::warn("a record cannot be read: {}", file);
   const auto now = unix_time_ms();
   const auto lines = lines_of_nodes(found->records, policy, now);
   stage.out.write(wish.json ? nodes_json(lines, policy)

@@ -1,6 +1,6 @@
 #include "launcher/commands/nodes_text.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>

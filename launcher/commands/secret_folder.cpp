@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/log.hpp"
 #include "launcher/settings/secret_file.hpp"
 
 namespace ddprun {
@@ -71,7 +71,7 @@ void SecretFolder::look(TimePoint now) {
   fstat(directory_.number(), &seen_);
   const int again = openat(directory_.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, CloseDirectory> listing{again < 0 ? nullptr : fdopendir(again)};
-  if (!listing) return spdlog::warn("--secret-dir: cannot list '{}'", path_);
+  if (!listing) return log::warn("--secret-dir: cannot list '{}'", path_);
   std::map<std::string, File> files;
   by_identity_.clear();
   while (const dirent* entry = readdir(listing.get())) {
@@ -91,7 +91,7 @@ void SecretFolder::look(TimePoint now) {
 
 SecretFolder::File SecretFolder::read(const std::string& name, const struct stat& state) const {
   const auto secret = read_secret_at(directory_.number(), name, path_ + "/" + name);
-  if (!secret) spdlog::warn("--secret-dir: {}", secret.error().message);
+  if (!secret) log::warn("--secret-dir: {}", secret.error().message);
   return {state, secret ? std::optional{job_key(*secret, name)} : std::nullopt};
 }
 

@@ -1,9 +1,6 @@
 #include "launcher/commands/serve.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
@@ -18,7 +15,8 @@
 #include "agent/workers/file_limit.hpp"
 #include "agent/workers/process_tree.hpp"
 #include "base/clock.hpp"
-#include "base/report_failure.hpp"
+#include "base/log.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/endpoint_text.hpp"
 #include "base/system/whole_file.hpp"
@@ -114,11 +112,11 @@ Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage
     reap_orphans({});
     return *serving;
   });
-  co_spawn(stage.io, std::move(reaping), report_failure("reaping orphans"));
+  start_coroutine(stage.io, std::move(reaping), report_failure("reaping orphans"));
   asio::signal_set signals{stage.io, SIGTERM, SIGINT, SIGHUP};
   bool stopped = false;
   signals.async_wait([&](boost::system::error_code, int signal) {
-    spdlog::info("{} received", strsignal(signal));
+    log::info("{} received", strsignal(signal));
     stopped = true;
   });
   if (!options.port_file.empty())
@@ -166,7 +164,7 @@ Result<std::unique_ptr<StatusServer>> show(Server& server, const ListenOptions& 
 Result<void> lock(Server& server, const ListenOptions& options, const asio::ip::address& address) {
   if (options.secret_dir.empty()) {
     if (!address.is_loopback())
-      spdlog::warn(
+      log::warn(
           "there are no secrets (--secret-dir): anyone who reaches this server can join its jobs");
     return {};
   }
@@ -234,7 +232,7 @@ Result<int> run_store(const std::vector<std::string>& words, const Stage& stage)
         acceptor = std::move(*listening);
         auto clients = accept_all(
             acceptor, [&](asio::ip::tcp::socket socket) { store.adopt(std::move(socket)); });
-        co_spawn(stage.io, std::move(clients), report_failure("the store"));
+        start_coroutine(stage.io, std::move(clients), report_failure("the store"));
         return acceptor.local_endpoint().port();
       });
   acceptor.close();

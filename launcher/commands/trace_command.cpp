@@ -1,13 +1,12 @@
 #include "launcher/commands/trace_command.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 
 #include "agent/output/console.hpp"
+#include "base/log.hpp"
 #include "launcher/commands/timeline.hpp"
 #include "launcher/run/parse_words.hpp"
 
@@ -19,17 +18,17 @@ namespace {
 bool read_events(const std::string& path, Timeline& timeline) {
   std::ifstream file{path, std::ios::binary};
   if (!file) {
-    spdlog::error("cannot read '{}': {}", path, std::strerror(errno));
+    log::error("cannot read '{}': {}", path, std::strerror(errno));
     return false;
   }
   std::size_t events = 0, others = 0;
   for (std::string line; std::getline(file, line);)
     if (!line.empty()) ++(timeline.add(line) ? events : others);
   if (events == 0) {
-    spdlog::error("'{}' has no events: is it a file of --event-log?", path);
+    log::error("'{}' has no events: is it a file of --event-log?", path);
     return false;
   }
-  if (others > 0) spdlog::warn("{} lines of '{}' are no events", others, path);
+  if (others > 0) log::warn("{} lines of '{}' are no events", others, path);
   return true;
 }
 
@@ -42,7 +41,7 @@ bool write_trace(const std::string& trace, const std::string& path, Console& out
   std::ofstream file{path, std::ios::binary};
   file << trace;
   file.close();
-  if (!file) spdlog::error("cannot write '{}': {}", path, std::strerror(errno));
+  if (!file) log::error("cannot write '{}': {}", path, std::strerror(errno));
   return !file.fail();
 }
 

@@ -1,7 +1,7 @@
 #include "launcher/commands/version.hpp"
 
+#include <fmt/format.h>
 #include <openssl/opensslv.h>
-#include <spdlog/fmt/fmt.h>
 
 #include <boost/version.hpp>
 

@@ -1,6 +1,6 @@
 #include "launcher/doctor/bench_hosts.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <map>

@@ -1,6 +1,6 @@
 #include "launcher/doctor/compare_nodes.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>

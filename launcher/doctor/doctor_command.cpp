@@ -1,6 +1,5 @@
 #include "launcher/doctor/doctor_command.hpp"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "agent/output/console.hpp"
+#include "base/log.hpp"
 #include "base/system/fresh_id.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/bench_findings.hpp"
@@ -101,8 +101,8 @@ Result<int> examine(const DoctorOptions& options, const Stage& stage) {
   const auto chosen = choose_hosts(options.where, surroundings);
   if (!chosen) return chosen.error();
   if (!chosen->by.empty())
-    spdlog::warn("{}: looking at {} nodes by {}; --no-cluster looks at this one", chosen->by,
-                 chosen->hosts.size(), chosen->reach.srun.empty() ? "ssh" : "srun");
+    log::warn("{}: looking at {} nodes by {}; --no-cluster looks at this one", chosen->by,
+              chosen->hosts.size(), chosen->reach.srun.empty() ? "ssh" : "srun");
   const Diagnosis diagnosis = chosen->hosts.empty() ? examine_this_node(options, surroundings)
                                                     : examine_all(*chosen, options, surroundings);
   const ReportStyle style{.color = wants_color(STDOUT_FILENO),

@@ -1,6 +1,6 @@
 #include "launcher/doctor/doctor_report.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

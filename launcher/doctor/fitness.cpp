@@ -1,6 +1,6 @@
 #include "launcher/doctor/fitness.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>

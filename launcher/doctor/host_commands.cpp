@@ -1,6 +1,6 @@
 #include "launcher/doctor/host_commands.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -7,7 +7,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
@@ -21,7 +20,7 @@
 #include "agent/workers/file_limit.hpp"
 #include "base/asio.hpp"
 #include "base/clock.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "launcher/doctor/bench/ms_since.hpp"
 
 namespace ddprun {
@@ -198,7 +197,8 @@ class Visits {
 
 Result<ChildServer> start_echo(const std::string& token) {
   const auto echo_one = [&](const asio::any_io_executor& executor, tcp::socket socket) {
-    co_spawn(executor, echo_to(std::move(socket), token), report_failure("answering another node"));
+    start_coroutine(executor, echo_to(std::move(socket), token),
+                    report_failure("answering another node"));
   };
   return start_child_server(kEchoTimeout, echo_one, [] {
     static_cast<void>(raise_file_limit("ddprun doctor", 0));  // all nodes come at one time
@@ -211,7 +211,7 @@ std::vector<LinkReading> visit_peers(const std::vector<Peer>& peers, const std::
   asio::io_context io{1};
   const rlim_t at_one_time = std::min<rlim_t>(visits_at_one_time(), peers.size());
   for (rlim_t i = 0; i < at_one_time; ++i)
-    co_spawn(io, visits.some(), report_failure("connecting to another node"));
+    start_coroutine(io, visits.some(), report_failure("connecting to another node"));
   io.run_for(kVisitsTimeout);
   return visits.take();
 }

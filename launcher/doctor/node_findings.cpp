@@ -1,6 +1,6 @@
 #include "launcher/doctor/node_findings.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "launcher/environments/batch_job.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>

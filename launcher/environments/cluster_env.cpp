@@ -1,6 +1,6 @@
 #include "launcher/environments/cluster_env.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>

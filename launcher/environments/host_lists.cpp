@@ -1,6 +1,6 @@
 #include "launcher/environments/host_lists.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,6 +1,6 @@
 #include "launcher/environments/slurm_hosts.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include "base/parse_number.hpp"
 

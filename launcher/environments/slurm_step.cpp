@@ -1,13 +1,11 @@
 #include "launcher/environments/slurm_step.hpp"
 
-#include <spdlog/fmt/fmt.h>
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
@@ -18,7 +16,8 @@
 
 #include "agent/workers/child_process.hpp"
 #include "agent/workers/spawn_pool.hpp"
-#include "base/report_failure.hpp"
+#include "base/log.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/find_program.hpp"
@@ -55,8 +54,8 @@ void signal_step(const std::string& job, const std::string& step_name, int signa
   const auto step = step_named(
       step_name, output_of({"squeue", "--noheader", "--steps", "--jobs=" + job, "--format=%i %j"}));
   if (!step) {
-    spdlog::warn("{} received: squeue shows no step {} of job {} to hand it on to",
-                 signal_name(signal), step_name, job);
+    log::warn("{} received: squeue shows no step {} of job {} to hand it on to",
+              signal_name(signal), step_name, job);
     return;
   }
   output_of({"scancel", fmt::format("--signal={}", signal), *step});
@@ -100,12 +99,10 @@ class Step {
     auto started = ChildProcess::spawn(io.get_executor(), pool_, {{std::move(command), {}}});
     if (!started.front()) return started.front().error();
     srun_.emplace(std::move(*started.front()));
-    co_spawn(io, hand_on_signals(), report_failure("handing on signals"));
+    start_coroutine(io, hand_on_signals(), report_failure("handing on signals"));
     std::optional<ExitStatus> ended;
-    co_spawn(io, srun_->wait(), [&](const std::exception_ptr& failure, ExitStatus status) {
-      report_failure("waiting for srun")(failure);
-      ended = status;
-    });
+    const auto end = [&](ExitStatus status) { ended = status; };
+    start_coroutine(io, then(srun_->wait(), end), report_failure("waiting for srun"));
     while (!ended) io.run_one();
     signals_.cancel();
     io.poll();
@@ -218,8 +215,8 @@ Result<int> run_step(asio::io_context& io, const StepStart& start,
                                            " nodes; --no-cluster goes without it"};
   const auto secret = step_secret(start, environment);
   if (!secret) return secret.error();
-  spdlog::warn("{}: starting on {} nodes by {}", start.allocation.by, start.nodes,
-               uses_flux(start.allocation) ? "flux run" : "srun");
+  log::warn("{}: starting on {} nodes by {}", start.allocation.by, start.nodes,
+            uses_flux(start.allocation) ? "flux run" : "srun");
   if (uses_flux(start.allocation)) return become_flux(*program, start, *secret);
   const std::string name = "ddprun-" + std::to_string(getpid());
   Step step{io, start, name};

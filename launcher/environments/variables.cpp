@@ -1,6 +1,6 @@
 #include "launcher/environments/variables.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include "base/parse_number.hpp"
 

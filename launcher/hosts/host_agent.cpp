@@ -1,13 +1,11 @@
 #include "launcher/hosts/host_agent.hpp"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -23,7 +21,8 @@
 #include <utility>
 
 #include "agent/output/console.hpp"
-#include "base/report_failure.hpp"
+#include "base/log.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/hosts/host_messages.hpp"
 #include "launcher/run/exit_code.hpp"
@@ -123,7 +122,7 @@ class HostAgent {
     const std::optional<HostStart> start = wait_for_start();
     if (!start) return 0;  // nothing has begun
     const auto code = run_job(*start);
-    if (!code) spdlog::error("{}", code.error().message);
+    if (!code) log::error("{}", code.error().message);
     end_.code = code ? *code : exit_code(code.error());
     say(end_);
     return end_.code;
@@ -136,20 +135,20 @@ class HostAgent {
     std::string text = to_json(report);
     if (text.size() <= kOutputBytesMax)
       return say(HostOutput{HostOutput::Stream::kReport, std::move(text)});
-    spdlog::warn("the report of the job has {} bytes, expected {} at most: it is not sent",
-                 text.size(), kOutputBytesMax);
+    log::warn("the report of the job has {} bytes, expected {} at most: it is not sent",
+              text.size(), kOutputBytesMax);
   }
 
   /// Returns nullopt when the launcher has gone, or has said nothing in time.
   std::optional<HostStart> wait_for_start() {
     std::optional<HostStart> start;
     bool heard = false;
-    co_spawn(io_, read_order(), [&](const std::exception_ptr& failure, Result<ToHost> order) {
-      report_failure("waiting for the launcher")(failure);
+    const auto hear = [&](Result<ToHost> order) {
       heard = true;
       if (order && std::holds_alternative<HostStart>(*order))
         start = std::get<HostStart>(std::move(*order));
-    });
+    };
+    start_coroutine(io_, then(read_order(), hear), report_failure("waiting for the launcher"));
     const auto deadline = std::chrono::steady_clock::now() + kStartTimeout;
     while (!heard && io_.run_one_until(deadline) > 0) continue;
     if (!heard) control_.close();
@@ -165,10 +164,10 @@ class HostAgent {
     if (!place) return place.error();
     const auto job = parse_(start.arguments, this_machine(environment_here), *place);
     if (!job) return job.error();
-    for (const std::string& warning : job->warnings) spdlog::warn("{}", warning);
+    for (const std::string& warning : job->warnings) log::warn("{}", warning);
     const std::vector<int>& stops = job->spec.stop_signals;
     stop_signal_ = std::ranges::count(stops, SIGTERM) > 0 ? SIGTERM : stops.front();
-    co_spawn(io_, follow_orders(), report_failure("listening to the launcher"));
+    start_coroutine(io_, follow_orders(), report_failure("listening to the launcher"));
     const RunEvents events{[&](const Endpoint& at) {
                              const bool named = !at.host.empty();
                              say(HostListening{named ? at.host : address_of_login(), at.port});
@@ -207,7 +206,7 @@ class HostAgent {
           signal != nullptr && signal->signal > 0 && signal->signal < NSIG)
         kill(getpid(), signal->signal);
     }
-    spdlog::warn("the connection to the launcher has ended");
+    log::warn("the connection to the launcher has ended");
     kill(getpid(), stop_signal_);
   }
 

@@ -1,6 +1,6 @@
 #include "launcher/hosts/host_list.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <boost/asio/ip/address_v6.hpp>

@@ -1,6 +1,6 @@
 #include "launcher/hosts/hosts_job.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>

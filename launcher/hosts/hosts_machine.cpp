@@ -1,6 +1,6 @@
 #include "launcher/hosts/hosts_machine.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>

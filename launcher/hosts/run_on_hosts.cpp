@@ -1,11 +1,9 @@
 #include "launcher/hosts/run_on_hosts.hpp"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -19,9 +17,10 @@
 #include "agent/placement/usable_cpus.hpp"
 #include "agent/workers/file_limit.hpp"
 #include "agent/workers/process_tree.hpp"
+#include "base/log.hpp"
 #include "base/match.hpp"
 #include "base/printable.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/fresh_id.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/hosts/note_filter.hpp"
@@ -68,11 +67,11 @@ class HostsRun {
   }
 
   void begin() {
-    co_spawn(executor_, watch(stops_, true), report_failure("waiting for signals"));
-    co_spawn(executor_, watch(passed_on_, false), report_failure("handing on signals"));
-    co_spawn(executor_, ring_alarm(), report_failure("the launcher's clock"));
+    start_coroutine(executor_, watch(stops_, true), report_failure("waiting for signals"));
+    start_coroutine(executor_, watch(passed_on_, false), report_failure("handing on signals"));
+    start_coroutine(executor_, ring_alarm(), report_failure("the launcher's clock"));
     auto reaping = keep_reaping(child_ends_, [this] { return reap_orphans(); });
-    co_spawn(executor_, std::move(reaping), report_failure("reaping orphans"));
+    start_coroutine(executor_, std::move(reaping), report_failure("reaping orphans"));
     step(Begin{});
   }
 
@@ -97,7 +96,7 @@ class HostsRun {
         [&](const KillSsh& a) {
           if (links_[a.host]) links_[a.host]->kill();
         },
-        [&](const Complain& a) { spdlog::warn("{}", a.text); },
+        [&](const Complain& a) { log::warn("{}", a.text); },
         [&](const Finish& a) {
           code_ = a.code;
           write_last_report();
@@ -152,7 +151,7 @@ class HostsRun {
               step(HostBabbles{host, what});
             },
             [this, host](ExitStatus status, std::vector<std::string> words) {
-              spdlog::info("ssh to {} {}", job_.rules.hosts[host].label(), describe(status));
+              log::info("ssh to {} {}", job_.rules.hosts[host].label(), describe(status));
               step(HostGone{host, status, std::move(words)});
             },
             [this] { return room(); }};
@@ -185,8 +184,8 @@ class HostsRun {
   void hear(int host, FromHost message) {
     if (const auto* output = std::get_if<HostOutput>(&message)) return show(host, *output);
     if (const auto* at = std::get_if<HostListening>(&message))
-      spdlog::info("coordinator: {} port {}, on {}", at->host, at->port,
-                   job_.rules.hosts[host].label());
+      log::info("coordinator: {} port {}, on {}", at->host, at->port,
+                job_.rules.hosts[host].label());
     step(HostSaid{host, std::move(message)});
   }
 
@@ -205,7 +204,7 @@ class HostsRun {
     while (!code_) {
       const auto [error, signal] = co_await signals.async_wait(as_tuple(use_awaitable));
       if (error) co_return;
-      spdlog::info("{} received: handed on to the hosts", signal_name(signal));
+      log::info("{} received: handed on to the hosts", signal_name(signal));
       step(Interrupt{signal, to_stop});
     }
   }

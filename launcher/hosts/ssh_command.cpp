@@ -1,6 +1,6 @@
 #include "launcher/hosts/ssh_command.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <sstream>

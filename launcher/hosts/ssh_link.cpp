@@ -6,7 +6,6 @@
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <cerrno>
@@ -14,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 
@@ -67,15 +66,15 @@ void SshLink::start(ChildProcess process) {
   close_ssh_ends();
   process_.emplace(std::move(process));
   const auto executor = from_.get_executor();
-  co_spawn(executor, read_all(from_), report_failure("reading from a host"));
-  co_spawn(executor, read_all(words_), report_failure("reading what ssh says"));
-  co_spawn(executor, wait_for_end(), report_failure("waiting for ssh"));
+  start_coroutine(executor, read_all(from_), report_failure("reading from a host"));
+  start_coroutine(executor, read_all(words_), report_failure("reading what ssh says"));
+  start_coroutine(executor, wait_for_end(), report_failure("waiting for ssh"));
 }
 
 void SshLink::send(std::string_view line) {
   queue_ += line;
   if (std::exchange(writing_, true)) return;
-  co_spawn(to_.get_executor(), write_queue(), report_failure("writing to a host"));
+  start_coroutine(to_.get_executor(), write_queue(), report_failure("writing to a host"));
 }
 
 /// Gives up when a host reads no more, because the end of its ssh follows.

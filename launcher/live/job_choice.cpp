@@ -1,6 +1,6 @@
 #include "launcher/live/job_choice.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>

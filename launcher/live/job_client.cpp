@@ -1,13 +1,12 @@
 #include "launcher/live/job_client.hpp"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/parse_number.hpp"
 #include "base/printable.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/live/job_choice.hpp"
 #include "rendezvous/service/client.hpp"
@@ -25,10 +24,8 @@ constexpr auto kDumpAnswerTimeout = 7s;  // or for 5 s
 template <typename T>
 T run_to_end(asio::io_context& io, asio::awaitable<T> work) {
   std::optional<T> result;
-  co_spawn(io, std::move(work), [&](const std::exception_ptr& failure, T value) {
-    report_failure("asking a job")(failure);
-    result.emplace(std::move(value));
-  });
+  const auto keep = [&](T value) { result.emplace(std::move(value)); };
+  start_coroutine(io, then(std::move(work), keep), report_failure("asking a job"));
   io.restart();
   while (!result && io.run_one() > 0) continue;
   return std::move(*result);
@@ -168,12 +165,12 @@ Result<std::string> dump_of_job(asio::io_context& io, const std::vector<FoundJob
 std::vector<std::optional<JobStatus>> status_of_jobs(asio::io_context& io,
                                                      const std::vector<FoundJob>& jobs) {
   std::vector<std::optional<JobStatus>> all(jobs.size());
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    co_spawn(io, ask_status(jobs[i]),
-             [&all, i](const std::exception_ptr& failure, Result<JobStatus> status) {
-               report_failure("asking a job")(failure);
-               if (status) all[i] = std::move(*status);
-             });
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const auto keep = [&all, i](Result<JobStatus> status) {
+      if (status) all[i] = std::move(*status);
+    };
+    start_coroutine(io, then(ask_status(jobs[i]), keep), report_failure("asking a job"));
+  }
   io.restart();
   io.run();
   return all;

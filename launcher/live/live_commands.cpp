@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -12,7 +11,7 @@
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
 #include "base/printable.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "launcher/live/job_client.hpp"
 #include "launcher/live/job_texts.hpp"
 #include "launcher/run/parse_words.hpp"
@@ -62,14 +61,14 @@ Result<void> copy_both(const Stage& stage, const FoundJob& job, const LogWish& w
     HttpQuestion question{
         .target = "/log?rank=" + std::to_string(wish.rank) + "&stream=" + (err ? "err" : "out") +
                   "&bytes=" + std::to_string(wish.bytes) + (wish.follow ? "&follow=1" : "")};
-    co_spawn(stage.io, copy_log(job, std::move(question), err ? stage.err : stage.out),
-             [&](const std::exception_ptr& failure, Result<HttpHeard> heard) {
-               report_failure("reading a log")(failure);
-               if (!heard)
-                 result = heard.error();
-               else if (heard->status != 200)
-                 result = Error{Error::Kind::kNotFound, first_plain_line(heard->body)};
-             });
+    const auto judge = [&](Result<HttpHeard> heard) {
+      if (!heard)
+        result = heard.error();
+      else if (heard->status != 200)
+        result = Error{Error::Kind::kNotFound, first_plain_line(heard->body)};
+    };
+    auto copying = copy_log(job, std::move(question), err ? stage.err : stage.out);
+    start_coroutine(stage.io, then(std::move(copying), judge), report_failure("reading a log"));
   }
   stage.io.restart();
   stage.io.run();

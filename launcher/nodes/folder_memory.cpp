@@ -1,7 +1,5 @@
 #include "launcher/nodes/folder_memory.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/post.hpp>
 #include <condition_variable>
 #include <deque>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "base/system/left_behind.hpp"
 #include "launcher/nodes/node_folder.hpp"
 
@@ -133,7 +132,7 @@ class FolderMemory::Work : public std::enable_shared_from_this<Work> {
   /// Says what went wrong first. To be called with the lock.
   void warn(const std::string& why) {
     if (!home_ || std::exchange(warned_, true)) return;
-    asio::post(*home_, [why] { spdlog::warn("--node-history: {}", why); });
+    asio::post(*home_, [why] { log::warn("--node-history: {}", why); });
   }
 
   std::mutex mutex_;

@@ -1,6 +1,6 @@
 #include "launcher/record/run_changes.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "launcher/run/command_words.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

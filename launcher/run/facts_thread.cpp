@@ -1,7 +1,6 @@
 #include "launcher/run/facts_thread.hpp"
 
-#include <spdlog/fmt/fmt.h>
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <boost/asio/post.hpp>
 #include <condition_variable>
@@ -9,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/log.hpp"
 #include "base/system/left_behind.hpp"
 
 namespace ddprun {
@@ -61,7 +61,7 @@ class FactsThread::Work : public std::enable_shared_from_this<Work> {
     under_way_ = false;
     ended_.notify_all();
     if (home_ == nullptr || !found_) return;
-    asio::post(*home_, [] { spdlog::debug("gathered the facts of this run for its record"); });
+    asio::post(*home_, [] { log::debug("gathered the facts of this run for its record"); });
   }
 
   Result<RunRecord> gathered() const try {

@@ -1,6 +1,5 @@
 #include "launcher/run/node_checkup.hpp"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "agent/decisions/self_check.hpp"
 #include "base/clock.hpp"
 #include "base/in_time.hpp"
+#include "base/log.hpp"
 #include "base/seconds_text.hpp"
 #include "base/system/asked_child.hpp"
 #include "launcher/run/node_fitness.hpp"
@@ -67,7 +67,7 @@ class Checkup {
     asio::steady_timer timer{co_await asio::this_coro::executor};
     Result<NodeFitness> fitness = co_await look_once(workers_live);
     if (is_busy(fitness) && patience > 0ms)
-      spdlog::warn("--check-nodes: waiting {} s at most: {}", patience / 1s, fitness->seen);
+      log::warn("--check-nodes: waiting {} s at most: {}", patience / 1s, fitness->seen);
     while (is_busy(fitness) && Clock::now() < until) {
       timer.expires_after(kBetweenLooks);
       co_await timer.async_wait(as_tuple(use_awaitable));
@@ -100,9 +100,9 @@ class Checkup {
 
   void tell(const NodeFitness& fitness) const {
     if (fitness.state == NodeFitness::State::kFit)
-      return spdlog::warn("--check-nodes: this node is fit again");
-    spdlog::warn("--check-nodes: this node is not fit: {}; {}{}", fitness.seen, fitness.advice,
-                 is_alone() ? "; the job has no other one, and goes on" : "");
+      return log::warn("--check-nodes: this node is fit again");
+    log::warn("--check-nodes: this node is not fit: {}; {}{}", fitness.seen, fitness.advice,
+              is_alone() ? "; the job has no other one, and goes on" : "");
   }
 
   const LaunchSpec& spec_;

@@ -1,7 +1,5 @@
 #include "launcher/run/open_coordinator.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <utility>
@@ -9,6 +7,7 @@
 
 #include "agent/placement/usable_cpus.hpp"
 #include "base/asio.hpp"
+#include "base/log.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/own_address.hpp"
@@ -57,7 +56,7 @@ Result<void> lock(Server& server, const LaunchSpec& spec, const std::string& run
                   const asio::ip::address& address) {
   if (!spec.secret) {
     if (spec.meeting.nodes_max > 1 && !address.is_loopback())
-      spdlog::warn(
+      log::warn(
           "there is no secret (--secret-file): anyone who reaches port {} of this node can join "
           "the job",
           server.port());

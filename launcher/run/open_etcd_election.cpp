@@ -1,13 +1,12 @@
 #include "launcher/run/open_etcd_election.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/udp.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/log.hpp"
 #include "base/match.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/run/resolve.hpp"
@@ -38,7 +37,7 @@ bool means_loopback(const std::string& host) {
 /// A job that begins anew may find what is left of the one before.
 void tell_user(const Campaign::Elected& elected) {
   if (!elected.newcomer || elected.members.nodes.empty()) return;
-  spdlog::warn(
+  log::warn(
       "{} nodes of a job of this name may run yet, as etcd says: waiting for one of them, or until "
       "etcd forgets them",
       elected.members.nodes.size());

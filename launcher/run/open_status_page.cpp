@@ -1,9 +1,8 @@
 #include "launcher/run/open_status_page.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
+#include "base/log.hpp"
 #include "base/system/fresh_token.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/run/resolve.hpp"
@@ -33,14 +32,14 @@ Result<OpenedPage> open_status_page(asio::io_context& io, asio::io_context& serv
     return Error{Error::Kind::kUnavailable,
                  "--status-addr: there are no random numbers for a token"};
   if (!secret && !listening->is_loopback())
-    spdlog::warn("there is no secret: anyone who reaches the status page can read it");
+    log::warn("there is no secret: anyone who reaches the status page can read it");
   page.names = {host_name(), address.host};
   const std::string token = page.token;
   auto server =
       StatusServer::listen(serving.get_executor(), {*listening, address.port}, std::move(page));
   if (!server) return Error{server.error().kind, "--status-addr: " + server.error().message};
   std::string url = url_of(address, *listening, (*server)->port(), token);
-  spdlog::warn("the status page is at {}", url);
+  log::warn("the status page is at {}", url);
   return OpenedPage{std::move(*server), std::move(url)};
 }
 

@@ -1,8 +1,7 @@
 #include "launcher/run/own_address.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/udp.hpp>
 #include <exception>
@@ -10,7 +9,7 @@
 #include <utility>
 
 #include "base/asio.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "rendezvous/service/client.hpp"
 
 namespace ddprun {
@@ -45,11 +44,9 @@ Result<void> find_way_to(asio::io_context& io, const asio::ip::address& address)
 std::string whose_port(asio::io_context& io, const asio::ip::address& address, std::uint16_t port,
                        const std::string& run_id) {
   std::optional<std::optional<Identity>> answer;
-  const auto asked = [&](const std::exception_ptr& failure, std::optional<Identity> who) {
-    report_failure("asking whose port it is")(failure);
-    answer = std::move(who);
-  };
-  co_spawn(io, who_is_at({address.to_string(), port}, run_id), asked);
+  const auto keep = [&](std::optional<Identity> who) { answer = std::move(who); };
+  auto asking = who_is_at({address.to_string(), port}, run_id);
+  start_coroutine(io, then(std::move(asking), keep), report_failure("asking whose port it is"));
   while (!answer) io.run_one();
   io.restart();
   if (!*answer) return "";

@@ -1,13 +1,12 @@
 #include "launcher/run/own_coordinator.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/open_status_page.hpp"
 #include "rendezvous/messages/stop_times.hpp"
@@ -35,7 +34,7 @@ Result<void> OwnCoordinator::open(RunFacts& run) {
   run.coordinator_here = opened->is_here;
   run.own_port = opened->own_port;
   if (spec_.status_address && !run.coordinator_here)
-    spdlog::info("--status-addr: the node that hosts the coordinator serves the status page");
+    log::info("--status-addr: the node that hosts the coordinator serves the status page");
   else if (const auto shown = open_page(); !shown)
     return shown.error();
   if (server_) serve();
@@ -68,7 +67,7 @@ void OwnCoordinator::lead(bool leads) {
   asio::post(serving(), [this, leads] {
     close_pages();
     if (!leads) return;
-    if (const auto shown = open_page(); !shown) spdlog::warn("{}", shown.error().message);
+    if (const auto shown = open_page(); !shown) log::warn("{}", shown.error().message);
   });
 }
 

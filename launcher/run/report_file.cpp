@@ -1,9 +1,8 @@
 #include "launcher/run/report_file.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <string>
 
+#include "base/log.hpp"
 #include "base/system/whole_file.hpp"
 
 namespace ddprun {
@@ -13,7 +12,7 @@ void write_report(const JobReport& report, const std::vector<std::filesystem::pa
   const std::string text = to_json(report);
   for (const auto& file : files)
     if (const auto written = write_whole(file, text); !written)
-      spdlog::warn("{}", written.error().message);
+      log::warn("{}", written.error().message);
 }
 
 }  // namespace ddprun

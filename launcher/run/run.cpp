@@ -1,6 +1,5 @@
 #include "launcher/run/run.hpp"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +16,8 @@
 #include "agent/control_server.hpp"
 #include "agent/workers/file_limit.hpp"
 #include "agent/workers/guardian.hpp"
-#include "base/report_failure.hpp"
+#include "base/log.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/fresh_id.hpp"
 #include "base/system/fresh_token.hpp"
 #include "base/system/own_process.hpp"
@@ -69,14 +69,13 @@ Result<RunDirectory> make_run_directory(const LogSpec& logs, const std::string& 
                                              directory.error().message};
   if (wanted || wants_log_files(logs)) directory->keep();
   if (!wanted && wants_log_files(logs))
-    spdlog::warn("log files are in {} (--log-dir chooses another place)",
-                 directory->path().string());
+    log::warn("log files are in {} (--log-dir chooses another place)", directory->path().string());
   return directory;
 }
 
 void say_where(const RunFacts& run) {
-  spdlog::info("coordinator: {} port {}, {}", run.coordinator.host, run.coordinator.port,
-               run.coordinator_here ? "on this node" : "on another node");
+  log::info("coordinator: {} port {}, {}", run.coordinator.host, run.coordinator.port,
+            run.coordinator_here ? "on this node" : "on another node");
 }
 
 /// Tells how many threads each worker gets where the user has chosen none.
@@ -84,8 +83,8 @@ void say_threads(const LaunchSpec& spec, const NodeFacts& node,
                  const EnvironmentLookup& environment) {
   const auto threads = threads_per_worker(spec.workers, node.usable_cpus);
   if (threads && !environment("OMP_NUM_THREADS"))
-    spdlog::info("OMP_NUM_THREADS={} for each of {} workers ({} usable CPUs)", *threads,
-                 spec.workers, node.usable_cpus);
+    log::info("OMP_NUM_THREADS={} for each of {} workers ({} usable CPUs)", *threads, spec.workers,
+              node.usable_cpus);
 }
 
 bool has_error_file(const WorkerFailure& failure) { return !failure.error_file.empty(); }
@@ -111,7 +110,7 @@ class Run {
   Result<void> prepare() {
     if (const auto threads = may_start_threads(); !threads) return threads.error();
     if (own_path().empty())
-      spdlog::warn(
+      log::warn(
           "/proc is not mounted (mount -t proc proc /proc): processes that leave the session of "
           "their worker outlive the job");
     auto node = node_facts(spec_, environment_);
@@ -138,8 +137,8 @@ class Run {
     RunFacts& run = node_.run;
     if (const auto opened = coordinator_.open(run); !opened) return opened.error();
     if (spec_.meeting.etcd)
-      spdlog::info("etcd at {} chooses the coordinator; this node would be it at {} port {}",
-                   text_of(*spec_.meeting.etcd), run.coordinator.host, run.coordinator.port);
+      log::info("etcd at {} chooses the coordinator; this node would be it at {} port {}",
+                text_of(*spec_.meeting.etcd), run.coordinator.host, run.coordinator.port);
     else
       say_where(run);
     if (run.coordinator_here)
@@ -172,11 +171,11 @@ class Run {
     const auto control = open_control(*agent);
     signals_->release();
     std::optional<AgentEnd> ended;
-    co_spawn(io_, agent->run(), [&](const std::exception_ptr& failure, AgentEnd how) {
-      report_failure("the agent")(failure);
+    const auto note_end = [&](AgentEnd how) {
       ended = std::move(how);
       coordinator_.close();
-    });
+    };
+    start_coroutine(io_, then(agent->run(), note_end), report_failure("the agent"));
     while (!ended) io_.run_one();
     events_.ended(*ended);
     agent_ = nullptr;
@@ -239,7 +238,7 @@ class Run {
   /// Lets other programs of this user find the job. Without it the job runs as well.
   void make_job_folder() {
     auto made = JobFolder::make(environment_);
-    if (!made) return spdlog::info("`ddprun ls` does not find this job: {}", made.error().message);
+    if (!made) return log::info("`ddprun ls` does not find this job: {}", made.error().message);
     job_folder_.emplace(std::move(*made));
   }
 
@@ -249,9 +248,9 @@ class Run {
     if (!spec_.introspection || !job_folder_ || elsewhere) return;
     const std::string token = fresh_token();
     const auto file = job_folder_->write("trainer_token", token);
-    if (token.empty() || !file) return spdlog::info("trainings cannot tell their steps here");
+    if (token.empty() || !file) return log::info("trainings cannot tell their steps here");
     auto door = TrainerDoor::open(io_.get_executor(), token, spec_.workers);
-    if (!door) return spdlog::info("trainings cannot tell their steps: {}", door.error().message);
+    if (!door) return log::info("trainings cannot tell their steps: {}", door.error().message);
     trainer_door_ = std::move(*door);
     node_.trainer_url = trainer_door_->url();
     node_.trainer_token = file->string();
@@ -261,7 +260,7 @@ class Run {
   void open_worker_door() {
     if (!spec_.rules.in_place || !watch_folder_) return;
     auto door = WorkerDoor::open(io_.get_executor(), watch_folder_->path(), spec_.workers);
-    if (!door) return spdlog::info("no worker can stay: {}", door.error().message);
+    if (!door) return log::info("no worker can stay: {}", door.error().message);
     worker_door_ = std::move(*door);
     node_.control = worker_door_->path();
   }
@@ -286,7 +285,7 @@ class Run {
     auto acceptor = job_folder_->open(io_.get_executor(), facts);
     if (acceptor)
       return std::make_unique<ControlServer>(std::move(*acceptor), std::move(facts), agent);
-    spdlog::info("`ddprun ls` does not find this job: {}", acceptor.error().message);
+    log::info("`ddprun ls` does not find this job: {}", acceptor.error().message);
     return nullptr;
   }
 
@@ -309,7 +308,7 @@ class Run {
   void make_watch_folder() {
     if (!spec_.introspection) return;
     auto made = WatchFolder::make(temporary_directory(environment_));
-    if (!made) return spdlog::info("no looks into workers: {}", made.error().message);
+    if (!made) return log::info("no looks into workers: {}", made.error().message);
     watch_folder_.emplace(std::move(*made));
     node_.watch_folder = watch_folder_->path();
   }
@@ -320,7 +319,7 @@ class Run {
     if (environment_(kFileTimerVariable) != "1") return;
     auto made = TimerPipe::make(io_.get_executor(), environment_(kTimerFileVariable).value_or(""),
                                 temporary_directory(environment_));
-    if (!made) return spdlog::warn("workers cannot set timers: {}", made.error().message);
+    if (!made) return log::warn("workers cannot set timers: {}", made.error().message);
     timer_pipe_ = std::move(*made);
     node_.timer_pipe = timer_pipe_->path();
   }

@@ -1,13 +1,11 @@
 #include "launcher/run/run_recorder.hpp"
 
-#include <spdlog/spdlog.h>
-
-#include <boost/asio/co_spawn.hpp>
 #include <filesystem>
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/report_failure.hpp"
+#include "base/log.hpp"
+#include "base/start_coroutine.hpp"
 #include "launcher/record/gather_run_record.hpp"
 #include "launcher/record/record_folder.hpp"
 #include "launcher/record/run_changes.hpp"
@@ -67,7 +65,7 @@ void RunRecorder::note_start(Agent& agent) {
   if (round->group_world_size == 1)
     hosts_ = {node_->run.host};
   else
-    co_spawn(home_, ask_hosts(agent), report_failure("asking for the nodes of the round"));
+    start_coroutine(home_, ask_hosts(agent), report_failure("asking for the nodes of the round"));
 }
 
 void RunRecorder::gather() {
@@ -100,13 +98,12 @@ void RunRecorder::end(JobReport& report) {
   const auto now = facts();
   if (good) {
     if (const auto written = now ? write_good_run(folder, *now) : now.error(); !written)
-      spdlog::warn("no record of this run: {}", written.error().message);
+      log::warn("no record of this run: {}", written.error().message);
     return;
   }
-  if (!now)
-    return spdlog::warn("this run is not compared with a good one: {}", now.error().message);
+  if (!now) return log::warn("this run is not compared with a good one: {}", now.error().message);
   const auto before = read_good_run(folder, now->script);
-  if (!before) return spdlog::warn("{}: passing it over", before.error().message);
+  if (!before) return log::warn("{}: passing it over", before.error().message);
   if (*before) report.changed = since_good_run(**before, *now);
 }
 

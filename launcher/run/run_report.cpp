@@ -1,12 +1,11 @@
 #include "launcher/run/run_report.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 #include "agent/reports/report_text.hpp"
+#include "base/log.hpp"
 #include "base/rank_list.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "rendezvous/verdict/causes.hpp"
@@ -95,9 +94,9 @@ std::string sentence_of(const AgentEnd& end, const RunFacts& run,
 /// Nobody has found out more than the message says.
 void say_outcome(const JobReport& report) {
   if (report.outcome == JobOutcome::kHung)
-    spdlog::error("the job was stopped because its workers hang: {}", report.sentence);
+    log::error("the job was stopped because its workers hang: {}", report.sentence);
   else if (report.outcome == JobOutcome::kFailed || report.outcome == JobOutcome::kTooFewNodes)
-    spdlog::error("{}", report.sentence);
+    log::error("{}", report.sentence);
 }
 
 }  // namespace
@@ -160,8 +159,8 @@ void report_end(const AgentEnd& end, const JobReport& report, const EndFacts& fa
   switch (end.why) {
     case AgentEnd::Why::kJobEnded:
       if (end.job.outcome == JobOutcome::kPreempted)
-        spdlog::warn("{}: the job has ended to go on later (exit code {})", end.job.message,
-                     static_cast<int>(kPreempted));
+        log::warn("{}: the job has ended to go on later (exit code {})", end.job.message,
+                  static_cast<int>(kPreempted));
       if (!report.verdict) return say_outcome(report);
       if (const auto failures = torchrun_failures(end, facts, title);
           failures && !err.is_terminal())
@@ -169,16 +168,16 @@ void report_end(const AgentEnd& end, const JobReport& report, const EndFacts& fa
       err.write_message("ddprun: " + report_text(report, output_of(report, facts)));
       return;
     case AgentEnd::Why::kStopSignal:
-      spdlog::warn("stopped by {}; no worker of this node is left", signal_name(end.signal));
+      log::warn("stopped by {}; no worker of this node is left", signal_name(end.signal));
       return;
     case AgentEnd::Why::kRefused:
-      spdlog::error("the coordinator refused this node: {}", end.message);
+      log::error("the coordinator refused this node: {}", end.message);
       return;
     case AgentEnd::Why::kCoordinatorLost:
-      spdlog::error("lost the coordinator: {}", end.message);
+      log::error("lost the coordinator: {}", end.message);
       return;
     case AgentEnd::Why::kNoCoordinator:
-      spdlog::error("{}", end.message);
+      log::error("{}", end.message);
       return;
   }
 }

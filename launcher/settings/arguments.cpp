@@ -1,6 +1,6 @@
 #include "launcher/settings/arguments.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "launcher/settings/dry_run.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,6 @@
 #include "launcher/settings/meeting.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <initializer_list>

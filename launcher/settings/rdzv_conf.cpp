@@ -1,6 +1,6 @@
 #include "launcher/settings/rdzv_conf.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "launcher/settings/restart_options.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <string>
 

@@ -1,8 +1,8 @@
 #include "launcher/settings/secret_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <openssl/crypto.h>
-#include <spdlog/fmt/fmt.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

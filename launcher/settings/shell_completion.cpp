@@ -1,6 +1,6 @@
 #include "launcher/settings/shell_completion.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 #include "launcher/topology/machine_tables.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,6 @@
 #include "launcher/topology/topo_command.hpp"
 
-#include <spdlog/fmt/fmt.h>
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +10,7 @@
 #include "agent/output/console.hpp"
 #include "agent/placement/placement.hpp"
 #include "agent/placement/usable_cpus.hpp"
+#include "base/log.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/run/parse_words.hpp"
 #include "launcher/run/terminal.hpp"
@@ -61,7 +61,7 @@ Result<Surveyed> survey() {
     if (facts)
       add_driver_facts(*machine, *facts);
     else
-      spdlog::warn("NVLinks are not shown: NVIDIA's driver: {}", facts.error().message);
+      log::warn("NVLinks are not shown: NVIDIA's driver: {}", facts.error().message);
   }
   WorkerGpus visible = visible_among(gpus_for_workers(*machine));
   return Surveyed{std::move(*machine), std::move(visible)};

@@ -1,7 +1,6 @@
 #include "live/http/http_server.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -13,7 +12,7 @@
 #include <utility>
 
 #include "base/in_time.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 
@@ -133,7 +132,8 @@ HttpServer::HttpServer(asio::any_io_executor executor, HttpLimits limits, Handle
 
 void HttpServer::serve(HttpSocket socket) {
   if (state_->closed || state_->open.size() >= state_->limits.connections_max) return;
-  co_spawn(state_->executor, talk(state_, std::move(socket)), give_up_peer("somebody over HTTP"));
+  start_coroutine(state_->executor, talk(state_, std::move(socket)),
+                  give_up_peer("somebody over HTTP"));
 }
 
 void HttpServer::close(const std::string& last_words) {

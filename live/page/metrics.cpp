@@ -1,6 +1,6 @@
 #include "live/page/metrics.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <functional>
 #include <optional>

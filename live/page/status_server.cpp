@@ -1,13 +1,12 @@
 #include "live/page/status_server.hpp"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/parse_number.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/fresh_token.hpp"
 #include "live/page/job_page.hpp"
@@ -67,7 +66,7 @@ Result<std::unique_ptr<StatusServer>> StatusServer::listen(const asio::any_io_ex
   auto acceptor = listen_on(executor, endpoint);
   if (!acceptor) return acceptor.error();
   std::unique_ptr<StatusServer> server{new StatusServer{std::move(*acceptor), std::move(page)}};
-  co_spawn(executor, server->accept(), report_failure("the status page"));
+  start_coroutine(executor, server->accept(), report_failure("the status page"));
   return server;
 }
 

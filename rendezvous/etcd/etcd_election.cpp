@@ -1,14 +1,12 @@
 #include "rendezvous/etcd/etcd_election.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "base/log.hpp"
 #include "base/match.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 
@@ -63,7 +61,7 @@ void EtcdElection::step(const Campaign::Event& event) {
 
 void EtcdElection::perform(const Campaign::Action& action) {
   if (const auto* wish = std::get_if<Campaign::Ask>(&action)) {
-    co_spawn(alarm_.get_executor(), ask(wish->request), report_failure("asking etcd"));
+    start_coroutine(alarm_.get_executor(), ask(wish->request), report_failure("asking etcd"));
   } else if (const auto* found = std::get_if<Campaign::Found>(&action)) {
     found_ = *found;
     seeking_.cancel();
@@ -86,7 +84,7 @@ asio::awaitable<EtcdAnswer> EtcdElection::answer_to(const EtcdRequest& request) 
       reply ? answer_of(request, reply->status, reply->body) : Result<EtcdAnswer>{reply.error()};
   if (answer) {
     if (!last_failure_.empty() && Clock::now() >= failing_since_ + kFirstNote)
-      spdlog::warn("etcd answers again");
+      log::warn("etcd answers again");
     last_failure_.clear();
     co_return *answer;
   }
@@ -104,7 +102,7 @@ void EtcdElection::note_failure(const std::string& why) {
   last_failure_ = why;
   if (now < note_due_) return;
   note_due_ = now + kNoteInterval;
-  spdlog::warn("{}; trying again", why);
+  log::warn("{}; trying again", why);
 }
 
 void EtcdElection::set_alarm() {
@@ -112,7 +110,7 @@ void EtcdElection::set_alarm() {
   const auto due = campaign_.next_tick();
   alarm_.expires_at(due.value_or(TimePoint::max()));
   if (!due || std::exchange(ticking_, true)) return;
-  co_spawn(alarm_.get_executor(), tick(), report_failure("the clock of etcd's leases"));
+  start_coroutine(alarm_.get_executor(), tick(), report_failure("the clock of etcd's leases"));
 }
 
 /// It lives as long as a tick is due, so that it keeps no event loop from ending.

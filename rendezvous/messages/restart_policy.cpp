@@ -1,6 +1,6 @@
 #include "rendezvous/messages/restart_policy.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <utility>

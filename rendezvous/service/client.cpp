@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -34,7 +33,6 @@ struct Search {
 
 namespace {
 
-using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 using asio::ip::tcp;
@@ -196,8 +194,10 @@ asio::awaitable<Result<Reached>> reach(Endpoint coordinator, Patience patience, 
                                        TellUser tell, std::shared_ptr<const TlsContext> tls) {
   Search search{std::move(coordinator), patience, std::move(hello), std::move(tell),
                 std::move(tls)};
-  auto first = co_await (keep_trying(search, reach_once) || tell_meanwhile(search));
-  co_return std::get<0>(std::move(first));  // the other one does not end by itself
+  auto telling = tell_meanwhile(search);  // which does not end by itself
+  auto reached = co_await before(std::move(telling), keep_trying(search, reach_once));
+  if (!reached) co_return failure(search);  // both were cancelled: nobody asks any more
+  co_return std::move(*reached);
 }
 
 asio::awaitable<Result<std::shared_ptr<Channel>>> connect(Endpoint coordinator, Patience patience,

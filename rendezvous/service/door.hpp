@@ -53,8 +53,8 @@ class Door {
  private:
   std::shared_ptr<const TlsContext> tls_;  // nullptr: there is no secret
   std::unique_ptr<HandshakePool> pool_;    // nullptr: the event loop does all handshakes
-  GatedLog turned_away_{spdlog::level::warn};
-  GatedLog strangers_{spdlog::level::info};
+  GatedLog turned_away_{log::Level::kWarning};
+  GatedLog strangers_{log::Level::kInfo};
 };
 
 }  // namespace ddprun

@@ -1,7 +1,6 @@
 #include "rendezvous/service/job.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
@@ -9,7 +8,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/match.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 #include "rendezvous/service/client.hpp"
 #include "rendezvous/tunnel/tunnel_exit.hpp"
@@ -44,14 +43,13 @@ void Job::start() {
   const auto join = [weak](std::shared_ptr<Channel> channel, Join witness) {
     const auto self = weak.lock();
     if (!self) return channel->close();
-    co_spawn(self->tick_.get_executor(), self->serve(std::move(channel), std::move(witness)),
-             [self, report = report_failure("a witness")](const std::exception_ptr& failure) {
-               report(failure);
-             });
+    start_coroutine(self->tick_.get_executor(), self->serve(std::move(channel), std::move(witness)),
+                    [self, report = report_failure("a witness")](
+                        const std::exception_ptr& failure) { report(failure); });
   };
   search_->begin({tell, join});
   tick_.expires_at(machine_.next_tick().value_or(TimePoint::max()));
-  co_spawn(tick_.get_executor(), tick_when_due(), report_failure("a job's clock"));
+  start_coroutine(tick_.get_executor(), tick_when_due(), report_failure("a job's clock"));
 }
 
 Result<void> Job::open_store(const asio::ip::address& address) {
@@ -66,8 +64,8 @@ Result<void> Job::listen_for_workers(const tcp::endpoint& endpoint) {
   boost::system::error_code ignored;
   if (store_acceptor_) store_acceptor_->close(ignored);
   store_acceptor_ = std::make_shared<tcp::acceptor>(std::move(*acceptor));
-  co_spawn(tick_.get_executor(), accept_store_clients(store_acceptor_),
-           report_failure("a job's store"));
+  start_coroutine(tick_.get_executor(), accept_store_clients(store_acceptor_),
+                  report_failure("a job's store"));
   return {};
 }
 

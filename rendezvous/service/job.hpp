@@ -110,8 +110,8 @@ class Job : public std::enable_shared_from_this<Job> {
   std::function<void()> ended_;
   std::function<void(const CoordinatorAction&)> ask_etcd_;
   std::shared_ptr<NodeMemory> memory_;  // nullptr: nothing outlives this job
-  GatedLog refused_{spdlog::level::warn};
-  GatedLog gone_{spdlog::level::info};
+  GatedLog refused_{log::Level::kWarning};
+  GatedLog gone_{log::Level::kInfo};
   int round_ = 0;  // the one that the store serves; 0: none yet
   bool closed_ = false;
 };

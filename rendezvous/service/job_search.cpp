@@ -1,15 +1,13 @@
 #include "rendezvous/service/job_search.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "base/endpoint.hpp"
 #include "base/in_time.hpp"
-#include "base/report_failure.hpp"
+#include "base/log.hpp"
+#include "base/start_coroutine.hpp"
 #include "rendezvous/service/client.hpp"
 
 namespace ddprun {
@@ -47,7 +45,7 @@ void JobSearch::tell(const CoordinatorEvent& event) {
 }
 
 void JobSearch::probe(const Probe& order) {
-  co_spawn(executor_, probe_agent(order), report_failure("probing an agent"));
+  start_coroutine(executor_, probe_agent(order), report_failure("probing an agent"));
 }
 
 asio::awaitable<void> JobSearch::probe_agent(Probe order) {
@@ -68,7 +66,7 @@ asio::awaitable<void> JobSearch::probe_agent(Probe order) {
 }
 
 void JobSearch::announce(const AnnounceLeader& order) {
-  co_spawn(executor_, announce_to(order), report_failure("announcing a coordinator"));
+  start_coroutine(executor_, announce_to(order), report_failure("announcing a coordinator"));
 }
 
 asio::awaitable<void> JobSearch::announce_to(AnnounceLeader order) {
@@ -88,7 +86,7 @@ asio::awaitable<void> JobSearch::announce_to(AnnounceLeader order) {
 }
 
 void JobSearch::ask(const AskLeaders& order) {
-  co_spawn(executor_, ask_all(order), report_failure("asking for a coordinator"));
+  start_coroutine(executor_, ask_all(order), report_failure("asking for a coordinator"));
 }
 
 asio::awaitable<void> JobSearch::ask_all(AskLeaders order) {
@@ -96,7 +94,8 @@ asio::awaitable<void> JobSearch::ask_all(AskLeaders order) {
   const auto question = std::make_shared<Question>(executor_);
   for (const std::string& endpoint : order.endpoints) {
     ++question->open;
-    co_spawn(executor_, ask_one(endpoint, question), report_failure("asking for a coordinator"));
+    start_coroutine(executor_, ask_one(endpoint, question),
+                    report_failure("asking for a coordinator"));
   }
   while (question->open > 0 && Clock::now() < question->late.expiry())
     co_await question->late.async_wait(as_tuple(use_awaitable));
@@ -122,8 +121,8 @@ asio::awaitable<void> JobSearch::ask_one(std::string endpoint, std::shared_ptr<Q
 void JobSearch::invite(const InviteWitnesses& order) {
   for (const std::string& endpoint : order.endpoints)
     if (inviting_.insert(endpoint).second)
-      co_spawn(executor_, invite_one(endpoint, order.invitation),
-               report_failure("asking for a vote"));
+      start_coroutine(executor_, invite_one(endpoint, order.invitation),
+                      report_failure("asking for a vote"));
 }
 
 asio::awaitable<void> JobSearch::invite_one(std::string endpoint, InviteWitness invitation) {
@@ -138,7 +137,7 @@ asio::awaitable<void> JobSearch::invite_one(std::string endpoint, InviteWitness 
     if (channel) {
       auto join = co_await request_join(endpoint, std::move(invitation), *channel);
       if (join && !closed_) {
-        spdlog::info("the witness at {} votes in this job", endpoint);
+        log::info("the witness at {} votes in this job", endpoint);
         listener_.join(*channel, *std::move(join));
       } else {
         (*channel)->close_when_sent();

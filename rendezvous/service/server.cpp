@@ -1,18 +1,17 @@
 #include "rendezvous/service/server.hpp"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 #include <vector>
 
+#include "base/in_time.hpp"
+#include "base/log.hpp"
 #include "base/match.hpp"
 #include "base/printable.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/own_process.hpp"
 #include "rendezvous/rounds/agreement.hpp"
@@ -22,7 +21,6 @@ namespace ddprun {
 
 namespace {
 
-using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 using asio::ip::tcp;
@@ -76,9 +74,11 @@ Server::Server(tcp::acceptor acceptor, const ServerLimits& limits)
 
 void Server::start() {
   if (only_) only_->start();
-  co_spawn(acceptor_.get_executor(), accept_peers(), report_failure("accepting connections"));
+  start_coroutine(acceptor_.get_executor(), accept_peers(),
+                  report_failure("accepting connections"));
   if (!only_)
-    co_spawn(acceptor_.get_executor(), end_abandoned_jobs(), report_failure("ending empty jobs"));
+    start_coroutine(acceptor_.get_executor(), end_abandoned_jobs(),
+                    report_failure("ending empty jobs"));
 }
 
 void Server::close() {
@@ -94,7 +94,7 @@ void Server::close() {
 asio::awaitable<void> Server::accept_peers() {
   const bool alone = only_ && only_->rules().nodes_max == 1;
   const std::function<void(tcp::socket)> serve_one = [this](tcp::socket socket) {
-    co_spawn(acceptor_.get_executor(), serve(std::move(socket)), give_up_peer("a peer"));
+    start_coroutine(acceptor_.get_executor(), serve(std::move(socket)), give_up_peer("a peer"));
   };
   co_await accept_all(acceptor_, serve_one, alone ? MayConnect::kOwnUser : MayConnect::kAnybody);
 }
@@ -103,16 +103,16 @@ asio::awaitable<void> Server::accept_peers() {
 /// its own, so that all of this one's memory is free before the agent stays for hours.
 asio::awaitable<void> Server::serve(tcp::socket socket) {
   Newcomers::Place place{newcomers_, socket.get_executor()};
-  auto met = co_await (meet(socket) || place.has_to_go());
+  auto met = co_await before(place.has_to_go(), meet(socket));
   if (closed()) co_return;
-  if (met.index() == 1) {
+  if (!met) {
     turned_away_.say(
         "a peer has not joined within {} ms, or too many were waiting to: it is closed",
         limits_.join_timeout.count());
-  } else if (auto& arrival = std::get<0>(met)) {
+  } else if (auto& arrival = *met) {
     auto& [job, channel, join] = *arrival;
-    co_spawn(acceptor_.get_executor(), job->serve(std::move(channel), std::move(join)),
-             give_up_peer("an agent"));
+    start_coroutine(acceptor_.get_executor(), job->serve(std::move(channel), std::move(join)),
+                    give_up_peer("an agent"));
   }
 }
 
@@ -192,8 +192,8 @@ void Server::be_witness(std::shared_ptr<Channel> channel, const InviteWitness& i
     return channel->close_when_sent();
   }
   channel->limit_lines(kLineBytesMax);
-  co_spawn(acceptor_.get_executor(), witness_.serve(std::move(channel), invitation),
-           give_up_peer("who asks for a vote"));
+  start_coroutine(acceptor_.get_executor(), witness_.serve(std::move(channel), invitation),
+                  give_up_peer("who asks for a vote"));
 }
 
 /// Where one job is at home its name is not told to who does not know it. At any place of a job but
@@ -224,7 +224,7 @@ Result<std::shared_ptr<Job>> Server::job_of(const Join& join, const asio::ip::ad
 
 Result<std::shared_ptr<Job>> Server::begin_job(const Join& join, const asio::ip::address& from) {
   const auto ended = [this, run_id = join.run_id] {
-    spdlog::info("job '{}' has ended", run_id);
+    log::info("job '{}' has ended", run_id);
     book_.ended(run_id);
     jobs_.erase(run_id);
   };
@@ -240,7 +240,7 @@ Result<std::shared_ptr<Job>> Server::begin_job(const Join& join, const asio::ip:
   }
   job->remember_nodes_in(node_memory_);
   job->start();
-  spdlog::info("job '{}' begins", join.run_id);
+  log::info("job '{}' begins", join.run_id);
   book_.begun(join, from.to_string());
   return jobs_[join.run_id] = job;
 }

@@ -110,7 +110,7 @@ class Server {
   std::uint16_t port_;
   Door door_;
   Newcomers newcomers_;
-  GatedLog turned_away_{spdlog::level::info};
+  GatedLog turned_away_{log::Level::kInfo};
   std::shared_ptr<NodeMemory> node_memory_;  // nullptr: each job has its own
   std::shared_ptr<Job> only_;  // the one job of an agent's coordinator; nullptr at `ddprun server`
 

@@ -1,13 +1,12 @@
 #include "rendezvous/service/witness.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "base/in_time.hpp"
+#include "base/log.hpp"
 #include "base/match.hpp"
 #include "base/printable.hpp"
 #include "base/system/fresh_id.hpp"
@@ -15,7 +14,6 @@
 
 namespace ddprun {
 
-using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 
@@ -30,7 +28,7 @@ asio::awaitable<void> Witness::serve(std::shared_ptr<Channel> channel, InviteWit
   perform(*vote, vote->machine.invited(peer, invitation, Clock::now()));
   auto hearing = hear(vote, peer);
   auto ticking = tick_when_due(vote);
-  co_await (std::move(hearing) || std::move(ticking));
+  co_await ends_first(std::move(hearing), std::move(ticking));
   drop(*vote, peer);
   perform(*vote, vote->machine.lost(peer, Clock::now()));
 }
@@ -45,7 +43,7 @@ std::shared_ptr<Witness::Vote> Witness::vote_in(const std::string& run_id,
       asked != asked_from_.end() && asked->second >= limits_.jobs_per_address_max;
   if (votes_.size() >= limits_.jobs_max || asks_too_often) return nullptr;
   ++asked_from_[from];
-  spdlog::info("votes in job '{}', which is hosted elsewhere", printable(run_id));
+  log::info("votes in job '{}', which is hosted elsewhere", printable(run_id));
   return votes_[run_id] = std::make_shared<Vote>(
              Vote{WitnessMachine{fresh_id, host_name()}, from, asio::steady_timer{executor_}});
 }

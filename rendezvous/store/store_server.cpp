@@ -1,7 +1,5 @@
 #include "rendezvous/store/store_server.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <array>
 #include <boost/asio/post.hpp>
 #include <cerrno>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "base/asio.hpp"
+#include "base/log.hpp"
 #include "base/system/endpoint_text.hpp"
 #include "rendezvous/store/store_socket.hpp"
 
@@ -51,11 +50,11 @@ void StoreServer::adopt(tcp::socket socket) {
   const std::string address = numeric_address(socket);
   boost::system::error_code error;
   const int descriptor = socket.release(error);
-  if (error) return spdlog::debug("store: {} is gone already: {}", address, error.message());
+  if (error) return log::debug("store: {} is gone already: {}", address, error.message());
   const ClientId id = ++last_id_;
   auto connection = std::make_unique<StoreSocket>(descriptor, poll_, id, address, state_);
   if (!poll_.watch(descriptor, id))
-    return spdlog::warn("store: cannot serve {}: {}", address, std::strerror(errno));
+    return log::warn("store: cannot serve {}: {}", address, std::strerror(errno));
   connections_.emplace(id, std::move(connection));
   expect_validate(id);
   expect_turn();
@@ -149,7 +148,7 @@ void StoreServer::served(StoreConnection& connection, const Result<void>& result
     log_refusal(connection, result.error().message);
     close_connection(connection.session().id());
   } else if (connection.gone()) {
-    spdlog::debug("store: {} has disconnected", connection.session().address());
+    log::debug("store: {} has disconnected", connection.session().address());
     close_connection(connection.session().id());
   }
   if (!state_.store.has_ready()) return;

@@ -96,7 +96,7 @@ class StoreServer {
   bool turn_posted_ = false;  // take_turn() is in the event loop's queue
   bool polling_ = false;      // a wait for the poll is under way
   bool timer_runs_ = false;   // a wait for the first newcomer's deadline is under way
-  GatedLog refused_{spdlog::level::info};
+  GatedLog refused_{log::Level::kInfo};
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // handlers check it
 };
 

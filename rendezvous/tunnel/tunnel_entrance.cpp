@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/co_spawn.hpp>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "base/match.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 
 namespace ddprun {
@@ -32,8 +31,8 @@ Result<std::uint16_t> TunnelEntrance::open(int round, std::uint16_t at) {
   if (!acceptor)
     return Error{acceptor.error().kind, "for the workers' store: " + acceptor.error().message};
   door_ = std::make_shared<tcp::acceptor>(std::move(*acceptor));
-  co_spawn(executor_, let_in_all(door_, static_cast<std::uint32_t>(round)),
-           report_failure("the way to the store"));
+  start_coroutine(executor_, let_in_all(door_, static_cast<std::uint32_t>(round)),
+                  report_failure("the way to the store"));
   return door_->local_endpoint().port();
 }
 

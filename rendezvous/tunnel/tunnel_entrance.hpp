@@ -91,7 +91,7 @@ class TunnelEntrance : public TunnelEnd, public std::enable_shared_from_this<Tun
   TunnelClientId last_number_ = 0;
   std::size_t unread_bytes_ = 0;  // all clients together
   bool polling_ = false;          // a wait for the poll is under way
-  GatedLog closed_{spdlog::level::warn};
+  GatedLog closed_{log::Level::kWarning};
 };
 
 }  // namespace ddprun

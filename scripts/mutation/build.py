@@ -40,7 +40,8 @@ def run_logged(command):
 def configure():
     LOG.parent.mkdir(parents=True, exist_ok=True)
     LOG.unlink(missing_ok=True)
-    options = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DDDPRUN_SDK=OFF", "-DDDPRUN_UNITY=OFF"]
+    options = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DDDPRUN_SDK=OFF", "-DDDPRUN_UNITY=OFF",
+               "-DDDPRUN_PRECOMPILED=OFF"]
     if shutil.which("ccache"):
         options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
     if shutil.which("ld.lld"):

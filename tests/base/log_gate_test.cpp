@@ -41,7 +41,7 @@ TEST_CASE("the first line passes, however young the clock is") {
 
 TEST_CASE("a gated log writes the first of many lines") {
   const CapturedLog log;
-  GatedLog refusals{spdlog::level::warn};
+  GatedLog refusals{log::Level::kWarning};
   for (int i = 1; i <= 100; ++i) refusals.say("refused number {}", i);
   CHECK(log.text() == "warning: refused number 1\n");
 }

@@ -1,6 +1,6 @@
 #include "tests/simulation/hosts_invariants.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -33,7 +33,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/match.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "rendezvous/service/client.hpp"
 
 namespace ddprun {
@@ -116,7 +116,7 @@ class Swarm {
   }
 
   void connect_next() {
-    if (begun_ < wanted_) co_spawn(io_, live(begun_++), report_failure("an agent"));
+    if (begun_ < wanted_) start_coroutine(io_, live(begun_++), report_failure("an agent"));
   }
 
   asio::awaitable<void> live(int number) {
@@ -167,7 +167,9 @@ class Swarm {
   void obey(int number, const std::shared_ptr<Channel>& channel, const CoordinatorMessage& order) {
     match(
         order,  //
-        [&](const Joined&) { co_spawn(io_, beat(number, channel), report_failure("a heartbeat")); },
+        [&](const Joined&) {
+          start_coroutine(io_, beat(number, channel), report_failure("a heartbeat"));
+        },
         [](const Refused& m) { throw std::runtime_error{m.reason}; },
         [](const Spare&) { throw std::runtime_error{"there are places for all agents"}; },
         [&](const RequestVote& m) {

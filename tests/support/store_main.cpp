@@ -1,13 +1,12 @@
 // Serves the worker store on one port until it is stopped: store_main [PORT [WORLD_SIZE]].
 //
 // For tests that drive the store with torch's own clients.
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/log.hpp"
 #include "rendezvous/store/store_server.hpp"
 
 namespace asio = boost::asio;
@@ -18,7 +17,7 @@ namespace {
 void accept_next(tcp::acceptor& acceptor, ddprun::StoreServer& server) {
   acceptor.async_accept([&](const boost::system::error_code& error, tcp::socket socket) {
     if (error) {
-      spdlog::warn("store_main: {}", error.message());
+      log::warn("store_main: {}", error.message());
     } else {
       server.adopt(std::move(socket));
     }

@@ -1,11 +1,9 @@
 #include "launcher/doctor/bench/link_ends.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -14,14 +12,13 @@
 
 #include "base/clock.hpp"
 #include "base/in_time.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 
 namespace {
 
 using namespace std::chrono_literals;
-using namespace asio::experimental::awaitable_operators;
 using asio::as_tuple;
 using asio::use_awaitable;
 using asio::ip::tcp;
@@ -127,16 +124,20 @@ asio::awaitable<std::optional<std::int64_t>> receive_rate(tcp::socket& socket) {
   co_return static_cast<std::int64_t>(static_cast<double>(received.bytes) / counted.count());
 }
 
+asio::awaitable<void> says_something(tcp::socket& socket) {
+  co_await socket.async_wait(tcp::socket::wait_read, as_tuple(use_awaitable));
+}
+
 asio::awaitable<void> send_all_it_takes(tcp::socket& socket) {
-  auto said = socket.async_wait(tcp::socket::wait_read, as_tuple(use_awaitable));
-  co_await in_time(Clock::now() + kSendTimeMax, send_chunks(socket) || std::move(said));
+  auto sending = before(says_something(socket), send_chunks(socket));
+  co_await in_time(Clock::now() + kSendTimeMax, std::move(sending));
 }
 
 Result<ChildServer> start_link_server(const std::string& token) {
-  return start_child_server(
-      kServerTimeout, [&](const asio::any_io_executor& executor, tcp::socket socket) {
-        co_spawn(executor, serve(std::move(socket), token), give_up_peer("measuring a link"));
-      });
+  return start_child_server(kServerTimeout, [&](const asio::any_io_executor& executor,
+                                                tcp::socket socket) {
+    start_coroutine(executor, serve(std::move(socket), token), give_up_peer("measuring a link"));
+  });
 }
 
 }  // namespace ddprun

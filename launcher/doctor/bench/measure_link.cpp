@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/read.hpp>
@@ -17,7 +16,7 @@
 #include "base/clock.hpp"
 #include "base/in_time.hpp"
 #include "base/parse_number.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "launcher/doctor/bench/link_ends.hpp"
 #include "launcher/doctor/bench/median.hpp"
 
@@ -145,7 +144,7 @@ LinkSpeed measure_link(const std::string& from, const LinkEnd& to, const std::st
   LinkSpeed speed{.from = from, .to = to.node};
   LinkMeasure link{to, token, speed};
   asio::io_context io{1};
-  co_spawn(io, measure(link, speed), report_failure("measuring the way to another node"));
+  start_coroutine(io, measure(link, speed), report_failure("measuring the way to another node"));
   io.run();
   return speed;
 }

@@ -2,7 +2,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "tests/support/event_loop.hpp"
 
 namespace ddprun {

@@ -11,7 +11,7 @@
 
 #include "agent/introspection/process_facts.hpp"
 #include "agent/introspection/python_stack.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "tests/support/event_loop.hpp"
 
 namespace ddprun {

@@ -6,7 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "tests/support/event_loop.hpp"
 
 namespace ddprun {
@@ -103,7 +103,7 @@ class RasFixture {
     if (answers.size() < 3) kept_.emplace(std::move(socket));
   }
   Result<std::string> ask(Lines answers, std::chrono::milliseconds patience = kTestPatience) {
-    co_spawn(loop_.executor(), serve(std::move(answers)), report_failure("the service"));
+    start_coroutine(loop_.executor(), serve(std::move(answers)), report_failure("the service"));
     return loop_.run(ask_ras({{"127.0.0.1", acceptor_.local_endpoint().port()}}, patience),
                      "NCCL's answer");
   }

@@ -1,6 +1,6 @@
 #include "agent/output/folder.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include "base/number_list.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,6 @@
 #include "agent/timers/timer_book.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <csignal>
 

@@ -1,6 +1,6 @@
 #include "launcher/commands/command_line.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <filesystem>

@@ -12,7 +12,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/service/client.hpp"
 #include "rendezvous/tunnel/tunnel_entrance.hpp"

@@ -2,14 +2,13 @@
 #include "rendezvous/transport/channel.hpp"
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <vector>
 
 #include "base/match.hpp"
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "base/system/endpoint_text.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "tests/support/catch.hpp"
@@ -75,7 +74,7 @@ struct ChannelFixture {
 
   /// Reads the channel's lines into `heard` until the connection ends, and then `error` says why.
   void listen() {
-    co_spawn(
+    start_coroutine(
         io,
         [](ChannelFixture& f) -> asio::awaitable<void> {
           for (;;) {

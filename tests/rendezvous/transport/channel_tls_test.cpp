@@ -1,13 +1,12 @@
 // Two Channels at the ends of a connection on loopback, which speak TLS; or one, and a peer that
 // does not.
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <vector>
 
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "rendezvous/transport/channel.hpp"
 #include "tests/support/catch.hpp"
@@ -71,7 +70,7 @@ struct ChannelTlsFixture {
     agent = std::make_shared<Channel>(
         std::move(near),
         std::make_unique<TlsSession>(TlsContext::for_agent(std::move(key)).value()));
-    co_spawn(
+    start_coroutine(
         io,
         [](ChannelTlsFixture& f) -> asio::awaitable<void> {
           f.secured = co_await f.agent->secure();
@@ -84,7 +83,8 @@ struct ChannelTlsFixture {
     coordinator = std::make_shared<Channel>(
         std::move(far),
         std::make_unique<TlsSession>(TlsContext::for_coordinator(std::move(key)).value()));
-    co_spawn(io, coordinator_hears.listen(coordinator), report_failure("a test's coordinator"));
+    start_coroutine(io, coordinator_hears.listen(coordinator),
+                    report_failure("a test's coordinator"));
   }
 
   void meet() {
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(ChannelTlsFixture, "the end of an agent's handshake leaves with
   make_coordinator(key_of(1));
   agent = std::make_shared<Channel>(
       std::move(near), std::make_unique<TlsSession>(TlsContext::for_agent(key_of(1)).value()));
-  co_spawn(
+  start_coroutine(
       io,
       [](ChannelTlsFixture& f) -> asio::awaitable<void> {
         f.secured = co_await f.agent->secure();

@@ -1,13 +1,12 @@
 // Both ends of a tunnel, with the store behind it and workers' sockets before it, on loopback.
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
 
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 #include "rendezvous/tunnel/tunnel_entrance.hpp"
 #include "rendezvous/tunnel/tunnel_exit.hpp"
 #include "tests/rendezvous/store/store_clients.hpp"
@@ -121,9 +120,10 @@ Node::Node(TunnelFixture& fixture, TunnelLimits limits) {
     return static_cast<int>(round) == fixture.round;
   });
   fixture.open(*this);
-  co_spawn(fixture.context, listen_to(coordinator, lines, coordinator_error),
-           report_failure("a test's coordinator"));
-  co_spawn(fixture.context, listen_to(agent, lines, agent_error), report_failure("a test's agent"));
+  start_coroutine(fixture.context, listen_to(coordinator, lines, coordinator_error),
+                  report_failure("a test's coordinator"));
+  start_coroutine(fixture.context, listen_to(agent, lines, agent_error),
+                  report_failure("a test's agent"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "base/report_failure.hpp"
+#include "base/start_coroutine.hpp"
 
 #include <new>
 #include <stdexcept>
