@@ -4,15 +4,16 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+#include <sstream>
 #include <utility>
 
 #include "base/in_time.hpp"
+#include "live/http/http_reading.hpp"
 
 namespace ddprun {
 
@@ -35,29 +36,30 @@ asio::awaitable<boost::system::error_code> say(HttpSocket& socket, const HttpQue
   request.set(client_http::field::host, question.host);
   request.set(client_http::field::connection, "close");
   request.prepare_payload();
-  const auto [error, bytes] = co_await client_http::async_write(socket, request, kQuietly);
+  const std::string text = (std::ostringstream{} << request.base()).str();
+  const auto [error, bytes] = co_await asio::async_write(socket, asio::buffer(text), kQuietly);
   co_return error;
 }
 
 /// Asks, and reads until the headers of the answer are there.
 asio::awaitable<boost::system::error_code> say_and_read_header(HttpSocket& socket,
                                                                const HttpQuestion& question,
-                                                               boost::beast::flat_buffer& buffer,
+                                                               HttpBuffer& buffer,
                                                                ResponseParser& parser) {
   const auto unsaid = co_await say(socket, question);
   if (unsaid) co_return unsaid;
-  const auto [error, bytes] =
-      co_await client_http::async_read_header(socket, buffer, parser, kQuietly);
+  const ReadSome read = reading_of(socket);
+  const auto error = co_await read_header(read, buffer, parser);
   co_return error;
 }
 
-asio::awaitable<Result<HttpHeard>> read_rest(HttpSocket& socket, boost::beast::flat_buffer& buffer,
+asio::awaitable<Result<HttpHeard>> read_rest(HttpSocket& socket, HttpBuffer& buffer,
                                              ResponseParser& parser, TimePoint deadline) {
-  auto reading = client_http::async_read(socket, buffer, parser, kQuietly);
-  const auto read = co_await in_time(deadline, std::move(reading));
-  if (!read) co_return no_answer();
-  const auto error = std::get<0>(*read);
-  if (error) co_return cut_off(error);
+  const ReadSome read = reading_of(socket);
+  auto reading = read_response(read, buffer, parser);
+  const auto error = co_await in_time(deadline, std::move(reading));
+  if (!error) co_return no_answer();
+  if (*error) co_return cut_off(*error);
   co_return HttpHeard{parser.get().result_int(), std::move(parser.get().body())};
 }
 
@@ -87,7 +89,7 @@ asio::awaitable<Result<HttpHeard>> ask_http(HttpSocket socket, HttpQuestion ques
                                             std::chrono::milliseconds timeout,
                                             std::size_t bytes_max) {
   const TimePoint deadline = Clock::now() + timeout;
-  boost::beast::flat_buffer buffer;
+  HttpBuffer buffer;
   ResponseParser parser;
   parser.body_limit(bytes_max);
   auto beginning = say_and_read_header(socket, question, buffer, parser);
@@ -102,7 +104,7 @@ asio::awaitable<Result<HttpHeard>> follow_http(HttpSocket socket, HttpQuestion q
                                                std::chrono::milliseconds timeout,
                                                std::function<bool(std::string_view)> hear) {
   const TimePoint deadline = Clock::now() + timeout;
-  boost::beast::flat_buffer buffer;
+  HttpBuffer buffer;
   ResponseParser parser;
   parser.body_limit(boost::none);
   auto beginning = say_and_read_header(socket, question, buffer, parser);
@@ -115,9 +117,9 @@ asio::awaitable<Result<HttpHeard>> follow_http(HttpSocket socket, HttpQuestion q
     auto heard = co_await read_rest(socket, buffer, parser, deadline);
     co_return heard;
   }
+  const ReadSome read = reading_of(socket);
   while (!parser.is_done()) {
-    const auto [error, bytes] =
-        co_await client_http::async_read_some(socket, buffer, parser, kQuietly);
+    const auto error = co_await read_piece(read, buffer, parser);
     if (error == client_http::error::end_of_stream) break;
     if (error) co_return cut_off(error);
     const std::string piece = std::exchange(parser.get().body(), {});

@@ -3,22 +3,21 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "base/in_time.hpp"
 #include "base/start_coroutine.hpp"
+#include "live/http/http_reading.hpp"
 
 namespace ddprun {
 
 using asio::as_tuple;
 using asio::use_awaitable;
-namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 struct HttpServer::State {
@@ -59,17 +58,17 @@ unsigned status_of(const boost::system::error_code& error) {
 }
 
 /// Reads a request. The status is 0 when it is well-formed, and unset when the peer has gone.
-asio::awaitable<std::optional<unsigned>> read_request(HttpSocket& socket, const HttpLimits& limits,
-                                                      Parser& parser) {
+asio::awaitable<std::optional<unsigned>> hear(HttpSocket& socket, const HttpLimits& limits,
+                                              Parser& parser) {
   parser.header_limit(limits.header_bytes_max);
   parser.body_limit(limits.body_bytes_max);
-  beast::flat_buffer buffer{limits.header_bytes_max + limits.body_bytes_max};
-  auto reading = http::async_read(socket, buffer, parser, as_tuple(use_awaitable));
-  const auto read = co_await in_time(Clock::now() + limits.request_timeout, std::move(reading));
-  if (!read) co_return 408U;
-  const auto error = std::get<0>(*read);
-  if (!error) co_return 0U;
-  const unsigned status = status_of(error);
+  HttpBuffer buffer{limits.header_bytes_max + limits.body_bytes_max};
+  const ReadSome read = reading_of(socket);
+  auto reading = read_request(read, buffer, parser);
+  const auto error = co_await in_time(Clock::now() + limits.request_timeout, std::move(reading));
+  if (!error) co_return 408U;
+  if (!*error) co_return 0U;
+  const unsigned status = status_of(*error);
   co_return status == 0 ? std::nullopt : std::optional{status};
 }
 
@@ -156,7 +155,7 @@ void HttpServer::close(const std::string& last_words) {
 asio::awaitable<void> HttpServer::talk(std::shared_ptr<State> state, HttpSocket socket) {
   const State::Place place{state->open, &socket};
   Parser parser;
-  const auto refused = co_await read_request(socket, state->limits, parser);
+  const auto refused = co_await hear(socket, state->limits, parser);
   if (!refused || state->closed) co_return;  // whose handler may be gone with the server
   HttpReply reply;
   auto request = *refused == 0 ? request_of(parser) : std::nullopt;

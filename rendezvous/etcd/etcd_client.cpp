@@ -1,29 +1,26 @@
 #include "rendezvous/etcd/etcd_client.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/connect.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/error.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
-#include <boost/beast/ssl/ssl_stream.hpp>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "base/in_time.hpp"
+#include "live/http/http_reading.hpp"
 
 namespace ddprun {
 
 namespace {
 
-namespace beast = boost::beast;
 namespace http = boost::beast::http;
 namespace ssl = boost::asio::ssl;
 using asio::ip::tcp;
@@ -32,11 +29,12 @@ using boost::system::error_code;
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 
 Error error_of(const error_code& code) {
-  if (code == beast::error::timeout) return {Error::Kind::kTimeout, "no answer"};
   if (code == http::error::end_of_stream)
     return {Error::Kind::kUnavailable, "the connection was closed"};
   return {Error::Kind::kUnavailable, code.message()};
 }
+
+Error no_answer() { return {Error::Kind::kTimeout, "no answer"}; }
 
 Error file_error(const std::string& key, const std::string& path, const error_code& code) {
   return {Error::Kind::kInvalid, "--rdzv-conf " + key + "=" + path + ": " + code.message()};
@@ -49,27 +47,40 @@ struct EtcdClient::Tls {
 };
 
 struct EtcdClient::Connection {
-  using Secure = beast::ssl_stream<beast::tcp_stream>;
-  std::optional<beast::tcp_stream> plain;
+  using Secure = ssl::stream<tcp::socket>;
+  std::optional<tcp::socket> plain;
   std::optional<Secure> secure;  // one of the two is there
-  beast::flat_buffer buffer{kEtcdAnswerBytesMax};
+  HttpBuffer buffer{kEtcdAnswerBytesMax};
   bool used = false;
 
-  beast::tcp_stream& tcp() { return plain ? *plain : beast::get_lowest_layer(*secure); }
+  tcp::socket& socket() { return plain ? *plain : secure->next_layer(); }
 
-  template <typename Stream>
-  asio::awaitable<Result<Reply>> talk(Stream& stream, const EtcdPost& post,
-                                      const std::string& host) {
+  asio::awaitable<std::pair<error_code, std::size_t>> read_some(asio::mutable_buffer into) {
+    auto reading =
+        plain ? plain->async_read_some(into, kQuietly) : secure->async_read_some(into, kQuietly);
+    const auto [error, bytes] = co_await std::move(reading);
+    co_return std::pair{error, bytes};
+  }
+
+  asio::awaitable<error_code> write(const std::string& text) {
+    auto writing = plain ? asio::async_write(*plain, asio::buffer(text), kQuietly)
+                         : asio::async_write(*secure, asio::buffer(text), kQuietly);
+    const auto [error, bytes] = co_await std::move(writing);
+    co_return error;
+  }
+
+  asio::awaitable<Result<Reply>> talk(const EtcdPost& post, const std::string& host) {
     http::request<http::string_body> request{http::verb::post, post.path, 11, post.body};
     request.set(http::field::host, host);
     request.set(http::field::content_type, "application/json");
     request.prepare_payload();
-    const auto [unsent, sent] = co_await http::async_write(stream, request, kQuietly);
-    if (unsent) co_return error_of(unsent);
+    const std::string text = (std::ostringstream{} << request).str();
+    if (const auto unsent = co_await write(text)) co_return error_of(unsent);
     http::response_parser<http::string_body> parser;
     parser.body_limit(kEtcdAnswerBytesMax);
-    const auto [unread, read] = co_await http::async_read(stream, buffer, parser, kQuietly);
-    if (unread) co_return error_of(unread);
+    const ReadSome read = [this](asio::mutable_buffer into) { return read_some(into); };
+    if (const auto unread = co_await read_response(read, buffer, parser))
+      co_return error_of(unread);
     used = parser.get().keep_alive();
     co_return Reply{parser.get().result_int(), std::move(parser.get().body())};
   }
@@ -111,23 +122,29 @@ Result<void> EtcdClient::read_certificates() {
 /// A slow name server holds nobody up for longer than it takes itself: it is asked again for each
 /// connection, and connections are kept.
 asio::awaitable<Result<void>> EtcdClient::connect(std::chrono::milliseconds timeout) {
-  auto connection = std::make_unique<Connection>();
-  if (tls_)
-    connection->secure.emplace(executor_, tls_->context);
-  else
-    connection->plain.emplace(executor_);
   tcp::resolver resolver{executor_};
   auto resolving = resolver.async_resolve(member().host, std::to_string(member().port), kQuietly);
   const auto found = co_await in_time(Clock::now() + timeout, std::move(resolving));
   if (!found) co_return Error{Error::Kind::kTimeout, "no name server answers"};
   const auto& [unknown, addresses] = *found;
   if (unknown) co_return error_of(unknown);
-  beast::tcp_stream& stream = connection->tcp();
-  stream.expires_after(timeout);
-  const auto [unconnected, address] = co_await stream.async_connect(addresses, kQuietly);
+  auto connecting = connect_to(addresses);
+  auto connected = co_await in_time(Clock::now() + timeout, std::move(connecting));
+  if (!connected) co_return no_answer();
+  co_return std::move(*connected);
+}
+
+asio::awaitable<Result<void>> EtcdClient::connect_to(const Addresses& addresses) {
+  auto connection = std::make_unique<Connection>();
+  if (tls_)
+    connection->secure.emplace(executor_, tls_->context);
+  else
+    connection->plain.emplace(executor_);
+  const auto [unconnected, address] =
+      co_await asio::async_connect(connection->socket(), addresses, kQuietly);
   if (unconnected) co_return error_of(unconnected);
   error_code ignored;
-  stream.socket().set_option(tcp::no_delay{true}, ignored);
+  connection->socket().set_option(tcp::no_delay{true}, ignored);
   if (connection->secure) {
     auto& secure = *connection->secure;
     SSL_set_tlsext_host_name(secure.native_handle(), member().host.c_str());
@@ -147,18 +164,12 @@ asio::awaitable<Result<EtcdClient::Reply>> EtcdClient::ask_once(const EtcdPost& 
   }
   std::unique_ptr<Connection> connection = std::move(connection_);
   connection->used = false;
-  connection->tcp().expires_after(timeout);
   const std::string host = text_of(member());
-  Result<Reply> reply = Error{};
-  if (connection->secure) {
-    auto talking = connection->talk(*connection->secure, post, host);
-    reply = co_await std::move(talking);
-  } else {
-    auto talking = connection->talk(*connection->plain, post, host);
-    reply = co_await std::move(talking);
-  }
-  if (reply && connection->used) connection_ = std::move(connection);
-  co_return reply;
+  auto talking = connection->talk(post, host);
+  auto reply = co_await in_time(Clock::now() + timeout, std::move(talking));
+  if (!reply) co_return no_answer();
+  if (*reply && connection->used) connection_ = std::move(connection);
+  co_return std::move(*reply);
 }
 
 /// A connection that was kept may have been closed meanwhile, and that says nothing of the member.

@@ -7,6 +7,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -48,7 +49,9 @@ class EtcdClient {
 
   EtcdClient(const asio::any_io_executor& executor, EtcdPlace place);
   Result<void> read_certificates();
+  using Addresses = asio::ip::tcp::resolver::results_type;
   asio::awaitable<Result<void>> connect(std::chrono::milliseconds timeout);
+  asio::awaitable<Result<void>> connect_to(const Addresses& addresses);
   asio::awaitable<Result<Reply>> ask_once(const EtcdPost& post, std::chrono::milliseconds timeout);
   const Endpoint& member() const { return place_.members[next_]; }
   Error failed(const Error& why) const;
