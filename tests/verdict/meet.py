@@ -24,9 +24,14 @@ def wait_for(name, seconds=150):
 
 
 def everybody_is_there():
-    tell(f"rank_{RANK}")
-    for rank in range(WORLD_SIZE):
-        wait_for(f"rank_{rank}")
+    are_there(range(WORLD_SIZE), "started")
+
+
+def are_there(ranks, what):
+    """These ranks, this one among them, wait for each other."""
+    tell(f"rank_{RANK}_{what}")
+    for rank in ranks:
+        wait_for(f"rank_{rank}_{what}")
 
 
 def sleep_for_ever():

@@ -7,11 +7,13 @@
 # ranks: 1
 # waiting: 0,2
 # operation: init_process_group
-import os
 import time
 
-if os.environ["RANK"] == "1":
+import meet
+
+if meet.RANK == 1:
     time.sleep(600)  # HERE
 import torch.distributed as dist
 
+meet.are_there([0, 2], "imported")  # or one who still imports would hang as well
 dist.init_process_group("gloo")

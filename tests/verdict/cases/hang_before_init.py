@@ -7,11 +7,13 @@
 # ranks: 2
 # waiting: 0,1
 # operation: init_process_group
-import os
 import time
 
 import torch.distributed as dist
 
-if os.environ["RANK"] == "2":
+import meet
+
+meet.everybody_is_there()
+if meet.RANK == 2:
     time.sleep(600)  # HERE
 dist.init_process_group("gloo")
