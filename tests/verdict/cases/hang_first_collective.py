@@ -10,6 +10,7 @@
 import os
 
 import torch
+import torch._dynamo  # noqa: F401: DistributedDataParallel does that, for seconds, before its first collective
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 

@@ -7,8 +7,8 @@
 # ranks: 1
 # waiting: 0,2
 # operation: gloo:all_reduce
+import os
 import threading
-import time
 
 import torch
 import torch.distributed as dist
@@ -18,6 +18,8 @@ import meet
 
 lock = threading.Lock()
 held = threading.Event()
+forked = threading.Event()
+os.register_at_fork(after_in_parent=forked.set)
 
 
 class Cached(Dataset):
@@ -33,7 +35,7 @@ class Cached(Dataset):
 def refresh():
     with lock:
         held.set()
-        time.sleep(2)
+        forked.wait()
 
 
 meet.everybody_is_there()

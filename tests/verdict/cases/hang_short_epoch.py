@@ -8,6 +8,7 @@
 # waiting: 0,2
 # operation: gloo:all_reduce
 import torch
+import torch._dynamo  # noqa: F401: DistributedDataParallel does that, for seconds, before its first collective
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, IterableDataset
