@@ -23,6 +23,7 @@ from pathlib import Path
 from versions import torch_version
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
+QUICK_TORCH = Path(__file__).resolve().parent.parent / "support/quick_torch"
 NAMES = [
     "all_gather_object",
     "monitored_barrier",
@@ -71,6 +72,7 @@ def launch(launcher, name):
     with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as written:
         environment = os.environ | {
             "PYTHON_EXEC": sys.executable,
+            "PYTHONPATH": str(QUICK_TORCH),
             "PYTHONDONTWRITEBYTECODE": "1",
             "OMP_NUM_THREADS": "1",
             "TMPDIR": scratch,

@@ -28,6 +28,7 @@ TIMEOUT = 200
 REPORT_LINES_MAX = 24  # one screen
 TORCHRUN_MEMORY = 2000  # MiB; it needs some 500, and is not to be the largest when memory ends
 HERE = Path(__file__).resolve().parent
+QUICK_TORCH = HERE.parent / "support/quick_torch"
 MEMORY = Path("/sys/fs/cgroup/memory")
 
 
@@ -92,11 +93,11 @@ def remove_group(group):
             time.sleep(0.01)
 
 
-def environment(scratch):
+def environment(case, scratch):
     return {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "HOME": str(scratch),
-        "PYTHONPATH": str(HERE),
+        "PYTHONPATH": f"{HERE}:{QUICK_TORCH}" if case.labels.get("needs") == "torch" else str(HERE),
         "PYTHONDONTWRITEBYTECODE": "1",
         "CASE_DIR": str(scratch),
         "TMPDIR": str(scratch),
@@ -140,7 +141,7 @@ def run_ddprun(case, ddprun, scratch):
         words, group = wrapped(case, node, words)
         err = open(scratch / f"err_{node}", "w+b")
         process = subprocess.Popen(
-            words, env=environment(scratch), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            words, env=environment(case, scratch), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=err, start_new_session=True)
         running.append((process, err, report))
     ends = []
@@ -201,8 +202,8 @@ def under_torchrun(case):
 
     try:
         texts = beside_torchrun.run_torchrun(
-            case, torch_python(), build(case, scratch), scratch, environment(scratch), free_port(),
-            wrap)
+            case, torch_python(), build(case, scratch), scratch, environment(case, scratch),
+            free_port(), wrap)
         return beside_torchrun.best_of(
             [beside_torchrun.right_of_torchrun(case, text) for text in texts])
     finally:
