@@ -16,18 +16,27 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from compare import mistakes, mistakes_without_equal
+from forked import Server
 from rows import ROWS
-from runner import run
+from runner import base_environment, run
 from versions import old_variables, torch_version, unknown_options
 
 AT_ONCE = 2  # importing torch takes torchrun a second or two of a processor
 
 
-def compared(row, ddprun):
+def may_be_forked(row):
+    """Whether torchrun finds nothing else than what it would find as a program of its own: some variables are
+    read as Python starts and as torch is imported, and workers of --run-path are made by this Python."""
+    return (not row.launch and "--run-path" not in row.arguments
+            and all(name.startswith("PET_") for name in row.environment))
+
+
+def compared(row, ddprun, server):
     python = Path(sys.executable)
     theirs = [str(python), "-m", "torch.distributed.launch"] if row.launch else [str(python.with_name("torchrun"))]
     ours = [str(ddprun), "launch"] if row.launch else [str(ddprun)]
-    runs = run(theirs, row, python.parent), run(ours, row, python.parent)
+    how = {"start": server.start} if may_be_forked(row) else {}
+    runs = run(theirs, row, python.parent, **how), run(ours, row, python.parent)
     options = unknown_options(row, torch_version())
     return mistakes_without_equal(row, options, *runs) if options else mistakes(row, *runs, torch_version())
 
@@ -60,8 +69,8 @@ def main(arguments):
         signal.signal(ignored, signal.default_int_handler if ignored == signal.SIGINT else signal.SIG_DFL)
 
     equal = wanted = newer = failed = 0
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for row, found in zip(rows, pool.map(lambda r: compared(r, ddprun), rows)):
+    with Server(base_environment(Path(sys.executable).parent)) as server, ThreadPoolExecutor(AT_ONCE) as pool:
+        for row, found in zip(rows, pool.map(lambda r: compared(r, ddprun, server), rows)):
             show(row, found)
             too_new = bool(unknown_options(row, torch_version()))
             failed += bool(found)

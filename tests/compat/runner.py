@@ -55,15 +55,30 @@ def normalised(text, scratch):
     return JOB_FOLDER.sub(r"\1\2_{random}", text)
 
 
-def run(command, row, search_path):
+def start(words, **how):
+    with open(how["out"], "wb") as out, open(how["err"], "wb") as err:
+        return subprocess.Popen(words, env=how["environment"], cwd=how["folder"], stdin=subprocess.DEVNULL,
+                                stdout=out, stderr=err, start_new_session=True)
+
+
+def base_environment(search_path):
+    return {
+        "PATH": f"{search_path}:/usr/local/bin:/usr/bin:/bin",
+        "HOME": os.environ.get("HOME", "/"),
+        "LANG": "C.UTF-8",
+    }
+
+
+def run(command, row, search_path, start=start):
+    """`start` begins the process: with words, environment, folder, and the files out and err."""
     scratch = Path(tempfile.mkdtemp(prefix="compat_"))
     try:
-        return run_in(scratch, command, row, search_path)
+        return run_in(scratch, command, row, search_path, start)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def run_in(scratch, command, row, search_path):
+def run_in(scratch, command, row, search_path, start):
     for folder in ["tmp", "dumps", "work"]:
         (scratch / folder).mkdir()
     for fifo in ["ready", "meeting"]:
@@ -77,10 +92,7 @@ def run_in(scratch, command, row, search_path):
         return text
 
     marker = f"{os.getpid()}.{next(numbers)}"
-    environment = {
-        "PATH": f"{search_path}:/usr/local/bin:/usr/bin:/bin",
-        "HOME": os.environ.get("HOME", "/"),
-        "LANG": "C.UTF-8",
+    environment = base_environment(search_path) | {
         "TMPDIR": str(scratch / "tmp"),
         "COMPAT_RUN": marker,
         "COMPAT_DUMPS": str(scratch / "dumps"),
@@ -88,11 +100,11 @@ def run_in(scratch, command, row, search_path):
         "COMPAT_MEETING": str(scratch / "meeting"),
     } | {name: placed(value) for name, value in row.environment.items()}
     ready = os.open(scratch / "ready", os.O_RDWR | os.O_NONBLOCK)
-    with open(scratch / "out", "wb") as out, open(scratch / "err", "wb") as err:
-        process = subprocess.Popen(
-            command + [placed(argument) for argument in row.arguments], env=environment,
-            cwd=scratch / "work", stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-            start_new_session=True)
+    for stream in ["out", "err"]:
+        (scratch / stream).touch()
+    process = start(
+        command + [placed(argument) for argument in row.arguments], environment=environment,
+        folder=str(scratch / "work"), out=str(scratch / "out"), err=str(scratch / "err"))
     deadline = time.monotonic() + TIMEOUT
     if row.signal and workers_ready(ready, row.ready, process, deadline):
         process.send_signal(signal.Signals[row.signal])
