@@ -47,7 +47,7 @@ REPORTS = {"record_error": r"(?s)(Root Cause|the job failed).*\brank\W+1\b.*Valu
 # the group before, while ddprun's begins anew. The program itself checks what it prints.
 DDPRUN_ONLY = {"reinit_group"}
 
-TIMEOUT_S = 120
+TIMEOUT_S = 400
 
 
 def kill_all(scratch):

@@ -24,7 +24,7 @@ from pathlib import Path
 import beside_torchrun
 import case as cases
 
-TIMEOUT = 200
+TIMEOUT = 600
 REPORT_LINES_MAX = 24  # one screen
 TORCHRUN_MEMORY = 2000  # MiB; it needs some 500, and is not to be the largest when memory ends
 HERE = Path(__file__).resolve().parent
