@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "launcher/settings/closest_word.hpp"
@@ -81,63 +80,49 @@ bool is_option(const std::string& word) {
   return (is_long || (word.size() == 2 && word[0] == '-')) && named(word).has_value();
 }
 
-/// Returns the options in their full spelling with each value as a word of its own, because CLI11
-/// reads them so. The words that follow the options go to `script`.
-Result<std::vector<std::string>> spell_out(const std::vector<std::string>& words,
-                                           std::vector<std::string>& script) {
-  std::vector<std::string> spelled;
+/// What the words give each option, by its name, one after the other. A flag has the value "1".
+using GivenValues = std::map<std::string_view, std::vector<std::string>>;
+
+/// Reads the options, and puts the words that follow them into `script`.
+Result<GivenValues> read_options(const std::vector<std::string>& words,
+                                 std::vector<std::string>& script) {
+  GivenValues given;
   auto word = words.begin();
   for (; word != words.end() && word->size() > 1 && word->front() == '-'; ++word) {
     if (*word == "--") {
       ++word;
       break;
     }
-    const auto option = named(*word);
-    if (!option) return option.error();
-    const std::string spelling = option->option->spelling();
-    spelled.push_back(spelling);
-    if (option->option->is_flag()) {
-      if (option->value) return invalid(spelling + " takes no value, in '" + *word + "'");
-    } else if (option->value || !option->option->bare.empty()) {
-      spelled.push_back(option->value.value_or(std::string{option->option->bare}));
+    const auto read = named(*word);
+    if (!read) return read.error();
+    const Option& option = *read->option;
+    std::vector<std::string>& values = given[option.name];
+    if (option.is_flag()) {
+      if (read->value) return invalid(option.spelling() + " takes no value, in '" + *word + "'");
+      values.emplace_back("1");
+    } else if (read->value || !option.bare.empty()) {
+      values.push_back(read->value.value_or(std::string{option.bare}));
     } else {
       const bool last = ++word == words.end();
       if (last || is_option(*word))
-        return invalid(spelling + " needs a value: " + std::string{option->option->value} +
+        return invalid(option.spelling() + " needs a value: " + std::string{option.value} +
                        (last ? "" : " (the next word is the option " + *word + ")"));
-      spelled.push_back(*word);
+      values.push_back(*word);
     }
   }
   script.assign(word, words.end());
-  return spelled;
-}
-
-// --- CLI11 ---
-
-/// CLI11 leaves the values here, by the names of their options.
-struct Targets {
-  std::map<std::string_view, std::string> values;
-  std::map<std::string_view, bool> flags;
-};
-
-std::unique_ptr<CLI::App> make_app(Targets& targets) {
-  auto app = std::make_unique<CLI::App>("", "ddprun");
-  app->set_help_flag();  // the table has a --help of its own
-  for (const Option& option : options()) {
-    const std::string names =
-        (option.letter ? std::string{"-"} + option.letter + "," : "") + option.spelling();
-    if (option.is_flag()) {
-      app->add_flag(names, targets.flags[option.name]);
-      continue;
-    }
-    auto& target = targets.values[option.name];
-    target = option.fallback;
-    app->add_option(names, target)->take_last();
-  }
-  return app;
+  return given;
 }
 
 // --- Settings ---
+
+/// Returns what the words set `option` to, the last of them, or its default.
+Setting from_words(const Option& option, const GivenValues& given) {
+  const auto found = given.find(option.name);
+  if (found == given.end())
+    return {option.is_flag() ? "0" : std::string{option.fallback}, option.spelling()};
+  return {found->second.back(), option.spelling(), true, found->second};
+}
 
 /// Reads the text of a flag's variable. torchrun takes only 0 and 1.
 std::optional<bool> parse_switch(std::string text) {
@@ -192,22 +177,13 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words,
                                   const EnvironmentLookup& environment) {
   Arguments arguments;
   arguments.launch = !words.empty() && words.front() == "launch";
-  const auto spelled = spell_out({words.begin() + arguments.launch, words.end()}, arguments.script);
-  if (!spelled) return spelled.error();
-  Targets targets;
-  const auto app = make_app(targets);
-  try {
-    app->parse(std::vector<std::string>{spelled->rbegin(), spelled->rend()});
-  } catch (const CLI::ParseError& e) {
-    return invalid(e.what());
-  }
-  auto& flags = targets.flags;
-  const bool only_prints = flags["help"] || flags["version"] || flags["man"];
+  const auto given =
+      read_options({words.begin() + arguments.launch, words.end()}, arguments.script);
+  if (!given) return given.error();
+  const bool only_prints =
+      given->contains("help") || given->contains("version") || given->contains("man");
   for (const Option& option : options()) {
-    Setting setting{
-        option.is_flag() ? (flags[option.name] ? "1" : "0") : targets.values[option.name],
-        option.spelling(), app->count(option.spelling()) > 0,
-        app->get_option(option.spelling())->results()};
+    Setting setting = from_words(option, *given);
     if (!setting.given && !only_prints)
       if (auto variable = from_environment(option, environment)) setting = std::move(*variable);
     auto accepted = effective(option, std::move(setting));
