@@ -10,6 +10,7 @@
 
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
+#include "base/parse_number.hpp"
 #include "base/printable.hpp"
 #include "base/start_coroutine.hpp"
 #include "launcher/live/job_client.hpp"
@@ -187,8 +188,9 @@ Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) 
   app.footer("ddprun logs 3\nddprun logs train.py 3 -f");
   if (const auto done = parse_words(app, words, stage)) return *done;
   if (names.size() > 2) return invalid("logs: expected [JOB] RANK");
-  const auto rank = CLI::detail::lexical_cast(names.back(), wish.rank);
-  if (!rank || wish.rank < 0) return invalid("logs: '" + plain_line(names.back()) + "' is no rank");
+  const auto rank = parse_number<int>(names.back());
+  if (!rank || *rank < 0) return invalid("logs: '" + plain_line(names.back()) + "' is no rank");
+  wish.rank = *rank;
   if (names.size() == 2) wish.job = names.front();
   const auto agents = find_job(wish.job);
   if (!agents) return agents.error();

@@ -52,6 +52,8 @@ run 2 logs --folow 1
 says err "logs: there is no option '--folow'; did you mean --follow? (see ddprun logs --help)"
 run 2 checkpoint rm x
 says err "checkpoint: there is no command 'rm'; expected ls or verify (see ddprun checkpoint --help)"
+run 2 logs 0x1
+says err "logs: '0x1' is no rank"
 run 0 topo --nproc 2
 
 # complete WORDS...: prints what bash offers for the last of them.
