@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -13,7 +12,7 @@
 #include "base/printable.hpp"
 #include "base/text_table.hpp"
 #include "launcher/live/job_texts.hpp"
-#include "launcher/run/parse_words.hpp"
+#include "launcher/options/command_options.hpp"
 
 namespace ddprun {
 
@@ -99,18 +98,18 @@ std::string checkpoint_table(const std::vector<CheckpointEntry>& entries,
 
 Result<int> run_checkpoint(const std::vector<std::string>& words, const Stage& stage) {
   std::string folder;
-  CLI::App app{"Looks at checkpoints that the worker SDK has written.", "ddprun checkpoint"};
-  app.require_subcommand(1);
-  CLI::App* const ls = app.add_subcommand("ls", "lists them: step, epoch, world size, state");
-  CLI::App* const check = app.add_subcommand("verify", "reads all of them, compares the checksums");
-  for (CLI::App* const command : {ls, check})
-    command->add_option("DIR", folder, "a folder of checkpoints, or one of them")->required();
-  app.footer(
+  CommandOptions command{"Looks at checkpoints that the worker SDK has written.",
+                         "ddprun checkpoint"};
+  CommandOptions ls = command.subcommand("ls", "lists them: step, epoch, world size, state");
+  CommandOptions check = command.subcommand("verify", "reads all of them, compares the checksums");
+  for (CommandOptions* const each : {&ls, &check})
+    each->argument("DIR", folder, "a folder of checkpoints, or one of them", {.required = true});
+  command.examples(
       "ddprun checkpoint ls checkpoints\n"
       "ddprun checkpoint verify checkpoints/checkpoint-000000000042");
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  if (const auto done = command.parse(words, stage.out)) return *done;
   try {
-    return check->parsed() ? verify(folder, stage.out) : list(folder, stage.out);
+    return check.is_chosen() ? verify(folder, stage.out) : list(folder, stage.out);
   } catch (const fs::filesystem_error& e) {
     log::error("cannot read '{}': {}", folder, e.code().message());
     return 1;

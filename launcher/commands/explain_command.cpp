@@ -1,6 +1,5 @@
 #include "launcher/commands/explain_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -8,7 +7,7 @@
 #include "agent/output/console.hpp"
 #include "agent/reports/report_text.hpp"
 #include "base/log.hpp"
-#include "launcher/run/parse_words.hpp"
+#include "launcher/options/command_options.hpp"
 
 namespace ddprun {
 
@@ -40,13 +39,13 @@ int explain(const std::string& path, Console& out) {
 
 Result<int> run_explain(const std::vector<std::string>& words, const Stage& stage) {
   std::string file;
-  CLI::App app{
+  CommandOptions command{
       "Prints what a report says: why a job failed or hangs, and what to do about it. "
       "--report-file writes the report; with --log-dir, each run's folder has one, too.",
       "ddprun explain"};
-  app.add_option("FILE", file, "what --report-file has written")->required();
-  app.footer("ddprun explain report.json");
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  command.argument("FILE", file, "what --report-file has written", {.required = true});
+  command.examples("ddprun explain report.json");
+  if (const auto done = command.parse(words, stage.out)) return *done;
   return explain(file, stage.out);
 }
 

@@ -1,6 +1,5 @@
 #include "launcher/commands/nodes_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <system_error>
 
@@ -9,7 +8,7 @@
 #include "base/log.hpp"
 #include "launcher/commands/nodes_text.hpp"
 #include "launcher/nodes/node_folder.hpp"
-#include "launcher/run/parse_words.hpp"
+#include "launcher/options/command_options.hpp"
 #include "launcher/settings/values.hpp"
 
 namespace ddprun {
@@ -24,20 +23,14 @@ struct NodesWish {
   bool json = false;
 };
 
-void declare(CLI::App& app, NodesWish& wish) {
-  app.add_option("DIR", wish.folder, "the folder of --node-history")
-      ->envname("PET_NODE_HISTORY")
-      ->required();
-  app.add_option("--forgive", wish.forgiven, "forget the failures of these nodes")
-      ->type_name("NODE,...")
-      ->delimiter(',');
-  app.add_option("--strikes", wish.strikes, "failures with which a node is left out")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--window", wish.window, "time within which they lie")
-      ->type_name("TIME")
-      ->capture_default_str();
-  app.add_flag("--json", wish.json, "for programs");
+void declare(CommandOptions& command, NodesWish& wish) {
+  command.argument("DIR", wish.folder, "the folder of --node-history",
+                   {.variable = "PET_NODE_HISTORY", .required = true});
+  command.option("--forgive", wish.forgiven, "NODE,...", "forget the failures of these nodes",
+                 {.separator = ','});
+  command.option("--strikes", wish.strikes, "N", "failures with which a node is left out");
+  command.option("--window", wish.window, "TIME", "time within which they lie");
+  command.flag("--json", wish.json, "for programs");
 }
 
 Result<int> forgive(const NodesWish& wish, const Stage& stage) {
@@ -78,15 +71,15 @@ Result<int> show(const NodesWish& wish, const NodePolicy& policy, const Stage& s
 
 Result<int> run_nodes(const std::vector<std::string>& words, const Stage& stage) {
   NodesWish wish;
-  CLI::App app{
+  CommandOptions command{
       "Shows which nodes caused failures of jobs, as --node-history keeps them, and which are left "
       "out because of that; forgives those that were mended.",
       "ddprun nodes"};
-  app.footer(
+  command.examples(
       "ddprun nodes /shared/nodes\n"
       "ddprun nodes /shared/nodes --forgive node-7");
-  declare(app, wish);
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  declare(command, wish);
+  if (const auto done = command.parse(words, stage.out)) return *done;
   if (!wish.forgiven.empty()) return forgive(wish, stage);
   const auto strikes = parse_integer({wish.strikes, "--strikes"}, 1, kNodeFailuresMax);
   if (!strikes) return strikes.error();

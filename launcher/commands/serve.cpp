@@ -1,6 +1,5 @@
 #include "launcher/commands/serve.hpp"
 
-#include <CLI/CLI.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
@@ -22,9 +21,9 @@
 #include "base/system/whole_file.hpp"
 #include "launcher/commands/secret_folder.hpp"
 #include "launcher/nodes/folder_memory.hpp"
+#include "launcher/options/command_options.hpp"
 #include "launcher/run/open_status_page.hpp"
 #include "launcher/run/own_address.hpp"
-#include "launcher/run/parse_words.hpp"
 #include "launcher/run/resolve.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/service/server.hpp"
@@ -73,24 +72,19 @@ Result<void> write_port_file(const std::string& path, std::uint16_t port) {
 }
 
 /// Declares the options of a command that listens; the port is left in `port` as a text.
-void declare(CLI::App& app, const Listener& listener, ListenOptions& options, std::string& port) {
-  app.add_option("--host", options.host, "address or name to listen at; not given: all addresses")
-      ->type_name("HOST");
-  app.add_option("--port", port, "0: any free one")->type_name("PORT")->capture_default_str();
-  app.add_option("--port-file", options.port_file, "write the port there once it listens")
-      ->type_name("FILE");
-  if (listener.has_secrets)
-    app.add_option("--secret-dir", options.secret_dir,
-                   "accept only jobs that have a secret in DIR, in a file named like the run id")
-        ->type_name("DIR");
-  if (listener.has_secrets)
-    app.add_option("--node-history", options.node_history,
-                   "keep in DIR which nodes cause failures; not given: until the server ends")
-        ->type_name("DIR");
-  if (listener.has_secrets)
-    app.add_option("--status-addr", options.status_addr,
-                   "show the jobs in a browser, and their numbers to Prometheus, there")
-        ->type_name("[HOST:]PORT");
+void declare(CommandOptions& command, const Listener& listener, ListenOptions& options,
+             std::string& port) {
+  command.option("--host", options.host, "HOST",
+                 "address or name to listen at; not given: all addresses");
+  command.option("--port", port, "PORT", "0: any free one");
+  command.option("--port-file", options.port_file, "FILE", "write the port there once it listens");
+  if (!listener.has_secrets) return;
+  command.option("--secret-dir", options.secret_dir, "DIR",
+                 "accept only jobs that have a secret in DIR, in a file named like the run id");
+  command.option("--node-history", options.node_history, "DIR",
+                 "keep in DIR which nodes cause failures; not given: until the server ends");
+  command.option("--status-addr", options.status_addr, "[HOST:]PORT",
+                 "show the jobs in a browser, and their numbers to Prometheus, there");
 }
 
 /// Listens, says `listening on HOST:PORT` and serves until SIGTERM, SIGINT or SIGHUP. Returns 0.
@@ -136,10 +130,10 @@ Result<int> run(const Listener& listener, const std::vector<std::string>& words,
                 const BeginToListen& begin) {
   ListenOptions options;
   std::string port = std::to_string(listener.port);
-  CLI::App app{listener.about, "ddprun " + listener.name};
-  app.footer(listener.examples);
-  declare(app, listener, options, port);
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  CommandOptions command{listener.about, "ddprun " + listener.name};
+  command.examples(listener.examples);
+  declare(command, listener, options, port);
+  if (const auto done = command.parse(words, stage.out)) return *done;
   const auto number = parse_integer({port, "--port"}, 0, kPortMax);
   if (!number) return number.error();
   options.port = static_cast<std::uint16_t>(*number);

@@ -1,6 +1,5 @@
 #include "launcher/commands/trace_command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -8,7 +7,7 @@
 #include "agent/output/console.hpp"
 #include "base/log.hpp"
 #include "launcher/commands/timeline.hpp"
-#include "launcher/run/parse_words.hpp"
+#include "launcher/options/command_options.hpp"
 
 namespace ddprun {
 
@@ -57,16 +56,15 @@ int trace(const std::vector<std::string>& logs, const std::string& path, Console
 Result<int> run_trace(const std::vector<std::string>& words, const Stage& stage) {
   std::vector<std::string> logs;
   std::string path;
-  CLI::App app{
+  CommandOptions command{
       "Makes a trace of a job's event logs, which https://ui.perfetto.dev draws: a line for each "
       "rank, with its rounds, restarts and failures. Logs of several nodes are put together by "
       "their clocks.",
       "ddprun trace"};
-  app.add_option("FILE", logs, "what --event-log has written, one or more")->required();
-  app.add_option("-o,--output", path, "write the trace there, and not to standard output")
-      ->type_name("FILE");
-  app.footer("ddprun trace events-*.jsonl -o trace.json");
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  command.argument("FILE", logs, "what --event-log has written, one or more", {.required = true});
+  command.option("-o,--output", path, "FILE", "write the trace there, and not to standard output");
+  command.examples("ddprun trace events-*.jsonl -o trace.json");
+  if (const auto done = command.parse(words, stage.out)) return *done;
   return trace(logs, path, stage.out);
 }
 

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -22,8 +21,8 @@
 #include "launcher/doctor/fitness_command.hpp"
 #include "launcher/doctor/gather.hpp"
 #include "launcher/doctor/reading_json.hpp"
+#include "launcher/options/command_options.hpp"
 #include "launcher/run/node_fitness.hpp"
-#include "launcher/run/parse_words.hpp"
 #include "launcher/run/terminal.hpp"
 #include "launcher/settings/this_machine.hpp"
 
@@ -114,26 +113,20 @@ Result<int> examine(const DoctorOptions& options, const Stage& stage) {
   return count_of(diagnosis.findings, Severity::kFailed) > 0 ? 1 : 0;
 }
 
-void add_host_options(CLI::App& app, DoctorOptions& options) {
-  app.add_option("--hosts", options.where.hosts, "look at these hosts, by ssh, and compare them")
-      ->envname("PET_HOSTS")
-      ->type_name("HOST,...");
-  app.add_option("--hostfile", options.where.hostfile, "hosts from a file, as for a job")
-      ->envname("PET_HOSTFILE")
-      ->type_name("FILE");
-  app.add_option("--ssh-cmd", options.where.ssh, "the command that runs another one on a host")
-      ->envname("PET_SSH_CMD")
-      ->type_name("COMMAND")
-      ->capture_default_str();
-  app.add_option("--remote-path", options.where.remote_path,
-                 "path of ddprun on the hosts; by default the same as here")
-      ->envname("PET_REMOTE_PATH")
-      ->type_name("PATH");
-  app.add_option("--remote-dir", options.where.remote_dir,
-                 "working directory on the hosts; by default the same as here")
-      ->envname("PET_REMOTE_DIR")
-      ->type_name("DIR");
-  app.add_flag("--no-cluster", options.where.no_cluster,
+void declare_hosts(CommandOptions& command, HostWishes& where) {
+  command.option("--hosts", where.hosts, "HOST,...",
+                 "look at these hosts, by ssh, and compare them", {.variable = "PET_HOSTS"});
+  command.option("--hostfile", where.hostfile, "FILE", "hosts from a file, as for a job",
+                 {.variable = "PET_HOSTFILE"});
+  command.option("--ssh-cmd", where.ssh, "COMMAND", "the command that runs another one on a host",
+                 {.variable = "PET_SSH_CMD"});
+  command.option("--remote-path", where.remote_path, "PATH",
+                 "path of ddprun on the hosts; by default the same as here",
+                 {.variable = "PET_REMOTE_PATH"});
+  command.option("--remote-dir", where.remote_dir, "DIR",
+                 "working directory on the hosts; by default the same as here",
+                 {.variable = "PET_REMOTE_DIR"});
+  command.flag("--no-cluster", where.no_cluster,
                "in an allocation of Slurm, PBS or LSF: look at this node alone");
 }
 
@@ -143,27 +136,26 @@ Result<int> run_doctor(const std::vector<std::string>& words, const Stage& stage
   if (words == std::vector<std::string>{"--node"}) return examine_for_launcher();
   if (!words.empty() && words.front() == kFitnessWord) return look_at_fitness(words, stage);
   DoctorOptions options;
-  CLI::App app{
+  CommandOptions command{
       "Says what would make a job fail on this node or on several, before it starts: Python and "
       "torch, GPUs and their driver, memory, disks, limits, names and the network. Exit code: 0, "
       "or 1 when a check has failed.",
       "ddprun doctor"};
-  app.add_option("SCRIPT", options.wish.script, "a script, whose imports are looked for, too");
-  app.add_option("--log-dir", options.wish.log_dir, "the folder that the job writes its logs to")
-      ->type_name("DIR");
-  app.add_option("--checkpoint-dir", options.wish.checkpoint_dir,
-                 "the folder that the job writes its checkpoints to")
-      ->type_name("DIR");
-  add_host_options(app, options);
-  app.add_flag("--bench", options.bench,
+  command.argument("SCRIPT", options.wish.script, "a script, whose imports are looked for, too");
+  command.option("--log-dir", options.wish.log_dir, "DIR",
+                 "the folder that the job writes its logs to");
+  command.option("--checkpoint-dir", options.wish.checkpoint_dir, "DIR",
+                 "the folder that the job writes its checkpoints to");
+  declare_hosts(command, options.where);
+  command.flag("--bench", options.bench,
                "measure CPUs, memory and the network between hosts, and compare them");
-  app.add_flag("-v,--verbose", options.verbose, "show also what is well");
-  app.add_flag("--json", options.json, "print all findings, and what was read, as JSON");
-  app.footer(
+  command.flag("-v,--verbose", options.verbose, "show also what is well");
+  command.flag("--json", options.json, "print all findings, and what was read, as JSON");
+  command.examples(
       "ddprun doctor\n"
       "ddprun doctor --hosts h1,h2 --checkpoint-dir /shared/run7 train.py\n"
       "ddprun doctor --hosts h1,h2,h3 --bench");
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  if (const auto done = command.parse(words, stage.out)) return *done;
   return examine(options, stage);
 }
 

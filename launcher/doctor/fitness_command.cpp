@@ -1,12 +1,11 @@
 #include "launcher/doctor/fitness_command.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "agent/introspection/process_facts.hpp"
+#include "agent/output/console.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/fitness.hpp"
 #include "launcher/doctor/gather.hpp"
-#include "launcher/run/parse_words.hpp"
+#include "launcher/options/command_options.hpp"
 #include "launcher/settings/gpus.hpp"
 #include "launcher/settings/this_machine.hpp"
 
@@ -52,14 +51,16 @@ JobGpus gpus_of_job(const NodeReading& reading, const FitnessQuestion& question,
 
 Result<int> look_at_fitness(const std::vector<std::string>& words, const Stage& stage) {
   FitnessQuestion question;
-  CLI::App app{"Says whether this node is fit for the next round of a job.", "ddprun doctor"};
-  app.add_flag(kFitnessWord);
-  app.add_option("--agent", question.agent);
-  app.add_option("--workers", question.workers);
-  app.add_flag("--workers-live", question.workers_live);
-  app.add_option("--log-dir", question.log_dir);
-  app.add_option("--folder", question.folders);
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  CommandOptions command{"Says whether this node is fit for the next round of a job.",
+                         "ddprun doctor"};
+  bool asked = false;  // it is, or nobody would be here
+  command.flag(kFitnessWord, asked, "");
+  command.option("--agent", question.agent, "INT", "");
+  command.option("--workers", question.workers, "INT", "");
+  command.flag("--workers-live", question.workers_live, "");
+  command.option("--log-dir", question.log_dir, "TEXT", "");
+  command.option("--folder", question.folders, "TEXT", "");
+  if (const auto done = command.parse(words, stage.out)) return *done;
   const Surroundings surroundings = this_machine(own_variable);
   FitnessReading reading = read_for_fitness(question.log_dir, question.folders, surroundings);
   const JobGpus job = gpus_of_job(reading.node, question, surroundings.environment);

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/asio/io_context.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -15,7 +14,7 @@
 #include "base/start_coroutine.hpp"
 #include "launcher/live/job_client.hpp"
 #include "launcher/live/job_texts.hpp"
-#include "launcher/run/parse_words.hpp"
+#include "launcher/options/command_options.hpp"
 #include "launcher/run/terminal.hpp"
 
 namespace ddprun {
@@ -119,10 +118,10 @@ Result<std::string> ask_which(const Stage& stage) {
 
 Result<int> run_ls(const std::vector<std::string>& words, const Stage& stage) {
   bool json = false;
-  CLI::App app{"Lists the running jobs of this user on this machine.", "ddprun ls"};
-  app.add_flag("--json", json, "print all that is known as JSON");
-  app.footer("ddprun ls\nddprun ls --json | jq '.jobs[].status.step'");
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  CommandOptions command{"Lists the running jobs of this user on this machine.", "ddprun ls"};
+  command.flag("--json", json, "print all that is known as JSON");
+  command.examples("ddprun ls\nddprun ls --json | jq '.jobs[].status.step'");
+  if (const auto done = command.parse(words, stage.out)) return *done;
   const std::vector<JobLine> lines = all_jobs(stage);
   stage.out.write(json ? json_of(lines) : list_of(lines));
   return 0;
@@ -131,11 +130,13 @@ Result<int> run_ls(const std::vector<std::string>& words, const Stage& stage) {
 Result<int> run_status(const std::vector<std::string>& words, const Stage& stage) {
   bool json = false;
   std::string word;
-  CLI::App app{"Shows the state of a running job, its nodes, ranks and progress.", "ddprun status"};
-  app.add_option("JOB", word, std::string{kJobHelp} + "; or HOST:PORT or the URL of a status page");
-  app.add_flag("--json", json, "print all that is known as JSON");
-  app.footer("ddprun status\nddprun status train.py --json\nddprun status http://h1:8080/");
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  CommandOptions command{"Shows the state of a running job, its nodes, ranks and progress.",
+                         "ddprun status"};
+  command.argument("JOB", word,
+                   std::string{kJobHelp} + "; or HOST:PORT or the URL of a status page");
+  command.flag("--json", json, "print all that is known as JSON");
+  command.examples("ddprun status\nddprun status train.py --json\nddprun status http://h1:8080/");
+  if (const auto done = command.parse(words, stage.out)) return *done;
   Result<JobStatus> status = JobStatus{};
   if (is_endpoint(word)) {
     status = status_at(stage.io, word);
@@ -154,14 +155,14 @@ Result<int> run_status(const std::vector<std::string>& words, const Stage& stage
 Result<int> run_dump(const std::vector<std::string>& words, const Stage& stage) {
   bool json = false;
   std::string word;
-  CLI::App app{
+  CommandOptions command{
       "Shows what all workers of a running job do at this moment, on all nodes: their stacks, the "
       "operations in which they wait, and the ranks for which they wait. The workers go on.",
       "ddprun dump"};
-  app.add_option("JOB", word, kJobHelp);
-  app.add_flag("--json", json, "print it as JSON");
-  app.footer("ddprun dump\nddprun dump train.py-4711 --json > dump.json");
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  command.argument("JOB", word, kJobHelp);
+  command.flag("--json", json, "print it as JSON");
+  command.examples("ddprun dump\nddprun dump train.py-4711 --json > dump.json");
+  if (const auto done = command.parse(words, stage.out)) return *done;
   const auto agents = find_job(word);
   if (!agents) return agents.error();
   const auto dump = dump_of_job(stage.io, *agents, json);
@@ -173,20 +174,17 @@ Result<int> run_dump(const std::vector<std::string>& words, const Stage& stage) 
 Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) {
   LogWish wish;
   std::vector<std::string> names;
-  CLI::App app{
+  CommandOptions command{
       "Shows what a worker of a running job writes, its stdout on stdout and its stderr on stderr. "
       "If the worker has no log files (--log-dir with --tee or --redirects), only its last lines "
       "are known.",
       "ddprun logs"};
-  app.add_option("[JOB] RANK", names, "the job, if several run, and the worker's rank")
-      ->required()
-      ->expected(1, 2);
-  app.add_flag("-f,--follow", wish.follow, "keep showing what it writes");
-  app.add_option("-c,--bytes", wish.bytes, "show at most this many bytes of earlier output")
-      ->type_name("N")
-      ->capture_default_str();
-  app.footer("ddprun logs 3\nddprun logs train.py 3 -f");
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  command.argument("[JOB] RANK", names, "the job, if several run, and the worker's rank",
+                   {.required = true, .count_max = 2});
+  command.flag("-f,--follow", wish.follow, "keep showing what it writes");
+  command.option("-c,--bytes", wish.bytes, "N", "show at most this many bytes of earlier output");
+  command.examples("ddprun logs 3\nddprun logs train.py 3 -f");
+  if (const auto done = command.parse(words, stage.out)) return *done;
   if (names.size() > 2) return invalid("logs: expected [JOB] RANK");
   const auto rank = parse_number<int>(names.back());
   if (!rank || *rank < 0) return invalid("logs: '" + plain_line(names.back()) + "' is no rank");
@@ -204,13 +202,13 @@ Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) 
 
 Result<int> run_stop(const std::vector<std::string>& words, const Stage& stage) {
   std::string word;
-  CLI::App app{
+  CommandOptions command{
       "Stops a running job, as Ctrl-C would. Without a name it lists the running jobs, and on a "
       "terminal asks which one to stop.",
       "ddprun stop"};
-  app.add_option("JOB", word, "the beginning of its name, or a process id");
-  app.footer("ddprun stop train.py-4711");
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  command.argument("JOB", word, "the beginning of its name, or a process id");
+  command.examples("ddprun stop train.py-4711");
+  if (const auto done = command.parse(words, stage.out)) return *done;
   if (word.empty()) {
     const auto asked = ask_which(stage);
     if (!asked) return asked.error();

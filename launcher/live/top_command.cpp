@@ -4,7 +4,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -16,7 +15,7 @@
 #include "agent/output/console.hpp"
 #include "launcher/live/job_client.hpp"
 #include "launcher/live/job_texts.hpp"
-#include "launcher/run/parse_words.hpp"
+#include "launcher/options/command_options.hpp"
 #include "launcher/run/terminal.hpp"
 
 namespace ddprun {
@@ -129,17 +128,15 @@ Result<void> watch(const Stage& stage, const std::string& word, Seconds interval
 Result<int> run_top(const std::vector<std::string>& words, const Stage& stage) {
   std::string word;
   double interval = 1;
-  CLI::App app{
+  CommandOptions command{
       "Shows the state of a running job and keeps it up to date. q or Ctrl-C ends it; the job goes "
       "on.",
       "ddprun top"};
-  app.footer("ddprun top\nddprun top train.py --interval 5");
-  app.add_option("JOB", word, kJobHelp);
-  app.add_option("-n,--interval", interval, "time from one look to the next")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.1, 3600.0).description(""))
-      ->capture_default_str();
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  command.examples("ddprun top\nddprun top train.py --interval 5");
+  command.argument("JOB", word, kJobHelp);
+  command.option("-n,--interval", interval, "SECONDS", "time from one look to the next",
+                 {.least = 0.1, .most = 3600});
+  if (const auto done = command.parse(words, stage.out)) return *done;
   const auto watched = watch(stage, word, Seconds{interval});
   if (!watched) return watched.error();
   return 0;

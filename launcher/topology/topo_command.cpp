@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <utility>
 
@@ -12,7 +11,7 @@
 #include "agent/placement/usable_cpus.hpp"
 #include "base/log.hpp"
 #include "base/system/own_process.hpp"
-#include "launcher/run/parse_words.hpp"
+#include "launcher/options/command_options.hpp"
 #include "launcher/run/terminal.hpp"
 #include "launcher/settings/gpus.hpp"
 #include "launcher/settings/values.hpp"
@@ -101,24 +100,20 @@ Result<int> draw(const Wish& wish, const Stage& stage) {
 
 Result<int> run_topo(const std::vector<std::string>& words, const Stage& stage) {
   Wish wish;
-  CLI::App app{
+  CommandOptions command{
       "Draws this machine: sockets, NUMA nodes, GPUs and network cards, how near they are to each "
       "other as nvidia-smi topo -m has it, and where --numa-binding puts each worker.",
       "ddprun topo"};
-  app.add_option("--nproc-per-node", wish.workers,
-                 "show where this many workers would run: a number, auto, gpu or cpu")
-      ->envname("PET_NPROC_PER_NODE")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--numa-binding", wish.binding,
-                 "how they are bound: node, socket, exclusive or core-complex")
-      ->envname("PET_NUMA_BINDING")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"node", "socket", "exclusive", "core-complex"}).description(""))
-      ->capture_default_str();
-  app.add_flag("--json", wish.json, "print all that is known as JSON");
-  app.footer("ddprun topo\nddprun topo --nproc-per-node gpu --numa-binding exclusive");
-  if (const auto done = parse_words(app, words, stage)) return *done;
+  command.option("--nproc-per-node", wish.workers, "N",
+                 "show where this many workers would run: a number, auto, gpu or cpu",
+                 {.variable = "PET_NPROC_PER_NODE"});
+  command.option(
+      "--numa-binding", wish.binding, "KIND",
+      "how they are bound: node, socket, exclusive or core-complex",
+      {.variable = "PET_NUMA_BINDING", .choices = {"node", "socket", "exclusive", "core-complex"}});
+  command.flag("--json", wish.json, "print all that is known as JSON");
+  command.examples("ddprun topo\nddprun topo --nproc-per-node gpu --numa-binding exclusive");
+  if (const auto done = command.parse(words, stage.out)) return *done;
   return draw(wish, stage);
 }
 

@@ -1,4 +1,4 @@
-#include "launcher/run/command_words.hpp"
+#include "launcher/options/command_words.hpp"
 
 #include <fmt/format.h>
 
