@@ -1,78 +1,95 @@
 #include "agent/control/worker_words.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json_values.hpp"
 #include "rendezvous/messages/in_place_fields.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 
 namespace ddprun {
 
-using nlohmann::json;
+namespace {
+
+struct Welcome {
+  double patience_s = 0;
+};
+struct Hold {
+  int round = 0;
+};
+struct LeaveNow {
+  int round = 0;
+};
+struct Enter {
+  int round = 0;
+  std::map<std::string, std::string> environment;
+};
+
+}  // namespace
 
 // clang-format off
 namespace fields {
-template <> inline constexpr auto kFields<WorkerHello> = std::tuple{
-    field("local_rank", &WorkerHello::local_rank), field("round", &WorkerHello::round),
-    field("resize", &WorkerHello::resize)};
-template <> inline constexpr auto kFields<Parked> = std::tuple{field("round", &Parked::round)};
-template <> inline constexpr auto kFields<Stuck> = std::tuple{field("round", &Stuck::round)};
+template <> inline constexpr auto kFields<WorkerHello> = message("hello",
+    field<&WorkerHello::local_rank>("local_rank"), field<&WorkerHello::round>("round"),
+    field<&WorkerHello::resize>("resize"));
+template <> inline constexpr auto kFields<Parked> = message("parked", field<&Parked::round>("round"));
+template <> inline constexpr auto kFields<Stuck> = message("stuck", field<&Stuck::round>("round"));
+template <> inline constexpr auto kFields<Welcome> = message("welcome",
+    field<&Welcome::patience_s>("patience_s"));
+template <> inline constexpr auto kFields<Hold> = message("hold", field<&Hold::round>("round"));
+template <> inline constexpr auto kFields<LeaveNow> = message("leave",
+    field<&LeaveNow::round>("round"));
+template <> inline constexpr auto kFields<Enter> = message("enter",
+    field<&Enter::round>("round"), uncut<&Enter::environment>("environment"));
 }  // namespace fields
 // clang-format on
 
 namespace {
 
 /// Throws fields::Unfit.
-Holding holding_of(const json& object) {
+Holding holding_of(const nlohmann::json& object) {
   const auto holding = fields::from_object<Holding>(object, "holding");
   if (holding.step < -1 || holding.step > kHeldStepMax)
-    fields::unfit("step", object.at("step"), "a number of steps, or -1");
+    fields::unfit("step", *member(object, "step"), "a number of steps, or -1");
   return holding;
 }
 
 /// Throws fields::Unfit.
-WorkerLine line_of(const json& object) {
-  if (!object.is_object() || !object.contains("type")) fields::unfit("line", object, "a type");
-  const std::string type = fields::text_from(object.at("type"), "type");
+WorkerLine line_of(const nlohmann::json& object) {
+  const auto* told = member(object, "type");
+  if (told == nullptr) fields::unfit("line", object, "a type");
+  const std::string type = fields::text_from(*told, "type");
   if (type == "hello") return fields::from_object<WorkerHello>(object, type);
   if (type == "holding") return holding_of(object);
   if (type == "parked") return fields::from_object<Parked>(object, type);
   if (type == "stuck") return fields::from_object<Stuck>(object, type);
   if (type == "goodbye") return CannotStay{};
-  fields::unfit("type", object.at("type"), "hello, holding, parked, stuck or goodbye");
+  fields::unfit("type", *told, "hello, holding, parked, stuck or goodbye");
 }
 
-std::string line(json object, std::string_view type) {
-  object["type"] = type;
-  return fields::ascii_line(object) + "\n";
+std::string line(const fields::Object& message) {
+  return fields::to_line(message, JsonStyle::kAscii);
 }
 
 }  // namespace
 
-Result<WorkerLine> parse_worker_line(std::string_view text) {
-  const json object = json::parse(text, nullptr, false);
-  if (object.is_discarded()) return Error{Error::Kind::kInvalid, "a worker says what is no JSON"};
-  try {
-    return line_of(object);
-  } catch (const fields::Unfit& unfit) {
-    return Error{Error::Kind::kInvalid, std::string{"a worker says "} + unfit.what()};
-  }
+Result<WorkerLine> parse_worker_line(std::string_view text) try {
+  const auto object = parse_json(text);
+  if (!object) return invalid("a worker says what is no JSON");
+  return line_of(**object);
+} catch (const fields::Unfit& unfit) {
+  return invalid(std::string{"a worker says "} + unfit.what());
 }
 
 std::string welcome_line(std::chrono::milliseconds patience) {
-  const double seconds = std::chrono::duration<double>{patience}.count();
-  return line({{"patience_s", seconds}}, "welcome");
+  return line(Welcome{std::chrono::duration<double>{patience}.count()});
 }
 
-std::string hold_line(int round) { return line({{"round", round}}, "hold"); }
+std::string hold_line(int round) { return line(Hold{round}); }
 
-std::string leave_after_line(const LeaveAfter& order) {
-  return line(fields::to_object(order), "leave_after");
-}
+std::string leave_after_line(const LeaveAfter& order) { return line(order); }
 
-std::string leave_line(int round) { return line({{"round", round}}, "leave"); }
+std::string leave_line(int round) { return line(LeaveNow{round}); }
 
 std::string enter_line(int round, const std::map<std::string, std::string>& environment) {
-  return line({{"round", round}, {"environment", environment}}, "enter");
+  return line(Enter{round, environment});
 }
 
 }  // namespace ddprun

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/reports/report_json.hpp"
+#include "base/json/json_text.hpp"
 #include "base/printable.hpp"
 #include "base/rank_list.hpp"
 #include "rendezvous/verdict/crash.hpp"
@@ -115,7 +116,7 @@ std::string dump_json(const JobDump& dump, const std::string& job) {
     out["stacks"].push_back(report_json::of_stack(group.ranks, group.doing, group.stack));
   if (dump.stacks_left_out > 0) out["stacks_left_out"] = dump.stacks_left_out;
   for (const DumpUnheard& each : dump.unheard) out["unheard"].push_back(unheard_json(each));
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out, JsonStyle::kIndented) + "\n";
 }
 
 }  // namespace ddprun

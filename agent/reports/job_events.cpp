@@ -4,6 +4,7 @@
 
 #include "agent/reports/report_json.hpp"
 #include "agent/spec/agent_outcome.hpp"
+#include "base/json/json_text.hpp"
 #include "base/match.hpp"
 #include "rendezvous/messages/times_fields.hpp"
 
@@ -125,7 +126,7 @@ std::string line(std::int64_t time_unix_us, const std::string& node, const Event
   if (event.kind == nullptr) return "";
   Json out{{"time", static_cast<double>(time_unix_us) / 1e6}, {"kind", event.kind}, {"node", node}};
   out.update(event.fields);
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_text(out) + '\n';
 }
 
 }  // namespace

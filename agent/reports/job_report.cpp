@@ -2,6 +2,7 @@
 
 #include "agent/reports/changes_fields.hpp"
 #include "agent/reports/report_json.hpp"
+#include "base/json/json_text.hpp"
 #include "base/rank_list.hpp"
 #include "rendezvous/messages/times_fields.hpp"
 #include "rendezvous/messages/verdict_fields.hpp"
@@ -90,7 +91,7 @@ std::string to_json(const JobReport& report) {
     out["restarts"].push_back(Json(fields::to_object(each)));
   if (report.goodput) out["goodput"] = fields::to_object(*report.goodput);
   if (report.changed) out["changed_since_good_run"] = Json(fields::to_object(*report.changed));
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out, JsonStyle::kIndented) + "\n";
 }
 
 }  // namespace ddprun

@@ -1,4 +1,5 @@
 #include <csignal>
+#include <nlohmann/json.hpp>
 
 #include "agent/reports/changes_fields.hpp"
 #include "agent/reports/job_report.hpp"
@@ -148,14 +149,12 @@ JobReport report_from(const json& in) {
 
 }  // namespace
 
-Result<JobReport> parse_report(std::string_view text) {
-  const json in = json::parse(text, nullptr, false);
-  if (in.is_discarded()) return invalid("it is no JSON");
-  try {
-    return report_from(in);
-  } catch (const Unfit& unfit) {
-    return invalid(unfit.what());
-  }
+Result<JobReport> parse_report(std::string_view text) try {
+  const auto in = parse_json(text);
+  if (!in) return invalid("it is no JSON");
+  return report_from(**in);
+} catch (const Unfit& unfit) {
+  return invalid(unfit.what());
 }
 
 }  // namespace ddprun

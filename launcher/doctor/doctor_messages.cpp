@@ -2,11 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json/json_fields.hpp"
+#include "base/json/json_values.hpp"
 #include "base/match.hpp"
 #include "launcher/doctor/bench/measurements_json.hpp"
 #include "launcher/doctor/reading_json.hpp"
 #include "launcher/hosts/host_list.hpp"
-#include "rendezvous/messages/json_fields.hpp"
 
 namespace ddprun::fields {
 
@@ -14,16 +15,16 @@ constexpr TextLimit kText{4096};
 constexpr std::size_t kVariablesMax = 100;
 
 // clang-format off
-template <> inline constexpr auto kFields<Examine> = std::tuple{
-    text("node", &Examine::node, kText), text("log_dir", &Examine::log_dir, kText),
-    text("checkpoint_dir", &Examine::checkpoint_dir, kText), text("script", &Examine::script, kText),
-    text("directory", &Examine::directory, kText), text("token", &Examine::token, kText),
-    texts("environment", &Examine::environment, kText, kVariablesMax)};
-template <> inline constexpr auto kFields<Peer> = std::tuple{
-    text("node", &Peer::node, kText), text("host", &Peer::host, kText), field("port", &Peer::port),
-    text("use", &Peer::use, kText), text("name", &Peer::name, kText)};
-template <> inline constexpr auto kFields<VisitPeers> = std::tuple{
-    list("peers", &VisitPeers::peers, 4 * kHostsMax)};  // each by up to four addresses
+template <> inline constexpr auto kFields<Examine> = table(
+    text<&Examine::node>("node", kText), text<&Examine::log_dir>("log_dir", kText),
+    text<&Examine::checkpoint_dir>("checkpoint_dir", kText), text<&Examine::script>("script", kText),
+    text<&Examine::directory>("directory", kText), text<&Examine::token>("token", kText),
+    texts<&Examine::environment>("environment", kText, kVariablesMax));
+template <> inline constexpr auto kFields<Peer> = table(
+    text<&Peer::node>("node", kText), text<&Peer::host>("host", kText), field<&Peer::port>("port"),
+    text<&Peer::use>("use", kText), text<&Peer::name>("name", kText));
+template <> inline constexpr auto kFields<VisitPeers> = table(
+    list<&VisitPeers::peers>("peers", 4 * kHostsMax));  // each by up to four addresses
 // clang-format on
 
 }  // namespace ddprun::fields
@@ -38,25 +39,28 @@ constexpr int kDoctorProtocol = 1;
 
 std::string line_of_message(json message) {
   message["doctor"] = kDoctorProtocol;
-  return message.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_text(message) + "\n";
 }
 
 Error no_message(const std::string& why) {
   return invalid("this is no message of ddprun doctor, is it another version? " + why);
 }
 
-json parse_message(std::string_view line) {
-  json message = json::parse(line);
-  if (message.at("doctor") != kDoctorProtocol)
-    throw json::other_error::create(501, "another version", &message);
-  return message;
+/// Throws fields::Unfit.
+ParsedJson parse_message(std::string_view line) {
+  auto message = parse_json(line);
+  if (!message) throw fields::Unfit{message.error().message};
+  if (integer_in(&fields::member_in(**message, "doctor", "message")) != kDoctorProtocol)
+    throw fields::Unfit{"another version"};
+  return std::move(*message);
 }
 
 ToNode bench_of(const json& message) {
-  const auto what = fields::text_from(message["bench"], "bench");
+  const auto what = fields::text_from(message.at("bench"), "bench");
   if (what == "prepare") return PrepareBench{};
   if (what == "node") return MeasureNode{};
-  return MeasureLink{fields::from_object<Peer>(message.at("peer"), "peer")};
+  return MeasureLink{
+      fields::from_object<Peer>(fields::member_in(message, "peer", "message"), "peer")};
 }
 
 }  // namespace
@@ -107,37 +111,42 @@ std::string encode(const FromNode& message) {
 }
 
 Result<ToNode> decode_to_node(std::string_view line) try {
-  const json message = parse_message(line);
-  if (message.contains("examine"))
-    return ToNode{fields::from_object<Examine>(message["examine"], "examine")};
+  const ParsedJson parsed = parse_message(line);
+  const json& message = *parsed;
+  if (const json* examine = member(message, "examine"))
+    return ToNode{fields::from_object<Examine>(*examine, "examine")};
   if (message.contains("clock")) return ToNode{AskClock{}};
   if (message.contains("bench")) return bench_of(message);
   return ToNode{fields::from_object<VisitPeers>(message, "message")};
-} catch (const json::exception& e) {
-  return no_message(e.what());
-} catch (const fields::Unfit& e) {
-  return no_message(e.what());
+} catch (const fields::Unfit& unfit) {
+  return no_message(unfit.what());
 }
 
 Result<FromNode> decode_from_node(std::string_view line) try {
-  const json message = parse_message(line);
-  if (message.contains("unix_us"))
-    return FromNode{ClockTold{fields::integer_from<std::int64_t>(message["unix_us"], "unix_us")}};
-  if (message.contains("machine"))
-    return FromNode{BenchReady{fields::text_from(message["machine"], "machine"),
-                               fields::integer_from<std::uint16_t>(message.at("port"), "port")}};
-  if (message.contains("speeds")) return FromNode{NodeMeasured{node_speeds_of(message["speeds"])}};
-  if (message.contains("link")) return FromNode{LinkMeasured{link_speed_of(message["link"])}};
+  const ParsedJson parsed = parse_message(line);
+  const json& message = *parsed;
+  const auto port = [&] {
+    return fields::integer_from<std::uint16_t>(fields::member_in(message, "port", "message"),
+                                               "port");
+  };
+  if (const json* unix_us = member(message, "unix_us"))
+    return FromNode{ClockTold{fields::integer_from<std::int64_t>(*unix_us, "unix_us")}};
+  if (const json* machine = member(message, "machine"))
+    return FromNode{BenchReady{fields::text_from(*machine, "machine"), port()}};
+  if (const json* speeds = member(message, "speeds"))
+    return FromNode{NodeMeasured{node_speeds_of(*speeds)}};
+  if (const json* link = member(message, "link"))
+    return FromNode{LinkMeasured{link_speed_of(*link)}};
   const bool examined = message.contains("reading");
-  auto reading = parse_reading(message.at(examined ? "reading" : "visited").dump());
+  auto reading =
+      reading_in(fields::member_in(message, examined ? "reading" : "visited", "message"));
   if (!reading) return reading.error();
   if (!examined) return FromNode{PeersVisited{std::move(reading->peers)}};
-  return FromNode{Examined{std::move(*reading), fields::text_from(message.at("host"), "host"),
-                           fields::integer_from<std::uint16_t>(message.at("port"), "port")}};
-} catch (const json::exception& e) {
-  return no_message(e.what());
-} catch (const fields::Unfit& e) {
-  return no_message(e.what());
+  return FromNode{Examined{std::move(*reading),
+                           fields::text_from(fields::member_in(message, "host", "message"), "host"),
+                           port()}};
+} catch (const fields::Unfit& unfit) {
+  return no_message(unfit.what());
 }
 
 bool is_doctors_line(std::string_view line) {

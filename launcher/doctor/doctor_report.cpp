@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/cut_text.hpp"
+#include "base/json/json_text.hpp"
 #include "base/printable.hpp"
 #include "base/text_table.hpp"
 #include "launcher/doctor/bench/measurements_json.hpp"
@@ -110,7 +111,7 @@ std::string report_json(const std::vector<NodeReading>& readings, const Findings
                          {"findings", std::move(list)},
                          {"readings", std::move(nodes)}};
   if (measured) root["bench"] = to_json(*measured);
-  return root.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(root) + "\n";
 }
 
 const char* to_string(Severity severity) {

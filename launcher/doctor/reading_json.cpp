@@ -1,292 +1,156 @@
 #include "launcher/doctor/reading_json.hpp"
 
-#include <type_traits>
-#include <utility>
+#include <nlohmann/json.hpp>
 
-#include "rendezvous/messages/json_fields.hpp"
+#include "base/json/json_fields.hpp"
 
 namespace ddprun {
 
+namespace fields {
+
+/// A field that is left out while there is nothing to say. What counts bytes or the like may be
+/// kUnlimited, and no less.
+template <auto kMember>
+constexpr Field some(std::string_view name) {
+  Field out = if_any(uncut<kMember>(name));
+  const Type& number = out.type->each != nullptr ? *out.type->each : *out.type;
+  if (number.bytes == sizeof(std::int64_t)) out.least = kUnlimited;
+  return out;
+}
+
+// clang-format off
+template <> inline constexpr auto kFields<LimitsReading> = table(
+    some<&LimitsReading::open_files>("open_files"),
+    some<&LimitsReading::open_files_hard>("open_files_hard"),
+    some<&LimitsReading::processes>("processes"),
+    some<&LimitsReading::locked_bytes>("locked_bytes"),
+    some<&LimitsReading::cgroup_tasks_max>("cgroup_tasks_max"),
+    some<&LimitsReading::cgroup_tasks>("cgroup_tasks"),
+    some<&LimitsReading::locks_all_memory>("locks_all_memory"),
+    some<&LimitsReading::may_exceed_processes>("may_exceed_processes"));
+template <> inline constexpr auto kFields<MemoryReading> = table(
+    some<&MemoryReading::total_bytes>("total_bytes"),
+    some<&MemoryReading::available_bytes>("available_bytes"),
+    some<&MemoryReading::cgroup_max_bytes>("cgroup_max_bytes"),
+    some<&MemoryReading::cgroup_used_bytes>("cgroup_used_bytes"),
+    some<&MemoryReading::shm_bytes>("shm_bytes"),
+    some<&MemoryReading::shm_free_bytes>("shm_free_bytes"),
+    some<&MemoryReading::transparent_huge_pages>("transparent_huge_pages"));
+template <> inline constexpr auto kFields<BusyProcess> = table(
+    some<&BusyProcess::pid>("pid"), some<&BusyProcess::name>("name"),
+    some<&BusyProcess::cpus>("cpus"));
+template <> inline constexpr auto kFields<CpusReading> = table(
+    some<&CpusReading::online>("online"), some<&CpusReading::usable>("usable"),
+    some<&CpusReading::quota>("quota"), some<&CpusReading::numa_nodes>("numa_nodes"),
+    some<&CpusReading::busy>("busy"));
+template <> inline constexpr auto kFields<FolderReading> = table(
+    some<&FolderReading::role>("role"), some<&FolderReading::path>("path"),
+    some<&FolderReading::error>("error"), some<&FolderReading::error_number>("errno"),
+    some<&FolderReading::tried>("tried"), some<&FolderReading::file_system>("file_system"),
+    some<&FolderReading::total_bytes>("total_bytes"),
+    some<&FolderReading::free_bytes>("free_bytes"), some<&FolderReading::free_files>("free_files"),
+    some<&FolderReading::write_ms>("write_ms"));
+template <> inline constexpr auto kFields<LookupReading> = table(
+    some<&LookupReading::question>("question"), some<&LookupReading::answers>("answers"),
+    some<&LookupReading::error>("error"), some<&LookupReading::ms>("ms"));
+template <> inline constexpr auto kFields<NameServerReading> = table(
+    some<&NameServerReading::address>("address"),
+    some<&NameServerReading::answer_ms>("answer_ms"));
+template <> inline constexpr auto kFields<NamesReading> = table(
+    some<&NamesReading::own_name>("own_name"), some<&NamesReading::own_address>("own_address"),
+    some<&NamesReading::servers>("servers"));
+template <> inline constexpr auto kFields<PythonReading> = table(
+    some<&PythonReading::path>("path"), some<&PythonReading::error>("error"),
+    some<&PythonReading::version>("version"), some<&PythonReading::torch>("torch"),
+    some<&PythonReading::cuda>("cuda"), some<&PythonReading::nccl>("nccl"));
+template <> inline constexpr auto kFields<PythonAnswer> = table(
+    inlined<&PythonAnswer::python>(), some<&PythonAnswer::missing_modules>("missing_modules"));
+template <> inline constexpr auto kFields<ScriptReading> = table(
+    some<&ScriptReading::path>("path"), some<&ScriptReading::error>("error"),
+    some<&ScriptReading::sha256>("sha256"),
+    some<&ScriptReading::missing_modules>("missing_modules"));
+template <> inline constexpr auto kFields<GpuProcess> = table(
+    some<&GpuProcess::pid>("pid"), some<&GpuProcess::name>("name"),
+    some<&GpuProcess::bytes>("bytes"));
+template <> inline constexpr auto kFields<GpuReading> = table(
+    some<&GpuReading::index>("index"), some<&GpuReading::bus_id>("bus_id"),
+    some<&GpuReading::model>("model"), some<&GpuReading::memory_bytes>("memory_bytes"),
+    some<&GpuReading::used_bytes>("used_bytes"), some<&GpuReading::processes>("processes"),
+    some<&GpuReading::persistent>("persistent"), some<&GpuReading::ecc>("ecc"),
+    some<&GpuReading::uncorrected_errors>("uncorrected_errors"),
+    some<&GpuReading::repair_pending>("repair_pending"),
+    some<&GpuReading::repair_failed>("repair_failed"), some<&GpuReading::throttled>("throttled"),
+    some<&GpuReading::celsius>("celsius"), some<&GpuReading::nvlinks>("nvlinks"),
+    some<&GpuReading::nvlinks_active>("nvlinks_active"), some<&GpuReading::nvswitch>("nvswitch"));
+template <> inline constexpr auto kFields<GpusReading> = table(
+    some<&GpusReading::on_bus>("on_bus"), some<&GpusReading::present>("present"),
+    some<&GpusReading::driver>("driver"), some<&GpusReading::cuda>("cuda"),
+    some<&GpusReading::error>("error"), some<&GpusReading::gpus>("gpus"));
+template <> inline constexpr auto kFields<InterfaceReading> = table(
+    some<&InterfaceReading::name>("name"), some<&InterfaceReading::addresses>("addresses"),
+    some<&InterfaceReading::mtu>("mtu"), some<&InterfaceReading::up>("up"),
+    some<&InterfaceReading::loopback>("loopback"));
+template <> inline constexpr auto kFields<InfinibandReading> = table(
+    some<&InfinibandReading::device>("device"), some<&InfinibandReading::port>("port"),
+    some<&InfinibandReading::state>("state"), some<&InfinibandReading::link_layer>("link_layer"),
+    some<&InfinibandReading::rate>("rate"));
+template <> inline constexpr auto kFields<LinkReading> = table(
+    some<&LinkReading::node>("node"), some<&LinkReading::use>("use"),
+    some<&LinkReading::address>("address"), some<&LinkReading::error>("error"),
+    some<&LinkReading::ms>("ms"), some<&LinkReading::rtt_ms>("rtt_ms"),
+    some<&LinkReading::small_only>("small_only"), some<&LinkReading::interface>("interface"),
+    some<&LinkReading::mtu>("mtu"));
+template <> inline constexpr auto kFields<PeerNameReading> = table(
+    some<&PeerNameReading::node>("node"), some<&PeerNameReading::lookup>("lookup"));
+template <> inline constexpr auto kFields<PeersReading> = table(
+    some<&PeersReading::shares_with>("shares_with"),
+    some<&PeersReading::shares_logs_with>("shares_logs_with"), some<&PeersReading::links>("links"),
+    some<&PeersReading::peer_names>("peer_names"));
+template <> inline constexpr auto kFields<NodeReading> = table(
+    some<&NodeReading::node>("node"), some<&NodeReading::ddprun>("ddprun"),
+    some<&NodeReading::kernel>("kernel"), some<&NodeReading::limits>("limits"),
+    some<&NodeReading::memory>("memory"), some<&NodeReading::cpus>("cpus"),
+    some<&NodeReading::folders>("folders"), some<&NodeReading::names>("names"),
+    some<&NodeReading::python>("python"), some<&NodeReading::script>("script"),
+    some<&NodeReading::gpus>("gpus"), some<&NodeReading::interfaces>("interfaces"),
+    some<&NodeReading::infiniband>("infiniband"),
+    some<&NodeReading::nccl_interfaces>("nccl_interfaces"),
+    some<&NodeReading::gloo_interfaces>("gloo_interfaces"),
+    some<&NodeReading::clock_offset_ms>("clock_offset_ms"),
+    some<&NodeReading::clock_doubt_ms>("clock_doubt_ms"), inlined<&NodeReading::peers>());
+// clang-format on
+
+}  // namespace fields
+
 namespace {
 
-using nlohmann::json;
-
-// Each struct names its fields once, for both directions. `f` is a JsonWriter or a JsonReader.
-
-void each_field(auto& f, LimitsReading& r) {
-  f("open_files", r.open_files);
-  f("open_files_hard", r.open_files_hard);
-  f("processes", r.processes);
-  f("locked_bytes", r.locked_bytes);
-  f("cgroup_tasks_max", r.cgroup_tasks_max);
-  f("cgroup_tasks", r.cgroup_tasks);
-  f("locks_all_memory", r.locks_all_memory);
-  f("may_exceed_processes", r.may_exceed_processes);
+Error no_reading(const fields::Unfit& unfit) {
+  return invalid(std::string{"this is no reading of a node: "} + unfit.what());
 }
 
-void each_field(auto& f, MemoryReading& r) {
-  f("total_bytes", r.total_bytes);
-  f("available_bytes", r.available_bytes);
-  f("cgroup_max_bytes", r.cgroup_max_bytes);
-  f("cgroup_used_bytes", r.cgroup_used_bytes);
-  f("shm_bytes", r.shm_bytes);
-  f("shm_free_bytes", r.shm_free_bytes);
-  f("transparent_huge_pages", r.transparent_huge_pages);
-}
-
-void each_field(auto& f, BusyProcess& r) {
-  f("pid", r.pid);
-  f("name", r.name);
-  f("cpus", r.cpus);
-}
-
-void each_field(auto& f, CpusReading& r) {
-  f("online", r.online);
-  f("usable", r.usable);
-  f("quota", r.quota);
-  f("numa_nodes", r.numa_nodes);
-  f("busy", r.busy);
-}
-
-void each_field(auto& f, FolderReading& r) {
-  f("role", r.role);
-  f("path", r.path);
-  f("error", r.error);
-  f("errno", r.error_number);
-  f("tried", r.tried);
-  f("file_system", r.file_system);
-  f("total_bytes", r.total_bytes);
-  f("free_bytes", r.free_bytes);
-  f("free_files", r.free_files);
-  f("write_ms", r.write_ms);
-}
-
-void each_field(auto& f, LookupReading& r) {
-  f("question", r.question);
-  f("answers", r.answers);
-  f("error", r.error);
-  f("ms", r.ms);
-}
-
-void each_field(auto& f, NameServerReading& r) {
-  f("address", r.address);
-  f("answer_ms", r.answer_ms);
-}
-
-void each_field(auto& f, NamesReading& r) {
-  f("own_name", r.own_name);
-  f("own_address", r.own_address);
-  f("servers", r.servers);
-}
-
-void each_field(auto& f, PythonReading& r) {
-  f("path", r.path);
-  f("error", r.error);
-  f("version", r.version);
-  f("torch", r.torch);
-  f("cuda", r.cuda);
-  f("nccl", r.nccl);
-}
-
-void each_field(auto& f, PythonAnswer& r) {
-  each_field(f, r.python);
-  f("missing_modules", r.missing_modules);
-}
-
-void each_field(auto& f, ScriptReading& r) {
-  f("path", r.path);
-  f("error", r.error);
-  f("sha256", r.sha256);
-  f("missing_modules", r.missing_modules);
-}
-
-void each_field(auto& f, GpuProcess& r) {
-  f("pid", r.pid);
-  f("name", r.name);
-  f("bytes", r.bytes);
-}
-
-void each_field(auto& f, GpuReading& r) {
-  f("index", r.index);
-  f("bus_id", r.bus_id);
-  f("model", r.model);
-  f("memory_bytes", r.memory_bytes);
-  f("used_bytes", r.used_bytes);
-  f("processes", r.processes);
-  f("persistent", r.persistent);
-  f("ecc", r.ecc);
-  f("uncorrected_errors", r.uncorrected_errors);
-  f("repair_pending", r.repair_pending);
-  f("repair_failed", r.repair_failed);
-  f("throttled", r.throttled);
-  f("celsius", r.celsius);
-  f("nvlinks", r.nvlinks);
-  f("nvlinks_active", r.nvlinks_active);
-  f("nvswitch", r.nvswitch);
-}
-
-void each_field(auto& f, GpusReading& r) {
-  f("on_bus", r.on_bus);
-  f("present", r.present);
-  f("driver", r.driver);
-  f("cuda", r.cuda);
-  f("error", r.error);
-  f("gpus", r.gpus);
-}
-
-void each_field(auto& f, InterfaceReading& r) {
-  f("name", r.name);
-  f("addresses", r.addresses);
-  f("mtu", r.mtu);
-  f("up", r.up);
-  f("loopback", r.loopback);
-}
-
-void each_field(auto& f, InfinibandReading& r) {
-  f("device", r.device);
-  f("port", r.port);
-  f("state", r.state);
-  f("link_layer", r.link_layer);
-  f("rate", r.rate);
-}
-
-void each_field(auto& f, LinkReading& r) {
-  f("node", r.node);
-  f("use", r.use);
-  f("address", r.address);
-  f("error", r.error);
-  f("ms", r.ms);
-  f("rtt_ms", r.rtt_ms);
-  f("small_only", r.small_only);
-  f("interface", r.interface);
-  f("mtu", r.mtu);
-}
-
-void each_field(auto& f, PeerNameReading& r) {
-  f("node", r.node);
-  f("lookup", r.lookup);
-}
-
-void each_field(auto& f, PeersReading& r) {
-  f("shares_with", r.shares_with);
-  f("shares_logs_with", r.shares_logs_with);
-  f("links", r.links);
-  f("peer_names", r.peer_names);
-}
-
-void each_field(auto& f, NodeReading& r) {
-  f("node", r.node);
-  f("ddprun", r.ddprun);
-  f("kernel", r.kernel);
-  f("limits", r.limits);
-  f("memory", r.memory);
-  f("cpus", r.cpus);
-  f("folders", r.folders);
-  f("names", r.names);
-  f("python", r.python);
-  f("script", r.script);
-  f("gpus", r.gpus);
-  f("interfaces", r.interfaces);
-  f("infiniband", r.infiniband);
-  f("nccl_interfaces", r.nccl_interfaces);
-  f("gloo_interfaces", r.gloo_interfaces);
-  f("clock_offset_ms", r.clock_offset_ms);
-  f("clock_doubt_ms", r.clock_doubt_ms);
-  each_field(f, r.peers);
-}
-
-/// Writes the fields that have something to say.
-struct JsonWriter {
-  json out = json::object();
-
-  template <typename T>
-  void operator()(const char* name, T& value) {
-    json written = write(value);
-    if (written.is_null()) return;
-    const bool empty =
-        written == "" || written == false || (written.is_structured() && written.empty());
-    if (fields::kIsOptional<T> || !empty) out[name] = std::move(written);
-  }
-
-  template <typename T>
-  static json write(T& value) {
-    if constexpr (fields::kIsOptional<T>) {
-      return value ? write(*value) : json();
-    } else if constexpr (fields::kIsList<T>) {
-      json list = json::array();
-      for (auto& entry : value) list.push_back(write(entry));
-      return list;
-    } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
-      return value;
-    } else {
-      JsonWriter writer;
-      each_field(writer, value);
-      return std::move(writer.out);
-    }
-  }
-};
-
-/// Reads the fields that are there. It throws fields::Unfit.
-struct JsonReader {
-  const json& in;
-
-  template <typename T>
-  void operator()(const char* name, T& value) {
-    const auto found = in.find(name);
-    if (found != in.end() && !found->is_null()) read(*found, name, value);
-  }
-
-  template <typename T>
-  static void read(const json& from, const char* name, T& value) {
-    if constexpr (fields::kIsOptional<T>) {
-      read(from, name, value.emplace());
-    } else if constexpr (fields::kIsList<T>) {
-      if (!from.is_array()) fields::unfit(name, from, "a list");
-      for (const json& entry : from) read(entry, name, value.emplace_back());
-    } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
-      value = fields::value_from<T>(from, name);
-      if constexpr (std::is_same_v<T, std::int64_t>)
-        if (value < kUnlimited) fields::unfit(name, from, "a number from -1 up");
-    } else {
-      if (!from.is_object()) fields::unfit(name, from, "an object");
-      JsonReader reader{from};
-      each_field(reader, value);
-    }
-  }
-};
-
-template <typename T>
-json json_of(T value) {
-  return JsonWriter::write(value);
-}
-
-template <typename T>
-std::string line_of(const T& value) {
-  return json_of(value).dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-template <typename T>
-Result<T> parse_as(std::string_view text) try {
-  T value;
-  JsonReader::read(json::parse(text), "reading", value);
-  return value;
-} catch (const json::exception& e) {
-  return invalid(std::string{"this is no reading of a node: "} + e.what());
-} catch (const fields::Unfit& e) {
-  return invalid(std::string{"this is no reading of a node: "} + e.what());
+template <typename Reading>
+Result<Reading> parse_as(std::string_view text) try {
+  return fields::from_text<Reading>(text, "reading");
+} catch (const fields::Unfit& unfit) {
+  return no_reading(unfit);
 }
 
 }  // namespace
 
-json to_json(const NodeReading& reading) { return json_of(reading); }
+nlohmann::json to_json(const NodeReading& reading) { return fields::to_object(reading); }
 
-std::string to_line(const NodeReading& reading) { return line_of(reading); }
-std::string to_line(const FolderReading& reading) { return line_of(reading); }
-std::string to_line(const LookupReading& reading) { return line_of(reading); }
-std::string to_line(const GpusReading& reading) { return line_of(reading); }
-std::string to_line(const NamesReading& reading) { return line_of(reading); }
+std::string to_line(const NodeReading& reading) { return fields::to_text(reading); }
+std::string to_line(const FolderReading& reading) { return fields::to_text(reading); }
+std::string to_line(const LookupReading& reading) { return fields::to_text(reading); }
+std::string to_line(const GpusReading& reading) { return fields::to_text(reading); }
+std::string to_line(const NamesReading& reading) { return fields::to_text(reading); }
 
 Result<NodeReading> parse_reading(std::string_view text) { return parse_as<NodeReading>(text); }
+Result<NodeReading> reading_in(const nlohmann::json& value) try {
+  return fields::from_object<NodeReading>(value, "reading");
+} catch (const fields::Unfit& unfit) {
+  return no_reading(unfit);
+}
 Result<FolderReading> parse_folder(std::string_view text) { return parse_as<FolderReading>(text); }
 Result<LookupReading> parse_lookup(std::string_view text) { return parse_as<LookupReading>(text); }
 Result<GpusReading> parse_gpus(std::string_view text) { return parse_as<GpusReading>(text); }

@@ -1,7 +1,7 @@
 // Readings as JSON, in both directions. Pure.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -19,6 +19,7 @@ std::string to_line(const NodeReading& reading);
 
 /// Reads what to_line() has written. Fields that are not known are skipped. Errors: kInvalid.
 Result<NodeReading> parse_reading(std::string_view text);
+Result<NodeReading> reading_in(const nlohmann::json& value);
 
 // Parts of a reading, which other processes of this node gather.
 std::string to_line(const FolderReading& reading);

@@ -1,17 +1,14 @@
 #include "launcher/hosts/host_messages.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <tuple>
 #include <utility>
 
+#include "base/json/json_fields.hpp"
+#include "base/json/json_values.hpp"
 #include "base/match.hpp"
 #include "base/printable.hpp"
-#include "rendezvous/messages/json_fields.hpp"
 
 namespace ddprun {
-
-using nlohmann::json;
 
 namespace {
 
@@ -31,51 +28,40 @@ constexpr std::size_t kAnyCount = kHostLineBytesMax;
 
 // clang-format off
 using Stream = HostOutput::Stream;
-template <> inline constexpr auto kNames<Stream> = std::to_array<Named<Stream>>({
+template <> inline constexpr auto kNames<Stream> = std::to_array<Named>({
     {Stream::kOut, "out"}, {Stream::kErr, "err"}, {Stream::kNote, "note"},
     {Stream::kReport, "report"}});
-template <> inline constexpr auto kFields<OutputLine> = std::tuple{
-    field("stream", &OutputLine::stream), field("bytes", &OutputLine::bytes)};
-template <> inline constexpr auto kFields<HostHello> = std::tuple{
-    field("protocol", &HostHello::protocol), text("version", &HostHello::version, kAnyText)};
-template <> inline constexpr auto kFields<HostListening> = std::tuple{
-    text("host", &HostListening::host, kAnyText), field("port", &HostListening::port)};
-template <> inline constexpr auto kFields<HostEnded> = std::tuple{
-    field("code", &HostEnded::code), field("began", &HostEnded::began),
-    field("verdict", &HostEnded::verdict)};
-template <> inline constexpr auto kFields<HostStart> = std::tuple{
-    texts("arguments", &HostStart::arguments, kAnyText, kAnyCount),
-    texts("environment", &HostStart::environment, kAnyText, kAnyCount),
-    text("directory", &HostStart::directory, kAnyText), text("run_id", &HostStart::run_id, kAnyText),
-    field("node_rank", &HostStart::node_rank), field("nodes_min", &HostStart::nodes_min),
-    field("nodes_max", &HostStart::nodes_max), field("leads", &HostStart::leads),
-    field("reports", &HostStart::reports), text("host", &HostStart::host, kAnyText),
-    field("port", &HostStart::port), text("secret", &HostStart::secret, kAnyText)};
-template <> inline constexpr auto kFields<HostSignal> = std::tuple{
-    field("signal", &HostSignal::signal)};
+template <> inline constexpr auto kFields<OutputLine> = message("output",
+    field<&OutputLine::stream>("stream"), field<&OutputLine::bytes>("bytes"));
+template <> inline constexpr auto kFields<HostHello> = message("hello",
+    field<&HostHello::protocol>("protocol"), text<&HostHello::version>("version", kAnyText));
+template <> inline constexpr auto kFields<HostListening> = message("listening",
+    text<&HostListening::host>("host", kAnyText), field<&HostListening::port>("port"));
+template <> inline constexpr auto kFields<HostEnded> = message("ended",
+    field<&HostEnded::code>("code"), field<&HostEnded::began>("began"),
+    field<&HostEnded::verdict>("verdict"));
+template <> inline constexpr auto kFields<HostStart> = message("start",
+    texts<&HostStart::arguments>("arguments", kAnyText, kAnyCount),
+    texts<&HostStart::environment>("environment", kAnyText, kAnyCount),
+    text<&HostStart::directory>("directory", kAnyText), text<&HostStart::run_id>("run_id", kAnyText),
+    field<&HostStart::node_rank>("node_rank"), field<&HostStart::nodes_min>("nodes_min"),
+    field<&HostStart::nodes_max>("nodes_max"), field<&HostStart::leads>("leads"),
+    field<&HostStart::reports>("reports"), text<&HostStart::host>("host", kAnyText),
+    field<&HostStart::port>("port"), text<&HostStart::secret>("secret", kAnyText));
+template <> inline constexpr auto kFields<HostSignal> = message("signal",
+    field<&HostSignal::signal>("signal"));
 // clang-format on
 
 }  // namespace fields
 
 namespace {
 
-template <typename Message>
-json tagged(const char* type, const Message& message) {
-  json out = fields::to_object(message);
-  out["type"] = type;
-  return out;
-}
-
-std::string line(const json& message) {
-  return message.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
-}
-
 std::string encode_output(const HostOutput& output) {
   std::string out;
   std::string_view rest = output.text;
   while (!rest.empty()) {
     const std::string_view piece = rest.substr(0, kOutputBytesMax);
-    out += line(tagged("output", OutputLine{output.stream, piece.size()}));
+    out += fields::to_line(OutputLine{output.stream, piece.size()});
     out += piece;
     rest.remove_prefix(piece.size());
   }
@@ -84,35 +70,40 @@ std::string encode_output(const HostOutput& output) {
 
 Error nonsense(const std::string& what) { return {Error::Kind::kInvalid, what}; }
 
+template <typename Message>
+bool is(std::string_view type) {
+  return type == fields::kFields<Message>.type;
+}
+
+/// Throws fields::Unfit.
+std::string type_of(const nlohmann::json& message) {
+  return fields::text_from(fields::member_in(message, "type", "message"), "type");
+}
+
 }  // namespace
 
-Result<std::string> encode(const ToHost& message) try {
-  const json out = match(
-      message,  //
-      [](const HostStart& m) { return tagged("start", m); },
-      [](const HostSignal& m) { return tagged("signal", m); });
-  return out.dump() + '\n';
-} catch (const json::type_error&) {
+Result<std::string> encode(const ToHost& message) {
+  const auto line = std::visit([](const auto& m) { return fields::to_strict_line(m); }, message);
+  if (line) return line;
   return nonsense("an argument or a variable of -x is not UTF-8, and cannot be handed over");
 }
 
 std::string encode(const FromHost& message) {
   return match(
       message,  //
-      [](const HostHello& m) { return line(tagged("hello", m)); },
-      [](const HostListening& m) { return line(tagged("listening", m)); },
       [](const HostOutput& m) { return encode_output(m); },
-      [](const HostEnded& m) { return line(tagged("ended", m)); });
+      [](const auto& m) { return fields::to_line(m); });
 }
 
 Result<ToHost> decode_to_host(std::string_view text) try {
-  const json in = json::parse(text);
-  const auto type = in.at("type").get<std::string>();
-  if (type == "start") return ToHost{fields::from_object<HostStart>(in, type)};
-  if (type == "signal") return ToHost{fields::from_object<HostSignal>(in, type)};
+  const auto in = parse_json(text);
+  if (!in) return nonsense("malformed message: " + in.error().message);
+  const std::string type = type_of(**in);
+  if (is<HostStart>(type)) return ToHost{fields::from_object<HostStart>(**in, type)};
+  if (is<HostSignal>(type)) return ToHost{fields::from_object<HostSignal>(**in, type)};
   return nonsense("unknown message type " + printable(type));
-} catch (const std::exception& e) {  // from the parser, or Unfit
-  return nonsense(std::string{"malformed message: "} + e.what());
+} catch (const fields::Unfit& unfit) {
+  return nonsense(std::string{"malformed message: "} + unfit.what());
 }
 
 Result<std::vector<FromHost>> HostReader::feed(std::string_view bytes) {
@@ -143,22 +134,32 @@ Result<bool> HostReader::take_line(std::vector<FromHost>& messages) try {
   if (end == std::string::npos) return false;
   const std::string text = inbox_.substr(0, end);
   inbox_.erase(0, end + 1);
-  const json in = json::parse(text, nullptr, greeted_);
-  const bool is_message = in.is_object() && in.contains("type");
-  if (!greeted_ && !(is_message && in["type"] == "hello")) {
-    greeting_bytes_ += text.size() + 1;
-    return true;
+  const auto in = parse_json(text);
+  if (!greeted_) {
+    const std::string* told = in ? text_in(member(**in, "type")) : nullptr;
+    if (told == nullptr || !is<HostHello>(*told)) {
+      greeting_bytes_ += text.size() + 1;
+      return true;
+    }
   }
-  const auto type = in.at("type").get<std::string>();
+  if (!in) return nonsense("malformed message: " + in.error().message);
   greeted_ = true;
   greeting_bytes_ = 0;
-  if (type == "hello") {
+  return take_message(**in, messages);
+} catch (const fields::Unfit& unfit) {
+  return nonsense(std::string{"malformed message: "} + unfit.what());
+}
+
+/// Throws fields::Unfit.
+Result<bool> HostReader::take_message(const nlohmann::json& in, std::vector<FromHost>& messages) {
+  const std::string type = type_of(in);
+  if (is<HostHello>(type)) {
     messages.emplace_back(fields::from_object<HostHello>(in, type));
-  } else if (type == "listening") {
+  } else if (is<HostListening>(type)) {
     messages.emplace_back(fields::from_object<HostListening>(in, type));
-  } else if (type == "ended") {
+  } else if (is<HostEnded>(type)) {
     messages.emplace_back(fields::from_object<HostEnded>(in, type));
-  } else if (type == "output") {
+  } else if (is<OutputLine>(type)) {
     const auto output = fields::from_object<OutputLine>(in, type);
     if (output.bytes > kOutputBytesMax) return nonsense("an output that is too long");
     output_bytes_ = output.bytes;
@@ -167,8 +168,6 @@ Result<bool> HostReader::take_line(std::vector<FromHost>& messages) try {
     return nonsense("unknown message type " + printable(type));
   }
   return true;
-} catch (const std::exception& e) {  // from the parser, or Unfit
-  return nonsense(std::string{"malformed message: "} + e.what());
 }
 
 }  // namespace ddprun

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -111,6 +112,7 @@ class HostReader {
  private:
   Result<bool> take_one(std::vector<FromHost>& messages);
   Result<bool> take_line(std::vector<FromHost>& messages);
+  Result<bool> take_message(const nlohmann::json& in, std::vector<FromHost>& messages);
 
   std::string inbox_;
   std::size_t greeting_bytes_ = 0;

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <tuple>
 
-#include "rendezvous/messages/json_fields.hpp"
+#include "base/json/json_fields.hpp"
+#include "base/json/json_values.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "rendezvous/messages/verdict_fields.hpp"
 
@@ -14,17 +13,15 @@ namespace ddprun {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr char kNodeRecordSchema[] = "ddprun-node-failure-1";
 constexpr std::string_view kBegins = ".node-failure.";
 constexpr std::string_view kEnds = ".json";
 constexpr std::int64_t kTimeMax = 4'102'444'800'000;  // in the year 2100; 13 digits
 
-NodeRecord record_of(const json& in) {
-  if (!in.is_object()) fields::unfit("the record", in, "an object");
-  const auto schema = in.find("schema");
-  if (schema == in.end() || fields::text_from(*schema, "schema") != kNodeRecordSchema)
+NodeRecord record_of(const nlohmann::json& in) {
+  if (!is_object(&in)) fields::unfit("the record", in, "an object");
+  const auto* schema = member(in, "schema");
+  if (schema == nullptr || fields::text_from(*schema, "schema") != kNodeRecordSchema)
     throw fields::Unfit{std::string{"its schema is not "} + kNodeRecordSchema};
   auto record = fields::from_object<NodeRecord>(in, "the record");
   if (record.host.empty() || record.time_unix_ms < 0 || record.time_unix_ms > kTimeMax)
@@ -37,27 +34,25 @@ NodeRecord record_of(const json& in) {
 namespace fields {
 
 // clang-format off
-template <> inline constexpr auto kFields<NodeRecord> = std::tuple{
-    text("host", &NodeRecord::host, TextLimit{kHostBytesMax}),
-    field("time_unix_ms", &NodeRecord::time_unix_ms), field("kind", &NodeRecord::kind),
-    text("fingerprint", &NodeRecord::fingerprint, TextLimit{1024}),
-    text("run_id", &NodeRecord::run_id, TextLimit{kRunIdBytesMax}),
-    text("sentence", &NodeRecord::sentence, TextLimit{1024})};
+template <> inline constexpr auto kFields<NodeRecord> = table(
+    text<&NodeRecord::host>("host", TextLimit{kHostBytesMax}),
+    field<&NodeRecord::time_unix_ms>("time_unix_ms"), field<&NodeRecord::kind>("kind"),
+    text<&NodeRecord::fingerprint>("fingerprint", TextLimit{1024}),
+    text<&NodeRecord::run_id>("run_id", TextLimit{kRunIdBytesMax}),
+    text<&NodeRecord::sentence>("sentence", TextLimit{1024}));
 // clang-format on
 
 }  // namespace fields
 
 std::string to_json(const NodeRecord& record) {
-  json out = fields::to_object(record);
-  out["schema"] = kNodeRecordSchema;
-  return fields::ascii_line(out) + "\n";
+  return fields::to_text(record, JsonStyle::kAscii, {"schema", kNodeRecordSchema}) + "\n";
 }
 
 Result<NodeRecord> parse_node_record(std::string_view text) try {
   if (text.size() > kNodeRecordBytesMax) return invalid("it is too long");
-  const json in = json::parse(text, nullptr, false);
-  if (in.is_discarded()) return invalid("it is no JSON");
-  return record_of(in);
+  const auto in = parse_json(text);
+  if (!in) return invalid("it is no JSON");
+  return record_of(**in);
 } catch (const fields::Unfit& unfit) {
   return invalid(unfit.what());
 }

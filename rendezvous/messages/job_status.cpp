@@ -1,9 +1,9 @@
 #include "rendezvous/messages/job_status.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <tuple>
 
-#include "rendezvous/messages/json_fields.hpp"
+#include "base/json/json_fields.hpp"
 #include "rendezvous/messages/verdict_fields.hpp"
 
 namespace ddprun {
@@ -17,75 +17,75 @@ constexpr TextLimit kStatusRunId{1024};
 
 // clang-format off
 using JobState = JobStatus::State;
-template <> inline constexpr auto kNames<JobState> = std::to_array<Named<JobState>>({
+template <> inline constexpr auto kNames<JobState> = std::to_array<Named>({
     {JobState::kGathering, "gathering"}, {JobState::kRunning, "running"},
     {JobState::kStopping, "stopping"}, {JobState::kEnded, "ended"}});
 using NodeState = NodeStatus::State;
-template <> inline constexpr auto kNames<NodeState> = std::to_array<Named<NodeState>>({
+template <> inline constexpr auto kNames<NodeState> = std::to_array<Named>({
     {NodeState::kReady, "ready"}, {NodeState::kSpare, "spare"},
     {NodeState::kStarting, "starting"}, {NodeState::kWaiting, "waiting"},
     {NodeState::kRunning, "running"}, {NodeState::kFinished, "finished"},
     {NodeState::kStopping, "stopping"}, {NodeState::kLost, "lost"}});
 using RankState = RankStatus::State;
-template <> inline constexpr auto kNames<RankState> = std::to_array<Named<RankState>>({
+template <> inline constexpr auto kNames<RankState> = std::to_array<Named>({
     {RankState::kRunning, "running"}, {RankState::kWaiting, "waiting"},
     {RankState::kMissing, "missing"}, {RankState::kFinished, "finished"},
     {RankState::kStopping, "stopping"}, {RankState::kFailed, "failed"},
     {RankState::kLost, "lost"}});
 
-template <> inline constexpr auto kFields<NodeStatus> = std::tuple{
-    text("host", &NodeStatus::host, kStatusHost), field("state", &NodeStatus::state),
-    field("group_rank", &NodeStatus::group_rank),
-    field("first_rank", &NodeStatus::first_rank),
-    field("workers", &NodeStatus::workers),
-    field("silent_ms", &NodeStatus::silent_ms),
-    text("reason", &NodeStatus::reason, kStatusReason)};
-template <> inline constexpr auto kFields<RankStatus> = std::tuple{
-    field("rank", &RankStatus::rank), field("state", &RankStatus::state),
-    field("step", &RankStatus::step), field("steps", &RankStatus::steps),
-    field("collectives", &RankStatus::collectives), field("lag", &RankStatus::lag),
-    field("has_loss", &RankStatus::has_loss), field("loss", &RankStatus::loss),
-    field("samples_per_second", &RankStatus::samples_per_second),
-    field("still_ms", &RankStatus::still_ms),
-    text("waits_in", &RankStatus::waits_in, kStatusName)};
-template <> inline constexpr auto kFields<RoundStatus> = std::tuple{
-    field("round", &RoundStatus::round), field("attempt", &RoundStatus::attempt),
-    field("nodes", &RoundStatus::nodes), field("world_size", &RoundStatus::world_size),
-    field("began_unix_ms", &RoundStatus::began_unix_ms),
-    field("ended_unix_ms", &RoundStatus::ended_unix_ms),
-    text("reason", &RoundStatus::reason, kStatusReason),
-    field("in_place", &RoundStatus::in_place)};
-template <> inline constexpr auto kFields<PointStatus> = std::tuple{
-    field("unix_ms", &PointStatus::unix_ms), field("step", &PointStatus::step),
-    field("has_loss", &PointStatus::has_loss), field("loss", &PointStatus::loss),
-    field("samples_per_second", &PointStatus::samples_per_second)};
-// The fields of this are in the object of the JobStatus itself.
-template <> inline constexpr auto kFields<JobSummary> = std::tuple{
-    field("step", &JobSummary::step), field("steps", &JobSummary::steps),
-    field("progress_percent", &JobSummary::percent),
-    field("left_s", &JobSummary::left_s), field("has_loss", &JobSummary::has_loss),
-    field("loss", &JobSummary::loss),
-    field("samples_per_second", &JobSummary::samples_per_second),
-    field("steps_per_second", &JobSummary::steps_per_second),
-    field("restarts_in_ms", &JobSummary::restarts_in_ms),
-    field("ranks_left_out", &JobSummary::ranks_left_out)};
-template <> inline constexpr auto kFields<JobStatus> = std::tuple{
-    text("run_id", &JobStatus::run_id, kStatusRunId),
-    text("title", &JobStatus::title, kStatusHost),
-    field("state", &JobStatus::state), field("outcome", &JobStatus::outcome),
-    text("why", &JobStatus::why, kStatusReason),
-    field("round", &JobStatus::round), field("attempt", &JobStatus::attempt),
-    field("restarts_left", &JobStatus::restarts_left),
-    field("nodes_min", &JobStatus::nodes_min),
-    field("nodes_max", &JobStatus::nodes_max),
-    text("witness", &JobStatus::witness, kStatusHost),
-    field("now_unix_ms", &JobStatus::now_unix_ms),
-    field("began_unix_ms", &JobStatus::began_unix_ms),
-    list("nodes", &JobStatus::nodes, kStatusNodesMax),
-    list("ranks", &JobStatus::ranks, kStatusRanksMax),
-    list("rounds", &JobStatus::rounds, kStatusRoundsMax),
-    list("history", &JobStatus::history, kStatusPointsMax),
-    field("hang", &JobStatus::hang), field("verdict", &JobStatus::verdict)};
+template <> inline constexpr auto kFields<NodeStatus> = table(
+    text<&NodeStatus::host>("host", kStatusHost), field<&NodeStatus::state>("state"),
+    field<&NodeStatus::group_rank>("group_rank"),
+    field<&NodeStatus::first_rank>("first_rank"),
+    field<&NodeStatus::workers>("workers"),
+    field<&NodeStatus::silent_ms>("silent_ms"),
+    text<&NodeStatus::reason>("reason", kStatusReason));
+template <> inline constexpr auto kFields<RankStatus> = table(
+    field<&RankStatus::rank>("rank"), field<&RankStatus::state>("state"),
+    field<&RankStatus::step>("step"), field<&RankStatus::steps>("steps"),
+    field<&RankStatus::collectives>("collectives"), field<&RankStatus::lag>("lag"),
+    field<&RankStatus::has_loss>("has_loss"), field<&RankStatus::loss>("loss"),
+    field<&RankStatus::samples_per_second>("samples_per_second"),
+    field<&RankStatus::still_ms>("still_ms"),
+    text<&RankStatus::waits_in>("waits_in", kStatusName));
+template <> inline constexpr auto kFields<RoundStatus> = table(
+    field<&RoundStatus::round>("round"), field<&RoundStatus::attempt>("attempt"),
+    field<&RoundStatus::nodes>("nodes"), field<&RoundStatus::world_size>("world_size"),
+    field<&RoundStatus::began_unix_ms>("began_unix_ms"),
+    field<&RoundStatus::ended_unix_ms>("ended_unix_ms"),
+    text<&RoundStatus::reason>("reason", kStatusReason),
+    field<&RoundStatus::in_place>("in_place"));
+template <> inline constexpr auto kFields<PointStatus> = table(
+    field<&PointStatus::unix_ms>("unix_ms"), field<&PointStatus::step>("step"),
+    field<&PointStatus::has_loss>("has_loss"), field<&PointStatus::loss>("loss"),
+    field<&PointStatus::samples_per_second>("samples_per_second"));
+template <> inline constexpr auto kFields<JobSummary> = table(
+    field<&JobSummary::step>("step"), field<&JobSummary::steps>("steps"),
+    field<&JobSummary::percent>("progress_percent"),
+    field<&JobSummary::left_s>("left_s"), field<&JobSummary::has_loss>("has_loss"),
+    field<&JobSummary::loss>("loss"),
+    field<&JobSummary::samples_per_second>("samples_per_second"),
+    field<&JobSummary::steps_per_second>("steps_per_second"),
+    field<&JobSummary::restarts_in_ms>("restarts_in_ms"),
+    field<&JobSummary::ranks_left_out>("ranks_left_out"));
+template <> inline constexpr auto kFields<JobStatus> = table(
+    text<&JobStatus::run_id>("run_id", kStatusRunId),
+    text<&JobStatus::title>("title", kStatusHost),
+    field<&JobStatus::state>("state"), field<&JobStatus::outcome>("outcome"),
+    text<&JobStatus::why>("why", kStatusReason),
+    field<&JobStatus::round>("round"), field<&JobStatus::attempt>("attempt"),
+    field<&JobStatus::restarts_left>("restarts_left"),
+    field<&JobStatus::nodes_min>("nodes_min"),
+    field<&JobStatus::nodes_max>("nodes_max"),
+    text<&JobStatus::witness>("witness", kStatusHost),
+    field<&JobStatus::now_unix_ms>("now_unix_ms"),
+    field<&JobStatus::began_unix_ms>("began_unix_ms"),
+    list<&JobStatus::nodes>("nodes", kStatusNodesMax),
+    list<&JobStatus::ranks>("ranks", kStatusRanksMax),
+    list<&JobStatus::rounds>("rounds", kStatusRoundsMax),
+    list<&JobStatus::history>("history", kStatusPointsMax),
+    field<&JobStatus::hang>("hang"), field<&JobStatus::verdict>("verdict"),
+    inlined<&JobStatus::summary>());
 // clang-format on
 
 }  // namespace fields
@@ -168,10 +168,7 @@ void leave_out(JobStatus& status, std::size_t ranks_max) {
 }
 
 std::string whole_json(const JobStatus& status) {
-  nlohmann::json out = fields::to_object(status);
-  out.update(fields::to_object(status.summary));
-  out["schema"] = kSchema;
-  return fields::ascii_line(out);
+  return fields::to_text(status, JsonStyle::kAscii, {"schema", kSchema});
 }
 
 }  // namespace
@@ -195,12 +192,9 @@ std::string to_json(const JobStatus& status) {
 
 Result<JobStatus> parse_job_status(std::string_view json) try {
   if (json.size() > kStatusBytesMax) return invalid("a job's status is too long");
-  const auto object = nlohmann::json::parse(json);
-  auto status = fields::from_object<JobStatus>(object, "status");
-  status.summary = fields::from_object<JobSummary>(object, "status");
-  return status;
-} catch (const std::exception& e) {  // from the parser, or Unfit
-  return invalid(std::string{"malformed status: "} + e.what());
+  return fields::from_text<JobStatus>(json, "status");
+} catch (const fields::Unfit& unfit) {
+  return invalid(std::string{"malformed status: "} + unfit.what());
 }
 
 std::string_view name_of(JobStatus::State state) { return fields::name_of(state); }

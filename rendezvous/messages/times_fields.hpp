@@ -1,31 +1,29 @@
 // The tables of what is told of the times of a job, for whoever writes or reads them as JSON.
 #pragma once
 
-#include <tuple>
-
+#include "base/json/json_fields.hpp"
 #include "rendezvous/messages/job_times.hpp"
-#include "rendezvous/messages/json_fields.hpp"
 
 namespace ddprun::fields {
 
 constexpr TextLimit kRestartReason{300};
 
 // clang-format off
-template <> inline constexpr auto kFields<RestartTimes> = std::tuple{
-    field("round", &RestartTimes::round), field("from_round", &RestartTimes::from_round),
-    text("reason", &RestartTimes::reason, kRestartReason),
-    field("in_place", &RestartTimes::in_place),
-    if_known(field("awaits_step", &RestartTimes::awaits_step)),  // older reports lack it
-    if_known(field("detected_ms", &RestartTimes::detected_ms)),
-    if_known(field("stopped_ms", &RestartTimes::stopped_ms)),
-    if_known(field("sealed_ms", &RestartTimes::sealed_ms)),
-    if_known(field("started_ms", &RestartTimes::started_ms)),
-    if_known(field("first_step_ms", &RestartTimes::first_step_ms))};
-template <> inline constexpr auto kFields<Goodput> = std::tuple{
-    field("wall_s", &Goodput::wall_s), field("training_s", &Goodput::training_s),
-    field("restarts_s", &Goodput::restarts_s), field("restarts", &Goodput::restarts),
-    if_known(field("lost_steps", &Goodput::lost_steps)), field("lost_s", &Goodput::lost_s),
-    if_known(field("goodput_percent", &Goodput::goodput_percent))};
+template <> inline constexpr auto kFields<RestartTimes> = table(
+    field<&RestartTimes::round>("round"), field<&RestartTimes::from_round>("from_round"),
+    text<&RestartTimes::reason>("reason", kRestartReason),
+    field<&RestartTimes::in_place>("in_place"),
+    may_miss(field<&RestartTimes::awaits_step>("awaits_step")),  // older reports lack it
+    if_known(field<&RestartTimes::detected_ms>("detected_ms")),
+    if_known(field<&RestartTimes::stopped_ms>("stopped_ms")),
+    if_known(field<&RestartTimes::sealed_ms>("sealed_ms")),
+    if_known(field<&RestartTimes::started_ms>("started_ms")),
+    if_known(field<&RestartTimes::first_step_ms>("first_step_ms")));
+template <> inline constexpr auto kFields<Goodput> = table(
+    field<&Goodput::wall_s>("wall_s"), field<&Goodput::training_s>("training_s"),
+    field<&Goodput::restarts_s>("restarts_s"), field<&Goodput::restarts>("restarts"),
+    if_known(field<&Goodput::lost_steps>("lost_steps")), field<&Goodput::lost_s>("lost_s"),
+    if_known(field<&Goodput::goodput_percent>("goodput_percent")));
 // clang-format on
 
 }  // namespace ddprun::fields

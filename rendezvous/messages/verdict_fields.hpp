@@ -2,7 +2,7 @@
 // reads them as JSON.
 #pragma once
 
-#include <tuple>
+#include <utility>
 
 #include "rendezvous/messages/hang_fields.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
@@ -22,16 +22,19 @@ constexpr TextLimit kPath{4096};
 constexpr TextLimit kNote{1024};  // one line of ours
 
 // clang-format off
-template <> inline constexpr auto kNames<JobOutcome> = kOutcomes;
-template <> inline constexpr auto kNames<FailureKind> = std::to_array<Named<FailureKind>>({
+template <> inline constexpr auto kNames<JobOutcome> =
+    []<std::size_t... kIndexes>(std::index_sequence<kIndexes...>) {
+      return std::array{Named{kOutcomes[kIndexes].value, kOutcomes[kIndexes].name}...};
+    }(std::make_index_sequence<kOutcomes.size()>{});
+template <> inline constexpr auto kNames<FailureKind> = std::to_array<Named>({
     {FailureKind::kExitCode, "exit_code"}, {FailureKind::kSignal, "signal"},
     {FailureKind::kException, "exception"}, {FailureKind::kOutOfMemory, "out_of_memory"},
     {FailureKind::kHang, "hang"}, {FailureKind::kNodeLost, "node_lost"},
     {FailureKind::kCannotStart, "cannot_start"}});
-template <> inline constexpr auto kNames<Blame> = std::to_array<Named<Blame>>({
+template <> inline constexpr auto kNames<Blame> = std::to_array<Named>({
     {Blame::kOwn, "own"}, {Blame::kPerhaps, "perhaps"}, {Blame::kFollows, "follows"},
     {Blame::kStopped, "stopped"}, {Blame::kDone, "done"}});
-template <> inline constexpr auto kNames<Consequence> = std::to_array<Named<Consequence>>({
+template <> inline constexpr auto kNames<Consequence> = std::to_array<Named>({
     {Consequence::kNone, "none"}, {Consequence::kCollectiveTimedOut, "collective_timed_out"},
     {Consequence::kConnectionClosed, "connection_closed"},
     {Consequence::kConnectionReset, "connection_reset"}, {Consequence::kBrokenPipe, "broken_pipe"},
@@ -41,47 +44,47 @@ template <> inline constexpr auto kNames<Consequence> = std::to_array<Named<Cons
     {Consequence::kNodeUnreachable, "node_unreachable"}, {Consequence::kStoreLost, "store_lost"},
     {Consequence::kStoreTimedOut, "store_timed_out"},
     {Consequence::kForeignSignal, "foreign_signal"}});
-template <> inline constexpr auto kFields<ExitStatus> = std::tuple{
-    field("code", &ExitStatus::code), field("signal", &ExitStatus::signal),
-    field("core_dumped", &ExitStatus::core_dumped)};
-template <> inline constexpr auto kFields<WorkerFailure> = std::tuple{
-    text("host", &WorkerFailure::host, TextLimit{kHostBytesMax}),
-    field("group_rank", &WorkerFailure::group_rank), field("rank", &WorkerFailure::rank),
-    field("local_rank", &WorkerFailure::local_rank), field("pid", &WorkerFailure::pid),
-    field("status", &WorkerFailure::status), field("time_unix_ms", &WorkerFailure::time_unix_ms),
-    text("evidence", &WorkerFailure::evidence, kNote),
-    text("message", &WorkerFailure::message, kExceptionText),
-    text("traceback", &WorkerFailure::traceback, kTraceback),
-    text("error_file", &WorkerFailure::error_file, kPath),
-    text("log_file", &WorkerFailure::log_file, kNote),
-    text("last_heartbeat", &WorkerFailure::last_heartbeat, kNote),
-    texts("last_lines", &WorkerFailure::last_lines, kOutputLine, kOutputLinesMax)};
-template <> inline constexpr auto kFields<Fault> = std::tuple{
-    text("type", &Fault::type, kFaultText), text("message", &Fault::message, kFaultText),
-    text("file", &Fault::file, kFaultText), field("line", &Fault::line),
-    text("function", &Fault::function, kHangName)};
-template <> inline constexpr auto kFields<WorkerEnd> = std::tuple{
-    text("ranks", &WorkerEnd::ranks, kRanks), field("kind", &WorkerEnd::kind),
-    field("blame", &WorkerEnd::blame), field("consequence", &WorkerEnd::consequence),
-    field("status", &WorkerEnd::status), field("fault", &WorkerEnd::fault),
-    text("stack", &WorkerEnd::stack, kFaultStack), text("says", &WorkerEnd::says, kRanks),
-    text("hint", &WorkerEnd::hint, kRanks), field("began_us", &WorkerEnd::began_us),
-    field("ended_us", &WorkerEnd::ended_us)};
-template <> inline constexpr auto kFields<Cause> = std::tuple{
-    field("kind", &Cause::kind), text("ranks", &Cause::ranks, kRanks),
-    text("node", &Cause::node, TextLimit{kHostBytesMax}), field("status", &Cause::status),
-    field("fault", &Cause::fault), text("stack", &Cause::stack, kFaultStack),
-    text("sentence", &Cause::sentence, kHangSentence), text("hint", &Cause::hint, kRanks),
-    text("fingerprint", &Cause::fingerprint, kHangSentence)};
-template <> inline constexpr auto kFields<Followers> = std::tuple{
-    text("ranks", &Followers::ranks, kRanks), field("kind", &Followers::kind),
-    text("what", &Followers::what, kRanks), field("after_us", &Followers::after_us),
-    field("stopped_by_us", &Followers::stopped_by_us)};
-template <> inline constexpr auto kFields<Verdict> = std::tuple{
-    field("cause", &Verdict::cause), list("also", &Verdict::also, kOtherCausesMax),
-    list("followers", &Verdict::followers, kFollowersMax),
-    text("history", &Verdict::history, kHangSentence),
-    text("no_restart", &Verdict::no_restart, kHangSentence)};
+template <> inline constexpr auto kFields<ExitStatus> = table(
+    field<&ExitStatus::code>("code"), field<&ExitStatus::signal>("signal"),
+    field<&ExitStatus::core_dumped>("core_dumped"));
+template <> inline constexpr auto kFields<WorkerFailure> = table(
+    text<&WorkerFailure::host>("host", TextLimit{kHostBytesMax}),
+    field<&WorkerFailure::group_rank>("group_rank"), field<&WorkerFailure::rank>("rank"),
+    field<&WorkerFailure::local_rank>("local_rank"), field<&WorkerFailure::pid>("pid"),
+    field<&WorkerFailure::status>("status"), field<&WorkerFailure::time_unix_ms>("time_unix_ms"),
+    text<&WorkerFailure::evidence>("evidence", kNote),
+    text<&WorkerFailure::message>("message", kExceptionText),
+    text<&WorkerFailure::traceback>("traceback", kTraceback),
+    text<&WorkerFailure::error_file>("error_file", kPath),
+    text<&WorkerFailure::log_file>("log_file", kNote),
+    text<&WorkerFailure::last_heartbeat>("last_heartbeat", kNote),
+    texts<&WorkerFailure::last_lines>("last_lines", kOutputLine, kOutputLinesMax));
+template <> inline constexpr auto kFields<Fault> = table(
+    text<&Fault::type>("type", kFaultText), text<&Fault::message>("message", kFaultText),
+    text<&Fault::file>("file", kFaultText), field<&Fault::line>("line"),
+    text<&Fault::function>("function", kHangName));
+template <> inline constexpr auto kFields<WorkerEnd> = table(
+    text<&WorkerEnd::ranks>("ranks", kRanks), field<&WorkerEnd::kind>("kind"),
+    field<&WorkerEnd::blame>("blame"), field<&WorkerEnd::consequence>("consequence"),
+    field<&WorkerEnd::status>("status"), field<&WorkerEnd::fault>("fault"),
+    text<&WorkerEnd::stack>("stack", kFaultStack), text<&WorkerEnd::says>("says", kRanks),
+    text<&WorkerEnd::hint>("hint", kRanks), field<&WorkerEnd::began_us>("began_us"),
+    field<&WorkerEnd::ended_us>("ended_us"));
+template <> inline constexpr auto kFields<Cause> = table(
+    field<&Cause::kind>("kind"), text<&Cause::ranks>("ranks", kRanks),
+    text<&Cause::node>("node", TextLimit{kHostBytesMax}), field<&Cause::status>("status"),
+    field<&Cause::fault>("fault"), text<&Cause::stack>("stack", kFaultStack),
+    text<&Cause::sentence>("sentence", kHangSentence), text<&Cause::hint>("hint", kRanks),
+    text<&Cause::fingerprint>("fingerprint", kHangSentence));
+template <> inline constexpr auto kFields<Followers> = table(
+    text<&Followers::ranks>("ranks", kRanks), field<&Followers::kind>("kind"),
+    text<&Followers::what>("what", kRanks), field<&Followers::after_us>("after_us"),
+    field<&Followers::stopped_by_us>("stopped_by_us"));
+template <> inline constexpr auto kFields<Verdict> = table(
+    field<&Verdict::cause>("cause"), list<&Verdict::also>("also", kOtherCausesMax),
+    list<&Verdict::followers>("followers", kFollowersMax),
+    text<&Verdict::history>("history", kHangSentence),
+    text<&Verdict::no_restart>("no_restart", kHangSentence));
 // clang-format on
 
 }  // namespace ddprun::fields

@@ -1,7 +1,7 @@
 // Measurements as JSON, in both directions. Pure.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -14,7 +14,7 @@ nlohmann::json to_json(const NodeSpeeds& speeds);
 nlohmann::json to_json(const LinkSpeed& speed);
 nlohmann::json to_json(const Measurements& measurements);
 
-/// Reads what to_json() has made. These throw fields::Unfit, and what the library of JSON throws.
+/// Reads what to_json() has made. These throw fields::Unfit.
 NodeSpeeds node_speeds_of(const nlohmann::json& from);
 LinkSpeed link_speed_of(const nlohmann::json& from);
 

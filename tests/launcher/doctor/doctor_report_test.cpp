@@ -1,5 +1,7 @@
 #include "launcher/doctor/doctor_report.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "launcher/doctor/compare_nodes.hpp"
 #include "tests/launcher/doctor/readings_fixture.hpp"
 

@@ -1,5 +1,7 @@
 #include "launcher/doctor/reading_json.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "tests/launcher/doctor/readings_fixture.hpp"
 
 namespace ddprun {
