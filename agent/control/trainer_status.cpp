@@ -1,9 +1,10 @@
 #include "agent/control/trainer_status.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json/json_fields.hpp"
+#include "base/json/json_values.hpp"
 #include "base/parse_number.hpp"
 
 namespace ddprun {
@@ -14,10 +15,10 @@ constexpr std::int64_t kStepMax = std::int64_t{1} << 53;  // a double counts tha
 constexpr std::int64_t kLeftMaxS = 10LL * 366 * 24 * 3600;
 
 /// Metrics are texts: "4.32", "270".
-std::optional<double> number_of(const nlohmann::json& value) {
-  if (value.is_number()) return value.get<double>();
-  if (!value.is_string()) return std::nullopt;
-  return parse_number<double>(value.get_ref<const std::string&>());
+std::optional<double> number_of(const nlohmann::json* value) {
+  if (const auto number = number_in(value)) return number;
+  const std::string* text = text_in(value);
+  return text == nullptr ? std::nullopt : parse_number<double>(*text);
 }
 
 std::optional<std::int64_t> count_of(double value, std::int64_t most) {
@@ -34,24 +35,30 @@ void take_metric(TrainerStatus& status, const std::string& name, double value) {
     status.samples_per_second = value;
 }
 
+/// Throws fields::Unfit.
+TrainerStatus status_in(const nlohmann::json& in) {
+  const auto& told = fields::member_in(in, "trainerStatus", "body");
+  if (!is_object(&told)) throw fields::Unfit{"'trainerStatus' is no object"};
+  TrainerStatus status;
+  if (const auto seconds = number_of(member(told, "estimatedRemainingSeconds")))
+    status.left_s = count_of(*seconds, kLeftMaxS).value_or(-1);
+  const auto metrics = entries(member(told, "metrics"));
+  if (!metrics) return status;
+  for (const auto* metric : *metrics)
+    if (const auto value = number_of(&fields::member_in(*metric, "value", "metrics")))
+      take_metric(status, fields::text_from(fields::member_in(*metric, "name", "metrics"), "name"),
+                  *value);
+  return status;
+}
+
 }  // namespace
 
 Result<TrainerStatus> parse_trainer_status(std::string_view body) try {
-  const auto in = nlohmann::json::parse(body);
-  const auto& told = in.at("trainerStatus");
-  if (!told.is_object())
-    return invalid("malformed status of a training: 'trainerStatus' is no object");
-  TrainerStatus status;
-  if (const auto left = told.find("estimatedRemainingSeconds"); left != told.end())
-    if (const auto seconds = number_of(*left))
-      status.left_s = count_of(*seconds, kLeftMaxS).value_or(-1);
-  if (const auto metrics = told.find("metrics"); metrics != told.end())
-    for (const auto& metric : *metrics)
-      if (const auto value = number_of(metric.at("value")))
-        take_metric(status, metric.at("name").get<std::string>(), *value);
-  return status;
-} catch (const nlohmann::json::exception& e) {
-  return invalid(std::string{"malformed status of a training: "} + e.what());
+  const auto in = parse_json(body);
+  if (!in) return invalid("malformed status of a training: " + in.error().message);
+  return status_in(**in);
+} catch (const fields::Unfit& unfit) {
+  return invalid(std::string{"malformed status of a training: "} + unfit.what());
 }
 
 void update(TrainerStatus& told, const TrainerStatus& news) {

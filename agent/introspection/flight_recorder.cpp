@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json_text.hpp"
+#include "base/json/json_values.hpp"
 #include "base/parse_number.hpp"
 
 namespace ddprun {
@@ -20,38 +21,28 @@ constexpr std::string_view kAfterEntries = "],\"nccl_comm_state\"";
 constexpr std::size_t kLastEntries = 32;
 constexpr std::size_t kNamesMax = 4096;  // a trace is the word of the user's program
 
-std::string text_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 /// torch writes some numbers as texts.
-std::int64_t number_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end()) return 0;
-  if (found->is_number_integer()) return found->get<std::int64_t>();
-  if (!found->is_string()) return 0;
-  return parse_number<std::int64_t>(found->get_ref<const std::string&>()).value_or(0);
+std::int64_t number_of(const json* object, const char* key) {
+  const json* value = member(object, key);
+  if (const auto number = integer_in(value)) return *number;
+  const std::string* text = text_in(value);
+  return text == nullptr ? 0 : parse_number<std::int64_t>(*text).value_or(0);
 }
 
-json parse(const std::string& text) { return json::parse(text, nullptr, false); }
-
-/// The status is the last but one member of the trace.
-json status_of(std::string_view trace) {
+/// What begins with the status, which is the last but one member of the trace.
+ParsedJson tail_of(std::string_view trace) {
   const std::size_t at = trace.rfind(kStatus);
-  if (at == std::string_view::npos) return {};
-  json rest = parse("{" + std::string{trace.substr(at)});
-  if (!rest.is_object()) return {};
-  return rest["pg_status"];
+  if (at == std::string_view::npos) return json_or_null("");
+  return json_or_null("{" + std::string{trace.substr(at)});
 }
 
-GroupName name_in(const json& entry) {
-  const auto group = entry.find("process_group");
-  if (group == entry.end() || !group->is_array() || group->size() != 2) return {};
-  const json& name = (*group)[0];
-  const json& description = (*group)[1];
-  if (!name.is_string() || !description.is_string()) return {};
-  return {name.get<std::string>(), description.get<std::string>()};
+GroupName name_in(const json* list) {
+  const auto both = entries(list);
+  if (!both || both->size() != 2) return {};
+  const std::string* name = text_in((*both)[0]);
+  const std::string* description = text_in((*both)[1]);
+  if (name == nullptr || description == nullptr) return {};
+  return {*name, *description};
 }
 
 /// An entry has `"pg_id":0,"process_group":["0","default_pg"]`.
@@ -62,7 +53,7 @@ GroupName find_name(std::string_view trace, const std::string& id) {
   const std::size_t list = at + key.size() - 1;
   const std::size_t end = trace.find(']', list);
   if (end == std::string_view::npos) return {};
-  return name_in(json{{"process_group", parse(std::string{trace.substr(list, end + 1 - list)})}});
+  return name_in(&*json_or_null(trace.substr(list, end + 1 - list)));
 }
 
 GroupName name_of(std::string_view trace, const std::string& id, GroupNames& names) {
@@ -74,64 +65,61 @@ GroupName name_of(std::string_view trace, const std::string& id, GroupNames& nam
   return names[id] = name;
 }
 
-json last_entries(std::string_view trace) {
+ParsedJson last_entries(std::string_view trace) {
   const std::size_t end = trace.rfind(kAfterEntries);
-  if (end == std::string_view::npos) return {};
+  if (end == std::string_view::npos) return json_or_null("");
   std::size_t begin = end;
   for (std::size_t found = 0; found < kLastEntries; ++found) {
     const std::size_t before = begin == 0 ? std::string_view::npos : trace.rfind(kEntry, begin - 1);
     if (before == std::string_view::npos) break;
     begin = before;
   }
-  return parse("[" + std::string{trace.substr(begin, end - begin)} + "]");
+  return json_or_null("[" + std::string{trace.substr(begin, end - begin)} + "]");
 }
 
-bool is_pending(const json& entry) {
-  if (!entry.is_object() || text_of(entry, "state") == "completed") return false;
-  const auto retired = entry.find("retired");
-  return retired != entry.end() && retired->is_boolean() && !retired->get<bool>();
+bool is_pending(const json* entry) {
+  return text_at(entry, "state") != "completed" && bool_in(member(entry, "retired")) == false;
 }
 
-PendingCollective pending_in(const json& entry) {
-  std::string shapes = entry.value("input_sizes", json::array()).dump();
-  const json types = entry.value("input_dtypes", json::array());
-  if (types.is_array() && !types.empty() && types[0].is_string())
-    shapes += " " + types[0].get<std::string>();
+PendingCollective pending_in(const json* entry) {
+  const json* sizes = member(entry, "input_sizes");
+  std::string shapes = sizes == nullptr ? "[]" : json_text(*sizes);
+  const auto types = entries(member(entry, "input_dtypes"));
+  const std::string* type = types && !types->empty() ? text_in(types->front()) : nullptr;
+  if (type != nullptr) shapes += " " + *type;
   // Messages between two ranks are counted apart.
-  const auto of_two = entry.find("is_p2p");
-  const bool is_message = of_two != entry.end() && of_two->is_boolean() && of_two->get<bool>();
-  return {text_of(entry, "profiling_name"), name_in(entry),
+  const bool is_message = bool_in(member(entry, "is_p2p")) == true;
+  return {text_at(entry, "profiling_name"), name_in(member(entry, "process_group")),
           number_of(entry, is_message ? "p2p_seq_id" : "collective_seq_id"), shapes};
 }
 
 }  // namespace
 
 std::optional<std::vector<GroupProgress>> read_group_progress(std::string_view trace,
-                                                              GroupNames& names) try {
-  const json status = status_of(trace);
-  if (!status.is_object()) return std::nullopt;
+                                                              GroupNames& names) {
+  const ParsedJson tail = tail_of(trace);
+  const json* status = member(*tail, "pg_status");
+  if (!is_object(status)) return std::nullopt;
   std::vector<GroupProgress> groups;
-  for (const auto& [id, counts] : status.items()) {
-    if (!counts.is_object()) continue;
-    groups.push_back({name_of(trace, id, names).name, number_of(counts, "last_enqueued_collective"),
+  for (const auto& [id, counts] : members(status)) {
+    if (!is_object(counts)) continue;
+    groups.push_back({name_of(trace, std::string{id}, names).name,
+                      number_of(counts, "last_enqueued_collective"),
                       number_of(counts, "last_completed_collective")});
   }
   return groups;
-} catch (const json::exception&) {
-  return std::nullopt;
 }
 
-std::optional<PendingCollective> read_pending(std::string_view trace) try {
-  const json entries = last_entries(trace);
-  if (!entries.is_array()) return std::nullopt;
-  const auto pending = std::ranges::find_if(entries, is_pending);
-  if (pending == entries.end()) return std::nullopt;
+std::optional<PendingCollective> read_pending(std::string_view trace) {
+  const ParsedJson last = last_entries(trace);
+  const auto list = entries(&*last);
+  if (!list) return std::nullopt;
+  const auto pending = std::ranges::find_if(*list, is_pending);
+  if (pending == list->end()) return std::nullopt;
   return pending_in(*pending);
-} catch (const json::exception&) {
-  return std::nullopt;
 }
 
-std::string read_store_wait(std::string_view counters) try {
+std::string read_store_wait(std::string_view counters) {
   struct Wait {
     const char* counter;
     const char* name;
@@ -141,15 +129,9 @@ std::string read_store_wait(std::string_view counters) try {
       Wait{"pytorch.wait_counter.TCPStore__waitForWorkers", "waitForWorkers"},
       Wait{"pytorch.wait_counter.TCPStore__wait", "wait"},
       Wait{"pytorch.wait_counter.TCPStore__get", "get"}};
-  const json all = json::parse(counters, nullptr, false);
-  if (!all.is_object()) return "";
-  for (const Wait& wait : kWaits) {
-    const auto counter = all.find(wait.counter);
-    if (counter != all.end() && counter->is_object() && number_of(*counter, "active_count") > 0)
-      return wait.name;
-  }
-  return "";
-} catch (const json::exception&) {
+  const ParsedJson all = json_or_null(counters);
+  for (const Wait& wait : kWaits)
+    if (number_of(member(*all, wait.counter), "active_count") > 0) return wait.name;
   return "";
 }
 

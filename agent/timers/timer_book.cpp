@@ -6,9 +6,9 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/cut_text.hpp"
+#include "base/json/json_fields.hpp"
 #include "base/printable.hpp"
 
 namespace ddprun {
@@ -21,27 +21,31 @@ constexpr std::size_t kScopeShownMax = 200;
 constexpr double kLongestTimerMs = 1e12;  // 30 years: a time of Clock ends with 300
 
 struct Request {
-  pid_t pid;
+  std::int64_t pid = 0;
   std::string scope;
-  double expires_s;  // by the time of day; negative: the timer is taken back
-  int signal;
+  double expires_s = 0;  // by the time of day; negative: the timer is taken back
+  std::int64_t signal = 0;
 };
 
-std::optional<Request> parse(std::string_view line) {
-  const auto json = nlohmann::json::parse(line, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
-  const auto pid = json.find("pid"), scope = json.find("scope_id");
-  const auto expires = json.find("expiration_time"), signal = json.find("signal");
-  const auto end = json.end();
-  if (pid == end || scope == end || expires == end || signal == end) return std::nullopt;
-  if (!pid->is_number_integer() || !scope->is_string() || !expires->is_number() ||
-      !signal->is_number_integer())
+}  // namespace
+
+// clang-format off
+template <> inline constexpr auto fields::kFields<Request> = fields::table(
+    fields::field<&Request::pid>("pid"), fields::uncut<&Request::scope>("scope_id"),
+    fields::field<&Request::expires_s>("expiration_time"),
+    fields::field<&Request::signal>("signal"));
+// clang-format on
+
+namespace {
+
+std::optional<Request> parse(std::string_view line) try {
+  const auto request = fields::from_text<Request>(line, "timer");
+  if (request.pid <= 1 || request.pid > std::numeric_limits<pid_t>::max() ||
+      request.signal > SIGRTMAX)
     return std::nullopt;
-  const auto number = pid->get<std::int64_t>(), sent = signal->get<std::int64_t>();
-  if (number <= 1 || number > std::numeric_limits<pid_t>::max() || sent > SIGRTMAX)
-    return std::nullopt;
-  return Request{static_cast<pid_t>(number), scope->get<std::string>(), expires->get<double>(),
-                 static_cast<int>(std::max<std::int64_t>(sent, 0))};
+  return request;
+} catch (const fields::Unfit&) {
+  return std::nullopt;
 }
 
 std::string shown(const std::string& scope) { return cut(plain_line(scope), {kScopeShownMax}); }
@@ -80,7 +84,7 @@ std::string TimerBook::take(std::string_view bytes, TimePoint now, milliseconds 
 bool TimerBook::take_line(std::string_view line, TimePoint now, milliseconds unix_time) {
   auto request = parse(line);
   if (!request) return false;
-  Key key{request->pid, std::move(request->scope)};
+  Key key{static_cast<pid_t>(request->pid), std::move(request->scope)};
   if (request->expires_s < 0) {
     timers_.erase(key);
     return true;
@@ -88,7 +92,9 @@ bool TimerBook::take_line(std::string_view line, TimePoint now, milliseconds uni
   if (timers_.size() >= kTimersMax && !timers_.contains(key)) return false;
   const double after_ms = request->expires_s * 1000 - static_cast<double>(unix_time.count());
   const milliseconds after{std::llround(std::clamp(after_ms, 0.0, kLongestTimerMs))};
-  timers_.insert_or_assign(std::move(key), Timer{now + after, after, request->signal});
+  timers_.insert_or_assign(
+      std::move(key),
+      Timer{now + after, after, static_cast<int>(std::max<std::int64_t>(request->signal, 0))});
   return true;
 }
 

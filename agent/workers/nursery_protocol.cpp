@@ -3,14 +3,13 @@
 #include <asm/unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
+
+#include "base/json/json_fields.hpp"
 
 namespace ddprun {
 
 namespace {
-
-using nlohmann::json;
 
 /// What the interpreter runs: the program in file 4. The name is the one that tracebacks of the
 /// nursery's own errors show.
@@ -32,23 +31,65 @@ std::string characters(std::string_view bytes) {
   return text;
 }
 
-json characters(const std::vector<std::string>& words) {
-  json array = json::array();
-  for (const std::string& word : words) array.push_back(characters(std::string_view{word}));
-  return array;
+std::vector<std::string> characters(const std::vector<std::string>& words) {
+  std::vector<std::string> texts;
+  texts.reserve(words.size());
+  for (const std::string& word : words) texts.push_back(characters(std::string_view{word}));
+  return texts;
 }
+
+struct NurseryConfig {
+  std::vector<std::string> arguments;
+  std::vector<std::string> modules;
+  std::vector<std::string> left_out;
+  std::vector<std::string> per_worker;
+  std::string boot;
+};
+
+struct WorkerOrder {
+  std::size_t worker = 0;
+  bool last = false;
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> environment;
+  std::vector<int> cpus;
+  std::vector<int> memory_nodes;
+  int set_mempolicy = __NR_set_mempolicy;
+};
 
 }  // namespace
 
+// clang-format off
+namespace fields {
+template <> inline constexpr auto kFields<NurseryConfig> = table(
+    uncut<&NurseryConfig::arguments>("arguments"), uncut<&NurseryConfig::modules>("modules"),
+    uncut<&NurseryConfig::left_out>("left_out"), uncut<&NurseryConfig::per_worker>("per_worker"),
+    uncut<&NurseryConfig::boot>("boot"));
+template <> inline constexpr auto kFields<WorkerOrder> = table(
+    field<&WorkerOrder::worker>("worker"), field<&WorkerOrder::last>("last"),
+    uncut<&WorkerOrder::arguments>("arguments"), uncut<&WorkerOrder::environment>("environment"),
+    uncut<&WorkerOrder::cpus>("cpus"), uncut<&WorkerOrder::memory_nodes>("memory_nodes"),
+    field<&WorkerOrder::set_mempolicy>("set_mempolicy"));
+template <> inline constexpr auto kFields<LeftOut> = table(
+    uncut<&LeftOut::module>("module"), uncut<&LeftOut::why>("why"));
+template <> inline constexpr auto kFields<NurseryRefuses> = table(
+    uncut<&NurseryRefuses::why>("why"));
+template <> inline constexpr auto kFields<NurseryReady> = table(
+    uncut<&NurseryReady::modules>("modules"), field<&NurseryReady::seconds>("seconds"));
+template <> inline constexpr auto kFields<Forked> = table(
+    field<&Forked::worker>("worker"), field<&Forked::pid>("pid"));
+}  // namespace fields
+// clang-format on
+
 Command plan_nursery(const LaunchSpec& spec, const NodeFacts& node) {
   const CommonEnvironment common = common_environment(spec, node);
-  const json config{{"arguments", characters(spec.arguments)},
-                    {"modules", spec.warm ? spec.warm->modules : std::vector<std::string>{}},
-                    {"left_out", json::array()},
-                    {"per_worker", common.per_worker},
-                    {"boot", kBoot}};
-  Command command{
-      spec.program, {spec.program, "-u", "-c", kBoot, config.dump()}, common.environment, {}};
+  const NurseryConfig config{.arguments = characters(spec.arguments),
+                             .modules = spec.warm ? spec.warm->modules : std::vector<std::string>{},
+                             .per_worker = common.per_worker,
+                             .boot = kBoot};
+  Command command{spec.program,
+                  {spec.program, "-u", "-c", kBoot, fields::to_text(config)},
+                  common.environment,
+                  {}};
   // Libraries count the CPUs that they may use while they are loaded: the nursery gets the place
   // that all workers share.
   const auto& places = node.placements;
@@ -60,35 +101,34 @@ Command plan_nursery(const LaunchSpec& spec, const NodeFacts& node) {
 std::string encode_order(const Command& worker, std::size_t index, bool last,
                          const Command& nursery) {
   const std::set<std::string_view> has{nursery.environment.begin(), nursery.environment.end()};
-  json environment = json::object();
+  std::map<std::string, std::string> environment;
   for (const std::string& entry : worker.environment) {
     if (has.contains(entry)) continue;
     const std::size_t equals = entry.find('=');
     environment[characters(std::string_view{entry}.substr(0, equals))] =
         characters(std::string_view{entry}.substr(equals + 1));
   }
-  return json{{"worker", index},
-              {"last", last},
-              {"arguments", characters(worker.arguments)},
-              {"environment", environment},
-              {"cpus", worker.placement.cpus},
-              {"memory_nodes", worker.placement.memory_nodes},
-              {"set_mempolicy", __NR_set_mempolicy}}
-      .dump();
+  return fields::to_text(WorkerOrder{.worker = index,
+                                     .last = last,
+                                     .arguments = characters(worker.arguments),
+                                     .environment = std::move(environment),
+                                     .cpus = worker.placement.cpus,
+                                     .memory_nodes = worker.placement.memory_nodes});
 }
 
 Result<NurseryEvent> decode_nursery_event(std::string_view packet) try {
-  const auto message = json::parse(packet);
-  const auto event = message.at("event").get<std::string>();
-  if (event == "left out") return NurseryEvent{LeftOut{message.at("module"), message.at("why")}};
-  if (event == "refused") return NurseryEvent{NurseryRefuses{message.at("why")}};
-  if (event == "ready")
-    return NurseryEvent{NurseryReady{message.at("modules"), message.at("seconds")}};
-  if (event == "forked") return NurseryEvent{Forked{message.at("worker"), message.at("pid")}};
+  const auto message = parse_json(packet);
+  if (!message) return invalid("malformed event: " + message.error().message);
+  const auto& in = **message;
+  const std::string event = fields::text_from(fields::member_in(in, "event", "message"), "event");
+  if (event == "left out") return NurseryEvent{fields::from_object<LeftOut>(in, event)};
+  if (event == "refused") return NurseryEvent{fields::from_object<NurseryRefuses>(in, event)};
+  if (event == "ready") return NurseryEvent{fields::from_object<NurseryReady>(in, event)};
+  if (event == "forked") return NurseryEvent{fields::from_object<Forked>(in, event)};
   if (event == "let go") return NurseryEvent{LetGo{}};
-  return Error{Error::Kind::kInvalid, "unknown event '" + event + "'"};
-} catch (const json::exception& e) {
-  return Error{Error::Kind::kInvalid, std::string{"malformed event: "} + e.what()};
+  return invalid("unknown event '" + event + "'");
+} catch (const fields::Unfit& unfit) {
+  return invalid(std::string{"malformed event: "} + unfit.what());
 }
 
 }  // namespace ddprun

@@ -1,19 +1,21 @@
 #include "agent/workers/recorded_error.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json/json_text.hpp"
+#include "base/json/json_values.hpp"
 
 namespace ddprun {
 
-std::optional<RecordedError> parse_recorded_error(const std::string& text) try {
-  const auto json = nlohmann::json::parse(text);
-  const auto& message = json.at("message");
-  if (message.is_string()) return RecordedError{message.get<std::string>(), ""};
-  RecordedError error{message.at("message").get<std::string>(), ""};
-  if (message.contains("extraInfo"))
-    error.traceback = message["extraInfo"].value("py_callstack", "");
-  return error;
-} catch (const nlohmann::json::exception&) {
-  return std::nullopt;
+std::optional<RecordedError> parse_recorded_error(const std::string& text) {
+  const ParsedJson in = json_or_null(text);
+  const auto* told = member(*in, "message");
+  if (const std::string* message = text_in(told)) return RecordedError{*message, ""};
+  const std::string* message = text_in(member(told, "message"));
+  if (message == nullptr) return std::nullopt;
+  const auto* more = member(told, "extraInfo");
+  if (more != nullptr && !is_object(more)) return std::nullopt;
+  const auto* stack = member(more, "py_callstack");
+  if (stack != nullptr && text_in(stack) == nullptr) return std::nullopt;
+  return RecordedError{*message, text_at(more, "py_callstack")};
 }
 
 }  // namespace ddprun

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "base/json/json_text.hpp"
 #include "base/printable.hpp"
 #include "base/text_table.hpp"
 #include "launcher/live/job_texts.hpp"
@@ -84,10 +85,8 @@ std::string nodes_json(const std::vector<NodeLine>& lines, const NodePolicy& pol
                      {"failures", line.failures},
                      {"strikes", line.strikes},
                      {"left_out", is_left_out(line, policy)},
-                     {"last", nlohmann::json::parse(to_json(line.last))}});
-  return nlohmann::json{{"nodes", std::move(nodes)}}.dump(
-             -1, ' ', false, nlohmann::json::error_handler_t::replace) +
-         "\n";
+                     {"last", *json_or_null(to_json(line.last))}});
+  return json_text(nlohmann::json{{"nodes", std::move(nodes)}}) + "\n";
 }
 
 }  // namespace ddprun

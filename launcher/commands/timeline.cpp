@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/json/json_text.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -21,7 +23,7 @@ constexpr int kNodeTrack = 0;                 // a rank's is the rank + 1
 std::string text(const json& fields, const char* name) {
   const auto found = fields.find(name);
   if (found == fields.end()) return "";
-  return found->is_string() ? found->get<std::string>() : found->dump();
+  return found->is_string() ? found->get<std::string>() : json_text(*found);
 }
 
 std::optional<int> number(const json& fields, const char* name) {
@@ -191,7 +193,7 @@ class TraceWriter {
 };
 
 bool Timeline::add(std::string_view line) {
-  json fields = json::parse(line, nullptr, false);
+  json fields = *json_or_null(line);
   if (!fields.is_object()) return false;
   const auto time = fields.find("time");
   const auto kind = fields.find("kind");
@@ -208,9 +210,7 @@ std::string Timeline::trace() const {
   std::vector<const Event*> sorted;
   for (const Event& event : events_) sorted.push_back(&event);
   std::ranges::stable_sort(sorted, {}, [](const Event* event) { return event->time_s; });
-  return TraceWriter{std::move(sorted)}.write().dump(-1, ' ', false,
-                                                     json::error_handler_t::replace) +
-         "\n";
+  return json_text(TraceWriter{std::move(sorted)}.write()) + "\n";
 }
 
 }  // namespace ddprun

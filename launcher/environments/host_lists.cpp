@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
+#include "base/json/json_text.hpp"
+#include "base/json/json_values.hpp"
 #include "base/parse_number.hpp"
 #include "base/printable.hpp"
 #include "launcher/environments/slurm_hosts.hpp"
@@ -33,13 +34,15 @@ Error no_list(std::string_view text, const std::string& expected) {
   return {Error::Kind::kInvalid, fmt::format("{} is no {}", printable(text), expected)};
 }
 
-Result<HostNames> strings_in(const nlohmann::json& list, std::string_view text,
+Result<HostNames> strings_in(const nlohmann::json* list, std::string_view text,
                              const std::string& expected) {
   HostNames names;
-  if (!list.is_array() || list.empty()) return no_list(text, expected);
-  for (const auto& name : list) {
-    if (!name.is_string()) return no_list(text, expected);
-    names.push_back(name.get<std::string>());
+  const auto told = entries(list);
+  if (!told || told->empty()) return no_list(text, expected);
+  for (const auto* each : *told) {
+    const std::string* name = text_in(each);
+    if (name == nullptr) return no_list(text, expected);
+    names.push_back(*name);
   }
   return names;
 }
@@ -56,18 +59,16 @@ HostNames hosts_with_places(std::string_view text) {
 }
 
 Result<HostNames> hosts_in_json(std::string_view text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  auto names = strings_in(json, text, "list of hosts, expected one like [\"h1\",\"h2\"]");
+  const ParsedJson json = json_or_null(text);
+  auto names = strings_in(&*json, text, "list of hosts, expected one like [\"h1\",\"h2\"]");
   if (!names) return names;
   return each_once(*names);
 }
 
 Result<HostNames> hosts_in_flux_resources(std::string_view text) {
   const std::string expected = "resource set of Flux with an execution.nodelist";
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  const nlohmann::json::json_pointer nodelist{"/execution/nodelist"};
-  if (!json.contains(nodelist)) return no_list(text, expected);
-  auto lists = strings_in(json.at(nodelist), text, expected);
+  const ParsedJson json = json_or_null(text);
+  auto lists = strings_in(member(member(*json, "execution"), "nodelist"), text, expected);
   if (!lists) return lists;
   HostNames hosts;
   for (const std::string& list : *lists) {

@@ -1,9 +1,10 @@
 #include "launcher/live/job_client.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json_text.hpp"
+#include "base/json/json_values.hpp"
 #include "base/parse_number.hpp"
 #include "base/printable.hpp"
 #include "base/start_coroutine.hpp"
@@ -98,10 +99,11 @@ asio::awaitable<Result<std::string>> ask_page(PageAddress page) {
 
 /// A server of several jobs answers with a list; of one job it is as good as that job.
 Result<JobStatus> only_status(const std::string& body) {
-  const auto json = nlohmann::json::parse(body, nullptr, false);
-  const auto jobs = json.is_object() ? json.find("jobs") : json.end();
-  if (!json.is_object() || jobs == json.end()) return parse_job_status(body);
-  if (jobs->is_array() && jobs->size() == 1) return parse_job_status(jobs->front().dump());
+  const ParsedJson json = json_or_null(body);
+  const auto* list = member(*json, "jobs");
+  if (list == nullptr) return parse_job_status(body);
+  const auto jobs = entries(list);
+  if (jobs && jobs->size() == 1) return parse_job_status(json_text(*jobs->front()));
   return invalid(
       "the server there has several jobs: name one behind its address, as in "
       "http://HOST:PORT/?job=ID");

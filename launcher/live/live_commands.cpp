@@ -9,6 +9,7 @@
 
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
+#include "base/json/json_text.hpp"
 #include "base/parse_number.hpp"
 #include "base/printable.hpp"
 #include "base/start_coroutine.hpp"
@@ -26,11 +27,11 @@ using namespace std::chrono_literals;
 std::string json_of(const std::vector<JobLine>& jobs) {
   nlohmann::json list = nlohmann::json::array();
   for (const JobLine& job : jobs) {
-    auto entry = nlohmann::json::parse(to_json(job.facts));
-    if (job.status) entry["status"] = nlohmann::json::parse(to_json(*job.status));
+    nlohmann::json entry = *json_or_null(to_json(job.facts));
+    if (job.status) entry["status"] = *json_or_null(to_json(*job.status));
     list.push_back(std::move(entry));
   }
-  return nlohmann::json{{"jobs", std::move(list)}}.dump() + "\n";
+  return json_text(nlohmann::json{{"jobs", std::move(list)}}) + "\n";
 }
 
 bool is_endpoint(const std::string& word) { return word.find(':') != std::string::npos; }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json_text.hpp"
 #include "base/number_list.hpp"
 #include "launcher/topology/nearness.hpp"
 
@@ -87,7 +88,7 @@ std::string to_json(const Machine& machine, const std::vector<WorkerPlace>& plac
                      {"numa_nodes", of_nodes(machine)}, {"devices", std::move(devices)},
                      {"gpu_links", of_links(machine)},  {"matrix", matrix_of(machine)},
                      {"workers", of_places(places)}};
-  return root.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_text(root) + "\n";
 }
 
 }  // namespace ddprun

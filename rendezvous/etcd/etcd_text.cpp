@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/json/json_text.hpp"
 #include "base/match.hpp"
 #include "base/parse_number.hpp"
 #include "base/printable.hpp"
@@ -46,7 +47,7 @@ json range_of(const std::string& key) { return {{"request_range", {{"key", to_ba
 json put_of(const std::string& key, const json& value, std::int64_t lease) {
   return {{"request_put",
            {{"key", to_base64(key)},
-            {"value", to_base64(value.dump())},
+            {"value", to_base64(json_text(value))},
             {"lease", std::to_string(lease)}}}};
 }
 
@@ -63,7 +64,7 @@ EtcdPost transaction(json compare, json success, const EtcdKeys& keys) {
   const json body{{"compare", std::move(compare)},
                   {"success", std::move(success)},
                   {"failure", json::array({range_of(keys.coordinator), range_of(keys.members)})}};
-  return {"/v3/kv/txn", body.dump()};
+  return {"/v3/kv/txn", json_text(body)};
 }
 
 std::int64_t number_in(const json& object, const char* name) {
@@ -80,7 +81,7 @@ json value_in(const json& response) {
 
 json text_in(const json& value) {
   const auto text = from_base64(value.at("value").get<std::string>());
-  return text ? json::parse(*text) : json{};
+  return text ? *json_or_null(*text) : json{};
 }
 
 std::optional<KeyHolder> holder_in(const json& response) {
@@ -122,9 +123,15 @@ EtcdAnswer read(const EtcdRequest& request, const json& body) {
   return transacted(request, body);
 }
 
+Error no_answer(std::string_view body) {
+  return invalid("what is there does not answer as etcd does: " +
+                 printable(body.substr(0, kShownBytes)));
+}
+
 /// What etcd says against a request; nullopt: it is nothing that etcd says.
 std::optional<std::string> refusal_in(std::string_view body) {
-  const json said = json::parse(body, nullptr, false);
+  const ParsedJson parsed = json_or_null(body);
+  const json& said = *parsed;
   if (!said.is_object()) return std::nullopt;
   for (const char* name : {"message", "error"})
     if (const auto text = said.find(name); text != said.end() && text->is_string())
@@ -144,13 +151,13 @@ EtcdPost post_of(const EtcdRequest& request, const EtcdKeys& keys, const std::st
       request,
       [&](const ReadKeys&) -> EtcdPost {
         const json both = json::array({range_of(keys.coordinator), range_of(keys.members)});
-        return {"/v3/kv/txn", json{{"success", both}}.dump()};
+        return {"/v3/kv/txn", json_text(json{{"success", both}})};
       },
       [&](const GrantLease& r) -> EtcdPost {
-        return {"/v3/lease/grant", json{{"TTL", std::to_string(r.ttl.count())}}.dump()};
+        return {"/v3/lease/grant", json_text(json{{"TTL", std::to_string(r.ttl.count())}})};
       },
       [&](const KeepLease& r) -> EtcdPost {
-        return {"/v3/lease/keepalive", json{{"ID", std::to_string(r.lease)}}.dump()};
+        return {"/v3/lease/keepalive", json_text(json{{"ID", std::to_string(r.lease)}})};
       },
       [&](const TakeKey& r) {
         return transaction(json::array({written_at(keys.coordinator, r.from_epoch)}),
@@ -182,13 +189,14 @@ Result<EtcdAnswer> answer_of(const EtcdRequest& request, unsigned status,
                  "what is there is no etcd with API v3: it answers with status " +
                      std::to_string(status) + " of HTTP"};
   }
-  const json said = json::parse(body);
+  const auto parsed = parse_json(body);
+  if (!parsed) return no_answer(body);
+  const json& said = **parsed;
   if (said.contains("error"))
     return Error{Error::Kind::kUnavailable, "etcd says: " + refusal_in(body).value_or("no")};
   return read(request, said);
 } catch (const json::exception&) {
-  return invalid("what is there does not answer as etcd does: " +
-                 printable(body.substr(0, kShownBytes)));
+  return no_answer(body);
 }
 
 }  // namespace ddprun

@@ -1,7 +1,9 @@
 #include "rendezvous/verdict/json_string.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "base/json/json_text.hpp"
+#include "base/json/json_values.hpp"
 
 namespace ddprun {
 
@@ -21,8 +23,8 @@ std::string unescaped(std::string_view piece) {
   const std::size_t cut_max = std::min(kEscapeBytesMax, piece.size());
   for (std::size_t cut = 0; cut <= cut_max; ++cut) {
     const std::string string = '"' + std::string{piece.substr(0, piece.size() - cut)} + '"';
-    const auto value = nlohmann::json::parse(string, nullptr, false);
-    if (value.is_string()) return value.get<std::string>();
+    const ParsedJson value = json_or_null(string);
+    if (const std::string* text = text_in(&*value)) return *text;
   }
   return std::string{piece};
 }
