@@ -17,7 +17,7 @@ namespace {
 void accept_next(tcp::acceptor& acceptor, ddprun::StoreServer& server) {
   acceptor.async_accept([&](const boost::system::error_code& error, tcp::socket socket) {
     if (error) {
-      log::warn("store_main: {}", error.message());
+      ddprun::log::warn("store_main: {}", error.message());
     } else {
       server.adopt(std::move(socket));
     }
