@@ -1,6 +1,7 @@
 #include "agent/workers/nursery.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
