@@ -13,6 +13,6 @@ dist.init_process_group("gloo")
 total = torch.tensor([rank + 1])
 dist.all_reduce(total)
 size = dist.get_world_size()
-line = f"attempt {attempt}, rank {rank} of {size}: the sum is {total.item()}\n"
-print(line, end="")  # in one piece: with its end in another, two ranks may write one line
+# The line and its end in one write, so that lines of several ranks do not mix.
+print(f"attempt {attempt}, rank {rank} of {size}: the sum is {total.item()}\n", end="")
 dist.destroy_process_group()
