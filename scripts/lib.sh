@@ -50,7 +50,7 @@ finish_setup() { [ -z "${step_pid[PyTorch]:-}" ] || finish PyTorch; }
 configure() {
   local launcher=()
   if command -v ccache >/dev/null; then
-    launcher=(env "CCACHE_BASEDIR=$project" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros ccache)
+    launcher=(env "CCACHE_BASEDIR=$project" CCACHE_NOHASHDIR=1 "CCACHE_SLOPPINESS=pch_defines,time_macros" ccache)
     launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=$(IFS=";" && echo "${launcher[*]}")")
   fi
   (cd "$project" && cmake --preset "$1" -DDDPRUN_SDK="$sdk" "${launcher[@]}" "${@:2}" >/dev/null)
