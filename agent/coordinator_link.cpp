@@ -53,9 +53,9 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
   }
   auto reaching = reach_any(wish, hello, tell_user);
   auto over = ended();
-  const auto in_time = co_await before(std::move(over), std::move(reaching));
-  if (!in_time) co_return;
-  const Result<Reached>& reached = *in_time;
+  const auto first = co_await before(std::move(over), std::move(reaching));
+  if (!first) co_return;
+  const Result<Reached>& reached = *first;
   if (!reached)
     co_return tell_(CoordinatorUnreachable{reached.error().message,
                                            reached.error().kind == Error::Kind::kUnavailable});

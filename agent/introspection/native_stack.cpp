@@ -9,7 +9,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
@@ -81,7 +80,7 @@ asio::awaitable<bool> read_all(asio::posix::stream_descriptor& out, std::string&
   auto all = asio::async_read(out, asio::dynamic_buffer(text, kTextMax),
                               asio::as_tuple(asio::use_awaitable));
   const auto read = co_await in_time(Clock::now() + patience, std::move(all));
-  co_return read&& std::get<0>(*read) == asio::error::eof;
+  co_return read.has_value() && std::get<0>(*read) == asio::error::eof;
 }
 
 /// Ends a tool that has the process `pid` stopped by a SIGSTOP. One that it has not come to see

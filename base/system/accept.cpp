@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/gated_log.hpp"
+#include "base/in_time.hpp"
 #include "base/system/own_user_door.hpp"
 
 namespace ddprun {
@@ -63,8 +63,7 @@ asio::awaitable<void> take_all(Acceptor& acceptor, const Take& take) {
     }
     if (trouble.empty() || !acceptor.is_open()) continue;
     troubles.say("cannot accept a connection: {}", trouble);
-    asio::steady_timer pause{acceptor.get_executor(), kRetryDelay};
-    co_await pause.async_wait(as_tuple(use_awaitable));
+    co_await until(Clock::now() + kRetryDelay);
   }
 }
 

@@ -165,15 +165,13 @@ Error failure(const Search& search) {
 template <typename T>
 asio::awaitable<Result<T>> keep_trying(Search& search,
                                        asio::awaitable<Tried<T>> (*attempt)(const Search&)) {
-  asio::steady_timer timer{co_await asio::this_coro::executor};
   for (;;) {
     Tried<T> tried = co_await attempt(search);
     if (tried) co_return std::move(*tried);
     search.last = std::move(tried.error());
     const auto pause = search.plan.pause_after(search.last.why, Clock::now());
     if (!pause) co_return failure(search);
-    timer.expires_after(*pause);
-    co_await timer.async_wait(as_tuple(use_awaitable));
+    co_await until(Clock::now() + *pause);
   }
 }
 
