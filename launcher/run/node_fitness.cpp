@@ -1,5 +1,6 @@
 #include "launcher/run/node_fitness.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>

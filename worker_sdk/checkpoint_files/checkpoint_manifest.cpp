@@ -21,7 +21,6 @@ constexpr char kFormat[] = "ddprun checkpoint";
 constexpr int kVersion = 1;
 constexpr char kOwnChecksum[] = "manifest_sha256";
 constexpr std::size_t kNameBytesMax = 255;  // NAME_MAX of Linux
-constexpr std::size_t kProblemBytesMax = 300;
 
 std::string checksum(const json& manifest) {
   Sha256 sha256;

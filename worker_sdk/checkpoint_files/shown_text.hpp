@@ -3,10 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace ddprun::sdk {
+
+/// How many bytes of a library's complaint about a file a message tells.
+inline constexpr std::size_t kProblemBytesMax = 300;
 
 /// Returns the beginning of `text`, up to `most` bytes, with '?' for every byte that is not
 /// printable ASCII: no order to a terminal is left in it. "…" stands for the rest.

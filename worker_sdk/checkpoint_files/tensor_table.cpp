@@ -17,7 +17,6 @@ namespace {
 using nlohmann::json;
 
 constexpr char kMetadataName[] = "__metadata__";
-constexpr std::size_t kProblemBytesMax = 300;
 
 struct ElementSize {
   std::string_view dtype;

@@ -1,1 +1,0 @@
-// Empty: the target that precompiles the headers of LibTorch must have a source.
