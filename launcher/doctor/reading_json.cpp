@@ -13,7 +13,9 @@ namespace fields {
 template <auto kMember>
 constexpr Field some(std::string_view name) {
   Field out = if_any(uncut<kMember>(name));
-  const Type& number = out.type->each != nullptr ? *out.type->each : *out.type;
+  const bool holds_one =
+      out.type->kind == Type::Kind::kOptional || out.type->kind == Type::Kind::kList;
+  const Type& number = holds_one ? *out.type->each : *out.type;
   if (number.bytes == sizeof(std::int64_t)) out.least = kUnlimited;
   return out;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -178,6 +179,7 @@ TEST_CASE("a process that is asked answers with all that it writes") {
 }
 
 TEST_CASE("a process that hangs, crashes or is not there costs a sentence") {
+  std::fflush(nullptr);  // ThreadSanitizer's _exit() would write it, and so the child's answer
   const auto hung = AskedChild::start(50ms, [] {
                       for (;;) ::pause();
                       return std::string{};
