@@ -1,4 +1,4 @@
-// spdlog, compiled into ddprun from the headers that spdlog ships for that ("-inl.h"). Debian has
+// spdlog, compiled into ddprun from the headers that spdlog ships for that ("-inl.h"). Systems have
 // it as a shared library only, which brings those of fmt and of C++ along: all of them together
 // cost every agent 2 MB of memory, and every start 2 ms.
 #include <spdlog/async_logger-inl.h>
