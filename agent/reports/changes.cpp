@@ -1,6 +1,7 @@
 #include "agent/reports/changes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

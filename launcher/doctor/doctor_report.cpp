@@ -1,6 +1,7 @@
 #include "launcher/doctor/doctor_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
 #include "launcher/doctor/host_commands.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

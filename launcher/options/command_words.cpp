@@ -1,6 +1,7 @@
 #include "launcher/options/command_words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "launcher/record/run_changes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

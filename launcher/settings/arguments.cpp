@@ -1,6 +1,7 @@
 #include "launcher/settings/arguments.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,7 @@
 #include "launcher/settings/help_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -145,7 +145,7 @@ void StoreTable::erase_space(std::uint32_t space) {
 
 void StoreTable::clear() {
   for (const StoredPair& pair : pairs_) budget_.release(pair.cost());
-  pairs_ = {};
+  pairs_ = Pairs();
   sizes_.clear();
 }
 

@@ -7,10 +7,12 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "base/clock.hpp"
 #include "base/endpoint.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 
@@ -36,6 +38,12 @@ struct FailedAttempt {
   Why why = Why::kNoAnswer;
   std::string detail;  // words of the system or of the stranger; may be ""
 };
+
+/// Boost compiles this for value() of a result that may be a failed attempt; whoever has one asks first.
+[[noreturn]] inline void throw_exception_from_error(const FailedAttempt& attempt,
+                                                    const boost::source_location&) {
+  throw std::runtime_error{attempt.detail};
+}
 
 /// Returns a sentence, without its end, about what the attempt has found at the coordinator's
 /// `endpoint`.
