@@ -3,7 +3,7 @@
 # debootstrap.
 #   rootfs.sh SUITE [--arch aarch64] [--with PACKAGE,...] [--bring FILE]... [--share FOLDER]... -- COMMAND...
 #   rootfs.sh SUITE [--arch aarch64] [--with PACKAGE,...] --where    prints its folder, and runs nothing
-# SUITE is bullseye, bookworm or trixie. The packages are installed beside the few of debootstrap's
+# SUITE is bullseye, bookworm, trixie, or forky, which is testing. The packages are installed beside the few of debootstrap's
 # smallest variant. A file that is brought lies in /root, where the command starts. A shared folder has
 # its own path there, and what the command writes into it stays.
 #
@@ -19,6 +19,7 @@ arch=
 packages=
 bring=()
 share=()
+script=()
 while [ "${1:---}" != -- ] && [ "$1" != --where ]; do
   case $1 in
     --arch)
@@ -53,8 +54,11 @@ exec {lock}>"$base.lock"
 flock "$lock"
 if [ ! -e "$base/etc/debian_version" ]; then
   rm -rf "$base" "$base.new"
+  # A suite that is newer than debootstrap is made as the unstable one is.
+  scripts=/usr/share/debootstrap/scripts
+  [ -e "$scripts/$suite" ] || script=("" "$scripts/sid")
   debootstrap --arch="$debian_arch" --variant=minbase ${packages:+--include="$packages"} "$suite" "$base.new" \
-    >"$base.log" 2>&1 || die "debootstrap has failed, see $base.log"
+    "${script[@]}" >"$base.log" 2>&1 || die "debootstrap has failed, see $base.log"
   rm -rf "$base.new"/var/cache/apt/archives/*.deb "$base.new"/var/lib/apt/lists/*
   mv "$base.new" "$base"
 fi
