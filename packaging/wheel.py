@@ -3,16 +3,17 @@
 no Python starts in between. The format is that of
 https://packaging.python.org/en/latest/specifications/binary-distribution-format/
 
-    wheel.py --binary FILE --version VERSION --tag linux_x86_64 --licences FILE --out FOLDER
+    wheel.py --binary FILE --tag linux_x86_64 --out FOLDER
 
 It needs no package, and writes the same bytes each time: sorted names, fixed modes, and the time that
-SOURCE_DATE_EPOCH tells. It prints the path of the wheel.
+SOURCE_DATE_EPOCH tells. It prints the path of the wheel. build_backend.py writes with it what `pip install .` installs.
 """
 
 import argparse
 import base64
 import hashlib
 import os
+import re
 import time
 import zipfile
 from pathlib import Path
@@ -54,24 +55,38 @@ ddprun-wrap = ddprun._wrap:main
 """
 
 
-def contents(arguments):
-    """Each file of the wheel: its name, its mode, its bytes; without RECORD."""
-    version, info = arguments.version, f"ddprun-{arguments.version}.dist-info"
-    description = (PROJECT / "packaging" / "wheel_description.md").read_text()
+def version():
+    """The one place that has it is the project() of CMakeLists.txt."""
+    return re.search(r"^project\(ddprun VERSION ([0-9.]+)", (PROJECT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+
+
+def module():
+    """Each file of the Python module: its name, its mode, its bytes."""
     for path in MODULE.glob("ddprun/**/*"):
         if path.suffix == ".py" or path.name == "py.typed":
             yield path.relative_to(MODULE).as_posix(), 0o644, path.read_bytes()
         elif path.parent.name == "bin":
             yield path.relative_to(MODULE).as_posix(), 0o755, path.read_bytes()
-    yield f"ddprun-{version}.data/scripts/ddprun", 0o755, Path(arguments.binary).read_bytes()
-    yield f"{info}/METADATA", 0o644, METADATA.format(version=version, description=description).encode()
-    yield f"{info}/WHEEL", 0o644, WHEEL.format(tag=arguments.tag).encode()
-    yield f"{info}/entry_points.txt", 0o644, ENTRY_POINTS.encode()
-    yield f"{info}/licenses/LICENSES", 0o644, Path(arguments.licences).read_bytes()
 
 
-def record(files, name):
+def described(tag):
+    """The same of what describes the wheel, without RECORD."""
+    description = (PROJECT / "packaging" / "wheel_description.md").read_text()
+    licences = b"".join((PROJECT / "packaging" / name).read_bytes() for name in ("copyright", "apache-2.0.txt"))
+    for name, text in (("METADATA", METADATA.format(version=version(), description=description).encode()),
+                       ("WHEEL", WHEEL.format(tag=tag).encode()),
+                       ("entry_points.txt", ENTRY_POINTS.encode()),
+                       ("licenses/LICENSES", licences)):
+        yield f"ddprun-{version()}.dist-info/{name}", 0o644, text
+
+
+def executable(binary):
+    yield f"ddprun-{version()}.data/scripts/ddprun", 0o755, Path(binary).read_bytes()
+
+
+def record(files):
     """RECORD: name, checksum and size of each file, and its own name."""
+    name = f"ddprun-{version()}.dist-info/RECORD"
     lines = []
     for path, _, data in files:
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
@@ -79,28 +94,29 @@ def record(files, name):
     return name, 0o644, "".join([*lines, f"{name},,\n"]).encode()
 
 
-def write(path, files):
-    when = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", 0)))[:6]
+def write(folder, tag, files):
+    """The wheel of these files and of those that describe it; returns its path."""
+    files = sorted([*files, *described(tag)])
+    files.append(record(files))  # the last, as is asked for
+    path = Path(folder) / f"ddprun-{version()}-py3-none-{tag}.whl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    when = max(time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", 0)))[:6], FIRST_DATE_OF_ZIP)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
         for name, mode, data in files:
-            entry = zipfile.ZipInfo(name, max(when, FIRST_DATE_OF_ZIP))
+            entry = zipfile.ZipInfo(name, when)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.create_system = 3  # Unix, where the upper half of the next field has the mode
             entry.external_attr = (0o100000 | mode) << 16
             wheel.writestr(entry, data)
+    return path
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    for name in ("binary", "version", "tag", "licences", "out"):
+    for name in ("binary", "tag", "out"):
         parser.add_argument(f"--{name}", required=True)
     arguments = parser.parse_args()
-    files = sorted(contents(arguments))
-    files.append(record(files, f"ddprun-{arguments.version}.dist-info/RECORD"))  # the last, as is asked for
-    path = Path(arguments.out) / f"ddprun-{arguments.version}-py3-none-{arguments.tag}.whl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write(path, files)
-    print(path)
+    print(write(arguments.out, arguments.tag, [*module(), *executable(arguments.binary)]))
 
 
 if __name__ == "__main__":

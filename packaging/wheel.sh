@@ -31,13 +31,10 @@ fi
 
 scratch=$(mktemp -d)
 trap 'end_steps 2>/dev/null; rm -rf "$scratch"' EXIT
-licences=$scratch/LICENSES
-cat "$project/packaging/copyright" /usr/share/common-licenses/Apache-2.0 >"$licences"
 
 # write TAG FOLDER: prints the path of the wheel.
 write() {
-  "$project/packaging/wheel.py" --binary "$executable" --version "$version" --tag "$1" \
-    --licences "$licences" --out "$2"
+  "$project/packaging/wheel.py" --binary "$executable" --tag "$1" --out "$2"
 }
 
 # audited WHEEL: prints the tag that auditwheel grants.
