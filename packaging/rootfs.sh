@@ -3,7 +3,7 @@
 # debootstrap.
 #   rootfs.sh SUITE [--arch aarch64] [--with PACKAGE,...] [--bring FILE]... [--share FOLDER]... -- COMMAND...
 #   rootfs.sh SUITE [--arch aarch64] [--with PACKAGE,...] --where    prints its folder, and runs nothing
-# SUITE is bullseye, bookworm, trixie, or forky, which is testing. The packages are installed beside the few of debootstrap's
+# SUITE is bullseye, bookworm, trixie or forky (testing). The packages are installed beside the few of debootstrap's
 # smallest variant. A file that is brought lies in /root, where the command starts. A shared folder has
 # its own path there, and what the command writes into it stays.
 #

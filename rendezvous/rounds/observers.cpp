@@ -8,7 +8,11 @@
 
 namespace ddprun {
 
+namespace {
+
 using Node = Roster::Node;
+
+}  // namespace
 
 Clock::duration within_reason(double ms) {
   constexpr double kMost = 3'600'000;

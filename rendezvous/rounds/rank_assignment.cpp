@@ -8,7 +8,11 @@
 
 namespace ddprun {
 
+namespace {
+
 using Node = Roster::Node;
+
+}  // namespace
 
 std::vector<Node*> choose_members(Roster& nodes, const CoordinatorRules& rules) {
   std::vector<Node*> ready;

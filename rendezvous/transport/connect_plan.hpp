@@ -39,7 +39,8 @@ struct FailedAttempt {
   std::string detail;  // words of the system or of the stranger; may be ""
 };
 
-/// Boost compiles this for value() of a result that may be a failed attempt; whoever has one asks first.
+/// Boost compiles this for value() of a result that may be a failed attempt. Nobody calls it
+/// without asking first.
 [[noreturn]] inline void throw_exception_from_error(const FailedAttempt& attempt,
                                                     const boost::source_location&) {
   throw std::runtime_error{attempt.detail};

@@ -33,7 +33,7 @@ ID = """#!/bin/sh
 echo {uid}
 """
 
-# Of what the build needs, all but Boost, as Debian 12 has it.
+# This is what the build needs, as Debian 12 has it, without Boost.
 OTHERS = {"python3": "3.11.2-1", "python3-venv": "3.11.2-1", "ca-certificates": "20230311", "g++": "4:12.2.0-3",
           "cmake": "3.25.1-1", "ninja-build": "1.11.1-2", "procps": "2:4.0.2-3", "libcli11-dev": "2.1.2+ds-1",
           "libspdlog-dev": "1:1.10.0+ds-0.4", "nlohmann-json3-dev": "3.11.2-2", "zlib1g-dev": "1:1.2.13.dfsg-1",
