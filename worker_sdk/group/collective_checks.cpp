@@ -8,7 +8,7 @@ namespace ddprun::sdk {
 namespace {
 
 std::string dtype_name(const torch::Tensor& tensor) {
-  return c10::getDtypeNames(tensor.scalar_type()).first;
+  return std::string{c10::getDtypeNames(tensor.scalar_type()).first};
 }
 
 std::string shape_text(torch::IntArrayRef sizes) { return c10::str(sizes); }

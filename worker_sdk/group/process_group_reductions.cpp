@@ -51,7 +51,7 @@ class Reduction {
 
 }  // namespace
 
-ReduceOp premul_sum(double factor) { return c10d::makeNCCLPreMulSum(factor); }
+ReduceOp premul_sum(double factor) { return c10d::DDPRUN_MAKES_PREMUL_SUM(factor); }
 
 Work ProcessGroup::all_reduce_async(const torch::Tensor& tensor, const ReduceOp& op) const {
   Operation call = operation("all_reduce", {tensor});

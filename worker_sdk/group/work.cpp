@@ -16,7 +16,7 @@ constexpr std::size_t kTensorsShown = 4;
 
 std::string describe_tensor(const torch::Tensor& tensor) {
   if (!tensor.defined()) return "an undefined tensor";
-  return c10::getDtypeNames(tensor.scalar_type()).first + " " + c10::str(tensor.sizes());
+  return c10::str(c10::getDtypeNames(tensor.scalar_type()).first, " ", tensor.sizes());
 }
 
 /// Gloo's sends and receives do not notice that they are done until somebody waits for them.
