@@ -82,7 +82,7 @@ function(ddprun_add_cuda_headers torch)
     return()
   endif()
   cmake_path(GET torch PARENT_PATH site_packages)
-  file(GLOB includes ${site_packages}/nvidia/*/include)
+  file(GLOB includes ${site_packages}/nvidia/*/include ${DDPRUN_CUDA_HEADERS}/nvidia/*/include)
   foreach(header cuda_runtime_api.h nccl.h)
     string(MAKE_C_IDENTIFIER "DDPRUN_FOLDER_OF_${header}" folder)
     find_path(${folder} ${header} HINTS ${includes} ${CUDA_HOME} $ENV{CUDA_HOME} /usr/local/cuda

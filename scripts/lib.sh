@@ -6,8 +6,9 @@ set -euo pipefail
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 torch_version=${DDPRUN_TORCH_VERSION:-2.11.0}
 cache=${DDPRUN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ddprun}
+own_torch_env=$cache/torch-$torch_version
 # CMake and the tests read this: the virtual environment that LibTorch comes from.
-export DDPRUN_TORCH_ENV=${DDPRUN_TORCH_ENV:-$cache/torch-$torch_version}
+export DDPRUN_TORCH_ENV=${DDPRUN_TORCH_ENV:-$own_torch_env}
 
 # workers_torch_env VERSION: the virtual environment whose torch is run under ddprun's tests: 2.11.0, a
 # series such as 2.4, or `newest`.
@@ -25,20 +26,53 @@ die() {
   exit 1
 }
 
-# The worker SDK needs LibTorch, 5 GB: DDPRUN_SDK=OFF goes without.
-sdk=${DDPRUN_SDK:-ON}
-case $sdk in
-  ON | OFF) ;;
-  *) die "DDPRUN_SDK is '$sdk', expected ON or OFF" ;;
-esac
+# torch_of ENVIRONMENT: the version of the PyTorch in there; nothing where there is none.
+torch_of() {
+  { sed -nE "s/^__version__ = '(.*)'.*/\1/p" "$1"/lib/python3*/site-packages/torch/version.py 2>/dev/null ||
+    cat "$1/build-version" 2>/dev/null || true; } | head -n 1
+}
 
-# begin_setup LEVEL: installs Debian's packages, as setup-packages names them, and begins the step
+# Headers that those of a CUDA runtime include, for an environment whose PyTorch came without them: setup-torch --beside.
+cuda_headers=$cache/cuda-headers
+
+# use_active_torch: where the active environment has a PyTorch that is new enough, it is taken, and none is fetched.
+use_active_torch() {
+  local oldest=2.4 environment version
+  [ "$DDPRUN_TORCH_ENV" = "$own_torch_env" ] || return 0
+  for environment in "${VIRTUAL_ENV:-}" "${CONDA_PREFIX:-}"; do
+    version=
+    [ -z "$environment" ] || [ "$environment" = "$own_torch_env" ] || version=$(torch_of "$environment")
+    if [ "$(printf '%s\n' "$oldest" "${version:-0}" | sort -V | head -n 1)" = "$oldest" ]; then
+      say "PyTorch $version of the active environment is used: $environment"
+      export DDPRUN_TORCH_ENV=$environment
+      return
+    fi
+  done
+}
+
+# The worker SDK needs LibTorch, 5 GB. AUTO: it is built where one is there.
+sdk=${DDPRUN_SDK:-AUTO}
+case $sdk in
+  AUTO | ON | OFF) ;;
+  *) die "DDPRUN_SDK is '$sdk', expected AUTO, ON or OFF" ;;
+esac
+# decide_sdk ON|FOUND: whether it is built, where the user has not said so.
+decide_sdk() {
+  [ "$sdk" = AUTO ] || return 0
+  sdk=ON
+  [ "$1" = ON ] || [ -n "$(torch_of "$DDPRUN_TORCH_ENV")" ] || sdk=OFF
+}
+
+# begin_setup LEVEL: installs the system's packages, as setup-packages names them, and begins the step
 # PyTorch, if there is something to do, as soon as Python is there. finish_setup waits for it.
 begin_setup() {
   step Python "$project/scripts/setup-packages" python
   if [ "$sdk" = ON ]; then
     local torch=()
     [ "$1" = build ] || torch=(--tests)
+    # To build, what the user's own environment has is enough.
+    [ "$1" != build ] || [ "$DDPRUN_TORCH_ENV" = "$own_torch_env" ] || [ -z "$(torch_of "$DDPRUN_TORCH_ENV")" ] ||
+      torch=(--beside)
     begin PyTorch "$project/scripts/setup-torch" "${torch[@]}"
   fi
   step packages "$project/scripts/setup-packages" "$1"
@@ -53,7 +87,8 @@ configure() {
     launcher=(env "CCACHE_BASEDIR=$project" CCACHE_NOHASHDIR=1 "CCACHE_SLOPPINESS=pch_defines,time_macros" ccache)
     launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=$(IFS=";" && echo "${launcher[*]}")")
   fi
-  (cd "$project" && cmake --preset "$1" -DDDPRUN_SDK="$sdk" "${launcher[@]}" "${@:2}" >/dev/null)
+  (cd "$project" && cmake --preset "$1" -DDDPRUN_SDK="$sdk" "-DDDPRUN_TORCH_ENV=$DDPRUN_TORCH_ENV" \
+    "-DDDPRUN_CUDA_HEADERS=$cuda_headers" "${launcher[@]}" "${@:2}" >/dev/null)
 }
 
 # build_preset PRESET [CMAKE ARGUMENTS...]: configures and builds it.
