@@ -70,6 +70,13 @@ bool send_packet(int socket, std::string& packet, ChildStreams streams) {
   return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
+std::vector<Result<ChildProcess>> stopped_before(std::size_t workers) {
+  std::vector<Result<ChildProcess>> processes;
+  for (std::size_t i = 0; i < workers; ++i)
+    processes.emplace_back(Error{Error::Kind::kUnavailable, "stopped before it was started"});
+  return processes;
+}
+
 }  // namespace
 
 struct Nursery::Process {
@@ -80,7 +87,11 @@ struct Nursery::Process {
 };
 
 Nursery::Nursery(const asio::any_io_executor& executor, SpawnPool& pool, Command command)
-    : executor_{executor}, pool_{pool}, command_{std::move(command)}, changed_{executor} {}
+    : executor_{executor},
+      pool_{pool},
+      command_{std::move(command)},
+      changed_{executor},
+      turn_{executor, asio::steady_timer::time_point::max()} {}
 
 pid_t Nursery::pid() const { return process_ ? process_->child.pid() : -1; }
 
@@ -148,9 +159,9 @@ void Nursery::heard(Process& process, const NurseryEvent& event) {
                   e.seconds);
       },
       [&](const Forked& e) {
-        if (e.worker < forked_.size()) forked_[e.worker] = e.pid;
+        if (e.start == start_ && e.worker < forked_.size()) forked_[e.worker] = e.pid;
       },
-      [&](const LetGo&) { let_go_ = true; });
+      [&](const LetGo& e) { let_go_ = let_go_ || e.start == start_; });
   changed_.cancel();
 }
 
@@ -181,22 +192,36 @@ void Nursery::end() {
   changed_.cancel();
 }
 
-void Nursery::look_again() { changed_.cancel(); }
+void Nursery::look_again() {
+  changed_.cancel();
+  turn_.cancel();
+}
 
 asio::awaitable<std::vector<Result<ChildProcess>>> Nursery::spawn(std::vector<NewChild> children,
                                                                   std::function<bool()> unwanted) {
+  while (starting_ && !unwanted()) co_await turn_.async_wait(as_tuple(use_awaitable));
+  if (starting_) co_return stopped_before(children.size());
+  starting_ = true;
+  auto processes = co_await spawn_now(children, unwanted);
+  starting_ = false;
+  turn_.cancel();
+  co_return processes;
+}
+
+/// Where the start is not wanted any more when its workers are there, they are killed.
+asio::awaitable<std::vector<Result<ChildProcess>>> Nursery::spawn_now(
+    const std::vector<NewChild>& children, const std::function<bool()>& unwanted) {
   begin();
   co_await loaded(unwanted);
-  std::vector<Result<ChildProcess>> processes;
-  if (unwanted()) {
-    for (std::size_t i = 0; i < children.size(); ++i)
-      processes.emplace_back(Error{Error::Kind::kUnavailable, "stopped before it was started"});
-    co_return processes;
-  }
+  if (unwanted()) co_return stopped_before(children.size());
   const bool warm = co_await forked(children);
-  if (!warm) co_return ChildProcess::spawn(executor_, pool_, children);
-  for (const pid_t pid : forked_) processes.push_back(ChildProcess::adopt_forked(executor_, pid));
-  co_return processes;
+  std::vector<Result<ChildProcess>> processes;
+  for (const pid_t pid : forked_)
+    if (pid > 0) processes.push_back(ChildProcess::adopt_forked(executor_, pid));
+  if (unwanted()) co_return stopped_before(children.size());
+  if (warm) co_return processes;
+  processes.clear();
+  co_return ChildProcess::spawn(executor_, pool_, children);
 }
 
 /// Waits until the process is ready, or there is none.
@@ -217,9 +242,10 @@ asio::awaitable<void> Nursery::loaded(const std::function<bool()>& unwanted) {
 /// Has the process fork all of them; true when it has, and has let them go.
 asio::awaitable<bool> Nursery::forked(const std::vector<NewChild>& children) {
   const auto process = process_;
-  if (!process) co_return false;
-  forked_.assign(children.size(), -1);
+  ++start_;
   let_go_ = children.empty();
+  forked_.assign(children.size(), -1);
+  if (!process) co_return false;
   asio::steady_timer deadline{executor_, kForkTimeout};
   deadline.async_wait([this, process](const boost::system::error_code& cancelled) {
     if (cancelled || process != process_) return;
@@ -227,7 +253,8 @@ asio::awaitable<bool> Nursery::forked(const std::vector<NewChild>& children) {
     end();
   });
   for (std::size_t i = 0; i < children.size(); ++i) {
-    std::string order = encode_order(children[i].command, i, i + 1 == children.size(), command_);
+    const OrderPlace place{start_, i, i + 1 == children.size()};
+    std::string order = encode_order(children[i].command, place, command_);
     const bool sent = co_await send(process, std::move(order), children[i].streams);
     if (sent) continue;
     if (process == process_) end();

@@ -35,7 +35,8 @@ class Nursery {
 
   /// Starts all of `children`, as ChildProcess::spawn() does; they run once all have been started.
   /// Waits until the imports are done, for kImportTimeout at most, and gives up with errors
-  /// (kUnavailable) as soon as `unwanted`; call look_again() when that changes. One call at a time.
+  /// (kUnavailable) as soon as `unwanted`; call look_again() when that changes. Starts take turns:
+  /// what one has forked is wanted and the caller's, or has been killed, before the next begins.
   asio::awaitable<std::vector<Result<ChildProcess>>> spawn(std::vector<NewChild> children,
                                                            std::function<bool()> unwanted);
   /// Asks `unwanted` of a spawn() that is under way again.
@@ -51,6 +52,8 @@ class Nursery {
   struct Process;
 
   Result<void> launch();
+  asio::awaitable<std::vector<Result<ChildProcess>>> spawn_now(
+      const std::vector<NewChild>& children, const std::function<bool()>& unwanted);
   asio::awaitable<void> listen(std::shared_ptr<Process> process);
   asio::awaitable<void> watch(std::shared_ptr<Process> process);
   asio::awaitable<void> loaded(const std::function<bool()>& unwanted);
@@ -66,9 +69,12 @@ class Nursery {
   Command command_;
   std::shared_ptr<Process> process_;  // null: there is none
   bool given_up_ = false;
-  std::vector<pid_t> forked_;  // this round's workers, by number; -1: not yet
+  bool starting_ = false;  // somebody has the turn
+  std::size_t start_ = 0;  // the number of the last start: an answer to another one is not for it
+  std::vector<pid_t> forked_;  // its workers, by number; -1: not yet
   bool let_go_ = false;
   asio::steady_timer changed_;  // cancelled when one of the above changes
+  asio::steady_timer turn_;  // cancelled when it may be somebody else's; of many, so nobody sets it
 };
 
 }  // namespace ddprun

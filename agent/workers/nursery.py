@@ -120,7 +120,7 @@ def end_with(parent):
 
 
 def deliver(agent, agent_pid, go, count):
-    """The midwife: forks one round's workers, each of which returns from here."""
+    """The midwife: forks the workers of one start, each of which returns from here. Of each it counts the start."""
     while True:
         order, files = receive(agent)
         if order is None:
@@ -130,8 +130,8 @@ def deliver(agent, agent_pid, go, count):
             return Worker(order, files, go, agent_pid)
         for file in files:
             os.close(file)
-        os.write(count, b"1")
-        send(agent, event="forked", worker=order["worker"], pid=pid)
+        os.write(count, b"%d " % order["start"])
+        send(agent, event="forked", start=order["start"], worker=order["worker"], pid=pid)
         if order["last"]:
             os._exit(0)
 
@@ -152,11 +152,11 @@ def serve(agent, agent_pid):
         os.close(count)
         if os.waitpid(midwife, 0)[1] != 0:
             os._exit(1)  # the workers it has forked end, too: nobody lets them go
-        workers = b"".join(iter(lambda: os.read(counted, 4096), b""))
-        os.write(let_go, workers)  # a byte for each; they are the agent's children now
+        starts = b"".join(iter(lambda: os.read(counted, 4096), b"")).split()
+        os.write(let_go, b"." * len(starts))  # a byte for each; they are the agent's children now
         os.close(let_go)
         os.close(counted)
-        send(agent, event="let go")
+        send(agent, event="let go", start=int(starts[-1]))
 
 
 # --- Being the worker: as `python -u SCRIPT` and `python -u -m MODULE` do it.

@@ -47,6 +47,7 @@ struct NurseryConfig {
 };
 
 struct WorkerOrder {
+  std::size_t start = 0;
   std::size_t worker = 0;
   bool last = false;
   std::vector<std::string> arguments;
@@ -65,7 +66,8 @@ template <> inline constexpr auto kFields<NurseryConfig> = table(
     uncut<&NurseryConfig::left_out>("left_out"), uncut<&NurseryConfig::per_worker>("per_worker"),
     uncut<&NurseryConfig::boot>("boot"));
 template <> inline constexpr auto kFields<WorkerOrder> = table(
-    field<&WorkerOrder::worker>("worker"), field<&WorkerOrder::last>("last"),
+    field<&WorkerOrder::start>("start"), field<&WorkerOrder::worker>("worker"),
+    field<&WorkerOrder::last>("last"),
     uncut<&WorkerOrder::arguments>("arguments"), uncut<&WorkerOrder::environment>("environment"),
     uncut<&WorkerOrder::cpus>("cpus"), uncut<&WorkerOrder::memory_nodes>("memory_nodes"),
     field<&WorkerOrder::set_mempolicy>("set_mempolicy"));
@@ -76,7 +78,8 @@ template <> inline constexpr auto kFields<NurseryRefuses> = table(
 template <> inline constexpr auto kFields<NurseryReady> = table(
     uncut<&NurseryReady::modules>("modules"), field<&NurseryReady::seconds>("seconds"));
 template <> inline constexpr auto kFields<Forked> = table(
-    field<&Forked::worker>("worker"), field<&Forked::pid>("pid"));
+    field<&Forked::start>("start"), field<&Forked::worker>("worker"), field<&Forked::pid>("pid"));
+template <> inline constexpr auto kFields<LetGo> = table(field<&LetGo::start>("start"));
 }  // namespace fields
 // clang-format on
 
@@ -98,8 +101,7 @@ Command plan_nursery(const LaunchSpec& spec, const NodeFacts& node) {
   return command;
 }
 
-std::string encode_order(const Command& worker, std::size_t index, bool last,
-                         const Command& nursery) {
+std::string encode_order(const Command& worker, const OrderPlace& place, const Command& nursery) {
   const std::set<std::string_view> has{nursery.environment.begin(), nursery.environment.end()};
   std::map<std::string, std::string> environment;
   for (const std::string& entry : worker.environment) {
@@ -108,8 +110,9 @@ std::string encode_order(const Command& worker, std::size_t index, bool last,
     environment[characters(std::string_view{entry}.substr(0, equals))] =
         characters(std::string_view{entry}.substr(equals + 1));
   }
-  return fields::to_text(WorkerOrder{.worker = index,
-                                     .last = last,
+  return fields::to_text(WorkerOrder{.start = place.start,
+                                     .worker = place.worker,
+                                     .last = place.last,
                                      .arguments = characters(worker.arguments),
                                      .environment = std::move(environment),
                                      .cpus = worker.placement.cpus,
@@ -125,7 +128,7 @@ Result<NurseryEvent> decode_nursery_event(std::string_view packet) try {
   if (event == "refused") return NurseryEvent{fields::from_object<NurseryRefuses>(in, event)};
   if (event == "ready") return NurseryEvent{fields::from_object<NurseryReady>(in, event)};
   if (event == "forked") return NurseryEvent{fields::from_object<Forked>(in, event)};
-  if (event == "let go") return NurseryEvent{LetGo{}};
+  if (event == "let go") return NurseryEvent{fields::from_object<LetGo>(in, event)};
   return invalid("unknown event '" + event + "'");
 } catch (const fields::Unfit& unfit) {
   return invalid(std::string{"malformed event: "} + unfit.what());

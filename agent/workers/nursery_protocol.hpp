@@ -20,8 +20,8 @@ namespace ddprun {
 struct LeftOut { std::string module; std::string why; };  // to be imported by every worker
 struct NurseryRefuses { std::string why; };               // and ends
 struct NurseryReady { std::vector<std::string> modules; double seconds; };
-struct Forked { std::size_t worker; pid_t pid; };  // waits to be let go
-struct LetGo {};  // all workers of the round have been: they are this process's children
+struct Forked { std::size_t start; std::size_t worker; pid_t pid; };  // waits to be let go
+struct LetGo { std::size_t start; };  // all workers of it have been: they are this process's children
 using NurseryEvent = std::variant<LeftOut, NurseryRefuses, NurseryReady, Forked, LetGo>;
 // clang-format on
 
@@ -32,10 +32,15 @@ Result<NurseryEvent> decode_nursery_event(std::string_view packet);
 /// environment of the workers as far as it is the same for all of every round.
 Command plan_nursery(const LaunchSpec& spec, const NodeFacts& node);
 
-/// The packet that orders the nursery to fork worker number `index` of a round, which is to become
-/// `worker`; `last` when no other worker of the round follows. `nursery` is the command that
-/// plan_nursery() made: what its environment has already is left out.
-std::string encode_order(const Command& worker, std::size_t index, bool last,
-                         const Command& nursery);
+/// Which of the workers that are started together an order is about.
+struct OrderPlace {
+  std::size_t start = 0;   // a number of its own for each time that workers are started
+  std::size_t worker = 0;  // from 0 on
+  bool last = false;       // no other worker of this start follows
+};
+
+/// The packet that orders the nursery to fork one that is to become `worker`. `nursery` is the
+/// command that plan_nursery() made: what its environment has already is left out.
+std::string encode_order(const Command& worker, const OrderPlace& place, const Command& nursery);
 
 }  // namespace ddprun

@@ -65,7 +65,8 @@ TEST_CASE("an order says what a worker has and the nursery has not") {
   NodeFacts bound = node();
   bound.placements = {{{0}, {0}}, {{1}, {0}}};
   const auto workers = plan_workers(warm_job(), {.round = 1, .first_rank = 4}, bound);
-  const json order = json::parse(encode_order(workers[1], 1, true, nursery));
+  const json order = json::parse(encode_order(workers[1], {7, 1, true}, nursery));
+  CHECK(order["start"] == 7);
   CHECK(order["worker"] == 1);
   CHECK(order["last"] == true);
   CHECK(order["environment"]["RANK"] == "5");
@@ -75,17 +76,20 @@ TEST_CASE("an order says what a worker has and the nursery has not") {
 }
 
 TEST_CASE("what the nursery says is understood, or called nonsense") {
-  const auto forked = decode_nursery_event(R"({"event": "forked", "worker": 3, "pid": 42})");
+  const auto forked =
+      decode_nursery_event(R"({"event": "forked", "start": 7, "worker": 3, "pid": 42})");
   REQUIRE(forked.has_value());
+  CHECK(std::get<Forked>(*forked).start == 7);
   CHECK(std::get<Forked>(*forked).worker == 3);
   CHECK(std::get<Forked>(*forked).pid == 42);
   const auto left_out = decode_nursery_event(R"({"event": "left out", "module": "a", "why": "b"})");
   REQUIRE(left_out.has_value());
   CHECK(std::get<LeftOut>(*left_out).why == "b");
-  CHECK(std::holds_alternative<LetGo>(*decode_nursery_event(R"({"event": "let go"})")));
+  CHECK(std::get<LetGo>(*decode_nursery_event(R"({"event": "let go", "start": 7})")).start == 7);
   for (const char* nonsense :
        {"", "x", "[]", R"({"event": 1})", R"({"event": "born"})", R"({"event": "forked"})",
-        R"({"event": "forked", "worker": "one", "pid": 1})"})
+        R"({"event": "let go"})", R"({"event": "forked", "worker": 1, "pid": 1})",
+        R"({"event": "forked", "start": 1, "worker": "one", "pid": 1})"})
     CHECK(decode_nursery_event(nonsense).has_error());
 }
 

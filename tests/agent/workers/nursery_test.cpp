@@ -304,6 +304,69 @@ TEST_CASE("nursery: workers that nobody wants any more are not started") {
   }
 }
 
+/// The workers of one start, which each write START into a pipe of their own.
+struct OneStart {
+  NurseryFixture& f;
+  std::string name;
+  std::vector<Pipe> outs = std::vector<Pipe>(2);
+  bool unwanted = false;
+  std::optional<std::vector<Result<ChildProcess>>> processes = {};
+
+  asio::awaitable<void> spawn() {
+    std::vector<Command> commands = plan_workers(
+        f.spec, {.group_world_size = 1, .world_size = 2, .role_world_size = 2}, f.node);
+    std::vector<NewChild> children;
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      commands[i].environment.push_back("START=" + name);
+      children.push_back({commands[i], {.out = outs[i].writer(), .err = outs[i].writer()}});
+    }
+    auto started = co_await f.nursery->spawn(std::move(children), [this] { return unwanted; });
+    processes.emplace(std::move(started));
+  }
+  void begin() {
+    asio::co_spawn(f.loop.executor(), spawn(), [](const std::exception_ptr&) {});
+    f.loop.poll();
+  }
+  std::string text_of(std::size_t worker) {
+    return outs[worker].rest("the end of a worker of start " + name);
+  }
+};
+
+TEST_CASE(
+    "nursery: of starts that overtake each other, the last one has its own workers, and no other "
+    "lives") {
+  if (python3().empty()) return;
+  NurseryFixture f{python3()};
+  f.script(
+      "import os, time\n"
+      "print(os.environ['START'], os.environ['RANK'], flush=True)\n"
+      "while os.environ['START'] != 'third': time.sleep(1)\n");
+  OneStart warm_up{f, "third"};
+  f.begin();
+  warm_up.begin();
+  f.loop.run_until([&] { return warm_up.processes.has_value(); }, "the fork server");
+
+  OneStart first{f, "first"}, second{f, "second"}, third{f, "third"};
+  first.begin();  // its workers are being forked
+  first.unwanted = true;
+  second.begin();
+  second.unwanted = true;
+  third.begin();
+  f.loop.run_until([&] { return third.processes.has_value(); }, "the last start");
+  for (std::size_t worker = 0; worker < 2; ++worker) {
+    REQUIRE((*third.processes)[worker].has_value());
+    CHECK(third.text_of(worker) == "third " + std::to_string(worker) + "\n");
+    CHECK(f.loop.run((*third.processes)[worker]->wait(), "a worker's end") == ExitStatus{});
+  }
+  for (OneStart* overtaken : {&first, &second}) {
+    REQUIRE(overtaken->processes.has_value());
+    for (std::size_t worker = 0; worker < 2; ++worker) {
+      CHECK_FALSE((*overtaken->processes)[worker].has_value());
+      overtaken->text_of(worker);  // it ends when they are dead
+    }
+  }
+}
+
 TEST_CASE("nursery: its end leaves neither processes nor files") {
   if (python3().empty()) return;
   const std::size_t files_before = count_open_files();
