@@ -18,7 +18,6 @@ PROJECT = wheel.PROJECT
 EXECUTABLE = os.environ.get("DDPRUN_EXECUTABLE")  # packed as it is, as packaging/wheel.sh does
 BUILD = PROJECT / "build" / "pip"
 CMAKE_NEEDED = (3, 25)
-# Where a build begins again, it goes on with what the last one has made.
 CONFIGURE = ["cmake", "--preset", "release", "-B", str(BUILD), "-DDDPRUN_SDK=OFF", "-DDDPRUN_TESTS=OFF"]
 
 
@@ -62,10 +61,11 @@ def check_system():
 
 
 def build_executable():
+    """Goes on with what an interrupted one has made, whose ninja may have gone with pip's temporary environment."""
     if EXECUTABLE:
         return EXECUTABLE
     check_system()
-    run(*CONFIGURE)
+    run(*CONFIGURE, f"-DCMAKE_MAKE_PROGRAM={shutil.which('ninja')}")
     run("cmake", "--build", str(BUILD), "--target", "ddprun")
     return BUILD / "ddprun"
 

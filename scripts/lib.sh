@@ -32,7 +32,7 @@ torch_of() {
     cat "$1/build-version" 2>/dev/null || true; } | head -n 1
 }
 
-# Headers that those of a CUDA runtime include, for an environment whose PyTorch came without them: setup-torch --beside.
+# Headers that those of CUDA include, for an environment whose PyTorch came without them: setup-torch --beside.
 cuda_headers=$cache/cuda-headers
 
 # use_active_torch: where the active environment has a PyTorch that is new enough, it is taken, and none is fetched.

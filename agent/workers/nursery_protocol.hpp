@@ -21,7 +21,7 @@ struct LeftOut { std::string module; std::string why; };  // to be imported by e
 struct NurseryRefuses { std::string why; };               // and ends
 struct NurseryReady { std::vector<std::string> modules; double seconds; };
 struct Forked { std::size_t start; std::size_t worker; pid_t pid; };  // waits to be let go
-struct LetGo { std::size_t start; };  // all workers of it have been: they are this process's children
+struct LetGo { std::size_t start; };  // all of its workers: they are this process's children
 using NurseryEvent = std::variant<LeftOut, NurseryRefuses, NurseryReady, Forked, LetGo>;
 // clang-format on
 
