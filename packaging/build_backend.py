@@ -97,11 +97,13 @@ prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def sources():
-    """What git knows of the tree; in an unpacked sdist, which has no git, all that lies there."""
+    """What git knows of the tree; in an unpacked sdist, which has no git, all that lies there but what was made."""
     listed = subprocess.run(["git", "-C", str(PROJECT), "ls-files", "-z"], capture_output=True, check=False)
     if (PROJECT / ".git").exists() and listed.returncode == 0:
         return sorted(PROJECT / name for name in os.fsdecode(listed.stdout).split("\0") if name)
-    return sorted(path for path in PROJECT.rglob("*") if path.is_file() and BUILD.parent not in path.parents)
+    made = {"build", "dist", "__pycache__"}
+    return sorted(path for path in PROJECT.rglob("*")
+                  if path.is_file() and not made & set(path.relative_to(PROJECT).parts))
 
 
 def build_sdist(sdist_directory, config_settings=None):

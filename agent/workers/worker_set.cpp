@@ -205,8 +205,6 @@ asio::awaitable<void> WorkerSet::start_warm(std::vector<NewWorker> fresh,
   if (start != starts_) co_return;
   take_on_all(fresh, processes);
   reap_orphans();
-  if (!stopping_) co_return;
-  for (const auto& worker : workers_) worker->process.signal_group(SIGKILL);
 }
 
 void WorkerSet::take_on_all(const std::vector<NewWorker>& fresh,
