@@ -10,8 +10,7 @@ unset PYTHON_EXEC VIRTUAL_ENV PYTHONPATH
 
 # Two builds write the same bytes, whatever the umask and the time.
 make_wheel() { # EXECUTABLE FOLDER
-  SOURCE_DATE_EPOCH=1700000000 "$packaging/wheel.py" --binary "$1" --version 1.2.3 \
-    --tag "linux_$(uname -m)" --licences "$packaging/copyright" --out "$2"
+  SOURCE_DATE_EPOCH=1700000000 "$packaging/wheel.py" --binary "$1" --tag "linux_$(uname -m)" --out "$2"
 }
 wheel=$(make_wheel "$DDPRUN" "$scratch/one")
 other=$(umask 077 && cp "$DDPRUN" "$scratch/copy" && make_wheel "$scratch/copy" "$scratch/two")
@@ -21,7 +20,8 @@ bin=$scratch/venv/bin
 "$bin/python" -m pip install --no-index -q "$wheel" >"$scratch/out" 2>"$scratch/err" ||
   fail "pip does not install the wheel"
 cmp "$bin/ddprun" "$DDPRUN" || fail "the program in PATH is not the executable itself"
-[ "$("$bin/python" -c 'import ddprun; print(ddprun.__version__)')" = 1.2.3 ] || fail "another version"
+version=$(sed -nE 's/^project\(ddprun VERSION ([0-9.]+).*/\1/p' "$packaging/../CMakeLists.txt")
+[ "$("$bin/python" -c 'import ddprun; print(ddprun.__version__)')" = "$version" ] || fail "another version"
 
 # All names lead to it, also with a PATH that does not, and a link called torchrun is as good.
 mkdir "$scratch/links"
