@@ -216,8 +216,7 @@ asio::awaitable<std::vector<Result<ChildProcess>>> Nursery::spawn_now(
   if (unwanted()) co_return stopped_before(children.size());
   const bool warm = co_await forked(children);
   std::vector<Result<ChildProcess>> processes;
-  for (const pid_t pid : forked_)
-    if (pid > 0) processes.push_back(ChildProcess::adopt_forked(executor_, pid));
+  for (const pid_t pid : forked_) processes.push_back(ChildProcess::adopt_forked(executor_, pid));
   if (unwanted()) co_return stopped_before(children.size());
   if (warm) co_return processes;
   processes.clear();
