@@ -49,9 +49,20 @@ class Reduction {
   bool multiplies_;
 };
 
+/// LibTorch 2.15 has another name for it than 2.11. Which one there is, is looked up for a template
+/// alone.
+template <typename Factor>
+ReduceOp make_premul_sum(Factor factor) {
+  using namespace c10d;
+  if constexpr (requires { makePreMulSum(factor); })
+    return makePreMulSum(factor);
+  else
+    return makeNCCLPreMulSum(factor);
+}
+
 }  // namespace
 
-ReduceOp premul_sum(double factor) { return c10d::DDPRUN_MAKES_PREMUL_SUM(factor); }
+ReduceOp premul_sum(double factor) { return make_premul_sum(factor); }
 
 Work ProcessGroup::all_reduce_async(const torch::Tensor& tensor, const ReduceOp& op) const {
   Operation call = operation("all_reduce", {tensor});
