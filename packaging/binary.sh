@@ -4,20 +4,18 @@
 # It needs glibc 2.17 or newer and nothing else: everything but the C library is linked in. musl would
 # do without even that, but finds neither users nor hosts by what /etc/nsswitch.conf names, such as
 # sssd, LDAP or systemd's own host names. zig has glibc's stubs for any version and processor.
-. "$(dirname "$0")/parts.sh"
+. "$(dirname "$0")/openssl.sh"
 
 read_arch "$@"
-[ "$(uname -m)" = x86_64 ] || die "parts.list has the compiler for x86_64 alone"
 step packages "$project/scripts/setup-packages" package
 
 exec {lock}>"$parts/lock" # two recipes that run at a time share what they fetch
 flock "$lock"
-step "the compiler" fetch_zig
-step headers fetch_headers
-step "OpenSSL's sources" fetch_openssl
-fetch_zig
-fetch_headers
-tools "$arch-linux-gnu.$glibc"
+step "compiler and headers" "$project/packaging/toolchain.py" cmake --compiler zig --arch "$arch"
+toolchain=$("$project/packaging/toolchain.py" cmake --compiler zig --arch "$arch")
+tools=$(sed -n 's/^set(CMAKE_C_COMPILER "\(.*\)\/cc")/\1/p' "$toolchain")
+headers=$(sed -n 's/^set(CMAKE_FIND_ROOT_PATH "\(.*\)")/\1/p' "$toolchain")
+step "OpenSSL's sources" "$project/packaging/parts.py" folder sources
 build_openssl "$arch"
 flock -u "$lock"
 
@@ -25,20 +23,13 @@ build=$project/build/package-$arch
 # zig knows no -Oz of its own, which makes 7 % less code than -Os. Where the linker sees the whole program as one
 # (-flto), another 14 % go, as measured with 10 MB. Functions with the same code become one: 3 % of 7 MB.
 flags=(-Xclang -Oz -Xclang -fmerge-functions -flto=full -DNDEBUG -g0 -ffunction-sections -fdata-sections
-  "-ffile-prefix-map=$project=ddprun" "-ffile-prefix-map=$headers=headers")
+  "-ffile-prefix-map=$project=ddprun" "-ffile-prefix-map=$headers=headers/usr")
 make_ddprun() {
-  local find=$headers/usr/lib/x86_64-linux-gnu/cmake
   cmake -S "$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
     -DDDPRUN_SDK=OFF -DDDPRUN_TESTS=OFF -DDDPRUN_UNITY=ON -DDDPRUN_PRECOMPILED=OFF -DDDPRUN_PACKS_RELOCATIONS=OFF \
-    -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" \
-    -DCMAKE_C_COMPILER="$tools/cc" -DCMAKE_CXX_COMPILER="$tools/c++" \
-    -DCMAKE_AR="$tools/ar" -DCMAKE_RANLIB="$tools/ranlib" \
+    -DCMAKE_TOOLCHAIN_FILE="$toolchain" \
     -DCMAKE_CXX_FLAGS_RELEASE="-Os ${flags[*]}" -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
     -DCMAKE_EXE_LINKER_FLAGS="-pie -s -Wl,--build-id=none -Wl,--gc-sections" \
-    -DCMAKE_FIND_ROOT_PATH="$headers/usr" -DCMAKE_PREFIX_PATH=/ \
-    -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY \
-    -Dspdlog_DIR="$find/spdlog" -Dfmt_DIR="$find/fmt" -DBoost_DIR="$find/Boost-1.81.0" \
-    -Dboost_headers_DIR="$find/boost_headers-1.81.0" \
     -DOPENSSL_INCLUDE_DIR="$openssl/include" \
     -DOPENSSL_CRYPTO_LIBRARY="$openssl/lib/libcrypto.a" \
     -DOPENSSL_SSL_LIBRARY="$openssl/lib/libssl.a"

@@ -1,5 +1,6 @@
 """What pip, uv and build call for a clone or its sdist, as pyproject.toml says: they build `ddprun` here and pack it
-like the wheel of scripts/package, for this machine alone. The SDK for C++ is not in it. The functions are those of
+like the wheel of scripts/package, for this machine alone. What the system lacks for that, parts.py fetches. The SDK for
+C++ is not in it. The functions are those of
 https://peps.python.org/pep-0517/ and https://peps.python.org/pep-0660/
 """
 
@@ -12,36 +13,14 @@ import sysconfig
 import tarfile
 from pathlib import Path
 
+import parts
+import toolchain
 import wheel
 
 PROJECT = wheel.PROJECT
 EXECUTABLE = os.environ.get("DDPRUN_EXECUTABLE")  # packed as it is, as packaging/wheel.sh does
 BUILD = PROJECT / "build" / "pip"
-CMAKE_NEEDED = (3, 25)
 CONFIGURE = ["cmake", "--preset", "release", "-B", str(BUILD), "-DDDPRUN_SDK=OFF", "-DDDPRUN_TESTS=OFF"]
-
-
-def cmake_is_new_enough():
-    try:
-        said = subprocess.run(["cmake", "--version"], check=True, capture_output=True, text=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return False
-    return tuple(map(int, said.split()[2].split("-")[0].split(".")[:2])) >= CMAKE_NEEDED
-
-
-def get_requires_for_build_wheel(config_settings=None):
-    """Of the tools what the system lacks and the index has."""
-    needed = []
-    if EXECUTABLE:
-        return needed
-    if not cmake_is_new_enough():
-        needed.append("cmake>=" + ".".join(map(str, CMAKE_NEEDED)))
-    if not shutil.which("ninja"):
-        needed.append("ninja")
-    return needed
-
-
-get_requires_for_build_editable = get_requires_for_build_wheel
 
 
 def run(*command):
@@ -52,20 +31,37 @@ def run(*command):
         raise SystemExit(f"ddprun: {command[0]} ended with {done.returncode}, see above")
 
 
-def check_system():
-    """Says in one sentence what is missing, in place of CMake's page on the first library."""
+def lacking():
+    """One sentence on what the system's packages lack, or nothing."""
     asked = subprocess.run([PROJECT / "scripts" / "setup-packages", "--missing", "launcher"], text=True,
                            capture_output=True, check=False)
-    if asked.returncode:
-        raise SystemExit(asked.stderr.strip())
+    return asked.stderr.strip() if asked.returncode else ""
+
+
+def provide():
+    """CMake's arguments for what is not the system's; cmake and ninja are in PATH from here on."""
+    tools = toolchain.tools()
+    if tools:
+        os.environ["PATH"] = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    problem = lacking()
+    if not problem:
+        return []
+    print(f"{problem}\nddprun: so what compiling needs comes into {parts.CACHE}", flush=True)
+    return [f"-DCMAKE_TOOLCHAIN_FILE={toolchain.toolchain()}"]
 
 
 def build_executable():
-    """Goes on with what an interrupted one has made, whose ninja may have gone with pip's temporary environment."""
+    """Goes on with what an interrupted one has made, unless that was by another compiler."""
     if EXECUTABLE:
         return EXECUTABLE
-    check_system()
-    run(*CONFIGURE, f"-DCMAKE_MAKE_PROGRAM={shutil.which('ninja')}")
+    try:
+        chosen = provide()
+    except parts.Failed as problem:
+        raise SystemExit(f"ddprun: {problem}") from problem
+    made_with = BUILD / "made_with"
+    fresh = [] if made_with.exists() and made_with.read_text() == str(chosen) else ["--fresh"]
+    run(*CONFIGURE, f"-DCMAKE_MAKE_PROGRAM={shutil.which('ninja')}", *chosen, *fresh)
+    made_with.write_text(str(chosen))
     run("cmake", "--build", str(BUILD), "--target", "ddprun")
     return BUILD / "ddprun"
 

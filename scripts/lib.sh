@@ -4,9 +4,16 @@
 set -euo pipefail
 
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-torch_version=${DDPRUN_TORCH_VERSION:-2.11.0}
 cache=${DDPRUN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ddprun}
-own_torch_env=$cache/torch-$torch_version
+
+# choose_torch: which PyTorch is fetched where there is none, and where it lies. 2.8 is the last one for Python 3.9.
+choose_torch() {
+  local newest=2.11.0
+  ! command -v python3 >/dev/null || python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || newest=2.8.0
+  torch_version=${DDPRUN_TORCH_VERSION:-$newest}
+  own_torch_env=$cache/torch-$torch_version
+}
+choose_torch
 # CMake and the tests read this: the virtual environment that LibTorch comes from.
 export DDPRUN_TORCH_ENV=${DDPRUN_TORCH_ENV:-$own_torch_env}
 
@@ -50,6 +57,8 @@ use_active_torch() {
   done
 }
 
+# Whether a PyTorch is to be there also without the SDK: workers in Python need one, too.
+wants_torch=
 # The worker SDK needs LibTorch, 5 GB. AUTO: it is built where one is there.
 sdk=${DDPRUN_SDK:-AUTO}
 case $sdk in
@@ -63,11 +72,48 @@ decide_sdk() {
   [ "$1" = ON ] || [ -n "$(torch_of "$DDPRUN_TORCH_ENV")" ] || sdk=OFF
 }
 
+# install_packages SET: those of the system. A build goes on without some of them: see find_build().
+install_packages() {
+  local how=()
+  [ "$1" != build ] && [ "$1" != python ] || how=(--possible)
+  "$project/scripts/setup-packages" "${how[@]}" "$1"
+}
+
+# find_build: sets $toolchain to a file for CMake where the system lacks what compiling needs. Then that comes into the
+# cache, as packaging/parts.list pins it, and so do cmake and ninja where they are missing.
+toolchain=
+find_build() {
+  local lacking tools toolchains=$project/packaging/toolchain.py
+  step "cmake and ninja" "$toolchains" tools
+  tools=$("$toolchains" tools)
+  [ -z "$tools" ] || PATH=$tools:$PATH
+  if ! lacking=$("$project/scripts/setup-packages" --missing launcher 2>&1); then
+    say "${lacking#*: }"
+    say "so what compiling needs comes into $cache/parts"
+    step "compiler and libraries" "$toolchains" cmake
+    toolchain=$("$toolchains" cmake)
+  fi
+  # A build folder belongs to the compiler that it was made with.
+  if [ "$(cached CMAKE_TOOLCHAIN_FILE)" != "$toolchain" ]; then
+    rm -rf "$project/build/CMakeCache.txt" "$project/build/CMakeFiles"
+  fi
+}
+
+# cached VARIABLE: what CMake has been told for build/.
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$project/build/CMakeCache.txt" 2>/dev/null || true; }
+
+# builds_libtorch: LibTorch goes with the system's compilers alone: zig has another C++ library.
+builds_libtorch() { [[ $toolchain != */zig-* ]]; }
+
 # begin_setup LEVEL: installs the system's packages, as setup-packages names them, and begins the step
 # PyTorch, if there is something to do, as soon as Python is there. finish_setup waits for it.
 begin_setup() {
-  step Python "$project/scripts/setup-packages" python
-  if [ "$sdk" = ON ]; then
+  step Python install_packages python
+  command -v python3 >/dev/null || die "there is no python3, of which 3.9 is enough"
+  local guessed=$own_torch_env
+  choose_torch # what Python this is, is known only now
+  [ "$DDPRUN_TORCH_ENV" != "$guessed" ] || DDPRUN_TORCH_ENV=$own_torch_env
+  if [ "$sdk" = ON ] || [ -n "$wants_torch" ]; then
     local torch=()
     [ "$1" = build ] || torch=(--tests)
     # To build, what the user's own environment has is enough.
@@ -75,7 +121,8 @@ begin_setup() {
       torch=(--beside)
     begin PyTorch "$project/scripts/setup-torch" "${torch[@]}"
   fi
-  step packages "$project/scripts/setup-packages" "$1"
+  step packages install_packages "$1"
+  find_build
 }
 finish_setup() { [ -z "${step_pid[PyTorch]:-}" ] || finish PyTorch; }
 
@@ -87,6 +134,7 @@ configure() {
     launcher=(env "CCACHE_BASEDIR=$project" CCACHE_NOHASHDIR=1 "CCACHE_SLOPPINESS=pch_defines,time_macros" ccache)
     launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=$(IFS=";" && echo "${launcher[*]}")")
   fi
+  [ -z "$toolchain" ] || launcher+=("-DCMAKE_TOOLCHAIN_FILE=$toolchain")
   (cd "$project" && cmake --preset "$1" -DDDPRUN_SDK="$sdk" "-DDDPRUN_TORCH_ENV=$DDPRUN_TORCH_ENV" \
     "-DDDPRUN_CUDA_HEADERS=$cuda_headers" "${launcher[@]}" "${@:2}" >/dev/null)
 }

@@ -121,6 +121,21 @@ class SetupPackages(unittest.TestCase):
         system = self.apt({}, installed={"libboost-dev": "1.83.0"})
         self.assertEqual(system.set_up("--missing", "launcher"), (0, "", []))
 
+    def test_a_compiler_that_is_too_old_counts_as_missing(self):
+        system = self.apt({}, installed={"g++": "4:10.2.1-1", "libboost-dev": "1.83.0"})
+        code, said, _ = system.set_up("--missing", "launcher")
+        self.assertEqual(code, 1)
+        self.assertIn("sudo apt-get install g++\n", said)
+
+    def test_a_build_goes_on_without_what_the_archive_lacks(self):
+        system = self.apt({"libarchive-dev": "3.4.3-2", "libboost-dev": "1.74.0.3"}, installed={"libarchive-dev": "gone"})
+        (system.folder / "installed").write_text("python3 3.9.2\n")
+        code, _, installs = system.set_up("--possible", "build")
+        self.assertEqual((code, installs), (0, ["libarchive-dev"]))
+
+    def test_who_is_not_root_builds_with_what_there_is(self):
+        self.assertEqual(self.apt({"libboost-dev": "1.83.0"}, uid=1000).set_up("--possible", "build"), (0, "", []))
+
     def test_uses_the_names_of_the_system_s_manager(self):
         for manager, boost in (("dnf", "boost-devel"), ("zypper", "libboost_headers-devel")):
             with self.subTest(manager), tempfile.TemporaryDirectory() as folder:
@@ -131,7 +146,9 @@ class SetupPackages(unittest.TestCase):
                 self.assertIn(f" {boost} ", system.calls.read_text())
 
     def test_says_where_it_does_not_know_how_to_install(self):
-        code, said, _ = System(self.folder.name, []).set_up()
+        system = System(self.folder.name, [])
+        self.assertEqual(system.set_up("--possible", "build"), (0, "", []))
+        code, said, _ = system.set_up()
         self.assertEqual(code, 1)
         self.assertIn("none of apt-get, dnf, zypper and pacman", said)
 

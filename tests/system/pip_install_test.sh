@@ -47,14 +47,16 @@ tar -xf "$sdist" -C "$scratch/unpacked" --strip-components=1
 call "$scratch/unpacked" build_wheel >"$scratch/out"
 cmp "$wheel" "$scratch/${wheel##*/}" || fail "the wheel of the sdist is another one"
 
-# Without a compiler's headers it says what to install.
+# Where the system lacks headers and the parts cannot be had, it says what to install and what is missing of them.
 if [ -n "$(command -v apt-get)" ]; then
-  mkdir "$scratch/fake"
+  mkdir "$scratch/fake" "$scratch/parts"
   printf '#!/bin/sh\nexit 1\n' >"$scratch/fake/dpkg-query"
   chmod +x "$scratch/fake/dpkg-query"
-  ! env -u DDPRUN_EXECUTABLE PATH="$scratch/fake:$PATH" "$scratch/venv/bin/pip" install --no-index --no-build-isolation \
-    "$project" >"$scratch/out" 2>"$scratch/err" || fail "it installs where nothing is there to compile with"
+  ! env -u DDPRUN_EXECUTABLE PATH="$scratch/fake:$PATH" DDPRUN_PARTS="$scratch/parts" DDPRUN_CACHE="$scratch/cache" \
+    "$scratch/venv/bin/pip" install --no-index --no-build-isolation "$project" >"$scratch/out" 2>"$scratch/err" ||
+    fail "it installs where nothing is there to compile with"
   cat "$scratch/out" >>"$scratch/err"
-  grep -q "only root may install them: sudo apt-get install g++ " "$scratch/err" || fail "it does not say what is missing"
+  grep -q "only root may install them: sudo apt-get install g++ " "$scratch/err" || fail "it does not name the packages"
+  grep -q "DDPRUN_PARTS=$scratch/parts has no libboost" "$scratch/err" || fail "it does not name the part"
 fi
 echo passed
