@@ -220,8 +220,9 @@ void Agent::perform(const AgentAction& action) {
       [&](const SignalWorkers& a) { workers_.signal(a.signal, a.to_stop); },
       [&](const AskForCheckpoint& a) { workers_.ask_for_checkpoint(a.signal); },
       [&](const SweepTree& a) {
-        start_coroutine(executor_, sweep(a.keep), report_failure("cleaning up after workers"));
+        start_coroutine(executor_, sweep(a), report_failure("cleaning up after workers"));
       },
+      [&](const KillLeftovers&) { workers_.kill_leftovers(); },
       [&](const InspectWorkers& a) {
         start_coroutine(executor_, inspect(a.question), report_failure("looking at the workers"));
       },
@@ -296,9 +297,9 @@ asio::awaitable<void> Agent::check_node(CheckSelf order) {
              : Checked{order.check, "", unfit.error().message});
 }
 
-asio::awaitable<void> Agent::sweep(bool keep) {
-  if (!keep) introspection_.end_round();
-  co_await workers_.sweep(keep);
+asio::awaitable<void> Agent::sweep(SweepTree order) {
+  if (!order.keep) introspection_.end_round();
+  co_await workers_.sweep(order.keep, order.at_once);
   link_.close_store();
   step(TreeGone{});
 }

@@ -103,7 +103,7 @@ class Agent {
 
  private:
   void hear_signal(int signal);
-  asio::awaitable<void> sweep(bool keep);
+  asio::awaitable<void> sweep(SweepTree order);
   void hear(const CoordinatorMessage& message);
   void note_leading();
   asio::awaitable<void> inspect(Inspect question);

@@ -81,6 +81,12 @@ inline constexpr std::chrono::milliseconds kShortGrace{3'000};
 /// each get theirs.
 inline constexpr std::chrono::milliseconds kOneAnnouncement{5'000};
 
+/// What ends by itself when the workers have ended, such as Python's resource tracker, has done so
+/// by then.
+inline constexpr std::chrono::milliseconds kEndsByItself{250};
+/// What workers that have ended by themselves left behind gets so long to end, too.
+inline constexpr std::chrono::milliseconds kLeftoverTime{2'000};
+
 /// A thread of the worker's own answers when it is asked to hold, but Python may not let it run.
 inline constexpr std::chrono::milliseconds kTimeToHold{1'000};
 
@@ -140,8 +146,10 @@ struct AskToLeave { int round; };            // the workers of that round, which
 struct KillWorkers { std::vector<int> local_ranks; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // the groups of those that still run
 struct AskForCheckpoint { int signal; };                    // those themselves, not their children
-// Kill and reap all that workers left behind, then TreeGone; `keep`: but those that are alive.
-struct SweepTree { bool keep = false; };
+// End and reap all that workers left behind, then TreeGone; `keep`: but those that are alive.
+// `at_once`: kill it; else it may end by itself, is told to, and is killed by KillLeftovers.
+struct SweepTree { bool keep = false; bool at_once = false; };
+struct KillLeftovers {};
 struct InspectWorkers { Inspect question; };  // then WorkersInspected
 // Whether the node is fit; what dead workers leave may go away for so long. Then Checked.
 struct CheckSelf { int check; std::chrono::milliseconds patience; };
@@ -151,7 +159,7 @@ struct TellStandby { Leader leader; };  // to the server that may coordinate the
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
 using AgentAction = std::variant<ReachCoordinator, StartWorkers, AskToHold, AskToLeaveAfter, AskToLeave, KillWorkers,
-                                 SignalWorkers, AskForCheckpoint, SweepTree, InspectWorkers, CheckSelf, Tell, Disconnect, TellStandby, Warn,
+                                 SignalWorkers, AskForCheckpoint, SweepTree, KillLeftovers, InspectWorkers, CheckSelf, Tell, Disconnect, TellStandby, Warn,
                                  Exit>;
 // clang-format on
 

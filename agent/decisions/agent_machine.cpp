@@ -91,7 +91,7 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [](const Spare&) {},  // waits, as before
       [&](const Prepare& m) {
         const bool has_leader = !agent_.contact->voting_until();
-        if (has_leader && !agent_.end && !agent_.held_end) workers_.prepare(m.place);
+        if (has_leader && !agent_.end && !agent_.held_end) workers_.prepare(m.place, now);
       },
       [](const Identity&) {},                            // nobody has asked
       [](const HangFound&) {}, [](const HangOver&) {},   // the user is told

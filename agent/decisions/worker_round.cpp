@@ -43,20 +43,27 @@ void end_beside(const WorkerFailure& how, AgentState& agent) {
   agent.act(KillWorkers{{how.local_rank}});
 }
 
+/// They, or what they left behind, have time to end that can be shortened.
+bool has_time(const WorkerRound& round) {
+  using enum WorkerRound::State;
+  const bool ends = round.state() == kStopping || round.state() == kSweeping;
+  return ends && round.grace() && !round.grace()->kills();
+}
+
 void tell_when_prepared(const StayingWorkers& workers, AgentState& agent) {
   if (!workers.some_start()) agent.tell(Prepared{});
 }
 
 }  // namespace
 
-void WorkerRound::prepare(const StartRound& place) {
+void WorkerRound::prepare(const StartRound& place, TimePoint now) {
   if (!agent_.rules.hears_workers) return agent_.tell(Prepared{});
   if (state_ != State::kIdle && state_ != State::kParked) return;
   state_ = State::kPreparing;
   staying_.begin_beside();
   if (std::exchange(alive_, agent_.rules.workers) < agent_.rules.workers)
     agent_.act(StartWorkers{place, /*parked=*/true});
-  go_on_when_parked();
+  go_on_when_parked(now);
 }
 
 void WorkerRound::start(const StartRound& order) {
@@ -87,7 +94,7 @@ void WorkerRound::said(const WorkerSaid& word, TimePoint now) {
     outcome_.step = std::max(outcome_.step, word.step);
   if (parked != nullptr && staying_.is_beside(word.local_rank) && state_ != State::kPreparing)
     tell_when_prepared(staying_, agent_);
-  go_on_when_parked();
+  go_on_when_parked(now);
 }
 
 /// One that has failed stays away only until the next round, so its end changes nothing here.
@@ -107,9 +114,9 @@ void WorkerRound::exited(const WorkerExited& worker, TimePoint now) {
     note_end(worker);
   else if (state_ == State::kPreparing || state_ == State::kRunning)
     end_beside(how, agent_);
-  if (state_ == State::kStopping && alive_ == 0) return sweep();
+  if (state_ == State::kStopping && alive_ == 0) return sweep(now);
   if (state_ == State::kParked && alive_ == 0) state_ = State::kIdle;
-  go_on_when_parked();
+  go_on_when_parked(now);
   if (holds(*this) && !was_beside) give_up_hold(now);
   if (state_ != State::kRunning) return;
   if (was_beside) return tell_when_prepared(staying_, agent_);
@@ -169,9 +176,9 @@ std::optional<WorkerRound::Asked> asked(const WorkerRound& round) {
 bool goes_on(const WorkerRound& round) {
   using enum WorkerRound::State;
   const auto state = round.state();
-  const bool has_time =
+  const bool is_asked =
       asked(round).value_or(WorkerRound::Asked::kSigkill) < WorkerRound::Asked::kSigterm;
-  return state == kRunning || state == kParked || state == kPreparing || has_time;
+  return state == kRunning || state == kParked || state == kPreparing || is_asked;
 }
 
 bool holds(const WorkerRound& round) {
@@ -212,17 +219,18 @@ void WorkerRound::leave(const RankList& hung, TimePoint now) {
   if (!hung.empty()) agent_.act(KillWorkers{hung});
   grace_ = Grace{Asked::kLeave, now + agent_.rules.shutdown_timeout};
   hurry(now);
-  go_on_when_parked();
+  go_on_when_parked(now);
 }
 
-void WorkerRound::go_on_when_parked() {
-  if (state_ == State::kStopping && keeps_ && staying_.living_are_parked()) sweep();
+void WorkerRound::go_on_when_parked(TimePoint now) {
+  if (state_ == State::kStopping && keeps_ && staying_.living_are_parked()) sweep(now);
   if (state_ != State::kPreparing || staying_.some_start()) return;
   state_ = alive_ > 0 ? State::kParked : State::kIdle;
   agent_.tell(Prepared{});
 }
 
 void WorkerRound::swept() {
+  grace_.reset();
   state_ = keeps_ && alive_ > 0 ? State::kParked : State::kIdle;
   if (state_ == State::kIdle) staying_.clear();
 }
@@ -230,7 +238,7 @@ void WorkerRound::swept() {
 void WorkerRound::stop(int signal, TimePoint now) {
   state_ = State::kStopping;
   keeps_ = false;
-  if (alive_ == 0) return sweep();
+  if (alive_ == 0) return sweep(now);
   agent_.act(SignalWorkers{signal});
   agent_.act(SignalWorkers{SIGCONT});  // a worker that is suspended gets its chance, too
   const bool leaves = holds(*this) || asked(*this) == Asked::kLeave;
@@ -242,7 +250,7 @@ void WorkerRound::stop(int signal, TimePoint now) {
 
 void WorkerRound::stop_after_checkpoint(milliseconds time, TimePoint now) {
   state_ = State::kStopping;
-  if (alive_ == 0) return sweep();
+  if (alive_ == 0) return sweep(now);
   if (!staying_.beside().empty()) agent_.act(KillWorkers{staying_.beside()});
   agent_.act(AskForCheckpoint{agent_.rules.checkpoint_signal});
   grace_ = Grace{Asked::kCheckpoint, now + time};
@@ -251,6 +259,7 @@ void WorkerRound::stop_after_checkpoint(milliseconds time, TimePoint now) {
 void WorkerRound::stop_at_once(TimePoint now) {
   if (goes_on(*this)) stop(SIGTERM, now);
   if (state_ == State::kStopping && grace_ && !grace_->kills()) kill(now);
+  if (asked(*this) == Asked::kSweep) end_grace(now);
 }
 
 std::optional<TimePoint> lease_ends(const AgentState& agent, const WorkerRound& round) {
@@ -266,18 +275,22 @@ bool may_outlive_connection(const AgentState& agent, const WorkerRound& round, T
 }
 
 void WorkerRound::hurry(TimePoint now) {
-  if (state_ != State::kStopping || !grace_ || grace_->kills() || !fence_) return;
+  if (!has_time(*this) || !fence_) return;
   grace_->ends = std::min(grace_->ends, *fence_);
   if (now >= grace_->ends) end_grace(now);
 }
 
 void WorkerRound::shorten_grace(milliseconds time, TimePoint now) {
-  if (state_ != State::kStopping || !grace_ || grace_->kills()) return;
+  if (!has_time(*this)) return;
   grace_->ends = std::min(grace_->ends, now + time);
   if (now >= grace_->ends) end_grace(now);
 }
 
 void WorkerRound::end_grace(TimePoint now) {
+  if (asked(*this) == Asked::kSweep) {
+    grace_.reset();
+    return agent_.act(KillLeftovers{});
+  }
   if (state_ != State::kStopping || !grace_) return;
   if (holds(*this)) return give_up_hold(now);
   if (grace_->asked == Asked::kCheckpoint) {
@@ -298,7 +311,7 @@ void WorkerRound::end_grace(TimePoint now) {
               std::to_string(kKillTimeout.count() / 1000) +
               " s after SIGKILL: the kernel cannot end them (a hung file system or driver)");
   keeps_ = false;  // others wait, and no second time as long: who is parked is swept away as well
-  sweep();
+  sweep(now);
 }
 
 void WorkerRound::kill(TimePoint now) {
@@ -307,10 +320,17 @@ void WorkerRound::kill(TimePoint now) {
   grace_ = Grace{Asked::kSigkill, now + kKillTimeout};
 }
 
-void WorkerRound::sweep() {
+/// What was told to end with the workers has the same time. Where nobody was told, whoever waits
+/// for the next round waits for what is left as well, those that stay most of all.
+void WorkerRound::sweep(TimePoint now) {
+  const bool is_killed = asked(*this) == Asked::kSigkill;
+  const auto time = std::min(keeps_ ? kEndsByItself : kLeftoverTime, agent_.rules.shutdown_timeout);
+  const TimePoint ends = grace_ && !keeps_ ? grace_->ends : now + time;
   state_ = State::kSweeping;
   grace_.reset();
-  agent_.act(SweepTree{keeps_});
+  if (!is_killed) grace_ = Grace{Asked::kSweep, ends};
+  agent_.act(SweepTree{keeps_, is_killed});
+  hurry(now);
 }
 
 void WorkerRound::tell_again() {

@@ -4,6 +4,9 @@
 //
 //     idle --start--> running --stop, checkpoint, kill--> stopping --all gone--> sweeping --> idle
 //
+// What the workers left behind, such as a program whose shell has ended before it, has as long to
+// end as they had.
+//
 // Workers that can stay (StayingWorkers) are asked to leave a round, where the coordinator allows
 // it:
 //
@@ -47,14 +50,15 @@ class WorkerRound {
 
   /// Workers are started beside a round that goes on without this node. Where they are, or are
   /// about to be, nothing more is done. Where none could say that it waits, none is started.
-  void prepare(const StartRound& place);
+  void prepare(const StartRound& place, TimePoint now);
   void start(const StartRound& order);
   void exited(const WorkerExited& worker, TimePoint now);
   void said(const WorkerSaid& word, TimePoint now);
   /// Nothing that the workers left behind is alive, but those that are parked.
   void swept();
   /// What workers were asked or told last, while they are to end or to leave the round.
-  enum class Asked { kCheckpoint, kHold, kLastStep, kLeave, kSigterm, kSigkill };
+  /// kSweep: they have ended, and what they left behind is to end.
+  enum class Asked { kCheckpoint, kHold, kLastStep, kLeave, kSigterm, kSweep, kSigkill };
   struct Grace {
     Asked asked;
     TimePoint ends;  // when they get no more time for that
@@ -94,11 +98,11 @@ class WorkerRound {
 
  private:
   void note_end(const WorkerExited& worker);
-  void sweep();
+  void sweep(TimePoint now);
   void kill(TimePoint now);
   void go_on_when_held(const WorkerWord& word, TimePoint now);
   void give_up_hold(TimePoint now);
-  void go_on_when_parked();
+  void go_on_when_parked(TimePoint now);
   void tell_whether_all_stay();
 
   AgentState& agent_;

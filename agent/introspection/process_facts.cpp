@@ -36,6 +36,19 @@ std::vector<pid_t> children_of(pid_t pid) {
   return children;
 }
 
+/// Whether the signal is in that mask of the process (proc(5), /proc/PID/status).
+bool is_in_mask(pid_t pid, std::string_view mask, int signal) {
+  std::istringstream status{read_proc_file(folder_of(pid) + "/status")};
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with(mask)) continue;
+    std::istringstream digits{line.substr(mask.size())};
+    unsigned long long signals = 0;
+    digits >> std::hex >> signals;
+    return (signals >> (signal - 1) & 1) != 0;
+  }
+  return false;
+}
+
 }  // namespace
 
 /// A stream's iterators would throw when the process ends between the opening and the reading.
@@ -114,16 +127,8 @@ std::string read_wait_channel(pid_t pid) {
   return channel == "0" ? "" : channel;
 }
 
-bool handles_signal(pid_t pid, int signal) {
-  std::istringstream status{read_proc_file(folder_of(pid) + "/status")};
-  for (std::string line; std::getline(status, line);) {
-    if (!line.starts_with("SigCgt:")) continue;
-    std::istringstream mask{line.substr(line.find(':') + 1)};
-    unsigned long long handled = 0;
-    mask >> std::hex >> handled;
-    return (handled >> (signal - 1) & 1) != 0;
-  }
-  return false;
-}
+bool handles_signal(pid_t pid, int signal) { return is_in_mask(pid, "SigCgt:", signal); }
+
+bool ignores_signal(pid_t pid, int signal) { return is_in_mask(pid, "SigIgn:", signal); }
 
 }  // namespace ddprun

@@ -53,4 +53,7 @@ std::string read_wait_channel(pid_t pid);
 /// Whether the process has a handler for the signal.
 bool handles_signal(pid_t pid, int signal);
 
+/// Whether the process ignores the signal, as the jobs do that a script starts with `&`.
+bool ignores_signal(pid_t pid, int signal);
+
 }  // namespace ddprun

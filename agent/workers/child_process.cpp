@@ -290,8 +290,12 @@ void ChildProcess::signal_group(int signal) const {
 }
 
 void ChildProcess::release() {
-  if (is_released()) return;
   signal_group(SIGKILL);
+  reap();
+}
+
+void ChildProcess::reap() {
+  if (is_released()) return;
   siginfo_t ended{};
   waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG);
   if (ended.si_pid == 0) reap_later();

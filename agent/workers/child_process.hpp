@@ -72,6 +72,9 @@ class ChildProcess {
   /// as it has, while the event loop runs.
   void release();
 
+  /// Reaps the process, which has ended, and leaves the rest of its group alone.
+  void reap();
+
  private:
   /// kill(2) takes -1 for all processes, so no signal may go to a process that is not there.
   bool is_released() const { return pid_ <= 0; }

@@ -55,21 +55,6 @@ class NumbersHere {
   std::size_t depth_ = numbers_of("self").size();
 };
 
-/// The children of this process: the kernel lists them by the thread that started or adopted them.
-std::vector<pid_t> children(const std::vector<pid_t>& spared) {
-  const NumbersHere numbers;
-  std::vector<pid_t> pids;
-  std::error_code unreadable;
-  for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task", unreadable}) {
-    std::ifstream list{thread.path() / "children"};
-    for (pid_t listed = 0; list >> listed;) {
-      const pid_t pid = numbers.of(listed);
-      if (pid > 0 && std::ranges::count(spared, pid) == 0) pids.push_back(pid);
-    }
-  }
-  return pids;
-}
-
 /// Whether there are no children at all. Those that wait(2) does not see, as the guardian, do not
 /// count.
 bool is_childless() {
@@ -88,6 +73,21 @@ asio::awaitable<void> ended(pid_t child, TimePoint deadline) {
 
 }  // namespace
 
+/// The kernel lists them by the thread that started or adopted them.
+std::vector<pid_t> children_but(const std::vector<pid_t>& spared) {
+  const NumbersHere numbers;
+  std::vector<pid_t> pids;
+  std::error_code unreadable;
+  for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task", unreadable}) {
+    std::ifstream list{thread.path() / "children"};
+    for (pid_t listed = 0; list >> listed;) {
+      const pid_t pid = numbers.of(listed);
+      if (pid > 0 && std::ranges::count(spared, pid) == 0) pids.push_back(pid);
+    }
+  }
+  return pids;
+}
+
 Result<void> adopt_orphans() {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) == 0) return {};
   return Error{Error::Kind::kUnavailable,
@@ -97,7 +97,7 @@ Result<void> adopt_orphans() {
 }
 
 void reap_orphans(const std::vector<pid_t>& wanted) {
-  for (const pid_t pid : children(wanted)) waitpid(pid, nullptr, WNOHANG);
+  for (const pid_t pid : children_but(wanted)) waitpid(pid, nullptr, WNOHANG);
 }
 
 asio::awaitable<void> keep_reaping(asio::signal_set& child_ends, std::function<bool()> reap) {
@@ -105,6 +105,17 @@ asio::awaitable<void> keep_reaping(asio::signal_set& child_ends, std::function<b
     const auto [error, signal] =
         co_await child_ends.async_wait(asio::as_tuple(asio::use_awaitable));
     if (error) co_return;
+  }
+}
+
+asio::awaitable<void> await_descendants(TimePoint deadline,
+                                        std::function<std::vector<pid_t>()> spared,
+                                        std::function<bool()> is_over) {
+  while (!is_over() && Clock::now() < deadline) {
+    reap_orphans(spared());
+    const std::vector<pid_t> left = children_but(spared());
+    if (left.empty()) co_return;
+    co_await ended(left.front(), deadline);
   }
 }
 
@@ -117,7 +128,7 @@ asio::awaitable<int> kill_descendants(std::chrono::milliseconds patience,
   // that answer. Then the list has to be empty twice, a moment apart.
   for (int empty_lists = 0; empty_lists < 2 && !is_childless();) {
     reap_orphans(spared());
-    const std::vector<pid_t> left = children(spared());
+    const std::vector<pid_t> left = children_but(spared());
     if (deadline <= Clock::now()) co_return static_cast<int>(left.size());
     for (const pid_t pid : left) kill(pid, SIGKILL);
     if (!left.empty()) {

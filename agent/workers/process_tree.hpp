@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/asio.hpp"
+#include "base/clock.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
@@ -26,6 +27,15 @@ void reap_orphans(const std::vector<pid_t>& wanted);
 /// cancelled. Both are needed: news of a child may be on its way when the set is cancelled. The set
 /// is one of SIGCHLD, and is made before the first child that matters.
 asio::awaitable<void> keep_reaping(asio::signal_set& child_ends, std::function<bool()> reap);
+
+/// The children of this process, but those that `spared` names.
+std::vector<pid_t> children_but(const std::vector<pid_t>& spared);
+
+/// Reaps children until none is left but those that `spared` names, until `deadline`, or until a
+/// child has ended and `is_over` is true.
+asio::awaitable<void> await_descendants(TimePoint deadline,
+                                        std::function<std::vector<pid_t>()> spared,
+                                        std::function<bool()> is_over);
 
 /// Kills and reaps all children of this process, and theirs, until none is left or `patience` has
 /// passed; returns how many were left. The children that `spared` names stay, and must not start

@@ -11,6 +11,7 @@
 #include "agent/workers/output_plan.hpp"
 #include "agent/workers/process_tree.hpp"
 #include "agent/workers/round_folder.hpp"
+#include "agent/workers/stop_signal.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
@@ -28,7 +29,6 @@ namespace {
 constexpr int kSpawnThreadsMax = 16;
 /// No worker is so many processes above one of its own.
 constexpr int kGenerationsMax = 64;
-
 bool is_alive(const auto& workers, int local_rank) {
   return std::ranges::any_of(workers, [&](const auto& worker) {
     return worker->local_rank == local_rank && !worker->ended();
@@ -149,6 +149,7 @@ void WorkerSet::begin_round(const StartRound& round) {
   ++starts_;
   round_ = round;
   stopping_ = false;
+  leftovers_.begin_round();
   // One that was started beside the round may have ended: another one gets its place.
   forget(workers_, [](const auto& worker) { return worker->ended(); });
   const bool keeps = !living(workers_).empty();
@@ -160,7 +161,11 @@ void WorkerSet::begin_round(const StartRound& round) {
 /// A worker that has stayed may have another rank, in what stands before its lines, too.
 void WorkerSet::make_folded_output() {
   if (folded_) folded_->close();
-  if (spec_.logs.fold) begin_to_fold();
+  if (spec_.logs.fold)
+    folded_ = std::make_shared<FoldedOutput>(
+        executor_, consoles_.out, consoles_.err, [this](const FoldedLine& line) {
+          return fold_label(spec_, node_, line.ranks, line.local_ranks);
+        });
   for (const auto& worker : workers_) {
     if (worker->ended()) continue;
     OutputPlan plan = plan_output(spec_, round_, node_, worker->local_rank);
@@ -172,13 +177,6 @@ void WorkerSet::make_folded_output() {
     worker->err->speak_as(plan.err.prefix, voice(plan.err, true));
     announce({worker->local_rank, worker->out, worker->err}, worker->process.pid());
   }
-}
-
-void WorkerSet::begin_to_fold() {
-  folded_ = std::make_shared<FoldedOutput>(
-      executor_, consoles_.out, consoles_.err, [this](const FoldedLine& line) {
-        return fold_label(spec_, node_, line.ranks, line.local_ranks);
-      });
 }
 
 Result<WorkerSet::NewWorker> WorkerSet::open_output(int local_rank) const {
@@ -281,17 +279,22 @@ void WorkerSet::signal(int number, bool to_stop) {
   stopping_ = stopping_ || to_stop;
   if (nursery_) nursery_->look_again();
   for (const auto& worker : workers_) {
-    if (worker->ended()) continue;
-    if (to_stop) note_told(*worker, number);
-    worker->process.signal_group(number);
+    if (!to_stop && !worker->ended()) worker->process.signal_group(number);
+    if (!to_stop) continue;
+    if (!worker->ended()) note_told(*worker, number);
+    if (tell_to_end(worker->process, number)) leftovers_.note_told(worker->process.pid());
   }
 }
 
 void WorkerSet::kill(const std::vector<int>& local_ranks) {
   for (const auto& worker : workers_) {
     if (std::ranges::count(local_ranks, worker->local_rank) == 0) continue;
-    if (!worker->ended()) note_told(*worker, SIGKILL);
-    worker->process.signal_group(SIGKILL);
+    if (worker->ended()) {
+      Leftovers::kill_group(worker->process.pid());
+    } else {
+      note_told(*worker, SIGKILL);
+      worker->process.signal_group(SIGKILL);
+    }
   }
 }
 
@@ -352,21 +355,21 @@ void WorkerSet::resize_terminals() {
   }
 }
 
-asio::awaitable<void> WorkerSet::sweep(bool keep) {
+asio::awaitable<void> WorkerSet::sweep(bool keep, bool at_once) {
   ++starts_;
   const auto stays = [keep](const std::shared_ptr<Worker>& worker) {
     return keep && !worker->ended();
   };
-  for (const auto& worker : workers_)
-    if (!stays(worker)) worker->process.release();
-  const std::function<std::vector<pid_t>()> spared = [this, keep] {
+  for (const auto& worker : workers_) {
+    if (stays(worker)) continue;
+    worker->ended() && !at_once ? worker->process.reap() : worker->process.release();
+  }
+  Leftovers::Spared spared = [this, keep] {
     std::vector<pid_t> pids = lasting_children();
     if (keep) std::ranges::copy(living(workers_), std::back_inserter(pids));
     return pids;
   };
-  if (const int left = co_await kill_descendants(kSweepTimeout, spared))
-    log::warn("{} processes of the job could not be killed within {} s", left,
-              kSweepTimeout.count() / 1000);
+  co_await leftovers_.end(std::move(spared), at_once);
   forget(workers_, [&](const auto& worker) { return !stays(worker); });
   if (folded_ && workers_.empty()) std::exchange(folded_, nullptr)->close();
 }

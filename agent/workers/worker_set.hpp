@@ -26,6 +26,7 @@
 #include "agent/timers/timer_book.hpp"
 #include "agent/workers/child_process.hpp"
 #include "agent/workers/end_evidence.hpp"
+#include "agent/workers/leftovers.hpp"
 #include "agent/workers/nursery.hpp"
 #include "agent/workers/oom.hpp"
 #include "agent/workers/spawn_pool.hpp"
@@ -120,10 +121,15 @@ class WorkerSet {
   /// ddprun's terminal has changed its size.
   void resize_terminals();
 
-  /// Kills and reaps all that the workers of the round left behind, and closes their output. What
-  /// even SIGKILL does not end within kSweepTimeout is left with a warning. `keep`: workers that
-  /// have not ended are spared.
-  asio::awaitable<void> sweep(bool keep = false);
+  /// Ends and reaps all that the workers of the round left behind, and closes their output. What
+  /// does not end by itself, as Python's resource tracker does when nobody is left, is told to;
+  /// then it is waited for until kill_leftovers(). `at_once`: it is killed now. What even SIGKILL
+  /// does not end within kSweepTimeout is left with a warning. `keep`: workers that have not ended
+  /// are spared.
+  asio::awaitable<void> sweep(bool keep = false, bool at_once = false);
+
+  /// What the workers left behind has no more time.
+  void kill_leftovers() { leftovers_.kill_all(); }
 
   /// Reaps what workers have left behind and has ended since, so that a long round does not fill
   /// the machine's table of processes. Workers are not reaped before sweep().
@@ -154,7 +160,6 @@ class WorkerSet {
 
   void begin_round(const StartRound& round);
   void make_folded_output();
-  void begin_to_fold();
   Result<NewWorker> open_output(int local_rank) const;
   asio::awaitable<void> start_warm(std::vector<NewWorker> fresh, std::vector<NewChild> children);
   void take_on_all(const std::vector<NewWorker>& fresh,
@@ -178,6 +183,7 @@ class WorkerSet {
   std::vector<std::shared_ptr<Worker>> workers_;
   std::shared_ptr<FoldedOutput> folded_;  // this round's; null: nothing is folded
   bool stopping_ = false;                 // the workers of this round have been told to stop
+  Leftovers leftovers_;
   int forking_ = 0;  // calls to the nursery under way: children may be workers that are not known
   int starts_ = 0;   // starts and sweeps so far: who waits in between sees that others run now
 };

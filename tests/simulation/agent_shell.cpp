@@ -215,11 +215,17 @@ void AgentShell::perform(const AgentAction& action) {
       [&](const AskForCheckpoint&) { ask_for_checkpoint(); },
       [](const InspectWorkers&) {},  // simulated workers tell no progress, so they never hang
       [&](const SweepTree& a) {
-        const TimePoint give_up = world_.time.now() + kSweepTimeout;
         for (auto& [serial, worker] : alive_)
           if (!a.keep || !is_spared(worker)) report_exit(worker);
-        world_.time.after(world_.random.time(0ms, 100ms),
-                          [this, keep = a.keep, give_up] { sweep(keep, give_up); });
+        const bool leaves_some = !a.at_once && world_.random.chance(10);
+        leftovers_end_ =
+            world_.time.now() + world_.random.time(0ms, leaves_some ? 60'000ms : 100ms);
+        begin_sweep(a.keep);
+      },
+      [&](const KillLeftovers&) {
+        leftovers_end_ =
+            std::min(leftovers_end_, world_.time.now() + world_.random.time(0ms, 100ms));
+        begin_sweep(sweep_keeps_);
       },
       [&](const CheckSelf& a) { look_at_node(a); },
       [&](const Tell& a) { world_.network.send(link_, Side::kAgent, a.message); },

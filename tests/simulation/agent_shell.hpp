@@ -125,7 +125,8 @@ class AgentShell {
   void end_worker(int serial);
   void report_exit(FakeWorker& worker);
   bool is_swept(bool keep) const;
-  void sweep(bool keep, TimePoint give_up);
+  void begin_sweep(bool keep);
+  void sweep(int number);
 
   World& world_;
   Watcher& watcher_;
@@ -164,6 +165,10 @@ class AgentShell {
   std::vector<Timeline::Task> held_;  // events of the time when it was frozen
   bool told_to_stop_ = false;
   bool end_announced_ = false;
+  TimePoint leftovers_end_{};  // When what workers have left behind is gone.
+  TimePoint sweep_gives_up_{};
+  bool sweep_keeps_ = false;  // It is that of the sweep under way.
+  int sweeps_ = 0;            // those that have begun or ended
   bool was_stuck_ = false;
   bool dead_ = false;
   std::optional<AgentEnd> end_;

@@ -242,15 +242,26 @@ void AgentShell::report_exit(FakeWorker& worker) {
   });
 }
 
+/// Waits for what workers have left behind, which KillLeftovers makes an end of.
+void AgentShell::begin_sweep(bool keep) {
+  sweep_keeps_ = keep;
+  const TimePoint at = std::max(leftovers_end_, world_.time.now());
+  sweep_gives_up_ = at + kSweepTimeout;
+  world_.time.after(std::chrono::ceil<milliseconds>(at - world_.time.now()),
+                    [this, number = ++sweeps_] { sweep(number); });
+}
+
 /// Kills what is left, and gives up in the end.
-void AgentShell::sweep(bool keep, TimePoint give_up) {
-  if (dead_) return;
-  if (frozen_) return when_awake([this, keep, give_up] { sweep(keep, give_up); });
-  const bool given_up = world_.time.now() >= give_up;
-  if (!is_swept(keep) && !given_up)
-    return world_.time.after(100ms, [this, keep, give_up] { sweep(keep, give_up); });
-  if (!is_swept(keep)) was_stuck_ = true;
-  std::erase_if(alive_, [&](const auto& entry) { return !keep || !is_spared(entry.second); });
+void AgentShell::sweep(int number) {
+  if (dead_ || number != sweeps_) return;
+  if (frozen_) return when_awake([this, number] { sweep(number); });
+  const bool given_up = world_.time.now() >= sweep_gives_up_;
+  if (!is_swept(sweep_keeps_) && !given_up)
+    return world_.time.after(100ms, [this, number] { sweep(number); });
+  if (!is_swept(sweep_keeps_)) was_stuck_ = true;
+  std::erase_if(alive_,
+                [&](const auto& entry) { return !sweep_keeps_ || !is_spared(entry.second); });
+  ++sweeps_;
   step(TreeGone{});
 }
 

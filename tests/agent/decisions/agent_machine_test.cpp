@@ -265,6 +265,62 @@ TEST_CASE_METHOD(AgentMachineFixture,
 }
 
 TEST_CASE_METHOD(AgentMachineFixture,
+                 "what workers left behind has the time that they had to stop, and not more") {
+  starts_round(1);
+  ordered(StopRound{1, "why"});
+  passes(10s);
+  exits(kStopped);
+  exits(kStopped);
+  CHECK_FALSE(took<SweepTree>().at(0).at_once);
+  passes(19s);
+  CHECK(took<KillLeftovers>().empty());
+  passes(1s);
+  CHECK(took<KillLeftovers>().size() == 1);
+  passes(60s);
+  CHECK(took<KillLeftovers>().empty());
+  tree_is_gone();
+  CHECK(told<WorkersStopped>().size() == 1);
+}
+
+TEST_CASE_METHOD(AgentMachineFixture,
+                 "what workers left behind that ended by themselves has two seconds") {
+  starts_round(1);
+  exits(kOk);
+  exits(kOk);
+  ordered(EndJob{EndJob::Outcome::kFinished, 0, "", {}});
+  ordered(Dismiss{});
+  CHECK(sweeps());
+  passes(1s);
+  CHECK(took<KillLeftovers>().empty());
+  passes(1s);
+  CHECK(took<KillLeftovers>().size() == 1);
+}
+
+TEST_CASE_METHOD(
+    AgentMachineFixture,
+    "a second signal leaves what workers left behind three seconds, a third one none") {
+  starts_round(1);
+  gets(SIGTERM);
+  exits(kStopped);
+  exits(kStopped);
+  passes(1s);
+  gets(SIGTERM);
+  passes(2s);
+  CHECK(took<KillLeftovers>().empty());
+  gets(SIGTERM);
+  CHECK(took<KillLeftovers>().size() == 1);
+}
+
+TEST_CASE_METHOD(AgentMachineFixture, "what killed workers left behind is killed at once") {
+  starts_round(1);
+  ordered(StopRound{1, "why"});
+  passes(30s);
+  exits({.signal = SIGKILL});
+  exits({.signal = SIGKILL});
+  CHECK(took<SweepTree>().at(0).at_once);
+}
+
+TEST_CASE_METHOD(AgentMachineFixture,
                  "a node that is refused ends without having started anything") {
   ordered(Refused{"options differ"});
   CHECK(took<StartWorkers>().empty());

@@ -84,7 +84,11 @@ class PairFixture : public MachineFixture {
         },
         [](const SignalWorkers& a) { return signal_name(a.signal); },
         [](const AskForCheckpoint&) { return std::string{"ask for checkpoint"}; },
-        [](const SweepTree& a) { return std::string{a.keep ? "sweep what has ended" : "sweep"}; },
+        [](const SweepTree& a) {
+          return (a.keep ? "sweep what has ended" : "sweep") +
+                 std::string{a.at_once ? " at once" : ""};
+        },
+        [](const KillLeftovers&) { return std::string{"kill what is left"}; },
         [](const AskToHold&) { return std::string{"ask to hold"}; },
         [](const AskToLeaveAfter&) { return std::string{"ask to leave after a step"}; },
         [](const AskToLeave&) { return std::string{"ask to leave"}; },

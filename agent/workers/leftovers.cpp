@@ -1,0 +1,68 @@
+#include "agent/workers/leftovers.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <utility>
+
+#include "agent/decisions/agent_events.hpp"
+#include "agent/introspection/process_facts.hpp"
+#include "agent/workers/process_tree.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "rendezvous/messages/stop_times.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// They are named until the line has so many characters.
+constexpr std::size_t kNamesMax = 100;
+
+}  // namespace
+
+asio::awaitable<void> Leftovers::end(Spared spared, bool at_once) {
+  spared_ = std::move(spared);
+  kills_ = at_once;
+  co_await let_end();
+  if (const int left = co_await kill_descendants(kSweepTimeout, spared_))
+    log::warn("{} processes of the job could not be killed within {} s", left,
+              kSweepTimeout.count() / 1000);
+}
+
+asio::awaitable<void> Leftovers::let_end() {
+  const std::function<bool()> is_over = [this] { return kills_; };
+  co_await await_descendants(Clock::now() + kEndsByItself, spared_, is_over);
+  if (kills_) co_return;
+  tell();
+  co_await await_descendants(TimePoint::max(), spared_, is_over);
+}
+
+/// Those that have been told already go on with what they do about it.
+void Leftovers::tell() const {
+  std::string names;
+  for (const pid_t pid : children_but(spared_())) {
+    const pid_t group = getpgid(pid);
+    if (std::ranges::count(told_groups_, group) > 0) continue;
+    if (const auto facts = read_process(pid); facts && names.size() < kNamesMax)
+      names += (names.empty() ? "" : ", ") + std::to_string(pid) + " (" + facts->name + ")";
+    kill(group == pid ? -pid : pid, SIGTERM);
+  }
+  if (!names.empty()) log::warn("workers have left processes behind, which get SIGTERM: {}", names);
+}
+
+void Leftovers::kill_all() {
+  kills_ = true;
+  for (const pid_t pid : children_but(spared_())) kill(pid, SIGKILL);
+}
+
+void Leftovers::kill_group(pid_t worker) {
+  if (worker <= 0) return;
+  kill(-worker, SIGTERM);
+  for (const pid_t pid : children_but({worker}))
+    if (getpgid(pid) == worker && !ignores_signal(pid, SIGTERM)) kill(pid, SIGKILL);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,14 @@
+// How a worker is told to end: who of its processes gets which signal.
+#pragma once
+
+#include "agent/workers/child_process.hpp"
+
+namespace ddprun {
+
+/// Sends the signal to the group of the worker, also when the worker has ended. But one with a
+/// handler for SIGTERM gets that alone: it saves what it has, and may need its children for that.
+/// One that ignores SIGINT, as jobs do that a script has started with `&`, gets SIGTERM in its
+/// place. Returns whether all of the group has got SIGTERM.
+bool tell_to_end(const ChildProcess& worker, int signal);
+
+}  // namespace ddprun
