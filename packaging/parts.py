@@ -34,7 +34,7 @@ from pathlib import Path
 
 LIST = Path(__file__).resolve().parent / "parts.list"
 CACHE = Path(os.environ.get("DDPRUN_CACHE")
-             or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ddprun") / "parts"
+             or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ddprun").absolute() / "parts"
 PROCESSORS = ("x86_64", "aarch64")
 # A server that sends nothing for so long has failed, and so has a file that takes as long as the second.
 SILENCE_S, FILE_S = 60, 1800
@@ -181,7 +181,7 @@ def download(part, to):
     for find in ways(part):
         try:
             address = find()
-            say(f"fetching {part.file} from {urllib.parse.urlsplit(address).netloc}")
+            say(f"fetching {part.file} from {'/'.join(address.split('/')[2:4])}")
             write(to, received(address))
             if sum_of(to) == part.sum:
                 return
@@ -237,6 +237,8 @@ def unpack_package(path, to):
     reader = [shutil.which("ar")] if shutil.which("ar") else [str(zig(platform.machine())), "ar"]
     with subprocess.Popen([*reader, "p", str(path), "data.tar.xz"], stdout=subprocess.PIPE) as process:
         with tarfile.open(fileobj=process.stdout, mode="r|xz") as archive:
+            # Python 3.9 may be older than the filters, of which the newest ask for one.
+            archive.extraction_filter = getattr(tarfile, "tar_filter", lambda member, _: member)
             for member in archive:
                 if not member.name.startswith("./usr/share/doc"):
                     archive.extract(member, to)
@@ -275,6 +277,8 @@ def digest(text):
 def folder_of(use, processor):
     """The folder with all that the list has for this use, fetched and unpacked if it is not there."""
     wanted = parts(use, processor)
+    if not wanted:
+        raise Failed(f"parts.list has no {use} for {processor}, but for {' and '.join(PROCESSORS)}")
     folder = CACHE / f"{use}-{processor}-{digest(''.join(part.sum for part in wanted))}"
     if not folder.exists():
         with alone(use):
@@ -289,12 +293,13 @@ def make_folder(folder, wanted):
     new.mkdir()
     for part in wanted:
         file = CACHE / part.file
-        obtain(part, file)
         try:
+            obtain(part, file)
             unpack(file, new)
-        except OSError as problem:
-            raise Failed(f"{part.file} could not be unpacked into {new}: {problem.strerror or problem}") from problem
-        file.unlink()
+        except (OSError, tarfile.TarError) as problem:
+            raise Failed(f"{part.file} could not be unpacked into {new}: {problem}") from problem
+        finally:
+            file.unlink(missing_ok=True)
     new.replace(folder)
 
 

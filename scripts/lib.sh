@@ -109,7 +109,8 @@ builds_libtorch() { [[ $toolchain != */zig-* ]]; }
 # PyTorch, if there is something to do, as soon as Python is there. finish_setup waits for it.
 begin_setup() {
   step Python install_packages python
-  command -v python3 >/dev/null || die "there is no python3, of which 3.9 is enough"
+  python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null ||
+    die "python3 is missing, or older than 3.9: install a newer one, or put its folder first in PATH"
   local guessed=$own_torch_env
   choose_torch # what Python this is, is known only now
   [ "$DDPRUN_TORCH_ENV" != "$guessed" ] || DDPRUN_TORCH_ENV=$own_torch_env

@@ -147,6 +147,11 @@ class Parts(unittest.TestCase):
         self.assertEqual(self.get(), folder)
         self.assertEqual(self.server.asked, [])
 
+    def test_a_processor_that_the_list_does_not_know_is_said(self):
+        parts.LIST.write_text(parts.LIST.read_text().replace(" any ", " x86_64 "))
+        with self.assertRaisesRegex(parts.Failed, "has no it for riscv64, but for x86_64 and aarch64"):
+            parts.folder_of("it", "riscv64")
+
     def test_another_pin_is_another_folder(self):
         folder = self.get()
         self.list(of=wheel() + b"\0")
@@ -261,6 +266,7 @@ class Parts(unittest.TestCase):
         with self.program(preexec_fn=small_files) as process:
             _, said = process.communicate()
         self.assertEqual(process.returncode, 1)
+        self.assertFalse((self.folder / "parts" / WHEEL).exists())
         self.assertIn(f"{self.folder}/parts takes no more: File too large", said)
         self.assertEqual(self.server.asked.count(f"/files/{WHEEL}"), 1)
 
