@@ -181,6 +181,12 @@ class Interpreter {
     if (!conf->unused.empty())
       warn_no_effect(launch_.warnings, named(settings_["rdzv-conf"], conf->unused),
                      "ddprun's coordinator has no use for that");
+    if (!conf->unknown.empty())
+      warn_no_effect(launch_.warnings, named(settings_["rdzv-conf"], conf->unknown),
+                     "torchrun has no use for that, either" +
+                         std::string{conf->unknown.find("rdzv_") == std::string::npos
+                                         ? ""
+                                         : "; --rdzv-backend and --rdzv-endpoint are options"});
     if (const std::string backend = settings_["rdzv-backend"].text;
         !conf->for_etcd.empty() && !backend.starts_with("etcd"))
       warn_no_effect(launch_.warnings, named(settings_["rdzv-conf"], conf->for_etcd),

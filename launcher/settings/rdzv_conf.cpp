@@ -8,9 +8,11 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/parse_number.hpp"
 #include "base/trimmed.hpp"
+#include "launcher/settings/closest_word.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 
@@ -107,10 +109,11 @@ const ConfKey* find_key(std::string_view name) {
   return key == kConfKeys.end() ? nullptr : key;
 }
 
-Error unknown_key(const Setting& setting, std::string_view name) {
-  std::string known;
-  for (const ConfKey& key : kConfKeys) known.append(known.empty() ? "" : ", ").append(key.name);
-  return unexpected(setting, fmt::format("there is no key '{}', expected one of {}", name, known));
+/// The key that was meant; "" where it is like none: torchrun takes any.
+std::string_view meant_key(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const ConfKey& key : kConfKeys) names.push_back(key.name);
+  return closest_word(name, names);
 }
 
 Result<std::map<std::string, std::string>> conf_entries(const Setting& setting) {
@@ -125,8 +128,12 @@ Result<std::map<std::string, std::string>> conf_entries(const Setting& setting) 
     if (name.empty() || value.empty())
       return unexpected(setting, "expected KEY=VALUE[,KEY=VALUE...]");
     const ConfKey* key = find_key(name);
-    if (key == nullptr) return unknown_key(setting, name);
-    if (const auto wrong = mismatch(key->kind, value))
+    const std::string_view meant = key == nullptr ? meant_key(name) : "";
+    if (!meant.empty())
+      return unexpected(setting,
+                        fmt::format("there is no key '{}'; did you mean {}?", name, meant));
+    const auto wrong = key == nullptr ? std::nullopt : mismatch(key->kind, value);
+    if (wrong)
       return unexpected(setting, fmt::format("value '{}' of '{}': {}", value, name, *wrong));
     entries[name] = value;
   }
@@ -170,9 +177,9 @@ Result<RendezvousConf> parse_rdzv_conf(const Setting& setting) {
   conf.key_file = text("key", "ssl_cert_key");
   conf.prefix = text("prefix", "etcd_prefix");
   for (const auto& [name, value] : *entries) {
-    const ConfKey& key = *find_key(name);
-    std::string& list = key.for_etcd ? conf.for_etcd : conf.unused;
-    if (!key.used) list.append(list.empty() ? "" : ", ").append(name);
+    const ConfKey* const key = find_key(name);
+    std::string& list = key == nullptr ? conf.unknown : key->for_etcd ? conf.for_etcd : conf.unused;
+    if (key == nullptr || !key->used) list.append(list.empty() ? "" : ", ").append(name);
   }
   return conf;
 }
