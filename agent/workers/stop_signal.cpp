@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <set>
 #include <string_view>
+#include <vector>
 
 #include "agent/introspection/process_facts.hpp"
 
@@ -17,6 +19,22 @@ bool is_shell(pid_t pid) {
   return facts && std::ranges::count(kShells, facts->name) > 0;
 }
 
+/// The processes that handle the signal, of a worker and all below it, without those below them: a
+/// process that was forked has its parent's handler.
+std::vector<pid_t> topmost_handlers(pid_t worker, int signal) {
+  std::vector<pid_t> handlers;
+  std::set<pid_t> passed{worker};  // no process above these has a handler, and they are looked at
+  if (handles_signal(worker, signal)) return {worker};
+  for (const ProcessFacts& process : read_process_tree(worker)) {
+    if (process.pid == worker || passed.count(process.parent) == 0) continue;
+    if (handles_signal(process.pid, signal))
+      handlers.push_back(process.pid);
+    else
+      passed.insert(process.pid);
+  }
+  return handlers;
+}
+
 }  // namespace
 
 bool tell_to_end(const ChildProcess& worker, int signal) {
@@ -29,6 +47,13 @@ bool tell_to_end(const ChildProcess& worker, int signal) {
   }
   worker.signal_group(signal);
   return signal == SIGTERM;
+}
+
+bool ask_for_checkpoint(const ChildProcess& worker, int signal) {
+  const std::vector<pid_t> handlers = topmost_handlers(worker.pid(), signal);
+  for (const pid_t pid : handlers) kill(pid, signal);
+  if (handlers.empty()) worker.signal(signal);
+  return !handlers.empty();
 }
 
 }  // namespace ddprun

@@ -303,7 +303,9 @@ void WorkerSet::ask_for_checkpoint(int signal) {
   for (const auto& worker : workers_) {
     if (worker->ended()) continue;
     note_told(*worker, signal);
-    worker->process.signal(signal);
+    if (!ddprun::ask_for_checkpoint(worker->process, signal))
+      log::warn("rank {} has no handler for {}, and may end without a checkpoint",
+                rank_of(round_, worker->local_rank), signal_name(signal));
   }
 }
 

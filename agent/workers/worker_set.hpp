@@ -98,8 +98,8 @@ class WorkerSet {
   /// Kills the process groups of these, and what is left of those that have ended.
   void kill(const std::vector<int>& local_ranks);
 
-  /// Sends a signal to the workers that still run and not to their children: only a worker knows
-  /// how to write a checkpoint. It ends afterwards.
+  /// Asks the workers that still run for a checkpoint, and not their children, which do not know
+  /// how to write it; see ask_for_checkpoint() of stop_signal.hpp. They end afterwards.
   void ask_for_checkpoint(int signal);
 
   /// Sends the signal of a timer that has expired, and says so, where the process is a worker that

@@ -78,4 +78,31 @@ pid=$!
 timeout 60 grep -q -m 1 'Root Cause' < <(tail -n +1 -f --pid="$pid" "$scratch/err") || fail "there is no report"
 kill -s TERM "$pid"
 ends 4
+
+# The request for a checkpoint reaches the program below a wrapper, and not its children.
+cat >"$scratch/asked.py" <<'PY'
+import os, signal
+def save(*_):
+    print("saved", flush=True)
+    os._exit(0)
+signal.signal(signal.SIGUSR1, save)
+if os.fork() == 0:
+    signal.pause()
+with open(os.environ["ready"], "w") as ready:
+    ready.write("here\n")
+while True:
+    signal.pause()
+PY
+for wrapper in "" "bash -c 'python3 $scratch/asked.py; exit \$?'; exit \$?"; do
+  start --standalone --preempt-signal USR1 --no-python bash -c "${wrapper:-python3 $scratch/asked.py; exit \$?}"
+  wait_ready 1
+  kill -USR1 "$pid"
+  ends 85
+  [ "$(grep -c saved "$scratch/out")" = 1 ] || fail "not one process has saved"
+done
+start --standalone --preempt-signal USR1 --no-python sleep 1000
+until_true 60 "the worker" pgrep -P "$pid" -x sleep
+kill -USR1 "$pid"
+ends 85
+says err "rank 0 has no handler for SIGUSR1, and may end without a checkpoint"
 nothing_left
