@@ -25,11 +25,13 @@ constexpr std::size_t kNamesMax = 100;
 
 asio::awaitable<void> Leftovers::end(Spared spared, bool at_once) {
   spared_ = std::move(spared);
-  kills_ = at_once;
+  kills_ = kills_ || at_once;
   co_await let_end();
   if (const int left = co_await kill_descendants(kSweepTimeout, spared_))
     log::warn("{} processes of the job could not be killed within {} s", left,
               kSweepTimeout.count() / 1000);
+  kills_ = false;
+  spared_ = nullptr;
 }
 
 asio::awaitable<void> Leftovers::let_end() {
@@ -55,6 +57,7 @@ void Leftovers::tell() const {
 
 void Leftovers::kill_all() {
   kills_ = true;
+  if (!spared_) return;  // end() is about to begin
   for (const pid_t pid : children_but(spared_())) kill(pid, SIGKILL);
 }
 

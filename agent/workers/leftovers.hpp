@@ -27,7 +27,7 @@ class Leftovers {
   /// are killed now. What even SIGKILL does not end within kSweepTimeout is left with a warning.
   asio::awaitable<void> end(Spared spared, bool at_once);
 
-  /// They have no more time.
+  /// They have no more time. It may be said before the coroutine of end() has begun.
   void kill_all();
 
   /// Kills what is left of the group of a worker that has ended. What ignores SIGTERM may be about
@@ -39,7 +39,7 @@ class Leftovers {
   void tell() const;
 
   std::vector<pid_t> told_groups_;
-  Spared spared_;
+  Spared spared_;  // empty: no end() is under way
   bool kills_ = false;
 };
 

@@ -27,6 +27,8 @@ namespace ddprun {
 namespace {
 
 constexpr std::chrono::milliseconds kListDelay{1};
+/// The kernel may not be able to end the child that is waited for.
+constexpr std::chrono::milliseconds kLookAgain{500};
 
 /// The numbers of a process in all PID namespaces from that of /proc down to its own (proc(5),
 /// "NSpid"); empty where the kernel does not tell.
@@ -115,7 +117,7 @@ asio::awaitable<void> await_descendants(TimePoint deadline,
     reap_orphans(spared());
     const std::vector<pid_t> left = children_but(spared());
     if (left.empty()) co_return;
-    co_await ended(left.front(), deadline);
+    co_await ended(left.front(), std::min(deadline, Clock::now() + kLookAgain));
   }
 }
 

@@ -31,8 +31,8 @@ asio::awaitable<void> keep_reaping(asio::signal_set& child_ends, std::function<b
 /// The children of this process, but those that `spared` names.
 std::vector<pid_t> children_but(const std::vector<pid_t>& spared);
 
-/// Reaps children until none is left but those that `spared` names, until `deadline`, or until a
-/// child has ended and `is_over` is true.
+/// Reaps children until none is left but those that `spared` names, until `deadline`, or until
+/// `is_over`, which is asked whenever a child has ended, and twice a second.
 asio::awaitable<void> await_descendants(TimePoint deadline,
                                         std::function<std::vector<pid_t>()> spared,
                                         std::function<bool()> is_over);

@@ -283,6 +283,30 @@ TEST_CASE_METHOD(WorkerSetFixture, "a sweep ends what workers left behind, and t
   CHECK_FALSE(has_children());
 }
 
+TEST_CASE_METHOD(WorkerSetFixture, "what ignores SIGTERM is waited for until its time is over") {
+  shell("sh -c 'trap \"\" TERM; echo left it; exec sleep 1000' & sleep 1000");
+  start();
+  wait_for_output("left it");
+  ::kill(set().process(0).pid, SIGKILL);
+  wait_for_ends(1);
+  asio::steady_timer timer{loop_.executor(), 1s};
+  timer.async_wait([&](const auto&) { set().kill_leftovers(); });
+  sweep();
+  CHECK(timer.expiry() <= Clock::now());
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE_METHOD(WorkerSetFixture, "its time may be over before a sweep has begun") {
+  shell("sh -c 'trap \"\" TERM; echo left it; exec sleep 1000' & sleep 1000");
+  start();
+  wait_for_output("left it");
+  ::kill(set().process(0).pid, SIGKILL);
+  wait_for_ends(1);
+  set().kill_leftovers();
+  sweep();
+  CHECK_FALSE(has_children());
+}
+
 TEST_CASE_METHOD(WorkerSetFixture, "a sweep spares the guardian") {
   Pipe pipe;
   node_.guardian = start_plainly({"sleep"}, pipe);
