@@ -308,8 +308,7 @@ TEST_CASE_METHOD(CommandLineFixture,
           std::chrono::seconds{seconds});
   CHECK_THAT(error({"--rdzv-conf=abc", script()}), contains("expected KEY=VALUE"));
   CHECK_THAT(error({"--rdzv-conf==3", script()}), contains("expected KEY=VALUE"));
-  CHECK_THAT(error({"--rdzv-conf=timout=3", script()}),
-             contains("there is no key 'timout'; did you mean timeout?"));
+  CHECK_THAT(error({"--rdzv-conf=timout=3", script()}), contains("there is no key 'timout'"));
   CHECK_THAT(error({"--rdzv-conf=join_timeout=x", script()}),
              contains("'join_timeout': expected seconds"));
   CHECK_THAT(error({"--rdzv-conf=join_timeout=0", script()}), contains("more than 0"));
