@@ -1,7 +1,6 @@
 """What pip, uv and build call for a clone or its sdist, as pyproject.toml says: they build `ddprun` here and pack it
 like the wheel of scripts/package, for this machine alone. What the system lacks for that, parts.py fetches. The SDK for
-C++ is not in it. The functions are those of
-https://peps.python.org/pep-0517/ and https://peps.python.org/pep-0660/
+C++ is not in it. The functions are those of https://peps.python.org/pep-0517/ and https://peps.python.org/pep-0660/
 """
 
 import io

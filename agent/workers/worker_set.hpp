@@ -92,7 +92,8 @@ class WorkerSet {
   void start_none(const StartRound& round, const Error& error);
 
   /// Sends a signal to the process groups of all workers that still run. `to_stop`: they end
-  /// because of it, and those that are only being started do not have to begin.
+  /// because of it, as tell_to_end() of stop_signal.hpp says, and so does what those that have
+  /// ended left behind; those that are only being started do not have to begin.
   void signal(int number, bool to_stop);
 
   /// Kills the process groups of these, and what is left of those that have ended.
