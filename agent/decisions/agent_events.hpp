@@ -75,6 +75,8 @@ inline constexpr std::chrono::milliseconds kVotingOfNewcomer{200};
 inline constexpr std::chrono::milliseconds kPlaceTimeout{1'000};
 /// A second stop signal this soon after the first is the same request: Slurm sends SIGTERM twice.
 inline constexpr std::chrono::milliseconds kOneRequest{300};
+/// Users are told of workers that take longer than that to end.
+inline constexpr std::chrono::milliseconds kSoonEnough{3'000};
 /// What a second stop signal leaves of the grace.
 inline constexpr std::chrono::milliseconds kShortGrace{3'000};
 /// More announcements of the end in this time are the same one: Slurm's steps and its batch script

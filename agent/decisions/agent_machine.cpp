@@ -106,7 +106,7 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [&](const Reconfigure&) { agent_.beat(now); },  // which tells that this node knows of it
       [&](const StopRound& m) { stop_round(m, now); },
       [&](const LeaveAfter& m) {
-        if (m.round == workers_.number() && asked(workers_) == WorkerRound::Asked::kLastStep)
+        if (m.round == workers_.number() && asked(workers_) == Asked::kLastStep)
           agent_.act(AskToLeaveAfter{m});
       },
       [&](const EndJob& m) {
@@ -338,12 +338,12 @@ std::optional<TimePoint> AgentMachine::silence_ends() const {
 std::optional<TimePoint> AgentMachine::next_alarm() const {
   if (exited_) return std::nullopt;
   const auto beat_due = agent_.contact ? agent_.contact->beat_due() : std::nullopt;
-  const auto grace_ends = workers_.grace() ? std::optional{workers_.grace()->ends} : std::nullopt;
+  const auto grace_ends = workers_.grace() ? std::optional{workers_.grace()->due()} : std::nullopt;
   return earlier(self_check_.due(), earlier(grace_ends, earlier(beat_due, silence_ends())));
 }
 
 void AgentMachine::alarm(TimePoint now) {
-  if (workers_.grace() && now >= workers_.grace()->ends) workers_.end_grace(now);
+  workers_.check_grace(now);
   check_silence(now);
   self_check_.look_again(now);
   if (!agent_.contact || !agent_.contact->beat_due() || now < *agent_.contact->beat_due()) return;

@@ -269,7 +269,7 @@ CoordinatorSearch::End CoordinatorSearch::stop_workers(const std::string& reason
   aim_ = Aim::kStopWorkers;
   turns_.reset();
   const bool runs = workers_.state() == WorkerRound::State::kRunning;
-  const bool writes_checkpoint = asked(workers_) == WorkerRound::Asked::kCheckpoint;
+  const bool writes_checkpoint = asked(workers_) == Asked::kCheckpoint;
   const bool keeps = runs ? agent_.may_keep : goes_on(workers_) && !writes_checkpoint;
   if (!agent_.held_end)
     agent_.warn("lost the coordinator (" + reason + "): " + (keeps ? "keeping" : "stopping") +

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/counted.hpp"
+#include "base/seconds_text.hpp"
 #include "rendezvous/messages/seats.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 #include "rendezvous/verdict/fold_ends.hpp"
@@ -48,6 +50,11 @@ bool has_time(const WorkerRound& round) {
   using enum WorkerRound::State;
   const bool ends = round.state() == kStopping || round.state() == kSweeping;
   return ends && round.grace() && !round.grace()->kills();
+}
+
+std::string late_text(int workers, Clock::duration left) {
+  return counted(workers, "worker") + " did not end within " + seconds_text(kSoonEnough) +
+         ": SIGKILL in " + seconds_text(std::chrono::ceil<std::chrono::seconds>(left));
 }
 
 void tell_when_prepared(const StayingWorkers& workers, AgentState& agent) {
@@ -169,20 +176,19 @@ ParkedWorkers WorkerRound::parked() const {
   return is_over(*this) ? staying_.parked() : ParkedWorkers{};
 }
 
-std::optional<WorkerRound::Asked> asked(const WorkerRound& round) {
+std::optional<Asked> asked(const WorkerRound& round) {
   return round.grace() ? std::optional{round.grace()->asked} : std::nullopt;
 }
 
 bool goes_on(const WorkerRound& round) {
   using enum WorkerRound::State;
   const auto state = round.state();
-  const bool is_asked =
-      asked(round).value_or(WorkerRound::Asked::kSigkill) < WorkerRound::Asked::kSigterm;
+  const bool is_asked = asked(round).value_or(Asked::kSigkill) < Asked::kSigterm;
   return state == kRunning || state == kParked || state == kPreparing || is_asked;
 }
 
 bool holds(const WorkerRound& round) {
-  return asked(round) == WorkerRound::Asked::kHold || asked(round) == WorkerRound::Asked::kLastStep;
+  return asked(round) == Asked::kHold || asked(round) == Asked::kLastStep;
 }
 
 void WorkerRound::hold(TimePoint now) {
@@ -244,7 +250,7 @@ void WorkerRound::stop(int signal, TimePoint now) {
   const bool leaves = holds(*this) || asked(*this) == Asked::kLeave;
   const TimePoint ends = now + agent_.rules.shutdown_timeout;
   // Others count on the end of the round by the time that it had for being left.
-  grace_ = Grace{Asked::kSigterm, leaves ? std::min(grace_->ends, ends) : ends};
+  grace_ = Grace{Asked::kSigterm, leaves ? std::min(grace_->ends, ends) : ends, now + kSoonEnough};
   hurry(now);
 }
 
@@ -259,7 +265,7 @@ void WorkerRound::stop_after_checkpoint(milliseconds time, TimePoint now) {
 void WorkerRound::stop_at_once(TimePoint now) {
   if (goes_on(*this)) stop(SIGTERM, now);
   if (state_ == State::kStopping && grace_ && !grace_->kills()) kill(now);
-  if (asked(*this) == Asked::kSweep) end_grace(now);
+  if (asked(*this) == Asked::kSweep) shorten_grace(milliseconds{0}, now);
 }
 
 std::optional<TimePoint> lease_ends(const AgentState& agent, const WorkerRound& round) {
@@ -277,39 +283,42 @@ bool may_outlive_connection(const AgentState& agent, const WorkerRound& round, T
 void WorkerRound::hurry(TimePoint now) {
   if (!has_time(*this) || !fence_) return;
   grace_->ends = std::min(grace_->ends, *fence_);
-  if (now >= grace_->ends) end_grace(now);
+  check_grace(now);
 }
 
 void WorkerRound::shorten_grace(milliseconds time, TimePoint now) {
   if (!has_time(*this)) return;
   grace_->ends = std::min(grace_->ends, now + time);
-  if (now >= grace_->ends) end_grace(now);
+  check_grace(now);
 }
 
-void WorkerRound::end_grace(TimePoint now) {
+void WorkerRound::check_grace(TimePoint now) {
+  if (!grace_ || now < grace_->due()) return;
+  if (now < grace_->ends) {
+    grace_->says_late.reset();
+    return agent_.warn(late_text(alive_, grace_->ends - now));
+  }
   if (asked(*this) == Asked::kSweep) {
     grace_.reset();
     return agent_.act(KillLeftovers{});
   }
-  if (state_ != State::kStopping || !grace_) return;
+  if (state_ != State::kStopping) return;
   if (holds(*this)) return give_up_hold(now);
   if (grace_->asked == Asked::kCheckpoint) {
     agent_.warn("no checkpoint within the time that was left for it: stopping " +
-                std::to_string(alive_) + " workers");
+                counted(alive_, "worker"));
     return stop(SIGTERM, now);
   }
   if (grace_->asked == Asked::kLeave) {
     const std::vector<int> late = staying_.in_round();
-    agent_.warn(std::to_string(late.size()) +
-                " workers have not left the round in time: killing them");
+    agent_.warn(counted(std::ssize(late), "worker") + " did not leave the round in time: SIGKILL");
     agent_.act(KillWorkers{late});
     grace_ = Grace{Asked::kSigkill, now + kKillTimeout};
     return;
   }
   if (!grace_->kills()) return kill(now);
-  agent_.warn(std::to_string(alive_) + " workers are still there " +
-              std::to_string(kKillTimeout.count() / 1000) +
-              " s after SIGKILL: the kernel cannot end them (a hung file system or driver)");
+  agent_.warn(counted(alive_, "worker") + " did not end within " + seconds_text(kKillTimeout) +
+              " of SIGKILL: the kernel cannot end them (a hung file system or driver)");
   keeps_ = false;  // others wait, and no second time as long: who is parked is swept away as well
   sweep(now);
 }

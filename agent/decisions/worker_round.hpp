@@ -30,6 +30,7 @@
 #include <optional>
 
 #include "agent/decisions/agent_state.hpp"
+#include "agent/decisions/grace.hpp"
 #include "agent/decisions/staying_workers.hpp"
 #include "base/clock.hpp"
 #include "base/rank_list.hpp"
@@ -56,14 +57,6 @@ class WorkerRound {
   void said(const WorkerSaid& word, TimePoint now);
   /// Nothing that the workers left behind is alive, but those that are parked.
   void swept();
-  /// What workers were asked or told last, while they are to end or to leave the round.
-  /// kSweep: they have ended, and what they left behind is to end.
-  enum class Asked { kCheckpoint, kHold, kLastStep, kLeave, kSigterm, kSweep, kSigkill };
-  struct Grace {
-    Asked asked;
-    TimePoint ends;  // when they get no more time for that
-    bool kills() const { return asked == Asked::kSigkill; }
-  };
   const std::optional<Grace>& grace() const { return grace_; }
   /// Those that wait for the next round.
   ParkedWorkers parked() const;
@@ -82,8 +75,8 @@ class WorkerRound {
 
   /// Workers that are being stopped get that time at most from now on.
   void shorten_grace(std::chrono::milliseconds time, TimePoint now);
-  /// They get no more time for what they do now.
-  void end_grace(TimePoint now);
+  /// What is due by now: workers that take their time are told of, or get no more of it.
+  void check_grace(TimePoint now);
 
   /// Others may begin a round then, so nothing of this one may be alive.
   void set_fence(std::optional<TimePoint> fence) { fence_ = fence; }
@@ -120,7 +113,7 @@ class WorkerRound {
 };
 
 /// What the workers were asked last; nullopt: nothing.
-std::optional<WorkerRound::Asked> asked(const WorkerRound& round);
+std::optional<Asked> asked(const WorkerRound& round);
 /// Workers are alive, and nobody has told them to end.
 bool goes_on(const WorkerRound& round);
 /// Its workers hold, or go on to the step behind which they leave.

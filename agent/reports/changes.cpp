@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "agent/spec/launch_spec.hpp"
+#include "base/counted.hpp"
 #include "base/cut_text.hpp"
 
 namespace ddprun {
@@ -25,7 +26,7 @@ std::string age_text(std::int64_t seconds) {
   constexpr Unit kUnits[] = {{86'400, "day"}, {3'600, "hour"}, {60, "minute"}, {1, "second"}};
   for (const Unit& unit : kUnits)
     if (const std::int64_t count = seconds / unit.seconds; count > 0)
-      return fmt::format("{} {}{}", count, unit.name, count == 1 ? "" : "s");
+      return counted(count, unit.name);
   return "less than a second";
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/reports/report_json.hpp"
+#include "base/counted.hpp"
 #include "base/json/json_text.hpp"
 #include "base/printable.hpp"
 #include "base/rank_list.hpp"
@@ -15,10 +16,6 @@ namespace ddprun {
 namespace {
 
 using report_json::Json;
-
-std::string counted(int count, const char* thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
 
 std::string what_is_dumped(const JobDump& dump, const std::string& job) {
   const std::string name = "job " + job + ": ";

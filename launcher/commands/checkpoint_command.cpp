@@ -8,6 +8,7 @@
 
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
+#include "base/counted.hpp"
 #include "base/log.hpp"
 #include "base/printable.hpp"
 #include "base/text_table.hpp"
@@ -82,8 +83,7 @@ int verify(const fs::path& path, Console& out) {
     log::error("{} of {} checkpoints in '{}' cannot be used", entries.size() - complete,
                entries.size(), path.string());
   else
-    out.write(fmt::format("all files of {} checkpoint{} have their SHA-256\n", complete,
-                          complete == 1 ? "" : "s"));
+    out.write(fmt::format("all files of {} have their SHA-256\n", counted(complete, "checkpoint")));
   return complete == entries.size() && complete > 0 ? 0 : 1;
 }
 

@@ -5,6 +5,7 @@
 
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
+#include "base/counted.hpp"
 #include "base/log.hpp"
 #include "launcher/commands/nodes_text.hpp"
 #include "launcher/nodes/node_folder.hpp"
@@ -44,8 +45,7 @@ Result<int> forgive(const NodesWish& wish, const Stage& stage) {
       code = 1;
       continue;
     }
-    stage.out.write("forgave " + host + " " + std::to_string(*forgiven) +
-                    (*forgiven == 1 ? " failure\n" : " failures\n"));
+    stage.out.write("forgave " + host + " " + counted(*forgiven, "failure") + "\n");
   }
   return code;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.hpp"
 #include "base/cut_text.hpp"
 #include "base/number_list.hpp"
 #include "base/printable.hpp"
@@ -20,10 +21,6 @@ struct Branch {
   std::string text;
   std::vector<Branch> branches;
 };
-
-std::string counted(std::size_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string memory_text(std::uint64_t bytes) {
   if (bytes == 0) return "";

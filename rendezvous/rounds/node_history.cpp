@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "rendezvous/messages/restart_policy.hpp"
 
 namespace ddprun {
@@ -81,9 +82,8 @@ std::string NodeHistory::objection_to(const Roster::Node& node) const {
   if (!node.join.unfit.empty()) return node.join.unfit;
   const auto found = strikes_.find(node.join.host);
   if (found == strikes_.end() || found->second < policy_.strikes) return "";
-  return "caused " + std::to_string(found->second) +
-         (found->second == 1 ? " failure within " : " failures within ") +
-         span_text(policy_.window_ms) + " (--node-strikes " + std::to_string(policy_.strikes) + ")";
+  return "caused " + counted(found->second, "failure") + " within " + span_text(policy_.window_ms) +
+         " (--node-strikes " + std::to_string(policy_.strikes) + ")";
 }
 
 std::string note_on_nodes(const Roster& nodes) {

@@ -260,7 +260,7 @@ TEST_CASE_METHOD(AgentMachineFixture,
   exits(kOk);
   ordered(StopRound{1, "why"});
   passes(30s + kKillTimeout);
-  CHECK_THAT(took<Warn>().at(0).text, contains("1 workers are still there"));
+  CHECK_THAT(took<Warn>().back().text, contains("1 worker did not end within 10 s of SIGKILL"));
   CHECK(sweeps());
 }
 

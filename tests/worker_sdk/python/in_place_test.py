@@ -93,7 +93,7 @@ class UnderDdprunTest(Joins, PythonRecords):
         said = self.train("--max-restarts", "1", "--hang-timeout", "15", "--on-hang", "restart", dies=[[1, 9]],
                           where="before backward", how="SIGSTOP", whole=[15, 3])
         self.assertIn("rank 1 is stopped", said)
-        self.assertNotIn("have not left the round in time", said)
+        self.assertNotIn("did not leave the round in time", said)
         self.assert_goes_on_without_rank_1_until_another_one_comes_in(said)
 
     def test_those_that_need_their_number_wait_for_the_other_worker(self):
