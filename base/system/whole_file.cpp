@@ -1,16 +1,52 @@
 #include "base/system/whole_file.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 
+#include "base/descriptor.hpp"
 #include "base/system/fresh_id.hpp"
 
 namespace ddprun {
 
-Result<void> write_whole(const std::filesystem::path& path, const std::string& text) {
+namespace {
+
+/// A pipe, a terminal or /dev/null: a new file in its place would be another thing.
+bool is_no_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+}
+
+/// A pipe that nobody reads is refused instead of being waited for.
+Result<void> write_to(const std::filesystem::path& path, std::string_view text) {
+  const Descriptor open{::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
+  if (open.is_open()) fcntl(open.number(), F_SETFL, O_WRONLY);
+  while (open.is_open() && !text.empty()) {
+    const ssize_t written = ::write(open.number(), text.data(), text.size());
+    if (written < 0 && errno != EINTR) break;
+    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+  }
+  if (text.empty()) return {};
+  return Error{Error::Kind::kUnavailable,
+               "cannot write to " + path.string() + ": " + std::strerror(errno)};
+}
+
+}  // namespace
+
+Result<void> write_whole(const std::filesystem::path& named, const std::string& text) {
+  if (is_no_file(named)) return write_to(named, text);
+  std::error_code none;
+  const bool is_link = std::filesystem::is_symlink(named, none);
+  const auto target = is_link ? std::filesystem::weakly_canonical(named, none) : named;
+  const std::filesystem::path path = none ? named : target;
   std::filesystem::path fresh = path;
   fresh += "." + fresh_id() + ".tmp";  // several nodes may share the folder
   const auto refused = [&] {
