@@ -39,7 +39,8 @@ TrainerDoor::TrainerDoor(asio::ip::tcp::acceptor acceptor, std::string token, in
           }} {}
 
 std::string TrainerDoor::url() const {
-  return "http://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
+  return std::string{"http://"} + kTrainerHost + ":" +
+         std::to_string(acceptor_.local_endpoint().port());
 }
 
 const TrainerStatus* TrainerDoor::told(int local_rank) const {

@@ -16,6 +16,8 @@ namespace ddprun {
 
 inline constexpr char kTrainerUrlVariable[] = "KUBEFLOW_TRAINER_SERVER_URL";
 inline constexpr char kTrainerTokenVariable[] = "KUBEFLOW_TRAINER_SERVER_TOKEN";
+/// The host of that URL.
+inline constexpr char kTrainerHost[] = "127.0.0.1";
 
 struct TrainerStatus {
   std::optional<std::int64_t> step;

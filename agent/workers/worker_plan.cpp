@@ -45,6 +45,24 @@ std::string names(const std::vector<int>& signals) {
   return out;
 }
 
+/// The value of a variable that libraries know in small and in capital letters; small ones win.
+std::string either(const Environment& environment, const char* small, const char* capital) {
+  const auto found = environment.find(small);
+  if (found != environment.end()) return found->second;
+  const auto other = environment.find(capital);
+  return other == environment.end() ? "" : other->second;
+}
+
+/// Where a proxy is set for HTTP, libraries would send it what is meant for this machine, tokens
+/// too, and it would look for the address on its own one.
+void spare_proxies(Environment& out, const std::string& host) {
+  const bool has_proxy = !either(out, "http_proxy", "HTTP_PROXY").empty() ||
+                         !either(out, "all_proxy", "ALL_PROXY").empty();
+  const std::string spared = either(out, "no_proxy", "NO_PROXY");
+  if (!has_proxy || spared == "*") return;
+  out["no_proxy"] = out["NO_PROXY"] = spared.empty() ? host : spared + "," + host;
+}
+
 /// The variables that are the same for all workers of this node in every round. Values that the
 /// user has set for the libraries win.
 Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
@@ -58,6 +76,7 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   out.erase(env::kParked);
   if (spec.introspection) out.try_emplace("PYTHONFAULTHANDLER", "1");
   if (!node.timer_pipe.empty()) out[kTimerFileVariable] = node.timer_pipe;
+  if (!node.trainer_url.empty()) spare_proxies(out, kTrainerHost);
   if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))
     out.try_emplace(env::kOmpNumThreads, std::to_string(*threads));
   if (!node.mark.empty()) {

@@ -97,6 +97,25 @@ TEST_CASE("every worker gets torchrun's variables") {
         });
 }
 
+TEST_CASE("no proxy gets what a training tells on this machine, with its token") {
+  NodeFacts node;
+  node.trainer_url = "http://127.0.0.1:1";
+  const auto spared = [&node](std::vector<std::string> variables) {
+    node.environment = std::move(variables);
+    return environment_of(plan_workers(four_workers(), kSecondNode, node)[0]);
+  };
+  auto environment = spared({"http_proxy=http://p:3128"});
+  CHECK(environment["no_proxy"] == "127.0.0.1");
+  CHECK(environment["NO_PROXY"] == "127.0.0.1");
+  environment = spared({"ALL_PROXY=http://p:3128", "NO_PROXY=.corp,10.0.0.0/8"});
+  CHECK(environment["no_proxy"] == ".corp,10.0.0.0/8,127.0.0.1");
+  CHECK(environment["NO_PROXY"] == environment["no_proxy"]);
+  CHECK(spared({"HTTP_PROXY=http://p:3128", "no_proxy=*"})["no_proxy"] == "*");
+  CHECK_FALSE(spared({"https_proxy=http://p:3128"}).contains("no_proxy"));
+  node.trainer_url.clear();
+  CHECK_FALSE(spared({"http_proxy=http://p:3128"}).contains("no_proxy"));
+}
+
 TEST_CASE("without introspection a worker has torchrun's variables and no other") {
   LaunchSpec spec = four_workers();
   spec.introspection = false;
