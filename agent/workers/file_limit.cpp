@@ -29,6 +29,11 @@ Result<void> raise_file_limit(const std::string& whose, std::size_t files) {
                                               std::to_string(limit.rlim_max) + " (ulimit -Hn)"};
 }
 
+std::size_t file_limit() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
 const rlimit* original_file_limit() { return original() ? &*original() : nullptr; }
 
 }  // namespace ddprun

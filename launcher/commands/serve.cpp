@@ -188,7 +188,8 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
   auto code = run(
       listener, words, stage,
       [&](const asio::ip::address& address, const ListenOptions& options) -> Result<std::uint16_t> {
-        auto listening = Server::listen(stage.io.get_executor(), address, options.port);
+        auto listening = Server::listen(stage.io.get_executor(), address, options.port,
+                                        limits_for(file_limit()));
         if (!listening) return listening.error();
         server = std::move(*listening);
         if (const auto locked = lock(*server, options, address); !locked) return locked.error();

@@ -108,6 +108,7 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
   if (closed_) co_return channel->close();
   const PeerId peer = ++peers_;
   agents_[peer] = channel;
+  had_rounds_ = had_rounds_ || join.counters.round > 0;
   if (join.witness)
     witness_peer_ = peer;  // no worker of its host has to reach the store
   else
@@ -127,7 +128,14 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
   gone_.say("agent at {} is gone: {}", channel->peer(), reason);
   channel->close();
   if (agents_.contains(peer)) step(PeerLost{peer, reason});  // else the machine dropped it
-  if (machine_.ended() && agents_.empty()) close();
+  if ((machine_.ended() && agents_.empty()) || is_forgotten()) close();
+}
+
+/// At a `ddprun server`, where anybody may begin one: nobody is left, and there is no round that
+/// one could come back to.
+bool Job::is_forgotten() const {
+  const bool is_hosted = rules().leadership == LeadershipRules::Kind::kServer;
+  return is_hosted && round_ == 0 && !had_rounds_ && !has_nodes();
 }
 
 /// Hands on what the agent says until it has gone, and returns why that is.

@@ -95,6 +95,7 @@ class Job : public std::enable_shared_from_this<Job> {
   void drop(PeerId peer);
   void step(const CoordinatorEvent& event);
   void perform(const CoordinatorAction& action);
+  bool is_forgotten() const;
   void say_ended();
 
   CoordinatorMachine machine_;
@@ -112,7 +113,8 @@ class Job : public std::enable_shared_from_this<Job> {
   std::shared_ptr<NodeMemory> memory_;  // nullptr: nothing outlives this job
   GatedLog refused_{log::Level::kWarning};
   GatedLog gone_{log::Level::kInfo};
-  int round_ = 0;  // the one that the store serves; 0: none yet
+  int round_ = 0;            // the one that the store serves; 0: none yet
+  bool had_rounds_ = false;  // at a coordinator before this one
   bool closed_ = false;
 };
 

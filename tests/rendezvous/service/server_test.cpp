@@ -499,12 +499,8 @@ TEST_CASE_METHOD(ServerFixture, "a job that has had no node for long leaves the 
     say(*stays, f.join_job("stays"));
     co_await f.hear<StartRound>(*stays);
     const auto goes = co_await f.agent();
-    Join patient = f.join_job("goes");
-    patient.terms.nodes_max = 2;
-    patient.terms.nodes_min = 2;
-    patient.terms.join_timeout_ms = kTimeoutMsMax;
-    say(*goes, patient);
-    co_await f.hear<Joined>(*goes);
+    say(*goes, f.join_job("goes"));
+    co_await f.hear<StartRound>(*goes);
     goes->close();
     f.waiting_for_ = "the end of an empty job";
     for (std::string jobs; jobs != "1 jobs";) {
@@ -515,6 +511,36 @@ TEST_CASE_METHOD(ServerFixture, "a job that has had no node for long leaves the 
     const auto beat = co_await f.hear<Beat>(*stays);
     CHECK(beat.has_value());
   }(*this));
+}
+
+TEST_CASE_METHOD(ServerFixture, "a job of which no round has begun goes with its last node") {
+  serve_many({.empty_job_kept = 24h});
+  play([](ServerFixture& f) -> asio::awaitable<void> {
+    const auto goes = co_await f.agent();
+    Join patient = f.join_job("goes");
+    patient.terms.nodes_max = 2;
+    patient.terms.nodes_min = 2;
+    say(*goes, patient);
+    co_await f.hear<Joined>(*goes);
+    const auto comes_back = co_await f.agent();
+    patient.run_id = "goes on";
+    patient.counters.round = 3;
+    say(*comes_back, patient);
+    co_await f.hear<Joined>(*comes_back);
+    comes_back->close();
+    goes->close();
+    f.waiting_for_ = "the end of the job without a round";
+    for (std::string jobs; jobs != "1 jobs";) {
+      const auto answer = co_await f.introduction("");
+      jobs = answer.jobs;
+    }
+  }(*this));
+}
+
+TEST_CASE("a server that may open few files lets in fewer of each address") {
+  CHECK(limits_for(1'000'000).jobs_per_address_max == ServerLimits{}.jobs_per_address_max);
+  CHECK(limits_for(200).jobs_per_address_max == 25);
+  CHECK(limits_for(200).newcomers_max == 50);
 }
 
 TEST_CASE_METHOD(ServerFixture, "one address may begin so many jobs at a server, and no more") {
